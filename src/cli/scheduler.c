@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/configuration/configuration_file.h"
 #include "cli/connect.h"
 #include "jobs/jobs.h"
 #include "sched/sched.h"
@@ -14,11 +15,31 @@ struct run {
     struct jobs_config jobs;
     const char *names[NAMES_MAX + 1];
     uint32_t names_n;
+    struct configuration configuration;
+    struct arena *arena; /* what the configuration holds */
     struct connection connection;
     struct jobs *controllers;
     struct loop_timer *probe; /* until the server has answered */
     struct err unreached;     /* as it was said last */
 };
+
+/* The file that --config names. What stands on the command line wins over it. */
+static int take_configuration(struct run *r, const struct options *o)
+{
+    const struct configuration *c = &r->configuration;
+    int code = configuration_file_take(o, option_text(o, OPT_SCHEDULER_CONFIG), r->arena, &r->configuration);
+    if (code != EXIT_OK)
+        return code;
+    r->scheduler.policy = c->policy;
+    if (c->leader_elect != CONFIGURATION_UNSET && !o->on_line[OPT_SCHEDULER_LEADER_ELECT])
+        r->scheduler.leader_elect = c->leader_elect == CONFIGURATION_ON;
+    r->jobs.no_kueue_jobs = c->no_jobs;
+    r->jobs.no_kueue_trainjobs = c->no_trainjobs;
+    r->jobs.no_kueue_pods = c->no_pods;
+    if (!r->scheduler.lease_ns)
+        r->scheduler.lease_ns = c->lease_namespace;
+    return EXIT_OK;
+}
 
 /* EXIT_OK, or it was said what is wrong. */
 static int take(struct run *r, const struct options *o)
@@ -37,7 +58,7 @@ static int take(struct run *r, const struct options *o)
     r->jobs.no_volcano = option_flag(o, OPT_SCHEDULER_NO_VOLCANO);
     r->jobs.run_trainjobs = option_flag(o, OPT_SCHEDULER_RUN_TRAINJOBS);
     (void)log_set_level_named(option_text(o, OPT_SCHEDULER_LOG_LEVEL)); /* it is one of the four */
-    return EXIT_OK;
+    return take_configuration(r, o);
 }
 
 /* The job controllers write too: they start when this process leads. */
@@ -84,7 +105,8 @@ static int wait_for_answers(const struct run *r, int ms, bool told)
 
 int scheduler_main(const struct options *o)
 {
-    struct run r = {.scheduler = {.on_leading = on_leading}};
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct run r = {.scheduler = {.on_leading = on_leading}, .arena = a};
     r.scheduler.arg = &r;
     int code = take(&r, o);
     if (code != EXIT_OK)

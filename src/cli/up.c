@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/configuration/configuration_file.h"
 #include "cli/options.h"
 #include "sim/cluster.h"
 #include "sim/node/operator_values.h"
@@ -19,12 +20,14 @@ struct up_options {
     int32_t nodes_n[SHAPES_MAX];
     const char *real_agents[REAL_AGENTS_MAX];
     char *data_dir, *values;
+    struct arena *arena; /* what the configuration holds */
 };
 
 static void up_options_free(struct up_options *u)
 {
     free(u->data_dir);
     free(u->values);
+    arena_free(u->arena);
     free(u);
 }
 
@@ -96,6 +99,22 @@ static int take_given(struct up_options *u, const struct options *o)
     return code;
 }
 
+/* Here is one scheduler: nobody is elected. */
+static int take_configuration(struct up_options *u, const struct options *o)
+{
+    const char *path = option_text(o, OPT_UP_CONFIG);
+    struct configuration c;
+    u->arena = arena_new();
+    int code = configuration_file_take(o, path, u->arena, &c);
+    if (code == EXIT_OK && (c.leader_elect != CONFIGURATION_UNSET || c.lease_namespace))
+        fprintf(stderr, "capstan up: --config %s: leaderElection does nothing: this process has the only scheduler\n", path);
+    if (code == EXIT_OK && (c.no_jobs || c.no_trainjobs || c.no_pods))
+        fprintf(stderr, "capstan up: --config %s: integrations.frameworks does nothing: Jobs, TrainJobs and pods are all queued here\n",
+                path);
+    u->cluster.policy = c.policy;
+    return code;
+}
+
 static int take(struct up_options *u, const struct options *o)
 {
     const char *values = option_text(o, OPT_UP_OPERATOR_VALUES);
@@ -112,7 +131,9 @@ static int take(struct up_options *u, const struct options *o)
     (void)log_set_level_named(option_text(o, OPT_UP_LOG_LEVEL)); /* it is one of the four */
     if (!cluster_speed_parse(option_text(o, OPT_UP_SPEED), &u->cluster.speed))
         return options_wrong(o, "--speed: a number from 0.001 to 1000000");
-    int code = take_given(u, o);
+    int code = take_configuration(u, o);
+    if (code == EXIT_OK)
+        code = take_given(u, o);
     return code == EXIT_OK && values ? read_values(u, o, values) : code;
 }
 

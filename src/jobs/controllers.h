@@ -29,7 +29,7 @@ struct jobs {
     struct vcjobs *vcjobs;
     struct volcano_pods *volcano_pods;
     struct kueue_kinds *kueue;
-    struct kueue_pods *kueue_pods;
+    struct kueue_pods *kueue_pods; /* NULL where pods are not queued */
     struct kueue_priority *kueue_priority;
     struct kueue_deadline *kueue_deadline;
     struct kueue_in_use *kueue_in_use;

@@ -13,7 +13,8 @@ static void on_workload(void *arg, enum kube_event event, const char *key, struc
     const struct json *workload = json_parse(a, object, NULL, NULL);
     if (workload) {
         kueue_kinds_workload(j->kueue, workload);
-        kueue_pods_workload(j->kueue_pods, workload);
+        if (j->kueue_pods)
+            kueue_pods_workload(j->kueue_pods, workload);
         if (event == KUBE_DELETED) {
             kueue_in_use_workload_gone(j->kueue_in_use);
         } else {
@@ -35,7 +36,8 @@ static void on_kueue_synced(void *arg)
     if (!j->workloads || !kueue_ready(j))
         return;
     kueue_kinds_synced(j->kueue);
-    kueue_pods_synced(j->kueue_pods);
+    if (j->kueue_pods)
+        kueue_pods_synced(j->kueue_pods);
     kueue_in_use_synced(j->kueue_in_use);
 }
 
@@ -48,7 +50,8 @@ static void on_class(void *arg, enum kube_event event, const char *key, struct b
         return;
     kueue_priority_changed(j->kueue_priority, name);
     kueue_kinds_naming(j->kueue, name);
-    kueue_pods_class(j->kueue_pods, name);
+    if (j->kueue_pods)
+        kueue_pods_class(j->kueue_pods, name);
 }
 
 static struct kube_cache *cache_of(struct jobs *j, const char *path, void (*on_synced)(void *jobs))
@@ -91,7 +94,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
         j->workload_classes = kube_cache_new(c, &classes);
         j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses", on_kueue_synced);
         j->kueue = kueue_kinds_new(j);
-        j->kueue_pods = kueue_pods_new(j);
+        j->kueue_pods = config->no_kueue_pods ? NULL : kueue_pods_new(j);
         struct kube_cache_config workloads = {
             .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true},
             .on_change = on_workload,

@@ -4,6 +4,7 @@
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
+#include "core/policy.h"
 #include "kube/client.h"
 
 struct scheduler_config {
@@ -12,6 +13,7 @@ struct scheduler_config {
     bool leader_elect;             /* act only while holding the Lease capstan-scheduler */
     const char *lease_ns;          /* NULL = "kube-system", which is always there */
     const char *identity;          /* NULL = host name and process id */
+    struct policy policy;          /* all zero: nobody waits for pods to be ready, queues do not share fairly */
     bool spread;                   /* score: spread instead of pack */
     bool sweep_always;             /* for tests: names that nobody needs go in every turn, so that whoever still uses one is caught */
     /* May be NULL. Called once, when everything has been read and the Lease was won for the first time (at once without election). A lost

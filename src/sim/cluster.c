@@ -372,7 +372,7 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     if (r < 0)
         return r;
     uint64_t seed = random_seed_from_system();
-    c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true});
+    c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true, .policy = config->policy});
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
     c->kubelets = kubelets_new(

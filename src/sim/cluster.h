@@ -4,6 +4,7 @@
  */
 #ifndef SIM_CLUSTER_H
 #define SIM_CLUSTER_H
+#include "core/policy.h"
 #include "loop/loop.h"
 #include "sim/node/shape.h"
 
@@ -19,6 +20,7 @@ struct cluster_config {
     uint32_t real_agents_n;
     bool mig_evicts;                 /* as kubelets_config's; agents of nodes of their own, too */
     bool tls, strict_kueue;
+    struct policy policy;            /* the scheduler's */
 };
 struct cluster;
 /* When it returns 0 the server answers and the nodes are registered. */

@@ -472,7 +472,10 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
     struct kueue_kinds *k = mem_zero(1, sizeof *k);
     k->jobs = j;
     k->scratch = arena_new();
+    const bool unserved[] = {j->config.no_kueue_jobs, j->config.no_kueue_trainjobs};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (unserved[i])
+            continue;
         struct served *s = &k->served[k->served_n++];
         s->all = k;
         s->kind = kinds[i];

@@ -752,6 +752,8 @@ void kueue_pods_class(struct kueue_pods *k, const char *class)
 
 enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, const char *name, const char *uid)
 {
+    if (!k)
+        return KUEUE_OWNER_FOREIGN;
     if (!kube_cache_synced(k->pods))
         return KUEUE_OWNER_THERE; /* it will be known soon; until then nothing is let go */
     struct arena *a = arena_new();

@@ -1,0 +1,35 @@
+/* policy.h - what a whole process decides by, whatever the objects say: Kueue's Configuration, as far as decisions follow from it
+ *
+ * SHAPE  plain values; all zero: Kueue without a configuration of its own, but for waitForPodsReady, which is off (policy_default is on).
+ * UNIT   milliseconds.
+ * SOURCE Kueue, config.kueue.x-k8s.io.
+ */
+#ifndef CORE_POLICY_H
+#define CORE_POLICY_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a preemption must keep to between queues that share fairly. */
+enum fair_strategy { FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE, FAIR_LESS_THAN_INITIAL_SHARE };
+struct fair_policy {
+    bool on;
+    enum fair_strategy strategies[2]; /* in the order in which they are tried */
+    uint32_t strategies_n;
+};
+
+/* waitForPodsReady: an admitted gang whose pods are not all ready in time is evicted, and comes back after a while. */
+struct ready_policy {
+    int64_t timeout_ms;       /* from its admission on; 0: nobody waits for pods to be ready */
+    int64_t recovery_ms;      /* from when they were ready no more; 0 = for ever */
+    bool block_admission;     /* nobody is admitted while one that is admitted is not ready */
+    bool requeue_by_creation; /* who was evicted so keeps its place in the queue; else it stands where the eviction puts it */
+    int32_t retries_most;     /* one that was evicted oftener is deactivated; -1 = never */
+    int64_t backoff_ms, backoff_most_ms;
+};
+
+struct policy {
+    struct fair_policy fair;
+    struct ready_policy ready;
+};
+
+#endif
