@@ -22,6 +22,7 @@
 #include "wire/yaml.h"
 
 #define DEMO_TIMEOUT_MS 120000
+#define SETTLE_MS 3000 /* at most so long the next example waits until those before it run, or are told why they do not */
 #define GANGS_MAX 64
 #define SHAPES_MAX 16
 
@@ -29,11 +30,12 @@
 struct gang {
     const char *ns, *name, *kind;
     char state[32];
-    char why[ERR_TEXT_MAX];
+    char why[ERR_TEXT_MAX], stopped[ERR_TEXT_MAX];
     uint32_t pods_n, bound_n, done_n, failed_n;
     int64_t applied_ms, first_bound_ms, last_bound_ms, ended_ms;
     char nodes[200];
     bool serves; /* runs until deleted: running is its end */
+    bool stops; /* it was preempted, and its pods may still be ending */
     bool ended, failed;
 };
 
@@ -189,6 +191,7 @@ static void gang_end(struct demo *d, struct gang *g, bool failed, const char *st
 static void gang_bound(struct demo *d, struct gang *g, const char *node)
 {
     g->last_bound_ms = loop_now_ms(d->loop);
+    g->stops = false;
     if (g->bound_n++ == 0)
         g->first_bound_ms = g->last_bound_ms;
     note_node(g, node);
@@ -197,13 +200,27 @@ static void gang_bound(struct demo *d, struct gang *g, const char *node)
             (long long)(g->last_bound_ms - g->first_bound_ms));
 }
 
+/* A pod is gone that had not succeeded: its gang was stopped, and may start again. */
+static void pod_gone(struct demo *d, struct gang *g, const char *uid)
+{
+    struct pod_seen *p = map_find(d->pods, bytes_of(uid));
+    if (!p || !p->bound || p->done || g->ended)
+        return;
+    g->pods_n--;
+    if (--g->bound_n > 0)
+        return;
+    g->nodes[0] = '\0';
+}
+
 static void on_pod(void *arg, enum kube_event event, struct bytes raw)
 {
     struct demo *d = arg;
     struct json *pod = json_parse(d->scratch, raw, NULL, NULL);
     const struct json *metadata = json_get(pod, "metadata");
-    struct gang *g = event == KUBE_DELETED ? NULL : gang_of_pod(d, metadata);
-    if (g) {
+    struct gang *g = gang_of_pod(d, metadata);
+    if (g && event == KUBE_DELETED) {
+        pod_gone(d, g, json_get_text(metadata, "uid", ""));
+    } else if (g) {
         bool is_new;
         struct pod_seen *p = map_put(d->pods, bytes_of(json_get_text(metadata, "uid", "")), &is_new);
         g->pods_n += is_new;
@@ -251,7 +268,21 @@ static void on_job(void *arg, enum kube_event event, struct bytes raw)
     arena_reset(d->scratch);
 }
 
-/* Workloads and pod groups carry the reason why their job waits. */
+/* "Preempted to accommodate a workload (UID: ..., JobUID: ...) due to ...", without what nobody wants to read. */
+static void tell_preemption(struct demo *d, struct gang *g, const struct json *object)
+{
+    const struct json *preempted = object_condition_true(object, "Preempted") ? object_condition(object, "Preempted") : NULL;
+    const char *message = json_get_text(preempted, "message", ""), *from = strstr(message, " (UID"), *to = strchr(message, ')');
+    if (!preempted || strncmp(g->stopped, message, sizeof g->stopped - 1) == 0)
+        return;
+    snprintf(g->stopped, sizeof g->stopped, "%s", message);
+    g->stops = true;
+    g->why[0] = '\0';
+    bool cut = from && to && from < to;
+    say(d, "%s %s/%s stops: %.*s%s", g->kind, g->ns, g->name, cut ? (int)(from - message) : (int)strlen(message), message, cut ? to + 1 : "");
+}
+
+/* Workloads and pod groups carry the reason why their job waits, and why it had to stop. */
 static void on_reason(void *arg, enum kube_event event, struct bytes raw)
 {
     struct demo *d = arg;
@@ -262,11 +293,12 @@ static void on_reason(void *arg, enum kube_event event, struct bytes raw)
         json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "name", json_get_text(metadata, "name", ""));
     struct json *reason = *text && event != KUBE_DELETED ? json_parse(d->scratch, bytes_of(text), NULL, NULL) : NULL;
     const char *message = json_get_text(reason, "message", "");
-    for (uint32_t i = 0; *message && i < d->gangs_n; i++) {
+    for (uint32_t i = 0; event != KUBE_DELETED && i < d->gangs_n; i++) {
         struct gang *g = &d->gangs[i];
-        if (g->bound_n > 0 || !text_equal(g->name, owner) ||
-            !text_equal(g->ns, json_get_text(metadata, "namespace", "")) ||
-            strncmp(g->why, message, sizeof g->why - 1) == 0)
+        if (!text_equal(g->name, owner) || !text_equal(g->ns, json_get_text(metadata, "namespace", "")))
+            continue;
+        tell_preemption(d, g, object);
+        if (!*message || (g->bound_n > 0 && !g->stops) || strncmp(g->why, message, sizeof g->why - 1) == 0)
             continue;
         snprintf(g->why, sizeof g->why, "%s", message);
         say(d, "%s %s/%s waits: %s", g->kind, g->ns, g->name, g->why);
@@ -327,6 +359,23 @@ static void print_table(struct demo *d, enum output_format format)
     output_fini(&t);
 }
 
+/* Whoever reads along sees the effect of one example before the next is applied. */
+static bool is_settled(const struct demo *d)
+{
+    for (uint32_t i = 0; i < d->gangs_n; i++)
+        if (!d->gangs[i].bound_n && !d->gangs[i].ended && !d->gangs[i].why[0])
+            return false;
+    return true;
+}
+
+static void settle(struct demo *d)
+{
+    int64_t end_ms = loop_now_ms(d->loop) + SETTLE_MS;
+    while (!d->done && !is_settled(d) && loop_now_ms(d->loop) < end_ms)
+        if (loop_run_for(d->loop, 50, NULL) < 0)
+            break;
+}
+
 static int run(struct demo *d, enum output_format format, bool keep)
 {
     watch(d, "/api/v1/pods", on_pod);
@@ -336,8 +385,10 @@ static int run(struct demo *d, enum output_format format, bool keep)
     watch(d, "/apis/kueue.x-k8s.io/v1beta2/workloads", on_reason);
     watch(d, "/apis/scheduling.volcano.sh/v1beta1/podgroups", on_reason);
     watch(d, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", on_reason);
-    for (unsigned i = 0; i < example_files_n; i++)
+    for (unsigned i = 0; i < example_files_n && !d->done; i++) {
         apply_file(d, &example_files[i]);
+        settle(d);
+    }
     while (!d->done && !all_ended(d) && loop_now_ms(d->loop) - d->start_ms < DEMO_TIMEOUT_MS)
         if (loop_run_for(d->loop, 100, NULL) < 0)
             break;
