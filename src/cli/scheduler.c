@@ -8,6 +8,7 @@
 #include "cli/connect.h"
 #include "jobs/jobs.h"
 #include "sched/sched.h"
+#include "sched/serve/port.h"
 
 enum { NAMES_MAX = 24, PROBE_MS = 2000, FAREWELL_MS = 5000, LEASE_MS = 200 };
 struct run {
@@ -19,6 +20,7 @@ struct run {
     struct arena *arena; /* what the configuration holds */
     struct connection connection;
     struct jobs *controllers;
+    struct scheduler_port *port;
     struct loop_timer *probe; /* until the server has answered */
     struct err unreached;     /* as it was said last */
 };
@@ -103,6 +105,19 @@ static int wait_for_answers(const struct run *r, int ms, bool told)
     return ms;
 }
 
+/* The port that --address names. EXIT_OK, or it was said what is wrong. */
+static int open_port(struct run *r, const struct options *o, const struct scheduler *s)
+{
+    const char *address = option_text(o, OPT_SCHEDULER_ADDRESS);
+    struct err e = {0};
+    if (!address)
+        return EXIT_OK;
+    if (scheduler_port_new(r->connection.loop, s, address, &r->port, &e) < 0)
+        return options_wrong(o, "--address: %s", e.text);
+    log_info("metrics, healthz and readyz port=%d", scheduler_port_number(r->port));
+    return EXIT_OK;
+}
+
 int scheduler_main(const struct options *o)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -125,13 +140,15 @@ int scheduler_main(const struct options *o)
     r.probe = loop_timer_new(l, probe, &r);
     probe(&r);
     struct err e = {0};
-    if (loop_run(l, &e) < 0) {
+    code = open_port(&r, o, s);
+    if (code == EXIT_OK && loop_run(l, &e) < 0) {
         fprintf(stderr, "capstan scheduler: %s\n", e.text);
         code = EXIT_FAILED;
     }
     scheduler_stop(s);
     jobs_free(r.controllers);
     int left_ms = wait_for_answers(&r, FAREWELL_MS, false);
+    scheduler_port_free(r.port);
     scheduler_free(s);
     (void)wait_for_answers(&r, left_ms + LEASE_MS, true); /* the lease is given back while there is time; else it runs out */
     kube_client_forget(r.connection.client, on_version, &r);

@@ -12,6 +12,14 @@ static void next_turn(void *arg)
     scheduler_ask_turn(arg);
 }
 
+static bool admits(const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->entries_n; i++)
+        if (plan->entries[i].effect == EFFECT_ADMIT)
+            return true;
+    return false;
+}
+
 static void turn(void *arg)
 {
     struct scheduler *s = arg;
@@ -30,7 +38,9 @@ static void turn(void *arg)
     int64_t now_ms = loop_wall_ms(s->loop);
     struct decide_config config = {.gangs_max = GANGS_PER_TURN, .pods_max = PODS_PER_TURN, .spread = s->config.spread};
     struct plan plan = {0};
+    int64_t began_us = loop_clock_us(s->loop);
     decide(s->state, &config, now_ms, s->cycle, &plan); /* decide */
+    metrics_decided(s->metrics, (double)(loop_clock_us(s->loop) - began_us) / 1e6, admits(&plan));
     s->counts.cycles_n++;
 
     act_submit(s, &plan); /* act */

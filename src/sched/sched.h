@@ -38,6 +38,8 @@ struct scheduler_counts {
     bool synced, leading;
 };
 struct scheduler_counts scheduler_counts(const struct scheduler *s);
+/* Its metrics as Prometheus reads them, appended. */
+void scheduler_page(const struct scheduler *s, bool openmetrics, struct buf *out);
 /* Nothing to decide and nothing in flight: what is pending waits for something else to change. */
 bool scheduler_quiet(const struct scheduler *s);
 

@@ -135,6 +135,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->gangs = map_new(sizeof(struct seen_gang *));
     s->events = kube_recorder_new(c, "capstan");
     s->pace = pace_new();
+    s->metrics = metrics_new();
     s->wake = loop_timer_new(l, on_wake, s);
     for (const char *const *name = config->names ? config->names : scheduler_default_names; *name; name++)
         add_name(s, *name);
@@ -194,6 +195,7 @@ void scheduler_free(struct scheduler *s)
     group_tally_free(s->tally);
     kube_recorder_free(s->events);
     pace_free(s->pace);
+    metrics_free(s->metrics);
     state_free(s->state);
     arena_free(s->incoming_arena);
     arena_free(s->scratch);

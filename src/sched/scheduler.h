@@ -9,6 +9,7 @@
  *   bind_gate.c which binds wait until another pod has its devices
  *   telling.c   when a reason is told; pace.c: how often figures are written; group_tally.c: figures that are counted as they change
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
+ *   serve/      what Prometheus sees, and where
  */
 #ifndef SCHED_SCHEDULER_H
 #define SCHED_SCHEDULER_H
@@ -24,6 +25,7 @@
 #include "kube/workqueue.h"
 #include "loop/loop.h"
 #include "sched/figures/group_tally.h"
+#include "sched/figures/metrics.h"
 #include "sched/pace.h"
 #include "sched/sched.h"
 #include "sched/telling.h"
@@ -50,6 +52,7 @@ struct seen_gang {
     int32_t bound_n, running_n, succeeded_n, failed_n, pending_n;
     bool admitted;               /* core has let it in; cleared when it waits again */
     bool admit_sent;             /* we have written that it is admitted: an Event says so once the object shows it */
+    bool evict_sent;             /* we have written that it is evicted: it is counted once the object shows it */
     bool members_missing;        /* waits for pods that do not exist yet */
     bool has_object;             /* Workload or pod group exists */
     uint64_t kept_out;           /* a Volcano PodGroup: hash of why its queue keeps it out, as its status was last made; 0 = it does not */
@@ -134,6 +137,7 @@ struct scheduler {
     struct bucket tellings;      /* of gangs (telling.h) */
     struct pace *pace;           /* of objects whose figures change all the time; keys "clusterqueues/...", "podgroups/..." */
     struct scheduler_counts counts;
+    struct metrics *metrics;
 };
 
 /* sources.c */

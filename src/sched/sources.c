@@ -237,6 +237,8 @@ static void kind_gone(struct source *source, const char *key)
     map_remove(source->held, bytes_of(key));
     if (source->id == SOURCE_VOLCANO_GROUPS)
         status_volcano_queue_changed(s, group_tally_remove(s->tally, key));
+    if (source->id == SOURCE_QUEUES)
+        metrics_forget_queue(s->metrics, name);
     if (kinds[source->id].gone == CHANGE_GANG_GONE)
         seen_gang_gone(s, id);
     push_gone(s, kinds[source->id].gone, id);

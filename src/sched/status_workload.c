@@ -172,12 +172,19 @@ static void clear_eviction(struct pass *x)
     requeue(x);
 }
 
+static const char *class_of(const struct json *workload)
+{
+    return json_text(json_path(workload, "spec", "priorityClassRef", "name", NULL), "");
+}
+
 /* The object shows it: its Events say so. */
 static void tell_admitted(struct pass *x, const char *queue)
 {
     x->seen->admit_sent = false;
     act_outcome(x->s, EFFECT_ADMIT, x->gang, 0, 0);
-    int64_t waited_s = workload_waited_ms(x->workload, x->now_ms) / 1000;
+    int64_t waited_ms = workload_waited_ms(x->workload, x->now_ms), waited_s = waited_ms / 1000;
+    metrics_reserved(x->s->metrics, queue, class_of(x->workload), (double)waited_ms / 1000);
+    metrics_admitted(x->s->metrics, queue, class_of(x->workload), (double)waited_ms / 1000);
     struct kube_object_ref about = ref_of(x);
     kube_event_done(x->s->events, &about, "QuotaReserved", "Quota reserved in ClusterQueue %s, wait time since queued was %llds", queue,
                     (long long)waited_s);
@@ -265,9 +272,24 @@ static void tell_preemptor(struct pass *x, const struct reason *why)
                x->work->name, preemption_name((enum preemption)why->have));
 }
 
+/* The object shows it. */
+static void count_eviction(struct pass *x)
+{
+    const struct json *preempted = object_condition_true(x->workload, "Preempted") ? object_condition(x->workload, "Preempted") : NULL;
+    const struct reason *why = state_gang_reason(x->s->state, x->gang);
+    const char *path = why && why->code == REASON_PREEMPTED ? intern_name(x->s->names, why->queue) : "", *slash = strrchr(path, '/');
+    x->seen->evict_sent = false;
+    metrics_evicted(x->s->metrics, json_text(json_path(x->workload, "status", "admission", "clusterQueue", NULL), ""),
+                    class_of(x->workload), json_get_text(object_condition(x->workload, "Evicted"), "reason", ""));
+    if (preempted && slash)
+        metrics_preempted(x->s->metrics, slash + 1, json_get_text(preempted, "reason", ""));
+}
+
 static void evict(struct pass *x)
 {
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
+        if (x->seen && x->seen->evict_sent)
+            count_eviction(x);
         act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
         return;
     }
@@ -285,6 +307,8 @@ static void evict(struct pass *x)
     set(x, "Requeued", false, reason, message);
     if (x->changed) {
         send(x, NULL);
+        if (x->seen)
+            x->seen->evict_sent = true;
         if (preempted) {
             event(x, "Normal", "Preempted", message);
             tell_preemptor(x, why);

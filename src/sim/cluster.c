@@ -13,6 +13,7 @@
 #include "net/http_local.h"
 #include "net/http_server.h"
 #include "sched/sched.h"
+#include "sched/serve/port.h"
 #include "sim/certificates.h"
 #include "sim/folder.h"
 #include "sim/kubelet/kubelets.h"
@@ -361,6 +362,16 @@ static struct kube_client *client_inside(struct cluster *c, const char *user_age
     return kube_client_wrap(c->loop, http_local_client_as(c->loop, &config));
 }
 
+/* GET /metrics/scheduler: what `capstan scheduler --address` serves. */
+static bool on_scheduler_page(void *ctx, struct http_exchange *x)
+{
+    const struct cluster *c = ctx;
+    if (!text_equal(x->request.path, "/metrics/scheduler") || !text_equal(x->request.method, "GET"))
+        return false;
+    scheduler_page_answer(c->scheduler, x);
+    return true;
+}
+
 static int start_clients(struct cluster *c, const struct cluster_config *config, struct err *e)
 {
     c->client = client_inside(c, "capstan/" CAPSTAN_VERSION);
@@ -373,6 +384,7 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
         return r;
     uint64_t seed = random_seed_from_system();
     c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true, .policy = config->policy});
+    apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
     c->kubelets = kubelets_new(

@@ -158,11 +158,16 @@ void prometheus_sample(struct prometheus_page *p, const struct prometheus_label 
     prometheus_sample_suffix(p, "", labels, labels_n, value);
 }
 
-void prometheus_sample_rendered(struct prometheus_page *p, struct bytes rendered_labels, double value)
+void prometheus_suffix_rendered(struct prometheus_page *p, const char *suffix, struct bytes rendered_labels, double value)
 {
-    sample_begin(p, "");
+    sample_begin(p, suffix);
     buf_bytes(p->out, rendered_labels);
     sample_end(p, value);
+}
+
+void prometheus_sample_rendered(struct prometheus_page *p, struct bytes rendered_labels, double value)
+{
+    prometheus_suffix_rendered(p, "", rendered_labels, value);
 }
 
 /* ---- negotiation ---- */

@@ -33,6 +33,7 @@ void prometheus_sample_suffix(struct prometheus_page *p, const char *suffix, con
 /* Fast path: labels that were rendered before ("{a=\"x\"}"). */
 void prometheus_labels_render(struct buf *out, const struct prometheus_label *labels, uint32_t labels_n);
 void prometheus_sample_rendered(struct prometheus_page *p, struct bytes rendered_labels, double value);
+void prometheus_suffix_rendered(struct prometheus_page *p, const char *suffix, struct bytes rendered_labels, double value);
 void prometheus_number(struct buf *out, double value); /* "1", "0.25", "NaN", "+Inf" */
 /* Clean text for a label value: U+FFFD for invalid UTF-8, no control characters, at most max_bytes on a character boundary. */
 void prometheus_clean(struct buf *out, struct bytes text, size_t max_bytes);

@@ -234,9 +234,20 @@ print(len(rows), "wait as long as they did" if all(row["queueWaitSeconds"] <= fl
     ends 1 "report: a full disk" "capstan report: standard output: No space left" bash -c '"$PROGRAM" report >/dev/full'
     ends 124 "scheduler: connected where somebody listens" 'info connected server=' timeout 8 "$PROGRAM" scheduler --leader-elect=false
     holder() { "$KUBECTL" -n kube-system get lease capstan-scheduler -o 'jsonpath=held by {.spec.holderIdentity};'; }
-    "$PROGRAM" scheduler --scheduler-name nobody-names-it 2>second.log &
+    "$PROGRAM" scheduler --scheduler-name nobody-names-it --address 127.0.0.1:0 2>second.log &
     local second=$!
     soon "scheduler: the Lease has its name" "^held by .+_$second;$" holder
+    local port
+    port=$(sed -n 's/.* port=\([0-9]*\)$/\1/p' second.log)
+    page() { curl -sS --max-time 30 "${@:2}" -w ' is %{http_code}' "http://127.0.0.1:$port$1"; }
+    is "scheduler --address: healthy" "ok
+ is 200" page /healthz
+    soon "ready when all has been read" '^ok' page /readyz
+    soon "it says that it leads" '^capstan_scheduler_leading 1$' page /metrics
+    says "OpenMetrics when asked for" '^# EOF$' page /metrics -H 'Accept: application/openmetrics-text; version=1.0.0'
+    says "nothing else is there" 'not found: /metrics, /healthz and /readyz are here' page /debug/pprof
+    says "and nothing is taken" 'is 405$' page /metrics -X POST
+    ends 2 "a port that is taken" 'capstan scheduler: --address: .*in use' "$PROGRAM" scheduler --address "127.0.0.1:$port"
     kill "$second"
     wait "$second"
     is "and is given back when it is ended" "held by ;" holder

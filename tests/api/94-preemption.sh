@@ -90,3 +90,18 @@ soon "why: equal priority preempts nobody" 'may preempt nobody for it: no runnin
 job wide red 4 high
 soon "too wide for its own quota: nobody goes" 'may preempt nobody for it: it would have to borrow' why wide
 is "nobody was evicted for it" false suspended other
+
+# --- and Prometheus hears of all of it, by Kueue's names
+page() { K get --raw /metrics/scheduler; }
+soon "metrics: who was preempted, for whose queue" "^kueue_preempted_workloads_total{preempting_cluster_queue=\"$NS-red\",reason=\"InCohortReclamation\",replica_role=\"standalone\"} 1\$" page
+soon "metrics: by priority, too" "^kueue_preempted_workloads_total{preempting_cluster_queue=\"$NS-red\",reason=\"InClusterQueue\",replica_role=\"standalone\"} 1\$" page
+soon "metrics: evictions by queue and class" "^kueue_evicted_workloads_total{cluster_queue=\"$NS-red\",reason=\"Preempted\",underlying_cause=\"\",priority_class=\"$NS-low\",replica_role=\"standalone\"} 1\$" page
+soon "metrics: what waits" "^kueue_pending_workloads{cluster_queue=\"$NS-red\",status=\"inadmissible\",replica_role=\"standalone\"} 3\$" page
+soon "metrics: what is in use" "^kueue_cluster_queue_resource_usage{cohort=\"$NS\",cluster_queue=\"$NS-blue\",flavor=\"$NS-a\",resource=\"nvidia.com/gpu\",replica_role=\"standalone\"} 2\$" page
+soon "metrics: the ClusterQueue's status" "^kueue_cluster_queue_status{cluster_queue=\"$NS-red\",status=\"active\",replica_role=\"standalone\"} 1\$" page
+page >page.txt
+if command -v promtool >/dev/null; then
+    is "metrics: promtool finds nothing wrong" "" promtool check metrics <page.txt
+else
+    skip "metrics: promtool finds nothing wrong" "promtool is not installed"
+fi

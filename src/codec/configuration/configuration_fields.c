@@ -3,7 +3,7 @@
 
 #define NOT_YET "Capstan does not do this yet"
 #define NO_WEBHOOK "Capstan has no webhook server: it needs none"
-#define NO_PORT "Capstan's scheduler opens no port of its own yet"
+#define NO_PORT "where metrics and probes are served is said by --address"
 #define ITS_LEASE "Capstan elects its leader by the Lease capstan-scheduler, with times of its own"
 #define NO_MULTIKUEUE "Capstan does not dispatch to other clusters"
 #define NO_DRA "Capstan counts devices of device plugins, not of resource claims"
@@ -129,7 +129,7 @@ const struct configuration_field configuration_fields[] = {
     {"objectRetentionPolicies.workloads", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"objectRetentionPolicies.workloads.afterFinished", FORM_DURATION, BOTH, NULL, NULL, 0},
     {"objectRetentionPolicies.workloads.afterDeactivatedByKueue", FORM_DURATION, BOTH, NULL, NULL, 0},
-    {"visibilityServer", FORM_OBJECT, V1BETA2, NULL, NO_PORT, 0},
+    {"visibilityServer", FORM_OBJECT, V1BETA2, NULL, "Capstan does not serve the visibility API yet", 0},
     {"visibilityServer.bindAddress", FORM_TEXT, V1BETA2, NULL, NULL, 0},
     {"visibilityServer.bindPort", FORM_INT, V1BETA2, NULL, NULL, 0},
 };

@@ -21,11 +21,14 @@ void state_apply(struct state *s, const struct change *c);
 struct queue_usage {
     name_id flavor, resource;
     int64_t nominal, reserved, borrowed, used; /* reserved: admitted gangs; used: the same minus finished members */
+    int64_t borrowing_limit, lending_limit;    /* NO_LIMIT = none */
 };
 struct queue_counts {
     int32_t pending_n, reserving_n, admitted_n;
 };
 bool state_queue_counts(const struct state *s, name_id queue, struct queue_counts *ret_counts);
+/* Of those pending: how many the next decision tries. SOURCE Kueue's "active"; in a StrictFIFO queue all that stand in it are. */
+int32_t state_queue_active_n(const struct state *s, name_id queue);
 bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts);
 /* Rows in resource-group order; in the arena. */
 uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a, struct queue_usage **ret_rows);

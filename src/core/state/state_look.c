@@ -21,6 +21,20 @@ bool state_queue_counts(const struct state *s, name_id queue, struct queue_count
     return true;
 }
 
+static int32_t gangs_in(const struct heap *lines)
+{
+    int32_t n = 0;
+    for (uint32_t i = 0; i < lines->n; i++)
+        n += (int32_t)((const struct line *)lines->items[i])->gangs.n;
+    return n;
+}
+
+int32_t state_queue_active_n(const struct state *s, name_id queue)
+{
+    const struct queue *q = queue_find(s, queue);
+    return q ? gangs_in(&q->ready) + gangs_in(&q->blocked) : 0;
+}
+
 bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts)
 {
     const struct local_queue *l = local_queue_find(s, local_queue);
@@ -49,7 +63,8 @@ static uint32_t usage_rows(const struct queue *q, struct arena *a, struct queue_
     for (uint32_t g = 0; g < q->groups_n; g++)
         for (uint32_t f = 0; f < q->groups[g].flavors_n; f++)
             for (uint32_t r = 0; r < q->groups[g].resources_n; r++)
-                rows[n++] = (struct queue_usage){.flavor = q->groups[g].flavors[f], .resource = q->groups[g].resources[r]};
+                rows[n++] = (struct queue_usage){.flavor = q->groups[g].flavors[f], .resource = q->groups[g].resources[r],
+                                                 .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
     for (uint32_t i = 0; i < q->quotas_n; i++) {
         struct queue_usage *row = row_of(rows, n, q->quotas[i].flavor, q->quotas[i].resource);
         if (!row) {
@@ -57,6 +72,8 @@ static uint32_t usage_rows(const struct queue *q, struct arena *a, struct queue_
             *row = (struct queue_usage){.flavor = q->quotas[i].flavor, .resource = q->quotas[i].resource};
         }
         row->nominal = q->quotas[i].nominal;
+        row->borrowing_limit = q->quotas[i].borrowing_limit;
+        row->lending_limit = q->quotas[i].lending_limit;
     }
     *ret_rows = rows;
     return n;
