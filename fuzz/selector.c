@@ -1,5 +1,5 @@
 /* selector.c - a line of label selector, a line of field selector, an object: parsing and matching touch only what they
- * are given */
+ * are given, and a tree matches what its text does */
 #include <string.h>
 #include "apiserver/store/selector.h"
 #include "fuzz.h"
@@ -29,6 +29,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     bool match = selector_match(&s, rest);
     MUST_HOLD(!selector_empty(&s) || match);
+    const struct json *tree = json_parse(a, rest, NULL, NULL);
+    _cleanup_buf_ struct buf text = {0};
+    if (tree)
+        json_write(&text, tree);
+    MUST_HOLD(!tree || selector_match_tree(&s, tree) == selector_match(&s, buf_view(&text)));
     (void)selector_name(&s);
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "apiserver/serve/paths.h"
 #include "apiserver/serve/route.h"
 #include "apiserver/store/object.h"
+#include "apiserver/store/question.h"
 #include "apiserver/verbs/watch.h"
 
 #define TICK_MS 1000
@@ -63,6 +64,7 @@ static int start(struct apiserver *s, struct err *e)
     if (r < 0)
         return r;
     s->kinds = kind_table_new();
+    s->questions = questions_new();
     r = crds_new(s, &s->crds, e);
     if (r < 0)
         return r;
@@ -113,6 +115,7 @@ void apiserver_free(struct apiserver *s)
     refresh_free(s->refresh);
     garbage_free(s->garbage);
     quotas_free(s->quotas);
+    questions_free(s->questions);
     crds_free(s->crds);
     kind_table_free(s->kinds);
     for (size_t i = 0; i < s->routes_n; i++)

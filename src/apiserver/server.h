@@ -15,6 +15,7 @@
 struct crds;
 struct documents;
 struct garbage;
+struct questions;
 struct quotas;
 struct refresh;
 struct watch_set;
@@ -38,6 +39,7 @@ struct apiserver {
     struct garbage *garbage;   /* owner index, namespace life cycle, event TTL */
     struct refresh *refresh;   /* what follows from other objects */
     struct quotas *quotas;     /* what the ResourceQuotas of each namespace have left */
+    struct questions *questions; /* of watchers; answered when an object is written */
     struct watch_set *watches; /* open watches, and encoded events that they share */
     struct loop_timer *tick;   /* once a second: bookmarks, TTLs */
     struct buf text; /* what is being written: its memory is used again */

@@ -7,6 +7,7 @@
 #include "apiserver/request/status.h"
 #include "apiserver/store/managed_text.h"
 #include "apiserver/store/object.h"
+#include "apiserver/store/question.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "codec/admission/admission.h"
@@ -269,6 +270,7 @@ static bool store_now(struct object_write *w)
         blob_unref(body);
         return false;
     }
+    questions_note(w->server->questions, w->kind_id, w->object, body);
     w->stored = (struct bytes){body->data, body->n}; /* the store or what waits for the commit refers to it */
     int r;
     if (!w->old)

@@ -347,6 +347,25 @@ static void field_text(struct bytes object, const struct selector_field *f, stru
     }
 }
 
+static bool label_of_tree(const struct json *object, const char *key, struct bytes *ret_value)
+{
+    const struct json *label = json_path(object, "metadata", "labels", key, NULL);
+    if (json_is(label, JSON_STRING))
+        *ret_value = json_bytes(label);
+    return json_is(label, JSON_STRING);
+}
+
+static void field_of_tree(const struct json *object, const struct selector_field *f, struct bytes *ret_value)
+{
+    const struct json *v = object;
+    for (size_t i = 0; i < SELECTOR_PATH_MAX && f->path[i]; i++)
+        v = json_get(v, f->path[i]);
+    if (json_is(v, JSON_STRING) || json_is(v, JSON_NUMBER))
+        *ret_value = json_bytes(v);
+    else
+        *ret_value = bytes_of(!json_is(v, JSON_BOOL) ? f->fallback : v->truth ? "true" : "false");
+}
+
 /* The text that a matching object must contain; NULL: none is known. Only what JSON writes as it is. */
 static const char *term_word(const struct selector_term *t)
 {
@@ -370,25 +389,54 @@ static bool lacks_word(const struct selector *s, struct bytes object)
     return false;
 }
 
-bool selector_match(const struct selector *s, struct bytes object)
+/* The object's text, or its tree. */
+struct source {
+    struct bytes text;
+    const struct json *tree;
+};
+
+static void field_of(const struct source *from, const struct selector_field *f, struct buf *scratch, struct bytes *ret_value)
+{
+    buf_clear(scratch);
+    if (from->tree)
+        field_of_tree(from->tree, f, ret_value);
+    else
+        field_text(from->text, f, scratch, ret_value);
+}
+
+static bool label_of(const struct source *from, const char *key, struct buf *scratch, struct bytes *ret_value)
+{
+    buf_clear(scratch);
+    return from->tree ? label_of_tree(from->tree, key, ret_value) : label_value(from->text, key, scratch, ret_value);
+}
+
+static bool match(const struct selector *s, const struct source *from)
 {
     _cleanup_buf_ struct buf scratch = {0};
-    bool match = !lacks_word(s, object);
+    bool match = true;
     for (const struct selector_term *t = s->fields; match && t; t = t->next) {
         struct bytes value;
-        buf_clear(&scratch);
-        field_text(object, t->field, &scratch, &value);
+        field_of(from, t->field, &scratch, &value);
         if (!value.n && t->field->instead)
-            field_text(object, &(struct selector_field){.path = {t->field->instead}, .fallback = ""}, &scratch, &value);
+            field_of(from, &(struct selector_field){.path = {t->field->instead}, .fallback = ""}, &scratch, &value);
         match = term_match(t, true, value);
     }
     for (const struct selector_term *t = s->labels; match && t; t = t->next) {
         struct bytes value = {"", 0};
-        buf_clear(&scratch);
-        bool present = label_value(object, t->key, &scratch, &value);
+        bool present = label_of(from, t->key, &scratch, &value);
         match = term_match(t, present, value);
     }
     return match;
+}
+
+bool selector_match(const struct selector *s, struct bytes object)
+{
+    return !lacks_word(s, object) && match(s, &(struct source){.text = object});
+}
+
+bool selector_match_tree(const struct selector *s, const struct json *object)
+{
+    return match(s, &(struct source){.tree = object});
 }
 
 bool selector_match_object(const struct json *label_selector, const struct json *labels)

@@ -1,4 +1,4 @@
-/* selector.h - label and field selectors, matched on the JSON text of an object without building a tree
+/* selector.h - label and field selectors, matched on the JSON text of an object without building a tree, or on the tree that there is
  *
  * SOURCE apimachinery labels and fields selectors: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`; field selectors know
  *        only = == != and one list of fields per kind.
@@ -32,6 +32,7 @@ int selector_parse(struct arena *a, const char *label_text, const char *field_te
                    struct selector *ret_s, struct err *e);
 bool selector_empty(const struct selector *s);
 bool selector_match(const struct selector *s, struct bytes object); /* as json_write prints it */
+bool selector_match_tree(const struct selector *s, const struct json *object); /* the same of what it prints */
 /* The value that metadata.name must have (watch and list of one object), or NULL. */
 const char *selector_name(const struct selector *s);
 /* The same of a field selector's text, whatever fields the kind may have besides. */

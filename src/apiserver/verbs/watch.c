@@ -5,7 +5,7 @@
 #include "apiserver/request/accept.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
-#include "apiserver/store/selector.h"
+#include "apiserver/store/question.h"
 #include "apiserver/tables/table.h"
 #include "apiserver/verbs/list.h"
 #include "apiserver/verbs/verbs.h"
@@ -26,19 +26,11 @@ struct slot {
     char version_text[32];
     struct blob *chunk;
 };
-/* What a selector asks: the state after one change is the state before the next, and several watchers ask the same, so that the
- * answers to the first questions are noted with the body. */
-struct question {
-    uint32_t kind_id;
-    char *labels, *fields;
-};
 struct watch_set {
     struct apiserver *server;
     struct watch *first;
     size_t n;
     struct slot slots[CACHE_SLOTS];
-    struct question questions[STORE_NOTE_QUESTIONS]; /* for as long as the server runs: those inside come first, and stay */
-    uint32_t questions_n;
 };
 struct watch {
     struct watch_set *set;
@@ -47,7 +39,7 @@ struct watch {
     struct request_info ri;
     struct store_watch *cursor;
     struct selector selector;
-    uint32_t question; /* index of the set's; STORE_NOTE_QUESTIONS: one question too many, asked each time */
+    uint32_t question; /* store/question.h */
     const char *include;
     bool table, partial, columns_sent, bookmarks, initial_end_due, bookmark_due, time_up, ended;
     bool raw; /* the client takes events: chunks are objects as they are stored, their type stands in `type` */
@@ -171,26 +163,9 @@ static bool matches(const struct watch *w, struct blob *body)
 {
     if (!body || selector_empty(&w->selector))
         return body != NULL;
-    struct bytes object = {body->data, body->n};
     if (w->question >= STORE_NOTE_QUESTIONS)
-        return selector_match(&w->selector, object);
-    uint32_t asked = 1u << (STORE_NOTE_ANSWERS + 2 * w->question), yes = asked << 1;
-    if (!(body->notes & asked))
-        body->notes |= asked | (selector_match(&w->selector, object) ? yes : 0);
-    return body->notes & yes;
-}
-
-static uint32_t question_of(struct watch_set *set, uint32_t kind_id, const char *labels, const char *fields)
-{
-    for (uint32_t i = 0; i < set->questions_n; i++) {
-        const struct question *q = &set->questions[i];
-        if (q->kind_id == kind_id && text_equal(q->labels, labels) && text_equal(q->fields, fields))
-            return i;
-    }
-    if (set->questions_n == STORE_NOTE_QUESTIONS)
-        return STORE_NOTE_QUESTIONS;
-    set->questions[set->questions_n] = (struct question){kind_id, mem_text(labels), mem_text(fields)};
-    return set->questions_n++;
+        return selector_match(&w->selector, (struct bytes){body->data, body->n});
+    return question_answer(w->set->server->questions, w->question, body);
 }
 
 /* NULL: this watcher does not see the event. */
@@ -349,6 +324,11 @@ static bool initial_parse(struct http_exchange *x, const struct request_info *ri
     return what == NULL;
 }
 
+static struct selector_kind selector_kind_of(const struct request_info *ri)
+{
+    return (struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable};
+}
+
 static bool query_parse(struct http_exchange *x, const struct request_info *ri, struct watch_query *q)
 {
     struct err e = {0};
@@ -367,8 +347,9 @@ static bool query_parse(struct http_exchange *x, const struct request_info *ri, 
         q->timeout_seconds = TIMEOUT_MIN_SECONDS + (int64_t)random_below(&ri->server->random, TIMEOUT_MIN_SECONDS);
     if (q->timeout_seconds > TIMEOUT_MAX_SECONDS)
         q->timeout_seconds = TIMEOUT_MAX_SECONDS;
-    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"),
-                       &(struct selector_kind){ri->group, ri->plural, ri->kind_version->selectable}, &q->selector, &e) < 0) {
+    const struct selector_kind selectable = selector_kind_of(ri);
+    if (selector_parse(x->request.arena, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"), &selectable,
+                       &q->selector, &e) < 0) {
         status_reply_err(x, ri, &e);
         return false;
     }
@@ -412,12 +393,14 @@ void watch_handle(struct http_exchange *x, const struct request_info *ri)
     struct watch_set *set = ri->server->watches;
     struct watch *w = mem_zero(1, sizeof *w);
     int64_t now_ms = loop_now_ms(set->server->loop);
+    const struct selector_kind selectable = selector_kind_of(ri);
     w->set = set;
     w->x = x;
     w->ri = *ri;
     w->selector = q.selector;
     if (!selector_empty(&w->selector))
-        w->question = question_of(set, ri->kind_id, http_query(&x->request, "labelSelector"), http_query(&x->request, "fieldSelector"));
+        w->question = question_of(ri->server->questions, ri->kind_id, &selectable, http_query(&x->request, "labelSelector"),
+                                  http_query(&x->request, "fieldSelector"));
     w->table = table_wanted(&x->request);
     w->partial = !w->table && accept_partial(&x->request);
     w->raw = !w->table && x->request.takes_events;
@@ -478,10 +461,6 @@ void watch_set_free(struct watch_set *set)
         w->set = NULL;
         w->ended = true;
         http_stream_wake(w->x);
-    }
-    for (uint32_t i = 0; i < set->questions_n; i++) {
-        free(set->questions[i].labels);
-        free(set->questions[i].fields);
     }
     for (size_t i = 0; i < CACHE_SLOTS; i++)
         blob_unref(set->slots[i].chunk);

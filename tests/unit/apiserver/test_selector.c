@@ -19,7 +19,9 @@ static bool match(const char *labels, const char *fields, const char *plural)
     struct err e = {0};
     if (selector_parse(a, labels, fields, &(struct selector_kind){"", plural, NULL}, &s, &e) < 0)
         fail_msg("%s", e.text);
-    return selector_match(&s, BYTES(OBJECT));
+    bool text = selector_match(&s, BYTES(OBJECT));
+    assert_int_equal(selector_match_tree(&s, json_parse(a, BYTES(OBJECT), NULL, &e)), text);
+    return text;
 }
 
 static int parse(const char *labels, const char *fields)
@@ -90,6 +92,48 @@ static void fields(void **state)
     assert_int_equal(parse(NULL, "metadata.name in (a)"), -E_INVALID);
 }
 
+/* What a tree answers is what its text answers, whatever stands where a text is expected. */
+static void tree_as_text(void **state)
+{
+    static const char *const values[] = {"\"x\"", "\"\"",   "\"q\\\"\\u0001\"", "7",  "-0.50",        "true",        "false",
+                                         "null",  "[\"x\"]", "{\"x\":\"x\"}",   "{}", "{\"name\":1}", "[{\"a\":\"x\"}]"};
+    static const char *const questions[][2] = {
+        {"a=x", ""},          {"a", ""},           {"!a", ""},           {"a!=x", ""},         {"a in (x,q\"\001)", ""},
+        {"a notin (x)", ""},  {"", "spec.nodeName=x"}, {"", "spec.nodeName!="}, {"", "status.phase!=x"}, {"", "status.podIP=7"},
+        {"", "spec.hostNetwork=true"}, {"", "spec.hostNetwork=false"}, {"a", "metadata.name=x,spec.schedulerName!=x"},
+    };
+    const size_t values_n = sizeof values / sizeof *values;
+    uint32_t seed = 1, yes_n = 0, n = 0;
+    for (int round = 0; round < 4000; round++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf text = {0};
+        struct err e = {0};
+        const char *v[6];
+        for (size_t i = 0; i < 6; i++) {
+            seed = seed * 1664525 + 1013904223;
+            v[i] = values[(seed >> 16) % (i < 2 && round % 8 ? 3 : values_n)];
+        }
+        const char *labels = round % 5 ? arena_printf(a, "{\"b\":\"x\",\"a\":%s}", v[0]) : v[0];
+        const char *spec = round % 7 ? arena_printf(a, "{\"containers\":[%s],\"hostNetwork\":%s,\"nodeName\":%s}", v[1], v[2], v[3]) : v[3];
+        const char *object = arena_printf(a, "{\"metadata\":{\"name\":%s,\"labels\":%s},\"spec\":%s,\"status\":{\"phase\":%s,\"podIP\":%s}}", v[1],
+                                          labels, spec, v[4], v[5]);
+        const struct json *tree = json_parse(a, bytes_of(object), NULL, &e);
+        if (!tree)
+            fail_msg("%s: %s", object, e.text);
+        json_write(&text, tree);
+        for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+            struct selector s;
+            assert_int_equal(selector_parse(a, questions[i][0], questions[i][1], &(struct selector_kind){"", "pods", NULL}, &s, &e), 0);
+            bool match = selector_match(&s, buf_view(&text));
+            if (selector_match_tree(&s, tree) != match)
+                fail_msg("%s %s of %s: the text says %d", questions[i][0], questions[i][1], text.data, match);
+            yes_n += match;
+            n++;
+        }
+    }
+    assert_true(yes_n > n / 8 && yes_n < n - n / 8); /* both answers were seen */
+}
+
 static void by_object(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -130,6 +174,7 @@ static void workloads_by_queue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(labels), cmocka_unit_test(label_errors),
-                                       cmocka_unit_test(fields), cmocka_unit_test(workloads_by_queue), cmocka_unit_test(by_object)};
+                                       cmocka_unit_test(fields), cmocka_unit_test(workloads_by_queue), cmocka_unit_test(by_object),
+                                       cmocka_unit_test(tree_as_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

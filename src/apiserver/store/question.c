@@ -1,0 +1,68 @@
+#include "apiserver/store/question.h"
+
+struct question {
+    uint32_t kind_id;
+    const char *labels, *fields; /* in the arena, as is what the selector refers to */
+    struct selector selector;
+};
+struct questions {
+    struct arena *arena;
+    struct question all[STORE_NOTE_QUESTIONS];
+    uint32_t n;
+};
+
+struct questions *questions_new(void)
+{
+    struct questions *q = mem_zero(1, sizeof *q);
+    q->arena = arena_new();
+    return q;
+}
+
+void questions_free(struct questions *q)
+{
+    if (!q)
+        return;
+    arena_free(q->arena);
+    free(q);
+}
+
+uint32_t question_of(struct questions *q, uint32_t kind_id, const struct selector_kind *k, const char *labels, const char *fields)
+{
+    for (uint32_t i = 0; i < q->n; i++)
+        if (q->all[i].kind_id == kind_id && text_equal(q->all[i].labels, labels) && text_equal(q->all[i].fields, fields))
+            return i;
+    struct question x = {.kind_id = kind_id, .labels = arena_text(q->arena, labels), .fields = arena_text(q->arena, fields)};
+    if (q->n == STORE_NOTE_QUESTIONS || selector_parse(q->arena, x.labels, x.fields, k, &x.selector, NULL) < 0)
+        return STORE_NOTE_QUESTIONS;
+    q->all[q->n] = x;
+    return q->n++;
+}
+
+static void note(struct blob *body, uint32_t number, bool yes)
+{
+    body->notes |= (yes ? 3u : 1u) << (STORE_NOTE_ANSWERS + 2 * number);
+}
+
+bool question_answer(const struct questions *q, uint32_t number, struct blob *body)
+{
+    uint32_t asked = 1u << (STORE_NOTE_ANSWERS + 2 * number), yes = asked << 1;
+    if (!(body->notes & asked))
+        note(body, number, selector_match(&q->all[number].selector, (struct bytes){body->data, body->n}));
+    return body->notes & yes;
+}
+
+/* Only what is so for certain: where there is something to look at, garbage.c looks. */
+static bool is_plain(const struct json *object)
+{
+    const struct json *metadata = json_get(object, "metadata");
+    return !json_get(metadata, "ownerReferences") && !json_get(metadata, "finalizers") && !json_get(metadata, "deletionTimestamp");
+}
+
+void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, struct blob *body)
+{
+    if (is_plain(object))
+        body->notes |= STORE_NOTE_OWNERS | STORE_NOTE_PLAIN;
+    for (uint32_t i = 0; i < q->n; i++)
+        if (q->all[i].kind_id == kind_id)
+            note(body, i, selector_match_tree(&q->all[i].selector, object));
+}
