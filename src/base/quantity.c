@@ -111,6 +111,23 @@ static u128 multiply_capped(u128 a, u128 b, u128 cap)
     return __builtin_mul_overflow(a, b, &product) || product > cap ? cap : product;
 }
 
+/* Nearly every amount is a short whole number with a usual suffix: no rounding, nothing near the caps. */
+static bool nano_of_short(const struct parts *p, u128 *ret_nano)
+{
+    static const uint64_t powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+    int shift = p->exponent + 9;
+    uint64_t value = 0;
+    if (p->fraction.n || p->whole.n > 15)
+        return false;
+    for (size_t i = 0; i < p->whole.n; i++)
+        value = value * 10 + (uint64_t)(p->whole.data[i] - '0');
+    if (p->base == 2 ? value > (uint64_t)INT64_MAX >> p->exponent : shift < 0 || shift > 18)
+        return false;
+    *ret_nano = p->base == 2 ? (u128)(value << p->exponent) * NANO : (u128)value * powers[shift];
+    return true;
+}
+
 static u128 nano_of_decimal(const struct parts *p)
 {
     struct gathered g = {0};
@@ -170,7 +187,9 @@ int quantity_parse(struct bytes text, struct quantity *ret_q, struct err *e)
                        "\"%.*s\" is not a quantity: write digits, then at most one suffix of n u m k M G T P E, "
                        "Ki Mi Gi Ti Pi Ei or an exponent such as e3; for example 500m, 1.5 or 2Gi",
                        (int)(text.n < 64 ? text.n : 64), text.data ? text.data : "");
-    u128 nano = p.base == 2 ? nano_of_binary(&p) : nano_of_decimal(&p);
+    u128 nano;
+    if (!nano_of_short(&p, &nano))
+        nano = p.base == 2 ? nano_of_binary(&p) : nano_of_decimal(&p);
     if (p.format == QUANTITY_BINARY_SI && nano > 0 && nano < NANO)
         p.format = QUANTITY_DECIMAL_SI;
     *ret_q = (struct quantity){p.negative ? -(__int128)nano : (__int128)nano, p.format};
@@ -207,12 +226,17 @@ int quantity_compare(struct quantity a, struct quantity b)
 /* Print value and suffix into text. */
 static void print(char *text, bool negative, u128 value, const char *suffix)
 {
-    char digits[QUANTITY_TEXT_MAX], *at = digits + sizeof digits;
-    *--at = '\0';
-    do {
+    char digits[QUANTITY_TEXT_MAX], *at = digits + sizeof digits, *const end = at;
+    for (; value > UINT64_MAX; value /= 10) /* WHY apart: a division of 128 bits is a call */
         *--at = (char)('0' + (int)(value % 10));
-    } while (value /= 10);
-    (void)snprintf(text, QUANTITY_TEXT_MAX, "%s%s%s", negative ? "-" : "", at, suffix);
+    uint64_t rest = (uint64_t)value;
+    do {
+        *--at = (char)('0' + (int)(rest % 10));
+    } while (rest /= 10);
+    if (negative)
+        *--at = '-';
+    memcpy(text, at, (size_t)(end - at));
+    memcpy(text + (end - at), suffix, strlen(suffix) + 1);
 }
 
 static void format_binary(char *text, bool negative, u128 units)
@@ -228,8 +252,14 @@ static void format_decimal(char *text, bool negative, u128 value, enum quantity_
 {
     static const char *const suffixes[] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
     int exponent = -9;
-    for (; value % 1000 == 0; exponent += 3)
+    for (; value > UINT64_MAX && value % 1000 == 0; exponent += 3)
         value /= 1000;
+    if (value <= UINT64_MAX) {
+        uint64_t rest = (uint64_t)value;
+        for (; rest % 1000 == 0; exponent += 3)
+            rest /= 1000;
+        value = rest;
+    }
     char suffix[16] = "";
     if (format == QUANTITY_DECIMAL_SI && exponent <= 18)
         print(text, negative, value, suffixes[(exponent + 9) / 3]);

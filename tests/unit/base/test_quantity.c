@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/quantity.h"
 
@@ -72,8 +73,27 @@ static void test_values(void **state)
     assert_string_equal(quantity_format(text, quantity_of_whole(INT64_MIN, QUANTITY_DECIMAL_SI)), "-9223372036854775808");
 }
 
+/* A short whole number is read by another way than one with a fraction, to the same amount. */
+static void test_short_as_long(void **state)
+{
+    static const char *const suffixes[] = {"", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3", "e-9", "E9", "e10"};
+    uint64_t seed = 1;
+    for (int i = 0; i < 20000; i++) {
+        char plain[64], fraction[64];
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+        unsigned long long value = (unsigned long long)(seed >> (8 + seed % 56));
+        const char *suffix = suffixes[(seed >> 32) % (sizeof suffixes / sizeof *suffixes)], *sign = seed & 4 ? "-" : "";
+        snprintf(plain, sizeof plain, "%s%llu%s", sign, value, suffix);
+        snprintf(fraction, sizeof fraction, "%s%llu.0%s", sign, value, suffix);
+        struct quantity x = parsed(plain), y = parsed(fraction);
+        if (x.nano != y.nano || x.format != y.format)
+            fail_msg("%s is not %s", plain, fraction);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_canonical), cmocka_unit_test(test_refused), cmocka_unit_test(test_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_canonical), cmocka_unit_test(test_refused), cmocka_unit_test(test_values),
+                                       cmocka_unit_test(test_short_as_long)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
