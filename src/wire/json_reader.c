@@ -120,9 +120,32 @@ bool json_reader_object(struct json_reader *r)
     return enter(r, '{');
 }
 
+/* A key as most are: no space around it, short, nothing to check. False: nothing was taken. */
+static inline bool take_plain_key(struct json_reader *r, struct bytes *ret_key)
+{
+#ifdef __SSE2__
+    bool first = r->first & level_bit(r);
+    const char *at = r->at + !first; /* behind the comma */
+    if (r->end - at < 18 || *at != '"' || (!first && *r->at != ',') || r->depth == 0)
+        return false;
+    unsigned mask = json_text_mask_ascii(at + 1);
+    const char *stop = at + 1 + __builtin_ctz(mask | 0x10000);
+    if (!mask || stop[0] != '"' || stop[1] != ':')
+        return false;
+    *ret_key = (struct bytes){at + 1, (size_t)(stop - at - 1)};
+    r->first &= ~level_bit(r);
+    r->at = stop + 2;
+    return true;
+#else
+    return false;
+#endif
+}
+
 bool json_reader_key(struct json_reader *r, struct bytes *ret_key)
 {
     bool has_escapes;
+    if (take_plain_key(r, ret_key))
+        return true;
     if (!advance(r, '}'))
         return false;
     if (next_char(r) != '"')

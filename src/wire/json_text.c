@@ -4,15 +4,10 @@
 const char *json_text_scan(const char *at, const char *end)
 {
 #ifdef __SSE2__
-    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(' ');
     for (; end - at >= 16; at += 16) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
-        /* signed compare: below space are the control characters and everything above 0x7f */
-        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)),
-                                   _mm_cmplt_epi8(x, space));
-        int mask = _mm_movemask_epi8(hit);
+        unsigned mask = json_text_mask_ascii(at);
         if (mask)
-            return at + __builtin_ctz((unsigned)mask);
+            return at + __builtin_ctz(mask);
     }
 #endif
     while (at < end && (signed char)*at >= ' ' && *at != '"' && *at != '\\')

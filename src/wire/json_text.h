@@ -25,6 +25,15 @@ static inline unsigned json_text_mask(const char *at)
     __m128i below = _mm_cmpeq_epi8(_mm_min_epu8(x, control), x);
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), below));
 }
+/* Which of them end what needs no check: those, and all above 0x7f. */
+static inline unsigned json_text_mask_ascii(const char *at)
+{
+    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(' ');
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
+    /* signed compare: below space are the control characters and everything above 0x7f */
+    return (unsigned)_mm_movemask_epi8(
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), _mm_cmplt_epi8(x, space)));
+}
 #endif
 
 static inline size_t json_text_plain_n(const char *at, size_t n)

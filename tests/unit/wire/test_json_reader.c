@@ -114,6 +114,40 @@ static void test_malformed_fails_and_stays(void **state)
     }
 }
 
+/* Keys of every length with everything that may stand in and around them: the reader takes what the tree parser takes. */
+static void test_keys_as_the_parser(void **state)
+{
+    static const char *const odd[] = {"", "\\n", "\\u0041", "\xc3\xa9", "\xff", "\x01", "\\"};
+    static const char *const before[] = {"{", "{ ", "{\"a\":1,", "{\"a\":1 ,", "{\"a\":1, ", "{\"a\":1", "{\"a\":1,,", "{,"};
+    static const char *const behind[] = {"\":1}", "\" :1}", "\": 1 }", "\"1}", "\"", "", "\":\"0123456789abcdef\"}", "\":1,}"};
+    for (size_t n = 0; n < 40; n++)
+        for (size_t i = 0; i < 7 * 8 * 8; i++) {
+            _cleanup_arena_ struct arena *a = arena_new();
+            _cleanup_buf_ struct buf text = {0}, scratch = {0};
+            buf_text(&text, before[i % 8]);
+            buf_char(&text, '"');
+            for (size_t k = 0; k < n; k++)
+                buf_char(&text, (char)('a' + k % 26));
+            buf_text(&text, odd[i / 64]);
+            buf_text(&text, behind[i / 8 % 8]);
+            char *exact = mem_alloc(text.n); /* no byte more: who reads behind it is seen by the sanitizer */
+            memcpy(exact, text.data, text.n);
+            struct json_reader r;
+            json_reader_init(&r, (struct bytes){exact, text.n});
+            take_all(&r, &scratch, 0);
+            const struct json *tree = json_parse(a, buf_view(&text), NULL, NULL);
+            if (r.failed != !tree)
+                fail_msg("%s: the parser %s it", text.data, tree ? "takes" : "refuses");
+            struct bytes key = {0};
+            json_reader_init(&r, (struct bytes){exact, text.n});
+            for (bool more = json_reader_object(&r); tree && more && json_reader_key(&r, &key); json_reader_skip(&r))
+                ;
+            if (tree && !strstr(odd[i / 64], "\\"))
+                assert_true(bytes_equal(key, (struct bytes){tree->last->key, tree->last->key_n}));
+            free(exact);
+        }
+}
+
 static void test_depth(void **state)
 {
     char text[2 * LIMIT_JSON_DEPTH + 8] = {0};
@@ -153,7 +187,7 @@ static void test_scan_bodies_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk), cmocka_unit_test(test_other_type_is_skipped),
-                                       cmocka_unit_test(test_malformed_fails_and_stays), cmocka_unit_test(test_depth),
-                                       cmocka_unit_test(test_scan_bodies_agree)};
+                                       cmocka_unit_test(test_malformed_fails_and_stays), cmocka_unit_test(test_keys_as_the_parser),
+                                       cmocka_unit_test(test_depth), cmocka_unit_test(test_scan_bodies_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
