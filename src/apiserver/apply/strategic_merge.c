@@ -4,12 +4,15 @@
  */
 #include "apiserver/apply/strategic_merge.h"
 
+#include <assert.h>
+
 #include "apiserver/apply/managed_fields_set.h"
 #include "base/collections/map.h"
 #include "wire/json_index.h"
 
 #define ORDER "$setElementOrder/"
 #define DELETE_VALUES "$deleteFromPrimitiveList/"
+#define LINEAR_HAD 32
 
 struct merge {
     struct arena *arena;
@@ -273,21 +276,59 @@ static void member_put(struct json *object, const struct json *like, struct json
     json_append(object, v);
 }
 
+/* Most patches say only what they want. */
+static bool has_directives(const struct json *patch)
+{
+    JSON_EACH (m, patch)
+        if (*m->key == '$')
+            return true;
+    return false;
+}
+
 /* The patch's order for its list `key`, or NULL. */
 static const struct json *order_of(struct json_index *in_patch, const struct json *member, struct buf *scratch)
 {
-    if (member->type != JSON_ARRAY)
+    if (member->type != JSON_ARRAY || !in_patch->object)
         return NULL;
     buf_clear(scratch);
     buf_printf(scratch, ORDER "%s", member->key);
     return json_index_find(in_patch, buf_view(scratch));
 }
 
+/* Members of the patch that the target had: few are looked through. */
+struct had {
+    const struct json **members;
+    uint32_t n;
+    struct map *table; /* by key, where there may be more than LINEAR_HAD */
+};
+
+static void had_add(struct had *h, const struct json *mine)
+{
+    if (h->table) {
+        (void)map_put(h->table, (struct bytes){mine->key, mine->key_n}, NULL);
+        return;
+    }
+    assert(h->n < LINEAR_HAD && "a member stands in the target once");
+    h->members[h->n++] = mine;
+}
+
+static bool had_find(const struct had *h, const struct json *mine)
+{
+    if (h->table)
+        return map_find(h->table, (struct bytes){mine->key, mine->key_n});
+    for (uint32_t i = 0; i < h->n; i++)
+        if (h->members[i] == mine)
+            return true;
+    return false;
+}
+
 static int merge_members(struct merge *m, const struct schema *s, struct json *target, const struct json *patch,
                          const struct place *place)
 {
-    _cleanup_json_index_ struct json_index in_patch = json_index_of(patch), orders = json_index_of(patch);
-    _cleanup_map_ struct map *had = map_new(1);
+    _cleanup_json_index_ struct json_index in_patch = json_index_of(patch), orders = json_index_of(has_directives(patch) ? patch : NULL);
+    const struct json *few[LINEAR_HAD];
+    _cleanup_map_ struct map *many = patch->n > LINEAR_HAD ? map_new(1) : NULL;
+    struct had had = {few, 0, many};
     _cleanup_buf_ struct buf scratch = {0};
     struct json *v, *next, *old = target->first;
     int r = 0;
@@ -299,13 +340,13 @@ static int merge_members(struct merge *m, const struct schema *s, struct json *t
             json_append(target, old);
             continue;
         }
-        (void)map_put(had, (struct bytes){mine->key, mine->key_n}, NULL);
+        had_add(&had, mine);
         r = merge_member(m, s, old, mine, order_of(&orders, mine, &scratch), place, &v);
         if (r == 0 && v)
             member_put(target, mine, v);
     }
     for (const struct json *mine = patch->first; r == 0 && mine; mine = mine->next) {
-        if (directive(mine->key) || map_find(had, (struct bytes){mine->key, mine->key_n}))
+        if (directive(mine->key) || had_find(&had, mine))
             continue;
         r = merge_member(m, s, NULL, mine, order_of(&orders, mine, &scratch), place, &v);
         if (r == 0 && v)
@@ -365,7 +406,7 @@ static int merge_object(struct merge *m, const struct schema *s, struct json *ta
     if (keys)
         retain(target, keys);
     int r = merge_members(m, s, target, patch, place);
-    return r < 0 ? r : merge_directives(m, s, target, patch, place);
+    return r < 0 || !has_directives(patch) ? r : merge_directives(m, s, target, patch, place);
 }
 
 int strategic_merge(struct arena *a, const struct schema *s, struct json *target, const struct json *patch,
