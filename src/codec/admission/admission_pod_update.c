@@ -66,10 +66,10 @@ static void allow_gated(struct admission *x, struct json *now, const struct json
 
 void admission_pod_update(struct admission *x)
 {
-    const struct json *was = json_get(x->old, "spec");
-    struct json *now = json_clone(x->arena, json_get(x->object, "spec"));
-    if (!json_is(now, JSON_OBJECT) || !json_is(was, JSON_OBJECT))
+    const struct json *was = json_get(x->old, "spec"), *is = json_get(x->object, "spec");
+    if (!json_is(was, JSON_OBJECT))
         return;
+    struct json *now = json_is(is, JSON_OBJECT) ? json_clone(x->arena, is) : json_new(x->arena, JSON_OBJECT); /* taken away: all of it */
     forget_images(x, now, was, "containers");
     forget_images(x, now, was, "initContainers");
     const struct json *deadline = json_get(now, "activeDeadlineSeconds"),

@@ -47,6 +47,22 @@ static void merge_patch(void **state)
     assert_int_equal(api_patch(api, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/x", "strategic", "{}"), 415);
 }
 
+/* A pod keeps its spec, whole. */
+static void spec_taken_away(void **state)
+{
+    struct api *api = *state;
+    static const char pods[] = "/api/v1/namespaces/default/pods";
+    assert_int_equal(api_post(api, pods,
+                              "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"m\",\"image\":\"i\"}]}}"),
+                     201);
+    static const char *const patches[] = {"{\"spec\":null}", "{\"spec\":{\"$patch\":\"delete\"}}", "{\"spec\":{\"$patch\":\"replace\"}}"};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(api_patch(api, "/api/v1/namespaces/default/pods/p", "strategic", patches[i]), 422);
+    assert_int_equal(api_patch(api, "/api/v1/namespaces/default/pods/p", "merge", patches[0]), 422);
+    api_get(api, "/api/v1/namespaces/default/pods/p");
+    assert_text(api, "spec.containers.0.image", "i");
+}
+
 static void unchanged(void **state)
 {
     struct api *api = *state;
@@ -137,7 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, api_teardown)
-        T(json_patch), T(merge_patch), T(unchanged), T(apply), T(migration), T(apply_status),
+        T(json_patch), T(merge_patch), T(unchanged), T(spec_taken_away), T(apply), T(migration), T(apply_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
