@@ -254,6 +254,16 @@ static bool size_check(struct object_write *w, const struct blob *body)
                              body->n, LIMIT_OBJECT_BYTES);
 }
 
+/* WHY  a write that leaves managedFields apart puts them there: so the text does not say which way it was written. */
+static void managed_last(struct json *metadata)
+{
+    struct json *managed = json_get(metadata, "managedFields");
+    if (managed && managed->next) {
+        (void)json_remove_item(metadata, managed); /* it is there */
+        json_append(metadata, managed);
+    }
+}
+
 /* False: nothing was stored. */
 static bool store_now(struct object_write *w)
 {
@@ -326,6 +336,7 @@ bool object_write_run(struct object_write *w)
         object_write_join(w);
     if (w->as == WRITE_CHECKED && schema)
         managed_fields_update(w->arena, schema, w->old, w->object, &writer);
+    managed_last(json_get(w->object, "metadata"));
     if (w->old && !compared && json_equal(w->old, w->object))
         return true;
     w->removed = w->old && deletion_complete(w);
