@@ -430,6 +430,8 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         end_promise(c->s, g, started);
     if (!started && g->planned && may_preempt(c, g, q))
         park_widely(c->s, &refusal->park);
+    else if (!started && g->planned && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
+        order_look_later(c->s, g, g->preempts_after_ms);
     return started;
 }
 

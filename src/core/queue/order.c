@@ -436,6 +436,13 @@ void order_hold(struct state *s, struct gang *g, uint8_t on)
     order_park_gang(s, g, &(struct parking){.on = on});
 }
 
+void order_look_later(struct state *s, struct gang *g, int64_t at_ms)
+{
+    heap_remove(&s->timers, g);
+    g->retry_ms = at_ms;
+    heap_add(&s->timers, g);
+}
+
 /* ---- the sets of a pod group ---- */
 
 /* Labels count only where rules look at them. */

@@ -24,6 +24,8 @@ void order_hold(struct state *s, struct gang *g, uint8_t on); /* not to be tried
 void order_line_up(struct state *s, struct gang *g);          /* gets in line; its sets are known */
 void order_sets_of_group(struct state *s, struct gang *g);    /* finds the sets of a pod group from the members that can be bound */
 
+void order_look_later(struct state *s, struct gang *g, int64_t at_ms); /* in line: it is woken then, whatever happens meanwhile */
+
 /* ---- lines ---- */
 struct line *order_first(struct queue *q);          /* next to try; NULL: none is ready, or all are behind a blocked head */
 struct gang *order_blocker(const struct queue *q);  /* StrictFIFO: the head that quota or nodes refused and that keeps the others waiting */
