@@ -19,6 +19,7 @@
 #include "core/queue/order.h"
 #include "core/queue/settle.h"
 #include "core/queue/shrink.h"
+#include "core/queue/tournament.h"
 #include "core/preempt/preempt.h"
 #include "core/quota/claim.h"
 #include "core/state/state_gang.h"
@@ -118,7 +119,7 @@ static void try_line(struct cycle *c, struct line *l)
 struct nominee {
     struct gang *gang;
     struct line *line;
-    uint32_t borrow_level;
+    struct nomination as;
     struct queue *claims;    /* the gang is its blocked head: not tried, only its claim is put on the tree */
     struct charge *charges;
     uint32_t charges_n;
@@ -130,7 +131,7 @@ struct borrower {
     struct gang *gang;
     struct queue *queue;
     bool others_give_way;
-    uint32_t level;
+    struct nomination as;
 };
 
 static bool find_level(void *arg)
@@ -142,36 +143,47 @@ static bool find_level(void *arg)
     search.others_give_way = b->others_give_way;
     if (!flavor_search_next(b->c->s, &search, b->c->a, unused))
         return false;
-    b->level = search.borrow_level;
+    b->as = (struct nomination){search.borrow_level, search.charges, search.charges_n};
     return true;
 }
 
-static uint32_t borrow_level(struct cycle *c, struct gang *g)
+/* The promise may end before the round does. */
+static const struct charge *copy_of_charges(struct cycle *c, const struct promise *p)
+{
+    struct charge *charges = arena_alloc(c->a, (p->charges_n + 1) * sizeof *charges);
+    memcpy(charges, p->charges, p->charges_n * sizeof *charges);
+    return charges;
+}
+
+static struct nomination nominate(struct cycle *c, struct gang *g)
 {
     name_id missing;
     struct borrower b = {.c = c, .gang = g, .queue = gang_asks_queue(c->s, g, &missing)};
-    if (g->promise) /* victims that are still there count for those who come after it, not for its own place */
-        return g->promise->borrow_level;
-    if (b.queue && g->planned && b.queue->preempts && b.queue->preempt_stops && preempt_level(c, g, b.queue, &b.level))
-        return b.level;
+    const struct promise *p = g->promise;
+    if (p) /* victims that are still there count for those who come after it, not for its own place */
+        return (struct nomination){p->borrow_level, copy_of_charges(c, p), p->charges_n};
+    if (b.queue && g->planned && b.queue->preempts && b.queue->preempt_stops && preempt_nominate(c, g, b.queue, &b.as))
+        return b.as;
     if (!b.queue || !g->planned || find_level(&b))
-        return b.level;
+        return b.as;
     bool found = shrink_may(g) && shrink_search(g, find_level, &b) && find_level(&b);
     shrink_back(g);
     if (found)
-        return b.level;
-    if (b.queue->preempts && preempt_level(c, g, b.queue, &b.level))
-        return b.level;
+        return b.as;
+    if (b.queue->preempts && preempt_nominate(c, g, b.queue, &b.as))
+        return b.as;
     b.others_give_way = true; /* it will not fit, but its claim has a place in the order */
-    return find_level(&b) ? b.level : 0;
+    b.as = (struct nomination){0};
+    (void)find_level(&b);
+    return b.as;
 }
 
 /* SOURCE Kueue, order across cluster queues: who borrows less, then priority, then age. */
 static int compare_nominees(const void *left, const void *right)
 {
     const struct nominee *a = left, *b = right;
-    if (a->borrow_level != b->borrow_level)
-        return a->borrow_level < b->borrow_level ? -1 : 1;
+    if (a->as.borrow_level != b->as.borrow_level)
+        return a->as.borrow_level < b->as.borrow_level ? -1 : 1;
     return order_before(a->gang, b->gang) ? -1 : order_before(b->gang, a->gang);
 }
 
@@ -193,7 +205,7 @@ static uint32_t nominate_claims(struct cycle *c, struct nominee *all)
             continue;
         struct nominee *one = &all[n++];
         *one = (struct nominee){.gang = order_blocker(q), .claims = q};
-        one->borrow_level = borrow_level(c, one->gang);
+        one->as = nominate(c, one->gang);
         find_claim(c, one, q);
     }
     return n;
@@ -231,11 +243,11 @@ static void put_claim(struct cycle *c, struct nominee *one)
 /* What is promised to others the gang at `at` must leave alone. WHY  also where it comes before them: by another flavor than it was
  * nominated for it may borrow, or be somebody whom they could preempt, and each would take the other's place for ever. For the same reason
  * no claim stands against a promise: others have gone for it already, and who took their room would be its next victim. */
-static void try_beside_promises(struct cycle *c, const struct nominee *all, uint32_t at)
+static void try_beside_promises(struct cycle *c, const struct nominee *all, uint32_t n, uint32_t at)
 {
     struct state *s = c->s;
     uint32_t mark = undo_mark(s);
-    for (uint32_t i = 0; i < at && all[at].gang->promise; i++)
+    for (uint32_t i = 0; i < n && all[at].gang->promise; i++)
         if (all[i].claimed)
             charge_claim(c, &all[i], -1);
     for (uint32_t i = 0; i < s->promised_n; i++)
@@ -253,6 +265,47 @@ static void claim_if_blocked(struct cycle *c, struct nominee *one, struct queue 
         return;
     one->claims = q;
     put_claim(c, one);
+}
+
+static void take_turn(struct cycle *c, struct nominee *all, uint32_t n, uint32_t at)
+{
+    if (all[at].claims) {
+        put_claim(c, &all[at]);
+        return;
+    }
+    struct queue *q = all[at].line->queue;
+    try_beside_promises(c, all, n, at);
+    claim_if_blocked(c, &all[at], q);
+}
+
+static void take_turns(struct cycle *c, struct nominee *all, uint32_t n)
+{
+    qsort(all, n, sizeof *all, compare_nominees);
+    for (uint32_t at = 0; at < n && c->gangs_left && c->pods_left; at++)
+        take_turn(c, all, n, at);
+}
+
+static void touch_promised(struct state *s, struct tournament *t)
+{
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        tournament_touch(t, s->promised[i]->promise->queue->quota);
+}
+
+/* Who is next depends on what those before have taken. */
+static void take_turns_fairly(struct cycle *c, struct nominee *all, uint32_t n)
+{
+    struct contender *contenders = arena_alloc(c->a, n * sizeof *contenders);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct queue *q = all[i].claims ? all[i].claims : all[i].line->queue;
+        contenders[i] = (struct contender){all[i].gang, q->quota, all[i].as.borrow_level, all[i].as.charges, all[i].as.charges_n};
+    }
+    struct tournament *t = tournament_begin(c->s, c->a, contenders, n);
+    for (uint32_t at; c->gangs_left && c->pods_left && (at = tournament_next(t)) < n;) {
+        touch_promised(c->s, t);
+        take_turn(c, all, n, at);
+        touch_promised(c->s, t);
+    }
+    tournament_end(t);
 }
 
 static uint32_t claims_n(const struct state *s)
@@ -287,20 +340,14 @@ static bool round_of_heads(struct cycle *c)
         struct line *l = order_first(s->ready[i]);
         if (!l)
             continue;
-        all[n] = (struct nominee){.gang = line_first(l), .line = l, .borrow_level = borrow_level(c, line_first(l))};
+        all[n] = (struct nominee){.gang = line_first(l), .line = l, .as = nominate(c, line_first(l))};
         find_claim(c, &all[n++], l->queue);
     }
-    qsort(all, n, sizeof *all, compare_nominees);
     uint32_t mark = undo_mark(s);
-    for (uint32_t at = 0; at < n && c->gangs_left && c->pods_left; at++) {
-        if (all[at].claims) {
-            put_claim(c, &all[at]);
-            continue;
-        }
-        struct queue *q = all[at].line->queue;
-        try_beside_promises(c, all, at);
-        claim_if_blocked(c, &all[at], q);
-    }
+    if (s->fair.on)
+        take_turns_fairly(c, all, n);
+    else
+        take_turns(c, all, n);
     undo_back(s, mark);
     return true;
 }
@@ -323,6 +370,17 @@ bool decide_has_work(const struct state *s)
     return false;
 }
 
+/* Whom it lets preempt others may have waited. */
+static void take_fair_sharing(struct state *s, const struct fair_policy *fair)
+{
+    bool same = s->fair.on == fair->on && s->fair.strategies_n == fair->strategies_n;
+    for (uint32_t i = 0; i < fair->strategies_n && same; i++)
+        same = s->fair.strategies[i] == fair->strategies[i];
+    for (uint32_t i = 1; i < s->queues_n && !same; i++)
+        quota_gain(&s->quota, s->queues[i]->quota);
+    s->fair = *fair;
+}
+
 void decide(struct state *s, const struct decide_config *config, int64_t now_ms, struct arena *a, struct plan *ret_plan)
 {
     *ret_plan = (struct plan){0};
@@ -336,6 +394,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
         s->spread = config && config->spread;
         view_table_forget(s);
     }
+    take_fair_sharing(s, config ? &config->fair : &(struct fair_policy){0});
     quota_settle(&s->quota);
     order_begin(s, now_ms);
     line_up_all(&c);

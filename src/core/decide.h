@@ -8,12 +8,14 @@
  */
 #ifndef CORE_DECIDE_H
 #define CORE_DECIDE_H
+#include "core/policy.h"
 #include "core/state/state.h"
 
 struct decide_config {
     uint32_t gangs_max;   /* most gangs tried in one call (bounded turn); 0 = 1024 */
     uint32_t pods_max;    /* stop after this many placed pods; 0 = 20000 */
     bool no_remedies;     /* what would help is not looked for: for those who do not read it */
+    struct fair_policy fair; /* off: who borrows at a lower level comes first, and policies alone say who is preempted */
     bool spread;          /* score: spread instead of pack (default pack: fewest free GPUs first, whole-GPU fragments last) */
 };
 void decide(struct state *s, const struct decide_config *config, int64_t now_ms, struct arena *a, struct plan *ret_plan);

@@ -176,6 +176,8 @@ struct cohort_record {
     name_id name, parent;      /* parent 0 = root */
     const struct quota_record *quotas;
     uint32_t quotas_n;
+    bool has_weight;           /* false: 1 */
+    int64_t weight_nano;       /* fairSharing.weight, in 1e-9 */
 };
 /* What users call it: ClusterQueue, LocalQueue, or (Volcano's) queue. Two kinds may have queues of one name: what they are found by
  * differs, and is never shown or read. */
@@ -200,6 +202,8 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     enum preemption_policy within_queue, reclaim_within_cohort, borrow_within_cohort;
     bool has_borrow_threshold; /* who is preempted while the queue borrows has at most this priority */
     int32_t borrow_threshold;
+    bool has_weight;           /* as of a cohort */
+    int64_t weight_nano;
     bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */
     name_id closed_text;       /* why, in words; 0 = it is being deleted */
 };

@@ -14,7 +14,7 @@ enum fair_strategy { FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE, FAIR_LESS_THAN_INIT
 struct fair_policy {
     bool on;
     enum fair_strategy strategies[2]; /* in the order in which they are tried */
-    uint32_t strategies_n;
+    uint32_t strategies_n;            /* 0: both, the final share first */
 };
 
 /* waitForPodsReady: an admitted gang whose pods are not all ready in time is evicted, and comes back after a while. */

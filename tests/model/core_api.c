@@ -212,6 +212,8 @@ static void tell_cohort(struct life *l, int slot, const struct m_cohort *c)
     }
     r.parent = c->parent < 0 ? 0 : numbered(w, "co", (uint32_t)c->parent);
     r.quotas_n = quota_records(w, c->quota, false, quotas);
+    r.has_weight = c->weight_milli != 1000;
+    r.weight_nano = 1000000 * (int64_t)c->weight_milli;
     state_apply(w->s, &(struct change){.type = CHANGE_COHORT, .cohort = r});
 }
 
@@ -239,7 +241,9 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
                              .reclaim_within_cohort = q->reclaim,
                              .borrow_within_cohort = q->borrow,
                              .has_borrow_threshold = q->threshold >= 0,
-                             .borrow_threshold = q->threshold};
+                             .borrow_threshold = q->threshold,
+                             .has_weight = q->weight_milli != 1000,
+                             .weight_nano = 1000000 * (int64_t)q->weight_milli};
     if (!q->exists) {
         state_apply(w->s, &(struct change){.type = CHANGE_QUEUE_GONE, .gone = r.name});
         return;
@@ -491,6 +495,7 @@ void life_begin(struct model *m, struct life *l)
     memset(l->assumed, 0, sizeof l->assumed);
     memset(l->started, 0, sizeof l->started);
     l->w = world_new();
+    l->w.fair = m->fair;
     l->w.now_ms = now_ms;
     for (int f = 0; f < FLAVORS; f++) {
         struct toleration t = {.key = id(&l->w, "dedicated"), .exists = true, .effects = 7};

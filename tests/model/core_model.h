@@ -48,12 +48,14 @@ struct m_quota {
 struct m_cohort {
     bool exists;
     int parent;                /* -1: root; always a smaller number, so there is no cycle */
+    int weight_milli;          /* 1000: not said */
     struct m_quota quota[FLAVORS][RES_N];
 };
 struct m_queue {               /* the last one is Volcano's: no flavors, what it does not name is not counted */
     bool exists, strict, borrow_before_next, preempt_before_next;
     enum preemption_policy within, reclaim, borrow;
     int threshold;             /* of borrow; -1: none */
+    int weight_milli;
     int cohort, layout;
     enum stop_policy stop;
     struct m_quota quota[FLAVORS][RES_N];
@@ -185,6 +187,7 @@ struct model {
     uint32_t serial, pod_names;
     bool sweeps;               /* names that nobody needs go after every step */
     bool preempts;             /* most queues let their gangs preempt */
+    struct fair_policy fair;   /* of all lives */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
     uint32_t admits_n, fewer_n, binds_n, evicts_n, preempts_n, restarts_n, rests_n;

@@ -3,317 +3,22 @@
  *
  *   core_order [SEED [STEPS [RUNS]]]
  *
- * Nodes have room for all, so only quota and order decide. The cycle: the head of every queue; who borrows less comes first, then priority,
- * age, uid; each is tried with what those before it left; a head that fails blocks a StrictFIFO queue and steps aside in a BestEffortFIFO
- * one; again until no queue has a head. StrictFIFO queues in a cohort may reclaim whatever they lent, so a blocked head keeps nothing for
- * itself. The first head for whom others must go ends the cycle here, and the world after it: who is admitted up to then, and who is
- * evicted, in which order and for which reason, is what the core must say. What becomes of it is asked by core_events.c.
+ * Nodes have room for all, so only quota and order decide. The cycle: the head of every queue; who borrows less comes first, then
+ * priority, age, uid, or as shares say in every other world; each is tried with what those before it left; a head that fails blocks a
+ * StrictFIFO queue and steps aside in a BestEffortFIFO one; again until no queue has a head. StrictFIFO queues in a cohort may reclaim
+ * whatever they lent, so a blocked head keeps nothing for itself. The first head for whom others must go ends the cycle here, and the
+ * world after it: who is admitted up to then, and who is evicted, in which order and for which reason, is what the core must say. What
+ * becomes of it is asked by core_events.c.
  * Every gang asks for an amount of its own: no two are alike to the core.
  */
-#include <inttypes.h>
-#include "../unit/core/world.h"
-#include "base/random.h"
+#include "core_order.h"
 
-enum { COHORTS = 4, QUEUES = 5, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40 };
 static const char *const resources[RES_N] = {"cpu", "nvidia.com/gpu"};
 static const char *const flavors[FLAVORS] = {"fa", "fb"};
-
-struct quota {
-    bool named;
-    int64_t nominal, borrowing, lending;
-};
-struct tree_node {             /* cohorts, then queues */
-    int parent;                /* -1: root */
-    bool strict, borrow_stops, preempt_stops;
-    enum preemption_policy within, reclaim, borrow;
-    int threshold;             /* -1: none */
-    struct quota quota[FLAVORS][RES_N];
-    int64_t own[FLAVORS][RES_N];
-};
-struct plain_gang {
-    bool exists, admitted, tried;
-    int serial, queue, priority, flavor, count;
-    int64_t created_ms, reserved_ms, ask[RES_N];
-};
-struct victim {
-    int gang, class;           /* class: 0 whatever its priority, 1 by priority, 2 own queue */
-    bool while_borrowing;
-    int shared;                /* lowest cohort that both are below; -1: own queue */
-};
-struct victims {
-    struct victim all[GANGS];
-    int n;
-};
-struct model {
-    struct world w;
-    struct random random;
-    struct tree_node nodes[NODES];
-    struct plain_gang gangs[GANGS];
-    int order[GANGS], order_n; /* as the reference admits */
-    struct victims evicted;    /* and then evicts */
-    uint32_t preemptions_n, evicts_n[3];
-    uint64_t seed, step;
-    int serial;
-    uint32_t admits_n;
-};
 
 static uint32_t pick(struct model *m, uint32_t n)
 {
     return (uint32_t)random_below(&m->random, n);
-}
-
-/* ---- the tree: core/quota/quota.h's definitions ---- */
-
-static int64_t max0(int64_t a)
-{
-    return a > 0 ? a : 0;
-}
-
-static int64_t kept(const struct model *m, int i, int f, int r);
-
-static int64_t subtree(const struct model *m, int i, int f, int r)
-{
-    const struct quota *q = &m->nodes[i].quota[f][r];
-    int64_t sum = q->named ? q->nominal : 0;
-    for (int c = 0; c < NODES && i < COHORTS; c++)
-        if (m->nodes[c].parent == i)
-            sum += subtree(m, c, f, r) - kept(m, c, f, r);
-    return sum;
-}
-
-static int64_t kept(const struct model *m, int i, int f, int r)
-{
-    const struct quota *q = &m->nodes[i].quota[f][r];
-    return !q->named || q->lending == NO_LIMIT ? 0 : max0(subtree(m, i, f, r) - q->lending);
-}
-
-static int64_t usage(const struct model *m, int i, int f, int r)
-{
-    int64_t sum = m->nodes[i].own[f][r];
-    for (int c = 0; c < NODES && i < COHORTS; c++)
-        if (m->nodes[c].parent == i)
-            sum += max0(usage(m, c, f, r) - kept(m, c, f, r));
-    return sum;
-}
-
-static int64_t available(const struct model *m, int i, int f, int r)
-{
-    const struct quota *q = &m->nodes[i].quota[f][r];
-    int64_t used = usage(m, i, f, r), keeps = kept(m, i, f, r);
-    if (m->nodes[i].parent < 0)
-        return subtree(m, i, f, r) - used;
-    int64_t from_parent = available(m, m->nodes[i].parent, f, r);
-    if (q->named && q->borrowing != NO_LIMIT) {
-        int64_t most = subtree(m, i, f, r) - keeps - max0(used - keeps) + q->borrowing;
-        from_parent = most < from_parent ? most : from_parent;
-    }
-    return max0(keeps - used) + from_parent;
-}
-
-static int height(const struct model *m, int i)
-{
-    int most = 0;
-    for (int c = 0; c < NODES && i < COHORTS; c++)
-        if (m->nodes[c].parent == i && height(m, c) + 1 > most)
-            most = height(m, c) + 1;
-    return most;
-}
-
-/* The height of the smallest subtree that holds the amount on top of what is used. */
-static int borrow_level(const struct model *m, int i, int f, int r, int64_t amount)
-{
-    while (m->nodes[i].parent >= 0 && usage(m, i, f, r) + amount > subtree(m, i, f, r)) {
-        amount -= max0(kept(m, i, f, r) - usage(m, i, f, r));
-        i = m->nodes[i].parent;
-    }
-    return height(m, i);
-}
-
-/* ---- preemption ---- */
-
-static int64_t potential(struct model *m, int i, int f, int r)
-{
-    int64_t own[QUEUES];
-    for (int q = 0; q < QUEUES; q++) {
-        own[q] = m->nodes[COHORTS + q].own[f][r];
-        m->nodes[COHORTS + q].own[f][r] = 0;
-    }
-    int64_t most = available(m, i, f, r);
-    for (int q = 0; q < QUEUES; q++)
-        m->nodes[COHORTS + q].own[f][r] = own[q];
-    return most;
-}
-
-/* What is asked of the flavor, and of which of it there is too little. */
-struct need {
-    int flavor;
-    int64_t amount[RES_N];
-    bool is_short[RES_N];
-};
-
-static bool is_above(const struct model *m, int i, const struct need *x)
-{
-    for (int r = 0; r < RES_N; r++)
-        if (x->is_short[r] && usage(m, i, x->flavor, r) > subtree(m, i, x->flavor, r))
-            return true;
-    return false;
-}
-
-static bool is_below(const struct model *m, int i, int cohort)
-{
-    while (i >= 0 && i != cohort)
-        i = m->nodes[i].parent;
-    return i >= 0;
-}
-
-static bool allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v)
-{
-    return p == PREEMPT_ANY || (p != PREEMPT_NEVER && v->priority < g->priority) ||
-           (p == PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY && v->priority == g->priority && v->created_ms > g->created_ms);
-}
-
-/* All queues and cohorts from v's queue up to the shared cohort use more than their own. */
-static bool path_is_above(const struct model *m, int queue, int shared, const struct need *x)
-{
-    for (int i = queue; i >= 0 && i != shared; i = m->nodes[i].parent)
-        if (!is_above(m, i, x))
-            return false;
-    return true;
-}
-
-/* Does g's queue, or a cohort above it but below `shared`, hold the amounts within its own quota? What each keeps for itself is taken off
- * what those above it are asked for. */
-static bool has_advantage(const struct model *m, const struct plain_gang *g, int shared, const struct need *x)
-{
-    int64_t left[RES_N];
-    bool any = false;
-    memcpy(left, x->amount, sizeof left);
-    for (int i = COHORTS + g->queue; i != shared; i = m->nodes[i].parent) {
-        bool holds = true;
-        for (int r = 0; r < RES_N; r++) {
-            if (!x->amount[r])
-                continue;
-            holds &= usage(m, i, x->flavor, r) + left[r] <= subtree(m, i, x->flavor, r);
-            left[r] = max0(left[r] - max0(kept(m, i, x->flavor, r) - usage(m, i, x->flavor, r)));
-        }
-        any |= holds;
-    }
-    return any;
-}
-
-static bool goes_before(const struct model *m, const struct victim *a, const struct victim *b)
-{
-    const struct plain_gang *x = &m->gangs[a->gang], *y = &m->gangs[b->gang];
-    char left[16], right[16];
-    if (a->class != b->class)
-        return a->class < b->class;
-    if (x->priority != y->priority)
-        return x->priority < y->priority;
-    if (x->reserved_ms != y->reserved_ms)
-        return x->reserved_ms > y->reserved_ms;
-    snprintf(left, sizeof left, "g%d", x->serial);
-    snprintf(right, sizeof right, "g%d", y->serial);
-    return strcmp(left, right) < 0;
-}
-
-static struct victims candidates(const struct model *m, const struct plain_gang *g, const struct need *x)
-{
-    const struct tree_node *own = &m->nodes[COHORTS + g->queue];
-    struct victims out = {.n = 0};
-    for (int i = 0; i < GANGS; i++) {
-        const struct plain_gang *v = &m->gangs[i];
-        bool uses = false, same = v->queue == g->queue;
-        for (int r = 0; r < RES_N; r++)
-            uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
-        if (!v->exists || !v->admitted || !uses || !allows(same ? own->within : own->reclaim, g, v))
-            continue;
-        struct victim one = {.gang = i, .class = 2, .while_borrowing = true, .shared = -1};
-        if (!same) {
-            int shared = own->parent;
-            while (shared >= 0 && !is_below(m, COHORTS + v->queue, shared))
-                shared = m->nodes[shared].parent;
-            if (shared < 0 || !path_is_above(m, COHORTS + v->queue, shared, x))
-                continue;
-            one.shared = shared;
-            one.class = has_advantage(m, g, shared, x) ? 0 : 1;
-            one.while_borrowing = !one.class || (own->borrow != PREEMPT_NEVER && v->priority < g->priority &&
-                                                 (own->threshold < 0 || v->priority <= own->threshold));
-        }
-        int at = out.n++;
-        for (; at > 0 && goes_before(m, &one, &out.all[at - 1]); at--)
-            out.all[at] = out.all[at - 1];
-        out.all[at] = one;
-    }
-    return out;
-}
-
-static void take_off(struct model *m, const struct victim *v, int sign)
-{
-    const struct plain_gang *g = &m->gangs[v->gang];
-    for (int r = 0; r < RES_N; r++)
-        m->nodes[COHORTS + g->queue].own[g->flavor][r] -= sign * g->ask[r] * g->count;
-}
-
-static bool holds(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows)
-{
-    int queue = COHORTS + g->queue;
-    for (int r = 0; r < RES_N; r++)
-        if (x->amount[r] && (x->amount[r] > available(m, queue, x->flavor, r) ||
-                             (!borrows && usage(m, queue, x->flavor, r) + x->amount[r] > subtree(m, queue, x->flavor, r))))
-            return false;
-    return true;
-}
-
-static struct victims remove_some(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *from,
-                                  bool borrows, int *ret_level)
-{
-    struct victims out = {.n = 0};
-    bool enough = false;
-    for (int i = 0; i < from->n && !enough; i++) {
-        const struct victim *one = &from->all[i];
-        if (one->class != 2 && ((borrows && !one->while_borrowing) ||
-                                !path_is_above(m, COHORTS + m->gangs[one->gang].queue, one->shared, x)))
-            continue;
-        take_off(m, one, 1);
-        out.all[out.n++] = *one;
-        enough = holds(m, g, x, borrows);
-    }
-    for (int i = out.n - 2; i >= 0 && enough; i--) {
-        struct victim one = out.all[i];
-        take_off(m, &one, -1);
-        if (!holds(m, g, x, borrows)) {
-            take_off(m, &one, 1);
-            continue;
-        }
-        memmove(&out.all[i], &out.all[i + 1], (size_t)(--out.n - i) * sizeof one);
-    }
-    *ret_level = 0;
-    for (int r = 0; r < RES_N && enough; r++) {
-        int level = x->amount[r] ? borrow_level(m, COHORTS + g->queue, x->flavor, r, x->amount[r]) : 0;
-        *ret_level = level > *ret_level ? level : *ret_level;
-    }
-    for (int i = 0; i < out.n; i++)
-        take_off(m, &out.all[i], -1);
-    out.n = enough ? out.n : 0;
-    return out;
-}
-
-static struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level)
-{
-    const struct tree_node *own = &m->nodes[COHORTS + g->queue];
-    struct victims from = candidates(m, g, x), out;
-    bool others = false, hierarchy = false, under = true, forbidden = own->borrow == PREEMPT_NEVER;
-    for (int i = 0; i < from.n; i++) {
-        others |= from.all[i].class != 2;
-        hierarchy |= from.all[i].class == 0;
-    }
-    for (int r = 0; r < RES_N; r++)
-        under &= !x->is_short[r] || own->own[x->flavor][r] < own->quota[x->flavor][r].nominal;
-    if (!others || (forbidden && !under))
-        return remove_some(m, g, x, &from, true, ret_level);
-    bool first = !(forbidden && !hierarchy);
-    out = remove_some(m, g, x, &from, first, ret_level);
-    return out.n ? out : remove_some(m, g, x, &from, !first, ret_level);
 }
 
 /* ---- the cycle ---- */
@@ -323,6 +28,11 @@ struct choice {
     int flavor, level;
     enum mode mode;
 };
+
+static bool preempts_to_borrow(const struct model *m, int queue)
+{
+    return m->nodes[queue].borrow != PREEMPT_NEVER || (m->w.fair.on && m->nodes[queue].reclaim != PREEMPT_NEVER);
+}
 
 /* One flavor and resource for itself. */
 static enum mode mode_of(struct model *m, const struct plain_gang *g, int f, int r, int *ret_level)
@@ -338,7 +48,7 @@ static enum mode mode_of(struct model *m, const struct plain_gang *g, int f, int
         left -= max0(kept(m, i, f, r) - usage(m, i, f, r));
         i = m->nodes[i].parent;
     }
-    if (need > m->nodes[queue].quota[f][r].nominal && m->nodes[queue].borrow == PREEMPT_NEVER && m->nodes[i].parent < 0)
+    if (need > m->nodes[queue].quota[f][r].nominal && !preempts_to_borrow(m, queue) && m->nodes[i].parent < 0)
         return MODE_NOT;
     struct need x = {.flavor = f};
     x.amount[r] = need;
@@ -394,9 +104,10 @@ static struct choice decide_one(struct model *m, const struct plain_gang *g, str
 }
 
 /* Where it stands in a round though nothing can be done for it: as if those in the way gave way. */
-static int level_of_failing(struct model *m, const struct plain_gang *g)
+static struct choice place_of_failing(struct model *m, const struct plain_gang *g)
 {
-    int queue = COHORTS + g->queue, best = -1, best_level = 0;
+    int queue = COHORTS + g->queue;
+    struct choice best = {.flavor = -1};
     for (int f = 0; f < FLAVORS; f++) {
         int level = 0;
         bool may = true;
@@ -404,23 +115,21 @@ static int level_of_failing(struct model *m, const struct plain_gang *g)
             int64_t need = g->ask[r] * g->count;
             int borrows = need ? borrow_level(m, queue, f, r, need) : 0;
             bool waits = need <= potential(m, queue, f, r) &&
-                         (need <= m->nodes[queue].quota[f][r].nominal || m->nodes[queue].borrow != PREEMPT_NEVER);
+                         (need <= m->nodes[queue].quota[f][r].nominal || preempts_to_borrow(m, queue));
             level = borrows > level ? borrows : level;
             may &= !need || need <= available(m, queue, f, r) || waits;
         }
         if (!may)
             continue;
-        if (best < 0 || level < best_level) {
-            best = f;
-            best_level = level;
-        }
+        if (best.flavor < 0 || level < best.level)
+            best = (struct choice){f, level, MODE_NOT};
         if (!level || m->nodes[queue].borrow_stops)
             break;
     }
-    return best_level;
+    return best;
 }
 
-static bool before(const struct plain_gang *a, const struct plain_gang *b)
+bool gang_before(const struct plain_gang *a, const struct plain_gang *b)
 {
     char left[16], right[16];
     if (a->priority != b->priority)
@@ -437,7 +146,7 @@ static struct plain_gang *head_of(struct model *m, int queue, bool blocked)
     struct plain_gang *head = NULL;
     for (int i = 0; i < GANGS && !blocked; i++) {
         struct plain_gang *g = &m->gangs[i];
-        if (g->exists && !g->admitted && !g->tried && g->queue == queue && (!head || before(g, head)))
+        if (g->exists && !g->admitted && !g->tried && g->queue == queue && (!head || gang_before(g, head)))
             head = g;
     }
     return head;
@@ -461,6 +170,23 @@ static void try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     m->order[m->order_n++] = (int)(g - m->gangs);
 }
 
+static bool comes_first(const struct plain_head *a, const struct plain_head *b)
+{
+    return a->level != b->level ? a->level < b->level : gang_before(a->gang, b->gang);
+}
+
+/* The queue whose head is next; -1: all had their turn. */
+static int next_head(struct model *m, const struct plain_head heads[QUEUES])
+{
+    int best = -1;
+    if (m->w.fair.on)
+        return next_fairly(m, heads);
+    for (int q = 0; q < QUEUES; q++)
+        if (heads[q].gang && (best < 0 || comes_first(&heads[q], &heads[best])))
+            best = q;
+    return best;
+}
+
 static void reference(struct model *m)
 {
     bool blocked[QUEUES] = {false};
@@ -469,26 +195,23 @@ static void reference(struct model *m)
     for (int i = 0; i < GANGS; i++)
         m->gangs[i].tried = false;
     for (;;) {
-        struct plain_gang *heads[QUEUES];
-        int levels[QUEUES], n = 0;
+        struct plain_head heads[QUEUES] = {0};
         for (int q = 0; q < QUEUES; q++) {
             struct plain_gang *g = head_of(m, q, blocked[q]);
             if (!g)
                 continue;
             struct choice c = decide_one(m, g, &unused);
-            int level = c.flavor < 0 ? level_of_failing(m, g) : c.level;
-            int at = n++;
-            for (; at > 0 && (level < levels[at - 1] || (level == levels[at - 1] && before(g, heads[at - 1]))); at--) {
-                heads[at] = heads[at - 1];
-                levels[at] = levels[at - 1];
-            }
-            heads[at] = g;
-            levels[at] = level;
+            c = c.flavor < 0 ? place_of_failing(m, g) : c;
+            heads[q] = (struct plain_head){g, c.flavor, c.level};
         }
-        if (!n)
+        int next = next_head(m, heads);
+        if (next < 0)
             return;
-        for (int i = 0; i < n && !m->evicted.n; i++)
-            try_one(m, heads[i], blocked);
+        for (; next >= 0 && !m->evicted.n; next = next_head(m, heads)) {
+            struct plain_gang *g = heads[next].gang;
+            heads[next].gang = NULL;
+            try_one(m, g, blocked);
+        }
         if (m->evicted.n)
             return;
     }
@@ -527,7 +250,8 @@ static void tell_cohort(struct model *m, int i)
     char name[16], parent[16];
     snprintf(name, sizeof name, "co%d", i);
     snprintf(parent, sizeof parent, "co%d", n->parent);
-    struct cohort_record r = {.name = id(&m->w, name), .parent = n->parent < 0 ? 0 : id(&m->w, parent), .quotas = quotas};
+    struct cohort_record r = {.name = id(&m->w, name), .parent = n->parent < 0 ? 0 : id(&m->w, parent), .quotas = quotas,
+                              .has_weight = n->weight_milli != 1000, .weight_nano = 1000000 * (int64_t)n->weight_milli};
     for (int f = 0; f < FLAVORS; f++)
         for (int k = 0; k < RES_N; k++)
             if (n->quota[f][k].named)
@@ -553,6 +277,8 @@ static void tell_queue(struct model *m, int i)
     q.r.borrow_within_cohort = n->borrow;
     q.r.has_borrow_threshold = n->threshold >= 0;
     q.r.borrow_threshold = n->threshold;
+    q.r.has_weight = n->weight_milli != 1000;
+    q.r.weight_nano = 1000000 * (int64_t)n->weight_milli;
     for (int f = 0; f < FLAVORS; f++)
         for (int k = 0; k < RES_N; k++)
             queue_quota(&m->w, &q, flavors[f], resources[k], n->quota[f][k].nominal, n->quota[f][k].borrowing, n->quota[f][k].lending);
@@ -591,11 +317,13 @@ static void put_policies(struct model *m, struct tree_node *n)
 
 static void put_tree(struct model *m)
 {
+    static const int weights[] = {1000, 1000, 1000, 2000, 333, 0};
     for (int i = 0; i < NODES; i++) {
         struct tree_node *n = &m->nodes[i];
         n->parent = i < COHORTS ? (i && pick(m, 4) ? (int)pick(m, (uint32_t)i) : -1) : (int)pick(m, COHORTS + 1) - 1;
         n->strict = pick(m, 3) == 0;
         n->borrow_stops = pick(m, 2);
+        n->weight_milli = weights[pick(m, sizeof weights / sizeof *weights)];
         put_policies(m, n);
         put_quotas(m, i);
     }
@@ -648,8 +376,8 @@ static void fail(struct model *m, const char *what, int at)
                     m->gangs[i].priority, (int)m->gangs[i].created_ms, m->gangs[i].count, (int)m->gangs[i].ask[0], (int)m->gangs[i].ask[1],
                     m->gangs[i].admitted ? flavors[m->gangs[i].flavor] : why(&m->w, arena_printf(m->w.cycle, "g%d", m->gangs[i].serial)));
     for (int i = COHORTS; i < NODES; i++)
-        fprintf(stderr, "  q%d: within %d reclaim %d borrow %d max %d%s\n", i - COHORTS, m->nodes[i].within, m->nodes[i].reclaim,
-                m->nodes[i].borrow, m->nodes[i].threshold, m->nodes[i].preempt_stops ? ", preempts first" : "");
+        fprintf(stderr, "  q%d: weight %d within %d reclaim %d borrow %d max %d%s\n", i - COHORTS, m->nodes[i].weight_milli,
+                m->nodes[i].within, m->nodes[i].reclaim, m->nodes[i].borrow, m->nodes[i].threshold, m->nodes[i].preempt_stops ? ", preempts first" : "");
     for (int i = 0; i < NODES; i++)
         for (int f = 0; f < FLAVORS; f++)
             fprintf(stderr, "  %s%d under co%d %s%s: %s cpu %s%d borrow %d lend %d, gpu %s%d borrow %d lend %d\n", i < COHORTS ? "co" : "q",
@@ -663,7 +391,7 @@ static void fail(struct model *m, const char *what, int at)
 
 static void compare_victims(struct model *m, uint32_t from)
 {
-    static const enum preemption reasons[] = {PREEMPTION_RECLAIM, PREEMPTION_RECLAIM, PREEMPTION_IN_QUEUE};
+    static const enum preemption reasons[] = {PREEMPTION_RECLAIM, PREEMPTION_RECLAIM, PREEMPTION_IN_QUEUE, PREEMPTION_FAIR_SHARING};
     for (int i = 0; i < m->evicted.n; i++) {
         const struct plan_entry *e = &m->w.plan.entries[from + (uint32_t)i];
         const struct victim *v = &m->evicted.all[i];
@@ -749,7 +477,13 @@ static void step(struct model *m)
 
 static void begin(struct model *m)
 {
+    static const enum fair_strategy strategies[] = {FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE, FAIR_LESS_THAN_INITIAL_SHARE};
     m->w = world_new();
+    if (m->seed / 4 % 2) {
+        m->w.fair = (struct fair_policy){.on = true, .strategies_n = m->seed / 8 % 3, .strategies = {strategies[0], strategies[1]}};
+        if (m->w.fair.strategies_n == 1 && m->seed / 24 % 2)
+            m->w.fair.strategies[0] = strategies[1];
+    }
     memset(m->nodes, 0, sizeof m->nodes);
     memset(m->gangs, 0, sizeof m->gangs);
     for (int f = 0; f < FLAVORS; f++)
@@ -766,7 +500,7 @@ static void begin(struct model *m)
         tell_queue(m, i); /* else gangs are told before their queues */
 }
 
-static uint64_t preemptions_n, evicts_n[3];
+static uint64_t preemptions_n, evicts_n[4];
 
 static uint32_t run_seed(uint64_t seed, uint64_t steps)
 {
@@ -779,7 +513,7 @@ static uint32_t run_seed(uint64_t seed, uint64_t steps)
         step(m);
     world_free(&m->w);
     preemptions_n += m->preemptions_n;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         evicts_n[i] += m->evicts_n[i];
     return m->admits_n;
 }
@@ -792,7 +526,7 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < runs; i++)
         admits += run_seed(seed + i, steps);
     printf("# %" PRIu64 " admissions in the order of Kueue's cycle, %" PRIu64 " preemptions: %" PRIu64 " of the own queue, %" PRIu64
-           " of others, %" PRIu64 " of others while borrowing\n",
-           admits, preemptions_n, evicts_n[0], evicts_n[1], evicts_n[2]);
-    return admits && evicts_n[0] && evicts_n[1] && evicts_n[2] ? 0 : 1;
+           " of others, %" PRIu64 " of others while borrowing, %" PRIu64 " by shares\n",
+           admits, preemptions_n, evicts_n[0], evicts_n[1], evicts_n[2], evicts_n[3]);
+    return admits && evicts_n[0] && evicts_n[1] && evicts_n[2] && evicts_n[3] ? 0 : 1;
 }

@@ -86,12 +86,19 @@ static void put_policies(struct model *m, struct m_queue *q)
     q->threshold = chance(m, 400) ? (int)pick(m, 3) : -1;
 }
 
+static int random_weight(struct model *m)
+{
+    static const int weights[] = {0, 500, 2000, 333};
+    return chance(m, 700) ? 1000 : weights[pick(m, sizeof weights / sizeof *weights)];
+}
+
 static void put_queue(struct model *m, int slot)
 {
     struct m_queue *q = &m->api.queues[slot];
     int layout = q->exists ? q->layout : (int)pick(m, 3);
     *q = (struct m_queue){.exists = true, .layout = layout, .strict = chance(m, 400), .borrow_before_next = chance(m, 500),
-                          .preempt_before_next = chance(m, 300), .cohort = (int)pick(m, COHORTS + 1) - 1};
+                          .preempt_before_next = chance(m, 300), .cohort = (int)pick(m, COHORTS + 1) - 1,
+                          .weight_milli = random_weight(m)};
     put_policies(m, q);
     if (m->preempts && slot < 3)
         q->cohort = chance(m, 700) ? 0 : (int)pick(m, COHORTS);
@@ -115,7 +122,8 @@ static void put_queue(struct model *m, int slot)
 static void put_cohort(struct model *m, int slot)
 {
     struct m_cohort *c = &m->api.cohorts[slot];
-    *c = (struct m_cohort){.exists = chance(m, 700), .parent = slot && chance(m, 700) ? (int)pick(m, (uint32_t)slot) : -1};
+    *c = (struct m_cohort){.exists = chance(m, 700), .parent = slot && chance(m, 700) ? (int)pick(m, (uint32_t)slot) : -1,
+                            .weight_milli = random_weight(m)};
     put_quotas(m, c->quota, 1, true);
     changed(m, OBJ_COHORT, slot);
 }
@@ -153,10 +161,21 @@ static void change_queue(struct model *m)
         }
 }
 
+static void put_fair_sharing(struct model *m)
+{
+    m->fair.on = chance(m, m->preempts ? 500 : 200);
+    m->fair.strategies_n = pick(m, 3);
+    m->fair.strategies[0] = m->fair.strategies_n == 1 && chance(m, 500) ? FAIR_LESS_THAN_INITIAL_SHARE
+                                                                        : FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE;
+    m->fair.strategies[1] = FAIR_LESS_THAN_INITIAL_SHARE;
+    m->life.w.fair = m->fair;
+}
+
 void random_world(struct model *m)
 {
     m->one_cohort = chance(m, 300);
     m->preempts = chance(m, 500);
+    put_fair_sharing(m);
     for (int i = 0; i < NODES; i++)
         put_node(m, i);
     for (int i = 0; i < COHORTS; i++)

@@ -239,6 +239,16 @@ static void nobody_waits_who_fits(struct model *m)
 
 /* ---- a core that begins anew ---- */
 
+static const char *in_words(struct life *l, const struct reason *r)
+{
+    struct buf b;
+    buf_init(&b);
+    explain_sentence(&b, r, l->w.names);
+    const char *text = arena_text(l->w.cycle, b.data ? b.data : "");
+    buf_free(&b);
+    return text;
+}
+
 static void fresh_starts_nothing(struct model *m, struct life *fresh)
 {
     for (int turn = 0; turn < 3; turn++) {
@@ -251,9 +261,9 @@ static void fresh_starts_nothing(struct model *m, struct life *fresh)
             if (e->effect == EFFECT_EXPLAIN)
                 continue;
             snprintf(gang, sizeof gang, "%s", text_of(&fresh->w, e->gang));
-            die(m, "at rest, but after a restart the core would %s %s %s; before it said: %s",
+            die(m, "at rest, but after a restart the core would %s %s %s (%s); before it said: %s",
                 e->effect == EFFECT_ADMIT ? "admit" : e->effect == EFFECT_BIND ? "bind" : "evict", gang, text_of(&fresh->w, e->pod),
-                why(&m->life.w, gang));
+                in_words(fresh, e->reason), why(&m->life.w, e->effect == EFFECT_EVICT ? text_of(&fresh->w, e->reason->name) : gang));
         }
     }
 }

@@ -210,10 +210,27 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
 {
     static const char *const words[] = {[PREEMPTION_IN_QUEUE] = "prioritization in the ClusterQueue",
                                         [PREEMPTION_RECLAIM] = "reclamation within the cohort",
-                                        [PREEMPTION_RECLAIM_WHILE_BORROWING] = "reclamation within the cohort while borrowing"};
+                                        [PREEMPTION_RECLAIM_WHILE_BORROWING] = "reclamation within the cohort while borrowing",
+                                        [PREEMPTION_FAIR_SHARING] = "Fair Sharing within the cohort"};
     buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
                name_of(names, r->pod_set), r->resource ? name_of(names, r->resource) : "UNKNOWN", words[r->have], name_of(names, r->queue),
                name_of(names, r->flavor));
+}
+
+static void add_share(struct buf *out, int64_t share)
+{
+    if (share == INT64_MAX)
+        buf_text(out, "infinite");
+    else
+        buf_printf(out, "%lld", (long long)share);
+}
+
+static void shares_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_printf(out, "%s %s has a share of ", r->queue ? "ClusterQueue" : "Cohort", name_of(names, r->queue ? r->queue : r->name));
+    add_share(out, r->have);
+    buf_text(out, ", and with this one its own side would have ");
+    add_share(out, r->need);
 }
 
 static void lack_sentence(struct buf *out, const struct reason *r, const struct intern *names)
@@ -224,6 +241,7 @@ static void lack_sentence(struct buf *out, const struct reason *r, const struct 
         [LACK_BORROWING] = "may preempt nobody for it: it would have to borrow, and borrowWithinCohort is Never",
         [LACK_QUOTA] = "may preempt nobody for it: all whom its policies allow to preempt would not free enough quota",
         [LACK_ROOM] = "may preempt nobody for it: the end of all whom its policies allow to preempt would not make room on nodes",
+        [LACK_SHARES] = "may preempt nobody for it: fair sharing keeps those who would have to go",
         [LACK_TRIALS] = "preempts nobody for it: no set of workloads whose end would be enough was found in the tries allowed"};
     buf_printf(out, "ClusterQueue %s %s", name_of(names, r->queue), words[r->have]);
 }
@@ -327,6 +345,9 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
         break;
     case REASON_NO_PREEMPTION:
         lack_sentence(out, r, names);
+        break;
+    case REASON_SHARES:
+        shares_sentence(out, r, names);
         break;
     case REASON_QUOTA_SHORT:
     case REASON_QUOTA_EXCEEDS_MAX:

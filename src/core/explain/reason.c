@@ -17,7 +17,8 @@ const char *reason_code_name(enum reason_code code)
 const char *preemption_name(enum preemption p)
 {
     static const char *const names[] = {[PREEMPTION_IN_QUEUE] = "InClusterQueue", [PREEMPTION_RECLAIM] = "InCohortReclamation",
-                                        [PREEMPTION_RECLAIM_WHILE_BORROWING] = "InCohortReclaimWhileBorrowing"};
+                                        [PREEMPTION_RECLAIM_WHILE_BORROWING] = "InCohortReclaimWhileBorrowing",
+                                        [PREEMPTION_FAIR_SHARING] = "InCohortFairSharing"};
     return names[p];
 }
 

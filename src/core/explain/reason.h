@@ -47,7 +47,9 @@
     X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
     X(PREEMPTING,           "preempting")            /* need gangs must end for it; children: PREEMPTED_GANG */                    \
     X(PREEMPTED_GANG,       "preempted-workload")    /* the gang `name` in namespace pod_set; have = enum preemption */            \
-    X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; need = candidates */                          \
+    X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; need = candidates; LACK_SHARES: child SHARES */ \
+    X(SHARES,               "shares")                /* in thousandths: need = of its queue, or a cohort above it, if it started;   \
+                                                      * have = of the queue, or of the cohort `name`, in which others would have to go */ \
     X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
     X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
     X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
@@ -69,8 +71,9 @@ enum reason_code {
     REASON_CODES_N
 };
 
-/* Why a gang had to go: Kueue's reasons InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing. */
-enum preemption { PREEMPTION_IN_QUEUE, PREEMPTION_RECLAIM, PREEMPTION_RECLAIM_WHILE_BORROWING };
+/* Why a gang had to go: Kueue's reasons InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing,
+ * InCohortFairSharing. */
+enum preemption { PREEMPTION_IN_QUEUE, PREEMPTION_RECLAIM, PREEMPTION_RECLAIM_WHILE_BORROWING, PREEMPTION_FAIR_SHARING };
 /* Why nobody was preempted for a gang. */
 enum preemption_lack {
     LACK_POLICY,      /* its queue preempts nobody, though somebody of lower priority runs in it */
@@ -78,6 +81,7 @@ enum preemption_lack {
     LACK_BORROWING,   /* it would have to borrow, and its queue preempts nobody for that */
     LACK_QUOTA,       /* all of them would not free enough quota */
     LACK_ROOM,        /* nor would they make room on nodes */
+    LACK_SHARES,      /* their queues, or cohorts, have no higher share than its own would have */
     LACK_TRIALS,      /* so many ways were tried that there may be one that was not */
 };
 

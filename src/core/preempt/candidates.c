@@ -83,24 +83,32 @@ static bool uses_what_is_short(const struct preemptor *x, const struct gang *g)
     return false;
 }
 
-/* Has the gang's queue more than its own of something that the gang uses? */
-static bool uses_what_is_borrowed(const struct preemptor *x, const struct gang *g)
+static bool is_needed(const struct preemptor *x, const struct charge *c)
+{
+    for (uint32_t k = 0; k < x->needs_n; k++)
+        if (x->is_short[k] && x->needs[k].flavor == c->flavor && x->needs[k].resource == c->resource)
+            return true;
+    return false;
+}
+
+/* Has the gang's queue more than its own of something that the gang uses? `needed`: and that the preemptor needs. */
+static bool uses_what_is_borrowed(const struct preemptor *x, const struct gang *g, bool needed)
 {
     for (uint32_t i = 0; i < g->charges_n; i++) {
         const struct charge *c = &g->charges[i];
         const struct quota_cell *cell = c->amount > 0 ? quota_find(&x->c->s->quota, g->queue->quota, c->flavor, c->resource) : NULL;
-        for (uint32_t k = 0; k < x->needs_n && cell && cell->usage > cell->subtree; k++)
-            if (x->is_short[k] && x->needs[k].flavor == c->flavor && x->needs[k].resource == c->resource)
-                return true;
+        if (cell && cell->usage > cell->subtree && (!needed || is_needed(x, c)))
+            return true;
     }
     return false;
 }
 
 /* WHY  where nodes are short everything counts as short, and a queue may be above its own in what the gang does not use: one of higher
- * priority that borrows would take its node, it would take it back as what is its own, and so on for ever. */
-static bool may_go_for_nodes(const struct preemptor *x, const struct gang *g)
+ * priority that borrows would take its node, it would take it back as what is its own, and so on for ever. By shares that could happen
+ * whatever is short: a queue's share is of all that it borrows. */
+bool candidate_may_go(const struct preemptor *x, const struct gang *g)
 {
-    return !x->for_nodes || uses_what_is_borrowed(x, g);
+    return (!x->for_nodes || uses_what_is_borrowed(x, g, true)) && (!x->c->s->fair.on || uses_what_is_borrowed(x, g, false));
 }
 
 static void add(struct gathering *to, struct candidate one)
@@ -132,12 +140,26 @@ static void gather_queue(struct gathering *to, struct queue *q)
     for (uint32_t i = 0, n = policy == PREEMPT_NEVER || is_too_low(q, policy, x->gang) ? 0 : q->charged_n; i < n; i++) {
         struct gang *g = q->charged[i];
         if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) || is_promised(g, x->gang) ||
-            (!own && !may_go_for_nodes(x, g)))
+            (!own && !candidate_may_go(x, g)))
             continue;
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
                                 .shared = own ? 0 : to->shared};
         one.while_borrowing = own || to->advantage || is_lower_than_threshold(x->queue, x->gang, g);
         add(to, one);
+    }
+}
+
+/* By shares: all queues of the tree that use more than their own, wherever they are. */
+static void gather_fairly(struct gathering *to, uint32_t node)
+{
+    struct state *s = to->x->c->s;
+    for (uint32_t child = s->quota.nodes[node].first_child; child; child = s->quota.nodes[child].next_child) {
+        const struct quota_node *one = &s->quota.nodes[child];
+        struct queue *q = one->is_queue && child != to->x->queue->quota && is_above(to->x, child) ? queue_find(s, one->name) : NULL;
+        if (q)
+            gather_queue(to, q);
+        else if (!one->is_queue)
+            gather_fairly(to, child);
     }
 }
 
@@ -164,6 +186,10 @@ static void gather_others(struct gathering *to)
     struct state *s = x->c->s;
     if (x->queue->reclaim == PREEMPT_NEVER)
         return;
+    if (s->fair.on) {
+        gather_fairly(to, s->quota.nodes[x->queue->quota].root);
+        return;
+    }
     int64_t *left = arena_alloc(x->c->a, (x->needs_n + 1) * sizeof *left);
     for (uint32_t i = 0; i < x->needs_n; i++)
         left[i] = x->needs[i].amount;
@@ -241,12 +267,17 @@ void candidates_find(const struct preemptor *x, struct candidates *ret_candidate
         qsort(ret_candidates->all, ret_candidates->n, sizeof *ret_candidates->all, compare);
 }
 
+bool candidate_leaves(const struct preemptor *x, const struct candidate *one)
+{
+    return leaves_for(x->c->s, one->gang, x->gang);
+}
+
 bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows)
 {
     const struct quota *t = &x->c->s->quota;
-    if (one->class == CLASS_OWN || leaves_for(x->c->s, one->gang, x->gang))
+    if (one->class == CLASS_OWN || candidate_leaves(x, one))
         return true;
-    if ((borrows && !one->while_borrowing) || !one->gang->queue || !may_go_for_nodes(x, one->gang))
+    if ((borrows && !one->while_borrowing) || !one->gang->queue || !candidate_may_go(x, one->gang))
         return false;
     for (uint32_t node = one->gang->queue->quota; node && node != one->shared; node = t->nodes[node].parent)
         if (!is_above(x, node))

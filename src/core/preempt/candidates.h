@@ -4,6 +4,7 @@
  *        cohort between it and the one that both share, uses more than its own quota of something that is short. Those against whom the
  *        gang has the advantage of the hierarchy (it, or a cohort above it that does not hold them, stays within its own quota with it) may
  *        go whatever their priority; of the others those of lower priority (borrowWithinCohort) also for a gang that will borrow itself.
+ *        With fair sharing: all queues of the tree that use more than their own of what is short; shares say who goes (fair.h).
  * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later; uid, key.
  * SOURCE Kueue, pkg/scheduler/preemption: candidates of other queues and their order.
  */
@@ -23,7 +24,7 @@ struct preemptor {
     const struct flavor_choice *choices; /* the assignment itself */
     uint32_t choices_n;
 };
-enum candidate_class { CLASS_HIERARCHY, CLASS_PRIORITY, CLASS_OWN };
+enum candidate_class { CLASS_HIERARCHY, CLASS_PRIORITY, CLASS_OWN, CLASS_FAIR }; /* CLASS_FAIR: by shares (fair.h), once it goes */
 struct candidate {
     struct gang *gang;
     enum candidate_class class;
@@ -36,6 +37,9 @@ struct candidates {
     bool others, hierarchy;    /* some are of other queues; have the hierarchy against them */
 };
 void candidates_find(const struct preemptor *x, struct candidates *ret_candidates);
+/* May one of another queue go at all, with others gone by now? */
+bool candidate_may_go(const struct preemptor *x, const struct gang *g);
+bool candidate_leaves(const struct preemptor *x, const struct candidate *one); /* for this preemptor, whatever else is true of it */
 /* With others gone by now: is there still a reason to take this one? */
 bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows);
 /* Could anybody be preempted for the gang by the policies of its queue, however much were short? */

@@ -7,8 +7,16 @@ struct oracle {
     struct gang *gang;
     struct queue *queue;
     enum preemption_lack lack;
+    struct fair_refusal refused; /* LACK_SHARES */
     bool any;                  /* it was asked */
 };
+
+static void note_lack(struct oracle *o, const struct victims *v)
+{
+    if (v->lack == LACK_SHARES && !o->refused.any)
+        o->refused = v->refused;
+    o->lack = v->lack > o->lack ? v->lack : o->lack;
+}
 
 /* SOURCE Kueue, preemption oracle: one flavor and resource for itself. */
 static enum quota_mode ask(void *arg, name_id flavor, name_id resource, int64_t amount, uint32_t *ret_level)
@@ -20,7 +28,7 @@ static enum quota_mode ask(void *arg, name_id flavor, name_id resource, int64_t 
     struct victims v;
     o->any = true;
     if (!victims_find(&x, NULL, 0, &v)) {
-        o->lack = v.lack > o->lack ? v.lack : o->lack;
+        note_lack(o, &v);
         return QUOTA_NOT;
     }
     *ret_level = v.borrow_level;
@@ -79,14 +87,26 @@ static void begin(struct cycle *c, struct gang *g, struct queue *q, struct flavo
     search->oracle = preempt_oracle(c, g, q);
 }
 
+static void add_lack(struct cycle *c, const struct queue *q, enum preemption_lack lack, uint32_t candidates_n,
+                     const struct fair_refusal *refused, struct reason *why)
+{
+    struct reason *r = reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = lack,
+                                                        .need = candidates_n});
+    const struct queue *other = lack == LACK_SHARES && refused->other_is_queue ? queue_find(c->s, refused->other) : NULL;
+    if (lack == LACK_SHARES)
+        reason_add(r, reason_new(c->a, (struct reason){.code = REASON_SHARES, .queue = other ? other->title : 0,
+                                                       .name = other ? 0 : refused->other, .have = refused->other_share,
+                                                       .need = refused->own_share}));
+    reason_add_once(why, r);
+}
+
 bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct reason *why)
 {
     struct flavor_search search;
     struct victims v = {0};
     struct reason *unused = reason_new(c->a, (struct reason){.code = REASON_WAITING});
     begin(c, g, q, &search);
-    const struct oracle *asked = search.oracle.arg;
-    enum preemption_lack lack = LACK_CANDIDATES;
+    struct oracle *asked = search.oracle.arg;
     uint32_t candidates_n = 0;
     bool thought_of = false;
     do {
@@ -95,18 +115,17 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
         thought_of = true;
         if (preempt_assignment(c, g, q, &search, keep, &v))
             return true;
-        lack = v.lack > lack ? v.lack : lack;
+        note_lack(asked, &v);
         candidates_n = v.candidates_n > candidates_n ? v.candidates_n : candidates_n;
     } while (flavor_refuse(&search, g->sets_n - 1, false));
-    lack = asked->lack > lack ? asked->lack : lack;
+    enum preemption_lack lack = asked->lack;
     if (!thought_of && !asked->any && reason_find(why->child, REASON_QUOTA_SHORT))
         lack = LACK_BORROWING; /* quota is short, and no flavor is one where preemption is thought of */
-    reason_add_once(why, reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = lack,
-                                                          .need = candidates_n}));
+    add_lack(c, q, lack, candidates_n, &asked->refused, why);
     return false;
 }
 
-bool preempt_level(struct cycle *c, struct gang *g, struct queue *q, uint32_t *ret_level)
+bool preempt_nominate(struct cycle *c, struct gang *g, struct queue *q, struct nomination *ret_nomination)
 {
     struct flavor_search search;
     struct victims v;
@@ -118,7 +137,7 @@ bool preempt_level(struct cycle *c, struct gang *g, struct queue *q, uint32_t *r
         struct preemptor x = preemptor_of(c, g, q, &search);
         if (search.preempts && !victims_find(&x, NULL, 0, &v))
             continue;
-        *ret_level = search.preempts ? v.borrow_level : search.borrow_level;
+        *ret_nomination = (struct nomination){search.preempts ? v.borrow_level : search.borrow_level, search.charges, search.charges_n};
         return true;
     } while (flavor_refuse(&search, g->sets_n - 1, false));
     return false;

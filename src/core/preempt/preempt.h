@@ -8,8 +8,14 @@
 #include "core/place/try.h"
 #include "core/preempt/promise.h"
 
-/* With quota alone: the borrowing level that it would have under the assignment that it would get. False: nobody can go for it. */
-bool preempt_level(struct cycle *c, struct gang *g, struct queue *q, uint32_t *ret_level);
+/* Under which assignment it takes its place in the order of a round. */
+struct nomination {
+    uint32_t borrow_level;
+    const struct charge *charges; /* in the cycle's arena, or its promise's */
+    uint32_t charges_n;
+};
+/* With quota alone: the assignment that it would get. False: nobody can go for it. */
+bool preempt_nominate(struct cycle *c, struct gang *g, struct queue *q, struct nomination *ret_nomination);
 /* Victims on quota, nodes and devices, with the counts that its sets have now. True: the gang has a promise, and the plan evicts them.
  * `keep` false: only whether it could be. False: `why` gets a reason why not. */
 bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct reason *why);

@@ -1,12 +1,15 @@
 #include "core/preempt/victims.h"
 #include <stdlib.h>
 #include "core/place/undo.h"
+#include "core/preempt/fair.h"
 #include "core/preempt/promise.h"
 
 enum preemption victim_reason(const struct candidate *one)
 {
     if (one->class == CLASS_OWN)
         return PREEMPTION_IN_QUEUE;
+    if (one->class == CLASS_FAIR)
+        return PREEMPTION_FAIR_SHARING;
     return one->class == CLASS_PRIORITY && one->while_borrowing ? PREEMPTION_RECLAIM_WHILE_BORROWING : PREEMPTION_RECLAIM;
 }
 
@@ -14,6 +17,7 @@ enum preemption victim_reason(const struct candidate *one)
 struct hunt {
     const struct preemptor *x;
     const struct candidates *from;
+    struct fair_order *fair;   /* NULL: no fair sharing */
     const struct want *wants;
     uint32_t wants_n;
     uint32_t *places, *chosen; /* nodes of the wants at the last try that held all; the same, sorted */
@@ -139,6 +143,15 @@ static bool is_in_the_way(const struct hunt *h, const struct gang *g)
 /* The next that is still to be taken goes. False: there is none. */
 static bool remove_next(struct hunt *h, uint32_t *at)
 {
+    if (h->fair) {
+        struct candidate one;
+        bool any = fair_next(h->fair, &one);
+        if (any) {
+            charge(h, one.gang, -1);
+            h->gone[h->n++] = one;
+        }
+        return any;
+    }
     for (; *at < h->from->n; ++*at) {
         const struct candidate *one = &h->from->all[*at];
         if (!candidate_is_valid(h->x, one, h->borrows))
@@ -239,11 +252,11 @@ static bool is_under_nominal(const struct preemptor *x)
     return true;
 }
 
-/* SOURCE Kueue: which of the two is tried, and first. */
+/* SOURCE Kueue: which of the two is tried, and first. By shares: borrowing, which they are about. */
 static uint32_t ways(const struct preemptor *x, const struct candidates *from, bool ret_borrows[2])
 {
     bool forbidden = x->queue->borrow == PREEMPT_NEVER;
-    if (!from->others || (forbidden && !is_under_nominal(x))) {
+    if (x->c->s->fair.on || !from->others || (forbidden && !is_under_nominal(x))) {
         ret_borrows[0] = true;
         return 1;
     }
@@ -269,6 +282,7 @@ bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t 
     for (uint32_t i = 0; i < wants_n; i++)
         h.looks_at_others |= x->c->s->shapes.classes[wants[i].shape].neighbours;
     bool quota_was_enough = false;
+    h.fair = x->c->s->fair.on ? fair_begin(x, &from) : NULL;
     for (uint32_t i = 0, n = ways(x, &from, borrows); i < n; i++) {
         h.borrows = borrows[i];
         if (hunt(&h, ret_victims))
@@ -276,5 +290,9 @@ bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t 
         quota_was_enough |= h.quota_was_enough;
     }
     ret_victims->lack = h.short_of_trials ? LACK_TRIALS : quota_was_enough ? LACK_ROOM : LACK_QUOTA;
+    if (h.fair && fair_refused(h.fair)->any && !h.short_of_trials) {
+        ret_victims->lack = LACK_SHARES;
+        ret_victims->refused = *fair_refused(h.fair);
+    }
     return false;
 }

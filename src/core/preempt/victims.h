@@ -6,12 +6,13 @@
  * SHAPE  quota is asked after each candidate; nodes only once quota is enough, then after twice as many candidates each time, and by
  *        halving for the first that was enough. While people are put back, who stands on none of the nodes that were chosen needs no try.
  * LIMIT  PREEMPT_TRIALS places for all members a gang, CYCLE_PREEMPT_TRIALS a cycle.
- * SOURCE Kueue, classical preemption; that nodes have a say is our own.
+ *        By shares only once, and borrowing (fair.h).
+ * SOURCE Kueue, classical and fair preemption; that nodes have a say is our own.
  */
 #ifndef CORE_VICTIMS_H
 #define CORE_VICTIMS_H
 #include "core/place/place.h"
-#include "core/preempt/candidates.h"
+#include "core/preempt/fair.h"
 
 #define PREEMPT_TRIALS 256u
 #define CYCLE_PREEMPT_TRIALS 4096u
@@ -23,6 +24,7 @@ struct victims {
     uint32_t borrow_level;     /* where it stands once they are gone */
     const uint32_t *places;    /* node of each want */
     enum preemption_lack lack; /* none found: why */
+    struct fair_refusal refused; /* LACK_SHARES */
     uint32_t candidates_n;
 };
 enum preemption victim_reason(const struct candidate *one);

@@ -129,6 +129,8 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     find_placed_shapes(s, g);
     g->reserved_ms = s->now_ms - s->now_ms % 1000;
     g->admit_refused = false;
+    if (q && s->fair.on)
+        quota_rise(&s->quota, q->quota);
     gang_enter(s, g, g->planned ? GANG_RESERVED : GANG_BOUND);
 }
 

@@ -59,7 +59,11 @@ static bool may_fit(const struct state *s, const struct parking *p, const struct
         return true;
     if ((p->on & PARK_NODES) && shape_helped(s, p))
         return true;
-    return (p->on & PARK_QUOTA) && q && q->quota && s->quota.nodes[s->quota.nodes[q->quota].root].helping && hope_met(s, p, q);
+    if (!(p->on & PARK_QUOTA) || !q || !q->quota)
+        return false;
+    const struct quota_node *root = &s->quota.nodes[s->quota.nodes[q->quota].root];
+    /* somebody's share is higher: by the shares others may be preempted now who might not before */
+    return (root->helping && hope_met(s, p, q)) || (root->rising && s->fair.on && q->reclaim != PREEMPT_NEVER);
 }
 
 bool order_may_fit(const struct state *s, const struct line *l)
@@ -140,7 +144,8 @@ static void forget_queue_changes(struct state *s)
 bool order_has_changes(const struct state *s)
 {
     return s->fresh_n || s->queues_changed ||
-           (s->parked_n && (s->nodes.gained_n || s->quota.gained || s->quota.dirty || s->neighbours_changed));
+           (s->parked_n &&
+            (s->nodes.gained_n || s->quota.gained || s->quota.rose || s->quota.dirty || s->neighbours_changed));
 }
 
 /* The gains so far are this cycle's; what is gained from here on is the next one's. */
@@ -151,13 +156,15 @@ static void take_gains(struct state *s)
     if (s->helping_n)
         memcpy(s->helping, s->nodes.gained, s->helping_n * sizeof *s->helping);
     node_table_gained_clear(&s->nodes);
-    for (uint32_t id = 1; id < s->quota.nodes_n && s->quota.gained; id++) {
-        s->quota.nodes[id].helping = s->quota.nodes[id].gained;
-        s->quota.nodes[id].gained = false;
-        s->quota_helping |= s->quota.nodes[id].helping;
+    for (uint32_t id = 1; id < s->quota.nodes_n && (s->quota.gained || s->quota.rose); id++) {
+        struct quota_node *node = &s->quota.nodes[id];
+        node->helping = node->gained;
+        node->rising = node->rose;
+        node->gained = node->rose = false;
+        s->quota_helping |= node->helping || node->rising;
     }
     s->neighbours_helping = s->neighbours_changed;
-    s->quota.gained = s->neighbours_changed = false;
+    s->quota.gained = s->quota.rose = s->neighbours_changed = false;
 }
 
 /* With many nodes to look at, each shape is asked once, not once a line. */
@@ -303,7 +310,7 @@ void order_end(struct state *s)
             order_line_ready(s, l, false);
     }
     for (uint32_t id = 1; id < s->quota.nodes_n && s->quota_helping; id++)
-        s->quota.nodes[id].helping = false;
+        s->quota.nodes[id].helping = s->quota.nodes[id].rising = false;
     s->quota_helping = s->neighbours_helping = false;
     s->helping_n = 0;
 }

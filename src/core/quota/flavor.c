@@ -112,6 +112,12 @@ struct fitness {
     uint32_t level;
 };
 
+/* SOURCE Kueue: by fair sharing, whoever may reclaim at all may do so for what it borrows. */
+static bool may_preempt_to_borrow(const struct state *s, const struct queue *q)
+{
+    return q->preempts_to_borrow || (s->fair.on && q->reclaim != PREEMPT_NEVER);
+}
+
 static bool is_better(struct fitness a, struct fitness b)
 {
     return a.mode != b.mode ? a.mode < b.mode : a.level < b.level;
@@ -130,7 +136,7 @@ static bool oracle_allows(const struct state *s, const struct flavor_search *f, 
 {
     const struct quota_cell *own = quota_find(&s->quota, f->queue->quota, flavor, resource);
     uint32_t level = quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need);
-    if (!own || (need > own->nominal && !f->queue->preempts_to_borrow &&
+    if (!own || (need > own->nominal && !may_preempt_to_borrow(s, f->queue) &&
                  !quota_may_reclaim(&s->quota, f->queue->quota, flavor, resource, need)))
         return false;
     enum quota_mode mode = choice ? f->oracle.ask(f->oracle.arg, flavor, resource, need, &level) : QUOTA_PREEMPTS;
@@ -146,7 +152,7 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     int64_t most = quota_potential(&s->quota, f->queue->quota, flavor, resource);
     int64_t have = quota_available(&s->quota, f->queue->quota, flavor, resource);
     const struct quota_cell *own = f->others_give_way ? quota_find(&s->quota, f->queue->quota, flavor, resource) : NULL;
-    bool may_wait = own && need <= most && (need <= own->nominal || f->queue->preempts_to_borrow);
+    bool may_wait = own && need <= most && (need <= own->nominal || may_preempt_to_borrow(s, f->queue));
     if (need <= have || may_wait) {
         worsen(fitness, QUOTA_FITS, quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need));
         return true;

@@ -6,7 +6,7 @@
 
 void quota_init(struct quota *q)
 {
-    *q = (struct quota){.nodes_n = 1};
+    *q = (struct quota){.nodes_n = 1, .built = 1};
     MEM_RESERVE(q->nodes, q->nodes_cap, 1);
     q->nodes[0] = (struct quota_node){0};
 }
@@ -16,6 +16,7 @@ void quota_fini(struct quota *q)
     for (uint32_t i = 1; i < q->nodes_n; i++) {
         free(q->nodes[i].records);
         free(q->nodes[i].cells);
+        free(q->nodes[i].lendable);
     }
     free(q->nodes);
     free(q->by_depth);
@@ -58,7 +59,7 @@ static uint32_t node_of(struct quota *q, struct id_map *map, name_id name, bool 
         return id;
     MEM_RESERVE(q->nodes, q->nodes_cap, q->nodes_n + 1);
     id = q->nodes_n++;
-    q->nodes[id] = (struct quota_node){.name = name, .is_queue = is_queue};
+    q->nodes[id] = (struct quota_node){.name = name, .is_queue = is_queue, .weight_nano = WEIGHT_ONE};
     id_map_put(map, name, id);
     return id;
 }
@@ -83,9 +84,16 @@ uint32_t quota_set_queue(struct quota *q, name_id name, name_id cohort, const st
     return id;
 }
 
-void quota_set_cohort(struct quota *q, name_id name, name_id parent, const struct quota_record *records, uint32_t n)
+uint32_t quota_set_cohort(struct quota *q, name_id name, name_id parent, const struct quota_record *records, uint32_t n)
 {
-    set_node(q, node_of(q, &q->cohorts, name, false), parent, records, n);
+    uint32_t id = node_of(q, &q->cohorts, name, false);
+    set_node(q, id, parent, records, n);
+    return id;
+}
+
+void quota_set_weight(struct quota *q, uint32_t node, int64_t weight_nano)
+{
+    q->nodes[node].weight_nano = not_below_zero(weight_nano);
 }
 
 static void forget(struct quota *q, uint32_t id)
@@ -93,6 +101,7 @@ static void forget(struct quota *q, uint32_t id)
     if (!id)
         return;
     set_node(q, id, 0, NULL, 0);
+    q->nodes[id].weight_nano = WEIGHT_ONE;
     q->nodes[id].known = false;
 }
 
@@ -252,6 +261,7 @@ void quota_settle(struct quota *q)
     if (!q->dirty)
         return;
     q->dirty = false;
+    q->built++;
     note_gained(q);
     /* WHY  the old root may be below another one from now on: whoever was in its tree is marked before roots change */
     for (uint32_t id = 1; id < q->nodes_n; id++)
@@ -328,6 +338,7 @@ void quota_drop_unused(struct quota *q, uint32_t *keep)
         if (!keep[id]) {
             free(node.records);
             free(node.cells);
+            free(node.lendable);
             id_map_remove(map, node.name);
             continue;
         }
@@ -472,6 +483,7 @@ bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resour
         c = &node->cells[c->up];
     }
     node = &q->nodes[queue];
+    q->built++;
     cell->nominal += amount;
     for (int64_t use = 0; amount || use;) {
         int64_t lent = cell->subtree - cell->kept, above = above_kept(cell);
@@ -492,4 +504,10 @@ void quota_gain(struct quota *q, uint32_t queue)
 {
     q->nodes[q->nodes[queue].root].gained = true;
     q->gained = true;
+}
+
+void quota_rise(struct quota *q, uint32_t queue)
+{
+    q->nodes[q->nodes[queue].root].rose = true;
+    q->rose = true;
 }

@@ -23,6 +23,11 @@ struct quota_cell {
     int64_t usage;             /* U */
     uint32_t up;               /* cell index in the parent */
 };
+struct lendable {
+    name_id resource;
+    int64_t amount;            /* what those below a cohort could have at most, all flavors together */
+    int64_t borrowed;          /* scratch */
+};
 struct quota_node {
     name_id name;
     name_id parent_name;       /* 0 = root */
@@ -30,11 +35,17 @@ struct quota_node {
     uint32_t first_child, next_child; /* of a cohort: queues and cohorts below it; 0 = no more */
     uint32_t height;           /* 0 queue, 1 + highest child for cohorts */
     uint32_t depth;            /* steps to the root */
+    int64_t weight_nano;       /* of its share (share.h), in 1e-9 */
     uint64_t uses; /* root: sum over all uses below it, each with a weight of its own: another sum, other uses. Undone, it is as before */
     bool is_queue, known, broken;
     bool gained;               /* root: something below was given back or grew since the last look */
     bool helping;              /* root: it had gained when this cycle began */
     bool changed;              /* its record is another one since the tree was built */
+    bool rose;                 /* root: something below was charged since the last look, which raises somebody's share */
+    bool rising;               /* root: it had when this cycle began */
+    uint64_t lendable_of;      /* cohort: quota.built when `lendable` was found (share.h); 0 = never */
+    struct lendable *lendable; /* by resource */
+    uint32_t lendable_n;
     struct quota_record *records;
     uint32_t records_n;
     struct quota_cell *cells;  /* sorted by key */
@@ -45,12 +56,15 @@ struct quota {
     uint32_t nodes_n, nodes_cap;
     uint32_t *by_depth;        /* node ids, deepest first */
     struct id_map cohorts, queues;
-    bool dirty, gained;
+    bool dirty, gained, rose;
+    uint64_t built;            /* counts changes of anybody's quota */
 };
+#define WEIGHT_ONE 1000000000
 void quota_init(struct quota *q);
 void quota_fini(struct quota *q);
 uint32_t quota_set_queue(struct quota *q, name_id name, name_id cohort, const struct quota_record *records, uint32_t n);
-void quota_set_cohort(struct quota *q, name_id name, name_id parent, const struct quota_record *records, uint32_t n);
+uint32_t quota_set_cohort(struct quota *q, name_id name, name_id parent, const struct quota_record *records, uint32_t n);
+void quota_set_weight(struct quota *q, uint32_t node, int64_t weight_nano); /* until its record goes; WEIGHT_ONE unless it is told */
 void quota_queue_gone(struct quota *q, name_id name);
 void quota_cohort_gone(struct quota *q, name_id name);
 void quota_settle(struct quota *q); /* rebuild if something changed; all below need it done */
@@ -75,5 +89,7 @@ void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource
 bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
 /* Something was given back for good: those who wait in this tree may fit now. */
 void quota_gain(struct quota *q, uint32_t queue);
+/* Somebody was charged: what others may preempt by their share may be more now. */
+void quota_rise(struct quota *q, uint32_t queue);
 
 #endif

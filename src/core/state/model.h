@@ -20,6 +20,7 @@
 #include "base/collections/map.h"
 #include "core/decide.h"
 #include "core/explain/explain.h"
+#include "core/policy.h"
 #include "core/quota/quota.h"
 #include "core/state/shape_table.h"
 #include "core/state/state.h"
@@ -284,6 +285,7 @@ struct state {
     uint32_t anti_seats_n, anti_seats_cap;
     bool neighbours_changed; /* a pod came or went since the last cycle */
     bool spread;             /* score of the last cycle */
+    struct fair_policy fair; /* of the last cycle */
     struct pod *pods;
     uint32_t pods_n, pods_cap, pod_hole, pods_live_n;
     struct id_map pod_by_key, gang_by_key, queue_by_name, local_queue_by_key, namespace_by_name, flavor_by_name;

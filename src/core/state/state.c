@@ -364,6 +364,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->closed = r->closed;
     q->closed_text = r->closed_text;
     q->quota = quota_set_queue(&s->quota, r->name, r->cohort, r->quotas, r->quotas_n);
+    quota_set_weight(&s->quota, q->quota, r->has_weight ? r->weight_nano : WEIGHT_ONE);
     queue_is_another(s, q);
     if (is_new) {
         recount_direct(s, r->name);
@@ -438,6 +439,13 @@ static void cohort_is_another(struct state *s)
             queue_is_another(s, s->queues[i]);
 }
 
+static void apply_cohort(struct state *s, const struct cohort_record *r)
+{
+    uint32_t node = quota_set_cohort(&s->quota, r->name, r->parent, r->quotas, r->quotas_n);
+    quota_set_weight(&s->quota, node, r->has_weight ? r->weight_nano : WEIGHT_ONE);
+    cohort_is_another(s);
+}
+
 void state_apply(struct state *s, const struct change *c)
 {
     switch (c->type) {
@@ -460,8 +468,7 @@ void state_apply(struct state *s, const struct change *c)
         apply_flavor_gone(s, c->gone);
         break;
     case CHANGE_COHORT:
-        quota_set_cohort(&s->quota, c->cohort.name, c->cohort.parent, c->cohort.quotas, c->cohort.quotas_n);
-        cohort_is_another(s);
+        apply_cohort(s, &c->cohort);
         break;
     case CHANGE_COHORT_GONE:
         quota_cohort_gone(&s->quota, c->gone);

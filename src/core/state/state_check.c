@@ -311,7 +311,7 @@ uint64_t state_digest(const struct state *s)
         if (!node->known && !counts_any(node)) /* it may be dropped at any time (state_unused.h) */
             continue;
         uint64_t own = mix_name(s, node->is_queue, node->name);
-        sum += own;
+        sum += node->weight_nano == WEIGHT_ONE ? own : mix(own, (uint64_t)node->weight_nano);
         for (uint32_t c = 0; c < node->cells_n; c++) {
             const struct quota_cell *cell = &node->cells[c];
             if (!cell->usage && !cell->subtree && !cell->kept)

@@ -1,9 +1,10 @@
 /* stories.h - clusters and decisions about preemption as lines of text: objects in, decisions out
  *
- *   node NAME gpu=8                                    cohort NAME [in=PARENT] [gpu=N[/BORROWING[/LENDING]]]
- *   queue NAME [in=COHORT] gpu=.. [cpu=..] [FLAVOR.gpu=..] [within=P] [reclaim=P] [borrow=P] [max=N] [strict] [preempt-first]
+ *   node NAME gpu=8                                    cohort NAME [in=PARENT] [gpu=N[/BORROWING[/LENDING]]] [weight=N]
+ *   queue NAME [in=COHORT] gpu=.. [cpu=..] [FLAVOR.gpu=..] [within=P] [reclaim=P] [borrow=P] [max=N] [strict] [preempt-first] [weight=N]
+ *     weight: in thousandths
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
- *   runs NAME queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [leaving]
+ *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [leaving]
  *   wants NAME queue=Q ...                             as above; at: created, since: reserved
  *
  * Gangs come in the order of lines; what a cycle decides is told as "evict a InClusterQueue; start b". A "-" stands for no limit.
@@ -67,6 +68,8 @@ static inline void story_queue(struct world *w, const char *name, const struct w
     q.r.borrow_within_cohort = policy_of(word_of(words, n, "borrow", NULL));
     q.r.has_borrow_threshold = word_of(words, n, "max", NULL) != NULL;
     q.r.borrow_threshold = (int32_t)number_of(words, n, "max", 0);
+    q.r.has_weight = word_of(words, n, "weight", NULL) != NULL;
+    q.r.weight_nano = 1000000 * number_of(words, n, "weight", 0);
     for (int i = 0; i < n; i++) {
         if (!is_quota(&words[i], flavor_name, &resource))
             continue;
@@ -83,6 +86,8 @@ static inline void story_cohort(struct world *w, const char *name, const struct 
 {
     struct quota_record quotas[4];
     struct cohort_record r = {.name = id(w, name), .parent = id(w, word_of(words, n, "in", NULL)), .quotas = quotas};
+    r.has_weight = word_of(words, n, "weight", NULL) != NULL;
+    r.weight_nano = 1000000 * number_of(words, n, "weight", 0);
     for (int i = 0; i < n; i++) {
         char flavor_name[16];
         const char *resource;
@@ -148,7 +153,8 @@ static inline void story_line(struct world *w, char *line)
     } else if (strcmp(what, "cohort") == 0) {
         story_cohort(w, name, words, n);
     } else if (strcmp(what, "runs") == 0) {
-        story_runs(w, name, words, n);
+        for (char *rest = NULL, *one = strtok_r(name, ",", &rest); one; one = strtok_r(NULL, ",", &rest))
+            story_runs(w, one, words, n);
     } else {
         assert_string_equal(what, "wants");
         gang_record(w, story_gang(w, name, words, n));

@@ -1,0 +1,287 @@
+#include "core/preempt/fair.h"
+#include <string.h>
+#include "core/preempt/promise.h"
+#include "core/quota/share.h"
+
+/* A queue with candidates, or a cohort above one. */
+struct side {
+    const struct candidate **all, **later; /* later: refused by the first strategy */
+    uint32_t n, at, later_n;
+    bool is_over;              /* nobody below it goes any more */
+    bool is_above_own;         /* a cohort above the preemptor's queue */
+};
+struct fair_order {
+    const struct preemptor *x;
+    struct side *sides;        /* by node of the tree of quotas */
+    const struct candidate **leaving; /* told already: gone, whatever shares say now */
+    uint32_t leaving_n, leaving_at, root;
+    bool within, within_all;   /* the preemptor's queue, in what is short; in all that it needs */
+    bool second;               /* the second strategy has its turn */
+    struct fair_refusal refused;
+};
+
+/* ---- usage ---- */
+
+static void put_needs(const struct fair_order *f, int sign)
+{
+    const struct preemptor *x = f->x;
+    for (uint32_t i = 0; i < x->needs_n; i++)
+        quota_add(&x->c->s->quota, x->queue->quota, x->needs[i].flavor, x->needs[i].resource, sign * x->needs[i].amount);
+}
+
+static void put_gang(const struct fair_order *f, const struct gang *g, int sign)
+{
+    for (uint32_t i = 0; i < g->charges_n; i++)
+        quota_add(&f->x->c->s->quota, g->queue->quota, g->charges[i].flavor, g->charges[i].resource, sign * g->charges[i].amount);
+}
+
+static void note_within(struct fair_order *f)
+{
+    const struct preemptor *x = f->x;
+    f->within = f->within_all = true;
+    for (uint32_t i = 0; i < x->needs_n; i++) {
+        bool borrows = share_borrows(&x->c->s->quota, x->queue->quota, x->needs[i].flavor, x->needs[i].resource);
+        f->within &= !borrows || !x->is_short[i];
+        f->within_all &= !borrows;
+    }
+}
+
+/* ---- whose turn: the highest share ---- */
+
+static struct quota *tree(const struct fair_order *f)
+{
+    return &f->x->c->s->quota;
+}
+
+static bool passed_over(struct fair_order *f, uint32_t node, const struct share *share)
+{
+    const struct side *one = &f->sides[node];
+    if (tree(f)->nodes[node].is_queue)
+        return one->at == one->n || (!share->borrows && node != f->x->queue->quota);
+    return !share->borrows && !one->is_above_own;
+}
+
+/* ORDER  cohorts before queues; queues by their next candidates; cohorts by name, where Kueue takes any. */
+static bool goes_first(const struct fair_order *f, uint32_t a, const struct share *a_share, uint32_t b, const struct share *b_share)
+{
+    const struct quota *t = tree(f);
+    int r = share_compare(a_share, b_share);
+    if (r)
+        return r > 0;
+    if (t->nodes[a].is_queue != t->nodes[b].is_queue)
+        return !t->nodes[a].is_queue;
+    if (t->nodes[a].is_queue)
+        return f->sides[a].all[f->sides[a].at] < f->sides[b].all[f->sides[b].at];
+    return strcmp(intern_name(f->x->c->s->names, t->nodes[a].name), intern_name(f->x->c->s->names, t->nodes[b].name)) < 0;
+}
+
+/* 0: all below the cohort are over. */
+static uint32_t highest_child(struct fair_order *f, uint32_t cohort)
+{
+    const struct quota *t = tree(f);
+    struct share most = {0};
+    uint32_t best = 0;
+    for (uint32_t child = t->nodes[cohort].first_child; child; child = t->nodes[child].next_child) {
+        if (f->sides[child].is_over)
+            continue;
+        struct share share = share_of(tree(f), child);
+        f->sides[child].is_over = passed_over(f, child, &share);
+        if (f->sides[child].is_over || (best && !goes_first(f, child, &share, best, &most)))
+            continue;
+        best = child;
+        most = share;
+    }
+    f->sides[cohort].is_over = !best;
+    return best;
+}
+
+/* The queue whose turn it is; 0: all are over. */
+static uint32_t highest_queue(struct fair_order *f)
+{
+    while (!f->sides[f->root].is_over) {
+        uint32_t at = f->root;
+        while (at && !tree(f)->nodes[at].is_queue)
+            at = highest_child(f, at);
+        if (at && f->sides[at].at < f->sides[at].n)
+            return at;
+        if (at)
+            f->sides[at].is_over = true; /* the root itself: a queue without a cohort */
+    }
+    return 0;
+}
+
+/* ---- who may go ---- */
+
+/* The children of the lowest cohort that holds both: what their shares are is compared. */
+static void sides_of(const struct quota *t, uint32_t *a, uint32_t *b)
+{
+    while (t->nodes[*a].parent != t->nodes[*b].parent) {
+        uint32_t a_depth = t->nodes[*a].depth, b_depth = t->nodes[*b].depth;
+        if (a_depth >= b_depth)
+            *a = t->nodes[*a].parent;
+        if (b_depth >= a_depth)
+            *b = t->nodes[*b].parent;
+    }
+}
+
+struct shares {
+    uint32_t own, other;       /* nodes */
+    struct share own_before, own_after, other_before, other_after; /* without and with the gang; with and without the candidate */
+};
+
+static void find_shares(const struct fair_order *f, const struct gang *victim, struct shares *ret)
+{
+    struct quota *t = tree(f);
+    *ret = (struct shares){.own = f->x->queue->quota, .other = victim->queue->quota};
+    sides_of(t, &ret->own, &ret->other);
+    ret->own_after = share_of(t, ret->own);
+    ret->other_before = share_of(t, ret->other);
+    put_gang(f, victim, -1);
+    ret->other_after = share_of(t, ret->other);
+    put_gang(f, victim, 1);
+    put_needs(f, -1);
+    ret->own_before = share_of(t, ret->own);
+    put_needs(f, 1);
+}
+
+/* Were they to change places, would the victim's claim be as good? Then higher priority decides. */
+static bool is_a_draw(const struct fair_order *f, const struct gang *victim, const struct shares *a)
+{
+    return share_compare(&a->own_before, &a->other_before) >= 0 && victim->priority >= f->x->gang->priority;
+}
+
+static bool initial_share_allows(const struct shares *a)
+{
+    return share_compare(&a->own_after, &a->other_before) < 0;
+}
+
+static enum fair_strategy strategy(const struct fair_order *f)
+{
+    const struct fair_policy *fair = &f->x->c->s->fair;
+    return fair->strategies_n ? fair->strategies[0] : FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE;
+}
+
+static bool shares_allow(const struct fair_order *f, const struct gang *victim, const struct shares *a)
+{
+    if (f->second || strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE)
+        return initial_share_allows(a);
+    return share_compare(&a->own_after, &a->other_after) <= 0 && !is_a_draw(f, victim, a);
+}
+
+/* WHY  who is within its own only in what is short may borrow the rest: with a higher share than the victim it would be the next victim. */
+static bool may_take_back(const struct fair_order *f, const struct shares *a)
+{
+    return f->within_all || (share_compare(&a->own_after, &a->other_before) <= 0 && share_compare(&a->own_before, &a->other_before) < 0);
+}
+
+static void note_refused(struct fair_order *f, const struct shares *a)
+{
+    const struct quota_node *other = &tree(f)->nodes[a->other];
+    if (!f->refused.any)
+        f->refused = (struct fair_refusal){true, other->name, other->is_queue, share_weighted(&a->own_after),
+                                           share_weighted(&a->other_before)};
+}
+
+/* Does the next candidate of this queue go? */
+static bool goes(struct fair_order *f, uint32_t node, const struct candidate *one, struct candidate *ret_one)
+{
+    struct shares a;
+    *ret_one = *one;
+    if (node == f->x->queue->quota)
+        return true;
+    if (!candidate_may_go(f->x, one->gang))
+        return false;
+    find_shares(f, one->gang, &a);
+    ret_one->class = f->within ? CLASS_HIERARCHY : CLASS_FAIR;
+    if (f->within ? may_take_back(f, &a) : shares_allow(f, one->gang, &a))
+        return true;
+    if (!f->within && !f->second)
+        f->sides[node].later[f->sides[node].later_n++] = one;
+    note_refused(f, &a);
+    return false;
+}
+
+/* ---- the order ---- */
+
+/* SOURCE Kueue: the second strategy takes one of a queue at most. */
+static bool next_of_strategy(struct fair_order *f, struct candidate *ret_one)
+{
+    for (uint32_t node; (node = highest_queue(f));) {
+        struct side *one = &f->sides[node];
+        if (f->second)
+            one->is_over = true;
+        if (goes(f, node, one->all[one->at++], ret_one))
+            return true;
+    }
+    return false;
+}
+
+static bool begin_second(struct fair_order *f)
+{
+    const struct fair_policy *fair = &f->x->c->s->fair;
+    if (f->second || fair->strategies_n == 1 || strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE)
+        return false;
+    f->second = true;
+    for (uint32_t i = 1; i < tree(f)->nodes_n; i++) {
+        struct side *one = &f->sides[i];
+        one->all = one->later;
+        one->n = one->later_n;
+        one->at = 0;
+        one->is_over = false;
+    }
+    return true;
+}
+
+bool fair_next(struct fair_order *f, struct candidate *ret_one)
+{
+    if (f->leaving_at < f->leaving_n) {
+        *ret_one = *f->leaving[f->leaving_at++];
+        return true;
+    }
+    put_needs(f, 1);
+    bool found = next_of_strategy(f, ret_one) || (begin_second(f) && next_of_strategy(f, ret_one));
+    put_needs(f, -1);
+    return found;
+}
+
+static void take_in(struct fair_order *f, const struct candidates *from)
+{
+    struct arena *a = f->x->c->a;
+    for (uint32_t i = 0; i < from->n; i++)
+        f->sides[from->all[i].gang->queue ? from->all[i].gang->queue->quota : 0].n++;
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct candidate *one = &from->all[i];
+        struct side *side = &f->sides[one->gang->queue ? one->gang->queue->quota : 0];
+        if (!side->all) {
+            side->all = arena_alloc(a, side->n * sizeof *side->all);
+            side->later = arena_alloc(a, side->n * sizeof *side->later);
+            side->n = 0;
+        }
+        if (candidate_leaves(f->x, one))
+            f->leaving[f->leaving_n++] = one;
+        else
+            side->all[side->n++] = one;
+    }
+}
+
+struct fair_order *fair_begin(const struct preemptor *x, const struct candidates *from)
+{
+    struct fair_order *f = arena_zero(x->c->a, 1, sizeof *f);
+    const struct quota *t = &x->c->s->quota;
+    f->x = x;
+    f->root = t->nodes[x->queue->quota].root;
+    f->sides = arena_zero(x->c->a, t->nodes_n, sizeof *f->sides);
+    f->leaving = arena_alloc(x->c->a, (from->n + 1) * sizeof *f->leaving);
+    for (uint32_t at = t->nodes[x->queue->quota].parent; at; at = t->nodes[at].parent)
+        f->sides[at].is_above_own = true;
+    take_in(f, from);
+    put_needs(f, 1);
+    note_within(f);
+    put_needs(f, -1);
+    return f;
+}
+
+const struct fair_refusal *fair_refused(const struct fair_order *f)
+{
+    return &f->refused;
+}

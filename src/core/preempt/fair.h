@@ -1,0 +1,34 @@
+/* fair.h - fair sharing: in which order gangs go for another one, and who of them may
+ *
+ *     root ── the child with the highest share ── ... ── a queue ── its next candidate
+ *
+ * SHAPE  the gang's own needs count as used. Below each cohort the child with the highest share is asked first (cohorts before queues, then
+ *        the queue with the better candidate); who borrows nothing is passed over, but for the gang's own queue and the cohorts above it.
+ *        A candidate of the own queue goes. One of another queue goes where the shares say so, those of the two children of the lowest
+ *        cohort that holds both:
+ *            final share    preemptor's with the gang <= victim's without the candidate
+ *            initial share  preemptor's with the gang <  victim's with the candidate; with both strategies, once a queue, for those whom
+ *                           the first refused, and only when those that went are not enough
+ *        A queue that stays within its own quota in what is short takes it back whatever the shares.
+ * WHY    two rules of our own, without which two gangs could take each other's place for ever. Who is within its queue's own quota in all
+ *        that it uses stays: it would take its place back whatever the shares. And nobody goes where the other could then come back by the
+ *        same rule: where nothing but who of them runs would change, the higher priority stays.
+ * SOURCE Kueue, preemption with fair sharing.
+ */
+#ifndef CORE_FAIR_H
+#define CORE_FAIR_H
+#include "core/preempt/candidates.h"
+
+struct fair_refusal {          /* the first candidate that shares kept from going */
+    bool any;
+    name_id other;             /* its queue, or the cohort whose share was asked for */
+    bool other_is_queue;
+    int64_t own_share, other_share; /* as in share_weighted: with the gang; of the other */
+};
+struct fair_order;
+struct fair_order *fair_begin(const struct preemptor *x, const struct candidates *from);
+/* The next to go; those before it have. False: nobody is left. */
+bool fair_next(struct fair_order *f, struct candidate *ret_one);
+const struct fair_refusal *fair_refused(const struct fair_order *f);
+
+#endif

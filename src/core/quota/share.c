@@ -1,0 +1,140 @@
+#include "core/quota/share.h"
+#include "base/memory.h"
+
+/* ---- numbers of 192 bits, the lowest word first ---- */
+
+typedef unsigned __int128 u128;
+
+struct wide {
+    uint64_t words[3];
+};
+
+static struct wide times(u128 a, uint64_t b)
+{
+    u128 low = (u128)(uint64_t)a * b, high = (u128)(uint64_t)(a >> 64) * b + (uint64_t)(low >> 64);
+    return (struct wide){{(uint64_t)low, (uint64_t)high, (uint64_t)(high >> 64)}};
+}
+
+static int compare_wide(struct wide a, struct wide b)
+{
+    for (int i = 2; i >= 0; i--)
+        if (a.words[i] != b.words[i])
+            return a.words[i] < b.words[i] ? -1 : 1;
+    return 0;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
+/* ---- what could be lent ---- */
+
+/* WHY  also of what nobody below the node names: those above it may lend it. */
+static int64_t potential(const struct quota *q, uint32_t id, uint64_t key)
+{
+    const struct quota_node *node = &q->nodes[id];
+    const struct quota_cell *cell = quota_find(q, id, (name_id)(key >> 32), (name_id)key);
+    if (!node->parent)
+        return cell ? cell->subtree : 0;
+    int64_t most = plus(cell ? cell->kept : 0, potential(q, node->parent, key));
+    if (!cell || cell->borrowing_limit == NO_LIMIT)
+        return most;
+    int64_t limit = plus(cell->subtree, cell->borrowing_limit);
+    return most < limit ? most : limit;
+}
+
+static struct lendable *lendable_of(struct quota_node *node, name_id resource)
+{
+    for (uint32_t i = 0; i < node->lendable_n; i++)
+        if (node->lendable[i].resource == resource)
+            return &node->lendable[i];
+    node->lendable[node->lendable_n] = (struct lendable){.resource = resource};
+    return &node->lendable[node->lendable_n++];
+}
+
+static void find_lendable(struct quota *q, uint32_t id)
+{
+    struct quota_node *node = &q->nodes[id];
+    const struct quota_node *root = &q->nodes[node->root];
+    if (node->lendable_of == q->built)
+        return;
+    node->lendable_of = q->built;
+    node->lendable_n = 0;
+    node->lendable = mem_grow(node->lendable, root->cells_n + 1, sizeof *node->lendable);
+    for (uint32_t i = 0; i < root->cells_n; i++) {
+        struct lendable *one = lendable_of(node, (name_id)root->cells[i].key);
+        one->amount = plus(one->amount, potential(q, id, root->cells[i].key));
+    }
+}
+
+/* ---- shares ---- */
+
+struct share share_of(struct quota *q, uint32_t id)
+{
+    const struct quota_node *node = &q->nodes[id];
+    struct quota_node *parent = &q->nodes[node->parent];
+    struct share most = {.lendable = 1, .weight_nano = node->weight_nano};
+    for (uint32_t i = 0; i < node->cells_n && node->parent; i++) {
+        const struct quota_cell *cell = &node->cells[i];
+        if (cell->usage <= cell->subtree)
+            continue;
+        if (!most.borrows)
+            find_lendable(q, node->parent);
+        most.borrows = true;
+        struct lendable *one = lendable_of(parent, (name_id)cell->key); /* the root has a cell for each that is below it */
+        one->borrowed = plus(one->borrowed, plus(cell->usage, -cell->subtree));
+    }
+    for (uint32_t i = 0; i < parent->lendable_n && most.borrows; i++) {
+        struct lendable *one = &parent->lendable[i];
+        if (one->amount > 0 && (u128)one->borrowed * (u128)most.lendable > (u128)most.borrowed * (u128)one->amount) {
+            most.borrowed = one->borrowed;
+            most.lendable = one->amount;
+            most.resource = one->resource;
+        }
+        one->borrowed = 0;
+    }
+    return most;
+}
+
+static bool is_infinite(const struct share *a)
+{
+    return !a->weight_nano && a->borrowed;
+}
+
+int share_compare(const struct share *a, const struct share *b)
+{
+    bool a_infinite = is_infinite(a), b_infinite = is_infinite(b);
+    if (a_infinite != b_infinite)
+        return a_infinite ? 1 : -1;
+    /* who borrows nothing may have weight 0, too: nothing is nothing */
+    uint64_t a_weight = a_infinite || !a->weight_nano ? 1 : (uint64_t)a->weight_nano,
+             b_weight = b_infinite || !b->weight_nano ? 1 : (uint64_t)b->weight_nano;
+    return compare_wide(times((u128)a->borrowed * b_weight, (uint64_t)b->lendable),
+                        times((u128)b->borrowed * a_weight, (uint64_t)a->lendable));
+}
+
+int64_t share_weighted(const struct share *a)
+{
+    if (is_infinite(a))
+        return INT64_MAX;
+    /* the least s with s * lendable * weight / 1e9 >= 1000 * borrowed */
+    struct wide wanted = times((u128)1000 * WEIGHT_ONE, (uint64_t)a->borrowed);
+    u128 one = (u128)a->lendable * (uint64_t)(a->weight_nano ? a->weight_nano : 1);
+    uint64_t low = 0, high = INT64_MAX;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (compare_wide(times(one, middle), wanted) >= 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (int64_t)low;
+}
+
+bool share_borrows(const struct quota *q, uint32_t node, name_id flavor, name_id resource)
+{
+    const struct quota_cell *cell = quota_find(q, node, flavor, resource);
+    return cell && q->nodes[node].parent && cell->usage > cell->subtree;
+}

@@ -1,0 +1,97 @@
+/* core_order.h - random cohort trees in plain numbers, and what Kueue's cycle does with them, written out plainly
+ *
+ * SHAPE  core_order_tree.c: quotas and shares; core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the
+ *        order of heads by shares; core_order.c: the cycle, and the core beside it.
+ */
+#ifndef TESTS_MODEL_CORE_ORDER_H
+#define TESTS_MODEL_CORE_ORDER_H
+#include <inttypes.h>
+#include "../unit/core/world.h"
+#include "base/random.h"
+
+enum { COHORTS = 4, QUEUES = 5, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40 };
+
+struct quota {
+    bool named;
+    int64_t nominal, borrowing, lending;
+};
+struct tree_node {             /* cohorts, then queues */
+    int parent;                /* -1: root */
+    bool strict, borrow_stops, preempt_stops;
+    enum preemption_policy within, reclaim, borrow;
+    int threshold;             /* -1: none */
+    int weight_milli;
+    struct quota quota[FLAVORS][RES_N];
+    int64_t own[FLAVORS][RES_N];
+};
+struct plain_gang {
+    bool exists, admitted, tried;
+    int serial, queue, priority, flavor, count;
+    int64_t created_ms, reserved_ms, ask[RES_N];
+};
+struct victim {
+    int gang, class;           /* class: 0 whatever its priority, 1 by priority, 2 own queue, 3 by shares */
+    bool while_borrowing;
+    int shared;                /* lowest cohort that both are below; -1: own queue */
+};
+struct victims {
+    struct victim all[GANGS];
+    int n;
+};
+struct model {
+    struct world w;
+    struct random random;
+    struct tree_node nodes[NODES];
+    struct plain_gang gangs[GANGS];
+    int order[GANGS], order_n; /* as the reference admits */
+    struct victims evicted;    /* and then evicts */
+    uint32_t preemptions_n, evicts_n[4];
+    uint64_t seed, step;
+    int serial;
+    uint32_t admits_n;
+};
+/* What is asked of the flavor, and of which of it there is too little. */
+struct need {
+    int flavor;
+    int64_t amount[RES_N];
+    bool is_short[RES_N];
+};
+
+/* core_order_tree.c */
+int64_t max0(int64_t a);
+int64_t kept(const struct model *m, int i, int f, int r);
+int64_t subtree(const struct model *m, int i, int f, int r);
+int64_t usage(const struct model *m, int i, int f, int r);
+int64_t available(const struct model *m, int i, int f, int r);
+int64_t potential(struct model *m, int i, int f, int r);
+int height(const struct model *m, int i);
+/* The height of the smallest subtree that holds the amount on top of what is used. */
+int borrow_level(const struct model *m, int i, int f, int r, int64_t amount);
+struct plain_share {           /* borrowed / whole, infinite: and nobody with a weight has as much */
+    __int128 borrowed, whole;
+    bool infinite, borrows;
+};
+struct plain_share plain_share(struct model *m, int i);
+int compare_shares(struct plain_share a, struct plain_share b);
+
+/* core_order_victims.c */
+bool gang_allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v);
+bool goes_before(const struct model *m, const struct victim *a, const struct victim *b);
+void take_off(struct model *m, const struct victim *v, int sign);
+bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows);
+bool is_above(const struct model *m, int i, const struct need *x);
+/* From the last but one to the first: who was not needed is put back. The others stay taken off. */
+void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
+int level_with(const struct model *m, const struct plain_gang *g, const struct need *x);
+struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+
+/* core_order_fair.c */
+struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+struct plain_head {
+    struct plain_gang *gang;   /* NULL: none, or it had its turn */
+    int flavor, level;         /* flavor -1: it will use nothing */
+};
+int next_fairly(struct model *m, const struct plain_head heads[QUEUES]); /* -1: nobody is left */
+bool gang_before(const struct plain_gang *a, const struct plain_gang *b);
+
+#endif

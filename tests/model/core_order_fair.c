@@ -1,0 +1,313 @@
+/* core_order_fair.c - fair sharing, as Kueue does it: whose shares let him go, and which head is next. SOURCE core/preempt/fair.h and
+ * core/queue/tournament.h say what is asked for; nothing is remembered here, all is asked anew at each step. */
+#include "core_order.h"
+
+static void put_needs(struct model *m, const struct plain_gang *g, const struct need *x, int sign)
+{
+    for (int r = 0; r < RES_N; r++)
+        m->nodes[COHORTS + g->queue].own[x->flavor][r] += sign * x->amount[r];
+}
+
+/* ---- whose turn ---- */
+
+struct hunt {
+    struct model *m;
+    const struct plain_gang *g;
+    const struct need *x;
+    struct victims from, later; /* still to be asked, best first; refused by the first strategy */
+    bool over[NODES], second;
+};
+
+static bool is_own_cohort(const struct hunt *h, int i)
+{
+    for (int at = h->m->nodes[COHORTS + h->g->queue].parent; at >= 0; at = h->m->nodes[at].parent)
+        if (at == i)
+            return true;
+    return false;
+}
+
+static int first_of(const struct hunt *h, int queue)
+{
+    for (int i = 0; i < h->from.n; i++)
+        if (h->m->gangs[h->from.all[i].gang].queue == queue)
+            return i;
+    return -1;
+}
+
+static bool cohort_name_before(int a, int b)
+{
+    return a < b; /* co0, co1... */
+}
+
+/* Is child a asked before child b? */
+static bool is_asked_before(const struct hunt *h, int a, struct plain_share a_share, int b, struct plain_share b_share)
+{
+    int r = compare_shares(a_share, b_share);
+    if (r)
+        return r > 0;
+    if ((a < COHORTS) != (b < COHORTS))
+        return a < COHORTS;
+    return a < COHORTS ? cohort_name_before(a, b) : first_of(h, a - COHORTS) < first_of(h, b - COHORTS);
+}
+
+/* The candidate whose turn it is below this cohort; -1: somebody was passed over for good, ask again. */
+static int descend(struct hunt *h, int cohort)
+{
+    int best = -1;
+    struct plain_share most = {0};
+    for (int i = 0; i < NODES; i++) {
+        if (h->m->nodes[i].parent != cohort || h->over[i])
+            continue;
+        struct plain_share share = plain_share(h->m, i);
+        if (i >= COHORTS)
+            h->over[i] = first_of(h, i - COHORTS) < 0 || (!share.borrows && i != COHORTS + h->g->queue);
+        else
+            h->over[i] = !share.borrows && !is_own_cohort(h, i);
+        if (h->over[i] || (best >= 0 && !is_asked_before(h, i, share, best, most)))
+            continue;
+        best = i;
+        most = share;
+    }
+    if (best < 0)
+        h->over[cohort] = true;
+    return best < 0 ? -1 : best >= COHORTS ? first_of(h, best - COHORTS) : descend(h, best);
+}
+
+static int whose_turn(struct hunt *h)
+{
+    int root = COHORTS + h->g->queue, at = -1;
+    while (h->m->nodes[root].parent >= 0)
+        root = h->m->nodes[root].parent;
+    if (root >= COHORTS)
+        return first_of(h, h->g->queue);
+    while (at < 0 && !h->over[root])
+        at = descend(h, root);
+    return at;
+}
+
+/* ---- may he go? ---- */
+
+static bool is_below(const struct model *m, int i, int cohort)
+{
+    while (i >= 0 && i != cohort)
+        i = m->nodes[i].parent;
+    return i >= 0;
+}
+
+static int shared_cohort(const struct model *m, int a, int b)
+{
+    int shared = m->nodes[a].parent;
+    while (!is_below(m, b, shared))
+        shared = m->nodes[shared].parent;
+    return shared;
+}
+
+static int child_of(const struct model *m, int i, int cohort)
+{
+    while (m->nodes[i].parent != cohort)
+        i = m->nodes[i].parent;
+    return i;
+}
+
+static bool queue_borrows_what_it_uses(const struct model *m, const struct plain_gang *v)
+{
+    bool any = false;
+    for (int r = 0; r < RES_N; r++)
+        any |= v->ask[r] && usage(m, COHORTS + v->queue, v->flavor, r) > subtree(m, COHORTS + v->queue, v->flavor, r);
+    return any;
+}
+
+/* Ours with him and without; his without the victim and with. */
+struct four {
+    struct plain_share with, without, less, all;
+};
+
+static struct four shares_of(struct hunt *h, const struct victim *v)
+{
+    int mine = COHORTS + h->g->queue, his = COHORTS + h->m->gangs[v->gang].queue, shared = shared_cohort(h->m, mine, his);
+    mine = child_of(h->m, mine, shared);
+    his = child_of(h->m, his, shared);
+    struct four s = {.with = plain_share(h->m, mine), .all = plain_share(h->m, his)};
+    take_off(h->m, v, 1);
+    s.less = plain_share(h->m, his);
+    take_off(h->m, v, -1);
+    put_needs(h->m, h->g, h->x, -1);
+    s.without = plain_share(h->m, mine);
+    put_needs(h->m, h->g, h->x, 1);
+    return s;
+}
+
+static bool strategy_allows(const struct hunt *h, const struct victim *v, const struct four *s)
+{
+    const struct fair_policy *fair = &h->m->w.fair;
+    if (h->second || (fair->strategies_n && fair->strategies[0] == FAIR_LESS_THAN_INITIAL_SHARE))
+        return compare_shares(s->with, s->all) < 0;
+    bool all_alike = !compare_shares(s->without, s->all) && !compare_shares(s->with, s->less) && !compare_shares(s->with, s->all);
+    return compare_shares(s->with, s->less) <= 0 && (!all_alike || h->m->gangs[v->gang].priority < h->g->priority);
+}
+
+/* Is the preemptor's queue within its own, itself counted, in all that it needs, or in what of that is short? */
+static bool is_within(const struct hunt *h, bool only_short)
+{
+    for (int r = 0; r < RES_N; r++)
+        if (h->x->amount[r] && (!only_short || h->x->is_short[r]) &&
+            usage(h->m, COHORTS + h->g->queue, h->x->flavor, r) > subtree(h->m, COHORTS + h->g->queue, h->x->flavor, r) &&
+            h->m->nodes[COHORTS + h->g->queue].parent >= 0)
+            return false;
+    return true;
+}
+
+/* Sets its class. `within`, `within_all`: as it was before anybody went. */
+static bool goes(struct hunt *h, struct victim *v, bool within, bool within_all)
+{
+    if (v->class == 2)
+        return true;
+    if (!queue_borrows_what_it_uses(h->m, &h->m->gangs[v->gang]))
+        return false;
+    struct four s = shares_of(h, v);
+    v->class = within ? 0 : 3;
+    if (within_all)
+        return true;
+    if (within)
+        return compare_shares(s.with, s.all) <= 0 && compare_shares(s.without, s.all) < 0;
+    if (strategy_allows(h, v, &s))
+        return true;
+    if (!h->second)
+        h->later.all[h->later.n++] = *v;
+    return false;
+}
+
+/* ---- all of it ---- */
+
+static struct victims fair_candidates(const struct model *m, const struct plain_gang *g, const struct need *x)
+{
+    const struct tree_node *own = &m->nodes[COHORTS + g->queue];
+    struct victims out = {.n = 0};
+    int root = COHORTS + g->queue;
+    while (m->nodes[root].parent >= 0)
+        root = m->nodes[root].parent;
+    for (int i = 0; i < GANGS; i++) {
+        const struct plain_gang *v = &m->gangs[i];
+        bool uses = false, same = v->queue == g->queue;
+        for (int r = 0; r < RES_N; r++)
+            uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
+        if (!v->exists || !v->admitted || !uses || !gang_allows(same ? own->within : own->reclaim, g, v) ||
+            (!same && (root >= COHORTS || !is_below(m, COHORTS + v->queue, root) || !is_above(m, COHORTS + v->queue, x) ||
+                       !queue_borrows_what_it_uses(m, v))))
+            continue;
+        struct victim one = {.gang = i, .class = same ? 2 : 1, .while_borrowing = true, .shared = -1};
+        int at = out.n++;
+        for (; at > 0 && goes_before(m, &one, &out.all[at - 1]); at--)
+            out.all[at] = out.all[at - 1];
+        out.all[at] = one;
+    }
+    return out;
+}
+
+static struct victim take(struct victims *from, int at)
+{
+    struct victim one = from->all[at];
+    memmove(&from->all[at], &from->all[at + 1], (size_t)(--from->n - at) * sizeof one);
+    return one;
+}
+
+/* True: enough have gone. */
+static bool run_strategy(struct hunt *h, struct victims *gone)
+{
+    bool within = is_within(h, true), within_all = is_within(h, false);
+    for (int at; (at = whose_turn(h)) >= 0;) {
+        struct victim one = take(&h->from, at);
+        int queue = h->m->gangs[one.gang].queue;
+        bool enough = false;
+        if (goes(h, &one, within && !h->second, within_all && !h->second)) {
+            take_off(h->m, &one, 1);
+            gone->all[gone->n++] = one;
+            put_needs(h->m, h->g, h->x, -1);
+            enough = is_held(h->m, h->g, h->x, true);
+            put_needs(h->m, h->g, h->x, 1);
+        }
+        if (enough)
+            return true;
+        h->over[COHORTS + queue] |= h->second;
+    }
+    return false;
+}
+
+struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level)
+{
+    struct hunt h = {.m = m, .g = g, .x = x, .from = fair_candidates(m, g, x)};
+    struct victims gone = {.n = 0};
+    const struct fair_policy *fair = &m->w.fair;
+    put_needs(m, g, x, 1);
+    bool enough = run_strategy(&h, &gone);
+    if (!enough && fair->strategies_n != 1) {
+        struct victims later = h.later;
+        h = (struct hunt){.m = m, .g = g, .x = x, .from = later, .second = true};
+        for (int i = 0; i < h.from.n; i++)
+            h.from.all[i].class = 1;
+        enough = run_strategy(&h, &gone);
+    }
+    put_needs(m, g, x, -1);
+    if (enough)
+        put_back(m, g, x, true, &gone);
+    *ret_level = enough ? level_with(m, g, x) : 0;
+    for (int i = 0; i < gone.n; i++)
+        take_off(m, &gone.all[i], -1);
+    gone.n = enough ? gone.n : 0;
+    return gone;
+}
+
+/* ---- heads ---- */
+
+static void put_head(struct model *m, const struct plain_head *h, int sign)
+{
+    for (int r = 0; r < RES_N && h->flavor >= 0; r++)
+        m->nodes[COHORTS + h->gang->queue].own[h->flavor][r] += sign * h->gang->ask[r] * h->gang->count;
+}
+
+struct standing {
+    struct plain_share share;
+    bool borrows;
+};
+
+static struct standing standing_of(struct model *m, int i, const struct plain_head *h)
+{
+    put_head(m, h, 1);
+    struct standing s = {.share = plain_share(m, i)};
+    for (int r = 0; r < RES_N && h->flavor >= 0; r++)
+        s.borrows |= h->gang->ask[r] && usage(m, i, h->flavor, r) > subtree(m, i, h->flavor, r);
+    put_head(m, h, -1);
+    return s;
+}
+
+static int winner(struct model *m, int i, const struct plain_head heads[QUEUES])
+{
+    int best = -1;
+    struct standing most = {0};
+    if (i >= COHORTS)
+        return heads[i - COHORTS].gang ? i - COHORTS : -1;
+    for (int child = 0; child < NODES; child++) {
+        int one = m->nodes[child].parent == i ? winner(m, child, heads) : -1;
+        if (one < 0)
+            continue;
+        struct standing s = standing_of(m, child, &heads[one]);
+        int r = best < 0 ? -1 : s.borrows != most.borrows ? (s.borrows ? 1 : -1) : compare_shares(s.share, most.share);
+        if (r > 0 || (!r && !gang_before(heads[one].gang, heads[best].gang)))
+            continue;
+        best = one;
+        most = s;
+    }
+    return best;
+}
+
+int next_fairly(struct model *m, const struct plain_head heads[QUEUES])
+{
+    int best = -1;
+    for (int i = 0; i < NODES; i++) {
+        int one = m->nodes[i].parent < 0 ? winner(m, i, heads) : -1;
+        if (one >= 0 && (best < 0 || heads[one].level < heads[best].level ||
+                         (heads[one].level == heads[best].level && gang_before(heads[one].gang, heads[best].gang))))
+            best = one;
+    }
+    return best;
+}

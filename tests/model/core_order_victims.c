@@ -1,0 +1,180 @@
+#include "core_order.h"
+
+bool is_above(const struct model *m, int i, const struct need *x)
+{
+    for (int r = 0; r < RES_N; r++)
+        if (x->is_short[r] && usage(m, i, x->flavor, r) > subtree(m, i, x->flavor, r))
+            return true;
+    return false;
+}
+
+static bool is_below(const struct model *m, int i, int cohort)
+{
+    while (i >= 0 && i != cohort)
+        i = m->nodes[i].parent;
+    return i >= 0;
+}
+
+bool gang_allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v)
+{
+    return p == PREEMPT_ANY || (p != PREEMPT_NEVER && v->priority < g->priority) ||
+           (p == PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY && v->priority == g->priority && v->created_ms > g->created_ms);
+}
+
+/* All queues and cohorts from v's queue up to the shared cohort use more than their own. */
+static bool path_is_above(const struct model *m, int queue, int shared, const struct need *x)
+{
+    for (int i = queue; i >= 0 && i != shared; i = m->nodes[i].parent)
+        if (!is_above(m, i, x))
+            return false;
+    return true;
+}
+
+/* Does g's queue, or a cohort above it but below `shared`, hold the amounts within its own quota? What each keeps for itself is taken off
+ * what those above it are asked for. */
+static bool has_advantage(const struct model *m, const struct plain_gang *g, int shared, const struct need *x)
+{
+    int64_t left[RES_N];
+    bool any = false;
+    memcpy(left, x->amount, sizeof left);
+    for (int i = COHORTS + g->queue; i != shared; i = m->nodes[i].parent) {
+        bool holds = true;
+        for (int r = 0; r < RES_N; r++) {
+            if (!x->amount[r])
+                continue;
+            holds &= usage(m, i, x->flavor, r) + left[r] <= subtree(m, i, x->flavor, r);
+            left[r] = max0(left[r] - max0(kept(m, i, x->flavor, r) - usage(m, i, x->flavor, r)));
+        }
+        any |= holds;
+    }
+    return any;
+}
+
+bool goes_before(const struct model *m, const struct victim *a, const struct victim *b)
+{
+    const struct plain_gang *x = &m->gangs[a->gang], *y = &m->gangs[b->gang];
+    char left[16], right[16];
+    if (a->class != b->class)
+        return a->class < b->class;
+    if (x->priority != y->priority)
+        return x->priority < y->priority;
+    if (x->reserved_ms != y->reserved_ms)
+        return x->reserved_ms > y->reserved_ms;
+    snprintf(left, sizeof left, "g%d", x->serial);
+    snprintf(right, sizeof right, "g%d", y->serial);
+    return strcmp(left, right) < 0;
+}
+
+static struct victims candidates(const struct model *m, const struct plain_gang *g, const struct need *x)
+{
+    const struct tree_node *own = &m->nodes[COHORTS + g->queue];
+    struct victims out = {.n = 0};
+    for (int i = 0; i < GANGS; i++) {
+        const struct plain_gang *v = &m->gangs[i];
+        bool uses = false, same = v->queue == g->queue;
+        for (int r = 0; r < RES_N; r++)
+            uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
+        if (!v->exists || !v->admitted || !uses || !gang_allows(same ? own->within : own->reclaim, g, v))
+            continue;
+        struct victim one = {.gang = i, .class = 2, .while_borrowing = true, .shared = -1};
+        if (!same) {
+            int shared = own->parent;
+            while (shared >= 0 && !is_below(m, COHORTS + v->queue, shared))
+                shared = m->nodes[shared].parent;
+            if (shared < 0 || !path_is_above(m, COHORTS + v->queue, shared, x))
+                continue;
+            one.shared = shared;
+            one.class = has_advantage(m, g, shared, x) ? 0 : 1;
+            one.while_borrowing = !one.class || (own->borrow != PREEMPT_NEVER && v->priority < g->priority &&
+                                                 (own->threshold < 0 || v->priority <= own->threshold));
+        }
+        int at = out.n++;
+        for (; at > 0 && goes_before(m, &one, &out.all[at - 1]); at--)
+            out.all[at] = out.all[at - 1];
+        out.all[at] = one;
+    }
+    return out;
+}
+
+void take_off(struct model *m, const struct victim *v, int sign)
+{
+    const struct plain_gang *g = &m->gangs[v->gang];
+    for (int r = 0; r < RES_N; r++)
+        m->nodes[COHORTS + g->queue].own[g->flavor][r] -= sign * g->ask[r] * g->count;
+}
+
+bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows)
+{
+    int queue = COHORTS + g->queue;
+    for (int r = 0; r < RES_N; r++)
+        if (x->amount[r] && (x->amount[r] > available(m, queue, x->flavor, r) ||
+                             (!borrows && usage(m, queue, x->flavor, r) + x->amount[r] > subtree(m, queue, x->flavor, r))))
+            return false;
+    return true;
+}
+
+void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v)
+{
+    for (int i = v->n - 2; i >= 0; i--) {
+        struct victim one = v->all[i];
+        take_off(m, &one, -1);
+        if (!is_held(m, g, x, borrows)) {
+            take_off(m, &one, 1);
+            continue;
+        }
+        memmove(&v->all[i], &v->all[i + 1], (size_t)(--v->n - i) * sizeof one);
+    }
+}
+
+int level_with(const struct model *m, const struct plain_gang *g, const struct need *x)
+{
+    int most = 0;
+    for (int r = 0; r < RES_N; r++) {
+        int level = x->amount[r] ? borrow_level(m, COHORTS + g->queue, x->flavor, r, x->amount[r]) : 0;
+        most = level > most ? level : most;
+    }
+    return most;
+}
+
+static struct victims remove_some(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *from,
+                                  bool borrows, int *ret_level)
+{
+    struct victims out = {.n = 0};
+    bool enough = false;
+    for (int i = 0; i < from->n && !enough; i++) {
+        const struct victim *one = &from->all[i];
+        if (one->class != 2 && ((borrows && !one->while_borrowing) ||
+                                !path_is_above(m, COHORTS + m->gangs[one->gang].queue, one->shared, x)))
+            continue;
+        take_off(m, one, 1);
+        out.all[out.n++] = *one;
+        enough = is_held(m, g, x, borrows);
+    }
+    if (enough)
+        put_back(m, g, x, borrows, &out);
+    *ret_level = enough ? level_with(m, g, x) : 0;
+    for (int i = 0; i < out.n; i++)
+        take_off(m, &out.all[i], -1);
+    out.n = enough ? out.n : 0;
+    return out;
+}
+
+struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level)
+{
+    const struct tree_node *own = &m->nodes[COHORTS + g->queue];
+    if (m->w.fair.on)
+        return find_fairly(m, g, x, ret_level);
+    struct victims from = candidates(m, g, x), out;
+    bool others = false, hierarchy = false, under = true, forbidden = own->borrow == PREEMPT_NEVER;
+    for (int i = 0; i < from.n; i++) {
+        others |= from.all[i].class != 2;
+        hierarchy |= from.all[i].class == 0;
+    }
+    for (int r = 0; r < RES_N; r++)
+        under &= !x->is_short[r] || own->own[x->flavor][r] < own->quota[x->flavor][r].nominal;
+    if (!others || (forbidden && !under))
+        return remove_some(m, g, x, &from, true, ret_level);
+    bool first = !(forbidden && !hierarchy);
+    out = remove_some(m, g, x, &from, first, ret_level);
+    return out.n ? out : remove_some(m, g, x, &from, !first, ret_level);
+}

@@ -1,0 +1,269 @@
+/* test_fair.c - fair sharing: who is preempted for whom, and who of several heads is next: one cycle each, objects in, decisions out
+ * (stories.h). What Kueue decides on the same clusters, but where a case says that we do otherwise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "stories.h"
+#include "core/quota/share.h"
+#include "core/state/model.h"
+
+enum strategies { BOTH, FINAL_ONLY, INITIAL_ONLY };
+struct fair_case {
+    const char *name, *objects, *decided;
+    enum strategies strategies;
+};
+
+#define ROOM "node n0 gpu=1000;"
+/* Three queues with 30 each, and one that only borrows. borrowWithinCohort means nothing by shares. */
+#define POLICIES "within=Lower reclaim=Any borrow=Lower max=-3;"
+#define THREE ROOM "queue a in=all gpu=30 " POLICIES "queue b in=all gpu=30 " POLICIES "queue c in=all gpu=30 " POLICIES "queue low in=all gpu=0;"
+#define TEN_OF_A "runs a1,a2,a3 queue=a gpu=10;"
+
+static const struct fair_case preemptions[] = {
+    /* ---- three queues ---- */
+    {"who uses most gives back what is another's own",
+     THREE TEN_OF_A "runs b1,b2,b3,b4,b5 queue=b gpu=10; runs c1 queue=c gpu=10; wants mine queue=c gpu=10", "evict b1 InCohortReclamation"},
+    {"who was let in last by who uses most is not enough: somebody of who uses less",
+     THREE "runs a1 queue=a gpu=30; runs a2 queue=a gpu=10; runs b1 queue=b gpu=20; runs b2 queue=b gpu=30; wants mine queue=c gpu=30",
+     "evict a1 InCohortReclamation"},
+    {"who uses most gives up what anybody could borrow",
+     THREE TEN_OF_A "runs b1,b2,b3,b4,b5 queue=b gpu=10; runs c1 queue=c gpu=10; wants mine queue=a gpu=10", "evict b1 InCohortFairSharing"},
+    {"one of each that borrows",
+     THREE "runs a1,a2 queue=a gpu=5; runs a3 queue=a gpu=30; runs b1,b2 queue=b gpu=5; runs b3 queue=b gpu=30; wants mine queue=c gpu=20",
+     "evict a1 InCohortReclamation; evict b1 InCohortReclamation"},
+    {"nobody borrows, nobody goes",
+     THREE TEN_OF_A "runs b1,b2,b3 queue=b gpu=10; runs c1,c2,c3 queue=c gpu=10; wants mine queue=c gpu=10", ""},
+    {"nobody goes where only the sides would change", THREE TEN_OF_A "runs b1,b2,b3,b4,b5 queue=b gpu=10; wants mine queue=a gpu=20", ""},
+    {"lower priority of the own queue, which has the highest share",
+     THREE "runs l1,l2 queue=a prio=-1 gpu=10; runs a3,a4 queue=a gpu=10; runs b1,b2,b3,b4,b5 queue=b gpu=10; wants mine queue=a gpu=20",
+     "evict l1 InClusterQueue; evict l2 InClusterQueue"},
+    {"some of the own queue and some of who uses most",
+     THREE "runs l1 queue=a prio=-1 gpu=10; runs a2,a3 queue=a gpu=10; runs b1,b2,b3,b4,b5,b6 queue=b gpu=10; wants mine queue=a gpu=20",
+     "evict b1 InCohortFairSharing; evict l1 InClusterQueue"},
+    {"a large one for a small one that is within its own",
+     THREE "runs b1 queue=b gpu=90; wants mine queue=a gpu=20", "evict b1 InCohortReclamation"},
+    {"no large one for a large one", THREE "runs a1 queue=a gpu=20; runs b1 queue=b gpu=70; wants mine queue=a gpu=50", ""},
+    {"nor two smaller ones", THREE "runs b1,b2 queue=b gpu=20; runs b3 queue=b gpu=30; wants mine queue=a gpu=60", ""},
+    {"of the own queue and of another, which then are above their own",
+     THREE "runs a1 queue=a prio=-1 gpu=20; runs a2 queue=a prio=-1 gpu=10; runs b1,b2 queue=b gpu=30; wants mine queue=a gpu=40",
+     "evict a1 InClusterQueue; evict b1 InCohortFairSharing"},
+    {"whose end leaves the other's share no lower than the own will be, first",
+     THREE "runs b1 queue=b gpu=20; runs b2 queue=b gpu=10; runs b3 queue=b gpu=20; runs c1 queue=c gpu=10; wants mine queue=a gpu=35",
+     "evict b2 InCohortFairSharing"},
+    {"of two queues where the highest share is lower then",
+     THREE "runs b1 queue=b gpu=20; runs b2 queue=b gpu=25; runs c1 queue=c gpu=20; runs c2 queue=c gpu=25; wants mine queue=a gpu=35",
+     "evict b1 InCohortFairSharing; evict c1 InCohortFairSharing"},
+    {"and those are not taken back",
+     THREE "runs a1 queue=a gpu=35; runs b2 queue=b gpu=25; runs c2 queue=c gpu=25; wants mine queue=b gpu=20", ""},
+    {"nobody goes whose queue would come down to less than its own",
+     THREE "runs b1,b2 queue=b gpu=30; runs c1 queue=c gpu=30; wants mine queue=a gpu=40", ""},
+    {"low priority alone is no reason, whatever borrowWithinCohort says",
+     THREE TEN_OF_A "runs b1,b2,b3 queue=b gpu=10; runs p1,p2,p3 queue=low prio=-3 gpu=10; wants mine queue=a gpu=20", ""},
+    {"initial share alone: lower priority first, even if large",
+     THREE "runs a1 queue=a gpu=30; runs bl queue=b gpu=50; runs bh queue=b prio=1 gpu=10; wants mine queue=a gpu=10",
+     "evict bl InCohortFairSharing", INITIAL_ONLY},
+    {"final share alone: who does not turn the sides, even of high priority",
+     THREE "runs a1 queue=a gpu=30; runs bl queue=b gpu=50; runs bh queue=b prio=1 gpu=10; wants mine queue=a gpu=10",
+     "evict bh InCohortFairSharing", FINAL_ONLY},
+    {"initial share alone: not where the shares are equal then",
+     THREE TEN_OF_A "runs b1,b2,b3,b4 queue=b gpu=10; runs c1,c2 queue=c gpu=10; wants mine queue=a gpu=10", "", INITIAL_ONLY},
+    {"both: the large one where nobody else is enough",
+     THREE "runs a1 queue=a gpu=30; runs bl queue=b gpu=60; wants mine queue=a gpu=10", "evict bl InCohortFairSharing"},
+    {"final share alone: then nobody", THREE "runs a1 queue=a gpu=30; runs bl queue=b gpu=60; wants mine queue=a gpu=10", "", FINAL_ONLY},
+
+    /* ---- weights ---- */
+    {"twice the weight, twice the share",
+     ROOM "queue a in=all gpu=3 within=Lower reclaim=Any weight=2000; queue b in=all gpu=3 reclaim=Any; queue c in=all gpu=3 reclaim=Any;"
+          "runs a1,a2,a3 queue=a gpu=1; runs b1,b2,b3,b4,b5,b6 queue=b gpu=1; wants mine queue=a gpu=2",
+     "evict b1 InCohortFairSharing; evict b2 InCohortFairSharing"},
+    {"weight 0: all that is borrowed may go",
+     ROOM "queue a in=all gpu=3 within=Lower reclaim=Any; queue b in=all gpu=3 reclaim=Any weight=0; queue c in=all gpu=3 reclaim=Any;"
+          "runs a1,a2,a3 queue=a gpu=1; runs b1,b2,b3,b4,b5,b6 queue=b gpu=1; wants mine queue=a gpu=3",
+     "evict b1 InCohortFairSharing; evict b2 InCohortFairSharing; evict b3 InCohortFairSharing"},
+    {"weight 0: what is its own stays",
+     ROOM "queue a in=all gpu=3 reclaim=Any; queue b in=all gpu=3 reclaim=Any weight=0; runs a1,a2,a3 queue=a gpu=1;"
+          "runs b1,b2,b3 queue=b gpu=1; wants mine queue=a gpu=1",
+     ""},
+    {"a cohort of weight 0: what is its own stays",
+     ROOM "queue l in=root gpu=0 reclaim=Any; queue r in=right gpu=0 reclaim=Any weight=0; cohort right in=root gpu=1 weight=0;"
+          "runs r1 queue=r gpu=1; wants mine queue=l gpu=1",
+     ""},
+    {"weight 0: what is its own is taken back",
+     ROOM "queue a in=root gpu=1 reclaim=Any weight=0; queue b in=root gpu=0; runs b1 queue=b gpu=1; wants mine queue=a gpu=1",
+     "evict b1 InCohortReclamation"},
+    {"and for a queue below a cohort that owns it",
+     ROOM "queue a in=A gpu=0 reclaim=Any weight=0; queue b in=root gpu=0; cohort A in=root gpu=1 weight=0; runs b1 queue=b gpu=1;"
+          "wants mine queue=a gpu=1",
+     "evict b1 InCohortFairSharing"},
+    {"weight 0 borrows: nobody with a weight goes",
+     ROOM "queue a in=all gpu=1 reclaim=Any weight=0; queue b in=all gpu=1; runs a1 queue=a gpu=1; runs b1,b2 queue=b gpu=1;"
+          "wants mine queue=a gpu=1",
+     ""},
+    {"both of weight 0: as if both had one",
+     ROOM "cohort all gpu=3; queue a in=all gpu=1 reclaim=Any weight=0; queue b in=all gpu=0 weight=0; runs b1,b2,b3 queue=b gpu=1;"
+          "wants mine queue=a gpu=2",
+     "evict b1 InCohortFairSharing"},
+    {"both of weight 1: the same",
+     ROOM "cohort all gpu=3; queue a in=all gpu=1 reclaim=Any; queue b in=all gpu=0; runs b1,b2,b3 queue=b gpu=1; wants mine queue=a gpu=2",
+     "evict b1 InCohortFairSharing"},
+
+    /* ---- hierarchies ---- */
+    {"without a cohort: the own queue", ROOM "queue a gpu=1 within=Lower; runs a1 queue=a gpu=1; wants mine queue=a prio=9 gpu=1",
+     "evict a1 InClusterQueue"},
+    {"all over the tree, from the highest share down",
+     ROOM "cohort root gpu=5; cohort left in=root gpu=5 weight=2000; cohort right in=root gpu=5; queue a in=left gpu=1 reclaim=Any weight=2000;"
+          "queue b in=left gpu=1; queue c in=root gpu=1; queue d in=right gpu=1; queue e in=right gpu=1 weight=990;"
+          "runs b1 queue=b prio=1 gpu=1; runs b2 queue=b prio=2 gpu=1; runs b3 queue=b prio=3 gpu=1; runs b4,b5 queue=b prio=5 gpu=1;"
+          "runs c1 queue=c prio=1 gpu=1; runs c2 queue=c prio=2 gpu=1; runs c3 queue=c prio=3 gpu=1; runs c4,c5 queue=c prio=5 gpu=1;"
+          "runs d1 queue=d prio=1 gpu=1; runs d2 queue=d prio=2 gpu=1; runs d3 queue=d prio=3 gpu=1; runs d4,d5 queue=d prio=5 gpu=1;"
+          "runs e1 queue=e prio=1 gpu=1; runs e2 queue=e prio=2 gpu=1; runs e3 queue=e prio=3 gpu=1; runs e4,e5 queue=e prio=5 gpu=1;"
+          "wants mine queue=a gpu=5",
+     "evict c1 InCohortFairSharing; evict e1 InCohortFairSharing; evict c2 InCohortFairSharing; evict b1 InCohortFairSharing;"
+     " evict b2 InCohortFairSharing"},
+    {"a queue that borrows within a cohort that does not is left alone",
+     ROOM "cohort root; cohort right in=root gpu=1 weight=100; queue a in=root gpu=5 within=Lower reclaim=Any weight=10000;"
+          "queue b in=right gpu=0 weight=100; runs a1,a2,a3 queue=a prio=-1 gpu=1; runs b1 queue=b prio=-1 gpu=1; wants mine queue=a gpu=5",
+     "evict a1 InClusterQueue; evict a2 InClusterQueue; evict a3 InClusterQueue"},
+    {"reclaimWithinCohort holds by shares, too",
+     ROOM "cohort root; cohort right in=root gpu=3 weight=100; queue a in=root gpu=5 within=Lower reclaim=Lower weight=10000;"
+          "queue b in=right gpu=0 weight=100; runs a1,a2,a3 queue=a prio=-1 gpu=1; runs b1 queue=b prio=100 gpu=4; wants mine queue=a gpu=4",
+     "evict a1 InClusterQueue; evict a2 InClusterQueue; evict a3 InClusterQueue"},
+    {"the shares of the cohorts below the one that both share are compared",
+     ROOM "cohort root; cohort A in=root weight=1010; cohort AA in=A; cohort AAA in=AA; cohort B in=root weight=990; cohort BB in=B;"
+          "cohort BBB in=BB; cohort C in=root; cohort CC in=C gpu=1; queue a in=AAA gpu=0 reclaim=Any; queue b in=BBB gpu=0;"
+          "runs b1 queue=b gpu=1; wants mine queue=a gpu=1",
+     "evict b1 InCohortFairSharing"},
+    {"whom the first strategy passed over are there for the second",
+     ROOM "cohort A in=root gpu=1 weight=0; queue p in=A gpu=2 reclaim=Any; queue y in=A gpu=2; queue x in=root gpu=1; runs p1 queue=p gpu=2;"
+          "runs y1,y2 queue=y gpu=2; runs x1,x2 queue=x gpu=1; wants mine queue=p gpu=1",
+     "evict y1 InCohortFairSharing; evict x1 InCohortFairSharing"},
+
+    /* ---- flavors ---- */
+    {"within its own in the flavor that it asks for, whatever it borrows in another",
+     ROOM "queue a in=all fa.gpu=3 fb.gpu=0 reclaim=Any preempt-first; queue b in=all fa.gpu=0 fb.gpu=6; runs a1,a2 queue=a gpu=1 flavor=fa;"
+          "runs a3,a4,a5,a6,a7 queue=a gpu=1 flavor=fb; runs b1 queue=b gpu=1 flavor=fa; wants mine queue=a gpu=1",
+     "evict b1 InCohortReclamation"},
+
+    /* ---- where we do otherwise: two gangs must not take each other's place for ever ---- */
+    {"who is within its queue's own in all that it uses stays, whatever that queue borrows else",
+     ROOM "queue a in=all gpu=4 cpu=0 reclaim=Any; queue b in=all gpu=0 cpu=0 reclaim=Any; queue c in=all gpu=0 cpu=8; runs a1 queue=a gpu=4;"
+          "runs a2 queue=a gpu=0 cpu=8; wants mine queue=b gpu=2 cpu=2",
+     ""},
+    {"equal shares before and after: the same priority stays",
+     ROOM "queue a in=all gpu=0 cpu=0 reclaim=Any; queue b in=all gpu=0 cpu=0 reclaim=Any; queue c in=all gpu=4 cpu=8;"
+          "runs a1 queue=a gpu=0 cpu=4; runs b1 queue=b gpu=0 cpu=4; runs b2 queue=b gpu=2; runs a2 queue=a gpu=1; runs c1 queue=c gpu=1;"
+          "wants mine queue=a gpu=1",
+     ""},
+    {"equal shares before and after: the higher priority takes it",
+     ROOM "queue a in=all gpu=0 cpu=0 reclaim=Any; queue b in=all gpu=0 cpu=0 reclaim=Any; queue c in=all gpu=4 cpu=8;"
+          "runs a1 queue=a gpu=0 cpu=4; runs b1 queue=b gpu=0 cpu=4; runs b2 queue=b gpu=2; runs a2 queue=a gpu=1; runs c1 queue=c gpu=1;"
+          "wants mine queue=a prio=1 gpu=1",
+     "evict b2 InCohortFairSharing"},
+};
+
+static const struct fair_case heads[] = {
+    {"the lower share first, not who waits longest",
+     ROOM "queue a in=all gpu=50; queue b in=all gpu=50; queue spare in=all gpu=10; runs a0 queue=a gpu=50; runs b0 queue=b gpu=55;"
+          "wants old queue=b gpu=1 at=1; wants new queue=a gpu=5 at=9",
+     "start new"},
+    {"the share that it has with its head, not before",
+     ROOM "cohort all gpu=100; queue b in=all gpu=0; queue c in=all gpu=0; runs b0 queue=b gpu=10; wants c1 queue=c gpu=75 at=1;"
+          "wants b1 queue=b gpu=50 at=9",
+     "start b1"},
+    {"first of all who borrows nothing that he asks for",
+     ROOM "queue a in=all fa.gpu=1 fb.gpu=0; queue b in=all fa.gpu=0 fb.gpu=9; runs a1 queue=a gpu=9 flavor=fb; wants b1 queue=b gpu=1 at=1;"
+          "wants a2 queue=a gpu=1 at=9",
+     "start a2"},
+    {"at each level of the tree the share of who stands there",
+     ROOM "cohort root gpu=10; cohort left in=root; cohort right in=root; queue l1 in=left gpu=0; queue l2 in=left gpu=0;"
+          "queue r in=right gpu=0; runs x queue=l2 gpu=6; runs y queue=r gpu=3; wants a queue=l1 gpu=1 at=1; wants b queue=r gpu=1 at=9",
+     "start b"},
+    {"below the winner the lower share",
+     ROOM "cohort root gpu=10; cohort left in=root; queue l1 in=left gpu=0; queue l2 in=left gpu=0; queue r in=root gpu=0; runs x queue=l1 gpu=1;"
+          "runs y queue=r gpu=8; wants a queue=l1 gpu=1 at=1; wants b queue=l2 gpu=1 at=5; wants d queue=r gpu=1 at=3",
+     "start b"},
+    {"what started in this round counts",
+     ROOM "cohort root gpu=7; cohort left in=root; cohort right in=root; queue l1 in=left gpu=0; queue l2 in=left gpu=0; queue r in=right gpu=0;"
+          "wants a queue=l1 gpu=2 at=1; wants b queue=l2 gpu=3 at=2; wants c queue=r gpu=3 at=3",
+     "start a; start c"},
+    {"what is promised counts as what is used",
+     ROOM "cohort root gpu=2; cohort left in=root; queue l1 in=left gpu=4/0 within=Lower; queue l2 in=left gpu=0 weight=250;"
+          "queue r in=root gpu=0 weight=400; runs low queue=l1 gpu=4; wants high queue=l1 prio=9 gpu=4 at=1; wants b queue=l2 gpu=2 at=2;"
+          "wants c queue=r gpu=2 at=3",
+     "evict low InClusterQueue; start c"},
+    {"twice the weight, half the share",
+     ROOM "cohort all gpu=8; queue a in=all gpu=0; queue b in=all gpu=0 weight=2000; runs a1 queue=a gpu=1; runs b1 queue=b gpu=2;"
+          "wants x queue=a gpu=4 at=1; wants y queue=b gpu=4 at=9",
+     "start y"},
+    {"weight 0 comes last",
+     ROOM "cohort all gpu=9; queue a in=all gpu=0 weight=0; queue b in=all gpu=0; runs b1 queue=b gpu=5; wants x queue=a prio=9 gpu=1 at=1;"
+          "wants y queue=b gpu=4 at=9",
+     "start y"},
+    {"but not with what is its own",
+     ROOM "queue a in=all gpu=4 weight=0; queue b in=all gpu=0; wants x queue=b gpu=4 at=1; wants y queue=a gpu=4 at=9", "start y"},
+    {"of two with weight 0 who borrows less",
+     ROOM "cohort all gpu=9; queue a in=all gpu=0 weight=0; queue b in=all gpu=0 weight=0; runs b1 queue=b gpu=1; wants x queue=b gpu=5 at=1;"
+          "wants y queue=a gpu=5 at=9",
+     "start y"},
+    {"of equal shares the higher priority",
+     ROOM "cohort all gpu=9; queue a in=all gpu=0; queue b in=all gpu=0; wants x queue=b gpu=5 at=1; wants y queue=a prio=1 gpu=5 at=9",
+     "start y"},
+    {"then who waits longer",
+     ROOM "cohort all gpu=9; queue a in=all gpu=0; queue b in=all gpu=0; wants x queue=b gpu=5 at=9; wants y queue=a gpu=5 at=1", "start y"},
+    {"the resource of which most is borrowed is what counts",
+     ROOM "cohort all gpu=10; queue own in=all gpu=0 cpu=100; queue a in=all gpu=0 cpu=0; queue b in=all gpu=0 cpu=0; runs a1 queue=a gpu=0 cpu=90;"
+          "runs b1 queue=b gpu=7; wants x queue=a gpu=1 at=1; wants y queue=b gpu=1 at=9; runs c1 queue=own gpu=0; runs c2 queue=own gpu=2",
+     "start y"},
+    {"queues without a cohort have no share: the room of nodes goes by priority",
+     "node n0 gpu=4; queue a gpu=4; queue b gpu=4; wants x queue=a gpu=4 at=1; wants y queue=b prio=1 gpu=4 at=9", "start y"},
+    {"beside a cohort who borrows less comes first",
+     "node n0 gpu=4; cohort all gpu=4; queue a in=all gpu=0; queue b gpu=4; wants x queue=a prio=9 gpu=4 at=1; wants y queue=b gpu=4 at=9",
+     "start y"},
+};
+
+static struct world begin(enum strategies strategies)
+{
+    struct world w = world_new();
+    w.fair.on = true;
+    w.fair.strategies_n = strategies == BOTH ? 0 : 1;
+    w.fair.strategies[0] = strategies == INITIAL_ONLY ? FAIR_LESS_THAN_INITIAL_SHARE : FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE;
+    return w;
+}
+
+static void check(const struct fair_case *cases, size_t n)
+{
+    uint32_t wrong_n = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct world w = begin(cases[i].strategies);
+        story(&w, cases[i].objects);
+        step(&w);
+        if (strcmp(decided(&w), cases[i].decided) != 0) {
+            print_error("%s: decided \"%s\", expected \"%s\"\n", cases[i].name, decided(&w), cases[i].decided);
+            wrong_n++;
+        }
+        world_free(&w);
+    }
+    assert_int_equal(wrong_n, 0);
+}
+
+static void each_preemption_is_as_it_says(void **state)
+{
+    (void)state;
+    check(preemptions, sizeof preemptions / sizeof *preemptions);
+}
+
+static void heads_come_in_the_order_of_shares(void **state)
+{
+    (void)state;
+    check(heads, sizeof heads / sizeof *heads);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_preemption_is_as_it_says),
+        cmocka_unit_test(heads_come_in_the_order_of_shares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
