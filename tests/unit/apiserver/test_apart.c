@@ -86,7 +86,8 @@ static const char *patch_random(struct pair *p)
 {
     const char *metadata = random_below(&p->random, 3) ? "" : PICK(p, metadata_parts);
     const char *more = random_below(&p->random, 8) ? "" : PICK(p, others);
-    const char *status = random_below(&p->random, 4) ? PICK(p, status_parts) : "", *spec = random_below(&p->random, 4) ? "" : PICK(p, spec_parts);
+    const char *status = random_below(&p->random, 4) ? PICK(p, status_parts) : "";
+    const char *spec = random_below(&p->random, 4) ? "" : PICK(p, spec_parts);
     const char *again = *status && random_below(&p->random, 2) ? PICK(p, status_parts) : "";
     _cleanup_buf_ struct buf out = {0};
     const char *parts[][3] = {{"metadata", metadata, ""}, {"status", status, again}, {"spec", spec, ""}};
@@ -106,7 +107,8 @@ static const char *patch_whole(struct pair *p, const char *patch)
     static const char opening[] = "\"metadata\":{";
     const char *metadata = strstr(patch, opening);
     if (metadata)
-        return arena_printf(p->arena, "%.*s%s\"managedFields\":null,%s", (int)(metadata - patch), patch, opening, metadata + strlen(opening));
+        return arena_printf(p->arena, "%.*s%s\"managedFields\":null,%s", (int)(metadata - patch), patch, opening,
+                            metadata + strlen(opening));
     return arena_printf(p->arena, "{%s\"managedFields\":null}%s%s", opening, patch[1] == '}' ? "" : ",", patch + 1);
 }
 
