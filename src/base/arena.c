@@ -118,14 +118,14 @@ char *arena_printf(struct arena *a, const char *format, ...)
     char small[256]; /* most texts fit: one pass */
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(small, sizeof small, format, args);
+    int n = text_vprintf(small, sizeof small, format, args);
     va_end(args);
     assert(n >= 0); /* a broken format is our bug */
     if ((size_t)n < sizeof small)
         return arena_text_n(a, small, (size_t)n);
     char *text = arena_alloc(a, (size_t)n + 1);
     va_start(args, format);
-    (void)vsnprintf(text, (size_t)n + 1, format, args);
+    (void)text_vprintf(text, (size_t)n + 1, format, args);
     va_end(args);
     return text;
 }

@@ -143,6 +143,111 @@ void buf_int64(struct buf *b, int64_t value)
     buf_add(b, at, (size_t)(digits + sizeof digits - at));
 }
 
+/* ---- formats ---- */
+
+struct output {
+    char *to;
+    size_t max, n; /* n counts what has no room too */
+};
+
+static void put(struct output *out, const char *text, size_t n)
+{
+    if (out->n < out->max)
+        memcpy(out->to + out->n, text, n < out->max - out->n ? n : out->max - out->n);
+    out->n += n;
+}
+
+static void put_number(struct output *out, unsigned long long value, bool negative)
+{
+    char digits[24], *at = digits + sizeof digits;
+    do {
+        *--at = (char)('0' + (int)(value % 10));
+    } while (value /= 10);
+    if (negative)
+        *--at = '-';
+    put(out, at, (size_t)(digits + sizeof digits - at));
+}
+
+static void put_signed(struct output *out, long long value)
+{
+    put_number(out, value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value, value < 0);
+}
+
+static void put_string(struct output *out, const char *text, size_t max)
+{
+    text = text ? text : max < strlen("(null)") ? "" : "(null)"; /* as glibc */
+    put(out, text, strnlen(text, max));
+}
+
+/* One conversion; `at` stands behind its '%'. Returns how long it is, 0 when it is none of ours. */
+static size_t convert(struct output *out, const char *at, va_list *args)
+{
+    char c;
+    int max;
+    switch (at[0]) {
+    case 's':
+        put_string(out, va_arg(*args, const char *), SIZE_MAX);
+        return 1;
+    case 'c':
+        c = (char)va_arg(*args, int);
+        put(out, &c, 1);
+        return 1;
+    case 'd':
+        put_signed(out, va_arg(*args, int));
+        return 1;
+    case 'u':
+        put_number(out, va_arg(*args, unsigned), false);
+        return 1;
+    case '%':
+        put(out, at, 1);
+        return 1;
+    case 'z':
+        if (at[1] != 'u')
+            return 0;
+        put_number(out, va_arg(*args, size_t), false);
+        return 2;
+    case 'l':
+        if (at[1] != 'l' || (at[2] != 'd' && at[2] != 'u'))
+            return 0;
+        if (at[2] == 'd')
+            put_signed(out, va_arg(*args, long long));
+        else
+            put_number(out, va_arg(*args, unsigned long long), false);
+        return 3;
+    case '.':
+        if (at[1] != '*' || at[2] != 's')
+            return 0;
+        max = va_arg(*args, int);
+        put_string(out, va_arg(*args, const char *), max < 0 ? SIZE_MAX : (size_t)max);
+        return 3;
+    default:
+        return 0;
+    }
+}
+
+int text_vprintf(char *to, size_t max, const char *format, va_list args)
+{
+    struct output out = {to, max, 0};
+    va_list mine;
+    size_t taken = 1;
+    va_copy(mine, args);
+    for (const char *at = format; taken;) {
+        const char *stop = strchrnul(at, '%');
+        put(&out, at, (size_t)(stop - at));
+        if (!*stop)
+            break;
+        taken = convert(&out, stop + 1, &mine);
+        at = stop + 1 + taken;
+    }
+    va_end(mine);
+    if (!taken)
+        return vsnprintf(to, max, format, args);
+    if (max)
+        to[out.n < max ? out.n : max - 1] = '\0';
+    assert(out.n <= INT32_MAX);
+    return (int)out.n;
+}
+
 void buf_printf(struct buf *b, const char *format, ...)
 {
     va_list args;
@@ -156,10 +261,10 @@ void buf_vprintf(struct buf *b, const char *format, va_list args)
     va_list again;
     va_copy(again, args);
     size_t room = b->data ? b->cap - b->n : 0;
-    int n = vsnprintf(b->data ? b->data + b->n : NULL, room, format, args);
+    int n = text_vprintf(b->data ? b->data + b->n : NULL, room, format, args);
     assert(n >= 0); /* a broken format is our bug */
     if ((size_t)n >= room)
-        (void)vsnprintf(buf_reserve(b, (size_t)n), (size_t)n + 1, format, again);
+        (void)text_vprintf(buf_reserve(b, (size_t)n), (size_t)n + 1, format, again);
     va_end(again);
     b->n += (size_t)n;
 }

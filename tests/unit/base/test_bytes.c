@@ -116,9 +116,57 @@ static void test_memory(void **state)
     (void)none;
 }
 
+/* With room for all of it, for none, and cut at each byte: what stdio says, and nothing behind the room. */
+static void same(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void same(const char *format, ...)
+{
+    char want[256], got[256];
+    for (size_t max = 0; max < sizeof want; max++) {
+        va_list args;
+        memset(want, 'x', sizeof want);
+        memset(got, 'x', sizeof got);
+        va_start(args, format);
+        int n = vsnprintf(max ? want : NULL, max, format, args);
+        va_end(args);
+        va_start(args, format);
+        int m = text_vprintf(max ? got : NULL, max, format, args);
+        va_end(args);
+        if (n != m || memcmp(want, got, sizeof want) != 0)
+            fail_msg("%s with room for %zu: %d \"%.*s\", stdio %d \"%.*s\"", format, max, m, (int)max, got, n, (int)max, want);
+    }
+}
+
+static void test_formats_as_stdio(void **state)
+{
+    const char *volatile none = NULL;
+    same("%s", "");
+    same("%s", "plain");
+    same("a%sb%sc", "x", "\xc3\xa9");
+    same("%d %d %d %d", 0, -1, INT32_MAX, INT32_MIN);
+    same("%u %u", 0u, UINT32_MAX);
+    same("%lld %lld %llu", (long long)INT64_MIN, (long long)INT64_MAX, (unsigned long long)UINT64_MAX);
+    same("%zu|%c|%%", SIZE_MAX, 'c');
+    same("%.*s|%.*s|%.*s", 3, "abcdef", 0, "abc", -1, "abc");
+    same("%s", none);
+    same("%.*s|%.*s", 5, none, 6, none);
+    same("100%% of %s, %u times", "it", 3u);
+}
+
+/* What is not known here goes to stdio with all of its arguments, also those in front of it. */
+static void test_other_formats(void **state)
+{
+    same("%s %5d %s", "a", 7, "b");
+    same("%u %08x %lld", 1u, 255u, 3ll);
+    same("%s %.3f", "a", 1.5);
+    same("%-5s| %ld %lu %5.1f", "a", -3l, 4ul, 2.25);
+    same("%.2s %x", "abc", 11u);
+    same("%zx %zd %hhu", (size_t)10, (ssize_t)-5, (unsigned char)7);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_views), cmocka_unit_test(test_int64),  cmocka_unit_test(test_buf),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_formats_as_stdio), cmocka_unit_test(test_other_formats),
+                                       cmocka_unit_test(test_views), cmocka_unit_test(test_int64),  cmocka_unit_test(test_buf),
                                        cmocka_unit_test(test_blob),  cmocka_unit_test(test_base64), cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
