@@ -202,7 +202,7 @@ static struct json *set_of_value(struct arena *a, const struct schema *s, const 
 static bool name_in(const char *key, const char *const *names)
 {
     for (; *names; names++)
-        if (strcmp(*names, key) == 0)
+        if (**names == *key && strcmp(*names, key) == 0)
             return true;
     return false;
 }
@@ -229,15 +229,16 @@ static void share(struct arena *a, struct json *object, const struct json *m)
 }
 
 /* The object without what nobody owns, and without what `other` (may be NULL) has just so: most writes change one half of an
- * object. To be read only: its values are those of the object. */
-static struct json *ownable(struct arena *a, const struct json *object, const struct json *other)
+ * object. others: what this said of the other one; NULL, it was not asked yet. To be read only: its values are those of the object. */
+static struct json *ownable(struct arena *a, const struct json *object, const struct json *other, const struct json *others)
 {
     struct json *out = json_new(a, JSON_OBJECT);
     JSON_EACH (m, object) {
         if (name_in(m->key, root_skipped))
             continue;
         if (strcmp(m->key, "metadata") != 0) {
-            if (!json_equal(m, json_get(other, m->key)))
+            const struct json *beside = json_get(other, m->key);
+            if (others ? !beside || json_get(others, m->key) : !json_equal(m, beside))
                 share(a, out, m);
             continue;
         }
@@ -253,7 +254,7 @@ static struct json *ownable(struct arena *a, const struct json *object, const st
 
 struct json *field_set_of(struct arena *a, const struct schema *s, const struct json *object)
 {
-    struct json *own = ownable(a, object, NULL);
+    struct json *own = ownable(a, object, NULL, NULL);
     return own->n ? set_of_value(a, s, own) : NULL;
 }
 
@@ -360,7 +361,8 @@ void field_set_compare(struct arena *a, const struct schema *s, const struct jso
                        struct json **ret_changed, struct json **ret_removed)
 {
     struct difference d = {0};
-    compare_members(a, s, before ? ownable(a, before, now) : NULL, ownable(a, now, before), &d);
+    const struct json *was = before ? ownable(a, before, now, NULL) : NULL;
+    compare_members(a, s, was, ownable(a, now, before, was), &d);
     *ret_changed = d.changed;
     *ret_removed = d.removed;
 }
