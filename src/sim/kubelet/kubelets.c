@@ -571,7 +571,7 @@ static struct bytes pod_key(struct arena *a, const struct json *object)
 static bool is_echo(struct kubelets *k, struct bytes object)
 {
     static const char deletion[] = "\"deletionTimestamp\"";
-    if (!object_meta_read(object, &k->meta) || memmem(object.data, object.n, deletion, sizeof deletion - 1))
+    if (!object_meta_read(object, &k->meta))
         return false;
     object_meta_key(&k->meta, &k->key);
     struct pod_life **slot = map_find(k->pods, buf_view(&k->key));
@@ -579,7 +579,7 @@ static bool is_echo(struct kubelets *k, struct bytes object)
         return false;
     char same[40];
     int n = snprintf(same, sizeof same, "\"generation\":%lld,", (long long)(*slot)->generation);
-    return memmem(object.data, object.n, same, (size_t)n) != NULL;
+    return memmem(object.data, object.n, same, (size_t)n) && !memmem(object.data, object.n, deletion, sizeof deletion - 1);
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
