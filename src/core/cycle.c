@@ -25,7 +25,7 @@ static struct plan_entry *entry(struct cycle *c, enum effect effect, const struc
 
 void cycle_admit(struct cycle *c, struct gang *g)
 {
-    struct plan_entry *e = entry(c, EFFECT_ADMIT, g);
+    struct plan_entry *e = entry(c, g->phase == GANG_CHECKING ? EFFECT_RESERVE : EFFECT_ADMIT, g);
     e->queue = g->queue ? g->queue->name : 0;
     e->choices_n = g->choices_n;
     struct flavor_choice *choices = arena_alloc(c->a, (g->choices_n + 1) * sizeof *choices);

@@ -185,6 +185,17 @@ enum queue_kind { QUEUE_CLUSTER, QUEUE_LOCAL, QUEUE_VOLCANO };
 enum queue_strategy { QUEUE_BEST_EFFORT_FIFO, QUEUE_STRICT_FIFO };
 enum stop_policy { STOP_NONE, STOP_HOLD, STOP_HOLD_AND_DRAIN };
 enum preemption_policy { PREEMPT_NEVER, PREEMPT_LOWER_PRIORITY, PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY, PREEMPT_ANY };
+/* An admission check: somebody outside says when a gang that was given quota may be admitted. */
+enum check_state { CHECK_PENDING, CHECK_READY, CHECK_RETRY, CHECK_REJECTED };
+struct queue_check {           /* demanded by a queue */
+    name_id name;
+    const name_id *flavors;    /* of gangs that were given one of these; 0 of them: whatever they were given */
+    uint32_t flavors_n;
+};
+struct gang_check {            /* and what the gang's object says of it */
+    name_id name;
+    enum check_state state;
+};
 struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     name_id name, cohort;      /* name: found by it; cohort 0 = none */
     name_id title;             /* as users wrote it; 0 = its name */
@@ -204,6 +215,8 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     int32_t borrow_threshold;
     bool has_weight;           /* as of a cohort */
     int64_t weight_nano;
+    const struct queue_check *checks; /* who gets quota here is admitted when these are ready */
+    uint32_t checks_n;
     bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */
     name_id closed_text;       /* why, in words; 0 = it is being deleted */
 };
@@ -265,6 +278,9 @@ struct gang_record {
     name_id admitted_queue;
     const struct flavor_choice *choices;
     uint32_t choices_n;
+    const struct gang_check *checks;
+    uint32_t checks_n;
+    bool foreign;              /* reserved_only, and another writer's reservation: admitted when its checks are ready, places or not */
 };
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };
@@ -325,6 +341,7 @@ enum effect {
     EFFECT_BIND,    /* this pod to this node with these devices; all binds of a gang stand together in one plan */
     EFFECT_EVICT,   /* give back: delete the gang's pods, suspend its job; reason says why */
     EFFECT_EXPLAIN, /* the gang waits; the reason tree is new */
+    EFFECT_RESERVE, /* only quota is taken, for a gang with admission checks: tell the dialect (Workload QuotaReserved, checks Pending) */
 };
 struct plan_entry {
     enum effect effect;
@@ -333,10 +350,10 @@ struct plan_entry {
     name_id pod, pod_uid;                 /* BIND */
     name_id node;                         /* BIND */
     const char *devices;                  /* BIND: "nvidia.com/gpu=0,3;..." or NULL when nothing has devices */
-    name_id queue;                        /* ADMIT: cluster queue */
-    const struct flavor_choice *choices;  /* ADMIT */
+    name_id queue;                        /* ADMIT, RESERVE: cluster queue */
+    const struct flavor_choice *choices;  /* the same */
     uint32_t choices_n;
-    const int32_t *counts;                /* ADMIT of a planned gang: members that each pod set was given */
+    const int32_t *counts;                /* the same, of a planned gang: members that each pod set was given */
     uint32_t counts_n;
     const struct reason *reason;          /* EVICT, EXPLAIN: core/explain/reason.h */
 };

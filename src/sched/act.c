@@ -100,8 +100,11 @@ void act_forget_admissions(struct scheduler *s)
     struct bytes key;
     struct seen_gang **slot;
     while ((slot = map_next(s->gangs, &at, &key)))
-        if ((*slot)->has_object && state_gang_phase(s->state, (*slot)->key) == GANG_RESERVED)
-            act_outcome(s, EFFECT_ADMIT, (*slot)->key, 0, E_CONFLICT);
+        if ((*slot)->has_object) {
+            enum gang_phase phase = state_gang_phase(s->state, (*slot)->key);
+            if (phase == GANG_RESERVED || phase == GANG_CHECKING)
+                act_outcome(s, phase == GANG_RESERVED ? EFFECT_ADMIT : EFFECT_RESERVE, (*slot)->key, 0, E_CONFLICT);
+        }
 }
 
 static void act_admit(struct scheduler *s, const struct plan_entry *entry)
@@ -114,6 +117,16 @@ static void act_admit(struct scheduler *s, const struct plan_entry *entry)
     s->counts.admits_n++;
     if (entry->source != GANG_WORKLOAD)
         act_outcome(s, EFFECT_ADMIT, entry->gang, 0, 0); /* nothing to be written before its pods are bound */
+    status_gang_changed(s, g);
+}
+
+/* What it waits for now is told by an EXPLAIN of its own. */
+static void act_reserve(struct scheduler *s, const struct plan_entry *entry)
+{
+    struct seen_gang *g = seen_gang(s, entry->gang);
+    if (!g)
+        return; /* as in act_admit */
+    gang_tell(s, g, NULL, NULL, NULL);
     status_gang_changed(s, g);
 }
 
@@ -185,6 +198,9 @@ void act_submit(struct scheduler *s, const struct plan *plan)
         switch (entry->effect) {
         case EFFECT_ADMIT:
             act_admit(s, entry);
+            break;
+        case EFFECT_RESERVE:
+            act_reserve(s, entry);
             break;
         case EFFECT_BIND:
             bind_pod(s, entry);

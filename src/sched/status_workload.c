@@ -427,8 +427,8 @@ static bool complete_admission(struct pass *x)
 /* It is gone, or on its way out: its job stops by itself, and an eviction is done. */
 static void gone(struct pass *x, enum gang_phase phase)
 {
-    if (phase == GANG_RESERVED)
-        act_outcome(x->s, EFFECT_ADMIT, x->gang, 0, E_NOTFOUND);
+    if (phase == GANG_RESERVED || phase == GANG_CHECKING)
+        act_outcome(x->s, phase == GANG_RESERVED ? EFFECT_ADMIT : EFFECT_RESERVE, x->gang, 0, E_NOTFOUND);
     else if (phase == GANG_LEAVING)
         act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
 }
@@ -465,6 +465,7 @@ void status_workload(void *arg, struct work *w)
         pending(&x);
         break;
     case GANG_UNKNOWN:
+    case GANG_CHECKING:
     case GANG_OVER:
         break;
     }

@@ -63,7 +63,7 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
     const char *gang = intern_name(l->w.names, e->gang);
     int slot = slot_of_gang(&l->seen, gang);
     bool planned = slot >= 0 && l->seen.gangs[slot].type == TYPE_PLANNED;
-    if (e->effect == EFFECT_EXPLAIN || (e->effect == EFFECT_ADMIT && !planned)) {
+    if (e->effect == EFFECT_EXPLAIN || ((e->effect == EFFECT_ADMIT || e->effect == EFFECT_RESERVE) && !planned)) {
         answer(m, e->effect, m->faults && chance(m, 20) ? OUTCOME_FAILED : OUTCOME_DONE, gang, NULL);
         return;
     }
@@ -86,6 +86,8 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
         snprintf(w->devices, sizeof w->devices, "%s", e->devices ? e->devices : "");
     }
     m->admits_n += e->effect == EFFECT_ADMIT;
+    m->reserves_n += e->effect == EFFECT_RESERVE;
+    m->retries_n += e->effect == EFFECT_EVICT && e->reason->code == REASON_CHECK_RETRIED;
     m->binds_n += e->effect == EFFECT_BIND;
     m->evicts_n += e->effect == EFFECT_EVICT;
     m->preempts_n += e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
@@ -104,14 +106,22 @@ static bool land_admit(struct model *m, const struct write *w)
     struct m_gang *g = &m->api.gangs[w->gang_slot];
     if (!g->exists || g->serial != w->gang_serial || g->generation != w->generation || g->finished || g->evicting)
         return false;
-    if (g->admitted)
+    if (g->admitted && (w->effect == EFFECT_RESERVE || !g->reserved_only))
         return true;
+    if (g->admitted) { /* its quota was told before */
+        g->reserved_only = g->foreign = false;
+        changed(m, OBJ_GANG, w->gang_slot);
+        return true;
+    }
     g->admitted = true;
+    g->reserved_only = w->effect == EFFECT_RESERVE;
+    g->foreign = false;
     g->admitted_queue = w->queue;
     g->reserved_ms = m->life.w.now_ms - m->life.w.now_ms % 1000;
     memcpy(g->choices, w->choices, sizeof g->choices);
     for (int i = 0; i < g->sets_n; i++)
         g->sets[i].granted = w->counts[i];
+    list_checks(&m->api, g);
     changed(m, OBJ_GANG, w->gang_slot);
     return true;
 }
@@ -142,6 +152,7 @@ static bool land_evict(struct model *m, const struct write *w)
         return delete_members(m, w);
     if (!g->exists || g->serial != w->gang_serial)
         return false;
+    reset_checks(m, g);
     g->evicting = g->admitted && !g->finished; /* the job controller deletes the pods, then takes the admission back */
     changed(m, OBJ_GANG, w->gang_slot);
     return true;
@@ -160,14 +171,14 @@ static bool land_bind(struct model *m, const struct write *w)
 
 static void work_write(struct model *m, const struct write *w)
 {
-    static const char *const words[] = {"admit", "bind", "evict", "explain"};
+    static const char *const words[] = {"admit", "bind", "evict", "explain", "reserve"};
     char pod[40] = "";
     if (w->pod_slot >= 0)
         pod_key(&m->api.pods[w->pod_slot], pod);
     uint32_t fate = m->faults ? pick(m, 1000) : 1000;
     if (model_leaves_out("lost") && fate >= 60)
         fate = 1000;
-    bool landed = fate >= 60 && (w->effect == EFFECT_ADMIT   ? land_admit(m, w)
+    bool landed = fate >= 60 && (w->effect == EFFECT_ADMIT || w->effect == EFFECT_RESERVE ? land_admit(m, w)
                                  : w->effect == EFFECT_EVICT ? land_evict(m, w)
                                                              : land_bind(m, w));
     note(m, "write: %s %s %s %s", words[w->effect], w->gang, pod,

@@ -45,8 +45,9 @@ static void print_cluster(const struct model *m)
     for (int i = 0; i < GANGS; i++) {
         const struct m_gang *g = &c->gangs[i];
         for (int s = 0; s < g->sets_n && g->exists; s++)
-            printf("# gang %u type %d queue %d admitted %d evicting %d active %d hold %d min %d: s%d %d-%d (%d to %d) x cpu %d gpu %d nic %d zone %d"
-                   " tolerates %d flavors %d %d %d webhook %d\n", g->serial, g->type, local_queue_of(c, g), g->admitted, g->evicting,
+            printf("# gang %u type %d queue %d admitted %d (only reserved %d, by others %d, checks %d %d) evicting %d active %d hold %d min %d: s%d %d-%d (%d to %d) x cpu %d gpu %d nic %d zone %d"
+                   " tolerates %d flavors %d %d %d webhook %d\n", g->serial, g->type, local_queue_of(c, g), g->admitted,
+                   g->reserved_only, g->foreign, g->checks[0], g->checks[1], g->evicting,
                    g->active, g->on_hold, g->min_members, g->sets[s].name, g->sets[s].count, g->sets[s].reclaimed,
                    g->sets[s].min_count, g->sets[s].granted,
                    (int)g->sets[s].kind.ask[RES_CPU], (int)g->sets[s].kind.ask[RES_GPU], (int)g->sets[s].kind.ask[RES_NIC],
@@ -248,6 +249,16 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
         state_apply(w->s, &(struct change){.type = CHANGE_QUEUE_GONE, .gone = r.name});
         return;
     }
+    struct queue_check checks[CHECKS];
+    name_id check_flavors[FLAVORS];
+    for (int i = 0; i < CHECKS; i++)
+        if (q->checks[i])
+            checks[r.checks_n++] = (struct queue_check){.name = numbered(w, "c", (uint32_t)i), .flavors = i ? check_flavors : NULL,
+                                                        .flavors_n = i ? (uint32_t)__builtin_popcount((unsigned)q->check_flavors) : 0};
+    for (int f = 0, n = 0; f < FLAVORS; f++)
+        if (q->check_flavors >> f & 1)
+            check_flavors[n++] = id(w, flavor_names[f]);
+    r.checks = checks;
     r.cohort = q->cohort < 0 ? 0 : numbered(w, "co", (uint32_t)q->cohort);
     r.quotas_n = quota_records(w, q->quota, volcano, quotas);
     for (int g = 0; g < 2 && !volcano; g++) {
@@ -316,7 +327,14 @@ static void tell_gang(struct life *l, const struct m_gang *g)
     if (r.planned) {
         r.local_queue = numbered(w, "ns/lq", (uint32_t)g->local);
         tell_sets(w, g, &r);
+        struct gang_check *checks = arena_zero(w->records, CHECKS, sizeof *checks);
+        for (int i = 0; i < CHECKS; i++)
+            if (g->checks[i] >= 0)
+                checks[r.checks_n++] = (struct gang_check){numbered(w, "c", (uint32_t)i), (enum check_state)g->checks[i]};
+        r.checks = checks;
         r.admitted = g->admitted;
+        r.reserved_only = g->admitted && g->reserved_only;
+        r.foreign = r.reserved_only && g->foreign;
         r.evicted = g->admitted && g->evicting;
         r.reserved_ms = g->reserved_ms;
         r.admitted_queue = g->admitted ? queue_name(w, g->admitted_queue) : 0;
@@ -395,8 +413,9 @@ static void trace_seen(const struct event *e)
     if (!level || *level < '2')
         return;
     if (e->object == OBJ_GANG)
-        printf("#   seen gang %u: there %d active %d hold %d finished %d admitted %d sets %d (%d x cpu %d gpu %d zone %d)\n",
-               e->gang.serial, e->gang.exists, e->gang.active, e->gang.on_hold, e->gang.finished, e->gang.admitted, e->gang.sets_n,
+        printf("#   seen gang %u: there %d active %d hold %d finished %d admitted %d (only reserved %d) checks %d %d sets %d (%d x cpu %d gpu %d zone %d)\n",
+               e->gang.serial, e->gang.exists, e->gang.active, e->gang.on_hold, e->gang.finished, e->gang.admitted, e->gang.reserved_only,
+               e->gang.checks[0], e->gang.checks[1], e->gang.sets_n,
                e->gang.sets[0].count, (int)e->gang.sets[0].kind.ask[RES_CPU], (int)e->gang.sets[0].kind.ask[RES_GPU],
                e->gang.sets[0].kind.zone);
     if (e->object == OBJ_POD)
@@ -494,6 +513,7 @@ void life_begin(struct model *m, struct life *l)
     memset(&l->seen, 0, sizeof l->seen);
     memset(l->assumed, 0, sizeof l->assumed);
     memset(l->started, 0, sizeof l->started);
+    memset(l->reserved, 0, sizeof l->reserved);
     l->w = world_new();
     l->w.fair = m->fair;
     l->w.now_ms = now_ms;

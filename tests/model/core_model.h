@@ -26,7 +26,8 @@ enum {
     GANGS = 14,
     SETS = 4,
     PODS = 72,
-    ZONES = 3
+    ZONES = 3,
+    CHECKS = 2
 };
 enum { CHOICES = SETS * RES_N, WRITES = 256, ANSWERS = 512, STREAM = 4096, DEVICES_TEXT = 64 };
 
@@ -58,6 +59,8 @@ struct m_queue {               /* the last one is Volcano's: no flavors, what it
     int weight_milli;
     int cohort, layout;
     enum stop_policy stop;
+    bool checks[CHECKS];       /* that it demands: the first of all, the second of who is given one of check_flavors */
+    int check_flavors;         /* bits */
     struct m_quota quota[FLAVORS][RES_N];
 };
 struct m_local {
@@ -101,6 +104,8 @@ struct m_gang {
     int64_t created_ms, not_before_ms, reserved_ms;
     struct m_set sets[SETS];
     int8_t choices[SETS][RES_N]; /* flavor; -1: none */
+    bool reserved_only, foreign; /* admitted means no more than that its quota is reserved; by somebody else */
+    int8_t checks[CHECKS];     /* enum check_state; -1: not listed */
     int webhook;               /* what is done to its pods: 0 nothing, 1 all grow, 2 some grow, 3 tolerate, 4 flavors left out */
 };
 struct m_pod {
@@ -172,6 +177,7 @@ struct life {
     struct cluster seen;
     struct assumed assumed[PODS];
     bool started[GANGS];       /* the first burst is over */
+    uint32_t reserved[GANGS];  /* serial of the gang that a plan gave quota only, and no later one has admitted */
     int granted[GANGS][SETS];  /* by name of the set: what the last plan gave it where that is not all, else 0 */
     struct stream streams[STREAM_N];
 };
@@ -186,11 +192,12 @@ struct model {
     uint64_t seed, step, trace;
     uint32_t serial, pod_names;
     bool sweeps;               /* names that nobody needs go after every step */
+    bool checks;               /* queues demand admission checks */
     bool preempts;             /* most queues let their gangs preempt */
     struct fair_policy fair;   /* of all lives */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
-    uint32_t admits_n, fewer_n, binds_n, evicts_n, preempts_n, restarts_n, rests_n;
+    uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, evicts_n, preempts_n, restarts_n, rests_n;
     char last[8][160];         /* the last events, for people who read a failure */
     uint32_t last_n;
 };
@@ -230,6 +237,16 @@ void random_world(struct model *m);
 void random_event(struct model *m);
 void random_controllers(struct model *m, bool all); /* job controllers and kubelets: some of their work, or all of it */
 
+/* core_checks.c: admission checks, their controllers, and what must hold of gangs that wait for them */
+bool check_demanded(const struct cluster *c, int queue, int check, int8_t choices[SETS][RES_N]);
+bool checks_answered(const struct cluster *c, const struct m_gang *g); /* admitted, and all that are demanded of it are ready */
+void list_checks(const struct cluster *c, struct m_gang *g); /* Pending, where its queue demands them since */
+void reset_checks(struct model *m, struct m_gang *g);        /* it is evicted */
+void random_checks(struct model *m);                         /* of queues; reservations by others; answers taken back */
+void check_controllers(struct model *m, bool all);
+void oracle_reserve(struct model *m, const struct life *l, const struct plan_entry *e, int slot); /* RESERVE, and ADMIT of a planned gang */
+void nobody_waits_behind_checks(struct model *m);
+
 /* core_answers.c: our writes at the API server */
 void submit(struct model *m, const struct plan *p); /* plan -> writes */
 void work_writes(struct model *m, bool all);       /* writes that are due reach the server */
@@ -244,6 +261,7 @@ void oracle_plan(struct model *m, struct life *l); /* of life's plan; also takes
 void oracle_reasons(struct model *m, const struct life *l); /* after a decision: who waits knows why */
 bool kind_may_stand(const struct kind *k, int flavors, const struct m_node *n);
 void room_left(const struct cluster *c, const struct assumed *assumed, struct fit_node *ret_room);
+name_id queue_id(const struct life *l, int queue);
 int64_t quota_left(const struct life *l, int queue, int flavor, int resource); /* what the tree still gives */
 bool gang_before(const struct m_gang *a, const struct m_gang *b); /* in one queue */
 bool is_member(const struct m_pod *p, const struct m_gang *g, int slot);

@@ -174,7 +174,7 @@ struct tree {
     int flavor, resource;
 };
 
-static name_id queue_id(const struct life *l, int queue)
+name_id queue_id(const struct life *l, int queue)
 {
     char name[16];
     snprintf(name, sizeof name, queue == VOLCANO_QUEUE ? "volcano:v" : "q%d", queue);
@@ -321,6 +321,10 @@ static void check_admit(struct model *m, const struct life *l, const struct plan
     char key[40];
     if (g->type != TYPE_PLANNED && runs_already(l, slot))
         return; /* a group that runs is told of again when that was not written */
+    if (g->type == TYPE_PLANNED)
+        oracle_reserve(m, l, e, slot);
+    if (g->type == TYPE_PLANNED && e->effect == EFFECT_ADMIT && (g->admitted || l->reserved[slot] == g->serial))
+        return; /* all else was looked at when it got its quota */
     if (!gang_ready(&l->seen, g, l->w.now_ms))
         die(m, "%s was admitted, but must not start", gang_key(g, key));
     if (q >= 0 && e->queue != queue_id(l, q))
@@ -431,7 +435,7 @@ static void check_preempted(struct model *m, const struct life *l, const struct 
     struct wish wishes[SETS];
     char a[40], b[40];
     /* a later round of the cycle may have found room for it after all */
-    bool waits = g && (phase_of(l, g) == GANG_WAITING || phase_of(l, g) == GANG_RESERVED);
+    bool waits = g && (phase_of(l, g) == GANG_WAITING || phase_of(l, g) == GANG_RESERVED || phase_of(l, g) == GANG_CHECKING);
     if (!waits || !gang_ready(&l->seen, g, l->w.now_ms))
         die(m, "%s was preempted for one that does not wait", gang_key(victim, a));
     if (victim->admitted && !may_preempt(&l->seen, g, victim))
@@ -442,7 +446,8 @@ static void check_preempted(struct model *m, const struct life *l, const struct 
             if (is_member(&l->seen.pods[i], &l->seen.gangs[k], k) && phase_of(l, &l->seen.gangs[k]) == GANG_LEAVING)
                 without.pods[i].exists = false;
     room_left(&without, l->assumed, &room);
-    if (!some_flavors_place(&l->seen, g, local_queue_of(&l->seen, g), &room, wishes, 0))
+    const struct m_queue *q = &l->seen.queues[local_queue_of(&l->seen, g)];
+    if (!q->checks[0] && !q->checks[1] && !some_flavors_place(&l->seen, g, local_queue_of(&l->seen, g), &room, wishes, 0))
         die(m, "%s was preempted for %s, which finds no places even then", gang_key(victim, a), gang_key(g, b));
 }
 
@@ -490,7 +495,7 @@ static void check_burst(struct model *m, struct life *l, int slot, int binds)
 
 static void note_plan(struct model *m, const struct life *l)
 {
-    static const char *const words[] = {"admit", "bind", "evict"};
+    static const char *const words[] = {"admit", "bind", "evict", "", "reserve"};
     for (uint32_t i = 0; i < l->w.plan.entries_n; i++) {
         const struct plan_entry *e = &l->w.plan.entries[i];
         if (e->effect != EFFECT_EXPLAIN)
@@ -511,13 +516,16 @@ void oracle_plan(struct model *m, struct life *l)
             die(m, "the plan names a gang that is gone: %s", intern_name(l->w.names, e->gang));
         if (e->effect == EFFECT_BIND)
             check_bind(m, l, e);
+        if (e->effect == EFFECT_BIND && gang >= 0 && phase_of(l, &l->seen.gangs[gang]) == GANG_CHECKING)
+            die(m, "%s is bound before its checks are ready", intern_name(l->w.names, e->gang));
         if (e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED)
             check_preempted(m, l, e, gang);
         if (e->effect == EFFECT_BIND && gang >= 0)
             binds[gang]++;
-        if (e->effect != EFFECT_ADMIT || gang < 0)
+        if ((e->effect != EFFECT_ADMIT && e->effect != EFFECT_RESERVE) || gang < 0)
             continue;
         check_admit(m, l, e, gang);
+        l->reserved[gang] = e->effect == EFFECT_RESERVE ? l->seen.gangs[gang].serial : 0;
         note_granted(m, l, e, gang);
         l->started[gang] = false;
     }
@@ -540,7 +548,9 @@ void oracle_reasons(struct model *m, const struct life *l)
         return; /* not all have been tried */
     for (int i = 0; i < GANGS; i++) {
         const struct m_gang *g = &l->seen.gangs[i];
-        if (g->exists && phase_of(l, g) == GANG_WAITING && !state_gang_reason(l->w.s, intern_find(l->w.names, bytes_of(gang_key(g, key)))))
+        enum gang_phase phase = phase_of(l, g);
+        if (g->exists && (phase == GANG_WAITING || phase == GANG_CHECKING) &&
+            !state_gang_reason(l->w.s, intern_find(l->w.names, bytes_of(gang_key(g, key)))))
             die(m, "%s waits without a reason", gang_key(g, key));
     }
 }

@@ -109,9 +109,13 @@ static void put_queue(struct model *m, int slot)
         if (!m->preempts)
             q->reclaim = chance(m, 200) ? PREEMPT_ANY : PREEMPT_NEVER;
     }
+    for (int i = 0; i < CHECKS && m->checks; i++)
+        q->checks[i] = chance(m, 400);
+    q->check_flavors = m->checks ? 1 << pick(m, FLAVORS) | 1 << pick(m, FLAVORS) : 0;
     put_quotas(m, q->quota, layout, false);
     if (slot == VOLCANO_QUEUE) {
         q->strict = false;
+        memset(q->checks, 0, sizeof q->checks);
         q->cohort = -1;
         memset(q->quota, 0, sizeof q->quota);
         put_quota(m, &q->quota[0][RES_GPU], RES_GPU, false);
@@ -176,6 +180,7 @@ void random_world(struct model *m)
     m->one_cohort = chance(m, 300);
     m->preempts = chance(m, 500);
     put_fair_sharing(m);
+    m->checks = chance(m, 400) && !model_leaves_out("checks");
     for (int i = 0; i < NODES; i++)
         put_node(m, i);
     for (int i = 0; i < COHORTS; i++)
@@ -357,6 +362,7 @@ static void new_gang(struct model *m)
     if (m->preempts)
         crowd(m, g);
     memset(g->choices, -1, sizeof g->choices);
+    memset(g->checks, -1, sizeof g->checks);
     g->min_members = g->type == TYPE_PLANNED ? members : 1 + (int)pick(m, (uint32_t)members);
     note(m, "gang %u made, type %d, %d sets, lq%d", g->serial, g->type, g->sets_n, g->local);
     changed(m, OBJ_GANG, slot);
@@ -457,7 +463,7 @@ static int gang_under_way(struct model *m)
 {
     int first = (int)pick(m, GANGS);
     for (uint32_t i = 0; i < m->writes_n; i++)
-        if (m->writes[i].effect == EFFECT_ADMIT && m->writes[i].gang_slot >= 0 && chance(m, 500))
+        if ((m->writes[i].effect == EFFECT_ADMIT || m->writes[i].effect == EFFECT_RESERVE) && m->writes[i].gang_slot >= 0 && chance(m, 500))
             return m->writes[i].gang_slot;
     for (int i = 0; i < GANGS; i++) {
         int slot = (first + i) % GANGS;
@@ -562,6 +568,8 @@ void random_event(struct model *m)
 {
     if (m->preempts && chance(m, 100))
         let_all_run(m);
+    if (m->checks && chance(m, 80))
+        random_checks(m);
     uint32_t what = pick(m, 100);
     if (what < 33)
         change_gang(m);
@@ -594,7 +602,7 @@ static bool has_set(const struct m_gang *g, int name)
 static void job_controller(struct model *m, int slot, bool all)
 {
     struct m_gang *g = &m->api.gangs[slot];
-    bool runs = g->exists && g->admitted && !g->evicting && !g->finished, any = false;
+    bool runs = g->exists && g->admitted && !g->reserved_only && !g->evicting && !g->finished, any = false;
     for (int i = 0; i < PODS; i++) {
         struct m_pod *p = &m->api.pods[i];
         if (!is_member(p, g, slot))
@@ -605,7 +613,7 @@ static void job_controller(struct model *m, int slot, bool all)
         any |= p->exists;
     }
     if (g->exists && g->evicting && !any) {
-        g->evicting = g->admitted = false;
+        g->evicting = g->admitted = g->reserved_only = g->foreign = false;
         memset(g->choices, -1, sizeof g->choices);
         for (int i = 0; i < g->sets_n; i++)
             g->sets[i].granted = 0;
@@ -636,6 +644,8 @@ static bool is_orphan(const struct model *m, const struct m_pod *p)
 
 void random_controllers(struct model *m, bool all)
 {
+    if (m->checks)
+        check_controllers(m, all);
     for (int i = 0; i < GANGS; i++)
         if (m->api.gangs[i].type == TYPE_PLANNED && m->api.gangs[i].serial && (all || chance(m, 500)))
             job_controller(m, i, all);

@@ -96,7 +96,10 @@ static void phases_agree(struct model *m)
         enum gang_phase phase = phase_of(&m->life, g);
         bool right = phase == GANG_UNKNOWN;
         if (g->exists && g->type == TYPE_PLANNED)
-            right = g->finished ? phase == GANG_OVER : g->admitted ? phase == GANG_ADMITTED || phase == GANG_BOUND : phase == GANG_WAITING;
+            right = g->finished                       ? phase == GANG_OVER
+                    : g->admitted && g->reserved_only ? phase == GANG_CHECKING
+                    : g->admitted                     ? phase == GANG_ADMITTED || phase == GANG_BOUND
+                                                      : phase == GANG_WAITING;
         else if (g->exists)
             right = phase != GANG_UNKNOWN;
         if (!right)
@@ -230,7 +233,7 @@ static void nobody_waits_who_fits(struct model *m)
         char key[40], text[40];
         int q = local_queue_of(&m->api, g);
         if (!g->exists || g->type != TYPE_PLANNED || g->admitted || !gang_ready(&m->api, g, m->life.w.now_ms) || strict_tree(m, q) ||
-            !wide_quota(m, g, q) || !some_flavors_place(&m->api, g, q, &room, wishes, 0))
+            !wide_quota(m, g, q) || (!m->api.queues[q].checks[0] && !some_flavors_place(&m->api, g, q, &room, wishes, 0)))
             continue;
         snprintf(text, sizeof text, "%s", gang_key(g, key));
         die(m, "%s could start, but waits: %s", text, why(&m->life.w, text));
@@ -262,8 +265,12 @@ static void fresh_starts_nothing(struct model *m, struct life *fresh)
                 continue;
             snprintf(gang, sizeof gang, "%s", text_of(&fresh->w, e->gang));
             die(m, "at rest, but after a restart the core would %s %s %s (%s); before it said: %s",
-                e->effect == EFFECT_ADMIT ? "admit" : e->effect == EFFECT_BIND ? "bind" : "evict", gang, text_of(&fresh->w, e->pod),
-                in_words(fresh, e->reason), why(&m->life.w, e->effect == EFFECT_EVICT ? text_of(&fresh->w, e->reason->name) : gang));
+                e->effect == EFFECT_ADMIT     ? "admit"
+                : e->effect == EFFECT_RESERVE ? "reserve"
+                : e->effect == EFFECT_BIND    ? "bind"
+                                              : "evict",
+                gang, text_of(&fresh->w, e->pod), in_words(fresh, e->reason),
+                why(&m->life.w, e->effect == EFFECT_EVICT ? text_of(&fresh->w, e->reason->name) : gang));
         }
     }
 }
@@ -295,7 +302,7 @@ static uint64_t effects_hash(const struct life *l)
 /* What one of the two does, and what the other says of those gangs. */
 static void print_plan(const char *who, const struct life *l, struct life *other)
 {
-    static const char *const words[] = {"admit", "bind", "evict"};
+    static const char *const words[] = {"admit", "bind", "evict", "", "reserve"};
     for (uint32_t i = 0; i < l->w.plan.entries_n; i++) {
         const struct plan_entry *e = &l->w.plan.entries[i];
         if (e->effect != EFFECT_EXPLAIN)
@@ -344,6 +351,7 @@ void rest_checks(struct model *m)
     phases_agree(m);
     usage_agrees(m);
     int waiting_n = nobody_waits_for_each_other(m);
+    nobody_waits_behind_checks(m);
     if (!waiting_n)
         nobody_waits_who_fits(m);
     memset(&fresh, 0, sizeof fresh);

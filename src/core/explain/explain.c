@@ -145,6 +145,8 @@ static const char *queue_word(enum queue_kind kind)
 
 static void state_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
+    static const char *const check_words[] = {[CHECK_PENDING] = "", [CHECK_READY] = " (ready)", [CHECK_RETRY] = " (to be tried again)",
+                                              [CHECK_REJECTED] = " (rejected)"};
     const char *name = name_of(names, r->name), *queue = name_of(names, r->queue);
     switch ((int)r->code) {
     case REASON_NOT_TRIED:
@@ -187,6 +189,19 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         break;
     case REASON_GATED:
         buf_printf(out, "%lld pods have scheduling gates", (long long)r->have);
+        break;
+    case REASON_CHECKS:
+        buf_printf(out, "quota is reserved in %s %s; waits for", queue_word(QUEUE_CLUSTER), queue);
+        for (const struct reason *check = r->child; check; check = check->next) {
+            buf_text(out, check == r->child ? " " : ", ");
+            state_sentence(out, check, names);
+        }
+        break;
+    case REASON_CHECK:
+        buf_printf(out, "admission check %s%s", name, check_words[r->have]);
+        break;
+    case REASON_CHECK_RETRIED:
+        buf_printf(out, "Evicted due to AdmissionCheck in Retry state: \"%s\"", name);
         break;
     case REASON_STOPPED_QUEUE:
         buf_printf(out, "The %s is stopped", queue_word(r->queue_kind));
@@ -669,7 +684,7 @@ static int severity(enum reason_code code, const char **ret_word)
         {REASON_QUOTA_SHORT, 4, "WaitingForQuota"},    {REASON_PLACEMENT_FAILED, 3, "TopologyPlacementFailed"},
         {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Deactivated"},
         {REASON_ON_HOLD, 9, "AdmissionGated"},         {REASON_BACKOFF, 9, "OnHold"},
-        {REASON_PREEMPTING, 10, "WaitingForPreemptedWorkloads"},
+        {REASON_PREEMPTING, 10, "WaitingForPreemptedWorkloads"}, {REASON_CHECKS, 9, "UnsatisfiedAdmissionChecks"},
         {REASON_GATED, 2, "AdmissionGated"},             {REASON_MISCONFIGURED, 9, "Misconfigured"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

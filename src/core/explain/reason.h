@@ -27,6 +27,8 @@
     X(GATED,                "pods-gated")            /* have = gated pods */                                                     \
     X(RESOURCE_UNCOVERED,   "resource-not-in-queue") /* resource is in no resource group of the queue */                         \
     X(QUOTA_EXCEEDS_MAX,    "quota-exceeds-maximum") /* can never fit: need > have = largest possible */                         \
+    X(CHECKS,               "admission-checks")      /* it has quota in `queue`; children: checks that are not ready */          \
+    X(CHECK,                "admission-check")       /* name; have = enum check_state */                                         \
     X(QUOTA_SHORT,          "quota-short")           /* flavor, resource: have = free, need = asked, short by need - have */     \
     X(FLAVOR_MISSING,       "flavor-missing")        /* flavor named by the queue has no object */                               \
     X(FLAVOR_TAINT,         "flavor-taint")          /* untolerated taint name on flavor */                                      \
@@ -60,6 +62,7 @@
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
+    X(CHECK_RETRIED,        "admission-check-retry") /* EVICT: the check `name` asks for another try later */                     \
     X(DEACTIVATED,          "workload-deactivated")  /* EVICT */                                                                  \
     X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name`, uid pod_set (of its job resource: the dialect knows) \
                                                       * have = enum preemption; queue, flavor: paths to its queue and to one's own */

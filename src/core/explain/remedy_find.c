@@ -49,7 +49,7 @@ static bool keep_if_proven(struct remedy_search *x, struct measures *m)
         return false;
     }
     for (uint32_t i = 0; i < m->n; i++)
-        m->all[i].rank = x->c->s->nodes.rank[m->all[i].node]; /* slots differ after a restart */
+        m->all[i].rank = m->all[i].node ? x->c->s->nodes.rank[m->all[i].node] : 0; /* slots differ after a restart */
     qsort(m->all, m->n, sizeof *m->all, compare_measures);
     for (uint32_t i = 0; i < x->found_n; i++)
         if (same_measures(&x->found[i], m))

@@ -3,6 +3,7 @@
 #include "core/place/undo.h"
 #include "core/preempt/preempt.h"
 #include "core/queue/admission.h"
+#include "core/queue/checks.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
@@ -49,22 +50,24 @@ static name_id first_flavor(const struct flavor_search *f, uint32_t set)
     return 0;
 }
 
-/* One assignment: charge it, place everybody, or take all back and add to the refusal why. `keep`: what fits is committed. */
+/* One assignment: charge it, place everybody (but one that has to wait for checks: core/queue/checks.h), or take all back and add to the
+ * refusal why. `keep`: what fits is committed. */
 static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep, uint32_t *steps,
                            struct refusal *refusal, struct misfit *ret_misfit)
 {
     struct state *s = c->s;
     uint32_t mark = undo_mark(s), n, *shapes;
+    bool is_checked = checks_demanded(q, f->choices, f->choices_n);
     for (uint32_t i = 0; i < f->charges_n; i++)
         undo_charge(s, q->quota, f->charges[i].flavor, f->charges[i].resource, f->charges[i].amount);
     struct want *wants = try_wish_all(c, g, f, &shapes, &n);
-    bool placed = place_all(s, g, wants, n, steps, ret_misfit);
+    bool placed = is_checked || place_all(s, g, wants, n, steps, ret_misfit);
     if (placed && !keep) {
         ; /* the caller takes it back */
     } else if (placed) {
         undo_keep(s, mark);
         admission_reserve(s, g, q, f->choices, f->choices_n, f->charges, f->charges_n);
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n && !is_checked; i++)
             admission_hold_seat(g, wants[i].seat);
     } else if (c->trial) {
         undo_back(s, mark);

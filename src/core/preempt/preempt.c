@@ -1,4 +1,5 @@
 #include "core/preempt/preempt.h"
+#include "core/queue/checks.h"
 
 /* ---- flavors ---- */
 
@@ -71,6 +72,8 @@ bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const 
     struct preemptor x = preemptor_of(c, g, q, f);
     uint32_t n, *shapes;
     struct want *wants = try_wish_all(c, g, f, &shapes, &n);
+    if (checks_demanded(q, f->choices, f->choices_n))
+        n = 0; /* quota is all that it takes now */
     bool found = victims_find(&x, wants, n, ret_victims);
     if (found && keep)
         promise_make(&x, ret_victims, wants, n);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/explain/why.h"
 #include "core/preempt/promise.h"
+#include "core/queue/checks.h"
 #include "core/queue/gang.h"
 #include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
@@ -33,7 +34,7 @@ static uint8_t counted_as(const struct gang *g)
         return g->active ? COUNTED_PENDING : 0;
     if (!gang_holds(g))
         return 0;
-    return g->phase == GANG_RESERVED ? COUNTED_RESERVING : COUNTED_RESERVING | COUNTED_ADMITTED;
+    return g->phase == GANG_RESERVED || g->phase == GANG_CHECKING ? COUNTED_RESERVING : COUNTED_RESERVING | COUNTED_ADMITTED;
 }
 
 static void count_anew(struct state *s, struct gang *g)
@@ -49,11 +50,12 @@ static void count_anew(struct state *s, struct gang *g)
 
 void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
 {
+    bool begins = !gang_holds(g) && (phase == GANG_CHECKING || phase == GANG_RESERVED);
     g->answered = false;
     g->phase = phase;
     if (phase != GANG_WAITING)
         promise_drop(s, g);
-    if (phase == GANG_RESERVED || (!gang_holds(g) && !gang_leaves_places(s, g)))
+    if (begins || (!gang_holds(g) && !gang_leaves_places(s, g)))
         promise_forget_victim(g);
     count_anew(s, g);
 }
@@ -131,7 +133,7 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     g->admit_refused = false;
     if (q && s->fair.on)
         quota_rise(&s->quota, q->quota);
-    gang_enter(s, g, g->planned ? GANG_RESERVED : GANG_BOUND);
+    gang_enter(s, g, !g->planned ? GANG_BOUND : checks_demanded(q, choices, choices_n) ? GANG_CHECKING : GANG_RESERVED);
 }
 
 static void link_queue(struct state *s, struct gang *g, struct queue *q)
@@ -181,7 +183,7 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
     find_placed_shapes(s, g);
     /* whether the first burst is over is found when it is settled: all members bound or done */
     g->reserved_ms = r->reserved_ms;
-    gang_enter(s, g, r->evicted ? GANG_LEAVING : r->reserved_only ? GANG_RESERVED : GANG_ADMITTED);
+    gang_enter(s, g, r->evicted ? GANG_LEAVING : r->reserved_only ? GANG_CHECKING : GANG_ADMITTED);
     g->answered = r->evicted;
 }
 

@@ -10,7 +10,8 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase);
  * NULL: yes, or there are pods already; else what is in the way, in the arena. */
 const struct reason *admission_why_kept_out(const struct state *s, const struct gang *g, struct arena *a);
 
-/* WAITING -> RESERVED (a pod group: BOUND, nobody has to answer). The charges stand on the queue already; it copies. q may be NULL. */
+/* WAITING -> RESERVED, or where the queue demands checks CHECKING (a pod group: BOUND, nobody has to answer). The charges stand on the
+ * queue already; it copies. q may be NULL. */
 void admission_reserve(struct state *s, struct gang *g, struct queue *q, const struct flavor_choice *choices, uint32_t choices_n,
                        const struct charge *charges, uint32_t charges_n);
 /* The API says that a planned gang is admitted though we did not: after a restart, or by another writer. Charged over capacity or not. */

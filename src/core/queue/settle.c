@@ -7,6 +7,7 @@
 #include "core/place/undo.h"
 #include "core/preempt/promise.h"
 #include "core/queue/admission.h"
+#include "core/queue/checks.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
 #include "core/quota/ledger.h"
@@ -17,6 +18,9 @@ const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
 {
     if (!g->active)
         return reason_new(c->a, (struct reason){.code = REASON_DEACTIVATED});
+    name_id check = g->planned ? checks_retried(g) : 0;
+    if (check)
+        return reason_new(c->a, (struct reason){.code = REASON_CHECK_RETRIED, .name = check});
     const struct local_queue *l = g->local_queue ? local_queue_find(c->s, g->local_queue) : NULL;
     if (g->queue && g->queue->stop == STOP_HOLD_AND_DRAIN)
         return reason_new(c->a, (struct reason){.code = REASON_STOPPED_QUEUE, .queue = g->queue->title, .queue_kind = g->queue->kind});
@@ -346,13 +350,45 @@ static void release_shapes(struct state *s, const struct arrival *all, uint32_t 
         shape_release(s, all[i].want.shape);
 }
 
-/* Its places are lost before anybody heard that it has them: nothing is admitted that cannot be placed. */
+/* Its places are lost before anybody heard that it has them: nothing is admitted that cannot be placed. Quota that was told stays. */
 static void wait_if_untold(struct cycle *c, struct gang *g)
 {
+    if (g->phase == GANG_RESERVED && g->api_admitted && g->reserved_only && !g->foreign)
+        gang_enter(c->s, g, GANG_CHECKING);
     if (g->phase != GANG_RESERVED || g->api_admitted)
         return;
     admission_release(c->s, g);
     order_wake(c->s, g);
+}
+
+/* ---- gangs that hold quota, and wait for their checks first ---- */
+
+/* Does it go on to be RESERVED? Else it is told what it waits for. Another writer's reservation needs no places first: he has decided. */
+static bool passes_checks(struct cycle *c, struct gang *g)
+{
+    if (!checks_ready(g)) {
+        drop_all_held(c->s, g);
+        if (g->phase != GANG_CHECKING)
+            gang_enter(c->s, g, GANG_CHECKING);
+        cycle_explain(c, g, checks_why(g, c->a));
+        return false;
+    }
+    if (!g->foreign) {
+        drop_bad_seats(c->s, g);
+        struct tally *t = count_sets(c, g, NULL, 0);
+        drop_surplus(c, g, t);
+        if (!hold_missing(c, g, t))
+            return false;
+    }
+    g->admit_refused = false;
+    gang_enter(c->s, g, GANG_RESERVED);
+    cycle_admit(c, g);
+    return true;
+}
+
+static bool is_not_admitted_yet(const struct gang *g)
+{
+    return g->planned && (g->phase == GANG_CHECKING || (g->phase == GANG_RESERVED && !checks_ready(g)));
 }
 
 static void settle_planned(struct cycle *c, struct gang *g)
@@ -442,6 +478,8 @@ void settle_gang(struct cycle *c, struct gang *g)
     }
     if (g->preemptor && g->preemptor->line && g->preemptor->line->park.at) /* it was told, and that failed: is it still wanted? */
         order_line_ready(c->s, g->preemptor->line, false);
+    if (is_not_admitted_yet(g) && !passes_checks(c, g))
+        return;
     if (g->planned)
         settle_planned(c, g);
     else

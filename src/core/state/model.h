@@ -126,6 +126,7 @@ struct gang {
     bool planned, active, on_hold, hold_is_fault, finished; /* what its object says */
     bool api_admitted;       /* its object says that it is admitted */
     bool reserved_only;      /* as in gang_record: it counts as reserving, not as admitted */
+    bool foreign;            /* as in gang_record */
     bool admit_refused;      /* while binds of the same plan were under way: taken back when they fail, too */
     bool answered;           /* GANG_LEAVING: what EVICT asked for has been done */
     bool alone;              /* in a line of its own: another pod keeps it away, which may not be so for others */
@@ -141,6 +142,8 @@ struct gang {
     uint32_t gang_at;        /* index in state.gangs */
     struct gang_set *sets, only; /* sets points to `only` while there is one */
     uint32_t sets_n;
+    struct gang_check *checks; /* as in gang_record */
+    uint32_t checks_n;
     struct amount *min_of_task, *least; /* as in gang_record */
     uint32_t min_of_task_n, least_n;
     uint32_t *members;       /* pod slots, unordered */
@@ -165,9 +168,9 @@ struct gang {
 };
 enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
 
-static inline bool gang_holds(const struct gang *g) /* quota, and places or pods on them */
+static inline bool gang_holds(const struct gang *g) /* quota, and (but for CHECKING) places or pods on them */
 {
-    return g->phase >= GANG_RESERVED && g->phase <= GANG_LEAVING;
+    return g->phase >= GANG_CHECKING && g->phase <= GANG_LEAVING;
 }
 
 struct counts {
@@ -197,6 +200,8 @@ struct queue {
     uint32_t groups_n;
     const struct quota_record *quotas;
     uint32_t quotas_n;
+    const struct queue_check *checks; /* as in queue_record */
+    uint32_t checks_n;
     name_id cohort;
     void *block;
     uint32_t quota;          /* node of the tree */

@@ -312,12 +312,22 @@ static void copy_queue(struct bump *b, const struct queue_record *r, struct queu
     }
     q->groups = groups;
     q->groups_n = r->groups_n;
+    struct queue_check *checks = bump_copy(b, r->checks, r->checks_n, sizeof *checks);
+    for (uint32_t i = 0; i < r->checks_n; i++) {
+        const name_id *flavors = bump_copy(b, r->checks[i].flavors, r->checks[i].flavors_n, sizeof *flavors);
+        if (checks)
+            checks[i].flavors = flavors;
+    }
+    q->checks = checks;
+    q->checks_n = r->checks_n;
 }
 
-static void wake_drained(struct state *s, const struct queue *q)
+/* Those that must go, if it is drained (groups that run in part, too); and those whose checks may be others now. */
+static void wake_charged(struct state *s, const struct queue *q)
 {
     for (uint32_t i = 0; i < q->charged_n; i++)
-        order_wake(s, q->charged[i]); /* groups that run in part, too */
+        if (q->stop == STOP_HOLD_AND_DRAIN || q->charged[i]->phase == GANG_CHECKING || q->charged[i]->phase == GANG_RESERVED)
+            order_wake(s, q->charged[i]);
 }
 
 /* A queue came or went: gangs that name it directly are counted by it, or no longer. Local queues name theirs whether it exists or not. */
@@ -370,8 +380,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
         recount_direct(s, r->name);
         admission_link(s, q);
     }
-    if (q->stop == STOP_HOLD_AND_DRAIN)
-        wake_drained(s, q);
+    wake_charged(s, q);
 }
 
 static void apply_queue_gone(struct state *s, name_id name)
@@ -383,6 +392,7 @@ static void apply_queue_gone(struct state *s, name_id name)
     quota_queue_gone(&s->quota, name);
     queue_is_another(s, q);
     recount_direct(s, name);
+    wake_charged(s, q);
 }
 
 /* What is counted for the local queue is counted for the queue that it leads to. */

@@ -41,28 +41,34 @@ const struct reason *state_queue_problem(const struct state *s, name_id queue, s
  *                 quota and places          the object            all members are there,
  *                 found and taken           says so               bound in one burst
  *    WAITING ─────────────────▶ RESERVED ─────────▶ ADMITTED ─────────────────────▶ BOUND ───▶ OVER
- *       ▲                          │ refused           │                              │
- *       ├──────────────────────────┘                   ▼          must end            │
- *       └────────────────────────────────────────── LEAVING ◀─────────────────────────┘
+ *     │ ▲ ▲ quota found          ▲ │ refused           │                              │
+ *     │ │ └──────────────────────┼─┘                   │                              │
+ *     │ │                        │ checks are ready,   │          must end            │
+ *     └─┼────────▶ CHECKING ─────┘ places found        ▼                              │
+ *       │             └─────────────────────────────▶ LEAVING ◀───────────────────────┘
+ *       └───────────────────────────────────────────────┘
  *                everything was given back
  *
  *  UNKNOWN   only pods name it; its object has not been seen, or is gone
  *  WAITING   in line, or held back for a reason of its own; holds nothing
+ *  CHECKING  its queue demands admission checks: holds quota and no places; the plan has told so (EFFECT_RESERVE), and the object says it
+ *            for as long as checks are not ready, or no places are found when they are
  *  RESERVED  holds quota and places; the plan has told so (EFFECT_ADMIT), nobody has answered yet. Pod groups need no answer
  *  ADMITTED  the API knows; places are held until every member exists
  *  BOUND     the first burst is out: members that come later are bound one by one
  *  LEAVING   told to give everything back (EFFECT_EVICT); holds it until that was answered
  *  OVER      finished, or all its pods have ended
  */
-enum gang_phase { GANG_UNKNOWN, GANG_WAITING, GANG_RESERVED, GANG_ADMITTED, GANG_BOUND, GANG_LEAVING, GANG_OVER };
+enum gang_phase { GANG_UNKNOWN, GANG_WAITING, GANG_CHECKING, GANG_RESERVED, GANG_ADMITTED, GANG_BOUND, GANG_LEAVING, GANG_OVER };
 enum gang_phase state_gang_phase(const struct state *s, name_id gang);
-/* What a gang was given, from RESERVED to LEAVING: its queue (0 = none) and flavors (the state's own until the gang changes). */
+/* What a gang was given, from CHECKING to LEAVING: its queue (0 = none) and flavors (the state's own until the gang changes). */
 uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_queue, const struct flavor_choice **ret_choices);
 /* Members that a pod set of it was given, in the same phases; -1: it holds nothing, or has no such set. */
 int32_t state_gang_granted(const struct state *s, name_id gang, name_id pod_set);
 /* Does the gang's object, as it was last taken in, say that it is admitted? */
 bool state_gang_is_told(const struct state *s, name_id gang);
-/* Why a gang waits, or (LEAVING) must go: the state's own until the next call or change. NULL: it does not, or has not been tried yet. */
+/* Why a gang waits (in line, or with quota for its checks and places), or (LEAVING) must go: the state's own until the next call or change.
+ * NULL: it does not, or has not been tried yet. */
 const struct reason *state_gang_reason(const struct state *s, name_id gang);
 /* A pod group without pods: NULL: its queue lets it in, so that they are made; else what is in the way, in the arena. */
 const struct reason *state_gang_kept_out(const struct state *s, name_id gang, struct arena *a);

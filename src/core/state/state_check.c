@@ -277,6 +277,8 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         h = mix(h, (uint64_t)g->phase | (uint64_t)g->active << 5 | (uint64_t)g->on_hold << 6 | (uint64_t)g->finished << 7 |
                        (uint64_t)(g->line != NULL) << 8 | (uint64_t)(g->look_at != 0) << 9 | (uint64_t)park << 16);
         h = mix(h, (uint64_t)g->reserved_ms);
+        for (uint32_t k = 0; k < g->checks_n; k++)
+            h = mix(mix_name(s, h, g->checks[k].name), g->checks[k].state);
         h = g->preemptor ? mix_name(s, h, g->preemptor->key) : h;
         for (uint32_t k = 0; k < g->seats_n; k++)
             h = mix_name(s, h, s->nodes.nodes[s->seats[g->seats[k]].node].name);

@@ -36,6 +36,7 @@ void gang_free(struct gang *g)
     free(g->park);
     free(g->min_of_task);
     free(g->least);
+    free(g->checks);
     free(g->members);
     free(g->seats);
     free(g->choices);
@@ -179,6 +180,24 @@ static bool same_amounts(const struct amount *a, uint32_t a_n, const struct amou
     return a_n == b_n && (!a_n || !memcmp(a, b, a_n * sizeof *a));
 }
 
+static bool same_checks(const struct gang *g, const struct gang_record *r)
+{
+    bool same = g->checks_n == r->checks_n && g->foreign == r->foreign;
+    for (uint32_t i = 0; i < r->checks_n && same; i++)
+        same = g->checks[i].name == r->checks[i].name && g->checks[i].state == r->checks[i].state;
+    return same;
+}
+
+static void take_checks(struct gang *g, const struct gang_record *r)
+{
+    free(g->checks);
+    g->checks = r->checks_n ? mem_alloc(r->checks_n * sizeof *g->checks) : NULL;
+    for (uint32_t i = 0; i < r->checks_n; i++)
+        g->checks[i] = r->checks[i];
+    g->checks_n = r->checks_n;
+    g->foreign = r->foreign;
+}
+
 static void take_record(struct gang *g, const struct gang_record *r)
 {
     g->source = r->source;
@@ -199,6 +218,7 @@ static void take_record(struct gang *g, const struct gang_record *r)
     g->hold_text = r->hold_text;
     g->not_before_ms = r->not_before_ms;
     g->finished = r->finished;
+    take_checks(g, r);
     take_amounts(&g->min_of_task, &g->min_of_task_n, r->min_of_task, r->min_of_task_n);
     take_amounts(&g->least, &g->least_n, r->least, r->least_n);
 }
@@ -216,7 +236,7 @@ static bool says_nothing_new(const struct gang *g, const struct gang_record *r)
            g->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
            g->planned == r->planned && g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold &&
            g->hold_text == r->hold_text && g->not_before_ms == r->not_before_ms && g->finished == r->finished &&
-           g->api_admitted == r->admitted && g->reserved_only == r->reserved_only &&
+           g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
            same_amounts(g->min_of_task, g->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
            same_amounts(g->least, g->least_n, r->least, r->least_n);
 }
@@ -264,7 +284,7 @@ static void follow_admission(struct state *s, struct gang *g, const struct gang_
         admission_adopt(s, g, r);
     if (r->admitted && g->phase == GANG_WAITING)
         admission_restore(s, g, r);
-    else if (r->admitted && !r->reserved_only && g->phase == GANG_RESERVED)
+    else if (r->admitted && !r->reserved_only && (g->phase == GANG_RESERVED || g->phase == GANG_CHECKING))
         gang_enter(s, g, GANG_ADMITTED);
     else if (!r->admitted && was_admitted && gang_holds(g))
         admission_release(s, g);
@@ -328,8 +348,32 @@ bool gang_is_over(const struct state *s, const struct gang *g)
     return true;
 }
 
+/* Some pod of this start stands, not only of one that was given back. */
+static bool has_started(const struct state *s, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->members_n; i++)
+        if (s->pods[g->members[i]].seat && !s->pods[g->members[i]].former)
+            return true;
+    return false;
+}
+
+/* ADMIT was refused. WHY not at once when it has started: binds of the same plan are under way, and when they land it runs. Quota of which
+ * the API knows stays. */
+static bool take_back_refused(struct state *s, struct gang *g)
+{
+    if (!g->planned || (g->api_admitted && !g->reserved_only) || !gang_holds(g) || has_started(s, g))
+        return false;
+    if (g->api_admitted)
+        gang_enter(s, g, GANG_CHECKING);
+    else
+        admission_release(s, g);
+    return true;
+}
+
 static void members_changed(struct state *s, struct gang *g)
 {
+    if (g->admit_refused && g->phase != GANG_LEAVING)
+        (void)take_back_refused(s, g); /* its pods may have gone before their binds were answered */
     wait_again(s, g);
     if (gang_is_over(s, g)) {
         order_forget(s, g);
@@ -560,7 +604,7 @@ static void retry(struct state *s, struct gang *g)
 
 static void outcome_done(struct state *s, struct gang *g, const struct outcome_record *r)
 {
-    if (r->effect == EFFECT_BIND || r->effect == EFFECT_ADMIT)
+    if (r->effect == EFFECT_BIND || r->effect == EFFECT_ADMIT || r->effect == EFFECT_RESERVE)
         g->failures_n = 0;
     if (r->effect == EFFECT_ADMIT && g->phase == GANG_RESERVED)
         gang_enter(s, g, GANG_ADMITTED);
@@ -570,22 +614,11 @@ static void outcome_done(struct state *s, struct gang *g, const struct outcome_r
     }
 }
 
-/* Some pod of this start stands, not only of one that was given back. */
-static bool has_started(const struct state *s, const struct gang *g)
+/* A write that failed, without which it has no quota, or is not admitted, as far as anybody knows. */
+static bool refused_start(const struct gang *g, const struct outcome_record *r)
 {
-    for (uint32_t i = 0; i < g->members_n; i++)
-        if (s->pods[g->members[i]].seat && !s->pods[g->members[i]].former)
-            return true;
-    return false;
-}
-
-/* ADMIT was refused. WHY not at once when it has started: binds of the same plan are under way, and when they land it runs. */
-static bool take_back_refused(struct state *s, struct gang *g)
-{
-    if (!g->planned || g->api_admitted || !gang_holds(g) || has_started(s, g))
-        return false;
-    admission_release(s, g);
-    return true;
+    bool knows_quota = r->effect == EFFECT_ADMIT && g->reserved_only && g->phase != GANG_LEAVING;
+    return (r->effect == EFFECT_ADMIT || r->effect == EFFECT_RESERVE) && (!g->api_admitted || knows_quota);
 }
 
 void state_apply_outcome(struct state *s, const struct outcome_record *r)
@@ -601,10 +634,10 @@ void state_apply_outcome(struct state *s, const struct outcome_record *r)
     if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
         /* what it must leave for is found again, and told again; where nobody let it in there is nothing to leave */
         if (!take_back_refused(s, g))
-            gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : GANG_ADMITTED);
-    } else if (r->effect == EFFECT_ADMIT && take_back_refused(s, g)) {
+            gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : g->reserved_only ? GANG_CHECKING : GANG_ADMITTED);
+    } else if (refused_start(g, r) && take_back_refused(s, g)) {
         ; /* also while LEAVING: it was never let in, whatever becomes of its eviction */
-    } else if (r->effect == EFFECT_ADMIT && g->planned && !g->api_admitted && gang_holds(g)) {
+    } else if (refused_start(g, r) && g->planned && gang_holds(g)) {
         g->admit_refused = true;
         return;
     } else if (at && s->pods[at].assumed) {

@@ -90,12 +90,13 @@ static name_id choice_of(const struct gang *g, uint32_t set, name_id resource)
 /* Reserved, but not used: by members that are done, and by what is not admitted yet. */
 static void subtract_unused(const struct state *s, const struct gang *g, struct queue_usage *rows, uint32_t n)
 {
-    for (uint32_t i = 0; g->reserved_only && i < g->charges_n; i++) {
+    bool unused = g->reserved_only || g->phase == GANG_CHECKING;
+    for (uint32_t i = 0; unused && i < g->charges_n; i++) {
         struct queue_usage *row = row_of(rows, n, g->charges[i].flavor, g->charges[i].resource);
         if (row)
             row->used -= g->charges[i].amount;
     }
-    for (uint32_t i = 0; !g->reserved_only && i < g->sets_n; i++) {
+    for (uint32_t i = 0; !unused && i < g->sets_n; i++) {
         const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
         for (uint32_t k = 0; k < c->demands_n && g->sets[i].done_n; k++) {
             struct queue_usage *row = row_of(rows, n, choice_of(g, i, c->demands[k].resource), c->demands[k].resource);

@@ -141,6 +141,10 @@ static void mark_queue(const struct state *s, const struct queue *q)
         mark_all(s, q->groups[i].resources, q->groups[i].resources_n);
         mark_all(s, q->groups[i].flavors, q->groups[i].flavors_n);
     }
+    for (uint32_t i = 0; i < q->checks_n; i++) {
+        mark(s, q->checks[i].name);
+        mark_all(s, q->checks[i].flavors, q->checks[i].flavors_n);
+    }
 }
 
 static void mark_queues(const struct state *s)
@@ -224,6 +228,8 @@ static void mark_gang(const struct state *s, const struct gang *g)
         mark(s, g->sets[i].name);
     for (uint32_t i = 0; i < g->min_of_task_n; i++)
         mark(s, g->min_of_task[i].resource);
+    for (uint32_t i = 0; i < g->checks_n; i++)
+        mark(s, g->checks[i].name);
     for (uint32_t i = 0; i < g->least_n; i++)
         mark(s, g->least[i].resource);
     mark_what_is_held(s, g);
