@@ -229,6 +229,21 @@ static const char *admitted_message(struct answer *x, const struct json *workloa
              : text;
 }
 
+/* Which checks it waits for, with what their controllers say; "": they are ready. */
+static const char *checks_message(struct answer *x, const struct json *workload, const char *queue)
+{
+    const char *text = "";
+    JSON_EACH (check, json_path(workload, "status", "admissionChecks", NULL)) {
+        const char *state = json_get_text(check, "state", "Pending"), *message = json_get_text(check, "message", "");
+        if (strcmp(state, "Ready") == 0)
+            continue;
+        text = *text ? arena_printf(x->a, "%s, ", text) : arena_printf(x->a, "quota is reserved in ClusterQueue %s; waits for ", queue);
+        text = arena_printf(x->a, "%sadmission check %s (%s%s%s)", text, json_get_text(check, "name", "?"), state, *message ? ": " : "",
+                            message);
+    }
+    return text;
+}
+
 static void workload_state(struct answer *x)
 {
     const struct json *w = x->decided, *admission = json_path(w, "status", "admission", NULL);
@@ -246,6 +261,9 @@ static void workload_state(struct answer *x)
     } else if (object_condition_true(w, "Admitted")) {
         x->state = "admitted";
         x->message = admitted_message(x, w, json_get_text(admission, "clusterQueue", "?"));
+    } else if (object_condition_true(w, "QuotaReserved")) {
+        x->state = "reserved";
+        x->message = checks_message(x, w, json_get_text(admission, "clusterQueue", "?"));
     } else if (is_deactivated(w)) {
         x->state = "deactivated";
     } else {
@@ -391,7 +409,7 @@ static void print_text(const struct answer *x)
         printf("pods: %s\n", gang_size_text(x->a, x->size));
     if (x->preempted)
         printf("%s\n", preempted_text(x->a, x->preempted));
-    bool tree = x->reason && json_get(x->reason, "children");
+    bool tree = x->reason && json_get(x->reason, "children") && strcmp(json_get_text(x->reason, "code", ""), "admission-checks") != 0;
     if (*x->message && !(tree && strcmp(x->message, json_get_text(x->reason, "message", "")) == 0))
         printf("%s\n", x->message);
     if (tree)

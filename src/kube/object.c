@@ -78,11 +78,19 @@ void object_count_set(struct arena *a, struct json *status, const char *key, int
         (void)json_remove(status, key);
 }
 
+bool object_awaits_with_quota(const struct json *workload)
+{
+    const char *reason = json_get_text(object_condition(workload, OBJECT_WAITING), "reason", "");
+    return object_condition_true(workload, OBJECT_WAITING) && object_condition_true(workload, "QuotaReserved") &&
+           (strcmp(reason, OBJECT_AWAITS_CHECKS) == 0 || strcmp(reason, OBJECT_AWAITS_PLACES) == 0);
+}
+
 const char *object_waiting(const struct json *object)
 {
     if (!object_condition_true(object, OBJECT_WAITING))
         return object_annotation(object, OBJECT_REASON);
-    bool is_over = object_condition_true(object, "Finished") || object_condition_true(object, "QuotaReserved");
+    bool is_over = object_condition_true(object, "Finished") || object_condition_true(object, "Admitted") ||
+                   (object_condition_true(object, "QuotaReserved") && !object_awaits_with_quota(object));
     return is_over ? "" : json_get_text(object_condition(object, OBJECT_WAITING), "message", "");
 }
 

@@ -26,6 +26,11 @@ void object_count_set(struct arena *a, struct json *status, const char *key, int
  * OBJECT_REASON (pods, pod groups); "" when it does not wait, or is not told yet. */
 #define OBJECT_WAITING "capstan.dev/Waiting"
 #define OBJECT_REASON "capstan.dev/reason"
+/* Reasons of that condition, and of Admitted, while a Workload has quota and is not admitted: its checks are not ready; they are, and it
+ * has no places yet. Kueue's words. */
+#define OBJECT_AWAITS_CHECKS "UnsatisfiedAdmissionChecks"
+#define OBJECT_AWAITS_PLACES "PendingDelayedTopologyRequests"
+bool object_awaits_with_quota(const struct json *workload);
 const char *object_waiting(const struct json *object);
 
 /* The merge patch that makes `to` of `from`: removed members become null, arrays are replaced whole. NULL when they are equal. */

@@ -8,6 +8,7 @@
  *   bind.c      one pod to one node, asked until the answer is certain
  *   bind_gate.c which binds wait until another pod has its devices
  *   telling.c   when a reason is told; pace.c: how often figures are written; group_tally.c: figures that are counted as they change
+ *   checks/     admission checks: the list in a Workload's status, what is wrong with those of a queue
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
  *   serve/      what Prometheus sees, and where
  */
@@ -79,6 +80,7 @@ enum source_id {
     SOURCE_COHORTS,
     SOURCE_QUEUES,
     SOURCE_LOCAL_QUEUES,
+    SOURCE_CHECKS,
     SOURCE_WORKLOADS,
     SOURCE_VOLCANO_QUEUES,
     SOURCE_VOLCANO_GROUPS,
@@ -92,6 +94,7 @@ struct source {
     struct kube_cache *cache;
     struct map *specs; /* key -> uint64_t: hash of uid and generation that the core last got */
     struct map *held;  /* keys of queues with a stopPolicy */
+    struct map *demands; /* keys of queues with admission checks -> uint64_t: hash of these */
 };
 
 struct template_sources;
@@ -151,6 +154,8 @@ const struct change *sources_next(struct scheduler *s);
 void sources_drained(struct scheduler *s);
 struct json *source_get(const struct scheduler *s, enum source_id id, const char *key, struct arena *a); /* key "ns/name" */
 
+/* A ClusterQueue's spec, as its admission checks are: array of what is wrong with them (checks/queue_checks.h). */
+struct json *sources_checks_wrong(const struct scheduler *s, const struct json *spec, struct arena *a);
 /* Workloads of a namespace (empty: of all) are read again: what they ask for may have changed. */
 void sources_read_workloads(struct scheduler *s, struct bytes ns);
 /* template_sources.c */

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include "base/log.h"
+#include "sched/checks/queue_checks.h"
 #include "sched/scheduler.h"
 
 enum { LIFT_MS = 200, QUEUE_LOOK_MS = 200 };
@@ -164,6 +165,7 @@ static const struct {
     [SOURCE_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/clusterqueues", CHANGE_QUEUE, CHANGE_QUEUE_GONE, "", false},
     [SOURCE_LOCAL_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/localqueues", CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE,
                              "", true},
+    [SOURCE_CHECKS] = {"/apis/kueue.x-k8s.io/v1beta2/admissionchecks", .prefix = "", .namespaced = false},
     [SOURCE_WORKLOADS] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_WORKLOAD},
     [SOURCE_VOLCANO_QUEUES] = {"/apis/scheduling.volcano.sh/v1beta1/queues", CHANGE_QUEUE, CHANGE_QUEUE_GONE,
                                DECODE_VOLCANO_QUEUE_PREFIX, false},
@@ -186,6 +188,8 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
         return decode_cluster_queue(d, o, &c->queue, e);
     case SOURCE_LOCAL_QUEUES:
         return decode_local_queue(d, o, &c->local_queue, e);
+    case SOURCE_CHECKS:
+        break; /* the core knows them by what they make of queues */
     case SOURCE_WORKLOADS:
         return decode_workload(d, o, &c->gang, e);
     case SOURCE_VOLCANO_QUEUES:
@@ -221,6 +225,7 @@ static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
         return s->native_work;
     case SOURCE_FLAVORS:
     case SOURCE_COHORTS:
+    case SOURCE_CHECKS:
     case SOURCES_N:
         break;
     }
@@ -235,6 +240,7 @@ static void kind_gone(struct source *source, const char *key)
     name_id id = intern_text_id(s->names, arena_printf(s->scratch, "%s%s", prefix, name));
     map_remove(source->specs, bytes_of(key));
     map_remove(source->held, bytes_of(key));
+    map_remove(source->demands, bytes_of(key));
     if (source->id == SOURCE_VOLCANO_GROUPS)
         status_volcano_queue_changed(s, group_tally_remove(s->tally, key));
     if (source->id == SOURCE_QUEUES)
@@ -349,6 +355,8 @@ static bool is_lifted(struct source *source, const char *key, const struct chang
     return false;
 }
 
+static void follow_demands(struct source *source, const char *key, const struct json *queue);
+
 /* Returns false when it is no news to the core. */
 static bool kind_changed(struct source *source, const char *key, struct bytes object)
 {
@@ -363,11 +371,77 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
     mark(source, key, o);
     if (is_status_only(source, key, o))
         return false;
+    if (source->id == SOURCE_QUEUES)
+        follow_demands(source, key, o);
     if (c.type == CHANGE_GANG)
         seen_gang_apply(s, &c.gang);
     if (!is_lifted(source, key, &c))
         *sources_push(s) = c;
     return true;
+}
+
+/* ---- admission checks ---- */
+
+static const struct json *find_check(void *ctx, const char *name, struct arena *a)
+{
+    return source_get(ctx, SOURCE_CHECKS, arena_printf(a, "/%s", name), a);
+}
+
+struct json *sources_checks_wrong(const struct scheduler *s, const struct json *spec, struct arena *a)
+{
+    return queue_checks_wrong(a, spec, find_check, (void *)s);
+}
+
+static const char *checks_problem(void *ctx, const struct json *spec, struct arena *a)
+{
+    const char *text = NULL;
+    JSON_EACH (one, sources_checks_wrong(ctx, spec, a))
+        text = text ? arena_printf(a, "%s, %s", text, json_get_text(one, "message", "")) : json_get_text(one, "message", "");
+    return text;
+}
+
+/* A check came, went or is another: queues that demand it may admit now, or no longer. */
+static void on_check(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    const struct source *checks = arg;
+    struct scheduler *s = checks->scheduler;
+    struct source *queues = &s->sources[SOURCE_QUEUES];
+    struct bytes at, raw;
+    (void)event;
+    (void)object;
+    for (size_t i = 0; queues->cache && kube_cache_next(queues->cache, &i, &at, &raw);) {
+        if (!memmem(raw.data, raw.n, key + 1, strlen(key + 1)))
+            continue;
+        arena_reset(s->scratch);
+        const char *queue = arena_text_n(s->scratch, at.data, at.n);
+        map_remove(queues->specs, at); /* it is news, although its own spec is not */
+        (void)kind_changed(queues, queue, raw);
+        if (!s->leading)
+            continue;
+        workqueue_add_after(s->queue_work, queue, QUEUE_LOOK_MS);
+        status_local_queues_of(s, queue + 1);
+    }
+}
+
+/* Its queue demands other checks than before: what its Workloads list follows, whether they wait or run. */
+static void follow_demands(struct source *source, const char *key, const struct json *queue)
+{
+    struct scheduler *s = source->scheduler;
+    const struct json *demands = json_path(queue, "spec", "admissionChecksStrategy", NULL);
+    _cleanup_buf_ struct buf text = {0};
+    uint64_t *was = map_find(source->demands, bytes_of(key)), is = 0;
+    if (demands)
+        json_write(&text, demands);
+    is = text.n ? hash_bytes(text.data, text.n, 0) : 0;
+    if (is == (was ? *was : 0))
+        return;
+    if (is)
+        *(uint64_t *)map_put(source->demands, bytes_of(key), NULL) = is;
+    else
+        map_remove(source->demands, bytes_of(key));
+    struct bytes at, raw;
+    for (size_t i = 0; s->leading && kube_cache_next(s->sources[SOURCE_WORKLOADS].cache, &i, &at, &raw);)
+        workqueue_add(s->workload_work, at.data);
 }
 
 static void on_kind(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -430,14 +504,16 @@ void sources_read_workloads(struct scheduler *s, struct bytes ns)
 void sources_start(struct scheduler *s)
 {
     template_sources_start(s);
+    s->decoder.checks_problem = checks_problem;
     for (int i = 0; i < SOURCES_N; i++) {
         struct source *source = &s->sources[i];
         source->scheduler = s;
         source->id = (enum source_id)i;
         source->specs = map_new(sizeof(uint64_t));
         source->held = map_new(1);
+        source->demands = map_new(sizeof(uint64_t));
         struct kube_cache_config config = {.watch = {.path = kinds[i].path, .optional = true},
-                                           .on_change = on_kind,
+                                           .on_change = i == SOURCE_CHECKS ? on_check : on_kind,
                                            .on_synced = on_kind_list,
                                            .arg = source};
         source->cache = kube_cache_new(s->client, &config);
@@ -468,6 +544,7 @@ void sources_stop(struct scheduler *s)
         kube_cache_free(s->sources[i].cache);
         map_free(s->sources[i].specs);
         map_free(s->sources[i].held);
+        map_free(s->sources[i].demands);
     }
     while (s->lifts) {
         struct lift *next = s->lifts->next;

@@ -20,14 +20,6 @@ static void missing_flavors(const struct scheduler *s, struct arena *a, const st
         }
 }
 
-static void demanded_checks(const struct json *queue, struct buf *list)
-{
-    JSON_EACH (check, json_path(queue, "spec", "admissionChecksStrategy", "admissionChecks", NULL))
-        list_add(list, json_get_text(check, "name", ""));
-    JSON_EACH (check, json_path(queue, "spec", "admissionChecks", NULL)) /* v1beta1 */
-        list_add(list, json_text(check, ""));
-}
-
 /* One more part of the message; the first gives the condition its reason. */
 static void problem_add(struct buf *message, const char **reason, const char *why, const char *what, const char *names)
 {
@@ -39,17 +31,14 @@ static void problem_add(struct buf *message, const char **reason, const char *wh
 static void problems_of(const struct scheduler *s, struct arena *a, const struct json *queue,
                         const struct reason *problem, struct buf *message, const char **reason)
 {
-    _cleanup_buf_ struct buf flavors = {0}, checks = {0};
+    _cleanup_buf_ struct buf flavors = {0};
     if (strcmp(json_text(json_path(queue, "spec", "stopPolicy", NULL), "None"), "None") != 0)
         problem_add(message, reason, "Stopped", "is stopped", "");
     missing_flavors(s, a, queue, &flavors);
     if (flavors.n)
         problem_add(message, reason, "FlavorNotFound", "references missing ResourceFlavor(s): ", flavors.data);
-    demanded_checks(queue, &checks);
-    if (checks.n) {
-        problem_add(message, reason, "AdmissionCheckInactive", "references inactive AdmissionCheck(s): ", checks.data);
-        buf_text(message, " (checks are not run yet: without spec.admissionChecksStrategy the queue admits)");
-    }
+    JSON_EACH (one, sources_checks_wrong(s, json_get(queue, "spec"), a))
+        problem_add(message, reason, json_get_text(one, "reason", ""), json_get_text(one, "message", ""), "");
     if (*reason)
         return;
     struct buf text = {0};

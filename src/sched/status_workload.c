@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/quantity.h"
+#include "sched/checks/check_list.h"
 #include "sched/scheduler.h"
 #include "sched/workload_wait.h"
 
@@ -16,8 +17,10 @@ struct pass {
     struct seen_gang *seen;  /* NULL: nothing has been told of it */
     const struct json *workload;
     struct json *conditions; /* a copy that is being changed */
+    struct json *checks;     /* status.admissionChecks as it should be; NULL: as it is */
     bool changed;
     int64_t now_ms, generation;
+    int64_t retry_ms;        /* not to be queued before; 0: none */
 };
 
 static void set(struct pass *x, const char *type, bool status, const char *reason, const char *message)
@@ -53,6 +56,7 @@ static bool forget_retries(struct pass *x, struct json *status)
     return true;
 }
 
+/* WHY the whole list: it can be written only if nobody has changed it since (the resourceVersion), and who wrote an entry keeps it. */
 static void send(struct pass *x, struct json *admission)
 {
     struct json *patch = object_patch(x->work->arena, x->workload);
@@ -60,6 +64,13 @@ static void send(struct pass *x, struct json *admission)
     json_set(x->work->arena, status, "conditions", x->conditions);
     if (admission)
         json_set(x->work->arena, status, "admission", admission);
+    if (x->checks)
+        json_set(x->work->arena, status, "admissionChecks", x->checks->n ? x->checks : json_new(x->work->arena, JSON_NULL));
+    if (x->retry_ms) {
+        char text[TIME_TEXT_MAX];
+        json_set_text(x->work->arena, json_ensure_object(x->work->arena, status, "requeueState"), "requeueAt",
+                      arena_text(x->work->arena, time_format(text, x->retry_ms)));
+    }
     (void)forget_retries(x, status);
     work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, "status"), patch);
 }
@@ -70,6 +81,57 @@ bool status_annotate(struct arena *a, struct json *patch, const struct json *obj
         return false;
     struct json *annotations = json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations");
     json_set(a, annotations, OBJECT_REASON, tree ? json_new_text(a, tree) : json_new(a, JSON_NULL));
+    return true;
+}
+
+/* ---- admission checks ---- */
+
+/* Of its queue, given this admission; NULL: it waits. Where the queue is gone: what it lists. */
+static struct json *demanded(const struct pass *x, const struct json *admission)
+{
+    struct arena *a = x->work->arena;
+    const struct source *queues = &x->s->sources[SOURCE_QUEUES];
+    const char *local = arena_printf(a, "%s/%s", x->work->ns, json_get_text(json_get(x->workload, "spec"), "queueName", ""));
+    const char *queue = admission ? json_get_text(admission, "clusterQueue", "")
+                                  : kube_cache_marked(x->s->sources[SOURCE_LOCAL_QUEUES].cache, local);
+    struct json *names = json_new(a, JSON_ARRAY);
+    if (map_find_text(queues->demands, arena_printf(a, "/%s", queue)))
+        return check_list_demanded(a, kube_cache_get(queues->cache, "", queue, a), admission);
+    JSON_EACH (state, kube_cache_raw(queues->cache, "", queue).n ? NULL : json_path(x->workload, "status", "admissionChecks", NULL))
+        check_list_add(a, &names, json_get_text(state, "name", ""));
+    return names;
+}
+
+static const struct json *admission_now(const struct pass *x)
+{
+    const struct json *admission = json_path(x->workload, "status", "admission", NULL);
+    return json_is(admission, JSON_OBJECT) ? admission : NULL;
+}
+
+/* The list follows the queue. Returns whether it has to be written. */
+static bool sync_checks(struct pass *x, const struct json *admission)
+{
+    x->checks = check_list_synced(x->work->arena, x->workload, demanded(x, admission), x->now_ms);
+    return x->checks != NULL;
+}
+
+/* SOURCE Kueue: what a check rejects is deactivated, in two steps: said, then done. Returns true when a write is on its way. */
+static bool follow_rejection(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    const char *told = check_list_told(a, x->workload, "Rejected");
+    if (!told || !object_condition_true(x->workload, "QuotaReserved") || object_condition_true(x->workload, "Evicted") ||
+        object_condition_true(x->workload, "Finished") || !json_get_bool(json_get(x->workload, "spec"), "active", true))
+        return false;
+    if (object_condition_true(x->workload, "DeactivationTarget")) {
+        struct json *patch = object_patch(a, x->workload);
+        json_set_bool(a, json_ensure_object(a, patch, "spec"), "active", false);
+        work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, NULL), patch);
+        return true;
+    }
+    set(x, "DeactivationTarget", true, "AdmissionCheck", told);
+    send(x, NULL);
+    event(x, "Warning", "AdmissionCheckRejected", arena_printf(a, "Deactivated due to %s", told));
     return true;
 }
 
@@ -106,17 +168,20 @@ static int64_t request_of(const struct pod_set *set, name_id resource)
     return 0;
 }
 
-static struct json *admission_of(struct pass *x, const char *queue, const struct flavor_choice *choices, uint32_t choices_n)
+static struct json *admission_of(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct intern *names = x->s->names;
+    const struct flavor_choice *choices;
+    name_id queue;
+    uint32_t choices_n = state_gang_choices(x->s->state, x->gang, &queue, &choices);
     struct decoder d = x->s->decoder;
     struct gang_record g;
     d.arena = a;
     if (decode_workload(&d, x->workload, &g, NULL) < 0)
         return NULL;
     struct json *admission = json_new(a, JSON_OBJECT);
-    json_set_text(a, admission, "clusterQueue", queue);
+    json_set_text(a, admission, "clusterQueue", intern_name(names, queue));
     struct json *list = json_ensure_array(a, admission, "podSetAssignments");
     for (uint32_t i = 0; i < g.pod_sets_n; i++) {
         struct json *assignment = json_new(a, JSON_OBJECT);
@@ -181,48 +246,136 @@ static const char *class_of(const struct json *workload)
 static void tell_admitted(struct pass *x, const char *queue)
 {
     x->seen->admit_sent = false;
-    act_outcome(x->s, EFFECT_ADMIT, x->gang, 0, 0);
+    bool admitted = object_condition_true(x->workload, "Admitted");
+    act_outcome(x->s, admitted ? EFFECT_ADMIT : EFFECT_RESERVE, x->gang, 0, 0);
     int64_t waited_ms = workload_waited_ms(x->workload, x->now_ms), waited_s = waited_ms / 1000;
     metrics_reserved(x->s->metrics, queue, class_of(x->workload), (double)waited_ms / 1000);
-    metrics_admitted(x->s->metrics, queue, class_of(x->workload), (double)waited_ms / 1000);
+    if (admitted)
+        metrics_admitted(x->s->metrics, queue, class_of(x->workload), (double)waited_ms / 1000);
     struct kube_object_ref about = ref_of(x);
     kube_event_done(x->s->events, &about, "QuotaReserved", "Quota reserved in ClusterQueue %s, wait time since queued was %llds", queue,
                     (long long)waited_s);
-    kube_event_done(x->s->events, &about, "Admitted", "Admitted by ClusterQueue %s, wait time since reservation was 0s", queue);
+    if (admitted)
+        kube_event_done(x->s->events, &about, "Admitted", "Admitted by ClusterQueue %s, wait time since reservation was 0s", queue);
+}
+
+/* Checks are ready and it has its places, or whoever reserved it asks for none. */
+static void complete_admission(struct pass *x, const char *queue)
+{
+    int64_t since_ms;
+    const struct json *reserved = object_condition(x->workload, "QuotaReserved");
+    if (!check_list_ready(x->workload, demanded(x, admission_now(x))))
+        return; /* core hears of it in a moment */
+    drop_reason(x);
+    set(x, "Admitted", true, "Admitted", "The workload is admitted");
+    send(x, NULL);
+    if (!time_parse(bytes_of(json_get_text(reserved, "lastTransitionTime", "")), &since_ms) || since_ms > x->now_ms)
+        since_ms = x->now_ms;
+    metrics_admitted(x->s->metrics, queue, class_of(x->workload),
+                     (double)(workload_waited_ms(x->workload, x->now_ms) + x->now_ms - since_ms) / 1000);
+    event(x, "Normal", "Admitted",
+          arena_printf(x->work->arena, "Admitted by ClusterQueue %s, wait time since reservation was %llds", queue,
+                       (long long)(x->now_ms - since_ms) / 1000));
+}
+
+/* What the object says already: true, and what is left to be said is on its way. */
+static bool is_told(struct pass *x, const char *queue)
+{
+    bool reserved = object_condition_true(x->workload, "QuotaReserved");
+    if (reserved && !object_condition_true(x->workload, "Evicted") && x->seen && x->seen->admit_sent)
+        tell_admitted(x, queue);
+    /* evicted, and its job has not stopped yet: this comes again when it has. Or: it was admitted and somebody has taken it back, of which
+     * core hears in a moment */
+    return reserved || state_gang_is_told(x->s->state, x->gang);
+}
+
+/* Its queue, as core has given it. */
+static const char *queue_of(const struct pass *x)
+{
+    const struct flavor_choice *choices;
+    name_id queue;
+    (void)state_gang_choices(x->s->state, x->gang, &queue, &choices);
+    return intern_name(x->s->names, queue);
+}
+
+static void say_reserved(struct pass *x, const char *queue, struct json *admission)
+{
+    clear_eviction(x);
+    set(x, "QuotaReserved", true, "QuotaReserved", arena_printf(x->work->arena, "Quota reserved in ClusterQueue %s", queue));
+    (void)sync_checks(x, admission);
+    if (x->seen)
+        x->seen->admit_sent = true;
 }
 
 /* QuotaReserved and Admitted follow at once: one write. */
 static void admit(struct pass *x)
 {
-    struct arena *a = x->work->arena;
-    const struct flavor_choice *choices;
-    name_id queue_id;
-    uint32_t choices_n = state_gang_choices(x->s->state, x->gang, &queue_id, &choices);
-    const char *queue = intern_name(x->s->names, queue_id);
-    if (object_condition_true(x->workload, "QuotaReserved") && !object_condition_true(x->workload, "Evicted")) {
-        if (x->seen && x->seen->admit_sent)
-            tell_admitted(x, queue);
+    const char *queue = queue_of(x);
+    if (is_told(x, queue)) {
+        bool holds = object_condition_true(x->workload, "QuotaReserved") && !object_condition_true(x->workload, "Evicted");
+        if (holds && !object_condition_true(x->workload, "Admitted")) {
+            complete_admission(x, queue);
+            return;
+        }
+        if (!holds || follow_rejection(x))
+            return;
         drop_reason(x); /* somebody else has admitted it */
-        if (x->changed)
+        if (sync_checks(x, admission_now(x)) || x->changed)
             send(x, NULL);
         return;
     }
-    if (object_condition_true(x->workload, "QuotaReserved"))
-        return; /* evicted, and its job has not stopped yet: this comes again when it has */
-    if (state_gang_is_told(x->s->state, x->gang))
-        return; /* it was admitted and somebody has taken it back: core hears of it in a moment */
-    struct json *admission = admission_of(x, queue, choices, choices_n);
-    if (!admission)
-        return;
-    clear_eviction(x);
+    struct json *admission = admission_of(x);
+    if (!admission || !check_list_ready(x->workload, demanded(x, admission)))
+        return; /* it has checks by now, of which core hears in a moment */
     drop_reason(x);
-    set(x, "QuotaReserved", true, "QuotaReserved", arena_printf(a, "Quota reserved in ClusterQueue %s", queue));
+    say_reserved(x, queue, admission);
     set(x, "Admitted", true, "Admitted", "The workload is admitted");
     if (strcmp(object_controller(x->workload, "kind"), "Job") == 0) /* its controller says the rest: no write more */
         set(x, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded");
     send(x, admission);
-    if (x->seen)
-        x->seen->admit_sent = true;
+}
+
+/* Of quota that is ours: what it waits for, as a tree. Another writer's reservation is told by its conditions alone. */
+static void say_awaited(struct pass *x, bool ours)
+{
+    const struct seen_gang *g = x->seen;
+    bool checks = !g || !g->code || strcmp(g->code, OBJECT_AWAITS_CHECKS) == 0;
+    if (checks)
+        set(x, "Admitted", false, OBJECT_AWAITS_CHECKS, "The workload has not all checks ready");
+    else
+        set(x, "Admitted", false, OBJECT_AWAITS_PLACES, g->text);
+    if (ours)
+        set(x, OBJECT_WAITING, true, checks ? OBJECT_AWAITS_CHECKS : OBJECT_AWAITS_PLACES, g && g->tree ? g->tree : "");
+    else
+        drop_reason(x);
+}
+
+/* It has quota, and waits for its checks, or (when they are ready) for places. */
+static void reserve(struct pass *x)
+{
+    const char *queue = queue_of(x);
+    if (is_told(x, queue)) {
+        if (!object_condition_true(x->workload, "QuotaReserved") || object_condition_true(x->workload, "Evicted") || follow_rejection(x))
+            return;
+        bool lists = sync_checks(x, admission_now(x)), ours = object_awaits_with_quota(x->workload);
+        const char *said = json_get_text(object_condition(x->workload, OBJECT_WAITING), "message", "");
+        int64_t wait_ms = !ours || !x->seen || !x->seen->tree ? 0 : status_telling_wait_ms(x->s, x->seen, x->seen->tree, said);
+        if (wait_ms > 0)
+            work_again(x->work, wait_ms);
+        if (wait_ms == 0)
+            say_awaited(x, ours);
+        if (x->changed && x->seen)
+            telling_sent(&x->seen->telling, loop_now_ms(x->s->loop));
+        if (lists || x->changed)
+            send(x, NULL);
+        return;
+    }
+    struct json *admission = admission_of(x);
+    if (!admission)
+        return;
+    say_reserved(x, queue, admission);
+    say_awaited(x, true);
+    send(x, admission);
 }
 
 /* Kueue's reason of the Evicted condition. */
@@ -236,6 +389,8 @@ static const char *evicted_reason(const struct reason *r)
         return r->name ? "LocalQueueStopped" : "ClusterQueueStopped";
     if (r->code == REASON_DEACTIVATED || r->code == REASON_INACTIVE)
         return "Deactivated";
+    if (r->code == REASON_CHECK_RETRIED)
+        return "AdmissionCheck";
     return "Preempted";
 }
 
@@ -300,6 +455,13 @@ static void evict(struct pass *x)
         reason = arena_printf(x->work->arena, "DeactivatedDueTo%s", json_get_text(target, "reason", ""));
         message = arena_printf(x->work->arena, "%s due to %s", message, json_get_text(target, "message", "its maker"));
     }
+    if (strcmp(reason, "AdmissionCheck") == 0) {
+        const char *told = check_list_told(x->work->arena, x->workload, "Retry");
+        message = told ? arena_printf(x->work->arena, "Evicted due to %s", told) : message;
+        x->retry_ms = check_list_retry_ms(x->workload);
+        x->retry_ms = x->retry_ms > x->now_ms ? x->retry_ms : 0;
+    }
+    x->checks = check_list_reset(x->work->arena, x->workload, x->now_ms);
     set(x, "Evicted", true, reason, message);
     bool preempted = why && why->code == REASON_PREEMPTED;
     if (preempted)
@@ -334,12 +496,15 @@ static void pending(struct pass *x)
     if (!g || !g->text || object_condition_true(x->workload, "QuotaReserved") ||
         object_condition_true(x->workload, "Finished"))
         return;
+    bool lists = sync_checks(x, NULL);
     const char *said = json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "");
     /* SOURCE Kueue: what is deactivated counts as evicted, although it had nothing. That is more than a reason, and written at once. */
     bool is_shut = strcmp(g->code, "Deactivated") == 0 && !object_condition_true(x->workload, "Evicted");
     int64_t wait_ms = is_shut || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said);
     if (wait_ms > 0)
         work_again(x->work, wait_ms);
+    if (wait_ms != 0 && lists)
+        send(x, NULL);
     if (wait_ms != 0)
         return;
     bool is_news = telling_cause(said) != telling_cause(g->text);
@@ -354,72 +519,6 @@ static void pending(struct pass *x)
     telling_sent(&g->telling, loop_now_ms(x->s->loop));
     if (is_news)
         event(x, "Warning", g->code, g->text);
-}
-
-/* ---- a reservation that somebody else wrote ---- */
-
-static bool flavor_is_used(const struct json *workload, const char *flavor)
-{
-    JSON_EACH (set, json_path(workload, "status", "admission", "podSetAssignments", NULL))
-        JSON_EACH (one, json_get(set, "flavors"))
-            if (strcmp(json_text(one, ""), flavor) == 0)
-                return true;
-    return false;
-}
-
-/* Does the queue demand this check of this Workload? Without flavors it is for all. */
-static bool check_applies(const struct json *check, const struct json *workload)
-{
-    const struct json *flavors = json_get(check, "onFlavors");
-    if (!flavors || flavors->n == 0)
-        return true;
-    JSON_EACH (flavor, flavors)
-        if (flavor_is_used(workload, json_text(flavor, "")))
-            return true;
-    return false;
-}
-
-static bool check_is_ready(const struct json *workload, const char *name)
-{
-    JSON_EACH (state, json_path(workload, "status", "admissionChecks", NULL))
-        if (strcmp(json_get_text(state, "name", ""), name) == 0)
-            return strcmp(json_get_text(state, "state", ""), "Ready") == 0;
-    return false;
-}
-
-/* All that its queue demands; what else the Workload lists counts where the queue is gone. */
-static bool checks_are_ready(const struct scheduler *s, const struct json *workload, struct arena *a)
-{
-    const char *name = json_text(json_path(workload, "status", "admission", "clusterQueue", NULL), "");
-    const struct json *queue = source_get(s, SOURCE_QUEUES, arena_printf(a, "/%s", name), a);
-    JSON_EACH (check, json_path(queue, "spec", "admissionChecksStrategy", "admissionChecks", NULL))
-        if (check_applies(check, workload) && !check_is_ready(workload, json_get_text(check, "name", "")))
-            return false;
-    JSON_EACH (check, json_path(queue, "spec", "admissionChecks", NULL)) /* v1beta1 */
-        if (!check_is_ready(workload, json_text(check, "")))
-            return false;
-    JSON_EACH (state, queue ? NULL : json_path(workload, "status", "admissionChecks", NULL))
-        if (!check_is_ready(workload, json_get_text(state, "name", "")))
-            return false;
-    return true;
-}
-
-/* Quota is reserved, and nothing is left to wait for: it is admitted. Our own reservations say both at once. */
-static bool complete_admission(struct pass *x)
-{
-    const struct json *w = x->workload;
-    if (!json_is(json_path(w, "status", "admission", NULL), JSON_OBJECT) || !object_condition_true(w, "QuotaReserved") ||
-        object_condition_true(w, "Admitted") || object_condition_true(w, "Evicted") ||
-        object_condition_true(w, "Finished") || object_deleting(w) ||
-        !json_get_bool(json_get(w, "spec"), "active", true) || !checks_are_ready(x->s, w, x->work->arena))
-        return false;
-    drop_reason(x);
-    set(x, "Admitted", true, "Admitted", "The workload is admitted");
-    send(x, NULL);
-    event(x, "Normal", "Admitted",
-          arena_printf(x->work->arena, "Admitted by ClusterQueue %s",
-                       json_text(json_path(w, "status", "admission", "clusterQueue", NULL), "")));
-    return true;
 }
 
 /* ---- one pass ---- */
@@ -450,9 +549,10 @@ void status_workload(void *arg, struct work *w)
     const struct json *old = json_path(x.workload, "status", "conditions", NULL);
     x.conditions = json_is(old, JSON_ARRAY) ? json_clone(w->arena, old) : json_new(w->arena, JSON_ARRAY);
     x.generation = json_int64(json_path(x.workload, "metadata", "generation", NULL), 0);
-    if (complete_admission(&x))
-        return;
     switch (phase) {
+    case GANG_CHECKING:
+        reserve(&x);
+        break;
     case GANG_RESERVED:
     case GANG_ADMITTED:
     case GANG_BOUND:
@@ -465,7 +565,6 @@ void status_workload(void *arg, struct work *w)
         pending(&x);
         break;
     case GANG_UNKNOWN:
-    case GANG_CHECKING:
     case GANG_OVER:
         break;
     }

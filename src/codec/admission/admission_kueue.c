@@ -42,10 +42,6 @@ static void check_admission_checks(struct admission *x, const struct json *spec)
 {
     const struct json *checks = json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL);
     uint32_t at = 0;
-    bool asked_before = x->old && json_path(x->old, "spec", "admissionChecksStrategy", NULL);
-    if (admission_list_n(checks) && !asked_before)
-        admission_warn(x, "spec.admissionChecksStrategy: admission checks are not run yet: the queue is inactive and "
-                          "admits nothing until you remove them");
     JSON_EACH (check, admission_list_n(checks) ? checks : NULL) {
         uint32_t flavor_at = 0;
         JSON_EACH (flavor, admission_list_n(json_get(check, "onFlavors")) ? json_get(check, "onFlavors") : NULL) {
@@ -157,6 +153,18 @@ static void admit_topology(struct admission *x)
     admission_unique(x, levels, "spec.levels", "nodeLabel");
 }
 
+/* Those that come with Kueue itself; any other name is somebody's own controller. */
+static void admit_check(struct admission *x)
+{
+    static const char *const of_kueue[] = {"kueue.x-k8s.io/provisioning-request", "kueue.x-k8s.io/multikueue"};
+    struct bytes controller = json_bytes(json_path(x->object, "spec", "controllerName", NULL));
+    admission_immutable(x, "spec", "controllerName");
+    for (int i = 0; i < 2 && !x->old; i++)
+        if (bytes_is(controller, of_kueue[i]))
+            admission_warn(x, "spec.controllerName: Capstan has no such controller yet: unless another one sets the check's condition Active, "
+                              "ClusterQueues that demand it admit nothing");
+}
+
 /* ---- by kind ---- */
 
 void admission_kueue(struct admission *x, const struct kind *k)
@@ -174,5 +182,5 @@ void admission_kueue(struct admission *x, const struct kind *k)
     else if (text_equal(k->plural, "workloads"))
         admission_workload(x);
     else if (text_equal(k->plural, "admissionchecks"))
-        admission_immutable(x, "spec", "controllerName");
+        admit_check(x);
 }

@@ -18,7 +18,7 @@ struct unused {
 #define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
-#define NO_CHECKS "no check is run"
+#define NO_CHECKS "Capstan answers no check of its own"
 #define NO_CONTROLLER "nothing makes jobs of it"
 
 static const struct unused table[] = {
@@ -30,7 +30,6 @@ static const struct unused table[] = {
     {KUEUE, "localqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
     {KUEUE, "resourceflavors", "spec.topologyName", NULL, NO_TOPOLOGY},
     {KUEUE, "topologies", "", NULL, NO_TOPOLOGY},
-    {KUEUE, "admissionchecks", "", NULL, NO_CHECKS ", and a ClusterQueue that demands it admits nothing"},
     {KUEUE, "provisioningrequestconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueclusters", "", NULL, NO_CHECKS},

@@ -39,6 +39,8 @@ struct decoder {
     /* Array of the LimitRanges of a namespace; a RuntimeClass by name. In the arena, NULL = none. NULL functions: no rules are known. */
     const struct json *(*limit_ranges)(void *ctx, const char *ns, struct arena *a);
     const struct json *(*runtime_class)(void *ctx, const char *name, struct arena *a);
+    /* Why a ClusterQueue with this spec must not admit, as its admission checks are now; NULL: they are as they should be. */
+    const char *(*checks_problem)(void *ctx, const struct json *spec, struct arena *a);
     void *ctx;
 };
 

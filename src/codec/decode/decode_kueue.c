@@ -149,30 +149,6 @@ static bool is_deleting(const struct json *object)
     return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
 }
 
-/* Names of the admission checks that the queue demands, "a,b"; NULL when there are none. Both shapes. */
-static const char *checks_of(const struct decoder *d, const struct json *spec)
-{
-    _cleanup_buf_ struct buf text = {0};
-    const struct json *lists[] = {json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL),
-                                  json_get(spec, "admissionChecks")};
-    for (int i = 0; i < 2; i++)
-        JSON_EACH (check, list_n(lists[i]) ? lists[i] : NULL)
-            buf_printf(&text, "%s%s", text.n ? "," : "",
-                       json_text(json_is(check, JSON_STRING) ? check : json_get(check, "name"), "?"));
-    return text.n ? arena_text(d->arena, text.data) : NULL;
-}
-
-/* WHY  a check may hold a job back, and nothing here runs checks: a queue that demands them admits nothing. */
-static void decode_checks(const struct decoder *d, const struct json *spec, struct queue_record *q)
-{
-    const char *checks = checks_of(d, spec);
-    if (!checks)
-        return;
-    q->closed = true;
-    q->closed_text = intern_text_id(
-        d->names, arena_printf(d->arena, "it demands admission checks (%s), which are not run yet", checks));
-}
-
 int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue,
                          struct err *e)
 {
@@ -205,8 +181,12 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     q.has_borrow_threshold = json_is(threshold, JSON_NUMBER);
     q.borrow_threshold = int32_of(json_int64(threshold, 0));
     q.closed = is_deleting(object);
-    if (!q.closed)
-        decode_checks(d, spec, &q);
+    decode_queue_checks(d, spec, &q);
+    const char *problem = !q.closed && q.checks_n && d->checks_problem ? d->checks_problem(d->ctx, spec, d->arena) : NULL;
+    if (problem) {
+        q.closed = true;
+        q.closed_text = intern_text_id(d->names, problem);
+    }
     *ret_queue = q;
     return 0;
 }
@@ -307,7 +287,8 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         s->min_count = count_of(json_get(item, "minCount"), s->count);
         if (s->min_count > s->count)
             s->min_count = s->count;
-        if (decode_set_template(d, json_get(item, "template"), path, g, &s->shape, e) < 0)
+        const struct json *pod_template = decode_updated_template(d, object, intern_name(d->names, s->name), json_get(item, "template"));
+        if (decode_set_template(d, pod_template, path, g, &s->shape, e) < 0)
             return -E_INVALID;
         members += s->min_count;
         n++;
@@ -365,6 +346,7 @@ static void decode_admission(const struct decoder *d, const struct json *object,
     g->admitted = true;
     g->reserved_only = !decode_condition_true(object, "Admitted");
     g->evicted = decode_condition_true(object, "Evicted");
+    g->foreign = g->reserved_only && !decode_reserved_by_us(object);
     if (!time_parse(json_bytes(json_get(decode_condition(object, "QuotaReserved"), "lastTransitionTime")), &g->reserved_ms))
         g->reserved_ms = 0;
     g->admitted_queue = decode_name(d, json_get(admission, "clusterQueue"));
@@ -373,13 +355,14 @@ static void decode_admission(const struct decoder *d, const struct json *object,
 }
 
 /* Place in the queue: creation, or the eviction when the pods did not become ready in time (Kueue's default requeuing
- * timestamp). */
+ * timestamp), or a check asked for another try. */
 static int64_t queued_ms(const struct json *object)
 {
     const struct json *evicted = decode_condition(object, "Evicted");
+    struct bytes why = json_bytes(json_get(evicted, "reason"));
     int64_t ms;
     if (bytes_is(json_bytes(json_get(evicted, "status")), "True") &&
-        bytes_is(json_bytes(json_get(evicted, "reason")), "PodsReadyTimeout") &&
+        (bytes_is(why, "PodsReadyTimeout") || bytes_is(why, "AdmissionCheck")) &&
         time_parse(json_bytes(json_get(evicted, "lastTransitionTime")), &ms))
         return ms;
     return decode_created_ms(object);
@@ -441,6 +424,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     if (!time_parse(json_bytes(json_path(object, "status", "requeueState", "requeueAt", NULL)), &g.not_before_ms))
         g.not_before_ms = 0;
     g.finished = decode_condition_true(object, "Finished");
+    decode_gang_checks(d, object, &g);
     if (json_is(admission, JSON_OBJECT) && decode_condition_true(object, "QuotaReserved"))
         decode_admission(d, object, admission, sets, &g);
     *ret_gang = g;

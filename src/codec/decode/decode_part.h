@@ -66,4 +66,12 @@ name_id decode_name(const struct decoder *d, const struct json *v); /* interned 
 int decode_object_name(const struct json *object, const char **ret_name, struct err *e);
 int64_t decode_created_ms(const struct json *object);
 
+/* decode_checks.c: admission checks, of a ClusterQueue's spec (both shapes) and of a Workload. */
+void decode_queue_checks(const struct decoder *d, const struct json *spec, struct queue_record *q);
+void decode_gang_checks(const struct decoder *d, const struct json *object, struct gang_record *g);
+bool decode_reserved_by_us(const struct json *object); /* a Workload with quota that is not admitted yet */
+/* The template of the Workload's pod set `set` with what its checks add to its pods, once it has quota. */
+const struct json *decode_updated_template(const struct decoder *d, const struct json *object, const char *set,
+                                           const struct json *pod_template);
+
 #endif

@@ -16,6 +16,8 @@
 #define KUEUE_PRIORITY_LABEL "kueue.x-k8s.io/priority-class"
 #define KUEUE_EXEC_TIME_LABEL "kueue.x-k8s.io/max-exec-time-seconds"
 #define KUEUE_PODSET_LABEL "kueue.x-k8s.io/podset"
+#define KUEUE_CLUSTER_QUEUE_LABEL "kueue.x-k8s.io/cluster-queue-name"
+#define KUEUE_LOCAL_QUEUE_LABEL "kueue.x-k8s.io/local-queue-name"
 #define KUEUE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define KUEUE_ROLE_ANNOTATION "kueue.x-k8s.io/role-hash"
 #define KUEUE_IN_USE_FINALIZER "kueue.x-k8s.io/resource-in-use"
@@ -24,8 +26,10 @@
 struct kueue_start {
     const char *pod_set, *workload, *cluster_queue, *local_queue;
     int64_t count;
-    struct json *node_labels;   /* object; empty = none */
+    struct json *node_labels;   /* object; empty = none; of the flavors and of admission checks, as the tolerations */
     struct json *tolerations;   /* array of what the flavors add */
+    struct json *labels, *annotations; /* what admission checks add besides; NULL: nothing */
+    const char *conflict;       /* two of these contradict each other: the sentence; NULL: no */
 };
 
 struct kueue_kind {
@@ -83,6 +87,12 @@ void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *wor
 bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_class, const char *pod_class, struct json *spec);
 /* The starts of an admitted Workload; NULL while a flavor is not known yet. */
 struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct json *workload, uint32_t *ret_n);
+/* kueue_updates.c: the checks of an admitted Workload add to the start of a pod set. */
+void kueue_updates_add(struct arena *a, const struct json *workload, struct kueue_start *s);
+/* What in this contradicts the labels and annotations of a pod, or template; NULL: nothing. */
+const char *kueue_updates_conflict(struct arena *a, const struct kueue_start *s, const struct json *pod);
+/* A pod that stands by itself is given what its start adds, while it may still be changed. */
+void kueue_pod_start(struct arena *a, const struct json *pod, const struct kueue_start *s, struct json *patch);
 bool kueue_admitted(const struct json *workload); /* Admitted and neither evicted nor finished */
 int64_t kueue_executed_ms(const struct json *workload, int64_t now_ms); /* time admitted, over all admissions */
 /* Status patches of the job side: finished; given back after an eviction. Nothing is sent when nothing changes. */

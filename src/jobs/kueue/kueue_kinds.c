@@ -229,7 +229,9 @@ static bool settle(struct pass *x)
 {
     if (undo_start(x))
         return true;
-    if (object_condition_true(x->workload, "Evicted") || !json_get_bool(json_get(x->workload, "spec"), "active", true))
+    /* WHY not what only waits for its checks: who evicts it has to say why first */
+    bool shut = !json_get_bool(json_get(x->workload, "spec"), "active", true) && object_condition_true(x->workload, "Admitted");
+    if (shut || object_condition_true(x->workload, "Evicted"))
         kueue_workload_release(x->work, x->workload, false, x->now_ms);
     return false;
 }

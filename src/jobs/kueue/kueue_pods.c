@@ -285,18 +285,6 @@ static void tie(struct pass *x, const struct json *pod)
     work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
 }
 
-/* The tolerations that the flavors add to the pod's own; NULL when there are none. */
-static struct json *with_tolerations(struct arena *a, const struct json *pod, const struct kueue_start *start)
-{
-    const struct json *own = json_path(pod, "spec", "tolerations", NULL);
-    if (!start->tolerations->n)
-        return NULL;
-    struct json *all = json_is(own, JSON_ARRAY) ? json_clone(a, own) : json_new(a, JSON_ARRAY);
-    JSON_EACH (toleration, start->tolerations)
-        json_append(all, json_clone(a, toleration));
-    return all;
-}
-
 static bool is_our_gate(const struct json *gate)
 {
     const char *name = json_get_text(gate, "name", "");
@@ -324,18 +312,23 @@ static void ungate(struct pass *x, const struct json *pod, const struct kueue_st
             json_append(others, json_clone(a, gate));
     struct json *patch = object_patch(a, pod), *spec = json_ensure_object(a, patch, "spec");
     json_set(a, spec, "schedulingGates", others->n ? others : json_new(a, JSON_NULL));
-    for (uint32_t i = 0; i < starts_n; i++) {
-        if (strcmp(starts[i].pod_set, object_label(pod, KUEUE_PODSET_LABEL)) != 0)
-            continue;
-        struct json *tolerations = with_tolerations(a, pod, &starts[i]);
-        if (starts[i].node_labels->n)
-            json_set(a, spec, "nodeSelector", json_clone(a, starts[i].node_labels));
-        if (tolerations)
-            json_set(a, spec, "tolerations", tolerations);
-    }
+    for (uint32_t i = 0; i < starts_n; i++)
+        if (strcmp(starts[i].pod_set, object_label(pod, KUEUE_PODSET_LABEL)) == 0)
+            kueue_pod_start(a, pod, &starts[i], patch);
     work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
     job_event(x->k->jobs, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s",
               starts_n ? starts[0].cluster_queue : "");
+}
+
+/* What admission checks add contradicts itself, or a pod that is still to start: the sentence. NULL: nothing does. */
+static const char *conflict_of(const struct pass *x, const struct kueue_start *starts, uint32_t starts_n)
+{
+    const char *conflict = NULL;
+    for (uint32_t i = 0; i < x->members.n && !conflict; i++)
+        for (uint32_t k = 0; k < starts_n && is_gated(x->members.pods[i]) && !conflict; k++)
+            if (strcmp(starts[k].pod_set, object_label(x->members.pods[i], KUEUE_PODSET_LABEL)) == 0)
+                conflict = kueue_updates_conflict(x->work->arena, &starts[k], x->members.pods[i]);
+    return conflict;
 }
 
 /* ---- stopping ---- */
@@ -503,6 +496,11 @@ static void step(struct pass *x)
     struct kueue_start *starts = kueue_starts(x->k->jobs, a, x->workload, &n);
     if (!starts) {
         work_again(x->work, 200);
+        return;
+    }
+    const char *conflict = conflict_of(x, starts, n);
+    if (conflict) {
+        kueue_workload_finish(x->work, x->workload, false, "FailedToStart", conflict, x->now_ms);
         return;
     }
     for (uint32_t i = 0; i < x->members.n; i++)

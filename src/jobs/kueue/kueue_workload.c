@@ -39,12 +39,19 @@ int kueue_template_start(struct arena *a, const struct json *pod_template, const
             return err_set(e, E_CONFLICT, "pod set %s: nodeSelector %s=%s contradicts the flavor's %s", s->pod_set,
                            label->key, json_text(own, "?"), json_text(label, "?"));
     }
+    const char *conflict = kueue_updates_conflict(a, s, pod_template);
+    if (conflict)
+        return err_set(e, E_CONFLICT, "pod set %s: %s", s->pod_set, conflict);
     struct json *meta = json_ensure_object(a, patch, "metadata");
     struct json *labels = json_ensure_object(a, meta, "labels");
     json_set_text(a, labels, KUEUE_PODSET_LABEL, s->pod_set);
-    json_set_text(a, labels, "kueue.x-k8s.io/cluster-queue-name", s->cluster_queue);
-    json_set_text(a, labels, "kueue.x-k8s.io/local-queue-name", s->local_queue);
+    json_set_text(a, labels, KUEUE_CLUSTER_QUEUE_LABEL, s->cluster_queue);
+    json_set_text(a, labels, KUEUE_LOCAL_QUEUE_LABEL, s->local_queue);
     json_set_text(a, json_ensure_object(a, meta, "annotations"), KUEUE_WORKLOAD_ANNOTATION, s->workload);
+    JSON_EACH (label, s->labels)
+        json_set(a, labels, label->key, json_clone(a, label));
+    JSON_EACH (annotation, s->annotations)
+        json_set(a, json_get(meta, "annotations"), annotation->key, json_clone(a, annotation));
     struct json *to = json_ensure_object(a, patch, "spec");
     if (s->node_labels && s->node_labels->n)
         json_set(a, to, "nodeSelector", json_clone(a, s->node_labels));
@@ -182,6 +189,7 @@ struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct j
         JSON_EACH (flavor, json_get(assignment, "flavors"))
             if (!start_add_flavor(j, a, s, json_text(flavor, "")))
                 return NULL;
+        kueue_updates_add(a, workload, s);
     }
     *ret_n = n;
     return starts;

@@ -512,20 +512,15 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
          "spec: {namespaceSelector: {}, fairSharing: {weight: 2}}\n",
          "spec.fairSharing: has no effect yet"},
-        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
-         "spec: {namespaceSelector: {}, admissionChecksStrategy: {admissionChecks: [{name: c}]}}\n",
-         "the queue is inactive"},
-        {"apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: q}\n"
-         "spec: {namespaceSelector: {}, admissionChecks: [c]}\n",
-         "the queue is inactive"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\n"
          "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n",
          "spec.fairSharing: has no effect yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\n"
          "spec: {nodeLabels: {a: b}, topologyName: t}\n",
          "spec.topologyName: has no effect yet"},
-        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\nspec: {controllerName: x/y}\n",
-         "AdmissionCheck: has no effect yet"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\n"
+         "spec: {controllerName: kueue.x-k8s.io/provisioning-request}\n",
+         "spec.controllerName: Capstan has no such controller yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns}\nspec:\n  queueName: q\n  podSets:\n"
          "  - {name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}\n"
          "  - {name: b, count: 2, topologyRequest: {required: rack}, template: {spec: {containers: [{name: c, image: i}]}}}\n",

@@ -27,7 +27,8 @@ static const struct {
     {KUEUE, "clusterqueues", "spec.flavorFungibility.whenCanPreempt"},
     {KUEUE, "clusterqueues", "spec.preemption"},
     {KUEUE, "clusterqueues", "spec.stopPolicy"},
-    {KUEUE, "clusterqueues", "spec.admissionChecksStrategy"}, /* closes the queue: admission_kueue.c tells */
+    {KUEUE, "clusterqueues", "spec.admissionChecksStrategy"},
+    {KUEUE, "admissionchecks", ""},
     {KUEUE, "cohorts", "spec.parentName"},
     {KUEUE, "cohorts", "spec.resourceGroups"},
     {KUEUE, "localqueues", "spec.clusterQueue"},

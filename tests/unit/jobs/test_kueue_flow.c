@@ -10,28 +10,6 @@
 
 /* ---- queues ---- */
 
-static void test_queue_with_admission_checks_admits_nothing_and_says_so(void **state)
-{
-    (void)state;
-    QUOTA("8");
-    patch(CQ, "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"a\"},{\"name\":\"b\"}]}}}");
-    job("j", 2, "true");
-    run(3000);
-    assert_int_equal(pods_n("job-name=j", ""), 0);
-    assert_false(object_condition_true(workload(), "QuotaReserved"));
-    assert_string_equal(said(workload(), "QuotaReserved"),
-                        "ClusterQueue cq is inactive: it demands admission checks (a,b), which are not run yet");
-    assert_string_equal(reason(get(CQ), "Active"), "AdmissionCheckInactive");
-    assert_string_equal(said(get(CQ), "Active"),
-                        "Can't admit new workloads: references inactive AdmissionCheck(s): a,b (checks are not run "
-                        "yet: without spec.admissionChecksStrategy the queue admits).");
-    assert_string_equal(reason(get(LQ), "Active"), "ClusterQueueIsInactive");
-    patch(CQ, "{\"spec\":{\"admissionChecksStrategy\":null}}");
-    run(3000);
-    assert_int_equal(pods_n("job-name=j", "Running"), 2);
-    assert_string_equal(reason(get(CQ), "Active"), "Ready");
-}
-
 static void test_queue_names_all_that_it_lacks(void **state)
 {
     (void)state;
@@ -574,7 +552,6 @@ static void test_runtime_that_is_not_read_yet_is_not_missed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FLOW(test_queue_with_admission_checks_admits_nothing_and_says_so),
         FLOW(test_queue_names_all_that_it_lacks),
         FLOW(test_queue_in_use_is_deleted_when_its_last_job_is_over),
         FLOW(test_queue_does_not_wait_for_what_was_evicted),

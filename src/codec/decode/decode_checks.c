@@ -1,0 +1,95 @@
+/* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods */
+#include "codec/decode/decode_part.h"
+
+static const struct json *list_of(const struct json *v)
+{
+    return json_is(v, JSON_ARRAY) ? v : NULL;
+}
+
+static struct queue_check check_of(const struct decoder *d, const struct json *check)
+{
+    const struct json *flavors = list_of(json_get(check, "onFlavors"));
+    struct queue_check q = {.name = decode_name(d, json_is(check, JSON_STRING) ? check : json_get(check, "name"))};
+    name_id *names = flavors && flavors->n ? arena_alloc(d->arena, flavors->n * sizeof *names) : NULL;
+    JSON_EACH (flavor, names ? flavors : NULL)
+        names[q.flavors_n++] = decode_name(d, flavor);
+    q.flavors = names;
+    return q;
+}
+
+void decode_queue_checks(const struct decoder *d, const struct json *spec, struct queue_record *q)
+{
+    const struct json *lists[] = {list_of(json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL)),
+                                  list_of(json_get(spec, "admissionChecks"))}; /* v1beta1 */
+    struct queue_check *all = arena_zero(d->arena, (lists[0] ? lists[0]->n : 0) + (lists[1] ? lists[1]->n : 0) + 1u, sizeof *all);
+    for (int i = 0; i < 2; i++)
+        JSON_EACH (check, lists[i])
+            all[q->checks_n++] = check_of(d, check);
+    q->checks = all;
+}
+
+static enum check_state state_of(struct bytes text)
+{
+    return bytes_is(text, "Ready")      ? CHECK_READY
+           : bytes_is(text, "Retry")    ? CHECK_RETRY
+           : bytes_is(text, "Rejected") ? CHECK_REJECTED
+                                        : CHECK_PENDING;
+}
+
+void decode_gang_checks(const struct decoder *d, const struct json *object, struct gang_record *g)
+{
+    const struct json *list = list_of(json_path(object, "status", "admissionChecks", NULL));
+    struct gang_check *all = list && list->n ? arena_alloc(d->arena, list->n * sizeof *all) : NULL;
+    JSON_EACH (check, all ? list : NULL)
+        all[g->checks_n++] = (struct gang_check){decode_name(d, json_get(check, "name")), state_of(json_bytes(json_get(check, "state")))};
+    g->checks = all;
+}
+
+/* Whoever reserved it says nothing of that: we leave word of what it waits for now, in the same write. */
+bool decode_reserved_by_us(const struct json *object)
+{
+    const struct json *waits = decode_condition(object, "capstan.dev/Waiting");
+    struct bytes why = json_bytes(json_get(waits, "reason"));
+    return bytes_is(json_bytes(json_get(waits, "status")), "True") &&
+           (bytes_is(why, "UnsatisfiedAdmissionChecks") || bytes_is(why, "PendingDelayedTopologyRequests"));
+}
+
+/* ---- pod templates ---- */
+
+static void add_members(struct arena *a, const struct json *from, struct json *parent, const char *key)
+{
+    struct json *to = json_is(from, JSON_OBJECT) && from->n ? json_ensure_object(a, parent, key) : NULL;
+    JSON_EACH (member, to ? from : NULL)
+        if (!json_get(to, member->key))
+            json_set(a, to, arena_text(a, member->key), json_clone(a, member));
+}
+
+static void add_update(struct arena *a, const struct json *update, struct json *pod_template)
+{
+    struct json *spec = json_ensure_object(a, pod_template, "spec");
+    const struct json *tolerations = list_of(json_get(update, "tolerations"));
+    add_members(a, json_get(update, "labels"), json_ensure_object(a, pod_template, "metadata"), "labels");
+    add_members(a, json_get(update, "nodeSelector"), spec, "nodeSelector");
+    struct json *to = tolerations && tolerations->n ? json_ensure_array(a, spec, "tolerations") : NULL;
+    JSON_EACH (toleration, to ? tolerations : NULL)
+        json_append(to, json_clone(a, toleration));
+}
+
+/* WHY  its pods will be made with what the checks add, so places are looked for with that; only once it has quota, as flavors are chosen
+ * without it. */
+const struct json *decode_updated_template(const struct decoder *d, const struct json *object, const char *set,
+                                           const struct json *pod_template)
+{
+    struct json *updated = NULL;
+    if (!decode_condition_true(object, "QuotaReserved"))
+        return pod_template;
+    JSON_EACH (check, list_of(json_path(object, "status", "admissionChecks", NULL)))
+        JSON_EACH (update, list_of(json_get(check, "podSetUpdates"))) {
+            if (!bytes_equal(json_bytes(json_get(update, "name")), bytes_of(set)))
+                continue;
+            if (!updated)
+                updated = json_is(pod_template, JSON_OBJECT) ? json_clone(d->arena, pod_template) : json_new(d->arena, JSON_OBJECT);
+            add_update(d->arena, update, updated);
+        }
+    return updated ? updated : pod_template;
+}
