@@ -11,11 +11,6 @@ static bool is_container(const struct json *v)
     return v && v->type >= JSON_ARRAY;
 }
 
-bool json_is(const struct json *v, enum json_type type)
-{
-    return v && v->type == type;
-}
-
 struct json *json_get_n(const struct json *object, struct bytes key)
 {
     if (!json_is(object, JSON_OBJECT))

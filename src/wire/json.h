@@ -48,6 +48,10 @@ void json_write_pretty(struct buf *out, const struct json *v);
 void json_write_string(struct buf *out, struct bytes text);
 
 /* Look. All accept NULL and values of the wrong type, and then return NULL / the fallback. */
+static inline bool json_is(const struct json *v, enum json_type type) /* false for NULL */
+{
+    return v && v->type == type;
+}
 struct json *json_get_n(const struct json *object, struct bytes key);
 static inline struct json *json_get(const struct json *object, const char *key)
 {
@@ -61,7 +65,6 @@ int64_t json_int64(const struct json *v, int64_t fallback);                     
 int64_t json_get_int64(const struct json *object, const char *key, int64_t fallback);
 bool json_bool(const struct json *v, bool fallback);
 bool json_get_bool(const struct json *object, const char *key, bool fallback);
-bool json_is(const struct json *v, enum json_type type); /* false for NULL */
 struct bytes json_bytes(const struct json *v);           /* text of string or number; empty otherwise */
 static inline struct json *json_first(const struct json *container) /* NULL for scalars too */
 {

@@ -1,7 +1,7 @@
 /* json_text.c - see json_text.h */
 #include "wire/json_text.h"
 
-const char *json_text_scan(const char *at, const char *end)
+const char *json_text_scan_on(const char *at, const char *end)
 {
 #ifdef __SSE2__
     for (; end - at >= 16; at += 16) {

@@ -9,8 +9,8 @@
 #endif
 #include "base/bytes.h"
 
-/* First byte in at..end that is '"', '\\', below 0x20 or above 0x7f; end when none. */
-const char *json_text_scan(const char *at, const char *end);
+/* json_text_scan from its second block on. */
+const char *json_text_scan_on(const char *at, const char *end);
 /* The same, but bytes above 0x7f are passed over. */
 const char *json_text_scan_raw(const char *at, const char *end);
 
@@ -35,6 +35,20 @@ static inline unsigned json_text_mask_ascii(const char *at)
         _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, quote), _mm_cmpeq_epi8(x, backslash)), _mm_cmplt_epi8(x, space)));
 }
 #endif
+
+/* First byte in at..end that is '"', '\\', below 0x20 or above 0x7f; end when none. */
+static inline const char *json_text_scan(const char *at, const char *end)
+{
+#ifdef __SSE2__
+    if (end - at >= 16) { /* most strings end in it */
+        unsigned mask = json_text_mask_ascii(at);
+        if (mask)
+            return at + __builtin_ctz(mask);
+        at += 16;
+    }
+#endif
+    return json_text_scan_on(at, end);
+}
 
 static inline size_t json_text_plain_n(const char *at, size_t n)
 {
