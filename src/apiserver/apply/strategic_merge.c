@@ -55,13 +55,17 @@ static bool directive(const char *key)
 
 /* ---- lists by their items ---- */
 
-/* What names an item: the value under the merge key, or ("" as key) the item itself, as JSON. Empty: it has no such value. */
+/* What names an item: the value under the merge key, or ("" as key) the item itself. Empty: it has no such value.
+ * SHAPE  a text as it is, as most are; another value, and the empty text, as JSON behind a NUL, which no text has. */
 static struct bytes item_name(struct merge *m, const struct json *item, const char *key)
 {
     _cleanup_buf_ struct buf out = {0};
     const struct json *v = *key ? json_get(item, key) : item;
     if (!v)
         return (struct bytes){"", 0};
+    if (json_is(v, JSON_STRING) && v->n)
+        return json_bytes(v);
+    buf_char(&out, '\0');
     json_write(&out, v);
     return (struct bytes){arena_text_n(m->arena, out.data, out.n), out.n};
 }
@@ -239,12 +243,13 @@ static int merge_list(struct merge *m, const struct schema_field *f, struct json
     int r = *key ? items_remove(m, key, target, patch, place) : 0;
     if (r < 0)
         return r;
+    bool was_empty = target->n == 0;
     _cleanup_map_ struct map *live = items_of(m, target, key);
     if (*key)
         r = items_merge(m, field_item_type(f->type), key, target, patch, place);
     else
         values_merge(m, target, patch);
-    if (r == 0)
+    if (r == 0 && (!was_empty || order)) /* else they stand as the patch says */
         list_order(m, target, live, json_is(order, JSON_ARRAY) ? order : patch, key);
     return r;
 }

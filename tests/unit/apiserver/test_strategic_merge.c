@@ -64,6 +64,12 @@ static void keyed_lists(void **state)
            "{'spec':{'containers':[{'$patch':'replace'},{'name':'c'}]}}", "{'spec':{'containers':[{'name':'c'}]}}");
     merged("{'spec':{'tolerations':[{'key':'a'}]}}", "{'spec':{'tolerations':[{'key':'b'}]}}",
            "{'spec':{'tolerations':[{'key':'b'}]}}");
+    merged("{'spec':{'containers':[{'image':'unnamed'}]}}", "{'spec':{'containers':[{'name':'a'},{'name':''}]}}",
+           "{'spec':{'containers':[{'name':'a'},{'name':''},{'image':'unnamed'}]}}");
+    merged("{}", "{'spec':{'containers':[{'name':'b'},{'name':'a'},{'name':'b','image':'x'}]}}",
+           "{'spec':{'containers':[{'name':'b','image':'x'},{'name':'a'}]}}");
+    merged("{'metadata':{'finalizers':['a','']}}", "{'metadata':{'finalizers':['','b',1,'1']}}",
+           "{'metadata':{'finalizers':['a','','b',1,'1']}}");
 }
 
 static void order(void **state)
