@@ -38,6 +38,7 @@ static int take_configuration(struct run *r, const struct options *o)
     r->jobs.no_kueue_jobs = c->no_jobs;
     r->jobs.no_kueue_trainjobs = c->no_trainjobs;
     r->jobs.no_kueue_pods = c->no_pods;
+    r->jobs.policy = &c->workloads;
     if (!r->scheduler.lease_ns)
         r->scheduler.lease_ns = c->lease_namespace;
     return EXIT_OK;

@@ -20,6 +20,7 @@ struct up_options {
     int32_t nodes_n[SHAPES_MAX];
     const char *real_agents[REAL_AGENTS_MAX];
     char *data_dir, *values;
+    struct configuration configuration;
     struct arena *arena; /* what the configuration holds */
 };
 
@@ -103,15 +104,16 @@ static int take_given(struct up_options *u, const struct options *o)
 static int take_configuration(struct up_options *u, const struct options *o)
 {
     const char *path = option_text(o, OPT_UP_CONFIG);
-    struct configuration c;
+    const struct configuration *c = &u->configuration;
     u->arena = arena_new();
-    int code = configuration_file_take(o, path, u->arena, &c);
-    if (code == EXIT_OK && (c.leader_elect != CONFIGURATION_UNSET || c.lease_namespace))
+    int code = configuration_file_take(o, path, u->arena, &u->configuration);
+    if (code == EXIT_OK && (c->leader_elect != CONFIGURATION_UNSET || c->lease_namespace))
         fprintf(stderr, "capstan up: --config %s: leaderElection does nothing: this process has the only scheduler\n", path);
-    if (code == EXIT_OK && (c.no_jobs || c.no_trainjobs || c.no_pods))
+    if (code == EXIT_OK && (c->no_jobs || c->no_trainjobs || c->no_pods))
         fprintf(stderr, "capstan up: --config %s: integrations.frameworks does nothing: Jobs, TrainJobs and pods are all queued here\n",
                 path);
-    u->cluster.policy = c.policy;
+    u->cluster.policy = c->policy;
+    u->cluster.workloads = &c->workloads;
     return code;
 }
 

@@ -2,6 +2,7 @@
 #ifndef JOBS_CONTROLLERS_H
 #define JOBS_CONTROLLERS_H
 #include "base/collections/map.h"
+#include "codec/configuration/workload_policy.h"
 #include "jobs/jobs.h"
 #include "jobs/volcano/vcjob_pods.h"
 #include "kube/cache.h"
@@ -22,6 +23,7 @@ struct jobs {
     struct kube_client *client;
     struct loop *loop;
     struct jobs_config config;
+    struct workload_policy policy;
     struct kube_recorder *events;
     struct kube_cache *workloads; /* marked by the ClusterQueue in which they run (kueue_in_use.c) */
     struct kube_cache *flavors, *workload_classes, *priority_classes;

@@ -78,6 +78,8 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     j->client = c;
     j->loop = kube_client_loop(c);
     j->config = *config;
+    if (config->policy)
+        j->policy = *config->policy;
     j->events = kube_recorder_new(c, "capstan-jobs");
     j->runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/trainingruntimes", NULL);
     j->cluster_runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes", NULL);

@@ -8,11 +8,13 @@
 #include "kube/client.h"
 
 struct jobs;
+struct workload_policy;
 struct jobs_config {
     bool embedded;    /* no other operators run: run TrainJobs ourselves */
     bool run_trainjobs; /* create the jobs of TrainJobs, also when not embedded */
     bool no_kueue;    /* somebody else's Kueue is installed: leave queue-name labels alone */
     bool no_kueue_jobs, no_kueue_trainjobs, no_kueue_pods; /* these kinds are not queued the Kueue way */
+    const struct workload_policy *policy; /* NULL: Kueue's defaults; the caller's as long as the jobs */
     bool no_volcano;  /* somebody else's Volcano controller is installed */
 };
 struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config);

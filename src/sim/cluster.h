@@ -8,6 +8,7 @@
 #include "loop/loop.h"
 #include "sim/node/shape.h"
 
+struct workload_policy;
 struct cluster_config {
     const char *data_dir;            /* made when absent (0700) */
     const char *listen;              /* "127.0.0.1:8080" */
@@ -21,6 +22,7 @@ struct cluster_config {
     bool mig_evicts;                 /* as kubelets_config's; agents of nodes of their own, too */
     bool tls, strict_kueue;
     struct policy policy;            /* the scheduler's */
+    const struct workload_policy *workloads; /* the job controllers'; NULL: Kueue's defaults */
 };
 struct cluster;
 /* When it returns 0 the server answers and the nodes are registered. */

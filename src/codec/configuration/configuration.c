@@ -223,6 +223,7 @@ int configuration_parse(struct arena *a, struct bytes text, struct configuration
         read_fair(&r, root, &c.policy.fair);
         read_frameworks(&r, root, &c);
         read_leader_election(root, &c);
+        configuration_read_workloads(&r, root, &c.workloads);
     }
     if (r.problems_n)
         return -E_INVALID;

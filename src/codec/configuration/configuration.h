@@ -11,6 +11,7 @@
  */
 #ifndef CODEC_CONFIGURATION_H
 #define CODEC_CONFIGURATION_H
+#include "codec/configuration/workload_policy.h"
 #include "core/policy.h"
 #include "wire/json.h"
 
@@ -19,6 +20,7 @@
 enum configuration_switch { CONFIGURATION_UNSET, CONFIGURATION_ON, CONFIGURATION_OFF };
 struct configuration {
     struct policy policy;
+    struct workload_policy workloads;
     enum configuration_switch leader_elect;
     const char *lease_namespace; /* NULL = not said */
     bool frameworks_given;       /* those that are not named are not queued; else all that Capstan knows are */

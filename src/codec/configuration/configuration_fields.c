@@ -83,7 +83,7 @@ const struct configuration_field configuration_fields[] = {
     {"integrations", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"integrations.frameworks", FORM_TEXTS, BOTH, FRAMEWORKS, NULL, 0},
     {"integrations.externalFrameworks", FORM_TEXTS, BOTH, NULL, "Workloads that others make are queued without it", 0},
-    {"integrations.labelKeysToCopy", FORM_TEXTS, BOTH, NULL, NOT_YET, 0},
+    {"integrations.labelKeysToCopy", FORM_TEXTS, BOTH, NULL, NULL, 0},
     {"integrations.podOptions", FORM_OBJECT, V1BETA1, NULL, "pods are queued wherever they name a queue", 0},
     {"integrations.podOptions.namespaceSelector", FORM_SELECTOR, V1BETA1, NULL, NULL, 0},
     {"integrations.podOptions.podSelector", FORM_SELECTOR, V1BETA1, NULL, NULL, 0},

@@ -43,4 +43,7 @@ void configuration_problem(struct configuration_reader *r, const char *path, con
 /* All of it against the table: configuration_check.c. */
 void configuration_check(struct configuration_reader *r, const struct json *root);
 
+/* What was checked: configuration_workloads.c. */
+void configuration_read_workloads(struct configuration_reader *r, const struct json *root, struct workload_policy *p);
+
 #endif

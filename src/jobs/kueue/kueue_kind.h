@@ -75,6 +75,8 @@ struct kueue_workload_request {
 };
 /* NULL with a sentence when its WorkloadPriorityClass does not exist. */
 struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r, const char **ret_why);
+/* Those labels of any pod of a group that the configuration names, onto its Workload. False: pods contradict each other; it was told. */
+bool kueue_copy_group_labels(struct jobs *j, struct arena *a, const struct json *const *pods, uint32_t pods_n, struct json *workload);
 /* Name of the Workload that somebody made for the job, or "". */
 const char *kueue_prebuilt_name(const struct json *job);
 /* Names and counts of its pod sets are these. */

@@ -224,6 +224,8 @@ static void create_workload(struct pass *x)
         job_event(j, first, "v1", "Pod", "Warning", "WorkloadPriorityClassNotFound", "%s", why);
         return;
     }
+    if (!kueue_copy_group_labels(j, a, x->members.pods, x->members.n, workload))
+        return;
     if (*group_of(first))
         json_set_text(a, json_ensure_object(a, json_get(workload, "metadata"), "annotations"),
                       GROUP_WORKLOAD_ANNOTATION, "true");

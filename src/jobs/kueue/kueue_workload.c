@@ -122,6 +122,37 @@ bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_cl
     return true;
 }
 
+/* Those labels of an owner that the configuration names, into those of its Workload. The key that has another value there, or NULL. */
+static const char *copy_labels(const struct jobs *j, struct arena *a, const struct json *owner, struct json *labels)
+{
+    const char *other = NULL;
+    for (uint32_t i = 0; i < j->policy.labels_n && !other; i++) {
+        const char *key = j->policy.labels[i], *there = json_get_text(labels, key, NULL);
+        const char *value = json_text(json_path(owner, "metadata", "labels", key, NULL), NULL);
+        if (value && there && strcmp(value, there) != 0)
+            other = key;
+        else if (value)
+            json_set_text(a, labels, key, value);
+    }
+    return other;
+}
+
+/* SOURCE Kueue: two values of one label keep all pods of the group back. */
+bool kueue_copy_group_labels(struct jobs *j, struct arena *a, const struct json *const *pods, uint32_t pods_n, struct json *workload)
+{
+    struct json *labels = json_path(workload, "metadata", "labels", NULL);
+    for (uint32_t i = 0; i < pods_n; i++) {
+        const char *other = copy_labels(j, a, pods[i], labels);
+        if (!other)
+            continue;
+        job_event(j, pods[i], "v1", "Pod", "Warning", "ErrWorkloadCompose",
+                  "pods of group %s have different values of label %s, which is copied onto their Workload: '%s' and '%s'; write the same",
+                  object_meta(workload, "name"), other, json_get_text(labels, other, ""), object_label(pods[i], other));
+        return false;
+    }
+    return true;
+}
+
 struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r,
                             const char **ret_why)
 {
@@ -134,6 +165,7 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
     json_append(json_ensure_array(a, meta, "finalizers"), json_new_text(a, KUEUE_IN_USE_FINALIZER));
     json_set(a, meta, "ownerReferences", r->owner_references);
     struct json *labels = json_ensure_object(a, meta, "labels");
+    (void)copy_labels(j, a, r->owner, labels); /* none is there yet */
     json_set_text(a, labels, "kueue.x-k8s.io/job-uid", object_meta(r->owner, "uid"));
     JSON_EACH (annotation, json_path(r->owner, "metadata", "annotations", NULL)) /* for provisioning requests */
         if (text_starts(annotation->key, "provreq.kueue.x-k8s.io/"))

@@ -125,6 +125,19 @@ static void others(void **unused)
     reading_free(&x);
 }
 
+static void workloads(void **unused)
+{
+    (void)unused;
+    struct reading x = read_text(V2 "integrations: {labelKeysToCopy: [team, example.com/cost]}\n");
+    assert_int_equal(x.c.workloads.labels_n, 2);
+    assert_string_equal(x.c.workloads.labels[1], "example.com/cost");
+    assert_int_equal(x.warnings.n, 0);
+    reading_free(&x);
+    x = read_text(V2 "integrations: {labelKeysToCopy: null}\n");
+    assert_int_equal(x.c.workloads.labels_n, 0);
+    reading_free(&x);
+}
+
 /* A ConfigMap, and a manifest with other documents around it. */
 static void carried(void **unused)
 {
@@ -298,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods_ready),       cmocka_unit_test(fair_sharing),   cmocka_unit_test(others),         cmocka_unit_test(carried),
         cmocka_unit_test(wrong_is_refused), cmocka_unit_test(unused_is_said), cmocka_unit_test(table_is_sound), cmocka_unit_test(hostile),
+        cmocka_unit_test(workloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,18 @@
+/* configuration_workloads.c - what a configuration says of making Workloads of jobs */
+#include "codec/configuration/configuration_part.h"
+
+/* The texts of a list that was checked. */
+static const char *const *texts_of(struct arena *a, const struct json *list, uint32_t *ret_n)
+{
+    const char **texts = arena_alloc(a, (json_is(list, JSON_ARRAY) ? list->n : 0) * sizeof *texts + 1);
+    *ret_n = 0;
+    JSON_EACH (item, list)
+        texts[(*ret_n)++] = json_text(item, "");
+    return texts;
+}
+
+void configuration_read_workloads(struct configuration_reader *r, const struct json *root, struct workload_policy *p)
+{
+    *p = (struct workload_policy){0};
+    p->labels = texts_of(r->a, json_path(root, "integrations", "labelKeysToCopy", NULL), &p->labels_n);
+}
