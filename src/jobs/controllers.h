@@ -17,6 +17,7 @@ struct kueue_kinds;
 struct kueue_pods;
 struct kueue_priority;
 struct kueue_deadline;
+struct kueue_retention;
 struct kueue_in_use;
 struct trainjobs;
 struct jobs {
@@ -34,6 +35,7 @@ struct jobs {
     struct kueue_pods *kueue_pods; /* NULL where pods are not queued */
     struct kueue_priority *kueue_priority;
     struct kueue_deadline *kueue_deadline;
+    struct kueue_retention *kueue_retention;
     struct kueue_in_use *kueue_in_use;
     struct trainjobs *trainjobs;
 };
@@ -66,6 +68,9 @@ void kueue_priority_changed(struct kueue_priority *k, const char *class);
 struct kueue_deadline *kueue_deadline_new(struct jobs *j);
 void kueue_deadline_free(struct kueue_deadline *k);
 void kueue_deadline_workload(struct kueue_deadline *k, const struct json *workload, const char *key);
+struct kueue_retention *kueue_retention_new(struct jobs *j);
+void kueue_retention_free(struct kueue_retention *k);
+void kueue_retention_workload(struct kueue_retention *k, const struct json *workload, const char *key);
 /* A TrainJob's runtime object in the arena, or NULL. */
 struct json *trainjob_runtime(struct jobs *j, struct arena *a, const struct json *trainjob);
 struct trainjobs *trainjobs_new(struct jobs *j);

@@ -19,6 +19,7 @@ static void on_workload(void *arg, enum kube_event event, const char *key, struc
             kueue_in_use_workload_gone(j->kueue_in_use);
         } else {
             kueue_deadline_workload(j->kueue_deadline, workload, key);
+            kueue_retention_workload(j->kueue_retention, workload, key);
             kueue_in_use_workload(j->kueue_in_use, workload, key);
         }
     }
@@ -88,6 +89,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
         j->flavors = kueue_in_use_flavors(j->kueue_in_use);
         j->kueue_priority = kueue_priority_new(j);
         j->kueue_deadline = kueue_deadline_new(j);
+        j->kueue_retention = kueue_retention_new(j);
         struct kube_cache_config classes = {
             .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", .optional = true},
             .on_change = on_class,
@@ -126,6 +128,7 @@ void jobs_free(struct jobs *j)
     kueue_pods_free(j->kueue_pods);
     kueue_priority_free(j->kueue_priority);
     kueue_deadline_free(j->kueue_deadline);
+    kueue_retention_free(j->kueue_retention);
     kueue_in_use_free(j->kueue_in_use);
     struct kube_cache *caches[] = {j->workloads, j->workload_classes, j->priority_classes, j->runtimes,
                                    j->cluster_runtimes};

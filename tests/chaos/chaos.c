@@ -42,16 +42,22 @@ static const char *pod_template(struct world *w, const char *restart_policy)
                         (int)pick(w, 60), pick(w, 8) == 0, limits(w), (int)pick(w, 3), restart_policy, priority(w));
 }
 
+/* Of one job in eight: it is deactivated when it has run for so long. */
+static const char *most_time(struct world *w)
+{
+    return pick(w, 8) ? "" : ",\"kueue.x-k8s.io/max-exec-time-seconds\":\"10\"";
+}
+
 static void create_job_in(struct world *w, const char *name, int team)
 {
     int pods = 1 + (int)pick(w, 8);
     world_post(
         w, "/apis/batch/v1" NS "jobs",
         "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s%d\",\"labels\":{\"kueue.x-k8s.io/"
-        "queue-name\":\"team%d\"}},"
+        "queue-name\":\"team%d\"%s}},"
         "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"backoffLimit\":2,"
         "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
-        name, (int)pick(w, NAMES), team, pods, pods, pod_template(w, "Never"));
+        name, (int)pick(w, NAMES), team, most_time(w), pods, pods, pod_template(w, "Never"));
 }
 
 static void create_queued_job(struct world *w)

@@ -3,12 +3,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/clock.h"
+#include "codec/configuration/workload_policy.h"
 #include "core/decide.h"
 #include "core/state/state.h"
 #include "kube/object.h"
 
 #define START_MS 1767225600000 /* 2026-01-01 */
 #define LEASE_MS 15000
+#define KEPT_MS 15000         /* seeds that are odd: finished Workloads, and jobs whose Workload was deactivated */
 #define TURN_MS 15000          /* pods with other limits wait twice as long, counted from before the bind was sent */
 
 static void broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -333,7 +336,9 @@ void world_init(struct world *w, uint64_t seed_number)
     seed_object(w, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
                    "\"namespace\":\"kube-system\"},\"spec\":{\"holderIdentity\":\"somebody\",\"leaseDurationSeconds\":100000}}");
     w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
-    w->jobs = jobs_new(w->client, &(struct jobs_config){.embedded = true});
+    static const struct workload_policy kept = {.finished = {true, KEPT_MS}, .deactivated = {true, KEPT_MS}};
+    w->keeps_all = seed_number % 2 == 0;
+    w->jobs = jobs_new(w->client, &(struct jobs_config){.embedded = true, .policy = w->keeps_all ? NULL : &kept});
     w->controllers = embedded_controllers_new(w->client, 1, random_next(&w->random));
     w->kubelets = kubelets_new(w->kubelet_client, &(struct kubelets_config){.speed = 1});
     loop_run_for(w->loop, 3000, NULL);
@@ -462,6 +467,40 @@ bool world_check_onlooker(struct world *w)
     return false;
 }
 
+/* For how long the condition holds: longer than anything is kept, and than what goes then may take. */
+static bool is_past(const struct world *w, const struct json *condition)
+{
+    int64_t since_ms;
+    return text_equal(json_get_text(condition, "status", ""), "True") &&
+           time_parse(json_bytes(json_get(condition, "lastTransitionTime")), &since_ms) &&
+           loop_wall_ms(w->loop) - since_ms > 2 * KEPT_MS;
+}
+
+/* Nothing is kept for longer than the configuration says. */
+static void on_workloads(void *arg, const struct kube_answer *answer)
+{
+    struct world *w = arg;
+    const struct json *list = answer->code == 0 ? json_parse(w->arena, answer->body, NULL, NULL) : NULL;
+    if (!list)
+        broken(w, "Workloads cannot be read: %s", answer->error.text);
+    JSON_EACH (one, json_get(list, "items")) {
+        const struct json *evicted = object_condition(one, "Evicted"), *finished = object_condition(one, "Finished");
+        bool deactivated = text_starts(json_get_text(evicted, "reason", ""), "DeactivatedDueTo");
+        if (is_past(w, finished) || (deactivated && is_past(w, evicted)))
+            broken(w, "Workload %s is over, and kept for too long", object_meta(one, "name"));
+    }
+    w->asked = false;
+}
+
+static void check_kept(struct world *w)
+{
+    w->asked = true;
+    kube_get(w->quiet_client, "/apis/kueue.x-k8s.io/v1beta2/workloads", on_workloads, w);
+    for (int i = 0; i < 1000 && w->asked; i++)
+        loop_run_for(w->loop, 1, NULL);
+    arena_reset(w->arena);
+}
+
 bool world_check_rest(struct world *w)
 {
     size_t at = 0, inner;
@@ -480,6 +519,8 @@ bool world_check_rest(struct world *w)
                 broken(w, "gang %s is bound in part: %.*s waits, %.*s runs on %s", p->gang, (int)key.n, key.data,
                        (int)other_key.n, other_key.data, o->node);
     }
+    if (!w->keeps_all)
+        check_kept(w);
     if (w->fault[0] == '\0')
         world_check_onlooker(w);
     return w->fault[0] == '\0';

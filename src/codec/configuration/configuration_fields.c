@@ -125,7 +125,7 @@ const struct configuration_field configuration_fields[] = {
     {"resources.deviceClassMappings[].sources", FORM_RAW, V1BETA2, NULL, NULL, 0},
 
     {"featureGates", FORM_BOOLS, BOTH, NULL, NULL, 0},
-    {"objectRetentionPolicies", FORM_OBJECT, BOTH, NULL, NOT_YET ": finished Workloads stay until their jobs go", 0},
+    {"objectRetentionPolicies", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"objectRetentionPolicies.workloads", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"objectRetentionPolicies.workloads.afterFinished", FORM_DURATION, BOTH, NULL, NULL, 0},
     {"objectRetentionPolicies.workloads.afterDeactivatedByKueue", FORM_DURATION, BOTH, NULL, NULL, 0},

@@ -1,4 +1,5 @@
-/* configuration_workloads.c - what a configuration says of making Workloads of jobs */
+/* configuration_workloads.c - what a configuration says of making Workloads of jobs, and of keeping them */
+#include "base/clock.h"
 #include "codec/configuration/configuration_part.h"
 
 /* The texts of a list that was checked. */
@@ -11,8 +12,18 @@ static const char *const *texts_of(struct arena *a, const struct json *list, uin
     return texts;
 }
 
+static struct retention retention_of(const struct json *object, const char *key)
+{
+    struct retention r = {0};
+    r.ends = duration_parse(json_bytes(json_get(object, key)), &r.after_ms);
+    return r;
+}
+
 void configuration_read_workloads(struct configuration_reader *r, const struct json *root, struct workload_policy *p)
 {
     *p = (struct workload_policy){0};
     p->labels = texts_of(r->a, json_path(root, "integrations", "labelKeysToCopy", NULL), &p->labels_n);
+    const struct json *kept = json_path(root, "objectRetentionPolicies", "workloads", NULL);
+    p->finished = retention_of(kept, "afterFinished");
+    p->deactivated = retention_of(kept, "afterDeactivatedByKueue");
 }

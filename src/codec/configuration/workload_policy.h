@@ -1,5 +1,6 @@
-/* workload_policy.h - how Workloads are made of jobs: Kueue's Configuration, as far as the controllers of jobs follow it
+/* workload_policy.h - how Workloads are made of jobs, and how long they are kept: what controllers of jobs follow of Kueue's Configuration
  *
+ * UNIT   milliseconds.
  * SHAPE  all zero: Kueue without a configuration of its own.
  * OWNER  texts belong to whoever read the configuration.
  */
@@ -8,9 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* How long something is kept. */
+struct retention {
+    bool ends; /* false: for ever */
+    int64_t after_ms;
+};
 struct workload_policy {
     const char *const *labels; /* keys of those labels of a job that its Workload gets, too */
     uint32_t labels_n;
+    struct retention finished;    /* a Workload since it is finished */
+    struct retention deactivated; /* the job of a Workload that was deactivated by us */
 };
 
 #endif

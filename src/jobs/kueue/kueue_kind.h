@@ -60,6 +60,10 @@ int64_t kueue_indexes_n(const char *list, int64_t below); /* of a batch/v1 Job's
 char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job, const char *uid);
 /* Pods that ask for the same are one role of their group: the name of its pod set. */
 const char *kueue_role(struct arena *a, const struct json *pod);
+/* What a pod set has for its template when the pod itself was not made from one. */
+struct json *kueue_pod_template(struct arena *a, const struct json *pod);
+/* Puts a new pod set where its name belongs. */
+void kueue_pod_sets_insert(struct json *sets, struct json *set);
 /* One entry of spec.podSets. */
 struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template);
 /* A pod template with selectors, tolerations, label and annotation of the start: as a merge patch, and back again. */
@@ -71,7 +75,6 @@ struct kueue_workload_request {
     const char *name, *queue, *priority_class;
     struct json *owner_references, *pod_sets;
     const struct json *owner;
-    int64_t max_exec_seconds; /* 0 = none */
 };
 /* NULL with a sentence when its WorkloadPriorityClass does not exist. */
 struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r, const char **ret_why);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "jobs/kueue/kueue_in_use.h"
+#include "jobs/kueue/kueue_retention.h"
 
 enum { UNREAD_MS = 200, MISSED_MS = 5000 }; /* asked for again: a watch is behind; somebody has to make it */
 
@@ -97,10 +98,7 @@ static struct json *wanted_workload(struct pass *x)
     r.priority_class = k->priority_class(a, x->job, pod_sets);
     r.pod_sets = pod_sets;
     r.owner_references = job_owner(a, x->job, k->api_version, k->kind);
-    int64_t seconds;
     const char *why = "";
-    if (bytes_int64(bytes_of(object_label(x->job, KUEUE_EXEC_TIME_LABEL)), &seconds) && seconds > 0)
-        r.max_exec_seconds = seconds;
     struct json *workload = kueue_workload(x->s->all->jobs, a, &r, &why);
     if (!workload)
         EVENT(x, "Warning", CLASS_NOT_FOUND, "%s", why); /* its coming brings the next pass */
@@ -252,6 +250,16 @@ static void pass_with_leaving_workload(struct pass *x)
         kueue_workload_let_go(x->work, x->workload);
 }
 
+/* Its Workload was deactivated, and it is not kept any longer: it goes, and Workload and pods with it. */
+static bool retire(struct pass *x)
+{
+    if (!kueue_retention_is_over(x->s->all->jobs, x->work, x->workload, x->now_ms))
+        return false;
+    work_delete(x->work, job_path(x, NULL), object_meta(x->job, "uid"), "Background");
+    EVENT(x, "Normal", "Deleted", KUEUE_JOB_DELETED);
+    return true;
+}
+
 /* Members that the job runs at a time: those that it was started with, where that is not all. */
 static int64_t running_n(struct pass *x, int64_t all_n)
 {
@@ -299,6 +307,8 @@ static void pass_with_workload(struct pass *x)
         suspend(x, "Stopped", json_get_text(object_condition(x->workload, "Evicted"), "message", "Not admitted by cluster queue"));
         return;
     }
+    if (retire(x))
+        return;
     bool settles = settle(x);
     if (object_condition(x->workload, "PodsReady") && !object_condition_true(x->workload, "QuotaReserved"))
         kueue_workload_waits(x->work, x->workload, x->now_ms); /* nothing where the release has said so */

@@ -11,6 +11,7 @@
  */
 #include "base/clock.h"
 #include "jobs/kueue/kueue_in_use.h"
+#include "jobs/kueue/kueue_retention.h"
 
 #define GROUP_NAME "kueue.x-k8s.io/pod-group-name"
 #define TOTAL_ANNOTATION "kueue.x-k8s.io/pod-group-total-count"
@@ -115,31 +116,10 @@ static bool belongs_to_job(const struct json *pod)
 
 /* ---- roles ---- */
 
-static struct json *template_of(struct arena *a, const struct json *pod)
-{
-    struct json *template = json_new(a, JSON_OBJECT), *spec = json_clone(a, json_get(pod, "spec"));
-    const struct json *labels = json_path(pod, "metadata", "labels", NULL);
-    (void)json_remove(spec, "nodeName");
-    (void)json_remove(spec, "schedulingGates");
-    if (labels)
-        json_set(a, json_ensure_object(a, template, "metadata"), "labels", json_clone(a, labels));
-    json_set(a, template, "spec", spec);
-    return template;
-}
-
 /* The group may start before all its pods exist: they are all like the first. */
 static bool is_fast(const struct json *pod)
 {
     return strcmp(object_annotation(pod, FAST_ANNOTATION), "true") == 0;
-}
-
-/* Puts a new pod set where its name belongs. SOURCE Kueue sorts them. */
-static void insert_by_name(struct json *sets, struct json *set)
-{
-    size_t at = 0;
-    JSON_EACH (one, sets)
-        at += strcmp(json_get_text(one, "name", ""), json_get_text(set, "name", "")) < 0;
-    json_insert(sets, at, set);
 }
 
 /* Pod sets by role. */
@@ -149,11 +129,11 @@ static struct json *pod_sets_of(struct pass *x)
     struct json *sets = json_new(a, JSON_ARRAY);
     const struct json *first = x->members.pods[0];
     if (x->total == 1 && !*group_of(first)) {
-        json_append(sets, kueue_pod_set(a, "main", 1, template_of(a, first)));
+        json_append(sets, kueue_pod_set(a, "main", 1, kueue_pod_template(a, first)));
         return sets;
     }
     if (is_fast(first)) {
-        json_append(sets, kueue_pod_set(a, kueue_role(a, first), x->total, template_of(a, first)));
+        json_append(sets, kueue_pod_set(a, kueue_role(a, first), x->total, kueue_pod_template(a, first)));
         return sets;
     }
     for (uint32_t i = 0; i < x->members.usable_n; i++) {
@@ -165,7 +145,7 @@ static struct json *pod_sets_of(struct pass *x)
         if (found)
             json_set_int64(a, found, "count", json_get_int64(found, "count", 0) + 1);
         else
-            insert_by_name(sets, kueue_pod_set(a, name, 1, template_of(a, x->members.pods[i])));
+            kueue_pod_sets_insert(sets, kueue_pod_set(a, name, 1, kueue_pod_template(a, x->members.pods[i])));
     }
     return sets;
 }
@@ -392,7 +372,8 @@ static void stop_unadmitted(struct pass *x)
     }
 }
 
-static bool finish(struct pass *x)
+/* Nothing of it will run again. */
+static bool is_over(const struct pass *x, int64_t *ret_succeeded_n)
 {
     int64_t succeeded_n = 0, failed_n = 0;
     bool no_retry = false;
@@ -405,10 +386,17 @@ static bool finish(struct pass *x)
     /* A member of a group that failed may be replaced, unless one of them says no. */
     bool group = *group_of(x->members.pods[0]) != '\0', done = succeeded_n >= x->total,
          lost = failed_n > 0 && (!group || no_retry) && succeeded_n + failed_n >= x->members.n;
-    if ((!done && !lost) || (group && is_serving(x->members.pods[0])))
+    *ret_succeeded_n = succeeded_n;
+    return (done || lost) && !(group && is_serving(x->members.pods[0]));
+}
+
+static bool finish(struct pass *x)
+{
+    int64_t succeeded_n;
+    if (!is_over(x, &succeeded_n))
         return false;
     kueue_workload_finish(
-        x->work, x->workload, done, NULL,
+        x->work, x->workload, succeeded_n >= x->total, NULL,
         arena_printf(x->work->arena, "Pods succeeded: %lld/%lld.", (long long)succeeded_n, (long long)x->total),
         x->now_ms);
     return true;
@@ -476,6 +464,23 @@ static void let_go_replaced(struct pass *x)
         let_go(x->work, x->members.pods[x->members.usable_n + i]);
 }
 
+/* Its Workload was deactivated, and it is not kept any longer. */
+static bool retire(struct pass *x)
+{
+    if (!kueue_retention_is_over(x->k->jobs, x->work, x->workload, x->now_ms))
+        return false;
+    for (uint32_t i = 0; i < x->members.n; i++) {
+        const struct json *pod = x->members.pods[i];
+        if (object_deleting(pod) && *group_of(pod))
+            let_go(x->work, pod); /* nobody will replace it */
+        if (object_deleting(pod))
+            continue;
+        work_delete(x->work, pod_path(x, pod), object_meta(pod, "uid"), NULL);
+        job_event(x->k->jobs, pod, "v1", "Pod", "Normal", "Deleted", KUEUE_JOB_DELETED);
+    }
+    return true;
+}
+
 static void step(struct pass *x)
 {
     struct arena *a = x->work->arena;
@@ -485,7 +490,8 @@ static void step(struct pass *x)
         return; /* its change brings the next pass */
     let_go_replaced(x); /* ORDER those that replaced them own the Workload by now */
     if (object_condition_true(x->workload, "Evicted") || object_deleting(x->workload)) {
-        stop(x);
+        if (!retire(x))
+            stop(x);
         return;
     }
     for (uint32_t i = 0; i < x->members.n; i++)
@@ -673,12 +679,13 @@ static void reconcile_group(void *arg, struct work *w)
                   "A Workload named \"%s\" already exists but is not a pod group workload; this pod group cannot be admitted", w->name);
         return;
     }
+    int64_t succeeded_n;
     let_go_when_over(&x);
     if ((int64_t)x.members.usable_n > x.total)
         drop_excess(&x);
     if (x.workload)
         step(&x);
-    else if (!*kueue_prebuilt_name(first) && ((int64_t)x.members.usable_n == x.total || is_fast(first)))
+    else if (!*kueue_prebuilt_name(first) && ((int64_t)x.members.usable_n == x.total || is_fast(first)) && !is_over(&x, &succeeded_n))
         create_workload(&x);
 }
 

@@ -58,3 +58,24 @@ const char *kueue_role(struct arena *a, const struct json *pod)
     (void)gnutls_hash_fast(GNUTLS_DIG_SHA256, text.data, text.n, digest); /* cannot fail for a known digest */
     return arena_printf(a, "%02x%02x%02x%02x", digest[0], digest[1], digest[2], digest[3]);
 }
+
+struct json *kueue_pod_template(struct arena *a, const struct json *pod)
+{
+    struct json *template = json_new(a, JSON_OBJECT), *spec = json_clone(a, json_get(pod, "spec"));
+    const struct json *labels = json_path(pod, "metadata", "labels", NULL);
+    (void)json_remove(spec, "nodeName");
+    (void)json_remove(spec, "schedulingGates");
+    if (labels)
+        json_set(a, json_ensure_object(a, template, "metadata"), "labels", json_clone(a, labels));
+    json_set(a, template, "spec", spec);
+    return template;
+}
+
+/* SOURCE Kueue sorts them. */
+void kueue_pod_sets_insert(struct json *sets, struct json *set)
+{
+    size_t at = 0;
+    JSON_EACH (one, sets)
+        at += strcmp(json_get_text(one, "name", ""), json_get_text(set, "name", "")) < 0;
+    json_insert(sets, at, set);
+}

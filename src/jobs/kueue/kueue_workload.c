@@ -174,8 +174,9 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
     json_set(a, spec, "podSets", r->pod_sets);
     json_set_text(a, spec, "queueName", r->queue);
     json_set_bool(a, spec, "active", true);
-    if (r->max_exec_seconds > 0)
-        json_set_int64(a, spec, "maximumExecutionTimeSeconds", r->max_exec_seconds);
+    int64_t seconds;
+    if (bytes_int64(bytes_of(object_label(r->owner, KUEUE_EXEC_TIME_LABEL)), &seconds) && seconds > 0)
+        json_set_int64(a, spec, "maximumExecutionTimeSeconds", seconds);
     const char *class = object_label(r->owner, KUEUE_PRIORITY_LABEL);
     if (!kueue_set_priority(j, a, class, r->priority_class, spec)) {
         *ret_why = arena_printf(a, "WorkloadPriorityClass \"%s\" not found", class);

@@ -133,8 +133,15 @@ static void workloads(void **unused)
     assert_string_equal(x.c.workloads.labels[1], "example.com/cost");
     assert_int_equal(x.warnings.n, 0);
     reading_free(&x);
-    x = read_text(V2 "integrations: {labelKeysToCopy: null}\n");
+    x = read_text(V2 "integrations: {labelKeysToCopy: null}\nobjectRetentionPolicies: {workloads: null}\n");
     assert_int_equal(x.c.workloads.labels_n, 0);
+    assert_true(!x.c.workloads.finished.ends && !x.c.workloads.deactivated.ends);
+    reading_free(&x);
+    x = read_text(V1 "objectRetentionPolicies: {workloads: {afterFinished: 0s, afterDeactivatedByKueue: 1h}}\n");
+    assert_true(x.c.workloads.finished.ends && x.c.workloads.deactivated.ends);
+    assert_int_equal(x.c.workloads.finished.after_ms, 0);
+    assert_int_equal(x.c.workloads.deactivated.after_ms, 3600000);
+    assert_int_equal(x.warnings.n, 0);
     reading_free(&x);
 }
 

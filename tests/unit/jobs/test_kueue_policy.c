@@ -88,6 +88,181 @@ static void test_labels_that_nobody_names_are_not_copied(void **state)
     assert_int_equal(json_path(workload(), "metadata", "labels", NULL)->n, 1);
 }
 
+/* ---- retention ---- */
+
+#define JOB "/apis/batch/v1/namespaces/n/jobs/j"
+#define MINUTE 60000
+
+/* A door that counts what is written to Workloads and jobs, apart from the Events that tell of it. */
+static int workload_writes_n, job_writes_n;
+static void door(void *ctx, struct http_exchange *x)
+{
+    const struct http_request *r = &x->request;
+    (void)ctx;
+    workload_writes_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/workloads/");
+    job_writes_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/jobs/");
+    apiserver_handle(w.server, x);
+}
+
+static const struct workload_policy minute = {.finished = {true, MINUTE}, .deactivated = {true, MINUTE}},
+                                    at_once = {.finished = {true, 0}, .deactivated = {true, 0}};
+
+static void test_finished_workload_goes_after_its_time(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    jobs_with(&minute);
+    job("j", 1, "true");
+    run(20000);
+    assert_true(object_condition_true(workload(), "Finished"));
+    run(MINUTE - 20000);
+    assert_non_null(workload());
+    run(20000);
+    assert_null(workload());
+    assert_true(event_seen("Deleted", "Deleted finished workload due to elapsed retention"));
+    run(10 * MINUTE);
+    assert_null(workload()); /* its job is over, and needs no other */
+    assert_true(object_condition_true(get(JOB), "Complete"));
+}
+
+static void test_time_of_a_finished_workload_goes_on_while_nobody_looks(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    jobs_with(&minute);
+    job("j", 1, "true");
+    run(20000);
+    assert_true(object_condition_true(workload(), "Finished"));
+    jobs_free(w.jobs);
+    w.jobs = NULL;
+    run(MINUTE);
+    assert_non_null(workload());
+    jobs_with(&minute);
+    assert_null(workload());
+}
+
+static void test_workload_of_a_group_that_is_over_is_not_made_again(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    jobs_with(&at_once);
+    pod("a", "");
+    pod("b", "");
+    run(40000);
+    assert_int_equal(pods_n("", "Succeeded"), 2);
+    assert_null(workload());
+    patch("/api/v1/namespaces/n/pods/a", "{\"metadata\":{\"labels\":{\"any\":\"change\"}}}");
+    run(4000);
+    assert_null(workload());
+}
+
+static void deactivate(void)
+{
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\",\"kueue.x-k8s.io/max-exec-time-seconds\":\"5\"}},\"spec\":{\"suspend\":true,\"template\":{"
+           "\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"600\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{"
+           "\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}");
+    run(15000);
+}
+
+static void test_job_that_was_deactivated_goes_after_its_time(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    jobs_with(&minute);
+    deactivate();
+    assert_string_equal(reason(workload(), "Evicted"), "DeactivatedDueToMaximumExecutionTimeExceeded");
+    run(MINUTE - 15000);
+    assert_non_null(get(JOB));
+    run(60000);
+    assert_null(get(JOB));
+    assert_null(workload());
+    assert_true(event_seen("Deleted", "Deleted job: deactivation retention period expired"));
+}
+
+/* SOURCE Kueue: what its users deactivate is theirs. */
+static void test_job_that_its_user_deactivated_stays(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    jobs_with(&at_once);
+    job("j", 1, "true");
+    run(3000);
+    patch(arena_printf(w.a, "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/%s", object_meta(workload(), "name")),
+          "{\"spec\":{\"active\":false}}");
+    run(10 * MINUTE);
+    assert_string_equal(reason(workload(), "Evicted"), "Deactivated");
+    assert_non_null(get(JOB));
+}
+
+static void test_nothing_goes_where_nobody_says_so(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    deactivate();
+    run(600 * MINUTE);
+    assert_non_null(get(JOB));
+    assert_non_null(workload());
+}
+
+static void group_pod(const char *name)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\","
+                        "\"finalizers\":[\"kueue.x-k8s.io/managed\"],"
+                        "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\",\"kueue.x-k8s.io/pod-group-name\":\"g\","
+                        "\"kueue.x-k8s.io/max-exec-time-seconds\":\"8\"},\"annotations\":{\"capstan.dev/run-seconds\":\"900\","
+                        "\"kueue.x-k8s.io/pod-group-total-count\":\"2\"}},\"spec\":{\"restartPolicy\":\"Never\","
+                        "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}],"
+                        "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}",
+                        name));
+}
+
+static void test_group_that_was_deactivated_goes_after_its_time(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    jobs_with(&minute);
+    group_pod("a");
+    group_pod("b");
+    run(4000);
+    run(20000);
+    assert_string_equal(reason(workload(), "Evicted"), "DeactivatedDueToMaximumExecutionTimeExceeded");
+    group_pod("c"); /* held by its gate: it replaces one that was stopped */
+    run(MINUTE / 2);
+    assert_non_null(get("/api/v1/namespaces/n/pods/c"));
+    run(2 * MINUTE);
+    assert_null(json_first(json_get(get("/api/v1/namespaces/n/pods"), "items")));
+    assert_null(workload());
+}
+
+static void test_each_that_goes_costs_one_write(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    struct kube_client *counted = kube_client_wrap(w.loop, http_local_client_new(w.loop, door, NULL, NULL, 1));
+    jobs_free(w.jobs);
+    w.jobs = jobs_new(counted, &(struct jobs_config){.embedded = true, .policy = &minute});
+    run(1000);
+    for (int i = 0; i < 6; i++)
+        job(arena_printf(w.a, "j%d", i), 1, "true");
+    run(40000);
+    workload_writes_n = job_writes_n = 0;
+    run(2 * MINUTE);
+    assert_null(workload());
+    assert_int_equal(workload_writes_n, 6);
+    assert_int_equal(job_writes_n, 0);
+    deactivate();
+    run(20000);
+    job_writes_n = 0;
+    run(2 * MINUTE);
+    assert_null(get(JOB));
+    assert_int_equal(job_writes_n, 1); /* its Workload goes as that of any job that is deleted */
+    jobs_free(w.jobs);
+    w.jobs = NULL;
+    kube_client_free(counted);
+}
+
 #define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
@@ -96,6 +271,14 @@ int main(void)
         FLOW(test_labels_of_a_group_are_those_of_any_member),
         FLOW(test_group_whose_labels_contradict_each_other_is_told),
         FLOW(test_labels_that_nobody_names_are_not_copied),
+        FLOW(test_finished_workload_goes_after_its_time),
+        FLOW(test_time_of_a_finished_workload_goes_on_while_nobody_looks),
+        FLOW(test_workload_of_a_group_that_is_over_is_not_made_again),
+        FLOW(test_job_that_was_deactivated_goes_after_its_time),
+        FLOW(test_job_that_its_user_deactivated_stays),
+        FLOW(test_group_that_was_deactivated_goes_after_its_time),
+        FLOW(test_nothing_goes_where_nobody_says_so),
+        FLOW(test_each_that_goes_costs_one_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
