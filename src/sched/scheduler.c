@@ -150,6 +150,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                   .ctx = s};
     s->workload_work = workqueue_new(c, status_workload, s);
     s->queue_work = workqueue_new(c, status_cluster_queue, s);
+    s->cohort_work = workqueue_new(c, status_cohort, s);
     s->local_queue_work = workqueue_new(c, status_local_queue, s);
     s->volcano_queue_work = workqueue_new(c, status_volcano_queue, s);
     s->group_work = workqueue_new(c, status_volcano_group, s);
@@ -184,9 +185,9 @@ void scheduler_free(struct scheduler *s)
         kube_client_halt(s->client, KUBE_GO); /* it may have other users */
     loop_timer_free(s->wake);
     binds_abandon(s);
-    struct workqueue *queues[] = {s->workload_work, s->queue_work,        s->local_queue_work, s->volcano_queue_work,
-                                  s->group_work,    s->coscheduling_work, s->native_work,      s->pod_work,
-                                  s->delete_work};
+    struct workqueue *queues[] = {s->workload_work,      s->queue_work, s->cohort_work,       s->local_queue_work,
+                                  s->volcano_queue_work, s->group_work, s->coscheduling_work, s->native_work,
+                                  s->pod_work,           s->delete_work};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);

@@ -130,8 +130,8 @@ struct scheduler {
     struct group_tally *tally;   /* of Volcano PodGroups */
 
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
-    struct workqueue *workload_work, *queue_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work, *native_work,
-        *pod_work, *delete_work;
+    struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
+        *native_work, *pod_work, *delete_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
     uint32_t binds_in_flight_n;
     struct bind_gate *gate;      /* NULL until a pod with limits was seen (bind.c) */
@@ -196,6 +196,7 @@ void binds_abandon(struct scheduler *s); /* the scheduler goes: no answer may fi
 /* status_workload.c, status_queue.c, status_group.c, status_pod.c: work_fn */
 void status_workload(void *arg, struct work *w);
 void status_cluster_queue(void *arg, struct work *w);
+void status_cohort(void *arg, struct work *w);
 void status_local_queue(void *arg, struct work *w);
 /* status_queue_ready.c: reason and message of a ClusterQueue's condition Active; problem is core's, NULL when it admits. */
 void status_queue_ready(struct scheduler *s, struct arena *a, const struct json *queue, const struct reason *problem,

@@ -211,6 +211,8 @@ static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
     switch (id) {
     case SOURCE_QUEUES:
         return s->queue_work;
+    case SOURCE_COHORTS:
+        return s->cohort_work;
     case SOURCE_LOCAL_QUEUES:
         return s->local_queue_work;
     case SOURCE_WORKLOADS:
@@ -224,7 +226,6 @@ static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
     case SOURCE_NATIVE:
         return s->native_work;
     case SOURCE_FLAVORS:
-    case SOURCE_COHORTS:
     case SOURCE_CHECKS:
     case SOURCES_N:
         break;
@@ -290,7 +291,8 @@ static void mark(struct source *source, const char *key, const struct json *o)
 static void tell_queues(struct source *source, const char *key, struct bytes object)
 {
     struct scheduler *s = source->scheduler;
-    if (source->id == SOURCE_FLAVORS || source->id == SOURCE_COHORTS)
+    bool shares = source->id == SOURCE_QUEUES && s->config.policy.fair.on; /* what one has changes what others could borrow */
+    if (source->id == SOURCE_FLAVORS || source->id == SOURCE_COHORTS || shares)
         status_queues_changed(s);
     else if (source->id == SOURCE_QUEUES)
         status_local_queues_of(s, key + 1); /* "/name" */

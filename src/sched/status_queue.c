@@ -1,10 +1,11 @@
-/* status_queue.c - status of ClusterQueues, LocalQueues and Volcano Queues
+/* status_queue.c - status of ClusterQueues, Cohorts, LocalQueues and Volcano Queues
  *
  * LIMIT  changes are collected for 200 ms; figures alone are written at the pace of figures (pace.h), anything else at once.
  */
 #include <stdio.h>
 #include "base/clock.h"
 #include "base/collections/map.h"
+#include "base/limits.h"
 #include "base/quantity.h"
 #include "sched/scheduler.h"
 
@@ -107,6 +108,43 @@ static void queue_status_send(struct scheduler *s, struct work *w, const struct 
                       object, diff);
 }
 
+/* ---- fair sharing ---- */
+
+/* WHY  removed where it is off: it would stay there for ever, and be wrong. */
+static void share_set(struct scheduler *s, struct arena *a, struct json *status, name_id name, bool is_cohort)
+{
+    int64_t share;
+    if (s->config.policy.fair.on && state_share(s->state, name, is_cohort, &share))
+        json_set_int64(a, json_ensure_object(a, status, "fairSharing"), "weightedShare", share);
+    else
+        (void)json_remove(status, "fairSharing");
+}
+
+/* Who is above a queue whose usage may be another one. */
+static void cohorts_changed(struct scheduler *s, name_id queue)
+{
+    name_id above[LIMIT_COHORT_DEPTH];
+    char key[300];
+    uint32_t n = s->config.policy.fair.on ? state_cohorts_above(s->state, queue, above, LIMIT_COHORT_DEPTH) : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(key, sizeof key, "/%s", intern_name(s->names, above[i]));
+        workqueue_add_after(s->cohort_work, key, COLLECT_MS);
+    }
+}
+
+void status_cohort(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    if (comes_too_early(s, w))
+        return;
+    const struct json *cohort = s->leading ? source_get(s, SOURCE_COHORTS, w->key, w->arena) : NULL;
+    if (!cohort)
+        return; /* one that only queues name has no object */
+    struct json *status = object_status_copy(w->arena, cohort);
+    share_set(s, w->arena, status, intern_find(s->names, bytes_of(w->name)), true);
+    queue_status_send(s, w, cohort, status, "cohorts", false);
+}
+
 /* ---- ClusterQueue ---- */
 
 static void queue_condition(struct scheduler *s, struct arena *a, const struct json *queue,
@@ -135,6 +173,8 @@ void status_cluster_queue(void *arg, struct work *w)
     counts_set(a, status, &counts);
     usage_set(status, "flavorsReservation", usage_list(s, a, rows, n, false, true), a);
     usage_set(status, "flavorsUsage", usage_list(s, a, rows, n, true, true), a);
+    share_set(s, a, status, name, false);
+    cohorts_changed(s, name);
     queue_condition(s, a, queue, state_queue_problem(s->state, name, a), status);
     queue_status_send(s, w, queue, status, "clusterqueues", false);
 }
@@ -300,6 +340,7 @@ static void all_of(struct scheduler *s, enum source_id id, struct workqueue *q)
 void status_queues_changed(struct scheduler *s)
 {
     all_of(s, SOURCE_QUEUES, s->queue_work);
+    all_of(s, SOURCE_COHORTS, s->cohort_work);
     all_of(s, SOURCE_LOCAL_QUEUES, s->local_queue_work);
     all_of(s, SOURCE_VOLCANO_QUEUES, s->volcano_queue_work);
 }

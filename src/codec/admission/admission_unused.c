@@ -9,6 +9,7 @@ struct unused {
     const char *path;     /* dots between members, [] after a list: each item. "" = the kind as a whole */
     const char *harmless; /* a value that asks for nothing; NULL = none */
     const char *instead;  /* what happens */
+    bool elsewhere;       /* it has an effect where `instead` says */
 };
 
 #define KUEUE "kueue.x-k8s.io"
@@ -17,16 +18,17 @@ struct unused {
 #define NATIVE "scheduling.k8s.io"
 #define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
+#define FAIR_SHARES "fairSharing is on in Kueue's Configuration (--config of capstan scheduler and capstan up)"
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
 #define NO_CHECKS "Capstan answers no check of its own"
 #define NO_CONTROLLER "nothing makes jobs of it"
 
 static const struct unused table[] = {
     {KUEUE, "clusterqueues", "spec.flavorFungibility.preference", NULL, "flavors are taken in their order"},
-    {KUEUE, "clusterqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
+    {KUEUE, "clusterqueues", "spec.fairSharing", NULL, FAIR_SHARES, true},
     {KUEUE, "clusterqueues", "spec.admissionScope", NULL, NO_FAIR_SHARES},
     {KUEUE, "clusterqueues", "spec.concurrentAdmissionPolicy", NULL, "a job stays in the flavor that it was given"},
-    {KUEUE, "cohorts", "spec.fairSharing", NULL, NO_FAIR_SHARES},
+    {KUEUE, "cohorts", "spec.fairSharing", NULL, FAIR_SHARES, true},
     {KUEUE, "localqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
     {KUEUE, "resourceflavors", "spec.topologyName", NULL, NO_TOPOLOGY},
     {KUEUE, "topologies", "", NULL, NO_TOPOLOGY},
@@ -178,7 +180,7 @@ static void warn_of_fields(struct admission *x, const struct kind *k)
         if (!u->path[0])
             admission_warn(x, "%s: has no effect yet: %s", k->kind, u->instead);
         else if (find(x, x->object, u->path, u->harmless, "", &path))
-            admission_warn(x, "%s: has no effect yet: %s", path, u->instead);
+            admission_warn(x, u->elsewhere ? "%s: has an effect only where %s" : "%s: has no effect yet: %s", path, u->instead);
     }
 }
 

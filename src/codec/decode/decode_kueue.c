@@ -1,6 +1,7 @@
 /* Kueue's kinds, both served shapes; fields that were renamed are looked for under both names. */
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/quantity.h"
 #include "codec/decode/decode_part.h"
 #include "codec/decode/template_rules.h"
 
@@ -124,6 +125,21 @@ static int decode_resource_groups(const struct decoder *d, const struct json *gr
     return 0;
 }
 
+/* LIMIT  what is more than an int64 of 1e-9 counts as that: nobody's share is less. */
+static int decode_weight(const struct json *spec, bool *ret_has_weight, int64_t *ret_weight_nano, struct err *e)
+{
+    const struct json *v = json_path(spec, "fairSharing", "weight", NULL);
+    struct quantity q;
+    *ret_has_weight = v && v->type != JSON_NULL;
+    *ret_weight_nano = 0;
+    if (!*ret_has_weight)
+        return 0;
+    if (quantity_parse(json_bytes(v), &q, e) < 0)
+        return err_wrap(e, "spec.fairSharing.weight");
+    *ret_weight_nano = q.nano < 0 ? 0 : q.nano > INT64_MAX ? INT64_MAX : (int64_t)q.nano;
+    return 0;
+}
+
 static enum stop_policy stop_policy_of(const struct json *v)
 {
     struct bytes text = json_bytes(v);
@@ -180,6 +196,8 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     const struct json *threshold = json_path(preemption, "borrowWithinCohort", "maxPriorityThreshold", NULL);
     q.has_borrow_threshold = json_is(threshold, JSON_NUMBER);
     q.borrow_threshold = int32_of(json_int64(threshold, 0));
+    if (decode_weight(spec, &q.has_weight, &q.weight_nano, e) < 0)
+        return -E_INVALID;
     q.closed = is_deleting(object);
     decode_queue_checks(d, spec, &q);
     const char *problem = !q.closed && q.checks_n && d->checks_problem ? d->checks_problem(d->ctx, spec, d->arena) : NULL;
@@ -200,8 +218,11 @@ int decode_cohort(const struct decoder *d, const struct json *object, struct coh
         decode_resource_groups(d, json_get(spec, "resourceGroups"), &quota, e) < 0)
         return -E_INVALID;
     const struct json *parent = json_get(spec, "parentName") ? json_get(spec, "parentName") : json_get(spec, "parent");
-    *ret_cohort =
-        (struct cohort_record){intern_text_id(d->names, name), decode_name(d, parent), quota.quotas, quota.quotas_n};
+    struct cohort_record c = {.name = intern_text_id(d->names, name), .parent = decode_name(d, parent), .quotas = quota.quotas,
+                              .quotas_n = quota.quotas_n};
+    if (decode_weight(spec, &c.has_weight, &c.weight_nano, e) < 0)
+        return -E_INVALID;
+    *ret_cohort = c;
     return 0;
 }
 

@@ -33,6 +33,10 @@ bool state_local_queue_counts(const struct state *s, name_id local_queue, struct
 /* Rows in resource-group order; in the arena. */
 uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a, struct queue_usage **ret_rows);
 uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, struct arena *a, struct queue_usage **ret_rows);
+/* The dominant share of a queue, or of a cohort, as status.fairSharing.weightedShare has it (quota/share.h). False: it is not known. */
+bool state_share(struct state *s, name_id name, bool is_cohort, int64_t *ret_share);
+/* The cohorts above a queue, the nearest first. Returns how many, at most `most`. */
+uint32_t state_cohorts_above(const struct state *s, name_id queue, name_id *ret_cohorts, uint32_t most);
 /* Is the queue able to admit? 0, or a reason (QUEUE_INACTIVE / QUEUE_STOPPED ...) in the arena. */
 const struct reason *state_queue_problem(const struct state *s, name_id queue, struct arena *a);
 

@@ -3,6 +3,7 @@
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
+#include "core/quota/share.h"
 #include "core/state/state.h"
 #include "core/state/state_gang.h"
 
@@ -42,6 +43,27 @@ bool state_local_queue_counts(const struct state *s, name_id local_queue, struct
         return false;
     *ret_counts = counts_of(&l->counts);
     return true;
+}
+
+/* ---- shares ---- */
+
+bool state_share(struct state *s, name_id name, bool is_cohort, int64_t *ret_share)
+{
+    uint32_t node = name ? id_map_get(is_cohort ? &s->quota.cohorts : &s->quota.queues, name) : 0;
+    if (!node)
+        return false;
+    quota_settle(&s->quota);
+    struct share share = share_of(&s->quota, node);
+    *ret_share = share_weighted(&share);
+    return true;
+}
+
+uint32_t state_cohorts_above(const struct state *s, name_id queue, name_id *ret_cohorts, uint32_t most)
+{
+    uint32_t n = 0;
+    for (uint32_t at = s->quota.nodes[id_map_get(&s->quota.queues, queue)].parent; at && n < most; at = s->quota.nodes[at].parent)
+        ret_cohorts[n++] = s->quota.nodes[at].name;
+    return n;
 }
 
 /* ---- usage ---- */

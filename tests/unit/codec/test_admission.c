@@ -511,7 +511,7 @@ static void what_does_nothing_is_told(void **state)
     } cases[] = {
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
          "spec: {namespaceSelector: {}, fairSharing: {weight: 2}}\n",
-         "spec.fairSharing: has no effect yet"},
+         "spec.fairSharing: has an effect only where fairSharing is on"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\n"
          "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n",
          "spec.fairSharing: has no effect yet"},

@@ -239,6 +239,7 @@ static const struct {
      "integrations.frameworks: ray.io/rayjob, deployment: nothing is done for them: Capstan queues Jobs, TrainJobs and pods\n"},
     {V2 "featureGates: {PartialAdmission: true, TopologyAwareScheduling: false, DisableWaitForPodsReady: true}\n", ""},
     {V2 "featureGates: {PartialAdmission: false}\n", "featureGates[PartialAdmission] does nothing: Capstan does this always\n"},
+    {V2 "fairSharing: {preemptionStrategies: [LessThanInitialShare]}\n", ""},
     {V2 "featureGates: {MultiKueue: true}\n", "featureGates[MultiKueue] does nothing: Capstan does not do this yet\n"},
     {V2 "featureGates: {TASCacheTopologyTree: true}\n",
      "featureGates[TASCacheTopologyTree] does nothing: it switches a part of Kueue's own program\n"},

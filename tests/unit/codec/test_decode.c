@@ -395,6 +395,40 @@ static void decodes_both_cluster_queue_shapes(void **state)
     assert_true(text_starts(e.text, "spec.resourceGroups[0]: flavors[0].resources[cpu]: nominalQuota: "));
 }
 
+static void weights_are_exact(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *spec;
+        bool has;
+        int64_t nano;
+    } cases[] = {
+        {"{}", false, 0},
+        {"{\"fairSharing\":null}", false, 0},
+        {"{\"fairSharing\":{}}", false, 0},
+        {"{\"fairSharing\":{\"weight\":null}}", false, 0},
+        {"{\"fairSharing\":{\"weight\":2}}", true, 2000000000},
+        {"{\"fairSharing\":{\"weight\":\"750m\"}}", true, 750000000},
+        {"{\"fairSharing\":{\"weight\":\"0\"}}", true, 0},
+        {"{\"fairSharing\":{\"weight\":\"2n\"}}", true, 2},
+        {"{\"fairSharing\":{\"weight\":\"1E\"}}", true, INT64_MAX},
+    };
+    struct err e = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct queue_record q;
+        struct cohort_record c;
+        const struct json *v = tree(w, arena_printf(w->arena, "{\"metadata\":{\"name\":\"x\"},\"spec\":%s}", cases[i].spec));
+        assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
+        assert_int_equal(decode_cohort(&w->d, v, &c, &e), 0);
+        assert_true(q.has_weight == cases[i].has && q.weight_nano == cases[i].nano);
+        assert_true(c.has_weight == cases[i].has && c.weight_nano == cases[i].nano);
+    }
+    struct queue_record q;
+    const struct json *v = tree(w, "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"fairSharing\":{\"weight\":\"much\"}}}");
+    assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), -E_INVALID);
+    assert_non_null(strstr(e.text, "spec.fairSharing.weight"));
+}
+
 static void decodes_a_workload(void **state)
 {
     struct world *w = *state;
@@ -532,6 +566,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(decodes_a_pod, world_open, world_close),
+        cmocka_unit_test_setup_teardown(weights_are_exact, world_open, world_close),
         cmocka_unit_test_setup_teardown(says_what_devices_it_asks, world_open, world_close),
         cmocka_unit_test_setup_teardown(finds_the_gang, world_open, world_close),
         cmocka_unit_test_setup_teardown(reads_affinity_and_spread, world_open, world_close),

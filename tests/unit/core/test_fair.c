@@ -259,11 +259,56 @@ static void heads_come_in_the_order_of_shares(void **state)
     check(heads, sizeof heads / sizeof *heads);
 }
 
+static const char *tree_of(struct world *w, const char *gang)
+{
+    struct buf b;
+    buf_init(&b);
+    explain_tree(&b, state_gang_reason(w->s, id(w, gang)), w->names);
+    const char *text = arena_text(w->records, b.data ? b.data : "");
+    buf_free(&b);
+    return text;
+}
+
+static int64_t share_of_queue(struct world *w, const char *name)
+{
+    int64_t share = -1;
+    assert_true(state_share(w->s, id(w, name), false, &share));
+    return share;
+}
+
+/* Victims leave, the other starts, and both sides are told of their shares. */
+static void both_sides_know_their_shares(void **state)
+{
+    (void)state;
+    struct world w = begin(BOTH);
+    story(&w, ROOM "cohort all gpu=8; queue red in=all gpu=0 reclaim=Any; queue blue in=all gpu=0 reclaim=Any;"
+                   "runs r1,r2,r3,r4 queue=red gpu=2; wants b1 queue=blue gpu=4");
+    step(&w);
+    assert_string_equal(decided(&w), "evict r1 InCohortFairSharing; evict r2 InCohortFairSharing");
+    assert_int_equal(share_of_queue(&w, "red"), 1000);
+    outcome(&w, EFFECT_EVICT, "r1", NULL, OUTCOME_DONE);
+    story(&w, "wants r1 queue=red gpu=2");
+    step(&w); /* it is tried while the other's room is only promised */
+    assert_string_equal(decided(&w), "");
+    outcome(&w, EFFECT_EVICT, "r2", NULL, OUTCOME_DONE);
+    story(&w, "wants r2 queue=red gpu=2");
+    step(&w);
+    assert_string_equal(decided(&w), "start b1");
+    assert_int_equal(share_of_queue(&w, "red"), 500);
+    assert_int_equal(share_of_queue(&w, "blue"), 500);
+    for (int i = 0; i < 3; i++)
+        step(&w);
+    if (!strstr(tree_of(&w, "r1"), "ClusterQueue blue has a share of 500, and with this one its own side would have 750"))
+        fail_msg("%s", tree_of(&w, "r1"));
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_preemption_is_as_it_says),
         cmocka_unit_test(heads_come_in_the_order_of_shares),
+        cmocka_unit_test(both_sides_know_their_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
