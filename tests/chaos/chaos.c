@@ -180,8 +180,11 @@ static void change_queue(struct world *w)
     static const char *const policies[] = {"None", "None", "None", "Hold", "HoldAndDrain"};
     static const char *const within[] = {"Never", "LowerPriority", "LowerOrNewerEqualPriority"};
     static const char *const reclaim[] = {"Never", "LowerPriority", "Any"};
-    uint64_t what = pick(w, 3);
-    if (what == 0)
+    static const char *const weights[] = {"1", "1", "2", "500m", "0"};
+    uint64_t what = pick(w, w->policy.fair.on ? 4 : 3);
+    if (what == 3)
+        world_patch(w, path, "{\"spec\":{\"fairSharing\":{\"weight\":\"%s\"}}}", weights[pick(w, 5)]);
+    else if (what == 0)
         world_patch(w, path, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policies[pick(w, 5)]);
     else if (what == 1)
         world_patch(w, path, "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"%s\",\"reclaimWithinCohort\":\"%s\"}}}",

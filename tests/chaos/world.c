@@ -315,6 +315,7 @@ void world_init(struct world *w, uint64_t seed_number)
     struct err e = {0};
     *w = (struct world){.random = {seed_number}, .arena = arena_new(), .pods = map_new(sizeof(struct mirror_pod))};
     w->spared = map_new(sizeof(int));
+    w->policy.fair.on = seed_number % 2 == 0;
     w->loop = loop_new_virtual(START_MS);
     if (apiserver_new(w->loop, &(struct apiserver_config){0}, &w->server, &e) < 0) {
         fprintf(stderr, "%s\n", e.text);
@@ -335,7 +336,8 @@ void world_init(struct world *w, uint64_t seed_number)
         kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/events", .on_event = on_event, .arg = w});
     seed_object(w, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
                    "\"namespace\":\"kube-system\"},\"spec\":{\"holderIdentity\":\"somebody\",\"leaseDurationSeconds\":100000}}");
-    w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
+    w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true,
+                                                                               .policy = w->policy});
     static const struct workload_policy kept = {.finished = {true, KEPT_MS}, .deactivated = {true, KEPT_MS}};
     w->keeps_all = seed_number % 2 == 0;
     w->jobs = jobs_new(w->client, &(struct jobs_config){.embedded = true, .policy = w->keeps_all ? NULL : &kept});
@@ -388,7 +390,8 @@ void world_restart_scheduler(struct world *w)
 {
     w->counts = world_counts(w);
     end_scheduler(w);
-    w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
+    w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true,
+                                                                               .policy = w->policy});
     w->restarts_n++;
 }
 
@@ -435,7 +438,7 @@ static void ask_onlooker(struct world *w, char *difference, size_t size)
     static const char *const words[] = {"admit", "bind", "evict"};
     struct scheduler *onlooker = scheduler_new(
         w->loop, w->onlooker_client, /* of its own: who does not lead holds back what its client would write */
-        &(struct scheduler_config){.default_scheduler = true, .leader_elect = true, .identity = "onlooker"});
+        &(struct scheduler_config){.default_scheduler = true, .leader_elect = true, .identity = "onlooker", .policy = w->policy});
     loop_run_for(w->loop, 2000, NULL);
     world_let_bind(w);
     struct state *fresh = scheduler_state(onlooker);
@@ -443,7 +446,7 @@ static void ask_onlooker(struct world *w, char *difference, size_t size)
     difference[0] = '\0';
     if (!scheduler_counts(onlooker).synced || scheduler_counts(onlooker).leading)
         broken(w, "the onlooker has not read all, or leads");
-    decide(fresh, NULL, loop_wall_ms(w->loop), w->arena, &plan);
+    decide(fresh, &(struct decide_config){.fair = w->policy.fair}, loop_wall_ms(w->loop), w->arena, &plan);
     for (uint32_t i = 0; i < plan.entries_n; i++)
         if (plan.entries[i].effect != EFFECT_EXPLAIN)
             snprintf(difference, size, "after a restart the scheduler would %s %s %s", words[plan.entries[i].effect],

@@ -41,6 +41,7 @@ struct world {
     struct http_faults faults;
     struct kube_client *client, *kubelet_client, *quiet_client, *onlooker_client; /* quiet: without faults */
     struct scheduler *scheduler;
+    struct policy policy;    /* even seeds share fairly */
     struct scheduler_counts counts; /* of schedulers before this one */
     struct jobs *jobs;
     struct embedded_controllers *controllers;

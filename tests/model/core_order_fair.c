@@ -15,6 +15,7 @@ struct hunt {
     const struct plain_gang *g;
     const struct need *x;
     struct victims from, later; /* still to be asked, best first; refused by the first strategy */
+    const struct victims *gone;
     bool over[NODES], second;
 };
 
@@ -146,6 +147,31 @@ static bool strategy_allows(const struct hunt *h, const struct victim *v, const 
     return compare_shares(s->with, s->less) <= 0 && (!all_alike || h->m->gangs[v->gang].priority < h->g->priority);
 }
 
+/* Has the queue so much left of its own, of something that the preemptor is short of and the gang asks for? */
+static bool takes_back(const struct hunt *h, const struct plain_gang *v, bool any_flavor)
+{
+    int queue = COHORTS + v->queue, f = h->x->flavor;
+    enum preemption_policy reclaim = h->m->nodes[queue].reclaim;
+    bool takes = false;
+    for (int r = 0; r < RES_N; r++)
+        takes |= h->x->is_short[r] && v->ask[r] && (any_flavor || v->flavor == f) &&
+                 usage(h->m, queue, f, r) + v->ask[r] * v->count <= subtree(h->m, queue, f, r);
+    return takes && (reclaim == PREEMPT_ANY || (reclaim == PREEMPT_LOWER_PRIORITY && v->priority > h->g->priority));
+}
+
+static bool is_in_vain(struct hunt *h, const struct victim *v)
+{
+    int queue = h->m->gangs[v->gang].queue;
+    take_off(h->m, v, 1);
+    bool vain = takes_back(h, &h->m->gangs[v->gang], false);
+    for (int i = 0; i < h->gone->n; i++)
+        vain |= h->m->gangs[h->gone->all[i].gang].queue == queue && takes_back(h, &h->m->gangs[h->gone->all[i].gang], false);
+    for (int i = 0; i < GANGS; i++)
+        vain |= h->m->gangs[i].exists && !h->m->gangs[i].admitted && h->m->gangs[i].queue == queue && takes_back(h, &h->m->gangs[i], true);
+    take_off(h->m, v, -1);
+    return vain;
+}
+
 /* Is the preemptor's queue within its own, itself counted, in all that it needs, or in what of that is short? */
 static bool is_within(const struct hunt *h, bool only_short)
 {
@@ -171,7 +197,7 @@ static bool goes(struct hunt *h, struct victim *v, bool within, bool within_all)
     if (within)
         return compare_shares(s.with, s.all) <= 0 && compare_shares(s.without, s.all) < 0;
     if (strategy_allows(h, v, &s))
-        return true;
+        return !is_in_vain(h, v);
     if (!h->second)
         h->later.all[h->later.n++] = *v;
     return false;
@@ -237,12 +263,13 @@ struct victims find_fairly(struct model *m, const struct plain_gang *g, const st
 {
     struct hunt h = {.m = m, .g = g, .x = x, .from = fair_candidates(m, g, x)};
     struct victims gone = {.n = 0};
+    h.gone = &gone;
     const struct fair_policy *fair = &m->w.fair;
     put_needs(m, g, x, 1);
     bool enough = run_strategy(&h, &gone);
     if (!enough && fair->strategies_n != 1) {
         struct victims later = h.later;
-        h = (struct hunt){.m = m, .g = g, .x = x, .from = later, .second = true};
+        h = (struct hunt){.m = m, .g = g, .x = x, .from = later, .gone = &gone, .second = true};
         for (int i = 0; i < h.from.n; i++)
             h.from.all[i].class = 1;
         enough = run_strategy(&h, &gone);

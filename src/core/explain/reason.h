@@ -84,6 +84,7 @@ enum preemption_lack {
     LACK_BORROWING,   /* it would have to borrow, and its queue preempts nobody for that */
     LACK_QUOTA,       /* all of them would not free enough quota */
     LACK_ROOM,        /* nor would they make room on nodes */
+    LACK_TAKEN_BACK,  /* others of their queues would take back what they leave, as their queue's own */
     LACK_SHARES,      /* their queues, or cohorts, have no higher share than its own would have */
     LACK_TRIALS,      /* so many ways were tried that there may be one that was not */
 };

@@ -1,6 +1,8 @@
 #include "core/preempt/fair.h"
 #include <string.h>
 #include "core/preempt/promise.h"
+#include "core/queue/order.h"
+#include "core/queue/shrink.h"
 #include "core/quota/share.h"
 
 /* A queue with candidates, or a cohort above one. */
@@ -17,6 +19,8 @@ struct fair_order {
     uint32_t leaving_n, leaving_at, root;
     bool within, within_all;   /* the preemptor's queue, in what is short; in all that it needs */
     bool second;               /* the second strategy has its turn */
+    const struct gang **gone;
+    uint32_t gone_n;
     struct fair_refusal refused;
 };
 
@@ -177,9 +181,86 @@ static bool may_take_back(const struct fair_order *f, const struct shares *a)
 static void note_refused(struct fair_order *f, const struct shares *a)
 {
     const struct quota_node *other = &tree(f)->nodes[a->other];
-    if (!f->refused.any)
-        f->refused = (struct fair_refusal){true, other->name, other->is_queue, share_weighted(&a->own_after),
+    if (f->refused.why == FAIR_ALLOWS)
+        f->refused = (struct fair_refusal){FAIR_SHARES_REFUSE, other->name, other->is_queue, share_weighted(&a->own_after),
                                            share_weighted(&a->other_before)};
+}
+
+/* ---- would it be taken back? ---- */
+
+static int64_t asked_of(const struct state *s, const struct gang *g, name_id resource)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
+        for (uint32_t k = 0; k < c->demands_n; k++)
+            if (c->demands[k].resource == resource)
+                sum += c->demands[k].value * set_needs(&g->sets[i]);
+    }
+    return sum;
+}
+
+static int64_t had_of(const struct gang *g, name_id flavor, name_id resource)
+{
+    for (uint32_t i = 0; i < g->charges_n; i++)
+        if (g->charges[i].flavor == flavor && g->charges[i].resource == resource)
+            return g->charges[i].amount;
+    return 0;
+}
+
+/* What a queue has left of its own, of something that the preemptor needs; 0: nothing. */
+static int64_t own_left(const struct fair_order *f, const struct queue *q, const struct charge *need)
+{
+    const struct quota_cell *cell = quota_find(tree(f), q->quota, need->flavor, need->resource);
+    return cell && cell->usage < cell->subtree ? cell->subtree - cell->usage : 0;
+}
+
+/* Could this one, waiting or gone for the preemptor, have something of that within its queue's own quota? */
+static bool takes_back(const struct fair_order *f, const struct queue *q, const struct gang *g, bool waits)
+{
+    const struct preemptor *x = f->x;
+    if (q->reclaim == PREEMPT_LOWER_PRIORITY && g->priority <= x->gang->priority)
+        return false;
+    for (uint32_t i = 0; i < x->needs_n; i++) {
+        const struct charge *need = &x->needs[i];
+        int64_t asked = waits ? asked_of(x->c->s, g, need->resource) : had_of(g, need->flavor, need->resource);
+        if (x->is_short[i] && asked > 0 && asked <= own_left(f, q, need))
+            return true;
+    }
+    return false;
+}
+
+/* With the victim gone: those of its queue that wait for something, and those that have gone for the preemptor. */
+static bool somebody_takes_back(const struct fair_order *f, struct queue *q)
+{
+    const struct state *s = f->x->c->s;
+    bool any = false;
+    for (uint32_t i = 0; i < f->x->needs_n && !any; i++)
+        any = f->x->is_short[i] && own_left(f, q, &f->x->needs[i]) > 0;
+    if (!any || q->reclaim == PREEMPT_NEVER)
+        return false;
+    any = false;
+    for (uint32_t i = 0; i < f->gone_n && !any; i++)
+        any = f->gone[i]->queue == q && takes_back(f, q, f->gone[i], false);
+    for (size_t i = 0; i < q->ready.n && !any; i++)
+        any = takes_back(f, q, line_first(q->ready.items[i]), true);
+    for (uint32_t i = 0; i < s->parked_n && !any; i++)
+        any = s->parked[i]->line && s->parked[i]->line->queue == q && takes_back(f, q, line_first(s->parked[i]->line), true);
+    return any;
+}
+
+/* WHY  of three gangs one could go for the next for ever: who borrows takes the place of a large one by its share, smaller ones of that
+ * queue take it back as what is their own, and the large one goes before them by its priority. */
+static bool is_in_vain(struct fair_order *f, const struct gang *victim)
+{
+    put_gang(f, victim, -1);
+    f->gone[f->gone_n++] = victim;
+    bool vain = somebody_takes_back(f, victim->queue);
+    f->gone_n--;
+    put_gang(f, victim, 1);
+    if (vain && f->refused.why == FAIR_ALLOWS)
+        f->refused.why = FAIR_TAKEN_BACK;
+    return vain;
 }
 
 /* Does the next candidate of this queue go? */
@@ -194,7 +275,7 @@ static bool goes(struct fair_order *f, uint32_t node, const struct candidate *on
     find_shares(f, one->gang, &a);
     ret_one->class = f->within ? CLASS_HIERARCHY : CLASS_FAIR;
     if (f->within ? may_take_back(f, &a) : shares_allow(f, one->gang, &a))
-        return true;
+        return f->within || !is_in_vain(f, one->gang);
     if (!f->within && !f->second)
         f->sides[node].later[f->sides[node].later_n++] = one;
     note_refused(f, &a);
@@ -236,11 +317,14 @@ bool fair_next(struct fair_order *f, struct candidate *ret_one)
 {
     if (f->leaving_at < f->leaving_n) {
         *ret_one = *f->leaving[f->leaving_at++];
+        f->gone[f->gone_n++] = ret_one->gang;
         return true;
     }
     put_needs(f, 1);
     bool found = next_of_strategy(f, ret_one) || (begin_second(f) && next_of_strategy(f, ret_one));
     put_needs(f, -1);
+    if (found)
+        f->gone[f->gone_n++] = ret_one->gang;
     return found;
 }
 
@@ -272,6 +356,7 @@ struct fair_order *fair_begin(const struct preemptor *x, const struct candidates
     f->root = t->nodes[x->queue->quota].root;
     f->sides = arena_zero(x->c->a, t->nodes_n, sizeof *f->sides);
     f->leaving = arena_alloc(x->c->a, (from->n + 1) * sizeof *f->leaving);
+    f->gone = arena_alloc(x->c->a, (from->n + 1) * sizeof *f->gone);
     for (uint32_t at = t->nodes[x->queue->quota].parent; at; at = t->nodes[at].parent)
         f->sides[at].is_above_own = true;
     take_in(f, from);

@@ -10,17 +10,19 @@
  *            initial share  preemptor's with the gang <  victim's with the candidate; with both strategies, once a queue, for those whom
  *                           the first refused, and only when those that went are not enough
  *        A queue that stays within its own quota in what is short takes it back whatever the shares.
- * WHY    two rules of our own, without which two gangs could take each other's place for ever. Who is within its queue's own quota in all
+ * WHY    three rules of our own, without which gangs could take each other's place for ever. Who is within its queue's own quota in all
  *        that it uses stays: it would take its place back whatever the shares. And nobody goes where the other could then come back by the
- *        same rule: where nothing but who of them runs would change, the higher priority stays.
+ *        same rule: where nothing but who of them runs would change, the higher priority stays. Nor where others of its queue
+ *        would take at once what is within their queue's own quota then.
  * SOURCE Kueue, preemption with fair sharing.
  */
 #ifndef CORE_FAIR_H
 #define CORE_FAIR_H
 #include "core/preempt/candidates.h"
 
-struct fair_refusal {          /* the first candidate that shares kept from going */
-    bool any;
+enum fair_verdict { FAIR_ALLOWS, FAIR_SHARES_REFUSE, FAIR_TAKEN_BACK };
+struct fair_refusal {          /* the first candidate that was kept from going */
+    enum fair_verdict why;
     name_id other;             /* its queue, or the cohort whose share was asked for */
     bool other_is_queue;
     int64_t own_share, other_share; /* as in share_weighted: with the gang; of the other */

@@ -14,7 +14,7 @@ struct oracle {
 
 static void note_lack(struct oracle *o, const struct victims *v)
 {
-    if (v->lack == LACK_SHARES && !o->refused.any)
+    if (v->lack == LACK_SHARES && o->refused.why == FAIR_ALLOWS)
         o->refused = v->refused;
     o->lack = v->lack > o->lack ? v->lack : o->lack;
 }

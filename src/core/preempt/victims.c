@@ -290,8 +290,8 @@ bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t 
         quota_was_enough |= h.quota_was_enough;
     }
     ret_victims->lack = h.short_of_trials ? LACK_TRIALS : quota_was_enough ? LACK_ROOM : LACK_QUOTA;
-    if (h.fair && fair_refused(h.fair)->any && !h.short_of_trials) {
-        ret_victims->lack = LACK_SHARES;
+    if (h.fair && fair_refused(h.fair)->why != FAIR_ALLOWS && !h.short_of_trials) {
+        ret_victims->lack = fair_refused(h.fair)->why == FAIR_TAKEN_BACK ? LACK_TAKEN_BACK : LACK_SHARES;
         ret_victims->refused = *fair_refused(h.fair);
     }
     return false;

@@ -150,6 +150,22 @@ static const struct fair_case preemptions[] = {
      ROOM "queue a in=all gpu=4 cpu=0 reclaim=Any; queue b in=all gpu=0 cpu=0 reclaim=Any; queue c in=all gpu=0 cpu=8; runs a1 queue=a gpu=4;"
           "runs a2 queue=a gpu=0 cpu=8; wants mine queue=b gpu=2 cpu=2",
      ""},
+    {"nobody goes where another of its queue would take back what is that queue's own",
+     ROOM "queue a in=all gpu=5 reclaim=Any weight=2000; queue b in=all gpu=7 reclaim=Any weight=500; runs tiny queue=b gpu=1;"
+          "runs big queue=b prio=9 gpu=10; wants small queue=b gpu=7; wants mine queue=a gpu=12",
+     ""},
+    {"nor where one of those who would go could",
+     ROOM "queue a in=all gpu=5 reclaim=Any weight=2000; queue b in=all gpu=7 reclaim=Any weight=500; runs tiny queue=b gpu=1;"
+          "runs big queue=b prio=9 gpu=10; wants mine queue=a gpu=12",
+     ""},
+    {"but where all of them together are more than that",
+     ROOM "queue a in=all gpu=5 reclaim=Any weight=2000; queue b in=all gpu=7 reclaim=Any weight=500; runs big queue=b prio=9 gpu=10;"
+          "wants mine queue=a gpu=12",
+     "evict big InCohortFairSharing"},
+    {"and where that one could not take anything back",
+     ROOM "queue a in=all gpu=5 reclaim=Any weight=2000; queue b in=all gpu=7 reclaim=Lower weight=500; runs tiny queue=b gpu=1;"
+          "runs big queue=b prio=9 gpu=10; wants small queue=b gpu=7; wants mine queue=a gpu=12",
+     "evict tiny InCohortFairSharing; evict big InCohortFairSharing"},
     {"equal shares before and after: the same priority stays",
      ROOM "queue a in=all gpu=0 cpu=0 reclaim=Any; queue b in=all gpu=0 cpu=0 reclaim=Any; queue c in=all gpu=4 cpu=8;"
           "runs a1 queue=a gpu=0 cpu=4; runs b1 queue=b gpu=0 cpu=4; runs b2 queue=b gpu=2; runs a2 queue=a gpu=1; runs c1 queue=c gpu=1;"
