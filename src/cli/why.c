@@ -244,6 +244,17 @@ static const char *checks_message(struct answer *x, const struct json *workload,
     return text;
 }
 
+static void add_shares(struct answer *x)
+{
+    const char *queues[2];
+    for (int i = 0; i < 2 && preempted_by_shares(x->a, x->preempted, queues); i++) {
+        struct err e = {0}; /* without it the rest of the answer is as good */
+        const struct json *q =
+            connection_get(x->c, x->a, kube_path(x->a, "kueue.x-k8s.io", "v1beta2", "clusterqueues", NULL, queues[i], NULL), &e);
+        preempted_add_share(x->a, x->preempted, queues[i], json_int64(json_path(q, "status", "fairSharing", "weightedShare", NULL), -1));
+    }
+}
+
 static void workload_state(struct answer *x)
 {
     const struct json *w = x->decided, *admission = json_path(w, "status", "admission", NULL);
@@ -251,6 +262,8 @@ static void workload_state(struct answer *x)
     x->size = gang_size_of(w);
     if (object_condition_true(w, "Preempted"))
         x->preempted = preempted_of(x->a, w, items(x, KIND_WORKLOAD, true));
+    if (x->preempted)
+        add_shares(x);
     x->message = json_get_text(object_condition(w, "QuotaReserved"), "message", "not tried yet");
     if (object_condition_true(w, "Finished")) {
         x->state = "finished";

@@ -63,7 +63,7 @@ soon "two have gone for it, by shares" '^InCohortFairSharingInCohortFairSharing$
 victim=$(k get workloads -o 'jsonpath={range .items[*]}{.metadata.ownerReferences[0].name} {.status.conditions[?(@.type=="Preempted")].reason}{"\n"}{end}' | awk '$2 != "" {print $1; exit}')
 condition() { k get workload "$(workload_of "$victim")" -o 'jsonpath={.status.conditions[?(@.type=="Preempted")].message}'; }
 soon "in Kueue's words" "^Preempted to accommodate a workload \\(UID: $(uid_of workload "$(workload_of blue-1)"), JobUID: $(uid_of job blue-1)\\) due to Fair Sharing within the cohort; preemptor path: /all/blue; preemptee path: /all/red\$" condition
-soon "why: for whom, and by which rule" "^preempted for Workload $NS/$(workload_of blue-1) \\(InCohortFairSharing\\)" why "$victim"
+soon "why: for whom, by which rule, and both shares" "^preempted for Workload $NS/$(workload_of blue-1) \\(InCohortFairSharing\\); shares now: ClusterQueue blue 500, ClusterQueue red 500\$" why "$victim"
 job red-5 red 1
 soon "why: nobody takes it back, with both shares" 'ClusterQueue blue has a share of 500, and with this one its own side would have 625' why red-5
 job blue-2 blue 2
