@@ -23,7 +23,7 @@ int object_modify(struct apiserver *s, const struct kind *k, const char *ns, con
 {
     struct object_write w;
     write_own(&w, as, s, k, ns, name, a);
-    if (!object_write_read(&w, name))
+    if (!object_write_read(&w, name, APART_MANAGED))
         return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
     w.object = json_copy(a, w.old);
     int r = fn(arg, a, w.object, e);

@@ -5,7 +5,6 @@
 
 #include "apiserver/apply/managed_fields.h"
 #include "apiserver/request/status.h"
-#include "apiserver/store/managed_text.h"
 #include "apiserver/store/object.h"
 #include "apiserver/store/question.h"
 #include "base/clock.h"
@@ -234,6 +233,10 @@ static bool extent_check(struct object_write *w)
     if (object_write_is_own(w))
         return true;
     struct json_extent x = json_extent(w->object);
+    if (x.nodes + w->apart.spec.n > LIMIT_JSON_NODES) { /* a value takes a byte at least */
+        object_write_join(w);
+        x = json_extent(w->object);
+    }
     if (x.depth > LIMIT_OBJECT_DEPTH)
         return object_write_fail(w, 413, "RequestEntityTooLarge",
                                  "the object, with the record of who owns its fields, would have %zu lists and objects inside each "
@@ -275,12 +278,13 @@ static bool store_now(struct object_write *w)
     struct buf digits = {text, 0, sizeof text}; /* 20 characters at most: never grows */
     buf_int64(&digits, (int64_t)rv);
     json_set(w->arena, metadata, "resourceVersion", json_new_text_n(w->arena, buf_view(&digits)));
-    struct blob *body = object_text_apart(w->server, w->object, w->managed);
+    struct blob *body = object_text_apart(w->server, w->object, &w->apart);
     if (!size_check(w, body)) {
         blob_unref(body);
         return false;
     }
-    questions_note(w->server->questions, w->kind_id, w->object, body);
+    const struct store_object *was = w->apart.spec.n ? store_get(store, w->kind_id, w->ns, name) : NULL;
+    questions_note(w->server->questions, w->kind_id, w->object, was ? was->body : NULL, body);
     w->stored = (struct bytes){body->data, body->n}; /* the store or what waits for the commit refers to it */
     int r;
     if (!w->old)
@@ -295,23 +299,21 @@ static bool store_now(struct object_write *w)
     return true;
 }
 
-bool object_write_read(struct object_write *w, const char *name)
+bool object_write_read(struct object_write *w, const char *name, unsigned parts)
 {
     const struct store_object *o = store_get(w->server->store, w->kind_id, w->ns, name);
     struct json *old = NULL;
     if (o && !object_defaults_late(w->kind, kind_storage(w->kind)->version))
-        old = managed_text_split(w->arena, (struct bytes){o->body->data, o->body->n}, &w->managed);
-    w->apart = old != NULL;
+        old = apart_split(w->arena, (struct bytes){o->body->data, o->body->n}, parts, &w->apart);
+    w->is_apart = old != NULL;
     w->old = old ? old : object_read(w->server, w->arena, w->kind, w->ns, name);
     return w->old != NULL;
 }
 
 void object_write_join(struct object_write *w)
 {
-    if (w->apart)
-        managed_text_join(w->arena, w->object, w->managed);
-    w->apart = false;
-    w->managed = (struct bytes){0};
+    apart_join(w->arena, w->object, &w->apart);
+    w->is_apart = false;
 }
 
 bool object_write_run(struct object_write *w)
@@ -329,11 +331,11 @@ bool object_write_run(struct object_write *w)
     char now[TIME_TEXT_MAX];
     struct managed_writer writer = {w->manager, object_api_version(w->arena, w->asked, w->version), w->subresource,
                                     time_format(now, loop_wall_ms(w->server->loop))};
-    bool compared = w->apart;
-    if (w->apart && json_equal(w->old, w->object))
+    bool compared = w->is_apart;
+    if (w->is_apart && json_equal(w->old, w->object))
         return true;
     if (!object_write_is_own(w))
-        object_write_join(w);
+        apart_join_managed(w->arena, w->object, &w->apart);
     if (w->as == WRITE_CHECKED && schema)
         managed_fields_update(w->arena, schema, w->old, w->object, &writer);
     managed_last(json_get(w->object, "metadata"));
@@ -347,7 +349,9 @@ bool object_write_run(struct object_write *w)
         json_remove(json_get(w->object, "metadata"), "resourceVersion");
     if (!w->dry_run && !w->old && w->rules->created)
         w->rules->created(w->server, json_get_text(json_get(w->object, "metadata"), "name", ""));
-    if (!w->dry_run && w->removed && w->rules->gone)
+    if (!w->dry_run && w->removed && w->rules->gone) {
+        object_write_join(w);
         w->rules->gone(w->server, w->object);
+    }
     return true;
 }

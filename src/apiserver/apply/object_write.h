@@ -10,6 +10,7 @@
 #include "apiserver/access/token.h"
 #include "apiserver/apply/kind_rules.h"
 #include "apiserver/apply/object_change.h"
+#include "apiserver/store/apart.h"
 #include "codec/schema/field_errors.h"
 
 struct object_write {
@@ -29,8 +30,8 @@ struct object_write {
     const struct requester *who; /* asks for it; NULL: the server itself */
     const struct json *old; /* storage version; NULL = create */
     struct json *object;
-    bool apart;           /* old and object are without managedFields, which are ... */
-    struct bytes managed; /* ... this text (managed_text.h) */
+    bool is_apart;      /* old and object were read without ... */
+    struct apart apart; /* ... this; of `object`, managedFields are joined before it is stored */
     const struct json_parse_info *info; /* duplicate keys of the body; NULL = none */
 
     /* Results. object: the new state, storage version. */
@@ -51,9 +52,9 @@ void object_write_init(struct object_write *w, const struct request_info *ri, st
 void object_write_asked(struct object_write *w, const struct http_exchange *x); /* it is x's sender who asks for it */
 bool object_write_decode(struct object_write *w); /* repair, prune, strictness, convert to storage version */
 bool object_write_run(struct object_write *w);    /* everything after decode */
-/* Read w->old apart, for a writer that does not look at managedFields. False: there is no such object. */
-bool object_write_read(struct object_write *w, const char *name);
-void object_write_join(struct object_write *w); /* managedFields stand in object again */
+/* Read w->old apart (parts: of store/apart.h), for a change that does not look at managedFields. False: there is no such object. */
+bool object_write_read(struct object_write *w, const char *name, unsigned parts);
+void object_write_join(struct object_write *w); /* object is whole again */
 bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
     PRINTF_LIKE(4, 5); /* returns false */
 void object_write_warn(struct object_write *w, const char *text);

@@ -1,6 +1,6 @@
 #include "apiserver/store/object.h"
 
-#include "apiserver/store/managed_text.h"
+#include "apiserver/store/apart.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "wire/json_reader.h"
@@ -143,10 +143,10 @@ struct json *object_ordered(struct arena *a, struct json *object, const char *ap
     return out;
 }
 
-struct blob *object_text_apart(struct apiserver *s, const struct json *object, struct bytes managed)
+struct blob *object_text_apart(struct apiserver *s, const struct json *object, const struct apart *apart)
 {
     buf_clear(&s->text);
-    managed_text_write(&s->text, object, managed);
+    apart_write(&s->text, object, apart);
     struct blob *body = blob_new(s->text.data, s->text.n);
     if (s->text.cap > TEXT_KEPT_BYTES)
         buf_free(&s->text);
@@ -155,5 +155,5 @@ struct blob *object_text_apart(struct apiserver *s, const struct json *object, s
 
 struct blob *object_text(struct apiserver *s, const struct json *object)
 {
-    return object_text_apart(s, object, (struct bytes){0});
+    return object_text_apart(s, object, &(struct apart){0});
 }

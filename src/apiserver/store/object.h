@@ -2,6 +2,7 @@
 #ifndef APISERVER_OBJECT_H
 #define APISERVER_OBJECT_H
 #include "apiserver/server.h"
+#include "apiserver/store/apart.h"
 #include "wire/json.h"
 
 /* Stored state of an object, NULL when absent. */
@@ -20,7 +21,7 @@ const char *object_api_version(struct arena *a, const struct kind *k, const char
 /* of our own store: never fails; what an older program stored deeper than we read is left out */
 struct json *object_parse(struct arena *a, const struct blob *body);
 struct blob *object_text(struct apiserver *s, const struct json *object); /* as the store keeps it */
-struct blob *object_text_apart(struct apiserver *s, const struct json *object, struct bytes managed); /* see managed_text.h */
+struct blob *object_text_apart(struct apiserver *s, const struct json *object, const struct apart *apart);
 /* apiVersion, kind and metadata first, as people expect to read them; fills in the first two. */
 struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind);
 bool object_terminating(const struct json *object);

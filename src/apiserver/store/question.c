@@ -4,6 +4,7 @@ struct question {
     uint32_t kind_id;
     const char *labels, *fields; /* in the arena, as is what the selector refers to */
     struct selector selector;
+    enum selector_reach spec;
 };
 struct questions {
     struct arena *arena;
@@ -34,6 +35,7 @@ uint32_t question_of(struct questions *q, uint32_t kind_id, const struct selecto
     struct question x = {.kind_id = kind_id, .labels = arena_text(q->arena, labels), .fields = arena_text(q->arena, fields)};
     if (q->n == STORE_NOTE_QUESTIONS || selector_parse(q->arena, x.labels, x.fields, k, &x.selector, NULL) < 0)
         return STORE_NOTE_QUESTIONS;
+    x.spec = selector_reach(&x.selector, "spec");
     q->all[q->n] = x;
     return q->n++;
 }
@@ -58,11 +60,16 @@ static bool is_plain(const struct json *object)
     return !json_get(metadata, "ownerReferences") && !json_get(metadata, "finalizers") && !json_get(metadata, "deletionTimestamp");
 }
 
-void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, struct blob *body)
+void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, const struct blob *was, struct blob *body)
 {
     if (is_plain(object))
         body->notes |= STORE_NOTE_OWNERS | STORE_NOTE_PLAIN;
-    for (uint32_t i = 0; i < q->n; i++)
-        if (q->all[i].kind_id == kind_id)
+    for (uint32_t i = 0; i < q->n; i++) {
+        if (q->all[i].kind_id != kind_id)
+            continue;
+        if (!was || q->all[i].spec == SELECTOR_READS_NONE)
             note(body, i, selector_match_tree(&q->all[i].selector, object));
+        else if (q->all[i].spec == SELECTOR_READS_ONLY)
+            body->notes |= was->notes & 3u << (STORE_NOTE_ANSWERS + 2 * i); /* none, where that was not asked */
+    }
 }

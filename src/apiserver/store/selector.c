@@ -264,6 +264,17 @@ bool selector_empty(const struct selector *s)
     return !s->labels && !s->fields;
 }
 
+enum selector_reach selector_reach(const struct selector *s, const char *member)
+{
+    bool inside = false, outside = s->labels != NULL;
+    for (const struct selector_term *t = s->fields; t; t = t->next) {
+        bool is = t->field && strcmp(t->field->path[0], member) == 0;
+        inside = inside || is;
+        outside = outside || !is || t->field->instead;
+    }
+    return !inside ? SELECTOR_READS_NONE : outside ? SELECTOR_READS_SOME : SELECTOR_READS_ONLY;
+}
+
 const char *selector_name(const struct selector *s)
 {
     for (const struct selector_term *t = s->fields; t; t = t->next)

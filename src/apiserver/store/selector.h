@@ -33,6 +33,9 @@ int selector_parse(struct arena *a, const char *label_text, const char *field_te
 bool selector_empty(const struct selector *s);
 bool selector_match(const struct selector *s, struct bytes object); /* as json_write prints it */
 bool selector_match_tree(const struct selector *s, const struct json *object); /* the same of what it prints */
+/* Does it read what stands under this member of the root, and anything else? */
+enum selector_reach { SELECTOR_READS_NONE, SELECTOR_READS_SOME, SELECTOR_READS_ONLY };
+enum selector_reach selector_reach(const struct selector *s, const char *member);
 /* The value that metadata.name must have (watch and list of one object), or NULL. */
 const char *selector_name(const struct selector *s);
 /* The same of a field selector's text, whatever fields the kind may have besides. */

@@ -97,11 +97,15 @@ static bool identity_kept(struct http_exchange *x, const struct request_info *ri
     return true;
 }
 
-/* Read what is patched: without managedFields where neither the patch nor another version looks at them. */
-static bool patched_read(struct object_write *w, const struct request_info *ri, enum patch_type type, const struct json *patch)
+/* Read what is patched, by an object or a list of operations: without managedFields where neither the patch nor another version looks at
+ * them. A pod's status is written more often than anything else: nothing looks at its spec then, no check and no rule, unless the patch
+ * does. */
+static bool patched_read(struct object_write *w, const struct request_info *ri, const struct json *patch)
 {
-    if (type != PATCH_JSON && !list_converts(ri) && !json_path(patch, "metadata", "managedFields", NULL))
-        return object_write_read(w, ri->name);
+    if (json_is(patch, JSON_OBJECT) && !list_converts(ri) && !json_path(patch, "metadata", "managedFields", NULL)) {
+        bool status = object_kind_is(ri->kind, "", "pods") && strcmp(ri->subresource, "status") == 0;
+        return object_write_read(w, ri->name, status && !json_get(patch, "spec") ? APART_SPEC : 0);
+    }
     w->old = object_read(ri->server, w->arena, ri->kind, ri->ns, ri->name);
     return w->old != NULL;
 }
@@ -116,7 +120,7 @@ static void patch_plain(struct http_exchange *x, const struct request_info *ri, 
     struct object_write w;
     object_write_init(&w, ri, a);
     object_write_asked(&w, x);
-    if (!patched_read(&w, ri, type, patch)) {
+    if (!patched_read(&w, ri, patch)) {
         status_reply_not_found(x, ri, ri->name);
         return;
     }
@@ -132,10 +136,8 @@ static void patch_plain(struct http_exchange *x, const struct request_info *ri, 
         return;
     if (object_write_decode(&w))
         (void)object_write_run(&w); /* the answer says what failed */
-    if (!object_write_answer(x, ri, &w))
-        return;
-    object_write_join(&w);
-    object_write_reply(x, ri, 200, &w);
+    if (object_write_answer(x, ri, &w))
+        object_write_reply(x, ri, 200, &w);
 }
 
 /* ---- apply ---- */

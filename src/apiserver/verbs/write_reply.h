@@ -6,7 +6,7 @@
 /* Send the warnings; when it failed answer so and return false. */
 bool object_write_answer(struct http_exchange *x, const struct request_info *ri, const struct object_write *w);
 /* Answer with the new state, after the commit. */
-void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, const struct object_write *w);
+void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, struct object_write *w);
 /* A new state of an existing object by the whole write path, as PUT does: for handlers such as scale that build the whole object.
  * False: it failed and was answered. */
 bool object_write_checked(struct http_exchange *x, const struct request_info *ri, struct json *old, struct json *object,

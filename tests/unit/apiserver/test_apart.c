@@ -18,12 +18,14 @@
 #define JOBS "/apis/batch/v1/namespaces/default/jobs"
 #define OBJECTS 3
 #define ROUNDS 6000
+#define WATCHES 6
 
 struct pair {
     struct api apart, whole;
     struct random random;
     struct arena *arena;
-    uint32_t taken_n, refused_n, changed_n, ending_n;
+    struct api_watch *apart_watches[WATCHES], *whole_watches[WATCHES];
+    uint32_t taken_n, refused_n, ending_n, events_n[WATCHES];
 };
 
 static const char *pick(struct pair *p, const char *const *of, size_t n)
@@ -78,8 +80,16 @@ static const char *const spec_parts[] = {
     "\"nodeName\":\"n2\"",
 };
 static const char *const others[] = {
-    "\"data\":{\"a\":\"2\"}", "\"data\":{\"a\":null,\"b\":\"3\"}", "\"status\":null", "\"spec\":null", "\"spec\":{}",
-    "\"unknown\":true",    "\"metadata\":null",               "\"kind\":\"Pod\"", "\"kind\":\"Job\"",
+    "\"data\":{\"a\":\"2\"}",
+    "\"data\":{\"a\":null,\"b\":\"3\"}",
+    "\"status\":null",
+    "\"spec\":null",
+    "\"spec\":{}",
+    "\"unknown\":true",
+    "\"metadata\":null",
+    "\"$retainKeys\":[\"kind\",\"apiVersion\",\"metadata\",\"status\"]",
+    "\"kind\":\"Pod\"",
+    "\"kind\":\"Job\"",
 };
 
 static const char *patch_random(struct pair *p)
@@ -138,6 +148,33 @@ static void both(struct pair *p, const char *method, const char *target, const c
     same(p, method, target, body);
 }
 
+/* Selectors that read the spec, something else, both; what they say of the state before a change counts as well. */
+static void watches_open(struct pair *p)
+{
+    static const char *const selectors[WATCHES] = {
+        "fieldSelector=spec.nodeName!=", "fieldSelector=status.phase=Running", "fieldSelector=status.phase!=Running,spec.nodeName=n",
+        "labelSelector=a",               "labelSelector=b,!a",                "labelSelector=a&fieldSelector=spec.nodeName=",
+    };
+    for (int i = 0; i < WATCHES; i++) {
+        const char *target = arena_printf(p->arena, PODS "?watch=true&%s", selectors[i]);
+        p->apart_watches[i] = api_watch_open(&p->apart, target);
+        p->whole_watches[i] = api_watch_open(&p->whole, target);
+    }
+}
+
+static void watches_same(struct pair *p, const char *what)
+{
+    for (int i = 0; i < WATCHES; i++)
+        for (const char *x = "-"; *x; p->events_n[i] += *x != 0) {
+            x = api_watch_next(p->apart_watches[i]);
+            const char *y = api_watch_next(p->whole_watches[i]);
+            if (strcmp(x, y) != 0)
+                fail_msg("watch %d after %s: apart \"%s\", whole \"%s\"", i, what, x, y);
+            if (*x)
+                assert_true(json_equal(api_watch_object(p->apart_watches[i]), api_watch_object(p->whole_watches[i])));
+        }
+}
+
 static void objects_make(struct pair *p)
 {
     for (int i = 0; i < OBJECTS; i++) {
@@ -181,6 +218,7 @@ static void step(struct pair *p)
         p->ending_n += p->apart.status == 200 && *api_text(&p->apart, "metadata.deletionTimestamp");
     }
     both(p, "GET", name, NULL);
+    watches_same(p, target);
 }
 
 static void patches(void **state)
@@ -190,6 +228,7 @@ static void patches(void **state)
     (void)state;
     api_open_as(&p.apart, &config);
     api_open_as(&p.whole, &config);
+    watches_open(&p);
     objects_make(&p);
     for (int i = 0; i < ROUNDS; i++) {
         step(&p);
@@ -200,6 +239,11 @@ static void patches(void **state)
         arena_reset(p.arena);
     }
     assert_true(p.taken_n > ROUNDS / 4 && p.refused_n > ROUNDS / 16 && p.ending_n > 50);
+    for (int i = 0; i < WATCHES; i++) {
+        assert_true(p.events_n[i] > 20);
+        api_watch_close(p.apart_watches[i]);
+        api_watch_close(p.whole_watches[i]);
+    }
     api_close(&p.apart);
     api_close(&p.whole);
     arena_free(p.arena);

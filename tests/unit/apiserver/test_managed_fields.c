@@ -8,7 +8,7 @@
 
 #include "apiserver/apply/managed_fields.h"
 #include "apiserver/apply/managed_fields_set.h"
-#include "apiserver/store/managed_text.h"
+#include "apiserver/store/apart.h"
 
 static struct json *tree(struct arena *a, const char *text)
 {
@@ -337,7 +337,7 @@ static void old_updates_become_one(void **state)
     assert_string_equal(json_get_text(json_item(entries, 9), "manager", ""), "tool-39");
 }
 
-/* Apart and together again an object is what it was, wherever its managedFields stand. */
+/* Apart and together again an object is what it was, wherever its managedFields and its spec stand. */
 static void apart(void **state)
 {
     (void)state;
@@ -348,27 +348,35 @@ static void apart(void **state)
         "{\"metadata\":{\"managedFields\":[{}]},\"status\":{\"metadata\":{\"managedFields\":[1]}}}",
         "{\"metadata\":{\"name\":\"n\"},\"managedFields\":[1]}",
         "{\"metadata\":{}}",
+        "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"metadata\":\"\\\"}\"},\"status\":{\"spec\":{}}}",
+        "{\"metadata\":{\"managedFields\":[{}]},\"status\":{},\"spec\":{\"not\":\"behind metadata\"}}",
         "{ \"metadata\" : { \"managedFields\" : [ {} ] , \"name\" : \"n\" } }",
         "{ \"metadata\" : { \"name\" : \"n\" , \"managedFields\" : [ {} ] } }",
         "{\"metadata\":{\"managedFields\":{\"no\":\"list\"}}}",
     };
-    size_t apart_n = 0;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    size_t apart_n = 0, spec_n = 0;
+    for (size_t i = 0; i < 4 * (sizeof texts / sizeof *texts); i++) {
         _cleanup_arena_ struct arena *a = arena_new();
         _cleanup_buf_ struct buf out = {0};
-        struct bytes managed = {0};
-        const struct json *whole = json_parse(a, bytes_of(texts[i]), NULL, NULL);
-        struct json *object = managed_text_split(a, bytes_of(texts[i]), &managed);
+        struct apart x = {0};
+        const struct json *whole = json_parse(a, bytes_of(texts[i / 4]), NULL, NULL);
+        struct json *object = apart_split(a, bytes_of(texts[i / 4]), i % 4, &x);
         if (!object) /* read whole, then */
             continue;
         apart_n++;
         assert_null(json_path(object, "metadata", "managedFields", NULL));
-        managed_text_write(&out, object, managed);
+        spec_n += x.spec.n > 0;
+        assert_true(!x.spec.n || !json_get(object, "spec"));
+        assert_true(!(x.managed.n && x.entries) && (!x.managed.n || i % 4 & APART_MANAGED) && (!x.spec.n || i % 4 & APART_SPEC));
+        if (!(i % 4 & APART_MANAGED))
+            apart_join_managed(a, object, &x);
+        apart_write(&out, object, &x);
         assert_true(json_equal(json_parse(a, buf_view(&out), NULL, NULL), whole));
-        managed_text_join(a, object, managed);
-        assert_true(json_equal(object, whole));
+        apart_join(a, object, &x);
+        assert_true(json_equal(object, whole) && !x.managed.n && !x.spec.n);
     }
-    assert_int_equal(apart_n, 6); /* those without spaces, as the store has them, and with a list */
+    assert_int_equal(spec_n, 2 * 3);
+    assert_int_equal(apart_n, 2 * 8 + 2 * 10); /* as text: those without spaces, as the store has them; and with a list */
 }
 
 int main(void)

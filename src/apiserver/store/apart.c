@@ -1,0 +1,164 @@
+#include "apiserver/store/apart.h"
+
+#include <assert.h>
+
+#include "wire/json_reader.h"
+
+/* The reader stands in metadata: behind the value of managedFields, or behind metadata. */
+static struct bytes managed_find(struct json_reader *r, const char **ret_from)
+{
+    struct bytes key, value;
+    while (json_reader_key(r, &key)) {
+        if (bytes_is(key, "managedFields")) {
+            value = json_reader_raw(r);
+            *ret_from = key.data - 1;
+            return value;
+        }
+        json_reader_skip(r);
+    }
+    return (struct bytes){0};
+}
+
+static bool metadata_enter(struct json_reader *r)
+{
+    struct bytes key;
+    if (!json_reader_object(r))
+        return false;
+    while (json_reader_key(r, &key)) {
+        if (bytes_is(key, "metadata"))
+            return json_reader_object(r);
+        json_reader_skip(r);
+    }
+    return false;
+}
+
+/* The reader stands behind metadata. *ret_from: where the comma before spec stands. */
+static struct bytes spec_find(struct json_reader *r, const char **ret_from)
+{
+    struct bytes key;
+    if (!json_reader_key(r, &key) || !bytes_is(key, "spec") || key.data[-2] != ',' || json_reader_peek(r) != JSON_OBJECT)
+        return (struct bytes){0};
+    *ret_from = key.data - 2;
+    return json_reader_raw(r);
+}
+
+/* Text that is left out: from..to. */
+struct cut {
+    const char *from, *to;
+};
+
+static struct json *parse_without(struct arena *a, struct bytes body, const struct cut *cuts, size_t n)
+{
+    const char *at = body.data, *end = body.data + body.n;
+    _cleanup_buf_ struct buf lean = {0};
+    if (n)
+        buf_reserve(&lean, body.n);
+    for (size_t i = 0; i < n; i++) {
+        buf_add(&lean, at, (size_t)(cuts[i].from - at));
+        at = cuts[i].to;
+    }
+    if (n)
+        buf_add(&lean, at, (size_t)(end - at));
+    struct json *object = json_parse(a, n ? buf_view(&lean) : body, NULL, NULL);
+    return object && json_is(json_get(object, "metadata"), JSON_OBJECT) ? object : NULL;
+}
+
+/* The reader stands behind managedFields, which begin at `from` with their key. False: they do not stand as the store has them. */
+static bool managed_cut(const struct json_reader *r, const char *from, struct bytes managed, struct cut *ret_cut)
+{
+    const char *to = r->at;
+    if (*to == ',')
+        to++;
+    else if (from[-1] == ',')
+        from--;
+    *ret_cut = (struct cut){from, to};
+    return *managed.data == '[' && (from[-1] == '{' || from[-1] == ',' || *to == '}');
+}
+
+/* Take managedFields out of the tree. */
+static struct json *entries_take(struct json *object)
+{
+    struct json *metadata = json_get(object, "metadata"), *entries = json_get(metadata, "managedFields");
+    (void)json_remove_item(metadata, entries); /* an object need not have them */
+    return entries;
+}
+
+struct json *apart_split(struct arena *a, struct bytes body, unsigned parts, struct apart *ret_apart)
+{
+    struct json_reader r;
+    struct bytes key;
+    struct cut cuts[2];
+    size_t n = 0;
+    const char *from = NULL;
+    struct apart x = {0};
+    json_reader_init(&r, body);
+    bool entered = metadata_enter(&r);
+    if (entered && parts & APART_MANAGED)
+        x.managed = managed_find(&r, &from);
+    if (x.managed.n && !managed_cut(&r, from, x.managed, &cuts[n++]))
+        return NULL;
+    if (entered && parts & APART_SPEC) {
+        while ((x.managed.n || !(parts & APART_MANAGED)) && json_reader_key(&r, &key)) /* to the end of metadata */
+            json_reader_skip(&r);
+        x.spec = spec_find(&r, &from);
+    }
+    if (x.spec.n)
+        cuts[n++] = (struct cut){from, r.at};
+    struct json *object = r.failed ? NULL : parse_without(a, body, cuts, n);
+    if (object && !x.managed.n)
+        x.entries = entries_take(object);
+    if (!object || (x.entries && x.entries->type != JSON_ARRAY))
+        return NULL;
+    *ret_apart = x;
+    return object;
+}
+
+void apart_join_managed(struct arena *a, struct json *object, struct apart *x)
+{
+    struct json *entries = x->managed.n ? json_parse(a, x->managed, NULL, NULL) : x->entries;
+    if (entries)
+        json_set(a, json_get(object, "metadata"), "managedFields", entries);
+    x->managed = (struct bytes){0};
+    x->entries = NULL;
+}
+
+void apart_join(struct arena *a, struct json *object, struct apart *x)
+{
+    apart_join_managed(a, object, x);
+    struct json *spec = x->spec.n ? json_parse(a, x->spec, NULL, NULL) : NULL;
+    size_t at = 1;
+    for (const struct json *m = object->first; spec && m && strcmp(m->key, "metadata") != 0; m = m->next)
+        at++;
+    if (spec) {
+        spec->key = "spec";
+        spec->key_n = sizeof "spec" - 1;
+        json_insert(object, at, spec);
+    }
+    x->spec = (struct bytes){0};
+}
+
+void apart_write(struct buf *out, const struct json *object, const struct apart *x)
+{
+    char before = '{';
+    assert(!x->entries && "who looks at managedFields joins them");
+    JSON_EACH (m, object) {
+        buf_char(out, before);
+        before = ',';
+        json_write_string(out, (struct bytes){m->key, m->key_n});
+        buf_char(out, ':');
+        json_write(out, m);
+        if (strcmp(m->key, "metadata") != 0)
+            continue;
+        if (x->managed.n) {
+            out->n--; /* its '}' */
+            buf_text(out, m->n ? ",\"managedFields\":" : "\"managedFields\":");
+            buf_bytes(out, x->managed);
+            buf_char(out, '}');
+        }
+        if (x->spec.n) {
+            buf_text(out, ",\"spec\":");
+            buf_bytes(out, x->spec);
+        }
+    }
+    buf_char(out, '}');
+}
