@@ -33,6 +33,7 @@ static int take_configuration(struct run *r, const struct options *o)
     if (code != EXIT_OK)
         return code;
     r->scheduler.policy = c->policy;
+    r->scheduler.charge = &c->charge;
     if (c->leader_elect != CONFIGURATION_UNSET && !o->on_line[OPT_SCHEDULER_LEADER_ELECT])
         r->scheduler.leader_elect = c->leader_elect == CONFIGURATION_ON;
     r->jobs.no_kueue_jobs = c->no_jobs;

@@ -114,6 +114,7 @@ static int take_configuration(struct up_options *u, const struct options *o)
                 path);
     u->cluster.policy = c->policy;
     u->cluster.workloads = &c->workloads;
+    u->cluster.charge = &c->charge;
     return code;
 }
 

@@ -230,6 +230,9 @@ struct local_queue_record {
 struct pod_set {
     name_id name;
     struct shape shape;
+    const struct amount *charged; /* is_charged: what quota counts of a member instead of the shape's requests; sorted alike */
+    uint32_t charged_n;
+    bool is_charged;
     int32_t count;             /* members wanted */
     int32_t min_count;         /* fewest that may start; 0 = count */
     int32_t reclaimed;         /* of count: over for good, need neither quota nor place (Kueue reclaimablePods) */

@@ -7,6 +7,7 @@
 #include "core/policy.h"
 #include "kube/client.h"
 
+struct charge_policy;
 struct scheduler_config {
     const char *const *names;      /* values of spec.schedulerName that are served, NULL terminated; NULL = scheduler_default_names */
     bool default_scheduler;        /* serve "default-scheduler" too: only where no kube-scheduler runs */
@@ -14,6 +15,7 @@ struct scheduler_config {
     const char *lease_ns;          /* NULL = "kube-system", which is always there */
     const char *identity;          /* NULL = host name and process id */
     struct policy policy;          /* all zero: nobody waits for pods to be ready, queues do not share fairly */
+    const struct charge_policy *charge; /* the caller's as long as the scheduler; NULL: quota counts what pods ask for */
     bool spread;                   /* score: spread instead of pack */
     bool sweep_always;             /* for tests: names that nobody needs go in every turn, so that whoever still uses one is caught */
     /* May be NULL. Called once, when everything has been read and the Lease was won for the first time (at once without election). A lost

@@ -147,7 +147,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                   .schedulers = s->scheduler_names,
                                   .schedulers_n = s->scheduler_names_n,
                                   .priority_of = priority_of,
-                                  .ctx = s};
+                                  .ctx = s,
+                                  .charge = config->charge};
     s->workload_work = workqueue_new(c, status_workload, s);
     s->queue_work = workqueue_new(c, status_cluster_queue, s);
     s->cohort_work = workqueue_new(c, status_cohort, s);

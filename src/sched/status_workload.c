@@ -160,11 +160,13 @@ static const char *usage_text(struct arena *a, const char *resource, int64_t amo
     return arena_text(a, quantity_format(text, q));
 }
 
+/* What quota counts of one member. */
 static int64_t request_of(const struct pod_set *set, name_id resource)
 {
-    for (uint32_t i = 0; i < set->shape.requests_n; i++)
-        if (set->shape.requests[i].resource == resource)
-            return set->shape.requests[i].value;
+    const struct amount *all = set->is_charged ? set->charged : set->shape.requests;
+    for (uint32_t i = 0, n = set->is_charged ? set->charged_n : set->shape.requests_n; i < n; i++)
+        if (all[i].resource == resource)
+            return all[i].value;
     return 0;
 }
 

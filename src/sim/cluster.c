@@ -383,7 +383,9 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     if (r < 0)
         return r;
     uint64_t seed = random_seed_from_system();
-    c->scheduler = scheduler_new(c->loop, c->client, &(struct scheduler_config){.default_scheduler = true, .policy = config->policy});
+    c->scheduler = scheduler_new(
+        c->loop, c->client,
+        &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge});
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true, .policy = config->workloads});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);

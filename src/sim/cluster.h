@@ -8,6 +8,7 @@
 #include "loop/loop.h"
 #include "sim/node/shape.h"
 
+struct charge_policy;
 struct workload_policy;
 struct cluster_config {
     const char *data_dir;            /* made when absent (0700) */
@@ -22,6 +23,7 @@ struct cluster_config {
     bool mig_evicts;                 /* as kubelets_config's; agents of nodes of their own, too */
     bool tls, strict_kueue;
     struct policy policy;            /* the scheduler's */
+    const struct charge_policy *charge; /* what quota counts; NULL: what pods ask for */
     const struct workload_policy *workloads; /* the job controllers'; NULL: Kueue's defaults */
 };
 struct cluster;

@@ -299,7 +299,13 @@ static void tell_sets(struct world *w, const struct m_gang *g, struct gang_recor
                                    .count = from->count,
                                    .min_count = from->min_count,
                                    .reclaimed = from->reclaimed,
-                                   .granted = from->granted};
+                                   .granted = from->granted,
+                                   .is_charged = from->is_charged};
+        struct amount *charged = arena_zero(w->records, RES_N, sizeof *charged);
+        for (int k = 0; k < RES_N && from->is_charged; k++)
+            if (from->charged[k])
+                charged[sets[i].charged_n++] = (struct amount){id(w, resource_names[k]), from->charged[k]};
+        sets[i].charged = charged;
         for (int k = 0; k < RES_N && g->admitted; k++)
             if (g->choices[i][k] >= 0)
                 choices[r->choices_n++] =

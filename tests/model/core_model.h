@@ -75,7 +75,13 @@ struct m_set {
     int min_count;             /* planned gangs: the fewest, 0 = count */
     int granted;               /* of an admitted gang: members that it was given, 0 = all */
     int task_min;              /* pod groups: minTaskMember, 0 = none */
+    bool is_charged;           /* planned gangs: quota counts this, whatever the pods ask for */
+    int64_t charged[RES_N];
 };
+static inline int64_t set_asks(const struct m_set *s, int resource) /* of quota */
+{
+    return s->is_charged ? s->charged[resource] : s->kind.ask[resource];
+}
 static inline int set_count(const struct m_set *s)
 {
     return s->granted && s->granted < s->count ? s->granted : s->count;

@@ -156,7 +156,7 @@ bool some_flavors_place(const struct cluster *c, const struct m_gang *g, int q, 
     bool asked[2] = {false, false};
     for (int group = 0; group < 2; group++)
         for (int r = 0; r < RES_N; r++)
-            asked[group] |= groups[group].covers[r] && g->sets[set].kind.ask[r];
+            asked[group] |= groups[group].covers[r] && set_asks(&g->sets[set], r);
     for (int a = 0; a < (asked[0] ? groups[0].flavors_n : 1); a++)
         for (int b = 0; b < (asked[1] ? groups[1].flavors_n : 1); b++) {
             wishes[set] = (struct wish){.kind = g->sets[set].kind, .count = set_fewest(&g->sets[set]),

@@ -204,6 +204,18 @@ static struct kind random_kind(struct model *m)
     return k;
 }
 
+/* Of one planned gang in four quota counts something else than its pods ask for: nothing, as much, the double, or what they do not ask. */
+static void charge_otherwise(struct model *m, struct m_gang *g)
+{
+    bool otherwise = g->type == TYPE_PLANNED && chance(m, 250);
+    for (int i = 0; i < g->sets_n; i++) {
+        struct m_set *s = &g->sets[i];
+        s->is_charged = otherwise;
+        for (int r = 0; r < RES_N; r++)
+            s->charged[r] = (int64_t)pick(m, 3) * (s->kind.ask[r] ? s->kind.ask[r] : r == RES_GPU);
+    }
+}
+
 /* A free slot, with a new name or that of the pod that was in it; -1: none. */
 static int new_pod(struct model *m)
 {
@@ -361,6 +373,7 @@ static void new_gang(struct model *m)
     }
     if (m->preempts)
         crowd(m, g);
+    charge_otherwise(m, g);
     memset(g->choices, -1, sizeof g->choices);
     memset(g->checks, -1, sizeof g->checks);
     g->min_members = g->type == TYPE_PLANNED ? members : 1 + (int)pick(m, (uint32_t)members);
@@ -385,8 +398,10 @@ static void edit_sets(struct model *m, struct m_gang *g)
         s->count += 1 + (int)pick(m, 2);
     else if (what == 2)
         s->count -= s->count > 1;
-    else if (!g->admitted)
+    else if (!g->admitted && chance(m, 600))
         s->kind = random_kind(m);
+    else if (!g->admitted)
+        charge_otherwise(m, g);
     s->reclaimed = s->reclaimed > s->count ? s->count : s->reclaimed;
     if (!g->admitted && chance(m, 300))
         s->min_count = (int)pick(m, (uint32_t)s->count + 1);

@@ -122,7 +122,7 @@ static void usage_agrees(struct model *m)
                     for (int r = 0; r < RES_N; r++)
                         if (g->choices[s][r] >= 0 && rows[i].flavor == id(&m->life.w, flavor_names[g->choices[s][r]]) &&
                             rows[i].resource == id(&m->life.w, resource_names[r]))
-                            sum += g->sets[s].kind.ask[r] * set_needs(&g->sets[s]);
+                            sum += set_asks(&g->sets[s], r) * set_needs(&g->sets[s]);
             }
             if (sum != rows[i].reserved)
                 die(m, "q%d: the API says that %" PRId64 " %s of flavor %s are reserved, the core %" PRId64, q, sum,
@@ -207,7 +207,7 @@ static bool wide_quota(struct model *m, const struct m_gang *g, int q)
             for (int r = 0; r < RES_N; r++) {
                 int64_t sum = 0;
                 for (int s = 0; s < g->sets_n; s++)
-                    sum += g->sets[s].kind.ask[r] * set_fewest(&g->sets[s]);
+                    sum += set_asks(&g->sets[s], r) * set_fewest(&g->sets[s]);
                 if (layouts[queue->layout][group].covers[r] && sum > quota_left(&m->life, q, layouts[queue->layout][group].flavors[f], r))
                     return false;
             }

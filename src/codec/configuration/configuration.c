@@ -224,6 +224,7 @@ int configuration_parse(struct arena *a, struct bytes text, struct configuration
         read_frameworks(&r, root, &c);
         read_leader_election(root, &c);
         configuration_read_workloads(&r, root, &c.workloads);
+        configuration_read_charge(&r, root, &c.charge);
     }
     if (r.problems_n)
         return -E_INVALID;

@@ -11,6 +11,7 @@
  */
 #ifndef CODEC_CONFIGURATION_H
 #define CODEC_CONFIGURATION_H
+#include "codec/charge/charge.h"
 #include "codec/configuration/workload_policy.h"
 #include "core/policy.h"
 #include "wire/json.h"
@@ -21,6 +22,7 @@ enum configuration_switch { CONFIGURATION_UNSET, CONFIGURATION_ON, CONFIGURATION
 struct configuration {
     struct policy policy;
     struct workload_policy workloads;
+    struct charge_policy charge;
     enum configuration_switch leader_elect;
     const char *lease_namespace; /* NULL = not said */
     bool frameworks_given;       /* those that are not named are not queued; else all that Capstan knows are */

@@ -113,8 +113,8 @@ const struct configuration_field configuration_fields[] = {
 
     {"resources", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"resources.quotaCheckStrategy", FORM_WORD, V1BETA2, "BlockUndeclared|IgnoreUndeclared", NOT_YET, 0},
-    {"resources.excludeResourcePrefixes", FORM_TEXTS, BOTH, NULL, NOT_YET, 0},
-    {"resources.transformations", FORM_OBJECTS, BOTH, NULL, NOT_YET, 0},
+    {"resources.excludeResourcePrefixes", FORM_TEXTS, BOTH, NULL, NULL, 0},
+    {"resources.transformations", FORM_OBJECTS, BOTH, NULL, NULL, 0},
     {"resources.transformations[].input", FORM_TEXT, BOTH, NULL, NULL, 0},
     {"resources.transformations[].strategy", FORM_WORD, BOTH, "Retain|Replace", NULL, 0},
     {"resources.transformations[].multiplyBy", FORM_TEXT, BOTH, NULL, NULL, 0},

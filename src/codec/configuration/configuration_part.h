@@ -43,7 +43,9 @@ void configuration_problem(struct configuration_reader *r, const char *path, con
 /* All of it against the table: configuration_check.c. */
 void configuration_check(struct configuration_reader *r, const struct json *root);
 
-/* What was checked: configuration_workloads.c. */
+/* What was checked: the texts of a list; configuration_workloads.c, configuration_charge.c. */
+const char *const *configuration_texts(struct arena *a, const struct json *list, uint32_t *ret_n);
+void configuration_read_charge(struct configuration_reader *r, const struct json *root, struct charge_policy *p);
 void configuration_read_workloads(struct configuration_reader *r, const struct json *root, struct workload_policy *p);
 
 #endif

@@ -2,8 +2,7 @@
 #include "base/clock.h"
 #include "codec/configuration/configuration_part.h"
 
-/* The texts of a list that was checked. */
-static const char *const *texts_of(struct arena *a, const struct json *list, uint32_t *ret_n)
+const char *const *configuration_texts(struct arena *a, const struct json *list, uint32_t *ret_n)
 {
     const char **texts = arena_alloc(a, (json_is(list, JSON_ARRAY) ? list->n : 0) * sizeof *texts + 1);
     *ret_n = 0;
@@ -22,7 +21,7 @@ static struct retention retention_of(const struct json *object, const char *key)
 void configuration_read_workloads(struct configuration_reader *r, const struct json *root, struct workload_policy *p)
 {
     *p = (struct workload_policy){0};
-    p->labels = texts_of(r->a, json_path(root, "integrations", "labelKeysToCopy", NULL), &p->labels_n);
+    p->labels = configuration_texts(r->a, json_path(root, "integrations", "labelKeysToCopy", NULL), &p->labels_n);
     const struct json *kept = json_path(root, "objectRetentionPolicies", "workloads", NULL);
     p->finished = retention_of(kept, "afterFinished");
     p->deactivated = retention_of(kept, "afterDeactivatedByKueue");

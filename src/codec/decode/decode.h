@@ -12,6 +12,7 @@
 #define CODEC_DECODE_H
 #include "base/arena.h"
 #include "base/collections/intern.h"
+#include "codec/charge/charge.h"
 #include "core/device_list.h"
 #include "core/flow.h"
 #include "wire/json.h"
@@ -42,6 +43,7 @@ struct decoder {
     /* Why a ClusterQueue with this spec must not admit, as its admission checks are now; NULL: they are as they should be. */
     const char *(*checks_problem)(void *ctx, const struct json *spec, struct arena *a);
     void *ctx;
+    const struct charge_policy *charge; /* of Workloads; NULL: quota counts what their pods ask for */
 };
 
 /* Hot path: `text` is one whole JSON object. */

@@ -311,6 +311,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         const struct json *pod_template = decode_updated_template(d, object, intern_name(d->names, s->name), json_get(item, "template"));
         if (decode_set_template(d, pod_template, path, g, &s->shape, e) < 0)
             return -E_INVALID;
+        s->is_charged = charge_apply(d->charge, d->arena, d->names, s->shape.requests, s->shape.requests_n, &s->charged, &s->charged_n);
         members += s->min_count;
         n++;
     }
@@ -324,21 +325,52 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
     return 0;
 }
 
-/* What the admission was for: overhead and defaults of then, whatever they are today. Its pods were made with them.
- * SOURCE Kueue counts status.admission, not the template. */
-static void decode_usage(const struct decoder *d, const struct json *usage, int64_t count, struct shape *shape)
+static int by_resource(const void *left, const void *right)
 {
-    struct amount *own = count > 0 && shape->requests_n ? arena_alloc(d->arena, shape->requests_n * sizeof *own) : NULL;
-    for (uint32_t i = 0; own && i < shape->requests_n; i++) {
-        const char *name = intern_name(d->names, shape->requests[i].resource);
-        const struct json *v = json_get(usage, name);
-        int64_t sum;
-        own[i] = shape->requests[i];
-        if (v && decode_quantity(json_bytes(v), decode_is_milli(bytes_of(name)), &sum, NULL) == 0 && sum % count == 0)
-            own[i].value = sum / count;
+    const struct amount *a = left, *b = right;
+    return a->resource < b->resource ? -1 : a->resource > b->resource;
+}
+
+/* The amount that the sum of a set's members comes to for one of them. */
+static bool usage_of_one(const struct json *sum, struct bytes resource, int64_t count, int64_t *ret_value)
+{
+    int64_t value;
+    if (!sum || decode_quantity(json_bytes(sum), decode_is_milli(resource), &value, NULL) < 0 || value % count)
+        return false;
+    *ret_value = value / count;
+    return true;
+}
+
+/* What the admission was for: overhead, defaults and rules of then, whatever they are today. Its pods were made with them.
+ * SOURCE Kueue counts status.admission, not the template. */
+static void decode_usage(const struct decoder *d, const struct json *usage, int64_t count, struct pod_set *set)
+{
+    uint32_t known_n = set->is_charged ? set->charged_n : set->shape.requests_n, n = known_n, extra_n = 0;
+    const struct amount *known = set->is_charged ? set->charged : set->shape.requests;
+    struct amount *own = arena_alloc(d->arena, (known_n + (json_is(usage, JSON_OBJECT) ? usage->n : 0) + 1) * sizeof *own);
+    for (uint32_t i = 0; i < known_n; i++) {
+        const char *name = intern_name(d->names, known[i].resource);
+        own[i] = known[i];
+        if (count > 0)
+            (void)usage_of_one(json_get(usage, name), bytes_of(name), count, &own[i].value);
     }
-    if (own)
-        shape->requests = own;
+    JSON_EACH (one, json_is(usage, JSON_OBJECT) && count > 0 ? usage : NULL) { /* counted by rules that are no more */
+        struct bytes name = {one->key, one->key_n};
+        struct amount extra = {.resource = intern_id(d->names, name)};
+        bool is_known = bytes_is(name, "pods") || !usage_of_one(one, name, count, &extra.value) || extra.value <= 0;
+        for (uint32_t i = 0; i < known_n && !is_known; i++)
+            is_known = own[i].resource == extra.resource;
+        if (!is_known)
+            own[n + extra_n++] = extra;
+    }
+    if (!set->is_charged && !extra_n) {
+        set->shape.requests = own;
+        return;
+    }
+    qsort(own, n + extra_n, sizeof *own, by_resource);
+    set->is_charged = true;
+    set->charged = own;
+    set->charged_n = n + extra_n;
 }
 
 /* status.admission -> flavor choices; unknown pod sets are left out. */
@@ -357,7 +389,7 @@ static void decode_admission(const struct decoder *d, const struct json *object,
         if (at == g->pod_sets_n)
             continue;
         sets[at].granted = count_of(json_get(assignment, "count"), 0);
-        decode_usage(d, json_get(assignment, "resourceUsage"), count_of(json_get(assignment, "count"), sets[at].count), &sets[at].shape);
+        decode_usage(d, json_get(assignment, "resourceUsage"), count_of(json_get(assignment, "count"), sets[at].count), &sets[at]);
         if (!json_is(flavors, JSON_OBJECT))
             continue;
         JSON_EACH (flavor, flavors)

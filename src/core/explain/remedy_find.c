@@ -65,7 +65,7 @@ static int64_t asked_of(const struct remedy_search *x, name_id resource)
     int64_t sum = 0, part;
     const struct gang *g = x->gang;
     for (uint32_t i = 0; i < g->sets_n; i++) {
-        const struct shape_class *c = &x->c->s->shapes.classes[g->sets[i].shape];
+        const struct shape_class *c = &x->c->s->shapes.classes[set_charged(&g->sets[i])];
         for (uint32_t k = 0; k < c->demands_n; k++)
             if (c->demands[k].resource == resource &&
                 (__builtin_mul_overflow(c->demands[k].value, set_needs(&g->sets[i]), &part) || __builtin_add_overflow(sum, part, &sum)))

@@ -87,7 +87,7 @@ struct flavor_demand *try_demands(struct cycle *c, const struct gang *g)
 {
     struct flavor_demand *sets = arena_alloc(c->a, (g->sets_n + 1) * sizeof *sets);
     for (uint32_t i = 0; i < g->sets_n; i++)
-        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = g->sets[i].shape, .count = set_needs(&g->sets[i])};
+        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = set_charged(&g->sets[i]), .count = set_needs(&g->sets[i])};
     return sets;
 }
 

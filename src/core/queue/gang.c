@@ -128,6 +128,7 @@ void gang_drop_sets(struct state *s, struct gang *g)
 {
     for (uint32_t i = 0; i < g->sets_n; i++) {
         shape_release(s, g->sets[i].shape);
+        shape_release(s, g->sets[i].charged);
         label_set_unref(&s->shapes, g->sets[i].labels);
         if (g->sets[i].placed_shape)
             shape_release(s, g->sets[i].placed_shape);

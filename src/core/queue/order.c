@@ -286,7 +286,7 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         const struct gang_set *set = &g->sets[i];
         key_words(b, set->name, set->shape);
         key_words(b, (uint32_t)set->count, (uint32_t)set->reclaimed_n);
-        key_words(b, 0, (uint32_t)set->min_count);
+        key_words(b, set->charged, (uint32_t)set->min_count);
         if (s->shapes.classes[set->shape].neighbours)
             key_words(b, set->labels, UINT32_MAX);
     }

@@ -17,7 +17,7 @@
 
 struct flavor_demand {
     name_id name;             /* of the pod set */
-    uint32_t shape;
+    uint32_t shape;           /* with the requests that quota counts */
     int64_t count;
 };
 /* How quota allows it: as it stands; when others give back what they borrowed; when some of the own queue go, too; not at all. */

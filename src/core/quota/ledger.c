@@ -78,7 +78,7 @@ static void add_charge(struct gang *g, name_id flavor, name_id resource, int64_t
 static void find_planned(struct state *s, struct gang *g)
 {
     for (uint32_t i = 0; i < g->sets_n; i++) {
-        const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
+        const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
         for (uint32_t k = 0; k < c->demands_n; k++) {
             name_id flavor, resource = c->demands[k].resource;
             if (flavor_given(g, i, resource, &flavor) || (!g->queue->groups_n && quota_names(&s->quota, g->queue->quota, 0, resource)))

@@ -55,6 +55,7 @@ struct pod {
 struct gang_set {
     name_id name;
     uint32_t shape, labels;
+    uint32_t charged;        /* its shape with the requests that quota counts, where those are others; 0 = its shape */
     uint32_t placed_shape;   /* shape with the labels and tolerations of the chosen flavors; 0 before admission */
     int32_t count;           /* what it was given, or asks for */
     int32_t done_n;          /* members that succeeded */
@@ -167,6 +168,11 @@ struct gang {
     int64_t preempts_after_ms; /* nobody is preempted for it before */
 };
 enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
+
+static inline uint32_t set_charged(const struct gang_set *set) /* shape of what quota counts */
+{
+    return set->charged ? set->charged : set->shape;
+}
 
 static inline bool gang_holds(const struct gang *g) /* quota, and (but for CHECKING) places or pods on them */
 {

@@ -87,6 +87,10 @@ static void take_set(struct state *s, const struct gang_record *r, const struct 
     to->over_n = between(from->reclaimed, 0, to->asked_n);
     set_grant(to, r->admitted ? from->granted : 0);
     to->shape = shape_class_id(&s->shapes, &s->nodes, &from->shape, s->names);
+    struct shape charged = from->shape;
+    charged.requests = from->charged;
+    charged.requests_n = from->charged_n;
+    to->charged = from->is_charged ? shape_class_id(&s->shapes, &s->nodes, &charged, s->names) : 0;
     to->labels = label_set_id(&s->shapes, from->shape.ns ? from->shape.ns : r->ns, from->shape.labels, from->shape.labels_n);
 }
 
@@ -94,8 +98,8 @@ static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_
 {
     bool same = n == g->sets_n;
     for (uint32_t i = 0; i < n && same; i++)
-        same = sets[i].name == g->sets[i].name && sets[i].shape == g->sets[i].shape && sets[i].count == g->sets[i].count &&
-               sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels &&
+        same = sets[i].name == g->sets[i].name && sets[i].shape == g->sets[i].shape && sets[i].charged == g->sets[i].charged &&
+               sets[i].count == g->sets[i].count && sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels &&
                sets[i].asked_n == g->sets[i].asked_n && sets[i].min_count == g->sets[i].min_count && sets[i].over_n == g->sets[i].over_n;
     return same;
 }

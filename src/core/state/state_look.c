@@ -119,7 +119,7 @@ static void subtract_unused(const struct state *s, const struct gang *g, struct 
             row->used -= g->charges[i].amount;
     }
     for (uint32_t i = 0; !unused && i < g->sets_n; i++) {
-        const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
+        const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
         for (uint32_t k = 0; k < c->demands_n && g->sets[i].done_n; k++) {
             struct queue_usage *row = row_of(rows, n, choice_of(g, i, c->demands[k].resource), c->demands[k].resource);
             if (row)

@@ -515,6 +515,47 @@ static void admitted_asks_for_what_it_was_given(void **state)
     }
 }
 
+static int64_t charged(const struct world *w, const struct pod_set *set, const char *resource)
+{
+    for (uint32_t i = 0; i < set->charged_n; i++)
+        if (strcmp(name(w, set->charged[i].resource), resource) == 0)
+            return set->charged[i].value;
+    return -1;
+}
+
+/* Quota counts by the rules of now while it waits, and by those of then when it was admitted; nodes have to hold what its pods ask for. */
+static void quota_may_count_otherwise(void **state)
+{
+    struct world *w = *state;
+    struct gang_record g;
+    struct err e = {0};
+    static const struct charge_output out = {"credits", {(__int128)3 * 1000000000, QUANTITY_DECIMAL_SI}};
+    static const struct charge_rule rule = {.input = "gpu", .replaces = true, .outputs = &out, .outputs_n = 1};
+    static const struct charge_policy rules = {.rules = &rule, .rules_n = 1};
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ml\"},\"spec\":{\"podSets\":[{\"name\":\"a\",\"count\":2,\"template\":{\"spec\":{"
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\",\"gpu\":\"2\"}}}]}}}]}%s}";
+    static const char admission[] =
+        ",\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{\"clusterQueue\":\"cq\","
+        "\"podSetAssignments\":[{\"name\":\"a\",\"count\":2,\"flavors\":{\"credits\":\"f\"},\"resourceUsage\":{\"credits\":\"10\",\"pods\":\"2\"}}]}}";
+    const struct pod_set *set = NULL;
+    for (int i = 0; i < 3; i++) {
+        w->d.charge = i < 2 ? &rules : NULL;
+        assert_int_equal(decode_workload(&w->d, tree(w, arena_printf(w->d.arena, text, i ? admission : "")), &g, &e), 0);
+        set = g.pod_sets;
+        assert_int_equal(set->shape.requests_n, 2);
+        assert_true(set->is_charged);
+        assert_int_equal(charged(w, set, "credits"), i ? 5 : 6);
+        assert_int_equal(charged(w, set, "cpu"), 1000);
+        assert_int_equal(charged(w, set, "pods"), -1);
+        assert_int_equal(charged(w, set, "gpu"), i == 2 ? 2 : -1); /* it has no flavor: nobody counts it */
+        for (uint32_t k = 1; k < set->charged_n; k++)
+            assert_true(set->charged[k].resource > set->charged[k - 1].resource);
+    }
+    assert_int_equal(decode_workload(&w->d, tree(w, arena_printf(w->d.arena, text, "")), &g, &e), 0);
+    assert_false(g.pod_sets->is_charged);
+}
+
 static void decodes_the_other_groups(void **state)
 {
     struct world *w = *state;
@@ -581,6 +622,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(decodes_a_workload, world_open, world_close),
         cmocka_unit_test_setup_teardown(admitted_with_fewer_pods_needs_fewer, world_open, world_close),
         cmocka_unit_test_setup_teardown(admitted_asks_for_what_it_was_given, world_open, world_close),
+        cmocka_unit_test_setup_teardown(quota_may_count_otherwise, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_the_other_groups, world_open, world_close),
     };
     return cmocka_run_group_tests_name("decode", tests, NULL, NULL);

@@ -5,7 +5,7 @@
  *     weight: in thousandths
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
  *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [leaving]
- *   wants NAME queue=Q ...                             as above; at: created, since: reserved
+ *   wants NAME queue=Q ... [charged]                   as above; at: created, since: reserved; charged: quota counts it, nodes do not
  *
  * Gangs come in the order of lines; what a cycle decides is told as "evict a InClusterQueue; start b". A "-" stands for no limit.
  */
@@ -157,7 +157,10 @@ static inline void story_line(struct world *w, char *line)
             story_runs(w, one, words, n);
     } else {
         assert_string_equal(what, "wants");
-        gang_record(w, story_gang(w, name, words, n));
+        struct gang_record r = story_gang(w, name, words, n);
+        if (word_of(words, n, "charged", NULL))
+            charge_only(w, &r);
+        gang_record(w, r);
     }
 }
 

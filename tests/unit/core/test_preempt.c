@@ -187,6 +187,14 @@ static const struct preemption_case cases[] = {
      "node n0 gpu=4; node n1 gpu=4; node n2 gpu=4; queue q gpu=12 within=Lower; runs a queue=q gpu=1 x=4 on=n0; runs b queue=q gpu=2 x=2 on=n1;"
      "runs d queue=q prio=9 gpu=4 on=n2; wants high queue=q prio=9 gpu=4 x=2",
      "evict a InClusterQueue; evict b InClusterQueue"},
+    /* ---- quota counts what the pods do not ask for ---- */
+    {"others go for what is counted", ROOM "queue q gpu=8 within=Lower; runs low queue=q gpu=4; wants high queue=q prio=9 gpu=8 charged",
+     "evict low InClusterQueue"},
+    {"more than there is is more than there is", ROOM "queue q gpu=8 within=Lower; wants high queue=q gpu=9 charged", ""},
+    {"a strict head claims what is counted",
+     ROOM "queue own in=c gpu=8 strict; queue other in=c gpu=0; runs x queue=other gpu=4; wants head queue=own gpu=8 charged at=1;"
+          "wants late queue=other gpu=4 at=2",
+     ""},
 };
 
 static void each_case_decides_as_it_says(void **state)

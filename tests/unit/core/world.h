@@ -165,6 +165,18 @@ static inline struct gang_record a_workload(struct world *w, const char *name, c
                                 .created_ms = w->now_ms++, .uid = id(w, name), .planned = true, .pod_sets = set, .pod_sets_n = 1,
                                 .min_members = count, .active = true};
 }
+/* Quota counts its requests, and its pods ask for nothing. */
+static inline void charge_only(struct world *w, struct gang_record *r)
+{
+    struct pod_set *set = arena_zero(w->records, 1, sizeof *set);
+    *set = r->pod_sets[0];
+    set->charged = set->shape.requests;
+    set->charged_n = set->shape.requests_n;
+    set->is_charged = true;
+    set->shape.requests = NULL;
+    set->shape.requests_n = 0;
+    r->pod_sets = set;
+}
 static inline void gang_record(struct world *w, struct gang_record r)
 {
     state_apply(w->s, &(struct change){.type = CHANGE_GANG, .gang = r});

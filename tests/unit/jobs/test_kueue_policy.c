@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "codec/charge/charge.h"
 #include "codec/configuration/workload_policy.h"
 #include "world.h"
 
@@ -263,6 +264,113 @@ static void test_each_that_goes_costs_one_write(void **state)
     kube_client_free(counted);
 }
 
+/* ---- what quota counts ---- */
+
+static void scheduler_with(const struct charge_policy *charge)
+{
+    scheduler_stop(w.scheduler);
+    run(1000);
+    scheduler_free(w.scheduler);
+    w.scheduler = scheduler_new(w.loop, w.client, &(struct scheduler_config){.default_scheduler = true, .charge = charge});
+    run(3000);
+}
+
+/* The queue counts credits, of which a GPU costs three. */
+static void credits(const char *quota)
+{
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"a100\"},\"spec\":{}}");
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{"
+                        "\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":[\"credits\"],\"flavors\":[{\"name\":\"a100\","
+                        "\"resources\":[{\"name\":\"credits\",\"nominalQuota\":\"%s\"}]}]}]}}",
+                        quota));
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"n\"},\"spec\":{"
+           "\"clusterQueue\":\"cq\"}}");
+}
+
+static const struct charge_output three_credits = {"credits", {(__int128)3 * 1000000000, QUANTITY_DECIMAL_SI}};
+static const struct charge_rule gpu_rule = {.input = "nvidia.com/gpu", .replaces = true, .outputs = &three_credits, .outputs_n = 1};
+static const struct charge_policy gpus_are_credits = {.rules = &gpu_rule, .rules_n = 1};
+
+static const char *used_credits(void)
+{
+    const struct json *queue = get("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"),
+                      *flavor = json_item(json_path(queue, "status", "flavorsReservation", NULL), 0);
+    return json_get_text(json_item(json_get(flavor, "resources"), 0), "total", "");
+}
+
+static bool is_admitted(const char *job_name)
+{
+    JSON_EACH (one, json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items"))
+        if (strcmp(object_controller(one, "name"), job_name) == 0)
+            return object_condition_true(one, "Admitted");
+    return false;
+}
+
+static void test_quota_counts_what_rules_make_of_requests(void **state)
+{
+    (void)state;
+    credits("10");
+    scheduler_with(&gpus_are_credits);
+    job("j", 2, "true");
+    run(4000);
+    const struct json *given = json_item(json_path(workload(), "status", "admission", "podSetAssignments", NULL), 0);
+    assert_string_equal(json_text(json_path(given, "resourceUsage", "credits", NULL), ""), "6");
+    assert_int_equal(json_get(given, "resourceUsage")->n, 1);
+    assert_string_equal(json_text(json_path(given, "flavors", "credits", NULL), ""), "a100");
+    assert_string_equal(used_credits(), "6");
+    assert_int_equal(pods_n("job-name=j", ""), 2);
+    job("k", 2, "true"); /* six more are too many, whatever the nodes have */
+    run(3000);
+    assert_false(is_admitted("k"));
+    run(20000);
+    assert_true(is_admitted("k"));
+}
+
+static void test_nodes_have_to_hold_what_pods_ask_for(void **state)
+{
+    (void)state;
+    credits("1000");
+    scheduler_with(&gpus_are_credits);
+    job("j", 9, "true"); /* of eight GPUs there are */
+    run(4000);
+    assert_false(is_admitted("j"));
+    assert_string_equal(reason(workload(), "QuotaReserved"), "TopologyPlacementFailed");
+}
+
+/* It keeps what it was given for as long as it runs, whatever the rules of another start say. */
+static void test_what_was_given_outlives_the_rules(void **state)
+{
+    (void)state;
+    credits("10");
+    scheduler_with(&gpus_are_credits);
+    job("j", 2, "true");
+    run(4000);
+    assert_true(is_admitted("j"));
+    scheduler_with(NULL);
+    assert_string_equal(used_credits(), "6");
+    assert_true(is_admitted("j"));
+    run(20000);
+    assert_string_equal(used_credits(), "0");
+}
+
+static void test_excluded_resources_need_no_quota(void **state)
+{
+    (void)state;
+    static const char *const prefixes[] = {"nvidia.com/"};
+    static const struct charge_policy policy = {.excluded = prefixes, .excluded_n = 1};
+    credits("0");
+    job("j", 2, "true");
+    run(3000);
+    assert_false(is_admitted("j"));
+    scheduler_with(&policy);
+    run(3000);
+    assert_true(is_admitted("j"));
+    const struct json *given = json_item(json_path(workload(), "status", "admission", "podSetAssignments", NULL), 0);
+    assert_null(json_path(given, "resourceUsage", "nvidia.com/gpu", NULL));
+    assert_int_equal(pods_n("job-name=j", ""), 2);
+}
+
 #define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
@@ -279,6 +387,10 @@ int main(void)
         FLOW(test_group_that_was_deactivated_goes_after_its_time),
         FLOW(test_nothing_goes_where_nobody_says_so),
         FLOW(test_each_that_goes_costs_one_write),
+        FLOW(test_quota_counts_what_rules_make_of_requests),
+        FLOW(test_nodes_have_to_hold_what_pods_ask_for),
+        FLOW(test_what_was_given_outlives_the_rules),
+        FLOW(test_excluded_resources_need_no_quota),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
