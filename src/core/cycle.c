@@ -115,6 +115,8 @@ static const struct reason *reason_of_line(struct cycle *c, const struct line *l
 /* What would help its first gang, when that was not looked for in a while, or for other causes. */
 static void find_remedies(struct cycle *c, struct line *l)
 {
+    if (reason_find(l->reason, REASON_PODS_UNREADY))
+        return; /* it would start but for that */
     bool due = !l->remedied_ms || l->remedied_codes != l->codes || c->now_ms - l->remedied_ms >= REMEDY_EVERY_MS;
     if (!due || !c->trials_left)
         return;

@@ -17,6 +17,7 @@
 #include "core/place/view.h"
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
+#include "core/queue/ready.h"
 #include "core/queue/settle.h"
 #include "core/queue/shrink.h"
 #include "core/queue/tournament.h"
@@ -88,6 +89,10 @@ static void try_line(struct cycle *c, struct line *l)
     struct state *s = c->s;
     struct gang *g = line_first(l);
     struct refusal refusal;
+    if (ready_blocks(s, g)) {
+        ready_hold_line(c, l);
+        return;
+    }
     if (!order_may_fit(s, l)) { /* somebody of another queue was first */
         const struct parking woken = l->woken;
         order_park_line(s, l, &woken);
@@ -322,6 +327,7 @@ static bool round_of_heads(struct cycle *c)
     struct state *s = c->s;
     struct line *single = NULL;
     uint32_t heads_n = 0, claiming_n = claims_n(s), n = 0;
+    ready_begin_round(c);
     for (uint32_t i = 0; i < s->ready_n; i++) {
         struct line *l = order_first(s->ready[i]);
         heads_n += l != NULL;
@@ -417,4 +423,5 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     const struct gang *first = heap_first(&s->timers);
     ret_plan->wake_ms = first ? first->retry_ms : 0;
     no_earlier(&ret_plan->wake_ms, s->refresh_ms);
+    no_earlier(&ret_plan->wake_ms, ready_next_ms(s));
 }

@@ -244,6 +244,9 @@ struct flavor_choice {
     name_id resource, flavor;
 };
 
+/* What a Workload says of its pods: SOURCE Kueue, condition PodsReady and its reasons. */
+enum gang_pods { PODS_START, PODS_READY, PODS_RECOVER, PODS_UNSAID }; /* not ready yet; all are; one is no more; for another reason */
+
 enum gang_source { GANG_WORKLOAD, GANG_VOLCANO, GANG_COSCHEDULING, GANG_NATIVE, GANG_POD };
 struct gang_record {
     name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name": made by
@@ -284,6 +287,9 @@ struct gang_record {
     const struct gang_check *checks;
     uint32_t checks_n;
     bool foreign;              /* reserved_only, and another writer's reservation: admitted when its checks are ready, places or not */
+    enum gang_pods pods;
+    int64_t unready_ms, admitted_ms; /* since when pods has been said so; since when it has been admitted; 0 = not known */
+    int32_t retries_n;         /* times that it was evicted because its pods were not ready in time */
 };
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED };

@@ -124,6 +124,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->loop = l;
     s->client = c;
     s->state = state_new();
+    state_set_policy(s->state, &config->policy);
     s->names = state_names(s->state);
     s->incoming_arena = arena_new();
     s->scratch = arena_new();
@@ -146,6 +147,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                   .arena = s->incoming_arena,
                                   .schedulers = s->scheduler_names,
                                   .schedulers_n = s->scheduler_names_n,
+                                  .requeue_by_creation = config->policy.ready.requeue_by_creation,
                                   .priority_of = priority_of,
                                   .ctx = s,
                                   .charge = config->charge};

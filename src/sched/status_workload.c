@@ -21,6 +21,7 @@ struct pass {
     bool changed;
     int64_t now_ms, generation;
     int64_t retry_ms;        /* not to be queued before; 0: none */
+    int64_t retries_n;       /* evicted so often because its pods were not ready in time; 0: as it is */
 };
 
 static void set(struct pass *x, const char *type, bool status, const char *reason, const char *message)
@@ -56,6 +57,22 @@ static bool forget_retries(struct pass *x, struct json *status)
     return true;
 }
 
+/* When it may be tried again, and how often it was evicted. SOURCE Kueue: a later time stays, whoever set it; one that has passed goes. */
+static void set_pause(struct pass *x, struct json *status)
+{
+    struct arena *a = x->work->arena;
+    const struct json *at = json_path(x->workload, "status", "requeueState", "requeueAt", NULL);
+    int64_t ms = 0;
+    char text[TIME_TEXT_MAX];
+    (void)time_parse(json_bytes(at), &ms); /* else there is none */
+    if (x->retries_n)
+        json_set_int64(a, json_ensure_object(a, status, "requeueState"), "count", x->retries_n);
+    if (x->retry_ms > ms)
+        json_set_text(a, json_ensure_object(a, status, "requeueState"), "requeueAt", time_format(text, x->retry_ms));
+    else if (ms && ms <= x->now_ms)
+        json_set(a, json_ensure_object(a, status, "requeueState"), "requeueAt", json_new(a, JSON_NULL));
+}
+
 /* WHY the whole list: it can be written only if nobody has changed it since (the resourceVersion), and who wrote an entry keeps it. */
 static void send(struct pass *x, struct json *admission)
 {
@@ -66,12 +83,8 @@ static void send(struct pass *x, struct json *admission)
         json_set(x->work->arena, status, "admission", admission);
     if (x->checks)
         json_set(x->work->arena, status, "admissionChecks", x->checks->n ? x->checks : json_new(x->work->arena, JSON_NULL));
-    if (x->retry_ms) {
-        char text[TIME_TEXT_MAX];
-        json_set_text(x->work->arena, json_ensure_object(x->work->arena, status, "requeueState"), "requeueAt",
-                      arena_text(x->work->arena, time_format(text, x->retry_ms)));
-    }
-    (void)forget_retries(x, status);
+    if (!forget_retries(x, status))
+        set_pause(x, status);
     work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, "status"), patch);
 }
 
@@ -309,6 +322,15 @@ static void say_reserved(struct pass *x, const char *queue, struct json *admissi
         x->seen->admit_sent = true;
 }
 
+/* Those of our own kinds; others are said to be ready by whoever made them, or by nobody. */
+static bool says_when_ready(const struct pass *x)
+{
+    const struct json *owner = json_item(json_path(x->workload, "metadata", "ownerReferences", NULL), 0);
+    const char *kind = json_get_text(owner, "kind", ""); /* pods of a group own their Workload, and none controls it */
+    return strcmp(kind, "Job") == 0 ||
+           (x->s->config.policy.ready.timeout_ms && (strcmp(kind, "TrainJob") == 0 || strcmp(kind, "Pod") == 0));
+}
+
 /* QuotaReserved and Admitted follow at once: one write. */
 static void admit(struct pass *x)
 {
@@ -332,7 +354,7 @@ static void admit(struct pass *x)
     drop_reason(x);
     say_reserved(x, queue, admission);
     set(x, "Admitted", true, "Admitted", "The workload is admitted");
-    if (strcmp(object_controller(x->workload, "kind"), "Job") == 0) /* its controller says the rest: no write more */
+    if (says_when_ready(x)) /* its controller says the rest: no write more */
         set(x, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded");
     send(x, admission);
 }
@@ -389,7 +411,9 @@ static const char *evicted_reason(const struct reason *r)
         return "NodeFailures";
     if (r->code == REASON_STOPPED_QUEUE || r->code == REASON_QUEUE_STOPPED)
         return r->name ? "LocalQueueStopped" : "ClusterQueueStopped";
-    if (r->code == REASON_DEACTIVATED || r->code == REASON_INACTIVE)
+    if (r->code == REASON_PODS_TIMEOUT)
+        return "PodsReadyTimeout";
+    if (r->code == REASON_DEACTIVATED || r->code == REASON_INACTIVE || r->code == REASON_RETRIES_EXCEEDED)
         return "Deactivated";
     if (r->code == REASON_CHECK_RETRIED)
         return "AdmissionCheck";
@@ -408,6 +432,8 @@ static name_id job_uid_of(const struct pass *x, name_id preemptor)
 static const char *why_evicted(const struct pass *x, const struct reason *why)
 {
     struct reason told = why ? *why : (struct reason){.code = REASON_WAITING};
+    if (told.code == REASON_PODS_TIMEOUT)
+        return arena_printf(x->work->arena, "Exceeded the PodsReady timeout %s", x->work->key);
     struct buf text;
     buf_init(&text);
     if (told.code == REASON_PREEMPTED)
@@ -442,6 +468,23 @@ static void count_eviction(struct pass *x)
         metrics_preempted(x->s->metrics, slash + 1, json_get_text(preempted, "reason", ""));
 }
 
+/* It was evicted so often that it is to take no part any more: two writes before the eviction's, as Kueue makes them. Who begins anew
+ * between them goes on with the next. Returns true when one is on its way. */
+static bool deactivate(struct pass *x)
+{
+    if (!json_get_bool(json_get(x->workload, "spec"), "active", true))
+        return false;
+    if (!object_condition_true(x->workload, "DeactivationTarget")) {
+        set(x, "DeactivationTarget", true, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries");
+        send(x, NULL);
+        return true;
+    }
+    struct json *patch = object_patch(x->work->arena, x->workload);
+    json_set_bool(x->work->arena, json_ensure_object(x->work->arena, patch, "spec"), "active", false);
+    work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, NULL), patch);
+    return true;
+}
+
 static void evict(struct pass *x)
 {
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
@@ -451,6 +494,8 @@ static void evict(struct pass *x)
         return;
     }
     const struct reason *why = state_gang_reason(x->s->state, x->gang);
+    if (why && why->code == REASON_RETRIES_EXCEEDED && deactivate(x))
+        return;
     const char *reason = evicted_reason(why), *message = why_evicted(x, why);
     if (strcmp(reason, "Deactivated") == 0 && object_condition_true(x->workload, "DeactivationTarget")) {
         const struct json *target = object_condition(x->workload, "DeactivationTarget");
@@ -462,6 +507,10 @@ static void evict(struct pass *x)
         message = told ? arena_printf(x->work->arena, "Evicted due to %s", told) : message;
         x->retry_ms = check_list_retry_ms(x->workload);
         x->retry_ms = x->retry_ms > x->now_ms ? x->retry_ms : 0;
+    }
+    if (why && why->code == REASON_PODS_TIMEOUT) {
+        x->retry_ms = why->have;
+        x->retries_n = why->need;
     }
     x->checks = check_list_reset(x->work->arena, x->workload, x->now_ms);
     set(x, "Evicted", true, reason, message);

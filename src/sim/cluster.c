@@ -387,7 +387,8 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
         c->loop, c->client,
         &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge});
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
-    c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true, .policy = config->workloads});
+    c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true, .policy = config->workloads,
+                                                        .says_ready = config->policy.ready.timeout_ms > 0});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
     c->kubelets = kubelets_new(
         c->sim_client,

@@ -65,7 +65,7 @@ const struct configuration_field configuration_fields[] = {
     {"internalCertManagement.webhookServiceName", FORM_TEXT, BOTH, NULL, NULL, 0},
     {"internalCertManagement.webhookSecretName", FORM_TEXT, BOTH, NULL, NULL, 0},
 
-    {"waitForPodsReady", FORM_OBJECT, BOTH, NULL, NOT_YET, 0},
+    {"waitForPodsReady", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"waitForPodsReady.enable", FORM_BOOL, V1BETA1, NULL, NULL, 0},
     {"waitForPodsReady.timeout", FORM_DURATION, BOTH, NULL, NULL, 0},
     {"waitForPodsReady.recoveryTimeout", FORM_DURATION, BOTH, NULL, NULL, 0},

@@ -44,6 +44,7 @@ struct decoder {
     const char *(*checks_problem)(void *ctx, const struct json *spec, struct arena *a);
     void *ctx;
     const struct charge_policy *charge; /* of Workloads; NULL: quota counts what their pods ask for */
+    bool requeue_by_creation; /* who was evicted because its pods were not ready in time keeps its place in the queue (core/policy.h) */
 };
 
 /* Hot path: `text` is one whole JSON object. */

@@ -409,16 +409,39 @@ static void decode_admission(const struct decoder *d, const struct json *object,
 
 /* Place in the queue: creation, or the eviction when the pods did not become ready in time (Kueue's default requeuing
  * timestamp), or a check asked for another try. */
-static int64_t queued_ms(const struct json *object)
+static int64_t queued_ms(const struct decoder *d, const struct json *object)
 {
     const struct json *evicted = decode_condition(object, "Evicted");
     struct bytes why = json_bytes(json_get(evicted, "reason"));
     int64_t ms;
     if (bytes_is(json_bytes(json_get(evicted, "status")), "True") &&
-        (bytes_is(why, "PodsReadyTimeout") || bytes_is(why, "AdmissionCheck")) &&
+        ((!d->requeue_by_creation && bytes_is(why, "PodsReadyTimeout")) || bytes_is(why, "AdmissionCheck")) &&
         time_parse(json_bytes(json_get(evicted, "lastTransitionTime")), &ms))
         return ms;
     return decode_created_ms(object);
+}
+
+static int64_t changed_ms(const struct json *condition)
+{
+    int64_t ms;
+    return time_parse(json_bytes(json_get(condition, "lastTransitionTime")), &ms) ? ms : 0;
+}
+
+/* SOURCE Kueue: without the condition, and for the reason that it had once, they have not been ready yet. */
+static void decode_ready(const struct json *object, struct gang_record *g)
+{
+    const struct json *ready = decode_condition(object, "PodsReady"), *admitted = decode_condition(object, "Admitted");
+    struct bytes why = json_bytes(json_get(ready, "reason"));
+    g->pods = PODS_UNSAID;
+    if (bytes_is(json_bytes(json_get(ready, "status")), "True"))
+        g->pods = PODS_READY;
+    else if (!ready || bytes_is(why, "WaitForStart") || bytes_is(why, "PodsReady"))
+        g->pods = PODS_START;
+    else if (bytes_is(why, "WaitForRecovery"))
+        g->pods = PODS_RECOVER;
+    g->unready_ms = changed_ms(ready);
+    g->admitted_ms = decode_condition_true(object, "Admitted") ? changed_ms(admitted) : 0;
+    g->retries_n = int32_of(json_int64(json_path(object, "status", "requeueState", "count", NULL), 0));
 }
 
 static bool is_of_one_pod(const struct json *object)
@@ -467,7 +490,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     g.queue_title = intern_text_id(d->names, *queue ? queue : "\"\"");
     g.queue_kind = QUEUE_LOCAL;
     g.priority = int32_of(json_get_int64(spec, "priority", 0));
-    g.created_ms = queued_ms(object);
+    g.created_ms = queued_ms(d, object);
     g.uid = decode_name(d, json_path(object, "metadata", "uid", NULL));
     struct pod_set *sets = NULL;
     if (decode_pod_sets(d, object, &g, &sets, e) < 0)
@@ -478,6 +501,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
         g.not_before_ms = 0;
     g.finished = decode_condition_true(object, "Finished");
     decode_gang_checks(d, object, &g);
+    decode_ready(object, &g);
     if (json_is(admission, JSON_OBJECT) && decode_condition_true(object, "QuotaReserved"))
         decode_admission(d, object, admission, sets, &g);
     *ret_gang = g;

@@ -181,6 +181,15 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
     case REASON_BACKOFF:
         buf_text(out, "waits for its backoff to end");
         break;
+    case REASON_PODS_UNREADY:
+        buf_text(out, "waiting for all admitted workloads to be in PodsReady condition");
+        break;
+    case REASON_PODS_TIMEOUT:
+        buf_text(out, "its pods were not ready in time");
+        break;
+    case REASON_RETRIES_EXCEEDED:
+        buf_text(out, "The workload is deactivated");
+        break;
     case REASON_MEMBERS_MISSING:
         buf_printf(out, "%lld of %lld pods", (long long)r->have, (long long)r->need);
         if (r->name)
@@ -686,6 +695,7 @@ static int severity(enum reason_code code, const char **ret_word)
         {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Deactivated"},
         {REASON_ON_HOLD, 9, "AdmissionGated"},         {REASON_BACKOFF, 9, "OnHold"},
         {REASON_PREEMPTING, 10, "WaitingForPreemptedWorkloads"}, {REASON_CHECKS, 9, "UnsatisfiedAdmissionChecks"},
+        {REASON_PODS_UNREADY, 9, "WaitingForPodsReady"},
         {REASON_GATED, 2, "AdmissionGated"},             {REASON_MISCONFIGURED, 9, "Misconfigured"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

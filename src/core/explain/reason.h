@@ -23,6 +23,7 @@
     X(ON_HOLD,              "on-hold")               /* name = text of the dialect */                                            \
     X(MISCONFIGURED,        "misconfigured")         /* name = what is wrong with it */                                          \
     X(BACKOFF,              "backing-off")           /* need = until wall ms */                                                  \
+    X(PODS_UNREADY,         "pods-not-ready")        /* of others that are admitted: nobody is admitted meanwhile */               \
     X(MEMBERS_MISSING,      "members-missing")       /* have pods exist, need */                                                 \
     X(GATED,                "pods-gated")            /* have = gated pods */                                                     \
     X(RESOURCE_UNCOVERED,   "resource-not-in-queue") /* resource is in no resource group of the queue */                         \
@@ -64,6 +65,8 @@
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
     X(CHECK_RETRIED,        "admission-check-retry") /* EVICT: the check `name` asks for another try later */                     \
     X(DEACTIVATED,          "workload-deactivated")  /* EVICT */                                                                  \
+    X(PODS_TIMEOUT,         "pods-ready-timeout")    /* EVICT: need times by now; not before wall ms `have` again */               \
+    X(RETRIES_EXCEEDED,     "retries-exceeded")      /* EVICT, and it is to be deactivated: have times, need at most */           \
     X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name`, uid pod_set (of its job resource: the dialect knows) \
                                                       * have = enum preemption; queue, flavor: paths to its queue and to one's own */
 

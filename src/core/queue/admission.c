@@ -5,6 +5,7 @@
 #include "core/preempt/promise.h"
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
+#include "core/queue/ready.h"
 #include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
 
@@ -58,6 +59,7 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
     if (begins || (!gang_holds(g) && !gang_leaves_places(s, g)))
         promise_forget_victim(g);
     count_anew(s, g);
+    ready_follow(s, g);
 }
 
 void admission_recount_queues(struct state *s, struct gang *g)

@@ -10,6 +10,7 @@
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
+#include "core/queue/ready.h"
 #include "core/quota/ledger.h"
 
 /* ---- what must end ---- */
@@ -27,7 +28,7 @@ const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
     if (l && l->stop == STOP_HOLD_AND_DRAIN)
         return reason_new(c->a,
                           (struct reason){.code = REASON_STOPPED_QUEUE, .queue = l->queue, .name = l->title, .queue_kind = QUEUE_LOCAL});
-    return NULL;
+    return ready_why_evict(c, g);
 }
 
 /* It was told to go, and has gone: what it held is free. */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "core/place/fit.h"
 #include "core/queue/order.h"
+#include "core/queue/ready.h"
 
 #define FEW_NODES 4        /* so many may gain room, and lines are still woken one by one */
 #define REFRESH_MS 10000   /* so old may a reason be whose amounts have changed, though nobody can start for it */
@@ -144,8 +145,8 @@ static void forget_queue_changes(struct state *s)
 bool order_has_changes(const struct state *s)
 {
     return s->fresh_n || s->queues_changed ||
-           (s->parked_n &&
-            (s->nodes.gained_n || s->quota.gained || s->quota.rose || s->quota.dirty || s->neighbours_changed));
+           (s->parked_n && (s->ready_gained || s->nodes.gained_n || s->quota.gained || s->quota.rose || s->quota.dirty ||
+                            s->neighbours_changed));
 }
 
 /* The gains so far are this cycle's; what is gained from here on is the next one's. */
@@ -263,6 +264,7 @@ void order_begin(struct state *s, int64_t now_ms)
     s->cycles_n++;
     for (struct gang *g; (g = heap_first(&s->timers)) && g->retry_ms <= now_ms;)
         order_wake(s, g);
+    ready_wake(s, now_ms);
     if (s->queues_changed)
         wake_queues(s);
     forget_queue_changes(s);

@@ -76,6 +76,7 @@ enum park {
     PARK_NEIGHBOURS = 8,     /* a pod comes or goes anywhere */
     PARK_QUEUE = 16,         /* its queue, or the queue's flavors, cohort or namespaces */
     PARK_TIME = 32,          /* retry_ms */
+    PARK_READY = 64,         /* the pods of all that are admitted become ready (queue/ready.h) */
 };
 #define PARK_SHAPES 8
 #define PARK_HOPES 8
@@ -165,6 +166,13 @@ struct gang {
     struct gang *preemptor;  /* who waits for its end; NULL: nobody */
     enum preemption preempted_as : 8;
     uint8_t vain_n;          /* times in a row that others left for it and it did not start all the same */
+    size_t deadline_at;      /* queue/ready.h */
+    int64_t deadline_ms;     /* its pods are to be ready by then; 0 = whenever */
+    enum gang_pods pods : 8; /* as in gang_record */
+    bool unready;            /* counted in state.unready_n */
+    bool told_evicted;       /* by whomever: its object says so already */
+    int64_t unready_ms, admitted_ms;
+    int32_t retries_n;
     int64_t preempts_after_ms; /* nobody is preempted for it before */
 };
 enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
@@ -326,6 +334,10 @@ struct state {
     struct line **candidates;
     uint32_t helping_n, helping_cap, candidates_n, candidates_cap;
     struct heap timers;      /* gangs by retry_ms */
+    struct policy policy;
+    struct heap deadlines;   /* gangs by deadline_ms, those that have not passed */
+    uint32_t unready_n;      /* Workloads with quota whose pods are not ready */
+    bool ready_gained;       /* since the last cycle there is none */
     bool quota_helping, neighbours_helping; /* as `helping`: some quota tree has more left; pods came or went */
     bool queues_changed;     /* some queue, flavor, cohort or namespace has `changed` set */
     uint64_t cycles_n;

@@ -5,6 +5,7 @@
 #include "core/place/view.h"
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
+#include "core/queue/ready.h"
 #include "core/state/state_gang.h"
 #include "core/state/state_unused.h"
 
@@ -40,6 +41,7 @@ struct state *state_new(void)
     s->views = view_table_new();
     quota_init(&s->quota);
     order_init(s);
+    ready_init(s);
     MEM_RESERVE(s->seats, s->seats_cap, 1);
     s->seats[s->seats_n++] = (struct seat){0};
     MEM_RESERVE(s->pods, s->pods_cap, 1);
@@ -53,6 +55,13 @@ struct state *state_new(void)
     queue_of(s, 0)->known = true;
     buf_init(&s->text);
     return s;
+}
+
+void state_set_policy(struct state *s, const struct policy *policy)
+{
+    s->policy = *policy;
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        ready_follow(s, s->gangs[i]);
 }
 
 void state_free(struct state *s)
@@ -72,6 +81,7 @@ void state_free(struct state *s)
                              &s->local_queue_by_key, &s->namespace_by_name, &s->flavor_by_name};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         id_map_fini(maps[i]);
+    ready_fini(s);
     free(s->promised);
     free(s->queues);
     free(s->gangs);

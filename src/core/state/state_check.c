@@ -2,6 +2,7 @@
 #include "base/collections/map.h"
 #include "base/memory.h"
 #include "core/queue/admission.h"
+#include "core/queue/ready.h"
 #include "core/state/model.h"
 #include "core/state/state.h"
 
@@ -66,6 +67,23 @@ static bool check_gang(const struct state *s, const struct gang *g, struct err *
         if (s->seats[g->seats[i]].gang != g || s->seats[g->seats[i]].pod || !s->seats[g->seats[i]].node ||
             s->seats[g->seats[i]].lifted || s->seats[g->seats[i]].pod_set >= g->sets_n)
             return err_set(e, E_INVALID, "gang %s holds a place that is not its own", key), false;
+    return true;
+}
+
+/* When its pods must be ready, and who waits for that: as its object says. */
+static bool check_ready(const struct state *s, struct err *e)
+{
+    uint32_t unready_n = 0;
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *g = s->gangs[i];
+        bool unready = g->source == GANG_WORKLOAD && gang_holds(g) && g->pods != PODS_READY;
+        unready_n += unready;
+        if (unready != g->unready || ready_deadline_ms(s, g) != g->deadline_ms || (!g->deadline_at && g->deadline_ms > s->now_ms) ||
+            (g->deadline_at && !g->deadline_ms))
+            return err_set(e, E_INVALID, "gang %s is not looked at when its pods must be ready", intern_name(s->names, g->key)), false;
+    }
+    if (unready_n != s->unready_n)
+        return err_set(e, E_INVALID, "%u gangs are counted as not ready, %u are not", s->unready_n, unready_n), false;
     return true;
 }
 
@@ -229,7 +247,7 @@ bool state_check(const struct state *s, struct err *e)
     for (uint32_t i = 0; i < s->gangs_n; i++)
         if (!check_gang(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
             return false;
-    return check_seats(s, e) && check_quota(s, e) && check_order(s, e);
+    return check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e);
 }
 
 /* ---- digest ---- */
@@ -279,6 +297,7 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         h = mix(h, (uint64_t)g->reserved_ms);
         for (uint32_t k = 0; k < g->checks_n; k++)
             h = mix(mix_name(s, h, g->checks[k].name), g->checks[k].state);
+        h = mix(mix(h, (uint64_t)g->deadline_ms), (uint64_t)(uint32_t)g->retries_n << 1 | g->unready);
         h = g->preemptor ? mix_name(s, h, g->preemptor->key) : h;
         for (uint32_t k = 0; k < g->seats_n; k++)
             h = mix_name(s, h, s->nodes.nodes[s->seats[g->seats[k]].node].name);

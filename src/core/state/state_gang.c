@@ -6,6 +6,7 @@
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
+#include "core/queue/ready.h"
 #include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
 
@@ -57,6 +58,7 @@ static void gang_drop_if_unused(struct state *s, struct gang *g)
     if (g->phase != GANG_UNKNOWN || g->members_n)
         return;
     order_forget(s, g);
+    ready_forget(s, g);
     admission_forget(s, g);
     gang_drop_sets(s, g);
     struct gang *last = s->gangs[--s->gangs_n];
@@ -234,12 +236,13 @@ static bool is_told_otherwise(const struct gang *g, const struct gang_record *r)
 }
 
 /* Status writes of ours come back as changes that say nothing new: they must not wake anybody. */
-static bool says_nothing_new(const struct gang *g, const struct gang_record *r)
+static bool says_nothing_new(const struct state *s, const struct gang *g, const struct gang_record *r)
 {
+    bool same_pause = g->not_before_ms == r->not_before_ms || (g->not_before_ms <= s->now_ms && r->not_before_ms <= s->now_ms);
     return g->phase != GANG_UNKNOWN && g->source == r->source && g->ns == r->ns && g->local_queue == r->local_queue &&
            g->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
            g->planned == r->planned && g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold &&
-           g->hold_text == r->hold_text && g->not_before_ms == r->not_before_ms && g->finished == r->finished &&
+           g->hold_text == r->hold_text && same_pause && g->finished == r->finished &&
            g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
            same_amounts(g->min_of_task, g->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
            same_amounts(g->least, g->least_n, r->least, r->least_n);
@@ -297,7 +300,8 @@ static void follow_admission(struct state *s, struct gang *g, const struct gang_
 void state_apply_gang(struct state *s, const struct gang_record *r)
 {
     struct gang *g = gang_of(s, r->key);
-    bool nothing_new = says_nothing_new(g, r);
+    bool nothing_new = says_nothing_new(s, g, r);
+    ready_take(s, g, r);
     bool sets_stay = take_sets(s, g, r);
     if (r->admitted && r->reserved_ms)
         g->reserved_ms = r->reserved_ms;
@@ -322,6 +326,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     admission_follow_pods(s, g);
     wait_again(s, g);
     admission_recount_queues(s, g);
+    ready_follow(s, g);
     order_wake(s, g);
 }
 

@@ -50,6 +50,8 @@ struct kueue_kind {
     bool (*rewind)(struct arena *a, const struct json *job, struct json *patch);
     bool (*active)(const struct json *job); /* has pods that are not gone */
     int64_t (*ready_n)(const struct json *job); /* members that are ready or done; NULL: the kind cannot tell */
+    /* Kinds that count in something else than members; written only where somebody waits for it. NULL: ready_n tells. */
+    bool (*all_ready)(struct jobs *j, struct arena *a, const struct json *job);
     /* Of `count` members of its only pod set, those that will not be needed again; NULL: the kind cannot tell. */
     int64_t (*over_n)(const struct json *job, int64_t count);
 };
@@ -80,6 +82,9 @@ struct kueue_workload_request {
 struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r, const char **ret_why);
 /* Those labels of any pod of a group that the configuration names, onto its Workload. False: pods contradict each other; it was told. */
 bool kueue_copy_group_labels(struct jobs *j, struct arena *a, const struct json *const *pods, uint32_t pods_n, struct json *workload);
+/* Condition PodsReady of pods that are queued themselves: `total` of them are ready or have succeeded. */
+void kueue_pods_say_ready(struct work *w, const struct json *workload, const struct json *const *pods, uint32_t n, int64_t total,
+                          int64_t now_ms);
 /* Name of the Workload that somebody made for the job, or "". */
 const char *kueue_prebuilt_name(const struct json *job);
 /* Names and counts of its pod sets are these. */

@@ -301,6 +301,8 @@ static void pass_with_workload(struct pass *x)
             return; /* its change brings the next pass */
         else if (k->ready_n)
             kueue_workload_ready(x->work, x->workload, k->ready_n(x->job) >= running_n(x, count), x->now_ms);
+        else if (k->all_ready && x->s->all->jobs->config.says_ready)
+            kueue_workload_ready(x->work, x->workload, k->all_ready(x->s->all->jobs, x->work->arena, x->job), x->now_ms);
         return;
     }
     if (!suspended) {

@@ -514,6 +514,8 @@ static void step(struct pass *x)
     for (uint32_t i = 0; i < x->members.n; i++)
         if (is_tied(x, x->members.pods[i]))
             ungate(x, x->members.pods[i], starts, n);
+    if (x->k->jobs->config.says_ready)
+        kueue_pods_say_ready(x->work, x->workload, x->members.pods, x->members.n, x->total, x->now_ms);
 }
 
 static void let_go_when_over(struct pass *x)

@@ -90,6 +90,20 @@ static bool active(const struct json *job)
     return false;
 }
 
+/* SOURCE Kueue: counted in jobs; each is ready with all of its pods. */
+static bool all_ready(struct jobs *j, struct arena *a, const struct json *job)
+{
+    struct trainjob_set *sets = NULL;
+    const char *why;
+    uint32_t n = trainjob_sets(a, job, trainjob_runtime(j, a, job), &sets, &why);
+    int64_t jobs_n = 0, ready_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        jobs_n += sets[i].replicas;
+    JSON_EACH (one, json_path(job, "status", "jobsStatus", NULL))
+        ready_n += json_get_int64(one, "ready", 0) + json_get_int64(one, "succeeded", 0);
+    return jobs_n > 0 && ready_n >= jobs_n;
+}
+
 const struct kueue_kind kueue_trainjob_kind = {
     .group = "trainer.kubeflow.org",
     .version = "v1alpha1",
@@ -102,4 +116,5 @@ const struct kueue_kind kueue_trainjob_kind = {
     .start = start,
     .restore = restore,
     .active = active,
+    .all_ready = all_ready,
 };

@@ -409,3 +409,13 @@ void kueue_workload_ready(struct work *w, const struct json *workload, bool read
                                    : "At least one pod has failed, waiting for recovery",
                              now_ms);
 }
+
+void kueue_pods_say_ready(struct work *w, const struct json *workload, const struct json *const *pods, uint32_t n, int64_t total,
+                          int64_t now_ms)
+{
+    int64_t ready_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        ready_n += object_condition_true(pods[i], "Ready") ||
+                   strcmp(json_text(json_path(pods[i], "status", "phase", NULL), ""), "Succeeded") == 0;
+    kueue_workload_ready(w, workload, ready_n >= total, now_ms);
+}

@@ -42,9 +42,15 @@ static inline void node(const char *name, int gpus)
         name, name, gpus, gpus));
 }
 
-static inline int setup(void **state)
+/* The scheduler and the controllers, from now on. */
+static inline void begin(const struct policy *policy)
 {
-    (void)state;
+    w.scheduler = scheduler_new(w.loop, w.client, &(struct scheduler_config){.default_scheduler = true, .policy = *policy});
+    w.jobs = jobs_new(w.client, &(struct jobs_config){.embedded = true, .says_ready = policy->ready.timeout_ms > 0});
+}
+
+static inline int setup_with(const struct policy *policy)
+{
     struct err e = {0};
     log_set_level(LOG_ERROR);
     w = (struct world){.loop = loop_new_virtual(1767225600000), .a = arena_new()};
@@ -54,12 +60,17 @@ static inline int setup(void **state)
     node("n1", 4);
     node("n2", 4);
     w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, NULL, 1));
-    w.scheduler = scheduler_new(w.loop, w.client, &(struct scheduler_config){.default_scheduler = true});
-    w.jobs = jobs_new(w.client, &(struct jobs_config){.embedded = true});
+    begin(policy);
     w.controllers = embedded_controllers_new(w.client, 1, 7);
     w.kubelets = kubelets_new(w.client, &(struct kubelets_config){.speed = 1});
     loop_run_for(w.loop, 1500, &e);
     return 0;
+}
+
+static inline int setup(void **state)
+{
+    (void)state;
+    return setup_with(&(struct policy){0});
 }
 
 static inline int teardown(void **state)

@@ -1,0 +1,159 @@
+#include "core/queue/ready.h"
+#include "core/queue/order.h"
+
+/* ---- deadlines ---- */
+
+static bool deadline_before(const void *gang_a, const void *gang_b)
+{
+    const struct gang *a = gang_a, *b = gang_b;
+    return a->deadline_ms != b->deadline_ms ? a->deadline_ms < b->deadline_ms : order_before(a, b);
+}
+
+void ready_init(struct state *s)
+{
+    heap_init(&s->deadlines, offsetof(struct gang, deadline_at), deadline_before);
+}
+
+void ready_fini(struct state *s)
+{
+    heap_fini(&s->deadlines);
+}
+
+/* SOURCE Kueue: from the admission on; of pods that were ready once, from when they were no more. */
+int64_t ready_deadline_ms(const struct state *s, const struct gang *g)
+{
+    const struct ready_policy *p = &s->policy.ready;
+    bool runs = (g->phase == GANG_ADMITTED || g->phase == GANG_BOUND) && g->api_admitted && !g->reserved_only && !g->told_evicted;
+    if (!p->timeout_ms || g->source != GANG_WORKLOAD || !runs)
+        return 0;
+    if (g->pods == PODS_START)
+        return g->admitted_ms ? g->admitted_ms + p->timeout_ms : 0;
+    return g->pods == PODS_RECOVER && p->recovery_ms && g->unready_ms ? g->unready_ms + p->recovery_ms : 0;
+}
+
+static void count_unready(struct state *s, struct gang *g, bool unready)
+{
+    if (g->unready == unready)
+        return;
+    g->unready = unready;
+    s->unready_n += unready ? 1 : UINT32_MAX;
+    s->ready_gained |= !s->unready_n;
+}
+
+void ready_follow(struct state *s, struct gang *g)
+{
+    int64_t deadline_ms = ready_deadline_ms(s, g);
+    count_unready(s, g, g->source == GANG_WORKLOAD && gang_holds(g) && g->pods != PODS_READY);
+    if (deadline_ms == g->deadline_ms)
+        return; /* also where it has passed, and was taken out of the heap */
+    heap_remove(&s->deadlines, g);
+    g->deadline_ms = deadline_ms;
+    if (deadline_ms)
+        heap_add(&s->deadlines, g);
+}
+
+void ready_take(struct state *s, struct gang *g, const struct gang_record *r)
+{
+    g->pods = r->pods;
+    g->unready_ms = r->unready_ms;
+    g->admitted_ms = r->admitted_ms;
+    g->retries_n = r->retries_n;
+    g->told_evicted = r->evicted;
+    ready_follow(s, g);
+}
+
+void ready_forget(struct state *s, struct gang *g)
+{
+    heap_remove(&s->deadlines, g);
+    count_unready(s, g, false);
+}
+
+/* WHY not those that back off: an eviction that could not be written is told again when its pause is over, not before. */
+void ready_wake(struct state *s, int64_t now_ms)
+{
+    for (struct gang *g; (g = heap_first(&s->deadlines)) && g->deadline_ms <= now_ms;) {
+        heap_remove(&s->deadlines, g);
+        if (!(g->park && g->park->at && (g->park->on & PARK_TIME)))
+            order_wake(s, g);
+    }
+}
+
+int64_t ready_next_ms(const struct state *s)
+{
+    const struct gang *g = heap_first(&s->deadlines);
+    return g ? g->deadline_ms : 0;
+}
+
+/* SOURCE Kueue: base, doubled with each time, at most max. */
+static int64_t backoff_ms(const struct ready_policy *p, int32_t nth)
+{
+    int64_t ms = p->backoff_ms;
+    for (int32_t i = 1; i < nth && ms < p->backoff_most_ms; i++)
+        ms *= 2;
+    return ms < p->backoff_most_ms ? ms : p->backoff_most_ms;
+}
+
+const struct reason *ready_why_evict(const struct cycle *c, const struct gang *g)
+{
+    const struct ready_policy *p = &c->s->policy.ready;
+    if (!g->deadline_ms || g->deadline_ms > c->now_ms)
+        return NULL;
+    if (p->retries_most >= 0 && g->retries_n >= p->retries_most)
+        return reason_new(c->a, (struct reason){.code = REASON_RETRIES_EXCEEDED, .have = g->retries_n, .need = p->retries_most});
+    int32_t nth = g->retries_n < INT32_MAX ? g->retries_n + 1 : INT32_MAX;
+    return reason_new(c->a, (struct reason){.code = REASON_PODS_TIMEOUT, .have = c->now_ms + backoff_ms(p, nth), .need = nth});
+}
+
+/* ---- the standstill ---- */
+
+bool ready_blocks(const struct state *s, const struct gang *g)
+{
+    return s->policy.ready.block_admission && s->policy.ready.timeout_ms && s->unready_n && g->source == GANG_WORKLOAD;
+}
+
+/* WHY it is not tried: of thousands that wait only the first can start when this is over, and until then nothing that would be found out
+ * lets anybody start. SOURCE Kueue, whose scheduler stands still as long. */
+void ready_hold_line(struct cycle *c, struct line *l)
+{
+    if (!l->reason) {
+        struct reason *why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = l->queue->title});
+        reason_add(why, reason_new(c->a, (struct reason){.code = REASON_PODS_UNREADY}));
+        cycle_explain_line(c, l, why);
+    }
+    order_park_line(c->s, l, &(struct parking){.on = PARK_READY});
+}
+
+static void wake_held(struct state *s)
+{
+    for (uint32_t i = s->parked_n; i-- > 0;) /* from the end: waking moves the last one down */
+        if (s->parked[i]->line && (s->parked[i]->on & PARK_READY))
+            order_line_ready(s, s->parked[i]->line, false);
+}
+
+static void hold_all(struct cycle *c)
+{
+    struct state *s = c->s;
+    uint32_t n = 0, all_n = 0;
+    for (uint32_t i = 0; i < s->ready_n; i++)
+        all_n += (uint32_t)s->ready[i]->ready.n;
+    struct line **all = arena_alloc(c->a, (all_n + 1) * sizeof *all); /* holding one moves the others */
+    for (uint32_t i = 0; i < s->ready_n; i++)
+        for (size_t k = 0; k < s->ready[i]->ready.n; k++) {
+            struct line *l = s->ready[i]->ready.items[k];
+            if (ready_blocks(s, line_first(l)))
+                all[n++] = l;
+        }
+    for (uint32_t i = 0; i < n; i++)
+        ready_hold_line(c, all[i]);
+}
+
+/* WHY in each round: what is given back within a cycle may end the standstill, and who waited for that comes before whoever comes now. */
+void ready_begin_round(struct cycle *c)
+{
+    struct state *s = c->s;
+    if (s->policy.ready.block_admission && s->unready_n)
+        hold_all(c);
+    else if (s->ready_gained)
+        wake_held(s);
+    s->ready_gained = false;
+}
