@@ -76,6 +76,11 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
         w->generation = l->seen.gangs[slot].generation;
         w->queue = local_queue_of(&l->seen, &l->seen.gangs[slot]);
     }
+    if (e->effect == EFFECT_EVICT && e->reason->code == REASON_PODS_TIMEOUT) {
+        w->retries_n = (int)e->reason->need;
+        w->again_ms = e->reason->have;
+    }
+    w->deactivates = e->effect == EFFECT_EVICT && e->reason->code == REASON_RETRIES_EXCEEDED;
     take_choices(m, e, w);
     for (uint32_t i = 0; i < e->counts_n && i < SETS; i++)
         w->counts[i] = e->counts[i];
@@ -119,6 +124,7 @@ static bool land_admit(struct model *m, const struct write *w)
     g->admitted_queue = w->queue;
     g->reserved_ms = m->life.w.now_ms - m->life.w.now_ms % 1000;
     memcpy(g->choices, w->choices, sizeof g->choices);
+    ready_begin(g);
     for (int i = 0; i < g->sets_n; i++)
         g->sets[i].granted = w->counts[i];
     list_checks(&m->api, g);
@@ -152,6 +158,10 @@ static bool land_evict(struct model *m, const struct write *w)
         return delete_members(m, w);
     if (!g->exists || g->serial != w->gang_serial)
         return false;
+    if (g->admitted && !g->finished && !g->evicting) {
+        ready_count(m, g, w);
+        m->late_n += w->retries_n || w->deactivates;
+    }
     reset_checks(m, g);
     g->evicting = g->admitted && !g->finished; /* the job controller deletes the pods, then takes the admission back */
     changed(m, OBJ_GANG, w->gang_slot);

@@ -343,6 +343,10 @@ static void tell_gang(struct life *l, const struct m_gang *g)
         r.foreign = r.reserved_only && g->foreign;
         r.evicted = g->admitted && g->evicting;
         r.reserved_ms = g->reserved_ms;
+        r.pods = g->pods;
+        r.unready_ms = g->unready_ms;
+        r.admitted_ms = g->admitted ? g->admitted_ms : 0;
+        r.retries_n = g->retries_n;
         r.admitted_queue = g->admitted ? queue_name(w, g->admitted_queue) : 0;
     } else {
         struct amount *least = arena_zero(w->records, SETS, sizeof *least);
@@ -522,6 +526,7 @@ void life_begin(struct model *m, struct life *l)
     memset(l->reserved, 0, sizeof l->reserved);
     l->w = world_new();
     l->w.fair = m->fair;
+    state_set_policy(l->w.s, &m->policy);
     l->w.now_ms = now_ms;
     for (int f = 0; f < FLAVORS; f++) {
         struct toleration t = {.key = id(&l->w, "dedicated"), .exists = true, .effects = 7};

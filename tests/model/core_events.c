@@ -74,13 +74,14 @@ static uint64_t run_seed(uint64_t seed, uint64_t steps, bool sweeps)
     m->random.state = m->seed = seed;
     m->serial = 1;
     m->sweeps = sweeps;
+    ready_policy(m);
     life_begin(m, &m->life);
     random_world(m);
     for (m->step = 0; m->step < steps; m->step++)
         step(m);
     if (sweeps)
-        printf("# seed %" PRIu64 ": %u admitted (%u with fewer members), %u with quota only, %u to try again, %u bound, %u evicted (%u preempted), %u restarts, %u rests\n",
-               seed, m->admits_n, m->fewer_n, m->reserves_n, m->retries_n, m->binds_n, m->evicts_n, m->preempts_n, m->restarts_n,
+        printf("# seed %" PRIu64 ": %u admitted (%u with fewer members), %u with quota only, %u to try again, %u bound, %u evicted (%u preempted, %u late), %u restarts, %u rests\n",
+               seed, m->admits_n, m->fewer_n, m->reserves_n, m->retries_n, m->binds_n, m->evicts_n, m->preempts_n, m->late_n, m->restarts_n,
                m->rests_n);
     life_end(&m->life);
     return m->trace;

@@ -107,7 +107,9 @@ struct m_gang {
     uint32_t serial, generation; /* generation: counts edits of the spec */
     enum gang_type type;
     int local, sets_n, min_members, priority, admitted_queue;
-    int64_t created_ms, not_before_ms, reserved_ms;
+    int64_t created_ms, not_before_ms, reserved_ms, admitted_ms, unready_ms;
+    enum gang_pods pods;
+    int retries_n;             /* times that it was evicted because its pods were late */
     struct m_set sets[SETS];
     int8_t choices[SETS][RES_N]; /* flavor; -1: none */
     bool reserved_only, foreign; /* admitted means no more than that its quota is reserved; by somebody else */
@@ -168,6 +170,9 @@ struct write {                 /* of ours, not yet at the API server */
     char gang[40];
     int gang_slot, pod_slot, node, queue;
     uint32_t gang_serial, pod_serial, generation;
+    int retries_n;             /* EVICT of one that is late: so many times by now, 0 = not for that */
+    int64_t again_ms;          /* and when it may come back */
+    bool deactivates;
     int8_t choices[SETS][RES_N];
     int counts[SETS];
     char devices[DEVICES_TEXT];
@@ -196,6 +201,7 @@ struct model {
     struct answer answers[ANSWERS];
     uint32_t answers_n;
     uint64_t seed, step, trace;
+    struct policy policy;
     uint32_t serial, pod_names;
     bool sweeps;               /* names that nobody needs go after every step */
     bool checks;               /* queues demand admission checks */
@@ -203,7 +209,7 @@ struct model {
     struct fair_policy fair;   /* of all lives */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
-    uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, evicts_n, preempts_n, restarts_n, rests_n;
+    uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, evicts_n, preempts_n, late_n, restarts_n, rests_n;
     char last[8][160];         /* the last events, for people who read a failure */
     uint32_t last_n;
 };
@@ -284,6 +290,16 @@ int brute_place(const struct cluster *c, const struct fit_node *room, const stru
 /* Could its fewest members stand in this room, under some flavors of the queue? */
 bool some_flavors_place(const struct cluster *c, const struct m_gang *g, int queue, const struct fit_node *room, struct wish *wishes,
                         int set);
+
+/* core_ready.c: pods that must be ready in time */
+void ready_policy(struct model *m);
+void ready_say(struct model *m, int slot);         /* a gang's controller says whether its pods are */
+void ready_begin(struct m_gang *g);                /* it is admitted; it has given everything back */
+void ready_end(struct m_gang *g);
+void ready_count(struct model *m, struct m_gang *g, const struct write *w);
+void ready_check_plan(struct model *m, const struct life *l);
+bool ready_stands_still(const struct model *m);    /* nobody is admitted, because somebody is not ready */
+void ready_check_rest(struct model *m);
 
 /* core_rest.c: a world at rest */
 void come_to_rest(struct model *m);

@@ -509,6 +509,7 @@ void oracle_plan(struct model *m, struct life *l)
     const struct plan *p = &l->w.plan;
     int binds[GANGS] = {0};
     note_plan(m, l);
+    ready_check_plan(m, l);
     for (uint32_t i = 0; i < p->entries_n; i++) {
         const struct plan_entry *e = &p->entries[i];
         int gang = find_gang(l, e->gang);

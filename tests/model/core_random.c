@@ -629,6 +629,7 @@ static void job_controller(struct model *m, int slot, bool all)
     }
     if (g->exists && g->evicting && !any) {
         g->evicting = g->admitted = g->reserved_only = g->foreign = false;
+        ready_end(g);
         memset(g->choices, -1, sizeof g->choices);
         for (int i = 0; i < g->sets_n; i++)
             g->sets[i].granted = 0;
@@ -664,6 +665,9 @@ void random_controllers(struct model *m, bool all)
     for (int i = 0; i < GANGS; i++)
         if (m->api.gangs[i].type == TYPE_PLANNED && m->api.gangs[i].serial && (all || chance(m, 500)))
             job_controller(m, i, all);
+    for (int i = 0; i < GANGS; i++)
+        if (m->api.gangs[i].type == TYPE_PLANNED && m->api.gangs[i].serial && (all || chance(m, 600)))
+            ready_say(m, i);
     for (int i = 0; i < PODS; i++) {
         struct m_pod *p = &m->api.pods[i];
         if (!p->exists)

@@ -2,7 +2,7 @@
  * and a core that begins anew sees it the same way */
 #include "core_model.h"
 
-enum { ROUNDS_MAX = 300, QUIET_ROUNDS = 5, ROUND_MS = 15000 };
+enum { ROUNDS_MAX = 300, QUIET_ROUNDS = 5, ROUND_MS = 15000, BUSY_MS = 200 }; /* busy: pods that come up are not late */
 
 static uint64_t hash_bytes_of(const char *text, uint64_t h)
 {
@@ -80,8 +80,8 @@ void come_to_rest(struct model *m)
         oracle_reasons(m, &m->life);
         submit(m, &m->life.w.plan);
         random_controllers(m, true);
-        m->life.w.now_ms += ROUND_MS;
         quiet = busy || acts(&m->life.w.plan) || under_way(m) ? 0 : quiet + 1;
+        m->life.w.now_ms += quiet ? ROUND_MS : BUSY_MS;
     }
     m->rests_n++;
 }
@@ -351,8 +351,9 @@ void rest_checks(struct model *m)
     phases_agree(m);
     usage_agrees(m);
     int waiting_n = nobody_waits_for_each_other(m);
+    ready_check_rest(m);
     nobody_waits_behind_checks(m);
-    if (!waiting_n)
+    if (!waiting_n && !ready_stands_still(m))
         nobody_waits_who_fits(m);
     memset(&fresh, 0, sizeof fresh);
     fresh.w.now_ms = m->life.w.now_ms;
