@@ -197,6 +197,7 @@ static bool is_of_spared(const struct world *w, struct bytes event)
 static void on_event(void *arg, enum kube_event event, struct bytes raw)
 {
     struct world *w = arg;
+    w->late_n += event == KUBE_ADDED && memmem(raw.data, raw.n, "\"EvictedDueToPodsReadyTimeout\"", 30) != NULL;
     w->preemptions_n += event == KUBE_ADDED && memmem(raw.data, raw.n, "\"reason\":\"Preempted\"", 20) != NULL;
     if (event != KUBE_DELETED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16) && !is_of_spared(w, raw))
         broken(w, "the replacement of a failed pod is deleted as one too many: %.*s", (int)raw.n, raw.data);
@@ -310,10 +311,26 @@ static void seed(struct world *w)
     }
 }
 
+/* One seed of three waits for no pods, another evicts those that are late, the third also admits nobody meanwhile. */
+static struct policy policy_of(uint64_t seed)
+{
+    struct policy p = {
+        .ready = {.timeout_ms = 30000, .recovery_ms = 20000, .retries_most = -1, .backoff_ms = 2000, .backoff_most_ms = 10000}};
+    p.ready.block_admission = seed % 3 == 0;
+    return seed % 3 == 1 ? (struct policy){0} : p;
+}
+
+static void begin_scheduler(struct world *w)
+{
+    w->scheduler = scheduler_new(
+        w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true, .policy = w->policy});
+}
+
 void world_init(struct world *w, uint64_t seed_number)
 {
     struct err e = {0};
     *w = (struct world){.random = {seed_number}, .arena = arena_new(), .pods = map_new(sizeof(struct mirror_pod))};
+    w->policy = policy_of(seed_number);
     w->spared = map_new(sizeof(int));
     w->policy.fair.on = seed_number % 2 == 0;
     w->loop = loop_new_virtual(START_MS);
@@ -336,11 +353,11 @@ void world_init(struct world *w, uint64_t seed_number)
         kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/events", .on_event = on_event, .arg = w});
     seed_object(w, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
                    "\"namespace\":\"kube-system\"},\"spec\":{\"holderIdentity\":\"somebody\",\"leaseDurationSeconds\":100000}}");
-    w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true,
-                                                                               .policy = w->policy});
+    begin_scheduler(w);
     static const struct workload_policy kept = {.finished = {true, KEPT_MS}, .deactivated = {true, KEPT_MS}};
     w->keeps_all = seed_number % 2 == 0;
-    w->jobs = jobs_new(w->client, &(struct jobs_config){.embedded = true, .policy = w->keeps_all ? NULL : &kept});
+    w->jobs = jobs_new(w->client, &(struct jobs_config){.embedded = true, .policy = w->keeps_all ? NULL : &kept,
+                                                        .says_ready = w->policy.ready.timeout_ms > 0});
     w->controllers = embedded_controllers_new(w->client, 1, random_next(&w->random));
     w->kubelets = kubelets_new(w->kubelet_client, &(struct kubelets_config){.speed = 1});
     loop_run_for(w->loop, 3000, NULL);
@@ -390,8 +407,7 @@ void world_restart_scheduler(struct world *w)
 {
     w->counts = world_counts(w);
     end_scheduler(w);
-    w->scheduler = scheduler_new(w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true,
-                                                                               .policy = w->policy});
+    begin_scheduler(w);
     w->restarts_n++;
 }
 

@@ -54,7 +54,7 @@ struct world {
     char fault[512]; /* the first broken rule, "" = none */
     bool asked;     /* an answer is awaited */
     bool keeps_all; /* Workloads stay when they are over */
-    uint64_t events_n, restarts_n, preemptions_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
+    uint64_t events_n, restarts_n, preemptions_n, late_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
 };
 void world_init(struct world *w, uint64_t seed);
 void world_fini(struct world *w);
