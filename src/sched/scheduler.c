@@ -124,7 +124,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->loop = l;
     s->client = c;
     s->state = state_new();
-    state_set_policy(s->state, &config->policy);
+    state_set_ready_policy(s->state, &config->policy.ready);
     s->names = state_names(s->state);
     s->incoming_arena = arena_new();
     s->scratch = arena_new();

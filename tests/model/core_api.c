@@ -526,7 +526,7 @@ void life_begin(struct model *m, struct life *l)
     memset(l->reserved, 0, sizeof l->reserved);
     l->w = world_new();
     l->w.fair = m->fair;
-    state_set_policy(l->w.s, &m->policy);
+    state_set_ready_policy(l->w.s, &m->ready);
     l->w.now_ms = now_ms;
     for (int f = 0; f < FLAVORS; f++) {
         struct toleration t = {.key = id(&l->w, "dedicated"), .exists = true, .effects = 7};

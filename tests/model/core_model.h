@@ -201,7 +201,7 @@ struct model {
     struct answer answers[ANSWERS];
     uint32_t answers_n;
     uint64_t seed, step, trace;
-    struct policy policy;
+    struct ready_policy ready;
     uint32_t serial, pod_names;
     bool sweeps;               /* names that nobody needs go after every step */
     bool checks;               /* queues demand admission checks */

@@ -5,7 +5,7 @@ enum { LATE_AT_REST_MS = 20000 }; /* more than one round of core_rest.c */
 
 void ready_policy(struct model *m)
 {
-    struct ready_policy *p = &m->policy.ready;
+    struct ready_policy *p = &m->ready;
     if (chance(m, 400))
         return; /* nobody waits */
     /* WHY it ends: pods that a webhook has enlarged never find a place, and a world with them would never come to rest */
@@ -66,7 +66,7 @@ void ready_count(struct model *m, struct m_gang *g, const struct write *w)
             die(m, "%s has been evicted %d times, and is counted as %d", gang_key(g, key), g->retries_n, w->retries_n);
         g->retries_n = w->retries_n;
         g->not_before_ms = w->again_ms > g->not_before_ms ? w->again_ms : g->not_before_ms;
-        g->created_ms = m->policy.ready.requeue_by_creation ? g->created_ms : m->life.w.now_ms - m->life.w.now_ms % 1000;
+        g->created_ms = m->ready.requeue_by_creation ? g->created_ms : m->life.w.now_ms - m->life.w.now_ms % 1000;
     }
 }
 
@@ -75,7 +75,7 @@ void ready_count(struct model *m, struct m_gang *g, const struct write *w)
 /* 0: it may take its time. */
 static int64_t due_ms(const struct model *m, const struct m_gang *g)
 {
-    const struct ready_policy *p = &m->policy.ready;
+    const struct ready_policy *p = &m->ready;
     if (!p->timeout_ms || g->type != TYPE_PLANNED || !g->exists || !g->admitted || g->evicting || g->finished)
         return 0;
     if (g->pods == PODS_START)
@@ -85,7 +85,7 @@ static int64_t due_ms(const struct model *m, const struct m_gang *g)
 
 static void check_evicted(struct model *m, const struct life *l, const struct plan_entry *e, const struct m_gang *g)
 {
-    const struct ready_policy *p = &m->policy.ready;
+    const struct ready_policy *p = &m->ready;
     bool last = p->retries_most >= 0 && g->retries_n >= p->retries_most;
     int64_t due = due_ms(m, g), pause_ms = p->backoff_ms;
     char key[40];
@@ -126,7 +126,7 @@ void ready_check_plan(struct model *m, const struct life *l)
             continue;
         if (e->effect == EFFECT_EVICT && (e->reason->code == REASON_PODS_TIMEOUT || e->reason->code == REASON_RETRIES_EXCEEDED))
             check_evicted(m, l, e, g);
-        if (e->effect != EFFECT_ADMIT || g->type != TYPE_PLANNED || !m->policy.ready.block_admission)
+        if (e->effect != EFFECT_ADMIT || g->type != TYPE_PLANNED || !m->ready.block_admission)
             continue;
         for (int k = 0; k < GANGS; k++)
             if (k != slot && holds_unready(l, &l->seen.gangs[k]))
@@ -139,7 +139,7 @@ bool ready_stands_still(const struct model *m)
     bool any = false;
     for (int i = 0; i < GANGS; i++)
         any |= holds_unready(&m->life, &m->api.gangs[i]);
-    return any && m->policy.ready.block_admission;
+    return any && m->ready.block_admission;
 }
 
 void ready_check_rest(struct model *m)

@@ -22,7 +22,7 @@ void ready_fini(struct state *s)
 /* SOURCE Kueue: from the admission on; of pods that were ready once, from when they were no more. */
 int64_t ready_deadline_ms(const struct state *s, const struct gang *g)
 {
-    const struct ready_policy *p = &s->policy.ready;
+    const struct ready_policy *p = &s->ready_policy;
     bool runs = (g->phase == GANG_ADMITTED || g->phase == GANG_BOUND) && g->api_admitted && !g->reserved_only && !g->told_evicted;
     if (!p->timeout_ms || g->source != GANG_WORKLOAD || !runs)
         return 0;
@@ -95,7 +95,7 @@ static int64_t backoff_ms(const struct ready_policy *p, int32_t nth)
 
 const struct reason *ready_why_evict(const struct cycle *c, const struct gang *g)
 {
-    const struct ready_policy *p = &c->s->policy.ready;
+    const struct ready_policy *p = &c->s->ready_policy;
     if (!g->deadline_ms || g->deadline_ms > c->now_ms)
         return NULL;
     if (p->retries_most >= 0 && g->retries_n >= p->retries_most)
@@ -108,7 +108,7 @@ const struct reason *ready_why_evict(const struct cycle *c, const struct gang *g
 
 bool ready_blocks(const struct state *s, const struct gang *g)
 {
-    return s->policy.ready.block_admission && s->policy.ready.timeout_ms && s->unready_n && g->source == GANG_WORKLOAD;
+    return s->ready_policy.block_admission && s->ready_policy.timeout_ms && s->unready_n && g->source == GANG_WORKLOAD;
 }
 
 /* WHY it is not tried: of thousands that wait only the first can start when this is over, and until then nothing that would be found out
@@ -151,7 +151,7 @@ static void hold_all(struct cycle *c)
 void ready_begin_round(struct cycle *c)
 {
     struct state *s = c->s;
-    if (s->policy.ready.block_admission && s->unready_n)
+    if (s->ready_policy.block_admission && s->unready_n)
         hold_all(c);
     else if (s->ready_gained)
         wake_held(s);

@@ -334,7 +334,7 @@ struct state {
     struct line **candidates;
     uint32_t helping_n, helping_cap, candidates_n, candidates_cap;
     struct heap timers;      /* gangs by retry_ms */
-    struct policy policy;
+    struct ready_policy ready_policy;
     struct heap deadlines;   /* gangs by deadline_ms, those that have not passed */
     uint32_t unready_n;      /* Workloads with quota whose pods are not ready */
     bool ready_gained;       /* since the last cycle there is none */

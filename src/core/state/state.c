@@ -57,9 +57,9 @@ struct state *state_new(void)
     return s;
 }
 
-void state_set_policy(struct state *s, const struct policy *policy)
+void state_set_ready_policy(struct state *s, const struct ready_policy *policy)
 {
-    s->policy = *policy;
+    s->ready_policy = *policy;
     for (uint32_t i = 0; i < s->gangs_n; i++)
         ready_follow(s, s->gangs[i]);
 }

@@ -9,7 +9,7 @@
 struct state;
 struct state *state_new(void);
 void state_free(struct state *s);
-void state_set_policy(struct state *s, const struct policy *policy); /* before the first change; else all zero */
+void state_set_ready_policy(struct state *s, const struct ready_policy *policy); /* all zero until then */
 struct intern *state_names(struct state *s); /* codecs intern here */
 /* Before intern_sweep of that pool: marks every name that the state holds, and drops what it keeps for names that nobody mentions any more.
  * Only between cycles, when no change is on its way in and no plan is still to be acted on; whoever else keeps ids marks those too. */

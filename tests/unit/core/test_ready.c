@@ -7,14 +7,14 @@
 
 #define T0 INT64_C(1000000) /* admitted then */
 
-static const struct policy five_seconds = {
-    .ready = {.timeout_ms = 5000, .recovery_ms = 3000, .retries_most = -1, .backoff_ms = 1000, .backoff_most_ms = 4000}};
+static const struct ready_policy five_seconds = {
+    .timeout_ms = 5000, .recovery_ms = 3000, .retries_most = -1, .backoff_ms = 1000, .backoff_most_ms = 4000};
 
-static struct policy policy_of(bool blocks, int32_t retries_most)
+static struct ready_policy policy_of(bool blocks, int32_t retries_most)
 {
-    struct policy p = five_seconds;
-    p.ready.block_admission = blocks;
-    p.ready.retries_most = retries_most;
+    struct ready_policy p = five_seconds;
+    p.block_admission = blocks;
+    p.retries_most = retries_most;
     return p;
 }
 
@@ -68,10 +68,10 @@ static void deadlines(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct world w = world_new();
-        struct policy p = policy_of(false, rows[i].retries_most);
-        p.ready.timeout_ms = rows[i].timeout_ms;
-        p.ready.recovery_ms = rows[i].recovery_ms;
-        state_set_policy(w.s, &p);
+        struct ready_policy p = policy_of(false, rows[i].retries_most);
+        p.timeout_ms = rows[i].timeout_ms;
+        p.recovery_ms = rows[i].recovery_ms;
+        state_set_ready_policy(w.s, &p);
         wide_cluster(&w, 1);
         gang_record(&w, runs(&w, rows[i].pods, rows[i].unready_ms, rows[i].retries_n));
         int64_t before_ms = rows[i].due_ms ? rows[i].due_ms - 1 : T0 + 100000000;
@@ -94,8 +94,8 @@ static void deadlines(void **state)
 static void only_workloads_are_watched(void **state)
 {
     struct world *w = *state;
-    struct policy p = policy_of(true, -1);
-    state_set_policy(w->s, &p);
+    struct ready_policy p = policy_of(true, -1);
+    state_set_ready_policy(w->s, &p);
     wide_cluster(w, 1);
     (void)volcano_queue(w, -1);
     gang_record(w, a_group(w, "g", "volcano:v", 1));
@@ -115,7 +115,7 @@ static void only_workloads_are_watched(void **state)
 static void time_begins_with_the_admission(void **state)
 {
     struct world *w = *state;
-    state_set_policy(w->s, &five_seconds);
+    state_set_ready_policy(w->s, &five_seconds);
     wide_cluster(w, 1);
     struct gang_record r = runs(w, PODS_START, 0, 0);
     r.admitted_ms = 0;
@@ -136,7 +136,7 @@ static void time_begins_with_the_admission(void **state)
 static void ready_in_time_is_left_alone(void **state)
 {
     struct world *w = *state;
-    state_set_policy(w->s, &five_seconds);
+    state_set_ready_policy(w->s, &five_seconds);
     wide_cluster(w, 1);
     gang_record(w, runs(w, PODS_START, 0, 0));
     step_at(w, T0 + 1000);
@@ -156,7 +156,7 @@ static void ready_in_time_is_left_alone(void **state)
 static void an_eviction_that_fails_is_told_again(void **state)
 {
     struct world *w = *state;
-    state_set_policy(w->s, &five_seconds);
+    state_set_ready_policy(w->s, &five_seconds);
     wide_cluster(w, 1);
     gang_record(w, runs(w, PODS_START, 0, 0));
     step_at(w, T0 + 5000);
@@ -191,8 +191,8 @@ static void every_step_survives_a_restart(void **state)
     };
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         struct world w = world_new();
-        struct policy p = policy_of(false, steps[i].inactive ? 0 : -1);
-        state_set_policy(w.s, &p);
+        struct ready_policy p = policy_of(false, steps[i].inactive ? 0 : -1);
+        state_set_ready_policy(w.s, &p);
         wide_cluster(&w, 1);
         struct gang_record r = runs(&w, PODS_START, 0, 0);
         if (!steps[i].admitted)
@@ -216,7 +216,7 @@ static void every_step_survives_a_restart(void **state)
 static void the_end_of_a_pause_is_no_news(void **state)
 {
     struct world *w = *state;
-    state_set_policy(w->s, &five_seconds);
+    state_set_ready_policy(w->s, &five_seconds);
     wide_cluster(w, 1);
     struct gang_record r = a_workload(w, "job", "ns/lq", 9, GPU "=1");
     r.not_before_ms = T0 + 9000;
@@ -234,9 +234,9 @@ static void the_end_of_a_pause_is_no_news(void **state)
 
 /* ---- the standstill ---- */
 
-static void two_queues(struct world *w, struct policy p)
+static void two_queues(struct world *w, struct ready_policy p)
 {
-    state_set_policy(w->s, &p);
+    state_set_ready_policy(w->s, &p);
     node(w, "n0", "cpu=8000," GPU "=8", "");
     gpu_queue(w, "q", "all", "ns/lq", 4);
     gpu_queue(w, "other", "all", "ns/lo", 4);
@@ -359,8 +359,8 @@ static void a_standstill_tells_nobody_twice(void **state)
 static void strict_queues_keep_their_order(void **state)
 {
     struct world *w = *state;
-    struct policy p = policy_of(true, -1);
-    state_set_policy(w->s, &p);
+    struct ready_policy p = policy_of(true, -1);
+    state_set_ready_policy(w->s, &p);
     wide_queue(w, QUEUE_STRICT_FIFO, STOP_NONE);
     node(w, "n0", "cpu=8000," GPU "=8", "");
     struct gang_record a = a_workload(w, "a", "ns/lq", 1, GPU "=1"), b = a_workload(w, "b", "ns/lq", 1, GPU "=2");
