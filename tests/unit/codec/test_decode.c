@@ -43,7 +43,7 @@ static int world_close(void **state)
     return 0;
 }
 
-static const char *name(struct world *w, name_id id)
+static const char *name(const struct world *w, name_id id)
 {
     return intern_name(w->names, id);
 }
