@@ -248,6 +248,15 @@ int text_vprintf(char *to, size_t max, const char *format, va_list args)
     return (int)out.n;
 }
 
+int text_printf(char *to, size_t max, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = text_vprintf(to, max, format, args);
+    va_end(args);
+    return n;
+}
+
 void buf_printf(struct buf *b, const char *format, ...)
 {
     va_list args;

@@ -72,6 +72,7 @@ static inline struct bytes buf_view(const struct buf *b)
 /* vsnprintf, to the byte. WHY  stdio sets a stream up for each call, a thousand instructions for a short text: %s %.*s %c %d %u %lld %llu
  * %zu and %% are done without it, a format with any other is left to it. */
 int text_vprintf(char *to, size_t max, const char *format, va_list args) PRINTF_LIKE(3, 0);
+int text_printf(char *to, size_t max, const char *format, ...) PRINTF_LIKE(3, 4); /* the same as snprintf */
 /* Hand the memory over (never NULL, NUL terminated); the buffer is empty after. Caller frees. */
 char *buf_take(struct buf *b, size_t *ret_n);
 #define _cleanup_buf_ _cleanup_(buf_free)

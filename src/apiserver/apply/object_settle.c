@@ -1,6 +1,5 @@
 /* What of an object the client may say and what the server decides: identity, generation, the two halves of spec and
  * status. */
-#include <stdio.h>
 
 #include "apiserver/apply/object_write.h"
 #include "apiserver/request/status.h"
@@ -25,8 +24,12 @@ static void object_uid(struct apiserver *s, char text[37])
     s->uid_stamp = now > s->uid_stamp ? now : s->uid_stamp + 1;
     uint64_t high = (s->uid_stamp >> 12) << 16 | 0x7000 | (s->uid_stamp & 0xfff);
     low = (low & ~(3ull << 62)) | 1ull << 63;
-    snprintf(text, 37, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(high >> 32), (unsigned)(high >> 16 & 0xffff),
-             (unsigned)(high & 0xffff), (unsigned)(low >> 48), (unsigned long long)(low & 0xffffffffffffull));
+    for (int i = 0, digit = 0; i < 36; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        text[i] = dash ? '-' : "0123456789abcdef"[(digit < 16 ? high : low) >> (60 - digit % 16 * 4) & 15];
+        digit += !dash;
+    }
+    text[36] = '\0';
 }
 
 static void create_settle(struct object_write *w)

@@ -1,7 +1,5 @@
 #include "apiserver/verbs/watch.h"
 
-#include <stdio.h>
-
 #include "apiserver/request/accept.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
@@ -112,7 +110,7 @@ static struct blob *encode_shared(struct watch *w, enum store_event_type type, c
         struct blob *chunk = encode(w, type, event->body);
         blob_unref(slot->chunk);
         *slot = (struct slot){.kind = w->ri.kind, .form = form, .rv = event->rv, .chunk = chunk};
-        snprintf(slot->version_text, sizeof slot->version_text, "%s", w->ri.version);
+        text_printf(slot->version_text, sizeof slot->version_text, "%s", w->ri.version);
     }
     return blob_ref(slot->chunk);
 }

@@ -173,7 +173,7 @@ static void warn_of_fields(struct admission *x, const struct kind *k)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct unused *u = &table[i];
         const char *path = "";
-        if (!text_equal(u->group, k->group) || !text_equal(u->plural, k->plural))
+        if (*u->group != *k->group || !text_equal(u->group, k->group) || !text_equal(u->plural, k->plural))
             continue;
         if (was && is && json_equal(was, is))
             return; /* said when it was written */

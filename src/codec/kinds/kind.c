@@ -1,12 +1,11 @@
 /* kind.c - the list of kinds: built-in ones first, those of CRDs after them, metrics last */
 #include "codec/kinds/kind.h"
-#include <stdio.h>
 #include "base/collections/map.h"
 #include "codec/kinds/kind_table.h"
 
 static void kind_key(char *out, size_t cap, const char *group, const char *name)
 {
-    snprintf(out, cap, "%s/%s", group, name);
+    (void)text_printf(out, cap, "%s/%s", group, name);
 }
 
 struct kind_table *kind_table_new(void)

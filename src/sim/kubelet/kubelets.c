@@ -1,6 +1,5 @@
 /* kubelets.c - one watch of bound pods, one heap of what is due next */
 #include "sim/kubelet/kubelets.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
@@ -17,6 +16,7 @@
 #include "sim/node/node_object.h"
 
 #define RESEND_MS 500
+#define STATUS_BYTES 1500 /* as most are: printed without growing */
 #define ADMIT_AGAIN_MS 20
 #define REMOVE_AGAIN_MS 5000 /* a pod whose delete was lost, or that others hold */
 
@@ -147,6 +147,7 @@ static void act_status(struct kubelets *k, struct pod_life *p)
     p->sending = true;
     struct json *patch = pod_status_patch(k->arena, p, loop_wall_ms(k->loop), health_of(k, p));
     _cleanup_buf_ struct buf body = {0};
+    buf_reserve(&body, STATUS_BYTES);
     json_write(&body, patch);
     const char *key = arena_printf(k->arena, "%s/%s", p->ns, p->name);
     struct status_call *call = mem_alloc(sizeof *call + strlen(key));
@@ -578,7 +579,7 @@ static bool is_echo(struct kubelets *k, struct bytes object)
     if (!slot || !bytes_is(buf_view(&k->meta.uid), (*slot)->uid))
         return false;
     char same[40];
-    int n = snprintf(same, sizeof same, "\"generation\":%lld,", (long long)(*slot)->generation);
+    int n = text_printf(same, sizeof same, "\"generation\":%lld,", (long long)(*slot)->generation);
     return memmem(object.data, object.n, same, (size_t)n) && !memmem(object.data, object.n, deletion, sizeof deletion - 1);
 }
 

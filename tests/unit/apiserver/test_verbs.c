@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "api.h"
 
@@ -30,13 +31,32 @@ static void first_objects(void **state)
     assert_text(api, "gitVersion", "v1.32.0+capstan");
 }
 
+/* SOURCE RFC 9562: version 7 and variant 10, its first 48 bits are milliseconds. */
+static void uid_form(const char *uid)
+{
+    char hex[33] = "";
+    size_t n = 0;
+    assert_int_equal(strlen(uid), 36);
+    for (size_t i = 0; i < 36; i++) {
+        if (i == 8 || i == 13 || i == 18 || i == 23)
+            assert_int_equal(uid[i], '-');
+        else
+            hex[n++] = uid[i];
+    }
+    assert_int_equal(strspn(hex, "0123456789abcdef"), 32);
+    assert_int_equal(hex[12], '7');
+    assert_non_null(strchr("89ab", hex[16]));
+    hex[12] = '\0';
+    assert_true(strtoull(hex, NULL, 16) / 86400000 == 1767225600000 / 86400000); /* the day on which the clock of the tests starts */
+}
+
 static void create_read_update(void **state)
 {
     struct api *api = *state;
     assert_int_equal(api_post(api, MAPS, "{\"metadata\":{\"name\":\"c1\"},\"data\":{\"a\":\"1\"}}"), 201);
     assert_text(api, "kind", "ConfigMap");
     assert_text(api, "apiVersion", "v1");
-    assert_int_equal(strlen(api_text(api, "metadata.uid")), 36);
+    uid_form(api_text(api, "metadata.uid"));
     assert_text(api, "metadata.generation", "");
     char uid[40], rv[24], body[256];
     snprintf(uid, sizeof uid, "%s", api_text(api, "metadata.uid"));

@@ -150,6 +150,9 @@ static void test_formats_as_stdio(void **state)
     same("%s", none);
     same("%.*s|%.*s", 5, none, 6, none);
     same("100%% of %s, %u times", "it", 3u);
+    char cut[6];
+    assert_int_equal(text_printf(cut, sizeof cut, "%s/%d", "abc", 42), 6);
+    assert_string_equal(cut, "abc/4");
 }
 
 /* What is not known here goes to stdio with all of its arguments, also those in front of it. */
