@@ -281,6 +281,7 @@ static void complete_admission(struct pass *x, const char *queue)
     const struct json *reserved = object_condition(x->workload, "QuotaReserved");
     if (!check_list_ready(x->workload, demanded(x, admission_now(x))))
         return; /* core hears of it in a moment */
+    (void)sync_checks(x, admission_now(x));
     drop_reason(x);
     set(x, "Admitted", true, "Admitted", "The workload is admitted");
     send(x, NULL);

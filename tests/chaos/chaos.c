@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/log.h"
-#include "world.h"
+#include "checks.h"
 
 #define RESTS 100
 #define NAMES 24 /* few names, so that things collide */
@@ -65,7 +65,7 @@ static void create_queued_job(struct world *w)
     create_job_in(w, "job", (int)pick(w, 2));
 }
 
-/* In a queue that demands checks which nobody runs: never to start. */
+/* In a queue that demands admission checks. */
 static void create_checked_job(struct world *w)
 {
     create_job_in(w, "checked", 2);
@@ -138,9 +138,9 @@ static void create_pod(struct world *w)
 static void delete_job(struct world *w)
 {
     static const char *const paths[] = {
-        "/apis/batch/v1" NS "jobs/job%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
+        "/apis/batch/v1" NS "jobs/job%d", "/apis/batch/v1" NS "jobs/checked%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
         "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups/pg%d", "/api/v1" NS "pods/pod%d"};
-    const char *path = paths[pick(w, 4)];
+    const char *path = paths[pick(w, sizeof paths / sizeof *paths)];
     world_delete(w, arena_printf(w->arena, path, (int)pick(w, NAMES)));
 }
 
@@ -206,7 +206,8 @@ static void step(struct world *w)
         create_queued_job, create_queued_job, create_queued_job,  create_checked_job, create_kueue_group, create_kueue_group,
         create_vcjob,      create_vcjob,      create_mixed_vcjob, create_mixed_vcjob, create_pod_group,   create_pod_group,
         create_pod,        create_pod,        create_pod,         delete_job,         delete_job,         delete_any_pod,
-        delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue};
+        delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue,
+        checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
@@ -236,7 +237,11 @@ static void rest(struct world *w)
         world_patch(w, arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team%d", i),
                     "{\"spec\":{\"stopPolicy\":\"None\"}}");
     }
-    arena_reset(w->arena);
+    for (int i = 0; i < 6; i++) { /* what is asked of them changes as they go on */
+        checks_let_all(w);
+        arena_reset(w->arena);
+        loop_run_for(w->loop, 5000, NULL);
+    }
     loop_run_for(w->loop, 120000, NULL); /* a replaced member may have to wait for a whole gang of others to end */
     world_let_bind(w);
 }
@@ -266,14 +271,15 @@ int main(int argc, char **argv)
         }
     }
     struct scheduler_counts counts = world_counts(&w);
-    bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && w.preemptions_n > 0 && /* a few in a thousand steps */
-                (!w.policy.ready.timeout_ms || w.late_n > 0);
+    bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && w.preemptions_n > 0 && checks_passed_n(w.checks) > 0 &&
+                checks_failed_n(w.checks) > 0 && (!w.policy.ready.timeout_ms || w.late_n > 0); /* a few in a thousand steps */
     bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || rare);
-    printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted, %llu evicted (%llu preempted, %llu late)\n",
+    printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted (%llu after checks), "
+           "%llu evicted (%llu preempted, %llu late, %llu by checks)\n",
            (long long)i, (unsigned long long)w.events_n, (unsigned long long)counts.cycles_n,
            (unsigned long long)counts.binds_n, (unsigned long long)counts.bind_failures_n, (unsigned long long)counts.bind_waits_n,
-           (unsigned long long)counts.admits_n, (unsigned long long)counts.evictions_n,
-           (unsigned long long)w.preemptions_n, (unsigned long long)w.late_n);
+           (unsigned long long)counts.admits_n, (unsigned long long)checks_passed_n(w.checks), (unsigned long long)counts.evictions_n,
+           (unsigned long long)w.preemptions_n, (unsigned long long)w.late_n, (unsigned long long)checks_failed_n(w.checks));
     if (!good)
         printf("not ok 1 - seed %lld, step %lld: %s\n1..1\n", (long long)seed, (long long)i, w.fault);
     else

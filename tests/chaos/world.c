@@ -1,5 +1,5 @@
 /* world.c - build it, watch it, check it */
-#include "world.h"
+#include "checks.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +14,7 @@
 #define KEPT_MS 15000         /* seeds that are odd: finished Workloads, and jobs whose Workload was deactivated */
 #define TURN_MS 15000          /* pods with other limits wait twice as long, counted from before the bind was sent */
 
-static void broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3);
-static void broken(struct world *w, const char *format, ...)
+void world_broken(struct world *w, const char *format, ...)
 {
     va_list args;
     if (w->fault[0])
@@ -89,11 +88,11 @@ static void check_node(struct world *w, const char *node)
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < i; k++)
             if (devices_meet(here[i]->devices, here[k]->devices))
-                broken(w, "on %s %s (%s%s) and %s (%s%s) have a device in common", node, keys[i].data, here[i]->devices,
+                world_broken(w, "on %s %s (%s%s) and %s (%s%s) have a device in common", node, keys[i].data, here[i]->devices,
                        here[i]->deleting ? ", ending" : "", keys[k].data, here[k]->devices,
                        here[k]->deleting ? ", ending" : "");
     if (used > WORLD_GPUS)
-        broken(w, "%d GPUs of %d are in use on %s", used, WORLD_GPUS, node);
+        world_broken(w, "%d GPUs of %d are in use on %s", used, WORLD_GPUS, node);
 }
 
 /* No device plugin could tell the new pod from one that is not admitted yet and has other limits. */
@@ -104,7 +103,7 @@ static void check_turn(struct world *w, struct bytes key, const struct mirror_po
     for (const struct mirror_pod *p; new_one->gpus_n && (p = map_next(w->pods, &at, &other));)
         if (p != new_one && p->bound && !p->over && !p->admitted && text_equal(p->node, new_one->node) && p->gpus_n == new_one->gpus_n &&
             !text_equal(p->limits, new_one->limits) && loop_now_ms(w->loop) - p->bound_ms < TURN_MS)
-            broken(w, "%.*s (limits '%s') was bound to %s before %.*s ('%s') was admitted", (int)key.n, key.data, new_one->limits,
+            world_broken(w, "%.*s (limits '%s') was bound to %s before %.*s ('%s') was admitted", (int)key.n, key.data, new_one->limits,
                    new_one->node, (int)other.n, other.data, p->limits);
 }
 
@@ -146,7 +145,7 @@ static void replace_member(struct world *w, struct bytes key, struct mirror_pod 
         return;
     }
     if (p->gated && !p->failed)
-        broken(w, "%.*s goes with its group, though it has not started", (int)key.n, key.data);
+        world_broken(w, "%.*s goes with its group, though it has not started", (int)key.n, key.data);
     world_create_member(w, p->gang, arena_printf(w->arena, "%s-r", strchr(key.data, '/') + 1), (int)total, false);
 }
 
@@ -169,9 +168,10 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
         struct mirror_pod *p = map_put(w->pods, key, NULL), old = *p;
         read_pod(p, pod);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
-            broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
-        if (p->bound && text_starts(json_get_text(metadata, "name", ""), "checked"))
-            broken(w, "%.*s was bound, though nobody ran the checks that its queue demands", (int)key.n, key.data);
+            world_broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
+        if (p->bound && !old.bound && text_starts(json_get_text(metadata, "name", ""), "checked") &&
+            !checks_let_start(w->checks, object_annotation(pod, "kueue.x-k8s.io/workload")))
+            world_broken(w, "%.*s was bound, though its Workload is not admitted", (int)key.n, key.data);
         if (p->bound && !old.bound) {
             p->bound_ms = loop_now_ms(w->loop);
             check_turn(w, key, p);
@@ -200,7 +200,7 @@ static void on_event(void *arg, enum kube_event event, struct bytes raw)
     w->late_n += event == KUBE_ADDED && memmem(raw.data, raw.n, "\"EvictedDueToPodsReadyTimeout\"", 30) != NULL;
     w->preemptions_n += event == KUBE_ADDED && memmem(raw.data, raw.n, "\"reason\":\"Preempted\"", 20) != NULL;
     if (event != KUBE_DELETED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16) && !is_of_spared(w, raw))
-        broken(w, "the replacement of a failed pod is deleted as one too many: %.*s", (int)raw.n, raw.data);
+        world_broken(w, "the replacement of a failed pod is deleted as one too many: %.*s", (int)raw.n, raw.data);
 }
 
 /* ---- users ---- */
@@ -293,8 +293,11 @@ static void seed(struct world *w)
     seed_object(w, "{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"urgent\"},\"value\":1000}");
 #define KUEUE "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
     seed_object(w, KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"any\"},\"spec\":{}}");
+    for (int i = 0; i < 2; i++)
+        seed_object(w, arena_printf(w->arena, KUEUE "\"AdmissionCheck\",\"metadata\":{\"name\":\"%s\"},\"spec\":{\"controllerName\":"
+                                              "\"example.com/test\"}}", i ? "nodes" : "budget"));
     seed_object(w, KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q2\"},\"spec\":{\"namespaceSelector\":{},"
-                         "\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"nobody-runs-it\"}]},"
+                         "\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"budget\"}]},"
                          "\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"any\",\"resources\":["
                          "{\"name\":\"cpu\",\"nominalQuota\":1000},{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":100}]}]}]}}");
     seed_object(w, KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team2\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q2\"}}");
@@ -349,6 +352,7 @@ void world_init(struct world *w, uint64_t seed_number)
         w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, random_next(&w->random)));
     w->pods_watch = kube_watch_new(w->quiet_client,
                                    &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = w});
+    w->checks = checks_new(w);
     w->events_watch =
         kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/events", .on_event = on_event, .arg = w});
     seed_object(w, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
@@ -369,6 +373,7 @@ void world_fini(struct world *w)
     embedded_controllers_free(w->controllers);
     jobs_free(w->jobs);
     scheduler_free(w->scheduler);
+    checks_free(w->checks);
     kube_watch_free(w->pods_watch);
     kube_watch_free(w->events_watch);
     kube_client_free(w->client);
@@ -388,7 +393,7 @@ bool world_check(struct world *w)
 {
     struct err e = {0};
     if (!state_check(scheduler_state(w->scheduler), &e))
-        broken(w, "core: %s", e.text);
+        world_broken(w, "core: %s", e.text);
     return w->fault[0] == '\0';
 }
 
@@ -451,7 +456,7 @@ void world_let_bind(struct world *w)
 /* A scheduler that only looks on, since somebody else has the lease: it reads all, and what it would do is asked here. */
 static void ask_onlooker(struct world *w, char *difference, size_t size)
 {
-    static const char *const words[] = {"admit", "bind", "evict"};
+    static const char *const words[] = {"admit", "bind", "evict", "", "reserve"};
     struct scheduler *onlooker = scheduler_new(
         w->loop, w->onlooker_client, /* of its own: who does not lead holds back what its client would write */
         &(struct scheduler_config){.default_scheduler = true, .leader_elect = true, .identity = "onlooker", .policy = w->policy});
@@ -461,7 +466,7 @@ static void ask_onlooker(struct world *w, char *difference, size_t size)
     struct plan plan;
     difference[0] = '\0';
     if (!scheduler_counts(onlooker).synced || scheduler_counts(onlooker).leading)
-        broken(w, "the onlooker has not read all, or leads");
+        world_broken(w, "the onlooker has not read all, or leads");
     decide(fresh, &(struct decide_config){.fair = w->policy.fair}, loop_wall_ms(w->loop), w->arena, &plan);
     for (uint32_t i = 0; i < plan.entries_n; i++)
         if (plan.entries[i].effect != EFFECT_EXPLAIN)
@@ -482,7 +487,7 @@ bool world_check_onlooker(struct world *w)
             return w->fault[0] == '\0';
         loop_run_for(w->loop, 7000, NULL);
     }
-    broken(w, "at rest, but %s", difference);
+    world_broken(w, "at rest, but %s", difference);
     return false;
 }
 
@@ -501,12 +506,12 @@ static void on_workloads(void *arg, const struct kube_answer *answer)
     struct world *w = arg;
     const struct json *list = answer->code == 0 ? json_parse(w->arena, answer->body, NULL, NULL) : NULL;
     if (!list)
-        broken(w, "Workloads cannot be read: %s", answer->error.text);
+        world_broken(w, "Workloads cannot be read: %s", answer->error.text);
     JSON_EACH (one, json_get(list, "items")) {
         const struct json *evicted = object_condition(one, "Evicted"), *finished = object_condition(one, "Finished");
         bool deactivated = text_starts(json_get_text(evicted, "reason", ""), "DeactivatedDueTo");
         if (is_past(w, finished) || (deactivated && is_past(w, evicted)))
-            broken(w, "Workload %s is over, and kept for too long", object_meta(one, "name"));
+            world_broken(w, "Workload %s is over, and kept for too long", object_meta(one, "name"));
     }
     w->asked = false;
 }
@@ -526,21 +531,21 @@ bool world_check_rest(struct world *w)
     struct bytes key, other_key;
     for (const struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
         if (p->deleting && is_given_up(w, p))
-            broken(w, "%.*s was deleted with its group, and is still there", (int)key.n, key.data);
+            world_broken(w, "%.*s was deleted with its group, and is still there", (int)key.n, key.data);
         if (p->held && p->replaced)
-            broken(w, "%.*s was replaced, and is still counted", (int)key.n, key.data);
+            world_broken(w, "%.*s was replaced, and is still counted", (int)key.n, key.data);
         /* Members of a pod group come and go one by one: those beyond minMember may wait for room. */
         if (!p->gang[0] || text_starts(p->gang, "pg") || p->over || p->deleting || p->bound)
             continue;
         inner = 0; /* a pod of a gang waits: then none of that gang runs */
         for (const struct mirror_pod *o; (o = map_next(w->pods, &inner, &other_key));)
             if (text_equal(o->gang, p->gang) && o->bound && !o->over && !o->deleting)
-                broken(w, "gang %s is bound in part: %.*s waits, %.*s runs on %s", p->gang, (int)key.n, key.data,
+                world_broken(w, "gang %s is bound in part: %.*s waits, %.*s runs on %s", p->gang, (int)key.n, key.data,
                        (int)other_key.n, other_key.data, o->node);
     }
     if (!w->keeps_all)
         check_kept(w);
-    if (w->fault[0] == '\0')
+    if (w->fault[0] == '\0' && checks_at_rest(w))
         world_check_onlooker(w);
     return w->fault[0] == '\0';
 }

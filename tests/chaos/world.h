@@ -35,6 +35,7 @@ struct mirror_pod {
     bool spares;             /* it succeeded after that */
 };
 
+struct checks;
 struct world {
     struct loop *loop;
     struct apiserver *server;
@@ -48,6 +49,7 @@ struct world {
     struct kubelets *kubelets;
     struct kube_watch *pods_watch, *events_watch;
     struct map *pods; /* "ns/name" -> struct mirror_pod */
+    struct checks *checks;
     struct map *spared; /* group of Kueue's -> int: replacements of members that succeeded all the same */
     struct random random;
     struct arena *arena;
@@ -56,6 +58,7 @@ struct world {
     bool keeps_all; /* Workloads stay when they are over */
     uint64_t events_n, restarts_n, preemptions_n, late_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
 };
+void world_broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3); /* a rule: the first is kept */
 void world_init(struct world *w, uint64_t seed);
 void world_fini(struct world *w);
 /* Write through the quiet client as a user would; the answer is ignored (names collide, things are gone: that is the point). */

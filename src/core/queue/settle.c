@@ -19,7 +19,8 @@ const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
 {
     if (!g->active)
         return reason_new(c->a, (struct reason){.code = REASON_DEACTIVATED});
-    name_id check = g->planned ? checks_retried(g) : 0;
+    /* WHY not before the object says that it has quota: an answer to what was asked earlier would end each reservation before it is told */
+    name_id check = g->planned && g->api_admitted ? checks_retried(g) : 0;
     if (check)
         return reason_new(c->a, (struct reason){.code = REASON_CHECK_RETRIED, .name = check});
     const struct local_queue *l = g->local_queue ? local_queue_find(c->s, g->local_queue) : NULL;

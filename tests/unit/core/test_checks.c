@@ -169,6 +169,22 @@ static void retry_gives_the_quota_back(void **state)
     assert_non_null(entry_of(w, EFFECT_RESERVE, "job"));
 }
 
+static void an_answer_from_before_ends_nothing_that_is_not_told(void **state)
+{
+    struct world *w = *state;
+    checked_queue(w, true);
+    struct gang_record r = reserved(w, a_workload(w, "job", "ns/lq", 1, GPU "=8"), "fa", CHECK_RETRY, CHECK_PENDING);
+    r.admitted = r.reserved_only = false;
+    r.choices_n = 0;
+    gang_record(w, r);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_RESERVE, "job"));
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+    gang_record(w, reserved(w, r, "fa", CHECK_RETRY, CHECK_PENDING));
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "job"));
+}
+
 static void a_running_job_goes_when_a_check_asks(void **state)
 {
     struct world *w = *state;
@@ -336,6 +352,7 @@ int main(void)
         in_a_world(who_waits_for_checks_holds_no_nodes),
         in_a_world(answers_that_came_before_count),
         in_a_world(retry_gives_the_quota_back),
+        in_a_world(an_answer_from_before_ends_nothing_that_is_not_told),
         in_a_world(a_running_job_goes_when_a_check_asks),
         in_a_world(a_check_that_is_no_longer_demanded_holds_nobody),
         in_a_world(writes_that_were_refused),

@@ -1,0 +1,187 @@
+#include "checks.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include "base/clock.h"
+#include "base/memory.h"
+#include "kube/object.h"
+
+#define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
+#define CHECKS 2
+static const char *const names[CHECKS] = {"budget", "nodes"};
+
+struct mirror_workload {
+    bool reserved, admitted, evicted, finished, active;
+    int listed_n, ready_n;
+    char state[CHECKS][12]; /* "": not listed */
+};
+struct checks {
+    struct world *world;
+    struct kube_watch *watch;
+    struct map *workloads; /* "ns/name" -> struct mirror_workload */
+    struct arena *arena;
+    uint64_t passed_n, failed_n;
+};
+
+/* ---- the mirror ---- */
+
+static void read_workload(struct mirror_workload *m, const struct json *workload)
+{
+    *m = (struct mirror_workload){.reserved = object_condition_true(workload, "QuotaReserved"),
+                                  .admitted = object_condition_true(workload, "Admitted"),
+                                  .evicted = object_condition_true(workload, "Evicted"),
+                                  .finished = object_condition_true(workload, "Finished"),
+                                  .active = json_get_bool(json_get(workload, "spec"), "active", true)};
+    JSON_EACH (check, json_path(workload, "status", "admissionChecks", NULL)) {
+        const char *state = json_get_text(check, "state", "");
+        m->listed_n++;
+        m->ready_n += strcmp(state, "Ready") == 0;
+        for (int i = 0; i < CHECKS; i++)
+            if (strcmp(json_get_text(check, "name", ""), names[i]) == 0)
+                snprintf(m->state[i], sizeof m->state[i], "%s", state);
+    }
+}
+
+static void on_workload(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct checks *c = arg;
+    arena_reset(c->arena);
+    const struct json *workload = json_parse(c->arena, raw, NULL, NULL);
+    const char *key = object_key(c->arena, workload);
+    if (event == KUBE_DELETED) {
+        map_remove(c->workloads, bytes_of(key));
+        return;
+    }
+    struct mirror_workload *m = map_put(c->workloads, bytes_of(key), NULL), old = *m;
+    read_workload(m, workload);
+    if (m->admitted && !old.admitted && m->ready_n < m->listed_n)
+        world_broken(c->world, "%s was admitted with %d of %d checks ready", key, m->ready_n, m->listed_n);
+    c->passed_n += m->admitted && !old.admitted && m->listed_n > 0;
+    c->failed_n += m->evicted && !old.evicted && strstr(json_get_text(object_condition(workload, "Evicted"), "reason", ""), "AdmissionCheck");
+    if (m->evicted && !old.evicted && m->ready_n)
+        world_broken(c->world, "%s was evicted, and %d checks still stand as ready", key, m->ready_n);
+}
+
+struct checks *checks_new(struct world *w)
+{
+    struct checks *c = mem_zero(1, sizeof *c);
+    c->world = w;
+    c->workloads = map_new(sizeof(struct mirror_workload));
+    c->arena = arena_new();
+    c->watch = kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = KUEUE "/workloads", .on_event = on_workload, .arg = c});
+    return c;
+}
+
+void checks_free(struct checks *c)
+{
+    kube_watch_free(c->watch);
+    map_free(c->workloads);
+    arena_free(c->arena);
+    free(c);
+}
+
+uint64_t checks_passed_n(const struct checks *c)
+{
+    return c->passed_n;
+}
+
+uint64_t checks_failed_n(const struct checks *c)
+{
+    return c->failed_n;
+}
+
+bool checks_let_start(const struct checks *c, const char *workload)
+{
+    const struct mirror_workload *m = map_find(c->workloads, bytes_of(arena_printf(c->arena, "default/%s", workload)));
+    return !m || m->admitted || m->finished; /* it may be gone by now */
+}
+
+/* ---- controllers ---- */
+
+static void say(struct world *w, const char *workload, int check, const char *state, const char *more)
+{
+    char now[TIME_TEXT_MAX];
+    const char *slash = strchr(workload, '/');
+    struct buf body = {0};
+    buf_printf(&body, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\"},\"status\":{"
+                      "\"admissionChecks\":[{\"name\":\"%s\",\"state\":\"%s\",\"message\":\"said\",\"lastTransitionTime\":\"%s\"%s}]}}",
+               slash + 1, names[check], state, time_format(now, loop_wall_ms(w->loop)), more);
+    kube_patch(w->quiet_client, KUBE_PATCH_APPLY,
+               arena_printf(w->arena, KUEUE "/namespaces/default/workloads/%s/status?fieldManager=%s&force=true", slash + 1, names[check]),
+               buf_view(&body), NULL, NULL);
+    buf_free(&body);
+}
+
+/* The first, from a random one on, of which the check is listed; NULL: none is. */
+static const char *some_workload(struct world *w, int check)
+{
+    struct map *all = w->checks->workloads;
+    size_t at = 0, n = map_count(all), skip = n ? random_below(&w->random, n) : 0;
+    const char *first = NULL;
+    struct bytes key;
+    for (const struct mirror_workload *m; (m = map_next(all, &at, &key));) {
+        bool fits = m->state[check][0] && !m->finished;
+        if (fits && !skip)
+            return key.data;
+        first = fits && !first ? key.data : first;
+        skip -= skip > 0;
+    }
+    return first;
+}
+
+void checks_answer(struct world *w)
+{
+    static const char *const states[] = {"Ready", "Ready", "Ready", "Ready", "Ready", "Retry", "Retry", "Rejected", "Pending"};
+    int check = (int)random_below(&w->random, CHECKS);
+    const char *workload = some_workload(w, check), *state = states[random_below(&w->random, sizeof states / sizeof *states)];
+    const char *more = "";
+    if (strcmp(state, "Retry") == 0 && random_below(&w->random, 2))
+        more = arena_printf(w->arena, ",\"requeueAfterSeconds\":%d", (int)random_below(&w->random, 20));
+    if (strcmp(state, "Ready") == 0 && random_below(&w->random, 4) == 0)
+        more = ",\"podSetUpdates\":[{\"name\":\"main\",\"labels\":{\"let\":\"in\"},\"nodeSelector\":{\"zone\":\"z1\"}}]";
+    if (workload)
+        say(w, workload, check, state, more);
+}
+
+static void set_active(struct world *w, int check, bool active)
+{
+    world_patch(w, arena_printf(w->arena, KUEUE "/admissionchecks/%s/status", names[check]),
+                "{\"status\":{\"conditions\":[{\"type\":\"Active\",\"status\":\"%s\",\"reason\":\"Test\",\"message\":\"\","
+                "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}", active ? "True" : "False");
+}
+
+void checks_change(struct world *w)
+{
+    static const char *const demands[] = {"", "{\"name\":\"budget\"}", "{\"name\":\"budget\"},{\"name\":\"nodes\"}",
+                                          "{\"name\":\"nodes\",\"onFlavors\":[\"any\"]}"};
+    if (random_below(&w->random, 3) == 0)
+        set_active(w, (int)random_below(&w->random, CHECKS), random_below(&w->random, 3) != 0);
+    else
+        world_patch(w, KUEUE "/clusterqueues/q2", "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[%s]}}}",
+                    demands[random_below(&w->random, 4)]);
+}
+
+void checks_let_all(struct world *w)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (int i = 0; i < CHECKS; i++)
+        set_active(w, i, true);
+    for (const struct mirror_workload *m; (m = map_next(w->checks->workloads, &at, &key));) {
+        for (int i = 0; i < CHECKS && !m->finished; i++)
+            if (m->state[i][0] && strcmp(m->state[i], "Ready") != 0)
+                say(w, key.data, i, "Ready", "");
+        if (!m->active && !m->finished)
+            world_patch(w, arena_printf(w->arena, KUEUE "/namespaces/default/workloads/%s", strchr(key.data, '/') + 1),
+                        "{\"spec\":{\"active\":true}}");
+    }
+}
+
+bool checks_at_rest(struct world *w)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (const struct mirror_workload *m; (m = map_next(w->checks->workloads, &at, &key));)
+        if (m->finished ? false : m->evicted && m->reserved)
+            world_broken(w, "%.*s was evicted, and its quota is never given back", (int)key.n, key.data);
+    return w->fault[0] == '\0';
+}
