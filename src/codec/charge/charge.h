@@ -1,4 +1,4 @@
-/* charge.h - what quota counts of a pod's requests: resources.excludeResourcePrefixes and .transformations of Kueue's Configuration
+/* charge.h - what quota counts of a pod's requests: resources of Kueue's Configuration
  *
  *   requests -> without what is excluded -> each input of a rule makes outputs: (amount of input [x amount of `times`]) x factor
  *            -> inputs that are not replaced, plus what all outputs of one name come to (never below zero)
@@ -30,6 +30,7 @@ struct charge_policy {
     uint32_t excluded_n;
     const struct charge_rule *rules; /* no two of one input */
     uint32_t rules_n;
+    bool ignores_undeclared;     /* what a ClusterQueue has no quota for is not counted; else nobody with it is admitted */
 };
 
 /* Amounts sorted by resource, as the requests are, in `a`. False: quota counts the requests as they are. NULL policy: so it does. */

@@ -19,6 +19,8 @@ void configuration_read_charge(struct configuration_reader *r, const struct json
     const struct json *v = json_get(root, "resources"), *list = json_get(v, "transformations");
     struct charge_rule *rules = arena_zero(r->a, (json_is(list, JSON_ARRAY) ? list->n : 0) + 1u, sizeof *rules);
     *p = (struct charge_policy){.rules = rules};
+    p->ignores_undeclared = text_equal(json_get_text(v, "quotaCheckStrategy", ""), "IgnoreUndeclared") &&
+                            json_get_bool(json_get(root, "featureGates"), "QuotaCheckStrategy", true);
     p->excluded = configuration_texts(r->a, json_get(v, "excludeResourcePrefixes"), &p->excluded_n);
     JSON_EACH (one, list) {
         struct charge_rule *rule = &rules[p->rules_n++];

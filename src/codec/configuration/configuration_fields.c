@@ -112,7 +112,7 @@ const struct configuration_field configuration_fields[] = {
     {"admissionFairSharing.resourceWeights", FORM_NUMBERS, BOTH, NULL, NULL, 0},
 
     {"resources", FORM_OBJECT, BOTH, NULL, NULL, 0},
-    {"resources.quotaCheckStrategy", FORM_WORD, V1BETA2, "BlockUndeclared|IgnoreUndeclared", NOT_YET, 0},
+    {"resources.quotaCheckStrategy", FORM_WORD, V1BETA2, "BlockUndeclared|IgnoreUndeclared", NULL, 0},
     {"resources.excludeResourcePrefixes", FORM_TEXTS, BOTH, NULL, NULL, 0},
     {"resources.transformations", FORM_OBJECTS, BOTH, NULL, NULL, 0},
     {"resources.transformations[].input", FORM_TEXT, BOTH, NULL, NULL, 0},
@@ -177,7 +177,7 @@ const struct configuration_gate configuration_gates[] = {
     {"PrioritizePreemptorWorkloads", GATE_NEVER},
     {"PriorityBoost", GATE_NEVER},
     {"PrioritySortingWithinCohort", GATE_ALWAYS},
-    {"QuotaCheckStrategy", GATE_NEVER},
+    {"QuotaCheckStrategy", GATE_HONOURED},
     {"ReclaimablePods", GATE_ALWAYS},
     {"RecomputeAssignmentUponPreemptionTargetsOverlap", GATE_INSIDE},
     {"RejectUpdatesToCQWithInvalidOnFlavors", GATE_INSIDE},

@@ -198,6 +198,7 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     q.borrow_threshold = int32_of(json_int64(threshold, 0));
     if (decode_weight(spec, &q.has_weight, &q.weight_nano, e) < 0)
         return -E_INVALID;
+    q.unlimited = d->charge && d->charge->ignores_undeclared;
     q.closed = is_deleting(object);
     decode_queue_checks(d, spec, &q);
     const char *problem = !q.closed && q.checks_n && d->checks_problem ? d->checks_problem(d->ctx, spec, d->arena) : NULL;

@@ -141,8 +141,28 @@ static void workloads(void **unused)
     assert_true(x.c.workloads.finished.ends && x.c.workloads.deactivated.ends);
     assert_int_equal(x.c.workloads.finished.after_ms, 0);
     assert_int_equal(x.c.workloads.deactivated.after_ms, 3600000);
+    assert_false(x.c.charge.ignores_undeclared);
     assert_int_equal(x.warnings.n, 0);
     reading_free(&x);
+}
+
+static void undeclared(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        bool ignored;
+    } rows[] = {{V2 "resources: {quotaCheckStrategy: IgnoreUndeclared}\n", true},
+                {V2 "resources: {quotaCheckStrategy: BlockUndeclared}\n", false},
+                {V2 "resources: {quotaCheckStrategy: IgnoreUndeclared}\nfeatureGates: {QuotaCheckStrategy: true}\n", true},
+                {V2 "resources: {quotaCheckStrategy: IgnoreUndeclared}\nfeatureGates: {QuotaCheckStrategy: false}\n", false},
+                {V2 "resources: {}\n", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reading x = read_text(rows[i].text);
+        if (x.r < 0 || x.warnings.n || x.c.charge.ignores_undeclared != rows[i].ignored)
+            fail_msg("%s: %s", rows[i].text, x.problems.n ? x.problems.data : x.warnings.n ? x.warnings.data : "read otherwise");
+        reading_free(&x);
+    }
 }
 
 /* A ConfigMap, and a manifest with other documents around it. */
@@ -319,7 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods_ready),       cmocka_unit_test(fair_sharing),   cmocka_unit_test(others),         cmocka_unit_test(carried),
         cmocka_unit_test(wrong_is_refused), cmocka_unit_test(unused_is_said), cmocka_unit_test(table_is_sound), cmocka_unit_test(hostile),
-        cmocka_unit_test(workloads),
+        cmocka_unit_test(workloads),        cmocka_unit_test(undeclared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -371,6 +371,34 @@ static void test_excluded_resources_need_no_quota(void **state)
     assert_int_equal(pods_n("job-name=j", ""), 2);
 }
 
+static void test_what_a_queue_does_not_name_may_need_no_quota(void **state)
+{
+    (void)state;
+    static const struct charge_policy policy = {.ignores_undeclared = true};
+    credits("0"); /* it names no GPUs */
+    job("j", 2, "true");
+    run(3000);
+    assert_false(is_admitted("j"));
+    scheduler_with(&policy);
+    run(3000);
+    assert_true(is_admitted("j"));
+    const struct json *given = json_item(json_path(workload(), "status", "admission", "podSetAssignments", NULL), 0);
+    assert_null(json_path(given, "resourceUsage", "nvidia.com/gpu", NULL));
+    assert_null(json_path(given, "flavors", "nvidia.com/gpu", NULL));
+}
+
+/* What it names needs quota all the same. */
+static void test_what_a_queue_names_needs_quota_always(void **state)
+{
+    (void)state;
+    static const struct charge_policy policy = {.ignores_undeclared = true};
+    QUOTA("1");
+    scheduler_with(&policy);
+    job("j", 2, "true");
+    run(3000);
+    assert_false(is_admitted("j"));
+}
+
 #define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
@@ -391,6 +419,8 @@ int main(void)
         FLOW(test_nodes_have_to_hold_what_pods_ask_for),
         FLOW(test_what_was_given_outlives_the_rules),
         FLOW(test_excluded_resources_need_no_quota),
+        FLOW(test_what_a_queue_does_not_name_may_need_no_quota),
+        FLOW(test_what_a_queue_names_needs_quota_always),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
