@@ -56,6 +56,7 @@ static void run_trees(const struct decoder *d, const struct json *v)
     struct flavor_record f;
     struct local_queue_record l;
     struct namespace_record ns;
+    struct budget_record b;
     static int (*const groups[])(const struct decoder *, const struct json *, struct gang_record *, struct err *) = {
         decode_workload, decode_volcano_pod_group, decode_coscheduling_pod_group, decode_native_pod_group};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
@@ -75,6 +76,10 @@ static void run_trees(const struct decoder *d, const struct json *v)
         touch(f.node_labels, f.node_labels_n * sizeof *f.node_labels);
     if (decode_local_queue(d, v, &l, NULL) == 0)
         touched += l.key;
+    if (decode_budget(d, v, &b, NULL) == 0) {
+        touch(b.disrupted, b.disrupted_n * sizeof *b.disrupted);
+        touch_selector(&b.pods);
+    }
     if (decode_namespace(d, v, &ns, NULL) == 0)
         touch(ns.labels, ns.labels_n * sizeof *ns.labels);
 }

@@ -20,6 +20,7 @@
 #include "core/queue/ready.h"
 #include "core/queue/settle.h"
 #include "core/queue/shrink.h"
+#include "core/preempt/lone.h"
 #include "core/queue/tournament.h"
 #include "core/preempt/preempt.h"
 #include "core/quota/claim.h"
@@ -256,7 +257,7 @@ static void try_beside_promises(struct cycle *c, const struct nominee *all, uint
         if (all[i].claimed)
             charge_claim(c, &all[i], -1);
     for (uint32_t i = 0; i < s->promised_n; i++)
-        if (s->promised[i] != all[at].gang)
+        if (s->promised[i] != all[at].gang && !lone_yields(s->promised[i], all[at].gang))
             promise_put(s, s->promised[i]);
     try_line(c, all[at].line);
     undo_back(s, mark);
@@ -406,6 +407,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     line_up_all(&c);
     settle_all(&c);
     line_up_all(&c); /* those that have left */
+    lone_drop_lost(s);
     do
         order_pick(s);
     while (c.gangs_left && c.pods_left && (round_of_heads(&c) || claim_ended(s, a)));

@@ -301,9 +301,11 @@ struct pod_record {
     name_id pod_set;           /* name of the gang's pod set (planned gangs) or task; 0 = the only one */
     struct shape shape;
     int32_t priority;
-    int64_t created_ms;
+    int64_t created_ms, started_ms; /* started: its kubelet took it in; 0 = not yet */
     enum pod_phase phase;
     name_id node;              /* bound there; 0 = not bound */
+    name_id nominated;         /* status.nominatedNodeName: others of lower priority leave that node for it; 0 = none */
+    name_id scheduler;         /* spec.schedulerName */
     name_id devices;           /* what an earlier decision gave it ("nvidia.com/gpu=0,3"); 0 = none or anonymous */
     /* what its containers ask of device plugins, each kind once: "nvidia.com/gpu=1,nvidia.com/gpu=2"; 0 = nothing */
     name_id device_asks;
@@ -312,6 +314,15 @@ struct pod_record {
     bool deleting;
     bool gated;                /* has scheduling gates: exists, but must not be bound */
     bool ours;                 /* schedulerName is one that we serve; foreign pods only use up room */
+    bool preempts_nobody;      /* preemptionPolicy: Never */
+};
+
+struct budget_record {         /* PodDisruptionBudget */
+    name_id key, ns;           /* key: "ns/name" */
+    struct selector pods;      /* an empty one selects nothing */
+    int32_t allowed;           /* disruptions that it still allows */
+    const name_id *disrupted;  /* keys of pods that are counted off already */
+    uint32_t disrupted_n;
 };
 
 enum outcome { OUTCOME_DONE, OUTCOME_FAILED };
@@ -325,7 +336,7 @@ struct outcome_record {        /* how one plan entry ended */
 enum change_type {
     CHANGE_NODE, CHANGE_NODE_GONE, CHANGE_NAMESPACE, CHANGE_NAMESPACE_GONE, CHANGE_FLAVOR, CHANGE_FLAVOR_GONE,
     CHANGE_COHORT, CHANGE_COHORT_GONE, CHANGE_QUEUE, CHANGE_QUEUE_GONE, CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE,
-    CHANGE_GANG, CHANGE_GANG_GONE, CHANGE_POD, CHANGE_POD_GONE, CHANGE_OUTCOME,
+    CHANGE_GANG, CHANGE_GANG_GONE, CHANGE_POD, CHANGE_POD_GONE, CHANGE_BUDGET, CHANGE_BUDGET_GONE, CHANGE_OUTCOME,
 };
 struct change {
     enum change_type type;
@@ -339,6 +350,7 @@ struct change {
         struct local_queue_record local_queue;
         struct gang_record gang;
         struct pod_record pod;
+        struct budget_record budget;
         struct outcome_record outcome;
     };
 };

@@ -4,6 +4,7 @@
  * done twice without harm: a Binding of a bound pod is refused by the server, status is written only where it differs
  * (status_*.c), a deletion names the uid.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "sched/scheduler.h"
 
@@ -36,6 +37,28 @@ static struct kube_object_ref pod_ref(const struct scheduler *s, name_id pod, na
     const char *name;
     pod_key_split(intern_name(s->names, pod), ns, &name);
     return (struct kube_object_ref){"v1", "Pod", ns, name, intern_name(s->names, uid)};
+}
+
+/* SOURCE kube-scheduler's words. The condition is there before the pod is deleted: a Job's podFailurePolicy reads it. */
+static void preempt_pod(struct scheduler *s, struct seen_pod *p, const struct reason *why)
+{
+    struct kube_object_ref about;
+    char ns[256];
+    const struct seen_gang *by = seen_gang(s, why->name);
+    const struct seen_pod *preemptor = by && by->pods_n ? seen_pod(s, by->pods[0]) : NULL;
+    struct buf message = {0};
+    if (p->deleting || p->condemned || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED)
+        return;
+    p->condemned = true;
+    buf_printf(&message, "%s: preempting to accommodate a higher priority pod",
+               preemptor && preemptor->scheduler ? intern_name(s->names, preemptor->scheduler) : "capstan");
+    seen_pod_preempted(p, message.data);
+    buf_clear(&message);
+    explain_sentence(&message, why, s->names);
+    about = pod_ref(s, p->key, p->uid, ns);
+    kube_event(s->events, &about, "Normal", "Preempted", "%s", message.data);
+    workqueue_add(s->delete_work, intern_name(s->names, p->key));
+    buf_free(&message);
 }
 
 static void delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only)
@@ -130,14 +153,33 @@ static void act_reserve(struct scheduler *s, const struct plan_entry *entry)
     status_gang_changed(s, g);
 }
 
+static void mark_disrupted(struct scheduler *s, struct work *w, const struct seen_pod *p)
+{
+    struct arena *a = w->arena;
+    char now[TIME_TEXT_MAX];
+    struct json *condition = json_new(a, JSON_OBJECT), *patch = json_new(a, JSON_OBJECT);
+    json_set_text(a, condition, "type", "DisruptionTarget");
+    json_set_text(a, condition, "status", "True");
+    json_set_text(a, condition, "reason", "PreemptionByScheduler");
+    json_set_text(a, condition, "message", p->preempted);
+    json_set_text(a, condition, "lastTransitionTime", time_format(now, loop_wall_ms(s->loop)));
+    json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "conditions"), condition);
+    json_set_text(a, json_ensure_object(a, patch, "metadata"), "uid", intern_name(s->names, p->uid));
+    work_patch(w, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", w->ns, w->name, "status"), patch);
+}
+
 void act_delete_pod(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
     name_id key = intern_find(s->names, bytes_of(w->key));
-    const struct seen_pod *p = key ? seen_pod(s, key) : NULL;
+    struct seen_pod *p = key ? seen_pod(s, key) : NULL;
     if (!s->leading || !p || !p->condemned || p->deleting)
         return;
-    if (scheduler_may_act(s))
+    if (scheduler_may_act(s) && p->preempted && !p->preempted_told) {
+        p->preempted_told = true;
+        mark_disrupted(s, w, p);
+        work_again(w, 0); /* once that is answered it is deleted */
+    } else if (scheduler_may_act(s))
         work_delete(w, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), intern_name(s->names, p->uid), NULL);
     else
         work_again(w, 100);
@@ -155,8 +197,11 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
     const char *why = text.n ? text.data : "evicted";
     s->counts.evictions_n++;
     g->admitted = false;
-    if (entry->source != GANG_WORKLOAD) {
+    if (entry->source == GANG_POD && entry->reason && entry->reason->code == REASON_PREEMPTED && g->pods_n)
+        preempt_pod(s, seen_pod(s, g->pods[0]), entry->reason);
+    else if (entry->source != GANG_WORKLOAD)
         delete_pods(s, g, why, false);
+    if (entry->source != GANG_WORKLOAD) {
         /* the deletions are asked for until they are answered; what counts is when the pods are gone */
         act_outcome(s, EFFECT_EVICT, entry->gang, 0, 0);
     }
@@ -186,6 +231,8 @@ static void act_explain(struct scheduler *s, const struct plan_entry *entry)
     explain_json(&tree, entry->reason, s->names);
     g->admitted = false;
     g->members_missing = members_missing(entry->reason);
+    const struct reason *preempting = entry->source == GANG_POD ? reason_find(entry->reason, REASON_PREEMPTING) : NULL;
+    g->nominated = preempting ? preempting->name : 0;
     gang_tell(s, g, buf_take(&text, NULL), mem_text(explain_kueue_reason(entry->reason)), buf_take(&tree, NULL));
     status_gang_changed(s, g);
     status_members_changed(s, g);

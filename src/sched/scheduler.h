@@ -37,9 +37,13 @@ struct seen_pod {
     name_id key, uid, gang;      /* gang: always one, "pod/ns/name" for a lone pod */
     uint32_t gang_at;            /* its place in the gang's list */
     enum pod_phase phase;
-    name_id node, device_asks, device_limits; /* as in pod_record */
+    name_id node, device_asks, device_limits, scheduler; /* as in pod_record */
+    name_id nominated, nominating; /* what its status names; what we have sent last */
+    int64_t nominating_ms;       /* when; 0 = never */
     bool bound, admitted, ours, gated, deleting;
     bool condemned;              /* to be deleted: its gang gives its places back */
+    char *preempted;             /* and before that its condition says so (DisruptionTarget); NULL: not by a pod of higher priority */
+    bool preempted_told;
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
 };
@@ -55,6 +59,7 @@ struct seen_gang {
     bool admit_sent;             /* we have written that it is admitted: an Event says so once the object shows it */
     bool evict_sent;             /* we have written that it is evicted: it is counted once the object shows it */
     bool members_missing;        /* waits for pods that do not exist yet */
+    name_id nominated;           /* a lone pod: the node that others leave for it */
     bool has_object;             /* Workload or pod group exists */
     uint64_t kept_out;           /* a Volcano PodGroup: hash of why its queue keeps it out, as its status was last made; 0 = it does not */
     char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
@@ -67,6 +72,7 @@ struct seen_gang *seen_gang(const struct scheduler *s, name_id key); /* NULL: ne
 const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *g); /* "ns/name" */
 void seen_pod_apply(struct scheduler *s, const struct pod_record *p);
 void seen_pod_told(struct seen_pod *p, struct bytes text); /* what its condition PodScheduled says; empty: nothing */
+void seen_pod_preempted(struct seen_pod *p, const char *message); /* NULL: it is not, or another pod */
 void seen_pod_gone(struct scheduler *s, name_id key);
 void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
 void seen_gang_gone(struct scheduler *s, name_id key);
@@ -122,7 +128,7 @@ struct scheduler {
     bool turn_asked, leading, told_leading, synced, closing;
     bool look_at_all; /* we lead again, or for the first time: what happened meanwhile is to be told */
 
-    struct kube_watch *pods_watch, *nodes_watch, *namespaces_watch, *classes_watch;
+    struct kube_watch *pods_watch, *nodes_watch, *namespaces_watch, *classes_watch, *budgets_watch;
     struct source sources[SOURCES_N];
     struct lift *lifts;          /* queues whose hold was lifted a moment ago (sources.c) */
     struct template_sources *template_sources; /* template_sources.c */

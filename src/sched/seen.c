@@ -40,6 +40,13 @@ void seen_pod_told(struct seen_pod *p, struct bytes text)
     p->told = text.n ? mem_text_n(text.data, text.n) : NULL;
 }
 
+void seen_pod_preempted(struct seen_pod *p, const char *message)
+{
+    free(p->preempted);
+    p->preempted = message ? mem_text(message) : NULL;
+    p->preempted_told = false;
+}
+
 static void gang_free(struct seen_gang *g)
 {
     free(g->pods);
@@ -124,11 +131,15 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
         seen_pod_told(p, (struct bytes){0});
         p->telling = (struct telling){0};
         p->condemned = false;
+        p->nominating_ms = 0;
+        seen_pod_preempted(p, NULL);
     }
     p->uid = r->uid;
     p->node = r->node;
     p->device_asks = r->device_asks;
     p->device_limits = r->device_limits;
+    p->scheduler = r->scheduler;
+    p->nominated = r->nominated;
     p->admitted = r->admitted;
     p->gang = gang;
     p->phase = r->phase;
@@ -158,6 +169,7 @@ void seen_pod_gone(struct scheduler *s, name_id key)
     gang_leave(s, p);
     map_remove(s->pods, bytes_of(intern_name(s->names, key)));
     free(p->told);
+    free(p->preempted);
     free(p);
     bind_pod_gone(s, uid);
 }
@@ -191,7 +203,8 @@ void seen_mark_names(struct scheduler *s)
     struct seen_gang **gang;
     for (size_t at = 0; (pod = map_next(s->pods, &at, &key));) {
         const struct seen_pod *p = *pod;
-        const name_id all[] = {p->key, p->uid, p->gang, p->node, p->device_asks, p->device_limits};
+        const name_id all[] = {p->key,           p->uid,       p->gang,      p->node,      p->device_asks,
+                               p->device_limits, p->scheduler, p->nominated, p->nominating};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             intern_mark(s->names, all[i]);
     }
@@ -199,6 +212,7 @@ void seen_mark_names(struct scheduler *s)
         intern_mark(s->names, (*gang)->key);
         intern_mark(s->names, (*gang)->local_queue);
         intern_mark(s->names, (*gang)->queue_title);
+        intern_mark(s->names, (*gang)->nominated);
     }
 }
 
@@ -210,6 +224,7 @@ void seen_fini(struct scheduler *s)
     struct seen_gang **gang;
     while ((pod = map_next(s->pods, &at, &key))) {
         free((*pod)->told);
+        free((*pod)->preempted);
         free(*pod);
     }
     at = 0;

@@ -151,6 +151,26 @@ static void on_class(void *arg, enum kube_event event, struct bytes object)
         *(int32_t *)map_put(s->classes, bytes_of(name), NULL) = (int32_t)json_get_int64(o, "value", 0);
 }
 
+static void on_budget(void *arg, enum kube_event event, struct bytes object)
+{
+    struct scheduler *s = arg;
+    struct budget_record budget;
+    struct err e;
+    if (event == KUBE_DELETED) {
+        push_gone(s, CHANGE_BUDGET_GONE, object_name_id(s, object, true));
+        return;
+    }
+    arena_reset(s->scratch);
+    const struct json *o = json_parse(s->scratch, object, NULL, &e);
+    if (!o || decode_budget(&s->decoder, o, &budget, &e) < 0) {
+        log_undecodable("disruption budget", object, &e);
+        return;
+    }
+    struct change *c = sources_push(s);
+    c->type = CHANGE_BUDGET;
+    c->budget = budget;
+}
+
 /* ---- kinds that are kept ---- */
 
 static const struct {
@@ -532,6 +552,12 @@ void sources_start(struct scheduler *s)
     s->classes_watch = kube_watch_new(s->client, &classes);
     s->namespaces_watch = kube_watch_new(s->client, &namespaces);
     s->nodes_watch = kube_watch_new(s->client, &nodes);
+    struct kube_watch_config budgets = {.path = "/apis/policy/v1/poddisruptionbudgets",
+                                        .optional = true,
+                                        .on_event = on_budget,
+                                        .on_synced = on_list,
+                                        .arg = s};
+    s->budgets_watch = kube_watch_new(s->client, &budgets);
     s->pods_watch = kube_watch_new(s->client, &pods);
 }
 
@@ -542,6 +568,7 @@ void sources_stop(struct scheduler *s)
     kube_watch_free(s->nodes_watch);
     kube_watch_free(s->namespaces_watch);
     kube_watch_free(s->classes_watch);
+    kube_watch_free(s->budgets_watch);
     for (int i = 0; i < SOURCES_N; i++) {
         kube_cache_free(s->sources[i].cache);
         map_free(s->sources[i].specs);
@@ -561,7 +588,7 @@ bool sources_synced(const struct scheduler *s)
         if (!kube_cache_synced(s->sources[i].cache))
             return false;
     return s->pods_watch && template_sources_synced(s) && kube_watch_synced(s->classes_watch) && kube_watch_synced(s->namespaces_watch) &&
-           kube_watch_synced(s->nodes_watch) && kube_watch_synced(s->pods_watch);
+           kube_watch_synced(s->budgets_watch) && kube_watch_synced(s->nodes_watch) && kube_watch_synced(s->pods_watch);
 }
 
 struct json *source_get(const struct scheduler *s, enum source_id id, const char *key, struct arena *a)

@@ -1,28 +1,54 @@
-/* status_pod.c - a pod that waits says why: condition PodScheduled=False, event FailedScheduling
+/* status_pod.c - a pod that waits says why: condition PodScheduled=False, event FailedScheduling; and for which node, once others of lower
+ * priority leave it: nominatedNodeName
  *
  * LIMIT  telling.h, without its budget: whoever makes nodes for pods reads the condition. Ten thousand waiting pods are ten thousand writes
- *        once, but not each time that one node changes.
+ *        once, but not each time that one node changes. The node is written at once, with the condition where that is due.
  */
 #include "base/clock.h"
 #include "sched/scheduler.h"
 
-static void tell(struct scheduler *s, struct work *w, const struct seen_pod *p, const char *reason, const char *text, const char *tree)
+static void add_condition(struct scheduler *s, struct arena *a, struct json *patch, const char *text)
 {
-    struct arena *a = w->arena;
     char now[TIME_TEXT_MAX];
-    struct json *condition = json_new(a, JSON_OBJECT), *patch = json_new(a, JSON_OBJECT);
+    struct json *condition = json_new(a, JSON_OBJECT);
     json_set_text(a, condition, "type", "PodScheduled");
     json_set_text(a, condition, "status", "False");
-    json_set_text(a, condition, "reason", reason);
+    json_set_text(a, condition, "reason", "Unschedulable");
     json_set_text(a, condition, "message", text);
     json_set_text(a, condition, "lastTransitionTime", time_format(now, loop_wall_ms(s->loop)));
     json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "conditions"), condition);
+}
+
+/* text NULL: what the condition says stays. */
+static void tell(struct scheduler *s, struct work *w, struct seen_pod *p, const char *text, const char *tree, bool nominates, name_id node)
+{
+    struct arena *a = w->arena;
+    struct json *patch = json_new(a, JSON_OBJECT), *meta = json_ensure_object(a, patch, "metadata");
+    if (text)
+        add_condition(s, a, patch, text);
+    if (nominates) {
+        json_set(a, json_ensure_object(a, patch, "status"), "nominatedNodeName",
+                 node ? json_new_text(a, intern_name(s->names, node)) : json_new(a, JSON_NULL));
+        p->nominating = node;
+        p->nominating_ms = loop_now_ms(s->loop);
+    }
     /* The precondition: not a successor of the same name. */
-    struct json *meta = json_ensure_object(a, patch, "metadata");
     json_set_text(a, meta, "uid", intern_name(s->names, p->uid));
-    if (tree) /* the status of a pod takes annotations along */
+    if (text && tree) /* the status of a pod takes annotations along */
         json_set_text(a, json_ensure_object(a, meta, "annotations"), OBJECT_REASON, tree);
     work_patch(w, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", w->ns, w->name, "status"), patch);
+}
+
+/* Is the node that others leave for it another one than its status says? Not again before what was sent has come back. */
+static bool nominates(struct scheduler *s, struct work *w, const struct seen_pod *p, const struct seen_gang *g)
+{
+    if (g->source != GANG_POD || g->nominated == p->nominated)
+        return false;
+    int64_t wait_ms = p->nominating_ms + TELLING_ECHO_MS - loop_now_ms(s->loop);
+    if (!p->nominating_ms || p->nominating != g->nominated || wait_ms <= 0)
+        return true;
+    work_again(w, wait_ms);
+    return false;
 }
 
 void status_pod(void *arg, struct work *w)
@@ -36,14 +62,16 @@ void status_pod(void *arg, struct work *w)
     if (!g || !g->text)
         return;
     int64_t now_ms = loop_now_ms(s->loop);
-    bool is_news = !p->told || telling_cause(p->told) != telling_cause(g->text);
+    bool is_news = !p->told || telling_cause(p->told) != telling_cause(g->text), nominating = nominates(s, w, p, g);
     int64_t wait_ms = telling_wait_ms(&p->telling, NULL, g->text, p->told, g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
                                       g->members_missing ? g->joined_ms : 0, now_ms);
     if (wait_ms > 0)
         work_again(w, wait_ms);
-    if (wait_ms != 0)
+    bool says = wait_ms == 0;
+    if (says || nominating)
+        tell(s, w, p, says ? g->text : NULL, g->source == GANG_POD ? g->tree : NULL, nominating, g->nominated);
+    if (!says)
         return;
-    tell(s, w, p, "Unschedulable", g->text, g->source == GANG_POD ? g->tree : NULL);
     telling_sent(&p->telling, now_ms);
     struct kube_object_ref about = {"v1", "Pod", w->ns, w->name, intern_name(s->names, p->uid)};
     if (is_news)

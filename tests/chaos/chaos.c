@@ -128,11 +128,14 @@ static void create_pod_group(struct world *w)
 
 static void create_pod(struct world *w)
 {
-    world_post(w, "/api/v1" NS "pods",
-               "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod%d\",\"annotations\":{\"capstan."
-               "dev/run-seconds\":\"%d\"%s}},\"spec\":{"
-               "\"restartPolicy\":\"Never\"," POD_SPEC "}}",
-               (int)pick(w, NAMES), (int)pick(w, 40), limits(w), (int)pick(w, 3));
+    static const char *const classes[] = {"", "", "urgent", "urgent", "patient"};
+    for (int n = 1 + (int)pick(w, 3); n; n--)
+        world_post(w, "/api/v1" NS "pods",
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod%d\",\"labels\":{\"app\":\"a%d\"},\"annotations\":{"
+                   "\"capstan.dev/run-seconds\":\"%d\"%s}},\"spec\":{\"priorityClassName\":\"%s\",\"terminationGracePeriodSeconds\":%d,"
+                   "\"restartPolicy\":\"Never\"," POD_SPEC "}}",
+                   (int)pick(w, NAMES), (int)pick(w, 4), (int)pick(w, 150), limits(w), classes[pick(w, 5)], (int)pick(w, 10),
+                   (int)pick(w, 1 + WORLD_GPUS));
 }
 
 static void delete_job(struct world *w)
@@ -271,15 +274,17 @@ int main(int argc, char **argv)
         }
     }
     struct scheduler_counts counts = world_counts(&w);
-    bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && w.preemptions_n > 0 && checks_passed_n(w.checks) > 0 &&
-                checks_failed_n(w.checks) > 0 && (!w.policy.ready.timeout_ms || w.late_n > 0); /* a few in a thousand steps */
+    bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && w.preemptions_n > 0 && w.lone_n > 0 &&
+                checks_passed_n(w.checks) > 0 && checks_failed_n(w.checks) > 0 &&
+                (!w.policy.ready.timeout_ms || w.late_n > 0); /* a few in a thousand steps */
     bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || rare);
     printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted (%llu after checks), "
-           "%llu evicted (%llu preempted, %llu late, %llu by checks)\n",
+           "%llu evicted (%llu preempted, %llu late, %llu by checks), %llu pods of no queue\n",
            (long long)i, (unsigned long long)w.events_n, (unsigned long long)counts.cycles_n,
            (unsigned long long)counts.binds_n, (unsigned long long)counts.bind_failures_n, (unsigned long long)counts.bind_waits_n,
            (unsigned long long)counts.admits_n, (unsigned long long)checks_passed_n(w.checks), (unsigned long long)counts.evictions_n,
-           (unsigned long long)w.preemptions_n, (unsigned long long)w.late_n, (unsigned long long)checks_failed_n(w.checks));
+           (unsigned long long)w.preemptions_n, (unsigned long long)w.late_n, (unsigned long long)checks_failed_n(w.checks),
+           (unsigned long long)w.lone_n);
     if (!good)
         printf("not ok 1 - seed %lld, step %lld: %s\n1..1\n", (long long)seed, (long long)i, w.fault);
     else

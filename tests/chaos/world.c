@@ -54,6 +54,8 @@ static void read_pod(struct mirror_pod *p, const struct json *pod)
     p->over = p->failed || text_equal(phase, "Succeeded");
     p->deleting = json_is(json_get(metadata, "deletionTimestamp"), JSON_STRING);
     p->gated = json_first(json_get(spec, "schedulingGates")) != NULL;
+    p->priority = (int32_t)json_get_int64(spec, "priority", 0);
+    p->preempted = text_equal(json_get_text(object_condition(pod, "DisruptionTarget"), "reason", ""), "PreemptionByScheduler");
     p->held = object_has_finalizer(pod, "kueue.x-k8s.io/managed");
 }
 
@@ -167,6 +169,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     } else {
         struct mirror_pod *p = map_put(w->pods, key, NULL), old = *p;
         read_pod(p, pod);
+        if (p->preempted && (p->gang[0] || p->priority >= 1000)) /* nobody has more than that */
+            world_broken(w, "%.*s was preempted, though it is of a gang, or has the highest priority", (int)key.n, key.data);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
             world_broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
         if (p->bound && !old.bound && text_starts(json_get_text(metadata, "name", ""), "checked") &&
@@ -197,8 +201,11 @@ static bool is_of_spared(const struct world *w, struct bytes event)
 static void on_event(void *arg, enum kube_event event, struct bytes raw)
 {
     struct world *w = arg;
+    bool is_preemption = event == KUBE_ADDED && memmem(raw.data, raw.n, "\"reason\":\"Preempted\"", 20) != NULL;
+    bool is_lone = is_preemption && memmem(raw.data, raw.n, "Preempted by pod ", 17) != NULL;
     w->late_n += event == KUBE_ADDED && memmem(raw.data, raw.n, "\"EvictedDueToPodsReadyTimeout\"", 30) != NULL;
-    w->preemptions_n += event == KUBE_ADDED && memmem(raw.data, raw.n, "\"reason\":\"Preempted\"", 20) != NULL;
+    w->preemptions_n += is_preemption && !is_lone;
+    w->lone_n += is_lone;
     if (event != KUBE_DELETED && memmem(raw.data, raw.n, "ExcessPodDeleted", 16) && !is_of_spared(w, raw))
         world_broken(w, "the replacement of a failed pod is deleted as one too many: %.*s", (int)raw.n, raw.data);
 }
@@ -291,6 +298,13 @@ static void seed(struct world *w)
         arena_reset(w->arena);
     }
     seed_object(w, "{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"urgent\"},\"value\":1000}");
+    seed_object(w, "{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"patient\"},\"value\":500,"
+                   "\"preemptionPolicy\":\"Never\"}");
+    for (int i = 0; i < 2; i++)
+        seed_object(w, arena_printf(w->arena,
+                                    "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"b%d\","
+                                    "\"namespace\":\"default\"},\"spec\":{\"minAvailable\":%d,\"selector\":{\"matchLabels\":{\"app\":\"a%d\"}}}}",
+                                    i, 1 + i, i));
 #define KUEUE "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
     seed_object(w, KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"any\"},\"spec\":{}}");
     for (int i = 0; i < 2; i++)

@@ -27,12 +27,13 @@
 
 struct mirror_pod {
     char node[64], gang[96], devices[256], limits[16];
-    int32_t gpus_n;
+    int32_t gpus_n, priority;
     int64_t bound_ms;
     bool bound, over, failed, deleting, admitted, gated; /* over: Succeeded or Failed */
     bool held;               /* has the finalizer of Kueue's webhook */
     bool replaced;           /* the user made another in its place */
     bool spares;             /* it succeeded after that */
+    bool preempted;          /* by a pod of higher priority */
 };
 
 struct checks;
@@ -57,6 +58,7 @@ struct world {
     bool asked;     /* an answer is awaited */
     bool keeps_all; /* Workloads stay when they are over */
     uint64_t events_n, restarts_n, preemptions_n, late_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
+    uint64_t lone_n; /* pods of no queue that were preempted */
 };
 void world_broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3); /* a rule: the first is kept */
 void world_init(struct world *w, uint64_t seed);

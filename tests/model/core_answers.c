@@ -63,6 +63,8 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
     const char *gang = intern_name(l->w.names, e->gang);
     int slot = slot_of_gang(&l->seen, gang);
     bool planned = slot >= 0 && l->seen.gangs[slot].type == TYPE_PLANNED;
+    if (e->effect == EFFECT_EXPLAIN)
+        lone_write_nominated(m, e);
     if (e->effect == EFFECT_EXPLAIN || ((e->effect == EFFECT_ADMIT || e->effect == EFFECT_RESERVE) && !planned)) {
         answer(m, e->effect, m->faults && chance(m, 20) ? OUTCOME_FAILED : OUTCOME_DONE, gang, NULL);
         return;
@@ -96,6 +98,7 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
     m->binds_n += e->effect == EFFECT_BIND;
     m->evicts_n += e->effect == EFFECT_EVICT;
     m->preempts_n += e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
+    m->lone_n += e->effect == EFFECT_EVICT && e->source == GANG_POD;
 }
 
 void submit(struct model *m, const struct plan *p)

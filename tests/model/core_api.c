@@ -374,13 +374,33 @@ static void tell_pod(struct life *l, const struct m_pod *p)
                            .pod_set = p->gang >= 0 ? numbered(w, "s", (uint32_t)p->set) : 0, .shape = shape_record(w, &p->kind),
                            .priority = p->priority, .created_ms = p->created_ms, .phase = p->phase,
                            .node = p->node >= 0 ? numbered(w, "n", (uint32_t)p->node) : 0, .devices = id(w, p->devices),
-                           .admitted = p->phase != POD_PENDING, .deleting = p->deleting, .gated = p->gated, .ours = !p->foreign};
+                           .admitted = p->phase != POD_PENDING, .deleting = p->deleting, .gated = p->gated, .ours = !p->foreign,
+                           .started_ms = p->started_ms, .preempts_nobody = p->never,
+                           .nominated = p->nominated ? numbered(w, "n", (uint32_t)p->nominated - 1) : 0};
+    struct label app = {id(w, "app"), numbered(w, "a", (uint32_t)p->app)};
+    if (p->app) {
+        r.shape.labels = &app;
+        r.shape.labels_n = 1;
+    }
     state_apply(w->s, &(struct change){.type = CHANGE_POD, .pod = r});
+}
+
+static void tell_budget(struct life *l, int slot, const struct m_budget *b)
+{
+    struct world *w = &l->w;
+    name_id key = numbered(w, "ns/b", (uint32_t)slot), value = numbered(w, "a", (uint32_t)b->app);
+    struct requirement app = {.key = id(w, "app"), .op = REQUIRE_IN, .values = &value, .values_n = 1};
+    struct budget_record r = {.key = key, .ns = id(w, "ns"), .pods = {.all = &app, .all_n = 1}, .allowed = b->allowed};
+    if (b->exists)
+        state_apply(w->s, &(struct change){.type = CHANGE_BUDGET, .budget = r});
+    else
+        state_apply(w->s, &(struct change){.type = CHANGE_BUDGET_GONE, .gone = key});
 }
 
 /* ---- streams ---- */
 
-static const enum stream_id stream_of[OBJ_N] = {STREAM_NODES, STREAM_QUEUES, STREAM_QUEUES, STREAM_QUEUES, STREAM_GANGS, STREAM_PODS};
+static const enum stream_id stream_of[OBJ_N] = {STREAM_NODES, STREAM_QUEUES, STREAM_QUEUES, STREAM_QUEUES, STREAM_GANGS, STREAM_PODS,
+                                                  STREAM_BUDGETS};
 
 static struct event event_of(const struct cluster *c, enum object object, int slot)
 {
@@ -392,6 +412,7 @@ static struct event event_of(const struct cluster *c, enum object object, int sl
     case OBJ_LOCAL: e.local = c->locals[slot]; break;
     case OBJ_GANG: e.gang = c->gangs[slot]; break;
     case OBJ_POD: e.pod = c->pods[slot]; break;
+    case OBJ_BUDGET: e.budget = c->budgets[slot]; break;
     case OBJ_N: break;
     }
     return e;
@@ -473,6 +494,9 @@ static void see(struct life *l, const struct event *e)
         see_pod(l, e->slot, &e->pod);
         tell_pod(l, &e->pod);
         break;
+    case OBJ_BUDGET:
+        tell_budget(l, e->slot, &e->budget);
+        break;
     case OBJ_N:
         break;
     }
@@ -517,8 +541,8 @@ static void shuffle(struct model *m, struct listed *all, uint32_t n)
 
 void life_begin(struct model *m, struct life *l)
 {
-    static const int counts[OBJ_N] = {NODES, COHORTS, QUEUES, LOCALS, GANGS, PODS};
-    struct listed all[NODES + COHORTS + QUEUES + LOCALS + GANGS + PODS], kinds[OBJ_N];
+    static const int counts[OBJ_N] = {NODES, COHORTS, QUEUES, LOCALS, GANGS, PODS, BUDGETS};
+    struct listed all[NODES + COHORTS + QUEUES + LOCALS + GANGS + PODS + BUDGETS], kinds[OBJ_N];
     int64_t now_ms = l->w.now_ms ? l->w.now_ms : 1000000;
     memset(&l->seen, 0, sizeof l->seen);
     memset(l->assumed, 0, sizeof l->assumed);
@@ -555,6 +579,7 @@ void life_begin(struct model *m, struct life *l)
                       : e.object == OBJ_QUEUE  ? e.queue.exists
                       : e.object == OBJ_LOCAL  ? e.local.exists
                       : e.object == OBJ_GANG   ? e.gang.exists
+                      : e.object == OBJ_BUDGET ? e.budget.exists
                                                : e.pod.exists;
         if (exists)
             see(l, &e);

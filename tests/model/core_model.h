@@ -26,6 +26,8 @@ enum {
     GANGS = 14,
     SETS = 4,
     PODS = 72,
+    APPS = 2,
+    BUDGETS = 3,
     ZONES = 3,
     CHECKS = 2
 };
@@ -127,11 +129,19 @@ struct m_pod {
     struct kind kind;
     enum pod_phase phase;
     int node;                  /* -1: not bound */
-    int64_t created_ms;
+    int64_t created_ms, started_ms; /* started: 0 = not yet */
     int priority;
+    bool never;                /* a pod alone: preempts nobody */
+    int app;                   /* label that budgets select; 0: none */
+    int nominated;             /* node + 1 */
     char devices[DEVICES_TEXT];
 };
+struct m_budget {
+    bool exists;
+    int app, allowed;
+};
 struct cluster {
+    struct m_budget budgets[BUDGETS];
     struct m_node nodes[NODES];
     struct m_cohort cohorts[COHORTS];
     struct m_queue queues[QUEUES];
@@ -140,8 +150,8 @@ struct cluster {
     struct m_pod pods[PODS];
 };
 
-enum object { OBJ_NODE, OBJ_COHORT, OBJ_QUEUE, OBJ_LOCAL, OBJ_GANG, OBJ_POD, OBJ_N };
-enum stream_id { STREAM_NODES, STREAM_QUEUES, STREAM_GANGS, STREAM_PODS, STREAM_N };
+enum object { OBJ_NODE, OBJ_COHORT, OBJ_QUEUE, OBJ_LOCAL, OBJ_GANG, OBJ_POD, OBJ_BUDGET, OBJ_N };
+enum stream_id { STREAM_NODES, STREAM_QUEUES, STREAM_GANGS, STREAM_PODS, STREAM_BUDGETS, STREAM_N };
 struct event {
     enum object object;
     int slot;
@@ -152,6 +162,7 @@ struct event {
         struct m_local local;
         struct m_gang gang;
         struct m_pod pod;
+        struct m_budget budget;
     };
 };
 struct stream {
@@ -207,9 +218,10 @@ struct model {
     bool checks;               /* queues demand admission checks */
     bool preempts;             /* most queues let their gangs preempt */
     struct fair_policy fair;   /* of all lives */
+    bool crowds;               /* many pods of no queue, of many priorities */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
-    uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, evicts_n, preempts_n, late_n, restarts_n, rests_n;
+    uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, evicts_n, preempts_n, lone_n, late_n, restarts_n, rests_n;
     char last[8][160];         /* the last events, for people who read a failure */
     uint32_t last_n;
 };
@@ -300,6 +312,10 @@ void ready_count(struct model *m, struct m_gang *g, const struct write *w);
 void ready_check_plan(struct model *m, const struct life *l);
 bool ready_stands_still(const struct model *m);    /* nobody is admitted, because somebody is not ready */
 void ready_check_rest(struct model *m);
+/* core_lone.c: pods of no queue that others of lower priority leave for */
+void lone_check_victim(struct model *m, const struct life *l, const struct plan_entry *e);
+void lone_write_nominated(struct model *m, const struct plan_entry *e); /* of an EXPLAIN: the pod's status says for which node it waits */
+void lone_rest_check(struct model *m); /* nobody waits who would fit, alone or once those of lower priority were gone */
 
 /* core_rest.c: a world at rest */
 void come_to_rest(struct model *m);

@@ -181,6 +181,7 @@ void random_world(struct model *m)
     m->preempts = chance(m, 500);
     put_fair_sharing(m);
     m->checks = chance(m, 400) && !model_leaves_out("checks");
+    m->crowds = chance(m, 500);
     for (int i = 0; i < NODES; i++)
         put_node(m, i);
     for (int i = 0; i < COHORTS; i++)
@@ -284,16 +285,29 @@ static struct members members_of(const struct model *m, int gang, int set)
     return n;
 }
 
+/* Slots are needed by gangs, too. */
+enum { STRAYS_MAX = 24 };
+
 static void stray_pod(struct model *m)
 {
-    int slot = new_pod(m);
+    int strays_n = 0;
+    for (int i = 0; i < PODS; i++)
+        strays_n += m->api.pods[i].exists && m->api.pods[i].gang < 0;
+    int slot = strays_n < STRAYS_MAX ? new_pod(m) : -1;
     if (slot < 0)
         return;
     struct m_pod *p = &m->api.pods[slot];
     p->kind = random_kind(m);
     p->kind.ask[RES_GPU] = p->kind.ask[RES_GPU] > 2 ? 2 : p->kind.ask[RES_GPU];
     p->foreign = chance(m, 300);
-    p->priority = (int)pick(m, 3);
+    p->priority = (int)pick(m, 4);
+    p->never = chance(m, 150);
+    p->app = (int)pick(m, APPS + 1);
+    if (m->crowds && chance(m, 500)) { /* large, so that others are in its way */
+        p->kind.ask[RES_CPU] = 1000 * (3 + pick(m, 8));
+        p->kind.ask[RES_GPU] = chance(m, 300) ? 1 + pick(m, 6) : 0;
+        p->kind.ask[RES_NIC] = 0;
+    }
     if (p->foreign && chance(m, 800)) { /* another scheduler's: it only takes up room, here where there is some */
         struct fit_node room;
         int node = (int)pick(m, NODES);
@@ -471,6 +485,13 @@ static void new_group_member(struct model *m)
         new_member(m, slot, set);
 }
 
+static void change_budget(struct model *m)
+{
+    int slot = (int)pick(m, BUDGETS);
+    m->api.budgets[slot] = (struct m_budget){.exists = chance(m, 800), .app = 1 + (int)pick(m, APPS), .allowed = (int)pick(m, 3)};
+    changed(m, OBJ_BUDGET, slot);
+}
+
 /* ---- while something is under way ---- */
 
 /* A planned gang that was admitted and does not run yet, or whose status write has not landed; -1: none. */
@@ -586,6 +607,11 @@ void random_event(struct model *m)
     if (m->checks && chance(m, 80))
         random_checks(m);
     uint32_t what = pick(m, 100);
+    for (int n = m->crowds ? 3 : 0; n; n--) /* pods of no queue, more than there is room for */
+        if (chance(m, 300))
+            stray_pod(m);
+    if (chance(m, 20))
+        change_budget(m);
     if (what < 33)
         change_gang(m);
     else if (what < 36)
@@ -678,6 +704,7 @@ void random_controllers(struct model *m, bool all)
             delete_pod(m, i, false);
         else if (p->node >= 0 && p->phase == POD_PENDING && !p->deleting && (all || chance(m, 300)) && m->api.nodes[p->node].exists) {
             p->phase = POD_RUNNING;
+            p->started_ms = m->life.w.now_ms - m->life.w.now_ms % 1000;
             changed(m, OBJ_POD, i);
         } else if (p->node >= 0 && !m->api.nodes[p->node].exists && (all || chance(m, 200))) {
             delete_pod(m, i, true); /* pod garbage collection: its node is gone */
@@ -686,7 +713,7 @@ void random_controllers(struct model *m, bool all)
             changed(m, OBJ_POD, i);
         } else if (p->phase >= POD_SUCCEEDED && p->gang < 0) {
             delete_pod(m, i, true);
-        } else if (p->foreign && !all && chance(m, 15)) {
+        } else if (!all && p->gang < 0 && chance(m, p->foreign ? 15 : p->node < 0 ? 10 : 0)) {
             delete_pod(m, i, true); /* others end too, whether they ran or not: their slots are needed */
         } else if (all && p->gated) {
             p->gated = false;

@@ -355,6 +355,8 @@ void rest_checks(struct model *m)
     nobody_waits_behind_checks(m);
     if (!waiting_n && !ready_stands_still(m))
         nobody_waits_who_fits(m);
+    if (!waiting_n)
+        lone_rest_check(m);
     memset(&fresh, 0, sizeof fresh);
     fresh.w.now_ms = m->life.w.now_ms;
     life_begin(m, &fresh);

@@ -68,6 +68,8 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+/* PodDisruptionBudget: what of it is read when somebody has to go. */
+int decode_budget(const struct decoder *d, const struct json *object, struct budget_record *ret_budget, struct err *e);
 int decode_priority_class(const struct decoder *d, const struct json *object, name_id *ret_name, int32_t *ret_value, struct err *e);
 
 /* Parts that controllers need too. */

@@ -1,4 +1,4 @@
-/* Pod groups of four makers, Volcano queues, priority classes. */
+/* Pod groups of four makers, Volcano queues, priority classes, disruption budgets. */
 #include "base/limits.h"
 #include "codec/decode/decode_part.h"
 
@@ -132,5 +132,23 @@ int decode_priority_class(const struct decoder *d, const struct json *object, na
         return -E_INVALID;
     *ret_name = intern_text_id(d->names, name);
     *ret_value = clamp32(json_get_int64(object, "value", 0));
+    return 0;
+}
+
+int decode_budget(const struct decoder *d, const struct json *object, struct budget_record *ret_budget, struct err *e)
+{
+    const char *name, *ns = json_text(json_path(object, "metadata", "namespace", NULL), "");
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    const struct json *status = json_get(object, "status"), *disrupted = json_get(status, "disruptedPods");
+    struct budget_record b = {.ns = intern_text_id(d->names, ns)};
+    b.key = intern_text_id(d->names, arena_printf(d->arena, "%s/%s", ns, name));
+    b.allowed = clamp32(json_get_int64(status, "disruptionsAllowed", 0));
+    decode_label_selector(d, json_path(object, "spec", "selector", NULL), &b.pods);
+    name_id *keys = arena_alloc(d->arena, ((json_is(disrupted, JSON_OBJECT) ? disrupted->n : 0) + 1) * sizeof *keys);
+    JSON_EACH (pod, json_is(disrupted, JSON_OBJECT) ? disrupted : NULL)
+        keys[b.disrupted_n++] = intern_text_id(d->names, arena_printf(d->arena, "%s/%.*s", ns, (int)pod->key_n, pod->key));
+    b.disrupted = keys;
+    *ret_budget = b;
     return 0;
 }

@@ -49,7 +49,7 @@ struct pod_spec {
     struct bytes native_group, native_workload, native_replica; /* views, undecoded */
     struct bytes affinity, spreads;                            /* raw JSON; n = 0: none */
     int32_t priority;
-    bool gated;
+    bool gated, preempts_nobody;
 };
 int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct buf *scratch, const char *path, struct shape *shape,
                          struct pod_spec *ret_spec, struct err *e);

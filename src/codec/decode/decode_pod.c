@@ -95,7 +95,7 @@ static enum pod_phase phase_of(struct bytes text)
 }
 
 /* SOURCE kubelets write startTime after the pod was admitted, and before its containers start. */
-static void read_status(struct json_reader *r, struct buf *scratch, struct pod_record *pod)
+static void read_status(const struct decoder *d, struct json_reader *r, struct buf *scratch, struct pod_record *pod)
 {
     struct bytes key, text;
     bool started = false;
@@ -105,8 +105,12 @@ static void read_status(struct json_reader *r, struct buf *scratch, struct pod_r
         if (DECODE_IS(key, "phase")) {
             if (json_reader_string(r, scratch, &text))
                 pod->phase = phase_of(text);
-        } else if (DECODE_IS(key, "startTime"))
+        } else if (DECODE_IS(key, "startTime")) {
             started = json_reader_string(r, scratch, &text) && text.n > 0;
+            if (started && !time_parse(text, &pod->started_ms))
+                pod->started_ms = 0;
+        } else if (DECODE_IS(key, "nominatedNodeName"))
+            pod->nominated = decode_read_name(d, r, scratch);
         else
             json_reader_skip(r);
     }
@@ -203,7 +207,7 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
         else if (DECODE_IS(key, "spec"))
             failed = decode_read_pod_spec(d, &r, &scratch, "spec.", &pod.shape, &spec, e);
         else if (DECODE_IS(key, "status"))
-            read_status(&r, &scratch, &pod);
+            read_status(d, &r, &scratch, &pod);
         else
             json_reader_skip(&r);
         if (failed < 0)
@@ -226,6 +230,8 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     pod.device_limits = limits_of(d, &m);
     pod.deleting = m.deleting;
     pod.gated = spec.gated;
+    pod.preempts_nobody = spec.preempts_nobody;
+    pod.scheduler = spec.scheduler;
     pod.ours = is_ours(d, spec.scheduler);
     find_gang(d, &m, &spec, &pod);
     int failed = decode_shape_finish(d, &spec, "spec.", &pod.shape, e);

@@ -276,6 +276,7 @@ enum spec_key {
     SPEC_NODE_SELECTOR,
     SPEC_OVERHEAD,
     SPEC_PRIORITY,
+    SPEC_PREEMPTION,
     SPEC_RESOURCES,
     SPEC_SCHEDULER,
     SPEC_GATES,
@@ -295,6 +296,7 @@ static enum spec_key spec_key_of(struct bytes key)
         KEY("hostNetwork", SPEC_HOST_NETWORK), KEY("initContainers", SPEC_INIT_CONTAINERS),
         KEY("nodeName", SPEC_NODE_NAME),       KEY("nodeSelector", SPEC_NODE_SELECTOR),
         KEY("overhead", SPEC_OVERHEAD),        KEY("priority", SPEC_PRIORITY),
+        KEY("preemptionPolicy", SPEC_PREEMPTION),
         KEY("resources", SPEC_RESOURCES),      KEY("schedulerName", SPEC_SCHEDULER),
         KEY("schedulingGates", SPEC_GATES),    KEY("schedulingGroup", SPEC_GROUP),
         KEY("tolerations", SPEC_TOLERATIONS),  KEY("topologySpreadConstraints", SPEC_SPREADS),
@@ -310,6 +312,7 @@ static enum spec_key spec_key_of(struct bytes key)
 static int read_spec_field(struct spec_reader *s, enum spec_key key)
 {
     int64_t number = 0;
+    struct bytes text;
     struct label_list labels = {0};
     switch (key) {
     case SPEC_CONTAINERS:
@@ -339,6 +342,9 @@ static int read_spec_field(struct spec_reader *s, enum spec_key key)
     case SPEC_PRIORITY:
         if (json_reader_int64(s->r, &number))
             s->out->priority = number > INT32_MAX ? INT32_MAX : number < INT32_MIN ? INT32_MIN : (int32_t)number;
+        break;
+    case SPEC_PREEMPTION:
+        s->out->preempts_nobody = json_reader_string(s->r, s->scratch, &text) && DECODE_IS(text, "Never");
         break;
     case SPEC_SCHEDULER:
         s->out->scheduler = decode_read_name(s->d, s->r, s->scratch);

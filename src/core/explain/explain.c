@@ -1,5 +1,6 @@
 /* explain.c - reason trees as sentences and as JSON */
 #include "core/explain/explain.h"
+#include <stdlib.h>
 #include "base/limits.h"
 #include "base/quantity.h"
 
@@ -87,6 +88,12 @@ static void node_sentence(struct buf *out, const struct reason *r, const struct 
     case REASON_NODE_DEVICE:
         buf_printf(out, "%u node(s) had too few healthy devices", r->nodes_n);
         break;
+    case REASON_NO_VICTIMS:
+        buf_printf(out, "%u No preemption victims found for incoming pod", r->nodes_n);
+        break;
+    case REASON_NOT_HELPFUL:
+        buf_printf(out, "%u Preemption is not helpful for scheduling", r->nodes_n);
+        break;
     case REASON_ARRANGEMENT:
         buf_text(out, "each kind of pods would fit alone, but not all kinds together");
         break;
@@ -96,6 +103,47 @@ static void node_sentence(struct buf *out, const struct reason *r, const struct 
     default:
         break;
     }
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+#define LONE_PARTS 16
+
+/* ORDER  by text. SOURCE kube-scheduler's message of a pod for which nobody can be preempted. */
+static void lone_nodes(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    struct buf part[LONE_PARTS];
+    char *texts[LONE_PARTS];
+    size_t n = 0;
+    for (const struct reason *c = r->child; c && n < LONE_PARTS; c = c->next) {
+        buf_init(&part[n]);
+        node_sentence(&part[n], c, names);
+        texts[n] = part[n].data;
+        n++;
+    }
+    if (n > 1)
+        qsort(texts, n, sizeof *texts, compare_texts);
+    buf_printf(out, "preemption: 0/%u nodes are available", r->nodes_n);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, "%s%s", i ? ", " : ": ", texts[i]);
+    buf_char(out, '.');
+    while (n)
+        buf_free(&part[--n]);
+}
+
+static void lone_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (r->have == LACK_NEVER)
+        buf_text(out, "preemption: not eligible due to preemptionPolicy=Never.");
+    else if (r->have == LACK_PATIENCE)
+        buf_text(out, "preemption: not again yet: it did not start though others had left for it.");
+    else if (r->have == LACK_TRIALS)
+        buf_text(out, "preemption: not all nodes were looked at.");
+    else
+        lone_nodes(out, r, names);
 }
 
 /* "1st", "2nd", "11th", "80th" */
@@ -129,12 +177,21 @@ static void placement_sentence(struct buf *out, const struct reason *r, const st
     }
     buf_printf(out, "0/%u nodes are available", r->nodes_n);
     const char *gap = ": ";
+    const struct reason *preemption = NULL;
     for (const struct reason *n = r->child; n; n = n->next) {
+        if (n->code == REASON_NO_PREEMPTION)
+            preemption = n;
+        if (n->code == REASON_NO_PREEMPTION || n->code == REASON_PREEMPTING)
+            continue;
         buf_text(out, gap);
         node_sentence(out, n, names);
         gap = ", ";
     }
     buf_char(out, '.');
+    if (preemption)
+        buf_char(out, ' ');
+    if (preemption)
+        lone_sentence(out, preemption, names);
 }
 
 static const char *queue_word(enum queue_kind kind)
@@ -236,6 +293,10 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
                                         [PREEMPTION_RECLAIM] = "reclamation within the cohort",
                                         [PREEMPTION_RECLAIM_WHILE_BORROWING] = "reclamation within the cohort while borrowing",
                                         [PREEMPTION_FAIR_SHARING] = "Fair Sharing within the cohort"};
+    if (r->have == PREEMPTION_BY_PRIORITY) { /* SOURCE kube-scheduler's Event */
+        buf_printf(out, "Preempted by pod %s on node %s", name_of(names, r->pod_set), name_of(names, r->flavor));
+        return;
+    }
     buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
                name_of(names, r->pod_set), r->resource ? name_of(names, r->resource) : "UNKNOWN", words[r->have], name_of(names, r->queue),
                name_of(names, r->flavor));
@@ -359,7 +420,8 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
 {
     switch ((int)r->code) {
     case REASON_PREEMPTING:
-        buf_printf(out, "pending the preemption of %lld workload(s)", (long long)r->need);
+        buf_printf(out, "pending the preemption of %lld %s", (long long)r->need, r->name ? "pod(s) on node " : "workload(s)");
+        buf_text(out, name_of(names, r->name));
         break;
     case REASON_PREEMPTED_GANG:
         buf_printf(out, "preempted %s/%s: %s", name_of(names, r->pod_set), last_part(name_of(names, r->name)),
@@ -369,7 +431,10 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
         preempted_sentence(out, r, names);
         break;
     case REASON_NO_PREEMPTION:
-        lack_sentence(out, r, names);
+        if (r->have >= LACK_NEVER || !r->queue)
+            lone_sentence(out, r, names);
+        else
+            lack_sentence(out, r, names);
         break;
     case REASON_SHARES:
         shares_sentence(out, r, names);
@@ -419,6 +484,8 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_NODE_ANTI_AFFINITY:
     case REASON_NODE_SPREAD:
     case REASON_NODE_DEVICE:
+    case REASON_NO_VICTIMS:
+    case REASON_NOT_HELPFUL:
     case REASON_ARRANGEMENT:
     case REASON_GAVE_UP:
         node_sentence(out, r, names);

@@ -48,11 +48,15 @@
     X(NODE_ANTI_AFFINITY,   "pod-anti-affinity")                                                                                 \
     X(NODE_SPREAD,          "topology-spread")                                                                                   \
     X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
-    X(PREEMPTING,           "preempting")            /* need gangs must end for it; children: PREEMPTED_GANG */                    \
+    X(PREEMPTING,           "preempting")            /* need gangs must end for it (lone pods: on node `name`) */                         \
+                                                     /* children: PREEMPTED_GANG */                                                \
     X(PREEMPTED_GANG,       "preempted-workload")    /* the gang `name` in namespace pod_set; have = enum preemption */            \
-    X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; need = candidates; LACK_SHARES: child SHARES */ \
+    X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; need = candidates; LACK_SHARES: child SHARES; \
+                                                      * lone pods: children count nodes */                                         \
     X(SHARES,               "shares")                /* in thousandths: need = of its queue, or a cohort above it, if it started;   \
                                                       * have = of the queue, or of the cohort `name`, in which others would have to go */ \
+    X(NO_VICTIMS,           "no-preemption-victims") /* nodes_n nodes where nobody stands whom it may preempt */                   \
+    X(NOT_HELPFUL,          "preemption-not-helpful") /* nodes_n nodes that would not hold it even if they were empty */           \
     X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
     X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
     X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
@@ -68,7 +72,8 @@
     X(PODS_TIMEOUT,         "pods-ready-timeout")    /* EVICT: need times by now; not before wall ms `have` again */               \
     X(RETRIES_EXCEEDED,     "retries-exceeded")      /* EVICT, and it is to be deactivated: have times, need at most */           \
     X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name`, uid pod_set (of its job resource: the dialect knows) \
-                                                      * have = enum preemption; queue, flavor: paths to its queue and to one's own */
+                                                      * have = enum preemption; queue, flavor: paths to its queue and to one's own; of a \
+                                                      * lone pod flavor = its node */
 
 enum reason_code {
 #define X(code, name) REASON_##code,
@@ -77,9 +82,15 @@ enum reason_code {
     REASON_CODES_N
 };
 
-/* Why a gang had to go: Kueue's reasons InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing,
- * InCohortFairSharing. */
-enum preemption { PREEMPTION_IN_QUEUE, PREEMPTION_RECLAIM, PREEMPTION_RECLAIM_WHILE_BORROWING, PREEMPTION_FAIR_SHARING };
+/* Why a gang had to go: Kueue's reasons InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing, InCohortFairSharing;
+ * kube-scheduler's of a lone pod, PreemptionByScheduler. */
+enum preemption {
+    PREEMPTION_IN_QUEUE,
+    PREEMPTION_RECLAIM,
+    PREEMPTION_RECLAIM_WHILE_BORROWING,
+    PREEMPTION_FAIR_SHARING,
+    PREEMPTION_BY_PRIORITY
+};
 /* Why nobody was preempted for a gang. */
 enum preemption_lack {
     LACK_POLICY,      /* its queue preempts nobody, though somebody of lower priority runs in it */
@@ -90,6 +101,9 @@ enum preemption_lack {
     LACK_TAKEN_BACK,  /* others of their queues would take back what they leave, as their queue's own */
     LACK_SHARES,      /* their queues, or cohorts, have no higher share than its own would have */
     LACK_TRIALS,      /* so many ways were tried that there may be one that was not */
+    LACK_NEVER,       /* a lone pod that preempts nobody (preemptionPolicy: Never) */
+    LACK_NODES,       /* a lone pod: on no node would it be enough if those of lower priority left */
+    LACK_PATIENCE,    /* a lone pod that did not start though others had left for it: it waits before it looks again */
 };
 
 struct reason {

@@ -3,6 +3,7 @@
 #include "core/place/try.h"
 #include "core/place/undo.h"
 #include "core/place/view.h"
+#include "core/preempt/lone.h"
 #include "core/queue/order.h"
 #include "core/quota/claim.h"
 
@@ -133,6 +134,23 @@ static bool is_helped(const struct remedy_search *x, const struct measures *m, c
     return false;
 }
 
+/* More room on the node, or there with others gone, and lone pods of lower priority besides: that may be enough for one that preempts. */
+static bool may_preempt(const struct state *s, const struct measures *m, const struct gang *g)
+{
+    bool may = false;
+    for (uint32_t i = 0; i < m->n && gang_is_lone(g) && !may; i++) {
+        const struct measure *one = &m->all[i];
+        may = (one->kind == MEASURE_FREE || one->kind == MEASURE_UNCORDON) && lone_may_preempt_on(s, g, one->node);
+        for (uint32_t k = 0; one->kind == MEASURE_END && k < one->gang->members_n && !may; k++) {
+            uint32_t seat = s->pods[one->gang->members[k]].seat;
+            may = seat && lone_may_preempt_on(s, g, s->seats[seat].node);
+        }
+        for (uint32_t k = 0; one->kind == MEASURE_END && k < one->gang->seats_n && !may; k++)
+            may = lone_may_preempt_on(s, g, s->seats[one->gang->seats[k]].node);
+    }
+    return may;
+}
+
 static bool comes_before(const struct line *a, const struct line *b)
 {
     return line_before(a, b);
@@ -162,6 +180,8 @@ static bool find_rivals(struct remedy_search *x, const struct measures *m, struc
     for (uint32_t i = 0; i < s->parked_n; i++) {
         struct parking *p = s->parked[i];
         struct queue *q = p->line ? p->line->queue : p->gang->queue;
+        if (p->line != own && p->line && may_preempt(s, m, line_first(p->line)))
+            return false; /* whom it would end, and for which room, is not tried here */
         if (p->line == own || (!p->line && !(p->on & (PARK_QUOTA | PARK_NODES | PARK_NEIGHBOURS))) || !is_helped(x, m, p, q))
             continue;
         if (!p->line)

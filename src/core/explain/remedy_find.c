@@ -6,6 +6,7 @@
 #include "core/place/undo.h"
 #include "core/place/view.h"
 #include "core/preempt/candidates.h"
+#include "core/preempt/lone.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
 
@@ -477,7 +478,8 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     name_id missing;
     struct remedy_search x = {.c = c, .gang = g, .queue = gang_asks_queue(s, g, &missing)};
     /* WHY  with less than what is enough to start at once it may start over others that are preempted, or what they leave is promised */
-    bool somebody_may_go = s->promised_n || (x.queue && x.queue->preempts && candidates_any(s, x.queue, g));
+    bool somebody_may_go =
+        s->promised_n || lone_may_preempt_any(s, g) || (x.queue && x.queue->preempts && candidates_any(s, x.queue, g));
     if (!c->trials_left || remedy_looks_at_others(s, g) || s->fresh_n || s->work_n || somebody_may_go)
         return NULL;
     x.trials_left = c->trials_left < REMEDY_TRIALS ? c->trials_left : REMEDY_TRIALS;

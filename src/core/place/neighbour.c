@@ -86,7 +86,7 @@ static void count_own(struct state *s, const struct shape *shape, const struct l
     bool any_near = false;
     for (uint32_t i = 1; i < s->seats_n; i++) {
         const struct seat *seat = &s->seats[i];
-        if (!seat->node)
+        if (!seat->node || seat->lifted)
             continue;
         const struct label_set *pod = &s->shapes.sets[seat->labels];
         bool near = rules->near_n && all_near_terms_select(s, shape, self->ns, pod);

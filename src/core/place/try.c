@@ -1,6 +1,7 @@
 #include "core/place/try.h"
 #include "core/explain/why.h"
 #include "core/place/undo.h"
+#include "core/preempt/lone.h"
 #include "core/preempt/preempt.h"
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
@@ -402,19 +403,18 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
 
 /* ---- one gang ---- */
 
-#define VAIN_FIRST_MS 10000
-#define VAIN_DOUBLINGS 5 /* 320 s at most */
-
 /* WHY  a search said that it would start once its victims were gone, and it did not: who is let into that room now would be its next
  * victim, and so on for ever. So it waits before anybody else has to go for it. */
 static void end_promise(struct state *s, struct gang *g, bool started)
 {
     if (started) {
         g->vain_n = 0;
-    } else if (g->promise) {
+    } else if (g->promise && !gang_is_lone(g)) { /* theirs is counted in preempt/lone.c */
         g->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
         g->vain_n += g->vain_n < VAIN_DOUBLINGS;
     }
+    if (started && gang_is_lone(g) && g->bound_n)
+        lone_goes_before(s, g, s->seats[s->pods[g->members[0]].seat].node);
     promise_drop(s, g);
 }
 
@@ -427,6 +427,8 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     if (!started && q && g->planned && !c->trial)
         say_if_never(c, g, q, refusal);
+    if (!started && gang_is_lone(g) && !c->trial)
+        refusal->preempts = lone_preempts(c, g, refusal->why);
     if (refusal->preempts)
         reason_add(refusal->why, promise_what(g, c->a));
     else if (!c->trial)

@@ -24,7 +24,13 @@ struct preemptor {
     const struct flavor_choice *choices; /* the assignment itself */
     uint32_t choices_n;
 };
-enum candidate_class { CLASS_HIERARCHY, CLASS_PRIORITY, CLASS_OWN, CLASS_FAIR }; /* CLASS_FAIR: by shares (fair.h), once it goes */
+enum candidate_class {
+    CLASS_HIERARCHY,
+    CLASS_PRIORITY,
+    CLASS_OWN,
+    CLASS_FAIR, /* by shares (fair.h), once it goes */
+    CLASS_LONE, /* lone pods (lone.h) */
+};
 struct candidate {
     struct gang *gang;
     enum candidate_class class;

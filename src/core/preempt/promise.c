@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "core/place/undo.h"
+#include "core/queue/order.h"
 
 bool gang_leaves_places(const struct state *s, const struct gang *g)
 {
@@ -34,15 +35,26 @@ static void list_remove(struct state *s, struct gang *g)
     g->promise->queue->promised_n--;
 }
 
-void promise_forget_victim(struct gang *g)
+/* Whoever may look again is ready. WHY only lone pods: who waits in a queue that preempts is woken by any gain. */
+static void look_again(struct state *s, const struct promise *p, const struct gang *g)
 {
-    struct promise *p = g->preemptor ? g->preemptor->promise : NULL;
+    if (p->by_priority && g->line && g->line->park.at)
+        order_line_ready(s, g->line, false);
+}
+
+void promise_forget_victim(struct state *s, struct gang *g)
+{
+    struct gang *preemptor = g->preemptor;
+    struct promise *p = preemptor ? preemptor->promise : NULL;
+    uint32_t i = 0;
     g->preemptor = NULL;
-    for (uint32_t i = 0; p && i < p->victims_n; i++)
-        if (p->victims[i] == g) {
-            memmove(&p->victims[i], &p->victims[i + 1], (--p->victims_n - i) * sizeof *p->victims);
-            return;
-        }
+    while (p && i < p->victims_n && p->victims[i] != g)
+        i++;
+    if (!p || i == p->victims_n)
+        return;
+    memmove(&p->victims[i], &p->victims[i + 1], (--p->victims_n - i) * sizeof *p->victims);
+    if (!p->victims_n) /* all have left: it starts, or others were faster, who are no victims of its */
+        look_again(s, p, preemptor);
 }
 
 static bool is_same_node(const struct state *s, const struct promised_room *r)
@@ -53,7 +65,8 @@ static bool is_same_node(const struct state *s, const struct promised_room *r)
 /* Whom it kept out may fit now. */
 static void gain(struct state *s, const struct promise *p)
 {
-    quota_gain(&s->quota, p->queue->quota);
+    if (!p->by_priority)
+        quota_gain(&s->quota, p->queue->quota);
     for (uint32_t i = 0; i < p->rooms_n; i++)
         if (is_same_node(s, &p->rooms[i]))
             node_table_gain(&s->nodes, p->rooms[i].node);
@@ -80,6 +93,7 @@ void promise_drop(struct state *s, struct gang *g)
     for (uint32_t i = 0; i < p->victims_n; i++)
         p->victims[i]->preemptor = NULL;
     gain(s, p);
+    look_again(s, p, g); /* and is told that it waits for nobody now */
     promise_free(p);
 }
 
@@ -141,7 +155,7 @@ static void take_victim(struct state *s, struct gang *g, struct gang *victim, en
 {
     struct gang *before = victim->preemptor;
     if (before && before != g) {
-        promise_forget_victim(victim);
+        promise_forget_victim(s, victim);
         promise_drop(s, before);
     }
     victim->preemptor = g;
@@ -155,6 +169,12 @@ static bool backs_off(const struct state *s, const struct gang *g)
     return g->failures_n > 1 && g->retry_ms > s->now_ms;
 }
 
+/* A lone pod that somebody has deleted. */
+static bool goes_anyway(const struct state *s, const struct gang *g)
+{
+    return gang_is_lone(g) && s->pods[g->members[0]].deleting;
+}
+
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n)
 {
     struct state *s = x->c->s;
@@ -162,6 +182,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     struct promise *p = mem_zero(1, sizeof *p), *old = g->promise;
     p->queue = x->queue;
     p->borrow_level = v->borrow_level;
+    p->by_priority = gang_is_lone(g);
     for (uint32_t i = 0; i < g->sets_n; i++)
         p->fewer |= g->sets[i].count < g->sets[i].asked_n;
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
@@ -184,7 +205,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
         struct gang *victim = v->all[i].gang;
         take_victim(s, g, victim, victim_reason(&v->all[i]));
         p->victims[p->victims_n++] = victim;
-        if (gang_holds(victim) && victim->phase != GANG_LEAVING && !backs_off(s, victim))
+        if (gang_holds(victim) && victim->phase != GANG_LEAVING && !backs_off(s, victim) && !goes_anyway(s, victim))
             cycle_evict(x->c, victim, promise_why(s, victim, x->c->a));
     }
 }
@@ -301,6 +322,10 @@ const struct reason *promise_why(struct state *s, const struct gang *victim, str
 {
     const struct gang *g = victim->preemptor;
     struct reason r = {.code = REASON_PREEMPTED, .name = g->key, .pod_set = g->uid, .have = victim->preempted_as};
+    if (g->promise->by_priority) {
+        r.flavor = g->promise->rooms->node_name;
+        return reason_new(a, r);
+    }
     r.queue = path_name(s, g->promise->queue);
     r.flavor = path_name(s, victim->queue);
     return reason_new(a, r);
@@ -310,6 +335,7 @@ struct reason *promise_what(const struct gang *g, struct arena *a)
 {
     const struct promise *p = g->promise;
     struct reason *root = reason_new(a, (struct reason){.code = REASON_PREEMPTING, .need = p->victims_n});
+    root->name = p->by_priority ? p->rooms->node_name : 0;
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
         reason_add(root, reason_new(a, (struct reason){.code = REASON_PREEMPTED_GANG, .name = v->key, .pod_set = v->ns,

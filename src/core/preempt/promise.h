@@ -14,6 +14,10 @@
 #define CORE_PROMISE_H
 #include "core/preempt/victims.h"
 
+/* Whoever does not start though others left for it waits so long before anybody else has to go, and twice as long each further time. */
+#define VAIN_FIRST_MS 10000
+#define VAIN_DOUBLINGS 5 /* 320 s at most */
+
 /* The gang waits for these from now on; who of them has not been told to leave is told now (EFFECT_EVICT). */
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n);
 void promise_drop(struct state *s, struct gang *g); /* no-op without one */
@@ -26,7 +30,7 @@ bool gang_leaves_places(const struct state *s, const struct gang *g);
  * it goes, whether the gang is evicted again or not; who counted on it would evict for nothing. */
 bool victim_gives_place(const struct gang *victim, const struct pod *member);
 /* The gang has left, with its pods, or stays after all: nobody waits for it any more. */
-void promise_forget_victim(struct gang *g);
+void promise_forget_victim(struct state *s, struct gang *g);
 /* Why a victim must go: a REASON_PREEMPTED in the arena. */
 const struct reason *promise_why(struct state *s, const struct gang *victim, struct arena *a);
 /* What its gang is told: a REASON_PREEMPTING in the arena. */

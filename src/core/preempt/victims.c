@@ -6,6 +6,8 @@
 
 enum preemption victim_reason(const struct candidate *one)
 {
+    if (one->class == CLASS_LONE)
+        return PREEMPTION_BY_PRIORITY;
     if (one->class == CLASS_OWN)
         return PREEMPTION_IN_QUEUE;
     if (one->class == CLASS_FAIR)

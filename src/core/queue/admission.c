@@ -57,7 +57,7 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
     if (phase != GANG_WAITING)
         promise_drop(s, g);
     if (begins || (!gang_holds(g) && !gang_leaves_places(s, g)))
-        promise_forget_victim(g);
+        promise_forget_victim(s, g);
     count_anew(s, g);
     ready_follow(s, g);
 }
@@ -204,7 +204,7 @@ void admission_follow_pods(struct state *s, struct gang *g)
 void admission_forget(struct state *s, struct gang *g)
 {
     promise_drop(s, g);
-    promise_forget_victim(g);
+    promise_forget_victim(s, g);
     forget_unlinked(s, g);
     ledger_close(s, g);
     count(s, g, -1);

@@ -280,6 +280,8 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
     }
     key_words(b, q->name, g->local_queue);
     key_words(b, q->name ? g->ns : 0, (uint32_t)g->min_members << 1 | g->planned);
+    if (g->preempts_nobody) /* those behind it may */
+        key_words(b, UINT32_MAX, UINT32_MAX);
     for (uint32_t i = 0; i < g->min_of_task_n; i++)
         key_words(b, g->min_of_task[i].resource, (uint32_t)g->min_of_task[i].value);
     for (uint32_t i = 0; i < g->sets_n; i++) {
@@ -337,7 +339,7 @@ void order_line_up(struct state *s, struct gang *g)
     /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it, or
      * preempt whom that one could not */
     bool passes_claims = s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA);
-    if (l->gangs.n == 1 || (line_first(l) == g && (passes_claims || l->queue->preempts)))
+    if (l->gangs.n == 1 || (line_first(l) == g && (passes_claims || l->queue->preempts || gang_is_lone(g))))
         order_line_ready(s, l, false);
     l->joined |= !l->park.at || l->queue->strategy == QUEUE_STRICT_FIFO; /* else it is told when it joins */
     if (l->joined)

@@ -7,6 +7,7 @@
  */
 #include "base/memory.h"
 #include "core/place/fit.h"
+#include "core/preempt/lone.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 
@@ -44,6 +45,13 @@ static bool shape_helped(const struct state *s, const struct parking *p)
     return false;
 }
 
+/* A pod that may preempt: there are others of lower priority, who are perhaps enough now. */
+static bool victims_helped(const struct state *s, const struct parking *p)
+{
+    const struct gang *g = p->line ? line_first(p->line) : NULL;
+    return g && gang_is_lone(g) && !g->preempts_nobody && g->priority > s->helping_lowest;
+}
+
 static bool hope_met(const struct state *s, const struct parking *p, const struct queue *q)
 {
     if (p->hopes_n > PARK_HOPES || !p->hopes_n)
@@ -58,7 +66,7 @@ static bool may_fit(const struct state *s, const struct parking *p, const struct
 {
     if ((p->on & PARK_NEIGHBOURS) && (s->neighbours_helping || s->helping_n))
         return true;
-    if ((p->on & PARK_NODES) && shape_helped(s, p))
+    if ((p->on & PARK_NODES) && (shape_helped(s, p) || victims_helped(s, p)))
         return true;
     if (!(p->on & PARK_QUOTA) || !q || !q->quota)
         return false;
@@ -157,6 +165,11 @@ static void take_gains(struct state *s)
     if (s->helping_n)
         memcpy(s->helping, s->nodes.gained, s->helping_n * sizeof *s->helping);
     node_table_gained_clear(&s->nodes);
+    s->helping_lowest = INT32_MAX;
+    for (uint32_t i = 0; i < s->helping_n; i++) {
+        int32_t lowest = lone_lowest(s, s->helping[i]);
+        s->helping_lowest = lowest < s->helping_lowest ? lowest : s->helping_lowest;
+    }
     for (uint32_t id = 1; id < s->quota.nodes_n && (s->quota.gained || s->quota.rose); id++) {
         struct quota_node *node = &s->quota.nodes[id];
         node->helping = node->gained;
@@ -315,4 +328,5 @@ void order_end(struct state *s)
         s->quota.nodes[id].helping = s->quota.nodes[id].rising = false;
     s->quota_helping = s->neighbours_helping = false;
     s->helping_n = 0;
+    s->helping_lowest = INT32_MAX;
 }

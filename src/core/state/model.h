@@ -38,9 +38,9 @@ struct seat {
 };
 
 struct pod {
-    name_id key, uid, pod_set, node_name, devices;
+    name_id key, uid, pod_set, node_name, nominated, devices;
     int32_t priority;
-    int64_t created_ms;
+    int64_t created_ms, started_ms;
     uint32_t shape, labels;
     uint32_t seat;           /* 0: takes no room */
     uint32_t member_at;      /* index in gang->members */
@@ -131,6 +131,7 @@ struct gang {
     bool foreign;            /* as in gang_record */
     bool admit_refused;      /* while binds of the same plan were under way: taken back when they fail, too */
     bool answered;           /* GANG_LEAVING: what EVICT asked for has been done */
+    bool preempts_nobody;    /* a lone pod with preemptionPolicy Never */
     bool alone;              /* in a line of its own: another pod keeps it away, which may not be so for others */
     uint8_t failures_n;      /* of its writes, in a row */
     uint8_t counted;         /* bits of enum counted */
@@ -182,6 +183,10 @@ static inline uint32_t set_charged(const struct gang_set *set) /* shape of what 
     return set->charged ? set->charged : set->shape;
 }
 
+static inline bool gang_is_lone(const struct gang *g) /* a pod of no group, and so in no queue */
+{
+    return g->source == GANG_POD;
+}
 static inline bool gang_holds(const struct gang *g) /* quota, and (but for CHECKING) places or pods on them */
 {
     return g->phase >= GANG_CHECKING && g->phase <= GANG_LEAVING;
@@ -240,6 +245,14 @@ struct name_space {
     struct label_list labels;
     bool changed;
 };
+struct budget {               /* PodDisruptionBudget */
+    name_id key, ns;
+    struct selector pods;
+    int32_t allowed;
+    const name_id *disrupted;
+    uint32_t disrupted_n;
+    void *block;
+};
 struct flavor {
     name_id name;
     bool known;
@@ -276,6 +289,7 @@ struct promise {
     struct queue *queue;
     uint32_t borrow_level;
     bool fewer;              /* for fewer members than it asks for */
+    bool by_priority;        /* of a lone pod (preempt/lone.h): one node, no quota */
     bool stands;             /* on the undo log, while another gang is tried */
     struct gang **victims;
     uint32_t victims_n;
@@ -319,6 +333,8 @@ struct state {
     uint32_t namespaces_n, namespaces_cap;
     struct flavor *flavors;
     uint32_t flavors_n, flavors_cap;
+    struct budget *budgets;  /* unordered */
+    uint32_t budgets_n, budgets_cap;
     struct gang **fresh;     /* waiting gangs that changed: they get in line at the next cycle */
     struct gang **work;      /* admitted gangs with something to settle: late pods, lost places, evictions */
     struct gang **unlinked;  /* admitted in queues that do not exist (yet) */
@@ -338,6 +354,7 @@ struct state {
     struct heap deadlines;   /* gangs by deadline_ms, those that have not passed */
     uint32_t unready_n;      /* Workloads with quota whose pods are not ready */
     bool ready_gained;       /* since the last cycle there is none */
+    int32_t helping_lowest;  /* priority of the least of the lone pods on those nodes; INT32_MAX: there is none */
     bool quota_helping, neighbours_helping; /* as `helping`: some quota tree has more left; pods came or went */
     bool queues_changed;     /* some queue, flavor, cohort or namespace has `changed` set */
     uint64_t cycles_n;

@@ -1,4 +1,5 @@
 /* state.c - changes come in: nodes, namespaces, flavors, cohorts, queues here; gangs, pods, outcomes in state_gang.c */
+#include "core/state/budget.h"
 #include "core/state/state.h"
 #include <stddef.h>
 #include "base/memory.h"
@@ -82,6 +83,7 @@ void state_free(struct state *s)
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         id_map_fini(maps[i]);
     ready_fini(s);
+    budgets_free(s);
     free(s->promised);
     free(s->queues);
     free(s->gangs);
@@ -517,6 +519,12 @@ void state_apply(struct state *s, const struct change *c)
         break;
     case CHANGE_POD_GONE:
         state_apply_pod_gone(s, c->gone);
+        break;
+    case CHANGE_BUDGET:
+        budget_apply(s, &c->budget);
+        break;
+    case CHANGE_BUDGET_GONE:
+        budget_gone(s, c->gone);
         break;
     case CHANGE_OUTCOME:
         state_apply_outcome(s, &c->outcome);

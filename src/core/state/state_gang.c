@@ -475,12 +475,14 @@ static struct gang *lone_gang(struct state *s, const struct pod_record *r)
     bool known = g->phase != GANG_UNKNOWN;
     if (known && g->source != GANG_POD)
         return g;
-    if (known && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid)
+    if (known && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
+        g->preempts_nobody == r->preempts_nobody)
         return g;
     order_forget(s, g);
     g->active = true;
     g->source = GANG_POD;
     g->priority = r->priority;
+    g->preempts_nobody = r->preempts_nobody;
     g->created_ms = r->created_ms;
     g->uid = r->uid;
     g->ns = r->shape.ns;
@@ -530,6 +532,8 @@ static void take_fields(struct pod *p, const struct pod_record *r)
     p->pod_set = r->pod_set;
     p->priority = r->priority;
     p->created_ms = r->created_ms;
+    p->started_ms = r->started_ms;
+    p->nominated = r->nominated;
     p->deleting = r->deleting;
     p->gated = r->gated;
     p->ours = r->ours;

@@ -259,7 +259,18 @@ static void mark_pods(const struct state *s)
 {
     for (uint32_t i = 1; i < s->pods_n; i++) {
         const struct pod *p = &s->pods[i];
-        mark_all(s, (const name_id[]){p->key, p->uid, p->pod_set, p->node_name, p->devices}, 5); /* a free slot has none */
+        mark_all(s, (const name_id[]){p->key, p->uid, p->pod_set, p->node_name, p->nominated, p->devices}, 6); /* a free slot has none */
+    }
+}
+
+static void mark_budgets(const struct state *s)
+{
+    for (uint32_t i = 0; i < s->budgets_n; i++) {
+        const struct budget *b = &s->budgets[i];
+        mark(s, b->key);
+        mark(s, b->ns);
+        mark_selector(s, &b->pods);
+        mark_all(s, b->disrupted, b->disrupted_n);
     }
 }
 
@@ -275,4 +286,5 @@ void state_mark_names(struct state *s)
         mark_gang(s, s->gangs[i]);
     mark_lines(s);
     mark_pods(s);
+    mark_budgets(s);
 }

@@ -111,6 +111,45 @@ static void decodes_a_pod(void **state)
         assert_true(p.shape.requests[i - 1].resource < p.shape.requests[i].resource);
 }
 
+/* Who may end others, which node he was told, since when he runs; and whose end a budget forbids. */
+static void says_who_preempts_and_what_budgets_allow(void **state)
+{
+    struct world *w = *state;
+    struct err e = {0};
+    struct pod_record p;
+    struct budget_record b;
+    int64_t ms;
+#define PRIORITY_POD(spec, status) \
+    "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\"},\"spec\":{\"schedulerName\":\"volcano\"," spec "\"containers\":[]},"      \
+    "\"status\":{" status "}}"
+    assert_int_equal(decode_pod(&w->d, BYTES(PRIORITY_POD("\"preemptionPolicy\":\"Never\",", "\"nominatedNodeName\":\"n1\"")), &p, &e), 0);
+    assert_true(p.preempts_nobody);
+    assert_string_equal(name(w, p.nominated), "n1");
+    assert_string_equal(name(w, p.scheduler), "volcano");
+    assert_int_equal(p.started_ms, 0);
+    assert_int_equal(decode_pod(&w->d, BYTES(PRIORITY_POD("\"preemptionPolicy\":\"PreemptLowerPriority\",",
+                                                          "\"startTime\":\"2026-01-01T00:00:00Z\"")), &p, &e), 0);
+    assert_true(time_parse(bytes_of("2026-01-01T00:00:00Z"), &ms));
+    assert_int_equal(p.started_ms, ms);
+    assert_false(p.preempts_nobody || p.nominated);
+    assert_int_equal(decode_pod(&w->d, BYTES(PRIORITY_POD("\"preemptionPolicy\":3,",
+                                                          "\"startTime\":\"soon\",\"nominatedNodeName\":[]")), &p, &e), 0);
+    assert_true(!p.preempts_nobody && !p.nominated && !p.started_ms);
+
+    assert_int_equal(decode_budget(&w->d, tree(w, "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"},\"spec\":{\"selector\":{\"matchLabels\":"
+                                                  "{\"app\":\"db\"}}},\"status\":{\"disruptionsAllowed\":2,\"disruptedPods\":{\"p-1\":"
+                                                  "\"2026-01-01T00:00:00Z\"}}}"), &b, &e), 0);
+    assert_string_equal(name(w, b.key), "ns/b");
+    assert_string_equal(name(w, b.ns), "ns");
+    assert_int_equal(b.allowed, 2);
+    assert_int_equal(b.pods.all_n, 1);
+    assert_int_equal(b.disrupted_n, 1);
+    assert_string_equal(name(w, b.disrupted[0]), "ns/p-1");
+    assert_int_equal(decode_budget(&w->d, tree(w, "{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\"},\"status\":[]}"), &b, &e), 0);
+    assert_true(b.pods.matches_nothing && !b.allowed && !b.disrupted_n);
+    assert_true(decode_budget(&w->d, tree(w, "{}"), &b, &e) < 0);
+}
+
 /* What bind_gate needs: what each container asks of device plugins, whose limits are equal, and whether the kubelet has taken it in. */
 static void says_what_devices_it_asks(void **state)
 {
@@ -608,6 +647,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(decodes_a_pod, world_open, world_close),
         cmocka_unit_test_setup_teardown(weights_are_exact, world_open, world_close),
+        cmocka_unit_test_setup_teardown(says_who_preempts_and_what_budgets_allow, world_open, world_close),
         cmocka_unit_test_setup_teardown(says_what_devices_it_asks, world_open, world_close),
         cmocka_unit_test_setup_teardown(finds_the_gang, world_open, world_close),
         cmocka_unit_test_setup_teardown(reads_affinity_and_spread, world_open, world_close),

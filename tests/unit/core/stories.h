@@ -1,11 +1,15 @@
 /* stories.h - clusters and decisions about preemption as lines of text: objects in, decisions out
  *
- *   node NAME gpu=8                                    cohort NAME [in=PARENT] [gpu=N[/BORROWING[/LENDING]]] [weight=N]
+ *   node NAME [gpu=8] [cpu=N] [notready]               cohort NAME [in=PARENT] [gpu=N[/BORROWING[/LENDING]]] [weight=N]
  *   queue NAME [in=COHORT] gpu=.. [cpu=..] [FLAVOR.gpu=..] [within=P] [reclaim=P] [borrow=P] [max=N] [strict] [preempt-first] [weight=N]
  *     weight: in thousandths
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
  *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [leaving]
  *   wants NAME queue=Q ... [charged]                   as above; at: created, since: reserved; charged: quota counts it, nodes do not
+ *
+ *   pod NAME [prio=N] [gpu=N] [cpu=N] [on=NODE] [since=S] [app=A] [apart=A] [port=N] [never] [gated] [deleting] [foreign]
+ *       [nominated=NODE]: of no queue; apart: not where a pod with app=A stands
+ *   budget NAME app=A allowed=N [but=POD]
  *
  * Gangs come in the order of lines; what a cycle decides is told as "evict a InClusterQueue; start b". A "-" stands for no limit.
  */
@@ -133,6 +137,59 @@ static inline void story_runs(struct world *w, const char *name, const struct wo
     }
 }
 
+static inline void story_pod(struct world *w, const char *name, const struct word *words, int n)
+{
+    char key[64], requests[96], label[64];
+    snprintf(key, sizeof key, "ns/%s", name);
+    snprintf(requests, sizeof requests, GPU "=%s,cpu=%s", word_of(words, n, "gpu", "0"), word_of(words, n, "cpu", "1"));
+    struct pod_record p = a_pod(w, key, NULL, requests);
+    p.priority = (int32_t)number_of(words, n, "prio", 0);
+    p.node = id(w, word_of(words, n, "on", NULL));
+    p.phase = p.node ? POD_RUNNING : POD_PENDING;
+    p.started_ms = 1000 * number_of(words, n, "since", 0);
+    p.nominated = id(w, word_of(words, n, "nominated", NULL));
+    p.preempts_nobody = word_of(words, n, "never", NULL) != NULL;
+    p.gated = word_of(words, n, "gated", NULL) != NULL;
+    p.deleting = word_of(words, n, "deleting", NULL) != NULL;
+    p.ours = word_of(words, n, "foreign", NULL) == NULL;
+    if (word_of(words, n, "app", NULL)) {
+        snprintf(label, sizeof label, "app=%s", word_of(words, n, "app", NULL));
+        p.shape.labels = labels_of(w, label, &p.shape.labels_n);
+    }
+    if (word_of(words, n, "port", NULL)) {
+        struct host_port *port = arena_zero(w->records, 1, sizeof *port);
+        port->port = (uint16_t)number_of(words, n, "port", 0);
+        p.shape.ports = port;
+        p.shape.ports_n = 1;
+    }
+    if (word_of(words, n, "apart", NULL)) {
+        struct pod_affinity *a = arena_zero(w->records, 1, sizeof *a);
+        struct requirement *r = arena_zero(w->records, 1, sizeof *r);
+        name_id *values = arena_zero(w->records, 2, sizeof *values);
+        values[0] = id(w, word_of(words, n, "apart", NULL));
+        values[1] = id(w, "ns");
+        *r = (struct requirement){.key = id(w, "app"), .op = REQUIRE_IN, .values = values, .values_n = 1};
+        *a = (struct pod_affinity){.pods = {.all = r, .all_n = 1}, .namespaces = &values[1], .namespaces_n = 1,
+                                   .topology_key = id(w, "host"), .anti = true};
+        p.shape.affinities = a;
+        p.shape.affinities_n = 1;
+    }
+    pod_record(w, p);
+}
+
+static inline void story_budget(struct world *w, const char *name, const struct word *words, int n)
+{
+    char but[64];
+    name_id app = id(w, word_of(words, n, "app", NULL)), disrupted;
+    struct requirement r = {.key = id(w, "app"), .op = REQUIRE_IN, .values = &app, .values_n = 1};
+    struct budget_record b = {.key = id(w, name), .ns = id(w, "ns"), .pods = {.all = &r, .all_n = app != 0}, .disrupted = &disrupted};
+    b.allowed = (int32_t)number_of(words, n, "allowed", 0);
+    b.disrupted_n = word_of(words, n, "but", NULL) != NULL;
+    snprintf(but, sizeof but, "ns/%s", word_of(words, n, "but", ""));
+    disrupted = id(w, but);
+    state_apply(w->s, &(struct change){.type = CHANGE_BUDGET, .budget = b});
+}
+
 static inline void story_line(struct world *w, char *line)
 {
     struct word words[16];
@@ -145,9 +202,16 @@ static inline void story_line(struct world *w, char *line)
             *equals = '\0';
     }
     if (strcmp(what, "node") == 0) {
-        char amounts[64];
-        snprintf(amounts, sizeof amounts, "cpu=1000000," GPU "=%s", word_of(words, n, "gpu", "8"));
-        node(w, name, amounts, "");
+        char amounts[64], host[64];
+        snprintf(amounts, sizeof amounts, "cpu=%s," GPU "=%s", word_of(words, n, "cpu", "1000000"), word_of(words, n, "gpu", "8"));
+        snprintf(host, sizeof host, "host=%s", name);
+        struct node_record r = a_node(w, name, amounts, host);
+        r.ready = word_of(words, n, "notready", NULL) == NULL;
+        node_record(w, r);
+    } else if (strcmp(what, "pod") == 0) {
+        story_pod(w, name, words, n);
+    } else if (strcmp(what, "budget") == 0) {
+        story_budget(w, name, words, n);
     } else if (strcmp(what, "queue") == 0) {
         story_queue(w, name, words, n);
     } else if (strcmp(what, "cohort") == 0) {
@@ -179,11 +243,12 @@ static inline const char *decided(struct world *w)
     buf_init(&b);
     for (uint32_t i = 0; i < w->plan.entries_n; i++) {
         const struct plan_entry *e = &w->plan.entries[i];
+        const char *slash = strrchr(text_of(w, e->gang), '/'), *name = slash ? slash + 1 : text_of(w, e->gang);
         if (e->effect == EFFECT_EVICT)
-            buf_printf(&b, "%sevict %s %s", b.n ? "; " : "", text_of(w, e->gang),
+            buf_printf(&b, "%sevict %s %s", b.n ? "; " : "", name,
                        e->reason->code == REASON_PREEMPTED ? preemption_name((enum preemption)e->reason->have) : "otherwise");
         else if (e->effect == EFFECT_ADMIT)
-            buf_printf(&b, "%sstart %s", b.n ? "; " : "", text_of(w, e->gang));
+            buf_printf(&b, "%sstart %s", b.n ? "; " : "", name);
     }
     const char *text = arena_text(w->records, b.data ? b.data : "");
     buf_free(&b);

@@ -140,8 +140,10 @@ static void lone_pods(void **state)
     picky.shape = shape_of(&w, "cpu=1000", "zone=c");
     pod_record(&w, picky);
     step(&w);
-    assert_string_equal(why(&w, "pod/ns/gpu2"), "0/2 nodes are available: 2 Insufficient nvidia.com/gpu.");
-    assert_string_equal(why(&w, "pod/ns/picky"), "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.");
+    assert_string_equal(why(&w, "pod/ns/gpu2"), "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. preemption: 0/2 nodes are available: "
+                        "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling.");
+    assert_string_equal(why(&w, "pod/ns/picky"), "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. "
+                        "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.");
     /* The same pod again says nothing new. */
     pod_record(&w, picky);
     assert_false(decide_has_work(w.s) && (run(&w), w.plan.entries_n > 0));

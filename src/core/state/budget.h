@@ -1,0 +1,17 @@
+/* budget.h - PodDisruptionBudgets: whose end would break one
+ *
+ * WHY    a lone pod of higher priority may end others all the same (preempt/lone.h); budgets only say where it does the least harm, so a
+ *        change of one wakes nobody.
+ * SOURCE kube-scheduler: an empty selector selects nothing; who is counted off in status.disruptedPods breaks nothing.
+ */
+#ifndef CORE_BUDGET_H
+#define CORE_BUDGET_H
+#include "core/state/model.h"
+
+void budget_apply(struct state *s, const struct budget_record *r);
+void budget_gone(struct state *s, name_id key);
+void budgets_free(struct state *s);
+/* Those of the pods (slots, in the order in which they would go) whose end breaks a budget, each pod counted off after those before it. */
+void budgets_broken(const struct state *s, const uint32_t *pods, uint32_t n, bool *ret_broken);
+
+#endif

@@ -1,0 +1,290 @@
+/* test_lone.c - pods of no queue: who of lower priority leaves for whom; one cycle each as stories, then what comes after */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "stories.h"
+
+struct preemption_case {
+    const char *name, *objects, *decided;
+};
+#define BY " PreemptionByScheduler"
+/* Node a is full with one pod of 8 GPUs. */
+#define FULL "node a; pod low gpu=8 on=a;"
+/* Two nodes, both full. */
+#define TWO "node a; node b;"
+
+static const struct preemption_case cases[] = {
+    {"lower priority goes", FULL "pod high prio=9 gpu=8", "evict low" BY},
+    {"equal priority stays", FULL "pod other gpu=8", ""},
+    {"higher priority stays", "node a; pod first prio=9 gpu=8 on=a; pod later prio=5 gpu=8", ""},
+    {"who fits preempts nobody", "node a; pod low gpu=4 on=a; pod high prio=9 gpu=4", "start high"},
+    {"never", FULL "pod high prio=9 gpu=8 never", ""},
+    {"one behind in the same line who may", FULL "pod high prio=9 gpu=8 never; pod mid prio=5 gpu=8", "evict low" BY},
+    {"as few as are needed, the less important", "node a; pod x prio=2 gpu=4 on=a; pod y prio=1 gpu=4 on=a; pod high prio=9 gpu=4",
+     "evict y" BY},
+    {"of equals who began last", "node a; pod x gpu=4 on=a since=5; pod y gpu=4 on=a since=7; pod high prio=9 gpu=4", "evict y" BY},
+    {"who has not begun is the last", "node a; pod x gpu=4 on=a; pod y gpu=4 on=a since=7; pod high prio=9 gpu=4", "evict x" BY},
+    {"who was not needed after all is taken back",
+     "node a; pod small gpu=2 on=a; pod large prio=1 gpu=6 on=a; pod high prio=9 gpu=6", "evict large" BY},
+    {"two of three", "node a; pod x gpu=2 on=a; pod y prio=1 gpu=3 on=a; pod z prio=2 gpu=3 on=a; pod high prio=9 gpu=5",
+     "evict y" BY "; evict x" BY},
+    {"nobody goes where that would not be enough", "node a; pod x gpu=4 on=a; pod y prio=9 gpu=4 on=a; pod high prio=9 gpu=8", ""},
+    {"nobody goes for more than a node has", FULL "pod high prio=9 gpu=9", ""},
+    {"nobody goes where the pod may not stand", "node a notready; pod low gpu=8 on=a; pod high prio=9 gpu=8", ""},
+
+    /* ---- which node ---- */
+    {"the node whose highest victim is the lowest", TWO "pod x prio=5 gpu=8 on=a; pod y prio=3 gpu=8 on=b; pod high prio=9 gpu=8",
+     "evict y" BY},
+    {"then the least sum", TWO "pod x prio=5 gpu=4 on=a; pod w prio=5 gpu=4 on=a; pod y prio=5 gpu=4 on=b; pod z prio=1 gpu=4 on=b;"
+                               "pod high prio=9 gpu=8", "evict y" BY "; evict z" BY},
+    {"a negative priority more is no better than one victim less",
+     TWO "pod x prio=-5 gpu=4 on=a; pod w prio=-5 gpu=4 on=a; pod y prio=-5 gpu=8 on=b; pod high prio=9 gpu=8", "evict y" BY},
+    {"then whose highest began last", TWO "pod x gpu=8 on=a since=5; pod y gpu=8 on=b since=7; pod high prio=9 gpu=8", "evict y" BY},
+    {"then the name", TWO "pod y gpu=8 on=b since=7; pod x gpu=8 on=a since=7; pod high prio=9 gpu=8", "evict x" BY},
+
+    /* ---- budgets ---- */
+    {"a node without a broken budget, though its victim is higher",
+     TWO "budget p app=db allowed=0; pod x gpu=8 on=a app=db; pod y prio=5 gpu=8 on=b; pod high prio=9 gpu=8", "evict y" BY},
+    {"a budget that still allows one", TWO "budget p app=db allowed=1; pod x gpu=8 on=a app=db; pod y prio=5 gpu=8 on=b; pod high prio=9 gpu=8",
+     "evict x" BY},
+    {"whom a budget protects is taken back first", "node a; budget p app=db allowed=0; pod x prio=1 gpu=4 on=a app=db; pod y prio=5 gpu=4 on=a;"
+                                                   "pod high prio=9 gpu=4", "evict y" BY},
+    {"a budget keeps nobody when there is no other way", "node a; budget p app=db allowed=0; pod x gpu=8 on=a app=db; pod high prio=9 gpu=8",
+     "evict x" BY},
+    {"who is counted off already breaks nothing", "node a; budget p app=db allowed=0 but=x; pod x prio=1 gpu=4 on=a app=db;"
+                                                  "pod y prio=5 gpu=4 on=a; pod high prio=9 gpu=4", "evict x" BY},
+    {"an empty selector selects nobody", TWO "budget p allowed=0; pod x gpu=8 on=a app=db; pod y prio=5 gpu=8 on=b; pod high prio=9 gpu=8",
+     "evict x" BY},
+    {"the fewest broken", TWO "budget p app=db allowed=0; pod x gpu=4 on=a app=db; pod w gpu=4 on=a app=db; pod y gpu=8 on=b app=db;"
+                              "pod high prio=9 gpu=8", "evict y" BY},
+
+    /* ---- more than amounts ---- */
+    {"a port", "node a; pod low on=a port=80; pod high prio=9 port=80", "evict low" BY},
+    {"anti-affinity", "node a; pod low on=a app=x; pod other on=a; pod high prio=9 apart=x", "evict low" BY},
+    {"anti-affinity of somebody who stays", "node a; pod low gpu=8 on=a; pod same prio=9 on=a app=x; pod high prio=9 gpu=1 apart=x", ""},
+
+    /* ---- who is never a victim ---- */
+    {"pods of a queue", "node a; queue q gpu=8; runs low queue=q gpu=8 on=a; pod high prio=9 gpu=8", ""},
+    {"another scheduler's pods", "node a; pod low gpu=8 on=a foreign; pod high prio=9 gpu=8", ""},
+    {"pods held for a queue", "node a; pod low gpu=8 on=a gated; pod high prio=9 gpu=8", ""},
+    {"no job of a queue preempts them", "node a; queue q gpu=8 within=Lower; pod low gpu=8 on=a; wants high queue=q prio=9 gpu=8", ""},
+
+    /* ---- those who leave already, after a restart ---- */
+    {"others leave its node already", TWO "pod x prio=5 gpu=8 on=a deleting; pod y gpu=8 on=b; pod high prio=9 gpu=8 nominated=a", ""},
+    {"and are not enough", "node a; pod x gpu=4 on=a deleting; pod y gpu=4 on=a; pod high prio=9 gpu=8 nominated=a", "evict y" BY},
+    {"its node is lost", "node a notready; node b; pod x gpu=8 on=a deleting; pod y gpu=8 on=b; pod high prio=9 gpu=8 nominated=a",
+     "evict y" BY},
+    {"who is deleted elsewhere is a victim as others are", TWO "pod x prio=1 gpu=8 on=a deleting; pod y gpu=8 on=b; pod high prio=9 gpu=8",
+     "evict y" BY},
+
+    /* ---- several ---- */
+    {"one each, the higher chooses first", TWO "pod x prio=1 gpu=8 on=a; pod y prio=2 gpu=8 on=b; pod mid prio=8 gpu=8; pod high prio=9 gpu=8",
+     "evict x" BY "; evict y" BY},
+    {"nobody counts on what another was promised", FULL "pod high prio=9 gpu=8; pod same prio=9 gpu=8; pod mid prio=5 gpu=8",
+     "evict low" BY},
+};
+
+static void each_case_decides_as_it_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w = world_new();
+        story(&w, cases[i].objects);
+        step(&w);
+        if (strcmp(decided(&w), cases[i].decided) != 0)
+            fail_msg("%s: decided \"%s\", expected \"%s\"", cases[i].name, decided(&w), cases[i].decided);
+        world_free(&w);
+    }
+}
+
+static void then(struct world *w, const char *objects, const char *expected)
+{
+    story(w, objects);
+    step(w);
+    assert_string_equal(decided(w), expected);
+}
+
+static void leaves(struct world *w, const char *name)
+{
+    char key[64];
+    snprintf(key, sizeof key, "ns/%s", name);
+    gone(w, CHANGE_POD_GONE, key);
+}
+
+static void told(struct world *w, const char *name, enum outcome how)
+{
+    char gang[64];
+    snprintf(gang, sizeof gang, "pod/ns/%s", name);
+    outcome(w, EFFECT_EVICT, gang, NULL, how);
+}
+
+static void it_starts_once_all_have_left(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; pod x gpu=4 on=a; pod y gpu=4 on=a; pod high prio=9 gpu=8", "evict x" BY "; evict y" BY);
+    told(w, "x", OUTCOME_DONE);
+    told(w, "y", OUTCOME_DONE);
+    then(w, "", "");
+    leaves(w, "x");
+    then(w, "", "");
+    leaves(w, "y");
+    then(w, "", "start high");
+}
+
+static void nobody_of_equal_or_lower_priority_takes_the_room(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; pod x gpu=4 on=a; pod y gpu=4 on=a; pod high prio=9 gpu=8", "evict x" BY "; evict y" BY);
+    leaves(w, "x");
+    then(w, "pod low gpu=4; pod same prio=9 gpu=4", "");
+    leaves(w, "y");
+    then(w, "", "start high");
+}
+
+static void a_queue_does_not_take_the_room(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; queue q gpu=8; pod x gpu=4 on=a; pod y gpu=4 on=a; pod high prio=9 gpu=8", "evict x" BY "; evict y" BY);
+    leaves(w, "x");
+    then(w, "wants job queue=q prio=20 gpu=4", "");
+    leaves(w, "y");
+    then(w, "", "start high");
+}
+
+static void a_higher_one_takes_the_room_and_the_other_looks_again(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; node b; pod x gpu=8 on=a; pod y prio=1 gpu=8 on=b; pod mid prio=5 gpu=8", "evict x" BY);
+    told(w, "x", OUTCOME_DONE);
+    then(w, "pod high prio=9 gpu=8", "evict y" BY); /* it takes x over, and the other is left with y */
+    leaves(w, "x");
+    then(w, "", "start high");
+    leaves(w, "y");
+    then(w, "", "start mid");
+}
+
+static void it_starts_elsewhere_when_room_comes_free_there(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; node b; pod x gpu=8 on=a; pod y prio=9 gpu=8 on=b; pod high prio=9 gpu=8", "evict x" BY);
+    told(w, "x", OUTCOME_DONE);
+    leaves(w, "y");
+    then(w, "", "start high");
+    leaves(w, "x");
+    then(w, "pod low gpu=8", "start low");
+}
+
+static void it_looks_elsewhere_when_its_node_is_lost(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; node b; pod x gpu=8 on=a; pod y prio=1 gpu=8 on=b; pod high prio=9 gpu=8", "evict x" BY);
+    told(w, "x", OUTCOME_DONE);
+    then(w, "node a notready", "evict y" BY);
+}
+
+static void what_was_refused_is_told_again(void **state)
+{
+    struct world *w = *state;
+    then(w, FULL "pod high prio=9 gpu=8", "evict low" BY);
+    told(w, "low", OUTCOME_FAILED);
+    then(w, "", "evict low" BY);
+}
+
+static void nobody_is_told_twice(void **state)
+{
+    struct world *w = *state;
+    then(w, FULL "pod high prio=9 gpu=8", "evict low" BY);
+    told(w, "low", OUTCOME_DONE);
+    then(w, "pod low gpu=8 on=a deleting", "");
+    w->now_ms += 60000;
+    then(w, "node c gpu=1", "");
+}
+
+static void while_others_leave_for_it_nobody_else_does(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; pod x prio=5 gpu=8 on=a; pod high prio=9 gpu=8", "evict x" BY);
+    told(w, "x", OUTCOME_DONE);
+    then(w, "node b; pod y gpu=4 on=b; pod z prio=9 gpu=4 on=b", "");
+    leaves(w, "z");
+    then(w, "", "");
+}
+
+/* A node gains too little for it as it is, and enough with those who may go. */
+static void a_gain_that_is_enough_with_others_wakes_it(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; pod x gpu=4 on=a; pod y prio=9 gpu=4 on=a; pod high prio=9 gpu=8", "");
+    leaves(w, "y");
+    then(w, "", "evict x" BY);
+}
+
+#define VAIN_MS 10100
+/* It fits once they are gone, and each time somebody else is faster. */
+static void who_is_told_to_go_for_nothing_is_not_told_for_ever(void **state)
+{
+    struct world *w = *state;
+    then(w, FULL "pod high prio=9 gpu=8", "evict low" BY);
+    leaves(w, "low");
+    then(w, "pod other1 gpu=8 on=a foreign", "");
+    leaves(w, "other1");
+    then(w, "pod low2 gpu=8 on=a", "evict low2" BY);
+    leaves(w, "low2");
+    then(w, "pod low3 gpu=8 on=a", "");
+    assert_string_equal(why(w, "pod/ns/high"), "0/1 nodes are available: 1 Insufficient " GPU
+                        ". preemption: not again yet: it did not start though others had left for it.");
+    int64_t wake_ms = w->plan.wake_ms;
+    assert_in_range(wake_ms, w->now_ms + 1, w->now_ms + VAIN_MS);
+    for (int i = 0; i < 3 && !effects(w, EFFECT_EVICT); i++) { /* it wakes for others' sake, too */
+        w->now_ms = w->plan.wake_ms;
+        step(w);
+    }
+    assert_string_equal(decided(w), "evict low3" BY);
+    assert_in_range(w->now_ms - wake_ms, 0, VAIN_MS);
+}
+
+static void it_is_told_why_nobody_can_go(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; node b; node c gpu=4; node d notready; pod x prio=9 gpu=8 on=a; pod y gpu=4 on=b; pod z prio=9 gpu=4 on=b;"
+            "pod high prio=9 gpu=8", "");
+    assert_string_equal(why(w, "pod/ns/high"), "0/4 nodes are available: 3 Insufficient " GPU ", 1 node(s) were not ready. preemption: "
+                        "0/4 nodes are available: 1 Insufficient " GPU ", 1 No preemption victims found for incoming pod, "
+                        "2 Preemption is not helpful for scheduling.");
+    then(w, "pod no prio=9 gpu=8 never", "");
+    assert_string_equal(why(w, "pod/ns/no"), "0/4 nodes are available: 3 Insufficient " GPU ", 1 node(s) were not ready. preemption: "
+                        "not eligible due to preemptionPolicy=Never.");
+}
+
+static void both_sides_know_for_whom(void **state)
+{
+    struct world *w = *state;
+    then(w, FULL "pod high prio=9 gpu=8", "evict low" BY);
+    const struct reason *r = state_gang_reason(w->s, id(w, "pod/ns/high")), *for_it = reason_find(r, REASON_PREEMPTING);
+    assert_string_equal(why(w, "pod/ns/high"), "0/1 nodes are available: 1 Insufficient " GPU ".");
+    assert_string_equal(text_of(w, for_it->name), "a");
+    assert_string_equal(text_of(w, for_it->child->name), "pod/ns/low");
+    assert_string_equal(why(w, "pod/ns/low"), "Preempted by pod ns/high on node a");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_case_decides_as_it_says),
+        in_a_world(it_starts_once_all_have_left),
+        in_a_world(nobody_of_equal_or_lower_priority_takes_the_room),
+        in_a_world(a_queue_does_not_take_the_room),
+        in_a_world(a_higher_one_takes_the_room_and_the_other_looks_again),
+        in_a_world(it_starts_elsewhere_when_room_comes_free_there),
+        in_a_world(it_looks_elsewhere_when_its_node_is_lost),
+        in_a_world(what_was_refused_is_told_again),
+        in_a_world(nobody_is_told_twice),
+        in_a_world(while_others_leave_for_it_nobody_else_does),
+        in_a_world(a_gain_that_is_enough_with_others_wakes_it),
+        in_a_world(who_is_told_to_go_for_nothing_is_not_told_for_ever),
+        in_a_world(it_is_told_why_nobody_can_go),
+        in_a_world(both_sides_know_for_whom),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
