@@ -26,7 +26,7 @@ struct lone {
     struct want want;
     bool looks_at_others, out_of_trials;
     struct standing *all;      /* of the node that is looked at; as many as stand on any */
-    uint32_t n, sites_n, unbroken_n;
+    uint32_t n, looked_n, sites_n, unbroken_n;
     struct site best;
     struct reason *nodes;      /* children: why nodes would not do */
 };
@@ -257,6 +257,7 @@ static bool look_at(struct lone *x, uint32_t node, struct site *ret_site)
 {
     struct state *s = x->c->s;
     uint32_t mark = undo_mark(s);
+    x->looked_n++;
     if (x->n > 1)
         qsort(x->all, x->n, sizeof *x->all, compare_importance);
     find_broken(x);
@@ -386,6 +387,8 @@ static bool search(struct lone *x)
         return true;
     x->out_of_trials = false;
     look_everywhere(x);
+    uint32_t cost = x->looked_n < LONE_COST ? x->looked_n : LONE_COST;
+    x->c->gangs_left -= x->c->gangs_left < cost ? x->c->gangs_left : cost;
     return x->sites_n > 0;
 }
 

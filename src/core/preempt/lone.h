@@ -13,6 +13,7 @@
 #include "core/cycle.h"
 
 #define LONE_NODES 100u
+#define LONE_COST 15u /* a search counts as up to so many gangs more: a turn of 1,000 would take seconds on 5,000 nodes */
 
 /* The pod was refused. True: others leave for it, and it has a promise. False: `why` gets a reason why nobody does. */
 bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why);

@@ -19,12 +19,24 @@ bool victim_gives_place(const struct gang *victim, const struct pod *member)
 
 /* ---- making and dropping ---- */
 
+static bool is_same_node(const struct state *s, const struct promised_room *r)
+{
+    return r->node < s->nodes.n && s->nodes.nodes[r->node].name == r->node_name;
+}
+
+static void count_on_node(struct state *s, const struct promise *p, uint32_t by)
+{
+    if (p->by_priority && is_same_node(s, p->rooms))
+        s->nodes.nodes[p->rooms->node].promised_n += by;
+}
+
 static void list_add(struct state *s, struct gang *g)
 {
     MEM_RESERVE(s->promised, s->promised_cap, s->promised_n + 1);
     g->promise->at = s->promised_n;
     s->promised[s->promised_n++] = g;
     g->promise->queue->promised_n++;
+    count_on_node(s, g->promise, 1);
 }
 
 static void list_remove(struct state *s, struct gang *g)
@@ -33,6 +45,7 @@ static void list_remove(struct state *s, struct gang *g)
     s->promised[g->promise->at] = last;
     last->promise->at = g->promise->at;
     g->promise->queue->promised_n--;
+    count_on_node(s, g->promise, UINT32_MAX); /* modulo 2^32 */
 }
 
 /* Whoever may look again is ready. WHY only lone pods: who waits in a queue that preempts is woken by any gain. */
@@ -55,11 +68,6 @@ void promise_forget_victim(struct state *s, struct gang *g)
     memmove(&p->victims[i], &p->victims[i + 1], (--p->victims_n - i) * sizeof *p->victims);
     if (!p->victims_n) /* all have left: it starts, or others were faster, who are no victims of its */
         look_again(s, p, preemptor);
-}
-
-static bool is_same_node(const struct state *s, const struct promised_room *r)
-{
-    return r->node < s->nodes.n && s->nodes.nodes[r->node].name == r->node_name;
 }
 
 /* Whom it kept out may fit now. */

@@ -45,11 +45,23 @@ static bool shape_helped(const struct state *s, const struct parking *p)
     return false;
 }
 
-/* A pod that may preempt: there are others of lower priority, who are perhaps enough now. */
-static bool victims_helped(const struct state *s, const struct parking *p)
+/* A lone pod: another one of lower priority stands there, with whom it is perhaps enough. Who waits for others already is woken when they
+ * have left (promise.c), and meanwhile by nodes for which nobody waits: what comes free on the others is kept for those who do. */
+static bool lone_helped(const struct state *s, const struct parking *p, const struct gang *g)
+{
+    bool helped = false;
+    if (!g->promise)
+        return shape_helped(s, p) || (!g->preempts_nobody && g->priority > s->helping_lowest);
+    for (uint32_t i = 0; i < s->helping_n && !helped; i++)
+        for (uint32_t k = 0; k < p->shapes_n && p->shapes_n <= PARK_SHAPES && !s->nodes.nodes[s->helping[i]].promised_n; k++)
+            helped |= node_has(s, &s->shapes.classes[p->shapes[k]], s->helping[i]);
+    return helped;
+}
+
+static bool nodes_helped(const struct state *s, const struct parking *p)
 {
     const struct gang *g = p->line ? line_first(p->line) : NULL;
-    return g && gang_is_lone(g) && !g->preempts_nobody && g->priority > s->helping_lowest;
+    return g && gang_is_lone(g) ? lone_helped(s, p, g) : shape_helped(s, p);
 }
 
 static bool hope_met(const struct state *s, const struct parking *p, const struct queue *q)
@@ -66,7 +78,7 @@ static bool may_fit(const struct state *s, const struct parking *p, const struct
 {
     if ((p->on & PARK_NEIGHBOURS) && (s->neighbours_helping || s->helping_n))
         return true;
-    if ((p->on & PARK_NODES) && (shape_helped(s, p) || victims_helped(s, p)))
+    if ((p->on & PARK_NODES) && nodes_helped(s, p))
         return true;
     if (!(p->on & PARK_QUOTA) || !q || !q->quota)
         return false;

@@ -26,6 +26,7 @@ struct node {
     int64_t feedback_ms, feedback_period_ms;
     uint32_t first_seat;     /* list through seat.next */
     uint32_t seats_n, port_seats_n;
+    uint32_t promised_n;     /* lone pods that wait for others to leave it (preempt/lone.h) */
     bool has_devices_twice;  /* the API has named one device for two pods */
     uint64_t record_seq;     /* journal position of the last change of the record itself */
 };
