@@ -2,7 +2,7 @@
  * priority leave it: nominatedNodeName
  *
  * LIMIT  telling.h, without its budget: whoever makes nodes for pods reads the condition. Ten thousand waiting pods are ten thousand writes
- *        once, but not each time that one node changes. The node is written at once, with the condition where that is due.
+ *        once, but not each time that one node changes. The node is written at once, and the condition with it.
  */
 #include "base/clock.h"
 #include "sched/scheduler.h"
@@ -67,7 +67,7 @@ void status_pod(void *arg, struct work *w)
                                       g->members_missing ? g->joined_ms : 0, now_ms);
     if (wait_ms > 0)
         work_again(w, wait_ms);
-    bool says = wait_ms == 0;
+    bool says = wait_ms == 0 || (wait_ms > 0 && nominating && g->nominated); /* one write for both */
     if (says || nominating)
         tell(s, w, p, says ? g->text : NULL, g->source == GANG_POD ? g->tree : NULL, nominating, g->nominated);
     if (!says)
