@@ -327,8 +327,8 @@ static bool round_of_heads(struct cycle *c)
 {
     struct state *s = c->s;
     struct line *single = NULL;
-    uint32_t heads_n = 0, claiming_n = claims_n(s), n = 0;
     ready_begin_round(c);
+    uint32_t heads_n = 0, claiming_n = claims_n(s), n = 0;
     for (uint32_t i = 0; i < s->ready_n; i++) {
         struct line *l = order_first(s->ready[i]);
         heads_n += l != NULL;

@@ -57,14 +57,19 @@ static bool forget_retries(struct pass *x, struct json *status)
     return true;
 }
 
+/* Until when it is kept out; 0: it is not. */
+static int64_t pause_end_ms(const struct json *workload)
+{
+    int64_t ms;
+    return time_parse(json_bytes(json_path(workload, "status", "requeueState", "requeueAt", NULL)), &ms) ? ms : 0;
+}
+
 /* When it may be tried again, and how often it was evicted. SOURCE Kueue: a later time stays, whoever set it; one that has passed goes. */
 static void set_pause(struct pass *x, struct json *status)
 {
     struct arena *a = x->work->arena;
-    const struct json *at = json_path(x->workload, "status", "requeueState", "requeueAt", NULL);
-    int64_t ms = 0;
+    int64_t ms = pause_end_ms(x->workload);
     char text[TIME_TEXT_MAX];
-    (void)time_parse(json_bytes(at), &ms); /* else there is none */
     if (x->retries_n)
         json_set_int64(a, json_ensure_object(a, status, "requeueState"), "count", x->retries_n);
     if (x->retry_ms > ms)
@@ -128,7 +133,20 @@ static bool sync_checks(struct pass *x, const struct json *admission)
     return x->checks != NULL;
 }
 
-/* SOURCE Kueue: what a check rejects is deactivated, in two steps: said, then done. Returns true when a write is on its way. */
+/* SOURCE Kueue: in two steps, said, then done. Who begins anew between them goes on with the second. */
+static void deactivate(struct pass *x, const char *reason, const char *message)
+{
+    if (!object_condition_true(x->workload, "DeactivationTarget")) {
+        set(x, "DeactivationTarget", true, reason, message);
+        send(x, NULL);
+        return;
+    }
+    struct json *patch = object_patch(x->work->arena, x->workload);
+    json_set_bool(x->work->arena, json_ensure_object(x->work->arena, patch, "spec"), "active", false);
+    work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, NULL), patch);
+}
+
+/* What a check rejects is deactivated. Returns true when a write is on its way. */
 static bool follow_rejection(struct pass *x)
 {
     struct arena *a = x->work->arena;
@@ -136,15 +154,9 @@ static bool follow_rejection(struct pass *x)
     if (!told || !object_condition_true(x->workload, "QuotaReserved") || object_condition_true(x->workload, "Evicted") ||
         object_condition_true(x->workload, "Finished") || !json_get_bool(json_get(x->workload, "spec"), "active", true))
         return false;
-    if (object_condition_true(x->workload, "DeactivationTarget")) {
-        struct json *patch = object_patch(a, x->workload);
-        json_set_bool(a, json_ensure_object(a, patch, "spec"), "active", false);
-        work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, NULL), patch);
-        return true;
-    }
-    set(x, "DeactivationTarget", true, "AdmissionCheck", told);
-    send(x, NULL);
-    event(x, "Warning", "AdmissionCheckRejected", arena_printf(a, "Deactivated due to %s", told));
+    if (!object_condition_true(x->workload, "DeactivationTarget"))
+        event(x, "Warning", "AdmissionCheckRejected", arena_printf(a, "Deactivated due to %s", told));
+    deactivate(x, "AdmissionCheck", told);
     return true;
 }
 
@@ -469,21 +481,19 @@ static void count_eviction(struct pass *x)
         metrics_preempted(x->s->metrics, slash + 1, json_get_text(preempted, "reason", ""));
 }
 
-/* It was evicted so often that it is to take no part any more: two writes before the eviction's, as Kueue makes them. Who begins anew
- * between them goes on with the next. Returns true when one is on its way. */
-static bool deactivate(struct pass *x)
+/* Its job has not stopped by the end of its pause, which is said all the same. SOURCE Kueue. */
+static void end_pause(struct pass *x)
 {
-    if (!json_get_bool(json_get(x->workload, "spec"), "active", true))
-        return false;
-    if (!object_condition_true(x->workload, "DeactivationTarget")) {
-        set(x, "DeactivationTarget", true, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries");
-        send(x, NULL);
-        return true;
+    const struct json *requeued = object_condition(x->workload, "Requeued");
+    int64_t ms = pause_end_ms(x->workload);
+    if (!ms || !text_equal(json_get_text(requeued, "reason", ""), "PodsReadyTimeout") || object_condition_true(x->workload, "Finished"))
+        return;
+    if (ms > x->now_ms) {
+        work_again(x->work, ms - x->now_ms);
+        return;
     }
-    struct json *patch = object_patch(x->work->arena, x->workload);
-    json_set_bool(x->work->arena, json_ensure_object(x->work->arena, patch, "spec"), "active", false);
-    work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, NULL), patch);
-    return true;
+    requeue(x);
+    send(x, NULL);
 }
 
 static void evict(struct pass *x)
@@ -491,12 +501,15 @@ static void evict(struct pass *x)
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
         if (x->seen && x->seen->evict_sent)
             count_eviction(x);
+        end_pause(x);
         act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
         return;
     }
     const struct reason *why = state_gang_reason(x->s->state, x->gang);
-    if (why && why->code == REASON_RETRIES_EXCEEDED && deactivate(x))
-        return;
+    if (why && why->code == REASON_RETRIES_EXCEEDED && json_get_bool(json_get(x->workload, "spec"), "active", true)) {
+        deactivate(x, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries");
+        return; /* its change brings the eviction */
+    }
     const char *reason = evicted_reason(why), *message = why_evicted(x, why);
     if (strcmp(reason, "Deactivated") == 0 && object_condition_true(x->workload, "DeactivationTarget")) {
         const struct json *target = object_condition(x->workload, "DeactivationTarget");
@@ -552,7 +565,9 @@ static void pending(struct pass *x)
     const char *said = json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "");
     /* SOURCE Kueue: what is deactivated counts as evicted, although it had nothing. That is more than a reason, and written at once. */
     bool is_shut = strcmp(g->code, "Deactivated") == 0 && !object_condition_true(x->workload, "Evicted");
-    int64_t wait_ms = is_shut || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said);
+    int64_t pause_ms = pause_end_ms(x->workload);
+    bool is_back = pause_ms && pause_ms <= x->now_ms;
+    int64_t wait_ms = is_shut || is_back || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said);
     if (wait_ms > 0)
         work_again(x->work, wait_ms);
     if (wait_ms != 0 && lists)
@@ -567,7 +582,8 @@ static void pending(struct pass *x)
     if (!is_kept_out(g->code))
         requeue(x);
     set(x, OBJECT_WAITING, true, g->code, g->tree);
-    send(x, NULL);
+    /* somebody has taken its quota back, and could not take this out, which others had written */
+    send(x, admission_now(x) ? json_new(x->work->arena, JSON_NULL) : NULL);
     telling_sent(&g->telling, loop_now_ms(x->s->loop));
     if (is_news)
         event(x, "Warning", g->code, g->text);

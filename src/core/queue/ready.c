@@ -111,11 +111,17 @@ bool ready_blocks(const struct state *s, const struct gang *g)
     return s->ready_policy.block_admission && s->ready_policy.timeout_ms && s->unready_n && g->source == GANG_WORKLOAD;
 }
 
+/* What it was told holds until it is tried again; but who could never start may do so by now, else it would not be looked at. */
+static bool says_enough(const struct reason *why)
+{
+    return why && (reason_find(why, REASON_QUOTA_SHORT) || reason_find(why, REASON_PREEMPTING) || reason_find(why, REASON_PODS_UNREADY));
+}
+
 /* WHY it is not tried: of thousands that wait only the first can start when this is over, and until then nothing that would be found out
  * lets anybody start. SOURCE Kueue, whose scheduler stands still as long. */
 void ready_hold_line(struct cycle *c, struct line *l)
 {
-    if (!l->reason) {
+    if (!says_enough(l->reason)) {
         struct reason *why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = l->queue->title});
         reason_add(why, reason_new(c->a, (struct reason){.code = REASON_PODS_UNREADY}));
         cycle_explain_line(c, l, why);

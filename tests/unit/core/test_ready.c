@@ -355,6 +355,27 @@ static void a_standstill_tells_nobody_twice(void **state)
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* Quota grew while somebody was not ready: who could never start waits for that one by now. */
+static void who_could_never_start_is_told_anew(void **state)
+{
+    struct world *w = *state;
+    two_queues(w, policy_of(true, -1));
+    struct gang_record a = a_workload(w, "a", "ns/lq", 1, GPU "=1"), b = a_workload(w, "b", "ns/lo", 1, GPU "=9");
+    gang_record(w, a);
+    gang_record(w, b);
+    step(w);
+    assert_string_equal(explain_kueue_reason(state_gang_reason(w->s, id(w, "b"))), "WaitingForPodsReady");
+    say(w, a, PODS_READY);
+    step(w);
+    assert_string_equal(explain_kueue_reason(state_gang_reason(w->s, id(w, "b"))), "ExceedsMaxQuota");
+    say(w, a, PODS_RECOVER);
+    step(w);
+    assert_string_equal(explain_kueue_reason(state_gang_reason(w->s, id(w, "b"))), "ExceedsMaxQuota"); /* nothing has changed for it */
+    gpu_queue(w, "more", "all", "ns/lm", 8);
+    step(w);
+    assert_string_equal(explain_kueue_reason(state_gang_reason(w->s, id(w, "b"))), "WaitingForPodsReady");
+}
+
 /* Its head waits with the rest, and is the first afterwards. */
 static void strict_queues_keep_their_order(void **state)
 {
@@ -400,6 +421,7 @@ int main(void)
         cmocka_unit_test(what_ends_a_standstill),
         in_a_world(one_that_was_ready_stops_others_when_it_is_no_more),
         in_a_world(a_standstill_tells_nobody_twice),
+        in_a_world(who_could_never_start_is_told_anew),
         in_a_world(strict_queues_keep_their_order),
         in_a_world(a_standstill_survives_a_restart),
     };

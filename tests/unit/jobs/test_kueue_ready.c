@@ -216,6 +216,32 @@ static void test_others_wait_until_all_are_ready(void **state)
     assert_int_equal(retries_n("c"), 1);
 }
 
+/* Nobody's Workload: nobody stops a job, and nobody gives its quota back but we. */
+static void test_pause_ends_though_the_quota_is_not_given_back(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"raw\",\"namespace\":\"n\"},\"spec\":{"
+           "\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\","
+           "\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}");
+    run(25000);
+    assert_true(object_condition_true(workload(), "Evicted"));
+    assert_non_null(json_path(workload(), "status", "requeueState", "requeueAt", NULL));
+    run(12000);
+    assert_true(object_condition_true(workload(), "QuotaReserved"));
+    assert_null(json_path(workload(), "status", "requeueState", "requeueAt", NULL));
+    assert_int_equal(json_int64(json_path(workload(), "status", "requeueState", "count", NULL), 0), 1);
+    assert_string_equal(reason(workload(), "Requeued"), "BackoffFinished");
+    patch("/api/v1/nodes/n1", "{\"spec\":{\"unschedulable\":true}}");
+    patch("/api/v1/nodes/n2", "{\"spec\":{\"unschedulable\":true}}");
+    /* who did not write the admission cannot take it out by applying */
+    patch("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/raw/status",
+          "{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":\"Pending\",\"message\":\"by test\","
+          "\"lastTransitionTime\":\"2026-01-01T00:01:00Z\"}]}}");
+    run(3000);
+    assert_null(json_path(workload(), "status", "admission", NULL));
+}
+
 /* ---- other kinds ---- */
 
 static void slow_pod(const char *name, const char *group, int start_s, int run_s)
@@ -340,6 +366,7 @@ int main(void)
         WITH(begin_patient, test_lost_pod_has_a_time_of_its_own),
         WITH(begin_once, test_too_often_late_is_deactivated),
         WITH(begin_blocking, test_others_wait_until_all_are_ready),
+        WITH(begin_patient, test_pause_ends_though_the_quota_is_not_given_back),
         WITH(begin_patient, test_pods_say_when_they_are_ready),
         WITH(begin_patient, test_group_is_ready_with_the_last_of_its_pods),
         WITH(begin_patient, test_late_pod_goes),
