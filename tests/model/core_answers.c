@@ -118,6 +118,7 @@ static bool land_admit(struct model *m, const struct write *w)
         return true;
     if (g->admitted) { /* its quota was told before */
         g->reserved_only = g->foreign = false;
+        ready_begin(m, g);
         changed(m, OBJ_GANG, w->gang_slot);
         return true;
     }
@@ -127,7 +128,7 @@ static bool land_admit(struct model *m, const struct write *w)
     g->admitted_queue = w->queue;
     g->reserved_ms = m->life.w.now_ms - m->life.w.now_ms % 1000;
     memcpy(g->choices, w->choices, sizeof g->choices);
-    ready_begin(g);
+    ready_begin(m, g);
     for (int i = 0; i < g->sets_n; i++)
         g->sets[i].granted = w->counts[i];
     list_checks(&m->api, g);

@@ -345,7 +345,7 @@ static void tell_gang(struct life *l, const struct m_gang *g)
         r.reserved_ms = g->reserved_ms;
         r.pods = g->pods;
         r.unready_ms = g->unready_ms;
-        r.admitted_ms = g->admitted ? g->admitted_ms : 0;
+        r.admitted_ms = g->admitted && !g->reserved_only ? g->admitted_ms : 0;
         r.retries_n = g->retries_n;
         r.admitted_queue = g->admitted ? queue_name(w, g->admitted_queue) : 0;
     } else {

@@ -306,7 +306,7 @@ bool some_flavors_place(const struct cluster *c, const struct m_gang *g, int que
 /* core_ready.c: pods that must be ready in time */
 void ready_policy(struct model *m);
 void ready_say(struct model *m, int slot);         /* a gang's controller says whether its pods are */
-void ready_begin(struct m_gang *g);                /* it is admitted; it has given everything back */
+void ready_begin(const struct model *m, struct m_gang *g);               /* it is admitted; it has given everything back */
 void ready_end(struct m_gang *g);
 void ready_count(struct model *m, struct m_gang *g, const struct write *w);
 void ready_check_plan(struct model *m, const struct life *l);

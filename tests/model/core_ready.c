@@ -31,7 +31,7 @@ static bool all_ready(const struct model *m, int slot)
 void ready_say(struct model *m, int slot)
 {
     struct m_gang *g = &m->api.gangs[slot];
-    if (!g->exists || !g->admitted || g->evicting || g->finished)
+    if (!g->exists || !g->admitted || g->reserved_only || g->evicting || g->finished)
         return;
     bool ready = all_ready(m, slot);
     if (ready == (g->pods == PODS_READY) || (!ready && g->pods != PODS_READY))
@@ -42,10 +42,10 @@ void ready_say(struct model *m, int slot)
     changed(m, OBJ_GANG, slot);
 }
 
-void ready_begin(struct m_gang *g)
+void ready_begin(const struct model *m, struct m_gang *g)
 {
     g->pods = PODS_START;
-    g->admitted_ms = g->reserved_ms;
+    g->admitted_ms = m->life.w.now_ms - m->life.w.now_ms % 1000;
 }
 
 void ready_end(struct m_gang *g)
@@ -76,7 +76,7 @@ void ready_count(struct model *m, struct m_gang *g, const struct write *w)
 static int64_t due_ms(const struct model *m, const struct m_gang *g)
 {
     const struct ready_policy *p = &m->ready;
-    if (!p->timeout_ms || g->type != TYPE_PLANNED || !g->exists || !g->admitted || g->evicting || g->finished)
+    if (!p->timeout_ms || g->type != TYPE_PLANNED || !g->exists || !g->admitted || g->reserved_only || g->evicting || g->finished)
         return 0;
     if (g->pods == PODS_START)
         return g->admitted_ms + p->timeout_ms;
@@ -102,7 +102,7 @@ static void check_evicted(struct model *m, const struct life *l, const struct pl
 static bool holds_unready(const struct life *l, const struct m_gang *g)
 {
     enum gang_phase phase = phase_of(l, g);
-    return g->exists && g->type == TYPE_PLANNED && g->pods != PODS_READY && phase >= GANG_RESERVED && phase <= GANG_LEAVING;
+    return g->exists && g->type == TYPE_PLANNED && g->pods != PODS_READY && phase >= GANG_CHECKING && phase <= GANG_LEAVING;
 }
 
 static int slot_named(const struct life *l, name_id name)
@@ -112,6 +112,15 @@ static int slot_named(const struct life *l, name_id name)
         if (!strcmp(gang_key(&l->seen.gangs[i], key), intern_name(l->w.names, name)))
             return i;
     return -1;
+}
+
+/* It had its quota before this decision: what it is given now are places. */
+static bool was_reserved(const struct plan *p, uint32_t at, const struct life *l, int slot)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (p->entries[i].effect == EFFECT_RESERVE && p->entries[i].gang == p->entries[at].gang)
+            return true;
+    return l->reserved[slot] == l->seen.gangs[slot].serial || (l->seen.gangs[slot].admitted && l->seen.gangs[slot].reserved_only);
 }
 
 void ready_check_plan(struct model *m, const struct life *l)
@@ -126,7 +135,8 @@ void ready_check_plan(struct model *m, const struct life *l)
             continue;
         if (e->effect == EFFECT_EVICT && (e->reason->code == REASON_PODS_TIMEOUT || e->reason->code == REASON_RETRIES_EXCEEDED))
             check_evicted(m, l, e, g);
-        if (e->effect != EFFECT_ADMIT || g->type != TYPE_PLANNED || !m->ready.block_admission)
+        bool lets_in = e->effect == EFFECT_RESERVE || (e->effect == EFFECT_ADMIT && !was_reserved(p, i, l, slot));
+        if (!lets_in || g->type != TYPE_PLANNED || !m->ready.block_admission)
             continue;
         for (int k = 0; k < GANGS; k++)
             if (k != slot && holds_unready(l, &l->seen.gangs[k]))
