@@ -5,18 +5,23 @@
 #include "core/queue/shrink.h"
 #include "core/quota/share.h"
 
-/* A queue with candidates, or a cohort above one. */
+/* A queue with candidates, a cohort above one, or one above the preemptor's queue. */
 struct side {
+    uint32_t node;             /* of the tree of quotas */
+    struct side *first_child, *next_child;
     const struct candidate **all, **later; /* later: refused by the first strategy */
     uint32_t n, at, later_n;
     bool is_over;              /* nobody below it goes any more */
     bool is_above_own;         /* a cohort above the preemptor's queue */
+    bool is_known;             /* share: as it is while nobody else goes */
+    struct share share;
 };
 struct fair_order {
     const struct preemptor *x;
-    struct side *sides;        /* by node of the tree of quotas */
+    struct side *sides;        /* those of quota_node.side, which is the index + 1 */
+    uint32_t sides_n;
     const struct candidate **leaving; /* told already: gone, whatever shares say now */
-    uint32_t leaving_n, leaving_at, root;
+    uint32_t leaving_n, leaving_at;
     bool within, within_all;   /* the preemptor's queue, in what is short; in all that it needs */
     bool second;               /* the second strategy has its turn */
     const struct gang **gone;
@@ -57,61 +62,82 @@ static struct quota *tree(const struct fair_order *f)
     return &f->x->c->s->quota;
 }
 
-static bool passed_over(struct fair_order *f, uint32_t node, const struct share *share)
+static struct side *side_of(const struct fair_order *f, uint32_t node)
 {
-    const struct side *one = &f->sides[node];
-    if (tree(f)->nodes[node].is_queue)
-        return one->at == one->n || (!share->borrows && node != f->x->queue->quota);
-    return !share->borrows && !one->is_above_own;
+    return &f->sides[tree(f)->nodes[node].side - 1];
+}
+
+static const struct share *share_now(struct fair_order *f, struct side *one)
+{
+    if (!one->is_known)
+        one->share = share_of(tree(f), one->node);
+    one->is_known = true;
+    return &one->share;
+}
+
+static void note_gone(struct fair_order *f, const struct gang *g)
+{
+    f->gone[f->gone_n++] = g;
+    for (uint32_t at = g->queue ? g->queue->quota : 0; at; at = tree(f)->nodes[at].parent)
+        if (tree(f)->nodes[at].side)
+            side_of(f, at)->is_known = false;
+}
+
+static bool is_queue(const struct fair_order *f, const struct side *one)
+{
+    return tree(f)->nodes[one->node].is_queue;
+}
+
+static bool passed_over(struct fair_order *f, struct side *one)
+{
+    if (is_queue(f, one))
+        return one->at == one->n || (one->node != f->x->queue->quota && !share_now(f, one)->borrows);
+    return !one->is_above_own && !share_now(f, one)->borrows;
 }
 
 /* ORDER  cohorts before queues; queues by their next candidates; cohorts by name, where Kueue takes any. */
-static bool goes_first(const struct fair_order *f, uint32_t a, const struct share *a_share, uint32_t b, const struct share *b_share)
+static bool goes_first(struct fair_order *f, struct side *a, struct side *b)
 {
     const struct quota *t = tree(f);
-    int r = share_compare(a_share, b_share);
+    int r = share_compare(share_now(f, a), share_now(f, b));
     if (r)
         return r > 0;
-    if (t->nodes[a].is_queue != t->nodes[b].is_queue)
-        return !t->nodes[a].is_queue;
-    if (t->nodes[a].is_queue)
-        return f->sides[a].all[f->sides[a].at] < f->sides[b].all[f->sides[b].at];
-    return strcmp(intern_name(f->x->c->s->names, t->nodes[a].name), intern_name(f->x->c->s->names, t->nodes[b].name)) < 0;
+    if (is_queue(f, a) != is_queue(f, b))
+        return !is_queue(f, a);
+    if (is_queue(f, a))
+        return a->all[a->at] < b->all[b->at];
+    return strcmp(intern_name(f->x->c->s->names, t->nodes[a->node].name), intern_name(f->x->c->s->names, t->nodes[b->node].name)) < 0;
 }
 
-/* 0: all below the cohort are over. */
-static uint32_t highest_child(struct fair_order *f, uint32_t cohort)
+/* NULL: all below the cohort are over. */
+static struct side *highest_child(struct fair_order *f, struct side *cohort)
 {
-    const struct quota *t = tree(f);
-    struct share most = {0};
-    uint32_t best = 0;
-    for (uint32_t child = t->nodes[cohort].first_child; child; child = t->nodes[child].next_child) {
-        if (f->sides[child].is_over)
+    struct side *best = NULL;
+    for (struct side *child = cohort->first_child; child; child = child->next_child) {
+        if (child->is_over)
             continue;
-        struct share share = share_of(tree(f), child);
-        f->sides[child].is_over = passed_over(f, child, &share);
-        if (f->sides[child].is_over || (best && !goes_first(f, child, &share, best, &most)))
-            continue;
-        best = child;
-        most = share;
+        child->is_over = passed_over(f, child);
+        if (!child->is_over && (!best || goes_first(f, child, best)))
+            best = child;
     }
-    f->sides[cohort].is_over = !best;
+    cohort->is_over = !best;
     return best;
 }
 
-/* The queue whose turn it is; 0: all are over. */
-static uint32_t highest_queue(struct fair_order *f)
+/* The queue whose turn it is; NULL: all are over. */
+static struct side *highest_queue(struct fair_order *f)
 {
-    while (!f->sides[f->root].is_over) {
-        uint32_t at = f->root;
-        while (at && !tree(f)->nodes[at].is_queue)
+    struct side *root = side_of(f, tree(f)->nodes[f->x->queue->quota].root);
+    while (!root->is_over) {
+        struct side *at = root;
+        while (at && !is_queue(f, at))
             at = highest_child(f, at);
-        if (at && f->sides[at].at < f->sides[at].n)
+        if (at && at->at < at->n)
             return at;
         if (at)
-            f->sides[at].is_over = true; /* the root itself: a queue without a cohort */
+            at->is_over = true; /* the root itself: a queue without a cohort */
     }
-    return 0;
+    return NULL;
 }
 
 /* ---- who may go ---- */
@@ -133,13 +159,13 @@ struct shares {
     struct share own_before, own_after, other_before, other_after; /* without and with the gang; with and without the candidate */
 };
 
-static void find_shares(const struct fair_order *f, const struct gang *victim, struct shares *ret)
+static void find_shares(struct fair_order *f, const struct gang *victim, struct shares *ret)
 {
     struct quota *t = tree(f);
     *ret = (struct shares){.own = f->x->queue->quota, .other = victim->queue->quota};
     sides_of(t, &ret->own, &ret->other);
-    ret->own_after = share_of(t, ret->own);
-    ret->other_before = share_of(t, ret->other);
+    ret->own_after = *share_now(f, side_of(f, ret->own));
+    ret->other_before = *share_now(f, side_of(f, ret->other));
     put_gang(f, victim, -1);
     ret->other_after = share_of(t, ret->other);
     put_gang(f, victim, 1);
@@ -264,11 +290,11 @@ static bool is_in_vain(struct fair_order *f, const struct gang *victim)
 }
 
 /* Does the next candidate of this queue go? */
-static bool goes(struct fair_order *f, uint32_t node, const struct candidate *one, struct candidate *ret_one)
+static bool goes(struct fair_order *f, struct side *from, const struct candidate *one, struct candidate *ret_one)
 {
     struct shares a;
     *ret_one = *one;
-    if (node == f->x->queue->quota)
+    if (from->node == f->x->queue->quota)
         return true;
     if (!candidate_may_go(f->x, one->gang))
         return false;
@@ -277,7 +303,7 @@ static bool goes(struct fair_order *f, uint32_t node, const struct candidate *on
     if (f->within ? may_take_back(f, &a) : shares_allow(f, one->gang, &a))
         return f->within || !is_in_vain(f, one->gang);
     if (!f->within && !f->second)
-        f->sides[node].later[f->sides[node].later_n++] = one;
+        from->later[from->later_n++] = one;
     note_refused(f, &a);
     return false;
 }
@@ -287,11 +313,10 @@ static bool goes(struct fair_order *f, uint32_t node, const struct candidate *on
 /* SOURCE Kueue: the second strategy takes one of a queue at most. */
 static bool next_of_strategy(struct fair_order *f, struct candidate *ret_one)
 {
-    for (uint32_t node; (node = highest_queue(f));) {
-        struct side *one = &f->sides[node];
+    for (struct side *one; (one = highest_queue(f));) {
         if (f->second)
             one->is_over = true;
-        if (goes(f, node, one->all[one->at++], ret_one))
+        if (goes(f, one, one->all[one->at++], ret_one))
             return true;
     }
     return false;
@@ -303,7 +328,7 @@ static bool begin_second(struct fair_order *f)
     if (f->second || fair->strategies_n == 1 || strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE)
         return false;
     f->second = true;
-    for (uint32_t i = 1; i < tree(f)->nodes_n; i++) {
+    for (uint32_t i = 0; i < f->sides_n; i++) {
         struct side *one = &f->sides[i];
         one->all = one->later;
         one->n = one->later_n;
@@ -317,53 +342,94 @@ bool fair_next(struct fair_order *f, struct candidate *ret_one)
 {
     if (f->leaving_at < f->leaving_n) {
         *ret_one = *f->leaving[f->leaving_at++];
-        f->gone[f->gone_n++] = ret_one->gang;
+        note_gone(f, ret_one->gang);
         return true;
     }
     put_needs(f, 1);
     bool found = next_of_strategy(f, ret_one) || (begin_second(f) && next_of_strategy(f, ret_one));
     put_needs(f, -1);
     if (found)
-        f->gone[f->gone_n++] = ret_one->gang;
+        note_gone(f, ret_one->gang);
     return found;
+}
+
+/* The node and all above it get a side, by number first: how many there are is known at the end. */
+static void mark_up(struct fair_order *f, uint32_t node)
+{
+    struct quota *t = tree(f);
+    for (; node && !t->nodes[node].side; node = t->nodes[node].parent)
+        t->nodes[node].side = ++f->sides_n;
+}
+
+static void make_sides(struct fair_order *f, const struct candidates *from)
+{
+    mark_up(f, f->x->queue->quota);
+    for (uint32_t i = 0; i < from->n; i++)
+        mark_up(f, from->all[i].gang->queue ? from->all[i].gang->queue->quota : 0);
+    f->sides = arena_zero(f->x->c->a, f->sides_n, sizeof *f->sides);
+}
+
+/* Children stand in no order: who is first is decided anew each time. */
+static void link_up(struct fair_order *f, uint32_t node)
+{
+    const struct quota *t = tree(f);
+    for (; node && !side_of(f, node)->node; node = t->nodes[node].parent) {
+        struct side *one = side_of(f, node), *parent = t->nodes[node].parent ? side_of(f, t->nodes[node].parent) : NULL;
+        one->node = node;
+        if (!parent)
+            continue;
+        one->next_child = parent->first_child;
+        parent->first_child = one;
+    }
 }
 
 static void take_in(struct fair_order *f, const struct candidates *from)
 {
     struct arena *a = f->x->c->a;
-    for (uint32_t i = 0; i < from->n; i++)
-        f->sides[from->all[i].gang->queue ? from->all[i].gang->queue->quota : 0].n++;
+    link_up(f, f->x->queue->quota);
     for (uint32_t i = 0; i < from->n; i++) {
         const struct candidate *one = &from->all[i];
-        struct side *side = &f->sides[one->gang->queue ? one->gang->queue->quota : 0];
+        link_up(f, one->gang->queue ? one->gang->queue->quota : 0);
+        if (candidate_leaves(f->x, one)) {
+            f->leaving[f->leaving_n++] = one;
+            continue;
+        }
+        side_of(f, one->gang->queue->quota)->n++;
+    }
+    for (uint32_t i = 0; i < from->n; i++) {
+        const struct candidate *one = &from->all[i];
+        if (candidate_leaves(f->x, one))
+            continue;
+        struct side *side = side_of(f, one->gang->queue->quota);
         if (!side->all) {
             side->all = arena_alloc(a, side->n * sizeof *side->all);
             side->later = arena_alloc(a, side->n * sizeof *side->later);
             side->n = 0;
         }
-        if (candidate_leaves(f->x, one))
-            f->leaving[f->leaving_n++] = one;
-        else
-            side->all[side->n++] = one;
+        side->all[side->n++] = one;
     }
 }
 
 struct fair_order *fair_begin(const struct preemptor *x, const struct candidates *from)
 {
     struct fair_order *f = arena_zero(x->c->a, 1, sizeof *f);
-    const struct quota *t = &x->c->s->quota;
     f->x = x;
-    f->root = t->nodes[x->queue->quota].root;
-    f->sides = arena_zero(x->c->a, t->nodes_n, sizeof *f->sides);
     f->leaving = arena_alloc(x->c->a, (from->n + 1) * sizeof *f->leaving);
     f->gone = arena_alloc(x->c->a, (from->n + 1) * sizeof *f->gone);
-    for (uint32_t at = t->nodes[x->queue->quota].parent; at; at = t->nodes[at].parent)
-        f->sides[at].is_above_own = true;
+    make_sides(f, from);
     take_in(f, from);
+    for (uint32_t at = tree(f)->nodes[x->queue->quota].parent; at; at = tree(f)->nodes[at].parent)
+        side_of(f, at)->is_above_own = true;
     put_needs(f, 1);
     note_within(f);
     put_needs(f, -1);
     return f;
+}
+
+void fair_end(struct fair_order *f)
+{
+    for (uint32_t i = 0; f && i < f->sides_n; i++)
+        tree(f)->nodes[f->sides[i].node].side = 0;
 }
 
 const struct fair_refusal *fair_refused(const struct fair_order *f)

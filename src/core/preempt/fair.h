@@ -31,6 +31,7 @@ struct fair_order;
 struct fair_order *fair_begin(const struct preemptor *x, const struct candidates *from);
 /* The next to go; those before it have. False: nobody is left. */
 bool fair_next(struct fair_order *f, struct candidate *ret_one);
+void fair_end(struct fair_order *f); /* before the next begins; NULL-safe */
 const struct fair_refusal *fair_refused(const struct fair_order *f);
 
 #endif

@@ -283,14 +283,16 @@ bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t 
     h.looks_at_others = x->c->s->anti_seats_n > 0;
     for (uint32_t i = 0; i < wants_n; i++)
         h.looks_at_others |= x->c->s->shapes.classes[wants[i].shape].neighbours;
-    bool quota_was_enough = false;
+    bool quota_was_enough = false, found = false;
     h.fair = x->c->s->fair.on ? fair_begin(x, &from) : NULL;
-    for (uint32_t i = 0, n = ways(x, &from, borrows); i < n; i++) {
+    for (uint32_t i = 0, n = ways(x, &from, borrows); i < n && !found; i++) {
         h.borrows = borrows[i];
-        if (hunt(&h, ret_victims))
-            return true;
+        found = hunt(&h, ret_victims);
         quota_was_enough |= h.quota_was_enough;
     }
+    fair_end(h.fair);
+    if (found)
+        return true;
     ret_victims->lack = h.short_of_trials ? LACK_TRIALS : quota_was_enough ? LACK_ROOM : LACK_QUOTA;
     if (h.fair && fair_refused(h.fair)->why != FAIR_ALLOWS && !h.short_of_trials) {
         ret_victims->lack = fair_refused(h.fair)->why == FAIR_TAKEN_BACK ? LACK_TAKEN_BACK : LACK_SHARES;

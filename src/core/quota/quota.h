@@ -43,6 +43,7 @@ struct quota_node {
     bool changed;              /* its record is another one since the tree was built */
     bool rose;                 /* root: something below was charged since the last look, which raises somebody's share */
     bool rising;               /* root: it had when this cycle began */
+    uint32_t side;             /* scratch (preempt/fair.c) */
     uint64_t lendable_of;      /* cohort: quota.built when `lendable` was found (share.h); 0 = never */
     struct lendable *lendable; /* by resource */
     uint32_t lendable_n;
