@@ -218,7 +218,7 @@ static int64_t asked_of(const struct state *s, const struct gang *g, name_id res
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < g->sets_n; i++) {
-        const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
+        const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
         for (uint32_t k = 0; k < c->demands_n; k++)
             if (c->demands[k].resource == resource)
                 sum += c->demands[k].value * set_needs(&g->sets[i]);
