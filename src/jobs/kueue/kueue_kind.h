@@ -101,6 +101,8 @@ struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct j
 void kueue_updates_add(struct arena *a, const struct json *workload, struct kueue_start *s);
 /* What in this contradicts the labels and annotations of a pod, or template; NULL: nothing. */
 const char *kueue_updates_conflict(struct arena *a, const struct kueue_start *s, const struct json *pod);
+/* Tolerations of a pod's spec with those of its start, none of them twice. */
+struct json *kueue_with_tolerations(struct arena *a, const struct json *spec, const struct kueue_start *start);
 /* A pod that stands by itself is given what its start adds, while it may still be changed. */
 void kueue_pod_start(struct arena *a, const struct json *pod, const struct kueue_start *s, struct json *patch);
 bool kueue_admitted(const struct json *workload); /* Admitted and neither evicted nor finished */

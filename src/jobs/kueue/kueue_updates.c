@@ -82,12 +82,11 @@ const char *kueue_updates_conflict(struct arena *a, const struct kueue_start *s,
     return why ? why : contradiction(a, "labels", json_get(meta, "labels"), s->labels);
 }
 
-static struct json *with_tolerations(struct arena *a, const struct json *pod, const struct kueue_start *start)
+struct json *kueue_with_tolerations(struct arena *a, const struct json *spec, const struct kueue_start *start)
 {
-    const struct json *own = json_path(pod, "spec", "tolerations", NULL);
+    const struct json *own = json_get(spec, "tolerations");
     struct json *all = json_is(own, JSON_ARRAY) ? json_clone(a, own) : json_new(a, JSON_ARRAY);
-    JSON_EACH (toleration, start->tolerations)
-        json_append(all, json_clone(a, toleration));
+    add_tolerations(a, all, start->tolerations);
     return all;
 }
 
@@ -97,7 +96,7 @@ void kueue_pod_start(struct arena *a, const struct json *pod, const struct kueue
     if (s->node_labels->n)
         json_set(a, spec, "nodeSelector", json_clone(a, s->node_labels));
     if (s->tolerations->n)
-        json_set(a, spec, "tolerations", with_tolerations(a, pod, s));
+        json_set(a, spec, "tolerations", kueue_with_tolerations(a, json_get(pod, "spec"), s));
     if (s->labels)
         json_set(a, meta, "labels", json_clone(a, s->labels));
     if (s->annotations)

@@ -55,13 +55,8 @@ int kueue_template_start(struct arena *a, const struct json *pod_template, const
     struct json *to = json_ensure_object(a, patch, "spec");
     if (s->node_labels && s->node_labels->n)
         json_set(a, to, "nodeSelector", json_clone(a, s->node_labels));
-    if (s->tolerations && s->tolerations->n) {
-        const struct json *own = json_get(spec, "tolerations");
-        struct json *all = json_is(own, JSON_ARRAY) ? json_clone(a, own) : json_new(a, JSON_ARRAY);
-        JSON_EACH (toleration, s->tolerations)
-            json_append(all, json_clone(a, toleration));
-        json_set(a, to, "tolerations", all);
-    }
+    if (s->tolerations && s->tolerations->n)
+        json_set(a, to, "tolerations", kueue_with_tolerations(a, spec, s));
     return 0;
 }
 

@@ -88,7 +88,9 @@ static void test_reserved_is_not_admitted(void **state)
     assert_non_null(strstr(object_waiting(workload()), "waits for admission check a"));
     assert_int_equal(json_get_int64(json_get(get(CQ), "status"), "reservingWorkloads", -1), 1);
     assert_int_equal(json_get_int64(json_get(get(CQ), "status"), "admittedWorkloads", -1), 0);
+    const char *version = object_meta(workload(), "resourceVersion");
     run(60000);
+    assert_string_equal(object_meta(workload(), "resourceVersion"), version); /* nothing is written while nobody answers */
     answer("a", "Ready", "");
     run(3000);
     assert_true(object_condition_true(workload(), "Admitted"));

@@ -46,6 +46,54 @@ static void test_start_and_restore(void **state)
     assert_true(json_equal(template, parse(original_text)));
 }
 
+static void test_what_checks_add(void **state)
+{
+    (void)state;
+    struct kueue_start s = {.pod_set = "main", .workload = "w", .cluster_queue = "cq", .local_queue = "lq"};
+    s.node_labels = parse("{\"gpu\":\"a100\"}");
+    s.tolerations = parse("[{\"key\":\"a\"}]");
+    kueue_updates_add(a, parse("{\"status\":{\"admissionChecks\":["
+                               "{\"name\":\"c\",\"podSetUpdates\":[{\"name\":\"other\",\"labels\":{\"x\":\"y\"}},{\"name\":\"main\","
+                               "\"labels\":{\"l\":\"1\"},\"annotations\":{\"n\":\"2\"},\"nodeSelector\":{\"pool\":\"p\"},"
+                               "\"tolerations\":[{\"key\":\"a\"},{\"key\":\"b\"}]}]},"
+                               "{\"name\":\"d\",\"podSetUpdates\":[{\"name\":\"main\",\"labels\":{\"l\":\"1\"}}]}]}}"), &s);
+    assert_null(s.conflict); /* the same twice is no contradiction */
+    struct json *template = parse("{\"spec\":{\"tolerations\":[{\"key\":\"b\"}]}}"), *patch = json_new(a, JSON_OBJECT);
+    struct err e = {0};
+    assert_int_equal(kueue_template_start(a, template, &s, patch, &e), 0);
+    patch_merge(a, &template, patch);
+    assert_string_equal(object_label(template, "l"), "1");
+    assert_string_equal(object_label(template, "x"), "");
+    assert_string_equal(object_annotation(template, "n"), "2");
+    assert_true(json_equal(json_get(template, "spec"), parse("{\"tolerations\":[{\"key\":\"b\"},{\"key\":\"a\"}],"
+                                                            "\"nodeSelector\":{\"gpu\":\"a100\",\"pool\":\"p\"}}")));
+    static const struct {
+        const char *update, *pod, *why;
+    } cases[] = {
+        {"\"labels\":{\"l\":\"2\"}", "{}",
+         "in admission check \"e\": invalid admission check PodSetUpdate: conflict for labels: conflict for key=l, value1=1, value2=2"},
+        {"\"annotations\":{\"n\":\"3\"}", "{}", "conflict for annotations: conflict for key=n, value1=2, value2=3"},
+        {"\"nodeSelector\":{\"gpu\":\"t4\"}", "{}", "conflict for nodeSelector: conflict for key=gpu, value1=a100, value2=t4"},
+        {"\"labels\":{\"kueue.x-k8s.io/podset\":\"other\"}", "{}", "value1=main, value2=other"},
+        {"\"labels\":{\"own\":\"2\"}", "{\"metadata\":{\"labels\":{\"own\":\"1\"}}}", "key=own, value1=1, value2=2"},
+        {"\"annotations\":{\"own\":\"2\"}", "{\"metadata\":{\"annotations\":{\"own\":\"1\"}}}", "key=own, value1=1, value2=2"},
+        {"\"labels\":{\"own\":\"1\"}", "{\"metadata\":{\"labels\":{\"own\":\"1\"}}}", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kueue_start one = s;
+        one.labels = json_clone(a, s.labels);
+        one.annotations = json_clone(a, s.annotations);
+        one.node_labels = json_clone(a, s.node_labels);
+        const char *check = arena_printf(a, "{\"name\":\"e\",\"podSetUpdates\":[{\"name\":\"main\",%s}]}", cases[i].update);
+        kueue_updates_add(a, parse(arena_printf(a, "{\"status\":{\"admissionChecks\":[%s]}}", check)), &one);
+        const char *why = kueue_updates_conflict(a, &one, parse(cases[i].pod));
+        if (cases[i].why)
+            assert_non_null(strstr(why ? why : "", cases[i].why));
+        else
+            assert_null(why);
+    }
+}
+
 static void test_contradiction(void **state)
 {
     (void)state;
@@ -205,7 +253,8 @@ static void test_role(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_name), cmocka_unit_test(test_start_and_restore),
-                                       cmocka_unit_test(test_contradiction), cmocka_unit_test(test_job_pod_sets),
+                                       cmocka_unit_test(test_what_checks_add), cmocka_unit_test(test_contradiction),
+                                       cmocka_unit_test(test_job_pod_sets),
                                        cmocka_unit_test(test_a_job_that_has_run_is_rewound), cmocka_unit_test(test_indexes),
                                        cmocka_unit_test(test_members_that_are_over),
                                        cmocka_unit_test(test_lowered_parallelism_is_restored),
