@@ -8,6 +8,7 @@
 #include "cli/connect.h"
 #include "cli/lookup/gang_size.h"
 #include "cli/lookup/pod_counts.h"
+#include "cli/lookup/reserved.h"
 #include "kube/object.h"
 #include "sched/workload_wait.h"
 
@@ -106,10 +107,11 @@ static const struct json *workload_of(const struct jobs_view *v, const struct js
 }
 
 /* State, wait and message of what Kueue's queues admit; `suspended`: the job itself says so. */
-static void queued_state(struct job_line *line, const struct json *job, const struct json *workload, bool suspended,
-                         const struct pod_count *pods)
+static void queued_state(const struct jobs_view *v, struct job_line *line, const struct json *job, const struct json *workload,
+                         bool suspended, const struct pod_count *pods)
 {
-    const char *reserved = json_get_text(object_condition(workload, "QuotaReserved"), "message", "");
+    const char *awaited = workload ? reserved_text(v->t->arena, workload) : NULL,
+               *reserved = awaited ? awaited : json_get_text(object_condition(workload, "QuotaReserved"), "message", "");
     line->queued_ms = workload ? time_of_text(workload_queued_since(workload)) : 0;
     line->started_ms = workload ? transition_of(workload, "Admitted") : pods->bound_ms;
     line->message = *reserved ? reserved : pods->message;
@@ -140,7 +142,7 @@ static void batch_job(struct jobs_view *v, const struct json *job)
     line.gang_n = completions < parallelism ? completions : parallelism;
     line.size = gang_size_of(workload);
     line.running_n = pods.running_n;
-    queued_state(&line, job, workload, json_get_bool(spec, "suspend", false), &pods);
+    queued_state(v, &line, job, workload, json_get_bool(spec, "suspend", false), &pods);
     if (!workload) { /* its controller took it up then, at the latest when it was resumed */
         line.queued_ms = time_of(json_get(status, "startTime"));
         line.started_ms = line.started_ms ? line.started_ms : line.idle ? line.queued_ms : 0;
@@ -204,7 +206,7 @@ static void train_job(struct jobs_view *v, const struct json *job)
     if (line.gang_n == 0)
         line.gang_n = json_int64(json_path(job, "spec", "trainer", "numNodes", NULL), 1);
     line.running_n = pods.running_n;
-    queued_state(&line, job, workload, json_get_bool(json_get(job, "spec"), "suspend", false), &pods);
+    queued_state(v, &line, job, workload, json_get_bool(json_get(job, "spec"), "suspend", false), &pods);
     line_add(v, job, &line);
 }
 
@@ -243,7 +245,7 @@ static void queued_pods(struct jobs_view *v, const struct json *workload)
     line.size = gang_size_of(workload);
     line.gang_n = line.size.asked_n;
     line.running_n = pods.running_n;
-    queued_state(&line, NULL, workload, !object_condition_true(workload, "Admitted"), &pods);
+    queued_state(v, &line, NULL, workload, !object_condition_true(workload, "Admitted"), &pods);
     const struct json *finished = object_condition(workload, "Finished");
     if (object_condition_true(workload, "Finished")) {
         line.state = text_equal(json_get_text(finished, "reason", ""), "Failed") ? "Failed" : "Complete";

@@ -11,6 +11,7 @@
 #include "cli/lookup/gang_size.h"
 #include "cli/lookup/pod_group.h"
 #include "cli/lookup/preempted.h"
+#include "cli/lookup/reserved.h"
 #include "cli/lookup/why_until.h"
 #include "kube/object.h"
 
@@ -229,21 +230,6 @@ static const char *admitted_message(struct answer *x, const struct json *workloa
              : text;
 }
 
-/* Which checks it waits for, with what their controllers say; "": they are ready. */
-static const char *checks_message(struct answer *x, const struct json *workload, const char *queue)
-{
-    const char *text = "";
-    JSON_EACH (check, json_path(workload, "status", "admissionChecks", NULL)) {
-        const char *state = json_get_text(check, "state", "Pending"), *message = json_get_text(check, "message", "");
-        if (strcmp(state, "Ready") == 0)
-            continue;
-        text = *text ? arena_printf(x->a, "%s, ", text) : arena_printf(x->a, "quota is reserved in ClusterQueue %s; waits for ", queue);
-        text = arena_printf(x->a, "%sadmission check %s (%s%s%s)", text, json_get_text(check, "name", "?"), state, *message ? ": " : "",
-                            message);
-    }
-    return text;
-}
-
 static void add_shares(struct answer *x)
 {
     const char *queues[2];
@@ -276,7 +262,7 @@ static void workload_state(struct answer *x)
         x->message = admitted_message(x, w, json_get_text(admission, "clusterQueue", "?"));
     } else if (object_condition_true(w, "QuotaReserved")) {
         x->state = "reserved";
-        x->message = checks_message(x, w, json_get_text(admission, "clusterQueue", "?"));
+        x->message = reserved_text(x->a, w);
     } else if (is_deactivated(w)) {
         x->state = "deactivated";
     } else {

@@ -68,6 +68,7 @@ soon "both checks are pending" '^Pending' state early nodes
 is "the job waits" true suspended early
 soon "why: for which checks" "^quota is reserved in ClusterQueue $NS-q; waits for admission check $NS-budget \\(Pending\\), admission check $NS-nodes \\(Pending\\)\$" why early
 soon "why: its state" '^Job .*/early: reserved$' why early
+soon "jobs: the same" "early .*waits for admission check $NS-budget" "$PROGRAM" jobs -n "$NS" -o wide
 soon "why as JSON" '"code": *"admission-checks"' why early -o json
 answer early budget Ready
 soon "why: for the other, with nothing from its controller" "waits for admission check $NS-nodes \\(Pending\\)\$" why early

@@ -1,0 +1,19 @@
+#include "cli/lookup/reserved.h"
+#include <string.h>
+#include "kube/object.h"
+
+const char *reserved_text(struct arena *a, const struct json *workload)
+{
+    if (!object_condition_true(workload, "QuotaReserved") || object_condition_true(workload, "Admitted"))
+        return NULL;
+    const char *text = "", *queue = json_text(json_path(workload, "status", "admission", "clusterQueue", NULL), "?");
+    JSON_EACH (check, json_path(workload, "status", "admissionChecks", NULL)) {
+        const char *state = json_get_text(check, "state", "Pending"), *message = json_get_text(check, "message", "");
+        if (strcmp(state, "Ready") == 0)
+            continue;
+        text = *text ? arena_printf(a, "%s, ", text) : arena_printf(a, "quota is reserved in ClusterQueue %s; waits for ", queue);
+        text = arena_printf(a, "%sadmission check %s (%s%s%s)", text, json_get_text(check, "name", "?"), state, *message ? ": " : "",
+                            message);
+    }
+    return *text ? text : json_get_text(object_condition(workload, "Admitted"), "message", "");
+}
