@@ -18,6 +18,7 @@ struct kueue_pods;
 struct kueue_priority;
 struct kueue_deadline;
 struct kueue_retention;
+struct kueue_scope;
 struct kueue_in_use;
 struct trainjobs;
 struct jobs {
@@ -36,6 +37,7 @@ struct jobs {
     struct kueue_priority *kueue_priority;
     struct kueue_deadline *kueue_deadline;
     struct kueue_retention *kueue_retention;
+    struct kueue_scope *kueue_scope; /* NULL: whoever names a queue is queued, wherever it is */
     struct kueue_in_use *kueue_in_use;
     struct trainjobs *trainjobs;
 };
@@ -71,6 +73,11 @@ void kueue_deadline_workload(struct kueue_deadline *k, const struct json *worklo
 struct kueue_retention *kueue_retention_new(struct jobs *j);
 void kueue_retention_free(struct kueue_retention *k);
 void kueue_retention_workload(struct kueue_retention *k, const struct json *workload, const char *key);
+struct kueue_scope *kueue_scope_new(struct jobs *j);
+void kueue_scope_free(struct kueue_scope *k);
+bool kueue_scope_ready(const struct kueue_scope *k);
+/* One of the caches that kueue_ready asks for has read all. */
+void kueue_read_all(struct jobs *j);
 /* A TrainJob's runtime object in the arena, or NULL. */
 struct json *trainjob_runtime(struct jobs *j, struct arena *a, const struct json *trainjob);
 struct trainjobs *trainjobs_new(struct jobs *j);

@@ -28,18 +28,23 @@ static void on_workload(void *arg, enum kube_event event, const char *key, struc
 
 bool kueue_ready(const struct jobs *j)
 {
-    return kube_cache_synced(j->workloads) && kube_cache_synced(j->workload_classes) && kube_cache_synced(j->priority_classes);
+    return kueue_scope_ready(j->kueue_scope) && kube_cache_synced(j->workloads) &&
+           kube_cache_synced(j->workload_classes) && kube_cache_synced(j->priority_classes);
 }
 
-static void on_kueue_synced(void *arg)
+void kueue_read_all(struct jobs *j)
 {
-    struct jobs *j = arg;
     if (!j->workloads || !kueue_ready(j))
         return;
     kueue_kinds_synced(j->kueue);
     if (j->kueue_pods)
         kueue_pods_synced(j->kueue_pods);
     kueue_in_use_synced(j->kueue_in_use);
+}
+
+static void on_kueue_synced(void *arg)
+{
+    kueue_read_all(arg);
 }
 
 static void on_class(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -97,6 +102,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
             .arg = j};
         j->workload_classes = kube_cache_new(c, &classes);
         j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses", on_kueue_synced);
+        j->kueue_scope = kueue_scope_new(j);
         j->kueue = kueue_kinds_new(j);
         j->kueue_pods = config->no_kueue_pods ? NULL : kueue_pods_new(j);
         struct kube_cache_config workloads = {
@@ -129,6 +135,7 @@ void jobs_free(struct jobs *j)
     kueue_priority_free(j->kueue_priority);
     kueue_deadline_free(j->kueue_deadline);
     kueue_retention_free(j->kueue_retention);
+    kueue_scope_free(j->kueue_scope);
     kueue_in_use_free(j->kueue_in_use);
     struct kube_cache *caches[] = {j->workloads, j->workload_classes, j->priority_classes, j->runtimes,
                                    j->cluster_runtimes};

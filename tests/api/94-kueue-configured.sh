@@ -10,6 +10,8 @@ apiVersion: config.kueue.x-k8s.io/v1beta2
 kind: Configuration
 resources: {excludeResourcePrefixes: [memory], transformations: [{input: cpu, strategy: Replace, outputs: {credits: 3}}]}
 integrations: {labelKeysToCopy: [team]}
+manageJobsWithoutQueueName: true
+managedJobsNamespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [default]}]}
 objectRetentionPolicies: {workloads: {afterFinished: 1s, afterDeactivatedByKueue: 0s}}
 YAML
 "$PROGRAM" up --data-dir "$WORK/up" --listen 127.0.0.1:0 --config "$WORK/config.yaml" --speed 10 >"$WORK/log" 2>&1 &
@@ -63,6 +65,12 @@ soon "afterFinished: its Workload goes" '^$' c get workloads -o name
 is "and the job stays" 'job.batch/short' c get jobs -o name
 ok "a job with a time limit" job long 90000 ', kueue.x-k8s.io/max-exec-time-seconds: "1"'
 soon "afterDeactivatedByKueue: it goes when its time is used up" '^job.batch/short$' c get jobs -o name
+ok "a job without a queue" c create job lone --image=i
+soon "manageJobsWithoutQueueName: it is held" '^true$' c get job lone -o 'jsonpath={.spec.suspend}'
+ok "it names one" c label job lone kueue.x-k8s.io/queue-name=lq
+soon "and runs" '^Complete$' c get job lone -o 'jsonpath={.status.conditions[?(@.type=="Complete")].type}'
+ok "a job elsewhere" c -n kube-public create job lone --image=i
+soon "managedJobsNamespaceSelector: it is left alone" '^Complete$' c -n kube-public get job lone -o 'jsonpath={.status.conditions[?(@.type=="Complete")].type}'
 kill "$process"
 wait "$process" 2>/dev/null
 rm -rf "$WORK"

@@ -71,6 +71,15 @@ static void create_checked_job(struct world *w)
     create_job_in(w, "checked", 2);
 }
 
+/* Without a queue: where all jobs are to have one it is held. */
+static void create_unqueued_job(struct world *w)
+{
+    world_post(w, "/apis/batch/v1" NS "jobs",
+               "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"unqueued%d\"},\"spec\":{\"parallelism\":2,\"completions\":2,"
+               "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
+               (int)pick(w, 3), pod_template(w, "Never"));
+}
+
 /* Of Kueue: "kg3-of-2" is the third, of two pods. */
 static void create_kueue_group(struct world *w)
 {
@@ -210,7 +219,7 @@ static void step(struct world *w)
         create_vcjob,      create_vcjob,      create_mixed_vcjob, create_mixed_vcjob, create_pod_group,   create_pod_group,
         create_pod,        create_pod,        create_pod,         delete_job,         delete_job,         delete_any_pod,
         delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue,
-        checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job};
+        checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job, create_unqueued_job};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);

@@ -372,7 +372,7 @@ void world_init(struct world *w, uint64_t seed_number)
     seed_object(w, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
                    "\"namespace\":\"kube-system\"},\"spec\":{\"holderIdentity\":\"somebody\",\"leaseDurationSeconds\":100000}}");
     begin_scheduler(w);
-    static const struct workload_policy kept = {.finished = {true, KEPT_MS}, .deactivated = {true, KEPT_MS}};
+    static const struct workload_policy kept = {.finished = {true, KEPT_MS}, .deactivated = {true, KEPT_MS}, .all_jobs = true};
     w->keeps_all = seed_number % 2 == 0;
     w->jobs = jobs_new(w->client, &(struct jobs_config){.embedded = true, .policy = w->keeps_all ? NULL : &kept,
                                                         .says_ready = w->policy.ready.timeout_ms > 0});
@@ -546,6 +546,8 @@ bool world_check_rest(struct world *w)
     for (const struct mirror_pod *p; (p = map_next(w->pods, &at, &key));) {
         if (p->deleting && is_given_up(w, p))
             world_broken(w, "%.*s was deleted with its group, and is still there", (int)key.n, key.data);
+        if (!w->keeps_all && text_starts(p->gang, "unqueued") && p->bound && !p->over && !p->deleting)
+            world_broken(w, "%.*s is of a job without a queue, and runs", (int)key.n, key.data);
         if (p->held && p->replaced)
             world_broken(w, "%.*s was replaced, and is still counted", (int)key.n, key.data);
         /* Members of a pod group come and go one by one: those beyond minMember may wait for room. */

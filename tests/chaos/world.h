@@ -56,7 +56,7 @@ struct world {
     struct arena *arena;
     char fault[512]; /* the first broken rule, "" = none */
     bool asked;     /* an answer is awaited */
-    bool keeps_all; /* Workloads stay when they are over */
+    bool keeps_all; /* Workloads stay when they are over, and jobs without a queue run */
     uint64_t events_n, restarts_n, preemptions_n, late_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
     uint64_t lone_n; /* pods of no queue that were preempted */
 };

@@ -2,7 +2,7 @@
 
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"
-#include "apiserver/store/selector.h"
+#include "codec/kinds/label_selector.h"
 
 #define POLICY_GROUP "policy"
 #define BUDGETS "poddisruptionbudgets"
@@ -98,7 +98,7 @@ void eviction_budget_count(struct apiserver *s, struct arena *a, const struct js
     while ((o = store_list_next(c))) {
         const struct json *pod = object_parse(a, o->body);
         if (pod_ended(pod) ||
-            !selector_match_object(json_get(spec, "selector"), json_path(pod, "metadata", "labels", NULL)))
+            !label_selector_matches(json_get(spec, "selector"), json_path(pod, "metadata", "labels", NULL)))
             continue;
         if (by_scale)
             scales_add(&scales, s, a, ns, pod);
@@ -124,7 +124,7 @@ unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct 
     const struct store_object *o;
     while ((o = store_list_next(c))) {
         const struct json *budget = object_parse(a, o->body);
-        if (!selector_match_object(json_path(budget, "spec", "selector", NULL),
+        if (!label_selector_matches(json_path(budget, "spec", "selector", NULL),
                                    json_path(pod, "metadata", "labels", NULL)))
             continue;
         if (n++ == 0)

@@ -2,14 +2,14 @@
 
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"
-#include "apiserver/store/selector.h"
+#include "codec/kinds/label_selector.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
 
 static bool chosen(const struct json *selectors, const struct json *role)
 {
     JSON_EACH (selector, selectors)
-        if (selector_match_object(selector, json_path(role, "metadata", "labels", NULL)))
+        if (label_selector_matches(selector, json_path(role, "metadata", "labels", NULL)))
             return true;
     return false;
 }

@@ -41,8 +41,4 @@ const char *selector_name(const struct selector *s);
 /* The same of a field selector's text, whatever fields the kind may have besides. */
 const char *selector_name_of_text(struct arena *a, const char *field_text);
 
-/* Labels as a tree against a LabelSelector object (matchLabels, matchExpressions): PDBs, services. NULL selector
- * matches nothing. */
-bool selector_match_object(const struct json *label_selector, const struct json *labels);
-
 #endif

@@ -58,8 +58,8 @@ const struct configuration_field configuration_fields[] = {
     {"tls.cipherSuites", FORM_TEXTS, BOTH, NULL, NULL, 0},
     {"tls.curvePreferences", FORM_RAW, BOTH, NULL, NULL, 0},
 
-    {"manageJobsWithoutQueueName", FORM_BOOL, BOTH, NULL, "jobs without the label kueue.x-k8s.io/queue-name run unqueued", 0},
-    {"managedJobsNamespaceSelector", FORM_SELECTOR, BOTH, NULL, "it narrows down manageJobsWithoutQueueName", 0},
+    {"manageJobsWithoutQueueName", FORM_BOOL, BOTH, NULL, NULL, 0},
+    {"managedJobsNamespaceSelector", FORM_SELECTOR, BOTH, NULL, NULL, 0},
     {"internalCertManagement", FORM_OBJECT, BOTH, NULL, NO_WEBHOOK, 0},
     {"internalCertManagement.enable", FORM_BOOL, BOTH, NULL, NULL, 0},
     {"internalCertManagement.webhookServiceName", FORM_TEXT, BOTH, NULL, NULL, 0},

@@ -14,7 +14,10 @@ struct retention {
     bool ends; /* false: for ever */
     int64_t after_ms;
 };
+struct json;
 struct workload_policy {
+    bool all_jobs;                 /* those that name no queue are held, too, until they name one */
+    const struct json *namespaces; /* a LabelSelector: whose jobs are queued; NULL = of all */
     const char *const *labels; /* keys of those labels of a job that its Workload gets, too */
     uint32_t labels_n;
     struct retention finished;    /* a Workload since it is finished */

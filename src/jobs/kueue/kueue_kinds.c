@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_retention.h"
+#include "jobs/kueue/kueue_scope.h"
 
 enum { UNREAD_MS = 200, MISSED_MS = 5000 }; /* asked for again: a watch is behind; somebody has to make it */
 
@@ -378,7 +379,7 @@ static void reconcile(void *arg, struct work *w)
         job_gone(s, x.job, w->arena);
         return;
     }
-    if (!*object_label(x.job, KUEUE_QUEUE_LABEL) || owned_by_queued_kind(x.job))
+    if (owned_by_queued_kind(x.job) || !kueue_scope_has(j, x.job))
         return;
     x.workload_name = workload_name(s->kind, w->arena, x.job);
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
@@ -497,7 +498,7 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
         const char *path =
             kube_path(k->scratch, kinds[i]->group, kinds[i]->version, kinds[i]->plural, NULL, NULL, NULL);
         struct kube_cache_config config = {
-            .watch = {.path = path, .label_selector = KUEUE_QUEUE_LABEL, .optional = true},
+            .watch = {.path = path, .label_selector = j->policy.all_jobs ? NULL : KUEUE_QUEUE_LABEL, .optional = true},
             .on_change = on_change,
             .on_synced = on_synced,
             .arg = s};

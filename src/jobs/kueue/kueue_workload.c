@@ -167,7 +167,8 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
             json_set(a, json_ensure_object(a, meta, "annotations"), annotation->key, json_clone(a, annotation));
     struct json *spec = json_ensure_object(a, workload, "spec");
     json_set(a, spec, "podSets", r->pod_sets);
-    json_set_text(a, spec, "queueName", r->queue);
+    if (*r->queue)
+        json_set_text(a, spec, "queueName", r->queue);
     json_set_bool(a, spec, "active", true);
     int64_t seconds;
     if (bytes_int64(bytes_of(object_label(r->owner, KUEUE_EXEC_TIME_LABEL)), &seconds) && seconds > 0)

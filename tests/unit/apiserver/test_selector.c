@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "apiserver/store/selector.h"
+#include "codec/kinds/label_selector.h"
 
 #define OBJECT                                                                                                         \
     "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"labels\":{\"a\":\"1\",\"x.io/"               \
@@ -153,7 +154,7 @@ static void by_object(void **state)
         {"null", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(selector_match_object(json_parse(a, bytes_of(cases[i].selector), NULL, &e), have),
+        assert_int_equal(label_selector_matches(json_parse(a, bytes_of(cases[i].selector), NULL, &e), have),
                          cases[i].match);
 }
 

@@ -146,6 +146,35 @@ static void workloads(void **unused)
     reading_free(&x);
 }
 
+/* The selector as text, "" for none. */
+static void expect_namespaces(const char *text, const char *want)
+{
+    struct reading x = read_text(text);
+    _cleanup_buf_ struct buf is = {0};
+    if (x.c.workloads.namespaces)
+        json_write(&is, x.c.workloads.namespaces);
+    if (x.r < 0 || strcmp(is.n ? is.data : "", want) != 0)
+        fail_msg("%s: %s", text, x.problems.n ? x.problems.data : is.n ? is.data : "none");
+    reading_free(&x);
+}
+
+static void jobs_without_a_queue(void **unused)
+{
+    (void)unused;
+#define NOT_IN(a, b) "{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\"operator\":\"NotIn\",\"values\":[\"" a "\",\"" b "\"]}]}"
+    expect_namespaces(V2, "");
+    expect_namespaces(V2 "manageJobsWithoutQueueName: true\n", NOT_IN("kube-system", "kueue-system"));
+    expect_namespaces(V2 "manageJobsWithoutQueueName: true\nnamespace: mine\n", NOT_IN("kube-system", "mine"));
+    expect_namespaces(V2 "managedJobsNamespaceSelector: {matchLabels: {team: a}}\n", "{\"matchLabels\":{\"team\":\"a\"}}");
+    struct reading x = read_text(V2 "manageJobsWithoutQueueName: true\nintegrations: {frameworks: [batch/job]}\n");
+    assert_true(x.c.workloads.all_jobs);
+    assert_string_equal(x.warnings.data, "manageJobsWithoutQueueName: pods that name no queue are not held, only Jobs and TrainJobs are\n");
+    reading_free(&x);
+    x = read_text(V2 "manageJobsWithoutQueueName: false\n");
+    assert_true(!x.c.workloads.all_jobs && x.warnings.n == 0);
+    reading_free(&x);
+}
+
 static void undeclared(void **unused)
 {
     (void)unused;
@@ -233,6 +262,9 @@ static const struct {
     {V2 "managedJobsNamespaceSelector: {matchExpressions: [{key: a, operator: Exists, values: [b]}]}\n", "values: Exists takes none"},
     {V2 "managedJobsNamespaceSelector: {matchExpressions: [{operator: Exists}]}\n", "matchExpressions[0]: has no key"},
     {V2 "managedJobsNamespaceSelector: {matchLabels: {a: 1}}\n", "matchLabels[a]: 1 is no text"},
+    {V2 "managedJobsNamespaceSelector: {}\n", "managedJobsNamespaceSelector: selects namespace kube-system: add {key: kubernetes.io/metadata.name, "},
+    {V2 "namespace: a\nmanagedJobsNamespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}]}\n",
+     "managedJobsNamespaceSelector: selects namespace a: add "},
     {V2 "managedJobsNamespaceSelector: {matchLabel: {}}\n", "matchLabel: no such field"},
     {"apiVersion: v1\nkind: ConfigMap\ndata: {a: \"kind: x\"}\n", "kind: \"ConfigMap\" is not what is read here"},
 };
@@ -340,6 +372,7 @@ int main(void)
         cmocka_unit_test(pods_ready),       cmocka_unit_test(fair_sharing),   cmocka_unit_test(others),         cmocka_unit_test(carried),
         cmocka_unit_test(wrong_is_refused), cmocka_unit_test(unused_is_said), cmocka_unit_test(table_is_sound), cmocka_unit_test(hostile),
         cmocka_unit_test(workloads),        cmocka_unit_test(undeclared),
+        cmocka_unit_test(jobs_without_a_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -399,6 +399,89 @@ static void test_what_a_queue_names_needs_quota_always(void **state)
     assert_false(is_admitted("j"));
 }
 
+/* ---- jobs that name no queue ---- */
+
+#define PLAIN_JOB(ns, labels)                                                                                                              \
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"plain\",\"namespace\":\"" ns "\"" labels "},\"spec\":{"         \
+           "\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"600\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":["  \
+           "{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}")
+#define PLAIN(ns) "/apis/batch/v1/namespaces/" ns "/jobs/plain"
+
+static bool is_held(const char *path)
+{
+    return json_get_bool(json_get(get(path), "spec"), "suspend", false);
+}
+
+static const struct json *selector_of(const char *text)
+{
+    return json_parse(w.a, bytes_of(text), NULL, NULL);
+}
+
+static void test_jobs_without_a_queue_wait_for_one(void **state)
+{
+    (void)state;
+    static const struct workload_policy all = {.all_jobs = true};
+    QUOTA("8");
+    PLAIN_JOB("n", "");
+    run(3000);
+    assert_false(is_held(PLAIN("n")));
+    assert_int_equal(pods_n("job-name=plain", ""), 1);
+    jobs_with(&all);
+    run(3000);
+    assert_true(is_held(PLAIN("n"))); /* SOURCE Kueue: those that were there before, too */
+    assert_int_equal(pods_n("job-name=plain", "Running"), 0);
+    assert_null(json_path(workload(), "spec", "queueName", NULL));
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    patch(PLAIN("n"), "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}}}");
+    run(60000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_false(is_held(PLAIN("n")));
+}
+
+static void test_jobs_of_other_namespaces_are_left_alone(void **state)
+{
+    (void)state;
+    struct workload_policy some = {.all_jobs = true, .namespaces = selector_of("{\"matchLabels\":{\"queued\":\"yes\"}}")};
+    jobs_with(&some);
+    PLAIN_JOB("n", "");
+    run(3000);
+    assert_false(is_held(PLAIN("n")));
+    assert_null(workload());
+    patch("/api/v1/namespaces/n", "{\"metadata\":{\"labels\":{\"queued\":\"yes\"}}}");
+    run(3000);
+    assert_true(is_held(PLAIN("n")));
+    assert_non_null(workload());
+}
+
+/* SOURCE Kueue: jobs that name a queue, too. */
+static void test_selector_of_namespaces_counts_for_all_jobs(void **state)
+{
+    (void)state;
+    struct workload_policy some = {.namespaces = selector_of("{\"matchLabels\":{\"queued\":\"yes\"}}")};
+    QUOTA("8");
+    jobs_with(&some);
+    PLAIN_JOB("n", "");
+    job("j", 1, "true");
+    run(3000);
+    assert_null(workload());
+    assert_false(is_held(PLAIN("n")));
+    patch("/api/v1/namespaces/n", "{\"metadata\":{\"labels\":{\"queued\":\"yes\"}}}");
+    run(3000);
+    assert_true(is_admitted("j"));
+    assert_false(is_held(PLAIN("n")));
+}
+
+static void test_jobs_that_follow_an_owner_are_left_to_it(void **state)
+{
+    (void)state;
+    static const struct workload_policy all = {.all_jobs = true};
+    jobs_with(&all);
+    PLAIN_JOB("n", ",\"ownerReferences\":[{\"apiVersion\":\"jobset.x-k8s.io/v1alpha2\",\"kind\":\"JobSet\",\"name\":\"s\",\"uid\":\"u\","
+                   "\"controller\":true}]");
+    run(3000);
+    assert_null(workload());
+}
+
 #define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
@@ -421,6 +504,10 @@ int main(void)
         FLOW(test_excluded_resources_need_no_quota),
         FLOW(test_what_a_queue_does_not_name_may_need_no_quota),
         FLOW(test_what_a_queue_names_needs_quota_always),
+        FLOW(test_jobs_without_a_queue_wait_for_one),
+        FLOW(test_jobs_of_other_namespaces_are_left_alone),
+        FLOW(test_selector_of_namespaces_counts_for_all_jobs),
+        FLOW(test_jobs_that_follow_an_owner_are_left_to_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
