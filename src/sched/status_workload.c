@@ -18,6 +18,7 @@ struct pass {
     const struct json *workload;
     struct json *conditions; /* a copy that is being changed */
     struct json *checks;     /* status.admissionChecks as it should be; NULL: as it is */
+    struct json *requests;   /* status.resourceRequests as it should be; NULL: as it is */
     bool changed;
     int64_t now_ms, generation;
     int64_t retry_ms;        /* not to be queued before; 0: none */
@@ -86,6 +87,10 @@ static void send(struct pass *x, struct json *admission)
     json_set(x->work->arena, status, "conditions", x->conditions);
     if (admission)
         json_set(x->work->arena, status, "admission", admission);
+    if (admission && json_path(x->workload, "status", "resourceRequests", NULL)) /* the admission says it now */
+        json_set(x->work->arena, status, "resourceRequests", json_new(x->work->arena, JSON_NULL));
+    else if (x->requests)
+        json_set(x->work->arena, status, "resourceRequests", x->requests);
     if (x->checks)
         json_set(x->work->arena, status, "admissionChecks", x->checks->n ? x->checks : json_new(x->work->arena, JSON_NULL));
     if (!forget_retries(x, status))
@@ -185,6 +190,13 @@ static const char *usage_text(struct arena *a, const char *resource, int64_t amo
     return arena_text(a, quantity_format(text, q));
 }
 
+/* More than there are numbers for is the largest of them. */
+static int64_t times(int64_t one, int64_t count)
+{
+    int64_t sum;
+    return __builtin_mul_overflow(one, count, &sum) ? INT64_MAX : sum;
+}
+
 /* What quota counts of one member. */
 static int64_t request_of(const struct pod_set *set, name_id resource)
 {
@@ -224,12 +236,37 @@ static struct json *admission_of(struct pass *x)
             bool pods = strcmp(resource, "pods") == 0;
             int64_t one = pods ? 1 : request_of(&g.pod_sets[i], choices[c].resource);
             json_set_text(a, flavors, resource, intern_name(names, choices[c].flavor));
-            json_set_text(a, usage, resource, usage_text(a, resource, one * count));
+            json_set_text(a, usage, resource, usage_text(a, resource, times(one, count)));
         }
         json_set_int64(a, assignment, "count", count);
         json_append(list, assignment);
     }
     return admission;
+}
+
+/* What quota would count of the members of each pod set. WHY with a write that is due anyway: it costs none of its own. */
+static void say_requests(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    struct decoder d = x->s->decoder;
+    struct gang_record g;
+    d.arena = a;
+    if (decode_workload(&d, x->workload, &g, NULL) < 0)
+        return;
+    struct json *list = json_new(a, JSON_ARRAY);
+    for (uint32_t i = 0; i < g.pod_sets_n; i++) {
+        const struct pod_set *set = &g.pod_sets[i];
+        struct json *one = json_new(a, JSON_OBJECT), *sums = json_ensure_object(a, one, "resources");
+        const struct amount *all = set->is_charged ? set->charged : set->shape.requests;
+        json_set_text(a, one, "name", intern_name(x->s->names, set->name));
+        for (uint32_t k = 0, n = set->is_charged ? set->charged_n : set->shape.requests_n; k < n; k++) {
+            const char *resource = intern_name(x->s->names, all[k].resource);
+            json_set_text(a, sums, resource, usage_text(a, resource, times(all[k].value, set->count - set->reclaimed)));
+        }
+        json_append(list, one);
+    }
+    const struct json *is = json_path(x->workload, "status", "resourceRequests", NULL);
+    x->requests = is && json_equal(is, list) ? NULL : list;
 }
 
 /* What kept it from its queue is over: its wait begins here. */
@@ -579,8 +616,10 @@ static void pending(struct pass *x)
     if (is_shut)
         set(x, "Evicted", true, g->code, g->text);
     set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
-    if (!is_kept_out(g->code))
+    if (!is_kept_out(g->code)) {
         requeue(x);
+        say_requests(x);
+    }
     set(x, OBJECT_WAITING, true, g->code, g->tree);
     /* somebody has taken its quota back, and could not take this out, which others had written */
     send(x, admission_now(x) ? json_new(x->work->arena, JSON_NULL) : NULL);

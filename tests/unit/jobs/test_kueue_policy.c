@@ -307,6 +307,17 @@ static bool is_admitted(const char *job_name)
     return false;
 }
 
+/* While it waits: what quota would count of its first pod set. */
+static const char *requested_credits(const char *job_name)
+{
+    JSON_EACH (one, json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items"))
+        if (strcmp(object_controller(one, "name"), job_name) == 0) {
+            const struct json *set = json_item(json_path(one, "status", "resourceRequests", NULL), 0);
+            return json_text(json_path(set, "resources", "credits", NULL), "");
+        }
+    return "";
+}
+
 static void test_quota_counts_what_rules_make_of_requests(void **state)
 {
     (void)state;
@@ -323,8 +334,11 @@ static void test_quota_counts_what_rules_make_of_requests(void **state)
     job("k", 2, "true"); /* six more are too many, whatever the nodes have */
     run(3000);
     assert_false(is_admitted("k"));
+    assert_string_equal(requested_credits("k"), "6");
+    assert_string_equal(requested_credits("j"), ""); /* its admission says it */
     run(20000);
     assert_true(is_admitted("k"));
+    assert_string_equal(requested_credits("k"), "");
 }
 
 static void test_nodes_have_to_hold_what_pods_ask_for(void **state)
