@@ -223,6 +223,8 @@ int configuration_parse(struct arena *a, struct bytes text, struct configuration
         read_fair(&r, root, &c.policy.fair);
         read_frameworks(&r, root, &c);
         read_leader_election(root, &c);
+    }
+    if (root && !r.problems_n) { /* WHY  they rely on every type */
         configuration_read_workloads(&r, root, &c.workloads);
         configuration_read_charge(&r, root, &c.charge);
     }

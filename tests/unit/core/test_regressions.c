@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "core/state/model.h"
 #include "jobs.h"
 
 /* ---- pod sets that change ---- */
@@ -342,6 +343,23 @@ static void another_group_moves_when_quota_refuses_the_last_flavor_of_one(void *
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* A shape that quota counts by is kept for as long as somebody is charged by it. */
+static void what_quota_counts_goes_with_its_gang(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=8000," GPU "=4", "");
+    for (int i = 0; i < 3; i++) {
+        struct gang_record r = a_workload(w, "job", "ns/lq", 1, i ? GPU "=2" : GPU "=1"); /* twice the same, and once another */
+        charge_only(w, &r);
+        gang_record(w, r);
+        step(w);
+    }
+    gone(w, CHANGE_GANG_GONE, "job");
+    step(w);
+    assert_int_equal(w->s->shapes.classes_live_n, 0);
+}
+
 /* ---- order ---- */
 
 static void a_strict_queue_stays_closed_when_the_gang_that_overtook_its_head_goes(void **state)
@@ -677,6 +695,7 @@ int main(void)
         in_a_world(a_refused_flavor_is_asked_again_when_an_earlier_set_moved),
         in_a_world(another_set_moves_when_the_one_that_failed_has_no_flavor_left),
         in_a_world(another_group_moves_when_quota_refuses_the_last_flavor_of_one),
+        in_a_world(what_quota_counts_goes_with_its_gang),
         in_a_world(a_strict_queue_stays_closed_when_the_gang_that_overtook_its_head_goes),
         in_a_world(a_claim_ends_when_its_head_starts_elsewhere),
         in_a_world(a_claim_ends_when_its_head_is_overtaken),
