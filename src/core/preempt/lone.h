@@ -6,7 +6,7 @@
  *        What they leave is promised as for gangs (promise.h), but not against lone pods of higher priority.
  * WHY    others leave the pod's node for it already: it waits for them, and looks at no other node as long as that one may be enough.
  * LIMIT  LONE_NODES nodes that would do (or a tenth of all), as kube-scheduler; CYCLE_PREEMPT_TRIALS looks at other pods a cycle.
- * SOURCE kube-scheduler, DefaultPreemption; docs/design/0011-lone-pods.md
+ * SOURCE kube-scheduler, DefaultPreemption; docs/design/0014-lone-pods.md
  */
 #ifndef CORE_LONE_H
 #define CORE_LONE_H
