@@ -518,7 +518,7 @@ static void count_eviction(struct pass *x)
         metrics_preempted(x->s->metrics, slash + 1, json_get_text(preempted, "reason", ""));
 }
 
-/* Its job has not stopped by the end of its pause, which is said all the same. SOURCE Kueue. */
+/* Its quota is held yet at the end of its pause, which is said all the same. SOURCE Kueue. */
 static void end_pause(struct pass *x)
 {
     const struct json *requeued = object_condition(x->workload, "Requeued");
@@ -568,7 +568,8 @@ static void evict(struct pass *x)
     bool preempted = why && why->code == REASON_PREEMPTED;
     if (preempted)
         set(x, "Preempted", true, preemption_name((enum preemption)why->have), message);
-    set(x, "Requeued", false, reason, message);
+    if (!x->retries_n) /* SOURCE Kueue: of one that was late its job's end says so; until then its pause has no end */
+        set(x, "Requeued", false, reason, message);
     if (x->changed) {
         send(x, NULL);
         if (x->seen)

@@ -37,7 +37,7 @@ static void count_unready(struct state *s, struct gang *g, bool unready)
         return;
     g->unready = unready;
     s->unready_n += unready ? 1 : UINT32_MAX;
-    s->ready_gained |= !s->unready_n;
+    s->ready_gained |= !s->unready_n && s->ready_policy.block_admission;
 }
 
 void ready_follow(struct state *s, struct gang *g)
@@ -129,11 +129,48 @@ void ready_hold_line(struct cycle *c, struct line *l)
     order_park_line(c->s, l, &(struct parking){.on = PARK_READY});
 }
 
-static void wake_held(struct state *s)
+static bool is_held(const struct parking *p)
 {
-    for (uint32_t i = s->parked_n; i-- > 0;) /* from the end: waking moves the last one down */
-        if (s->parked[i]->line && (s->parked[i]->on & PARK_READY))
-            order_line_ready(s, s->parked[i]->line, false);
+    return p->line && (p->on & PARK_READY);
+}
+
+/* It was evicted because its pods were late, and is back. */
+static bool was_late(const struct line *l)
+{
+    const struct gang *g = line_first(l);
+    return g->source == GANG_WORKLOAD && g->retries_n > 0 && l->queue->strategy != QUEUE_STRICT_FIFO;
+}
+
+/* WHY  who ended the standstill by giving its quota back shall not begin the next at once: those who waited for it are first.
+ * SOURCE Kueue, whose scheduler stands still with one of them in its hands. */
+static bool hold_late(struct cycle *c, uint32_t held_n)
+{
+    struct state *s = c->s;
+    struct line **all = arena_alloc(c->a, (s->ready_n + 1) * sizeof *all);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->ready_n && held_n; i++) {
+        struct line *l = order_first(s->ready[i]);
+        if (l && was_late(l))
+            all[n++] = l;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        ready_hold_line(c, all[i]);
+    return n > 0;
+}
+
+/* True: some are left for the next round. */
+static bool wake_held(struct cycle *c)
+{
+    struct state *s = c->s;
+    struct line **held = arena_alloc(c->a, (s->parked_n + 1) * sizeof *held);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->parked_n; i++)
+        if (is_held(s->parked[i]))
+            held[n++] = s->parked[i]->line;
+    bool left = hold_late(c, n);
+    for (uint32_t i = 0; i < n; i++)
+        order_line_ready(s, held[i], false);
+    return left;
 }
 
 static void hold_all(struct cycle *c)
@@ -157,9 +194,10 @@ static void hold_all(struct cycle *c)
 void ready_begin_round(struct cycle *c)
 {
     struct state *s = c->s;
+    bool left = false;
     if (s->ready_policy.block_admission && s->unready_n)
         hold_all(c);
     else if (s->ready_gained)
-        wake_held(s);
-    s->ready_gained = false;
+        left = wake_held(c);
+    s->ready_gained = left;
 }

@@ -376,6 +376,29 @@ static void who_could_never_start_is_told_anew(void **state)
     assert_string_equal(explain_kueue_reason(state_gang_reason(w->s, id(w, "b"))), "WaitingForPodsReady");
 }
 
+/* Its pause is over when it gives its quota back, and it is the older one: who waited for it is first all the same. */
+static void who_was_late_comes_after_those_who_waited(void **state)
+{
+    struct world *w = *state;
+    two_queues(w, policy_of(true, -1));
+    struct gang_record a = a_workload(w, "a", "ns/lq", 1, GPU "=2"), back = a;
+    gang_record(w, a);
+    step(w);
+    say(w, a, PODS_START);
+    workload(w, "b", "ns/lo", 1, GPU "=2");
+    step_at(w, w->now_ms + 5000);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "a"));
+    outcome(w, EFFECT_EVICT, "a", NULL, OUTCOME_DONE);
+    back.retries_n = 1;
+    gang_record(w, back);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "b"));
+    assert_null(entry_of(w, EFFECT_ADMIT, "a"));
+    gone(w, CHANGE_GANG_GONE, "b");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "a"));
+}
+
 /* Its head waits with the rest, and is the first afterwards. */
 static void strict_queues_keep_their_order(void **state)
 {
@@ -422,6 +445,7 @@ int main(void)
         in_a_world(one_that_was_ready_stops_others_when_it_is_no_more),
         in_a_world(a_standstill_tells_nobody_twice),
         in_a_world(who_could_never_start_is_told_anew),
+        in_a_world(who_was_late_comes_after_those_who_waited),
         in_a_world(strict_queues_keep_their_order),
         in_a_world(a_standstill_survives_a_restart),
     };

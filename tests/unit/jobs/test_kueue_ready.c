@@ -226,8 +226,18 @@ static void test_pause_ends_though_the_quota_is_not_given_back(void **state)
            "\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}]}}");
     run(25000);
     assert_true(object_condition_true(workload(), "Evicted"));
-    assert_non_null(json_path(workload(), "status", "requeueState", "requeueAt", NULL));
     run(12000);
+    assert_non_null(json_path(workload(), "status", "requeueState", "requeueAt", NULL)); /* nobody has said that its job has stopped */
+    struct arena *a = w.a;
+    struct json *conditions = object_conditions_copy(a, workload()), *status = json_new(a, JSON_OBJECT), *told = json_new(a, JSON_OBJECT);
+    (void)object_condition_set(a, conditions, "Requeued", false, "PodsReadyTimeout", "by test", loop_wall_ms(w.loop), 1);
+    json_set(a, status, "conditions", conditions);
+    json_set(a, told, "status", status);
+    struct buf text = {0};
+    json_write(&text, told);
+    patch("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/raw/status", arena_text_n(a, text.data, text.n));
+    buf_free(&text);
+    run(2000);
     assert_true(object_condition_true(workload(), "QuotaReserved"));
     assert_null(json_path(workload(), "status", "requeueState", "requeueAt", NULL));
     assert_int_equal(json_int64(json_path(workload(), "status", "requeueState", "count", NULL), 0), 1);
