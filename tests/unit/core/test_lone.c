@@ -201,6 +201,16 @@ static void nobody_is_told_twice(void **state)
     then(w, "node c gpu=1", "");
 }
 
+/* What comes free on its node while it waits is not looked at: so it must be when the last of its victims has left. */
+static void it_looks_again_when_all_have_left_and_others_were_faster(void **state)
+{
+    struct world *w = *state;
+    then(w, FULL "pod high prio=9 gpu=8", "evict low" BY);
+    leaves(w, "low");
+    then(w, "pod other gpu=4 on=a foreign", "");
+    then(w, "node b; pod x gpu=8 on=b", "evict x" BY);
+}
+
 static void while_others_leave_for_it_nobody_else_does(void **state)
 {
     struct world *w = *state;
@@ -280,6 +290,7 @@ int main(void)
         in_a_world(it_looks_elsewhere_when_its_node_is_lost),
         in_a_world(what_was_refused_is_told_again),
         in_a_world(nobody_is_told_twice),
+        in_a_world(it_looks_again_when_all_have_left_and_others_were_faster),
         in_a_world(while_others_leave_for_it_nobody_else_does),
         in_a_world(a_gain_that_is_enough_with_others_wakes_it),
         in_a_world(who_is_told_to_go_for_nothing_is_not_told_for_ever),
