@@ -323,6 +323,23 @@ static void tell_admitted(struct pass *x, const char *queue)
         kube_event_done(x->s->events, &about, "Admitted", "Admitted by ClusterQueue %s, wait time since reservation was 0s", queue);
 }
 
+/* Those of our own kinds; others are said to be ready by whoever made them, or by nobody. */
+static bool says_when_ready(const struct pass *x)
+{
+    const struct json *owner = json_item(json_path(x->workload, "metadata", "ownerReferences", NULL), 0);
+    const char *kind = json_get_text(owner, "kind", ""); /* pods of a group own their Workload, and none controls it */
+    return strcmp(kind, "Job") == 0 ||
+           (x->s->config.policy.ready.timeout_ms && (strcmp(kind, "TrainJob") == 0 || strcmp(kind, "Pod") == 0));
+}
+
+/* Where its controller says the rest: no write more. */
+static void say_admitted(struct pass *x)
+{
+    set(x, "Admitted", true, "Admitted", "The workload is admitted");
+    if (says_when_ready(x))
+        set(x, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded");
+}
+
 /* Checks are ready and it has its places, or whoever reserved it asks for none. */
 static void complete_admission(struct pass *x, const char *queue)
 {
@@ -332,7 +349,7 @@ static void complete_admission(struct pass *x, const char *queue)
         return; /* core hears of it in a moment */
     (void)sync_checks(x, admission_now(x));
     drop_reason(x);
-    set(x, "Admitted", true, "Admitted", "The workload is admitted");
+    say_admitted(x);
     send(x, NULL);
     if (!time_parse(bytes_of(json_get_text(reserved, "lastTransitionTime", "")), &since_ms) || since_ms > x->now_ms)
         since_ms = x->now_ms;
@@ -372,15 +389,6 @@ static void say_reserved(struct pass *x, const char *queue, struct json *admissi
         x->seen->admit_sent = true;
 }
 
-/* Those of our own kinds; others are said to be ready by whoever made them, or by nobody. */
-static bool says_when_ready(const struct pass *x)
-{
-    const struct json *owner = json_item(json_path(x->workload, "metadata", "ownerReferences", NULL), 0);
-    const char *kind = json_get_text(owner, "kind", ""); /* pods of a group own their Workload, and none controls it */
-    return strcmp(kind, "Job") == 0 ||
-           (x->s->config.policy.ready.timeout_ms && (strcmp(kind, "TrainJob") == 0 || strcmp(kind, "Pod") == 0));
-}
-
 /* QuotaReserved and Admitted follow at once: one write. */
 static void admit(struct pass *x)
 {
@@ -403,9 +411,7 @@ static void admit(struct pass *x)
         return; /* it has checks by now, of which core hears in a moment */
     drop_reason(x);
     say_reserved(x, queue, admission);
-    set(x, "Admitted", true, "Admitted", "The workload is admitted");
-    if (says_when_ready(x)) /* its controller says the rest: no write more */
-        set(x, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded");
+    say_admitted(x);
     send(x, admission);
 }
 
