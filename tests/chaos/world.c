@@ -169,7 +169,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     } else {
         struct mirror_pod *p = map_put(w->pods, key, NULL), old = *p;
         read_pod(p, pod);
-        if (p->preempted && (p->gang[0] || p->priority >= 1000)) /* nobody has more than that */
+        if (p->preempted && ((p->gang[0] && !text_starts(p->gang, "unqueued")) || p->priority >= 1000)) /* nobody has more than that */
             world_broken(w, "%.*s was preempted, though it is of a gang, or has the highest priority", (int)key.n, key.data);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
             world_broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
@@ -550,8 +550,8 @@ bool world_check_rest(struct world *w)
             world_broken(w, "%.*s is of a job without a queue, and runs", (int)key.n, key.data);
         if (p->held && p->replaced)
             world_broken(w, "%.*s was replaced, and is still counted", (int)key.n, key.data);
-        /* Members of a pod group come and go one by one: those beyond minMember may wait for room. */
-        if (!p->gang[0] || text_starts(p->gang, "pg") || p->over || p->deleting || p->bound)
+        /* Members of a pod group come and go one by one: those beyond minMember may wait for room. Pods of a job without a queue are no gang. */
+        if (!p->gang[0] || text_starts(p->gang, "pg") || text_starts(p->gang, "unqueued") || p->over || p->deleting || p->bound)
             continue;
         inner = 0; /* a pod of a gang waits: then none of that gang runs */
         for (const struct mirror_pod *o; (o = map_next(w->pods, &inner, &other_key));)
