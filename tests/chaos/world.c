@@ -550,7 +550,7 @@ bool world_check_rest(struct world *w)
             world_broken(w, "%.*s is of a job without a queue, and runs", (int)key.n, key.data);
         if (p->held && p->replaced)
             world_broken(w, "%.*s was replaced, and is still counted", (int)key.n, key.data);
-        /* Members of a pod group come and go one by one: those beyond minMember may wait for room. Pods of a job without a queue are no gang. */
+        /* Members of a pod group come and go one by one: those beyond minMember may wait. Pods of a job without a queue stand alone. */
         if (!p->gang[0] || text_starts(p->gang, "pg") || text_starts(p->gang, "unqueued") || p->over || p->deleting || p->bound)
             continue;
         inner = 0; /* a pod of a gang waits: then none of that gang runs */
