@@ -458,9 +458,9 @@ static void trace_seen(const struct event *e)
                e->node.ready, e->node.cordoned, e->node.tainted, e->node.zone, e->node.kind, (int)e->node.room[RES_CPU],
                (int)e->node.room[RES_GPU]);
     if (e->object == OBJ_QUEUE)
-        printf("#   seen queue q%d: there %d stop %d strict %d cohort %d cpu of fa %d borrow %d lend %d\n", e->slot, e->queue.exists,
-               e->queue.stop, e->queue.strict, e->queue.cohort, (int)e->queue.quota[0][0].nominal, (int)e->queue.quota[0][0].borrowing,
-               (int)e->queue.quota[0][0].lending);
+        printf("#   seen queue q%d: there %d stop %d checks %d %d strict %d cohort %d cpu of fa %d borrow %d lend %d\n", e->slot,
+               e->queue.exists, e->queue.stop, e->queue.checks[0], e->queue.checks[1], e->queue.strict, e->queue.cohort,
+               (int)e->queue.quota[0][0].nominal, (int)e->queue.quota[0][0].borrowing, (int)e->queue.quota[0][0].lending);
 }
 
 static void see(struct life *l, const struct event *e)

@@ -222,6 +222,16 @@ static bool strict_tree(const struct model *m, int q)
     return strict;
 }
 
+/* Its queue demands a check of whatever flavor it is given, and it is given one. */
+static bool needs_no_places(const struct model *m, const struct m_gang *g, int q)
+{
+    bool given = false;
+    for (int s = 0; s < g->sets_n; s++)
+        for (int r = 0; r < RES_N; r++)
+            given |= set_asks(&g->sets[s], r) > 0;
+    return m->api.queues[q].checks[0] && given;
+}
+
 /* Planned gangs in quota so wide that only nodes can be in the way. */
 static void nobody_waits_who_fits(struct model *m)
 {
@@ -233,7 +243,7 @@ static void nobody_waits_who_fits(struct model *m)
         char key[40], text[40];
         int q = local_queue_of(&m->api, g);
         if (!g->exists || g->type != TYPE_PLANNED || g->admitted || !gang_ready(&m->api, g, m->life.w.now_ms) || strict_tree(m, q) ||
-            !wide_quota(m, g, q) || (!m->api.queues[q].checks[0] && !some_flavors_place(&m->api, g, q, &room, wishes, 0)))
+            !wide_quota(m, g, q) || (!needs_no_places(m, g, q) && !some_flavors_place(&m->api, g, q, &room, wishes, 0)))
             continue;
         snprintf(text, sizeof text, "%s", gang_key(g, key));
         die(m, "%s could start, but waits: %s", text, why(&m->life.w, text));
