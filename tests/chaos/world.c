@@ -523,7 +523,8 @@ static void on_workloads(void *arg, const struct kube_answer *answer)
         world_broken(w, "Workloads cannot be read: %s", answer->error.text);
     JSON_EACH (one, json_get(list, "items")) {
         const struct json *evicted = object_condition(one, "Evicted"), *finished = object_condition(one, "Finished");
-        bool deactivated = text_starts(json_get_text(evicted, "reason", ""), "DeactivatedDueTo");
+        bool deactivated = text_starts(json_get_text(evicted, "reason", ""), "DeactivatedDueTo") &&
+                           !json_get_bool(json_get(one, "spec"), "active", true); /* else somebody has activated it again */
         if (is_past(w, finished) || (deactivated && is_past(w, evicted)))
             world_broken(w, "Workload %s is over, and kept for too long", object_meta(one, "name"));
     }
