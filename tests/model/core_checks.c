@@ -56,7 +56,7 @@ static void reserve_by_hand(struct model *m)
     if (q < 0 || g->admitted || g->finished || !g->active)
         return;
     const struct layout_group *groups = layouts[m->api.queues[q].layout];
-    for (int s = 0; s < g->sets_n; s++)
+    for (int s = 0; s < g->sets_n && s < SETS; s++)
         for (int group = 0; group < 2; group++)
             for (int r = 0; r < RES_N; r++)
                 if (groups[group].covers[r] && g->sets[s].kind.ask[r])
