@@ -71,7 +71,8 @@ void state_free(struct state *s)
         return;
     for (uint32_t i = 0; i < s->queues_n; i++)
         queue_free(s->queues[i]);
-    order_fini(s); /* lines, which the heaps of queues name; then gangs, which lines name */
+    order_fini(s); /* lines, which the heaps of queues name; then gangs, which lines and heaps name */
+    ready_fini(s);
     for (uint32_t i = 0; i < s->gangs_n; i++)
         gang_free(s->gangs[i]);
     for (uint32_t i = 0; i < s->flavors_n; i++)
@@ -82,7 +83,6 @@ void state_free(struct state *s)
                              &s->local_queue_by_key, &s->namespace_by_name, &s->flavor_by_name};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         id_map_fini(maps[i]);
-    ready_fini(s);
     budgets_free(s);
     free(s->promised);
     free(s->queues);
