@@ -91,7 +91,9 @@ void lone_rest_check(struct model *m)
             bool any;
             if (fits(&m->api, NULL, p, n))
                 die(m, "%s fits on n%d, but waits: %s", key, n, why(&m->life.w, key));
-            if (!p->never && would_fit(&m->api, NULL, p, n, &any) && any && !(lack && lack->have == LACK_PATIENCE))
+            /* WHY  what would be free where a device was given twice is not known: nobody is told to go there */
+            if (!p->never && !has_device_twice(&m->api, n) && would_fit(&m->api, NULL, p, n, &any) && any &&
+                !(lack && lack->have == LACK_PATIENCE))
                 die(m, "%s waits, though those of lower priority on n%d are enough: %s", key, n, why(&m->life.w, key));
         }
     }

@@ -303,6 +303,8 @@ int brute_place(const struct cluster *c, const struct fit_node *room, const stru
 bool some_flavors_place(const struct cluster *c, const struct m_gang *g, int queue, const struct fit_node *room, struct wish *wishes,
                         int set);
 
+bool has_device_twice(const struct cluster *c, int node); /* two pods there say that they have the same one */
+
 /* core_ready.c: pods that must be ready in time */
 void ready_policy(struct model *m);
 void ready_say(struct model *m, int slot);         /* a gang's controller says whether its pods are */

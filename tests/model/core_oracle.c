@@ -78,6 +78,18 @@ static bool names_device(const char *devices, int device)
     return false;
 }
 
+bool has_device_twice(const struct cluster *c, int node)
+{
+    for (int d = 0; d < (int)c->nodes[node].room[RES_GPU]; d++) {
+        int n = 0;
+        for (int i = 0; i < PODS; i++)
+            n += c->pods[i].exists && c->pods[i].node == node && c->pods[i].phase < POD_SUCCEEDED && names_device(c->pods[i].devices, d);
+        if (n > 1)
+            return true;
+    }
+    return false;
+}
+
 void room_left(const struct cluster *c, const struct assumed *assumed, struct fit_node *ret_room)
 {
     for (int n = 0; n < NODES; n++) {
