@@ -356,10 +356,10 @@ static void promise(struct lone *x)
 {
     struct state *s = x->c->s;
     const uint32_t node = x->best.node;
+    (void)gather(x, node); /* ORDER first: x->n was that of the node looked at last */
     struct victims v = {.all = arena_alloc(x->c->a, (x->best.victims_n + x->n + 1) * sizeof *v.all), .places = &node};
     for (uint32_t i = 0; i < x->best.victims_n; i++)
         v.all[v.n++] = (struct candidate){.gang = s->pods[x->best.victims[i].pod].gang, .class = CLASS_LONE};
-    (void)gather(x, node);
     for (uint32_t i = 0; i < x->n; i++)
         if (x->all[i].leaves)
             v.all[v.n++] = (struct candidate){.gang = s->pods[x->all[i].pod].gang, .class = CLASS_LONE};

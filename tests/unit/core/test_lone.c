@@ -78,6 +78,11 @@ static const struct preemption_case cases[] = {
     {"who is deleted elsewhere is a victim as others are", TWO "pod x prio=1 gpu=8 on=a deleting; pod y gpu=8 on=b; pod high prio=9 gpu=8",
      "evict y" BY},
 
+    {"more leave there than stand where it looked last",
+     TWO "pod c on=a deleting; pod d on=a deleting; pod e on=a deleting; pod f on=a deleting; pod g on=a deleting; pod y gpu=8 on=a; "
+         "pod z prio=5 gpu=8 on=b; pod high prio=9 gpu=8",
+     "evict y" BY},
+
     /* ---- several ---- */
     {"one each, the higher chooses first", TWO "pod x prio=1 gpu=8 on=a; pod y prio=2 gpu=8 on=b; pod mid prio=8 gpu=8; pod high prio=9 gpu=8",
      "evict x" BY "; evict y" BY},
