@@ -130,7 +130,9 @@ struct json *pod_status_patch(struct arena *a, const struct pod_life *p, int64_t
     const char *ip =
         arena_printf(a, "10.%u.%u.%u", 128 + (p->address >> 16) % 64, (p->address >> 8) & 255, p->address & 255);
     json_set_text(a, status, "podIP", ip);
-    struct json *one = json_new(a, JSON_OBJECT);
+    struct json *one = json_new(a, JSON_OBJECT), *instead = json_new(a, JSON_OBJECT);
+    json_set_text(a, instead, "$patch", "replace"); /* a pod that is taken over after a restart has another address */
+    json_append(json_ensure_array(a, status, "podIPs"), instead);
     json_set_text(a, one, "ip", ip);
     json_append(json_ensure_array(a, status, "podIPs"), one);
     json_set_text(a, status, "hostIP", "10.64.0.1");

@@ -324,6 +324,25 @@ static void each_node_has_a_lease_that_is_renewed(void **state)
     assert_string_equal(renewed(w, "node-1"), last);
 }
 
+/* Kubelets that begin anew count addresses from the first. */
+static void a_pod_that_is_taken_over_has_one_address(void **state)
+{
+    struct world *w = *state;
+    const char *spec = "\"nodeName\":\"node-0\",\"containers\":[{\"name\":\"c\",\"image\":\"nginx\"}]";
+    pod_new(w, "first", spec);
+    loop_run_for(w->loop, 1500, NULL);
+    held_pod(w, "second", spec);
+    pod_delete(w, "first");
+    kubelets_free(w->kubelets);
+    kubelets_start(w, 1);
+    loop_run_for(w->loop, 2000, NULL);
+    pod_delete(w, "second");
+    assert_string_equal(state_of(w, "second"), "Failed");
+    const struct json *status = json_get(w->body, "status"), *addresses = json_get(status, "podIPs");
+    assert_int_equal(addresses->n, 1);
+    assert_string_equal(json_get_text(json_item(addresses, 0), "ip", ""), json_get_text(status, "podIP", "-"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_port_of_a_node_has_one_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(debug_containers_run_as_long_as_their_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(a_deleted_pod_that_is_held_has_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pod_that_is_taken_over_has_one_address, setup, teardown),
         cmocka_unit_test_setup_teardown(each_node_has_a_lease_that_is_renewed, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
