@@ -32,8 +32,10 @@ uint32_t question_of(struct questions *q, uint32_t kind_id, const struct selecto
     for (uint32_t i = 0; i < q->n; i++)
         if (q->all[i].kind_id == kind_id && text_equal(q->all[i].labels, labels) && text_equal(q->all[i].fields, fields))
             return i;
+    if (q->n == STORE_NOTE_QUESTIONS)
+        return STORE_NOTE_QUESTIONS;
     struct question x = {.kind_id = kind_id, .labels = arena_text(q->arena, labels), .fields = arena_text(q->arena, fields)};
-    if (q->n == STORE_NOTE_QUESTIONS || selector_parse(q->arena, x.labels, x.fields, k, &x.selector, NULL) < 0)
+    if (selector_parse(q->arena, x.labels, x.fields, k, &x.selector, NULL) < 0)
         return STORE_NOTE_QUESTIONS;
     x.spec = selector_reach(&x.selector, "spec");
     q->all[q->n] = x;

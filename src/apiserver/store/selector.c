@@ -1,6 +1,5 @@
 #include "apiserver/store/selector.h"
 
-#include <stdio.h>
 
 #include "wire/json_reader.h"
 
