@@ -109,6 +109,13 @@ static void ready_default(struct ready_policy *p)
 }
 
 /* SOURCE Kueue: of v1beta1 it is off without `enable`, and then blocks admission unless told not to; of v1beta2 it is always on. */
+/* LIMIT  2^31 - 1 seconds: more is as good as for ever. */
+static int64_t seconds_ms(const struct json *v, const char *name, int64_t default_ms)
+{
+    int64_t s = json_get_int64(v, name, default_ms / 1000);
+    return 1000 * (s < 0 ? 0 : s < INT32_MAX ? s : INT32_MAX);
+}
+
 static void read_ready(const struct configuration_reader *r, const struct json *root, struct ready_policy *p)
 {
     const struct json *v = json_get(root, "waitForPodsReady"), *requeue = json_get(v, "requeuingStrategy");
@@ -125,8 +132,8 @@ static void read_ready(const struct configuration_reader *r, const struct json *
     p->block_admission = json_get_bool(v, "blockAdmission", old);
     p->requeue_by_creation = text_equal(json_get_text(requeue, "timestamp", ""), "Creation");
     p->retries_most = (int32_t)json_get_int64(requeue, "backoffLimitCount", -1);
-    p->backoff_ms = 1000 * json_get_int64(requeue, "backoffBaseSeconds", p->backoff_ms / 1000);
-    p->backoff_most_ms = 1000 * json_get_int64(requeue, "backoffMaxSeconds", p->backoff_most_ms / 1000);
+    p->backoff_ms = seconds_ms(requeue, "backoffBaseSeconds", p->backoff_ms);
+    p->backoff_most_ms = seconds_ms(requeue, "backoffMaxSeconds", p->backoff_most_ms);
 }
 
 /* SOURCE Kueue: one of the strategies, or both in this order. */

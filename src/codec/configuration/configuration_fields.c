@@ -3,7 +3,7 @@
 
 #define NOT_YET "Capstan does not do this yet"
 #define NO_WEBHOOK "Capstan has no webhook server: it needs none"
-#define NO_PORT "where metrics and probes are served is said by --address"
+#define NO_PORT "--address of capstan scheduler says where metrics and probes are served"
 #define ITS_LEASE "Capstan elects its leader by the Lease capstan-scheduler, with times of its own"
 #define NO_MULTIKUEUE "Capstan does not dispatch to other clusters"
 #define NO_DRA "Capstan counts devices of device plugins, not of resource claims"

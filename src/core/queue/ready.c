@@ -88,7 +88,7 @@ int64_t ready_next_ms(const struct state *s)
 static int64_t backoff_ms(const struct ready_policy *p, int32_t nth)
 {
     int64_t ms = p->backoff_ms;
-    for (int32_t i = 1; i < nth && ms < p->backoff_most_ms; i++)
+    for (int32_t i = 1; i < nth && ms > 0 && ms < p->backoff_most_ms; i++) /* of nothing twice as much is nothing, however often */
         ms *= 2;
     return ms < p->backoff_most_ms ? ms : p->backoff_most_ms;
 }
