@@ -518,8 +518,8 @@ static void count_eviction(struct pass *x)
     const struct reason *why = state_gang_reason(x->s->state, x->gang);
     const char *path = why && why->code == REASON_PREEMPTED ? intern_name(x->s->names, why->queue) : "", *slash = strrchr(path, '/');
     x->seen->evict_sent = false;
-    metrics_evicted(x->s->metrics, json_text(json_path(x->workload, "status", "admission", "clusterQueue", NULL), ""),
-                    class_of(x->workload), json_get_text(object_condition(x->workload, "Evicted"), "reason", ""));
+    metrics_evicted(x->s->metrics, queue_of(x), class_of(x->workload),
+                    json_get_text(object_condition(x->workload, "Evicted"), "reason", ""));
     if (preempted && slash)
         metrics_preempted(x->s->metrics, slash + 1, json_get_text(preempted, "reason", ""));
 }

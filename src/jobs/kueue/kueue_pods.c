@@ -101,7 +101,10 @@ static bool is_serving(const struct json *pod)
 /* How many pods its group has. False: it does not say so. */
 static bool total_read(const struct json *pod, int64_t *ret_total)
 {
-    return bytes_int64(bytes_of(object_annotation(pod, TOTAL_ANNOTATION)), ret_total) && *ret_total >= 1;
+    int64_t total = 0;
+    bool said = bytes_int64(bytes_of(object_annotation(pod, TOTAL_ANNOTATION)), &total) && total >= 1;
+    *ret_total = said ? total : *ret_total;
+    return said;
 }
 
 /* Pods of jobs that are queued themselves already belong to the job's Workload. */
