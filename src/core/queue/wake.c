@@ -178,7 +178,7 @@ static void take_gains(struct state *s)
         memcpy(s->helping, s->nodes.gained, s->helping_n * sizeof *s->helping);
     node_table_gained_clear(&s->nodes);
     s->helping_lowest = INT32_MAX;
-    for (uint32_t i = 0; i < s->helping_n; i++) {
+    for (uint32_t i = 0; i < s->helping_n && s->parked_n; i++) {
         int32_t lowest = lone_lowest(s, s->helping[i]);
         s->helping_lowest = lowest < s->helping_lowest ? lowest : s->helping_lowest;
     }

@@ -91,7 +91,6 @@ struct share share_of(struct quota *q, uint32_t id)
         if (one->amount > 0 && (u128)one->borrowed * (u128)most.lendable > (u128)most.borrowed * (u128)one->amount) {
             most.borrowed = one->borrowed;
             most.lendable = one->amount;
-            most.resource = one->resource;
         }
         one->borrowed = 0;
     }

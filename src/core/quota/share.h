@@ -15,7 +15,6 @@
 struct share {
     int64_t borrowed, lendable; /* of the resource of which that is most; borrowed 0: the share is 0 */
     int64_t weight_nano;
-    name_id resource;
     bool borrows;              /* more than its own of something, though nobody could lend it */
 };
 /* After quota_settle, with the tree as it stands. */
