@@ -79,7 +79,9 @@ const char *kueue_updates_conflict(struct arena *a, const struct kueue_start *s,
     const char *why = s->conflict;
     if (!why)
         why = contradiction(a, "annotations", json_get(meta, "annotations"), s->annotations);
-    return why ? why : contradiction(a, "labels", json_get(meta, "labels"), s->labels);
+    if (!why)
+        why = contradiction(a, "labels", json_get(meta, "labels"), s->labels);
+    return why ? why : contradiction(a, "nodeSelector", json_path(pod, "spec", "nodeSelector", NULL), s->node_labels);
 }
 
 struct json *kueue_with_tolerations(struct arena *a, const struct json *spec, const struct kueue_start *start)

@@ -313,6 +313,24 @@ static void test_what_contradicts(void **state)
     assert_true(suspended());
 }
 
+/* A server refuses another value for a key of a pod's nodeSelector: it would be sent for ever, and the quota be held. */
+static void test_what_contradicts_a_pod(void **state)
+{
+    (void)state;
+    checked();
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"restartPolicy\":\"Never\",\"nodeSelector\":{\"pool\":\"old\"},"
+           "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}],"
+           "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}");
+    run(2000);
+    assert_true(object_condition_true(workload(), "QuotaReserved"));
+    patch("/api/v1/nodes/n1", "{\"metadata\":{\"labels\":{\"pool\":\"old\"}}}");
+    answer("a", "Ready", ",\"podSetUpdates\":[{\"name\":\"main\",\"nodeSelector\":{\"pool\":\"new\"}}]");
+    run(8000);
+    assert_string_equal(reason(workload(), "Finished"), "FailedToStart");
+    assert_non_null(strstr(said(workload(), "Finished"), "nodeSelector: conflict for key=pool"));
+}
+
 /* Entries of others in the list stay as they are, whoever writes when. */
 static void test_answers_come_while_we_write(void **state)
 {
@@ -387,6 +405,7 @@ int main(void)
         FLOW(test_multikueue_rules),
         FLOW(test_what_checks_add_to_pods),
         FLOW(test_what_contradicts),
+        FLOW(test_what_contradicts_a_pod),
         FLOW(test_answers_come_while_we_write),
         FLOW(test_a_restart_at_every_step),
     };
