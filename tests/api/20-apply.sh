@@ -76,3 +76,22 @@ YAML
 fi
 mkdir -p kustom && cp one.yaml kustom/ && printf 'resources: [one.yaml]\nnamePrefix: pre-\n' >kustom/kustomization.yaml
 says "kustomize" 'configmap/pre-c created' k apply -k kustom
+
+# Who creates a pod owns what he wrote and its defaults, and nothing that the server puts there by itself.
+cat >owned.yaml <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: owned}
+spec:
+  nodeSelector: {no: such}
+  containers: [{name: main, image: "busybox:1"}]
+YAML
+owned() { k get pod "$1" --show-managed-fields -o 'jsonpath={.metadata.managedFields[?(@.manager=="kubectl-create")].fieldsV1}'; }
+count() { owned "$1" | grep -oE "\"f:($2)\"" | wc -l; } # POD FIELDS: how many of these the creator owns
+ok "a pod" k create -f owned.yaml
+is "its defaults are the creator's" 3 count owned 'dnsPolicy|enableServiceLinks|imagePullPolicy'
+is "what the server puts there is nobody's" 0 count owned 'tolerations|priority|preemptionPolicy|serviceAccount|serviceAccountName|status'
+is "and it is there" 'default BestEffort 0' k get pod owned -o 'jsonpath={.spec.serviceAccountName} {.status.qosClass} {.spec.priority}'
+sed -e 's/name: owned/name: tolerant/' -e 's/nodeSelector: .*/tolerations: [{key: a, operator: Exists}]/' owned.yaml >tolerant.yaml
+ok "a pod with tolerations" k create -f tolerant.yaml
+is "tolerations that are written are owned" 1 count tolerant tolerations

@@ -108,11 +108,22 @@ static void entries_fold(struct arena *a, struct json *entries)
     }
 }
 
+struct managed_change managed_fields_compare(struct arena *a, const struct schema *s, const struct json *old, const struct json *object)
+{
+    struct managed_change c;
+    field_set_compare(a, s, old, object, &c.changed, &c.removed);
+    return c;
+}
+
 void managed_fields_update(struct arena *a, const struct schema *s, const struct json *old, struct json *object,
                            const struct managed_writer *writer)
 {
-    struct json *changed, *removed;
-    field_set_compare(a, s, old, object, &changed, &removed);
+    managed_fields_own(a, object, managed_fields_compare(a, s, old, object), writer);
+}
+
+void managed_fields_own(struct arena *a, struct json *object, struct managed_change change, const struct managed_writer *writer)
+{
+    struct json *changed = change.changed, *removed = change.removed;
     const struct json *before = json_path(object, "metadata", "managedFields", NULL);
     /* A list of one empty entry asks for a reset; entries without owner are of no use. */
     if (!changed && !removed && !(before && before->n && !*json_get_text(before->first, "manager", "")))

@@ -12,8 +12,14 @@
 struct managed_writer {
     const char *manager, *api_version, *subresource, *time;
 };
-/* After a write that is no apply: what changed between old (NULL = created) and object now belongs to the writer and to
- * nobody else. */
+/* What a write did to an object, as sets of paths. */
+struct managed_change {
+    struct json *changed, *removed;
+};
+struct managed_change managed_fields_compare(struct arena *a, const struct schema *s, const struct json *old, const struct json *object);
+/* What changed belongs to the writer and to nobody else. */
+void managed_fields_own(struct arena *a, struct json *object, struct managed_change change, const struct managed_writer *writer);
+/* Both, after a write that is no apply: what changed between old (NULL = created) and object. */
 void managed_fields_update(struct arena *a, const struct schema *s, const struct json *old, struct json *object,
                            const struct managed_writer *writer);
 

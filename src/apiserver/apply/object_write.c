@@ -182,6 +182,27 @@ static bool admission_has_child(void *ctx, const char *group, const char *plural
     return found;
 }
 
+/* What the writer changed. A status that is written by its subresource is the server's in any other write. */
+static void change_tell(struct object_write *w, const struct json *object)
+{
+    if (w->is_told || w->as != WRITE_CHECKED || !kind_storage(w->kind)->schema)
+        return;
+    w->told = managed_fields_compare(w->arena, kind_storage(w->kind)->schema, w->old, object);
+    if (w->told.changed && !*w->subresource && (w->kind->flags & KIND_STATUS))
+        json_remove(w->told.changed, "f:status");
+    w->is_told = true;
+}
+
+/* SOURCE Kubernetes owns fields after defaults and before admission: what its plugins put there (tolerations, the priority, the service
+ * account, the class of service) belongs to nobody. Here it is so of what is created: an update that admission turns into no change
+ * would else be one of owners. */
+static void admission_defaulted(struct admission *x)
+{
+    struct object_write *w = x->ctx;
+    if (!w->old)
+        change_tell(w, x->object);
+}
+
 static bool admit(struct object_write *w)
 {
     struct admission x = {.arena = w->arena,
@@ -194,6 +215,7 @@ static bool admit(struct object_write *w)
                           .read = admission_read,
                           .list = admission_list,
                           .has_child = admission_has_child,
+                          .defaulted = admission_defaulted,
                           .ctx = w};
     field_errors_init(&x.errors, w->arena);
     const struct schema *schema = kind_storage(w->kind)->schema;
@@ -327,7 +349,6 @@ bool object_write_run(struct object_write *w)
     if (w->rules->given)
         w->rules->given(w);
     object_generation(w);
-    const struct schema *schema = kind_storage(w->kind)->schema;
     char now[TIME_TEXT_MAX];
     struct managed_writer writer = {w->manager, object_api_version(w->arena, w->asked, w->version), w->subresource,
                                     time_format(now, loop_wall_ms(w->server->loop))};
@@ -336,8 +357,9 @@ bool object_write_run(struct object_write *w)
         return true;
     if (!object_write_is_own(w))
         apart_join_managed(w->arena, w->object, &w->apart);
-    if (w->as == WRITE_CHECKED && schema)
-        managed_fields_update(w->arena, schema, w->old, w->object, &writer);
+    change_tell(w, w->object);
+    if (w->is_told)
+        managed_fields_own(w->arena, w->object, w->told, &writer);
     managed_last(json_get(w->object, "metadata"));
     if (w->old && !compared && json_equal(w->old, w->object))
         return true;

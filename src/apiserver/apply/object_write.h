@@ -9,6 +9,7 @@
 #define APISERVER_OBJECT_WRITE_H
 #include "apiserver/access/token.h"
 #include "apiserver/apply/kind_rules.h"
+#include "apiserver/apply/managed_fields.h"
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/apart.h"
 #include "codec/schema/field_errors.h"
@@ -32,6 +33,8 @@ struct object_write {
     struct json *object;
     bool is_apart;      /* old and object were read without ... */
     struct apart apart; /* ... this; of `object`, managedFields are joined before it is stored */
+    struct managed_change told; /* what the writer himself changed, once ... */
+    bool is_told;               /* ... this */
     const struct json_parse_info *info; /* duplicate keys of the body; NULL = none */
 
     /* Results. object: the new state, storage version. */

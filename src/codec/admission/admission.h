@@ -26,6 +26,8 @@ struct admission {
     const struct json *(*list)(void *ctx, const char *group, const char *plural, const char *ns);
     /* Does an object of this kind without namespace have spec.parent `name`? NULL as read is. */
     bool (*has_child)(void *ctx, const char *group, const char *plural, const char *name);
+    /* Called where the defaults are in: what follows is the doing of the server's admission plugins, not the writer's. NULL: none. */
+    void (*defaulted)(struct admission *x);
     void *ctx;
 };
 /* Before schema_prune: rename what guides misspell (ResourceFlavor spec.nodeSelector -> nodeLabels), with warnings. Shapes that guides get

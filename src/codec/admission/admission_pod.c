@@ -332,6 +332,10 @@ void admission_pod(struct admission *x, const struct kind *k)
         return;
     struct json *spec = json_get(x->object, "spec");
     admission_pod_defaults(x, spec);
+    if (json_is(spec, JSON_OBJECT) && !json_get(spec, "enableServiceLinks"))
+        json_set_bool(x->arena, spec, "enableServiceLinks", true); /* of pods, not of templates */
+    if (x->defaulted)
+        x->defaulted(x);
     if (json_is(spec, JSON_OBJECT))
         tolerate_lost_nodes(x, spec); /* on updates too: a list that is replaced whole does not lose them */
     if (!x->old && json_is(spec, JSON_OBJECT)) {
@@ -345,8 +349,6 @@ void admission_pod(struct admission *x, const struct kind *k)
         admission_default_text(x, spec, "serviceAccountName", "default");
         admission_default_text(x, spec, "serviceAccount", "default");
     }
-    if (json_is(spec, JSON_OBJECT) && !json_get(spec, "enableServiceLinks"))
-        json_set_bool(x->arena, spec, "enableServiceLinks", true); /* of pods, not of templates */
     admission_pod_spec(x, spec, "spec", ADMISSION_POD);
     if (x->old)
         admission_pod_update(x);
