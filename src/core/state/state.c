@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "core/place/view.h"
 #include "core/queue/admission.h"
+#include "core/queue/checks.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/state/state_gang.h"
@@ -334,12 +335,15 @@ static void copy_queue(struct bump *b, const struct queue_record *r, struct queu
     q->checks_n = r->checks_n;
 }
 
-/* Those that must go, if it is drained (groups that run in part, too); and those whose checks may be others now. */
+/* Those that must go, if it is drained (groups that run in part, too); and those whose checks may be others now: also one that runs, where
+ * a check that is only demanded now says that it is to come again later. */
 static void wake_charged(struct state *s, const struct queue *q)
 {
-    for (uint32_t i = 0; i < q->charged_n; i++)
-        if (q->stop == STOP_HOLD_AND_DRAIN || q->charged[i]->phase == GANG_CHECKING || q->charged[i]->phase == GANG_RESERVED)
-            order_wake(s, q->charged[i]);
+    for (uint32_t i = 0; i < q->charged_n; i++) {
+        struct gang *g = q->charged[i];
+        if (q->stop == STOP_HOLD_AND_DRAIN || g->phase == GANG_CHECKING || g->phase == GANG_RESERVED || checks_retried(g))
+            order_wake(s, g);
+    }
 }
 
 /* A queue came or went: gangs that name it directly are counted by it, or no longer. Local queues name theirs whether it exists or not. */

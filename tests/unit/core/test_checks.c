@@ -208,6 +208,25 @@ static void a_running_job_goes_when_a_check_asks(void **state)
     assert_non_null(entry_of(w, EFFECT_EVICT, "job"));
 }
 
+/* It answered while nobody asked: the answer counts from the moment on that the queue demands it. */
+static void a_running_job_goes_when_what_a_check_asked_is_demanded(void **state)
+{
+    struct world *w = *state;
+    checked_queue(w, false);
+    node(w, "n0", "cpu=8000," GPU "=8", "kind=a");
+    struct gang_record r = reserved(w, a_workload(w, "job", "ns/lq", 1, GPU "=8"), "fa", CHECK_RETRY, CHECK_READY);
+    r.reserved_only = false;
+    gang_record(w, r);
+    pod(w, "ns/job-0", "job", GPU "=8");
+    step(w);
+    assert_int_equal(phase(w), GANG_BOUND);
+    checked_queue(w, true);
+    step(w);
+    const struct plan_entry *e = entry_of(w, EFFECT_EVICT, "job");
+    assert_non_null(e);
+    assert_int_equal(e->reason->code, REASON_CHECK_RETRIED);
+}
+
 static void a_check_that_is_no_longer_demanded_holds_nobody(void **state)
 {
     struct world *w = *state;
@@ -354,6 +373,7 @@ int main(void)
         in_a_world(retry_gives_the_quota_back),
         in_a_world(an_answer_from_before_ends_nothing_that_is_not_told),
         in_a_world(a_running_job_goes_when_a_check_asks),
+        in_a_world(a_running_job_goes_when_what_a_check_asked_is_demanded),
         in_a_world(a_check_that_is_no_longer_demanded_holds_nobody),
         in_a_world(writes_that_were_refused),
         cmocka_unit_test(restarts),
