@@ -171,16 +171,29 @@ static void take_victim(struct state *s, struct gang *g, struct gang *victim, en
         victim->preempted_as = as;
 }
 
-/* Its eviction was refused: when its time has come it asks for another look (queue/settle.c). */
-static bool backs_off(const struct state *s, const struct gang *g)
+/* Its writes were refused, and it is held until its time has come: then it asks for another look (queue/settle.c). */
+static bool backs_off(const struct gang *g)
 {
-    return g->failures_n > 1 && g->retry_ms > s->now_ms;
+    return gang_holds(g) && g->phase != GANG_LEAVING && g->park && g->park->at && (g->park->on & PARK_TIME);
 }
 
 /* A lone pod that somebody has deleted. */
 static bool goes_anyway(const struct state *s, const struct gang *g)
 {
     return gang_is_lone(g) && s->pods[g->members[0]].deleting;
+}
+
+/* WHY  not while one of them is held: whoever went meanwhile would have gone in vain, should that one stay after all. */
+static void tell_victims(struct cycle *c, const struct promise *p)
+{
+    bool wait = false;
+    for (uint32_t i = 0; i < p->victims_n; i++)
+        wait |= backs_off(p->victims[i]);
+    for (uint32_t i = 0; i < p->victims_n && !wait; i++) {
+        struct gang *victim = p->victims[i];
+        if (gang_holds(victim) && victim->phase != GANG_LEAVING && !goes_anyway(c->s, victim))
+            cycle_evict(c, victim, promise_why(c->s, victim, c->a));
+    }
 }
 
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n)
@@ -213,9 +226,8 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
         struct gang *victim = v->all[i].gang;
         take_victim(s, g, victim, victim_reason(&v->all[i]));
         p->victims[p->victims_n++] = victim;
-        if (gang_holds(victim) && victim->phase != GANG_LEAVING && !backs_off(s, victim) && !goes_anyway(s, victim))
-            cycle_evict(x->c, victim, promise_why(s, victim, x->c->a));
     }
+    tell_victims(x->c, p);
 }
 
 /* ---- on the undo log ---- */

@@ -18,7 +18,8 @@
 #define VAIN_FIRST_MS 10000
 #define VAIN_DOUBLINGS 5 /* 320 s at most */
 
-/* The gang waits for these from now on; who of them has not been told to leave is told now (EFFECT_EVICT). */
+/* The gang waits for these from now on; who of them has not been told to leave is told now (EFFECT_EVICT), or all later, while writes about
+ * one of them are not to be tried again yet. */
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n);
 void promise_drop(struct state *s, struct gang *g); /* no-op without one */
 void promise_put(struct state *s, struct gang *g);  /* on the undo log; no-op when it stands already */

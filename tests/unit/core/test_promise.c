@@ -92,6 +92,39 @@ static void an_eviction_that_was_refused_is_told_again(void **state)
     }
 }
 
+/* Alone it would leave in vain: it is told when the other can be. */
+static void nobody_is_told_before_all_can_be(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=8 within=Lower; runs a queue=q gpu=4 since=9 on=n0; runs b queue=q gpu=4 since=5 on=n0;"
+             "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict a InClusterQueue; evict b InClusterQueue");
+    outcome(w, EFFECT_EVICT, "a", NULL, OUTCOME_FAILED);
+    decides(w, "evict a InClusterQueue");
+    outcome(w, EFFECT_EVICT, "a", NULL, OUTCOME_FAILED); /* twice: it is asked later */
+    outcome(w, EFFECT_EVICT, "b", NULL, OUTCOME_FAILED);
+    decides(w, "");
+    assert_true(w->plan.wake_ms > w->now_ms);
+    w->now_ms = w->plan.wake_ms;
+    decides(w, "evict a InClusterQueue; evict b InClusterQueue");
+}
+
+/* Something has changed for it meanwhile, so it is looked at now: nothing else would remind of it later. */
+static void a_refused_eviction_is_told_again_when_its_victim_changed(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_FAILED);
+    decides(w, "evict low InClusterQueue");
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_FAILED);
+    decides(w, "");
+    struct pod_record p = a_pod(w, "ns/low-1", "low", GPU "=1");
+    p.gated = true;
+    pod_record(w, p);
+    decides_soon(w, "evict low InClusterQueue");
+}
+
 static void nobody_goes_for_one_that_has_gone(void **state)
 {
     struct world *w = *state;
@@ -370,6 +403,8 @@ int main(void)
         in_a_world(it_waits_for_its_victim_and_starts),
         in_a_world(a_victim_that_does_not_go_is_not_told_twice),
         in_a_world(an_eviction_that_was_refused_is_told_again),
+        in_a_world(nobody_is_told_before_all_can_be),
+        in_a_world(a_refused_eviction_is_told_again_when_its_victim_changed),
         in_a_world(nobody_goes_for_one_that_has_gone),
         in_a_world(what_it_was_promised_is_free_when_it_has_gone),
         in_a_world(what_is_not_promised_others_may_have),
