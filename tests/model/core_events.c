@@ -51,7 +51,7 @@ static void step(struct model *m)
     if (m->sweeps)
         sweep_names(&m->life.w); /* what the last decision kept meets records that no longer name the same */
     if (chance(m, 850)) {
-        run(&m->life.w);
+        decide_now(&m->life);
         m->trace = plan_hash(&m->life, m->trace);
         oracle_plan(m, &m->life);
         oracle_check(m, &m->life);

@@ -199,7 +199,7 @@ struct life {
     struct cluster seen;
     struct assumed assumed[PODS];
     bool started[GANGS];       /* the first burst is over */
-    uint32_t reserved[GANGS];  /* serial of the gang that a plan gave quota only, and no later one has admitted */
+    uint32_t reserved[GANGS];  /* serial of one that waited for its checks when the last decision began, or was given quota only by it */
     int granted[GANGS][SETS];  /* by name of the set: what the last plan gave it where that is not all, else 0 */
     struct stream streams[STREAM_N];
 };
@@ -280,6 +280,7 @@ void work_answers(struct model *m, bool all);      /* answers that are due come 
 struct fit_node {              /* room left on the nodes */
     int64_t left[NODES][RES_N];
 };
+void decide_now(struct life *l);
 void oracle_check(struct model *m, const struct life *l);
 void oracle_plan(struct model *m, struct life *l); /* of life's plan; also takes its binds as assumed */
 void oracle_reasons(struct model *m, const struct life *l); /* after a decision: who waits knows why */

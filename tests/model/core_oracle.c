@@ -277,6 +277,13 @@ int64_t quota_left(const struct life *l, int queue, int flavor, int resource)
 
 /* ---- a plan, entry by entry ---- */
 
+void decide_now(struct life *l)
+{
+    for (int i = 0; i < GANGS; i++)
+        l->reserved[i] = phase_of(l, &l->seen.gangs[i]) == GANG_CHECKING ? l->seen.gangs[i].serial : 0;
+    run(&l->w);
+}
+
 static int find_gang(const struct life *l, name_id key)
 {
     char text[40];

@@ -73,7 +73,7 @@ void come_to_rest(struct model *m)
         work_writes(m, true);
         work_answers(m, true);
         deliver_all(m, &m->life);
-        run(&m->life.w);
+        decide_now(&m->life);
         m->trace = plan_hash(&m->life, m->trace);
         oracle_plan(m, &m->life);
         oracle_check(m, &m->life);
@@ -265,7 +265,7 @@ static const char *in_words(struct life *l, const struct reason *r)
 static void fresh_starts_nothing(struct model *m, struct life *fresh)
 {
     for (int turn = 0; turn < 3; turn++) {
-        run(&fresh->w);
+        decide_now(fresh);
         oracle_check(m, fresh);
         oracle_reasons(m, fresh);
         for (uint32_t i = 0; i < fresh->w.plan.entries_n; i++) {
@@ -335,8 +335,8 @@ static void decide_equally(struct model *m, struct life *fresh)
     }
     deliver_all(m, &m->life);
     deliver_all(m, fresh);
-    run(&m->life.w);
-    run(&fresh->w);
+    decide_now(&m->life);
+    decide_now(fresh);
     if (effects_hash(&m->life) != effects_hash(fresh)) {
         print_plan("long-lived", &m->life, fresh);
         print_plan("restarted", fresh, &m->life);
