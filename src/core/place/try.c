@@ -153,11 +153,11 @@ static bool counts_fit(void *arg)
     return fit || (may_preempt(p->c, p->gang, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
 }
 
-/* First of all what it was promised. WHY  under the flavors that others went for: with other ones it may borrow, be preempted for that by
- * somebody in whose way it would not have been, and so on for ever. */
+/* First of all what it was promised. WHY  under the flavors that others went for, and with no more members: with other ones it may borrow
+ * (more), be preempted for that by somebody in whose way it would not have been, and so on for ever. */
 static bool try_promised(struct cycle *c, struct gang *g, struct queue *q)
 {
-    const struct promise *p = c->trial || (g->promise && g->promise->fewer) ? NULL : g->promise;
+    const struct promise *p = c->trial ? NULL : g->promise;
     for (uint32_t i = 0; p && i < p->charges_n; i++)
         if (p->charges[i].amount > quota_available(&c->s->quota, q->quota, p->charges[i].flavor, p->charges[i].resource))
             p = NULL;
@@ -168,9 +168,13 @@ static bool try_promised(struct cycle *c, struct gang *g, struct queue *q)
     struct refusal unused = refusal_new(c, q);
     struct misfit misfit;
     uint32_t steps = PLACE_STEPS;
+    for (uint32_t i = 0; i < g->sets_n && p->granted; i++)
+        set_grant(&g->sets[i], p->granted[i]);
     bool placed = try_assignment(c, g, q, &as_promised, true, &steps, &unused, &misfit);
     if (placed)
         cycle_admit(c, g);
+    else
+        shrink_back(g);
     parking_release(c->s, &unused.park);
     return placed;
 }

@@ -87,6 +87,7 @@ void promise_free(struct promise *p)
     free(p->victims);
     free(p->charges);
     free(p->choices);
+    free(p->granted);
     free(p->rooms);
     free(p);
 }
@@ -183,6 +184,19 @@ static bool goes_anyway(const struct state *s, const struct gang *g)
     return gang_is_lone(g) && s->pods[g->members[0]].deleting;
 }
 
+static int32_t *counts_of_fewer(const struct gang *g)
+{
+    int32_t *counts = mem_alloc((g->sets_n + 1) * sizeof *counts);
+    bool fewer = false;
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        counts[i] = g->sets[i].count;
+        fewer |= g->sets[i].count < g->sets[i].asked_n;
+    }
+    if (!fewer)
+        free(counts);
+    return fewer ? counts : NULL;
+}
+
 /* WHY  not while one of them is held: whoever went meanwhile would have gone in vain, should that one stay after all. */
 static void tell_victims(struct cycle *c, const struct promise *p)
 {
@@ -204,8 +218,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->queue = x->queue;
     p->borrow_level = v->borrow_level;
     p->by_priority = gang_is_lone(g);
-    for (uint32_t i = 0; i < g->sets_n; i++)
-        p->fewer |= g->sets[i].count < g->sets[i].asked_n;
+    p->granted = counts_of_fewer(g);
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
     p->charges_n = x->needs_n;
     p->choices = copy(x->choices, x->choices_n, sizeof *p->choices);

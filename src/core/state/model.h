@@ -288,7 +288,7 @@ struct promise {
     uint32_t at;             /* index in state.promised */
     struct queue *queue;
     uint32_t borrow_level;
-    bool fewer;              /* for fewer members than it asks for */
+    int32_t *granted;        /* members of each set, where those are fewer than it asks for; NULL: all */
     bool by_priority;        /* of a lone pod (preempt/lone.h): one node, no quota */
     bool stands;             /* on the undo log, while another gang is tried */
     struct gang **victims;

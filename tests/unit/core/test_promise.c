@@ -282,6 +282,24 @@ static void fewer_members_only_where_all_cannot_be_had(void **state)
     world_free(other);
 }
 
+/* With more it might use so much that others could take its place for it. */
+static void it_starts_with_as_many_as_others_went_for(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=8 within=Lower; runs low queue=q gpu=4 on=n0; runs same queue=q prio=9 gpu=2 on=n0");
+    struct gang_record r = a_workload(w, "high", "ns/q", 8, GPU "=1");
+    r.priority = 9;
+    ((struct pod_set *)r.pod_sets)[0].min_count = 2;
+    gang_record(w, r);
+    decides(w, "evict low InClusterQueue");
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
+    gone(w, CHANGE_POD_GONE, "ns/same-0");
+    gone(w, CHANGE_GANG_GONE, "same");
+    leaves(w, "low", "wants low queue=q gpu=4");
+    decides(w, "start high");
+    assert_int_equal(entry_of(w, EFFECT_ADMIT, "high")->counts[0], 6);
+}
+
 /* Two ask for the same, and whom they may preempt is not the same. */
 static void who_comes_before_one_alike_looks_for_itself(void **state)
 {
@@ -416,6 +434,7 @@ int main(void)
         in_a_world(it_is_held_back_and_nothing_is_kept),
         in_a_world(several_wait_side_by_side),
         in_a_world(fewer_members_only_where_all_cannot_be_had),
+        in_a_world(it_starts_with_as_many_as_others_went_for),
         in_a_world(who_comes_before_one_alike_looks_for_itself),
         in_a_world(who_leaves_already_counts_whatever_the_policies_say),
         in_a_world(a_former_member_is_no_reason_to_evict),
