@@ -33,10 +33,42 @@ void note(struct model *m, const char *format, ...)
         printf("# %s\n", out);
 }
 
+static void print_quotas(const char *kind, int slot, const struct m_quota quota[FLAVORS][RES_N])
+{
+    for (int f = 0; f < FLAVORS; f++)
+        for (int r = 0; r < RES_N; r++)
+            if (quota[f][r].named)
+                printf("#   %s%d: %s %s %d, borrows %d, lends %d\n", kind, slot, flavor_names[f], resource_names[r], (int)quota[f][r].nominal,
+                       (int)quota[f][r].borrowing, (int)quota[f][r].lending);
+}
+
+static void print_queues(const struct model *m)
+{
+    const struct cluster *c = &m->api;
+    printf("# fair sharing %d, strategies %u: %d %d\n", m->fair.on, m->fair.strategies_n, m->fair.strategies[0], m->fair.strategies[1]);
+    for (int i = 0; i < COHORTS; i++) {
+        if (c->cohorts[i].exists)
+            printf("# cohort co%d: parent %d, weight %d\n", i, c->cohorts[i].parent, c->cohorts[i].weight_milli);
+        if (c->cohorts[i].exists)
+            print_quotas("co", i, c->cohorts[i].quota);
+    }
+    for (int i = 0; i < QUEUES; i++) {
+        const struct m_queue *q = &c->queues[i];
+        if (!q->exists)
+            continue;
+        printf("# queue q%d: cohort %d, strict %d, stop %d, layout %d, borrows first %d, preempts first %d, within %d, reclaims %d, borrowing %d "
+               "up to %d, weight %d, checks %d %d (flavors %x)\n", i, q->cohort, q->strict, q->stop, q->layout, q->borrow_before_next,
+               q->preempt_before_next, q->within, q->reclaim, q->borrow, q->threshold, q->weight_milli, q->checks[0], q->checks[1],
+               (unsigned)q->check_flavors);
+        print_quotas("q", i, q->quota);
+    }
+}
+
 /* With MODEL_TRACE: the cluster as it is, for people. */
 static void print_cluster(const struct model *m)
 {
     const struct cluster *c = &m->api;
+    print_queues(m);
     for (int i = 0; i < NODES; i++)
         if (c->nodes[i].exists)
             printf("# n%d: ready %d cordoned %d tainted %d sick %d kind %d zone %d cpu %d gpu %d nic %d\n", i, c->nodes[i].ready,
@@ -45,8 +77,8 @@ static void print_cluster(const struct model *m)
     for (int i = 0; i < GANGS; i++) {
         const struct m_gang *g = &c->gangs[i];
         for (int s = 0; s < g->sets_n && g->exists; s++)
-            printf("# gang %u type %d queue %d admitted %d (only reserved %d, by others %d, checks %d %d) evicting %d active %d hold %d min %d: s%d %d-%d (%d to %d) x cpu %d gpu %d nic %d zone %d"
-                   " tolerates %d flavors %d %d %d webhook %d\n", g->serial, g->type, local_queue_of(c, g), g->admitted,
+            printf("# gang %u type %d priority %d of %d queue %d admitted %d (only reserved %d, by others %d, checks %d %d) evicting %d active %d hold %d min %d: s%d %d-%d (%d to %d) x cpu %d gpu %d nic %d zone %d"
+                   " tolerates %d flavors %d %d %d webhook %d\n", g->serial, g->type, g->priority, (int)(g->created_ms - 1000000), local_queue_of(c, g), g->admitted,
                    g->reserved_only, g->foreign, g->checks[0], g->checks[1], g->evicting,
                    g->active, g->on_hold, g->min_members, g->sets[s].name, g->sets[s].count, g->sets[s].reclaimed,
                    g->sets[s].min_count, g->sets[s].granted,

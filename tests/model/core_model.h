@@ -222,7 +222,7 @@ struct model {
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
     uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, evicts_n, preempts_n, lone_n, late_n, restarts_n, rests_n;
-    char last[8][160];         /* the last events, for people who read a failure */
+    char last[8][320];         /* the last events, for people who read a failure */
     uint32_t last_n;
 };
 
@@ -321,6 +321,7 @@ void lone_write_nominated(struct model *m, const struct plan_entry *e); /* of an
 void lone_rest_check(struct model *m); /* nobody waits who would fit, alone or once those of lower priority were gone */
 
 /* core_rest.c: a world at rest */
+const char *in_words(const struct life *l, const struct reason *r); /* good until the next decision */
 void come_to_rest(struct model *m);
 void rest_checks(struct model *m);
 uint64_t plan_hash(const struct life *l, uint64_t h);

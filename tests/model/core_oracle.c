@@ -518,8 +518,8 @@ static void note_plan(struct model *m, const struct life *l)
     for (uint32_t i = 0; i < l->w.plan.entries_n; i++) {
         const struct plan_entry *e = &l->w.plan.entries[i];
         if (e->effect != EFFECT_EXPLAIN)
-            note(m, "plan: %s %s %s %s %s", words[e->effect], intern_name(l->w.names, e->gang), intern_name(l->w.names, e->pod),
-                 intern_name(l->w.names, e->node), e->devices ? e->devices : "");
+            note(m, "plan: %s %s %s %s %s%s", words[e->effect], intern_name(l->w.names, e->gang), intern_name(l->w.names, e->pod),
+                 intern_name(l->w.names, e->node), e->devices ? e->devices : "", e->effect == EFFECT_EVICT ? in_words(l, e->reason) : "");
     }
 }
 

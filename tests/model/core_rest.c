@@ -252,7 +252,7 @@ static void nobody_waits_who_fits(struct model *m)
 
 /* ---- a core that begins anew ---- */
 
-static const char *in_words(struct life *l, const struct reason *r)
+const char *in_words(const struct life *l, const struct reason *r)
 {
     struct buf b;
     buf_init(&b);
