@@ -402,7 +402,7 @@ static void settle_planned(struct cycle *c, struct gang *g)
     bool whole = true, any_live = false;
     for (uint32_t i = 0; i < g->sets_n; i++) {
         whole &= t[i].live_n + t[i].loose_n + over_n(&g->sets[i]) >= g->sets[i].count;
-        any_live |= t[i].live_n > 0 || over_n(&g->sets[i]) > 0;
+        any_live |= t[i].live_n > 0;
     }
     if (g->phase == GANG_BOUND && !whole && !any_live)
         gang_enter(s, g, GANG_ADMITTED); /* nothing is left of it: it starts again, whole */

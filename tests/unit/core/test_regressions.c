@@ -103,6 +103,28 @@ static void pods_of_a_set_that_is_gone_are_no_members(void **state)
     assert_null(entry_of(w, EFFECT_BIND, "ns/job-a"));
 }
 
+/* Its only member is over when it is admitted, so nothing of it ever starts; then it is made wider. A core that begins anew sees a gang that
+ * has not started, and waits for all of them. */
+static void a_job_without_members_that_is_widened_starts_whole(void **state)
+{
+    struct world *w = *state;
+    wide_cluster(w, 1);
+    struct pod_set set = a_set(w, "main", 1, "cpu=1000");
+    set.reclaimed = 1;
+    struct gang_record r = workload_of(w, "job", &set, 1);
+    submit_and_admit(w, r);
+    gang_record(w, admitted(w, r));
+    step(w);
+    set.count = set.min_count = 3;
+    gang_record(w, admitted(w, r));
+    pod_record(w, pod_in(w, "ns/job-0", "job", "main", "cpu=1000", ""));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    pod_record(w, pod_in(w, "ns/job-1", "job", "main", "cpu=1000", ""));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+}
+
 /* ---- admissions that are refused ---- */
 
 static void an_admission_refused_while_its_node_is_cordoned_is_written_again(void **state)
@@ -683,6 +705,7 @@ int main(void)
         in_a_world(a_set_that_an_edit_moved_to_the_front_keeps_its_own_place),
         in_a_world(an_edit_that_overtakes_the_admission_takes_places_away),
         in_a_world(pods_of_a_set_that_is_gone_are_no_members),
+        in_a_world(a_job_without_members_that_is_widened_starts_whole),
         in_a_world(an_admission_refused_while_its_node_is_cordoned_is_written_again),
         in_a_world(an_admission_refused_beside_a_pod_of_before_is_written_again),
         in_a_world(a_queue_drained_before_an_admission_was_written_admits_again_later),
