@@ -38,8 +38,8 @@ static void print_quotas(const char *kind, int slot, const struct m_quota quota[
     for (int f = 0; f < FLAVORS; f++)
         for (int r = 0; r < RES_N; r++)
             if (quota[f][r].named)
-                printf("#   %s%d: %s %s %d, borrows %d, lends %d\n", kind, slot, flavor_names[f], resource_names[r], (int)quota[f][r].nominal,
-                       (int)quota[f][r].borrowing, (int)quota[f][r].lending);
+                printf("#   %s%d: %s %s %d, borrows %d, lends %d\n", kind, slot, flavor_names[f], resource_names[r],
+                       (int)quota[f][r].nominal, (int)quota[f][r].borrowing, (int)quota[f][r].lending);
 }
 
 static void print_queues(const struct model *m)
@@ -78,7 +78,8 @@ static void print_cluster(const struct model *m)
         const struct m_gang *g = &c->gangs[i];
         for (int s = 0; s < g->sets_n && g->exists; s++)
             printf("# gang %u type %d priority %d of %d queue %d admitted %d (only reserved %d, by others %d, checks %d %d) evicting %d active %d hold %d min %d: s%d %d-%d (%d to %d) x cpu %d gpu %d nic %d zone %d"
-                   " tolerates %d flavors %d %d %d webhook %d\n", g->serial, g->type, g->priority, (int)(g->created_ms - 1000000), local_queue_of(c, g), g->admitted,
+                   " tolerates %d flavors %d %d %d webhook %d\n", g->serial, g->type, g->priority,
+                   (int)(g->created_ms - 1000000), local_queue_of(c, g), g->admitted,
                    g->reserved_only, g->foreign, g->checks[0], g->checks[1], g->evicting,
                    g->active, g->on_hold, g->min_members, g->sets[s].name, g->sets[s].count, g->sets[s].reclaimed,
                    g->sets[s].min_count, g->sets[s].granted,

@@ -506,8 +506,6 @@ static void sit_where_told(struct state *s, uint32_t at, const struct pod_record
     }
     pod_leave_seat(s, at);
     node = node_table_slot(&s->nodes, r->node); /* only now: leaving may have dropped the slot of an unknown node */
-    if (p->gang && p->ours && !p->gang->queue)
-        admission_follow_pods(s, p->gang);
     int32_t set = p->gang && p->gang->planned ? pod_set_index(p->gang, p) : 0;
     uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, false);
     pod_sit(s, at, seat);
@@ -585,6 +583,8 @@ void state_apply_pod(struct state *s, const struct pod_record *r)
         sit_where_told(s, at, r, before.devices != r->devices);
     }
     p = &s->pods[at];
+    if (g && p->seat && p->ours && !g->queue)
+        admission_follow_pods(s, g);
     if (g && g->phase != GANG_UNKNOWN && !same_to_gang(&before, p))
         members_changed(s, g);
     if (old && old != g)

@@ -103,8 +103,8 @@ static void pods_of_a_set_that_is_gone_are_no_members(void **state)
     assert_null(entry_of(w, EFFECT_BIND, "ns/job-a"));
 }
 
-/* Its only member is over when it is admitted, so nothing of it ever starts; then it is made wider. A core that begins anew sees a gang that
- * has not started, and waits for all of them. */
+/* Its only member is over when it is admitted, so nothing of it ever starts; then it is made wider. A core that begins anew sees a gang
+ * that has not started, and waits for all of them. */
 static void a_job_without_members_that_is_widened_starts_whole(void **state)
 {
     struct world *w = *state;

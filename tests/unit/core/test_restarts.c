@@ -175,6 +175,20 @@ static void a_restart_places_a_late_member_as_it_is(void **state)
     assert_string_equal(node_of(w, "ns/job-1"), "n1");
 }
 
+/* The group, its pod, and only then its queue: it is draining. */
+static void a_restart_that_lists_the_queue_last_drains_a_group_that_runs_in_part(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", "cpu=8000," GPU "=8", "");
+    gang_record(w, a_group(w, "g", "volcano:v", 2));
+    running_pod(w, "ns/g-0", "g", GPU "=1", "n0");
+    struct queue_record q = volcano_queue(w, -1);
+    q.stop = STOP_HOLD_AND_DRAIN;
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "g"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +199,7 @@ int main(void)
         in_a_world(a_restart_that_lists_gangs_before_queues_takes_their_quota),
         cmocka_unit_test(a_restart_that_lists_pods_before_their_group_takes_its_quota),
         cmocka_unit_test(a_restart_knows_a_group_that_runs_in_part),
+        in_a_world(a_restart_that_lists_the_queue_last_drains_a_group_that_runs_in_part),
         in_a_world(a_restart_places_a_late_member_as_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
