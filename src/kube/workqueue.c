@@ -240,6 +240,11 @@ bool workqueue_idle(const struct workqueue *q)
     return q->in_flight_n == 0 && !heap_first(&q->due);
 }
 
+bool work_failed(const struct work *w)
+{
+    return w->failures_n > 0;
+}
+
 void work_again(struct work *w, int64_t delay_ms)
 {
     if (!w->again || delay_ms < w->again_ms)

@@ -51,6 +51,8 @@ void work_patch(struct work *w, enum kube_patch type, const char *path, const st
 /* A merge patch of `status` alone, on what was read: a conflict when somebody wrote meanwhile. */
 void work_patch_status(struct work *w, const char *path, const struct json *read, struct json *status);
 void work_delete(struct work *w, const char *path, const char *uid, const char *propagation); /* uid, propagation may be NULL */
+/* Did a write of the pass before this one fail? */
+bool work_failed(const struct work *w);
 /* Look at this key again after delay_ms. */
 void work_again(struct work *w, int64_t delay_ms);
 

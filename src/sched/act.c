@@ -175,14 +175,17 @@ void act_delete_pod(void *arg, struct work *w)
     struct seen_pod *p = key ? seen_pod(s, key) : NULL;
     if (!s->leading || !p || !p->condemned || p->deleting)
         return;
-    if (scheduler_may_act(s) && p->preempted && !p->preempted_told) {
-        p->preempted_told = true;
+    p->marked |= p->marking && !work_failed(w);
+    p->marking = false;
+    if (!scheduler_may_act(s)) {
+        work_again(w, 100);
+    } else if (p->preempted && !p->marked) {
+        p->marking = true;
         mark_disrupted(s, w, p);
         work_again(w, 0); /* once that is answered it is deleted */
-    } else if (scheduler_may_act(s))
+    } else {
         work_delete(w, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), intern_name(s->names, p->uid), NULL);
-    else
-        work_again(w, 100);
+    }
 }
 
 static void act_evict(struct scheduler *s, const struct plan_entry *entry)

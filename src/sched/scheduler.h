@@ -43,7 +43,7 @@ struct seen_pod {
     bool bound, admitted, ours, gated, deleting;
     bool condemned;              /* to be deleted: its gang gives its places back */
     char *preempted;             /* and before that its condition says so (DisruptionTarget); NULL: not by a pod of higher priority */
-    bool preempted_told;
+    bool marking, marked;        /* that condition is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
 };
@@ -57,6 +57,7 @@ struct seen_gang {
     int32_t bound_n, running_n, succeeded_n, failed_n, pending_n;
     bool admitted;               /* core has let it in; cleared when it waits again */
     bool admit_sent;             /* we have written that it is admitted: an Event says so once the object shows it */
+    bool completion_sent;        /* the same where its quota was told before */
     bool evict_sent;             /* we have written that it is evicted: it is counted once the object shows it */
     bool members_missing;        /* waits for pods that do not exist yet */
     name_id nominated;           /* a lone pod: the node that others leave for it */

@@ -44,7 +44,7 @@ void seen_pod_preempted(struct seen_pod *p, const char *message)
 {
     free(p->preempted);
     p->preempted = message ? mem_text(message) : NULL;
-    p->preempted_told = false;
+    p->marking = p->marked = false;
 }
 
 static void gang_free(struct seen_gang *g)

@@ -309,8 +309,9 @@ static const char *class_of(const struct json *workload)
 /* The object shows it: its Events say so. */
 static void tell_admitted(struct pass *x, const char *queue)
 {
-    x->seen->admit_sent = false;
     bool admitted = object_condition_true(x->workload, "Admitted");
+    x->seen->admit_sent = false;
+    x->seen->completion_sent &= !admitted;
     act_outcome(x->s, admitted ? EFFECT_ADMIT : EFFECT_RESERVE, x->gang, 0, 0);
     int64_t waited_ms = workload_waited_ms(x->workload, x->now_ms), waited_s = waited_ms / 1000;
     metrics_reserved(x->s->metrics, queue, class_of(x->workload), (double)waited_ms / 1000);
@@ -343,29 +344,40 @@ static void say_admitted(struct pass *x)
 /* Checks are ready and it has its places, or whoever reserved it asks for none. */
 static void complete_admission(struct pass *x, const char *queue)
 {
-    int64_t since_ms;
-    const struct json *reserved = object_condition(x->workload, "QuotaReserved");
     if (!check_list_ready(x->workload, demanded(x, admission_now(x))))
         return; /* core hears of it in a moment */
     (void)sync_checks(x, admission_now(x));
     drop_reason(x);
     say_admitted(x);
     send(x, NULL);
+    if (x->seen)
+        x->seen->completion_sent = true;
+}
+
+/* Quota that it had already: as tell_admitted. */
+static void tell_completed(struct pass *x, const char *queue)
+{
+    int64_t since_ms;
+    const struct json *reserved = object_condition(x->workload, "QuotaReserved");
+    x->seen->completion_sent = false;
     if (!time_parse(bytes_of(json_get_text(reserved, "lastTransitionTime", "")), &since_ms) || since_ms > x->now_ms)
         since_ms = x->now_ms;
     metrics_admitted(x->s->metrics, queue, class_of(x->workload),
                      (double)(workload_waited_ms(x->workload, x->now_ms) + x->now_ms - since_ms) / 1000);
-    event(x, "Normal", "Admitted",
-          arena_printf(x->work->arena, "Admitted by ClusterQueue %s, wait time since reservation was %llds", queue,
-                       (long long)(x->now_ms - since_ms) / 1000));
+    struct kube_object_ref about = ref_of(x);
+    kube_event_done(x->s->events, &about, "Admitted", "Admitted by ClusterQueue %s, wait time since reservation was %llds", queue,
+                    (long long)(x->now_ms - since_ms) / 1000);
 }
 
 /* What the object says already: true, and what is left to be said is on its way. */
 static bool is_told(struct pass *x, const char *queue)
 {
     bool reserved = object_condition_true(x->workload, "QuotaReserved");
-    if (reserved && !object_condition_true(x->workload, "Evicted") && x->seen && x->seen->admit_sent)
+    bool holds = reserved && !object_condition_true(x->workload, "Evicted");
+    if (holds && x->seen && x->seen->admit_sent)
         tell_admitted(x, queue);
+    if (holds && x->seen && x->seen->completion_sent && object_condition_true(x->workload, "Admitted"))
+        tell_completed(x, queue);
     /* evicted, and its job has not stopped yet: this comes again when it has. Or: it was admitted and somebody has taken it back, of which
      * core hears in a moment */
     return reserved || state_gang_is_told(x->s->state, x->gang);
