@@ -57,6 +57,7 @@ static int take(struct run *r, const struct options *o)
         r->names[r->names_n++] = o->given[i].text;
     }
     r->scheduler.default_scheduler = option_flag(o, OPT_SCHEDULER_DEFAULT_SCHEDULER);
+    r->scheduler.hold = option_flag(o, OPT_SCHEDULER_HOLD);
     r->scheduler.leader_elect = option_flag(o, OPT_SCHEDULER_LEADER_ELECT);
     r->scheduler.lease_ns = option_text(o, OPT_SCHEDULER_LEASE_NAMESPACE);
     r->jobs.no_kueue = option_flag(o, OPT_SCHEDULER_NO_KUEUE);

@@ -371,7 +371,7 @@ bool decide_has_work(const struct state *s)
 {
     if (s->work_n || order_has_changes(s))
         return true;
-    for (uint32_t i = 0; i < s->ready_n; i++)
+    for (uint32_t i = 0; i < s->ready_n && !s->hold; i++)
         if (order_first(s->ready[i]))
             return true;
     return false;
@@ -388,6 +388,19 @@ static void take_fair_sharing(struct state *s, const struct fair_policy *fair)
     s->fair = *fair;
 }
 
+/* Everybody who may start, and everybody whose reason is looked for anew. */
+static void let_in(struct cycle *c)
+{
+    struct state *s = c->s;
+    do
+        order_pick(s);
+    while (c->gangs_left && c->pods_left && (round_of_heads(c) || claim_ended(s, c->a)));
+    /* WHY  last: nobody can start of those that are tried for their reason's sake, and they must not stand in anybody's way */
+    if (order_refresh(s, c->now_ms))
+        while (c->gangs_left && c->pods_left && round_of_heads(c))
+            ;
+}
+
 void decide(struct state *s, const struct decide_config *config, int64_t now_ms, struct arena *a, struct plan *ret_plan)
 {
     *ret_plan = (struct plan){0};
@@ -401,6 +414,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
         s->spread = config && config->spread;
         view_table_forget(s);
     }
+    s->hold = config && config->hold;
     take_fair_sharing(s, config ? &config->fair : &(struct fair_policy){0});
     quota_settle(&s->quota);
     order_begin(s, now_ms);
@@ -408,13 +422,8 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     settle_all(&c);
     line_up_all(&c); /* those that have left */
     lone_drop_lost(s);
-    do
-        order_pick(s);
-    while (c.gangs_left && c.pods_left && (round_of_heads(&c) || claim_ended(s, a)));
-    /* WHY  last: nobody can start of those that are tried for their reason's sake, and they must not stand in anybody's way */
-    if (order_refresh(s, now_ms))
-        while (c.gangs_left && c.pods_left && round_of_heads(&c))
-            ;
+    if (!s->hold)
+        let_in(&c);
     settle_all(&c);
     for (uint32_t i = 0; i < s->ready_n; i++)
         if (order_first(s->ready[i]))

@@ -16,11 +16,12 @@ struct decide_config {
     uint32_t pods_max;    /* stop after this many placed pods; 0 = 20000 */
     bool no_remedies;     /* what would help is not looked for: for those who do not read it */
     struct fair_policy fair; /* off: who borrows at a lower level comes first, and policies alone say who is preempted */
+    bool hold;            /* nobody is let in, and nobody goes for anybody: what holds something already is settled */
     bool spread;          /* score: spread instead of pack (default pack: fewest free GPUs first, whole-GPU fragments last) */
 };
 void decide(struct state *s, const struct decide_config *config, int64_t now_ms, struct arena *a, struct plan *ret_plan);
 
-/* True when a cycle would have something to try: pending gangs that were woken since. */
+/* True when a cycle would have something to try: pending gangs that were woken since (none, where the last one held). */
 bool decide_has_work(const struct state *s);
 
 #endif

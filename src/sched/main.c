@@ -37,7 +37,7 @@ static void turn(void *arg)
         return;
     int64_t now_ms = loop_wall_ms(s->loop);
     struct decide_config config = {.gangs_max = GANGS_PER_TURN, .pods_max = PODS_PER_TURN, .fair = s->config.policy.fair,
-                                   .spread = s->config.spread};
+                                   .hold = s->config.hold, .spread = s->config.spread};
     struct plan plan = {0};
     int64_t began_us = loop_clock_us(s->loop);
     decide(s->state, &config, now_ms, s->cycle, &plan); /* decide */

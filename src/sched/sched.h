@@ -16,6 +16,7 @@ struct scheduler_config {
     const char *identity;          /* NULL = host name and process id */
     struct policy policy;          /* all zero: nobody waits for pods to be ready, queues do not share fairly */
     const struct charge_policy *charge; /* the caller's as long as the scheduler; NULL: quota counts what pods ask for */
+    bool hold;                     /* let nobody in: show what waits, and look after what runs */
     bool spread;                   /* score: spread instead of pack */
     bool sweep_always;             /* for tests: names that nobody needs go in every turn, so that whoever still uses one is caught */
     /* May be NULL. Called once, when everything has been read and the Lease was won for the first time (at once without election). A lost

@@ -318,6 +318,7 @@ struct state {
     uint32_t anti_seats_n, anti_seats_cap;
     bool neighbours_changed; /* a pod came or went since the last cycle */
     bool spread;             /* score of the last cycle */
+    bool hold;               /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */
     struct pod *pods;
     uint32_t pods_n, pods_cap, pod_hole, pods_live_n;

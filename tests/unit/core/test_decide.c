@@ -481,6 +481,42 @@ static void a_group_without_pods_is_let_in_when_its_queue_could_hold_it(void **s
     world_free(&w);
 }
 
+/* Held: nobody comes in, nobody is evicted for others, what must end does, and there is nothing left to try. */
+static void held(struct world *w)
+{
+    arena_reset(w->cycle);
+    decide(w->s, &(struct decide_config){.hold = true}, w->now_ms, w->cycle, &w->plan);
+    check(w);
+    assert_false(decide_has_work(w->s));
+}
+
+static void held_a_scheduler_only_looks_after_what_runs(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    issue_queue(&w);
+    struct gang_record r = a_workload(&w, "runs", "ns/lq", 1, "cpu=1000," GPU "=8");
+    gang_record(&w, r);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    workload(&w, "waits", "ns/lq", 1, "cpu=1000," GPU "=1");
+    pod(&w, "ns/alone", NULL, "cpu=1000");
+    held(&w);
+    assert_int_equal(w.plan.entries_n, 0);
+    node(&w, "t4-2", "cpu=32000," GPU "=4", "product=t4");
+    r.admitted = true;
+    gang_record(&w, r);
+    r.active = false;
+    gang_record(&w, r);
+    held(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_int_equal(w.plan.entries_n, 1);
+    step(&w); /* let go */
+    assert_non_null(entry_of(&w, EFFECT_ADMIT, "waits"));
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/alone"));
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +524,7 @@ int main(void)
         cmocka_unit_test(flavor_fallback), cmocka_unit_test(restart), cmocka_unit_test(evictions),    cmocka_unit_test(admit_failed),
         cmocka_unit_test(missing_things),
         cmocka_unit_test(queues_are_called_as_they_were_written),
+        cmocka_unit_test(held_a_scheduler_only_looks_after_what_runs),
         cmocka_unit_test(a_group_without_pods_is_let_in_when_its_queue_could_hold_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
