@@ -10,7 +10,7 @@
 #include "cli/lookup/pod_counts.h"
 #include "cli/lookup/reserved.h"
 #include "kube/object.h"
-#include "sched/workload_wait.h"
+#include "sched/figures/workload_wait.h"
 
 static const struct output_column columns[] = {
     {"namespace", "NAMESPACE", .is_number = false},

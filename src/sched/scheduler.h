@@ -62,6 +62,8 @@ struct seen_gang {
     bool members_missing;        /* waits for pods that do not exist yet */
     name_id nominated;           /* a lone pod: the node that others leave for it */
     bool has_object;             /* Workload or pod group exists */
+    uint8_t shown;               /* a Workload: what its object said last (workload_metrics.c) */
+    name_id charged_queue;       /* a Workload: in which ClusterQueue its object said last that it has quota; 0 = never */
     uint64_t kept_out;           /* a Volcano PodGroup: hash of why its queue keeps it out, as its status was last made; 0 = it does not */
     char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
     struct telling telling;

@@ -213,6 +213,7 @@ void seen_mark_names(struct scheduler *s)
         intern_mark(s->names, (*gang)->local_queue);
         intern_mark(s->names, (*gang)->queue_title);
         intern_mark(s->names, (*gang)->nominated);
+        intern_mark(s->names, (*gang)->charged_queue);
     }
 }
 

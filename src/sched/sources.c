@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "sched/checks/queue_checks.h"
 #include "sched/scheduler.h"
+#include "sched/workload_metrics.h"
 
 enum { LIFT_MS = 200, QUEUE_LOOK_MS = 200 };
 
@@ -253,6 +254,14 @@ static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
     return NULL;
 }
 
+static void forget_local_queue(struct scheduler *s, const char *key)
+{
+    char ns[256];
+    const char *name;
+    pod_key_split(key, ns, &name);
+    metrics_forget_local_queue(s->metrics, ns, name);
+}
+
 static void kind_gone(struct source *source, const char *key)
 {
     struct scheduler *s = source->scheduler;
@@ -266,6 +275,10 @@ static void kind_gone(struct source *source, const char *key)
         status_volcano_queue_changed(s, group_tally_remove(s->tally, key));
     if (source->id == SOURCE_QUEUES)
         metrics_forget_queue(s->metrics, name);
+    if (source->id == SOURCE_COHORTS)
+        metrics_forget_cohort(s->metrics, name);
+    if (source->id == SOURCE_LOCAL_QUEUES)
+        forget_local_queue(s, name);
     if (kinds[source->id].gone == CHANGE_GANG_GONE)
         seen_gang_gone(s, id);
     push_gone(s, kinds[source->id].gone, id);
@@ -397,6 +410,8 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
         follow_demands(source, key, o);
     if (c.type == CHANGE_GANG)
         seen_gang_apply(s, &c.gang);
+    if (source->id == SOURCE_WORKLOADS)
+        workload_metrics_seen(s, seen_gang(s, c.gang.key), o);
     if (!is_lifted(source, key, &c))
         *sources_push(s) = c;
     return true;

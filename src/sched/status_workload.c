@@ -8,7 +8,8 @@
 #include "base/quantity.h"
 #include "sched/checks/check_list.h"
 #include "sched/scheduler.h"
-#include "sched/workload_wait.h"
+#include "sched/workload_metrics.h"
+#include "sched/figures/workload_wait.h"
 
 struct pass {
     struct scheduler *s;
@@ -18,6 +19,7 @@ struct pass {
     const struct json *workload;
     struct json *conditions; /* a copy that is being changed */
     struct json *checks;     /* status.admissionChecks as it should be; NULL: as it is */
+    struct json *evictions;  /* status.schedulingStats.evictions as they should be; NULL: as they are */
     struct json *requests;   /* status.resourceRequests as it should be; NULL: as it is */
     bool changed;
     int64_t now_ms, generation;
@@ -91,6 +93,8 @@ static void send(struct pass *x, struct json *admission)
         json_set(x->work->arena, status, "resourceRequests", json_new(x->work->arena, JSON_NULL));
     else if (x->requests)
         json_set(x->work->arena, status, "resourceRequests", x->requests);
+    if (x->evictions)
+        json_set(x->work->arena, json_ensure_object(x->work->arena, status, "schedulingStats"), "evictions", x->evictions);
     if (x->checks)
         json_set(x->work->arena, status, "admissionChecks", x->checks->n ? x->checks : json_new(x->work->arena, JSON_NULL));
     if (!forget_retries(x, status))
@@ -301,11 +305,6 @@ static void clear_eviction(struct pass *x)
     requeue(x);
 }
 
-static const char *class_of(const struct json *workload)
-{
-    return json_text(json_path(workload, "spec", "priorityClassRef", "name", NULL), "");
-}
-
 /* The object shows it: its Events say so. */
 static void tell_admitted(struct pass *x, const char *queue)
 {
@@ -313,10 +312,10 @@ static void tell_admitted(struct pass *x, const char *queue)
     x->seen->admit_sent = false;
     x->seen->completion_sent &= !admitted;
     act_outcome(x->s, admitted ? EFFECT_ADMIT : EFFECT_RESERVE, x->gang, 0, 0);
-    int64_t waited_ms = workload_waited_ms(x->workload, x->now_ms), waited_s = waited_ms / 1000;
-    metrics_reserved(x->s->metrics, queue, class_of(x->workload), (double)waited_ms / 1000);
+    int64_t waited_s = workload_waited_ms(x->workload, x->now_ms) / 1000;
+    workload_metrics_reserved(x->s, x->workload, queue, x->now_ms);
     if (admitted)
-        metrics_admitted(x->s->metrics, queue, class_of(x->workload), (double)waited_ms / 1000);
+        workload_metrics_admitted(x->s, x->workload, queue, false, x->now_ms);
     struct kube_object_ref about = ref_of(x);
     kube_event_done(x->s->events, &about, "QuotaReserved", "Quota reserved in ClusterQueue %s, wait time since queued was %llds", queue,
                     (long long)waited_s);
@@ -362,8 +361,7 @@ static void tell_completed(struct pass *x, const char *queue)
     x->seen->completion_sent = false;
     if (!time_parse(bytes_of(json_get_text(reserved, "lastTransitionTime", "")), &since_ms) || since_ms > x->now_ms)
         since_ms = x->now_ms;
-    metrics_admitted(x->s->metrics, queue, class_of(x->workload),
-                     (double)(workload_waited_ms(x->workload, x->now_ms) + x->now_ms - since_ms) / 1000);
+    workload_metrics_admitted(x->s, x->workload, queue, true, x->now_ms);
     struct kube_object_ref about = ref_of(x);
     kube_event_done(x->s->events, &about, "Admitted", "Admitted by ClusterQueue %s, wait time since reservation was %llds", queue,
                     (long long)(x->now_ms - since_ms) / 1000);
@@ -530,8 +528,7 @@ static void count_eviction(struct pass *x)
     const struct reason *why = state_gang_reason(x->s->state, x->gang);
     const char *path = why && why->code == REASON_PREEMPTED ? intern_name(x->s->names, why->queue) : "", *slash = strrchr(path, '/');
     x->seen->evict_sent = false;
-    metrics_evicted(x->s->metrics, queue_of(x), class_of(x->workload),
-                    json_get_text(object_condition(x->workload, "Evicted"), "reason", ""));
+    workload_metrics_evicted(x->s, x->workload, queue_of(x));
     if (preempted && slash)
         metrics_preempted(x->s->metrics, slash + 1, json_get_text(preempted, "reason", ""));
 }
@@ -589,6 +586,9 @@ static void evict(struct pass *x)
     if (!x->retries_n) /* SOURCE Kueue: of one that was late its job's end says so; until then its pause has no end */
         set(x, "Requeued", false, reason, message);
     if (x->changed) {
+        const char *plain, *cause;
+        workload_eviction_parts(x->work->arena, x->workload, reason, &plain, &cause);
+        x->evictions = workload_evictions_counted(x->work->arena, x->workload, plain, cause);
         send(x, NULL);
         if (x->seen)
             x->seen->evict_sent = true;

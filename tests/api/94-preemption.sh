@@ -96,6 +96,12 @@ page() { K get --raw /metrics/scheduler; }
 soon "metrics: who was preempted, for whose queue" "^kueue_preempted_workloads_total{preempting_cluster_queue=\"$NS-red\",reason=\"InCohortReclamation\",replica_role=\"standalone\"} 1\$" page
 soon "metrics: by priority, too" "^kueue_preempted_workloads_total{preempting_cluster_queue=\"$NS-red\",reason=\"InClusterQueue\",replica_role=\"standalone\"} 1\$" page
 soon "metrics: evictions by queue and class" "^kueue_evicted_workloads_total{cluster_queue=\"$NS-red\",reason=\"Preempted\",underlying_cause=\"\",priority_class=\"$NS-low\",replica_role=\"standalone\"} 1\$" page
+soon "metrics: the same by LocalQueue" "^kueue_local_queue_evicted_workloads_total{name=\"red\",namespace=\"$NS\",reason=\"Preempted\",underlying_cause=\"\",priority_class=\"$NS-low\",replica_role=\"standalone\"} 1\$" page
+soon "metrics: how long it took until its quota was free" "^kueue_workload_eviction_latency_seconds_count{cluster_queue=\"$NS-red\",reason=\"Preempted\",replica_role=\"standalone\"} 1\$" page
+soon "metrics: who was admitted in the cohort" "^kueue_cohort_subtree_admitted_workloads_total{cohort=\"$NS\",priority_class=\"$NS-high\",replica_role=\"standalone\"} 1\$" page
+soon "metrics: pods that got ready" "^kueue_ready_wait_time_seconds_count{cluster_queue=\"$NS-red\",priority_class=\"$NS-high\",replica_role=\"standalone\"} 1\$" page
+evictions() { k get workloads -o 'jsonpath={range .items[*]}{range .status.schedulingStats.evictions[*]}{.reason} {.count}{"\n"}{end}{end}' | sort | uniq -c | xargs; }
+is "the object says how often, too" "1 Preempted 1" evictions
 soon "metrics: what waits" "^kueue_pending_workloads{cluster_queue=\"$NS-red\",status=\"inadmissible\",replica_role=\"standalone\"} 3\$" page
 soon "metrics: what is in use" "^kueue_cluster_queue_resource_usage{cohort=\"$NS\",cluster_queue=\"$NS-blue\",flavor=\"$NS-a\",resource=\"nvidia.com/gpu\",replica_role=\"standalone\"} 2\$" page
 soon "metrics: the ClusterQueue's status" "^kueue_cluster_queue_status{cluster_queue=\"$NS-red\",status=\"active\",replica_role=\"standalone\"} 1\$" page

@@ -15,14 +15,44 @@ void metrics_free(struct metrics *m); /* NULL-safe */
 
 /* One decision: how long it took, and whether somebody was admitted by it. */
 void metrics_decided(struct metrics *m, double seconds, bool admitted);
-/* The object shows it. waited_s: since it was queued. class: the name of its WorkloadPriorityClass or PriorityClass, "" = none. */
-void metrics_reserved(struct metrics *m, const char *queue, const char *class, double waited_s);
-void metrics_admitted(struct metrics *m, const char *queue, const char *class, double waited_s);
-/* reason: of its condition Evicted. */
-void metrics_evicted(struct metrics *m, const char *queue, const char *class, const char *reason);
+
+/* Whose it is. Text is never NULL. */
+struct metrics_whose {
+    const char *queue;     /* ClusterQueue; "" = it has none */
+    const char *ns, *name; /* of the LocalQueue */
+    const char *class;     /* its WorkloadPriorityClass or PriorityClass, "" = none */
+    const char *reason;    /* of the condition Evicted, without its cause; "" where nothing is evicted */
+    const char *cause;     /* what was behind that reason; "" = nothing more */
+};
+/* Workloads, counted for the ClusterQueue and for the LocalQueue. */
+enum metrics_count {
+    METRICS_RESERVED,
+    METRICS_ADMITTED,
+    METRICS_FINISHED,
+    METRICS_EVICTED,
+    METRICS_EVICTED_ONCE, /* the first time for this reason and cause */
+    METRICS_COUNTS_N
+};
+enum metrics_time {
+    METRICS_RESERVED_WAIT, /* queued, or queued again, until quota was reserved */
+    METRICS_ADMITTED_WAIT, /* the same until admitted */
+    METRICS_CHECKS_WAIT,   /* reserved until admitted */
+    METRICS_READY_WAIT,    /* queued, or queued again, until its pods were ready for the first time */
+    METRICS_START_WAIT,    /* admitted until then */
+    METRICS_RUN,           /* admitted until finished, and all times that it was admitted before */
+    METRICS_READY_RUN,     /* its pods were ready until it was evicted */
+    METRICS_LEAVING,       /* evicted until it gave its quota back */
+    METRICS_TIMES_N
+};
+void metrics_count(struct metrics *m, enum metrics_count which, const struct metrics_whose *whose);
+void metrics_time(struct metrics *m, enum metrics_time which, const struct metrics_whose *whose, double seconds);
 /* queue: whose workload made it necessary; reason: of the condition Preempted. */
 void metrics_preempted(struct metrics *m, const char *queue, const char *reason);
+/* Somebody below this cohort was admitted. */
+void metrics_cohort_admitted(struct metrics *m, const char *cohort, const char *class);
 void metrics_forget_queue(struct metrics *m, const char *queue);
+void metrics_forget_local_queue(struct metrics *m, const char *ns, const char *name);
+void metrics_forget_cohort(struct metrics *m, const char *cohort);
 
 /* role: "leader", "follower", "standalone". */
 void metrics_write(const struct metrics *m, struct prometheus_page *page, const char *role);

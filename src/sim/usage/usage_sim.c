@@ -12,7 +12,7 @@
 #include "exporter/collect/pod_owner.h"
 #include "kube/object.h"
 #include "kube/watch.h"
-#include "sched/workload_wait.h"
+#include "sched/figures/workload_wait.h"
 #include "sim/node/node_object.h"
 #include "sim/usage/usage_sim_part.h"
 

@@ -22,31 +22,80 @@ static void page(const struct metrics *m, bool openmetrics)
 #define HAS(line) assert_non_null(strstr(text.data, line "\n"))
 #define LACKS(part) assert_null(strstr(text.data, part))
 
+static struct metrics_whose of(const char *queue, const char *class)
+{
+    return (struct metrics_whose){.queue = queue, .ns = "team", .name = "local", .class = class, .reason = "", .cause = ""};
+}
+
+static void reserve(struct metrics *m, const char *queue, const char *class, double waited_s)
+{
+    struct metrics_whose whose = of(queue, class);
+    metrics_count(m, METRICS_RESERVED, &whose);
+    metrics_time(m, METRICS_RESERVED_WAIT, &whose, waited_s);
+}
+
+static void evict(struct metrics *m, const char *queue, const char *class, const char *reason, const char *cause)
+{
+    struct metrics_whose whose = of(queue, class);
+    whose.reason = reason;
+    whose.cause = cause;
+    metrics_count(m, METRICS_EVICTED, &whose);
+}
+
 static void test_counters_by_queue_and_class(void **state)
 {
     struct metrics *m = *state;
-    metrics_reserved(m, "a", "", 0.5);
-    metrics_reserved(m, "a", "high", 3);
-    metrics_reserved(m, "a", "high", 3);
-    metrics_admitted(m, "a", "high", 3);
-    metrics_evicted(m, "a", "high", "Preempted");
+    reserve(m, "a", "", 0.5);
+    reserve(m, "a", "high", 3);
+    reserve(m, "a", "high", 3);
+    evict(m, "a", "high", "Deactivated", "AdmissionCheck");
     metrics_preempted(m, "b", "InCohortReclamation");
+    metrics_cohort_admitted(m, "root", "high");
     page(m, false);
     HAS("kueue_quota_reserved_workloads_total{cluster_queue=\"a\",priority_class=\"\",replica_role=\"leader\"} 1");
     HAS("kueue_quota_reserved_workloads_total{cluster_queue=\"a\",priority_class=\"high\",replica_role=\"leader\"} 2");
-    HAS("kueue_admitted_workloads_total{cluster_queue=\"a\",priority_class=\"high\",replica_role=\"leader\"} 1");
-    HAS("kueue_evicted_workloads_total{cluster_queue=\"a\",reason=\"Preempted\",underlying_cause=\"\",priority_class=\"high\","
-        "replica_role=\"leader\"} 1");
+    HAS("kueue_evicted_workloads_total{cluster_queue=\"a\",reason=\"Deactivated\",underlying_cause=\"AdmissionCheck\","
+        "priority_class=\"high\",replica_role=\"leader\"} 1");
     HAS("kueue_preempted_workloads_total{preempting_cluster_queue=\"b\",reason=\"InCohortReclamation\",replica_role=\"leader\"} 1");
+    HAS("kueue_cohort_subtree_admitted_workloads_total{cohort=\"root\",priority_class=\"high\",replica_role=\"leader\"} 1");
+}
+
+/* Each is counted for the LocalQueue as well, where there is such a family. Who lacks a queue has no series of it. */
+static void test_local_queues_have_series_of_their_own(void **state)
+{
+    struct metrics *m = *state;
+    struct metrics_whose whose = of("a", "");
+    reserve(m, "a", "", 1);
+    metrics_count(m, METRICS_EVICTED_ONCE, &whose);
+    whose.queue = "";
+    metrics_count(m, METRICS_FINISHED, &whose);
+    whose = of("b", "");
+    whose.name = "";
+    metrics_count(m, METRICS_ADMITTED, &whose);
+    page(m, false);
+#define LOCAL "name=\"local\",namespace=\"team\","
+    HAS("kueue_local_queue_quota_reserved_workloads_total{" LOCAL "priority_class=\"\",replica_role=\"leader\"} 1");
+    HAS("kueue_local_queue_quota_reserved_wait_time_seconds_count{" LOCAL "priority_class=\"\",replica_role=\"leader\"} 1");
+    HAS("kueue_local_queue_finished_workloads_total{" LOCAL "priority_class=\"\",replica_role=\"leader\"} 1");
+    LACKS("kueue_finished_workloads_total");
+    LACKS("kueue_local_queue_admitted_workloads_total");
+    LACKS("kueue_local_queue_evicted_workloads_once_total");
+    metrics_forget_local_queue(m, "team", "other");
+    page(m, false);
+    HAS("kueue_local_queue_finished_workloads_total{" LOCAL "priority_class=\"\",replica_role=\"leader\"} 1");
+    metrics_forget_local_queue(m, "team", "local");
+    page(m, false);
+    LACKS("kueue_local_queue");
+    HAS("kueue_quota_reserved_workloads_total{cluster_queue=\"a\",priority_class=\"\",replica_role=\"leader\"} 1");
 }
 
 /* A bound counts for its bucket; what is above all bounds only for +Inf. */
 static void test_buckets_hold_all_below_them(void **state)
 {
     struct metrics *m = *state;
-    metrics_reserved(m, "a", "", 1);
-    metrics_reserved(m, "a", "", 1.5);
-    metrics_reserved(m, "a", "", 20000);
+    reserve(m, "a", "", 1);
+    reserve(m, "a", "", 1.5);
+    reserve(m, "a", "", 20000);
     page(m, false);
 #define BUCKET(le, n) HAS("kueue_quota_reserved_wait_time_seconds_bucket{cluster_queue=\"a\",priority_class=\"\",replica_role=\"leader\",le=\"" le "\"} " n)
     BUCKET("1", "1");
@@ -79,16 +128,20 @@ static void test_queue_that_is_gone_takes_its_series_along(void **state)
     struct metrics *m = *state;
     const char *names[] = {"a", "a-1", "a\"", "b"};
     for (int i = 0; i < 4; i++) {
-        metrics_reserved(m, names[i], "", 1);
-        metrics_evicted(m, names[i], "", "Preempted");
+        reserve(m, names[i], "", 1);
+        evict(m, names[i], "", "Preempted", "");
+        metrics_cohort_admitted(m, names[i], "");
         metrics_preempted(m, names[i], "InClusterQueue");
     }
     metrics_forget_queue(m, "a");
+    metrics_forget_cohort(m, "b");
     page(m, false);
     LACKS("queue=\"a\"");
+    LACKS("cohort=\"b\"");
+    HAS("kueue_cohort_subtree_admitted_workloads_total{cohort=\"a-1\",priority_class=\"\",replica_role=\"leader\"} 1");
     HAS("kueue_preempted_workloads_total{preempting_cluster_queue=\"a-1\",reason=\"InClusterQueue\",replica_role=\"leader\"} 1");
     HAS("kueue_quota_reserved_workloads_total{cluster_queue=\"a\\\"\",priority_class=\"\",replica_role=\"leader\"} 1");
-    metrics_reserved(m, "a", "", 1);
+    reserve(m, "a", "", 1);
     page(m, false);
     HAS("kueue_quota_reserved_workloads_total{cluster_queue=\"a\",priority_class=\"\",replica_role=\"leader\"} 1");
 }
@@ -110,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counters_by_queue_and_class, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_local_queues_have_series_of_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(test_buckets_hold_all_below_them, setup, teardown),
         cmocka_unit_test_setup_teardown(test_decisions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_queue_that_is_gone_takes_its_series_along, setup, teardown),

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "base/clock.h"
-#include "sched/workload_wait.h"
+#include "sched/figures/workload_wait.h"
 
 #define NOW "2026-01-01T12:00:00Z"
 

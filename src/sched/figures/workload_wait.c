@@ -1,5 +1,5 @@
 /* workload_wait.c - see workload_wait.h */
-#include "sched/workload_wait.h"
+#include "sched/figures/workload_wait.h"
 #include "base/clock.h"
 #include "kube/object.h"
 
