@@ -80,16 +80,25 @@ static int put_map(struct config_maps *g, const char *name, const struct json *d
     return 0;
 }
 
-/* devicePlugin.config.data: the chart would make a ConfigMap of it. */
-static void put_written_out(struct config_maps *g, struct operator_config *c, const char *name)
+/* config.data: the chart would make a ConfigMap of it. One that there is goes before it. False: there is one. */
+static bool put_written_out(struct config_maps *g, const struct operator_config *c)
+{
+    struct kept *k = c->data ? map_find_text(g->maps, c->name) : NULL;
+    if (!c->data || (k && !k->written_out))
+        return !c->data;
+    (void)put_map(g, c->name, c->data, NULL); /* too many: then nodes say that it is missing */
+    k = map_find_text(g->maps, c->name);
+    if (k)
+        k->written_out = true;
+    return true;
+}
+
+static void take_written_out(struct config_maps *g, struct operator_config *c, const char *name, struct buf *warnings)
 {
     if (c->data && !*c->name)
         c->name = name;
-    if (c->data)
-        (void)put_map(g, c->name, c->data, NULL); /* too many: then nodes say that it is missing */
-    struct kept *k = c->data ? map_find_text(g->maps, c->name) : NULL;
-    if (k)
-        k->written_out = true;
+    if (!put_written_out(g, c) && warnings)
+        buf_printf(warnings, "config.data is not used: ConfigMap %.253s exists, and says itself what it holds\n", c->name);
 }
 
 static void drop_written_out(struct config_maps *g, const char *name)
@@ -123,8 +132,8 @@ static int put_values(struct config_maps *g, const struct json *data, struct buf
     memcpy(g->settings, usual, sizeof usual);
     for (uint32_t i = 0; i < values.settings_n; i++)
         g->settings[USUAL_N + i] = values.settings[i];
-    put_written_out(g, &g->values.device_plugin, "device-plugin-config");
-    put_written_out(g, &g->values.mig, "mig-parted-config");
+    take_written_out(g, &g->values.device_plugin, "device-plugin-config", warnings);
+    take_written_out(g, &g->values.mig, "mig-parted-config", warnings);
     return 0;
 }
 
@@ -132,7 +141,14 @@ int config_maps_put(struct config_maps *g, const char *name, const struct json *
                     struct err *e)
 {
     const struct json *data = json_get(config_map, "data");
-    return text_equal(name, CONFIG_MAPS_VALUES) ? put_values(g, data, warnings, e) : put_map(g, name, data, e);
+    if (text_equal(name, CONFIG_MAPS_VALUES))
+        return put_values(g, data, warnings, e);
+    int r = put_map(g, name, data, e);
+    if (!data) { /* what the values say of one that is gone counts again */
+        (void)put_written_out(g, &g->values.device_plugin);
+        (void)put_written_out(g, &g->values.mig);
+    }
+    return r;
 }
 
 /* ---- finding ---- */

@@ -156,6 +156,19 @@ static void what_values_write_out_goes_with_them(void **state)
     assert_null(config_maps_layouts(g, "small"));
 }
 
+/* A ConfigMap that there is holds what its owner wrote, whatever the values say of it, until it goes. */
+static void values_do_not_write_over_what_there_is(void **state)
+{
+    (void)state;
+    const char *values = "devicePlugin: {config: {data: {written: \"version: v1\"}}}\n";
+    put(NULL, "device-plugin-config", "own", SLICES(4), NULL);
+    put(NULL, CONFIG_MAPS_VALUES, "values.yaml", values, NULL);
+    assert_string_equal(chosen("own"), "gpu-operator/device-plugin-config/own");
+    assert_non_null(strstr(chosen("written"), "missing"));
+    config_maps_put(g, "device-plugin-config", NULL, NULL, NULL);
+    assert_string_equal(chosen("written"), "gpu-operator/device-plugin-config/written");
+}
+
 static void the_file_may_say_the_strategy(void **state)
 {
     (void)state;
@@ -280,6 +293,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(labels_name_keys_maps_or_both, setup, teardown),
         cmocka_unit_test_setup_teardown(values_name_the_map_and_the_default, setup, teardown),
         cmocka_unit_test_setup_teardown(what_values_write_out_goes_with_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(values_do_not_write_over_what_there_is, setup, teardown),
         cmocka_unit_test_setup_teardown(the_file_may_say_the_strategy, setup, teardown),
         cmocka_unit_test_setup_teardown(shares_of_the_shape_stand_until_there_is_a_label, setup, teardown),
         cmocka_unit_test_setup_teardown(layouts_are_found_in_any_map, setup, teardown),
