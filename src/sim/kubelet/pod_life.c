@@ -260,12 +260,17 @@ int64_t pod_life_resume(struct pod_life *p, const struct json *pod, int64_t wall
     time_parse(json_bytes(json_get(status, "startTime")), &p->since_wall_ms);
     const struct json *first = json_item(json_get(status, "containerStatuses"), 0);
     p->restarts_n = (uint32_t)json_get_int64(first, "restartCount", 0);
+    const struct json *last = json_path(first, "lastState", "terminated", NULL);
+    p->last_started_wall_ms = p->ended_wall_ms = wall_ms; /* where the object does not say it */
+    time_parse(json_bytes(json_get(last, "startedAt")), &p->last_started_wall_ms);
+    time_parse(json_bytes(json_get(last, "finishedAt")), &p->ended_wall_ms);
+    p->started_wall_ms = wall_ms;
     if (json_path(first, "state", "waiting", NULL)) {
+        p->started_wall_ms = p->last_started_wall_ms;
         p->step = POD_WAITING;
         return POD_RESTART_MS;
     }
     p->step = POD_RUNNING_STEP;
-    p->started_wall_ms = wall_ms;
     time_parse(json_bytes(json_path(first, "state", "running", "startedAt", NULL)), &p->started_wall_ms);
     if (p->run_ms < 0)
         return -1;
@@ -284,6 +289,7 @@ static int64_t restart_delay_ms(const struct pod_life *p)
 static int64_t start(struct pod_life *p, int64_t wall_ms)
 {
     p->step = POD_RUNNING_STEP;
+    p->last_started_wall_ms = p->started_wall_ms;
     p->started_wall_ms = wall_ms;
     if (!p->since_wall_ms)
         p->since_wall_ms = wall_ms;

@@ -51,6 +51,7 @@ struct pod_life {
     uint32_t restarts_n;
     uint32_t address;      /* makes the pod IP */
     int64_t created_wall_ms, started_wall_ms, ended_wall_ms;
+    int64_t last_started_wall_ms; /* of the run before this one */
     int64_t cpu_milli, memory_bytes;
     struct pod_devices *devices; /* NULL: asks for none */
     char *refusal;               /* why the kubelet did not take it; NULL: it did */

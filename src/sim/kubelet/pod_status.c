@@ -32,9 +32,11 @@ static struct json *terminated(struct arena *a, int exit_code, int64_t started_w
     return state;
 }
 
+/* The run that ended last: this one, or the one before it. */
 static struct json *last_ended(struct arena *a, const struct pod_life *p)
 {
-    return terminated(a, p->exit_code, p->started_wall_ms, p->ended_wall_ms);
+    bool runs = p->step == POD_RUNNING_STEP;
+    return terminated(a, p->exit_code, runs ? p->last_started_wall_ms : p->started_wall_ms, p->ended_wall_ms);
 }
 
 static struct json *running_state(struct arena *a, const struct pod_life *p)

@@ -46,6 +46,34 @@ static void never_fails_with_an_exit_code(void **state)
     pod_life_free(p);
 }
 
+/* lastState is of the run that ended, also while another one runs and after the server was started again. */
+static void the_last_run_has_its_own_times(void **state)
+{
+    (void)state;
+    struct pod_life *p = life("Always", "\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"1\"", "");
+    static const char times[] = "\"startedAt\":\"1970-01-01T00:00:01Z\",\"finishedAt\":\"1970-01-01T00:00:02Z\"";
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct device_health health = {0};
+    pod_life_advance(p, 1000, 1);
+    for (int runs = 0; runs < 2; runs++) {
+        pod_life_advance(p, runs ? 12000 : 2000, 1);
+        struct json *patch = pod_status_patch(a, p, 12000, health);
+        _cleanup_buf_ struct buf text = {0};
+        json_write(&text, patch);
+        assert_true((strstr(text.data, times) != NULL));
+        assert_int_equal(p->step, runs ? POD_RUNNING_STEP : POD_WAITING);
+        struct json *pod = json_new(a, JSON_OBJECT);
+        json_set(a, pod, "status", json_clone(a, json_get(patch, "status")));
+        json_set_text(a, json_get(pod, "status"), "phase", "Running");
+        pod_life_resume(p, pod, 13000, 1);
+        assert_int_equal(p->step, runs ? POD_RUNNING_STEP : POD_WAITING);
+        _cleanup_buf_ struct buf again = {0};
+        json_write(&again, pod_status_patch(a, p, 13000, health));
+        assert_true((strstr(again.data, times) != NULL));
+    }
+    pod_life_free(p);
+}
+
 static void on_failure_restarts_with_doubling_delay(void **state)
 {
     (void)state;
@@ -186,6 +214,7 @@ int main(void)
         cmocka_unit_test(never_succeeds_after_its_time),
         cmocka_unit_test(what_is_told_to_end_ends_for_good),
         cmocka_unit_test(never_fails_with_an_exit_code),
+        cmocka_unit_test(the_last_run_has_its_own_times),
         cmocka_unit_test(on_failure_restarts_with_doubling_delay),
         cmocka_unit_test(always_runs_until_deleted),
         cmocka_unit_test(malformed_annotations_fall_back),
