@@ -195,6 +195,20 @@ static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
     return true;
 }
 
+/* It has not been let in yet: what was promised to others is not for it. WHY  they went for a gang that would lose its room to this one, be
+ * told again as soon as they are back, and so on for ever. */
+static bool hold_beside_promises(struct cycle *c, struct gang *g, struct tally *t)
+{
+    struct state *s = c->s;
+    uint32_t mark = undo_mark(s);
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        promise_put(s, s->promised[i]);
+    bool held = hold_missing(c, g, t);
+    undo_back(s, mark);
+    promises_lie_down(s);
+    return held;
+}
+
 /* ---- members of planned gangs take their places ---- */
 
 static bool same_demands(const struct shape_class *a, const struct shape_class *b)
@@ -379,7 +393,7 @@ static bool passes_checks(struct cycle *c, struct gang *g)
         drop_bad_seats(c->s, g);
         struct tally *t = count_sets(c, g, NULL, 0);
         drop_surplus(c, g, t);
-        if (!hold_missing(c, g, t))
+        if (!hold_beside_promises(c, g, t))
             return false;
     }
     g->admit_refused = false;

@@ -363,6 +363,43 @@ static void preemption(void **state)
     assert_int_equal(effects(w, EFFECT_ADMIT), 0);
 }
 
+/* Somebody has left for another one, and the answer comes just then: the room is not for whoever is looked at first. */
+static void what_is_promised_is_not_for_one_whose_checks_are_ready(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    checked_queue(w, true);
+    node(w, "n0", "cpu=8000," GPU "=8", "kind=a");
+    queue_begin(w, &q, "mine", NULL);
+    queue_quota(w, &q, "fa", GPU, 8, NO_LIMIT, NO_LIMIT);
+    q.r.within_queue = PREEMPT_LOWER_PRIORITY;
+    queue_done(w, &q);
+    local_queue(w, "ns/mine", "mine");
+    struct gang_record low = a_workload(w, "low", "ns/mine", 1, GPU "=8"), high = a_workload(w, "high", "ns/mine", 1, GPU "=8"),
+                       runs = admitted_in(w, low, "fa"), job = a_workload(w, "job", "ns/lq", 1, GPU "=8");
+    runs.admitted_queue = id(w, "mine");
+    gang_record(w, runs);
+    running_pod(w, "ns/low-0", "low", GPU "=8", "n0");
+    gang_record(w, job);
+    step(w);
+    gang_record(w, reserved(w, job, "fa", CHECK_PENDING, CHECK_PENDING));
+    high.priority = 9;
+    gang_record(w, high);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "low"));
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_DONE);
+    gang_record(w, low);
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
+    gang_record(w, reserved(w, job, "fa", CHECK_READY, CHECK_PENDING));
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "high"));
+    assert_null(entry_of(w, EFFECT_ADMIT, "job"));
+    outcome(w, EFFECT_ADMIT, "high", NULL, OUTCOME_DONE);
+    gone(w, CHANGE_GANG_GONE, "high");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +416,7 @@ int main(void)
         cmocka_unit_test(restarts),
         in_a_world(a_reservation_of_another_writer),
         in_a_world(preemption),
+        in_a_world(what_is_promised_is_not_for_one_whose_checks_are_ready),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
