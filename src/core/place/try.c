@@ -413,7 +413,7 @@ static void end_promise(struct state *s, struct gang *g, bool started)
 {
     if (started) {
         g->vain_n = 0;
-    } else if (g->promise && !gang_is_lone(g)) { /* theirs is counted in preempt/lone.c */
+    } else if (g->promise && !g->promise->victims_n && !gang_is_lone(g)) { /* all have left; theirs is counted in preempt/lone.c */
         g->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
         g->vain_n += g->vain_n < VAIN_DOUBLINGS;
     }

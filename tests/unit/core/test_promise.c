@@ -386,6 +386,24 @@ static void who_preempted_in_vain_waits_before_the_next(void **state)
     decides(w, "evict small InClusterQueue");
 }
 
+/* Its victim still goes, so nothing has been in vain yet: when there is a node again, what leaves is its own again. */
+static void a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q gpu=16 within=Lower; runs low queue=q gpu=6 at=5 on=n0; wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    story(w, "node n0 gpu=7");
+    decides_soon(w, "");
+    story(w, "node n0 gpu=8");
+    decides_soon(w, "");
+    says(w, "high", "pending the preemption of 1 workload(s)");
+    story(w, "wants small queue=q gpu=2");
+    decides(w, "");
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
+    leaves(w, "low", "wants low queue=q gpu=6 at=5");
+    decides_soon(w, "start high");
+}
+
 /* ---- why nobody goes ---- */
 
 static void why_not(void **state)
@@ -441,6 +459,7 @@ int main(void)
         in_a_world(what_its_victims_pods_still_hold_is_kept),
         in_a_world(the_own_quota_of_its_queue_is_kept),
         in_a_world(who_preempted_in_vain_waits_before_the_next),
+        in_a_world(a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain),
         cmocka_unit_test(why_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
