@@ -135,30 +135,32 @@ static bool is_held(const struct parking *p)
 }
 
 /* It was evicted because its pods were late, and is back. */
-static bool was_late(const struct line *l)
+static bool was_late(const struct state *s, const struct line *l)
 {
+    (void)s;
     const struct gang *g = line_first(l);
     return g->source == GANG_WORKLOAD && g->retries_n > 0 && l->queue->strategy != QUEUE_STRICT_FIFO;
 }
 
-/* WHY  who ended the standstill by giving its quota back shall not begin the next at once: those who waited for it are first.
- * SOURCE Kueue, whose scheduler stands still with one of them in its hands. */
-static bool hold_late(struct cycle *c, uint32_t held_n)
+/* Those of the lines to try that are to be held, which moves the others. Returns how many. */
+static uint32_t hold_lines(struct cycle *c, bool (*is_one)(const struct state *s, const struct line *l))
 {
     struct state *s = c->s;
-    struct line **all = arena_alloc(c->a, (s->ready_n + 1) * sizeof *all);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->ready_n && held_n; i++) {
-        struct line *l = order_first(s->ready[i]);
-        if (l && was_late(l))
-            all[n++] = l;
-    }
+    uint32_t n = 0, all_n = 0;
+    for (uint32_t i = 0; i < s->ready_n; i++)
+        all_n += (uint32_t)s->ready[i]->ready.n;
+    struct line **all = arena_alloc(c->a, (all_n + 1) * sizeof *all);
+    for (uint32_t i = 0; i < s->ready_n; i++)
+        for (size_t k = 0; k < s->ready[i]->ready.n; k++)
+            if (is_one(s, s->ready[i]->ready.items[k]))
+                all[n++] = s->ready[i]->ready.items[k];
     for (uint32_t i = 0; i < n; i++)
         ready_hold_line(c, all[i]);
-    return n > 0;
+    return n;
 }
 
-/* True: some are left for the next round. */
+/* True: some are left for the next round. WHY  who ended the standstill by giving its quota back shall not begin the next at once: those
+ * who waited for it are first. SOURCE Kueue, whose scheduler stands still with one of them in its hands. */
 static bool wake_held(struct cycle *c)
 {
     struct state *s = c->s;
@@ -167,27 +169,15 @@ static bool wake_held(struct cycle *c)
     for (uint32_t i = 0; i < s->parked_n; i++)
         if (is_held(s->parked[i]))
             held[n++] = s->parked[i]->line;
-    bool left = hold_late(c, n);
+    bool left = n && hold_lines(c, was_late);
     for (uint32_t i = 0; i < n; i++)
         order_line_ready(s, held[i], false);
     return left;
 }
 
-static void hold_all(struct cycle *c)
+static bool is_blocked(const struct state *s, const struct line *l)
 {
-    struct state *s = c->s;
-    uint32_t n = 0, all_n = 0;
-    for (uint32_t i = 0; i < s->ready_n; i++)
-        all_n += (uint32_t)s->ready[i]->ready.n;
-    struct line **all = arena_alloc(c->a, (all_n + 1) * sizeof *all); /* holding one moves the others */
-    for (uint32_t i = 0; i < s->ready_n; i++)
-        for (size_t k = 0; k < s->ready[i]->ready.n; k++) {
-            struct line *l = s->ready[i]->ready.items[k];
-            if (ready_blocks(s, line_first(l)))
-                all[n++] = l;
-        }
-    for (uint32_t i = 0; i < n; i++)
-        ready_hold_line(c, all[i]);
+    return ready_blocks(s, line_first(l));
 }
 
 /* WHY in each round: what is given back within a cycle may end the standstill, and who waited for that comes before whoever comes now. */
@@ -196,7 +186,7 @@ void ready_begin_round(struct cycle *c)
     struct state *s = c->s;
     bool left = false;
     if (s->ready_policy.block_admission && s->unready_n)
-        hold_all(c);
+        (void)hold_lines(c, is_blocked);
     else if (s->ready_gained)
         left = wake_held(c);
     s->ready_gained = left;

@@ -399,6 +399,27 @@ static void who_was_late_comes_after_those_who_waited(void **state)
     assert_non_null(entry_of(w, EFFECT_ADMIT, "a"));
 }
 
+/* So are they where another one of its queue was late, too. */
+static void all_who_were_late_come_after_those_who_waited(void **state)
+{
+    struct world *w = *state;
+    two_queues(w, policy_of(true, -1));
+    struct gang_record a = a_workload(w, "a", "ns/lq", 1, GPU "=2"), a2 = a_workload(w, "a2", "ns/lq", 1, GPU "=1"), back = a;
+    gang_record(w, a);
+    step(w);
+    say(w, a, PODS_START);
+    workload(w, "b", "ns/lo", 1, GPU "=2");
+    step_at(w, w->now_ms + 5000);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "a"));
+    outcome(w, EFFECT_EVICT, "a", NULL, OUTCOME_DONE);
+    back.retries_n = a2.retries_n = 1;
+    gang_record(w, back);
+    gang_record(w, a2);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "b"));
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
+}
+
 /* Its head waits with the rest, and is the first afterwards. */
 static void strict_queues_keep_their_order(void **state)
 {
@@ -446,6 +467,7 @@ int main(void)
         in_a_world(a_standstill_tells_nobody_twice),
         in_a_world(who_could_never_start_is_told_anew),
         in_a_world(who_was_late_comes_after_those_who_waited),
+        in_a_world(all_who_were_late_come_after_those_who_waited),
         in_a_world(strict_queues_keep_their_order),
         in_a_world(a_standstill_survives_a_restart),
     };
