@@ -353,6 +353,20 @@ static void decide_equally(struct model *m, struct life *fresh)
     submit(m, &m->life.w.plan);
 }
 
+/* Others have left for a gang, and then a standstill began: what they left stays its own until that is over. */
+static bool room_is_kept(const struct model *m)
+{
+    bool kept = false;
+    for (int i = 0; i < GANGS && ready_stands_still(m); i++) {
+        char key[40];
+        const struct m_gang *g = &m->api.gangs[i];
+        const struct reason *why =
+            g->exists ? state_gang_reason(m->life.w.s, intern_find(m->life.w.names, bytes_of(gang_key(g, key)))) : NULL;
+        kept |= why && reason_find(why, REASON_PREEMPTING);
+    }
+    return kept;
+}
+
 void rest_checks(struct model *m)
 {
     static struct life fresh;
@@ -365,12 +379,13 @@ void rest_checks(struct model *m)
     nobody_waits_behind_checks(m);
     if (!waiting_n && !ready_stands_still(m))
         nobody_waits_who_fits(m);
-    if (!waiting_n)
+    bool kept = waiting_n || room_is_kept(m);
+    if (!kept)
         lone_rest_check(m);
     memset(&fresh, 0, sizeof fresh);
     fresh.w.now_ms = m->life.w.now_ms;
     life_begin(m, &fresh);
-    if (!waiting_n) { /* else places are held, and no record says where */
+    if (!kept) { /* else places are held or promised, and no record says where */
         fresh_starts_nothing(m, &fresh);
         if (!model_leaves_out("equal"))
             decide_equally(m, &fresh);
