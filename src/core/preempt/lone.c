@@ -438,6 +438,15 @@ void lone_goes_before(struct state *s, const struct gang *g, uint32_t node)
     }
 }
 
+void lone_node_gone(struct state *s, uint32_t node)
+{
+    for (uint32_t i = s->promised_n; i-- > 0;) {
+        const struct promise *p = s->promised[i]->promise;
+        if (p->by_priority && p->rooms->node == node)
+            promise_drop(s, s->promised[i]);
+    }
+}
+
 void lone_drop_lost(struct state *s)
 {
     for (uint32_t i = s->promised_n; i-- > 0;) {

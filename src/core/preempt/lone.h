@@ -19,7 +19,8 @@
 bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why);
 /* It has taken room on the node, or is promised it: lone pods of lower priority that were promised the same look again. */
 void lone_goes_before(struct state *s, const struct gang *g, uint32_t node);
-/* Promises on nodes that have gone, or that their pods may not stand on any more, are dropped: those look again. */
+/* Promises on a node that goes, or on nodes that their pods may not stand on any more, are dropped: those look again. */
+void lone_node_gone(struct state *s, uint32_t node);
 void lone_drop_lost(struct state *s);
 /* Lone pods of lower priority take the room that others are promised no more than this. */
 bool lone_yields(const struct gang *promised, const struct gang *g);

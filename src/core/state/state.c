@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include "base/memory.h"
 #include "core/place/view.h"
+#include "core/preempt/lone.h"
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
 #include "core/queue/order.h"
@@ -235,6 +236,7 @@ static void apply_node_gone(struct state *s, name_id name)
     if (!slot)
         return;
     seats_wake_holders(s, slot);
+    lone_node_gone(s, slot);
     node_table_gone(&s->nodes, slot);
 }
 

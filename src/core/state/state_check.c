@@ -200,6 +200,18 @@ static bool check_promise(const struct state *s, const struct gang *g, struct er
     return true;
 }
 
+static bool check_promised_node(const struct state *s, uint32_t slot, struct err *e)
+{
+    const struct node *node = &s->nodes.nodes[slot];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->promised_n; i++) {
+        const struct promise *p = s->promised[i]->promise;
+        n += p->by_priority && p->rooms->node == slot && p->rooms->node_name == node->name;
+    }
+    return n == node->promised_n || (err_set(e, E_INVALID, "node %s is promised to %u pods, counted %u",
+                                             intern_name(s->names, node->name), n, node->promised_n), false);
+}
+
 static bool check_lowest(const struct state *s, const struct queue *q, struct err *e)
 {
     int32_t lowest = INT32_MAX;
@@ -242,7 +254,7 @@ static bool check_order(const struct state *s, struct err *e)
 bool state_check(const struct state *s, struct err *e)
 {
     for (uint32_t slot = 1; slot < s->nodes.n; slot++)
-        if (s->nodes.nodes[slot].name && !check_node(s, slot, e))
+        if (s->nodes.nodes[slot].name && (!check_node(s, slot, e) || !check_promised_node(s, slot, e)))
             return false;
     for (uint32_t i = 0; i < s->gangs_n; i++)
         if (!check_gang(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))

@@ -188,6 +188,16 @@ static void it_looks_elsewhere_when_its_node_is_lost(void **state)
     then(w, "node a notready", "evict y" BY);
 }
 
+/* Its victim has left, and the node was registered anew, before anybody looked. */
+static void it_starts_on_its_node_made_anew(void **state)
+{
+    struct world *w = *state;
+    then(w, FULL "pod high prio=9 gpu=8", "evict low" BY);
+    leaves(w, "low");
+    gone(w, CHANGE_NODE_GONE, "a");
+    then(w, "node a", "start high");
+}
+
 static void what_was_refused_is_told_again(void **state)
 {
     struct world *w = *state;
@@ -293,6 +303,7 @@ int main(void)
         in_a_world(a_higher_one_takes_the_room_and_the_other_looks_again),
         in_a_world(it_starts_elsewhere_when_room_comes_free_there),
         in_a_world(it_looks_elsewhere_when_its_node_is_lost),
+        in_a_world(it_starts_on_its_node_made_anew),
         in_a_world(what_was_refused_is_told_again),
         in_a_world(nobody_is_told_twice),
         in_a_world(it_looks_again_when_all_have_left_and_others_were_faster),
