@@ -5,6 +5,8 @@
  * core.nofit.gang80       "cannot fit" for 80 x 1 GPU on a full cluster of 500 x 8
  * core.backlog.10000      10,000 pods wait on a full cluster, one GPU comes free: time until it is taken
  * core.backlog.10000x1000 the same with 1,000 different shapes among those that wait
+ * tas.512                 a workload of 512 pods, block required, onto 10,000 nodes in 4 levels; tas.512.no: no block holds it, why (what
+ *                         would help is not looked for); .known: another of its shape was decided before
  * core.bytes.node, .pod   memory by difference of resident size
  */
 #include <malloc.h>
@@ -178,6 +180,76 @@ static void backlog(const char *name, int shapes)
     world_free(&w);
 }
 
+/* 10,000 nodes of one free GPU: 10 zones of 2 blocks of 10 racks of 50. */
+static void add_nodes_in_domains(struct world *w)
+{
+    struct queue_words q;
+    topology(w, "t", "zone,block,rack,kubernetes.io/hostname");
+    topology_flavor(w, "f", "t", "product=a100");
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "f", "cpu", 1000000000, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "f", GPU, 1000000, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, "ns/lq", "q");
+    for (int i = 0; i < 10000; i++) {
+        char name[32], labels[160];
+        snprintf(name, sizeof name, "node-%06d", i);
+        snprintf(labels, sizeof labels, "zone=z%d,block=b%02d,rack=r%03d,kubernetes.io/hostname=%s,product=a100", i / 1000, i / 500, i / 50,
+                 name);
+        node(w, name, i % 500 < 2 && i < 500 ? "cpu=96000,pods=110," GPU "=8" : "cpu=96000,pods=110," GPU "=2", labels);
+    }
+}
+
+static double decide_in_block(struct world *w, const char *name, int pods_n, const char *requests, bool fits)
+{
+    struct gang_record r = a_workload(w, name, "ns/lq", pods_n, requests);
+    ((struct pod_set *)r.pod_sets)->topology = (struct topology_request){.mode = TOPOLOGY_REQUIRED, .level = id(w, "block")};
+    gang_record(w, r);
+    double start = seconds();
+    arena_reset(w->cycle);
+    decide(w->s, &(struct decide_config){.no_remedies = true}, w->now_ms, w->cycle, &w->plan);
+    double took = seconds() - start;
+    if (effects(w, EFFECT_ADMIT) != fits || effects(w, EFFECT_EXPLAIN) == fits) {
+        fprintf(stderr, "tas.512: %s\n", why(w, name));
+        exit(1);
+    }
+    return took;
+}
+
+/* Shapes that were never seen before, as the first workload of its kind finds it; and a kind that is known. */
+static void tas_512(void)
+{
+    double first = 0, next = 0, no = 0, known_no = 0;
+    struct world w = world_new();
+    add_nodes_in_domains(&w);
+    (void)decide_in_block(&w, "warm", 1, "cpu=1," GPU "=1", true);
+    for (int r = 0; r < 5; r++) {
+        char name[2][16], requests[64];
+        snprintf(requests, sizeof requests, "cpu=%d," GPU "=1", 1000 + r);
+        snprintf(name[0], sizeof name[0], "a%d", r);
+        snprintf(name[1], sizeof name[1], "b%d", r);
+        double took = decide_in_block(&w, name[0], 512, requests, true);
+        first = took > first ? took : first;
+        took = decide_in_block(&w, name[1], 512, requests, true);
+        next = took > next ? took : next;
+    }
+    for (int r = 0; r < 5; r++) {
+        char name[2][16], requests[64];
+        snprintf(requests, sizeof requests, "cpu=%d," GPU "=2", 2000 + r);
+        snprintf(name[0], sizeof name[0], "c%d", r);
+        snprintf(name[1], sizeof name[1], "d%d", r);
+        double took = decide_in_block(&w, name[0], 512, requests, false);
+        no = took > no ? took : no;
+        took = decide_in_block(&w, name[1], 513, requests, false);
+        known_no = took > known_no ? took : known_no;
+    }
+    world_free(&w);
+    print("tas.512", first * 1e3, "ms");
+    print("tas.512.known", next * 1e3, "ms");
+    print("tas.512.no", no * 1e3, "ms");
+    print("tas.512.no.known", known_no * 1e3, "ms");
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3) { /* core NODES PODS: one run, for profiling */
@@ -190,6 +262,7 @@ int main(int argc, char **argv)
     place(100000, 10000, 3);
     gang_512();
     nofit_80();
+    tas_512();
     backlog("core.backlog.10000", 1);
     backlog("core.backlog.10000x1000", 1000);
     return 0;

@@ -148,8 +148,15 @@ struct namespace_record {
     uint32_t labels_n;
 };
 
+struct topology_record {       /* Kueue Topology: nodes by the values of these labels */
+    name_id name;
+    const name_id *levels;     /* from the widest to the narrowest */
+    uint32_t levels_n;
+};
+
 struct flavor_record {         /* Kueue ResourceFlavor */
     name_id name;
+    name_id topology;          /* its pods stand in domains of it; 0 = none */
     const struct label *node_labels;
     uint32_t node_labels_n;
     const struct taint *taints;
@@ -227,8 +234,31 @@ struct local_queue_record {
     enum stop_policy stop;
 };
 
+/* In which domains the pods of a set may stand. SOURCE Kueue PodSetTopologyRequest. */
+enum topology_mode { TOPOLOGY_UNASKED, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, TOPOLOGY_UNCONSTRAINED };
+#define TOPOLOGY_LEVELS 16
+#define TOPOLOGY_SLICES 3
+struct topology_slice {        /* `size` pods each in one domain of the level */
+    name_id level;
+    int32_t size;
+};
+struct topology_request {
+    enum topology_mode mode;
+    name_id level;             /* REQUIRED, PREFERRED */
+    struct topology_slice slices[TOPOLOGY_SLICES]; /* from the widest; each size divides the one before */
+    uint32_t slices_n;
+    name_id group;             /* the sets of one group stand in one domain; one of them has one pod; 0 = none */
+};
+/* Pods of a set in a domain of the lowest level: `domain` is its value, where that level is a node, else all values with ',' between. */
+struct domain_choice {
+    uint16_t pod_set;
+    name_id domain;
+    int32_t count;
+};
+
 struct pod_set {
     name_id name;
+    struct topology_request topology;
     struct shape shape;
     const struct amount *charged; /* is_charged: what quota counts of a member instead of the shape's requests; sorted alike */
     uint32_t charged_n;
@@ -284,6 +314,8 @@ struct gang_record {
     name_id admitted_queue;
     const struct flavor_choice *choices;
     uint32_t choices_n;
+    const struct domain_choice *domains;
+    uint32_t domains_n;
     const struct gang_check *checks;
     uint32_t checks_n;
     bool foreign;              /* reserved_only, and another writer's reservation: admitted when its checks are ready, places or not */
@@ -334,7 +366,8 @@ struct outcome_record {        /* how one plan entry ended */
 };
 
 enum change_type {
-    CHANGE_NODE, CHANGE_NODE_GONE, CHANGE_NAMESPACE, CHANGE_NAMESPACE_GONE, CHANGE_FLAVOR, CHANGE_FLAVOR_GONE,
+    CHANGE_NODE, CHANGE_NODE_GONE, CHANGE_NAMESPACE, CHANGE_NAMESPACE_GONE, CHANGE_TOPOLOGY, CHANGE_TOPOLOGY_GONE,
+    CHANGE_FLAVOR, CHANGE_FLAVOR_GONE,
     CHANGE_COHORT, CHANGE_COHORT_GONE, CHANGE_QUEUE, CHANGE_QUEUE_GONE, CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE,
     CHANGE_GANG, CHANGE_GANG_GONE, CHANGE_POD, CHANGE_POD_GONE, CHANGE_BUDGET, CHANGE_BUDGET_GONE, CHANGE_OUTCOME,
 };
@@ -344,6 +377,7 @@ struct change {
     union {
         struct node_record node;
         struct namespace_record ns;
+        struct topology_record topology;
         struct flavor_record flavor;
         struct cohort_record cohort;
         struct queue_record queue;

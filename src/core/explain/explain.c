@@ -1,5 +1,5 @@
 /* explain.c - reason trees as sentences and as JSON */
-#include "core/explain/explain.h"
+#include "core/explain/explain_part.h"
 #include <stdlib.h>
 #include "base/limits.h"
 #include "base/quantity.h"
@@ -24,7 +24,9 @@ static void add_amount(struct buf *out, const struct intern *names, name_id reso
 static bool is_assignment(enum reason_code code)
 {
     return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_FLAVOR_MISSING ||
-           code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_AFFINITY || code == REASON_RESOURCE_UNCOVERED;
+           code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_TOPOLOGY || code == REASON_TOPOLOGY_SHORT ||
+           code == REASON_TOPOLOGY_SHORT_SLICES || code == REASON_TOPOLOGY_UNFIT || code == REASON_FLAVOR_AFFINITY ||
+           code == REASON_RESOURCE_UNCOVERED;
 }
 
 /* ---- one reason ---- */
@@ -224,6 +226,10 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
             buf_printf(out, ": a cycle of cohorts, or more levels than allowed, above %s", name);
         if (r->child && r->child->code == REASON_ON_HOLD)
             buf_printf(out, ": %s", name_of(names, r->child->name));
+        if (r->child && r->child->code == REASON_TOPOLOGY_MISSING) {
+            buf_text(out, ": ");
+            (void)explain_domains(out, r->child, names);
+        }
         break;
     case REASON_NAMESPACE_MISMATCH:
         buf_printf(out, "Workload namespace %s doesn't match ClusterQueue %s selector", name, queue);
@@ -491,7 +497,8 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
         node_sentence(out, r, names);
         break;
     default:
-        state_sentence(out, r, names);
+        if (!explain_domains(out, r, names))
+            state_sentence(out, r, names);
         break;
     }
 }
@@ -537,7 +544,7 @@ static void tree_line(struct buf *out, const struct reason *r, const struct inte
         buf_printf(out, "waiting in queue %s", name_of(names, r->queue));
     else
         one_sentence(out, r, names);
-    if (r->code == REASON_NODE_RESOURCE) {
+    if (r->code == REASON_NODE_RESOURCE && r->need) {
         buf_text(out, " (most free on one node ");
         add_amount(out, names, r->resource, r->have);
         buf_text(out, ", asked ");

@@ -13,8 +13,11 @@ static int severity(enum reason_code code, const char **ret_word)
         {REASON_QUEUE_MISSING, 9, "Misconfigured"},    {REASON_QUEUE_INACTIVE, 9, "Suspended"},
         {REASON_NAMESPACE_MISMATCH, 9, "Misconfigured"}, {REASON_RESOURCE_UNCOVERED, 8, "NoMatchingFlavor"},
         {REASON_FLAVOR_MISSING, 7, "NoMatchingFlavor"}, {REASON_FLAVOR_TAINT, 6, "NoMatchingFlavor"},
-        {REASON_FLAVOR_AFFINITY, 6, "NoMatchingFlavor"}, {REASON_QUOTA_EXCEEDS_MAX, 5, "ExceedsMaxQuota"},
+        {REASON_FLAVOR_AFFINITY, 6, "NoMatchingFlavor"}, {REASON_FLAVOR_TOPOLOGY, 6, "NoMatchingFlavor"}, {REASON_QUOTA_EXCEEDS_MAX, 5, "ExceedsMaxQuota"},
         {REASON_QUOTA_SHORT, 4, "WaitingForQuota"},    {REASON_PLACEMENT_FAILED, 3, "TopologyPlacementFailed"},
+        {REASON_TOPOLOGY_SHORT, 3, "TopologyPlacementFailed"}, {REASON_TOPOLOGY_SHORT_SLICES, 3, "TopologyPlacementFailed"},
+        {REASON_TOPOLOGY_UNFIT, 3, "TopologyPlacementFailed"}, {REASON_TOPOLOGY_MISSING, 9, "Suspended"},
+       
         {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Deactivated"},
         {REASON_ON_HOLD, 9, "AdmissionGated"},         {REASON_BACKOFF, 9, "OnHold"},
         {REASON_PREEMPTING, 10, "WaitingForPreemptedWorkloads"}, {REASON_CHECKS, 9, "UnsatisfiedAdmissionChecks"},

@@ -34,6 +34,14 @@
     X(FLAVOR_MISSING,       "flavor-missing")        /* flavor named by the queue has no object */                               \
     X(FLAVOR_TAINT,         "flavor-taint")          /* untolerated taint name on flavor */                                      \
     X(FLAVOR_AFFINITY,      "flavor-affinity")       /* the pod's selector excludes the flavor */                                \
+    X(FLAVOR_TOPOLOGY,      "flavor-topology")       /* the pod set and the flavor do not suit: have = enum topology_mismatch */  \
+    X(TOPOLOGY_MISSING,     "topology-missing")      /* the topology `name` of a flavor has no object */                         \
+    X(TOPOLOGY_SHORT,       "topology-short")        /* of the topology `name`: have of need pods find a place; nodes_n looked at;  \
+                                                      * children: nodes without place; TOPOLOGY_LAYER */                          \
+    X(TOPOLOGY_SHORT_SLICES, "topology-short-of-slices") /* the same, of slices */                                               \
+    X(TOPOLOGY_LAYER,       "topology-layer")        /* slices of the level `name`: have, need */                                \
+    X(TOPOLOGY_UNFIT,       "topology-unfit")        /* have = enum domain_trouble; name = level, resource = another level */  \
+    X(NODE_LABELS,          "node-labels")           /* nodes_n nodes do not have the labels that the pod selects */             \
     X(PLACEMENT_FAILED,     "placement-failed")      /* quota yes, nodes no: have members placed, need; children say why */      \
     X(ARRANGEMENT,          "no-arrangement")        /* each kind of pods finds its places alone, all together do not: need = kinds */ \
     X(GAVE_UP,              "search-stopped")        /* so many ways were tried that there may be one that was not: need = steps */    \
@@ -104,6 +112,24 @@ enum preemption_lack {
     LACK_NEVER,       /* a lone pod that preempts nobody (preemptionPolicy: Never) */
     LACK_NODES,       /* a lone pod: on no node would it be enough if those of lower priority left */
     LACK_PATIENCE,    /* a lone pod that did not start though others had left for it: it waits before it looks again */
+};
+
+/* Why no domains of a topology were found for a pod set. */
+enum domain_trouble {
+    DOMAINS_SHORT,           /* have of want places in the best domain, or all */
+    DOMAINS_NONE,            /* no node has the labels down to `level` */
+    DOMAINS_NO_LEVEL,        /* the topology has no such level (any more) */
+    DOMAINS_UPSIDE_DOWN,     /* slices of a level that is above another one, `other` */
+    DOMAINS_INDIVISIBLE,     /* the slices of the level cannot be made of those within them */
+    DOMAINS_SEVERAL,         /* flavors of several topologies for one pod set */
+    DOMAINS_APART,           /* another topology than the other set of its group */
+};
+/* Why a flavor is not for a pod set. */
+enum topology_mismatch {
+    TOPOLOGY_MATCHES,
+    TOPOLOGY_MISMATCH_LACKS, /* it asks for domains, and the flavor has no topology */
+    TOPOLOGY_MISMATCH_ONLY,  /* the other way round */
+    TOPOLOGY_MISMATCH_LEVEL, /* the topology has no such level */
 };
 
 struct reason {

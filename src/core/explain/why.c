@@ -9,6 +9,17 @@ static struct reason *make(struct arena *a, struct reason content)
 
 /* ---- before anything is tried ---- */
 
+static const struct flavor *without_topology(const struct state *s, const struct queue *q)
+{
+    for (uint32_t g = 0; g < q->groups_n; g++)
+        for (uint32_t i = 0; i < q->groups[g].flavors_n; i++) {
+            const struct flavor *f = flavor_find(s, q->groups[g].flavors[i]);
+            if (f && f->topology && !topology_find(s, f->topology))
+                return f;
+        }
+    return NULL;
+}
+
 struct reason *why_queue_refuses(const struct state *s, const struct queue *q, struct arena *a)
 {
     if (q->closed) {
@@ -24,6 +35,10 @@ struct reason *why_queue_refuses(const struct state *s, const struct queue *q, s
             if (!flavor_find(s, q->groups[g].flavors[f]))
                 return make(a, (struct reason){.code = REASON_FLAVOR_MISSING, .queue = q->title, .name = q->groups[g].flavors[f],
                                                .flavor = q->groups[g].flavors[f]});
+    const struct flavor *without = without_topology(s, q);
+    if (without)
+        return make(a, (struct reason){.code = REASON_TOPOLOGY_MISSING, .queue = q->title, .name = without->topology,
+                                       .flavor = without->name});
     if (q->stop != STOP_NONE)
         return make(a, (struct reason){.code = REASON_QUEUE_STOPPED, .queue = q->title, .queue_kind = q->kind});
     return NULL;
@@ -44,7 +59,7 @@ static struct reason *why_no_queue(struct cycle *c, const struct gang *g, uint8_
     if (!q)
         return NULL;
     struct reason *r = why_queue_refuses(c->s, q, c->a);
-    if (r && r->code == REASON_FLAVOR_MISSING) { /* the queue is at fault, whatever flavor the gang would take */
+    if (r && (r->code == REASON_FLAVOR_MISSING || r->code == REASON_TOPOLOGY_MISSING)) { /* the queue is at fault, whatever it would take */
         struct reason *root = make(c->a, (struct reason){.code = REASON_QUEUE_INACTIVE, .queue = q->title, .queue_kind = q->kind});
         reason_add(root, r);
         return root;
@@ -130,6 +145,8 @@ static void add_neighbours(struct cycle *c, struct reason *r, const struct misfi
 
 struct reason *why_unplaced(struct cycle *c, const struct misfit *m, name_id pod_set, name_id flavor)
 {
+    if (m->domains.topology)
+        return why_no_domain(c, m, pod_set, flavor);
     struct view *v = view_sync(c->s, m->shape);
     struct reason *r = make(c->a, (struct reason){.code = REASON_PLACEMENT_FAILED, .pod_set = pod_set, .flavor = flavor,
                                                   .have = m->placed_n, .need = m->wanted_n, .nodes_n = c->s->nodes.known_n});

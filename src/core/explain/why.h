@@ -9,6 +9,8 @@
 struct reason *why_not_ready(struct cycle *c, const struct gang *g, uint8_t *ret_park);
 /* Why an inactive queue admits nothing, or NULL. */
 struct reason *why_queue_refuses(const struct state *s, const struct queue *q, struct arena *a);
+/* The same, where it is about domains of a topology. */
+struct reason *why_no_domain(struct cycle *c, const struct misfit *m, name_id pod_set, name_id flavor);
 /* Placement: how many were placed, and what is wrong with each node for the next one. Call it before taking back. */
 struct reason *why_unplaced(struct cycle *c, const struct misfit *m, name_id pod_set, name_id flavor);
 

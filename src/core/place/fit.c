@@ -72,3 +72,30 @@ uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t n
         return fit_ports(s, c, node);
     return (uint32_t)copies;
 }
+
+static int64_t demand_for(const struct shape_class *c, name_id resource)
+{
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (c->demands[i].resource == resource)
+            return c->demands[i].value;
+    return 0;
+}
+
+uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, const struct shape_class *other, uint32_t node)
+{
+    const int64_t *left = node_free(&s->nodes, node);
+    const struct device_table *devices = &s->nodes.nodes[node].devices;
+    int64_t copies = fit_room(s, c, node);
+    for (uint32_t i = 0; i < c->demands_n && copies > 0; i++) {
+        const struct demand *d = &c->demands[i];
+        const struct device_span *span = i && devices->n ? device_table_span(devices, d->resource) : NULL;
+        int64_t free_n = left[d->column];
+        free_n = (span && span->free_n < free_n ? span->free_n : free_n) - demand_for(other, d->resource);
+        int64_t n = free_n < d->value ? 0 : free_n / d->value;
+        copies = n < copies ? n : copies;
+    }
+    for (uint32_t i = 0; i < other->shape.ports_n && copies > 0; i++)
+        for (uint32_t k = 0; k < c->shape.ports_n && copies > 0; k++)
+            copies = port_conflicts(&other->shape.ports[i], &c->shape.ports[k]) ? 0 : copies;
+    return (uint32_t)copies;
+}

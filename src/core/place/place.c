@@ -1,6 +1,7 @@
 #include "core/place/place.h"
 #include <stdlib.h>
 #include "base/memory.h"
+#include "core/place/place_domains.h"
 #include "core/place/undo.h"
 #include "core/place/view.h"
 
@@ -372,10 +373,30 @@ static bool place_kinds(struct state *s, struct gang *g, struct want *wants, uin
     return false;
 }
 
+/* Members in domains first: they have fewer places to choose from. */
+static bool place_mixed(struct state *s, struct gang *g, struct want *wants, uint32_t n, uint32_t *steps, struct misfit *ret_misfit)
+{
+    if (!place_in_domains(s, g, wants, n, ret_misfit))
+        return false;
+    struct want *others = mem_alloc(n * sizeof *others);
+    uint32_t others_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!wants[i].topology)
+            others[others_n++] = wants[i];
+    bool all = place_all(s, g, others, others_n, steps, ret_misfit);
+    for (uint32_t i = n; i-- > 0;)
+        if (!wants[i].topology)
+            wants[i] = others[--others_n];
+    free(others);
+    return all;
+}
+
 bool place_all(struct state *s, struct gang *g, struct want *wants, uint32_t n, uint32_t *steps, struct misfit *ret_misfit)
 {
     if (!n)
         return true;
+    if (place_is_in_domains(wants, n))
+        return place_mixed(s, g, wants, n, steps, ret_misfit);
     if (n == 1) {
         bool neighbours = false, placed = place_one(s, g, wants, &neighbours);
         if (!placed)

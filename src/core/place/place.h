@@ -7,6 +7,7 @@
  */
 #ifndef CORE_PLACE_H
 #define CORE_PLACE_H
+#include "core/place/domain.h"
 #include "core/place/neighbour.h"
 #include "core/state/model.h"
 
@@ -15,6 +16,7 @@
 
 struct want {
     uint32_t shape, labels, pod_set, pod; /* pod 0: for a member to come */
+    uint32_t topology;                    /* of its flavor (domain_topology) */
     uint32_t seat;                        /* out */
 };
 /* Why placing stopped. */
@@ -24,6 +26,7 @@ struct misfit {
     bool alone;           /* there is no room for so many of the pod set even if no other stood anywhere */
     bool neighbours;      /* filters on other pods had a part in it */
     bool arrangement;     /* each kind finds its places alone, all of them together do not */
+    struct domain_misfit domains; /* domains.topology: it was about those */
     bool gave_up;         /* a bound was hit: there may be a way that was not found */
 };
 /* Place all. False: seats that were taken before it stopped still stand, and ret_misfit says what stopped it. `steps` (NULL: one attempt,

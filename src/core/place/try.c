@@ -13,7 +13,7 @@ void refusal_of_misfit(struct state *s, struct parking *park, const struct misfi
 {
     park->on |= m->neighbours ? PARK_NODES | PARK_NEIGHBOURS : PARK_NODES;
     parking_add_shape(s, park, m->shape);
-    for (uint32_t i = 0; i < n && m->arrangement; i++) /* room for any kind may let all be arranged in another way */
+    for (uint32_t i = 0; i < n && (m->arrangement || m->domains.topology); i++) /* room for any kind may let all stand in another way */
         if (!i || wants[i].shape != wants[i - 1].shape)
             parking_add_shape(s, park, wants[i].shape);
 }
@@ -34,9 +34,10 @@ struct want *try_wish_all(struct cycle *c, const struct gang *g, const struct fl
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
     uint32_t *shapes = arena_alloc(c->a, (g->sets_n + 1) * sizeof *shapes);
     for (uint32_t i = 0; i < g->sets_n; i++) {
+        uint32_t topology = domain_topology(c->s, f->choices, f->choices_n, i);
         shapes[i] = gang_flavored_shape(c->s, g->sets[i].shape, f->choices, f->choices_n, i);
         for (int32_t k = g->sets[i].reclaimed_n; k < g->sets[i].count; k++)
-            wants[at++] = (struct want){.shape = shapes[i], .labels = g->sets[i].labels, .pod_set = i};
+            wants[at++] = (struct want){.shape = shapes[i], .labels = g->sets[i].labels, .pod_set = i, .topology = topology};
     }
     *ret_shapes = shapes;
     *ret_n = n;
@@ -70,6 +71,7 @@ static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, con
         admission_reserve(s, g, q, f->choices, f->choices_n, f->charges, f->charges_n);
         for (uint32_t i = 0; i < n && !is_checked; i++)
             admission_hold_seat(g, wants[i].seat);
+        domain_note(s, g);
     } else if (c->trial) {
         undo_back(s, mark);
     } else {
@@ -88,7 +90,8 @@ struct flavor_demand *try_demands(struct cycle *c, const struct gang *g)
 {
     struct flavor_demand *sets = arena_alloc(c->a, (g->sets_n + 1) * sizeof *sets);
     for (uint32_t i = 0; i < g->sets_n; i++)
-        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = set_charged(&g->sets[i]), .count = set_needs(&g->sets[i])};
+        sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = set_charged(&g->sets[i]), .count = set_needs(&g->sets[i]),
+                                         .topology = &g->sets[i].topology, .requests = g->sets[i].shape};
     return sets;
 }
 

@@ -15,6 +15,7 @@ static void drop(struct view *v)
     free(v->winner);
     free(v->cause);
     free(v->diagnosis);
+    free(v->room_in);
     *v = (struct view){0};
 }
 
@@ -68,14 +69,27 @@ static void play_up(struct view *v, const uint32_t *rank, uint32_t slot)
         v->winner[at] = better_of(v, rank, v->winner[2 * at], v->winner[2 * at + 1]);
 }
 
+/* The way up from the node's leaf. A tree that is another one by now is counted anew when it is asked for. */
+static void add_in_domains(const struct state *s, struct view *v, uint32_t slot, uint64_t difference)
+{
+    const struct topology *t = &s->topologies[v->topology];
+    if (t->built != v->built)
+        return;
+    for (uint32_t at = topology_leaf(t, slot); at; at = t->domains[at].parent)
+        v->room_in[at] += difference;
+}
+
 static void look(struct state *s, struct view *v, const struct shape_class *c, uint32_t slot)
 {
-    v->room_n -= v->room[slot];
+    uint32_t before = v->room[slot];
+    v->room_n -= before;
     v->fits_n -= v->room[slot] != 0;
     v->room[slot] = v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
     v->score[slot] = v->room[slot] ? score_node(s, c, slot) : 0;
     v->room_n += v->room[slot];
     v->fits_n += v->room[slot] != 0;
+    if (v->topology && v->room[slot] != before)
+        add_in_domains(s, v, slot, (uint64_t)v->room[slot] - before);
 }
 
 static void build(struct state *s, struct view *v)
@@ -94,6 +108,7 @@ static void build(struct state *s, struct view *v)
     v->leaves = leaves;
     v->n = s->nodes.n;
     v->room_n = v->fits_n = 0;
+    v->topology = 0;
     for (uint32_t slot = 1; slot < v->n; slot++) {
         v->cause[slot] = (uint8_t)fit_record(s, c, slot, NULL);
         look(s, v, c, slot);
@@ -173,6 +188,23 @@ struct view *view_sync(struct state *s, uint32_t shape)
         repair(s, v);
     }
     return v;
+}
+
+const uint64_t *view_domains(struct state *s, struct view *v, uint32_t topology)
+{
+    const struct topology *t = topology_sync(s, topology);
+    if (v->topology == topology && v->built == t->built)
+        return v->room_in;
+    v->topology = topology;
+    v->built = t->built;
+    v->room_in = mem_grow(v->room_in, t->domains_n, sizeof *v->room_in);
+    memset(v->room_in, 0, t->domains_n * sizeof *v->room_in);
+    for (uint32_t leaf = topology_first_leaf(t); leaf < t->domains_n; leaf++)
+        for (uint32_t i = 0; i < t->domains[leaf].n; i++)
+            v->room_in[leaf] += v->room[t->nodes[t->domains[leaf].first + i]];
+    for (uint32_t at = t->domains_n - 1; at > 0; at--)
+        v->room_in[t->domains[at].parent] += v->room_in[at];
+    return v->room_in;
 }
 
 uint32_t view_best(const struct view *v)

@@ -1,6 +1,7 @@
 /* view.h - for each shape: where it fits, how often, and the best node, kept up to date by looking only at touched nodes
  *
  * SHAPE  per shape one tournament tree over node slots: leaves are scores, inner nodes name the winning slot, the root is the best node.
+ *        Where it is asked for domains of a topology, it keeps the sums of rooms in each of them, too.
  *        `seq` says up to which journal position of the node table it is right; view_sync repairs the nodes touched since.
  * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. 13 bytes a node
  *        each.
@@ -21,6 +22,9 @@ struct view {
     uint8_t *cause;          /* enum fit_cause */
     uint32_t fits_n;         /* nodes with room */
     uint64_t room_n;         /* sum of room: how many pods of the shape the cluster holds now */
+    uint32_t topology;       /* whose domains room_in has; 0: none */
+    uint64_t built;          /* its tree, as it was then */
+    uint64_t *room_in;       /* by domain: sum of room */
     uint64_t diagnosed_seq;  /* diagnosis below is right for this journal position */
     bool diagnosed_as_is;
     struct diagnosis *diagnosis;
@@ -35,6 +39,8 @@ struct view_table *view_table_new(void);
 void view_table_free(struct view_table *t);
 /* The view of a shape, up to date. The pointer is good until the next call. */
 struct view *view_sync(struct state *s, uint32_t shape);
+/* How many of the shape each domain of the topology holds, by domain; up to date as v is. */
+const uint64_t *view_domains(struct state *s, struct view *v, uint32_t topology);
 uint32_t view_best(const struct view *v); /* 0: nowhere */
 void view_table_forget(struct state *s);  /* scores changed their meaning: all are rebuilt on use */
 void view_forget_shape(struct state *s, uint32_t shape); /* its demands are counted anew */

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include "base/memory.h"
 #include "core/explain/why.h"
+#include "core/place/domain.h"
 #include "core/preempt/promise.h"
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
@@ -110,6 +111,15 @@ static void copy_choices(struct gang *g, const struct flavor_choice *choices, ui
     g->choices_n = n;
 }
 
+static void copy_told(struct gang *g, const struct domain_choice *domains, uint32_t n)
+{
+    domain_forget(g);
+    g->told = n ? mem_alloc(n * sizeof *domains) : NULL;
+    if (n)
+        memcpy(g->told, domains, n * sizeof *domains);
+    g->told_n = n;
+}
+
 static void find_placed_shapes(struct state *s, struct gang *g)
 {
     for (uint32_t i = 0; i < g->sets_n && g->planned; i++) {
@@ -170,6 +180,7 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
     if (!q && !name)
         name = missing;
     copy_choices(g, r->choices, r->choices_n);
+    copy_told(g, r->domains, r->domains_n);
     for (uint32_t i = 0; i < g->sets_n && i < r->pod_sets_n && g->planned; i++)
         set_grant(&g->sets[i], r->pod_sets[i].granted);
     for (uint32_t i = 0; i < g->members_n; i++) { /* they may have been seen before their gang */
@@ -275,6 +286,7 @@ void admission_release(struct state *s, struct gang *g)
     }
     shrink_back(g);
     copy_choices(g, NULL, 0);
+    domain_forget(g);
     gang_enter(s, g, GANG_WAITING);
 }
 

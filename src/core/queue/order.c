@@ -269,6 +269,14 @@ static void key_words(struct buf *b, uint32_t high, uint32_t low)
     buf_add(b, &word, sizeof word);
 }
 
+static void topology_words(struct buf *b, const struct topology_request *r)
+{
+    key_words(b, (uint32_t)r->mode << 8 | r->slices_n, r->level);
+    key_words(b, r->group, 0);
+    for (uint32_t i = 0; i < r->slices_n; i++)
+        key_words(b, r->slices[i].level, (uint32_t)r->slices[i].size);
+}
+
 /* WHY labels only with rules of their own: job names and indexes stand in labels, and few shapes look at other pods at all. */
 static void line_key(struct state *s, const struct gang *g, const struct queue *q)
 {
@@ -289,6 +297,7 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         key_words(b, set->name, set->shape);
         key_words(b, (uint32_t)set->count, (uint32_t)set->reclaimed_n);
         key_words(b, set->charged, (uint32_t)set->min_count);
+        topology_words(b, &set->topology);
         if (s->shapes.classes[set->shape].neighbours)
             key_words(b, set->labels, UINT32_MAX);
     }

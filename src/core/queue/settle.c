@@ -158,7 +158,8 @@ static struct want *missing(struct cycle *c, const struct gang *g, const struct 
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
     for (uint32_t i = 0; i < g->sets_n; i++)
         for (int32_t k = t[i].bound_n + t[i].held_n + over_n(&g->sets[i]); k < g->sets[i].count; k++)
-            wants[at++] = (struct want){.shape = g->sets[i].placed_shape, .labels = g->sets[i].labels, .pod_set = i};
+            wants[at++] = (struct want){.shape = g->sets[i].placed_shape, .labels = g->sets[i].labels, .pod_set = i,
+                                        .topology = domain_topology(c->s, g->choices, g->choices_n, i)};
     *ret_n = n;
     return wants;
 }
@@ -192,6 +193,7 @@ static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
         admission_hold_seat(g, wants[i].seat);
         t[wants[i].pod_set].held_n++;
     }
+    domain_note(c->s, g);
     return true;
 }
 
@@ -277,7 +279,8 @@ static struct arrival *match(struct cycle *c, const struct gang *g, const uint32
         t[set].live_n++;
         uint32_t shape = gang_pod_shape(s, p->shape, g->choices, g->choices_n, set);
         struct arrival *one = &all[n++];
-        one->want = (struct want){.shape = shape, .labels = p->labels, .pod_set = set, .pod = loose[i]};
+        one->want = (struct want){.shape = shape, .labels = p->labels, .pod_set = set, .pod = loose[i],
+                                  .topology = domain_topology(s, g->choices, g->choices_n, set)};
         one->held = suitable(s, g, set, shape, &from[set]);
     }
     *ret_n = n;
@@ -357,6 +360,8 @@ static bool bind_arrivals(struct cycle *c, struct gang *g, struct arrival *all, 
         seat_becomes(s, w->seat, w->shape, w->labels);
         cycle_bind(c, g, w->pod, w->seat);
     }
+    if (lacking_n)
+        domain_note(s, g);
     return true;
 }
 

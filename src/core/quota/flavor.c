@@ -16,12 +16,23 @@ static int64_t plus(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+static bool has_topologies_only(const struct state *s, const struct queue *q)
+{
+    for (uint32_t g = 0; g < q->groups_n; g++)
+        for (uint32_t i = 0; i < q->groups[g].flavors_n; i++) {
+            const struct flavor *f = flavor_find(s, q->groups[g].flavors[i]);
+            if (!f || !f->topology)
+                return false;
+        }
+    return q->groups_n > 0;
+}
+
 void flavor_search_begin(const struct state *s, struct flavor_search *f, const struct queue *q, const struct flavor_demand *sets,
                          uint32_t sets_n, struct arena *a)
 {
     size_t cells = (size_t)sets_n * q->groups_n + 1;
     size_t choices_max = 1;
-    *f = (struct flavor_search){.queue = q, .sets = sets, .sets_n = sets_n};
+    *f = (struct flavor_search){.queue = q, .sets = sets, .sets_n = sets_n, .topologies_only = has_topologies_only(s, q)};
     f->refused = arena_zero(a, cells, sizeof *f->refused);
     f->chosen = arena_alloc(a, cells);
     f->start = arena_zero(a, cells, 1);
@@ -170,9 +181,32 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     return may_preempt;
 }
 
+static bool has_levels(const struct topology *t, const struct topology_request *r)
+{
+    bool all = (r->mode != TOPOLOGY_REQUIRED && r->mode != TOPOLOGY_PREFERRED) || topology_level(t, r->level) >= 0;
+    for (uint32_t i = 0; i < r->slices_n && all; i++)
+        all = topology_level(t, r->slices[i].level) >= 0;
+    return all;
+}
+
+/* SOURCE Kueue: who asks for domains gets flavors with a topology that has the levels, who does not gets others; all flavors of the queue
+ * with one mean that everybody asks. A flavor that only counts what is no request of the pod need have none. */
+static enum topology_mismatch topology_mismatch(const struct state *s, const struct flavor_search *f, const struct flavor_demand *set,
+                                                const struct resource_group *group, const struct flavor *flavor)
+{
+    bool asks = set->topology && (set->topology->mode != TOPOLOGY_UNASKED || set->topology->slices_n);
+    const struct topology *t = &s->topologies[topology_find(s, flavor->topology)];
+    const struct shape_class *c = &s->shapes.classes[set->requests ? set->requests : set->shape];
+    if (!asks)
+        return flavor->topology && !f->topologies_only ? TOPOLOGY_MISMATCH_ONLY : TOPOLOGY_MATCHES;
+    if (!flavor->topology)
+        return group_is_asked(group, c) ? TOPOLOGY_MISMATCH_LACKS : TOPOLOGY_MATCHES;
+    return has_levels(t, set->topology) ? TOPOLOGY_MATCHES : TOPOLOGY_MISMATCH_LEVEL;
+}
+
 /* May the set use the flavor at all, quota aside? */
-static bool flavor_allows(struct state *s, const struct flavor_search *f, const struct flavor_demand *set, name_id name,
-                          struct arena *a, struct reason *why)
+static bool flavor_allows(struct state *s, const struct flavor_search *f, const struct flavor_demand *set,
+                          const struct resource_group *group, name_id name, struct arena *a, struct reason *why)
 {
     const struct shape *shape = &s->shapes.classes[set->shape].shape;
     struct reason content = {.queue = f->queue->title, .flavor = name, .pod_set = set->name};
@@ -190,7 +224,10 @@ static bool flavor_allows(struct state *s, const struct flavor_search *f, const 
     } else if (!affinity_allows(s, shape, flavor->labels)) {
         content.code = REASON_FLAVOR_AFFINITY;
     } else {
-        return true;
+        content.code = REASON_FLAVOR_TOPOLOGY;
+        content.have = topology_mismatch(s, f, set, group, flavor);
+        if (content.have == TOPOLOGY_MATCHES)
+            return true;
     }
     reason_add_once(why, reason_new(a, content));
     return false;
@@ -226,7 +263,7 @@ static int pick(struct state *s, struct flavor_search *f, size_t cell, const str
         struct fitness fitness;
         if (refused >> i & 1)
             continue;
-        if (!flavor_allows(s, f, set, group->flavors[i], a, why) ||
+        if (!flavor_allows(s, f, set, group, group->flavors[i], a, why) ||
             !quota_allows_all(s, f, set, group, group->flavors[i], &fitness, a, why))
             continue;
         if (best < 0 || is_better(fitness, *ret_fitness)) {

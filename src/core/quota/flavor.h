@@ -19,6 +19,8 @@ struct flavor_demand {
     name_id name;             /* of the pod set */
     uint32_t shape;           /* with the requests that quota counts */
     int64_t count;
+    const struct topology_request *topology; /* NULL: it asks for none */
+    uint32_t requests;        /* shape with what its pods ask for; 0: shape */
 };
 /* How quota allows it: as it stands; when others give back what they borrowed; when some of the own queue go, too; not at all. */
 enum quota_mode { QUOTA_FITS, QUOTA_RECLAIMS, QUOTA_PREEMPTS, QUOTA_NOT };
@@ -30,6 +32,7 @@ struct flavor_search {
     const struct queue *queue;
     const struct flavor_demand *sets;
     uint32_t sets_n;
+    bool topologies_only;     /* all flavors of the queue have one: who asks for none stands in domains, too */
     uint64_t *refused;        /* [set * groups_n + group]: flavors that nodes refused */
     int8_t *chosen;           /* same index: flavor, -1 none */
     int8_t *start, *stopped;  /* same index: first flavor to look at; where the look ended before the last flavor, -1 else */

@@ -24,6 +24,7 @@
 #include "core/quota/quota.h"
 #include "core/state/shape_table.h"
 #include "core/state/state.h"
+#include "core/state/topology.h"
 
 struct seat {
     uint32_t node;           /* 0: the slot is free */
@@ -55,6 +56,7 @@ struct pod {
 struct gang_set {
     name_id name;
     uint32_t shape, labels;
+    struct topology_request topology;
     uint32_t charged;        /* its shape with the requests that quota counts, where those are others; 0 = its shape */
     uint32_t placed_shape;   /* shape with the labels and tolerations of the chosen flavors; 0 before admission */
     int32_t count;           /* what it was given, or asks for */
@@ -156,6 +158,8 @@ struct gang {
     uint32_t bound_n;        /* members with a seat */
     struct flavor_choice *choices;
     uint32_t choices_n;
+    struct domain_choice *told; /* domains of its sets, as its object says or will say (place/domain.h) */
+    uint32_t told_n;
     struct charge *charges;
     uint32_t charges_n, charges_cap;
     struct reason *reason;   /* its own, one block; gangs in a line have the line's */
@@ -254,7 +258,7 @@ struct budget {               /* PodDisruptionBudget */
     void *block;
 };
 struct flavor {
-    name_id name;
+    name_id name, topology;
     bool known;
     struct label_list labels;
     const struct taint *taints;
@@ -322,7 +326,7 @@ struct state {
     struct fair_policy fair; /* of the last cycle */
     struct pod *pods;
     uint32_t pods_n, pods_cap, pod_hole, pods_live_n;
-    struct id_map pod_by_key, gang_by_key, queue_by_name, local_queue_by_key, namespace_by_name, flavor_by_name;
+    struct id_map pod_by_key, gang_by_key, queue_by_name, local_queue_by_key, namespace_by_name, flavor_by_name, topology_by_name;
     struct gang **gangs;
     uint32_t gangs_n, gangs_cap;
     struct queue **queues;   /* [0]: gangs without a queue */
@@ -334,6 +338,9 @@ struct state {
     uint32_t namespaces_n, namespaces_cap;
     struct flavor *flavors;
     uint32_t flavors_n, flavors_cap;
+    struct topology *topologies;
+    uint32_t topologies_n, topologies_cap;
+    uint64_t topologies_built, domain_searches; /* trees, searches in them, so far */
     struct budget *budgets;  /* unordered */
     uint32_t budgets_n, budgets_cap;
     struct gang **fresh;     /* waiting gangs that changed: they get in line at the next cycle */

@@ -202,7 +202,9 @@ bool node_table_set(struct node_table *t, uint32_t slot, const struct node_recor
 {
     struct node *node = &t->nodes[slot];
     uint8_t flags = (uint8_t)(NODE_KNOWN | (r->ready ? NODE_READY : 0) | (r->unschedulable ? NODE_UNSCHEDULABLE : 0));
-    bool differs = (t->flags[slot] & ~NODE_GAINED) != flags || !same_taints(node, r) || !same_labels(node, r);
+    bool other_labels = !(t->flags[slot] & NODE_KNOWN) || !same_labels(node, r);
+    bool differs = (t->flags[slot] & ~NODE_GAINED) != flags || !same_taints(node, r) || other_labels;
+    t->labels_seq += other_labels;
     if (!(t->flags[slot] & NODE_KNOWN))
         t->known_n++;
     set_feedback(node, r);
@@ -230,6 +232,7 @@ void node_table_gone(struct node_table *t, uint32_t slot)
     if (!(t->flags[slot] & NODE_KNOWN))
         return;
     t->known_n--;
+    t->labels_seq++;
     t->flags[slot] &= NODE_GAINED;
     struct node *node = &t->nodes[slot];
     free(node->block);

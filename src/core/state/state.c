@@ -53,6 +53,8 @@ struct state *state_new(void)
     s->local_queues[s->local_queues_n++] = (struct local_queue){0};
     MEM_RESERVE(s->namespaces, s->namespaces_cap, 1);
     s->namespaces[s->namespaces_n++] = (struct name_space){0};
+    MEM_RESERVE(s->topologies, s->topologies_cap, 1);
+    s->topologies[s->topologies_n++] = (struct topology){0};
     MEM_RESERVE(s->flavors, s->flavors_cap, 1);
     s->flavors[s->flavors_n++] = (struct flavor){0};
     queue_of(s, 0)->known = true;
@@ -77,12 +79,14 @@ void state_free(struct state *s)
     ready_fini(s);
     for (uint32_t i = 0; i < s->gangs_n; i++)
         gang_free(s->gangs[i]);
+    for (uint32_t i = 0; i < s->topologies_n; i++)
+        topology_free(&s->topologies[i]);
     for (uint32_t i = 0; i < s->flavors_n; i++)
         free(s->flavors[i].block);
     for (uint32_t i = 0; i < s->namespaces_n; i++)
         free((void *)s->namespaces[i].labels.all);
     struct id_map *maps[] = {&s->pod_by_key,         &s->gang_by_key,       &s->queue_by_name,
-                             &s->local_queue_by_key, &s->namespace_by_name, &s->flavor_by_name};
+                             &s->local_queue_by_key, &s->namespace_by_name, &s->flavor_by_name, &s->topology_by_name};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         id_map_fini(maps[i]);
     budgets_free(s);
@@ -95,6 +99,7 @@ void state_free(struct state *s)
     free(s->local_queues);
     free(s->namespaces);
     free(s->flavors);
+    free(s->topologies);
     free(s->undo.steps);
     view_table_free(s->views);
     quota_fini(&s->quota);
@@ -299,6 +304,7 @@ static void apply_flavor(struct state *s, const struct flavor_record *r)
     f->block = mem_alloc(b.n + 1);
     b = (struct bump){.base = f->block};
     copy_flavor(&b, r, f);
+    f->topology = r->topology;
     f->known = f->changed = s->queues_changed = true;
 }
 
@@ -488,6 +494,12 @@ void state_apply(struct state *s, const struct change *c)
         break;
     case CHANGE_NAMESPACE_GONE:
         apply_namespace_gone(s, c->gone);
+        break;
+    case CHANGE_TOPOLOGY:
+        topology_apply(s, &c->topology);
+        break;
+    case CHANGE_TOPOLOGY_GONE:
+        topology_gone(s, c->gone);
         break;
     case CHANGE_FLAVOR:
         apply_flavor(s, &c->flavor);

@@ -71,6 +71,9 @@ enum gang_phase state_gang_phase(const struct state *s, name_id gang);
 uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_queue, const struct flavor_choice **ret_choices);
 /* Members that a pod set of it was given, in the same phases; -1: it holds nothing, or has no such set. */
 int32_t state_gang_granted(const struct state *s, name_id gang, name_id pod_set);
+/* Domains that its sets were given, by set, then by path. The labels whose values they are; 0: its flavor has no topology. */
+uint32_t state_gang_domains(const struct state *s, name_id gang, const struct domain_choice **ret_domains);
+uint32_t state_gang_levels(const struct state *s, name_id gang, uint32_t pod_set, const name_id **ret_levels);
 /* Does the gang's object, as it was last taken in, say that it is admitted? */
 bool state_gang_is_told(const struct state *s, name_id gang);
 /* Why a gang waits (in line, or with quota for its checks and places), or (LEAVING) must go: the state's own until the next call or change.

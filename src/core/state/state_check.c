@@ -5,6 +5,7 @@
 #include "core/queue/ready.h"
 #include "core/state/model.h"
 #include "core/state/state.h"
+#include "core/state/state_check.h"
 
 /* ---- nodes ---- */
 
@@ -259,7 +260,7 @@ bool state_check(const struct state *s, struct err *e)
     for (uint32_t i = 0; i < s->gangs_n; i++)
         if (!check_gang(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
             return false;
-    return check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e);
+    return check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e) && state_check_domains(s, e);
 }
 
 /* ---- digest ---- */
@@ -311,6 +312,8 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
             h = mix(mix_name(s, h, g->checks[k].name), g->checks[k].state);
         h = mix(mix(h, (uint64_t)g->deadline_ms), (uint64_t)(uint32_t)g->retries_n << 1 | g->unready);
         h = g->preemptor ? mix_name(s, h, g->preemptor->key) : h;
+        for (uint32_t k = 0; k < g->told_n; k++)
+            h = mix(mix_name(s, h, g->told[k].domain), (uint64_t)g->told[k].pod_set << 32 | (uint32_t)g->told[k].count);
         for (uint32_t k = 0; k < g->seats_n; k++)
             h = mix_name(s, h, s->nodes.nodes[s->seats[g->seats[k]].node].name);
         for (uint32_t k = 0; k < g->sets_n; k++)

@@ -41,6 +41,7 @@ void gang_free(struct gang *g)
     free(g->members);
     free(g->seats);
     free(g->choices);
+    free(g->told);
     free(g->charges);
     free(g->reason);
     promise_free(g->promise);
@@ -84,7 +85,7 @@ static int32_t between(int32_t n, int32_t least, int32_t most)
 
 static void take_set(struct state *s, const struct gang_record *r, const struct pod_set *from, struct gang_set *to)
 {
-    *to = (struct gang_set){.name = from->name, .asked_n = between(from->count, 0, LIMIT_GANG_MEMBERS)};
+    *to = (struct gang_set){.name = from->name, .asked_n = between(from->count, 0, LIMIT_GANG_MEMBERS), .topology = from->topology};
     to->min_count = from->min_count > 0 ? between(from->min_count, 1, to->asked_n) : to->asked_n;
     to->over_n = between(from->reclaimed, 0, to->asked_n);
     set_grant(to, r->admitted ? from->granted : 0);
@@ -96,13 +97,22 @@ static void take_set(struct state *s, const struct gang_record *r, const struct 
     to->labels = label_set_id(&s->shapes, from->shape.ns ? from->shape.ns : r->ns, from->shape.labels, from->shape.labels_n);
 }
 
+static bool same_topology(const struct topology_request *a, const struct topology_request *b)
+{
+    bool same = a->mode == b->mode && a->level == b->level && a->group == b->group && a->slices_n == b->slices_n;
+    for (uint32_t i = 0; i < a->slices_n && same; i++)
+        same = a->slices[i].level == b->slices[i].level && a->slices[i].size == b->slices[i].size;
+    return same;
+}
+
 static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_t n)
 {
     bool same = n == g->sets_n;
     for (uint32_t i = 0; i < n && same; i++)
         same = sets[i].name == g->sets[i].name && sets[i].shape == g->sets[i].shape && sets[i].charged == g->sets[i].charged &&
                sets[i].count == g->sets[i].count && sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels &&
-               sets[i].asked_n == g->sets[i].asked_n && sets[i].min_count == g->sets[i].min_count && sets[i].over_n == g->sets[i].over_n;
+               sets[i].asked_n == g->sets[i].asked_n && sets[i].min_count == g->sets[i].min_count && sets[i].over_n == g->sets[i].over_n &&
+               same_topology(&sets[i].topology, &g->sets[i].topology);
     return same;
 }
 
@@ -131,6 +141,15 @@ static void move_held(struct state *s, struct gang *g, const struct gang *to)
         g->choices[kept_n++].pod_set = (uint16_t)at;
     }
     g->choices_n = kept_n;
+    kept_n = 0;
+    for (uint32_t i = 0; i < g->told_n; i++) {
+        int32_t at = g->told[i].pod_set < g->sets_n ? set_named(to, g->sets[g->told[i].pod_set].name) : -1;
+        if (at < 0)
+            continue;
+        g->told[kept_n] = g->told[i];
+        g->told[kept_n++].pod_set = (uint16_t)at;
+    }
+    g->told_n = kept_n;
 }
 
 /* The record does not say yet what the gang was given. */

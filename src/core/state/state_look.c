@@ -1,5 +1,6 @@
 /* state_look.c - what others may see of the state */
 #include "core/explain/why.h"
+#include "core/place/domain.h"
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
@@ -199,6 +200,24 @@ uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_qu
     *ret_queue = holds && g->queue ? g->queue->name : 0;
     *ret_choices = holds ? g->choices : NULL;
     return holds ? g->choices_n : 0;
+}
+
+uint32_t state_gang_domains(const struct state *s, name_id gang, const struct domain_choice **ret_domains)
+{
+    const struct gang *g = gang_find(s, gang);
+    *ret_domains = g && gang_holds(g) ? g->told : NULL;
+    return g && gang_holds(g) ? g->told_n : 0;
+}
+
+uint32_t state_gang_levels(const struct state *s, name_id gang, uint32_t pod_set, const name_id **ret_levels)
+{
+    const struct gang *g = gang_find(s, gang);
+    uint32_t topology = g && gang_holds(g) ? domain_topology(s, g->choices, g->choices_n, pod_set) : 0;
+    if (!topology || topology == DOMAIN_SEVERAL)
+        return 0;
+    const struct topology *t = &s->topologies[topology];
+    *ret_levels = t->by_node ? &t->levels[t->levels_n - 1] : t->levels;
+    return t->by_node ? 1 : t->levels_n;
 }
 
 int32_t state_gang_granted(const struct state *s, name_id gang, name_id pod_set)

@@ -164,6 +164,7 @@ static void mark_queues(const struct state *s)
     for (uint32_t i = 1; i < s->flavors_n; i++) {
         const struct flavor *f = &s->flavors[i];
         mark(s, f->name);
+        mark(s, f->topology);
         mark_labels(s, f->labels.all, f->labels.n);
         mark_taints(s, f->taints, f->taints_n);
         mark_tolerations(s, f->tolerations, f->tolerations_n);
@@ -193,12 +194,35 @@ static void mark_hopes(const struct state *s, const struct parking *p)
     }
 }
 
+static void mark_topologies(const struct state *s)
+{
+    for (uint32_t i = 1; i < s->topologies_n; i++) {
+        const struct topology *t = &s->topologies[i];
+        mark(s, t->name);
+        mark_all(s, t->levels, t->levels_n);
+        for (uint32_t k = 1; k < t->domains_n; k++)
+            mark(s, t->domains[k].value);
+        for (uint32_t leaf = t->domains_n > 1 ? topology_first_leaf(t) : t->domains_n; leaf < t->domains_n; leaf++)
+            mark(s, topology_leaf_name(t, leaf));
+    }
+}
+
+static void mark_request(const struct state *s, const struct topology_request *r)
+{
+    mark(s, r->level);
+    mark(s, r->group);
+    for (uint32_t i = 0; i < r->slices_n; i++)
+        mark(s, r->slices[i].level);
+}
+
 static void mark_what_is_held(const struct state *s, const struct gang *g)
 {
     for (uint32_t i = 0; i < g->choices_n; i++) {
         mark(s, g->choices[i].resource);
         mark(s, g->choices[i].flavor);
     }
+    for (uint32_t i = 0; i < g->told_n; i++)
+        mark(s, g->told[i].domain);
     for (uint32_t i = 0; i < g->charges_n; i++) {
         mark(s, g->charges[i].flavor);
         mark(s, g->charges[i].resource);
@@ -224,8 +248,10 @@ static void mark_promise(const struct state *s, const struct promise *p)
 static void mark_gang(const struct state *s, const struct gang *g)
 {
     mark_all(s, (const name_id[]){g->key, g->ns, g->local_queue, g->queue_name, g->queue_title, g->uid, g->hold_text, g->unknown_queue}, 8);
-    for (uint32_t i = 0; i < g->sets_n; i++)
+    for (uint32_t i = 0; i < g->sets_n; i++) {
         mark(s, g->sets[i].name);
+        mark_request(s, &g->sets[i].topology);
+    }
     for (uint32_t i = 0; i < g->min_of_task_n; i++)
         mark(s, g->min_of_task[i].resource);
     for (uint32_t i = 0; i < g->checks_n; i++)
@@ -282,6 +308,7 @@ void state_mark_names(struct state *s)
     mark_shapes(s);
     mark_tree(s);
     mark_queues(s);
+    mark_topologies(s);
     for (uint32_t i = 0; i < s->gangs_n; i++)
         mark_gang(s, s->gangs[i]);
     mark_lines(s);

@@ -66,6 +66,18 @@ static void drop_flavors(struct state *s)
     s->flavors_n = kept_n;
 }
 
+/* Slots stay where they are: views name them. */
+static void drop_topologies(struct state *s)
+{
+    for (uint32_t i = 1; i < s->topologies_n; i++) {
+        struct topology *t = &s->topologies[i];
+        if (!t->name || t->known)
+            continue;
+        id_map_remove(&s->topology_by_name, t->name);
+        topology_free(t);
+    }
+}
+
 /* ---- queues: lines, local queues and gangs point to them ---- */
 
 static void find_used(struct state *s)
@@ -133,6 +145,7 @@ void state_drop_unused(struct state *s)
     drop_local_queues(s);
     drop_namespaces(s);
     drop_flavors(s);
+    drop_topologies(s);
     drop_queues(s);
     drop_quota(s);
 }

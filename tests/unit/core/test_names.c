@@ -144,8 +144,35 @@ static void full_gangs(struct world *w)
     pod(w, "ns/lone", NULL, "cpu=1,x/lone=1");
 }
 
+static void full_topology(struct world *w)
+{
+    struct queue_words q;
+    topology(w, "full-topology", "level-above,level-below");
+    topology(w, "other-topology", "level-apart");
+    topology_flavor(w, "flavor-in-domains", "full-topology", "");
+    topology_flavor(w, "flavor-elsewhere-in-domains", "topology-to-come", "");
+    node(w, "in-domains", "x/domains=9", "level-above=value-above,level-below=value-below");
+    queue_begin(w, &q, "queue-in-domains", NULL);
+    queue_quota(w, &q, "flavor-in-domains", "x/domains", 9, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, "ns/lq-in-domains", "queue-in-domains");
+    struct gang_record r = a_workload(w, "gang-in-domains", "ns/lq-in-domains", 4, "x/domains=1");
+    ((struct pod_set *)r.pod_sets)->topology =
+        (struct topology_request){.mode = TOPOLOGY_REQUIRED, .level = id(w, "level-above"), .slices = {{id(w, "level-below"), 2}},
+                                  .slices_n = 1, .group = id(w, "a-group")};
+    gang_record(w, r);
+    r = a_workload(w, "gang-told-domains", "ns/lq-in-domains", 1, "x/told=1");
+    struct domain_choice told = {0, id(w, "domain-to-come"), 1};
+    r.admitted = true;
+    r.admitted_queue = id(w, "queue-to-come");
+    r.domains = &told;
+    r.domains_n = 1;
+    gang_record(w, r);
+}
+
 static void full_world(struct world *w)
 {
+    full_topology(w);
     full_flavor(w);
     full_node(w);
     full_queues(w);
@@ -223,7 +250,7 @@ static void all_that_is_gone_leaves_no_name(void **state)
 {
     (void)state;
     struct world w = world_new();
-    node(&w, "stays", "cpu=1000,x/column=3,x/gone-column=1", "");
+    node(&w, "stays", "cpu=1000,x/column=3,x/gone-column=1,x/domains=1", "");
     sweep_names(&w);
     uint32_t before = intern_count(w.names);
     full_world(&w);
@@ -244,6 +271,15 @@ static void all_that_is_gone_leaves_no_name(void **state)
                {CHANGE_COHORT_GONE, "cohort"},
                {CHANGE_NAMESPACE_GONE, "labelled-ns"},
                {CHANGE_FLAVOR_GONE, "f"},
+               {CHANGE_GANG_GONE, "gang-in-domains"},
+               {CHANGE_GANG_GONE, "gang-told-domains"},
+               {CHANGE_LOCAL_QUEUE_GONE, "ns/lq-in-domains"},
+               {CHANGE_QUEUE_GONE, "queue-in-domains"},
+               {CHANGE_FLAVOR_GONE, "flavor-in-domains"},
+               {CHANGE_FLAVOR_GONE, "flavor-elsewhere-in-domains"},
+               {CHANGE_TOPOLOGY_GONE, "full-topology"},
+               {CHANGE_TOPOLOGY_GONE, "other-topology"},
+               {CHANGE_NODE_GONE, "in-domains"},
                {CHANGE_NODE_GONE, "n0"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         gone(&w, all[i].type, all[i].name);

@@ -108,6 +108,25 @@ static inline void flavor(struct world *w, const char *name, const char *labels)
     state_apply(w->s, &(struct change){.type = CHANGE_FLAVOR, .flavor = r});
 }
 
+/* levels: "block,rack,kubernetes.io/hostname" */
+static inline void topology(struct world *w, const char *name, const char *levels)
+{
+    struct topology_record r = {.name = id(w, name)};
+    const char *keys[16], *unused[16];
+    r.levels_n = world_pairs(w, levels, keys, unused);
+    name_id *all = arena_alloc(w->records, (r.levels_n + 1) * sizeof *all);
+    for (uint32_t i = 0; i < r.levels_n; i++)
+        all[i] = id(w, keys[i]);
+    r.levels = all;
+    state_apply(w->s, &(struct change){.type = CHANGE_TOPOLOGY, .topology = r});
+}
+static inline void topology_flavor(struct world *w, const char *name, const char *of_topology, const char *labels)
+{
+    struct flavor_record r = {.name = id(w, name), .topology = id(w, of_topology)};
+    r.node_labels = labels_of(w, labels, &r.node_labels_n);
+    state_apply(w->s, &(struct change){.type = CHANGE_FLAVOR, .flavor = r});
+}
+
 /* A queue with one resource group; quotas are added one by one, then queue_done. */
 struct queue_words {
     struct queue_record r;
@@ -242,6 +261,17 @@ static inline const struct plan_entry *entry_of(struct world *w, enum effect eff
             return e;
     }
     return NULL;
+}
+/* "main x1=3 x2=1; other x1=1": domains that its sets were given; in the cycle arena. */
+static inline const char *domains_of(struct world *w, const char *gang)
+{
+    const struct domain_choice *all;
+    uint32_t n = state_gang_domains(w->s, id(w, gang), &all);
+    const char *text = "";
+    for (uint32_t i = 0; i < n; i++)
+        text = arena_printf(w->cycle, "%s%s%s=%d", text, i && all[i - 1].pod_set != all[i].pod_set ? "; " : i ? " " : "",
+                            text_of(w, all[i].domain), all[i].count);
+    return text;
 }
 /* The sentence that says why a gang waits; in the cycle arena. */
 static inline const char *why(struct world *w, const char *gang)

@@ -1,0 +1,145 @@
+/* why_domains.c - why no domain of a topology holds a pod set
+ *
+ * SOURCE Kueue counts the nodes that have the flavor's labels and those of the topology, are ready and take pods, and of these those that
+ *        do not hold a single pod; where the lowest level is no node, it counts that level's domains.
+ */
+#include "core/explain/why.h"
+#include "core/place/domain.h"
+#include "core/place/fit.h"
+#include "core/place/view.h"
+
+struct exclusions {
+    uint32_t looked_at_n, labels_n, affinity_n, ports_n, resources_n, taints_n;
+    struct lack resources[LACKS_MAX], taints[LACKS_MAX];
+};
+
+static void count(struct lack *all, uint32_t *n, name_id name)
+{
+    uint32_t i = 0;
+    while (i < *n && all[i].name != name)
+        i++;
+    if (i == *n && *n < LACKS_MAX)
+        all[(*n)++] = (struct lack){.name = name};
+    all[i < LACKS_MAX ? i : LACKS_MAX - 1].nodes_n++;
+}
+
+/* The resource of which a node has the fewest places; of several the first by name. */
+static name_id scarcest(const struct state *s, const struct shape_class *c, uint32_t node)
+{
+    const int64_t *left = node_free(&s->nodes, node);
+    name_id scarce = 0;
+    int64_t fewest = INT64_MAX;
+    for (uint32_t i = 0; i < c->demands_n; i++) {
+        const struct demand *d = &c->demands[i];
+        int64_t n = d->column < 0 || left[d->column] < 0 ? 0 : left[d->column] / d->value;
+        if (n > fewest || (n == fewest && strcmp(intern_name(s->names, d->resource), intern_name(s->names, scarce)) > 0))
+            continue;
+        fewest = n;
+        scarce = d->resource;
+    }
+    return fewest ? 0 : scarce; /* there are enough, but not of those that can be given: ports, devices */
+}
+
+static name_id taint_text(struct state *s, const struct taint *taint)
+{
+    const char *value = intern_name(s->names, taint->value);
+    buf_clear(&s->text);
+    buf_printf(&s->text, "%s%s%s:%s", intern_name(s->names, taint->key), *value ? "=" : "", value,
+               taint->effect == TAINT_NO_EXECUTE ? "NoExecute" : "NoSchedule");
+    return intern_id(s->names, buf_view(&s->text));
+}
+
+/* Kueue counts nodes of the flavor only. */
+static bool is_of_flavor(const struct state *s, const struct flavor *f, uint32_t node)
+{
+    return !f || labels_contain(node_labels(&s->nodes, node), f->labels.all, f->labels.n);
+}
+
+static void look_at(struct state *s, const struct view *v, const struct flavor *f, uint32_t node, struct exclusions *to)
+{
+    const struct shape_class *c = &s->shapes.classes[v->shape];
+    enum fit_cause cause = (enum fit_cause)v->cause[node];
+    const struct taint *taint = NULL;
+    if (cause == FIT_UNKNOWN_NODE || cause == FIT_NOT_READY || cause == FIT_UNSCHEDULABLE || (cause != FIT_OK && !is_of_flavor(s, f, node)))
+        return;
+    to->looked_at_n++;
+    if (cause == FIT_TAINT) {
+        (void)fit_record(s, c, node, &taint);
+        count(to->taints, &to->taints_n, taint ? taint_text(s, taint) : 0);
+    } else if (cause == FIT_SELECTOR) {
+        bool labels = labels_contain(node_labels(&s->nodes, node), c->shape.node_labels, c->shape.node_labels_n);
+        *(labels ? &to->affinity_n : &to->labels_n) += 1;
+    } else if (!v->room[node]) {
+        name_id resource = scarcest(s, c, node);
+        if (resource)
+            count(to->resources, &to->resources_n, resource);
+        else
+            to->ports_n++;
+    }
+}
+
+/* A domain counts as one node: the first that says something of it. */
+static void look_at_leaf(struct state *s, const struct view *v, const struct flavor *f, const struct topology *t, uint32_t leaf,
+                         struct exclusions *to)
+{
+    struct exclusions before = *to;
+    const struct domain *d = &t->domains[leaf];
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < d->n; i++) {
+        uint32_t node = t->nodes[d->first + i];
+        if (v->room[node]) {
+            to->looked_at_n++;
+            return;
+        }
+        first = !first || (v->cause[node] == FIT_OK && v->cause[first] != FIT_OK) ? node : first;
+    }
+    look_at(s, v, f, first, to);
+    if (to->looked_at_n > before.looked_at_n + 1)
+        *to = before;
+}
+
+static void add(struct cycle *c, struct reason *r, struct reason content)
+{
+    if (content.nodes_n)
+        reason_add(r, reason_new(c->a, content));
+}
+
+static void add_exclusions(struct cycle *c, struct reason *r, const struct misfit *m, name_id flavor)
+{
+    struct state *s = c->s;
+    const struct topology *t = topology_sync(s, m->domains.topology);
+    const struct view *v = view_sync(s, m->shape);
+    const struct flavor *f = flavor ? flavor_find(s, flavor) : NULL;
+    struct exclusions *x = arena_zero(c->a, 1, sizeof *x);
+    for (uint32_t leaf = topology_first_leaf(t); leaf < t->domains_n; leaf++) {
+        if (!t->by_node)
+            look_at_leaf(s, v, f, t, leaf, x);
+        for (uint32_t i = 0; i < t->domains[leaf].n && t->by_node; i++)
+            look_at(s, v, f, t->nodes[t->domains[leaf].first + i], x);
+    }
+    r->nodes_n = x->looked_at_n;
+    add(c, r, (struct reason){.code = REASON_NODE_SELECTOR, .nodes_n = x->affinity_n});
+    add(c, r, (struct reason){.code = REASON_NODE_LABELS, .nodes_n = x->labels_n});
+    for (uint32_t i = 0; i < x->resources_n; i++)
+        add(c, r, (struct reason){.code = REASON_NODE_RESOURCE, .resource = x->resources[i].name, .nodes_n = x->resources[i].nodes_n});
+    for (uint32_t i = 0; i < x->taints_n; i++)
+        add(c, r, (struct reason){.code = REASON_NODE_TAINT, .name = x->taints[i].name, .nodes_n = x->taints[i].nodes_n});
+    add(c, r, (struct reason){.code = REASON_NODE_PORT, .nodes_n = x->ports_n});
+}
+
+struct reason *why_no_domain(struct cycle *c, const struct misfit *m, name_id pod_set, name_id flavor)
+{
+    const struct domain_misfit *d = &m->domains;
+    struct reason content = {.code = REASON_TOPOLOGY_UNFIT, .name = d->level, .resource = d->other, .pod_set = pod_set, .flavor = flavor,
+                             .have = d->trouble};
+    if (d->trouble != DOMAINS_SHORT)
+        return reason_new(c->a, content);
+    content = (struct reason){.code = d->is_sliced ? REASON_TOPOLOGY_SHORT_SLICES : REASON_TOPOLOGY_SHORT, .pod_set = pod_set,
+                              .flavor = flavor, .name = c->s->topologies[d->topology].name, .have = d->have, .need = d->want};
+    struct reason *r = reason_new(c->a, content);
+    for (uint32_t i = 0; i < d->layers_n; i++)
+        reason_add(r, reason_new(c->a, (struct reason){.code = REASON_TOPOLOGY_LAYER, .name = d->layers[i], .have = d->layer_have[i],
+                                                       .need = d->layer_want[i]}));
+    add_exclusions(c, r, m, flavor);
+    return r;
+}

@@ -1,0 +1,428 @@
+#include "core/place/place_domains.h"
+#include <stdlib.h>
+#include "base/memory.h"
+#include "core/place/fit.h"
+#include "core/place/undo.h"
+#include "core/place/view.h"
+
+bool place_is_in_domains(const struct want *wants, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (wants[i].topology)
+            return true;
+    return false;
+}
+
+/* ---- wants of one set that are alike ---- */
+
+struct batch {
+    struct want **wants;
+    uint32_t n;
+    uint32_t set, shape, topology;
+    const struct topology_request *request;
+};
+struct placing {
+    struct state *s;
+    struct gang *gang;
+    struct want *wants;
+    uint32_t n, placed_n;
+    struct misfit *misfit;
+    bool *is_done;           /* by want */
+};
+
+static bool refuse(struct placing *x, const struct batch *b, const struct domain_misfit *why, bool neighbours)
+{
+    *x->misfit = (struct misfit){.shape = b->shape, .labels = b->wants[0]->labels, .pod_set = b->set, .placed_n = x->placed_n,
+                                 .wanted_n = x->n, .alone = !x->placed_n && !neighbours, .neighbours = neighbours};
+    if (why)
+        x->misfit->domains = *why;
+    return false;
+}
+
+/* All of the set that are not placed yet and have the shape of the first of them; n = 0: there is none. */
+static struct batch next_batch(struct placing *x, uint32_t set, struct want **room)
+{
+    struct batch b = {.wants = room, .set = set};
+    for (uint32_t i = 0; i < x->n; i++) {
+        struct want *w = &x->wants[i];
+        if (!w->topology || w->pod_set != set || x->is_done[i] || (b.n && (w->shape != b.shape || w->topology != b.topology)))
+            continue;
+        b.shape = w->shape;
+        b.topology = w->topology;
+        b.wants[b.n++] = w;
+        x->is_done[i] = true;
+    }
+    static const struct topology_request unasked = {0};
+    b.request = set < x->gang->sets_n ? &x->gang->sets[set].topology : &unasked;
+    return b;
+}
+
+/* ---- onto nodes ---- */
+
+static void sit(struct placing *x, struct want *w, uint32_t node)
+{
+    w->seat = seat_take(x->s, node, w->shape, w->labels, x->gang, w->pod_set, true);
+    undo_seat(x->s, w->seat);
+    x->placed_n++;
+}
+
+struct spot {
+    uint32_t score, rank, node;
+};
+
+static int compare_spots(const void *left, const void *right)
+{
+    const struct spot *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* At most n wants onto the nodes of a leaf, the best of them first. Returns how many. */
+static uint32_t sit_in_leaf(struct placing *x, const struct topology *t, uint32_t leaf, struct want **wants, uint32_t n)
+{
+    const struct domain *d = &t->domains[leaf];
+    const struct view *v = view_sync(x->s, wants[0]->shape);
+    struct spot *spots = mem_alloc(d->n * sizeof *spots);
+    uint32_t done = 0, spots_n = 0;
+    for (uint32_t i = 0; i < d->n; i++) {
+        uint32_t node = t->nodes[d->first + i];
+        if (v->room[node])
+            spots[spots_n++] = (struct spot){v->score[node], x->s->nodes.rank[node], node};
+    }
+    if (spots_n > 1)
+        qsort(spots, spots_n, sizeof *spots, compare_spots);
+    for (uint32_t i = 0; i < spots_n; i++)
+        for (uint32_t k = v->room[spots[i].node]; k && done < n; k--)
+            sit(x, wants[done++], spots[i].node);
+    free(spots);
+    return done;
+}
+
+/* The leader on the node of the leaf where it takes least from the workers. */
+static bool seat_leader(struct placing *x, const struct topology *t, uint32_t leaf, struct want *leader, uint32_t shape)
+{
+    struct state *s = x->s;
+    const struct domain *d = &t->domains[leaf];
+    const uint32_t *room = view_sync(s, shape)->room, *leader_room = view_sync(s, leader->shape)->room;
+    uint32_t best = 0;
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < d->n; i++) {
+        uint32_t node = t->nodes[d->first + i];
+        if (!leader_room[node])
+            continue;
+        int64_t left = room[node] ? fit_room_beside(s, &s->shapes.classes[shape], &s->shapes.classes[leader->shape], node) : 0;
+        if ((int64_t)room[node] - left >= least)
+            continue;
+        least = (int64_t)room[node] - left;
+        best = node;
+    }
+    if (best)
+        sit(x, leader, best);
+    return best != 0;
+}
+
+static bool sit_in_shares(struct placing *x, const struct batch *b, struct want **wants, struct want *leader,
+                          const struct domain_share *shares, uint32_t shares_n)
+{
+    const struct topology *t = topology_sync(x->s, b->topology);
+    uint32_t at = 0;
+    bool all = true;
+    for (uint32_t i = 0; i < shares_n && all; i++) {
+        if (shares[i].leads)
+            all = seat_leader(x, t, shares[i].leaf, leader, b->shape);
+        if (!all || !shares[i].pods_n)
+            continue;
+        all = sit_in_leaf(x, t, shares[i].leaf, &wants[at], shares[i].pods_n) == shares[i].pods_n;
+        at += shares[i].pods_n;
+    }
+    return all;
+}
+
+/* ---- chosen by domains ---- */
+
+/* What does not fill a slice stands beside the slices, as single pods. */
+static bool choose_rest(struct placing *x, const struct batch *b, uint32_t from, uint32_t within)
+{
+    struct topology_request single = *b->request;
+    single.slices_n = 0;
+    struct domain_ask ask = {b->topology, &single, b->shape, b->n - from, 0, within};
+    struct domain_share *shares;
+    struct domain_misfit why;
+    uint32_t shares_n;
+    if (from == b->n)
+        return true;
+    if (!domain_choose(x->s, &ask, &shares, &shares_n, &why))
+        return refuse(x, b, &why, false);
+    bool all = sit_in_shares(x, b, &b->wants[from], NULL, shares, shares_n);
+    free(shares);
+    return all ? true : refuse(x, b, NULL, false);
+}
+
+static uint32_t required_domain(const struct topology *t, const struct topology_request *r, uint32_t leaf)
+{
+    int32_t level = r->mode == TOPOLOGY_REQUIRED ? topology_level(t, r->level) : -1;
+    return level < 0 ? 0 : domain_above(t, leaf, (uint32_t)level);
+}
+
+static bool choose(struct placing *x, const struct batch *b, struct want *leader, uint32_t within)
+{
+    int32_t size = b->request->slices_n && b->request->slices[0].size > 1 ? b->request->slices[0].size : 1;
+    uint32_t whole_n = b->n / (uint32_t)size * (uint32_t)size;
+    struct domain_ask ask = {b->topology, b->request, b->shape, whole_n, leader ? leader->shape : 0, within};
+    struct domain_share *shares;
+    struct domain_misfit why;
+    uint32_t shares_n;
+    if (!whole_n)
+        return choose_rest(x, b, 0, within);
+    if (!domain_choose(x->s, &ask, &shares, &shares_n, &why))
+        return refuse(x, b, &why, false);
+    bool all = sit_in_shares(x, b, b->wants, leader, shares, shares_n);
+    if (!within && shares_n)
+        within = required_domain(topology_sync(x->s, b->topology), b->request, shares[0].leaf);
+    free(shares);
+    return all ? choose_rest(x, b, whole_n, within) : refuse(x, b, NULL, false);
+}
+
+/* ---- where rules about other pods matter ---- */
+
+static bool minds_others(const struct state *s, const struct batch *b)
+{
+    return s->anti_seats_n || s->shapes.classes[b->shape].neighbours;
+}
+
+/* The best node below a domain (0: of the whole tree) that has room and is allowed. */
+static uint32_t best_below(struct placing *x, const struct topology *t, uint32_t domain, const struct want *w)
+{
+    struct state *s = x->s;
+    const struct view *v = view_sync(s, w->shape);
+    struct neighbours rules;
+    bool ruled = neighbour_prepare(s, w->shape, w->labels, &rules);
+    uint32_t best = 0;
+    for (uint32_t slot = 1; slot < v->n; slot++) {
+        uint32_t leaf = v->room[slot] ? topology_leaf(t, slot) : 0, at = leaf;
+        while (at > domain && domain)
+            at = t->domains[at].parent;
+        bool better = !best || v->score[slot] > v->score[best] ||
+                      (v->score[slot] == v->score[best] && s->nodes.rank[slot] < s->nodes.rank[best]);
+        if (!leaf || (domain && at != domain) || !better)
+            continue;
+        if (!ruled || neighbour_check(s, &rules, &s->shapes.classes[w->shape].shape, slot) == NEIGHBOUR_OK)
+            best = slot;
+    }
+    if (ruled)
+        neighbour_release(&rules);
+    return best;
+}
+
+static bool sit_below(struct placing *x, const struct topology *t, uint32_t domain, const struct batch *b, struct want *leader)
+{
+    uint32_t mark = undo_mark(x->s), placed_n = x->placed_n, node = leader ? best_below(x, t, domain, leader) : 0;
+    bool all = !leader || node;
+    if (node)
+        sit(x, leader, node);
+    for (uint32_t i = 0; i < b->n && all; i++) {
+        node = best_below(x, t, domain, b->wants[i]);
+        all = node != 0;
+        if (all)
+            sit(x, b->wants[i], node);
+    }
+    if (!all) {
+        undo_back(x->s, mark);
+        x->placed_n = placed_n;
+    }
+    return all;
+}
+
+/* Domains of the level, those with the fewest places that are enough first; preferred: then those above. Slices are not formed here. */
+static bool beside_others(struct placing *x, const struct batch *b, struct want *leader, uint32_t within)
+{
+    const struct topology *t = topology_sync(x->s, b->topology);
+    const struct topology_request *r = b->request;
+    bool named = r->mode == TOPOLOGY_REQUIRED || r->mode == TOPOLOGY_PREFERRED;
+    int32_t level = named && !within ? topology_level(t, r->level) : -1;
+    bool placed = false;
+    if (r->slices_n || (named && !within && level < 0))
+        return refuse(x, b, NULL, true);
+    if (within)
+        placed = sit_below(x, t, within, b, leader);
+    for (; level >= 0 && !placed; level = r->mode == TOPOLOGY_PREFERRED ? level - 1 : -1) {
+        uint32_t first = t->level_first[level], n = t->level_first[level + 1] - first;
+        struct spot *spots = mem_alloc((n + 1) * sizeof *spots);
+        const uint64_t *room = view_domains(x->s, view_sync(x->s, b->shape), b->topology);
+        uint32_t spots_n = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t has = room[first + i] > INT32_MAX ? INT32_MAX : room[first + i];
+            if (has >= b->n)
+                spots[spots_n++] = (struct spot){INT32_MAX - (uint32_t)has, i, first + i};
+        }
+        if (spots_n > 1)
+            qsort(spots, spots_n, sizeof *spots, compare_spots);
+        for (uint32_t i = 0; i < spots_n && !placed; i++)
+            placed = sit_below(x, t, spots[i].node, b, leader);
+        free(spots);
+    }
+    if (!placed && !within && r->mode != TOPOLOGY_REQUIRED)
+        placed = sit_below(x, t, 0, b, leader);
+    return placed ? true : refuse(x, b, NULL, true);
+}
+
+/* As if nobody had rules; then with them. */
+static bool choose_minding(struct placing *x, const struct batch *b, struct want *leader, uint32_t within)
+{
+    if (!minds_others(x->s, b))
+        return choose(x, b, leader, within);
+    return beside_others(x, b, leader, within);
+}
+
+/* ---- what stands already ---- */
+
+/* Pods of the set that stand in each domain of the lowest level, by domain; NULL: none does. */
+static uint32_t *standing(const struct placing *x, const struct topology *t, uint32_t set, uint32_t *ret_n)
+{
+    const struct state *s = x->s;
+    const struct gang *g = x->gang;
+    uint32_t *in = mem_zero(t->domains_n, sizeof *in);
+    *ret_n = 0;
+    for (uint32_t i = 0; i < g->seats_n + g->members_n; i++) {
+        const struct pod *p = i < g->seats_n ? NULL : &s->pods[g->members[i - g->seats_n]];
+        uint32_t seat = p ? p->former || p->deleting ? 0 : p->seat : g->seats[i];
+        uint32_t leaf = seat && !s->seats[seat].lifted && s->seats[seat].pod_set == set ? topology_leaf(t, s->seats[seat].node) : 0;
+        if (!leaf)
+            continue;
+        in[leaf]++;
+        ++*ret_n;
+    }
+    return in;
+}
+
+/* First where it was told that they stand. Those that were placed come first in the batch; returns how many. */
+static uint32_t sit_as_told(struct placing *x, const struct topology *t, const struct batch *b, const uint32_t *in)
+{
+    const struct gang *g = x->gang;
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < g->told_n && done < b->n; i++) {
+        uint32_t leaf = g->told[i].pod_set == b->set ? id_map_get(&t->leaf_by_name, g->told[i].domain) : 0;
+        int64_t missing = leaf ? (int64_t)g->told[i].count - in[leaf] : 0;
+        if (missing > b->n - done)
+            missing = b->n - done;
+        if (missing > 0 && !minds_others(x->s, b))
+            done += sit_in_leaf(x, t, leaf, &b->wants[done], (uint32_t)missing);
+    }
+    return done;
+}
+
+/* The domain that has to hold what is left: where the others stand; of a slice that lacks a pod, the slice's. */
+static uint32_t domain_of_rest(const struct topology *t, const struct batch *b, const uint32_t *in, uint32_t n)
+{
+    const struct topology_request *r = b->request;
+    uint32_t first = topology_first_leaf(t);
+    for (uint32_t i = r->slices_n; i-- > 0;) {
+        int32_t level = topology_level(t, r->slices[i].level);
+        uint32_t size = r->slices[i].size > 0 ? (uint32_t)r->slices[i].size : 1;
+        if (level < 0 || n % size == 0)
+            continue;
+        for (uint32_t at = t->level_first[level]; at < t->level_first[level + 1]; at++) {
+            uint32_t there = n;
+            for (uint32_t leaf = first; leaf < t->domains_n; leaf++)
+                there += in[leaf] && domain_above(t, leaf, (uint32_t)level) == at ? in[leaf] : 0;
+            if (there > n && there % size == 0)
+                return at;
+        }
+    }
+    for (uint32_t leaf = first; leaf < t->domains_n; leaf++)
+        if (in[leaf])
+            return required_domain(t, r, leaf);
+    return 0;
+}
+
+/* The other set of its group: the one with a single pod leads. */
+static uint32_t partner(const struct gang *g, uint32_t set)
+{
+    for (uint32_t i = 0; i < g->sets_n && g->sets[set].topology.group; i++)
+        if (i != set && g->sets[i].topology.group == g->sets[set].topology.group)
+            return i;
+    return set;
+}
+
+/* Of the set; where none of it stands, of the other set of its group, which it has to stand with. */
+static uint32_t *standing_with(const struct placing *x, const struct topology *t, uint32_t set, uint32_t *ret_n)
+{
+    uint32_t *in = standing(x, t, set, ret_n), other = partner(x->gang, set);
+    if (*ret_n || other == set)
+        return in;
+    free(in);
+    return standing(x, t, other, ret_n);
+}
+
+/* Where they were told to stand, then with those that stand, then, when none does, anywhere. */
+static bool complete(struct placing *x, const struct batch *b, struct want *leader)
+{
+    uint32_t stood_n;
+    const struct topology *t = topology_sync(x->s, b->topology);
+    if (leader || (!x->gang->told_n && !x->gang->seats_n && !x->gang->members_n && b->request->group == 0))
+        return choose_minding(x, b, leader, 0);
+    uint32_t *in = standing_with(x, t, b->set, &stood_n);
+    uint32_t mark = undo_mark(x->s), placed_n = x->placed_n;
+    uint32_t done = sit_as_told(x, t, b, in);
+    for (uint32_t i = 0; i < done; i++)
+        in[topology_leaf(t, x->s->seats[b->wants[i]->seat].node)]++;
+    struct batch rest = *b;
+    rest.wants = b->wants + done;
+    rest.n = b->n - done;
+    struct topology_request single = *b->request;
+    uint32_t within = domain_of_rest(t, &rest, in, rest.n);
+    if (single.slices_n && (stood_n || done) && rest.n % (uint32_t)(single.slices[0].size > 0 ? single.slices[0].size : 1)) {
+        single.slices_n = 0;
+        rest.request = &single;
+    }
+    bool all = !rest.n || choose_minding(x, &rest, NULL, within);
+    free(in);
+    if (all || stood_n || (!done && !within))
+        return all;
+    undo_back(x->s, mark);
+    x->placed_n = placed_n;
+    return choose_minding(x, b, NULL, 0);
+}
+
+/* ---- sets and groups ---- */
+
+static bool place_group(struct placing *x, uint32_t a, uint32_t b, struct want **room)
+{
+    uint32_t lead = x->gang->sets[b].count > x->gang->sets[a].count ? a : b, work = lead == a ? b : a;
+    struct batch leaders = next_batch(x, lead, room), workers = next_batch(x, work, room + leaders.n);
+    struct domain_misfit apart = {.trouble = DOMAINS_APART, .topology = leaders.topology};
+    if (!workers.n || leaders.n != 1 || x->gang->told_n)
+        return (!leaders.n || complete(x, &leaders, NULL)) && (!workers.n || complete(x, &workers, NULL));
+    if (leaders.topology != workers.topology)
+        return refuse(x, &leaders, &apart, false);
+    return complete(x, &workers, leaders.wants[0]);
+}
+
+static bool place_set(struct placing *x, uint32_t set, struct want **room)
+{
+    uint32_t other = partner(x->gang, set);
+    if (other > set && !place_group(x, set, other, room))
+        return false;
+    for (struct batch b = next_batch(x, set, room); b.n; b = next_batch(x, set, room)) {
+        struct domain_misfit several = {.trouble = DOMAINS_SEVERAL, .topology = DOMAIN_SEVERAL};
+        if (b.topology == DOMAIN_SEVERAL)
+            return refuse(x, &b, &several, false);
+        if (!complete(x, &b, NULL))
+            return false;
+    }
+    return true;
+}
+
+bool place_in_domains(struct state *s, struct gang *g, struct want *wants, uint32_t n, struct misfit *ret_misfit)
+{
+    struct placing x = {.s = s, .gang = g, .wants = wants, .n = n, .misfit = ret_misfit};
+    struct want **room = mem_alloc(n * sizeof *room);
+    x.is_done = mem_zero(n, sizeof *x.is_done);
+    bool all = true;
+    for (uint32_t set = 0; set < g->sets_n && all; set++)
+        all = place_set(&x, set, room);
+    free(room);
+    free(x.is_done);
+    return all;
+}

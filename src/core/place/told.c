@@ -1,0 +1,173 @@
+/* told.c - which domains the sets of a gang were given, as its object says: see domain.h */
+#include <stdlib.h>
+#include "base/memory.h"
+#include "core/place/domain.h"
+#include "core/place/fit.h"
+
+uint32_t domain_topology(const struct state *s, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set)
+{
+    uint32_t found = 0;
+    name_id first = 0;
+    for (uint32_t i = 0; i < choices_n; i++) {
+        const struct flavor *f = choices[i].pod_set == set && choices[i].flavor != first ? flavor_find(s, choices[i].flavor) : NULL;
+        uint32_t topology = f ? topology_find(s, f->topology) : 0;
+        if (topology && found)
+            return DOMAIN_SEVERAL;
+        if (topology) {
+            found = topology;
+            first = choices[i].flavor;
+        }
+    }
+    return found;
+}
+
+void domain_forget(struct gang *g)
+{
+    free(g->told);
+    g->told = NULL;
+    g->told_n = 0;
+}
+
+/* One leaf: pods that stand in it or for which a place is held, and how many were told. */
+struct tally {
+    uint32_t leaf;           /* 0: the tree has no such domain */
+    name_id name;
+    int64_t now, told;
+    bool lost;               /* no node of it can be used */
+};
+struct tallies {
+    struct tally *all;
+    uint32_t n, cap;
+    uint32_t *at;            /* by leaf: index + 1 in all */
+};
+
+static struct tally *tally_of(struct tallies *t, uint32_t leaf, name_id name)
+{
+    if (leaf && t->at[leaf])
+        return &t->all[t->at[leaf] - 1];
+    MEM_RESERVE(t->all, t->cap, t->n + 1);
+    t->all[t->n++] = (struct tally){.leaf = leaf, .name = name};
+    if (leaf)
+        t->at[leaf] = t->n;
+    return &t->all[t->n - 1];
+}
+
+static void count_seat(const struct state *s, const struct topology *t, uint32_t seat, uint32_t set, struct tallies *to)
+{
+    uint32_t leaf = s->seats[seat].pod_set == set ? topology_leaf(t, s->seats[seat].node) : 0;
+    if (leaf)
+        tally_of(to, leaf, topology_leaf_name(t, leaf))->now++;
+}
+
+static bool is_lost(const struct state *s, const struct topology *t, uint32_t leaf, uint32_t shape)
+{
+    const struct domain *d = &t->domains[leaf];
+    for (uint32_t i = 0; leaf && i < d->n; i++)
+        if (fit_record(s, &s->shapes.classes[shape], t->nodes[d->first + i], NULL) == FIT_OK)
+            return false;
+    return true;
+}
+
+static int compare_tallies(const void *left, const void *right)
+{
+    const struct tally *a = left, *b = right;
+    if (a->leaf != b->leaf)
+        return a->leaf < b->leaf ? -1 : 1;
+    return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* So many of what was told are elsewhere by now: of lost domains first. */
+static void give_up(struct tallies *t, int64_t moved)
+{
+    for (int lost = 1; lost >= 0; lost--)
+        for (uint32_t i = 0; i < t->n && moved > 0; i++) {
+            int64_t missing = t->all[i].lost == (lost != 0) ? t->all[i].told - t->all[i].now : 0;
+            missing = missing > moved ? moved : missing;
+            if (missing <= 0)
+                continue;
+            t->all[i].told -= missing;
+            moved -= missing;
+        }
+}
+
+/* What stands where nothing, or less, was told has come from where more was told than stands. */
+static void follow(const struct state *s, const struct gang *g, const struct topology *t, uint32_t set, struct tallies *counts)
+{
+    int64_t moved = 0;
+    for (uint32_t i = 0; i < g->told_n; i++)
+        if (g->told[i].pod_set == set)
+            tally_of(counts, id_map_get(&t->leaf_by_name, g->told[i].domain), g->told[i].domain)->told += g->told[i].count;
+    for (uint32_t i = 0; i < counts->n; i++) {
+        struct tally *one = &counts->all[i];
+        one->lost = is_lost(s, t, one->leaf, g->sets[set].placed_shape);
+        moved += one->now > one->told ? one->now - one->told : 0;
+    }
+    give_up(counts, moved);
+    for (uint32_t i = 0; i < counts->n; i++)
+        counts->all[i].told = counts->all[i].now > counts->all[i].told ? counts->all[i].now : counts->all[i].told;
+    if (counts->n > 1)
+        qsort(counts->all, counts->n, sizeof *counts->all, compare_tallies);
+}
+
+struct told {
+    struct domain_choice *all;
+    uint32_t n, cap;
+};
+
+static void add(struct told *to, uint32_t set, name_id domain, int64_t count)
+{
+    MEM_RESERVE(to->all, to->cap, to->n + 1);
+    to->all[to->n++] = (struct domain_choice){.pod_set = (uint16_t)set, .domain = domain, .count = (int32_t)count};
+}
+
+static void note_set(struct state *s, const struct gang *g, uint32_t set, uint32_t topology, struct told *to)
+{
+    const struct topology *t = topology_sync(s, topology);
+    struct tallies counts = {.at = mem_zero(t->domains_n, sizeof *counts.at)};
+    for (uint32_t i = 0; i < g->seats_n; i++)
+        count_seat(s, t, g->seats[i], set, &counts);
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        if (p->seat && !p->former && !p->deleting)
+            count_seat(s, t, p->seat, set, &counts);
+    }
+    follow(s, g, t, set, &counts);
+    for (uint32_t i = 0; i < counts.n; i++)
+        if (counts.all[i].told > 0)
+            add(to, set, counts.all[i].name, counts.all[i].told);
+    free(counts.all);
+    free(counts.at);
+}
+
+static bool same(const struct gang *g, const struct told *told)
+{
+    bool is = g->told_n == told->n;
+    for (uint32_t i = 0; i < told->n && is; i++)
+        is = g->told[i].pod_set == told->all[i].pod_set && g->told[i].domain == told->all[i].domain &&
+             g->told[i].count == told->all[i].count;
+    return is;
+}
+
+void domain_note(struct state *s, struct gang *g)
+{
+    struct told told = {0};
+    bool any = g->told_n != 0;
+    for (uint32_t set = 0; set < g->sets_n && g->planned; set++) {
+        uint32_t topology = domain_topology(s, g->choices, g->choices_n, set);
+        if (topology && topology != DOMAIN_SEVERAL) {
+            note_set(s, g, set, topology, &told);
+            any = true;
+            continue;
+        }
+        for (uint32_t i = 0; i < g->told_n; i++) /* its topology is gone: nobody moves for that */
+            if (g->told[i].pod_set == set)
+                add(&told, set, g->told[i].domain, g->told[i].count);
+    }
+    if (!any || same(g, &told)) {
+        free(told.all);
+        return;
+    }
+    free(g->told);
+    g->told = told.all;
+    g->told_n = told.n;
+}

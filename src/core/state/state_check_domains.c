@@ -1,0 +1,83 @@
+/* state_check_domains.c - domains of topologies, found again the slow way */
+#include "base/memory.h"
+#include "core/place/domain.h"
+#include "core/place/view.h"
+#include "core/state/state_check.h"
+
+/* What a view counts of each domain is the sum of what it counts of the nodes below. */
+static bool check_view(const struct state *s, const struct view *v, struct err *e)
+{
+    const struct topology *t = &s->topologies[v->topology];
+    if (!v->leaves || !v->topology || t->built != v->built)
+        return true;
+    uint64_t *sums = mem_zero(t->domains_n, sizeof *sums);
+    for (uint32_t slot = 1; slot < v->n; slot++)
+        for (uint32_t at = topology_leaf(t, slot); at; at = t->domains[at].parent)
+            sums[at] += v->room[slot];
+    uint32_t at = 1;
+    while (at < t->domains_n && sums[at] == v->room_in[at])
+        at++;
+    bool right = at == t->domains_n;
+    if (!right)
+        (void)err_set(e, E_INVALID, "topology %s: domain %u has room for %llu of a shape, counted %llu", intern_name(s->names, t->name), at,
+                      (unsigned long long)sums[at], (unsigned long long)v->room_in[at]);
+    free(sums);
+    return right;
+}
+
+/* Where a labelled node is, and that domains of a level stand in order. */
+static bool check_tree(const struct state *s, const struct topology *t, struct err *e)
+{
+    if (!t->built || t->labels_seq != s->nodes.labels_seq)
+        return true;
+    for (uint32_t slot = 1; slot < s->nodes.n; slot++) {
+        struct label_list labels = node_labels(&s->nodes, slot);
+        uint32_t has_n = 0, at = topology_leaf(t, slot);
+        for (uint32_t l = t->levels_n; l-- > 0; at = at ? t->domains[at].parent : 0)
+            for (uint32_t i = 0; i < labels.n; i++)
+                has_n += labels.all[i].key == t->levels[l] && (!at || labels.all[i].value == t->domains[at].value);
+        if ((has_n == t->levels_n) != (topology_leaf(t, slot) != 0))
+            return err_set(e, E_INVALID, "topology %s: node %s is in a domain that its labels do not name", intern_name(s->names, t->name),
+                           intern_name(s->names, s->nodes.nodes[slot].name)), false;
+    }
+    return true;
+}
+
+/* Nobody stands, and no place is held, where the object will not say so. */
+static bool check_told(const struct state *s, const struct gang *g, uint32_t set, struct err *e)
+{
+    uint32_t topology = domain_topology(s, g->choices, g->choices_n, set);
+    const struct topology *t = topology && topology != DOMAIN_SEVERAL ? &s->topologies[topology] : NULL;
+    if (!t || !t->built || t->labels_seq != s->nodes.labels_seq)
+        return true;
+    for (uint32_t leaf = topology_first_leaf(t); leaf < t->domains_n; leaf++) {
+        int64_t now = 0, told = 0;
+        for (uint32_t i = 0; i < g->seats_n; i++)
+            now += s->seats[g->seats[i]].pod_set == set && topology_leaf(t, s->seats[g->seats[i]].node) == leaf;
+        for (uint32_t i = 0; i < g->told_n; i++)
+            told += g->told[i].pod_set == set && g->told[i].domain == topology_leaf_name(t, leaf) ? g->told[i].count : 0;
+        if (now > told)
+            return err_set(e, E_INVALID, "gang %s holds %lld places in domain %s and was told %lld", intern_name(s->names, g->key),
+                           (long long)now, intern_name(s->names, topology_leaf_name(t, leaf)), (long long)told), false;
+    }
+    return true;
+}
+
+bool state_check_domains(const struct state *s, struct err *e)
+{
+    for (uint32_t i = 1; i < s->topologies_n; i++)
+        if (!check_tree(s, &s->topologies[i], e))
+            return false;
+    for (uint32_t i = 0; i < s->views->n; i++)
+        if (!check_view(s, &s->views->views[i], e))
+            return false;
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *g = s->gangs[i];
+        if (!gang_holds(g) && g->told_n)
+            return err_set(e, E_INVALID, "gang %s holds nothing, yet was told domains", intern_name(s->names, g->key)), false;
+        for (uint32_t set = 0; set < g->sets_n && g->seats_n; set++)
+            if (!check_told(s, g, set, e))
+                return false;
+    }
+    return true;
+}

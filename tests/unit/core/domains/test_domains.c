@@ -1,0 +1,334 @@
+/* test_domains.c - pod sets in domains of a topology: tables (nodes and what is asked in, domains or a sentence out), then stories
+ *
+ * SOURCE Kueue, KEP 2724 and its documented examples.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "domain_words.h"
+
+/* ---- one gang, an empty cluster ---- */
+
+#define TWO_BLOCKS "b1/r1/x1:2 b1/r1/x2:1 b1/r2/x3:2 b1/r2/x4:1 b2/r1/x5:3 b2/r2/x6:4"
+
+static const struct domain_case cases[] = {
+    /* required */
+    {"one node that is enough, the tightest", "H", "x1:4 x2:2 x3:3", "2 required=H", "x2=2"},
+    {"of equal ones the first by name", "H", "x2:2 x1:2", "2 required=H", "x1=2"},
+    {"a node must hold all", "H", "x1:1 x2:2", "3 required=H",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 2 out of 3 pod(s)"},
+    {"none of them", "H", "x1:1 x2:1", "1 required=H cpu=2",
+     "couldn't assign flavors to pod set main: topology \"t\" doesn't allow to fit any of 1 pod(s). Total nodes: 2; excluded: resource \"cpu\": 2"},
+    {"the tightest rack, of equal ones the first by path", "BRH", TWO_BLOCKS, "3 required=R", "x1=2 x2=1"},
+    {"a rack of two nodes", "BRH", "b1/r1/x1:2 b1/r1/x2:1 b1/r2/x3:1", "3 required=R", "x1=2 x2=1"},
+    {"a block: the tightest", "BRH", TWO_BLOCKS, "6 required=B", "x1=2 x2=1 x3=2 x4=1"},
+    {"a block: the other has too few", "BRH", TWO_BLOCKS, "7 required=B", "x5=3 x6=4"},
+    {"a block: neither", "BRH", TWO_BLOCKS, "8 required=B",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 7 out of 8 pod(s)"},
+    {"within a block as few racks as possible, the last the tightest", "BRH", "b1/r1/x1:4 b1/r2/x2:3 b1/r3/x3:1", "5 required=B",
+     "x1=4 x3=1"},
+    {"one rack of the block when one is enough", "BRH", "b1/r1/x1:4 b1/r2/x2:2 b1/r3/x3:3", "3 required=B", "x3=3"},
+    {"racks of two blocks are not one rack", "BRH", "b1/r1/x1:1 b2/r1/x2:1", "2 required=R",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 1 out of 2 pod(s)"},
+    {"the lowest level is no node", "BR", "b1/r1:2 b1/r1:1 b1/r2:2", "3 required=R", "b1,r1=3"},
+    {"half nodes are no place", "BR", "b1/r1:1 b1/r1:1 b1/r2:2", "1 required=R cpu=2", "b1,r2=1"},
+    {"where no rack holds it", "BR", "b1/r1:2 b1/r2:1", "3 required=R",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 2 out of 3 pod(s)"},
+    {"a block over racks", "BR", "b1/r1:2 b1/r2:1", "3 required=B", "b1,r1=2 b1,r2=1"},
+    {"nodes without the labels do not count", "BRH", "b1/r1/x1:1 -/-/x2:8 b1/-/x3:8", "2 required=B",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 1 out of 2 pod(s)"},
+    {"no node has the labels", "BRH", "-/-/x2:8", "1 required=B", "couldn't assign flavors to pod set main: no topology domains at level: block"},
+    /* preferred */
+    {"the level that is preferred", "BRH", TWO_BLOCKS, "3 preferred=R", "x1=2 x2=1"},
+    {"else the one above", "BRH", TWO_BLOCKS, "5 preferred=R", "x1=2 x2=1 x3=2"},
+    {"else several at the top", "BRH", TWO_BLOCKS, "9 preferred=R", "x1=2 x2=1 x3=2 x6=4"},
+    {"all there are", "BRH", TWO_BLOCKS, "13 preferred=R", "x1=2 x2=1 x3=2 x4=1 x5=3 x6=4"},
+    {"more than there are", "BRH", TWO_BLOCKS, "14 preferred=R",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 13 out of 14 pod(s)"},
+    {"a node", "BRH", TWO_BLOCKS, "4 preferred=H", "x6=4"},
+    {"nodes of one rack", "BRH", "b1/r1/x1:2 b1/r1/x2:2 b1/r2/x3:2 b1/r2/x4:1", "3 preferred=H", "x3=2 x4=1"},
+    {"the widest first, the last the tightest", "H", "x1:1 x2:5 x3:3 x4:2", "6 preferred=H", "x1=1 x2=5"},
+    {"the widest first: three nodes", "H", "x1:1 x2:2 x3:2 x4:1", "5 preferred=H", "x1=1 x2=2 x3=2"},
+    /* unconstrained */
+    {"the node with the fewest places that is enough", "BRH", TWO_BLOCKS, "2 unconstrained", "x1=2"},
+    {"the fullest first", "BRH", TWO_BLOCKS, "5 unconstrained", "x1=2 x2=1 x3=1 x4=1"},
+    {"anywhere", "BRH", TWO_BLOCKS, "13 unconstrained", "x1=2 x2=1 x3=2 x4=1 x5=3 x6=4"},
+    {"nobody asks, all flavors have a topology", "BRH", TWO_BLOCKS, "4", "x6=4"},
+    {"unconstrained: more than there are", "H", "x1:1 x2:1", "3 unconstrained",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 2 out of 3 pod(s)"},
+    /* slices */
+    {"two to a rack", "BRH", "b1/r1/x1:3 b1/r2/x2:2 b1/r3/x3:1", "4 required=B slice=R:2", "x1=2 x2=2"},
+    {"slices are counted, not pods", "BRH", "b1/r1/x1:3 b1/r2/x2:1", "4 required=B slice=R:2",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 1 out of 2 slice(s)"},
+    {"a slice over two nodes of its rack", "BRH", "b1/r1/x1:1 b1/r1/x2:1 b1/r2/x3:2", "4 required=B slice=R:2", "x1=1 x2=1 x3=2"},
+    {"the slice's level need not be that of the set", "BRH", "b1/r1/x1:2 b2/r1/x2:2 b2/r2/x3:2", "4 required=B slice=H:2", "x2=2 x3=2"},
+    {"preferred, with slices", "BRH", "b1/r1/x1:2 b2/r1/x2:2", "4 preferred=B slice=R:2", "x1=2 x2=2"},
+    {"slices only", "BRH", "b1/r1/x1:2 b2/r1/x2:3", "4 slice=R:2", "x1=2 x2=2"},
+    {"slices within slices", "BRH", "b1/r1/x1:3 b1/r1/x2:1 b1/r2/x3:2 b1/r2/x4:2", "4 required=B slice=R:4,H:2", "x3=2 x4=2"},
+    {"slices within slices: too few", "BRH", "b1/r1/x1:3 b1/r1/x2:1", "4 required=B slice=R:4,H:2",
+     "couldn't assign flavors to pod set main: topology \"t\" doesn't allow to fit; 0/1 slice(s) fit on level rack; 1/2 slice(s) fit on "
+     "level kubernetes.io/hostname"},
+    {"slices above the set's level", "BRH", "b1/r1/x1:4", "4 required=H slice=R:2",
+     "couldn't assign flavors to pod set main: podset slice topology rack is above the podset topology kubernetes.io/hostname"},
+    {"what does not fill a slice stands beside them", "BRH", "b1/r1/x1:2 b1/r2/x2:1", "3 required=B slice=R:2", "x1=2 x2=1"},
+    {"one slice larger than the set", "BRH", "b1/r1/x1:2", "1 required=B slice=R:2", "x1=1"},
+    /* groups */
+    {"the leader where the workers are", "BRH", "b1/r1/x1:3 b1/r2/x2:2 b2/r1/x3:5", "l 1 required=R group=g; w 4 required=R group=g",
+     "x3=1; x3=4"},
+    {"the leader takes a place from them", "BRH", "b1/r1/x1:4 b2/r1/x3:4", "l 1 required=R group=g; w 4 required=R group=g",
+     "couldn't assign flavors to pod set w: topology \"t\" allows to fit only 4 out of 4 pod(s)"},
+    {"preferred: the block above", "BRH", "b1/r1/x1:2 b1/r2/x2:3", "l 1 preferred=R group=g; w 4 preferred=R group=g", "x2=1; x1=2 x2=2"},
+    {"two sets that are no group go one after the other", "H", "x1:2 x2:3", "a 2 required=H; b 3 required=H", "x1=2; x2=3"},
+    /* levels and flavors */
+    {"no such level", "BRH", TWO_BLOCKS, "1 required=zone",
+     "couldn't assign flavors to pod set main: Flavor \"f\" does not contain the requested level"},
+    {"no such level for slices", "BRH", TWO_BLOCKS, "2 required=B slice=zone:2",
+     "couldn't assign flavors to pod set main: Flavor \"f\" does not contain the requested level"},
+};
+
+static void every_case(void **state)
+{
+    int wrong_n = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world *w = *state;
+        domain_case_begin(w, &cases[i]);
+        const char *got = domain_case_run(w, &cases[i]);
+        if (strcmp(got, cases[i].expected) != 0)
+            print_error("%s (%s), case %d\n  expected %s\n  got      %s\n", cases[i].what, cases[i].ask, ++wrong_n, cases[i].expected, got);
+        world_free(w);
+        *w = world_new();
+    }
+    assert_int_equal(wrong_n, 0);
+}
+
+/* ---- stories ---- */
+
+static void cluster(struct world *w, const char *levels, const char *nodes)
+{
+    domain_cluster(w, levels, nodes);
+}
+
+static void usage_counts(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "BRH", TWO_BLOCKS);
+    gang_record(w, domain_gang(w, "a", "3 required=R"));
+    gang_record(w, domain_gang(w, "b", "4 required=R"));
+    gang_record(w, domain_gang(w, "c", "3 required=R"));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2 x2=1");
+    assert_string_equal(domains_of(w, "b"), "x6=4");
+    assert_string_equal(domains_of(w, "c"), "x3=2 x4=1");
+}
+
+static void foreign_pods_count(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "H", "x1:2 x2:3");
+    struct pod_record p = a_pod(w, "ns/other", NULL, "cpu=2000");
+    p.ours = false;
+    p.node = id(w, "x2");
+    p.phase = POD_RUNNING;
+    pod_record(w, p);
+    gang_record(w, domain_gang(w, "a", "2 required=H"));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2");
+}
+
+static void waits_until_a_node_has_the_label(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "BH", "b1/x1:1 -/x2:1");
+    gang_record(w, domain_gang(w, "a", "2 required=B"));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "");
+    node(w, "x2", "cpu=1000,pods=110", "block=b1,kubernetes.io/hostname=x2,tas=yes");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1 x2=1");
+}
+
+static void waits_for_a_level(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "BH", "b1/x1:1 b1/x2:1");
+    gang_record(w, domain_gang(w, "a", "2 required=R"));
+    step(w);
+    assert_string_equal(why(w, "a"), "couldn't assign flavors to pod set main: Flavor \"f\" does not contain the requested level");
+    for (int i = 1; i <= 2; i++) {
+        char name[8], labels[80];
+        snprintf(name, sizeof name, "x%d", i);
+        snprintf(labels, sizeof labels, "block=b1,rack=r1,kubernetes.io/hostname=%s,tas=yes", name);
+        node(w, name, "cpu=1000,pods=110", labels);
+    }
+    topology(w, "t", "block,rack,kubernetes.io/hostname");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1 x2=1");
+}
+
+static void nothing_without_its_topology(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "H", "x1:1");
+    gone(w, CHANGE_TOPOLOGY_GONE, "t");
+    gang_record(w, domain_gang(w, "a", "1 required=H"));
+    step(w);
+    assert_string_equal(why(w, "a"), "ClusterQueue q is inactive: there is no Topology \"t\" for TAS flavor \"f\"");
+    topology(w, "t", "kubernetes.io/hostname");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1");
+}
+
+static void flavors_with_and_without(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    cluster(w, "H", "x1:4");
+    node(w, "y1", "cpu=4000,pods=110", "tas=no");
+    flavor(w, "plain", "tas=no");
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "f", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "plain", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    gang_record(w, domain_gang(w, "asks", "2 required=H"));
+    gang_record(w, domain_gang(w, "does-not", "2"));
+    gang_record(w, domain_gang(w, "large", "5 required=H"));
+    step(w);
+    assert_string_equal(domains_of(w, "asks"), "x1=2");
+    assert_string_equal(domains_of(w, "does-not"), "");
+    assert_int_equal(state_gang_phase(w->s, id(w, "does-not")), GANG_RESERVED);
+    assert_non_null(strstr(why(w, "large"), "Flavor \"plain\" does not support TopologyAwareScheduling"));
+    flavor(w, "plain", "tas=none");
+    gang_record(w, domain_gang(w, "b", "1"));
+    step(w);
+    assert_non_null(strstr(why(w, "b"), "Flavor \"f\" supports only TopologyAwareScheduling"));
+}
+
+static void the_reasons_count_nodes(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "H", "x1:4 x2:1");
+    struct node_record r = a_node(w, "x3", "cpu=9000,pods=110", "kubernetes.io/hostname=x3,tas=yes");
+    r.taints = &(struct taint){id(w, "key"), id(w, "value"), TAINT_NO_SCHEDULE};
+    r.taints_n = 1;
+    node_record(w, r);
+    node(w, "x4", "cpu=9000,pods=110", "kubernetes.io/hostname=x4,tas=yes,disk=hdd");
+    node(w, "other", "cpu=9000,pods=110", "kubernetes.io/hostname=other");
+    struct gang_record g = domain_gang(w, "a", "3 required=H cpu=2");
+    struct pod_set *set = (struct pod_set *)g.pod_sets;
+    set->shape.node_labels = labels_of(w, "disk=ssd", &set->shape.node_labels_n);
+    node(w, "x1", "cpu=4000,pods=110", "kubernetes.io/hostname=x1,tas=yes,disk=ssd");
+    node(w, "x2", "cpu=1000,pods=110", "kubernetes.io/hostname=x2,tas=yes,disk=ssd");
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(why(w, "a"), "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 2 out of 3 pod(s). Total "
+                                     "nodes: 4; excluded: nodeSelector: 1, resource \"cpu\": 1, taint \"key=value:NoSchedule\": 1");
+}
+
+/* ---- after admission ---- */
+
+static void a_lost_place_is_found_in_the_same_domain(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r1/x1:1 r1/x2:1 r1/x3:1 r2/x4:9");
+    struct gang_record g = domain_gang(w, "a", "2 required=R");
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1 x2=1");
+    gang_record(w, domain_admitted(w, g));
+    struct pod_record p = pod_in(w, "ns/a-0", "a", "main", "cpu=1000", "tas=yes");
+    pod_record(w, p);
+    p = pod_in(w, "ns/a-1", "a", "main", "cpu=1000", "tas=yes");
+    pod_record(w, p);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    const char *lost = node_of(w, "ns/a-0");
+    assert_string_equal(lost, "x1");
+    gone(w, CHANGE_POD_GONE, "ns/a-0");
+    gone(w, CHANGE_NODE_GONE, lost);
+    pod_record(w, pod_in(w, "ns/a-2", "a", "main", "cpu=1000", "tas=yes"));
+    step(w);
+    assert_string_equal(node_of(w, "ns/a-2"), "x3");
+    assert_string_equal(domains_of(w, "a"), "x2=1 x3=1");
+}
+
+static void a_new_start_remembers_where_it_was_told(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r1/x1:2 r1/x2:2 r2/x4:9");
+    struct gang_record g = domain_admitted(w, domain_gang(w, "a", "3 required=R"));
+    struct domain_choice *told = arena_zero(w->records, 2, sizeof *told);
+    told[0] = (struct domain_choice){0, id(w, "x1"), 1};
+    told[1] = (struct domain_choice){0, id(w, "x2"), 2};
+    g.domains = told;
+    g.domains_n = 2;
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1 x2=2");
+    gang_record(w, domain_gang(w, "b", "2 required=R"));
+    gang_record(w, domain_gang(w, "c", "1 unconstrained"));
+    step(w);
+    assert_string_equal(domains_of(w, "b"), "x4=2");
+    assert_string_equal(domains_of(w, "c"), "x1=1");
+}
+
+static void without_room_there_it_starts_elsewhere(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r1/x1:2 r2/x4:9");
+    struct gang_record g = domain_gang(w, "a", "2 required=R");
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2");
+    gang_record(w, domain_admitted(w, g));
+    step(w);
+    gone(w, CHANGE_NODE_GONE, "x1");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x4=2");
+}
+
+static void others_go_for_a_domain(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    cluster(w, "RH", "r1/x1:2 r1/x2:2 r2/x4:3");
+    queue_begin(w, &q, "q", NULL);
+    q.r.within_queue = PREEMPT_LOWER_PRIORITY;
+    queue_quota(w, &q, "f", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    const char *names[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++) {
+        struct gang_record g = domain_gang(w, names[i], i < 2 ? "2 required=H" : "3 required=H");
+        g.priority = i;
+        gang_record(w, g);
+        step(w);
+        gang_record(w, domain_admitted(w, g));
+    }
+    assert_string_equal(domains_of(w, "c"), "x4=3");
+    struct gang_record high = domain_gang(w, "high", "4 required=R");
+    high.priority = 9;
+    gang_record(w, high);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 2);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "a"));
+    assert_non_null(entry_of(w, EFFECT_EVICT, "b"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_a_world(every_case),
+        in_a_world(usage_counts),
+        in_a_world(foreign_pods_count),
+        in_a_world(waits_until_a_node_has_the_label),
+        in_a_world(waits_for_a_level),
+        in_a_world(nothing_without_its_topology),
+        in_a_world(flavors_with_and_without),
+        in_a_world(the_reasons_count_nodes),
+        in_a_world(a_lost_place_is_found_in_the_same_domain),
+        in_a_world(a_new_start_remembers_where_it_was_told),
+        in_a_world(without_room_there_it_starts_elsewhere),
+        in_a_world(others_go_for_a_domain),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
