@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -82,17 +83,31 @@ static bool port_parse(const char *text, int *ret_port)
     return true;
 }
 
+/* ":8081" is every address; a machine without IPv6 has only the older ones. */
+static int listen_everywhere(const char *port, int *ret_port, struct err *e)
+{
+    char address[64];
+    (void)snprintf(address, sizeof address, "[::]%.10s", port);
+    int r = http_listen(address, ret_port, e);
+    if (r >= 0 || r == -E_EXISTS || r == -E_DENIED)
+        return r;
+    (void)snprintf(address, sizeof address, "0.0.0.0%.10s", port);
+    return http_listen(address, ret_port, e);
+}
+
 int http_listen(const char *address, int *ret_port, struct err *e)
 {
     *ret_port = 0;
     if (text_starts(address, "unix:"))
         return unix_listen(address, e);
+    if (address[0] == ':')
+        return listen_everywhere(address, ret_port, e);
     const char *colon = strrchr(address, ':');
     int port = 0;
     char host[INET6_ADDRSTRLEN + 2] = "";
     if (!colon || !port_parse(colon + 1, &port) || (size_t)(colon - address) >= sizeof host)
         return err_set(e, E_INVALID,
-                       "listen address \"%s\": write HOST:PORT (127.0.0.1:8080, [::1]:8080) or unix:/path", address);
+                       "listen address \"%s\": write HOST:PORT (127.0.0.1:8080, [::1]:8080), :PORT for all addresses, or unix:/path", address);
     memcpy(host, address, (size_t)(colon - address));
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};

@@ -1,4 +1,4 @@
-/* http_listen.h - inside the net room: a listening socket from "host:port", "[v6]:port" or "unix:/path" */
+/* http_listen.h - inside the net room: a listening socket from "host:port", "[v6]:port", ":port" (all) or "unix:/path" */
 #ifndef NET_HTTP_LISTEN_H
 #define NET_HTTP_LISTEN_H
 #include "base/err.h"

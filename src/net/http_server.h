@@ -18,7 +18,7 @@ enum http_client_auth {
 };
 
 struct http_server_config {
-    const char *listen; /* "127.0.0.1:8080", "[::1]:0", "unix:/path"; port 0 = any free */
+    const char *listen; /* "127.0.0.1:8080", "[::1]:0", ":8080" (all), "unix:/path"; port 0 = any free */
     const char *tls_cert_pem, *tls_key_pem,
         *tls_client_ca_pem; /* NULL = plain; client CA optional: verified peers get user = CN */
     enum http_client_auth client_auth; /* the last one needs tls_client_ca_pem */

@@ -223,9 +223,9 @@ static void on_request(void *ctx, struct http_exchange *x)
 
 /* ---- the socket ---- */
 
-static int listen_at(struct serve *s, const char *address, struct err *e)
+static int listen_now(struct serve *s, struct err *e)
 {
-    struct http_server_config c = {.listen = address,
+    struct http_server_config c = {.listen = s->config.listen,
                                    .tls_cert_pem = s->web->cert_pem,
                                    .tls_key_pem = s->web->key_pem,
                                    .tls_client_ca_pem = s->web->client_ca_pem,
@@ -237,21 +237,6 @@ static int listen_at(struct serve *s, const char *address, struct err *e)
                                    .request_seconds = REQUEST_SECONDS,
                                    .connections_max = CONNECTIONS_MAX};
     return http_server_new(s->loop, &c, &s->server, e);
-}
-
-/* ":9400" is every address; a machine without IPv6 has only the older ones. */
-static int listen_now(struct serve *s, struct err *e)
-{
-    char address[64];
-    const char *given = s->config.listen;
-    if (given[0] != ':' || strlen(given) > 8)
-        return listen_at(s, given, e);
-    (void)snprintf(address, sizeof address, "[::]%s", given);
-    int r = listen_at(s, address, e);
-    if (r == 0 || r == -E_EXISTS || r == -E_DENIED)
-        return r;
-    (void)snprintf(address, sizeof address, "0.0.0.0%s", given);
-    return listen_at(s, address, e);
 }
 
 /* Returns -E_INVALID for what will not get better by itself. */
