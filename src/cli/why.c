@@ -358,8 +358,8 @@ static void find_state(struct answer *x)
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
     why_until(x->c, x->a, json_get(x->reason, "remedies"));
     update_head(x);
-    if (!*x->message)
-        x->message = json_get_text(x->reason, "message", "");
+    if (!*x->message || (x->reason && !json_get(x->reason, "children"))) /* the condition may say less, in Kueue's words */
+        x->message = json_get_text(x->reason, "message", x->message);
 }
 
 /* ---- printing ---- */

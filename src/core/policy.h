@@ -30,6 +30,7 @@ struct ready_policy {
 struct policy {
     struct fair_policy fair;
     struct ready_policy ready;
+    bool explicit_status; /* a Workload says that it waits before anybody has tried it: one write more for each */
 };
 
 #endif

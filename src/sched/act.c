@@ -230,7 +230,10 @@ static void act_explain(struct scheduler *s, const struct plan_entry *entry)
     struct buf text, tree;
     buf_init(&text);
     buf_init(&tree);
-    explain_sentence(&text, entry->reason, s->names);
+    if (entry->source == GANG_WORKLOAD)
+        explain_kueue_sentence(&text, entry->reason, s->names);
+    else
+        explain_sentence(&text, entry->reason, s->names);
     explain_json(&tree, entry->reason, s->names);
     g->admitted = false;
     g->members_missing = members_missing(entry->reason);

@@ -52,7 +52,7 @@ static struct json *usage_list(struct scheduler *s, struct arena *a, const struc
         json_set_text(a, item, "name", resource);
         json_set_text(a, item, "total", amount_text(a, resource, used ? rows[i].used : rows[i].reserved));
         if (with_borrowed)
-            json_set_text(a, item, "borrowed", amount_text(a, resource, rows[i].borrowed));
+            json_set_text(a, item, "borrowed", amount_text(a, resource, used ? rows[i].used_borrowed : rows[i].borrowed));
         json_append(json_ensure_array(a, entry, "resources"), item);
     }
     return list;
@@ -216,6 +216,9 @@ void status_local_queue(void *arg, struct work *w)
     struct json *status = object_status_copy(a, queue);
     struct queue_usage *rows;
     uint32_t n = state_local_queue_usage(s->state, key, a, &rows);
+    const char *above = json_text(json_path(queue, "spec", "clusterQueue", NULL), "");
+    if (!kube_cache_raw(s->sources[SOURCE_QUEUES].cache, "", above).n) /* SOURCE Kueue: what runs on is nobody's who could tell */
+        counts.reserving_n = counts.admitted_n = 0;
     counts_set(a, status, &counts);
     usage_set(status, "flavorsReservation", usage_list(s, a, rows, n, false, false), a);
     usage_set(status, "flavorsUsage", usage_list(s, a, rows, n, true, false), a);

@@ -610,13 +610,45 @@ static bool is_kept_out(const char *code)
     return false;
 }
 
+/* Nothing has been said of it since it changed. SOURCE Kueue: a reason that is over is not left there, and with its feature gate
+ * UnadmittedWorkloadsExplicitStatus no Workload is without one. WHY  only where nobody decides, or it was asked for: else the next decision
+ * says more, and one write does. */
+static void pending_untried(struct pass *x)
+{
+    const char *said = json_get_text(object_condition(x->workload, "QuotaReserved"), "reason", "");
+    bool lists = sync_checks(x, NULL);
+    int64_t pause_ms = pause_end_ms(x->workload);
+    if (*said ? strcmp(said, "PendingEvaluation") != 0 : x->s->config.policy.explicit_status) {
+        set(x, "QuotaReserved", false, "PendingEvaluation", "Workload is pending evaluation in the scheduling queue");
+        set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
+    }
+    if (pause_ms > x->now_ms)
+        work_again(x->work, pause_ms - x->now_ms);
+    else
+        requeue(x);
+    drop_reason(x);
+    if (lists || x->changed || (pause_ms && pause_ms <= x->now_ms))
+        send(x, NULL);
+}
+
+/* Whether there is nothing to be said but that it has not been tried. Held, a pause is no reason of its own. */
+static bool is_untried(const struct pass *x)
+{
+    const struct reason *why = x->s->config.hold ? state_gang_reason(x->s->state, x->gang) : NULL;
+    return !x->seen->text || (x->s->config.hold && (!why || why->code == REASON_BACKOFF));
+}
+
 /* The sentence stands in QuotaReserved, the tree in a condition of its own: one write. */
 static void pending(struct pass *x)
 {
     struct seen_gang *g = x->seen;
-    if (!g || !g->text || object_condition_true(x->workload, "QuotaReserved") ||
-        object_condition_true(x->workload, "Finished"))
+    if (!g || object_condition_true(x->workload, "QuotaReserved") || object_condition_true(x->workload, "Finished"))
         return;
+    if (is_untried(x)) {
+        if (x->s->config.hold || x->s->config.policy.explicit_status)
+            pending_untried(x);
+        return;
+    }
     bool lists = sync_checks(x, NULL);
     const char *said = json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "");
     /* SOURCE Kueue: what is deactivated counts as evicted, although it had nothing. That is more than a reason, and written at once. */

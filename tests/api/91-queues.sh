@@ -276,7 +276,7 @@ apply <<YAML
 YAML
 local_queue closed closed
 job closed-1 closed 1
-soon "no selector: no namespace" "^False Misconfigured Workload namespace $NS doesn't match ClusterQueue $NS-closed selector" condition closed-1
+soon "no selector: no namespace" "^False Misconfigured workload namespace doesn't match ClusterQueue selector$" condition closed-1
 K patch clusterqueue $NS-closed --type merge -p '{"spec": {"namespaceSelector": {"matchLabels": {"team": "x"}}}}' >/dev/null
 is "another label: still not" true waits closed-1
 K label namespace "$NS" team=x >/dev/null

@@ -48,7 +48,7 @@ job one q 2
 soon "a job runs" '^2$' running one
 stop_queue Hold
 job two q 1
-soon "Hold: nothing new" "^False Suspended ClusterQueue $NS-q is stopped" condition two
+soon "Hold: nothing new" "^False Suspended ClusterQueue $NS-q is inactive$" condition two
 soon "Hold: the queue says so" '^False Stopped$' active K get clusterqueue "$NS-q"
 soon "Hold: and why" 'is stopped' why job/two
 soon "Hold: what would help" "^would help: ClusterQueue $NS-q resumed\$" why job/two
@@ -70,7 +70,7 @@ soon "resumed: the eviction is history" '^False QuotaReserved Previously: ' cond
 # --- stopPolicy of the LocalQueue
 stop_local Hold
 job three q 1
-soon "LocalQueue Hold: nothing new" "^False Suspended LocalQueue q is stopped" condition three
+soon "LocalQueue Hold: nothing new" "^False Suspended LocalQueue q is inactive$" condition three
 soon "LocalQueue Hold: what would help" "^would help: LocalQueue $NS/q resumed\$" why job/three
 soon "LocalQueue Hold: it says so" '^False Stopped$' active k get localqueue q
 stop_local HoldAndDrain

@@ -228,6 +228,7 @@ int configuration_parse(struct arena *a, struct bytes text, struct configuration
         check_transformations(&r, root);
         read_ready(&r, root, &c.policy.ready);
         read_fair(&r, root, &c.policy.fair);
+        c.policy.explicit_status = gate_is_on(root, "UnadmittedWorkloadsExplicitStatus");
         read_frameworks(&r, root, &c);
         read_leader_election(root, &c);
     }

@@ -206,7 +206,7 @@ const struct configuration_gate configuration_gates[] = {
     {"TASValidateWorkloadSliceSize", GATE_NEVER},
     {"TLSOptions", GATE_INSIDE},
     {"TopologyAwareScheduling", GATE_NEVER},
-    {"UnadmittedWorkloadsExplicitStatus", GATE_NEVER},
+    {"UnadmittedWorkloadsExplicitStatus", GATE_HONOURED},
     {"UnadmittedWorkloadsObservability", GATE_ALWAYS},
     {"ValidateRayAndSparkJobUpdates", GATE_INSIDE},
     {"VectorizedResourceRequests", GATE_INSIDE},

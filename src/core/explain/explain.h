@@ -15,5 +15,7 @@ void explain_json(struct buf *out, const struct reason *r, const struct intern *
 /* Kueue's QuotaReserved=False reason for the root cause: WaitingForQuota, ExceedsMaxQuota, NoMatchingFlavor, TopologyPlacementFailed,
  * Misconfigured, OnHold, ... */
 const char *explain_kueue_reason(const struct reason *r);
+/* The sentence that goes with it, word for word as Kueue's clients compare it; where it says less than ours, the tree says the rest. */
+void explain_kueue_sentence(struct buf *out, const struct reason *r, const struct intern *names);
 
 #endif

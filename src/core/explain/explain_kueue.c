@@ -1,4 +1,4 @@
-/* explain_kueue.c - a reason tree in Kueue's one word */
+/* explain_kueue.c - a reason tree in Kueue's words */
 #include "core/explain/explain.h"
 
 /* SOURCE Kueue: with several causes the most severe is reported: NoMatchingFlavor > ExceedsMaxQuota > WaitingForQuota >
@@ -66,4 +66,18 @@ const char *explain_kueue_reason(const struct reason *r)
         }
     }
     return best;
+}
+
+void explain_kueue_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    bool is_local = r->queue_kind == QUEUE_LOCAL;
+    const char *name = r->name ? intern_name(names, r->name) : "";
+    if (r->code == REASON_QUEUE_STOPPED && (is_local || r->queue_kind == QUEUE_CLUSTER))
+        buf_printf(out, "%s %s is inactive", is_local ? "LocalQueue" : "ClusterQueue", r->name ? name : intern_name(names, r->queue));
+    else if (r->code == REASON_QUEUE_MISSING && is_local && strcmp(name, "\"\"") == 0)
+        buf_text(out, "LocalQueue  doesn't exist");
+    else if (r->code == REASON_NAMESPACE_MISMATCH)
+        buf_text(out, "workload namespace doesn't match ClusterQueue selector");
+    else
+        explain_sentence(out, r, names);
 }

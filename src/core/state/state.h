@@ -23,6 +23,7 @@ void state_apply(struct state *s, const struct change *c);
 struct queue_usage {
     name_id flavor, resource;
     int64_t nominal, reserved, borrowed, used; /* reserved: admitted gangs; used: the same minus finished members */
+    int64_t used_borrowed;                     /* what of `used` is borrowed, as `borrowed` is of `reserved` */
     int64_t borrowing_limit, lending_limit;    /* NO_LIMIT = none */
 };
 struct queue_counts {

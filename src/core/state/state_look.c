@@ -129,6 +129,11 @@ static void subtract_unused(const struct state *s, const struct gang *g, struct 
     }
 }
 
+static int64_t over(int64_t amount, int64_t nominal)
+{
+    return amount > nominal ? amount - nominal : 0;
+}
+
 uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a, struct queue_usage **ret_rows)
 {
     const struct queue *q = queue_find(s, queue);
@@ -140,10 +145,12 @@ uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a
         struct queue_usage *row = &(*ret_rows)[i];
         const struct quota_cell *cell = quota_find(&s->quota, q->quota, row->flavor, row->resource);
         row->reserved = row->used = cell ? cell->usage : 0;
-        row->borrowed = row->reserved > row->nominal ? row->reserved - row->nominal : 0;
+        row->borrowed = over(row->reserved, row->nominal);
     }
     for (uint32_t i = 0; i < q->charged_n; i++)
         subtract_unused(s, q->charged[i], *ret_rows, n);
+    for (uint32_t i = 0; i < n; i++)
+        (*ret_rows)[i].used_borrowed = over((*ret_rows)[i].used, (*ret_rows)[i].nominal);
     return n;
 }
 

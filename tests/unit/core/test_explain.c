@@ -48,6 +48,19 @@ static void words_that_kueue_has(void **state)
     assert_string_equal(b.data, "LocalQueue lq is stopped");
     assert_string_equal(explain_kueue_reason(&r), "Suspended");
     buf_clear(&b);
+    explain_kueue_sentence(&b, &r, names);
+    assert_string_equal(b.data, "LocalQueue lq is inactive");
+    buf_clear(&b);
+    explain_kueue_sentence(&b, &(struct reason){.code = REASON_QUEUE_STOPPED, .queue = r.queue, .queue_kind = QUEUE_CLUSTER}, names);
+    assert_string_equal(b.data, "ClusterQueue cq is inactive");
+    buf_clear(&b);
+    explain_kueue_sentence(&b, &(struct reason){.code = REASON_QUEUE_MISSING, .name = r.name, .queue_kind = QUEUE_LOCAL}, names);
+    assert_string_equal(b.data, "LocalQueue lq doesn't exist"); /* as ours */
+    buf_clear(&b);
+    struct reason nowhere = {.code = REASON_QUEUE_MISSING, .name = intern_text_id(names, "\"\""), .queue_kind = QUEUE_LOCAL};
+    explain_kueue_sentence(&b, &nowhere, names);
+    assert_string_equal(b.data, "LocalQueue  doesn't exist");
+    buf_clear(&b);
     r.code = REASON_STOPPED_QUEUE;
     explain_sentence(&b, &r, names);
     assert_string_equal(b.data, "The LocalQueue is stopped");
