@@ -107,7 +107,8 @@ int http_listen(const char *address, int *ret_port, struct err *e)
     char host[INET6_ADDRSTRLEN + 2] = "";
     if (!colon || !port_parse(colon + 1, &port) || (size_t)(colon - address) >= sizeof host)
         return err_set(e, E_INVALID,
-                       "listen address \"%s\": write HOST:PORT (127.0.0.1:8080, [::1]:8080), :PORT for all addresses, or unix:/path", address);
+                       "listen address \"%s\": write HOST:PORT (127.0.0.1:8080, [::1]:8080), :PORT (all addresses) or unix:/path",
+                       address);
     memcpy(host, address, (size_t)(colon - address));
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
