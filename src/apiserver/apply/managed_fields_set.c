@@ -236,7 +236,7 @@ static struct json *ownable(struct arena *a, const struct json *object, const st
     JSON_EACH (m, object) {
         if (name_in(m->key, root_skipped))
             continue;
-        if (strcmp(m->key, "metadata") != 0) {
+        if (strcmp(m->key, "metadata") != 0 || !json_is(m, JSON_OBJECT)) {
             const struct json *beside = json_get(other, m->key);
             if (others ? !beside || json_get(others, m->key) : !json_equal(m, beside))
                 share(a, out, m);

@@ -180,6 +180,10 @@ static void conflict_reply(struct http_exchange *x, const struct request_info *r
 static bool apply_check(struct http_exchange *x, const struct request_info *ri, const struct json *config)
 {
     const struct json *metadata = json_get(config, "metadata");
+    if (metadata && !json_is(metadata, JSON_OBJECT) && !json_is(metadata, JSON_NULL)) {
+        status_reply(x, 400, "BadRequest", ri, NULL, "metadata: expected an object");
+        return false;
+    }
     if (!ri->field_manager_given) {
         status_reply(
             x, 422, "Invalid", ri, NULL,

@@ -93,6 +93,7 @@ static void apply(void **state)
     assert_text(api, "data.a", "2");
     assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply", "kind: ConfigMap\n"), 400);
     assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply", "[1]\n"), 400);
+    assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply", "apiVersion: v1\nkind: ConfigMap\nmetadata: [s]\n"), 400);
     assert_int_equal(api_patch(api, MAPS "/s?fieldManager=two", "apply",
                                "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"managedFields\":[]}}"),
                      400);
