@@ -219,7 +219,7 @@ void status_pod(void *arg, struct work *w);
 void status_gang_changed(struct scheduler *s, struct seen_gang *g);
 /* Milliseconds until the gang's reason may be written to the object that says `said`; 0: now (say telling_sent then); -1: nothing to
  * write. */
-int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said);
+int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, bool rest_is_said);
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */

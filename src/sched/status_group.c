@@ -10,9 +10,10 @@
 
 enum { QUEUE_LOOK_MS = 300 };
 
-int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said)
+int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, bool rest_is_said)
 {
-    return telling_wait_ms(&g->telling, &s->tellings, text, said, g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
+    return telling_wait_ms(&g->telling, &s->tellings, text, said, rest_is_said,
+                           g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
                            g->members_missing ? g->joined_ms : 0, loop_now_ms(s->loop));
 }
 
@@ -138,8 +139,8 @@ static int64_t volcano_wait_ms(struct scheduler *s, struct seen_gang *g, const c
 {
     if (!why)
         return -1;
-    return is_kept_out ? telling_wait_ms(&g->telling, &s->tellings, why, said, TELLING_SETTLE_MS, 0, loop_now_ms(s->loop))
-                       : status_telling_wait_ms(s, g, why, said);
+    return is_kept_out ? telling_wait_ms(&g->telling, &s->tellings, why, said, true, TELLING_SETTLE_MS, 0, loop_now_ms(s->loop))
+                       : status_telling_wait_ms(s, g, why, said, true);
 }
 
 struct volcano_pass {
@@ -285,7 +286,7 @@ void status_coscheduling_group(void *arg, struct work *w)
     if (diff && is_time(s, w, "coscheduling", strcmp(was, phase) == 0))
         work_patch_status(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"), group, diff);
     bool waits = g && g->text && !g->admitted && (strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0);
-    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group)) : 0;
+    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group), true) : 0;
     if (wait_ms > 0)
         work_again(w, wait_ms);
     if (wait_ms != 0)
@@ -311,7 +312,7 @@ void status_native_group(void *arg, struct work *w)
     if (!scheduled && !g->text)
         return;
     const char *said = json_get_text(object_condition(group, "PodGroupInitiallyScheduled"), "message", "");
-    int64_t wait_ms = scheduled ? 0 : status_telling_wait_ms(s, g, g->text, said);
+    int64_t wait_ms = scheduled ? 0 : status_telling_wait_ms(s, g, g->text, said, true);
     if (wait_ms > 0)
         work_again(w, wait_ms);
     if (wait_ms != 0)

@@ -63,7 +63,8 @@ void status_pod(void *arg, struct work *w)
         return;
     int64_t now_ms = loop_now_ms(s->loop);
     bool is_news = !p->told || telling_cause(p->told) != telling_cause(g->text), nominating = nominates(s, w, p, g);
-    int64_t wait_ms = telling_wait_ms(&p->telling, NULL, g->text, p->told, g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
+    int64_t wait_ms = telling_wait_ms(&p->telling, NULL, g->text, p->told, true,
+                                      g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
                                       g->members_missing ? g->joined_ms : 0, now_ms);
     if (wait_ms > 0)
         work_again(w, wait_ms);

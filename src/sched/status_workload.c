@@ -449,7 +449,7 @@ static void reserve(struct pass *x)
             return;
         bool lists = sync_checks(x, admission_now(x)), ours = object_awaits_with_quota(x->workload);
         const char *said = json_get_text(object_condition(x->workload, OBJECT_WAITING), "message", "");
-        int64_t wait_ms = !ours || !x->seen || !x->seen->tree ? 0 : status_telling_wait_ms(x->s, x->seen, x->seen->tree, said);
+        int64_t wait_ms = !ours || !x->seen || !x->seen->tree ? 0 : status_telling_wait_ms(x->s, x->seen, x->seen->tree, said, true);
         if (wait_ms > 0)
             work_again(x->work, wait_ms);
         if (wait_ms == 0)
@@ -655,7 +655,8 @@ static void pending(struct pass *x)
     bool is_shut = strcmp(g->code, "Deactivated") == 0 && !object_condition_true(x->workload, "Evicted");
     int64_t pause_ms = pause_end_ms(x->workload);
     bool is_back = pause_ms && pause_ms <= x->now_ms;
-    int64_t wait_ms = is_shut || is_back || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said);
+    bool rest = strcmp(object_waiting(x->workload), g->tree) == 0;
+    int64_t wait_ms = is_shut || is_back || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said, rest);
     if (wait_ms > 0)
         work_again(x->work, wait_ms);
     if (wait_ms != 0 && lists)

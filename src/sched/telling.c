@@ -37,8 +37,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, int64_t settle_ms, int64_t moved_ms,
-                        int64_t now_ms)
+int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, bool rest_is_said, int64_t settle_ms,
+                        int64_t moved_ms, int64_t now_ms)
 {
     uint64_t cause = telling_cause(text);
     said = said ? said : "";
@@ -49,7 +49,8 @@ int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *te
     if (strcmp(text, said) == 0) {
         t->told_ms = t->sent_ms ? t->sent_ms : t->told_ms ? t->told_ms : now_ms;
         t->sent_ms = 0;
-        return -1;
+        if (rest_is_said)
+            return -1;
     }
     int64_t due_ms = later(later(t->since_ms, moved_ms) + settle_ms, t->sent_ms ? t->sent_ms + TELLING_ECHO_MS : 0);
     if (*said && telling_cause(said) == cause)

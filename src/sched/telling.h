@@ -3,7 +3,8 @@
  *   what it would say has changed -> stood for a while -> a place in the budget -> written -> not again for a while
  *
  * A sentence has a cause: itself without its numbers. One that differs in numbers only ("3 more needed", "2 more needed") is no news, and
- * is written rarely, so that what stands there does not become untrue for long.
+ * is written rarely, so that what stands there does not become untrue for long. So is what stands beside the sentence (why nobody is
+ * preempted, what would help), where that alone is another.
  *
  * WHY    Ten thousand wait; each completion changes what each of them could be told.
  * UNIT   monotonic milliseconds. Pure: time is an argument.
@@ -28,9 +29,10 @@ struct telling {
 };
 uint64_t telling_cause(const char *text);
 /* Milliseconds until `text` may be written to an object that says `said` (NULL or "": nothing); 0: now; -1: there is nothing to write.
- * settle_ms counts from when the cause changed, and from moved_ms. budget may be NULL. */
-int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, int64_t settle_ms, int64_t moved_ms,
-                        int64_t now_ms);
+ * rest_is_said: what stands beside it is as it should be. settle_ms counts from when the cause changed, and from moved_ms. budget may be
+ * NULL. */
+int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, bool rest_is_said, int64_t settle_ms,
+                        int64_t moved_ms, int64_t now_ms);
 void telling_sent(struct telling *t, int64_t now_ms);
 void telling_drop(struct telling *t, struct bucket *budget, int64_t now_ms); /* it waits no longer */
 

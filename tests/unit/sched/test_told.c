@@ -201,6 +201,33 @@ static void a_changed_number_is_no_news(void **state)
     assert_int_equal(w.writes_of_c_n, 1);
 }
 
+static void preemption(const char *within)
+{
+    kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
+               bytes_of(arena_printf(w.a, "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"%s\"}}}", within)), NULL, NULL);
+}
+
+/* The sentence stays: it says of quota what it said. Why nobody is preempted stands in the tree alone. */
+static void a_changed_remark_is_told_in_time(void **state)
+{
+    (void)state;
+    queues("4");
+    preemption("LowerPriority");
+    workload("a", 4);
+    run(5000);
+    workload("c", 4);
+    run(5000);
+    assert_non_null(strstr(object_waiting(workload_get("c")), "policies allow"));
+    w.writes_of_c_n = 0;
+    preemption("Never");
+    run(5000);
+    assert_int_equal(w.writes_of_c_n, 0); /* no more pressing than a number */
+    run(TELLING_NUMBERS_MS);
+    assert_null(strstr(object_waiting(workload_get("c")), "policies allow"));
+    run(2 * TELLING_NUMBERS_MS);
+    assert_int_equal(w.writes_of_c_n, 1);
+}
+
 /* One write of its status; two Events and the status of both queues are the rest. */
 static void an_admission_is_one_write(void **state)
 {
@@ -320,6 +347,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pods_that_are_being_made_are_no_complaint, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_that_stay_away_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_changed_number_is_no_news, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_changed_remark_is_told_in_time, setup, teardown),
         cmocka_unit_test_setup_teardown(an_admission_is_one_write, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lifted_hold_lets_the_highest_in, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_writes_nothing, setup, teardown),
