@@ -379,10 +379,14 @@ static void reconcile(void *arg, struct work *w)
         job_gone(s, x.job, w->arena);
         return;
     }
-    if (owned_by_queued_kind(x.job) || !kueue_scope_has(j, x.job))
+    if (owned_by_queued_kind(x.job))
         return;
     x.workload_name = workload_name(s->kind, w->arena, x.job);
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
+    /* WHY  who was taken in is served to its end, wherever its namespace is by now: its Workload holds quota that nobody else gives back */
+    bool taken_in = x.workload && kueue_workload_is_of(x.workload, x.job);
+    if (!taken_in && !kueue_scope_has(j, x.job))
+        return;
     if (finish(&x) || (x.workload && object_condition_true(x.workload, "Finished")))
         return;
     bool prebuilt = *kueue_prebuilt_name(x.job) != '\0';

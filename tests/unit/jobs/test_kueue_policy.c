@@ -467,6 +467,25 @@ static void test_jobs_of_other_namespaces_are_left_alone(void **state)
     assert_non_null(workload());
 }
 
+/* Who was taken in is served until it is over: its Workload holds quota. */
+static void test_job_whose_namespace_leaves_is_served_to_its_end(void **state)
+{
+    (void)state;
+    struct workload_policy some = {.namespaces = selector_of("{\"matchLabels\":{\"queued\":\"yes\"}}")};
+    QUOTA("8");
+    patch("/api/v1/namespaces/n", "{\"metadata\":{\"labels\":{\"queued\":\"yes\"}}}");
+    jobs_with(&some);
+    job("j", 1, "true");
+    run(5000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    patch("/api/v1/namespaces/n", "{\"metadata\":{\"labels\":{\"queued\":null}}}");
+    job("k", 1, "true");
+    run(60000);
+    assert_true(object_condition_true(get(JOB), "Complete"));
+    assert_true(object_condition_true(workload(), "Finished"));
+    assert_int_equal(json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items")->n, 1); /* k is not taken in */
+}
+
 /* SOURCE Kueue: jobs that name a queue, too. */
 static void test_selector_of_namespaces_counts_for_all_jobs(void **state)
 {
@@ -520,6 +539,7 @@ int main(void)
         FLOW(test_what_a_queue_names_needs_quota_always),
         FLOW(test_jobs_without_a_queue_wait_for_one),
         FLOW(test_jobs_of_other_namespaces_are_left_alone),
+        FLOW(test_job_whose_namespace_leaves_is_served_to_its_end),
         FLOW(test_selector_of_namespaces_counts_for_all_jobs),
         FLOW(test_jobs_that_follow_an_owner_are_left_to_it),
     };
