@@ -53,6 +53,7 @@ struct kube_watch {
     uint32_t list_n;
     int64_t backoff_ms, watch_started_ms;
     int inside;
+    bool is_denied; /* and on_denied was told so */
     bool is_synced, is_dead, is_gone, has_events; /* gone: 410 seen; has_events: in this watch */
     bool failed;                                  /* the splitter or an object was unusable */
     bool was_full;                                /* on_full was told */
@@ -421,6 +422,7 @@ static void list_succeeded(struct kube_watch *w)
         watch_back_off(w, PHASE_LIST, 0);
         return;
     }
+    w->is_denied = false;
     if (w->continue_token.n) {
         watch_wait(w, PHASE_LIST, 0);
         return;
@@ -437,12 +439,31 @@ static void kind_absent(struct kube_watch *w)
         watch_wait(w, PHASE_LIST, ABSENT_MS);
 }
 
+static void kind_denied(struct kube_watch *w)
+{
+    bool is_new = !w->is_denied;
+    w->is_denied = true;
+    watch_enter(w);
+    if (is_new)
+        w->config.on_denied(w->config.arg);
+    if (!watch_leave(w))
+        return;
+    if (w->is_synced)
+        watch_wait(w, PHASE_LIST, ABSENT_MS);
+    else
+        kind_absent(w);
+}
+
 static void request_refused(struct kube_watch *w, const struct http_answer *answer)
 {
     enum phase next = w->phase;
     int64_t wait_ms = 0;
     if (answer->status == 404 && w->config.optional) {
         kind_absent(w);
+        return;
+    }
+    if (answer->status == 403 && w->config.on_denied) {
+        kind_denied(w);
         return;
     }
     if (answer->status == 410 || answer->status == 404) {

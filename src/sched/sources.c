@@ -172,6 +172,13 @@ static void on_budget(void *arg, enum kube_event event, struct bytes object)
     c->budget = budget;
 }
 
+static void on_budgets_denied(void *arg)
+{
+    (void)arg;
+    log_warning("disruption budgets may not be read: pods that they protect are preempted like others; let the scheduler's ClusterRole get, "
+                "list and watch poddisruptionbudgets of group policy");
+}
+
 /* ---- kinds that are kept ---- */
 
 static const struct {
@@ -570,6 +577,7 @@ void sources_start(struct scheduler *s)
     struct kube_watch_config budgets = {.path = "/apis/policy/v1/poddisruptionbudgets",
                                         .optional = true,
                                         .on_event = on_budget,
+                                        .on_denied = on_budgets_denied,
                                         .on_synced = on_list,
                                         .arg = s};
     s->budgets_watch = kube_watch_new(s->client, &budgets);

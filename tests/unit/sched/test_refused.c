@@ -22,7 +22,7 @@ struct world {
     struct arena *a;
     const char *refused_path, *refused_part; /* requests to that path whose body has that part ... */
     int refused_status, refused_n;           /* ... are answered so, so often */
-    int deletes_n;
+    int deletes_n, lists_n; /* lists: of budgets */
 };
 static struct world w;
 
@@ -31,6 +31,7 @@ static void door(void *ctx, struct http_exchange *x)
     const struct http_request *r = &x->request;
     (void)ctx;
     bool part = !w.refused_part || (r->body.n && memmem(r->body.data, r->body.n, w.refused_part, strlen(w.refused_part)));
+    w.lists_n += strcmp(r->path, "/apis/policy/v1/poddisruptionbudgets") == 0 && !http_query(r, "watch");
     w.deletes_n += strcmp(r->method, "DELETE") == 0;
     if (w.refused_n && strcmp(r->path, w.refused_path) == 0 && part) {
         w.refused_n--;
@@ -183,6 +184,25 @@ static void an_admission_that_was_refused_is_counted_when_it_is_written(void **s
     counted("kueue_admitted_workloads_total", 1);
 }
 
+/* ---- what may not be read ---- */
+
+/* A ClusterRole of an older version does not name them. */
+static void a_scheduler_that_may_not_read_budgets_works_without(void **state)
+{
+    (void)state;
+    refuse("/apis/policy/v1/poddisruptionbudgets", NULL, 403, 1000);
+    scheduler_start();
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"spec\":{\"containers\":[{\"name\":\"c\","
+           "\"image\":\"i\"}]}}");
+    run(3000);
+    assert_in_range(1000 - w.refused_n, 1, 2); /* it is not asked for all the time */
+    assert_string_equal(json_text(json_path(get(PODS "/p"), "spec", "nodeName", NULL), ""), "n0");
+    refuse("", NULL, 0, 0);
+    w.lists_n = 0;
+    run(60000);
+    assert_int_equal(w.lists_n, 1); /* somebody has mended the role */
+}
+
 /* ---- pods that leave ---- */
 
 static void pod(const char *name, const char *class, const char *node)
@@ -214,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_admission_that_was_refused_is_counted_when_it_is_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_scheduler_that_may_not_read_budgets_works_without, setup, teardown),
         cmocka_unit_test_setup_teardown(a_victim_goes_when_its_condition_is_written, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
