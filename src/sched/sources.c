@@ -467,16 +467,25 @@ static void on_check(void *arg, enum kube_event event, const char *key, struct b
     }
 }
 
+/* Of all that check_list_demanded looks at; 0: no checks. */
+static uint64_t hash_of_demands(const struct json *spec)
+{
+    const struct json *demands = json_get(spec, "admissionChecksStrategy");
+    _cleanup_buf_ struct buf text = {0};
+    if (!demands)
+        return 0;
+    json_write(&text, demands);
+    JSON_EACH (group, json_get(spec, "resourceGroups"))
+        JSON_EACH (flavor, json_get(group, "flavors"))
+            buf_printf(&text, " %s", json_get_text(flavor, "name", ""));
+    return hash_bytes(text.data, text.n, 0) | 1;
+}
+
 /* Its queue demands other checks than before: what its Workloads list follows, whether they wait or run. */
 static void follow_demands(struct source *source, const char *key, const struct json *queue)
 {
     struct scheduler *s = source->scheduler;
-    const struct json *demands = json_path(queue, "spec", "admissionChecksStrategy", NULL);
-    _cleanup_buf_ struct buf text = {0};
-    uint64_t *was = map_find(source->demands, bytes_of(key)), is = 0;
-    if (demands)
-        json_write(&text, demands);
-    is = text.n ? hash_bytes(text.data, text.n, 0) : 0;
+    uint64_t *was = map_find(source->demands, bytes_of(key)), is = hash_of_demands(json_get(queue, "spec"));
     if (is == (was ? *was : 0))
         return;
     if (is)

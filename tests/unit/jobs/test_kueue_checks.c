@@ -242,6 +242,25 @@ static void test_checks_of_flavors(void **state)
     assert_int_equal(pods_n("job-name=j", "Running"), 2);
 }
 
+/* One that waits is asked for what all flavors of its queue demand. */
+static void test_list_follows_the_flavors_of_a_queue(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    check("a", "example.com/a", "True");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"t4\"},\"spec\":{}}");
+    demand("{\"name\":\"a\",\"onFlavors\":[\"a100\"]}");
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"Hold\"}}"); /* so that nothing else is told of it */
+    job("j", 2, "true");
+    run(3000);
+    assert_string_equal(state_of("a"), "Pending");
+    patch(CQ, "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":["
+              "{\"name\":\"a100\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"8\"}]},"
+              "{\"name\":\"t4\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"8\"}]}]}]}}");
+    run(3000);
+    assert_string_equal(state_of("a"), "none");
+}
+
 static void test_multikueue_rules(void **state)
 {
     (void)state;
@@ -402,6 +421,7 @@ int main(void)
         FLOW(test_rejected),
         FLOW(test_checks_that_are_not_there),
         FLOW(test_checks_of_flavors),
+        FLOW(test_list_follows_the_flavors_of_a_queue),
         FLOW(test_multikueue_rules),
         FLOW(test_what_checks_add_to_pods),
         FLOW(test_what_contradicts),
