@@ -387,7 +387,9 @@ void rest_checks(struct model *m)
     life_begin(m, &fresh);
     if (!kept) { /* else places are held or promised, and no record says where */
         fresh_starts_nothing(m, &fresh);
-        if (!model_leaves_out("equal"))
+        /* WHY not in a standstill: whom it refused before that began, a core that begins anew has not tried yet, and tries when it is over;
+         * only one is let in then, and in a queue where somebody is refused it is none of the others */
+        if (!model_leaves_out("equal") && !ready_stands_still(m))
             decide_equally(m, &fresh);
     }
     life_end(&fresh);
