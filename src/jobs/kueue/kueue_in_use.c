@@ -12,6 +12,7 @@
  */
 #include "jobs/kueue/kueue_in_use.h"
 
+enum { COLLECTED_MS = 2000 }; /* what the garbage collector has not taken by then it does not take */
 enum held_kind { HELD_QUEUES, HELD_FLAVORS, HELD_CHECKS, HELD_TOPOLOGIES, HELD_N };
 struct held {
     struct kueue_in_use *all;
@@ -190,13 +191,30 @@ static bool is_owned(const struct jobs *j, const struct json *workload)
     return !served && !object_deleting(workload); /* of nobody whom we know: it is its maker's until he deletes it */
 }
 
+/* Made for a job that has left it behind: `kubectl delete --cascade=orphan`. */
+static bool is_orphan(const struct json *workload)
+{
+    const struct json *owners = json_path(workload, "metadata", "ownerReferences", NULL);
+    return *object_label(workload, "kueue.x-k8s.io/job-uid") && (!owners || !owners->n);
+}
+
+/* SOURCE Kueue: a Workload without its owner is over, and its quota free. WHY later where it has one that is gone: the garbage collector
+ * deletes it in a moment, and nothing needs to be said. */
 static void release(void *arg, struct work *w)
 {
     struct kueue_in_use *k = arg;
     struct json *workload = kube_cache_get(k->jobs->workloads, w->ns, w->name, w->arena);
-    if (!workload || (!object_condition_true(workload, "Finished") && is_owned(k->jobs, workload)))
+    if (!workload)
         return;
-    kueue_workload_let_go(w, workload);
+    bool over = object_condition_true(workload, "Finished"), orphan = is_orphan(workload);
+    if (!over && !orphan && is_owned(k->jobs, workload))
+        return;
+    if (object_has_finalizer(workload, KUEUE_IN_USE_FINALIZER) && (over || !orphan)) {
+        kueue_workload_let_go(w, workload);
+        work_again(w, COLLECTED_MS);
+    } else if (!over && !object_deleting(workload)) {
+        kueue_workload_finish(w, workload, false, "OwnerNotFound", "The workload's owner no longer exists", loop_wall_ms(k->jobs->loop));
+    }
 }
 
 void kueue_workload_let_go(struct work *w, const struct json *workload)
@@ -212,8 +230,8 @@ void kueue_workload_let_go(struct work *w, const struct json *workload)
 void kueue_in_use_workload(struct kueue_in_use *k, const struct json *workload, const char *key)
 {
     kube_cache_mark(k->jobs->workloads, key, runs_in(workload));
-    if (object_has_finalizer(workload, KUEUE_IN_USE_FINALIZER) &&
-        (object_deleting(workload) || object_condition_true(workload, "Finished")))
+    bool over = object_condition_true(workload, "Finished"), held = object_has_finalizer(workload, KUEUE_IN_USE_FINALIZER);
+    if ((held && (over || object_deleting(workload))) || (!over && is_orphan(workload)))
         workqueue_add(k->workloads, key);
     if (!k->queues_leaving)
         return;

@@ -4,12 +4,13 @@
  * -> else: keep suspended. Each pass does one step and relies on the change that it causes to bring the next.
  */
 #include "base/clock.h"
+#include "base/collections/map.h"
 #include "base/log.h"
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_retention.h"
 #include "jobs/kueue/kueue_scope.h"
 
-enum { UNREAD_MS = 200, MISSED_MS = 5000 }; /* asked for again: a watch is behind; somebody has to make it */
+enum { ANCESTORS_MOST = 10, UNREAD_MS = 200, MISSED_MS = 5000 }; /* asked for again: a watch is behind; somebody has to make it */
 
 struct served {
     struct kueue_kinds *all;
@@ -19,6 +20,8 @@ struct served {
 };
 struct kueue_kinds {
     struct jobs *jobs;
+    struct map *parents; /* uids of jobs that control others */
+    struct map *strayed; /* keys of jobs that a Workload says it is of, and is not theirs */
     struct arena *scratch;
     struct served served[2];
     uint32_t served_n;
@@ -329,6 +332,64 @@ static const char *workload_name(const struct kueue_kind *k, struct arena *a, co
     return kueue_workload_name(a, k->prefix, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
 }
 
+/* SOURCE Kueue: a job has one Workload; others that name it as their controller go. */
+static void drop_strays(struct pass *x)
+{
+    struct jobs *j = x->s->all->jobs;
+    const char *uid = object_meta(x->job, "uid"), *ns = arena_printf(x->work->arena, "%s/", x->work->ns);
+    struct bytes key, raw;
+    if (!map_remove(x->s->all->strayed, bytes_of(x->work->key)))
+        return;
+    for (size_t at = 0; kube_cache_next(j->workloads, &at, &key, &raw);) {
+        if (!bytes_starts(key, ns) || !memmem(raw.data, raw.n, uid, strlen(uid)))
+            continue;
+        const struct json *workload = json_parse(x->work->arena, raw, NULL, NULL);
+        const char *name = object_meta(workload, "name");
+        if (strcmp(name, x->workload_name) == 0 || !kueue_workload_is_of(workload, x->job))
+            continue;
+        if (object_deleting(workload)) {
+            kueue_workload_let_go(x->work, workload);
+            continue;
+        }
+        work_delete(x->work, workload_path(x, name), object_meta(workload, "uid"), NULL);
+        EVENT(x, "Normal", "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, name);
+    }
+}
+
+/* ---- jobs of jobs ---- */
+
+/* The job that controls this one, or NULL. */
+static const struct json *parent_of(const struct pass *x, const struct json *job, const struct served **ret_served)
+{
+    for (uint32_t i = 0; i < x->s->all->served_n; i++) {
+        *ret_served = &x->s->all->served[i];
+        if (strcmp(object_controller(job, "kind"), (*ret_served)->kind->kind) != 0)
+            continue;
+        const struct json *above = kube_cache_get((*ret_served)->cache, x->work->ns, object_controller(job, "name"), x->work->arena);
+        return above && strcmp(object_meta(above, "uid"), object_controller(job, "uid")) == 0 ? above : NULL;
+    }
+    return NULL;
+}
+
+/* Is the job part of another that is queued, however far above? Then it runs while that one's Workload does, and has none of its own.
+ * SOURCE Kueue, for how far it looks, too. */
+static bool follows_ancestor(struct pass *x)
+{
+    const struct served *s;
+    const char *workload_of = NULL;
+    const struct json *above = parent_of(x, x->job, &s);
+    for (int level = 0; above && level < ANCESTORS_MOST; level++, above = parent_of(x, above, &s))
+        if (kueue_scope_has(x->s->all->jobs, above))
+            workload_of = workload_name(s->kind, x->work->arena, above);
+    if (!workload_of)
+        return false;
+    const struct json *workload = kube_cache_get(x->s->all->jobs->workloads, x->work->ns, workload_of, x->work->arena);
+    bool over = object_condition_true(x->job, "Complete") || object_condition_true(x->job, "Failed");
+    if (!over && !is_suspended(x->job) && !(workload && object_condition_true(workload, "Admitted")))
+        suspend(x, "Suspended", "Kueue managed child job suspended");
+    return true;
+}
+
 /* Is the Workload that was made for the job its own? */
 static bool adopt(struct pass *x)
 {
@@ -381,7 +442,10 @@ static void reconcile(void *arg, struct work *w)
     }
     if (owned_by_queued_kind(x.job))
         return;
+    if (follows_ancestor(&x))
+        return;
     x.workload_name = workload_name(s->kind, w->arena, x.job);
+    drop_strays(&x);
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
     /* WHY  who was taken in is served to its end, wherever its namespace is by now: its Workload holds quota that nobody else gives back */
     bool taken_in = x.workload && kueue_workload_is_of(x.workload, x.job);
@@ -407,10 +471,13 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
     struct arena *a = s->all->scratch;
     arena_reset(a);
     const struct json *job = json_parse(a, object, NULL, NULL);
-    const char *named = kueue_prebuilt_name(job);
-    if (event == KUBE_DELETED)
+    const char *named = kueue_prebuilt_name(job), *parent = object_controller(job, "uid");
+    if (*parent && event != KUBE_DELETED)
+        (void)map_put(s->all->parents, bytes_of(parent), NULL);
+    if (event == KUBE_DELETED) {
+        map_remove(s->all->parents, bytes_of(object_meta(job, "uid")));
         job_gone(s, job, a);
-    else
+    } else
         kube_cache_mark(s->cache, key, *named ? arena_printf(a, "%s/%s", object_meta(job, "namespace"), named) : "");
     workqueue_add(s->queue, key);
 }
@@ -455,16 +522,31 @@ static void look_for_user(struct kueue_kinds *k, const struct json *workload)
     }
 }
 
+/* Is it another than the one that the job has? WHY  without the job itself: this is asked at each change of a Workload. */
+static bool is_stray(const struct served *s, const struct json *workload, const char *key, struct arena *a)
+{
+    const char *name = object_controller(workload, "name"), *wanted = kube_cache_marked(s->cache, key), *slash = strchr(wanted, '/');
+    if (!kube_cache_raw(s->cache, object_meta(workload, "namespace"), name).n)
+        return false;
+    wanted = slash ? slash + 1
+                   : kueue_workload_name(a, s->kind->prefix, s->kind->kind, s->kind->group, name, object_controller(workload, "uid"));
+    return strcmp(wanted, object_meta(workload, "name")) != 0;
+}
+
 void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)
 {
-    if (!*object_controller(workload, "uid"))
+    const char *kind = object_controller(workload, "kind"), *uid = object_controller(workload, "uid");
+    if (!*uid)
         look_for_user(k, workload);
-    const char *kind = object_controller(workload, "kind"), *name = object_controller(workload, "name");
+    else if (map_find_text(k->parents, uid))
+        kueue_kinds_naming(k, uid); /* jobs of its job */
     for (uint32_t i = 0; i < k->served_n; i++)
         if (strcmp(kind, k->served[i].kind->kind) == 0) {
             arena_reset(k->scratch);
-            workqueue_add(k->served[i].queue,
-                          arena_printf(k->scratch, "%s/%s", object_meta(workload, "namespace"), name));
+            const char *key = arena_printf(k->scratch, "%s/%s", object_meta(workload, "namespace"), object_controller(workload, "name"));
+            if (is_stray(&k->served[i], workload, key, k->scratch))
+                (void)map_put(k->strayed, bytes_of(key), NULL);
+            workqueue_add(k->served[i].queue, key);
         }
 }
 
@@ -491,6 +573,8 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
     struct kueue_kinds *k = mem_zero(1, sizeof *k);
     k->jobs = j;
     k->scratch = arena_new();
+    k->parents = map_new(1);
+    k->strayed = map_new(1);
     const bool unserved[] = {j->config.no_kueue_jobs, j->config.no_kueue_trainjobs};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (unserved[i])
@@ -520,5 +604,7 @@ void kueue_kinds_free(struct kueue_kinds *k)
         kube_cache_free(k->served[i].cache);
     }
     arena_free(k->scratch);
+    map_free(k->parents);
+    map_free(k->strayed);
     free(k);
 }

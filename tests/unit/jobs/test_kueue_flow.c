@@ -548,6 +548,90 @@ static void test_runtime_that_is_not_read_yet_is_not_missed(void **state)
     }
 }
 
+/* ---- whose Workload it is ---- */
+
+static int workloads_n(void)
+{
+    const struct json *items = json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items");
+    return items ? (int)items->n : 0;
+}
+
+/* kubectl delete --cascade=orphan: nobody is left who could give its quota back. */
+static void test_orphaned_workload_is_over(void **state)
+{
+    (void)state;
+    QUOTA("2");
+    job("j", 2, "true");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    kube_delete(w.client, JOB, bytes_of("{\"propagationPolicy\":\"Orphan\"}"), NULL, NULL);
+    run(3000);
+    assert_null(get(JOB));
+    assert_string_equal(reason(workload(), "Finished"), "OwnerNotFound");
+    assert_false(object_has_finalizer(workload(), HELD));
+    job("k", 2, "true");
+    run(3000);
+    assert_int_equal(workloads_n(), 2);
+    assert_int_equal(json_int64(json_path(get(CQ), "status", "admittedWorkloads", NULL), 0), 1);
+}
+
+/* Of one that goes with its job nothing is said first. */
+static void test_collected_workload_is_not_finished_before(void **state)
+{
+    (void)state;
+    QUOTA("2");
+    job("j", 2, "true");
+    run(3000);
+    delete(JOB);
+    run(5000);
+    assert_null(workload());
+    assert_false(event_seen("FinishedWorkload", ""));
+}
+
+static void test_second_workload_of_a_job_goes(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 2, "true");
+    run(3000);
+    const char *first = object_meta(workload(), "name");
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"stray\",\"namespace\":"
+                        "\"n\",\"finalizers\":[\"" HELD "\"],\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","
+                        "\"uid\":\"%s\",\"controller\":true}]},\"spec\":{\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":3,"
+                        "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}]}}",
+                        object_meta(get(JOB), "uid")));
+    run(3000);
+    assert_int_equal(workloads_n(), 1);
+    assert_string_equal(object_meta(workload(), "name"), first);
+    assert_true(event_seen("DeletedWorkload", "Deleted not matching Workload: n/stray"));
+    assert_int_equal(pods_n("job-name=j", ""), 2); /* its own stays admitted */
+}
+
+/* It has no Workload of its own, runs while that of the job above does, and is stopped with it. */
+static void test_job_of_a_queued_job_follows_it(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 1, "true");
+    run(3000);
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"child\",\"namespace\":\"n\",\"labels\":{"
+                        "\"kueue.x-k8s.io/queue-name\":\"lq\"},\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","
+                        "\"name\":\"j\",\"uid\":\"%s\",\"controller\":true}]},\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                        "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+                        object_meta(get(JOB), "uid")));
+#define CHILD "/apis/batch/v1/namespaces/n/jobs/child"
+    patch(CHILD, "{\"spec\":{\"suspend\":false}}");
+    run(1000);
+    assert_int_equal(workloads_n(), 1);
+    assert_false(json_get_bool(json_get(get(CHILD), "spec"), "suspend", false));
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}");
+    run(3000);
+    assert_true(json_get_bool(json_get(get(CHILD), "spec"), "suspend", false));
+    assert_int_equal(workloads_n(), 1);
+}
+
 #define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
@@ -574,6 +658,10 @@ int main(void)
         FLOW(test_trainjob_waits_for_its_runtime),
         FLOW(test_workload_made_for_a_trainjob_waits_for_its_runtime),
         FLOW(test_runtime_that_is_not_read_yet_is_not_missed),
+        FLOW(test_orphaned_workload_is_over),
+        FLOW(test_collected_workload_is_not_finished_before),
+        FLOW(test_second_workload_of_a_job_goes),
+        FLOW(test_job_of_a_queued_job_follows_it),
     };
     return cmocka_run_group_tests_name("kueue_flow", tests, NULL, NULL);
 }
