@@ -53,7 +53,7 @@ void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload);
 /* Something has come that jobs may wait for, a WorkloadPriorityClass for example: those that name it are looked at. */
 void kueue_kinds_naming(struct kueue_kinds *k, const char *name);
 /* What is known of the owner of a Workload. */
-enum kueue_owner { KUEUE_OWNER_FOREIGN, KUEUE_OWNER_THERE, KUEUE_OWNER_GONE };
+enum kueue_owner { KUEUE_OWNER_FOREIGN, KUEUE_OWNER_THERE, KUEUE_OWNER_LEAVING, KUEUE_OWNER_GONE }; /* LEAVING: is being deleted */
 enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind, const char *ns, const char *name, const char *uid);
 enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, const char *name, const char *uid);
 void kueue_pods_class(struct kueue_pods *k, const char *class);

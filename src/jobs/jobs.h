@@ -15,7 +15,7 @@ struct jobs_config {
     bool no_kueue;    /* somebody else's Kueue is installed: leave queue-name labels alone */
     bool no_kueue_jobs, no_kueue_trainjobs, no_kueue_pods; /* these kinds are not queued the Kueue way */
     const struct workload_policy *policy; /* NULL: Kueue's defaults; the caller's as long as the jobs */
-    bool says_ready;  /* somebody waits for pods to be ready: said of TrainJobs and pods, too, a write more each */
+    bool says_ready;  /* somebody waits for pods to be ready (core/policy.h): Workloads say whether they are */
     bool no_volcano;  /* somebody else's Volcano controller is installed */
 };
 struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config);

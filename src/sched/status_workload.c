@@ -169,15 +169,20 @@ static bool follow_rejection(struct pass *x)
     return true;
 }
 
-/* It waits no longer: the reason goes with whatever is written next. */
-static void drop_reason(struct pass *x)
+static void drop_condition(struct pass *x, const char *type)
 {
     JSON_EACH (condition, x->conditions)
-        if (strcmp(json_get_text(condition, "type", ""), OBJECT_WAITING) == 0) {
+        if (strcmp(json_get_text(condition, "type", ""), type) == 0) {
             (void)json_remove_item(x->conditions, condition);
             x->changed = true;
             break;
         }
+}
+
+/* It waits no longer: the reason goes with whatever is written next. */
+static void drop_reason(struct pass *x)
+{
+    drop_condition(x, OBJECT_WAITING);
 }
 
 /* ---- admission ---- */
@@ -323,13 +328,17 @@ static void tell_admitted(struct pass *x, const char *queue)
         kube_event_done(x->s->events, &about, "Admitted", "Admitted by ClusterQueue %s, wait time since reservation was 0s", queue);
 }
 
-/* Those of our own kinds; others are said to be ready by whoever made them, or by nobody. */
+/* Those of our own kinds, where somebody waits for pods; others are said to be ready by whoever made them, or by nobody. */
 static bool says_when_ready(const struct pass *x)
 {
     const struct json *owner = json_item(json_path(x->workload, "metadata", "ownerReferences", NULL), 0);
     const char *kind = json_get_text(owner, "kind", ""); /* pods of a group own their Workload, and none controls it */
-    return strcmp(kind, "Job") == 0 ||
-           (x->s->config.policy.ready.timeout_ms && (strcmp(kind, "TrainJob") == 0 || strcmp(kind, "Pod") == 0));
+    return x->s->config.policy.ready.timeout_ms && (strcmp(kind, "Job") == 0 || strcmp(kind, "TrainJob") == 0 || strcmp(kind, "Pod") == 0);
+}
+
+static void say_unready(struct pass *x)
+{
+    set(x, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded");
 }
 
 /* Where its controller says the rest: no write more. */
@@ -337,7 +346,7 @@ static void say_admitted(struct pass *x)
 {
     set(x, "Admitted", true, "Admitted", "The workload is admitted");
     if (says_when_ready(x))
-        set(x, "PodsReady", false, "WaitForStart", "Not all pods are ready or succeeded");
+        say_unready(x);
 }
 
 /* Checks are ready and it has its places, or whoever reserved it asks for none. */
@@ -567,6 +576,7 @@ static void evict(struct pass *x)
         const struct json *target = object_condition(x->workload, "DeactivationTarget");
         reason = arena_printf(x->work->arena, "DeactivatedDueTo%s", json_get_text(target, "reason", ""));
         message = arena_printf(x->work->arena, "%s due to %s", message, json_get_text(target, "message", "its maker"));
+        drop_condition(x, "DeactivationTarget"); /* SOURCE Kueue: said, it is no target any more */
     }
     if (strcmp(reason, "AdmissionCheck") == 0) {
         const char *told = check_list_told(x->work->arena, x->workload, "Retry");
@@ -622,6 +632,8 @@ static void pending_untried(struct pass *x)
         set(x, "QuotaReserved", false, "PendingEvaluation", "Workload is pending evaluation in the scheduling queue");
         set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
     }
+    if (says_when_ready(x))
+        say_unready(x);
     if (pause_ms > x->now_ms)
         work_again(x->work, pause_ms - x->now_ms);
     else
@@ -668,6 +680,8 @@ static void pending(struct pass *x)
     if (is_shut)
         set(x, "Evicted", true, g->code, g->text);
     set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
+    if (says_when_ready(x))
+        say_unready(x);
     if (!is_kept_out(g->code)) {
         requeue(x);
         say_requests(x);

@@ -175,10 +175,11 @@ void kueue_in_use_synced(struct kueue_in_use *k)
 
 /* ---- Workloads ---- */
 
-/* Is there still somebody who will release it? */
-static bool is_owned(const struct jobs *j, const struct json *workload)
+/* Is there still somebody who will release it? *ret_leaving: somebody whose it is is being deleted. */
+static bool is_owned(const struct jobs *j, const struct json *workload, bool *ret_leaving)
 {
     bool served = false;
+    *ret_leaving = false;
     JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL)) {
         const char *ns = object_meta(workload, "namespace"), *kind = json_get_text(owner, "kind", ""),
                    *name = json_get_text(owner, "name", ""), *uid = json_get_text(owner, "uid", "");
@@ -186,7 +187,8 @@ static bool is_owned(const struct jobs *j, const struct json *workload)
                                                        : kueue_kinds_owner(j->kueue, kind, ns, name, uid);
         if (is == KUEUE_OWNER_THERE)
             return true;
-        served = served || is == KUEUE_OWNER_GONE;
+        *ret_leaving = *ret_leaving || is == KUEUE_OWNER_LEAVING;
+        served = served || is == KUEUE_OWNER_GONE || is == KUEUE_OWNER_LEAVING;
     }
     return !served && !object_deleting(workload); /* of nobody whom we know: it is its maker's until he deletes it */
 }
@@ -199,20 +201,22 @@ static bool is_orphan(const struct json *workload)
 }
 
 /* SOURCE Kueue: a Workload without its owner is over, and its quota free. WHY later where it has one that is gone: the garbage collector
- * deletes it in a moment, and nothing needs to be said. */
+ * deletes it in a moment, and nothing needs to be said. WHY not of one that is admitted: who took its queue's label off is gone for us,
+ * and may run on. */
 static void release(void *arg, struct work *w)
 {
     struct kueue_in_use *k = arg;
     struct json *workload = kube_cache_get(k->jobs->workloads, w->ns, w->name, w->arena);
     if (!workload)
         return;
-    bool over = object_condition_true(workload, "Finished"), orphan = is_orphan(workload);
-    if (!over && !orphan && is_owned(k->jobs, workload))
+    bool over = object_condition_true(workload, "Finished"), orphan = is_orphan(workload), leaving;
+    bool owned = is_owned(k->jobs, workload, &leaving);
+    if (!over && !orphan && owned)
         return;
     if (object_has_finalizer(workload, KUEUE_IN_USE_FINALIZER) && (over || !orphan)) {
         kueue_workload_let_go(w, workload);
         work_again(w, COLLECTED_MS);
-    } else if (!over && !object_deleting(workload)) {
+    } else if (!over && !leaving && !object_deleting(workload) && (orphan || !kueue_admitted(workload))) {
         kueue_workload_finish(w, workload, false, "OwnerNotFound", "The workload's owner no longer exists", loop_wall_ms(k->jobs->loop));
     }
 }

@@ -303,7 +303,7 @@ static void pass_with_workload(struct pass *x)
             start(x);
         else if (kueue_workload_reclaim(x->work, x->workload, over))
             return; /* its change brings the next pass */
-        else if (k->ready_n)
+        else if (k->ready_n && x->s->all->jobs->config.says_ready)
             kueue_workload_ready(x->work, x->workload, k->ready_n(x->job) >= running_n(x, count), x->now_ms);
         else if (k->all_ready && x->s->all->jobs->config.says_ready)
             kueue_workload_ready(x->work, x->workload, k->all_ready(x->s->all->jobs, x->work->arena, x->job), x->now_ms);
@@ -561,8 +561,9 @@ enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind
             return KUEUE_OWNER_THERE; /* it will be known soon; until then nothing is let go */
         arena_reset(k->scratch);
         const struct json *job = kube_cache_get(s->cache, ns, name, k->scratch);
-        bool there = job && strcmp(object_meta(job, "uid"), uid) == 0 && !object_deleting(job);
-        return there ? KUEUE_OWNER_THERE : KUEUE_OWNER_GONE;
+        if (!job || strcmp(object_meta(job, "uid"), uid) != 0)
+            return KUEUE_OWNER_GONE;
+        return object_deleting(job) ? KUEUE_OWNER_LEAVING : KUEUE_OWNER_THERE;
     }
     return KUEUE_OWNER_FOREIGN;
 }

@@ -770,9 +770,9 @@ enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, co
         return KUEUE_OWNER_THERE; /* it will be known soon; until then nothing is let go */
     struct arena *a = arena_new();
     const struct json *pod = kube_cache_get(k->pods, ns, name, a);
-    bool there = pod && strcmp(object_meta(pod, "uid"), uid) == 0 && !object_deleting(pod);
+    bool there = pod && strcmp(object_meta(pod, "uid"), uid) == 0, leaving = there && object_deleting(pod);
     arena_free(a);
-    return there ? KUEUE_OWNER_THERE : KUEUE_OWNER_GONE;
+    return leaving ? KUEUE_OWNER_LEAVING : there ? KUEUE_OWNER_THERE : KUEUE_OWNER_GONE;
 }
 
 struct kueue_pods *kueue_pods_new(struct jobs *j)

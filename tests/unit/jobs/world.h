@@ -67,10 +67,12 @@ static inline int setup_with(const struct policy *policy)
     return 0;
 }
 
+/* As without a configuration: pods are waited for, for half an hour. */
 static inline int setup(void **state)
 {
     (void)state;
-    return setup_with(&(struct policy){0});
+    return setup_with(&(struct policy){.ready = {.timeout_ms = 1800000, .recovery_ms = 1800000, .retries_most = -1, .backoff_ms = 60000,
+                                                 .backoff_most_ms = 3600000}});
 }
 
 static inline int teardown(void **state)
