@@ -4,15 +4,12 @@
  */
 #include "apiserver/apply/strategic_merge.h"
 
-#include <assert.h>
-
 #include "apiserver/apply/managed_fields_set.h"
 #include "base/collections/map.h"
 #include "wire/json_index.h"
 
 #define ORDER "$setElementOrder/"
 #define DELETE_VALUES "$deleteFromPrimitiveList/"
-#define LINEAR_HAD 32
 
 struct merge {
     struct arena *arena;
@@ -300,40 +297,21 @@ static const struct json *order_of(struct json_index *in_patch, const struct jso
     return json_index_find(in_patch, buf_view(scratch));
 }
 
-/* Members of the patch that the target had: few are looked through. */
-struct had {
-    const struct json **members;
-    uint32_t n;
-    struct map *table; /* by key, where there may be more than LINEAR_HAD */
-};
-
-static void had_add(struct had *h, const struct json *mine)
+/* Which members of the patch the target has, in the patch's order. */
+static const bool *members_had(struct merge *m, const struct json *target, const struct json *patch)
 {
-    if (h->table) {
-        (void)map_put(h->table, (struct bytes){mine->key, mine->key_n}, NULL);
-        return;
-    }
-    assert(h->n < LINEAR_HAD && "a member stands in the target once");
-    h->members[h->n++] = mine;
-}
-
-static bool had_find(const struct had *h, const struct json *mine)
-{
-    if (h->table)
-        return map_find(h->table, (struct bytes){mine->key, mine->key_n});
-    for (uint32_t i = 0; i < h->n; i++)
-        if (h->members[i] == mine)
-            return true;
-    return false;
+    _cleanup_json_index_ struct json_index in_target = json_index_of(target);
+    bool *had = arena_zero(m->arena, patch->n + 1u, sizeof *had), *at = had;
+    JSON_EACH (mine, patch)
+        *at++ = json_index_find(&in_target, (struct bytes){mine->key, mine->key_n});
+    return had;
 }
 
 static int merge_members(struct merge *m, const struct schema *s, struct json *target, const struct json *patch,
                          const struct place *place)
 {
     _cleanup_json_index_ struct json_index in_patch = json_index_of(patch), orders = json_index_of(has_directives(patch) ? patch : NULL);
-    const struct json *few[LINEAR_HAD];
-    _cleanup_map_ struct map *many = patch->n > LINEAR_HAD ? map_new(1) : NULL;
-    struct had had = {few, 0, many};
+    const bool *had = members_had(m, target, patch);
     _cleanup_buf_ struct buf scratch = {0};
     struct json *v, *next, *old = target->first;
     int r = 0;
@@ -345,13 +323,12 @@ static int merge_members(struct merge *m, const struct schema *s, struct json *t
             json_append(target, old);
             continue;
         }
-        had_add(&had, mine);
         r = merge_member(m, s, old, mine, order_of(&orders, mine, &scratch), place, &v);
         if (r == 0 && v)
             member_put(target, mine, v);
     }
     for (const struct json *mine = patch->first; r == 0 && mine; mine = mine->next) {
-        if (directive(mine->key) || had_find(&had, mine))
+        if (*had++ || directive(mine->key))
             continue;
         r = merge_member(m, s, NULL, mine, order_of(&orders, mine, &scratch), place, &v);
         if (r == 0 && v)
