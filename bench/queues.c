@@ -1,0 +1,397 @@
+/* queues.c - what it costs the core alone to decide who of many queues is next, and who goes for whom
+ *
+ * fair.1000            1,000 queues in a tree of four levels of cohorts, all full by fair shares, gangs waiting in each; one gang ends:
+ *                      CPU until the next stands in its place, state and decision, the mean of 200
+ * fair.1000.preempt    the same where queues may take back what is their own (reclaimWithinCohort: Any)
+ * fair.1000.fill       the same tree, empty: CPU for each of the 4,000 that are admitted
+ * queue.15000, .50000  workloads of three sizes and priorities as Kueue's performance runner makes them (baseline: 5 cohorts of 6 queues;
+ *                      large-scale: 10 of 100), on virtual time, preemption on: CPU of all changes and decisions, until the last has ended
+ * queue.*.rss          the most memory that the process had; queue.*.preempted: how many were preempted
+ * preempt.flat         5,000 nodes x 8 GPUs full of gangs of one GPU, 64 pods of one GPU of higher priority: one decision
+ * preempt.flat.whole   the same for 8 pods of 8 GPUs
+ */
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "../tests/unit/core/world.h"
+#include "base/collections/heap.h"
+#include "base/memory.h"
+
+#define GPU "nvidia.com/gpu"
+static const struct decide_config fairly = {.gangs_max = 100000, .pods_max = 1000000, .fair = {.on = true}},
+                                  plainly = {.gangs_max = 100000, .pods_max = 1000000};
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void print(const char *name, double value, const char *unit)
+{
+    printf("{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\"}\n", name, value, unit);
+    fflush(stdout);
+}
+
+_Noreturn static void wrong(const char *name, long have, long want)
+{
+    fprintf(stderr, "%s: %ld, not %ld\n", name, have, want);
+    exit(1);
+}
+
+/* ---- what the records are made of ---- */
+
+static struct queue_words queue_with(struct world *w, const char *name, const char *cohort, int64_t nominal, int64_t borrowing)
+{
+    struct queue_words q;
+    queue_begin(w, &q, name, cohort);
+    queue_quota(w, &q, "any", GPU, nominal, borrowing, NO_LIMIT);
+    return q;
+}
+
+static void take_queue(struct world *w, struct queue_words *q, const char *name)
+{
+    char key[64];
+    queue_done(w, q);
+    snprintf(key, sizeof key, "ns/%s", name);
+    local_queue(w, key, name);
+}
+
+static void cohort_in(struct world *w, const char *name, const char *parent, int64_t nominal)
+{
+    struct quota_record quota = {.flavor = id(w, "any"), .resource = id(w, GPU), .nominal = nominal, .borrowing_limit = NO_LIMIT,
+                                 .lending_limit = NO_LIMIT};
+    struct cohort_record r = {.name = id(w, name), .parent = id(w, parent), .quotas = &quota, .quotas_n = nominal > 0};
+    state_apply(w->s, &(struct change){.type = CHANGE_COHORT, .cohort = r});
+}
+
+static void add_nodes(struct world *w, int n, const char *amounts)
+{
+    char name[64];
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "node-%05d", i);
+        node(w, name, amounts, "");
+    }
+}
+
+/* A workload of `count` pods of so many GPUs. */
+static struct gang_record job(struct world *w, const char *name, const char *queue, int32_t count, int gpus, int32_t priority)
+{
+    char key[80], requests[64];
+    snprintf(key, sizeof key, "ns/%s", queue);
+    snprintf(requests, sizeof requests, GPU "=%d", gpus);
+    struct gang_record r = a_workload(w, name, key, count, requests);
+    r.priority = priority;
+    return r;
+}
+
+/* One decision; what it says is told to be done. Returns how many were admitted. */
+static uint32_t decide_and_tell(struct world *w, const struct decide_config *config)
+{
+    uint32_t n = 0;
+    arena_reset(w->cycle);
+    decide(w->s, config, w->now_ms, w->cycle, &w->plan);
+    for (uint32_t i = 0; i < w->plan.entries_n; i++) {
+        const struct plan_entry *e = &w->plan.entries[i];
+        struct outcome_record done = {.effect = (uint8_t)e->effect, .outcome = OUTCOME_DONE, .gang = e->gang};
+        if (e->effect == EFFECT_ADMIT || e->effect == EFFECT_EVICT)
+            state_apply(w->s, &(struct change){.type = CHANGE_OUTCOME, .outcome = done});
+        n += e->effect == EFFECT_ADMIT;
+    }
+    return n;
+}
+
+/* ---- fair sharing ---- */
+
+#define QUEUES 1000
+#define WAITING 8              /* in each queue, at the beginning */
+
+/* root > 4 > 20 > 100 > 1,000 queues of 3 GPUs each; what the root owns besides is shared. */
+static void make_tree(struct world *w, bool preempts)
+{
+    char name[64], parent[64];
+    cohort_in(w, "root", NULL, QUEUES);
+    for (int level = 1, n = 4; level <= 3; level++, n *= 5)
+        for (int i = 0; i < n; i++) {
+            snprintf(name, sizeof name, "cohort-%d-%d", level, i);
+            snprintf(parent, sizeof parent, "cohort-%d-%d", level - 1, i / 5);
+            cohort_in(w, name, level == 1 ? "root" : parent, 0);
+        }
+    for (int i = 0; i < QUEUES; i++) {
+        snprintf(name, sizeof name, "queue-%04d", i);
+        snprintf(parent, sizeof parent, "cohort-3-%d", i / 10);
+        struct queue_words q = queue_with(w, name, parent, 3, NO_LIMIT);
+        q.r.reclaim_within_cohort = preempts ? PREEMPT_ANY : PREEMPT_NEVER;
+        q.r.within_queue = preempts ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
+        q.r.has_weight = true;
+        q.r.weight_nano = (preempts ? 1 : 1 + i % 3) * (int64_t)1000000000; /* so that nobody has to go before the first has ended */
+        take_queue(w, &q, name);
+    }
+}
+
+/* Until nothing more follows; `runs` by number of the job. Returns how many were admitted. */
+static uint32_t settle(struct world *w, bool *runs)
+{
+    uint32_t n = 0;
+    do {
+        n += decide_and_tell(w, &fairly);
+        for (uint32_t i = 0; i < w->plan.entries_n; i++)
+            if (w->plan.entries[i].effect == EFFECT_ADMIT || w->plan.entries[i].effect == EFFECT_EVICT)
+                runs[strtol(text_of(w, w->plan.entries[i].gang) + 4, NULL, 10)] = w->plan.entries[i].effect == EFFECT_ADMIT;
+    } while (decide_has_work(w->s));
+    return n;
+}
+
+static void fair(bool preempts)
+{
+    struct world w = world_new();
+    char name[64], queue[64];
+    static bool runs[QUEUES * WAITING];
+    uint32_t ends_n = 200, admitted_n = 0;
+    flavor(&w, "any", "");
+    add_nodes(&w, QUEUES / 2, "pods=110," GPU "=8");
+    make_tree(&w, preempts);
+    for (int i = 0; i < QUEUES * WAITING; i++) {
+        snprintf(queue, sizeof queue, "queue-%04d", i % QUEUES);
+        snprintf(name, sizeof name, "job-%05d", i);
+        gang_record(&w, job(&w, name, queue, 1, 1, 0));
+    }
+    double start = cpu_seconds();
+    uint32_t running_n = settle(&w, runs);
+    if (running_n < QUEUES * 4)
+        wrong("fair.1000: running", running_n, QUEUES * 4);
+    if (!preempts)
+        print("fair.1000.fill", (cpu_seconds() - start) * 1e6 / running_n, "us");
+    start = cpu_seconds();
+    for (uint32_t i = 0, at = 0; i < ends_n; i++) {
+        while (!runs[at])
+            at = (at + 17) % (QUEUES * WAITING);
+        snprintf(name, sizeof name, "job-%05d", (int)at);
+        runs[at] = false;
+        state_apply(w.s, &(struct change){.type = CHANGE_GANG_GONE, .gone = id(&w, name)});
+        admitted_n += settle(&w, runs);
+    }
+    if (admitted_n < ends_n)
+        wrong("fair.1000: admitted", admitted_n, ends_n);
+    print(preempts ? "fair.1000.preempt" : "fair.1000", (cpu_seconds() - start) * 1e6 / ends_n, "us");
+    world_free(&w);
+}
+
+/* ---- Kueue's performance runner ---- */
+
+struct class {
+    const char *name;
+    int n, gpus, priority, runtime_ms, interval_ms;
+};
+struct shape_of_run {
+    const char *name;
+    int cohorts, queues;       /* in each cohort */
+    const struct class classes[3];
+};
+static const struct shape_of_run baseline = {"queue.15000", 5, 6, {{"small", 350, 1, 50, 200, 100}, {"medium", 100, 5, 100, 500, 500},
+                                                                   {"large", 50, 20, 200, 1000, 1200}}},
+                                 large_scale = {"queue.50000", 10, 100, {{"small", 35, 1, 50, 150, 60}, {"medium", 11, 5, 100, 350, 300},
+                                                                         {"large", 4, 20, 200, 700, 700}}};
+struct workload {
+    size_t heap_at;
+    int64_t at_ms;             /* it comes, or ends, then */
+    int number, queue;
+    const struct class *class;
+    name_id key;
+    int64_t created_ms;
+    bool runs;
+};
+struct runner {
+    struct world w;
+    const struct shape_of_run *shape;
+    struct workload *all;
+    uint32_t n, ended_n, preempted_n;
+    struct heap events;
+    double cpu;
+};
+
+static bool sooner(const void *left, const void *right)
+{
+    const struct workload *a = left, *b = right;
+    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->number < b->number;
+}
+
+static void make_run(struct runner *r)
+{
+    char name[64], cohort[64];
+    const struct shape_of_run *shape = r->shape;
+    flavor(&r->w, "any", "");
+    add_nodes(&r->w, 1, "pods=1000000," GPU "=1000000");
+    heap_init(&r->events, offsetof(struct workload, heap_at), sooner);
+    r->all = mem_zero(100000, sizeof *r->all);
+    for (int q = 0; q < shape->cohorts * shape->queues; q++) {
+        snprintf(name, sizeof name, "queue-%04d", q);
+        snprintf(cohort, sizeof cohort, "cohort-%d", q / shape->queues);
+        struct queue_words words = queue_with(&r->w, name, cohort, 20, 100);
+        words.r.reclaim_within_cohort = PREEMPT_ANY;
+        words.r.within_queue = PREEMPT_LOWER_PRIORITY;
+        take_queue(&r->w, &words, name);
+        for (int c = 0; c < 3; c++)
+            for (int i = 0; i < shape->classes[c].n; i++) {
+                struct workload *one = &r->all[r->n];
+                *one = (struct workload){.at_ms = r->w.now_ms + 1000 + i * shape->classes[c].interval_ms, .queue = q,
+                                         .number = (int)r->n++, .class = &shape->classes[c]};
+                one->created_ms = one->at_ms;
+                heap_add(&r->events, one);
+            }
+    }
+}
+
+static void submit(struct runner *r, struct workload *one)
+{
+    char name[64], queue[64];
+    snprintf(name, sizeof name, "%05d", one->number);
+    snprintf(queue, sizeof queue, "queue-%04d", one->queue);
+    int64_t now_ms = r->w.now_ms;
+    struct gang_record record = job(&r->w, name, queue, 1, one->class->gpus, one->class->priority);
+    r->w.now_ms = now_ms; /* which making a record moves */
+    record.created_ms = one->created_ms;
+    one->key = record.key;
+    one->runs = false;
+    double start = cpu_seconds();
+    gang_record(&r->w, record);
+    r->cpu += cpu_seconds() - start;
+    arena_reset(r->w.records);
+}
+
+static void event(struct runner *r, struct workload *one)
+{
+    if (!one->runs) {
+        submit(r, one);
+        return;
+    }
+    double start = cpu_seconds();
+    state_apply(r->w.s, &(struct change){.type = CHANGE_GANG_GONE, .gone = one->key});
+    r->cpu += cpu_seconds() - start;
+    r->ended_n++;
+}
+
+/* Who is admitted ends after its time; who is preempted comes back at once and begins anew. */
+static void carry_out(struct runner *r)
+{
+    for (uint32_t i = 0; i < r->w.plan.entries_n; i++) {
+        const struct plan_entry e = r->w.plan.entries[i];
+        if (e.effect != EFFECT_ADMIT && e.effect != EFFECT_EVICT)
+            continue;
+        struct workload *one = &r->all[strtol(text_of(&r->w, e.gang), NULL, 10)];
+        struct outcome_record done = {.effect = (uint8_t)e.effect, .outcome = OUTCOME_DONE, .gang = e.gang};
+        double start = cpu_seconds();
+        state_apply(r->w.s, &(struct change){.type = CHANGE_OUTCOME, .outcome = done});
+        r->cpu += cpu_seconds() - start;
+        heap_remove(&r->events, one);
+        one->runs = e.effect == EFFECT_ADMIT;
+        one->at_ms = r->w.now_ms + one->class->runtime_ms;
+        if (one->runs) {
+            heap_add(&r->events, one);
+            continue;
+        }
+        r->preempted_n++;
+        submit(r, one);
+    }
+}
+
+/* A decision, and what follows from it takes a millisecond. */
+static void run_all(struct runner *r)
+{
+    const struct workload *first;
+    while ((first = heap_first(&r->events))) {
+        r->w.now_ms = decide_has_work(r->w.s) && first->at_ms > r->w.now_ms ? r->w.now_ms + 1 : first->at_ms;
+        while ((first = heap_first(&r->events)) && first->at_ms <= r->w.now_ms)
+            event(r, heap_pop(&r->events));
+        arena_reset(r->w.cycle);
+        double start = cpu_seconds();
+        decide(r->w.s, &plainly, r->w.now_ms, r->w.cycle, &r->w.plan);
+        r->cpu += cpu_seconds() - start;
+        carry_out(r);
+    }
+    if (r->ended_n != r->n)
+        wrong(r->shape->name, r->ended_n, r->n);
+}
+
+static void runner(const struct shape_of_run *shape)
+{
+    struct runner r = {.w = world_new(), .shape = shape};
+    char name[64];
+    struct rusage usage;
+    make_run(&r);
+    run_all(&r);
+    print(shape->name, r.cpu, "s");
+    snprintf(name, sizeof name, "%s.preempted", shape->name);
+    print(name, r.preempted_n, "workloads");
+    getrusage(RUSAGE_SELF, &usage);
+    snprintf(name, sizeof name, "%s.rss", shape->name);
+    print(name, (double)usage.ru_maxrss / 1024, "MiB");
+    heap_fini(&r.events);
+    free(r.all);
+    world_free(&r.w);
+}
+
+/* ---- a full cluster, and somebody of higher priority ---- */
+
+static void preempt(const char *figure, int32_t count, int gpus)
+{
+    struct world w = world_new();
+    char name[64];
+    flavor(&w, "any", "");
+    add_nodes(&w, 5000, "pods=110," GPU "=8");
+    struct queue_words q = queue_with(&w, "queue", NULL, 40000, NO_LIMIT);
+    q.r.within_queue = PREEMPT_LOWER_PRIORITY;
+    take_queue(&w, &q, "queue");
+    for (int i = 0; i < 40000; i++) {
+        snprintf(name, sizeof name, "job-%05d", i * 7919 % 40000);
+        gang_record(&w, job(&w, name, "queue", 1, 1, 0));
+    }
+    uint32_t running_n = decide_and_tell(&w, &plainly);
+    if (running_n != 40000)
+        wrong(figure, running_n, 40000);
+    gang_record(&w, job(&w, "high", "queue", count, gpus, 1));
+    double start = cpu_seconds();
+    decide_and_tell(&w, &plainly);
+    double took = cpu_seconds() - start;
+    if (effects(&w, EFFECT_EVICT) != 64)
+        wrong(figure, effects(&w, EFFECT_EVICT), 64);
+    print(figure, took * 1e3, "ms");
+    world_free(&w);
+}
+
+/* ---- each in a process of its own: memory is that of one ---- */
+
+struct figure {
+    const char *name;
+    int which;
+};
+static const struct figure figures[] = {{"fair.1000", 0}, {"fair.1000.preempt", 1}, {"queue.15000", 2}, {"queue.50000", 3},
+                                        {"preempt.flat", 4}, {"preempt.flat.whole", 5}};
+
+static void measure(int which)
+{
+    if (which < 2)
+        fair(which == 1);
+    else if (which < 4)
+        runner(which == 2 ? &baseline : &large_scale);
+    else
+        preempt(which == 4 ? "preempt.flat" : "preempt.flat.whole", which == 4 ? 64 : 8, which == 4 ? 1 : 8);
+}
+
+int main(int argc, char **argv)
+{
+    int failed = 0, status;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        if (argc == 2 && strcmp(argv[1], figures[i].name) != 0) /* queues FIGURE: for profiling */
+            continue;
+        pid_t child = fork();
+        if (!child) {
+            measure(figures[i].which);
+            _exit(0);
+        }
+        failed |= child < 0 || waitpid(child, &status, 0) < 0 || status;
+    }
+    return failed;
+}
