@@ -59,7 +59,7 @@
     X(PREEMPTING,           "preempting")            /* need gangs must end for it (lone pods: on node `name`) */                         \
                                                      /* children: PREEMPTED_GANG */                                                \
     X(PREEMPTED_GANG,       "preempted-workload")    /* the gang `name` in namespace pod_set; have = enum preemption */            \
-    X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; need = candidates; LACK_SHARES: child SHARES; \
+    X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; LACK_SHARES: child SHARES;                    \
                                                       * lone pods: children count nodes */                                         \
     X(SHARES,               "shares")                /* in thousandths: need = of its queue, or a cohort above it, if it started;   \
                                                       * have = of the queue, or of the cohort `name`, in which others would have to go */ \

@@ -149,20 +149,6 @@ static void gather_queue(struct gathering *to, struct queue *q)
     }
 }
 
-/* By shares: all queues of the tree that use more than their own, wherever they are. */
-static void gather_fairly(struct gathering *to, uint32_t node)
-{
-    struct state *s = to->x->c->s;
-    for (uint32_t child = s->quota.nodes[node].first_child; child; child = s->quota.nodes[child].next_child) {
-        const struct quota_node *one = &s->quota.nodes[child];
-        struct queue *q = one->is_queue && child != to->x->queue->quota && is_above(to->x, child) ? queue_find(s, one->name) : NULL;
-        if (q)
-            gather_queue(to, q);
-        else if (!one->is_queue)
-            gather_fairly(to, child);
-    }
-}
-
 /* Queues below `node` but for those below `skip`, where they and the cohorts between use more than their own. */
 static void gather_below(struct gathering *to, uint32_t node, uint32_t skip)
 {
@@ -186,10 +172,6 @@ static void gather_others(struct gathering *to)
     struct state *s = x->c->s;
     if (x->queue->reclaim == PREEMPT_NEVER)
         return;
-    if (s->fair.on) {
-        gather_fairly(to, s->quota.nodes[x->queue->quota].root);
-        return;
-    }
     int64_t *left = arena_alloc(x->c->a, (x->needs_n + 1) * sizeof *left);
     for (uint32_t i = 0; i < x->needs_n; i++)
         left[i] = x->needs[i].amount;
@@ -252,6 +234,17 @@ static int compare(const void *left, const void *right)
     return r ? r : strcmp(intern_name(a->gang->names, a->gang->key), intern_name(b->gang->names, b->gang->key));
 }
 
+static void sort(struct candidates *f)
+{
+    if (f->n > 1)
+        qsort(f->all, f->n, sizeof *f->all, compare);
+}
+
+bool candidate_before(const struct candidate *a, const struct candidate *b)
+{
+    return compare(a, b) < 0;
+}
+
 void candidates_find(const struct preemptor *x, struct candidates *ret_candidates)
 {
     struct gathering to = {.x = x, .found = ret_candidates};
@@ -263,8 +256,40 @@ void candidates_find(const struct preemptor *x, struct candidates *ret_candidate
         ret_candidates->hierarchy |= ret_candidates->all[i].class == CLASS_HIERARCHY;
     }
     gather_leaving(&to);
-    if (ret_candidates->n > 1)
-        qsort(ret_candidates->all, ret_candidates->n, sizeof *ret_candidates->all, compare);
+    sort(ret_candidates);
+}
+
+/* ---- by shares: all queues of the tree that use more than their own, wherever they are; each for itself, when its turn comes ---- */
+
+static struct queue *queue_by_shares(const struct preemptor *x, uint32_t node)
+{
+    struct state *s = x->c->s;
+    if (node != x->queue->quota && (x->queue->reclaim == PREEMPT_NEVER || !is_above(x, node)))
+        return NULL;
+    return queue_find(s, s->quota.nodes[node].name);
+}
+
+void candidates_of_queue(const struct preemptor *x, uint32_t node, struct candidates *ret_candidates)
+{
+    struct gathering to = {.x = x, .found = ret_candidates};
+    struct queue *q = queue_by_shares(x, node);
+    uint32_t n = 0;
+    *ret_candidates = (struct candidates){0};
+    if (q)
+        gather_queue(&to, q);
+    for (uint32_t i = 0; i < ret_candidates->n; i++)
+        if (!candidate_leaves(x, &ret_candidates->all[i]))
+            ret_candidates->all[n++] = ret_candidates->all[i];
+    ret_candidates->n = n;
+    sort(ret_candidates);
+}
+
+void candidates_leaving(const struct preemptor *x, struct candidates *ret_candidates)
+{
+    struct gathering to = {.x = x, .found = ret_candidates};
+    *ret_candidates = (struct candidates){0};
+    gather_leaving(&to);
+    sort(ret_candidates);
 }
 
 bool candidate_leaves(const struct preemptor *x, const struct candidate *one)

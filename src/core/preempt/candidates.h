@@ -4,7 +4,8 @@
  *        cohort between it and the one that both share, uses more than its own quota of something that is short. Those against whom the
  *        gang has the advantage of the hierarchy (it, or a cohort above it that does not hold them, stays within its own quota with it) may
  *        go whatever their priority; of the others those of lower priority (borrowWithinCohort) also for a gang that will borrow itself.
- *        With fair sharing: all queues of the tree that use more than their own of what is short; shares say who goes (fair.h).
+ *        With fair sharing: all queues of the tree that use more than their own of what is short; shares say who goes (fair.h), and each
+ *        queue is looked into when its turn comes.
  * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later; uid, key.
  * SOURCE Kueue, pkg/scheduler/preemption: candidates of other queues and their order.
  */
@@ -43,6 +44,10 @@ struct candidates {
     bool others, hierarchy;    /* some are of other queues; have the hierarchy against them */
 };
 void candidates_find(const struct preemptor *x, struct candidates *ret_candidates);
+bool candidate_before(const struct candidate *a, const struct candidate *b);
+/* By shares: those of one queue, but for who leaves already for this preemptor; and who does. */
+void candidates_of_queue(const struct preemptor *x, uint32_t node, struct candidates *ret_candidates);
+void candidates_leaving(const struct preemptor *x, struct candidates *ret_candidates);
 /* May one of another queue go at all, with others gone by now? */
 bool candidate_may_go(const struct preemptor *x, const struct gang *g);
 bool candidate_leaves(const struct preemptor *x, const struct candidate *one); /* for this preemptor, whatever else is true of it */

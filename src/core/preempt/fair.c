@@ -5,27 +5,27 @@
 #include "core/queue/shrink.h"
 #include "core/quota/share.h"
 
-/* A queue with candidates, a cohort above one, or one above the preemptor's queue. */
+/* A queue or cohort that was looked into. */
 struct side {
+    struct side *next;         /* of all, so that they are taken off the tree */
     uint32_t node;             /* of the tree of quotas */
-    struct side *first_child, *next_child;
-    const struct candidate **all, **later; /* later: refused by the first strategy */
-    uint32_t n, at, later_n;
+    struct candidates of;      /* queue: its candidates, once it was looked into */
+    uint32_t at, later_n;
+    struct candidate *later;   /* refused by the first strategy */
+    bool is_known;             /* queue: `of` was found */
     bool is_over;              /* nobody below it goes any more */
     bool is_above_own;         /* a cohort above the preemptor's queue */
-    bool is_known;             /* share: as it is while nobody else goes */
-    struct share share;
 };
 struct fair_order {
     const struct preemptor *x;
-    struct side *sides;        /* those of quota_node.side, which is the index + 1 */
-    uint32_t sides_n;
-    const struct candidate **leaving; /* told already: gone, whatever shares say now */
-    uint32_t leaving_n, leaving_at;
+    struct side *sides;
+    struct candidates leaving; /* told already: gone, whatever shares say now */
+    uint32_t leaving_at;
     bool within, within_all;   /* the preemptor's queue, in what is short; in all that it needs */
     bool second;               /* the second strategy has its turn */
+    bool any;                  /* there was a candidate */
     const struct gang **gone;
-    uint32_t gone_n;
+    uint32_t gone_n, gone_cap;
     struct fair_refusal refused;
 };
 
@@ -55,32 +55,22 @@ static void note_within(struct fair_order *f)
     }
 }
 
-/* ---- whose turn: the highest share ---- */
+/* ---- sides ---- */
 
 static struct quota *tree(const struct fair_order *f)
 {
     return &f->x->c->s->quota;
 }
 
-static struct side *side_of(const struct fair_order *f, uint32_t node)
+static struct side *side_of(struct fair_order *f, uint32_t node)
 {
-    return &f->sides[tree(f)->nodes[node].side - 1];
-}
-
-static const struct share *share_now(struct fair_order *f, struct side *one)
-{
-    if (!one->is_known)
-        one->share = share_of(tree(f), one->node);
-    one->is_known = true;
-    return &one->share;
-}
-
-static void note_gone(struct fair_order *f, const struct gang *g)
-{
-    f->gone[f->gone_n++] = g;
-    for (uint32_t at = g->queue ? g->queue->quota : 0; at; at = tree(f)->nodes[at].parent)
-        if (tree(f)->nodes[at].side)
-            side_of(f, at)->is_known = false;
+    struct quota_node *at = &tree(f)->nodes[node];
+    if (at->side)
+        return at->side;
+    at->side = arena_zero(f->x->c->a, 1, sizeof *at->side);
+    at->side->node = node;
+    at->side->next = f->sides;
+    return f->sides = at->side;
 }
 
 static bool is_queue(const struct fair_order *f, const struct side *one)
@@ -88,40 +78,197 @@ static bool is_queue(const struct fair_order *f, const struct side *one)
     return tree(f)->nodes[one->node].is_queue;
 }
 
-static bool passed_over(struct fair_order *f, struct side *one)
+/* From the first on: the second strategy is not for those who must not go at all. */
+static void keep_who_may(const struct fair_order *f, struct side *one, uint32_t first)
 {
-    if (is_queue(f, one))
-        return one->at == one->n || (one->node != f->x->queue->quota && !share_now(f, one)->borrows);
-    return !one->is_above_own && !share_now(f, one)->borrows;
+    uint32_t n = first;
+    for (uint32_t i = first; i < one->of.n; i++)
+        if (one->node == f->x->queue->quota || candidate_may_go(f->x, one->of.all[i].gang))
+            one->of.all[n++] = one->of.all[i];
+    one->of.n = n;
 }
 
-/* ORDER  cohorts before queues; queues by their next candidates; cohorts by name, where Kueue takes any. */
-static bool goes_first(struct fair_order *f, struct side *a, struct side *b)
+/* The queue's candidates are found. False: nobody is left. */
+static bool look_into(struct fair_order *f, struct side *one)
+{
+    if (!one->is_known) {
+        one->is_known = true;
+        candidates_of_queue(f->x, one->node, &one->of);
+        f->any |= one->of.n > 0;
+        if (f->second)
+            keep_who_may(f, one, 0);
+    }
+    return one->at < one->of.n;
+}
+
+static void note_gone(struct fair_order *f, const struct gang *g)
+{
+    if (f->gone_n == f->gone_cap) {
+        f->gone_cap = f->gone_cap ? f->gone_cap * 2 : 16;
+        const struct gang **grown = arena_alloc(f->x->c->a, f->gone_cap * sizeof *grown);
+        if (f->gone_n)
+            memcpy(grown, f->gone, f->gone_n * sizeof *grown);
+        f->gone = grown;
+    }
+    f->gone[f->gone_n++] = g;
+}
+
+/* ---- whose turn: the highest share ---- */
+
+static bool is_on_own_way(const struct fair_order *f, uint32_t node)
+{
+    const struct side *one = tree(f)->nodes[node].side;
+    return node == f->x->queue->quota || (one && one->is_above_own);
+}
+
+/* Whoever borrows nothing by now will not until the end. */
+static bool is_passed_over(const struct fair_order *f, uint32_t node)
+{
+    const struct side *one = tree(f)->nodes[node].side;
+    return (one && one->is_over) || (!is_on_own_way(f, node) && !share_of(tree(f), node)->borrows);
+}
+
+static bool name_before(const struct fair_order *f, uint32_t a, uint32_t b)
 {
     const struct quota *t = tree(f);
-    int r = share_compare(share_now(f, a), share_now(f, b));
-    if (r)
-        return r > 0;
+    return strcmp(intern_name(f->x->c->s->names, t->nodes[a].name), intern_name(f->x->c->s->names, t->nodes[b].name)) < 0;
+}
+
+/* The highest share of those that are not over; of several any. 0: all are over. */
+static uint32_t highest_node(const struct fair_order *f, uint32_t cohort, bool *ret_several)
+{
+    struct quota *t = tree(f);
+    uint32_t best = 0;
+    *ret_several = false;
+    for (uint32_t child = t->nodes[cohort].first_child; child; child = t->nodes[child].next_child) {
+        if (is_passed_over(f, child))
+            continue;
+        int r = best ? share_compare(share_of(t, child), share_of(t, best)) : 1;
+        *ret_several = r ? *ret_several && r < 0 : true;
+        best = r > 0 ? child : best;
+    }
+    return best;
+}
+
+/* ORDER  of equal shares: cohorts before queues; queues by their next candidates; cohorts by name, where Kueue takes any. */
+static bool goes_first(struct fair_order *f, struct side *a, struct side *b)
+{
     if (is_queue(f, a) != is_queue(f, b))
         return !is_queue(f, a);
     if (is_queue(f, a))
-        return a->all[a->at] < b->all[b->at];
-    return strcmp(intern_name(f->x->c->s->names, t->nodes[a->node].name), intern_name(f->x->c->s->names, t->nodes[b->node].name)) < 0;
+        return candidate_before(&a->of.all[a->at], &b->of.all[b->at]);
+    return name_before(f, a->node, b->node);
+}
+
+/* Of those whose share is as high as this one's. NULL: nobody is left in any. */
+static struct side *first_of_equals(struct fair_order *f, uint32_t cohort, uint32_t as_high)
+{
+    struct quota *t = tree(f);
+    struct side *best = NULL;
+    for (uint32_t child = t->nodes[cohort].first_child; child; child = t->nodes[child].next_child) {
+        if (is_passed_over(f, child) || share_compare(share_of(t, child), share_of(t, as_high)))
+            continue;
+        struct side *one = side_of(f, child);
+        one->is_over = is_queue(f, one) && !look_into(f, one);
+        if (!one->is_over && (!best || goes_first(f, one, best)))
+            best = one;
+    }
+    return best;
+}
+
+/* ---- where all would be refused ---- */
+
+static enum fair_strategy strategy(const struct fair_order *f)
+{
+    const struct fair_policy *fair = &f->x->c->s->fair;
+    return f->second              ? FAIR_LESS_THAN_INITIAL_SHARE
+           : fair->strategies_n ? fair->strategies[0]
+                                  : FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE;
+}
+
+static uint32_t own_child_of(const struct fair_order *f, uint32_t cohort)
+{
+    uint32_t at = f->x->queue->quota;
+    while (tree(f)->nodes[at].parent != cohort)
+        at = tree(f)->nodes[at].parent;
+    return at;
+}
+
+static void note_refused(struct fair_order *f, uint32_t other, const struct share *own_share, const struct share *other_share)
+{
+    const struct quota_node *node = &tree(f)->nodes[other];
+    if (f->refused.why == FAIR_ALLOWS)
+        f->refused = (struct fair_refusal){FAIR_SHARES_REFUSE, node->name, node->is_queue, share_weighted(own_share),
+                                           share_weighted(other_share)};
+}
+
+static bool anybody_below(struct fair_order *f, uint32_t node)
+{
+    const struct quota *t = tree(f);
+    struct side *one = t->nodes[node].is_queue ? side_of(f, node) : NULL;
+    bool any = false;
+    for (uint32_t child = t->nodes[node].first_child; child && !any; child = t->nodes[child].next_child)
+        any = !is_passed_over(f, child) && anybody_below(f, child);
+    for (uint32_t i = one && look_into(f, one) ? one->at : UINT32_MAX; one && i < one->of.n && !any; i++)
+        any = candidate_may_go(f->x, one->of.all[i].gang);
+    return any;
+}
+
+/* Below a cohort above the preemptor's queue: with the gang its side has a higher share than this child, so no strategy lets anybody go
+ * there, nor below another child that is left. WHY it needs no look at each: nobody's share changes while all are refused. */
+static bool is_refused_whole(struct fair_order *f, uint32_t cohort, uint32_t child)
+{
+    struct quota *t = tree(f);
+    if (f->within_all || is_on_own_way(f, child))
+        return false;
+    uint32_t own = own_child_of(f, cohort);
+    int r = share_compare(share_of(t, own), share_of(t, child));
+    return r > 0 || (!r && !f->within && strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE && is_passed_over(f, own));
+}
+
+/* Whom it names among several of one share: the first by name of those who hold somebody. */
+static void note_refused_whole(struct fair_order *f, uint32_t cohort, uint32_t as_high)
+{
+    struct quota *t = tree(f);
+    uint32_t best = 0;
+    for (uint32_t child = t->nodes[cohort].first_child; child; child = t->nodes[child].next_child)
+        if (!is_passed_over(f, child) && !share_compare(share_of(t, child), share_of(t, as_high)) &&
+            (!best || name_before(f, child, best)) && anybody_below(f, child))
+            best = child;
+    if (best)
+        note_refused(f, best, share_of(t, own_child_of(f, cohort)), share_of(t, best));
+}
+
+static void pass_equals_over(struct fair_order *f, uint32_t cohort, uint32_t as_high)
+{
+    struct quota *t = tree(f);
+    const struct share share = *share_of(t, as_high);
+    for (uint32_t child = t->nodes[cohort].first_child; child; child = t->nodes[child].next_child)
+        if (!is_passed_over(f, child) && !share_compare(share_of(t, child), &share))
+            side_of(f, child)->is_over = true;
 }
 
 /* NULL: all below the cohort are over. */
 static struct side *highest_child(struct fair_order *f, struct side *cohort)
 {
-    struct side *best = NULL;
-    for (struct side *child = cohort->first_child; child; child = child->next_child) {
-        if (child->is_over)
+    bool several;
+    for (uint32_t best; (best = highest_node(f, cohort->node, &several));) {
+        if (cohort->is_above_own && is_refused_whole(f, cohort->node, best)) {
+            if (f->refused.why == FAIR_ALLOWS)
+                note_refused_whole(f, cohort->node, best);
+            if (f->refused.why != FAIR_ALLOWS)
+                break;
+            pass_equals_over(f, cohort->node, best);
             continue;
-        child->is_over = passed_over(f, child);
-        if (!child->is_over && (!best || goes_first(f, child, best)))
-            best = child;
+        }
+        struct side *one = several ? first_of_equals(f, cohort->node, best) : side_of(f, best);
+        if (one && (!is_queue(f, one) || look_into(f, one)))
+            return one;
+        if (one)
+            one->is_over = true;
     }
-    cohort->is_over = !best;
-    return best;
+    cohort->is_over = true;
+    return NULL;
 }
 
 /* The queue whose turn it is; NULL: all are over. */
@@ -132,7 +279,7 @@ static struct side *highest_queue(struct fair_order *f)
         struct side *at = root;
         while (at && !is_queue(f, at))
             at = highest_child(f, at);
-        if (at && at->at < at->n)
+        if (at && look_into(f, at))
             return at;
         if (at)
             at->is_over = true; /* the root itself: a queue without a cohort */
@@ -164,13 +311,13 @@ static void find_shares(struct fair_order *f, const struct gang *victim, struct 
     struct quota *t = tree(f);
     *ret = (struct shares){.own = f->x->queue->quota, .other = victim->queue->quota};
     sides_of(t, &ret->own, &ret->other);
-    ret->own_after = *share_now(f, side_of(f, ret->own));
-    ret->other_before = *share_now(f, side_of(f, ret->other));
+    ret->own_after = *share_of(t, ret->own);
+    ret->other_before = *share_of(t, ret->other);
     put_gang(f, victim, -1);
-    ret->other_after = share_of(t, ret->other);
+    ret->other_after = *share_of(t, ret->other);
     put_gang(f, victim, 1);
     put_needs(f, -1);
-    ret->own_before = share_of(t, ret->own);
+    ret->own_before = *share_of(t, ret->own);
     put_needs(f, 1);
 }
 
@@ -185,15 +332,9 @@ static bool initial_share_allows(const struct shares *a)
     return share_compare(&a->own_after, &a->other_before) < 0;
 }
 
-static enum fair_strategy strategy(const struct fair_order *f)
-{
-    const struct fair_policy *fair = &f->x->c->s->fair;
-    return fair->strategies_n ? fair->strategies[0] : FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE;
-}
-
 static bool shares_allow(const struct fair_order *f, const struct gang *victim, const struct shares *a)
 {
-    if (f->second || strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE)
+    if (strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE)
         return initial_share_allows(a);
     return share_compare(&a->own_after, &a->other_after) <= 0 && !is_a_draw(f, victim, a);
 }
@@ -202,14 +343,6 @@ static bool shares_allow(const struct fair_order *f, const struct gang *victim, 
 static bool may_take_back(const struct fair_order *f, const struct shares *a)
 {
     return f->within_all || (share_compare(&a->own_after, &a->other_before) <= 0 && share_compare(&a->own_before, &a->other_before) < 0);
-}
-
-static void note_refused(struct fair_order *f, const struct shares *a)
-{
-    const struct quota_node *other = &tree(f)->nodes[a->other];
-    if (f->refused.why == FAIR_ALLOWS)
-        f->refused = (struct fair_refusal){FAIR_SHARES_REFUSE, other->name, other->is_queue, share_weighted(&a->own_after),
-                                           share_weighted(&a->other_before)};
 }
 
 /* ---- would it be taken back? ---- */
@@ -259,7 +392,6 @@ static bool takes_back(const struct fair_order *f, const struct queue *q, const 
 /* With the victim gone: those of its queue that wait for something, and those that have gone for the preemptor. */
 static bool somebody_takes_back(const struct fair_order *f, struct queue *q)
 {
-    const struct state *s = f->x->c->s;
     bool any = false;
     for (uint32_t i = 0; i < f->x->needs_n && !any; i++)
         any = f->x->is_short[i] && own_left(f, q, &f->x->needs[i]) > 0;
@@ -268,10 +400,8 @@ static bool somebody_takes_back(const struct fair_order *f, struct queue *q)
     any = false;
     for (uint32_t i = 0; i < f->gone_n && !any; i++)
         any = f->gone[i]->queue == q && takes_back(f, q, f->gone[i], false);
-    for (size_t i = 0; i < q->ready.n && !any; i++)
-        any = takes_back(f, q, line_first(q->ready.items[i]), true);
-    for (uint32_t i = 0; i < s->parked_n && !any; i++)
-        any = s->parked[i]->line && s->parked[i]->line->queue == q && takes_back(f, q, line_first(s->parked[i]->line), true);
+    for (uint32_t i = 0; i < q->lines_n && !any; i++)
+        any = takes_back(f, q, line_first(q->lines[i]), true);
     return any;
 }
 
@@ -280,7 +410,7 @@ static bool somebody_takes_back(const struct fair_order *f, struct queue *q)
 static bool is_in_vain(struct fair_order *f, const struct gang *victim)
 {
     put_gang(f, victim, -1);
-    f->gone[f->gone_n++] = victim;
+    note_gone(f, victim);
     bool vain = somebody_takes_back(f, victim->queue);
     f->gone_n--;
     put_gang(f, victim, 1);
@@ -289,9 +419,36 @@ static bool is_in_vain(struct fair_order *f, const struct gang *victim)
     return vain;
 }
 
-/* Does the next candidate of this queue go? */
-static bool goes(struct fair_order *f, struct side *from, const struct candidate *one, struct candidate *ret_one)
+static bool same_charges(const struct gang *a, const struct gang *b)
 {
+    bool same = a->charges_n == b->charges_n;
+    for (uint32_t i = 0; i < a->charges_n && same; i++)
+        same = a->charges[i].flavor == b->charges[i].flavor && a->charges[i].resource == b->charges[i].resource &&
+               a->charges[i].amount == b->charges[i].amount;
+    return same;
+}
+
+static void keep_for_later(struct fair_order *f, struct side *from, const struct candidate *one)
+{
+    if (f->within || f->second)
+        return;
+    if (!from->later)
+        from->later = arena_alloc(f->x->c->a, from->of.n * sizeof *from->later);
+    from->later[from->later_n++] = *one;
+}
+
+/* Those behind it who use the same are refused as it was: their priority is no lower. */
+static void refuse_alike(struct fair_order *f, struct side *from, const struct candidate *one)
+{
+    keep_for_later(f, from, one);
+    for (; from->at < from->of.n && same_charges(one->gang, from->of.all[from->at].gang); from->at++)
+        keep_for_later(f, from, &from->of.all[from->at]);
+}
+
+/* Does the next candidate of this queue go? */
+static bool goes(struct fair_order *f, struct side *from, struct candidate *ret_one)
+{
+    const struct candidate *one = &from->of.all[from->at++];
     struct shares a;
     *ret_one = *one;
     if (from->node == f->x->queue->quota)
@@ -302,9 +459,8 @@ static bool goes(struct fair_order *f, struct side *from, const struct candidate
     ret_one->class = f->within ? CLASS_HIERARCHY : CLASS_FAIR;
     if (f->within ? may_take_back(f, &a) : shares_allow(f, one->gang, &a))
         return f->within || !is_in_vain(f, one->gang);
-    if (!f->within && !f->second)
-        from->later[from->later_n++] = one;
-    note_refused(f, &a);
+    note_refused(f, a.other, &a.own_after, &a.other_before);
+    refuse_alike(f, from, one);
     return false;
 }
 
@@ -316,32 +472,45 @@ static bool next_of_strategy(struct fair_order *f, struct candidate *ret_one)
     for (struct side *one; (one = highest_queue(f));) {
         if (f->second)
             one->is_over = true;
-        if (goes(f, one, one->all[one->at++], ret_one))
+        if (goes(f, one, ret_one))
             return true;
     }
     return false;
 }
 
+/* Its turn comes for those whom the first refused: one by one, and where all were refused at once. */
+static void begin_queue_anew(struct fair_order *f, struct side *one)
+{
+    uint32_t n = one->later_n, rest_n = one->of.n - one->at;
+    struct candidate *all = arena_alloc(f->x->c->a, (n + rest_n + 1) * sizeof *all);
+    if (n)
+        memcpy(all, one->later, n * sizeof *all);
+    if (rest_n)
+        memcpy(&all[n], &one->of.all[one->at], rest_n * sizeof *all);
+    one->of.all = all;
+    one->of.n = n + rest_n;
+    one->at = 0;
+    keep_who_may(f, one, one->later_n);
+}
+
 static bool begin_second(struct fair_order *f)
 {
     const struct fair_policy *fair = &f->x->c->s->fair;
-    if (f->second || fair->strategies_n == 1 || strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE)
+    if (f->second || f->within || fair->strategies_n == 1 || strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE)
         return false;
     f->second = true;
-    for (uint32_t i = 0; i < f->sides_n; i++) {
-        struct side *one = &f->sides[i];
-        one->all = one->later;
-        one->n = one->later_n;
-        one->at = 0;
+    for (struct side *one = f->sides; one; one = one->next) {
         one->is_over = false;
+        if (one->is_known)
+            begin_queue_anew(f, one);
     }
     return true;
 }
 
 bool fair_next(struct fair_order *f, struct candidate *ret_one)
 {
-    if (f->leaving_at < f->leaving_n) {
-        *ret_one = *f->leaving[f->leaving_at++];
+    if (f->leaving_at < f->leaving.n) {
+        *ret_one = f->leaving.all[f->leaving_at++];
         note_gone(f, ret_one->gang);
         return true;
     }
@@ -353,71 +522,23 @@ bool fair_next(struct fair_order *f, struct candidate *ret_one)
     return found;
 }
 
-/* The node and all above it get a side, by number first: how many there are is known at the end. */
-static void mark_up(struct fair_order *f, uint32_t node)
+/* WHY  queues of those who leave now: once they are gone, such a queue may be within its own, and yet others of it are candidates. */
+static void take_leaving(struct fair_order *f)
 {
-    struct quota *t = tree(f);
-    for (; node && !t->nodes[node].side; node = t->nodes[node].parent)
-        t->nodes[node].side = ++f->sides_n;
-}
-
-static void make_sides(struct fair_order *f, const struct candidates *from)
-{
-    mark_up(f, f->x->queue->quota);
-    for (uint32_t i = 0; i < from->n; i++)
-        mark_up(f, from->all[i].gang->queue ? from->all[i].gang->queue->quota : 0);
-    f->sides = arena_zero(f->x->c->a, f->sides_n, sizeof *f->sides);
-}
-
-/* Children stand in no order: who is first is decided anew each time. */
-static void link_up(struct fair_order *f, uint32_t node)
-{
-    const struct quota *t = tree(f);
-    for (; node && !side_of(f, node)->node; node = t->nodes[node].parent) {
-        struct side *one = side_of(f, node), *parent = t->nodes[node].parent ? side_of(f, t->nodes[node].parent) : NULL;
-        one->node = node;
-        if (!parent)
-            continue;
-        one->next_child = parent->first_child;
-        parent->first_child = one;
+    candidates_leaving(f->x, &f->leaving);
+    f->any = f->leaving.n > 0;
+    for (uint32_t i = 0; i < f->leaving.n; i++) {
+        const struct queue *q = f->leaving.all[i].gang->queue;
+        if (q && tree(f)->nodes[q->quota].root == tree(f)->nodes[f->x->queue->quota].root)
+            (void)look_into(f, side_of(f, q->quota));
     }
 }
 
-static void take_in(struct fair_order *f, const struct candidates *from)
-{
-    struct arena *a = f->x->c->a;
-    link_up(f, f->x->queue->quota);
-    for (uint32_t i = 0; i < from->n; i++) {
-        const struct candidate *one = &from->all[i];
-        link_up(f, one->gang->queue ? one->gang->queue->quota : 0);
-        if (candidate_leaves(f->x, one)) {
-            f->leaving[f->leaving_n++] = one;
-            continue;
-        }
-        side_of(f, one->gang->queue->quota)->n++;
-    }
-    for (uint32_t i = 0; i < from->n; i++) {
-        const struct candidate *one = &from->all[i];
-        if (candidate_leaves(f->x, one))
-            continue;
-        struct side *side = side_of(f, one->gang->queue->quota);
-        if (!side->all) {
-            side->all = arena_alloc(a, side->n * sizeof *side->all);
-            side->later = arena_alloc(a, side->n * sizeof *side->later);
-            side->n = 0;
-        }
-        side->all[side->n++] = one;
-    }
-}
-
-struct fair_order *fair_begin(const struct preemptor *x, const struct candidates *from)
+struct fair_order *fair_begin(const struct preemptor *x)
 {
     struct fair_order *f = arena_zero(x->c->a, 1, sizeof *f);
     f->x = x;
-    f->leaving = arena_alloc(x->c->a, (from->n + 1) * sizeof *f->leaving);
-    f->gone = arena_alloc(x->c->a, (from->n + 1) * sizeof *f->gone);
-    make_sides(f, from);
-    take_in(f, from);
+    take_leaving(f);
     for (uint32_t at = tree(f)->nodes[x->queue->quota].parent; at; at = tree(f)->nodes[at].parent)
         side_of(f, at)->is_above_own = true;
     put_needs(f, 1);
@@ -426,10 +547,25 @@ struct fair_order *fair_begin(const struct preemptor *x, const struct candidates
     return f;
 }
 
+static bool any_below(struct fair_order *f, uint32_t node)
+{
+    const struct quota *t = tree(f);
+    if (t->nodes[node].is_queue)
+        (void)look_into(f, side_of(f, node));
+    for (uint32_t child = t->nodes[node].first_child; child && !f->any; child = t->nodes[child].next_child)
+        (void)any_below(f, child);
+    return f->any;
+}
+
+bool fair_any(struct fair_order *f)
+{
+    return f->any || any_below(f, tree(f)->nodes[f->x->queue->quota].root);
+}
+
 void fair_end(struct fair_order *f)
 {
-    for (uint32_t i = 0; f && i < f->sides_n; i++)
-        tree(f)->nodes[f->sides[i].node].side = 0;
+    for (struct side *one = f ? f->sides : NULL; one; one = one->next)
+        tree(f)->nodes[one->node].side = NULL;
 }
 
 const struct fair_refusal *fair_refused(const struct fair_order *f)

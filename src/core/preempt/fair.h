@@ -10,6 +10,8 @@
  *            initial share  preemptor's with the gang <  victim's with the candidate; with both strategies, once a queue, for those whom
  *                           the first refused, and only when those that went are not enough
  *        A queue that stays within its own quota in what is short takes it back whatever the shares.
+ * WHY    it is fast: shares are remembered in the tree, a queue is looked into when its turn comes, and where with the gang the own side
+ *        would have a higher share than the highest of the others below a cohort, all of them are refused at once.
  * WHY    three rules of our own, without which gangs could take each other's place for ever. Who is within its queue's own quota in all
  *        that it uses stays: it would take its place back whatever the shares. And nobody goes where the other could then come back by the
  *        same rule: where nothing but who of them runs would change, the higher priority stays. Nor where others of its queue
@@ -28,9 +30,10 @@ struct fair_refusal {          /* the first candidate that was kept from going *
     int64_t own_share, other_share; /* as in share_weighted: with the gang; of the other */
 };
 struct fair_order;
-struct fair_order *fair_begin(const struct preemptor *x, const struct candidates *from);
+struct fair_order *fair_begin(const struct preemptor *x);
 /* The next to go; those before it have. False: nobody is left. */
 bool fair_next(struct fair_order *f, struct candidate *ret_one);
+bool fair_any(struct fair_order *f); /* is there, or was there, any candidate? */
 void fair_end(struct fair_order *f); /* before the next begins; NULL-safe */
 const struct fair_refusal *fair_refused(const struct fair_order *f);
 

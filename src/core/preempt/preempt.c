@@ -90,11 +90,10 @@ static void begin(struct cycle *c, struct gang *g, struct queue *q, struct flavo
     search->oracle = preempt_oracle(c, g, q);
 }
 
-static void add_lack(struct cycle *c, const struct queue *q, enum preemption_lack lack, uint32_t candidates_n,
+static void add_lack(struct cycle *c, const struct queue *q, enum preemption_lack lack,
                      const struct fair_refusal *refused, struct reason *why)
 {
-    struct reason *r = reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = lack,
-                                                        .need = candidates_n});
+    struct reason *r = reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = lack});
     const struct queue *other = lack == LACK_SHARES && refused->other_is_queue ? queue_find(c->s, refused->other) : NULL;
     if (lack == LACK_SHARES)
         reason_add(r, reason_new(c->a, (struct reason){.code = REASON_SHARES, .queue = other ? other->title : 0,
@@ -110,7 +109,6 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
     struct reason *unused = reason_new(c->a, (struct reason){.code = REASON_WAITING});
     begin(c, g, q, &search);
     struct oracle *asked = search.oracle.arg;
-    uint32_t candidates_n = 0;
     bool thought_of = false;
     do {
         if (!flavor_search_next(c->s, &search, c->a, unused))
@@ -119,12 +117,11 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
         if (preempt_assignment(c, g, q, &search, keep, &v))
             return true;
         note_lack(asked, &v);
-        candidates_n = v.candidates_n > candidates_n ? v.candidates_n : candidates_n;
     } while (flavor_refuse(&search, g->sets_n - 1, false));
     enum preemption_lack lack = asked->lack;
     if (!thought_of && !asked->any && reason_find(why->child, REASON_QUOTA_SHORT))
         lack = LACK_BORROWING; /* quota is short, and no flavor is one where preemption is thought of */
-    add_lack(c, q, lack, candidates_n, &asked->refused, why);
+    add_lack(c, q, lack, &asked->refused, why);
     return false;
 }
 

@@ -25,7 +25,7 @@ struct hunt {
     uint32_t *places, *chosen; /* nodes of the wants at the last try that held all; the same, sorted */
     bool borrows, short_of_trials, quota_was_enough, looks_at_others;
     struct candidate *gone;    /* in order */
-    uint32_t n;
+    uint32_t n, cap;
 };
 
 /* ---- quota ---- */
@@ -142,24 +142,34 @@ static bool is_in_the_way(const struct hunt *h, const struct gang *g)
 
 /* ---- removing ---- */
 
+static void take(struct hunt *h, const struct candidate *one)
+{
+    if (h->n == h->cap) {
+        h->cap = h->cap ? h->cap * 2 : 16;
+        struct candidate *grown = arena_alloc(h->x->c->a, h->cap * sizeof *grown);
+        if (h->n)
+            memcpy(grown, h->gone, h->n * sizeof *grown);
+        h->gone = grown;
+    }
+    charge(h, one->gang, -1);
+    h->gone[h->n++] = *one;
+}
+
 /* The next that is still to be taken goes. False: there is none. */
 static bool remove_next(struct hunt *h, uint32_t *at)
 {
     if (h->fair) {
         struct candidate one;
         bool any = fair_next(h->fair, &one);
-        if (any) {
-            charge(h, one.gang, -1);
-            h->gone[h->n++] = one;
-        }
+        if (any)
+            take(h, &one);
         return any;
     }
     for (; *at < h->from->n; ++*at) {
         const struct candidate *one = &h->from->all[*at];
         if (!candidate_is_valid(h->x, one, h->borrows))
             continue;
-        charge(h, one->gang, -1);
-        h->gone[h->n++] = *one;
+        take(h, one);
         ++*at;
         return true;
     }
@@ -183,7 +193,7 @@ static uint32_t fewest_for_nodes(struct hunt *h, uint32_t too_few, uint32_t enou
 static bool remove_enough(struct hunt *h)
 {
     uint32_t at = 0, tried_n = 0, next_n = 0;
-    bool more = h->from->n > 0;
+    bool more = h->fair || h->from->n > 0;
     while (more) {
         more = remove_next(h, &at);
         if (!h->quota_was_enough) {
@@ -269,30 +279,29 @@ static uint32_t ways(const struct preemptor *x, const struct candidates *from, b
 
 bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
-    struct candidates from;
-    bool borrows[2];
+    struct candidates from = {0};
+    bool borrows[2], fairly = x->c->s->fair.on;
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
-    candidates_find(x, &from);
-    ret_victims->candidates_n = from.n;
-    if (!from.n)
+    if (!fairly)
+        candidates_find(x, &from);
+    if (!fairly && !from.n)
         return false;
-    struct hunt h = {.x = x, .from = &from, .wants = wants, .wants_n = wants_n};
-    h.gone = arena_alloc(x->c->a, from.n * sizeof *h.gone);
+    struct hunt h = {.x = x, .from = &from, .wants = wants, .wants_n = wants_n, .fair = fairly ? fair_begin(x) : NULL};
     h.places = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.places);
     h.chosen = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.chosen);
     h.looks_at_others = x->c->s->anti_seats_n > 0;
     for (uint32_t i = 0; i < wants_n; i++)
         h.looks_at_others |= x->c->s->shapes.classes[wants[i].shape].neighbours;
     bool quota_was_enough = false, found = false;
-    h.fair = x->c->s->fair.on ? fair_begin(x, &from) : NULL;
     for (uint32_t i = 0, n = ways(x, &from, borrows); i < n && !found; i++) {
         h.borrows = borrows[i];
         found = hunt(&h, ret_victims);
         quota_was_enough |= h.quota_was_enough;
     }
+    bool any = found || !h.fair || fair_any(h.fair);
     fair_end(h.fair);
-    if (found)
-        return true;
+    if (found || !any)
+        return found;
     ret_victims->lack = h.short_of_trials ? LACK_TRIALS : quota_was_enough ? LACK_ROOM : LACK_QUOTA;
     if (h.fair && fair_refused(h.fair)->why != FAIR_ALLOWS && !h.short_of_trials) {
         ret_victims->lack = fair_refused(h.fair)->why == FAIR_TAKEN_BACK ? LACK_TAKEN_BACK : LACK_SHARES;

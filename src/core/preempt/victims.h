@@ -25,7 +25,6 @@ struct victims {
     const uint32_t *places;    /* node of each want */
     enum preemption_lack lack; /* none found: why */
     struct fair_refusal refused; /* LACK_SHARES */
-    uint32_t candidates_n;
 };
 enum preemption victim_reason(const struct candidate *one);
 /* With wants: nodes and devices, too. False: there is no such set, and ret_victims->lack says why. */

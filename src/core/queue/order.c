@@ -234,6 +234,9 @@ static void line_drop(struct state *s, struct line *l)
     telling_remove(s, l);
     order_no_candidate(s, l);
     map_remove(s->lines, l->key);
+    struct line *last = l->queue->lines[--l->queue->lines_n];
+    l->queue->lines[l->queue_at] = last;
+    last->queue_at = l->queue_at;
     line_free(l);
 }
 
@@ -317,6 +320,9 @@ static struct line *line_for(struct state *s, struct gang *g)
     char *copy = mem_alloc(s->text.n + 1);
     memcpy(copy, s->text.data, s->text.n);
     l->key = (struct bytes){copy, s->text.n};
+    MEM_RESERVE(q->lines, q->lines_cap, q->lines_n + 1);
+    l->queue_at = q->lines_n;
+    q->lines[q->lines_n++] = l;
     l->queue = q;
     l->park.line = l;
     heap_init(&l->gangs, offsetof(struct gang, line_at), order_before);

@@ -61,7 +61,7 @@ static void find_share(const struct tournament *t, struct place *one)
     struct state *s = t->s;
     const struct contender *x = one->winner;
     charge(s, x, 1);
-    one->share = share_of(&s->quota, one->node);
+    one->share = *share_of(&s->quota, one->node);
     one->borrows = false;
     for (uint32_t i = 0; i < x->charges_n; i++)
         one->borrows |= x->charges[i].amount > 0 && share_borrows(&s->quota, one->node, x->charges[i].flavor, x->charges[i].resource);

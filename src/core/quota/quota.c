@@ -94,6 +94,7 @@ uint32_t quota_set_cohort(struct quota *q, name_id name, name_id parent, const s
 void quota_set_weight(struct quota *q, uint32_t node, int64_t weight_nano)
 {
     q->nodes[node].weight_nano = not_below_zero(weight_nano);
+    q->nodes[node].share_of = 0;
 }
 
 static void forget(struct quota *q, uint32_t id)
@@ -101,7 +102,7 @@ static void forget(struct quota *q, uint32_t id)
     if (!id)
         return;
     set_node(q, id, 0, NULL, 0);
-    q->nodes[id].weight_nano = WEIGHT_ONE;
+    quota_set_weight(q, id, WEIGHT_ONE);
     q->nodes[id].known = false;
 }
 
@@ -453,6 +454,7 @@ void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource
     struct quota_cell *cell = &node->cells[cell_bound(node, key)];
     for (;;) {
         int64_t before = above_kept(cell);
+        node->share_of = 0;
         cell->usage = add(cell->usage, amount);
         amount = add(above_kept(cell), -before);
         if (!node->parent || !amount)

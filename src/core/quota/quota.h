@@ -28,6 +28,11 @@ struct lendable {
     int64_t amount;            /* what those below a cohort could have at most, all flavors together */
     int64_t borrowed;          /* scratch */
 };
+struct share {                 /* share.h */
+    int64_t borrowed, lendable; /* of the resource of which that is most; borrowed 0: the share is 0 */
+    int64_t weight_nano;
+    bool borrows;              /* more than its own of something, though nobody could lend it */
+};
 struct quota_node {
     name_id name;
     name_id parent_name;       /* 0 = root */
@@ -43,7 +48,9 @@ struct quota_node {
     bool changed;              /* its record is another one since the tree was built */
     bool rose;                 /* root: something below was charged since the last look, which raises somebody's share */
     bool rising;               /* root: it had when this cycle began */
-    uint32_t side;             /* scratch (preempt/fair.c) */
+    struct side *side;         /* scratch (preempt/fair.c) */
+    uint64_t share_of;         /* quota.built when `share` was found, if no usage has changed here since; 0 = unknown */
+    struct share share;
     uint64_t lendable_of;      /* cohort: quota.built when `lendable` was found (share.h); 0 = never */
     struct lendable *lendable; /* by resource */
     uint32_t lendable_n;

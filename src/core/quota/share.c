@@ -71,7 +71,7 @@ static void find_lendable(struct quota *q, uint32_t id)
 
 /* ---- shares ---- */
 
-struct share share_of(struct quota *q, uint32_t id)
+static struct share find_share(struct quota *q, uint32_t id)
 {
     const struct quota_node *node = &q->nodes[id];
     struct quota_node *parent = &q->nodes[node->parent];
@@ -95,6 +95,16 @@ struct share share_of(struct quota *q, uint32_t id)
         one->borrowed = 0;
     }
     return most;
+}
+
+const struct share *share_of(struct quota *q, uint32_t id)
+{
+    struct quota_node *node = &q->nodes[id];
+    if (node->share_of != q->built) {
+        node->share = find_share(q, id);
+        node->share_of = q->built;
+    }
+    return &node->share;
 }
 
 static bool is_infinite(const struct share *a)

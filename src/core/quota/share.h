@@ -12,13 +12,8 @@
 #define CORE_SHARE_H
 #include "core/quota/quota.h"
 
-struct share {
-    int64_t borrowed, lendable; /* of the resource of which that is most; borrowed 0: the share is 0 */
-    int64_t weight_nano;
-    bool borrows;              /* more than its own of something, though nobody could lend it */
-};
-/* After quota_settle, with the tree as it stands. */
-struct share share_of(struct quota *q, uint32_t node);
+/* After quota_settle, with the tree as it stands. Remembered until something is used or given back at the node, or below it. */
+const struct share *share_of(struct quota *q, uint32_t node);
 int share_compare(const struct share *a, const struct share *b); /* -1, 0, 1 */
 /* As status.fairSharing.weightedShare has it: in thousandths, rounded up; INT64_MAX where the weight is 0. */
 int64_t share_weighted(const struct share *a);

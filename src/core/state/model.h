@@ -102,6 +102,7 @@ struct line {
     size_t heap_at;          /* in queue->ready, or (parked) in queue->blocked */
     struct heap gangs;
     struct queue *queue;
+    uint32_t queue_at;       /* index in queue->lines */
     struct parking park;
     bool recheck;            /* woken alone: look once more whether it may fit before trying it in full */
     struct parking woken;    /* what it was parked on before that; references */
@@ -232,6 +233,8 @@ struct queue {
     struct heap blocked;     /* StrictFIFO: lines that quota or nodes refused; who comes after the first of them is not tried */
     uint64_t claimed;        /* hash of what its blocked head kept from others; 0 = nothing, or CLAIM_NEW (claim.h) */
     struct line *picked;     /* scratch: the first of those that may start */
+    struct line **lines;     /* all, unordered */
+    uint32_t lines_n, lines_cap;
     uint32_t ready_at;       /* index + 1 in state.ready, 0 = no line is ready */
     struct gang **charged;   /* gangs with charges here */
     uint32_t charged_n, charged_cap;

@@ -54,8 +54,7 @@ bool state_share(struct state *s, name_id name, bool is_cohort, int64_t *ret_sha
     if (!node)
         return false;
     quota_settle(&s->quota);
-    struct share share = share_of(&s->quota, node);
-    *ret_share = share_weighted(&share);
+    *ret_share = share_weighted(share_of(&s->quota, node));
     return true;
 }
 

@@ -105,6 +105,7 @@ void queue_free(struct queue *q)
     heap_fini(&q->blocked);
     free(q->block);
     free(q->charged);
+    free(q->lines);
     free(q);
 }
 
