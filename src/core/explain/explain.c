@@ -334,7 +334,8 @@ static void lack_sentence(struct buf *out, const struct reason *r, const struct 
         [LACK_ROOM] = "may preempt nobody for it: the end of all whom its policies allow to preempt would not make room on nodes",
         [LACK_TAKEN_BACK] = "may preempt nobody for it: others of their queues would take back what they leave, which is their queue's own",
         [LACK_SHARES] = "may preempt nobody for it: fair sharing keeps those who would have to go",
-        [LACK_TRIALS] = "preempts nobody for it: no set of workloads whose end would be enough was found in the tries allowed"};
+        [LACK_TRIALS] = "preempts nobody for it: no set of workloads whose end would be enough was found in the tries allowed",
+        [LACK_RECLAIM] = "may preempt nobody for it: it would have to borrow, and reclaimWithinCohort is Never"};
     buf_printf(out, "ClusterQueue %s %s", name_of(names, r->queue), words[r->have]);
 }
 

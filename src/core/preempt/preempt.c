@@ -120,7 +120,7 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
     } while (flavor_refuse(&search, g->sets_n - 1, false));
     enum preemption_lack lack = asked->lack;
     if (!thought_of && !asked->any && reason_find(why->child, REASON_QUOTA_SHORT))
-        lack = LACK_BORROWING; /* quota is short, and no flavor is one where preemption is thought of */
+        lack = c->s->fair.on ? LACK_RECLAIM : LACK_BORROWING; /* quota is short, and no flavor is one where preemption is thought of */
     add_lack(c, q, lack, &asked->refused, why);
     return false;
 }

@@ -319,12 +319,26 @@ static void both_sides_know_their_shares(void **state)
     world_free(&w);
 }
 
+/* By shares borrowWithinCohort says nothing. */
+static void who_would_borrow_is_told_which_policy_forbids_it(void **state)
+{
+    (void)state;
+    struct world w = begin(BOTH);
+    story(&w, ROOM "queue q in=c gpu=4 within=Lower; queue o in=c gpu=4; runs o queue=o gpu=8; wants high queue=q prio=9 gpu=8");
+    step(&w);
+    assert_string_equal(decided(&w), "");
+    if (!strstr(tree_of(&w, "high"), "it would have to borrow, and reclaimWithinCohort is Never"))
+        fail_msg("%s", tree_of(&w, "high"));
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_preemption_is_as_it_says),
         cmocka_unit_test(heads_come_in_the_order_of_shares),
         cmocka_unit_test(both_sides_know_their_shares),
+        cmocka_unit_test(who_would_borrow_is_told_which_policy_forbids_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
