@@ -17,6 +17,7 @@ struct served {
     const struct kueue_kind *kind;
     struct kube_cache *cache; /* marked by "ns/workload" that the job names */
     struct workqueue *queue;
+    struct map *missed;      /* by key: hash of why its pod sets cannot be said, as an Event has told */
 };
 struct kueue_kinds {
     struct jobs *jobs;
@@ -83,8 +84,14 @@ static struct json *wanted_pod_sets(struct pass *x)
 {
     const char *why = NULL;
     struct json *sets = x->s->kind->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why);
-    if (!sets && why)
-        EVENT(x, "Warning", "ErrWorkloadCompose", "%s", why);
+    if (sets)
+        (void)map_remove(x->s->missed, bytes_of(x->work->key));
+    if (!sets && why) {
+        uint64_t is = hash_bytes(why, strlen(why), 0), *told = map_put(x->s->missed, bytes_of(x->work->key), NULL);
+        if (*told != is)
+            EVENT(x, "Warning", "ErrWorkloadCompose", "%s", why);
+        *told = is;
+    }
     if (!sets)
         work_again(x->work, why ? MISSED_MS : UNREAD_MS);
     return sets;
@@ -437,6 +444,7 @@ static void reconcile(void *arg, struct work *w)
     struct pass x = {.s = s, .work = w, .now_ms = loop_wall_ms(j->loop)};
     x.job = kube_cache_get(s->cache, w->ns, w->name, w->arena);
     if (!x.job || object_deleting(x.job)) {
+        (void)map_remove(s->missed, bytes_of(w->key));
         job_gone(s, x.job, w->arena);
         return;
     }
@@ -584,6 +592,7 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
         s->all = k;
         s->kind = kinds[i];
         s->queue = workqueue_new(j->client, reconcile, s);
+        s->missed = map_new(sizeof(uint64_t));
         const char *path =
             kube_path(k->scratch, kinds[i]->group, kinds[i]->version, kinds[i]->plural, NULL, NULL, NULL);
         struct kube_cache_config config = {
@@ -603,6 +612,7 @@ void kueue_kinds_free(struct kueue_kinds *k)
     for (uint32_t i = 0; i < k->served_n; i++) {
         workqueue_free(k->served[i].queue);
         kube_cache_free(k->served[i].cache);
+        map_free(k->served[i].missed);
     }
     arena_free(k->scratch);
     map_free(k->parents);

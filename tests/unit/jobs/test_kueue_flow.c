@@ -494,6 +494,15 @@ static void trainjob_without_runtime(const char *more_labels)
     run(2000);
 }
 
+static int64_t event_count(const char *reason_)
+{
+    int64_t n = 0;
+    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
+        if (strcmp(json_get_text(event, "reason", ""), reason_) == 0)
+            n += json_get_int64(event, "count", 1);
+    return n;
+}
+
 static void test_trainjob_waits_for_its_runtime(void **state)
 {
     (void)state;
@@ -501,6 +510,8 @@ static void test_trainjob_waits_for_its_runtime(void **state)
     trainjob_without_runtime("");
     assert_null(workload());
     assert_true(event_seen("ErrWorkloadCompose", "the runtime that spec.runtimeRef names does not exist"));
+    run(60000);
+    assert_int_equal(event_count("ErrWorkloadCompose"), 1); /* however often it is looked for */
     runtime_make();
     run(10000);
     assert_true(object_condition_true(workload(), "Admitted"));
