@@ -1,6 +1,7 @@
 #include "core/cycle.h"
 #include "base/memory.h"
 #include "core/explain/remedy.h"
+#include "core/place/domain.h"
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
@@ -36,6 +37,12 @@ void cycle_admit(struct cycle *c, struct gang *g)
     for (uint32_t i = 0; i < g->sets_n && g->planned; i++)
         counts[e->counts_n++] = set_needs(&g->sets[i]);
     e->counts = counts;
+}
+
+void cycle_moved(struct cycle *c, struct gang *g)
+{
+    if (domain_note(c->s, g) && g->phase != GANG_CHECKING)
+        (void)entry(c, EFFECT_MOVE, g);
 }
 
 void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat)

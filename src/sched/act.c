@@ -143,6 +143,14 @@ static void act_admit(struct scheduler *s, const struct plan_entry *entry)
     status_gang_changed(s, g);
 }
 
+/* Its object is compared with what the core has, and follows. */
+static void act_move(struct scheduler *s, const struct plan_entry *entry)
+{
+    struct seen_gang *g = seen_gang(s, entry->gang);
+    if (g)
+        status_gang_changed(s, g);
+}
+
 /* What it waits for now is told by an EXPLAIN of its own. */
 static void act_reserve(struct scheduler *s, const struct plan_entry *entry)
 {
@@ -251,6 +259,9 @@ void act_submit(struct scheduler *s, const struct plan *plan)
         switch (entry->effect) {
         case EFFECT_ADMIT:
             act_admit(s, entry);
+            break;
+        case EFFECT_MOVE:
+            act_move(s, entry);
             break;
         case EFFECT_RESERVE:
             act_reserve(s, entry);

@@ -85,6 +85,7 @@ void seen_fini(struct scheduler *s);
 /* ---------------------------------------------------------------- the whole ------------------------------------------------------ */
 
 enum source_id {
+    SOURCE_TOPOLOGIES,
     SOURCE_FLAVORS,
     SOURCE_COHORTS,
     SOURCE_QUEUES,

@@ -188,6 +188,7 @@ static const struct {
     bool namespaced;
     enum gang_source source;
 } kinds[SOURCES_N] = {
+    [SOURCE_TOPOLOGIES] = {"/apis/kueue.x-k8s.io/v1beta2/topologies", CHANGE_TOPOLOGY, CHANGE_TOPOLOGY_GONE, "", false},
     [SOURCE_FLAVORS] = {"/apis/kueue.x-k8s.io/v1beta2/resourceflavors", CHANGE_FLAVOR, CHANGE_FLAVOR_GONE, "", false},
     [SOURCE_COHORTS] = {"/apis/kueue.x-k8s.io/v1beta2/cohorts", CHANGE_COHORT, CHANGE_COHORT_GONE, "", false},
     [SOURCE_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/clusterqueues", CHANGE_QUEUE, CHANGE_QUEUE_GONE, "", false},
@@ -208,6 +209,8 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
 {
     const struct decoder *d = &s->decoder;
     switch (id) {
+    case SOURCE_TOPOLOGIES:
+        return decode_topology(d, o, &c->topology, e);
     case SOURCE_FLAVORS:
         return decode_flavor(d, o, &c->flavor, e);
     case SOURCE_COHORTS:
@@ -253,6 +256,7 @@ static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
         return s->coscheduling_work;
     case SOURCE_NATIVE:
         return s->native_work;
+    case SOURCE_TOPOLOGIES:
     case SOURCE_FLAVORS:
     case SOURCE_CHECKS:
     case SOURCES_N:
@@ -332,7 +336,7 @@ static void tell_queues(struct source *source, const char *key, struct bytes obj
 {
     struct scheduler *s = source->scheduler;
     bool shares = source->id == SOURCE_QUEUES && s->config.policy.fair.on; /* what one has changes what others could borrow */
-    if (source->id == SOURCE_FLAVORS || source->id == SOURCE_COHORTS || shares)
+    if (source->id == SOURCE_TOPOLOGIES || source->id == SOURCE_FLAVORS || source->id == SOURCE_COHORTS || shares)
         status_queues_changed(s);
     else if (source->id == SOURCE_QUEUES)
         status_local_queues_of(s, key + 1); /* "/name" */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/quantity.h"
 #include "sched/checks/check_list.h"
+#include "sched/domains/domain_status.h"
 #include "sched/scheduler.h"
 #include "sched/workload_metrics.h"
 #include "sched/figures/workload_wait.h"
@@ -248,6 +249,7 @@ static struct json *admission_of(struct pass *x)
             json_set_text(a, usage, resource, usage_text(a, resource, times(one, count)));
         }
         json_set_int64(a, assignment, "count", count);
+        domain_status_add(a, x->s->state, names, x->gang, i, assignment);
         json_append(list, assignment);
     }
     return admission;
@@ -349,6 +351,12 @@ static void say_admitted(struct pass *x)
         say_unready(x);
 }
 
+/* Its domains, where the object does not say them as they are now. */
+static struct json *domains_moved(const struct pass *x)
+{
+    return domain_status_moved(x->work->arena, x->s->state, x->s->names, x->gang, x->workload);
+}
+
 /* Checks are ready and it has its places, or whoever reserved it asks for none. */
 static void complete_admission(struct pass *x, const char *queue)
 {
@@ -357,7 +365,7 @@ static void complete_admission(struct pass *x, const char *queue)
     (void)sync_checks(x, admission_now(x));
     drop_reason(x);
     say_admitted(x);
-    send(x, NULL);
+    send(x, domains_moved(x));
     if (x->seen)
         x->seen->completion_sent = true;
 }
@@ -421,8 +429,9 @@ static void admit(struct pass *x)
         if (!holds || follow_rejection(x))
             return;
         drop_reason(x); /* somebody else has admitted it */
-        if (sync_checks(x, admission_now(x)) || x->changed)
-            send(x, NULL);
+        struct json *moved = domains_moved(x);
+        if (sync_checks(x, admission_now(x)) || x->changed || moved)
+            send(x, moved);
         return;
     }
     struct json *admission = admission_of(x);

@@ -128,6 +128,10 @@ static void check_queued_job(struct admission *x, const struct json *spec)
         admission_error_text(x, FIELD_INVALID, "metadata.annotations[kueue.x-k8s.io/job-min-parallelism]",
                              bytes_of(fewest),
                              "should be a whole number between 0 and the job's parallelism, both excluded");
+    int64_t parallelism = json_get_int64(spec, "parallelism", 1), completions = json_get_int64(spec, "completions", parallelism);
+    if (queue[0])
+        admission_topology_annotations(x, json_path(spec, "template", "metadata", "annotations", NULL), "spec.template.metadata.annotations",
+                                       completions < parallelism ? completions : parallelism);
     if (!x->old)
         return;
     const char *was = admission_label(x->old, QUEUE_NAME_LABEL);

@@ -350,6 +350,8 @@ void admission_pod(struct admission *x, const struct kind *k)
         admission_default_text(x, spec, "serviceAccount", "default");
     }
     admission_pod_spec(x, spec, "spec", ADMISSION_POD);
+    if (admission_label(x->object, QUEUE_NAME_LABEL)[0])
+        admission_topology_annotations(x, json_path(x->object, "metadata", "annotations", NULL), "metadata.annotations", 0);
     if (x->old)
         admission_pod_update(x);
     else

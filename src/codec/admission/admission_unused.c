@@ -20,6 +20,7 @@ struct unused {
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
 #define FAIR_SHARES "fairSharing is on in Kueue's Configuration (--config of capstan scheduler and capstan up)"
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
+#define NO_RANKS "the pods of a set take its places in the order in which they come"
 #define NO_CHECKS "Capstan answers no check of its own"
 #define NO_CONTROLLER "nothing makes jobs of it"
 
@@ -30,12 +31,12 @@ static const struct unused table[] = {
     {KUEUE, "clusterqueues", "spec.concurrentAdmissionPolicy", NULL, "a job stays in the flavor that it was given"},
     {KUEUE, "cohorts", "spec.fairSharing", NULL, FAIR_SHARES, true},
     {KUEUE, "localqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
-    {KUEUE, "resourceflavors", "spec.topologyName", NULL, NO_TOPOLOGY},
-    {KUEUE, "topologies", "", NULL, NO_TOPOLOGY},
     {KUEUE, "provisioningrequestconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueclusters", "", NULL, NO_CHECKS},
-    {KUEUE, "workloads", "spec.podSets[].topologyRequest", NULL, NO_TOPOLOGY},
+    {KUEUE, "workloads", "spec.podSets[].topologyRequest.podIndexLabel", NULL, NO_RANKS},
+    {KUEUE, "workloads", "spec.podSets[].topologyRequest.subGroupIndexLabel", NULL, NO_RANKS},
+    {KUEUE, "workloads", "spec.podSets[].topologyRequest.subGroupCount", NULL, NO_RANKS},
     {KUEUE, "workloads", "spec.preemptionGates", NULL, "it preempts others as soon as its queue lets it"},
     {VOLCANO, "queues", "spec.weight", "1", NO_FAIR_SHARES "; set spec.capability to bound a queue"},
     {VOLCANO, "queues", "spec.priority", "0", NO_FAIR_SHARES},
@@ -77,20 +78,8 @@ static const struct {
     const char *key, *harmless, *instead;
 } marks[] = {
     {"batch", "jobs", false, "kueue.x-k8s.io/elastic-job", "false", "a job that asks for more pods is stopped and queued again"},
-    {"batch", "jobs", true, "kueue.x-k8s.io/podset-required-topology", NULL, NO_TOPOLOGY},
-    {"batch", "jobs", true, "kueue.x-k8s.io/podset-preferred-topology", NULL, NO_TOPOLOGY},
-    {"batch", "jobs", true, "kueue.x-k8s.io/podset-unconstrained-topology", "false", NO_TOPOLOGY},
-    {"batch", "jobs", true, "kueue.x-k8s.io/podset-slice-required-topology", NULL, NO_TOPOLOGY},
-    {"batch", "jobs", true, "kueue.x-k8s.io/podset-slice-size", NULL, NO_TOPOLOGY},
-    {"batch", "jobs", true, "kueue.x-k8s.io/podset-group-name", NULL, NO_TOPOLOGY},
     {"", "pods", false, "kueue.x-k8s.io/prebuilt-workload-name", NULL, "the pods get a Workload of their own"},
     {"", "pods", false, "kueue.x-k8s.io/pod-group-serving", "false", "the group is over when its pods are"},
-    {"", "pods", false, "kueue.x-k8s.io/podset-required-topology", NULL, NO_TOPOLOGY},
-    {"", "pods", false, "kueue.x-k8s.io/podset-preferred-topology", NULL, NO_TOPOLOGY},
-    {"", "pods", false, "kueue.x-k8s.io/podset-unconstrained-topology", "false", NO_TOPOLOGY},
-    {"", "pods", false, "kueue.x-k8s.io/podset-slice-required-topology", NULL, NO_TOPOLOGY},
-    {"", "pods", false, "kueue.x-k8s.io/podset-slice-size", NULL, NO_TOPOLOGY},
-    {"", "pods", false, "kueue.x-k8s.io/podset-group-name", NULL, NO_TOPOLOGY},
     {VCJOB, "jobs", false, "volcano.sh/preemptable", "false", NOBODY_PREEMPTED},
     {VCJOB, "jobs", false, "volcano.sh/cooldown-time", NULL, NOBODY_PREEMPTED},
     {VCJOB, "jobs", false, "volcano.sh/revocable-zone", NULL, "its pods go to any node"},

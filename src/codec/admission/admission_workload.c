@@ -32,6 +32,157 @@ static void check_pod_amounts(struct admission *x, const struct json *spec, cons
     check_amounts(x, json_get(spec, "resources"), AT(x, "%s.resources", path));
 }
 
+/* ---- topologies ---- */
+
+/* SOURCE Kueue's webhook for Workloads. */
+static void check_topology_request(struct admission *x, const struct json *request, const char *path)
+{
+    const struct json *slice = json_get(request, "podSetSliceRequiredTopology"), *size = json_get(request, "podSetSliceSize");
+    uint32_t at = 0;
+    if (slice && !size)
+        admission_error(x, FIELD_REQUIRED, AT(x, "%s.podSetSliceSize", path), NULL,
+                        "must be set when podSetSliceRequiredTopology is specified");
+    else if (slice && json_int64(size, 0) <= 0)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.podSetSliceSize", path), size, "must be greater than 0");
+    else if (!slice && size)
+        admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.podSetSliceSize", path), NULL,
+                        "may not be set when podSetSliceRequiredTopology is not specified");
+    const struct json *layers = json_get(request, "podsetSliceRequiredTopologyConstraints");
+    JSON_EACH (layer, admission_list_n(layers) ? layers : NULL) {
+        if (json_get_int64(layer, "size", 0) <= 0)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.podsetSliceRequiredTopologyConstraints[%u].size", path, at),
+                            json_get(layer, "size"), "must be greater than 0");
+        at++;
+    }
+}
+
+#define PODSET "kueue.x-k8s.io/podset-"
+#define REQUIRED PODSET "required-topology"
+#define PREFERRED PODSET "preferred-topology"
+#define UNCONSTRAINED PODSET "unconstrained-topology"
+#define SLICE PODSET "slice-required-topology"
+#define SLICE_SIZE PODSET "slice-size"
+#define LAYERS PODSET "slice-required-topology-constraints"
+#define GROUP PODSET "group-name"
+
+static const char *key_path(struct admission *x, const char *path, const char *key)
+{
+    return AT(x, "%s[%s]", path, key);
+}
+
+static void check_modes(struct admission *x, const struct json *annotations, const char *path)
+{
+    static const char *const modes[] = {REQUIRED, PREFERRED, UNCONSTRAINED}, *const levels[] = {REQUIRED, PREFERRED, SLICE};
+    uint32_t n = 0;
+    for (int i = 0; i < 3; i++)
+        n += json_get(annotations, modes[i]) != NULL;
+    if (n > 1)
+        admission_error(x, FIELD_INVALID, path, NULL, "must not contain more than one topology annotation: [\"%s\", \"%s\", \"%s\"]",
+                        REQUIRED, PREFERRED, UNCONSTRAINED);
+    for (int i = 0; i < 3; i++) {
+        const struct json *level = json_get(annotations, levels[i]);
+        if (level && !name_is_qualified(json_bytes(level)))
+            admission_error(x, FIELD_INVALID, key_path(x, path, levels[i]), level, NAME_QUALIFIED_RULE);
+    }
+    const struct json *any = json_get(annotations, UNCONSTRAINED);
+    if (any && !text_equal(json_text(any, ""), "true") && !text_equal(json_text(any, ""), "false"))
+        admission_error(x, FIELD_INVALID, key_path(x, path, UNCONSTRAINED), any, "must be a boolean value");
+}
+
+static void check_group(struct admission *x, const struct json *annotations, const char *path)
+{
+    static const char *const others[] = {SLICE_SIZE, SLICE, LAYERS};
+    const struct json *group = json_get(annotations, GROUP);
+    int64_t n;
+    if (!group)
+        return;
+    if (bytes_int64(json_bytes(group), &n) && n >= 0)
+        admission_error(x, FIELD_INVALID, key_path(x, path, GROUP), group, "must not be a number");
+    for (int i = 0; i < 3; i++)
+        if (json_get(annotations, others[i]))
+            admission_error(x, FIELD_FORBIDDEN, key_path(x, path, GROUP), NULL, "may not be set when '%s' is specified", others[i]);
+    if (!json_get(annotations, REQUIRED) && !json_get(annotations, PREFERRED))
+        admission_error(x, FIELD_FORBIDDEN, key_path(x, path, GROUP), NULL,
+                        "may not be set when neither '%s' nor '%s' is specified", PREFERRED, REQUIRED);
+}
+
+static void check_slice(struct admission *x, const struct json *annotations, const char *path, int64_t count)
+{
+    const struct json *slice = json_get(annotations, SLICE), *size = json_get(annotations, SLICE_SIZE);
+    const char *at = key_path(x, path, SLICE_SIZE);
+    int64_t n = 0;
+    bool numeric = size && bytes_int64(json_bytes(size), &n) && n <= INT32_MAX && n >= INT32_MIN;
+    if (size && !numeric)
+        admission_error(x, FIELD_INVALID, at, size, "must be a numeric value");
+    else if (size && n < 1)
+        admission_error(x, FIELD_INVALID, at, size, "must be greater than or equal to 1");
+    else if (size && slice && count && n > count)
+        admission_error(x, FIELD_INVALID, at, size, "must not be greater than pod set count %lld", (long long)count);
+    if (slice && !size)
+        admission_error(x, FIELD_REQUIRED, at, NULL, "must be set when '%s' is specified", SLICE);
+    if (!slice && size)
+        admission_error(x, FIELD_FORBIDDEN, at, NULL, "may not be set when '%s' is not specified", SLICE);
+}
+
+static void check_layer(struct admission *x, const struct json *layers, uint32_t at, const char *path)
+{
+    const struct json *layer = json_item(layers, at), *level = json_get(layer, "topology");
+    const struct json *above = at ? json_item(layers, at - 1) : NULL;
+    int64_t size = json_get_int64(layer, "size", 0), above_size = json_get_int64(above, "size", 0);
+    if (!name_is_qualified(json_bytes(level)))
+        admission_error(x, FIELD_INVALID, AT(x, "%s[%u].topology", path, at), level, NAME_QUALIFIED_RULE);
+    if (size < 1)
+        admission_error(x, FIELD_INVALID, AT(x, "%s[%u].size", path, at), json_get(layer, "size"), "must be greater than or equal to 1");
+    else if (above && above_size % size)
+        admission_error(x, FIELD_INVALID, AT(x, "%s[%u].size", path, at), json_get(layer, "size"),
+                        "must evenly divide the parent layer size %lld", (long long)above_size);
+}
+
+static void check_layers(struct admission *x, const struct json *annotations, const char *path, int64_t count)
+{
+    static const char *const others[] = {SLICE, SLICE_SIZE};
+    const struct json *text = json_get(annotations, LAYERS);
+    const char *at = key_path(x, path, LAYERS);
+    if (!text)
+        return;
+    for (int i = 0; i < 2; i++)
+        if (json_get(annotations, others[i]))
+            admission_error(x, FIELD_FORBIDDEN, at, NULL, "may not be set when '%s' is specified", others[i]);
+    const struct json *layers = json_parse(x->arena, json_bytes(text), NULL, NULL);
+    if (!json_is(layers, JSON_ARRAY)) {
+        admission_error(x, FIELD_INVALID, at, text, "must be a valid JSON array");
+        return;
+    }
+    if (layers->n < 1 || layers->n > 3) {
+        admission_error(x, FIELD_INVALID, at, text, "topology constraints must contain between 1 and 3 entries");
+        return;
+    }
+    for (uint32_t i = 0; i < layers->n; i++)
+        check_layer(x, layers, i, at);
+    admission_unique(x, layers, at, "topology");
+    const struct json *first = json_get(json_item(layers, 0), "size");
+    if (count && json_int64(first, 0) > count)
+        admission_error(x, FIELD_INVALID, at, first, "must not be greater than pod set count %lld", (long long)count);
+}
+
+/* SOURCE Kueue's webhooks for jobs and pods. */
+void admission_topology_annotations(struct admission *x, const struct json *annotations, const char *path, int64_t count)
+{
+    bool any = false;
+    JSON_EACH (annotation, json_is(annotations, JSON_OBJECT) ? annotations : NULL)
+        any |= text_starts(annotation->key, PODSET);
+    if (!any)
+        return;
+    admission_as_webhook(x, true);
+    check_modes(x, annotations, path);
+    check_group(x, annotations, path);
+    check_slice(x, annotations, path, count);
+    check_layers(x, annotations, path, count);
+    admission_as_webhook(x, false);
+}
+
+/* ---- pod sets ---- */
+
 static void check_pod_sets(struct admission *x, const struct json *sets)
 {
     uint32_t at = 0, partial_n = 0, n = admission_list_n(sets);
@@ -52,6 +203,7 @@ static void check_pod_sets(struct admission *x, const struct json *sets)
                             "should be between 1 and podSet.count (%lld)", (long long)count);
         admission_as_webhook(x, true);
         check_pod_amounts(x, json_get(pod_template, "spec"), AT(x, "%s.template.spec", path));
+        check_topology_request(x, json_get(set, "topologyRequest"), AT(x, "%s.topologyRequest", path));
         admission_as_webhook(x, false);
     }
     admission_as_webhook(x, true);

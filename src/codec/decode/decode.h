@@ -58,6 +58,7 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
 
 /* From trees. */
 int decode_namespace(const struct decoder *d, const struct json *object, struct namespace_record *ret_ns, struct err *e);
+int decode_topology(const struct decoder *d, const struct json *object, struct topology_record *ret_topology, struct err *e);
 int decode_flavor(const struct decoder *d, const struct json *object, struct flavor_record *ret_flavor, struct err *e);
 /* Both shapes: v1beta1 (spec.cohort) and v1beta2 (spec.cohortName). A covered resource that a flavor leaves out gets a quota of 0. */
 int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);

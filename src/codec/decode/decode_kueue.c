@@ -4,6 +4,7 @@
 #include "base/quantity.h"
 #include "codec/decode/decode_part.h"
 #include "codec/decode/template_rules.h"
+#include "codec/kinds/kind_convert.h"
 
 int decode_namespace(const struct decoder *d, const struct json *object, struct namespace_record *ret_ns, struct err *e)
 {
@@ -24,6 +25,7 @@ int decode_flavor(const struct decoder *d, const struct json *object, struct fla
     const struct json *spec = json_get(object, "spec");
     memset(ret_flavor, 0, sizeof *ret_flavor);
     ret_flavor->name = intern_text_id(d->names, name);
+    ret_flavor->topology = decode_name(d, json_get(spec, "topologyName"));
     decode_labels(d, json_get(spec, "nodeLabels"), &ret_flavor->node_labels, &ret_flavor->node_labels_n);
     decode_taints(d, json_get(spec, "nodeTaints"), &ret_flavor->taints, &ret_flavor->taints_n);
     decode_tolerations(d, json_get(spec, "tolerations"), &ret_flavor->tolerations, &ret_flavor->tolerations_n);
@@ -139,6 +141,86 @@ static int decode_weight(const struct json *spec, bool *ret_has_weight, int64_t 
     *ret_weight_nano = q.nano < 0 ? 0 : q.nano > INT64_MAX ? INT64_MAX : (int64_t)q.nano;
     return 0;
 }
+
+/* ---- topologies ---- */
+
+static const struct json *items_of(const struct json *v)
+{
+    return list_n(v) ? v : NULL;
+}
+
+int decode_topology(const struct decoder *d, const struct json *object, struct topology_record *ret_topology, struct err *e)
+{
+    const char *name;
+    const struct json *levels = items_of(json_path(object, "spec", "levels", NULL));
+    if (decode_object_name(object, &name, e) < 0)
+        return -E_INVALID;
+    if (levels && levels->n > TOPOLOGY_LEVELS)
+        return err_set(e, E_LIMIT, "spec.levels: %u levels, at most %d are allowed", levels->n, TOPOLOGY_LEVELS);
+    name_id *all = arena_alloc(d->arena, (levels ? levels->n : 0) * sizeof *all + 1);
+    *ret_topology = (struct topology_record){.name = intern_text_id(d->names, name), .levels = all};
+    JSON_EACH (level, levels)
+        all[ret_topology->levels_n++] = decode_name(d, json_get(level, "nodeLabel"));
+    return 0;
+}
+
+static int32_t size_of(const struct json *v)
+{
+    int64_t n = json_int64(v, 0);
+    return n < 1 ? 1 : n > INT32_MAX ? INT32_MAX : (int32_t)n;
+}
+
+static void decode_topology_request(const struct decoder *d, const struct json *request, struct topology_request *ret_request)
+{
+    struct topology_request r = {0};
+    const struct json *required = json_get(request, "required"), *preferred = json_get(request, "preferred");
+    if (json_is(required, JSON_STRING)) {
+        r.mode = TOPOLOGY_REQUIRED;
+        r.level = decode_name(d, required);
+    } else if (json_is(preferred, JSON_STRING)) {
+        r.mode = TOPOLOGY_PREFERRED;
+        r.level = decode_name(d, preferred);
+    } else if (json_get_bool(request, "unconstrained", false)) {
+        r.mode = TOPOLOGY_UNCONSTRAINED;
+    }
+    r.group = decode_name(d, json_get(request, "podSetGroupName"));
+    JSON_EACH (layer, items_of(json_get(request, "podsetSliceRequiredTopologyConstraints")))
+        if (r.slices_n < TOPOLOGY_SLICES)
+            r.slices[r.slices_n++] = (struct topology_slice){decode_name(d, json_get(layer, "topology")), size_of(json_get(layer, "size"))};
+    const struct json *slice = json_get(request, "podSetSliceRequiredTopology");
+    if (!r.slices_n && json_is(slice, JSON_STRING))
+        r.slices[r.slices_n++] = (struct topology_slice){decode_name(d, slice), size_of(json_get(request, "podSetSliceSize"))};
+    *ret_request = r;
+}
+
+/* "b1,r2"; of nodes the last value alone. */
+static name_id domain_name(const struct decoder *d, const struct json *values, bool by_node)
+{
+    const char *text = "";
+    JSON_EACH (value, items_of(values))
+        text = by_node || !*text ? json_text(value, "") : arena_printf(d->arena, "%s,%s", text, json_text(value, ""));
+    return intern_text_id(d->names, text);
+}
+
+static uint32_t decode_domains(const struct decoder *d, const struct json *assignment, uint16_t pod_set, struct domain_choice **ret_domains)
+{
+    const struct json *levels = items_of(json_get(assignment, "levels")), *level = levels ? json_item(levels, levels->n - 1) : NULL;
+    struct json *rows = json_is(assignment, JSON_OBJECT) ? json_clone(d->arena, assignment) : NULL;
+    uint32_t n = 0;
+    if (rows && json_get(rows, "slices"))
+        kind_convert_topology(d->arena, rows, false);
+    const struct json *domains = items_of(json_get(rows, "domains"));
+    bool by_node = bytes_is(json_bytes(level), "kubernetes.io/hostname");
+    *ret_domains = arena_alloc(d->arena, (domains ? domains->n : 0) * sizeof **ret_domains + 1);
+    JSON_EACH (domain, domains) {
+        int64_t count = json_get_int64(domain, "count", 0);
+        (*ret_domains)[n++] = (struct domain_choice){pod_set, domain_name(d, json_get(domain, "values"), by_node),
+                                                     count < 0 ? 0 : count > INT32_MAX ? INT32_MAX : (int32_t)count};
+    }
+    return n;
+}
+
+/* ---- queues ---- */
 
 static enum stop_policy stop_policy_of(const struct json *v)
 {
@@ -309,6 +391,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         s->min_count = count_of(json_get(item, "minCount"), s->count);
         if (s->min_count > s->count)
             s->min_count = s->count;
+        decode_topology_request(d, json_get(item, "topologyRequest"), &s->topology);
         const struct json *pod_template = decode_updated_template(d, object, intern_name(d->names, s->name), json_get(item, "template"));
         if (decode_set_template(d, pod_template, path, g, &s->shape, e) < 0)
             return -E_INVALID;
@@ -380,7 +463,8 @@ static void decode_admission(const struct decoder *d, const struct json *object,
 {
     const struct json *assignments = json_get(admission, "podSetAssignments");
     struct flavor_choice *choices = NULL;
-    uint32_t n = 0, cap = 0;
+    struct domain_choice *domains = NULL, *more;
+    uint32_t n = 0, cap = 0, domains_n = 0, domains_cap = 0;
     JSON_EACH (assignment, list_n(assignments) ? assignments : NULL) {
         name_id set = intern_text_id(d->names, json_get_text(assignment, "name", "main"));
         uint16_t at = 0;
@@ -391,6 +475,8 @@ static void decode_admission(const struct decoder *d, const struct json *object,
             continue;
         sets[at].granted = count_of(json_get(assignment, "count"), 0);
         decode_usage(d, json_get(assignment, "resourceUsage"), count_of(json_get(assignment, "count"), sets[at].count), &sets[at]);
+        for (uint32_t i = 0, more_n = decode_domains(d, json_get(assignment, "topologyAssignment"), at, &more); i < more_n; i++)
+            *DECODE_PUSH(d->arena, domains, domains_n, domains_cap) = more[i];
         if (!json_is(flavors, JSON_OBJECT))
             continue;
         JSON_EACH (flavor, flavors)
@@ -406,6 +492,8 @@ static void decode_admission(const struct decoder *d, const struct json *object,
     g->admitted_queue = decode_name(d, json_get(admission, "clusterQueue"));
     g->choices = choices;
     g->choices_n = n;
+    g->domains = domains;
+    g->domains_n = domains_n;
 }
 
 /* Place in the queue: creation, or the eviction when the pods did not become ready in time (Kueue's default requeuing

@@ -43,7 +43,7 @@ uint32_t domain_above(const struct topology *t, uint32_t leaf, uint32_t level);
 uint32_t domain_topology(const struct state *s, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set);
 
 /* gang.told follows where its members stand and places are held. */
-void domain_note(struct state *s, struct gang *g);
+bool domain_note(struct state *s, struct gang *g); /* true: it is something else than before */
 void domain_forget(struct gang *g);
 
 #endif

@@ -148,7 +148,7 @@ static bool same(const struct gang *g, const struct told *told)
     return is;
 }
 
-void domain_note(struct state *s, struct gang *g)
+bool domain_note(struct state *s, struct gang *g)
 {
     struct told told = {0};
     bool any = g->told_n != 0;
@@ -165,9 +165,10 @@ void domain_note(struct state *s, struct gang *g)
     }
     if (!any || same(g, &told)) {
         free(told.all);
-        return;
+        return false;
     }
     free(g->told);
     g->told = told.all;
     g->told_n = told.n;
+    return true;
 }

@@ -71,7 +71,7 @@ static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, con
         admission_reserve(s, g, q, f->choices, f->choices_n, f->charges, f->charges_n);
         for (uint32_t i = 0; i < n && !is_checked; i++)
             admission_hold_seat(g, wants[i].seat);
-        domain_note(s, g);
+        (void)domain_note(s, g);
     } else if (c->trial) {
         undo_back(s, mark);
     } else {

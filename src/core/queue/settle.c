@@ -193,7 +193,7 @@ static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
         admission_hold_seat(g, wants[i].seat);
         t[wants[i].pod_set].held_n++;
     }
-    domain_note(c->s, g);
+    cycle_moved(c, g);
     return true;
 }
 
@@ -361,7 +361,7 @@ static bool bind_arrivals(struct cycle *c, struct gang *g, struct arrival *all, 
         cycle_bind(c, g, w->pod, w->seat);
     }
     if (lacking_n)
-        domain_note(s, g);
+        cycle_moved(c, g);
     return true;
 }
 

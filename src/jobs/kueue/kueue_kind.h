@@ -68,6 +68,10 @@ struct json *kueue_pod_template(struct arena *a, const struct json *pod);
 void kueue_pod_sets_insert(struct json *sets, struct json *set);
 /* One entry of spec.podSets. */
 struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template);
+/* The same of pods like this one, which has its annotations itself. */
+struct json *kueue_pod_set_of(struct arena *a, const char *name, int64_t count, const struct json *pod);
+/* set.topologyRequest, where the annotations of a pod template ask for domains. */
+void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations);
 /* A pod template with selectors, tolerations, label and annotation of the start: as a merge patch, and back again. */
 int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s, struct json *patch, struct err *e);
 void kueue_template_restore(struct arena *a, const struct json *now, const struct json *original, struct json *patch);

@@ -132,11 +132,11 @@ static struct json *pod_sets_of(struct pass *x)
     struct json *sets = json_new(a, JSON_ARRAY);
     const struct json *first = x->members.pods[0];
     if (x->total == 1 && !*group_of(first)) {
-        json_append(sets, kueue_pod_set(a, "main", 1, kueue_pod_template(a, first)));
+        json_append(sets, kueue_pod_set_of(a, "main", 1, first));
         return sets;
     }
     if (is_fast(first)) {
-        json_append(sets, kueue_pod_set(a, kueue_role(a, first), x->total, kueue_pod_template(a, first)));
+        json_append(sets, kueue_pod_set_of(a, kueue_role(a, first), x->total, first));
         return sets;
     }
     for (uint32_t i = 0; i < x->members.usable_n; i++) {
@@ -148,7 +148,7 @@ static struct json *pod_sets_of(struct pass *x)
         if (found)
             json_set_int64(a, found, "count", json_get_int64(found, "count", 0) + 1);
         else
-            kueue_pod_sets_insert(sets, kueue_pod_set(a, name, 1, kueue_pod_template(a, x->members.pods[i])));
+            kueue_pod_sets_insert(sets, kueue_pod_set_of(a, name, 1, x->members.pods[i]));
     }
     return sets;
 }

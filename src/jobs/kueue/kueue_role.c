@@ -71,6 +71,13 @@ struct json *kueue_pod_template(struct arena *a, const struct json *pod)
     return template;
 }
 
+struct json *kueue_pod_set_of(struct arena *a, const char *name, int64_t count, const struct json *pod)
+{
+    struct json *set_of = kueue_pod_set(a, name, count, kueue_pod_template(a, pod));
+    kueue_topology_request(a, set_of, json_path(pod, "metadata", "annotations", NULL));
+    return set_of;
+}
+
 /* SOURCE Kueue sorts them. */
 void kueue_pod_sets_insert(struct json *sets, struct json *set)
 {

@@ -24,6 +24,7 @@ struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, con
     if (meta)
         (void)json_remove(meta, "creationTimestamp"); /* null in what some clients send */
     json_set(a, set, "template", copy);
+    kueue_topology_request(a, set, json_get(meta, "annotations"));
     return set;
 }
 

@@ -504,6 +504,54 @@ static bool warned(const struct world *w, const char *text)
     return false;
 }
 
+#define IN_QUEUE "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, labels: {kueue.x-k8s.io/queue-name: q}}\nspec:\n"
+#define ASKING(annotations) \
+    IN_QUEUE "  parallelism: 4\n  template: {metadata: {annotations: {" annotations "}}, " \
+             "spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n"
+#define TAS "kueue.x-k8s.io/podset-"
+
+/* SOURCE Kueue's webhook: the same paths and words. */
+static void annotations_about_topologies_are_checked(void **state)
+{
+    static const struct {
+        const char *object, *error;
+    } cases[] = {
+        {ASKING(TAS "required-topology: rack, " TAS "slice-required-topology: host, " TAS "slice-size: '2'"), ""},
+        {ASKING(TAS "required-topology: rack, " TAS "preferred-topology: rack"),
+         "annotations: Invalid value: must not contain more than one topology annotation: [\"" TAS "required-topology\", \"" TAS
+         "preferred-topology\", \"" TAS "unconstrained-topology\"]"},
+        {ASKING(TAS "required-topology: 'a b'"), "annotations[" TAS "required-topology]: Invalid value: \"a b\""},
+        {ASKING(TAS "unconstrained-topology: maybe"), "annotations[" TAS "unconstrained-topology]: Invalid value: \"maybe\": must be a boolean value"},
+        {ASKING(TAS "slice-required-topology: rack"), "annotations[" TAS "slice-size]: Required value: must be set when '" TAS
+                                                      "slice-required-topology' is specified"},
+        {ASKING(TAS "slice-size: '2'"), "annotations[" TAS "slice-size]: Forbidden: may not be set when '" TAS
+                                        "slice-required-topology' is not specified"},
+        {ASKING(TAS "slice-required-topology: rack, " TAS "slice-size: two"), "must be a numeric value"},
+        {ASKING(TAS "slice-required-topology: rack, " TAS "slice-size: '0'"), "must be greater than or equal to 1"},
+        {ASKING(TAS "slice-required-topology: rack, " TAS "slice-size: '5'"), "must not be greater than pod set count 4"},
+        {ASKING(TAS "required-topology: rack, " TAS "group-name: '7'"), "annotations[" TAS "group-name]: Invalid value: \"7\": must not be a number"},
+        {ASKING(TAS "group-name: g"), "annotations[" TAS "group-name]: Forbidden: may not be set when neither '" TAS
+                                      "preferred-topology' nor '" TAS "required-topology' is specified"},
+        {ASKING(TAS "required-topology: rack, " TAS "group-name: g, " TAS "slice-required-topology: rack, " TAS "slice-size: '2'"),
+         "annotations[" TAS "group-name]: Forbidden: may not be set when '" TAS "slice-"},
+        {ASKING(TAS "slice-required-topology-constraints: '[{\"topology\":\"rack\",\"size\":4},{\"topology\":\"host\",\"size\":2}]'"), ""},
+        {ASKING(TAS "slice-required-topology-constraints: '[]'"), "topology constraints must contain between 1 and 3 entries"},
+        {ASKING(TAS "slice-required-topology-constraints: rack"), "must be a valid JSON array"},
+        {ASKING(TAS "slice-required-topology-constraints: '[{\"topology\":\"rack\",\"size\":4},{\"topology\":\"host\",\"size\":3}]'"),
+         "[1].size: Invalid value: 3: must evenly divide the parent layer size 4"},
+        {ASKING(TAS "slice-required-topology-constraints: '[{\"topology\":\"rack\",\"size\":8}]'"), "must not be greater than pod set count 4"},
+        {"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns, labels: {kueue.x-k8s.io/queue-name: q}, annotations: {" TAS
+         "slice-size: '2'}}\nspec: {containers: [{name: a, image: i}]}\n",
+         "metadata.annotations[" TAS "slice-size]: Forbidden"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *said = admit(w, cases[i].object);
+        if (*cases[i].error ? !strstr(said, cases[i].error) : *said)
+            fail_msg("%s\nexpected %s\ngot %s", cases[i].object, cases[i].error, said);
+    }
+}
+
 static void what_does_nothing_is_told(void **state)
 {
     static const struct {
@@ -515,16 +563,13 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\n"
          "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n",
          "spec.fairSharing: has no effect yet"},
-        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f}\n"
-         "spec: {nodeLabels: {a: b}, topologyName: t}\n",
-         "spec.topologyName: has no effect yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\n"
          "spec: {controllerName: kueue.x-k8s.io/provisioning-request}\n",
          "spec.controllerName: Capstan has no such controller yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns}\nspec:\n  queueName: q\n  podSets:\n"
          "  - {name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}\n"
-         "  - {name: b, count: 2, topologyRequest: {required: rack}, template: {spec: {containers: [{name: c, image: i}]}}}\n",
-         "spec.podSets[1].topologyRequest: has no effect yet"},
+         "  - {name: b, count: 2, topologyRequest: {required: rack, podIndexLabel: i}, template: {spec: {containers: [{name: c, image: i}]}}}\n",
+         "spec.podSets[1].topologyRequest.podIndexLabel: has no effect yet"},
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 3}\n", "spec.weight: has no effect yet"},
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {guarantee: {resource: {cpu: 1}}}\n", "spec.guarantee.resource: has no effect"},
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {parent: p}\n",
@@ -536,9 +581,6 @@ static void what_does_nothing_is_told(void **state)
          "spec: {minMember: 2, scheduleTimeoutSeconds: 10}\n", "spec.scheduleTimeoutSeconds: has no effect"},
         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {kueue.x-k8s.io/elastic-job: 'true'}}\n"
          "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[kueue.x-k8s.io/elastic-job]: has no effect yet"},
-        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  template: {metadata: {annotations: "
-         "{kueue.x-k8s.io/podset-required-topology: rack}}, spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}\n",
-         "spec.template.metadata.annotations[kueue.x-k8s.io/podset-required-topology]: has no effect yet"},
     };
     struct world *w = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -591,6 +633,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(queues_are_taken_leniently_or_strictly, world_open, world_close),
         cmocka_unit_test_setup_teardown(misspelt_flavors_are_repaired, world_open, world_close),
         cmocka_unit_test_setup_teardown(volcano_jobs_are_completed_and_warned_of, world_open, world_close),
+        cmocka_unit_test_setup_teardown(annotations_about_topologies_are_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_does_nothing_is_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_asks_for_nothing_is_not_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(train_jobs_need_a_runtime, world_open, world_close),

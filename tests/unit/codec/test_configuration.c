@@ -311,7 +311,7 @@ static const struct {
     {V2 "webhook: null\nmultiKueue: null\n", ""},
     {V2 "integrations: {frameworks: [pod, ray.io/rayjob, deployment]}\n",
      "integrations.frameworks: ray.io/rayjob, deployment: nothing is done for them: Capstan queues Jobs, TrainJobs and pods\n"},
-    {V2 "featureGates: {PartialAdmission: true, TopologyAwareScheduling: false, DisableWaitForPodsReady: true}\n", ""},
+    {V2 "featureGates: {PartialAdmission: true, TopologyAwareScheduling: true, DisableWaitForPodsReady: true}\n", ""},
     {V2 "featureGates: {PartialAdmission: false}\n", "featureGates[PartialAdmission] does nothing: Capstan does this always\n"},
     {V2 "fairSharing: {preemptionStrategies: [LessThanInitialShare]}\n", ""},
     {V2 "featureGates: {MultiKueue: true}\n", "featureGates[MultiKueue] does nothing: Capstan does not do this yet\n"},

@@ -595,6 +595,90 @@ static void quota_may_count_otherwise(void **state)
     assert_false(g.pod_sets->is_charged);
 }
 
+static void decodes_topologies(void **state)
+{
+    struct world *w = *state;
+    struct topology_record t;
+    struct flavor_record f;
+    struct err e = {0};
+    assert_int_equal(decode_topology(&w->d, tree(w, "{\"metadata\":{\"name\":\"t\"},\"spec\":{\"levels\":[{\"nodeLabel\":\"block\"},"
+                                                    "{\"nodeLabel\":\"kubernetes.io/hostname\"}]}}"), &t, &e), 0);
+    assert_string_equal(name(w, t.name), "t");
+    assert_int_equal(t.levels_n, 2);
+    assert_string_equal(name(w, t.levels[0]), "block");
+    assert_string_equal(name(w, t.levels[1]), "kubernetes.io/hostname");
+    assert_int_equal(decode_topology(&w->d, tree(w, "{\"metadata\":{\"name\":\"t\"},\"spec\":{\"levels\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,"
+                                                    "15,16,17]}}"), &t, &e), -E_LIMIT);
+    assert_int_equal(decode_flavor(&w->d, tree(w, "{\"metadata\":{\"name\":\"f\"},\"spec\":{\"topologyName\":\"t\"}}"), &f, &e), 0);
+    assert_string_equal(name(w, f.topology), "t");
+}
+
+#define OF_SETS(requests, status) \
+    "{\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"},\"spec\":{\"podSets\":[{\"name\":\"a\",\"count\":4,\"template\":{},\"topologyRequest\":" requests \
+    "}]},\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{\"clusterQueue\":\"q\"," \
+    "\"podSetAssignments\":[{\"name\":\"a\",\"count\":4,\"topologyAssignment\":" status "}]}}}"
+
+static void decodes_what_is_asked_of_topologies(void **state)
+{
+    static const struct {
+        const char *request;
+        enum topology_mode mode;
+        const char *level, *group, *slices;
+    } cases[] = {
+        {"{\"required\":\"rack\"}", TOPOLOGY_REQUIRED, "rack", "", ""},
+        {"{\"preferred\":\"rack\",\"podSetGroupName\":\"g\"}", TOPOLOGY_PREFERRED, "rack", "g", ""},
+        {"{\"unconstrained\":true}", TOPOLOGY_UNCONSTRAINED, "", "", ""},
+        {"{\"unconstrained\":false,\"podIndexLabel\":\"i\"}", TOPOLOGY_UNASKED, "", "", ""},
+        {"{\"podSetSliceRequiredTopology\":\"rack\",\"podSetSliceSize\":2}", TOPOLOGY_UNASKED, "", "", "rack:2 "},
+        {"{\"required\":\"zone\",\"podsetSliceRequiredTopologyConstraints\":[{\"topology\":\"rack\",\"size\":4},{\"topology\":\"host\","
+         "\"size\":2}]}", TOPOLOGY_REQUIRED, "zone", "", "rack:4 host:2 "},
+        {"{\"podSetSliceRequiredTopology\":\"rack\",\"podSetSliceSize\":-2}", TOPOLOGY_UNASKED, "", "", "rack:1 "},
+    };
+    struct world *w = *state;
+    struct gang_record g;
+    struct err e = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *slices = "";
+        assert_int_equal(decode_workload(&w->d, tree(w, arena_printf(w->d.arena, OF_SETS("%s", "{}"), cases[i].request)), &g, &e), 0);
+        const struct topology_request *r = &g.pod_sets[0].topology;
+        assert_int_equal(r->mode, cases[i].mode);
+        assert_string_equal(name(w, r->level), cases[i].level);
+        assert_string_equal(name(w, r->group), cases[i].group);
+        for (uint32_t k = 0; k < r->slices_n; k++)
+            slices = arena_printf(w->d.arena, "%s%s:%d ", slices, name(w, r->slices[k].level), r->slices[k].size);
+        assert_string_equal(slices, cases[i].slices);
+    }
+}
+
+/* Rows of v1beta1, columns of v1beta2; all levels, or the node alone. */
+static void decodes_assigned_domains(void **state)
+{
+    static const struct {
+        const char *assignment, *domains;
+    } cases[] = {
+        {"{\"levels\":[\"block\",\"rack\"],\"domains\":[{\"values\":[\"b1\",\"r1\"],\"count\":3},{\"values\":[\"b1\",\"r2\"],\"count\":1}]}",
+         "b1,r1=3 b1,r2=1 "},
+        {"{\"levels\":[\"block\",\"rack\"],\"slices\":[{\"domainCount\":2,\"valuesPerLevel\":[{\"universal\":\"b1\"},{\"individual\":{\"prefix\":"
+         "\"r\",\"roots\":[\"1\",\"2\"]}}],\"podCounts\":{\"individual\":[3,1]}}]}", "b1,r1=3 b1,r2=1 "},
+        {"{\"levels\":[\"kubernetes.io/hostname\"],\"slices\":[{\"domainCount\":2,\"valuesPerLevel\":[{\"individual\":{\"roots\":[\"x1\",\"x2\"]}}],"
+         "\"podCounts\":{\"universal\":2}}]}", "x1=2 x2=2 "},
+        {"{\"levels\":[\"block\",\"kubernetes.io/hostname\"],\"domains\":[{\"values\":[\"b1\",\"x1\"],\"count\":4}]}", "x1=4 "},
+        {"{\"levels\":[\"rack\"],\"domains\":[{\"values\":[\"r1\"],\"count\":-4}]}", "r1=0 "},
+        {"null", ""},
+        {"{\"levels\":7,\"slices\":{}}", ""},
+    };
+    struct world *w = *state;
+    struct gang_record g;
+    struct err e = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *domains = "";
+        assert_int_equal(decode_workload(&w->d, tree(w, arena_printf(w->d.arena, OF_SETS("{}", "%s"), cases[i].assignment)), &g, &e), 0);
+        for (uint32_t k = 0; k < g.domains_n; k++)
+            domains = arena_printf(w->d.arena, "%s%s=%d ", domains, name(w, g.domains[k].domain), g.domains[k].count);
+        assert_string_equal(domains, cases[i].domains);
+    }
+}
+
 static void decodes_the_other_groups(void **state)
 {
     struct world *w = *state;
@@ -663,6 +747,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(admitted_with_fewer_pods_needs_fewer, world_open, world_close),
         cmocka_unit_test_setup_teardown(admitted_asks_for_what_it_was_given, world_open, world_close),
         cmocka_unit_test_setup_teardown(quota_may_count_otherwise, world_open, world_close),
+        cmocka_unit_test_setup_teardown(decodes_topologies, world_open, world_close),
+        cmocka_unit_test_setup_teardown(decodes_what_is_asked_of_topologies, world_open, world_close),
+        cmocka_unit_test_setup_teardown(decodes_assigned_domains, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_the_other_groups, world_open, world_close),
     };
     return cmocka_run_group_tests_name("decode", tests, NULL, NULL);

@@ -1,0 +1,43 @@
+/* kueue_topology.c - what a pod template's annotations ask of a topology, as spec.podSets[].topologyRequest; see kueue_kind.h */
+#include "jobs/kueue/kueue_kind.h"
+
+#define PREFIX "kueue.x-k8s.io/podset-"
+
+static const char *asked(const struct json *annotations, const char *key)
+{
+    return json_get_text(annotations, key, NULL);
+}
+
+static void add_size(struct arena *a, struct json *request, const char *text)
+{
+    int64_t n;
+    if (bytes_int64(bytes_of(text), &n) && n > 0 && n <= INT32_MAX)
+        json_set_int64(a, request, "podSetSliceSize", n);
+}
+
+/* SOURCE Kueue: required before preferred before unconstrained, slices of several layers before those of one. What its webhook refuses does
+ * not come here, or is left out. */
+void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations)
+{
+    const char *required = asked(annotations, PREFIX "required-topology"), *preferred = asked(annotations, PREFIX "preferred-topology"),
+               *unconstrained = asked(annotations, PREFIX "unconstrained-topology"),
+               *slice = asked(annotations, PREFIX "slice-required-topology"), *size = asked(annotations, PREFIX "slice-size"),
+               *layers = asked(annotations, PREFIX "slice-required-topology-constraints"), *group = asked(annotations, PREFIX "group-name");
+    struct json *request = json_new(a, JSON_OBJECT), *list = layers ? json_parse(a, bytes_of(layers), NULL, NULL) : NULL;
+    if (required)
+        json_set_text(a, request, "required", required);
+    else if (preferred)
+        json_set_text(a, request, "preferred", preferred);
+    else if (unconstrained)
+        json_set_bool(a, request, "unconstrained", strcmp(unconstrained, "true") == 0);
+    if (json_is(list, JSON_ARRAY) && list->n) {
+        json_set(a, request, "podsetSliceRequiredTopologyConstraints", list);
+    } else if (slice && size) {
+        json_set_text(a, request, "podSetSliceRequiredTopology", slice);
+        add_size(a, request, size);
+    }
+    if (group && (required || preferred))
+        json_set_text(a, request, "podSetGroupName", group);
+    if (request->n)
+        json_set(a, set, "topologyRequest", request);
+}
