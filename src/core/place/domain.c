@@ -428,12 +428,12 @@ static uint32_t hand_on(const struct search *x, uint32_t at, uint32_t level, uin
     int64_t size = level >= x->slice_level ? x->size_at[level + 1] : x->slice_size;
     const struct domain_room *up = room_of(x, at);
     size = size ? size : 1;
+    sort(x, children, n, false); /* SOURCE Kueue: before slices of this level are counted, so by places of single pods, fewest first */
     for (uint32_t i = 0; i < n && size > 1; i++) {
         struct domain_room *r = room_of(x, children[i]);
         r->slices = r->pods / size;
         r->slices_beside = r->pods_beside / size;
     }
-    sort(x, children, n, false);
     return take_fewest(x, children, n, up->pods, up->leaders, size, size > 1);
 }
 

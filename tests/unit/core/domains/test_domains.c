@@ -69,6 +69,10 @@ static const struct domain_case cases[] = {
     {"slices within slices: too few", "BRH", "b1/r1/x1:3 b1/r1/x2:1", "4 required=B slice=R:4,H:2",
      "couldn't assign flavors to pod set main: topology \"t\" doesn't allow to fit; 0/1 slice(s) fit on level rack; 1/2 slice(s) fit on "
      "level kubernetes.io/hostname"},
+    {"slices within slices: the node with the fewest places first", "BRH", "b1/r1/x1:6 b1/r1/x2:8 b1/r2/x3:2 b1/r2/x4:8",
+     "16 required=B slice=R:8,H:4", "x1=4 x2=4 x4=8"},
+    {"pods of a slice: the node with the fewest places first", "BRH", "b1/r1/x1:1 b1/r1/x2:2", "2 required=B slice=R:2", "x1=1 x2=1"},
+    {"pods of a slice over nodes", "BRH", "b1/r1/x1:3 b1/r1/x2:2", "4 required=B slice=R:4", "x1=2 x2=2"},
     {"slices above the set's level", "BRH", "b1/r1/x1:4", "4 required=H slice=R:2",
      "couldn't assign flavors to pod set main: podset slice topology rack is above the podset topology kubernetes.io/hostname"},
     {"what does not fill a slice stands beside them", "BRH", "b1/r1/x1:2 b1/r2/x2:1", "3 required=B slice=R:2", "x1=2 x2=1"},
