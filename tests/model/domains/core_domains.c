@@ -356,7 +356,8 @@ static bool place_set(const struct model *m, struct usage *used, struct plain_ga
     struct share all[NODES];
     int n = choose(m, used, &g->sets[set], lead < 0 ? NULL : &g->sets[lead], all);
     for (int i = 0; i < n; i++)
-        if ((all[i].leads && !sit(m, used, g, lead, &all[i].d, 1)) || (all[i].pods && !sit(m, used, g, set, &all[i].d, all[i].pods)))
+        if ((lead >= 0 && all[i].leads && !sit(m, used, g, lead, &all[i].d, 1)) ||
+            (all[i].pods && !sit(m, used, g, set, &all[i].d, all[i].pods)))
             return false;
     return n > 0;
 }
@@ -629,7 +630,8 @@ static void random_node(struct model *m, struct plain_node *n, int at)
         n->value[m->levels_n - 1] = at;
 }
 
-/* One on which nobody stands comes, goes, or is another one. Where leaves have several nodes, what stands in one may stand on any of them. */
+/* One on which nobody stands comes, goes, or is another one. Where leaves have several nodes, what stands in one may stand on any of
+ * them. */
 static void node_changes(struct model *m)
 {
     int at = pick(m, NODES);
