@@ -121,7 +121,8 @@ static int layer_at(const struct ask *a, int level)
 }
 
 /* What a domain holds, from its nodes up. */
-static struct count count_of(const struct model *m, const struct usage *used, const struct ask *a, const struct ask *leader, const struct dom *d)
+static struct count count_of(const struct model *m, const struct usage *used, const struct ask *a, const struct ask *leader,
+                             const struct dom *d)
 {
     struct count c = {0};
     int slice_level = a->layers_n ? a->layer_level[0] : m->levels_n - 1, size = a->layers_n ? a->layer_size[0] : 1;
@@ -521,8 +522,7 @@ static int failed(struct model *m, const struct plain_gang *g, const char *what,
     return -1;
 }
 
-/* WHY  sets go one after the other, each as if it were alone, so that less room can send the first elsewhere, and the second fits then. Only
- * more room makes the core look again. */
+/* WHY  with less room the first set may go elsewhere, and let the second fit; only more room makes the core look again. */
 static bool may_have_missed_it(const struct model *m, const struct plain_gang *g)
 {
     return g->sets_n > 1 && !g->group && g->serial + 1 < m->serial;
