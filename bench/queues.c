@@ -351,6 +351,7 @@ static void preempt(const char *figure, int32_t count, int gpus)
     uint32_t running_n = decide_and_tell(&w, &plainly);
     if (running_n != 40000)
         wrong(figure, running_n, 40000);
+    decide_and_tell(&w, &plainly); /* those that were admitted are settled */
     gang_record(&w, job(&w, "high", "queue", count, gpus, 1));
     double start = cpu_seconds();
     decide_and_tell(&w, &plainly);

@@ -111,18 +111,22 @@ bool candidate_may_go(const struct preemptor *x, const struct gang *g)
     return (!x->for_nodes || uses_what_is_borrowed(x, g, true)) && (!x->c->s->fair.on || uses_what_is_borrowed(x, g, false));
 }
 
-static void add(struct gathering *to, struct candidate one)
+static void reserve(struct gathering *to, uint32_t more)
 {
     struct candidates *f = to->found;
-    if (f->n == to->cap) {
-        uint32_t cap = to->cap ? to->cap * 2 : 16;
-        struct candidate *grown = arena_alloc(to->x->c->a, cap * sizeof *grown);
-        if (f->n)
-            memcpy(grown, f->all, f->n * sizeof *grown);
-        f->all = grown;
-        to->cap = cap;
-    }
-    f->all[f->n++] = one;
+    if (f->n + more <= to->cap)
+        return;
+    to->cap = f->n + (more > f->n ? more : f->n);
+    struct candidate *grown = arena_alloc(to->x->c->a, to->cap * sizeof *grown);
+    if (f->n)
+        memcpy(grown, f->all, f->n * sizeof *grown);
+    f->all = grown;
+}
+
+static void add(struct gathering *to, struct candidate one)
+{
+    reserve(to, 1);
+    to->found->all[to->found->n++] = one;
 }
 
 /* Is there nobody of so low a priority? */
@@ -137,7 +141,9 @@ static void gather_queue(struct gathering *to, struct queue *q)
     const struct preemptor *x = to->x;
     bool own = q == x->queue;
     enum preemption_policy policy = own ? x->queue->within : x->queue->reclaim;
-    for (uint32_t i = 0, n = policy == PREEMPT_NEVER || is_too_low(q, policy, x->gang) ? 0 : q->charged_n; i < n; i++) {
+    uint32_t n = policy == PREEMPT_NEVER || is_too_low(q, policy, x->gang) ? 0 : q->charged_n;
+    reserve(to, n);
+    for (uint32_t i = 0; i < n; i++) {
         struct gang *g = q->charged[i];
         if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) || is_promised(g, x->gang) ||
             (!own && !candidate_may_go(x, g)))
@@ -234,10 +240,74 @@ static int compare(const void *left, const void *right)
     return r ? r : strcmp(intern_name(a->gang->names, a->gang->key), intern_name(b->gang->names, b->gang->key));
 }
 
+static void swap(struct candidate *a, struct candidate *b)
+{
+    const struct candidate c = *a;
+    *a = *b;
+    *b = c;
+}
+
+/* One of whom a little more than k come first, as far as a sample tells. */
+#define SAMPLE 63u
+static struct candidate pivot_for(const struct candidate *all, uint32_t n, uint32_t k)
+{
+    struct candidate sample[SAMPLE];
+    uint32_t sample_n = n < SAMPLE ? n : SAMPLE, rank = (uint32_t)((uint64_t)sample_n * k / n) + 2;
+    for (uint32_t i = 0; i < sample_n; i++)
+        sample[i] = all[(uint64_t)n * i / sample_n];
+    qsort(sample, sample_n, sizeof *sample, compare);
+    return sample[rank < sample_n ? rank : sample_n - 1];
+}
+
+/* The pivot and those before it come to the front. Returns how many. */
+static uint32_t part(struct candidate *all, uint32_t n, const struct candidate *pivot)
+{
+    uint32_t front_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (compare(&all[i], pivot) <= 0)
+            swap(&all[i], &all[front_n++]);
+    return front_n;
+}
+
+/* The first k come to the front, in any order. */
+static void select_first(struct candidate *all, uint32_t n, uint32_t k)
+{
+    while (k > 0 && k < n) {
+        const struct candidate pivot = pivot_for(all, n, k);
+        uint32_t front_n = n > SAMPLE ? part(all, n, &pivot) : n;
+        if (front_n == n) { /* few are left, or the sample says nothing */
+            qsort(all, n, sizeof *all, compare);
+            return;
+        }
+        if (front_n >= k) {
+            n = front_n;
+            continue;
+        }
+        all += front_n;
+        n -= front_n;
+        k -= front_n;
+    }
+}
+
+#define SORTED_FIRST 64u
+const struct candidate *candidates_at(struct candidates *c, uint32_t i)
+{
+    while (c->sorted_n <= i) {
+        uint32_t left = c->n - c->sorted_n, more = c->sorted_n > SORTED_FIRST ? c->sorted_n : SORTED_FIRST;
+        struct candidate *from = &c->all[c->sorted_n];
+        more = more < left ? more : left;
+        select_first(from, left, more);
+        qsort(from, more, sizeof *from, compare);
+        c->sorted_n += more;
+    }
+    return &c->all[i];
+}
+
 static void sort(struct candidates *f)
 {
     if (f->n > 1)
         qsort(f->all, f->n, sizeof *f->all, compare);
+    f->sorted_n = f->n;
 }
 
 bool candidate_before(const struct candidate *a, const struct candidate *b)
@@ -256,7 +326,6 @@ void candidates_find(const struct preemptor *x, struct candidates *ret_candidate
         ret_candidates->hierarchy |= ret_candidates->all[i].class == CLASS_HIERARCHY;
     }
     gather_leaving(&to);
-    sort(ret_candidates);
 }
 
 /* ---- by shares: all queues of the tree that use more than their own, wherever they are; each for itself, when its turn comes ---- */

@@ -39,11 +39,12 @@ struct candidate {
     uint32_t shared;           /* node of the tree below which it is found: the lowest that both share; 0 = own queue */
 };
 struct candidates {
-    struct candidate *all;     /* in the cycle's arena */
-    uint32_t n;
+    struct candidate *all;     /* in the cycle's arena; the first sorted_n in order */
+    uint32_t n, sorted_n;
     bool others, hierarchy;    /* some are of other queues; have the hierarchy against them */
 };
 void candidates_find(const struct preemptor *x, struct candidates *ret_candidates);
+const struct candidate *candidates_at(struct candidates *c, uint32_t i); /* the i-th in order. WHY not sorted whole: most often few go */
 bool candidate_before(const struct candidate *a, const struct candidate *b);
 /* By shares: those of one queue, but for who leaves already for this preemptor; and who does. */
 void candidates_of_queue(const struct preemptor *x, uint32_t node, struct candidates *ret_candidates);

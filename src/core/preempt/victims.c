@@ -18,7 +18,7 @@ enum preemption victim_reason(const struct candidate *one)
 /* One search, with or without borrowing. */
 struct hunt {
     const struct preemptor *x;
-    const struct candidates *from;
+    struct candidates *from;
     struct fair_order *fair;   /* NULL: no fair sharing */
     const struct want *wants;
     uint32_t wants_n;
@@ -166,7 +166,7 @@ static bool remove_next(struct hunt *h, uint32_t *at)
         return any;
     }
     for (; *at < h->from->n; ++*at) {
-        const struct candidate *one = &h->from->all[*at];
+        const struct candidate *one = candidates_at(h->from, *at);
         if (!candidate_is_valid(h->x, one, h->borrows))
             continue;
         take(h, one);

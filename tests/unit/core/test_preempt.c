@@ -210,10 +210,43 @@ static void each_case_decides_as_it_says(void **state)
     }
 }
 
+/* More candidates than are sorted at once, in no order, some of one priority: the lowest go, of equals the last admitted, then by uid. */
+static void the_first_of_many_go(void **state)
+{
+    (void)state;
+    enum { MANY = 700 };
+    for (int wanted = 1; wanted < MANY; wanted += 61) {
+        struct world w = world_new();
+        char line[128];
+        story(&w, "queue q gpu=700 within=Lower");
+        for (int i = 0; i < MANY / 7; i++) {
+            snprintf(line, sizeof line, "node n%d gpu=7", i);
+            story(&w, line);
+        }
+        for (int i = 0; i < MANY; i++) {
+            int rank = i * 419 % MANY;
+            snprintf(line, sizeof line, "runs g%03d queue=q prio=%d gpu=1 since=%d", rank, rank / 7, MANY - rank / 2);
+            story(&w, line);
+        }
+        snprintf(line, sizeof line, "wants high queue=q prio=1000 gpu=1 x=%d", wanted);
+        story(&w, line);
+        step(&w);
+        assert_int_equal(effects(&w, EFFECT_EVICT), wanted);
+        for (int i = 0; i < MANY; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "g%03d", i);
+            if ((entry_of(&w, EFFECT_EVICT, name) != NULL) != (i < wanted))
+                fail_msg("%d wanted: %s %s", wanted, name, i < wanted ? "stays" : "goes");
+        }
+        world_free(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_decides_as_it_says),
+        cmocka_unit_test(the_first_of_many_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
