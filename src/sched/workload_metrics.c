@@ -144,6 +144,11 @@ static void count_left(struct scheduler *s, const struct seen_gang *g, const str
     metrics_time(s->metrics, METRICS_LEAVING, &whose, seconds(since_ms(workload, "Evicted", now_ms), now_ms));
 }
 
+bool workload_metrics_is_finished(const struct seen_gang *g)
+{
+    return (g->shown & SHOWN_FINISHED) != 0;
+}
+
 void workload_metrics_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload)
 {
     bool is_ready = object_condition_true(workload, "PodsReady") && object_condition_true(workload, "Admitted");

@@ -14,6 +14,8 @@ void workload_metrics_evicted(struct scheduler *s, const struct json *workload, 
 /* A Workload as it came by the watch. */
 void workload_metrics_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload);
 
+bool workload_metrics_is_finished(const struct seen_gang *g); /* as its object said last */
+
 /* "DeactivatedDueToX" is the reason Deactivated with the cause X; pods that were late have the cause that PodsReady tells. In the arena. */
 void workload_eviction_parts(struct arena *a, const struct json *workload, const char *reason, const char **ret_reason,
                              const char **ret_cause);

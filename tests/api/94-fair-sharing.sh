@@ -73,5 +73,19 @@ soon "with three times the weight more is its due" 'blue-2=2' running
 soon "its share counts by its weight" '^250$' share clusterqueue blue
 K patch clusterqueue red --type merge -p '{"spec":{"fairSharing":{"weight":"0"}}}' >/dev/null 2>&1
 soon "a weight of 0 makes what is borrowed infinitely much" '^9223372036854775807$' share clusterqueue red
+page() { K get --raw /metrics/scheduler; }
+soon "and to Prometheus, which has no such number, none" '^kueue_cluster_queue_weighted_share{cluster_queue="red",cohort="all",replica_role="standalone"} NaN$' page
 job blue-3 blue 2
 soon "and it may all be taken" 'blue-3=2' running
+
+# --- Prometheus reads shares and cohorts by Kueue's names
+soon "metrics: a share" '^kueue_cluster_queue_weighted_share{cluster_queue="blue",cohort="all",replica_role="standalone"} [0-9.]+$' page
+soon "metrics: a cohort" '^kueue_cohort_info{cohort="all",parent_cohort="",root_cohort="all",replica_role="standalone"} 1$' page
+soon "metrics: what it has" '^kueue_cohort_subtree_quota{cohort="all",flavor="a",resource="nvidia.com/gpu",replica_role="standalone"} 8$' page
+soon "metrics: what is reserved in it" '^kueue_cohort_subtree_resource_reservations{cohort="all",flavor="a",resource="nvidia.com/gpu",replica_role="standalone"} 8$' page
+soon "metrics: no limit is +Inf" '^kueue_cluster_queue_borrowing_limit{cohort="all",cluster_queue="blue",flavor="a",resource="nvidia.com/gpu",replica_role="standalone"} \+Inf$' page
+soon "metrics: what waits, by reason" '^kueue_unadmitted_workloads{cluster_queue="red",reason="NoReservation",underlying_cause="WaitingForQuota",replica_role="standalone"} [1-9]$' page
+soon "metrics: of a LocalQueue" "^kueue_local_queue_unadmitted_workloads{name=\"red\",namespace=\"$NS\",cluster_queue=\"red\",reason=\"NoReservation\",underlying_cause=\"WaitingForQuota\",replica_role=\"standalone\"} [1-9]\$" page
+soon "metrics: what all that waits asks for" '^kueue_cluster_queue_resource_pending{cluster_queue="red",resource="nvidia.com/gpu",replica_role="standalone"} [1-9][0-9]*$' page
+soon "metrics: whether a LocalQueue is active" "^kueue_local_queue_status{name=\"red\",namespace=\"$NS\",active=\"True\",replica_role=\"standalone\"} 1\$" page
+soon "metrics: a LocalQueue's use" "^kueue_local_queue_resource_usage{name=\"blue\",namespace=\"$NS\",flavor=\"a\",resource=\"nvidia.com/gpu\",replica_role=\"standalone\"} [1-9]\$" page

@@ -40,6 +40,23 @@ uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, str
 bool state_share(struct state *s, name_id name, bool is_cohort, int64_t *ret_share);
 /* The cohorts above a queue, the nearest first. Returns how many, at most `most`. */
 uint32_t state_cohorts_above(const struct state *s, name_id queue, name_id *ret_cohorts, uint32_t most);
+/* state_figures.c. Cohorts with an object of their own or a queue below them, but for broken trees; in the arena. */
+struct cohort_look {
+    name_id name, parent, root; /* parent 0: it is a root */
+    struct queue_usage *rows;   /* nominal: what all below have of their own; reserved: what queues below have reserved */
+    uint32_t rows_n;
+    int32_t admitted_n;         /* below it */
+};
+uint32_t state_cohorts(struct state *s, struct arena *a, struct cohort_look **ret_all);
+/* The share is borrowed / lendable / weight (quota/share.h). False: it is not known. */
+struct share_parts {
+    int64_t borrowed, lendable, weight_nano;
+};
+bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct share_parts *ret_parts);
+/* Does the next decision try this one, or stands it in a StrictFIFO queue? As state_queue_active_n counts. */
+bool state_gang_is_active(const struct state *s, name_id gang);
+/* What all members that are not over ask of quota together; in the arena. */
+uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, struct amount **ret_rows);
 /* Is the queue able to admit? 0, or a reason (QUEUE_INACTIVE / QUEUE_STOPPED ...) in the arena. */
 const struct reason *state_queue_problem(const struct state *s, name_id queue, struct arena *a);
 

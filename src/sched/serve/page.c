@@ -3,26 +3,18 @@
  * SHAPE  gauges are taken from core and from the queues' objects when somebody asks; counters are kept (figures/metrics.h).
  * SOURCE names and labels: Kueue, docs "Prometheus Metrics"; what Kueue has no name for is called capstan_.
  */
+#include <math.h>
 #include "codec/decode/decode.h"
-#include "sched/figures/metrics.h"
-#include "sched/scheduler.h"
+#include "sched/serve/page_part.h"
 
 enum { COHORTS_DEEP = 64 }; /* a chain that is longer is a circle */
-
-struct writing {
-    const struct scheduler *s;
-    struct arena *a;
-    struct prometheus_page *page;
-    const char *role;
-};
 
 static const char *role_of(const struct scheduler *s)
 {
     return !s->config.leader_elect ? "standalone" : s->leading ? "leader" : "follower";
 }
 
-/* One sample of the family that is open; labels end with NULL. */
-static void sample(const struct writing *w, double value, ...)
+void page_sample(const struct page_writing *w, double value, ...)
 {
     struct prometheus_label labels[8];
     uint32_t n = 0;
@@ -33,6 +25,11 @@ static void sample(const struct writing *w, double value, ...)
     va_end(args);
     labels[n++] = (struct prometheus_label){"replica_role", w->role};
     prometheus_sample(w->page, labels, n, value);
+}
+
+double page_amount(const char *resource, int64_t amount)
+{
+    return (double)amount / (strcmp(resource, "cpu") == 0 ? 1000 : 1);
 }
 
 /* ---- queues ---- */
@@ -46,7 +43,7 @@ struct queue_seen {
     uint32_t rows_n;
 };
 
-static const char *root_of(const struct writing *w, const char *cohort)
+static const char *root_of(const struct page_writing *w, const char *cohort)
 {
     for (int i = 0; i < COHORTS_DEEP; i++) {
         const struct json *object = source_get(w->s, SOURCE_COHORTS, arena_printf(w->a, "/%s", cohort), w->a);
@@ -58,7 +55,7 @@ static const char *root_of(const struct writing *w, const char *cohort)
     return "";
 }
 
-static uint32_t read_queues(const struct writing *w, struct queue_seen **ret_queues)
+static uint32_t read_queues(const struct page_writing *w, struct queue_seen **ret_queues)
 {
     const struct kube_cache *cache = w->s->sources[SOURCE_QUEUES].cache;
     struct bytes key, raw;
@@ -85,32 +82,32 @@ static uint32_t read_queues(const struct writing *w, struct queue_seen **ret_que
     return n;
 }
 
-static void queue_counts_write(const struct writing *w, const struct queue_seen *q, uint32_t n)
+static void queue_counts_write(const struct page_writing *w, const struct queue_seen *q, uint32_t n)
 {
     prometheus_family(w->page, "kueue_pending_workloads", PROMETHEUS_GAUGE,
                       "Workloads that wait; active: the next decision tries them, inadmissible: something has to change first");
     for (uint32_t i = 0; i < n; i++) {
-        sample(w, q[i].active_n, "cluster_queue", q[i].name, "status", "active", NULL);
-        sample(w, q[i].counts.pending_n - q[i].active_n, "cluster_queue", q[i].name, "status", "inadmissible", NULL);
+        page_sample(w, q[i].active_n, "cluster_queue", q[i].name, "status", "active", NULL);
+        page_sample(w, q[i].counts.pending_n - q[i].active_n, "cluster_queue", q[i].name, "status", "inadmissible", NULL);
     }
     prometheus_family(w->page, "kueue_reserving_active_workloads", PROMETHEUS_GAUGE, "Workloads that have quota and have not finished");
     for (uint32_t i = 0; i < n; i++)
-        sample(w, q[i].counts.reserving_n, "cluster_queue", q[i].name, NULL);
+        page_sample(w, q[i].counts.reserving_n, "cluster_queue", q[i].name, NULL);
     prometheus_family(w->page, "kueue_admitted_active_workloads", PROMETHEUS_GAUGE, "Workloads that are admitted and have not finished");
     for (uint32_t i = 0; i < n; i++)
-        sample(w, q[i].counts.admitted_n, "cluster_queue", q[i].name, NULL);
+        page_sample(w, q[i].counts.admitted_n, "cluster_queue", q[i].name, NULL);
 }
 
-static void queue_status_write(const struct writing *w, const struct queue_seen *q, uint32_t n)
+static void queue_status_write(const struct page_writing *w, const struct queue_seen *q, uint32_t n)
 {
     static const char *const words[] = {"pending", "active", "terminating"};
     prometheus_family(w->page, "kueue_cluster_queue_status", PROMETHEUS_GAUGE, "1 for the status that the ClusterQueue has, else 0");
     for (uint32_t i = 0; i < n; i++)
         for (int k = 0; k < 3; k++)
-            sample(w, k == (q[i].terminating ? 2 : q[i].active), "cluster_queue", q[i].name, "status", words[k], NULL);
+            page_sample(w, k == (q[i].terminating ? 2 : q[i].active), "cluster_queue", q[i].name, "status", words[k], NULL);
     prometheus_family(w->page, "kueue_cluster_queue_info", PROMETHEUS_GAUGE, "1; where the ClusterQueue stands");
     for (uint32_t i = 0; i < n; i++)
-        sample(w, 1, "cluster_queue", q[i].name, "parent_cohort", q[i].cohort, "root_cohort", q[i].root, NULL);
+        page_sample(w, 1, "cluster_queue", q[i].name, "parent_cohort", q[i].cohort, "root_cohort", q[i].root, NULL);
 }
 
 enum column { RESERVATION, USAGE, NOMINAL, BORROWING_LIMIT, LENDING_LIMIT, COLUMNS_N };
@@ -134,7 +131,7 @@ static int64_t amount_in(const struct queue_usage *row, enum column column)
     return NO_LIMIT;
 }
 
-static void resources_write(const struct writing *w, const struct queue_seen *q, uint32_t n)
+static void resources_write(const struct page_writing *w, const struct queue_seen *q, uint32_t n)
 {
     static const struct {
         const char *name, *help;
@@ -142,8 +139,8 @@ static void resources_write(const struct writing *w, const struct queue_seen *q,
         {"kueue_cluster_queue_resource_reservation", "What is reserved, in cores, bytes or pieces"},
         {"kueue_cluster_queue_resource_usage", "What admitted workloads use of it"},
         {"kueue_cluster_queue_nominal_quota", "The ClusterQueue's own quota"},
-        {"kueue_cluster_queue_borrowing_limit", "How much it may borrow; absent without a limit"},
-        {"kueue_cluster_queue_lending_limit", "How much of its own it lends; absent without a limit"},
+        {"kueue_cluster_queue_borrowing_limit", "How much it may borrow; +Inf without a limit"},
+        {"kueue_cluster_queue_lending_limit", "How much of its own it lends; +Inf without a limit"},
     };
     for (int f = 0; f < COLUMNS_N; f++) {
         prometheus_family(w->page, families[f].name, PROMETHEUS_GAUGE, families[f].help);
@@ -151,43 +148,21 @@ static void resources_write(const struct writing *w, const struct queue_seen *q,
             for (uint32_t r = 0; r < q[i].rows_n; r++) {
                 const char *resource = intern_name(w->s->names, q[i].rows[r].resource);
                 int64_t amount = amount_in(&q[i].rows[r], (enum column)f);
-                if (amount != NO_LIMIT)
-                    sample(w, (double)amount / (strcmp(resource, "cpu") == 0 ? 1000 : 1), "cohort", q[i].cohort, "cluster_queue",
-                           q[i].name, "flavor", intern_name(w->s->names, q[i].rows[r].flavor), "resource", resource, NULL);
+                page_sample(w, amount == NO_LIMIT ? HUGE_VAL : page_amount(resource, amount), "cohort", q[i].cohort, "cluster_queue",
+                            q[i].name, "flavor", intern_name(w->s->names, q[i].rows[r].flavor), "resource", resource, NULL);
             }
-    }
-}
-
-static void local_queues_write(const struct writing *w)
-{
-    static const char *const names[] = {"kueue_local_queue_reserving_active_workloads", "kueue_local_queue_admitted_active_workloads"};
-    static const char *const help[] = {"Of a LocalQueue: workloads that have quota and have not finished",
-                                       "Of a LocalQueue: workloads that are admitted and have not finished"};
-    for (int f = 0; f < 2; f++) {
-        struct bytes key, raw;
-        prometheus_family(w->page, names[f], PROMETHEUS_GAUGE, help[f]);
-        for (size_t at = 0; kube_cache_next(w->s->sources[SOURCE_LOCAL_QUEUES].cache, &at, &key, &raw);) {
-            struct queue_counts counts;
-            char ns[256];
-            const char *name;
-            name_id id = intern_find(w->s->names, key);
-            if (!id || !state_local_queue_counts(w->s->state, id, &counts))
-                continue;
-            pod_key_split(intern_name(w->s->names, id), ns, &name);
-            sample(w, f ? counts.admitted_n : counts.reserving_n, "name", name, "namespace", ns, NULL);
-        }
     }
 }
 
 /* ---- the process ---- */
 
-static void one(const struct writing *w, const char *name, enum prometheus_type type, const char *help, double value)
+static void one(const struct page_writing *w, const char *name, enum prometheus_type type, const char *help, double value)
 {
     prometheus_family(w->page, name, type, help);
     prometheus_sample(w->page, NULL, 0, value);
 }
 
-static void process_write(const struct writing *w)
+static void process_write(const struct page_writing *w)
 {
     const struct scheduler_counts *c = &w->s->counts;
     prometheus_family(w->page, "capstan_build_info", PROMETHEUS_GAUGE, "1; which Capstan this is");
@@ -207,14 +182,19 @@ void scheduler_page(const struct scheduler *s, bool openmetrics, struct buf *out
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct prometheus_page page;
-    struct writing w = {.s = s, .a = a, .page = &page, .role = role_of(s)};
+    struct page_writing w = {.s = s, .a = a, .page = &page, .role = role_of(s)};
     struct queue_seen *queues;
     prometheus_begin(&page, out, openmetrics);
     uint32_t n = read_queues(&w, &queues);
     queue_counts_write(&w, queues, n);
     queue_status_write(&w, queues, n);
     resources_write(&w, queues, n);
-    local_queues_write(&w);
+    struct page_queue *named = arena_zero(a, n + 1, sizeof *named);
+    for (uint32_t i = 0; i < n; i++)
+        named[i] = (struct page_queue){queues[i].name, queues[i].cohort};
+    page_shares(&w, named, n);
+    page_cohorts(&w);
+    page_workloads(&w, named, n);
     metrics_write(s->metrics, &page, w.role);
     process_write(&w);
     prometheus_end(&page);

@@ -1,0 +1,111 @@
+/* state_figures.c - what is told of the state as figures alone: cohorts, shares, who waits for what */
+#include "core/quota/share.h"
+#include "core/state/state.h"
+#include "core/state/state_gang.h"
+
+/* ---- cohorts ---- */
+
+static struct queue_usage *row_for(struct cohort_look *look, uint64_t key)
+{
+    for (uint32_t i = 0; i < look->rows_n; i++)
+        if (look->rows[i].flavor == (name_id)(key >> 32) && look->rows[i].resource == (name_id)key)
+            return &look->rows[i];
+    return NULL;
+}
+
+static void look_at_cohort(const struct state *s, const struct quota_node *node, struct arena *a, struct cohort_look *look)
+{
+    *look = (struct cohort_look){.name = node->name,
+                                 .parent = s->quota.nodes[node->parent].name, /* node 0 has none */
+                                 .root = s->quota.nodes[node->root].name,
+                                 .rows = arena_zero(a, node->cells_n + 1, sizeof *look->rows),
+                                 .rows_n = node->cells_n};
+    for (uint32_t i = 0; i < node->cells_n; i++) {
+        look->rows[i].flavor = (name_id)(node->cells[i].key >> 32);
+        look->rows[i].resource = (name_id)node->cells[i].key;
+        look->rows[i].nominal = node->cells[i].subtree;
+    }
+}
+
+/* A queue counts for every cohort above it. */
+static void add_queue(const struct state *s, const struct quota_node *node, const uint32_t *at, struct cohort_look *all)
+{
+    const struct queue *q = queue_find(s, node->name);
+    for (uint32_t id = node->parent; id; id = s->quota.nodes[id].parent) {
+        struct cohort_look *above = &all[at[id]];
+        above->admitted_n += q ? (int32_t)q->counts.admitted_n : 0;
+        for (uint32_t i = 0; i < node->cells_n; i++) {
+            struct queue_usage *row = row_for(above, node->cells[i].key);
+            if (row)
+                row->reserved += node->cells[i].usage;
+        }
+    }
+}
+
+uint32_t state_cohorts(struct state *s, struct arena *a, struct cohort_look **ret_all)
+{
+    quota_settle(&s->quota);
+    const struct quota *quota = &s->quota;
+    struct cohort_look *all = arena_zero(a, quota->nodes_n + 1, sizeof *all);
+    uint32_t *at = arena_zero(a, quota->nodes_n + 1, sizeof *at), n = 0;
+    for (uint32_t id = 1; id < quota->nodes_n; id++) {
+        const struct quota_node *node = &quota->nodes[id];
+        if (node->is_queue || node->broken || (!node->known && !node->first_child))
+            continue;
+        at[id] = n;
+        look_at_cohort(s, node, a, &all[n++]);
+    }
+    for (uint32_t id = 1; id < quota->nodes_n; id++)
+        if (quota->nodes[id].is_queue && !quota->nodes[id].broken)
+            add_queue(s, &quota->nodes[id], at, all);
+    *ret_all = all;
+    return n;
+}
+
+bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct share_parts *ret_parts)
+{
+    uint32_t node = name ? id_map_get(is_cohort ? &s->quota.cohorts : &s->quota.queues, name) : 0;
+    if (!node)
+        return false;
+    quota_settle(&s->quota);
+    struct share share = share_of(&s->quota, node);
+    *ret_parts = (struct share_parts){.borrowed = share.borrowed, .lendable = share.lendable, .weight_nano = share.weight_nano};
+    return true;
+}
+
+/* ---- who waits ---- */
+
+bool state_gang_is_active(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g && g->line && g->line->heap_at;
+}
+
+static struct amount *amount_of(struct amount *rows, uint32_t *n, name_id resource)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (rows[i].resource == resource)
+            return &rows[i];
+    rows[*n] = (struct amount){.resource = resource};
+    return &rows[(*n)++];
+}
+
+uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, struct amount **ret_rows)
+{
+    const struct gang *g = gang_find(s, gang);
+    uint32_t most = 0, n = 0;
+    for (uint32_t i = 0; g && i < g->sets_n; i++)
+        most += s->shapes.classes[set_charged(&g->sets[i])].demands_n;
+    *ret_rows = arena_zero(a, most + 1, sizeof **ret_rows);
+    for (uint32_t i = 0; g && i < g->sets_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
+        for (uint32_t k = 0; k < c->demands_n; k++) {
+            struct amount *row = amount_of(*ret_rows, &n, c->demands[k].resource);
+            int64_t more;
+            if (__builtin_mul_overflow(c->demands[k].value, (int64_t)g->sets[i].asked_n - g->sets[i].over_n, &more) ||
+                __builtin_add_overflow(row->value, more, &row->value))
+                row->value = INT64_MAX;
+        }
+    }
+    return n;
+}
