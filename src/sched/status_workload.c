@@ -528,15 +528,15 @@ static const char *why_evicted(const struct pass *x, const struct reason *why)
     return message;
 }
 
-/* Both sides hear of it: this is the preemptor's. */
+/* Both sides hear of it: this is the preemptor's. WHY  nobody's name: it is one Event, however many go. */
 static void tell_preemptor(struct pass *x, const struct reason *why)
 {
     char ns[256];
     const char *name;
     pod_key_split(decode_gang_object(GANG_WORKLOAD, intern_name(x->s->names, why->name)), ns, &name);
     struct kube_object_ref about = {"kueue.x-k8s.io/v1beta2", "Workload", ns, name, intern_name(x->s->names, why->pod_set)};
-    kube_event(x->s->events, &about, "Normal", "Preempting", "Waits for Workload %s/%s, which was preempted for it (%s)", x->work->ns,
-               x->work->name, preemption_name((enum preemption)why->have));
+    kube_event(x->s->events, &about, "Normal", "PreemptedWorkload", "Waits for workloads of ClusterQueue %s that were preempted for it (%s)",
+               queue_of(x), preemption_name((enum preemption)why->have));
 }
 
 /* The object shows it. */

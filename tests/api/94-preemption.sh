@@ -62,7 +62,7 @@ soon "it is evicted for that" '^True Preempted ' condition guest Evicted
 soon "and queued again" '^True Preempted ' condition guest Requeued
 soon "an event tells of it" 'Preempted +workload/.*Preempted to accommodate a workload' k get events
 soon "another of its eviction" 'EvictedDueToPreempted' k get events
-soon "and one of the preemptor's, whom it waited for" "Preempting +workload/$(workload_of owner) .*$NS/$(workload_of guest), which was preempted for it \\(InCohortReclamation\\)" k get events
+soon "and one of the preemptor's, whom it waited for" "PreemptedWorkload +workload/$(workload_of owner) .*Waits for workloads of ClusterQueue $NS-blue that were preempted for it \\(InCohortReclamation\\)" k get events
 soon "why: for whom, and why" "^preempted for Workload $NS/$(workload_of owner) \\(InCohortReclamation\\)\$" why guest
 soon "why as JSON" "\"name\": *\"$(workload_of owner)\"" why guest -o json
 soon "why: it takes nothing back, for it would borrow" 'may preempt nobody for it: it would have to borrow, and borrowWithinCohort is Never' why guest

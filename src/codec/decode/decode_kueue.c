@@ -550,13 +550,20 @@ static bool has_lost_its_pod(const struct json *object)
            (bytes_is(why, "Preempted") || bytes_is(why, "NodeFailures"));
 }
 
+/* SOURCE Kueue: an evicted group comes back when it is whole again. */
+static bool waits_for_pods(const struct json *object)
+{
+    return decode_condition_true(object, "WaitingForReplacementPods") && !decode_condition_true(object, "QuotaReserved");
+}
+
 /* What keeps it from its queue besides queues, flavors and its own faults. */
 static void decode_hold(const struct decoder *d, const struct json *object, struct gang_record *g)
 {
     const char *gated_by = json_text(json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), ""),
                *why = *gated_by                   ? arena_printf(d->arena, "Admission is gated by: %s", gated_by)
                       : has_lost_its_pod(object) ? "Its pod was stopped, and does not start again"
-                                                  : NULL;
+                      : waits_for_pods(object)   ? "Waits for pods in the place of those that were stopped"
+                                                 : NULL;
     if (!why)
         return;
     g->on_hold = true;

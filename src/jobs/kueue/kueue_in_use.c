@@ -235,7 +235,8 @@ void kueue_in_use_workload(struct kueue_in_use *k, const struct json *workload, 
 {
     kube_cache_mark(k->jobs->workloads, key, runs_in(workload));
     bool over = object_condition_true(workload, "Finished"), held = object_has_finalizer(workload, KUEUE_IN_USE_FINALIZER);
-    if ((held && (over || object_deleting(workload))) || (!over && is_orphan(workload)))
+    bool left = !held && object_condition_true(workload, "Evicted"); /* let go before, when its owner went */
+    if ((held && (over || object_deleting(workload))) || (!over && (left || is_orphan(workload))))
         workqueue_add(k->workloads, key);
     if (!k->queues_leaving)
         return;

@@ -559,6 +559,12 @@ static void member_add(struct pass *x, const struct json *pod)
     x->members.usable_n += !is_lost(pod);
 }
 
+static const char *workload_of_single(struct arena *a, const struct json *pod)
+{
+    const char *made = kueue_prebuilt_name(pod);
+    return *made ? made : kueue_workload_name(a, "pod", "Pod", "", object_meta(pod, "name"), object_meta(pod, "uid"));
+}
+
 static bool ready(struct kueue_pods *k)
 {
     return kube_cache_synced(k->pods) && kueue_ready(k->jobs);
@@ -575,12 +581,6 @@ static bool adopt(struct pass *x)
     r.pod_sets = pod_sets_of(x);
     kueue_workload_adopt(x->k->jobs, x->work, x->workload, &r, x->now_ms);
     return false; /* its change brings the next pass */
-}
-
-static const char *workload_of_single(struct arena *a, const struct json *pod)
-{
-    const char *made = kueue_prebuilt_name(pod);
-    return *made ? made : kueue_workload_name(a, "pod", "Pod", "", object_meta(pod, "name"), object_meta(pod, "uid"));
 }
 
 static void reconcile_single(void *arg, struct work *w)
@@ -708,10 +708,10 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
     struct kueue_pods *k = arg;
     struct arena *a = arena_new();
     const struct json *pod = json_parse(a, object, NULL, NULL);
-    const char *workload = object_annotation(pod, KUEUE_WORKLOAD_ANNOTATION), *mark = mark_of(a, pod);
-    if (event == KUBE_DELETED && *workload)
-        kueue_in_use_owner_gone(k->jobs->kueue_in_use,
-                                arena_printf(a, "%s/%s", object_meta(pod, "namespace"), workload));
+    bool is_single = !*group_of(pod) && !belongs_to_job(pod);
+    const char *mark = mark_of(a, pod), *its = is_single ? workload_of_single(a, pod) : object_annotation(pod, KUEUE_WORKLOAD_ANNOTATION);
+    if (event == KUBE_DELETED && *its)
+        kueue_in_use_owner_gone(k->jobs->kueue_in_use, arena_printf(a, "%s/%s", object_meta(pod, "namespace"), its));
     kube_cache_mark(k->pods, key, mark);
     if (*group_of(pod))
         workqueue_add(k->groups, mark);

@@ -396,8 +396,15 @@ static void test_cause_of_replacement_outlives_the_eviction(void **state)
     assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "LocalQueueStopped");
     patch(LQ, "{\"spec\":{\"stopPolicy\":\"None\"}}");
     run(4000);
-    assert_false(object_condition_true(workload(), "Evicted"));
+    assert_false(object_condition_true(workload(), "QuotaReserved")); /* SOURCE Kueue: not before it is whole again */
+    assert_string_equal(said(workload(), "QuotaReserved"), "Waits for pods in the place of those that were stopped");
     assert_string_equal(reason(workload(), "WaitingForReplacementPods"), "LocalQueueStopped");
+    pod("c", "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    pod("d", "2", "1", ",\"capstan.dev/run-seconds\":\"600\"");
+    run(4000);
+    assert_false(object_condition_true(workload(), "Evicted"));
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_false(object_condition_true(workload(), "WaitingForReplacementPods"));
 }
 
 static void managed_pod(const char *name, const char *more)
