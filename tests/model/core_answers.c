@@ -77,6 +77,8 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
         w->gang_serial = l->seen.gangs[slot].serial;
         w->generation = l->seen.gangs[slot].generation;
         w->queue = local_queue_of(&l->seen, &l->seen.gangs[slot]);
+        for (int q = 0; q < QUEUES && e->queue; q++) /* its local queue may lead elsewhere since it was given quota */
+            w->queue = e->queue == queue_id(l, q) ? q : w->queue;
     }
     if (e->effect == EFFECT_EVICT && e->reason->code == REASON_PODS_TIMEOUT) {
         w->retries_n = (int)e->reason->need;

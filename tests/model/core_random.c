@@ -22,7 +22,7 @@ static void change_node(struct model *m)
 {
     int slot = (int)pick(m, NODES);
     struct m_node *n = &m->api.nodes[slot];
-    uint32_t what = pick(m, 10);
+    uint32_t what = pick(m, 12);
     if (!n->exists || what == 0) {
         note(m, "node n%d made", slot);
         put_node(m, slot); /* also under the name of one that was there a moment ago */
@@ -38,10 +38,16 @@ static void change_node(struct model *m)
         n->sick = !n->sick && chance(m, 500);
     else if (what == 8)
         n->room[RES_GPU] -= n->room[RES_GPU] > 0;
-    else
+    else if (what == 9)
         n->room[RES_CPU] += 1000;
-    note(m, "node n%d: %s ready %d cordoned %d sick %d gpus %d", slot, n->exists ? "there" : "gone", n->ready, n->cordoned, n->sick,
-         (int)n->room[RES_GPU]);
+    else if (what == 10)
+        n->tainted = !n->tainted && chance(m, 500);
+    else if (chance(m, 500))
+        n->zone = (int)pick(m, ZONES);
+    else
+        n->kind = !n->kind;
+    note(m, "node n%d: %s ready %d cordoned %d sick %d gpus %d tainted %d zone %d kind %d", slot, n->exists ? "there" : "gone", n->ready,
+         n->cordoned, n->sick, (int)n->room[RES_GPU], n->tainted, n->zone, n->kind);
     changed(m, OBJ_NODE, slot);
 }
 
@@ -148,8 +154,9 @@ static void change_queue(struct model *m)
         struct m_local *local = &m->api.locals[l];
         local->exists = !local->exists || chance(m, 900);
         local->stop = local->stop != STOP_NONE ? STOP_NONE : (enum stop_policy)pick(m, 3);
+        local->queue = chance(m, 200) ? (int)pick(m, VOLCANO_QUEUE) : local->queue; /* made anew, it may lead to another one */
         changed(m, OBJ_LOCAL, l);
-        note(m, "local queue lq%d: stop %d", l, local->stop);
+        note(m, "local queue lq%d: of q%d, stop %d", l, local->queue, local->stop);
     } else if (what < 19) {
         put_cohort(m, (int)pick(m, COHORTS));
         note(m, "a cohort changed");
@@ -422,6 +429,15 @@ static void edit_sets(struct model *m, struct m_gang *g)
     s->min_count = s->min_count > s->count ? s->count : s->min_count;
 }
 
+/* Of a pod group: how many make it whole. */
+static void edit_minimum(struct model *m, struct m_gang *g)
+{
+    int members = 0;
+    for (int i = 0; i < g->sets_n; i++)
+        members += g->sets[i].task_min ? g->sets[i].task_min : g->sets[i].count;
+    g->min_members = 1 + (int)pick(m, (uint32_t)members);
+}
+
 static void gang_gone(struct model *m, int slot)
 {
     m->api.gangs[slot].exists = false;
@@ -458,6 +474,12 @@ static void change_gang(struct model *m)
         g->not_before_ms = m->life.w.now_ms + pick(m, 3000);
     else if (what <= 8 && g->type == TYPE_PLANNED)
         edit_sets(m, g);
+    else if (what <= 8)
+        edit_minimum(m, g);
+    else if (what == 10 && g->type == TYPE_PLANNED && !g->admitted) {
+        g->local = (int)pick(m, m->preempts ? 3 : LOCALS);
+        g->generation++;
+    }
     else if (what == 9 && g->type == TYPE_PLANNED && g->admitted) {
         struct m_set *s = &g->sets[pick(m, (uint32_t)g->sets_n)];
         s->reclaimed += s->reclaimed < s->count;

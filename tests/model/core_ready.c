@@ -10,7 +10,8 @@ void ready_policy(struct model *m)
         return; /* nobody waits */
     /* WHY it ends: pods that a webhook has enlarged never find a place, and a world with them would never come to rest */
     *p = (struct ready_policy){.timeout_ms = 1000 * (3 + pick(m, 18)), .recovery_ms = chance(m, 700) ? 1000 * (3 + pick(m, 10)) : 0,
-                               .block_admission = chance(m, 500), .retries_most = (int32_t)pick(m, 4),
+                               .block_admission = chance(m, 500), .requeue_by_creation = chance(m, 300),
+                               .retries_most = (int32_t)pick(m, 4),
                                .backoff_ms = 1000 * pick(m, 4), .backoff_most_ms = 1000 * pick(m, 30)};
 }
 
