@@ -89,8 +89,8 @@ static void print_cluster(const struct model *m)
     for (int i = 0; i < PODS; i++) {
         const struct m_pod *p = &c->pods[i];
         if (p->exists)
-            printf("# p%u of gang %u s%d: phase %d node %d %s cpu %d gpu %d nic %d zone %d%s%s%s\n", p->name, p->gang_serial, p->set,
-                   p->phase, p->node, p->devices, (int)p->kind.ask[RES_CPU], (int)p->kind.ask[RES_GPU], (int)p->kind.ask[RES_NIC],
+            printf("# p%u of gang %u s%d: app %d anti %d priority %d phase %d node %d %s cpu %d gpu %d nic %d zone %d%s%s%s\n", p->name, p->gang_serial, p->set,
+                   p->app, p->anti, p->priority, p->phase, p->node, p->devices, (int)p->kind.ask[RES_CPU], (int)p->kind.ask[RES_GPU], (int)p->kind.ask[RES_NIC],
                    p->kind.zone, p->foreign ? " foreign" : "", p->gated ? " gated" : "", p->deleting ? " deleting" : "");
     }
 }
@@ -201,7 +201,7 @@ static void tell_node(struct life *l, int slot, const struct m_node *n)
     }
     struct arena *a = w->records;
     struct amount *amounts = arena_zero(a, RES_N, sizeof *amounts);
-    struct label *labels = arena_zero(a, 2, sizeof *labels);
+    struct label *labels = arena_zero(a, 3, sizeof *labels);
     struct taint *taint = arena_zero(a, 1, sizeof *taint);
     struct node_record r = {
         .name = name, .ready = n->ready, .unschedulable = n->cordoned, .allocatable = amounts, .labels = labels, .taints = taint};
@@ -210,6 +210,7 @@ static void tell_node(struct life *l, int slot, const struct m_node *n)
             amounts[r.allocatable_n++] = (struct amount){id(w, resource_names[k]), n->room[k]};
     labels[r.labels_n++] = (struct label){id(w, "kind"), id(w, n->kind ? "b" : "a")};
     labels[r.labels_n++] = (struct label){id(w, "zone"), numbered(w, "z", (uint32_t)n->zone)};
+    labels[r.labels_n++] = (struct label){id(w, "host"), name};
     *taint = (struct taint){.key = id(w, "dedicated"), .value = id(w, "x"), .effect = TAINT_NO_SCHEDULE};
     r.taints_n = n->tainted;
     if (n->named && n->room[RES_GPU]) {
@@ -414,6 +415,13 @@ static void tell_pod(struct life *l, const struct m_pod *p)
     if (p->app) {
         r.shape.labels = &app;
         r.shape.labels_n = 1;
+    }
+    struct requirement same = {.key = app.key, .op = REQUIRE_IN, .values = &app.value, .values_n = 1};
+    struct pod_affinity anti = {.pods = {.all = &same, .all_n = 1}, .namespaces = &r.shape.ns, .namespaces_n = 1, .anti = true,
+                                .topology_key = id(w, p->anti == 2 ? "zone" : "host")};
+    if (p->anti) {
+        r.shape.affinities = &anti;
+        r.shape.affinities_n = 1;
     }
     state_apply(w->s, &(struct change){.type = CHANGE_POD, .pod = r});
 }

@@ -24,7 +24,7 @@ static bool may_go(const struct m_pod *p, const struct assumed *assumed, int nod
 static bool fits(const struct cluster *c, const struct assumed *assumed, const struct m_pod *p, int node)
 {
     struct fit_node room;
-    bool fits = kind_may_stand(&p->kind, 0, &c->nodes[node]);
+    bool fits = kind_may_stand(&p->kind, 0, &c->nodes[node]) && neighbours_allow(c, assumed, p, node);
     room_left(c, assumed, &room);
     for (int r = 0; r < RES_N; r++)
         fits &= !p->kind.ask[r] || p->kind.ask[r] <= room.left[node][r];

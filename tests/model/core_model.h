@@ -133,6 +133,7 @@ struct m_pod {
     int priority;
     bool never;                /* a pod alone: preempts nobody */
     int app;                   /* label that budgets select; 0: none */
+    int anti;                  /* stands with none of its app (required anti-affinity): 0 no matter, 1 on one node, 2 in one zone */
     int nominated;             /* node + 1 */
     char devices[DEVICES_TEXT];
 };
@@ -285,6 +286,7 @@ void oracle_check(struct model *m, const struct life *l);
 void oracle_plan(struct model *m, struct life *l); /* of life's plan; also takes its binds as assumed */
 void oracle_reasons(struct model *m, const struct life *l); /* after a decision: who waits knows why */
 bool kind_may_stand(const struct kind *k, int flavors, const struct m_node *n);
+bool neighbours_allow(const struct cluster *c, const struct assumed *assumed, const struct m_pod *p, int node); /* and all others' rules */
 void room_left(const struct cluster *c, const struct assumed *assumed, struct fit_node *ret_room);
 name_id queue_id(const struct life *l, int queue);
 int64_t quota_left(const struct life *l, int queue, int flavor, int resource); /* what the tree still gives */

@@ -63,6 +63,20 @@ static int node_of(const struct m_pod *p, const struct assumed *a)
     return p->node >= 0 ? p->node : a && a->serial == p->serial ? a->node : -1;
 }
 
+bool neighbours_allow(const struct cluster *c, const struct assumed *assumed, const struct m_pod *p, int node)
+{
+    for (int i = 0; i < PODS && p->app; i++) {
+        const struct m_pod *other = &c->pods[i];
+        int at = node_of(other, assumed ? &assumed[i] : NULL);
+        if (at < 0 || other->serial == p->serial || other->app != p->app || !c->nodes[at].exists)
+            continue;
+        bool same_zone = c->nodes[at].zone == c->nodes[node].zone, zone_counts = p->anti == 2 || other->anti == 2;
+        if ((at == node && (p->anti || other->anti)) || (same_zone && zone_counts))
+            return false;
+    }
+    return true;
+}
+
 static const char *devices_of(const struct m_pod *p, const struct assumed *a)
 {
     return p->node >= 0 || !a || a->serial != p->serial ? p->devices : a->devices;
@@ -410,6 +424,8 @@ static void check_bind(struct model *m, struct life *l, const struct plan_entry 
     snprintf(l->assumed[slot].devices, DEVICES_TEXT, "%s", e->devices ? e->devices : "");
     if (!kind_may_stand(&p->kind, 0, &l->seen.nodes[node]))
         die(m, "%s was bound to n%d, which it may not use", pod_key(p, key), node);
+    if (!neighbours_allow(&l->seen, l->assumed, p, node))
+        die(m, "%s was bound to n%d, where anti-affinity keeps it away", pod_key(p, key), node);
     struct m_node bare = l->seen.nodes[node];
     int64_t left[RES_N];
     memcpy(left, bare.room, sizeof left);

@@ -310,6 +310,7 @@ static void stray_pod(struct model *m)
     p->priority = (int)pick(m, 4);
     p->never = chance(m, 150);
     p->app = (int)pick(m, APPS + 1);
+    p->anti = p->app && chance(m, 250) ? 1 + (int)pick(m, 2) : 0;
     if (m->crowds && chance(m, 500)) { /* large, so that others are in its way */
         p->kind.ask[RES_CPU] = 1000 * (3 + pick(m, 8));
         p->kind.ask[RES_GPU] = chance(m, 300) ? 1 + pick(m, 6) : 0;
