@@ -89,9 +89,9 @@ static void print_cluster(const struct model *m)
     for (int i = 0; i < PODS; i++) {
         const struct m_pod *p = &c->pods[i];
         if (p->exists)
-            printf("# p%u of gang %u s%d: app %d anti %d priority %d phase %d node %d %s cpu %d gpu %d nic %d zone %d%s%s%s\n", p->name, p->gang_serial, p->set,
-                   p->app, p->anti, p->priority, p->phase, p->node, p->devices, (int)p->kind.ask[RES_CPU], (int)p->kind.ask[RES_GPU], (int)p->kind.ask[RES_NIC],
-                   p->kind.zone, p->foreign ? " foreign" : "", p->gated ? " gated" : "", p->deleting ? " deleting" : "");
+            printf("# p%u of gang %u s%d: app %d anti %d priority %d phase %d node %d %s cpu %d gpu %d nic %d zone %d%s%s%s\n", p->name,
+                   p->gang_serial, p->set, p->app, p->anti, p->priority, p->phase, p->node, p->devices, (int)p->kind.ask[RES_CPU],
+                   (int)p->kind.ask[RES_GPU], (int)p->kind.ask[RES_NIC], p->kind.zone, p->foreign ? " foreign" : "", p->gated ? " gated" : "", p->deleting ? " deleting" : "");
     }
 }
 

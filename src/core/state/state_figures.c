@@ -68,8 +68,8 @@ bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct sha
     if (!node)
         return false;
     quota_settle(&s->quota);
-    struct share share = share_of(&s->quota, node);
-    *ret_parts = (struct share_parts){.borrowed = share.borrowed, .lendable = share.lendable, .weight_nano = share.weight_nano};
+    const struct share *share = share_of(&s->quota, node);
+    *ret_parts = (struct share_parts){.borrowed = share->borrowed, .lendable = share->lendable, .weight_nano = share->weight_nano};
     return true;
 }
 
