@@ -374,12 +374,37 @@ struct state {
     struct buf text;         /* scratch */
 };
 
+/* What is held under a name; NULL: nothing is. */
+static inline struct gang *gang_find(const struct state *s, name_id key)
+{
+    uint32_t at = id_map_get(&s->gang_by_key, key);
+    return at ? s->gangs[at - 1] : NULL;
+}
+
+static inline struct queue *queue_find(const struct state *s, name_id name)
+{
+    uint32_t at = id_map_get(&s->queue_by_name, name);
+    return at && s->queues[at]->known ? s->queues[at] : NULL;
+}
+
+static inline struct flavor *flavor_find(const struct state *s, name_id name)
+{
+    uint32_t at = id_map_get(&s->flavor_by_name, name);
+    return at && s->flavors[at].known ? &s->flavors[at] : NULL;
+}
+
+static inline struct local_queue *local_queue_find(const struct state *s, name_id key)
+{
+    uint32_t at = id_map_get(&s->local_queue_by_key, key);
+    return at && s->local_queues[at].known ? &s->local_queues[at] : NULL;
+}
+
+static inline struct label_list namespace_labels(const struct state *s, name_id ns)
+{
+    return s->namespaces[id_map_get(&s->namespace_by_name, ns)].labels;
+}
+
 /* state.c */
-struct gang *gang_find(const struct state *s, name_id key);
-struct queue *queue_find(const struct state *s, name_id name);
-struct flavor *flavor_find(const struct state *s, name_id name);
-struct local_queue *local_queue_find(const struct state *s, name_id key);
-struct label_list namespace_labels(const struct state *s, name_id ns);
 struct local_queue *local_queue_named(struct state *s, name_id key); /* made when new */
 /* The queue that a gang asks for; NULL with ret_missing = 0: needs no quota; NULL and a name: it does not exist. */
 struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing);

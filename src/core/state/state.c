@@ -127,37 +127,6 @@ struct intern *state_names(struct state *s)
     return s->names;
 }
 
-/* ---- finding ---- */
-
-struct gang *gang_find(const struct state *s, name_id key)
-{
-    uint32_t at = id_map_get(&s->gang_by_key, key);
-    return at ? s->gangs[at - 1] : NULL;
-}
-
-struct queue *queue_find(const struct state *s, name_id name)
-{
-    uint32_t at = id_map_get(&s->queue_by_name, name);
-    return at && s->queues[at]->known ? s->queues[at] : NULL;
-}
-
-struct flavor *flavor_find(const struct state *s, name_id name)
-{
-    uint32_t at = id_map_get(&s->flavor_by_name, name);
-    return at && s->flavors[at].known ? &s->flavors[at] : NULL;
-}
-
-struct local_queue *local_queue_find(const struct state *s, name_id key)
-{
-    uint32_t at = id_map_get(&s->local_queue_by_key, key);
-    return at && s->local_queues[at].known ? &s->local_queues[at] : NULL;
-}
-
-struct label_list namespace_labels(const struct state *s, name_id ns)
-{
-    return s->namespaces[id_map_get(&s->namespace_by_name, ns)].labels;
-}
-
 struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing)
 {
     name_id name = g->queue_name;

@@ -9,6 +9,7 @@ struct page_writing {
     struct prometheus_page *page;
     const char *role;
 };
+/* page_sample.c */
 /* One sample of the family that is open; labels end with NULL. */
 void page_sample(const struct page_writing *w, double value, ...);
 /* In cores, bytes or pieces. */
