@@ -165,7 +165,8 @@ static bool tell_line(struct cycle *c, struct line *l)
 {
     const struct gang *front = order_blocker(l->queue);
     if (front && front != line_first(l)) {
-        struct reason *behind = reason_new(c->a, (struct reason){.code = REASON_BEHIND, .queue = l->queue->title, .name = front->key});
+        struct reason *behind = reason_new(c->a, (struct reason){.code = REASON_BEHIND, .queue_kind = l->queue->kind,
+                                                                 .queue = l->queue->title, .name = front->key});
         tell_all(c, l, behind, reason_hash(behind, c->s->names), reason_codes_hash(behind, c->s->names));
         return true;
     }

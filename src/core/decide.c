@@ -322,15 +322,31 @@ static uint32_t claims_n(const struct state *s)
     return n;
 }
 
+/* SOURCE Volcano: the queue with the highest priority first, until none of its jobs is left to be tried. */
+static int32_t highest_priority(const struct state *s)
+{
+    int32_t most = INT32_MIN;
+    for (uint32_t i = 0; i < s->ready_n; i++)
+        if (s->ready[i]->kind == QUEUE_VOLCANO && s->ready[i]->priority > most && order_first(s->ready[i]))
+            most = s->ready[i]->priority;
+    return most;
+}
+
+static struct line *head_of(struct queue *q, int32_t priority)
+{
+    return q->kind != QUEUE_VOLCANO || q->priority == priority ? order_first(q) : NULL;
+}
+
 /* The head of every queue, tried in order. False: there was none. Claims are taken back at the end; what was committed in between stays. */
 static bool round_of_heads(struct cycle *c)
 {
     struct state *s = c->s;
     struct line *single = NULL;
     ready_begin_round(c);
+    int32_t priority = highest_priority(s);
     uint32_t heads_n = 0, claiming_n = claims_n(s), n = 0;
     for (uint32_t i = 0; i < s->ready_n; i++) {
-        struct line *l = order_first(s->ready[i]);
+        struct line *l = head_of(s->ready[i], priority);
         heads_n += l != NULL;
         single = l ? l : single;
     }
@@ -344,7 +360,7 @@ static bool round_of_heads(struct cycle *c)
     struct nominee *all = arena_zero(c->a, heads_n + claiming_n, sizeof *all);
     n = claiming_n ? nominate_claims(c, all) : 0;
     for (uint32_t i = 0; i < s->ready_n; i++) {
-        struct line *l = order_first(s->ready[i]);
+        struct line *l = head_of(s->ready[i], priority);
         if (!l)
             continue;
         all[n] = (struct nominee){.gang = line_first(l), .line = l, .as = nominate(c, line_first(l))};

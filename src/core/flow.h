@@ -189,7 +189,7 @@ struct cohort_record {
 /* What users call it: ClusterQueue, LocalQueue, or (Volcano's) queue. Two kinds may have queues of one name: what they are found by
  * differs, and is never shown or read. */
 enum queue_kind { QUEUE_CLUSTER, QUEUE_LOCAL, QUEUE_VOLCANO };
-enum queue_strategy { QUEUE_BEST_EFFORT_FIFO, QUEUE_STRICT_FIFO };
+enum queue_strategy { QUEUE_BEST_EFFORT_FIFO, QUEUE_STRICT_FIFO }; /* Volcano's words: dequeueStrategy traverse, fifo */
 enum stop_policy { STOP_NONE, STOP_HOLD, STOP_HOLD_AND_DRAIN };
 enum preemption_policy { PREEMPT_NEVER, PREEMPT_LOWER_PRIORITY, PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY, PREEMPT_ANY };
 /* An admission check: somebody outside says when a gang that was given quota may be admitted. */
@@ -222,6 +222,7 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     int32_t borrow_threshold;
     bool has_weight;           /* as of a cohort */
     int64_t weight_nano;
+    int32_t priority;          /* of Volcano's queues those with a higher one are served first */
     const struct queue_check *checks; /* who gets quota here is admitted when these are ready */
     uint32_t checks_n;
     bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */

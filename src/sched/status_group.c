@@ -221,6 +221,7 @@ static uint64_t room_of(const struct scheduler *s, name_id queue, const struct q
 {
     const struct reason *problem = state_queue_problem(s->state, queue, a);
     uint64_t hash = problem ? reason_hash(problem, s->names) : 1; /* 0: it was not looked at yet */
+    hash += (uint64_t)intern_hash(s->names, state_queue_front(s->state, queue, a)) << 1;
     for (uint32_t i = 0; i < n; i++) {
         const char *resource = intern_name(s->names, rows[i].resource);
         const int64_t row[] = {rows[i].nominal, rows[i].reserved};

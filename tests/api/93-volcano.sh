@@ -214,6 +214,18 @@ refuses "root is not deleted" 'root' k delete $QUEUES root
 refuses "no job into root" 'root' job x 'queue: root' < <(task a 1 1)
 refuses "guarantee above capability" 'spec.guarantee' k apply -f - <<<$'---\n{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: t93-bad}, spec: {capability: {cpu: 2}, guarantee: {resource: {cpu: 3}}}}'
 ok "a queue is deleted" k delete $QUEUES t93-small
+says "fifo and a priority are no news to the scheduler" '^queue.scheduling.volcano.sh/t93-fifo created$' \
+    k apply -f - <<<$'---\n{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: t93-fifo}, spec: {capability: {cpu: 2}, dequeueStrategy: fifo, priority: 3}}'
+job f1 'queue: t93-fifo' < <(task a 1 600 0 1) >/dev/null
+soon "the first runs" '^Running 1$' field f1 '{.status.state.phase} {.status.running}'
+job f2 'queue: t93-fifo' < <(task a 2 600 0 1) >/dev/null
+soon "the next is too large" 'insufficient unused quota for cpu in queue t93-fifo, 1 more needed' why vcjob/f2
+job f3 'queue: t93-fifo' < <(task a 1 600 0 1) >/dev/null
+soon "and who would fit waits behind it" 'waits behind .*f2.* in queue t93-fifo, whose dequeueStrategy is fifo' why vcjob/f3
+is "no pod of it is made" "" pods f3
+ok "the one in front goes" k delete vcjob f2 --wait=false
+soon "and the one behind it runs" '^Running 1$' field f3 '{.status.state.phase} {.status.running}'
+k delete vcjob f1 f3 --wait=false >/dev/null
 
 # --- bare pods
 bare() { printf -- '---\n{apiVersion: v1, kind: Pod, metadata: {name: %s, annotations: {%s capstan.dev/run-seconds: "600"}}, spec: {schedulerName: volcano, containers: [{name: c, image: busybox:1, resources: {requests: {cpu: 100m}}}]}}\n' "$1" "${2:-}"; }

@@ -120,7 +120,6 @@ static void put_queue(struct model *m, int slot)
     q->check_flavors = m->checks ? 1 << pick(m, FLAVORS) | 1 << pick(m, FLAVORS) : 0;
     put_quotas(m, q->quota, layout, false);
     if (slot == VOLCANO_QUEUE) {
-        q->strict = false;
         memset(q->checks, 0, sizeof q->checks);
         q->cohort = -1;
         memset(q->quota, 0, sizeof q->quota);

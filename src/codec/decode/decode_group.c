@@ -56,6 +56,9 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
     q.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
     q.title = intern_text_id(d->names, name);
     q.kind = QUEUE_VOLCANO;
+    q.priority = clamp32(json_int64(json_path(object, "spec", "priority", NULL), 0));
+    q.strategy = bytes_is(json_bytes(json_path(object, "spec", "dequeueStrategy", NULL)), "fifo") ? QUEUE_STRICT_FIFO
+                                                                                                : QUEUE_BEST_EFFORT_FIFO;
     bool shut = bytes_is(state, "Closed") || bytes_is(state, "Closing");
     q.closed = shut || json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
     q.closed_text = shut ? intern_text_id(d->names, arena_printf(d->arena, "it is %.*s", (int)state.n, state.data)) : 0;

@@ -212,7 +212,8 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_text(out, "not tried yet");
         break;
     case REASON_BEHIND:
-        buf_printf(out, "waits behind %s in StrictFIFO queue %s", name, queue);
+        buf_printf(out, r->queue_kind == QUEUE_VOLCANO ? "waits behind %s in queue %s, whose dequeueStrategy is fifo"
+                                                       : "waits behind %s in StrictFIFO queue %s", name, queue);
         break;
     case REASON_QUEUE_MISSING:
         buf_printf(out, "%s %s doesn't exist", queue_word(r->queue_kind), name);

@@ -14,7 +14,7 @@
 #define REASON_CODES(X)                                                                                                          \
     X(WAITING,              "waiting")               /* root: children say for what */                                           \
     X(NOT_TRIED,            "not-tried-yet")         /* in the queue behind others */                                            \
-    X(BEHIND,               "behind-in-queue")       /* StrictFIFO: name = the gang in front */                                  \
+    X(BEHIND,               "behind-in-queue")       /* StrictFIFO, or dequeueStrategy fifo: name = the gang in front */          \
     X(QUEUE_MISSING,        "queue-missing")         /* name = queue that does not exist, of queue_kind */                       \
     X(QUEUE_STOPPED,        "queue-stopped")         /* name = LocalQueue, or the queue itself */                                \
     X(QUEUE_INACTIVE,       "queue-inactive")        /* flavor missing (name), cohort cycle, closed */                           \

@@ -6,6 +6,7 @@
 #include "core/preempt/promise.h"
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
+#include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
@@ -86,6 +87,33 @@ static const struct reason *short_of(const struct state *s, const struct queue *
     return NULL;
 }
 
+static const struct reason *short_of_any(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a)
+{
+    const struct reason *why = NULL;
+    for (uint32_t i = 0; i < g->least_n && !why; i++)
+        why = short_of(s, q, &g->least[i], a);
+    return why;
+}
+
+/* Is it a group of the queue whose pods are not made, since the queue has no room for them? WHY not one that has room: if nobody makes its
+ * pods, it keeps nobody waiting. */
+static bool is_kept_out(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a)
+{
+    return g->queue_name == q->name && g->phase == GANG_WAITING && g->active && !g->finished && !g->members_n && short_of_any(s, q, g, a);
+}
+
+const struct gang *admission_front(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a)
+{
+    const struct gang *front = order_blocker(q);
+    front = front && g && !order_before(front, g) ? NULL : front;
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        const struct gang *other = s->gangs[i];
+        if (other != g && (!g || order_before(other, g)) && (!front || order_before(other, front)) && is_kept_out(s, q, other, a))
+            front = other;
+    }
+    return front;
+}
+
 const struct reason *admission_why_kept_out(const struct state *s, const struct gang *g, struct arena *a)
 {
     name_id missing;
@@ -95,8 +123,10 @@ const struct reason *admission_why_kept_out(const struct state *s, const struct 
     if (missing)
         return reason_new(a, (struct reason){.code = REASON_QUEUE_MISSING, .name = g->queue_title, .queue_kind = g->queue_kind});
     const struct reason *why = q ? why_queue_refuses(s, q, a) : NULL;
-    for (uint32_t i = 0; i < g->least_n && q && !why; i++)
-        why = short_of(s, q, &g->least[i], a);
+    why = why || !q ? why : short_of_any(s, q, g, a);
+    const struct gang *front = q && !why && q->strategy == QUEUE_STRICT_FIFO ? admission_front(s, q, g, a) : NULL;
+    if (front)
+        why = reason_new(a, (struct reason){.code = REASON_BEHIND, .queue_kind = q->kind, .queue = q->title, .name = front->key});
     return why;
 }
 

@@ -9,6 +9,8 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase);
 /* A group whose pods are made only when its queue lets it in: could the queue hold the least that it asks for, on top of what it holds?
  * NULL: yes, or there are pods already; else what is in the way, in the arena. */
 const struct reason *admission_why_kept_out(const struct state *s, const struct gang *g, struct arena *a);
+/* StrictFIFO: the first that stands in front of the gang (NULL: of everybody) and is refused, or kept out. */
+const struct gang *admission_front(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a);
 
 /* WAITING -> RESERVED, or where the queue demands checks CHECKING (a pod group: BOUND, nobody has to answer). The charges stand on the
  * queue already; it copies. q may be NULL. */

@@ -204,6 +204,7 @@ struct queue {
     name_id name, title;     /* found by, shown as */
     enum queue_kind kind;
     bool known, closed, unlimited, borrow_stops;
+    int32_t priority;        /* among Volcano's queues */
     name_id closed_text;     /* as in queue_record */
     bool reclaims_any;       /* may take its nominal quota back from whoever borrowed it */
     bool preempts_to_borrow; /* borrowWithinCohort */

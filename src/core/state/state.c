@@ -354,6 +354,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->strategy = r->strategy;
     q->stop = r->stop;
     q->unlimited = r->unlimited;
+    q->priority = r->priority;
     q->borrow_stops = r->borrow_before_next_flavor;
     q->reclaims_any = r->reclaim_within_cohort == PREEMPT_ANY;
     q->preempts_to_borrow = r->borrow_within_cohort != PREEMPT_NEVER;

@@ -99,6 +99,8 @@ bool state_gang_is_told(const struct state *s, name_id gang);
 const struct reason *state_gang_reason(const struct state *s, name_id gang);
 /* A pod group without pods: NULL: its queue lets it in, so that they are made; else what is in the way, in the arena. */
 const struct reason *state_gang_kept_out(const struct state *s, name_id gang, struct arena *a);
+/* StrictFIFO: who keeps others of the queue waiting; 0: nobody. */
+name_id state_queue_front(const struct state *s, name_id queue, struct arena *a);
 /* Position in its queue, 0 = first; -1 when not pending. */
 int32_t state_gang_position(const struct state *s, name_id gang);
 

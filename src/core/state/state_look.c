@@ -252,13 +252,21 @@ const struct reason *state_gang_reason(const struct state *s, name_id gang)
     }
     if (!front || front == line_first(g->line))
         return NULL;
-    behind = (struct reason){.code = REASON_BEHIND, .queue = g->line->queue->title, .name = front->key};
+    const struct queue *q = g->line->queue;
+    behind = (struct reason){.code = REASON_BEHIND, .queue_kind = q->kind, .queue = q->title, .name = front->key};
     return &behind;
 }
 
 static bool stands_in_line(const struct gang *g)
 {
     return g->phase == GANG_WAITING && (g->line || (g->park && g->park->at));
+}
+
+name_id state_queue_front(const struct state *s, name_id queue, struct arena *a)
+{
+    const struct queue *q = queue_find(s, queue);
+    const struct gang *front = q && q->strategy == QUEUE_STRICT_FIFO ? admission_front(s, q, NULL, a) : NULL;
+    return front ? front->key : 0;
 }
 
 int32_t state_gang_position(const struct state *s, name_id gang)

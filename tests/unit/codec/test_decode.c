@@ -708,7 +708,8 @@ static void decodes_the_other_groups(void **state)
     assert_true(g.min_members == 3 && g.queue == 0);
     assert_int_equal(decode_native_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"priority\":9,\"schedulingPolicy\":{\"gang\":{\"minCount\":8}}}}"), &g, &e), 0);
     assert_true(g.min_members == 8 && g.priority == 9);
-    assert_int_equal(decode_volcano_queue(&w->d, tree(w, "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"capability\":{\"cpu\":\"2\"}},\"status\":{\"state\":\"Closed\"}}"), &q, &e), 0);
+    assert_int_equal(decode_volcano_queue(&w->d, tree(w, "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"capability\":{\"cpu\":\"2\"},\"priority\":7,\"dequeueStrategy\":\"fifo\"},\"status\":{\"state\":\"Closed\"}}"), &q, &e), 0);
+    assert_true(q.priority == 7 && q.strategy == QUEUE_STRICT_FIFO);
     assert_true(q.unlimited && q.closed && q.quotas_n == 1 && q.quotas[0].nominal == 2000 && q.quotas[0].flavor == 0);
     assert_string_equal(name(w, q.name), "volcano:q");
     assert_string_equal(name(w, q.title), "q");

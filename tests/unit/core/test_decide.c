@@ -441,6 +441,90 @@ static const char *kept_out(struct world *w)
     return r ? text.data : "";
 }
 
+static struct queue_record volcano_queue(struct world *w, const char *key, int32_t priority, const struct quota_record *quota)
+{
+    return (struct queue_record){.name = id(w, key), .title = id(w, key + strlen("volcano:")), .kind = QUEUE_VOLCANO, .unlimited = true,
+                                 .quotas = quota, .quotas_n = quota ? 1 : 0, .priority = priority};
+}
+
+static void group_of(struct world *w, const char *name, const char *queue, int gpus)
+{
+    char key[32], requests[64];
+    snprintf(key, sizeof key, "ns/%s-0", name);
+    snprintf(requests, sizeof requests, GPU "=%d", gpus);
+    gang_record(w, a_group(w, name, queue, 1));
+    pod(w, key, name, requests);
+}
+
+/* All of the queue that comes first, then the next one; a ClusterQueue's heads take part as ever. */
+static void volcano_queues_are_served_by_their_priority(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    const char *const keys[] = {"volcano:low", "volcano:high", "volcano:middle"};
+    const int32_t priorities[] = {0, 2000000000, 1};
+    const char *const first[] = {"ns/h1-0", "ns/h2-0", "ns/m1-0"};
+    for (int i = 0; i < 3; i++) {
+        struct queue_record q = volcano_queue(&w, keys[i], priorities[i], NULL);
+        state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    }
+    node(&w, "n0", GPU "=3", "");
+    group_of(&w, "l1", "volcano:low", 1);
+    group_of(&w, "l2", "volcano:low", 1);
+    group_of(&w, "m1", "volcano:middle", 1);
+    group_of(&w, "m2", "volcano:middle", 1);
+    group_of(&w, "large", "volcano:high", 8);
+    group_of(&w, "h1", "volcano:high", 1);
+    group_of(&w, "h2", "volcano:high", 1);
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 3);
+    for (int i = 0; i < 3; i++)
+        assert_non_null(entry_of(&w, EFFECT_BIND, first[i]));
+    struct queue_record q = volcano_queue(&w, keys[0], 5, NULL);
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    gone(&w, CHANGE_POD_GONE, "ns/m1-0");
+    step(&w);
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/l1-0"));
+    world_free(&w);
+}
+
+/* dequeueStrategy fifo: who is refused, or not let in, keeps those behind it waiting; those before it not, nor those of other queues. */
+static void a_fifo_queue_waits_for_its_first(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct quota_record quota = {.resource = id(&w, GPU), .nominal = 8, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    struct queue_record q = volcano_queue(&w, "volcano:v", 0, &quota);
+    q.strategy = QUEUE_STRICT_FIFO;
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    node(&w, "n0", GPU "=16", "");
+    group_of(&w, "runs", "volcano:v", 4);
+    step(&w);
+    struct gang_record large = a_group(&w, "large", "volcano:v", 1), g = a_group(&w, "g", "volcano:v", 1);
+    struct amount six = {id(&w, GPU), 6}, one = {id(&w, GPU), 1};
+    large.least = &six;
+    g.least = &one;
+    large.least_n = g.least_n = 1;
+    gang_record(&w, large);
+    gang_record(&w, g);
+    assert_string_equal(kept_out(&w), "waits behind large in queue v, whose dequeueStrategy is fifo");
+    assert_string_equal(text_of(&w, state_queue_front(w.s, q.name, w.cycle)), "large");
+    six.value = 4;
+    gang_record(&w, large);
+    assert_string_equal(kept_out(&w), "");
+    assert_int_equal(state_queue_front(w.s, q.name, w.cycle), 0);
+    pod(&w, "ns/large-0", "large", GPU "=6");
+    pod(&w, "ns/g-0", "g", GPU "=1");
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 0);
+    assert_string_equal(why(&w, "g"), "waits behind large in queue v, whose dequeueStrategy is fifo");
+    q.strategy = QUEUE_BEST_EFFORT_FIFO;
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    step(&w);
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/g-0"));
+    world_free(&w);
+}
+
 /* Volcano makes the pods of a job only when the queue could hold the least that it asks for. */
 static void a_group_without_pods_is_let_in_when_its_queue_could_hold_it(void **state)
 {
@@ -525,6 +609,8 @@ int main(void)
         cmocka_unit_test(missing_things),
         cmocka_unit_test(queues_are_called_as_they_were_written),
         cmocka_unit_test(held_a_scheduler_only_looks_after_what_runs),
+        cmocka_unit_test(volcano_queues_are_served_by_their_priority),
+        cmocka_unit_test(a_fifo_queue_waits_for_its_first),
         cmocka_unit_test(a_group_without_pods_is_let_in_when_its_queue_could_hold_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
