@@ -397,8 +397,8 @@ enum effect {
     EFFECT_BIND,    /* this pod to this node with these devices; all binds of a gang stand together in one plan */
     EFFECT_EVICT,   /* give back: delete the gang's pods, suspend its job; reason says why */
     EFFECT_EXPLAIN, /* the gang waits; the reason tree is new */
-    EFFECT_MOVE,    /* places of an admitted gang are in other domains of a topology now: tell the dialect */
     EFFECT_RESERVE, /* only quota is taken, for a gang with admission checks: tell the dialect (Workload QuotaReserved, checks Pending) */
+    EFFECT_MOVE,    /* places of an admitted gang are in other domains of a topology now: tell the dialect */
 };
 struct plan_entry {
     enum effect effect;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "checks.h"
+#include "near.h"
 
 #define RESTS 100
 #define NAMES 24 /* few names, so that things collide */
@@ -34,12 +35,17 @@ static const char *priority(struct world *w)
     return pick(w, 4) ? "" : ",\"priorityClassName\":\"urgent\"";
 }
 
-static const char *pod_template(struct world *w, const char *restart_policy)
+static const char *pod_template_asking(struct world *w, const char *restart_policy, const char *more)
 {
     return arena_printf(w->arena,
                         "{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/"
-                        "exit-code\":\"%d\"%s}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"%s\"%s}}",
-                        (int)pick(w, 60), pick(w, 8) == 0, limits(w), (int)pick(w, 3), restart_policy, priority(w));
+                        "exit-code\":\"%d\"%s%s}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"%s\"%s}}",
+                        (int)pick(w, 60), pick(w, 8) == 0, limits(w), more, (int)pick(w, 3), restart_policy, priority(w));
+}
+
+static const char *pod_template(struct world *w, const char *restart_policy)
+{
+    return pod_template_asking(w, restart_policy, "");
 }
 
 /* Of one job in eight: it is deactivated when it has run for so long. */
@@ -51,13 +57,14 @@ static const char *most_time(struct world *w)
 static void create_job_in(struct world *w, const char *name, int team)
 {
     int pods = 1 + (int)pick(w, 8);
+    const char *asks = team == 3 ? near_annotation(w) : "";
     world_post(
         w, "/apis/batch/v1" NS "jobs",
         "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s%d\",\"labels\":{\"kueue.x-k8s.io/"
         "queue-name\":\"team%d\"%s}},"
         "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"backoffLimit\":2,"
         "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
-        name, (int)pick(w, NAMES), team, most_time(w), pods, pods, pod_template(w, "Never"));
+        name, (int)pick(w, NAMES), team, most_time(w), pods, pods, pod_template_asking(w, "Never", asks));
 }
 
 static void create_queued_job(struct world *w)
@@ -69,6 +76,12 @@ static void create_queued_job(struct world *w)
 static void create_checked_job(struct world *w)
 {
     create_job_in(w, "checked", 2);
+}
+
+/* In domains of a topology. */
+static void create_near_job(struct world *w)
+{
+    create_job_in(w, "near", 3);
 }
 
 /* Without a queue: where all jobs are to have one it is held. */
@@ -150,7 +163,7 @@ static void create_pod(struct world *w)
 static void delete_job(struct world *w)
 {
     static const char *const paths[] = {
-        "/apis/batch/v1" NS "jobs/job%d", "/apis/batch/v1" NS "jobs/checked%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
+        "/apis/batch/v1" NS "jobs/job%d", "/apis/batch/v1" NS "jobs/checked%d", "/apis/batch/v1" NS "jobs/near%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
         "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups/pg%d", "/api/v1" NS "pods/pod%d"};
     const char *path = paths[pick(w, sizeof paths / sizeof *paths)];
     world_delete(w, arena_printf(w->arena, path, (int)pick(w, NAMES)));
@@ -219,7 +232,8 @@ static void step(struct world *w)
         create_vcjob,      create_vcjob,      create_mixed_vcjob, create_mixed_vcjob, create_pod_group,   create_pod_group,
         create_pod,        create_pod,        create_pod,         delete_job,         delete_job,         delete_any_pod,
         delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue,
-        checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job, create_unqueued_job};
+        checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job, create_unqueued_job,
+        create_near_job,   create_near_job,   create_near_job,    near_change};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
@@ -232,7 +246,7 @@ static bool pause_and_look(struct world *w)
 {
     world_set_faults(w, false);
     loop_run_for(w->loop, 20000, NULL);
-    return world_check(w) && world_check_onlooker(w);
+    return world_check(w) && near_check(w) && world_check_onlooker(w);
 }
 
 /* Everything allowed again and time to settle. */

@@ -1,5 +1,6 @@
 /* world.c - build it, watch it, check it */
 #include "checks.h"
+#include "near.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,6 +317,8 @@ static void seed(struct world *w)
                          "\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"any\",\"resources\":["
                          "{\"name\":\"cpu\",\"nominalQuota\":1000},{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":100}]}]}]}}");
     seed_object(w, KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team2\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q2\"}}");
+    for (int i = 0; near_seed(i); i++)
+        seed_object(w, near_seed(i));
     for (int i = 0; i < 2; i++) {
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":"
@@ -471,7 +474,7 @@ void world_let_bind(struct world *w)
 /* A scheduler that only looks on, since somebody else has the lease: it reads all, and what it would do is asked here. */
 static void ask_onlooker(struct world *w, char *difference, size_t size)
 {
-    static const char *const words[] = {"admit", "bind", "evict", "", "reserve"};
+    static const char *const words[] = {"admit", "bind", "evict", "", "reserve", "move"};
     struct scheduler *onlooker = scheduler_new(
         w->loop, w->onlooker_client, /* of its own: who does not lead holds back what its client would write */
         &(struct scheduler_config){.default_scheduler = true, .leader_elect = true, .identity = "onlooker", .policy = w->policy});
@@ -566,7 +569,7 @@ bool world_check_rest(struct world *w)
     }
     if (!w->keeps_all)
         check_kept(w);
-    if (w->fault[0] == '\0' && checks_at_rest(w))
+    if (w->fault[0] == '\0' && checks_at_rest(w) && near_check(w))
         world_check_onlooker(w);
     return w->fault[0] == '\0';
 }

@@ -8,35 +8,18 @@
  * reference says; a place whose node is lost comes back in the domain that the rest requires.
  */
 #include <inttypes.h>
-#include "../../unit/core/world.h"
 #include "base/random.h"
+#include "reference.h"
 
-enum { NODES = 12, GANGS = 10, LEVELS = 3, SETS = 2, VALUES = 3 };
+enum { GANGS = 10, VALUES = 3 };
 #define GPU "nvidia.com/gpu"
 
-struct plain_node {
-    bool known, ready, of_flavor;
-    int value[LEVELS];         /* by level; -1: without the label */
-    int cpu, gpu;
-};
-struct ask {
-    enum topology_mode mode;
-    int level, count, cpu, gpu, layers_n, layer_level[2], layer_size[2];
-};
-struct plain_gang {
-    bool known, admitted, group;
-    int serial, sets_n;
-    struct ask sets[SETS];
-    int given[SETS][NODES];    /* pods of a set in a leaf, by its first node */
-    int on[SETS][NODES];       /* on a node; where a leaf has several it may be another one of them: all pods ask for the same there */
-    struct gang_record record;
-};
 struct model {
     struct world w;
     struct random random;
-    struct plain_node nodes[NODES];
+    struct cluster c;
     struct plain_gang gangs[GANGS];
-    int levels_n, serial;
+    int serial;
     bool by_node, trace;
 };
 
@@ -45,338 +28,7 @@ static int pick(struct model *m, int n)
     return (int)random_below(&m->random, (uint64_t)n);
 }
 
-/* ---- the reference: domains are lists of nodes ---- */
-
-/* One domain of a level: the nodes that have the same values down to it. */
-struct dom {
-    int nodes[NODES], n, level;
-    int leaf;                  /* the level of leaves, where it is one */
-};
-
-static bool labelled(const struct model *m, int node, int level)
-{
-    if (!m->nodes[node].known)
-        return false;
-    for (int l = 0; l <= level; l++)
-        if (m->nodes[node].value[l] < 0)
-            return false;
-    return true;
-}
-
-static int compare_paths(const struct model *m, int a, int b, int level)
-{
-    for (int l = 0; l <= level; l++)
-        if (m->nodes[a].value[l] != m->nodes[b].value[l])
-            return m->nodes[a].value[l] < m->nodes[b].value[l] ? -1 : 1;
-    return 0;
-}
-
-/* All domains of a level below `in` (NULL: all), by path. */
-static int doms_of(const struct model *m, int level, const struct dom *in, struct dom *ret)
-{
-    int n = 0;
-    for (int i = 0; i < NODES; i++) {
-        bool inside = !in;
-        for (int k = 0; in && k < in->n; k++)
-            inside |= in->nodes[k] == i;
-        if (!inside || !labelled(m, i, m->levels_n - 1))
-            continue;
-        int at = 0;
-        while (at < n && compare_paths(m, ret[at].nodes[0], i, level) < 0)
-            at++;
-        if (at == n || compare_paths(m, ret[at].nodes[0], i, level) != 0) {
-            memmove(&ret[at + 1], &ret[at], (size_t)(n - at) * sizeof *ret);
-            ret[at] = (struct dom){.level = level};
-            n++;
-        }
-        ret[at].nodes[ret[at].n++] = i;
-    }
-    return n;
-}
-
-struct usage {
-    int cpu[NODES], gpu[NODES];
-};
-
-static int room(const struct model *m, const struct usage *used, const struct ask *a, int node)
-{
-    const struct plain_node *n = &m->nodes[node];
-    if (!n->known || !n->ready || !n->of_flavor)
-        return 0;
-    int by_cpu = a->cpu ? (n->cpu - used->cpu[node]) / a->cpu : 1000, by_gpu = a->gpu ? (n->gpu - used->gpu[node]) / a->gpu : 1000;
-    int places = by_cpu < by_gpu ? by_cpu : by_gpu;
-    return places < 0 ? 0 : places > 100 ? 100 : places;
-}
-
-struct count {
-    int pods, slices, pods_led, slices_led, leads;
-};
-
-static int layer_at(const struct ask *a, int level)
-{
-    int size = 0;
-    if (a->layers_n > 1 && level > a->layer_level[0] && level <= a->layer_level[1])
-        size = a->layer_size[1];
-    return size;
-}
-
-/* What a domain holds, from its nodes up. */
-static struct count count_of(const struct model *m, const struct usage *used, const struct ask *a, const struct ask *leader,
-                             const struct dom *d)
-{
-    struct count c = {0};
-    int slice_level = a->layers_n ? a->layer_level[0] : m->levels_n - 1, size = a->layers_n ? a->layer_size[0] : 1;
-    if (d->level == m->levels_n - 1) {
-        int lost = -1;
-        for (int i = 0; i < d->n; i++) {
-            int has = room(m, used, a, d->nodes[i]);
-            c.pods += has;
-            if (!leader || !room(m, used, leader, d->nodes[i]))
-                continue;
-            struct usage beside = *used;
-            beside.cpu[d->nodes[i]] += leader->cpu;
-            beside.gpu[d->nodes[i]] += leader->gpu;
-            int less = has - room(m, &beside, a, d->nodes[i]);
-            lost = lost < 0 || less < lost ? less : lost;
-        }
-        c.leads = lost >= 0;
-        c.pods_led = c.pods - (lost > 0 ? lost : 0);
-    } else {
-        struct dom below[NODES];
-        int n = doms_of(m, d->level + 1, d, below), inner = layer_at(a, d->level + 1), lost = -1, slices_lost = -1;
-        for (int i = 0; i < n; i++) {
-            struct count one = count_of(m, used, a, leader, &below[i]);
-            if (inner) {
-                one.pods -= one.pods % inner;
-                one.pods_led -= one.pods_led % inner;
-            }
-            c.pods += one.pods;
-            c.slices += one.slices;
-            if (leader && !one.leads)
-                continue;
-            c.leads |= one.leads;
-            lost = lost < 0 || one.pods - one.pods_led < lost ? one.pods - one.pods_led : lost;
-            slices_lost = slices_lost < 0 || one.slices - one.slices_led < slices_lost ? one.slices - one.slices_led : slices_lost;
-        }
-        c.pods_led = lost < 0 ? 0 : c.pods - lost;
-        c.slices_led = slices_lost < 0 ? 0 : c.slices - slices_lost;
-    }
-    if (d->level == slice_level) {
-        c.slices = c.pods / size;
-        c.slices_led = c.pods_led / size;
-    }
-    return c;
-}
-
-/* A domain with what it holds, and what it is given. */
-struct share {
-    struct dom d;
-    struct count has;
-    int order;                 /* by path */
-    int pods, leads;
-};
-
-static int compare(const struct share *a, const struct share *b, bool ascending, bool led)
-{
-    int sa = led ? a->has.slices_led : a->has.slices, sb = led ? b->has.slices_led : b->has.slices,
-        pa = led ? a->has.pods_led : a->has.pods, pb = led ? b->has.pods_led : b->has.pods;
-    if (led && a->has.leads != b->has.leads)
-        return b->has.leads - a->has.leads;
-    if (sa != sb)
-        return ascending ? sa - sb : sb - sa;
-    return pa != pb ? pa - pb : a->order - b->order;
-}
-
-static void sort(struct share *all, int n, bool ascending, bool led)
-{
-    for (int i = 1; i < n; i++)
-        for (int k = i; k > 0 && compare(&all[k - 1], &all[k], ascending, led) > 0; k--) {
-            struct share swap = all[k];
-            all[k] = all[k - 1];
-            all[k - 1] = swap;
-        }
-}
-
-static int amount(const struct share *s, bool slices, bool led)
-{
-    return slices ? led ? s->has.slices_led : s->has.slices : led ? s->has.pods_led : s->has.pods;
-}
-
-static int list(const struct model *m, const struct usage *used, const struct ask *a, const struct ask *leader, int level,
-                const struct share *in, int in_n, struct share *ret)
-{
-    int n = 0;
-    for (int i = 0; i < (in ? in_n : 1); i++) {
-        struct dom all[NODES];
-        int more = doms_of(m, level, in ? &in[i].d : NULL, all);
-        for (int k = 0; k < more; k++, n++)
-            ret[n] = (struct share){.d = all[k], .has = count_of(m, used, a, leader, &all[k])};
-    }
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < n; k++)
-            ret[i].order += compare_paths(m, ret[k].d.nodes[0], ret[i].d.nodes[0], level) < 0;
-    return n;
-}
-
-/* The first that has the fewest of what is enough. */
-static int tightest(const struct share *all, int from, int n, int need, bool slices, bool led)
-{
-    int best = -1;
-    for (int i = from; i < n; i++)
-        if (amount(&all[i], slices, led) >= need && (!led || all[i].has.leads) &&
-            (best < 0 || amount(&all[i], slices, led) < amount(&all[best], slices, led)))
-            best = i;
-    return best;
-}
-
-static void to_front(struct share *all, int at, int from)
-{
-    struct share moved = all[from];
-    memmove(&all[at + 1], &all[at], (size_t)(from - at) * sizeof *all);
-    all[at] = moved;
-}
-
-static void leader_first(struct share *all, int n, int need, bool slices, bool leads)
-{
-    int sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += amount(&all[i], slices, false);
-    for (int i = 0; i < n && leads; i++)
-        if (all[i].has.leads && sum - amount(&all[i], slices, false) + amount(&all[i], slices, true) >= need) {
-            to_front(all, 0, i);
-            return;
-        }
-}
-
-/* Fewest domains in order. Returns how many; 0: they do not hold it. */
-static int take(struct share *all, int n, int pods, bool leads, int size, bool slices, bool ascending)
-{
-    int left = slices ? pods / size : pods;
-    leader_first(all, n, left, slices, leads);
-    for (int i = 0; i < n; i++) {
-        if (!ascending && amount(&all[i], slices, leads) >= left && (!leads || all[i].has.leads))
-            to_front(all, i, tightest(all, i, n, left, slices, leads));
-        int has = amount(&all[i], slices, leads), taken = has < left ? has : left;
-        all[i].pods = slices ? taken * size : taken;
-        all[i].leads = leads && all[i].has.leads;
-        leads = leads && !all[i].leads;
-        left -= taken;
-        if (!left && !leads)
-            return i + 1;
-    }
-    return 0;
-}
-
-/* Domains of the level on which it stands: one, or at last several. 0: there are none. */
-static int find_level(const struct model *m, const struct usage *used, const struct ask *a, const struct ask *leader, struct share *ret,
-                      int *ret_level)
-{
-    bool named = a->mode == TOPOLOGY_REQUIRED || a->mode == TOPOLOGY_PREFERRED;
-    int size = a->layers_n ? a->layer_size[0] : 1, need = a->count / size;
-    int level = named ? a->level : a->layers_n ? 0 : m->levels_n - 1;
-    for (;; level--) {
-        int n = list(m, used, a, leader, level, NULL, 0, ret);
-        *ret_level = level;
-        sort(ret, n, false, true);
-        int one = tightest(ret, 0, n, need, true, leader != NULL);
-        if (one >= 0) {
-            to_front(ret, 0, one);
-            return 1;
-        }
-        if (a->mode == TOPOLOGY_REQUIRED)
-            return 0;
-        if (level && named)
-            continue;
-        sort(ret, n, !named, true);
-        leader_first(ret, n, need, true, leader != NULL);
-        int at = 0, left = need;
-        for (bool leads = leader != NULL; at < n && (leads || left > 0); at++, leads = false) {
-            if (!leads && at == (leader != NULL))
-                sort(&ret[at], n - at, !named, false);
-            if (leads && !ret[at].has.leads)
-                return 0;
-            if (named && amount(&ret[at], true, leads) >= left)
-                to_front(ret, at, tightest(ret, at, n, left, true, leads));
-            left -= amount(&ret[at], true, leads);
-        }
-        return left > 0 || (leader && !n) ? 0 : at;
-    }
-}
-
-/* Down to the leaves. Returns how many; 0: it cannot stand. */
-static int choose(const struct model *m, const struct usage *used, const struct ask *a, const struct ask *leader, struct share *ret)
-{
-    struct share now[NODES], next[NODES], below[NODES];
-    int level, n = find_level(m, used, a, leader, now, &level), size = a->layers_n ? a->layer_size[0] : 1;
-    int slice_level = a->layers_n ? a->layer_level[0] : m->levels_n - 1;
-    bool ascending = a->mode != TOPOLOGY_REQUIRED && a->mode != TOPOLOGY_PREFERRED;
-    n = n ? take(now, n, a->count, leader != NULL, size, true, ascending) : 0;
-    for (; n && level < slice_level; level++) {
-        int more = list(m, used, a, leader, level + 1, now, n, next);
-        sort(next, more, ascending, false);
-        n = take(next, more, a->count, leader != NULL, size, true, ascending);
-        memcpy(now, next, sizeof now);
-    }
-    for (; n && level < m->levels_n - 1; level++) {
-        int next_n = 0, inner = layer_at(a, level + 1);
-        for (int i = 0; i < n; i++) {
-            int more = list(m, used, a, leader, level + 1, &now[i], 1, below);
-            sort(below, more, ascending, false);
-            for (int k = 0; k < more && inner > 1; k++) {
-                below[k].has.slices = below[k].has.pods / inner;
-                below[k].has.slices_led = below[k].has.pods_led / inner;
-            }
-            int took = take(below, more, now[i].pods, now[i].leads, inner > 1 ? inner : 1, inner > 1, ascending);
-            if (!took && now[i].pods + now[i].leads)
-                return 0;
-            memcpy(&next[next_n], below, (size_t)took * sizeof *below);
-            next_n += took;
-        }
-        n = next_n;
-        memcpy(now, next, sizeof now);
-    }
-    memcpy(ret, now, sizeof now);
-    return n;
-}
-
-static bool sit(const struct model *m, struct usage *used, struct plain_gang *g, int set, const struct dom *leaf, int pods)
-{
-    const struct ask *a = &g->sets[set];
-    g->given[set][leaf->nodes[0]] += pods;
-    for (int i = 0; i < leaf->n; i++)
-        for (int k = room(m, used, a, leaf->nodes[i]); k && pods; k--, pods--) {
-            g->on[set][leaf->nodes[i]]++;
-            used->cpu[leaf->nodes[i]] += a->cpu;
-            used->gpu[leaf->nodes[i]] += a->gpu;
-        }
-    return !pods;
-}
-
-static bool place_set(const struct model *m, struct usage *used, struct plain_gang *g, int set, int lead)
-{
-    struct share all[NODES];
-    int n = choose(m, used, &g->sets[set], lead < 0 ? NULL : &g->sets[lead], all);
-    for (int i = 0; i < n; i++)
-        if ((lead >= 0 && all[i].leads && !sit(m, used, g, lead, &all[i].d, 1)) ||
-            (all[i].pods && !sit(m, used, g, set, &all[i].d, all[i].pods)))
-            return false;
-    return n > 0;
-}
-
-/* Does it fit beside what is used? Then the gang says where. */
-static bool place(const struct model *m, struct usage *used, struct plain_gang *g)
-{
-    struct usage before = *used;
-    int lead = g->sets[1].count > g->sets[0].count ? 0 : 1;
-    memset(g->given, 0, sizeof g->given);
-    memset(g->on, 0, sizeof g->on);
-    bool fits = !g->group || place_set(m, used, g, !lead, lead);
-    for (int i = 0; i < g->sets_n && fits && !g->group; i++)
-        fits = place_set(m, used, g, i, -1);
-    if (!fits)
-        *used = before;
-    return fits;
-}
+/* ---- the reference ---- */
 
 static struct usage usage_now(const struct model *m)
 {
@@ -396,29 +48,29 @@ static const char *const level_names[LEVELS + 1] = {"zone", "block", "rack", "ku
 
 static const char *level_name(const struct model *m, int level)
 {
-    return level_names[m->by_node ? LEVELS + 1 - m->levels_n + level : level];
+    return level_names[m->by_node ? LEVELS + 1 - m->c.levels_n + level : level];
 }
 
 static const char *value_of(const struct model *m, int node, int level)
 {
-    if (m->by_node && level == m->levels_n - 1)
+    if (m->by_node && level == m->c.levels_n - 1)
         return arena_printf(m->w.records, "n%02d", node);
-    return arena_printf(m->w.records, "v%d", m->nodes[node].value[level]);
+    return arena_printf(m->w.records, "v%d", m->c.nodes[node].value[level]);
 }
 
 static const char *leaf_name(const struct model *m, int node)
 {
-    const char *name = value_of(m, node, m->by_node ? m->levels_n - 1 : 0);
-    for (int l = 1; l < m->levels_n && !m->by_node; l++)
+    const char *name = value_of(m, node, m->by_node ? m->c.levels_n - 1 : 0);
+    for (int l = 1; l < m->c.levels_n && !m->by_node; l++)
         name = arena_printf(m->w.records, "%s,%s", name, value_of(m, node, l));
     return name;
 }
 
 static void tell_node(struct model *m, struct world *w, int at)
 {
-    const struct plain_node *n = &m->nodes[at];
+    const struct plain_node *n = &m->c.nodes[at];
     const char *labels = n->of_flavor ? "tas=yes" : "tas=no", *name = arena_printf(w->records, "n%02d", at);
-    for (int l = 0; l < m->levels_n; l++)
+    for (int l = 0; l < m->c.levels_n; l++)
         if (n->value[l] >= 0)
             labels = arena_printf(w->records, "%s,%s=%s", labels, level_name(m, l), value_of(m, at, l));
     struct node_record r = a_node(w, name, arena_printf(w->records, "cpu=%d,pods=100," GPU "=%d", n->cpu, n->gpu), labels);
@@ -433,7 +85,7 @@ static void tell_cluster(struct model *m, struct world *w)
 {
     struct queue_words q;
     const char *levels = "";
-    for (int l = 0; l < m->levels_n; l++)
+    for (int l = 0; l < m->c.levels_n; l++)
         levels = arena_printf(w->records, "%s%s%s", levels, l ? "," : "", level_name(m, l));
     topology(w, "t", levels);
     topology_flavor(w, "f", "t", "tas=yes");
@@ -443,7 +95,7 @@ static void tell_cluster(struct model *m, struct world *w)
     queue_done(w, &q);
     local_queue(w, "ns/lq", "q");
     for (int i = 0; i < NODES; i++)
-        if (m->nodes[i].known)
+        if (m->c.nodes[i].known)
             tell_node(m, w, i);
 }
 
@@ -504,7 +156,7 @@ static const char *domains_expected(const struct model *m, const struct plain_ga
             for (int i = 0; i < NODES; i++) {
                 int before = 0;
                 for (int k = 0; k < NODES; k++)
-                    before += g->given[s][k] && g->given[s][i] && compare_paths(m, k, i, m->levels_n - 1) < 0;
+                    before += g->given[s][k] && g->given[s][i] && compare_paths(&m->c, k, i, m->c.levels_n - 1) < 0;
                 at = g->given[s][i] && before == leaf ? i : at;
             }
             if (at < 0)
@@ -522,10 +174,11 @@ static int failed(struct model *m, const struct plain_gang *g, const char *what,
     return -1;
 }
 
-/* WHY  with less room the first set may go elsewhere, and let the second fit; only more room makes the core look again. */
-static bool may_have_missed_it(const struct model *m, const struct plain_gang *g)
+/* WHY  sets go one after the other, each as if it were alone, so that less room can send the first elsewhere, and the second fits then. But
+ * only more room makes the core look again. */
+static bool may_have_missed_it(const struct plain_gang *g)
 {
-    return g->sets_n > 1 && !g->group && g->serial + 1 < m->serial;
+    return g->sets_n > 1 && !g->group && g->refused;
 }
 
 /* Those that wait, in order: the reference lets in who fits, and the core must have done the same. */
@@ -539,14 +192,15 @@ static int compare_decisions(struct model *m)
             if (!g->known || g->admitted || g->serial != serial)
                 continue;
             struct usage before = used;
-            bool fits = place(m, &used, g), admitted = entry_of(&m->w, EFFECT_ADMIT, gang_name(m, g)) != NULL;
-            if (fits && !admitted && may_have_missed_it(m, g)) {
+            bool fits = reference_place(&m->c, &used, g), admitted = entry_of(&m->w, EFFECT_ADMIT, gang_name(m, g)) != NULL;
+            if (fits && !admitted && may_have_missed_it(g)) {
                 used = before;
                 continue;
             }
             if (fits != admitted)
                 return failed(m, g, admitted ? "admitted, and cannot stand" : "waits, and could stand",
                               fits ? domains_expected(m, g) : "nothing");
+            g->refused = !fits;
             if (!fits)
                 continue;
             g->admitted = true;
@@ -566,18 +220,18 @@ static int compare_decisions(struct model *m)
 
 static void random_ask(struct model *m, struct ask *a, bool units)
 {
-    *a = (struct ask){.mode = (enum topology_mode)pick(m, 4), .level = pick(m, m->levels_n), .count = 1 + pick(m, pick(m, 3) ? 5 : 14)};
+    *a = (struct ask){.mode = (enum topology_mode)pick(m, 4), .level = pick(m, m->c.levels_n), .count = 1 + pick(m, pick(m, 3) ? 5 : 14)};
     a->cpu = units ? 1 : 1 + pick(m, 3);
     a->gpu = units || pick(m, 2) ? 0 : 1 + pick(m, 2);
     bool named = a->mode == TOPOLOGY_REQUIRED || a->mode == TOPOLOGY_PREFERRED;
     if (pick(m, 3))
         return;
     a->layers_n = 1;
-    a->layer_level[0] = named ? a->level + pick(m, m->levels_n - a->level) : pick(m, m->levels_n);
+    a->layer_level[0] = named ? a->level + pick(m, m->c.levels_n - a->level) : pick(m, m->c.levels_n);
     a->layer_size[0] = 1 + pick(m, 4);
-    if (a->layer_level[0] + 1 < m->levels_n && pick(m, 2)) {
+    if (a->layer_level[0] + 1 < m->c.levels_n && pick(m, 2)) {
         a->layers_n = 2;
-        a->layer_level[1] = a->layer_level[0] + 1 + pick(m, m->levels_n - a->layer_level[0] - 1);
+        a->layer_level[1] = a->layer_level[0] + 1 + pick(m, m->c.levels_n - a->layer_level[0] - 1);
         a->layer_size[1] = a->layer_size[0] % 2 ? 1 : 2;
     }
     a->count = a->layer_size[0] * (1 + pick(m, 4)); /* whole slices: what is left over has a rule of its own */
@@ -623,15 +277,16 @@ static bool stands_on(const struct model *m, int node)
 
 static void random_node(struct model *m, struct plain_node *n, int at)
 {
-    *n = (struct plain_node){.known = true, .ready = pick(m, 8) != 0, .of_flavor = pick(m, 8) != 0, .cpu = pick(m, 9), .gpu = pick(m, 5)};
-    for (int l = 0; l < m->levels_n; l++)
+    *n = (struct plain_node){.known = true, .ready = pick(m, 8) != 0, .of_flavor = pick(m, 8) != 0};
+    n->cpu = pick(m, 9);
+    n->gpu = pick(m, 5);
+    for (int l = 0; l < m->c.levels_n; l++)
         n->value[l] = pick(m, 12) ? pick(m, VALUES) : -1;
-    if (m->by_node && n->value[m->levels_n - 1] >= 0)
-        n->value[m->levels_n - 1] = at;
+    if (m->by_node && n->value[m->c.levels_n - 1] >= 0)
+        n->value[m->c.levels_n - 1] = at;
 }
 
-/* One on which nobody stands comes, goes, or is another one. Where leaves have several nodes, what stands in one may stand on any of
- * them. */
+/* One on which nobody stands comes, goes, or is another one. Where leaves have several nodes, who stands in one may be on any of them. */
 static void node_changes(struct model *m)
 {
     int at = pick(m, NODES);
@@ -640,10 +295,10 @@ static void node_changes(struct model *m)
         leaf_used |= stands_on(m, i) && (m->by_node ? i == at : true);
     if (leaf_used)
         return;
-    if (m->nodes[at].known && !pick(m, 3))
-        m->nodes[at].known = false;
+    if (m->c.nodes[at].known && !pick(m, 3))
+        m->c.nodes[at].known = false;
     else
-        random_node(m, &m->nodes[at], at);
+        random_node(m, &m->c.nodes[at], at);
     tell_node(m, &m->w, at);
 }
 
@@ -687,9 +342,9 @@ static int node_is_lost(struct model *m)
 {
     int at = pick(m, NODES);
     struct err e = {0};
-    if (!m->by_node || !stands_on(m, at) || !m->nodes[at].known)
+    if (!m->by_node || !stands_on(m, at) || !m->c.nodes[at].known)
         return 0;
-    m->nodes[at].known = false;
+    m->c.nodes[at].known = false;
     tell_node(m, &m->w, at);
     run(&m->w);
     for (int i = 0; i < GANGS; i++) {
@@ -706,7 +361,7 @@ static int node_is_lost(struct model *m)
             first = k && all[k - 1].pod_set == all[k].pod_set ? first : node;
             sum += all[k].count;
             here |= node == at;
-            apart |= a->mode == TOPOLOGY_REQUIRED && node != at && first != at && compare_paths(m, first, node, a->level) != 0;
+            apart |= a->mode == TOPOLOGY_REQUIRED && node != at && first != at && compare_paths(&m->c, first, node, a->level) != 0;
         }
         if (sum != g->sets[0].count + (g->sets_n > 1 ? g->sets[1].count : 0) || (!here && apart))
             return failed(m, g, "a node was lost, and its places are not where they have to be", domains_expected(m, g));
@@ -744,11 +399,11 @@ static int step(struct model *m)
 static void print_world(const struct model *m)
 {
     for (int i = 0; i < NODES; i++) {
-        const struct plain_node *n = &m->nodes[i];
+        const struct plain_node *n = &m->c.nodes[i];
         if (!n->known)
             continue;
         fprintf(stderr, "  n%02d cpu %d gpu %d%s%s:", i, n->cpu, n->gpu, n->ready ? "" : " not ready", n->of_flavor ? "" : " other flavor");
-        for (int l = 0; l < m->levels_n; l++)
+        for (int l = 0; l < m->c.levels_n; l++)
             fprintf(stderr, " %d", n->value[l]);
         fprintf(stderr, "\n");
     }
@@ -769,16 +424,17 @@ static int one_run(uint64_t seed, int steps)
     struct model m = {.random = {seed}};
     int r = 0, at = 0;
     m.w = world_new();
-    m.levels_n = 1 + pick(&m, LEVELS);
+    m.c.levels_n = 1 + pick(&m, LEVELS);
     m.by_node = pick(&m, 4) != 0;
     for (int i = 0; i < NODES; i++)
         if (pick(&m, 4))
-            random_node(&m, &m.nodes[i], i);
+            random_node(&m, &m.c.nodes[i], i);
     tell_cluster(&m, &m.w);
     for (; at < steps && !r; at++)
         r = step(&m);
     if (r) {
-        fprintf(stderr, "core_domains: seed %" PRIu64 ", step %d, %d levels%s\n", seed, at, m.levels_n, m.by_node ? " down to nodes" : "");
+        fprintf(stderr, "core_domains: seed %" PRIu64 ", step %d, %d levels%s\n", seed, at, m.c.levels_n,
+                m.by_node ? " down to nodes" : "");
         print_world(&m);
     }
     world_free(&m.w);

@@ -1,0 +1,37 @@
+/* reference.h - where pod sets stand in domains of a topology, found by counting everything anew for each question */
+#ifndef MODEL_REFERENCE_H
+#define MODEL_REFERENCE_H
+#include "../../unit/core/world.h"
+
+enum { NODES = 12, LEVELS = 3, SETS = 2 };
+struct plain_node {
+    bool known, ready, of_flavor;
+    int value[LEVELS];         /* by level; -1: without the label */
+    int cpu, gpu;
+};
+struct ask {
+    enum topology_mode mode;
+    int level, count, cpu, gpu, layers_n, layer_level[2], layer_size[2];
+};
+struct plain_gang {
+    bool known, admitted, group, refused; /* refused: when it was tried last */
+    int serial, sets_n;
+    struct ask sets[SETS];
+    int given[SETS][NODES];    /* pods of a set in a leaf, by its first node */
+    int on[SETS][NODES];       /* on a node; where a leaf has several it may be another one of them: all pods ask for the same there */
+    struct gang_record record;
+};
+struct cluster {
+    struct plain_node nodes[NODES];
+    int levels_n;
+};
+struct usage {
+    int cpu[NODES], gpu[NODES];
+};
+
+/* By the values down to the level. */
+int compare_paths(const struct cluster *m, int a, int b, int level);
+/* Does it fit beside what is used? Then the gang says where, and it is used, too. */
+bool reference_place(const struct cluster *m, struct usage *used, struct plain_gang *g);
+
+#endif
