@@ -8,7 +8,7 @@ uint32_t domain_topology(const struct state *s, const struct flavor_choice *choi
 {
     uint32_t found = 0;
     name_id first = 0;
-    for (uint32_t i = 0; i < choices_n; i++) {
+    for (uint32_t i = 0; i < choices_n && s->topologies_n > 1; i++) {
         const struct flavor *f = choices[i].pod_set == set && choices[i].flavor != first ? flavor_find(s, choices[i].flavor) : NULL;
         uint32_t topology = f ? topology_find(s, f->topology) : 0;
         if (topology && found)

@@ -156,10 +156,12 @@ static struct want *missing(struct cycle *c, const struct gang *g, const struct 
         n += lack > 0 ? (uint32_t)lack : 0;
     }
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
-    for (uint32_t i = 0; i < g->sets_n; i++)
-        for (int32_t k = t[i].bound_n + t[i].held_n + over_n(&g->sets[i]); k < g->sets[i].count; k++)
-            wants[at++] = (struct want){.shape = g->sets[i].placed_shape, .labels = g->sets[i].labels, .pod_set = i,
-                                        .topology = domain_topology(c->s, g->choices, g->choices_n, i)};
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        const struct gang_set *set = &g->sets[i];
+        uint32_t topology = domain_topology(c->s, g->choices, g->choices_n, i);
+        for (int32_t k = t[i].bound_n + t[i].held_n + over_n(set); k < set->count; k++)
+            wants[at++] = (struct want){.shape = set->placed_shape, .labels = set->labels, .pod_set = i, .topology = topology};
+    }
     *ret_n = n;
     return wants;
 }

@@ -30,7 +30,10 @@ static struct json *rows_of(struct arena *a, const struct state *s, const struct
         if (all[i].pod_set != pod_set)
             continue;
         struct json *row = json_new(a, JSON_OBJECT);
-        json_set(a, row, "values", values_of(a, intern_name(names, all[i].domain)));
+        struct json *values = values_of(a, intern_name(names, all[i].domain));
+        if (values->n != levels_n)
+            return NULL; /* of levels that the topology has no more: what was said of them stays */
+        json_set(a, row, "values", values);
         json_set_int64(a, row, "count", all[i].count);
         json_append(rows, row);
     }
