@@ -37,6 +37,11 @@ const char *near_annotation(struct world *w)
 void near_change(struct world *w)
 {
     static const char *const zones[] = {"\"zone-a\"", "\"zone-b\"", "\"zone-c\"", "null"};
+    if (random_below(&w->random, 3) == 0) { /* with a check domains come later than quota */
+        world_patch(w, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q3", "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[%s]}}}",
+                    random_below(&w->random, 2) ? "{\"name\":\"budget\"}" : "");
+        return;
+    }
     world_patch(w, arena_printf(w->arena, "/api/v1/nodes/node-%d", (int)random_below(&w->random, WORLD_NODES)),
                 "{\"metadata\":{\"labels\":{\"" ZONE "\":%s}}}", zones[random_below(&w->random, 4)]);
 }

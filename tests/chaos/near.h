@@ -6,7 +6,7 @@
 /* Topology "t" of zones and nodes, flavor "near" with it, ClusterQueue "q3" of that alone, LocalQueue "team3". */
 const char *near_seed(int at); /* objects, one after the other; NULL: no more */
 const char *near_annotation(struct world *w); /* what a job asks for: ,"kueue.x-k8s.io/..": ".." */
-void near_change(struct world *w); /* a node comes into another zone, or into none */
+void near_change(struct world *w); /* a node comes into another zone, or into none; or the queue demands a check, or none */
 /* A Workload that runs says its domains, all of its pods are counted there, and its live pods stand there. */
 bool near_check(struct world *w);
 
