@@ -2,6 +2,7 @@
 #include "core/preempt/promise.h"
 #include <stdlib.h>
 #include "core/quota/ledger.h"
+#include "core/quota/share.h"
 
 /* ---- policies ---- */
 
@@ -31,23 +32,13 @@ static bool is_lower_than_threshold(const struct queue *q, const struct gang *pr
            (!q->has_threshold || victim->priority <= q->threshold);
 }
 
-/* What it leaves is somebody else's, who comes before. */
-static bool is_promised(const struct gang *g, const struct gang *preemptor)
-{
-    const struct gang *other = g->preemptor;
-    return other && other != preemptor && other->promise && other->promise->stands;
-}
-
 /* ---- the tree ---- */
 
 static bool is_above(const struct preemptor *x, uint32_t node)
 {
-    for (uint32_t i = 0; i < x->needs_n; i++) {
-        const struct quota_cell *cell =
-            x->is_short[i] ? quota_find(&x->c->s->quota, node, x->needs[i].flavor, x->needs[i].resource) : NULL;
-        if (cell && cell->usage > cell->subtree)
+    for (uint32_t i = 0; i < x->needs_n; i++)
+        if (x->is_short[i] && share_borrows(&x->c->s->quota, node, x->needs[i].flavor, x->needs[i].resource))
             return true;
-    }
     return false;
 }
 
@@ -74,19 +65,18 @@ struct gathering {
     bool advantage;
 };
 
-static bool uses_what_is_short(const struct preemptor *x, const struct gang *g)
-{
-    for (uint32_t i = 0; i < g->charges_n; i++)
-        for (uint32_t k = 0; k < x->needs_n && g->charges[i].amount > 0; k++)
-            if (x->is_short[k] && x->needs[k].flavor == g->charges[i].flavor && x->needs[k].resource == g->charges[i].resource)
-                return true;
-    return false;
-}
-
 static bool is_needed(const struct preemptor *x, const struct charge *c)
 {
     for (uint32_t k = 0; k < x->needs_n; k++)
         if (x->is_short[k] && x->needs[k].flavor == c->flavor && x->needs[k].resource == c->resource)
+            return true;
+    return false;
+}
+
+static bool uses_what_is_short(const struct preemptor *x, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->charges_n; i++)
+        if (g->charges[i].amount > 0 && is_needed(x, &g->charges[i]))
             return true;
     return false;
 }
@@ -96,8 +86,7 @@ static bool uses_what_is_borrowed(const struct preemptor *x, const struct gang *
 {
     for (uint32_t i = 0; i < g->charges_n; i++) {
         const struct charge *c = &g->charges[i];
-        const struct quota_cell *cell = c->amount > 0 ? quota_find(&x->c->s->quota, g->queue->quota, c->flavor, c->resource) : NULL;
-        if (cell && cell->usage > cell->subtree && (!needed || is_needed(x, c)))
+        if (c->amount > 0 && (!needed || is_needed(x, c)) && share_borrows(&x->c->s->quota, g->queue->quota, c->flavor, c->resource))
             return true;
     }
     return false;
@@ -145,8 +134,8 @@ static void gather_queue(struct gathering *to, struct queue *q)
     reserve(to, n);
     for (uint32_t i = 0; i < n; i++) {
         struct gang *g = q->charged[i];
-        if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) || is_promised(g, x->gang) ||
-            (!own && !candidate_may_go(x, g)))
+        if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) ||
+            promise_is_others(g, x->gang) || (!own && !candidate_may_go(x, g)))
             continue;
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
                                 .shared = own ? 0 : to->shared};

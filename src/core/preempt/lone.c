@@ -39,12 +39,6 @@ static bool may_go(const struct state *s, const struct seat *seat)
     return p && p->gang && gang_is_lone(p->gang) && !p->gated;
 }
 
-static bool is_promised(const struct gang *victim, const struct gang *g)
-{
-    const struct gang *other = victim->preemptor;
-    return other && other != g && other->promise && other->promise->stands;
-}
-
 int32_t lone_lowest(const struct state *s, uint32_t node)
 {
     int32_t lowest = INT32_MAX;
@@ -93,7 +87,7 @@ static uint32_t gather(struct lone *x, uint32_t node)
     x->n = 0;
     for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next) {
         const struct pod *p = &s->pods[s->seats[at].pod];
-        if (!may_go(s, &s->seats[at]) || !gang_holds(p->gang) || p->priority >= x->gang->priority || is_promised(p->gang, x->gang))
+        if (!may_go(s, &s->seats[at]) || !gang_holds(p->gang) || p->priority >= x->gang->priority || promise_is_others(p->gang, x->gang))
             continue;
         struct standing *one = &x->all[x->n++];
         *one = (struct standing){.pod = s->seats[at].pod, .priority = p->priority, .key = intern_name(s->names, p->key)};

@@ -17,6 +17,12 @@ bool victim_gives_place(const struct gang *victim, const struct pod *member)
     return member->seat && member->former != gang_holds(victim);
 }
 
+bool promise_is_others(const struct gang *victim, const struct gang *g)
+{
+    const struct gang *other = victim->preemptor;
+    return other && other != g && other->promise && other->promise->stands;
+}
+
 /* ---- making and dropping ---- */
 
 static bool is_same_node(const struct state *s, const struct promised_room *r)
