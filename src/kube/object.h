@@ -1,6 +1,7 @@
 /* object.h - reading and changing the parts that all Kubernetes objects share: metadata, owners, conditions */
 #ifndef KUBE_OBJECT_H
 #define KUBE_OBJECT_H
+#include "codec/kinds/waiting_names.h"
 #include "wire/json.h"
 
 const char *object_meta(const struct json *object, const char *key);       /* metadata.KEY as text, or "" */
@@ -24,12 +25,7 @@ void object_count_set(struct arena *a, struct json *status, const char *key, int
 
 /* Why it waits, as the scheduler's tree in JSON: of condition OBJECT_WAITING (Workloads: one write with the status), or of annotation
  * OBJECT_REASON (pods, pod groups); "" when it does not wait, or is not told yet. */
-#define OBJECT_WAITING "capstan.dev/Waiting"
 #define OBJECT_REASON "capstan.dev/reason"
-/* Reasons of that condition, and of Admitted, while a Workload has quota and is not admitted: its checks are not ready; they are, and it
- * has no places yet. Kueue's words. */
-#define OBJECT_AWAITS_CHECKS "UnsatisfiedAdmissionChecks"
-#define OBJECT_AWAITS_PLACES "PendingDelayedTopologyRequests"
 bool object_awaits_with_quota(const struct json *workload);
 const char *object_waiting(const struct json *object);
 

@@ -1,5 +1,6 @@
 /* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods */
 #include "codec/decode/decode_part.h"
+#include "codec/kinds/waiting_names.h"
 
 static const struct json *list_of(const struct json *v)
 {
@@ -48,10 +49,10 @@ void decode_gang_checks(const struct decoder *d, const struct json *object, stru
 /* Whoever reserved it says nothing of that: we leave word of what it waits for now, in the same write. */
 bool decode_reserved_by_us(const struct json *object)
 {
-    const struct json *waits = decode_condition(object, "capstan.dev/Waiting");
+    const struct json *waits = decode_condition(object, OBJECT_WAITING);
     struct bytes why = json_bytes(json_get(waits, "reason"));
     return bytes_is(json_bytes(json_get(waits, "status")), "True") &&
-           (bytes_is(why, "UnsatisfiedAdmissionChecks") || bytes_is(why, "PendingDelayedTopologyRequests"));
+           (bytes_is(why, OBJECT_AWAITS_CHECKS) || bytes_is(why, OBJECT_AWAITS_PLACES));
 }
 
 /* ---- pod templates ---- */

@@ -1,0 +1,14 @@
+/* waiting_names.h - what the scheduler's condition of a Workload that waits is called, and its reasons while that has quota
+ *
+ * Written by status reports (kube/object.h), and read when records are made of objects.
+ */
+#ifndef CODEC_WAITING_NAMES_H
+#define CODEC_WAITING_NAMES_H
+
+#define OBJECT_WAITING "capstan.dev/Waiting"
+/* Reasons of that condition, and of Admitted, while a Workload has quota and is not admitted: its checks are not ready; they are, and it
+ * has no places yet. Kueue's words. */
+#define OBJECT_AWAITS_CHECKS "UnsatisfiedAdmissionChecks"
+#define OBJECT_AWAITS_PLACES "PendingDelayedTopologyRequests"
+
+#endif
