@@ -53,7 +53,7 @@ struct share_parts {
     int64_t borrowed, lendable, weight_nano;
 };
 bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct share_parts *ret_parts);
-/* Does the next decision try this one, or stands it in a StrictFIFO queue? As state_queue_active_n counts. */
+/* Does the next decision try this one, stands it in a StrictFIFO queue, or waits for whom it preempts? As state_queue_active_n counts. */
 bool state_gang_is_active(const struct state *s, name_id gang);
 /* What all members that are not over ask of quota together; in the arena. */
 uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, struct amount **ret_rows);

@@ -78,7 +78,7 @@ bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct sha
 bool state_gang_is_active(const struct state *s, name_id gang)
 {
     const struct gang *g = gang_find(s, gang);
-    return g && g->line && g->line->heap_at;
+    return g && (g->promise || (g->line && g->line->heap_at));
 }
 
 static struct amount *amount_of(struct amount *rows, uint32_t *n, name_id resource)

@@ -34,7 +34,10 @@ static int32_t gangs_in(const struct heap *lines)
 int32_t state_queue_active_n(const struct state *s, name_id queue)
 {
     const struct queue *q = queue_find(s, queue);
-    return q ? gangs_in(&q->ready) + gangs_in(&q->blocked) : 0;
+    int32_t n = q ? gangs_in(&q->ready) + gangs_in(&q->blocked) : 0;
+    for (uint32_t i = 0; q && i < s->promised_n; i++) /* SOURCE Kueue: who waits for its victims is tried again and again */
+        n += s->promised[i]->promise->queue == q && !(s->promised[i]->line && s->promised[i]->line->heap_at);
+    return n;
 }
 
 bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts)

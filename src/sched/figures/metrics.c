@@ -200,6 +200,17 @@ void metrics_forget_local_queue(struct metrics *m, const char *ns, const char *n
     forget_owner(m, OF_LOCAL_QUEUE, labels, 2);
 }
 
+void metrics_keep_cohorts(struct metrics *m, bool (*is_there)(const void *arg, struct bytes name), const void *arg)
+{
+    static const char before[] = "{cohort=\"";
+    struct bytes key;
+    for (size_t at = 0; map_next(m->below_cohort, &at, &key);) {
+        const char *name = key.data + sizeof before - 1, *end = memchr(name, '"', key.n - (sizeof before - 1)); /* names need no escapes */
+        if (!is_there(arg, (struct bytes){name, (size_t)(end - name)}))
+            (void)map_remove(m->below_cohort, key);
+    }
+}
+
 void metrics_forget_cohort(struct metrics *m, const char *cohort)
 {
     forget(m->below_cohort, &(struct prometheus_label){"cohort", cohort}, 1);

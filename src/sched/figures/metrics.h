@@ -50,6 +50,8 @@ void metrics_time(struct metrics *m, enum metrics_time which, const struct metri
 void metrics_preempted(struct metrics *m, const char *queue, const char *reason);
 /* Somebody below this cohort was admitted. */
 void metrics_cohort_admitted(struct metrics *m, const char *cohort, const char *class);
+/* Of Cohorts that are there no more, those that only queues named among them. */
+void metrics_keep_cohorts(struct metrics *m, bool (*is_there)(const void *arg, struct bytes name), const void *arg);
 void metrics_forget_queue(struct metrics *m, const char *queue);
 void metrics_forget_local_queue(struct metrics *m, const char *ns, const char *name);
 void metrics_forget_cohort(struct metrics *m, const char *cohort);

@@ -48,10 +48,27 @@ void page_shares(const struct page_writing *w, const struct page_queue *queues, 
         share_write(w, queues[i].name, queues[i].cohort, false);
 }
 
+struct known {
+    const struct page_writing *w;
+    const struct cohort_look *all;
+    uint32_t n;
+};
+
+static bool is_known(const void *arg, struct bytes name)
+{
+    const struct known *known = arg;
+    name_id id = intern_find(known->w->s->names, name);
+    for (uint32_t i = 0; i < known->n; i++)
+        if (id && known->all[i].name == id)
+            return true;
+    return false;
+}
+
 void page_cohorts(const struct page_writing *w)
 {
     struct cohort_look *all;
     uint32_t n = state_cohorts(w->s->state, w->a, &all);
+    metrics_keep_cohorts(w->s->metrics, is_known, &(struct known){w, all, n});
     prometheus_family(w->page, "kueue_cohort_info", PROMETHEUS_GAUGE, "1; where the Cohort stands");
     for (uint32_t i = 0; i < n; i++)
         page_sample(w, 1, "cohort", name_in(w, all[i].name), "parent_cohort", name_in(w, all[i].parent), "root_cohort",

@@ -146,6 +146,25 @@ static void test_queue_that_is_gone_takes_its_series_along(void **state)
     HAS("kueue_quota_reserved_workloads_total{cluster_queue=\"a\",priority_class=\"\",replica_role=\"leader\"} 1");
 }
 
+static bool is_a(const void *arg, struct bytes name)
+{
+    (void)arg;
+    return bytes_is(name, "a");
+}
+
+static void test_cohorts_that_are_gone_take_their_series_along(void **state)
+{
+    struct metrics *m = *state;
+    static const char *const names[] = {"a", "a-1", "b"};
+    for (int i = 0; i < 3; i++)
+        metrics_cohort_admitted(m, names[i], "high");
+    metrics_keep_cohorts(m, is_a, NULL);
+    page(m, false);
+    HAS("kueue_cohort_subtree_admitted_workloads_total{cohort=\"a\",priority_class=\"high\",replica_role=\"leader\"} 1");
+    LACKS("cohort=\"a-1\"");
+    LACKS("cohort=\"b\"");
+}
+
 static int setup(void **state)
 {
     *state = metrics_new();
@@ -164,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counters_by_queue_and_class, setup, teardown),
         cmocka_unit_test_setup_teardown(test_local_queues_have_series_of_their_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cohorts_that_are_gone_take_their_series_along, setup, teardown),
         cmocka_unit_test_setup_teardown(test_buckets_hold_all_below_them, setup, teardown),
         cmocka_unit_test_setup_teardown(test_decisions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_queue_that_is_gone_takes_its_series_along, setup, teardown),
