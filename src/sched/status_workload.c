@@ -652,11 +652,17 @@ static void pending_untried(struct pass *x)
         send(x, NULL);
 }
 
+/* An evicted group that is to be whole again before it comes back: its pause ends as any other's. */
+static bool lacks_pods(const struct pass *x, const struct reason *why)
+{
+    return why && why->code == REASON_ON_HOLD && object_condition_true(x->workload, "WaitingForReplacementPods");
+}
+
 /* Whether there is nothing to be said but that it has not been tried. Held, a pause is no reason of its own. */
 static bool is_untried(const struct pass *x)
 {
     const struct reason *why = x->s->config.hold ? state_gang_reason(x->s->state, x->gang) : NULL;
-    return !x->seen->text || (x->s->config.hold && (!why || why->code == REASON_BACKOFF));
+    return !x->seen->text || (x->s->config.hold && (!why || why->code == REASON_BACKOFF || lacks_pods(x, why)));
 }
 
 /* The sentence stands in QuotaReserved, the tree in a condition of its own: one write. */
@@ -676,6 +682,9 @@ static void pending(struct pass *x)
     bool is_shut = strcmp(g->code, "Deactivated") == 0 && !object_condition_true(x->workload, "Evicted");
     int64_t pause_ms = pause_end_ms(x->workload);
     bool is_back = pause_ms && pause_ms <= x->now_ms;
+    bool lacks = lacks_pods(x, state_gang_reason(x->s->state, x->gang));
+    if (lacks && pause_ms > x->now_ms)
+        work_again(x->work, pause_ms - x->now_ms);
     bool rest = strcmp(object_waiting(x->workload), g->tree) == 0;
     int64_t wait_ms = is_shut || is_back || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said, rest);
     if (wait_ms > 0)
@@ -691,7 +700,7 @@ static void pending(struct pass *x)
     set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
     if (says_when_ready(x))
         say_unready(x);
-    if (!is_kept_out(g->code)) {
+    if (!is_kept_out(g->code) || (lacks && pause_ms <= x->now_ms)) {
         requeue(x);
         say_requests(x);
     }
