@@ -539,16 +539,25 @@ static void tell_preemptor(struct pass *x, const struct reason *why)
                queue_of(x), preemption_name((enum preemption)why->have));
 }
 
-/* The object shows it. */
+/* The queue for which it went: the end of "preemptor path: /cohort/queue;" in the condition's message. "" = it says none. */
+static const char *preempting_queue(const struct pass *x, const struct json *preempted)
+{
+    static const char before[] = "preemptor path: ";
+    const char *path = strstr(json_get_text(preempted, "message", ""), before), *end = path ? strchr(path, ';') : NULL, *from = end;
+    while (from && from > path + sizeof before - 1 && from[-1] != '/')
+        from--;
+    return from ? arena_text_n(x->work->arena, from, (size_t)(end - from)) : "";
+}
+
+/* The object shows it. WHY from what it shows: it may have given back everything by now. */
 static void count_eviction(struct pass *x)
 {
     const struct json *preempted = object_condition_true(x->workload, "Preempted") ? object_condition(x->workload, "Preempted") : NULL;
-    const struct reason *why = state_gang_reason(x->s->state, x->gang);
-    const char *path = why && why->code == REASON_PREEMPTED ? intern_name(x->s->names, why->queue) : "", *slash = strrchr(path, '/');
+    const char *by = preempted ? preempting_queue(x, preempted) : "";
     x->seen->evict_sent = false;
-    workload_metrics_evicted(x->s, x->workload, queue_of(x));
-    if (preempted && slash)
-        metrics_preempted(x->s->metrics, slash + 1, json_get_text(preempted, "reason", ""));
+    workload_metrics_evicted(x->s, x->workload, x->seen->charged_queue ? intern_name(x->s->names, x->seen->charged_queue) : "");
+    if (*by)
+        metrics_preempted(x->s->metrics, by, json_get_text(preempted, "reason", ""));
 }
 
 /* Its quota is held yet at the end of its pause, which is said all the same. SOURCE Kueue. */
@@ -569,8 +578,6 @@ static void end_pause(struct pass *x)
 static void evict(struct pass *x)
 {
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
-        if (x->seen && x->seen->evict_sent)
-            count_eviction(x);
         end_pause(x);
         act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
         return;
@@ -740,6 +747,8 @@ void status_workload(void *arg, struct work *w)
     const struct json *old = json_path(x.workload, "status", "conditions", NULL);
     x.conditions = json_is(old, JSON_ARRAY) ? json_clone(w->arena, old) : json_new(w->arena, JSON_ARRAY);
     x.generation = json_int64(json_path(x.workload, "metadata", "generation", NULL), 0);
+    if (x.seen && x.seen->evict_sent && object_condition_true(x.workload, "Evicted"))
+        count_eviction(&x);
     switch (phase) {
     case GANG_CHECKING:
         reserve(&x);
