@@ -39,9 +39,11 @@ static void turn(void *arg)
     struct decide_config config = {.gangs_max = GANGS_PER_TURN, .pods_max = PODS_PER_TURN, .fair = s->config.policy.fair,
                                    .hold = s->config.hold, .spread = s->config.spread};
     struct plan plan = {0};
+    bool tries = decide_has_work(s->state);
     int64_t began_us = loop_clock_us(s->loop);
     decide(s->state, &config, now_ms, s->cycle, &plan); /* decide */
-    metrics_decided(s->metrics, (double)(loop_clock_us(s->loop) - began_us) / 1e6, admits(&plan));
+    if (tries || admits(&plan)) /* a turn in which nobody is tried is no attempt */
+        metrics_decided(s->metrics, (double)(loop_clock_us(s->loop) - began_us) / 1e6, admits(&plan));
     s->counts.cycles_n++;
 
     act_submit(s, &plan); /* act */
