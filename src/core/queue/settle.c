@@ -200,13 +200,15 @@ static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
 }
 
 /* It has not been let in yet: what was promised to others is not for it. WHY  they went for a gang that would lose its room to this one, be
- * told again as soon as they are back, and so on for ever. */
+ * told again as soon as they are back, and so on for ever. But nobody is let in while this one is not ready (queue/ready.h): where that
+ * stops whom it was promised to, each would wait for the other. */
 static bool hold_beside_promises(struct cycle *c, struct gang *g, struct tally *t)
 {
     struct state *s = c->s;
     uint32_t mark = undo_mark(s);
     for (uint32_t i = 0; i < s->promised_n; i++)
-        promise_put(s, s->promised[i]);
+        if (!ready_blocks(s, s->promised[i]))
+            promise_put(s, s->promised[i]);
     bool held = hold_missing(c, g, t);
     undo_back(s, mark);
     promises_lie_down(s);

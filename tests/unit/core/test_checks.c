@@ -400,6 +400,42 @@ static void what_is_promised_is_not_for_one_whose_checks_are_ready(void **state)
     assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
 }
 
+/* Nobody is let in before it is ready, nor is the one whom the room was promised to: so it takes the room. */
+static void what_is_promised_to_one_that_waits_for_it_is_for_it(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    struct ready_policy p = {.timeout_ms = 5000, .block_admission = true, .retries_most = -1};
+    state_set_ready_policy(w->s, &p);
+    checked_queue(w, true);
+    node(w, "n0", "cpu=8000," GPU "=8", "kind=a");
+    queue_begin(w, &q, "mine", NULL);
+    queue_quota(w, &q, "fa", GPU, 8, NO_LIMIT, NO_LIMIT);
+    q.r.within_queue = PREEMPT_LOWER_PRIORITY;
+    queue_done(w, &q);
+    local_queue(w, "ns/mine", "mine");
+    struct gang_record low = a_workload(w, "low", "ns/mine", 1, GPU "=8"), high = a_workload(w, "high", "ns/mine", 1, GPU "=8"),
+                       runs = admitted_in(w, low, "fa"), job = a_workload(w, "job", "ns/lq", 1, GPU "=8");
+    runs.admitted_queue = id(w, "mine");
+    runs.pods = PODS_READY;
+    gang_record(w, runs);
+    running_pod(w, "ns/low-0", "low", GPU "=8", "n0");
+    step(w);
+    high.priority = 9;
+    gang_record(w, high);
+    gang_record(w, job);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "low"));
+    assert_non_null(entry_of(w, EFFECT_RESERVE, "job"));
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_DONE);
+    gang_record(w, low);
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
+    gang_record(w, reserved(w, job, "fa", CHECK_READY, CHECK_PENDING));
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
+    assert_null(entry_of(w, EFFECT_ADMIT, "high"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +453,7 @@ int main(void)
         in_a_world(a_reservation_of_another_writer),
         in_a_world(preemption),
         in_a_world(what_is_promised_is_not_for_one_whose_checks_are_ready),
+        in_a_world(what_is_promised_to_one_that_waits_for_it_is_for_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
