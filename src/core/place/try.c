@@ -190,12 +190,26 @@ static bool preempts(struct cycle *c, struct gang *g, struct queue *q, struct re
     return refusal->preempts;
 }
 
+/* Others are leaving for fewer members: for those it goes on to wait. WHY  who leaves counts as gone, so more would fit by now; with more
+ * it might be preempted for its share (try_promised). */
+static bool waits_for_fewer(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
+{
+    const struct promise *p = c->trial ? NULL : g->promise;
+    if (!p || !p->granted || !p->victims_n)
+        return false;
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        set_grant(&g->sets[i], p->granted[i]);
+    bool waits = preempts(c, g, q, refusal);
+    shrink_back(g);
+    return waits;
+}
+
 /* All, or the most that fit. A refusal is of the fewest: that is what has to change. */
 static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
     if (try_promised(c, g, q) || try_counts(c, g, q, !c->trial, refusal))
         return true;
-    if (preempts(c, g, q, refusal) || !shrink_may(g))
+    if (waits_for_fewer(c, g, q, refusal) || preempts(c, g, q, refusal) || !shrink_may(g))
         return false;
     struct probe p = {.c = c, .gang = g, .queue = q};
     bool fits = shrink_search(g, counts_fit, &p);

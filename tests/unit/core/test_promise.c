@@ -292,9 +292,10 @@ static void it_starts_with_as_many_as_others_went_for(void **state)
     ((struct pod_set *)r.pod_sets)[0].min_count = 2;
     gang_record(w, r);
     decides(w, "evict low InClusterQueue");
-    gone(w, CHANGE_POD_GONE, "ns/low-0");
     gone(w, CHANGE_POD_GONE, "ns/same-0");
     gone(w, CHANGE_GANG_GONE, "same");
+    decides(w, ""); /* with whom it could have more by now */
+    gone(w, CHANGE_POD_GONE, "ns/low-0");
     leaves(w, "low", "wants low queue=q gpu=4");
     decides(w, "start high");
     assert_int_equal(entry_of(w, EFFECT_ADMIT, "high")->counts[0], 6);
