@@ -92,6 +92,7 @@ void promise_free(struct promise *p)
         return;
     free(p->victims);
     free(p->charges);
+    free(p->kept);
     free(p->choices);
     free(p->granted);
     free(p->rooms);
@@ -227,6 +228,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->granted = counts_of_fewer(g);
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
     p->charges_n = x->needs_n;
+    p->kept = mem_zero(x->needs_n + 1u, sizeof *p->kept);
     p->choices = copy(x->choices, x->choices_n, sizeof *p->choices);
     p->choices_n = x->choices_n;
     find_rooms(s, p, wants, v->places, wants_n);
@@ -273,12 +275,13 @@ static int64_t given_back(const struct promise *p, const struct charge *need)
     return sum;
 }
 
-/* What the gang needs of the quota beyond what its victims will give back to it. WHY  one that will not borrow needs its queue's own quota,
- * all of it now: victims in other queues give none of that back, and who took it meanwhile would be the next victim. */
-static void put_charges(struct state *s, const struct promise *p)
+/* What the gang needs of the quota beyond what its victims will give back to it. WHY  against others of its queue one that will not borrow
+ * needs the queue's own quota, all of it now: victims in other queues give none of that back, and who took it meanwhile would be the next
+ * victim. Against other queues it would count twice, with what the victims still have. */
+static void put_charges(struct state *s, const struct promise *p, const struct queue *against)
 {
     uint32_t mark = undo_mark(s), queue = p->queue->quota;
-    int64_t *kept = mem_alloc((p->charges_n + 1) * sizeof *kept);
+    int64_t *kept = p->kept;
     charge_victims(s, p, -1);
     for (uint32_t i = 0; i < p->charges_n; i++)
         kept[i] = p->charges[i].amount - quota_available(&s->quota, queue, p->charges[i].flavor, p->charges[i].resource);
@@ -286,13 +289,25 @@ static void put_charges(struct state *s, const struct promise *p)
     for (uint32_t i = 0; i < p->charges_n; i++) {
         const struct charge *c = &p->charges[i];
         kept[i] += quota_available(&s->quota, queue, c->flavor, c->resource);
-        int64_t own = p->borrow_level ? 0 : c->amount - given_back(p, c);
+        int64_t own = p->borrow_level || (against && against != p->queue) ? 0 : c->amount - given_back(p, c);
         kept[i] = kept[i] > own ? kept[i] : own;
         kept[i] = kept[i] < c->amount ? kept[i] : c->amount;
-        if (kept[i] > 0)
-            undo_charge(s, queue, c->flavor, c->resource, kept[i]);
+        kept[i] = kept[i] > 0 ? kept[i] : 0;
+        undo_charge(s, queue, c->flavor, c->resource, kept[i]);
     }
-    free(kept);
+}
+
+void promises_kept(struct state *s, const struct gang *g, const struct queue *q)
+{
+    uint32_t root = s->quota.nodes[q->quota].root;
+    for (uint32_t i = 0; i < s->promised_n; i++) {
+        const struct promise *p = s->promised[i]->promise;
+        if (!p->stands || p->by_priority || s->promised[i] == g || s->quota.nodes[p->queue->quota].root != root)
+            continue;
+        charge_victims(s, p, -1);
+        for (uint32_t k = 0; k < p->charges_n; k++)
+            undo_charge(s, p->queue->quota, p->charges[k].flavor, p->charges[k].resource, p->charges[k].amount - p->kept[k]);
+    }
 }
 
 static int64_t taken_by_seat(const struct state *s, uint32_t seat, const struct promised_room *r)
@@ -320,13 +335,13 @@ static int64_t taken_by_victims(const struct state *s, const struct promise *p, 
     return sum;
 }
 
-void promise_put(struct state *s, struct gang *g)
+void promise_put(struct state *s, struct gang *g, const struct queue *q)
 {
     struct promise *p = g->promise;
     if (!p || p->stands)
         return;
     p->stands = true;
-    put_charges(s, p);
+    put_charges(s, p, q);
     for (uint32_t i = 0; i < p->rooms_n; i++)
         if (is_same_node(s, &p->rooms[i]))
             undo_withhold(s, p->rooms[i].node, p->rooms[i].resource, p->rooms[i].amount - taken_by_victims(s, p, &p->rooms[i]));

@@ -277,7 +277,7 @@ static uint32_t ways(const struct preemptor *x, const struct candidates *from, b
     return 2;
 }
 
-bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
+static bool find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     struct candidates from = {0};
     bool borrows[2], fairly = x->c->s->fair.on;
@@ -308,4 +308,22 @@ bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t 
         ret_victims->refused = *fair_refused(h.fair);
     }
     return false;
+}
+
+/* Who has enough when all those have left who are told to already waits for that. */
+static bool quota_comes_by_itself(const struct preemptor *x)
+{
+    struct hunt h = {.x = x, .borrows = true};
+    return !x->for_nodes && quota_holds(&h);
+}
+
+bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
+{
+    uint32_t mark = undo_mark(x->c->s);
+    promises_kept(x->c->s, x->gang, x->queue);
+    bool comes = quota_comes_by_itself(x), found = !comes && find(x, wants, wants_n, ret_victims);
+    if (comes)
+        *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
+    undo_back(x->c->s, mark);
+    return found;
 }

@@ -302,6 +302,7 @@ struct promise {
     struct gang **victims;
     uint32_t victims_n;
     struct charge *charges;  /* what the gang will be charged, under these flavors */
+    int64_t *kept;           /* of each, while it stands: what the log has been charged */
     struct flavor_choice *choices;
     uint32_t charges_n, choices_n;
     struct promised_room *rooms; /* what it will take of which node */

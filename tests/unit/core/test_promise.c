@@ -256,6 +256,39 @@ static void several_wait_side_by_side(void **state)
     says(w, "second", "b: InClusterQueue");
 }
 
+/* What the victims of others give back is theirs, and counts once: else the next one would take what both of them need. */
+static void each_takes_back_what_it_needs_itself(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue alpha in=c gpu=2 reclaim=Any; queue beta in=c gpu=2; queue gamma in=c gpu=2 reclaim=Any;"
+             "runs b0 queue=beta gpu=2 since=1 on=n0; runs b1 queue=beta gpu=2 since=2 on=n0; runs b2 queue=beta gpu=2 since=3 on=n0;"
+             "wants a queue=alpha gpu=2");
+    decides(w, "evict b2 InCohortReclamation");
+    story(w, "wants g queue=gamma gpu=2");
+    decides(w, "evict b1 InCohortReclamation");
+    gone(w, CHANGE_POD_GONE, "ns/b2-0");
+    leaves(w, "b2", "wants b2 queue=beta gpu=2");
+    decides_soon(w, "start a");
+    gone(w, CHANGE_POD_GONE, "ns/b1-0");
+    leaves(w, "b1", "wants b1 queue=beta gpu=2");
+    decides_soon(w, "start g");
+    decides(w, "");
+}
+
+/* One victim may leave enough for two. */
+static void who_needs_what_is_left_over_evicts_nobody(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue alpha in=c gpu=2 reclaim=Any; queue beta in=c gpu=2; queue gamma in=c gpu=2 reclaim=Any;"
+             "runs b0 queue=beta gpu=2 since=1 on=n0; runs b1 queue=beta gpu=4 since=2 on=n0; wants a queue=alpha gpu=2");
+    decides(w, "evict b1 InCohortReclamation");
+    story(w, "wants g queue=gamma gpu=2");
+    decides(w, "");
+    gone(w, CHANGE_POD_GONE, "ns/b1-0");
+    leaves(w, "b1", "wants b1 queue=beta gpu=4");
+    decides_soon(w, "start a; start g");
+}
+
 static void fewer_members_only_where_all_cannot_be_had(void **state)
 {
     struct world *w = *state;
@@ -452,6 +485,8 @@ int main(void)
         in_a_world(a_restart_tells_nobody_else),
         in_a_world(it_is_held_back_and_nothing_is_kept),
         in_a_world(several_wait_side_by_side),
+        in_a_world(each_takes_back_what_it_needs_itself),
+        in_a_world(who_needs_what_is_left_over_evicts_nobody),
         in_a_world(fewer_members_only_where_all_cannot_be_had),
         in_a_world(it_starts_with_as_many_as_others_went_for),
         in_a_world(who_comes_before_one_alike_looks_for_itself),
