@@ -56,6 +56,8 @@ static const struct {
     {KUEUE, "workloads", "spec.maximumExecutionTimeSeconds"},
     {KUEUE, "workloadpriorityclasses", ""},
     {VOLCANO, "queues", "spec.capability"},
+    {VOLCANO, "queues", "spec.dequeueStrategy"},
+    {VOLCANO, "queues", "spec.priority"},
     {VOLCANO, "queues", "spec.parent"}, /* closes and opens the queue: admission_volcano.c tells what it does not */
     {VOLCANO, "podgroups", "spec.minMember"},
     {VOLCANO, "podgroups", "spec.minTaskMember"},
