@@ -298,7 +298,8 @@ int main(int argc, char **argv)
     }
     struct scheduler_counts counts = world_counts(&w);
     /* Where admission stops until pods are ready, hardly anybody comes to preempt. */
-    bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && (w.preemptions_n > 0 || w.policy.ready.block_admission) && w.lone_n > 0 &&
+    bool preempted = w.preemptions_n > 0 || w.policy.ready.block_admission;
+    bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && preempted && w.lone_n > 0 &&
                 checks_passed_n(w.checks) > 0 && checks_failed_n(w.checks) > 0 &&
                 (!w.policy.ready.timeout_ms || w.late_n > 0); /* a few in a thousand steps */
     bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || rare);
