@@ -1,76 +1,13 @@
 /* The scheduler against the API server, with kubelets played by hand: who is bound when pods with different limits meet on a node. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-#include "apiserver/apiserver.h"
-#include "base/log.h"
-#include "net/http_local.h"
+#include "stage.h"
 #include "sched/bind_gate.h"
-#include "sched/sched.h"
-
-#define PODS "/api/v1/namespaces/n/pods"
-
-struct world {
-    struct loop *loop;
-    struct apiserver *server;
-    struct kube_client *client, *scheduler_client;
-    struct http_faults faults; /* of the scheduler's calls */
-    struct scheduler *scheduler;
-    struct arena *a;
-};
-static struct world w;
-
-static void create(const char *text)
-{
-    struct err e = {0};
-    struct json *object = json_parse(w.a, bytes_of(text), NULL, &e);
-    if (!object || apiserver_create(w.server, w.a, object, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
-}
-
-static void run(int64_t ms)
-{
-    struct err e = {0};
-    assert_int_equal(loop_run_for(w.loop, ms, &e), 0);
-}
-
-static void scheduler_start(void)
-{
-    w.scheduler = scheduler_new(w.loop, w.scheduler_client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
-    run(1500);
-}
 
 static int setup(void **state)
 {
     (void)state;
-    struct err e = {0};
-    log_set_level(LOG_ERROR);
-    w = (struct world){.loop = loop_new_virtual(1767225600000), .a = arena_new()};
-    if (apiserver_new(w.loop, &(struct apiserver_config){0}, &w.server, &e) < 0)
-        return -1;
-    create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}");
-#define AMOUNTS                                                                                                        \
-    "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"keti.com/mpsgpu\":\"16\",\"nvidia.com/gpu\":\"8\"}"
-    create(
-        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\"},\"status\":{\"allocatable\":" AMOUNTS
-        ",\"capacity\":" AMOUNTS ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
-    w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, NULL, 1));
-    w.scheduler_client =
-        kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, &w.faults, 2));
+    stage_open(NULL);
+    node("n1", "keti.com/mpsgpu", 16);
     scheduler_start();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scheduler_free(w.scheduler);
-    kube_client_free(w.client);
-    kube_client_free(w.scheduler_client);
-    apiserver_free(w.server);
-    loop_free(w.loop);
-    arena_free(w.a);
     return 0;
 }
 
@@ -90,31 +27,21 @@ static void pod(const char *name, const char *limits)
     pod_with(name, limits ? "GPUlimits" : "note", limits ? limits : "none", "", 1);
 }
 
-static void on_got(void *arg, const struct kube_answer *answer)
-{
-    const struct json **object = arg;
-    *object = json_parse(w.a, answer->code == 0 ? answer->body : BYTES("{}"), NULL, NULL);
-}
-
 static bool is_bound(const char *name)
 {
-    const struct json *object = NULL;
-    kube_get(w.client, arena_printf(w.a, PODS "/%s", name), on_got, &object);
-    for (int i = 0; i < 100 && !object; i++)
-        run(1);
-    return json_is(json_path(object, "spec", "nodeName", NULL), JSON_STRING);
+    return json_is(json_path(get(arena_printf(w.a, PODS "/%s", name)), "spec", "nodeName", NULL), JSON_STRING);
 }
 
 static void admit(const char *name)
 {
-    kube_patch(w.client, KUBE_PATCH_MERGE, arena_printf(w.a, PODS "/%s/status", name),
+    kube_patch(w.user, KUBE_PATCH_MERGE, arena_printf(w.a, PODS "/%s/status", name),
                BYTES("{\"status\":{\"startTime\":\"2026-01-01T00:00:00Z\"}}"), NULL, NULL);
     run(200);
 }
 
 static void take_away(const char *name)
 {
-    kube_delete(w.client, arena_printf(w.a, PODS "/%s", name), BYTES("{\"gracePeriodSeconds\":0}"), NULL, NULL);
+    kube_delete(w.user, arena_printf(w.a, PODS "/%s", name), BYTES("{\"gracePeriodSeconds\":0}"), NULL, NULL);
     run(200);
 }
 

@@ -1,35 +1,21 @@
 /* The scheduler with a lease against an API server that is slow, silent for a while, or led by another meanwhile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "apiserver/apiserver.h"
+#include "stage.h"
 #include "base/collections/map.h"
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/memory.h"
-#include "net/http_local.h"
-#include "sched/sched.h"
 
 #define LEASE "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/capstan-scheduler"
 
-struct world {
-    struct loop *loop;
-    struct apiserver *server;
-    struct kube_client *user, *client; /* client: the scheduler's */
-    struct http_faults faults;         /* of the scheduler's calls */
-    struct scheduler *scheduler;
-    struct arena *a;
+static struct {
     /* what the scheduler asked of the server */
     int64_t lease_ms, lease_gap_ms; /* last write of the lease, longest time between two */
     int binds_n, lists_n, writes_n; /* writes: all but those of the lease */
     bool is_silent;                 /* requests arrive and are not answered */
     struct http_exchange **held;
     size_t held_n, held_cap;
-};
-static struct world w;
+} seen;
 
 static void gate(void *ctx, struct http_exchange *x)
 {
@@ -37,68 +23,47 @@ static void gate(void *ctx, struct http_exchange *x)
     bool is_get = strcmp(r->method, "GET") == 0, is_lease = strcmp(r->path, LEASE) == 0;
     int64_t now_ms = loop_now_ms(w.loop);
     (void)ctx;
-    if (w.is_silent && !http_query(r, "watch")) {
-        MEM_RESERVE(w.held, w.held_cap, w.held_n + 1);
-        w.held[w.held_n++] = x;
+    if (seen.is_silent && !http_query(r, "watch")) {
+        MEM_RESERVE(seen.held, seen.held_cap, seen.held_n + 1);
+        seen.held[seen.held_n++] = x;
         return;
     }
     if (is_lease && !is_get) {
-        if (w.lease_ms && now_ms - w.lease_ms > w.lease_gap_ms)
-            w.lease_gap_ms = now_ms - w.lease_ms;
-        w.lease_ms = now_ms;
+        if (seen.lease_ms && now_ms - seen.lease_ms > seen.lease_gap_ms)
+            seen.lease_gap_ms = now_ms - seen.lease_ms;
+        seen.lease_ms = now_ms;
     }
-    w.writes_n += !is_get && !is_lease;
-    w.binds_n += !is_get && strstr(r->path, "/binding") != NULL;
-    w.lists_n += is_get && strcmp(r->path, "/api/v1/pods") == 0 && !http_query(r, "watch") && !http_query(r, "continue");
+    seen.writes_n += !is_get && !is_lease;
+    seen.binds_n += !is_get && strstr(r->path, "/binding") != NULL;
+    seen.lists_n += is_get && strcmp(r->path, "/api/v1/pods") == 0 && !http_query(r, "watch") && !http_query(r, "continue");
     apiserver_handle(w.server, x);
-}
-
-static void create(const char *text)
-{
-    struct err e = {0};
-    struct json *object = json_parse(w.a, bytes_of(text), NULL, &e);
-    if (!object || apiserver_create(w.server, w.a, object, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
-    arena_reset(w.a);
 }
 
 static void nodes(int n)
 {
-#define AMOUNTS "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"8\"}"
     for (int i = 0; i < n; i++)
-        create(arena_printf(w.a,
-                            "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n%d\"},\"status\":{\"allocatable\":" AMOUNTS
-                            ",\"capacity\":" AMOUNTS ",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-                            i));
+        node(arena_printf(w.a, "n%d", i), "nvidia.com/gpu", 8);
+    arena_reset(w.a);
 }
 
 static void pods(const char *given, int n)
 {
     char prefix[32];
-    snprintf(prefix, sizeof prefix, "%s", given); /* it may be of the arena that create resets */
-    for (int i = 0; i < n; i++)
+    snprintf(prefix, sizeof prefix, "%s", given); /* it may be of the arena that is reset */
+    for (int i = 0; i < n; i++) {
         create(arena_printf(w.a,
                             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s%d\",\"namespace\":\"n\"},\"spec\":{\"containers\":"
                             "[{\"name\":\"main\",\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}",
                             prefix, i));
-}
-
-static void run(int64_t ms)
-{
-    assert_int_equal(loop_run_for(w.loop, ms, NULL), 0);
+        arena_reset(w.a);
+    }
 }
 
 static int setup(void **state)
 {
     (void)state;
-    struct err e = {0};
-    log_set_level(LOG_ERROR);
-    w = (struct world){.loop = loop_new_virtual(1767225600000), .a = arena_new()};
-    if (apiserver_new(w.loop, &(struct apiserver_config){0}, &w.server, &e) < 0)
-        return -1;
-    create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}");
-    w.user = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, NULL, 1));
-    w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, gate, NULL, &w.faults, 2));
+    memset(&seen, 0, sizeof seen);
+    stage_open(gate);
     w.scheduler = scheduler_new(w.loop, w.client,
                                 &(struct scheduler_config){.default_scheduler = true, .leader_elect = true, .identity = "us"});
     run(3000);
@@ -106,33 +71,15 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static int close_all(void **state)
 {
     (void)state;
-    scheduler_free(w.scheduler);
-    kube_client_free(w.user);
-    kube_client_free(w.client);
-    while (w.held_n > 0)
-        http_reply_text(w.held[--w.held_n], 200, "application/json", "{}"); /* to nobody: it frees them */
-    free(w.held);
-    apiserver_free(w.server);
-    loop_free(w.loop);
-    arena_free(w.a);
+    clients_close();
+    while (seen.held_n > 0)
+        http_reply_text(seen.held[--seen.held_n], 200, "application/json", "{}"); /* to nobody: it frees them */
+    free(seen.held);
+    server_close();
     return 0;
-}
-
-static void on_got(void *arg, const struct kube_answer *answer)
-{
-    *(const struct json **)arg = json_parse(w.a, answer->code == 0 ? answer->body : BYTES("{}"), NULL, NULL);
-}
-
-static const struct json *get(const char *path)
-{
-    const struct json *object = NULL;
-    kube_get(w.user, path, on_got, &object);
-    for (int i = 0; i < 100 && !object; i++)
-        run(1);
-    return object;
 }
 
 /* Bound pods; no node has more than its eight. */
@@ -161,15 +108,15 @@ static void the_lease_holds_through_a_burst(void **state)
         pods(arena_printf(w.a, "p%d-", i), pods_n / 10);
         run(100);
     }
-    for (int s = 0; s < 900 && w.binds_n < pods_n; s++) {
+    for (int s = 0; s < 900 && seen.binds_n < pods_n; s++) {
         run(1000);
         assert_true(scheduler_counts(w.scheduler).leading);
     }
     run(5000);
     assert_int_equal(bound_n(), pods_n);
-    assert_int_equal(w.binds_n, pods_n);
-    assert_true(w.lease_gap_ms > 0 && w.lease_gap_ms < 4000);
-    assert_int_equal(w.lists_n, 1);
+    assert_int_equal(seen.binds_n, pods_n);
+    assert_true(seen.lease_gap_ms > 0 && seen.lease_gap_ms < 4000);
+    assert_int_equal(seen.lists_n, 1);
 }
 
 /* The server is silent for so long that the lease is lost: nothing is written until it is won back, and then all goes on. */
@@ -179,23 +126,23 @@ static void a_lost_lease_is_won_back(void **state)
     nodes(50);
     w.faults.latency_ms_max = 50;
     pods("a", 200);
-    while (w.binds_n == 0)
+    while (seen.binds_n == 0)
         run(5);
-    w.is_silent = true; /* in the middle of the burst */
-    assert_true(w.binds_n > 0 && w.binds_n < 200);
+    seen.is_silent = true; /* in the middle of the burst */
+    assert_true(seen.binds_n > 0 && seen.binds_n < 200);
     run(11000);
     assert_false(scheduler_counts(w.scheduler).leading);
     pods("b", 100);
-    w.is_silent = false;
-    int writes_n = w.writes_n;
+    seen.is_silent = false;
+    int writes_n = seen.writes_n;
     for (int i = 0; i < 800 && !scheduler_counts(w.scheduler).leading; i++) {
         run(10);
-        assert_true(w.writes_n == writes_n || scheduler_counts(w.scheduler).leading);
+        assert_true(seen.writes_n == writes_n || scheduler_counts(w.scheduler).leading);
     }
     assert_true(scheduler_counts(w.scheduler).leading);
     run(70000); /* those that were never answered end after a minute */
     assert_int_equal(bound_n(), 300);
-    assert_int_equal(w.lists_n, 1); /* it has not forgotten anything */
+    assert_int_equal(seen.lists_n, 1); /* it has not forgotten anything */
     assert_true(scheduler_quiet(w.scheduler));
 }
 
@@ -221,8 +168,8 @@ static void what_another_leader_did_is_kept(void **state)
     w.faults.latency_ms_max = 20;
     pods("a", 320);
     run(60);
-    w.is_silent = true;
-    int before_n = w.binds_n;
+    seen.is_silent = true;
+    int before_n = seen.binds_n;
     assert_true(before_n < 200);
     lease_set("them");
     run(61000); /* long enough for all that was under way to end */
@@ -233,19 +180,19 @@ static void what_another_leader_did_is_kept(void **state)
     run(100);
     bool taken_by_us = before_n > 8 * 30;
     assert_false(taken_by_us);
-    w.is_silent = false;
+    seen.is_silent = false;
     for (int i = 0; i < 5; i++) {
         lease_set("them");
         run(1500);
         assert_false(scheduler_counts(w.scheduler).leading);
-        assert_int_equal(w.binds_n, before_n);
+        assert_int_equal(seen.binds_n, before_n);
         kube_patch(w.user, KUBE_PATCH_MERGE, LEASE, bytes_of(arena_printf(w.a, "{\"spec\":{\"leaseTransitions\":%d}}", i + 5)), NULL, NULL);
     }
     lease_set("");
     run(60000);
     assert_true(scheduler_counts(w.scheduler).leading);
     assert_int_equal(bound_n(), 320); /* all GPUs, none twice */
-    assert_int_equal(w.lists_n, 1);
+    assert_int_equal(seen.lists_n, 1);
 }
 
 /* Another scheduler of this process stands by, and ends: that is nothing to who leads over the same client. */
@@ -274,7 +221,7 @@ static void begin_to_bind(void)
     nodes(50);
     w.faults.latency_ms_max = 200;
     pods("a", 400);
-    while (w.binds_n == 0)
+    while (seen.binds_n == 0)
         run(5);
     assert_true(kube_client_unanswered_n(w.client) > 0);
 }
@@ -301,11 +248,11 @@ static void the_lease_is_given_back_when_all_that_was_sent_is_answered(void **st
     scheduler_stop(w.scheduler);
     for (int i = 0; i < 500 && kube_client_unanswered_n(w.client) > 0; i++)
         run(10);
-    int binds_n = w.binds_n;
+    int binds_n = seen.binds_n;
     assert_true(binds_n < 400); /* those that waited were not sent */
     end();
     assert_string_equal(lease_holder(), "");
-    assert_int_equal(w.binds_n, binds_n);
+    assert_int_equal(seen.binds_n, binds_n);
 }
 
 static int told_n(const char *reason)
@@ -335,13 +282,13 @@ static void what_was_done_is_told_at_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_lease_holds_through_a_burst, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_lost_lease_is_won_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_another_leader_did_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_standby_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_lease_runs_out_when_a_bind_may_still_land, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_lease_is_given_back_when_all_that_was_sent_is_answered, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_was_done_is_told_at_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_lease_holds_through_a_burst, setup, close_all),
+        cmocka_unit_test_setup_teardown(a_lost_lease_is_won_back, setup, close_all),
+        cmocka_unit_test_setup_teardown(what_another_leader_did_is_kept, setup, close_all),
+        cmocka_unit_test_setup_teardown(a_standby_ends, setup, close_all),
+        cmocka_unit_test_setup_teardown(the_lease_runs_out_when_a_bind_may_still_land, setup, close_all),
+        cmocka_unit_test_setup_teardown(the_lease_is_given_back_when_all_that_was_sent_is_answered, setup, close_all),
+        cmocka_unit_test_setup_teardown(what_was_done_is_told_at_the_end, setup, close_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

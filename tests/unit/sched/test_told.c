@@ -1,96 +1,35 @@
 /* What those who wait are told, counted at the door of the API server: once, when it is so, and not again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 #include <stdio.h>
-#include "apiserver/apiserver.h"
-#include "base/log.h"
+#include "stage.h"
 #include "kube/object.h"
-#include "net/http_local.h"
-#include "sched/sched.h"
 #include "sched/telling.h"
 
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
-#define PODS "/api/v1/namespaces/n/pods"
 #define GROUP "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups/g"
 
-struct world {
-    struct loop *loop;
-    struct apiserver *server;
-    struct kube_client *user, *client; /* client: the scheduler's */
-    struct scheduler *scheduler;
-    struct http_faults faults; /* of the scheduler's calls and watches */
-    struct arena *a;
+static struct {
     int writes_n, writes_of_c_n; /* c: the Workload of that name */
     char complaint[512]; /* a request that says that pods are missing */
-};
-static struct world w;
+} seen;
 
 static void door(void *ctx, struct http_exchange *x)
 {
     const struct http_request *r = &x->request;
     (void)ctx;
-    w.writes_n += strcmp(r->method, "GET") != 0;
-    w.writes_of_c_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/workloads/c");
+    seen.writes_n += strcmp(r->method, "GET") != 0;
+    seen.writes_of_c_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/workloads/c");
     if (r->body.n && memmem(r->body.data, r->body.n, "pods exist", 10))
-        snprintf(w.complaint, sizeof w.complaint, "%s %s %.*s", r->method, r->path, (int)r->body.n, r->body.data);
+        snprintf(seen.complaint, sizeof seen.complaint, "%s %s %.*s", r->method, r->path, (int)r->body.n, r->body.data);
     apiserver_handle(w.server, x);
-}
-
-static void create(const char *text)
-{
-    struct err e = {0};
-    struct json *object = json_parse(w.a, bytes_of(text), NULL, &e);
-    if (!object || apiserver_create(w.server, w.a, object, &e) < 0)
-        fail_msg("%s: %s", text, e.text);
-}
-
-static void run(int64_t ms)
-{
-    assert_int_equal(loop_run_for(w.loop, ms, NULL), 0);
-}
-
-static void node(const char *name, int gpus)
-{
-    const char *amounts = arena_printf(w.a, "{\"cpu\":\"64\",\"memory\":\"256Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%d\"}", gpus);
-    create(arena_printf(w.a,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\"},\"status\":{\"allocatable\":%s,\"capacity\":%s,"
-                        "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-                        name, amounts, amounts));
-}
-
-static void scheduler_start(void)
-{
-    w.scheduler = scheduler_new(w.loop, w.client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
-    run(3000);
 }
 
 static int setup(void **state)
 {
     (void)state;
-    struct err e = {0};
-    log_set_level(LOG_ERROR);
-    w = (struct world){.loop = loop_new_virtual(1767225600000), .a = arena_new()};
-    if (apiserver_new(w.loop, &(struct apiserver_config){0}, &w.server, &e) < 0)
-        return -1;
-    create("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"n\"}}");
-    node("n0", 4);
-    w.user = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, NULL, 1));
-    w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, door, NULL, &w.faults, 2));
+    memset(&seen, 0, sizeof seen);
+    stage_open(door);
+    node("n0", "nvidia.com/gpu", 4);
     scheduler_start();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    scheduler_free(w.scheduler);
-    kube_client_free(w.user);
-    kube_client_free(w.client);
-    apiserver_free(w.server);
-    loop_free(w.loop);
-    arena_free(w.a);
     return 0;
 }
 
@@ -100,20 +39,6 @@ static void pod(const char *name, const char *labels, int gpus)
                         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{%s}},\"spec\":{"
                         "\"containers\":[{\"name\":\"main\",\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%d\"}}}]}}",
                         name, labels, gpus));
-}
-
-static void on_got(void *arg, const struct kube_answer *answer)
-{
-    *(const struct json **)arg = json_parse(w.a, answer->code == 0 ? answer->body : BYTES("{}"), NULL, NULL);
-}
-
-static const struct json *get(const char *path)
-{
-    const struct json *object = NULL;
-    kube_get(w.user, path, on_got, &object);
-    for (int i = 0; i < 100 && !object; i++)
-        run(1);
-    return object;
 }
 
 static const char *pod_told(const char *name)
@@ -132,7 +57,7 @@ static void pods_that_are_being_made_are_no_complaint(void **state)
         run(i % 6 == 5 ? 150 : 0);
     }
     run(2000);
-    assert_string_equal(w.complaint, "");
+    assert_string_equal(seen.complaint, "");
     assert_non_null(strstr(pod_told("g7"), "only 4 of 80 pods can be placed; for the 5th, 0/1 nodes are available: 1 Insufficient"));
     assert_non_null(strstr(object_waiting(get(GROUP)), "4 of 80 pods can be placed"));
 }
@@ -146,7 +71,7 @@ static void pods_that_stay_away_are_told(void **state)
     run(2000);
     pod("b", "\"scheduling.x-k8s.io/pod-group\":\"g\"", 1);
     run(TELLING_MEMBERS_MS - 1000);
-    assert_string_equal(w.complaint, "");
+    assert_string_equal(seen.complaint, "");
     run(2000);
     assert_string_equal(pod_told("a"), "2 of 3 pods exist");
     assert_non_null(strstr(object_waiting(get(GROUP)), "2 of 3 pods exist"));
@@ -182,12 +107,12 @@ static const struct json *workload_get(const char *name)
 static void a_changed_number_is_no_news(void **state)
 {
     (void)state;
-    node("big", 16);
+    node("big", "nvidia.com/gpu", 16);
     queues("2");
     workload("c", 8);
     run(1000);
     assert_non_null(strstr(object_waiting(workload_get("c")), "(8 > 2)"));
-    w.writes_of_c_n = 0;
+    seen.writes_of_c_n = 0;
     for (int i = 3; i < 8; i++, run(5000))
         kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
                    bytes_of(arena_printf(w.a,
@@ -195,10 +120,10 @@ static void a_changed_number_is_no_news(void **state)
                                          "\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"%d\"}]}]}]}}",
                                          i)),
                    NULL, NULL);
-    assert_int_equal(w.writes_of_c_n, 0);
+    assert_int_equal(seen.writes_of_c_n, 0);
     run(TELLING_NUMBERS_MS); /* but it does not stay untrue for ever */
     assert_non_null(strstr(object_waiting(workload_get("c")), "(8 > 7)"));
-    assert_int_equal(w.writes_of_c_n, 1);
+    assert_int_equal(seen.writes_of_c_n, 1);
 }
 
 static void preemption(const char *within)
@@ -218,14 +143,14 @@ static void a_changed_remark_is_told_in_time(void **state)
     workload("c", 4);
     run(5000);
     assert_non_null(strstr(object_waiting(workload_get("c")), "policies allow"));
-    w.writes_of_c_n = 0;
+    seen.writes_of_c_n = 0;
     preemption("Never");
     run(5000);
-    assert_int_equal(w.writes_of_c_n, 0); /* no more pressing than a number */
+    assert_int_equal(seen.writes_of_c_n, 0); /* no more pressing than a number */
     run(TELLING_NUMBERS_MS);
     assert_null(strstr(object_waiting(workload_get("c")), "policies allow"));
     run(2 * TELLING_NUMBERS_MS);
-    assert_int_equal(w.writes_of_c_n, 1);
+    assert_int_equal(seen.writes_of_c_n, 1);
 }
 
 /* One write of its status; two Events and the status of both queues are the rest. */
@@ -234,11 +159,11 @@ static void an_admission_is_one_write(void **state)
     (void)state;
     queues("4");
     run(3000);
-    w.writes_n = 0;
+    seen.writes_n = 0;
     workload("a", 1);
     run(5000);
     assert_true(object_condition_true(workload_get("a"), "Admitted"));
-    assert_int_equal(w.writes_n, 5);
+    assert_int_equal(seen.writes_n, 5);
 }
 
 static void ranked(const char *queue, const char *name, int priority)
@@ -255,7 +180,7 @@ static void ranked(const char *queue, const char *name, int priority)
 static void a_lifted_hold_lets_the_highest_in(void **state)
 {
     (void)state;
-    node("big", 100);
+    node("big", "nvidia.com/gpu", 100);
     queues("1");
     run(1000);
     w.faults.latency_ms_max = 100;
@@ -303,10 +228,10 @@ static void a_restart_writes_nothing(void **state)
     run(20000);
     assert_true(*object_waiting(workload_get("b")) && *object_waiting(workload_get("c")) && *object_waiting(get(GROUP)) && *pod_told("p"));
     scheduler_free(w.scheduler);
-    w.writes_n = 0;
+    seen.writes_n = 0;
     scheduler_start();
     run(50000);
-    assert_int_equal(w.writes_n, 0);
+    assert_int_equal(seen.writes_n, 0);
 }
 
 static void reservation_by_another(const char *name)
