@@ -256,6 +256,27 @@ print(len(rows), "wait as long as they did" if all(row["queueWaitSeconds"] <= fl
     kill "$second"
     wait "$second"
     is "and is given back when it is ended" "held by ;" holder
+    held() { # ARGUMENT...: a second scheduler, which is that of pods that name it
+        "$PROGRAM" scheduler --scheduler-name looks-only --leader-elect=false "$@" 2>>looks.log &
+        second=$!
+    }
+    held --hold
+    ok "a pod for it" "$KUBECTL" create -f - <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: looked-at}
+spec: {schedulerName: looks-only, containers: [{name: main, image: "busybox:1"}]}
+YAML
+    soon "scheduler --hold: it is connected" 'connected server=' cat looks.log
+    sleep 3
+    is "and lets nobody in" "" "$KUBECTL" get pod looked-at -o 'jsonpath={.spec.nodeName}'
+    kill "$second"
+    wait "$second"
+    held
+    soon "without --hold it does" '.+' "$KUBECTL" get pod looked-at -o 'jsonpath={.spec.nodeName}'
+    kill "$second"
+    wait "$second"
+    ok "the pod goes" "$KUBECTL" delete pod looked-at --now
 }
 (own "$PWD/hours" drained)
 ends 3 "report where there is no store" 'no such file' env HOME="$PWD/none" XDG_DATA_HOME= KUBECONFIG= "$PROGRAM" report
