@@ -213,7 +213,7 @@ static void release(void *arg, struct work *w)
     bool owned = is_owned(k->jobs, workload, &leaving);
     if (!over && !orphan && owned)
         return;
-    if (object_has_finalizer(workload, KUEUE_IN_USE_FINALIZER) && (over || !orphan)) {
+    if (object_has_finalizer(workload, KUEUE_IN_USE_FINALIZER) && (over || !orphan || object_deleting(workload))) {
         kueue_workload_let_go(w, workload);
         work_again(w, COLLECTED_MS);
     } else if (!over && !leaving && !object_deleting(workload) && (orphan || !kueue_admitted(workload))) {

@@ -445,6 +445,7 @@ static void reconcile(void *arg, struct work *w)
     x.job = kube_cache_get(s->cache, w->ns, w->name, w->arena);
     if (!x.job || object_deleting(x.job)) {
         (void)map_remove(s->missed, bytes_of(w->key));
+        (void)map_remove(s->all->strayed, bytes_of(w->key));
         job_gone(s, x.job, w->arena);
         return;
     }
@@ -453,12 +454,12 @@ static void reconcile(void *arg, struct work *w)
     if (follows_ancestor(&x))
         return;
     x.workload_name = workload_name(s->kind, w->arena, x.job);
-    drop_strays(&x);
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
     /* WHY  who was taken in is served to its end, wherever its namespace is by now: its Workload holds quota that nobody else gives back */
     bool taken_in = x.workload && kueue_workload_is_of(x.workload, x.job);
     if (!taken_in && !kueue_scope_has(j, x.job))
         return;
+    drop_strays(&x);
     if (finish(&x) || (x.workload && object_condition_true(x.workload, "Finished")))
         return;
     bool prebuilt = *kueue_prebuilt_name(x.job) != '\0';

@@ -586,6 +586,20 @@ static void test_orphaned_workload_is_over(void **state)
     assert_int_equal(json_int64(json_path(get(CQ), "status", "admittedWorkloads", NULL), 0), 1);
 }
 
+/* Both are deleted while nobody looks. */
+static void test_orphaned_workload_that_is_deleted_goes(void **state)
+{
+    (void)state;
+    QUOTA("2");
+    job("j", 2, "true");
+    run(3000);
+    const char *path = arena_printf(w.a, "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/%s", object_meta(workload(), "name"));
+    kube_delete(w.client, JOB, bytes_of("{\"propagationPolicy\":\"Orphan\"}"), NULL, NULL);
+    kube_delete(w.client, path, BYTES("{}"), NULL, NULL);
+    run(5000);
+    assert_null(workload());
+}
+
 /* Of one that goes with its job nothing is said first. */
 static void test_collected_workload_is_not_finished_before(void **state)
 {
@@ -617,6 +631,24 @@ static void test_second_workload_of_a_job_goes(void **state)
     assert_string_equal(object_meta(workload(), "name"), first);
     assert_true(event_seen("DeletedWorkload", "Deleted not matching Workload: n/stray"));
     assert_int_equal(pods_n("job-name=j", ""), 2); /* its own stays admitted */
+}
+
+/* Nor is it asked whose Workloads those of a job without a queue are. */
+static void test_workload_of_a_job_that_is_not_ours_stays(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\"},\"spec\":{\"template\":{\"spec\":{"
+           "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+    run(1000);
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"mine\",\"namespace\":"
+                        "\"n\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\","
+                        "\"controller\":true}]},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{"
+                        "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}]}}",
+                        object_meta(get(JOB), "uid")));
+    run(3000);
+    assert_int_equal(workloads_n(), 1);
 }
 
 /* It has no Workload of its own, runs while that of the job above does, and is stopped with it. */
@@ -670,8 +702,10 @@ int main(void)
         FLOW(test_workload_made_for_a_trainjob_waits_for_its_runtime),
         FLOW(test_runtime_that_is_not_read_yet_is_not_missed),
         FLOW(test_orphaned_workload_is_over),
+        FLOW(test_orphaned_workload_that_is_deleted_goes),
         FLOW(test_collected_workload_is_not_finished_before),
         FLOW(test_second_workload_of_a_job_goes),
+        FLOW(test_workload_of_a_job_that_is_not_ours_stays),
         FLOW(test_job_of_a_queued_job_follows_it),
     };
     return cmocka_run_group_tests_name("kueue_flow", tests, NULL, NULL);
