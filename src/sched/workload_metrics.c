@@ -90,7 +90,8 @@ void workload_metrics_admitted(struct scheduler *s, const struct json *workload,
     uint32_t n = state_cohorts_above(s->state, intern_find(s->names, bytes_of(queue)), above, LIMIT_COHORT_DEPTH);
     metrics_count(s->metrics, METRICS_ADMITTED, &whose);
     metrics_time(s->metrics, METRICS_ADMITTED_WAIT, &whose, (double)workload_waited_ms(workload, now_ms) / 1000 + checks_s);
-    metrics_time(s->metrics, METRICS_CHECKS_WAIT, &whose, checks_s);
+    if (was_reserved || json_item(json_path(workload, "status", "admissionChecks", NULL), 0))
+        metrics_time(s->metrics, METRICS_CHECKS_WAIT, &whose, checks_s);
     for (uint32_t i = 0; i < n; i++)
         metrics_cohort_admitted(s->metrics, intern_name(s->names, above[i]), whose.class);
 }
