@@ -108,7 +108,6 @@ static void ready_default(struct ready_policy *p)
                                .backoff_most_ms = 60 * MINUTE_MS};
 }
 
-/* SOURCE Kueue: of v1beta1 it is off without `enable`, and then blocks admission unless told not to; of v1beta2 it is always on. */
 /* LIMIT  2^31 - 1 seconds: more is as good as for ever. */
 static int64_t seconds_ms(const struct json *v, const char *name, int64_t default_ms)
 {
@@ -116,6 +115,7 @@ static int64_t seconds_ms(const struct json *v, const char *name, int64_t defaul
     return 1000 * (s < 0 ? 0 : s < INT32_MAX ? s : INT32_MAX);
 }
 
+/* SOURCE Kueue: of v1beta1 it is off without `enable`, and then blocks admission unless told not to; of v1beta2 it is always on. */
 static void read_ready(const struct configuration_reader *r, const struct json *root, struct ready_policy *p)
 {
     const struct json *v = json_get(root, "waitForPodsReady"), *requeue = json_get(v, "requeuingStrategy");

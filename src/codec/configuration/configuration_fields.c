@@ -3,6 +3,7 @@
 
 #define NOT_YET "Capstan does not do this yet"
 #define NO_WEBHOOK "Capstan has no webhook server: it needs none"
+#define ALL_LOCAL_QUEUES "metrics of LocalQueues are always served, and of all of them"
 #define NO_PORT "--address of capstan scheduler says where metrics and probes are served"
 #define ITS_LEASE "Capstan elects its leader by the Lease capstan-scheduler, with times of its own"
 #define NO_MULTIKUEUE "Capstan does not dispatch to other clusters"
@@ -42,7 +43,7 @@ const struct configuration_field configuration_fields[] = {
     {"metrics.customLabels[].sourceAnnotationKey", FORM_TEXT, BOTH, NULL, NULL, 0},
     {"metrics.customLabels[].sourceKind", FORM_WORD, V1BETA2, "Cohort|LocalQueue|ClusterQueue|Workload", NULL, 0},
     {"metrics.customLabels[].trackedValues", FORM_TEXTS, V1BETA2, NULL, NULL, 0},
-    {"metrics.localQueueMetrics", FORM_OBJECT, BOTH, NULL, NULL, 0},
+    {"metrics.localQueueMetrics", FORM_OBJECT, BOTH, NULL, ALL_LOCAL_QUEUES, 0},
     {"metrics.localQueueMetrics.enable", FORM_BOOL, BOTH, NULL, NULL, 0},
     {"metrics.localQueueMetrics.localQueueSelector", FORM_SELECTOR, BOTH, NULL, NULL, 0},
     {"health", FORM_OBJECT, BOTH, NULL, NO_PORT, 0},
@@ -159,10 +160,10 @@ const struct configuration_gate configuration_gates[] = {
     {"KueueDRAIntegrationPartitionableDevices", GATE_NEVER},
     {"KueueDRARejectWorkloadsWhenDRADisabled", GATE_NEVER},
     {"LWSImmutableGroupSize", GATE_INSIDE},
-    {"LocalQueueMetrics", GATE_NEVER},
+    {"LocalQueueMetrics", GATE_ALWAYS},
     {"ManagedJobsNamespaceSelectorAlwaysRespected", GATE_INSIDE},
     {"MetricForWorkloadCreationLatency", GATE_NEVER},
-    {"MetricsForCohorts", GATE_NEVER},
+    {"MetricsForCohorts", GATE_ALWAYS},
     {"MultiKueue", GATE_NEVER},
     {"MultiKueueAdaptersForCustomJobs", GATE_NEVER},
     {"MultiKueueClusterProfile", GATE_NEVER},
