@@ -165,7 +165,7 @@ static void forget_queue_changes(struct state *s)
 bool order_has_changes(const struct state *s)
 {
     return s->fresh_n || s->queues_changed ||
-           (s->parked_n && (s->ready_gained || s->nodes.gained_n || s->quota.gained || s->quota.rose || s->quota.dirty ||
+           (s->parked_n && ((s->ready_gained && !s->hold) || s->nodes.gained_n || s->quota.gained || s->quota.rose || s->quota.dirty ||
                             s->neighbours_changed));
 }
 

@@ -451,6 +451,26 @@ static void a_standstill_survives_a_restart(void **state)
     assert_int_equal(effects(w, EFFECT_ADMIT), 0);
 }
 
+/* Nobody is let in then, so nobody is to be looked at either. */
+static void a_standstill_that_ends_is_no_work_for_a_held_core(void **state)
+{
+    struct world *w = *state;
+    struct ready_policy p = policy_of(true, -1);
+    struct decide_config held = {.hold = true};
+    state_set_ready_policy(w->s, &p);
+    w->now_ms = T0;
+    wide_cluster(w, 1);
+    struct gang_record off = a_workload(w, "off", "ns/lq", 1, GPU "=1");
+    off.active = false;
+    gang_record(w, off);
+    gang_record(w, runs(w, PODS_START, 0, 0));
+    decide(w->s, &held, w->now_ms, w->cycle, &w->plan);
+    gone(w, CHANGE_GANG_GONE, "job");
+    for (int i = 0; i < 3; i++)
+        decide(w->s, &held, w->now_ms, w->cycle, &w->plan);
+    assert_false(decide_has_work(w->s));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +485,7 @@ int main(void)
         cmocka_unit_test(what_ends_a_standstill),
         in_a_world(one_that_was_ready_stops_others_when_it_is_no_more),
         in_a_world(a_standstill_tells_nobody_twice),
+        in_a_world(a_standstill_that_ends_is_no_work_for_a_held_core),
         in_a_world(who_could_never_start_is_told_anew),
         in_a_world(who_was_late_comes_after_those_who_waited),
         in_a_world(all_who_were_late_come_after_those_who_waited),
