@@ -99,7 +99,7 @@ static const struct reason *short_of_any(const struct state *s, const struct que
  * pods, it keeps nobody waiting. */
 static bool is_kept_out(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a)
 {
-    return g->queue_name == q->name && g->phase == GANG_WAITING && g->active && !g->finished && !g->members_n && short_of_any(s, q, g, a);
+    return g->phase == GANG_WAITING && g->active && !g->finished && !g->members_n && short_of_any(s, q, g, a);
 }
 
 const struct gang *admission_front(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a)
@@ -108,7 +108,8 @@ const struct gang *admission_front(const struct state *s, const struct queue *q,
     front = front && g && !order_before(front, g) ? NULL : front;
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *other = s->gangs[i];
-        if (other != g && (!g || order_before(other, g)) && (!front || order_before(other, front)) && is_kept_out(s, q, other, a))
+        bool comes_before = other->queue_name == q->name && other != g && (!g || order_before(other, g));
+        if (comes_before && (!front || order_before(other, front)) && is_kept_out(s, q, other, a))
             front = other;
     }
     return front;
