@@ -437,12 +437,17 @@ static void keep_for_later(struct fair_order *f, struct side *from, const struct
     from->later[from->later_n++] = *one;
 }
 
-/* Those behind it who use the same are refused as it was: their priority is no lower. */
+/* Those behind it who use the same are refused as it was, while their priority is no lower: one who leaves already comes first, whatever
+ * his is. */
 static void refuse_alike(struct fair_order *f, struct side *from, const struct candidate *one)
 {
     keep_for_later(f, from, one);
-    for (; from->at < from->of.n && same_charges(one->gang, from->of.all[from->at].gang); from->at++)
-        keep_for_later(f, from, &from->of.all[from->at]);
+    for (; from->at < from->of.n; from->at++) {
+        const struct candidate *next = &from->of.all[from->at];
+        if (next->gang->priority < one->gang->priority || !same_charges(one->gang, next->gang))
+            return;
+        keep_for_later(f, from, next);
+    }
 }
 
 /* Does the next candidate of this queue go? */
