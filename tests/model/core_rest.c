@@ -1,6 +1,7 @@
 /* core_rest.c - when everything has been told and answered: what the core believes is what the API says, nobody waits who could start,
  * and a core that begins anew sees it the same way */
 #include "core_model.h"
+#include "core/state/model.h"
 
 enum { ROUNDS_MAX = 300, QUIET_ROUNDS = 5, ROUND_MS = 15000, BUSY_MS = 200 }; /* busy: pods that come up are not late */
 
@@ -262,6 +263,19 @@ const char *in_words(const struct life *l, const struct reason *r)
     return text;
 }
 
+/* Others have left for a gang, and then a standstill began: what they left stays its own until that is over. */
+static bool room_is_kept(const struct model *m)
+{
+    return ready_stands_still(m) && m->life.w.s->promised_n > 0;
+}
+
+static bool is_lone_pod(const struct life *l, name_id gang)
+{
+    const struct gang *g = gang_find(l->w.s, gang);
+    return g && gang_is_lone(g);
+}
+
+/* A core that begins anew knows of no promise: pods of no queue may have what is kept. */
 static void fresh_starts_nothing(struct model *m, struct life *fresh)
 {
     for (int turn = 0; turn < 3; turn++) {
@@ -271,7 +285,7 @@ static void fresh_starts_nothing(struct model *m, struct life *fresh)
         for (uint32_t i = 0; i < fresh->w.plan.entries_n; i++) {
             const struct plan_entry *e = &fresh->w.plan.entries[i];
             char gang[40];
-            if (e->effect == EFFECT_EXPLAIN)
+            if (e->effect == EFFECT_EXPLAIN || (e->effect == EFFECT_BIND && room_is_kept(m) && is_lone_pod(fresh, e->gang)))
                 continue;
             snprintf(gang, sizeof gang, "%s", text_of(&fresh->w, e->gang));
             die(m, "at rest, but after a restart the core would %s %s %s (%s); before it said: %s",
@@ -353,20 +367,6 @@ static void decide_equally(struct model *m, struct life *fresh)
     submit(m, &m->life.w.plan);
 }
 
-/* Others have left for a gang, and then a standstill began: what they left stays its own until that is over. */
-static bool room_is_kept(const struct model *m)
-{
-    bool kept = false;
-    for (int i = 0; i < GANGS && ready_stands_still(m); i++) {
-        char key[40];
-        const struct m_gang *g = &m->api.gangs[i];
-        const struct reason *why =
-            g->exists ? state_gang_reason(m->life.w.s, intern_find(m->life.w.names, bytes_of(gang_key(g, key)))) : NULL;
-        kept |= why && reason_find(why, REASON_PREEMPTING);
-    }
-    return kept;
-}
-
 void rest_checks(struct model *m)
 {
     static struct life fresh;
@@ -379,13 +379,12 @@ void rest_checks(struct model *m)
     nobody_waits_behind_checks(m);
     if (!waiting_n && !ready_stands_still(m))
         nobody_waits_who_fits(m);
-    bool kept = waiting_n || room_is_kept(m);
-    if (!kept)
+    if (!waiting_n && !room_is_kept(m))
         lone_rest_check(m);
     memset(&fresh, 0, sizeof fresh);
     fresh.w.now_ms = m->life.w.now_ms;
     life_begin(m, &fresh);
-    if (!kept) { /* else places are held or promised, and no record says where */
+    if (!waiting_n) { /* else places are held, and no record says where */
         fresh_starts_nothing(m, &fresh);
         /* WHY not in a standstill: whom it refused before that began, a core that begins anew has not tried yet, and tries when it is over;
          * only one is let in then, and in a queue where somebody is refused it is none of the others */
