@@ -336,7 +336,8 @@ static void lack_sentence(struct buf *out, const struct reason *r, const struct 
         [LACK_TAKEN_BACK] = "may preempt nobody for it: others of their queues would take back what they leave, which is their queue's own",
         [LACK_SHARES] = "may preempt nobody for it: fair sharing keeps those who would have to go",
         [LACK_TRIALS] = "preempts nobody for it: no set of workloads whose end would be enough was found in the tries allowed",
-        [LACK_RECLAIM] = "may preempt nobody for it: it would have to borrow, and reclaimWithinCohort is Never"};
+        [LACK_RECLAIM] = "may preempt nobody for it: it would have to borrow, and reclaimWithinCohort is Never",
+        [LACK_COMING] = "preempts nobody more for it: workloads that are preempted for others will leave quota enough for it, too"};
     buf_printf(out, "ClusterQueue %s %s", name_of(names, r->queue), words[r->have]);
 }
 

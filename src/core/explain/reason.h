@@ -110,6 +110,7 @@ enum preemption_lack {
     LACK_SHARES,      /* their queues, or cohorts, have no higher share than its own would have */
     LACK_TRIALS,      /* so many ways were tried that there may be one that was not */
     LACK_RECLAIM,     /* as LACK_BORROWING, by fair sharing: its queue takes from nobody else's */
+    LACK_COMING,      /* what others leave, who are told to already, will be enough */
     LACK_NEVER,       /* a lone pod that preempts nobody (preemptionPolicy: Never) */
     LACK_NODES,       /* a lone pod: on no node would it be enough if those of lower priority left */
     LACK_PATIENCE,    /* a lone pod that did not start though others had left for it: it waits before it looks again */

@@ -119,7 +119,10 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
         }
         if (search.preempts) { /* quota is too little as it stands */
             misfit = (struct misfit){.pod_set = g->sets_n - 1};
-            if (!preempt_assignment(c, g, q, &search, keep, &victims))
+            bool found = preempt_assignment(c, g, q, &search, keep, &victims);
+            if (!found && victims.lack == LACK_COMING)
+                return false;
+            if (!found)
                 continue;
             refusal->preempts = keep;
             return !keep;

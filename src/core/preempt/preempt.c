@@ -28,7 +28,7 @@ static enum quota_mode ask(void *arg, name_id flavor, name_id resource, int64_t 
     struct preemptor x = {.c = o->c, .gang = o->gang, .queue = o->queue, .needs = &need, .needs_n = 1, .is_short = &is_short};
     struct victims v;
     o->any = true;
-    if (!victims_find(&x, NULL, 0, &v)) {
+    if (!victims_find(&x, NULL, 0, &v) && v.lack != LACK_COMING) {
         note_lack(o, &v);
         return QUOTA_NOT;
     }
@@ -117,7 +117,7 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
         if (preempt_assignment(c, g, q, &search, keep, &v))
             return true;
         note_lack(asked, &v);
-    } while (flavor_refuse(&search, g->sets_n - 1, false));
+    } while (v.lack != LACK_COMING && flavor_refuse(&search, g->sets_n - 1, false));
     enum preemption_lack lack = asked->lack;
     if (!thought_of && !asked->any && reason_find(why->child, REASON_QUOTA_SHORT))
         lack = c->s->fair.on ? LACK_RECLAIM : LACK_BORROWING; /* quota is short, and no flavor is one where preemption is thought of */
@@ -135,7 +135,7 @@ bool preempt_nominate(struct cycle *c, struct gang *g, struct queue *q, struct n
         if (!flavor_search_next(c->s, &search, c->a, unused))
             return false;
         struct preemptor x = preemptor_of(c, g, q, &search);
-        if (search.preempts && !victims_find(&x, NULL, 0, &v))
+        if (search.preempts && !victims_find(&x, NULL, 0, &v) && v.lack != LACK_COMING)
             continue;
         *ret_nomination = (struct nomination){search.preempts ? v.borrow_level : search.borrow_level, search.charges, search.charges_n};
         return true;

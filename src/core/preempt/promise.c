@@ -289,7 +289,7 @@ static void put_charges(struct state *s, const struct promise *p, const struct q
     for (uint32_t i = 0; i < p->charges_n; i++) {
         const struct charge *c = &p->charges[i];
         kept[i] += quota_available(&s->quota, queue, c->flavor, c->resource);
-        int64_t own = p->borrow_level || (against && against != p->queue) ? 0 : c->amount - given_back(p, c);
+        int64_t own = p->borrow_level || against != p->queue ? 0 : c->amount - given_back(p, c);
         kept[i] = kept[i] > own ? kept[i] : own;
         kept[i] = kept[i] < c->amount ? kept[i] : c->amount;
         kept[i] = kept[i] > 0 ? kept[i] : 0;
@@ -297,17 +297,20 @@ static void put_charges(struct state *s, const struct promise *p, const struct q
     }
 }
 
-void promises_kept(struct state *s, const struct gang *g, const struct queue *q)
+bool promises_kept(struct state *s, const struct gang *g, const struct queue *q)
 {
+    bool any = false;
     uint32_t root = s->quota.nodes[q->quota].root;
     for (uint32_t i = 0; i < s->promised_n; i++) {
         const struct promise *p = s->promised[i]->promise;
         if (!p->stands || p->by_priority || s->promised[i] == g || s->quota.nodes[p->queue->quota].root != root)
             continue;
+        any = true;
         charge_victims(s, p, -1);
         for (uint32_t k = 0; k < p->charges_n; k++)
             undo_charge(s, p->queue->quota, p->charges[k].flavor, p->charges[k].resource, p->charges[k].amount - p->kept[k]);
     }
+    return any;
 }
 
 static int64_t taken_by_seat(const struct state *s, uint32_t seat, const struct promised_room *r)
@@ -337,11 +340,18 @@ static int64_t taken_by_victims(const struct state *s, const struct promise *p, 
 
 void promise_put(struct state *s, struct gang *g, const struct queue *q)
 {
+    if (!g->promise || g->promise->stands)
+        return;
+    put_charges(s, g->promise, q);
+    promise_put_rooms(s, g);
+}
+
+void promise_put_rooms(struct state *s, struct gang *g)
+{
     struct promise *p = g->promise;
     if (!p || p->stands)
         return;
     p->stands = true;
-    put_charges(s, p, q);
     for (uint32_t i = 0; i < p->rooms_n; i++)
         if (is_same_node(s, &p->rooms[i]))
             undo_withhold(s, p->rooms[i].node, p->rooms[i].resource, p->rooms[i].amount - taken_by_victims(s, p, &p->rooms[i]));

@@ -22,11 +22,12 @@
  * one of them are not to be tried again yet. */
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n);
 void promise_drop(struct state *s, struct gang *g); /* no-op without one */
-/* On the undo log, against somebody of queue q (NULL: of any); no-op when it stands already. */
+/* On the undo log, against somebody of queue q; no-op when it stands already. */
 void promise_put(struct state *s, struct gang *g, const struct queue *q);
+void promise_put_rooms(struct state *s, struct gang *g); /* on nodes alone: against somebody who has his quota */
 /* On the undo log: the quota of q's tree as it will be when the victims of all promises that stand but g's have left, and their gangs have
- * started. */
-void promises_kept(struct state *s, const struct gang *g, const struct queue *q);
+ * started. False: there are none. */
+bool promises_kept(struct state *s, const struct gang *g, const struct queue *q);
 void promise_free(struct promise *p);               /* of a gang that is freed with the state */
 void promises_lie_down(struct state *s);            /* the try is over, and its log taken back */
 /* Its admission is over, and some of its pods are still there: their places come by themselves. */

@@ -310,20 +310,39 @@ static bool find(const struct preemptor *x, const struct want *wants, uint32_t w
     return false;
 }
 
-/* Who has enough when all those have left who are told to already waits for that. */
-static bool quota_comes_by_itself(const struct preemptor *x)
+/* x as it stands once others have what they were promised: what is short of quota then. */
+static struct preemptor preemptor_then(const struct preemptor *x)
 {
-    struct hunt h = {.x = x, .borrows = true};
-    return !x->for_nodes && quota_holds(&h);
+    struct preemptor then = *x;
+    if (x->for_nodes)
+        return then;
+    then.is_short = arena_alloc(x->c->a, x->needs_n + 1);
+    for (uint32_t i = 0; i < x->needs_n; i++)
+        then.is_short[i] = x->needs[i].amount > quota_available(&x->c->s->quota, x->queue->quota, x->needs[i].flavor, x->needs[i].resource);
+    return then;
+}
+
+/* Quota comes by itself: nobody more has to go. Who has victims of its own looks whether it still needs them, not whether it needs any. */
+static bool is_coming(const struct preemptor *x)
+{
+    const struct promise *own = x->gang->promise;
+    for (uint32_t i = 0; i < x->needs_n; i++)
+        if (x->is_short[i])
+            return false;
+    return !x->for_nodes && !(own && own->victims_n);
 }
 
 bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     uint32_t mark = undo_mark(x->c->s);
-    promises_kept(x->c->s, x->gang, x->queue);
-    bool comes = quota_comes_by_itself(x), found = !comes && find(x, wants, wants_n, ret_victims);
-    if (comes)
-        *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
+    if (!promises_kept(x->c->s, x->gang, x->queue))
+        return find(x, wants, wants_n, ret_victims);
+    struct preemptor then = preemptor_then(x);
+    bool found = false;
+    if (is_coming(&then))
+        *ret_victims = (struct victims){.lack = LACK_COMING, .borrow_level = level_now(&then)};
+    else
+        found = find(&then, wants, wants_n, ret_victims);
     undo_back(x->c->s, mark);
     return found;
 }

@@ -21,7 +21,7 @@ struct victims {
     struct candidate *all;     /* in the order in which they went; in the cycle's arena */
     uint32_t n;
     bool borrows;              /* the preemptor may end up borrowing */
-    uint32_t borrow_level;     /* where it stands once they are gone */
+    uint32_t borrow_level;     /* where it stands once they are gone; also where it waits for others' victims (LACK_COMING) */
     const uint32_t *places;    /* node of each want */
     enum preemption_lack lack; /* none found: why */
     struct fair_refusal refused; /* LACK_SHARES */

@@ -208,7 +208,7 @@ static bool hold_beside_promises(struct cycle *c, struct gang *g, struct tally *
     uint32_t mark = undo_mark(s);
     for (uint32_t i = 0; i < s->promised_n; i++)
         if (!ready_blocks(s, s->promised[i]))
-            promise_put(s, s->promised[i], NULL);
+            promise_put_rooms(s, s->promised[i]);
     bool held = hold_missing(c, g, t);
     undo_back(s, mark);
     promises_lie_down(s);

@@ -284,9 +284,40 @@ static void who_needs_what_is_left_over_evicts_nobody(void **state)
     decides(w, "evict b1 InCohortReclamation");
     story(w, "wants g queue=gamma gpu=2");
     decides(w, "");
+    says(w, "g", "workloads that are preempted for others will leave quota enough for it, too");
     gone(w, CHANGE_POD_GONE, "ns/b1-0");
     leaves(w, "b1", "wants b1 queue=beta gpu=4");
     decides_soon(w, "start a; start g");
+}
+
+#define SURPLUS "node n0 gpu=8; queue alpha in=c gpu=2 reclaim=Any; queue beta in=c gpu=2; queue gamma in=c gpu=4 reclaim=Any;"
+
+/* Who others leave for keeps them, also where somebody else's victim would leave enough. */
+static void what_comes_from_elsewhere_ends_no_promise(void **state)
+{
+    struct world *w = *state;
+    story(w, SURPLUS "runs b0 queue=beta gpu=2 since=1 on=n0; runs b1 queue=beta gpu=4 since=2 on=n0; runs b2 queue=beta gpu=2 since=3 on=n0;"
+                     "wants a queue=alpha gpu=2");
+    decides(w, "evict b2 InCohortReclamation");
+    story(w, "wants g queue=gamma gpu=2");
+    decides(w, "evict b1 InCohortReclamation");
+    story(w, "node n1 gpu=8"); /* all look again */
+    step(w);
+    says(w, "a", "pending the preemption of 1 workload(s)");
+    says(w, "g", "pending the preemption of 1 workload(s)");
+}
+
+/* What comes by itself under the first flavor is waited for: nobody goes under the next one. */
+static void a_flavor_that_comes_by_itself_is_waited_for(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=16; queue alpha in=c fa.gpu=2 fb.gpu=2 reclaim=Any; queue gamma in=c fa.gpu=2 reclaim=Any;"
+             "queue beta in=c fa.gpu=2; runs b0 queue=beta flavor=fa gpu=2 since=1 on=n0; runs b1 queue=beta flavor=fa gpu=4 since=2 on=n0;"
+             "runs w queue=beta flavor=fb gpu=2 since=3 on=n0; wants g queue=gamma gpu=2");
+    decides(w, "evict b1 InCohortReclamation");
+    story(w, "wants a queue=alpha gpu=2");
+    decides(w, "");
+    says(w, "a", "workloads that are preempted for others will leave quota enough for it, too");
 }
 
 static void fewer_members_only_where_all_cannot_be_had(void **state)
@@ -487,6 +518,8 @@ int main(void)
         in_a_world(several_wait_side_by_side),
         in_a_world(each_takes_back_what_it_needs_itself),
         in_a_world(who_needs_what_is_left_over_evicts_nobody),
+        in_a_world(what_comes_from_elsewhere_ends_no_promise),
+        in_a_world(a_flavor_that_comes_by_itself_is_waited_for),
         in_a_world(fewer_members_only_where_all_cannot_be_had),
         in_a_world(it_starts_with_as_many_as_others_went_for),
         in_a_world(who_comes_before_one_alike_looks_for_itself),
