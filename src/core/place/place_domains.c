@@ -404,12 +404,21 @@ static bool place_set(struct placing *x, uint32_t set, struct want **room)
     uint32_t other = partner(x->gang, set);
     if (other > set && !place_group(x, set, other, room))
         return false;
-    for (struct batch b = next_batch(x, set, room); b.n; b = next_batch(x, set, room)) {
-        struct domain_misfit several = {.trouble = DOMAINS_SEVERAL, .topology = DOMAIN_SEVERAL};
-        if (b.topology == DOMAIN_SEVERAL)
-            return refuse(x, &b, &several, false);
+    for (struct batch b = next_batch(x, set, room); b.n; b = next_batch(x, set, room))
         if (!complete(x, &b, NULL))
             return false;
+    return true;
+}
+
+/* Before anything is placed: DOMAIN_SEVERAL is no topology, and two sets of a group that both have it are not in the same one. */
+static bool have_one_topology(struct placing *x)
+{
+    static const struct domain_misfit several = {.trouble = DOMAINS_SEVERAL, .topology = DOMAIN_SEVERAL};
+    for (uint32_t i = 0; i < x->n; i++) {
+        struct want *w = &x->wants[i];
+        struct batch b = {.wants = &w, .n = 1, .set = w->pod_set, .shape = w->shape, .topology = w->topology};
+        if (w->topology == DOMAIN_SEVERAL)
+            return refuse(x, &b, &several, false);
     }
     return true;
 }
@@ -419,7 +428,7 @@ bool place_in_domains(struct state *s, struct gang *g, struct want *wants, uint3
     struct placing x = {.s = s, .gang = g, .wants = wants, .n = n, .misfit = ret_misfit};
     struct want **room = mem_alloc(n * sizeof *room);
     x.is_done = mem_zero(n, sizeof *x.is_done);
-    bool all = true;
+    bool all = have_one_topology(&x);
     for (uint32_t set = 0; set < g->sets_n && all; set++)
         all = place_set(&x, set, room);
     free(room);

@@ -208,6 +208,44 @@ static void flavors_with_and_without(void **state)
     assert_non_null(strstr(why(w, "b"), "Flavor \"f\" supports only TopologyAwareScheduling"));
 }
 
+/* Queue "q": two resource groups, CPUs of flavor "f" and GPUs of flavor "g", each flavor with its topology. */
+static void two_resource_groups(struct world *w, const char *topology_of_g)
+{
+    topology(w, "t", "kubernetes.io/hostname");
+    topology_flavor(w, "f", "t", "tas=yes");
+    topology_flavor(w, "g", topology_of_g, "tas=yes");
+    name_id resources[2] = {id(w, "cpu"), id(w, GPU)}, flavors[2] = {id(w, "f"), id(w, "g")};
+    struct resource_group groups[2];
+    struct quota_record quotas[2];
+    for (int i = 0; i < 2; i++) {
+        groups[i] = (struct resource_group){&resources[i], 1, &flavors[i], 1};
+        quotas[i] = (struct quota_record){.flavor = flavors[i], .resource = resources[i], .nominal = 1000000,
+                                          .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    }
+    struct queue_record q = {.name = id(w, "q"), .groups = groups, .groups_n = 2, .quotas = quotas, .quotas_n = 2};
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = q});
+    local_queue(w, "ns/lq", "q");
+    node(w, "x1", "cpu=8000,pods=110," GPU "=8", "kubernetes.io/hostname=x1,tas=yes");
+}
+
+static void flavors_of_several_topologies_are_refused(void **state)
+{
+    struct world *w = *state;
+    two_resource_groups(w, "t");
+    struct gang_record g = domain_gang(w, "a", "l 1 required=H group=g; w 2 required=H group=g");
+    for (int i = 0; i < 2; i++)
+        ((struct pod_set *)g.pod_sets)[i].shape = shape_of(w, "cpu=1000," GPU "=1", "");
+    gang_record(w, g);
+    struct gang_record single = domain_gang(w, "b", "2 required=H");
+    ((struct pod_set *)single.pod_sets)->shape = ((struct pod_set *)g.pod_sets)->shape;
+    gang_record(w, single);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "");
+    assert_string_equal(why(w, "a"), "couldn't assign flavors to pod set l: more than one TAS flavor assigned");
+    assert_string_equal(domains_of(w, "b"), "");
+    assert_string_equal(why(w, "b"), "couldn't assign flavors to pod set main: more than one TAS flavor assigned");
+}
+
 static void the_reasons_count_nodes(void **state)
 {
     struct world *w = *state;
@@ -328,6 +366,7 @@ int main(void)
         in_a_world(waits_for_a_level),
         in_a_world(nothing_without_its_topology),
         in_a_world(flavors_with_and_without),
+        in_a_world(flavors_of_several_topologies_are_refused),
         in_a_world(the_reasons_count_nodes),
         in_a_world(a_lost_place_is_found_in_the_same_domain),
         in_a_world(a_new_start_remembers_where_it_was_told),
