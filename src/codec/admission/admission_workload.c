@@ -34,7 +34,9 @@ static void check_pod_amounts(struct admission *x, const struct json *spec, cons
 
 /* ---- topologies ---- */
 
-/* SOURCE Kueue's webhook for Workloads. */
+#define LAYERS_MAX 3
+
+/* SOURCE Kueue's webhooks: of Workloads, and of jobs, which makes no Workload of a group with slices. */
 static void check_topology_request(struct admission *x, const struct json *request, const char *path)
 {
     const struct json *slice = json_get(request, "podSetSliceRequiredTopology"), *size = json_get(request, "podSetSliceSize");
@@ -48,6 +50,12 @@ static void check_topology_request(struct admission *x, const struct json *reque
         admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.podSetSliceSize", path), NULL,
                         "may not be set when podSetSliceRequiredTopology is not specified");
     const struct json *layers = json_get(request, "podsetSliceRequiredTopologyConstraints");
+    if (admission_list_n(layers) > LAYERS_MAX)
+        admission_error(x, FIELD_TOO_MANY, AT(x, "%s.podsetSliceRequiredTopologyConstraints", path), NULL,
+                        "%u: must have at most %d items", layers->n, LAYERS_MAX);
+    if (!admission_absent(json_get(request, "podSetGroupName")) && (slice || admission_list_n(layers)))
+        admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.podSetGroupName", path), NULL, "may not be set when '%s' is specified",
+                        slice ? "podSetSliceRequiredTopology" : "podsetSliceRequiredTopologyConstraints");
     JSON_EACH (layer, admission_list_n(layers) ? layers : NULL) {
         if (json_get_int64(layer, "size", 0) <= 0)
             admission_error(x, FIELD_INVALID, AT(x, "%s.podsetSliceRequiredTopologyConstraints[%u].size", path, at),
@@ -153,8 +161,8 @@ static void check_layers(struct admission *x, const struct json *annotations, co
         admission_error(x, FIELD_INVALID, at, text, "must be a valid JSON array");
         return;
     }
-    if (layers->n < 1 || layers->n > 3) {
-        admission_error(x, FIELD_INVALID, at, text, "topology constraints must contain between 1 and 3 entries");
+    if (layers->n < 1 || layers->n > LAYERS_MAX) {
+        admission_error(x, FIELD_INVALID, at, text, "topology constraints must contain between 1 and %d entries", LAYERS_MAX);
         return;
     }
     for (uint32_t i = 0; i < layers->n; i++)

@@ -141,12 +141,12 @@ static bool sit_in_shares(struct placing *x, const struct batch *b, struct want 
 
 /* ---- chosen by domains ---- */
 
-/* What does not fill a slice stands beside the slices, as single pods. */
-static bool choose_rest(struct placing *x, const struct batch *b, uint32_t from, uint32_t within)
+/* What does not fill a slice stands beside the slices, as single pods; the leader only where there is no whole slice. */
+static bool choose_rest(struct placing *x, const struct batch *b, uint32_t from, struct want *leader, uint32_t within)
 {
     struct topology_request single = *b->request;
     single.slices_n = 0;
-    struct domain_ask ask = {b->topology, &single, b->shape, b->n - from, 0, within};
+    struct domain_ask ask = {b->topology, &single, b->shape, b->n - from, leader ? leader->shape : 0, within};
     struct domain_share *shares;
     struct domain_misfit why;
     uint32_t shares_n;
@@ -154,7 +154,7 @@ static bool choose_rest(struct placing *x, const struct batch *b, uint32_t from,
         return true;
     if (!domain_choose(x->s, &ask, &shares, &shares_n, &why))
         return refuse(x, b, &why, false);
-    bool all = sit_in_shares(x, b, &b->wants[from], NULL, shares, shares_n);
+    bool all = sit_in_shares(x, b, &b->wants[from], leader, shares, shares_n);
     free(shares);
     return all ? true : refuse(x, b, NULL, false);
 }
@@ -174,14 +174,14 @@ static bool choose(struct placing *x, const struct batch *b, struct want *leader
     struct domain_misfit why;
     uint32_t shares_n;
     if (!whole_n)
-        return choose_rest(x, b, 0, within);
+        return choose_rest(x, b, 0, leader, within);
     if (!domain_choose(x->s, &ask, &shares, &shares_n, &why))
         return refuse(x, b, &why, false);
     bool all = sit_in_shares(x, b, b->wants, leader, shares, shares_n);
     if (!within && shares_n)
         within = required_domain(topology_sync(x->s, b->topology), b->request, shares[0].leaf);
     free(shares);
-    return all ? choose_rest(x, b, whole_n, within) : refuse(x, b, NULL, false);
+    return all ? choose_rest(x, b, whole_n, NULL, within) : refuse(x, b, NULL, false);
 }
 
 /* ---- where rules about other pods matter ---- */

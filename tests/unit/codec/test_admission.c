@@ -552,6 +552,32 @@ static void annotations_about_topologies_are_checked(void **state)
     }
 }
 
+static void topology_requests_of_workloads_are_checked(void **state)
+{
+    static const struct {
+        const char *request, *error;
+    } cases[] = {
+        {"required: rack, podSetGroupName: g", ""},
+        {"required: rack, podSetGroupName: g, podSetSliceRequiredTopology: host, podSetSliceSize: 2",
+         "topologyRequest.podSetGroupName: Forbidden: may not be set when 'podSetSliceRequiredTopology' is specified"},
+        {"required: rack, podSetGroupName: g, podsetSliceRequiredTopologyConstraints: [{topology: host, size: 2}]",
+         "topologyRequest.podSetGroupName: Forbidden: may not be set when 'podsetSliceRequiredTopologyConstraints' is specified"},
+        {"podsetSliceRequiredTopologyConstraints: [{topology: a, size: 8}, {topology: b, size: 4}, {topology: c, size: 2}]", ""},
+        {"podsetSliceRequiredTopologyConstraints: [{topology: a, size: 8}, {topology: b, size: 4}, {topology: c, size: 2}, {topology: d, size: 1}]",
+         "topologyRequest.podsetSliceRequiredTopologyConstraints: Too many: 4: must have at most 3 items"},
+        {"podsetSliceRequiredTopologyConstraints: [{topology: a, size: 0}]", "Constraints[0].size: Invalid value: 0: must be greater than or equal to 1"},
+        {"podSetSliceRequiredTopology: host", "topologyRequest.podSetSliceSize: Required value"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *said = admit(w, arena_printf(w->arena, "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns}\n"
+            "spec: {podSets: [{name: main, count: 8, topologyRequest: {%s}, template: {spec: {containers: [{name: c, image: i}]}}}]}\n",
+            cases[i].request));
+        if (*cases[i].error ? !strstr(said, cases[i].error) : *said)
+            fail_msg("%s\nexpected %s\ngot %s", cases[i].request, cases[i].error, said);
+    }
+}
+
 static void what_does_nothing_is_told(void **state)
 {
     static const struct {
@@ -634,6 +660,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(misspelt_flavors_are_repaired, world_open, world_close),
         cmocka_unit_test_setup_teardown(volcano_jobs_are_completed_and_warned_of, world_open, world_close),
         cmocka_unit_test_setup_teardown(annotations_about_topologies_are_checked, world_open, world_close),
+        cmocka_unit_test_setup_teardown(topology_requests_of_workloads_are_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_does_nothing_is_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_asks_for_nothing_is_not_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(train_jobs_need_a_runtime, world_open, world_close),

@@ -83,6 +83,8 @@ static const struct domain_case cases[] = {
     {"the leader takes a place from them", "BRH", "b1/r1/x1:4 b2/r1/x3:4", "l 1 required=R group=g; w 4 required=R group=g",
      "couldn't assign flavors to pod set w: topology \"t\" allows to fit only 4 out of 4 pod(s)"},
     {"preferred: the block above", "BRH", "b1/r1/x1:2 b1/r2/x2:3", "l 1 preferred=R group=g; w 4 preferred=R group=g", "x2=1; x1=2 x2=2"},
+    {"fewer workers than a slice", "BRH", "b1/r1/x1:1 b1/r2/x2:3", "l 1 required=B group=g; w 2 required=B slice=R:4 group=g", "x2=1; x2=2"},
+    {"more workers than a slice", "BRH", "b1/r1/x1:2 b1/r2/x2:4", "l 1 required=B group=g; w 5 required=B slice=R:4 group=g", "x1=1; x1=1 x2=4"},
     {"two sets that are no group go one after the other", "H", "x1:2 x2:3", "a 2 required=H; b 3 required=H", "x1=2; x2=3"},
     /* levels and flavors */
     {"no such level", "BRH", TWO_BLOCKS, "1 required=zone",
