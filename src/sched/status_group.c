@@ -86,8 +86,8 @@ static void volcano_condition(struct scheduler *s, struct arena *a, struct json 
     json_set_text(a, condition, "message", message);
 }
 
-/* kept_out: why its queue does not let it in; NULL: it does. */
-static const char *volcano_phase(const struct json *group, const struct seen_gang *g, const struct reason *kept_out)
+/* is_kept_out: its queue does not let it in, or nobody is let in. */
+static const char *volcano_phase(const struct json *group, const struct seen_gang *g, bool is_kept_out)
 {
     const char *phase = json_text(json_path(group, "status", "phase", NULL), "Pending");
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
@@ -103,7 +103,7 @@ static const char *volcano_phase(const struct json *group, const struct seen_gan
     if (strcmp(phase, "Running") == 0 || strcmp(phase, "Unknown") == 0)
         return scheduled_n > 0 ? "Unknown" : "Inqueue";
     if (strcmp(phase, "Pending") == 0 || !*phase)
-        return kept_out ? "Pending" : "Inqueue";
+        return is_kept_out ? "Pending" : "Inqueue";
     return phase;
 }
 
@@ -113,6 +113,8 @@ static const char *volcano_reason(struct scheduler *s, struct arena *a, const st
 {
     int64_t unbound_n = (int64_t)g->pods_n - g->bound_n;
     bool ended = strcmp(phase, "Running") == 0 || strcmp(phase, "Completed") == 0;
+    if (s->config.hold && !kept_out && !g->pods_n)
+        return NULL; /* held: nobody makes the pods that the core misses */
     if (!kept_out && g->text && !g->admitted && !ended) {
         *ret_tree = g->tree;
         return unbound_n > 0 ? arena_printf(a, "%lld/%u tasks in gang unschedulable: %s", (long long)unbound_n, g->pods_n, g->text)
@@ -193,7 +195,7 @@ void status_volcano_group(void *arg, struct work *w)
     struct volcano_pass x = {.s = s, .work = w, .group = group, .g = g, .status = object_status_copy(a, group)};
     const char *tree = NULL, *said = volcano_said(group);
     x.was = json_text(json_path(group, "status", "phase", NULL), "");
-    x.phase = volcano_phase(group, g, kept_out);
+    x.phase = volcano_phase(group, g, kept_out || s->config.hold);
     if (strcmp(x.phase, "Pending") != 0)
         kept_out = NULL;
     json_set_text(a, x.status, "phase", x.phase);
