@@ -53,7 +53,7 @@ struct kube_watch {
     uint32_t list_n;
     int64_t backoff_ms, watch_started_ms;
     int inside;
-    bool is_denied; /* and on_denied was told so */
+    bool is_denied; /* and on_denied was told so. WHY until a watch was answered: a role may have list and lack watch */
     bool is_synced, is_dead, is_gone, has_events; /* gone: 410 seen; has_events: in this watch */
     bool failed;                                  /* the splitter or an object was unusable */
     bool was_full;                                /* on_full was told */
@@ -319,6 +319,7 @@ static int event_take(struct kube_watch *w, struct bytes type, struct bytes obje
         return -E_PROTO;
     }
     w->has_events = true;
+    w->is_denied = false;
     w->backoff_ms = 0;
     buf_clear(&w->event_rv);
     buf_bytes(&w->event_rv, buf_view(&w->meta.rv));
@@ -422,7 +423,6 @@ static void list_succeeded(struct kube_watch *w)
         watch_back_off(w, PHASE_LIST, 0);
         return;
     }
-    w->is_denied = false;
     if (w->continue_token.n) {
         watch_wait(w, PHASE_LIST, 0);
         return;
@@ -485,6 +485,7 @@ static void request_refused(struct kube_watch *w, const struct http_answer *answ
 static void watch_ended(struct kube_watch *w)
 {
     bool short_watch = !w->has_events && loop_now_ms(w->l) - w->watch_started_ms < SHORT_WATCH_MS;
+    w->is_denied = false;
     if (w->is_gone)
         watch_wait(w, PHASE_LIST, 0);
     else if (w->failed || short_watch)

@@ -29,7 +29,7 @@ struct kube_watch_config {
     void (*on_synced)(void *arg);                                            /* may be NULL */
     void (*on_full)(void *arg); /* may be NULL; once, when the first object is beyond objects_max */
     /* NULL: who may not read the kind (403) waits until he may. Else it is told, once, and counts as synced and empty, as above; what has
-     * been read already stays. */
+     * been read already stays. Who may list and not watch lists every 30 s. */
     void (*on_denied)(void *arg);
     void *arg;
 };

@@ -33,6 +33,12 @@ static void on_full(void *arg)
     buf_text(&t->told, "F ");
 }
 
+static void on_denied(void *arg)
+{
+    struct teller *t = arg;
+    buf_text(&t->told, "! ");
+}
+
 static struct kube_watch *start(struct script *s, struct teller *t, bool optional)
 {
     struct kube_watch_config config = {.path = "/api/v1/pods",
@@ -198,6 +204,41 @@ static void test_optional_kind_appears_later(void **state)
     buf_free(&t.told);
 }
 
+/* A role with list and without watch: it lists now and then, and complains once. */
+static void test_what_may_be_listed_and_not_watched_is_told_once(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1"))},
+        {"watch=true", 403, "{}"},
+        {"limit=500", 200, LIST("6", "", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "6"))},
+        {"watch=true", 403, "{}"},
+        {"limit=500", 200, LIST("7", "", OBJECT("y", "u2", "6"))},
+        {"watch=true", 0, NULL}, /* the role is mended */
+        {"watch=true", 403, "{}"},
+        {"limit=500", 403, "{}"},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch_config config = {.path = "/api/v1/pods", .on_event = on_event, .on_synced = on_synced, .on_denied = on_denied,
+                                       .arg = &t};
+    struct kube_watch *w = kube_watch_new(s.c, &config);
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "Ax S ! ");
+    loop_run_for(s.l, 31000, NULL);
+    check(&t, "Ay S ");
+    loop_run_for(s.l, 31000, NULL);
+    check(&t, "Dx S ");
+    loop_run_for(s.l, 10000, NULL);
+    script_end_stream(&s);
+    loop_run_for(s.l, 61000, NULL);
+    check(&t, "! "); /* and is taken away again: that is news */
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
 static void test_freed_in_callback(void **state)
 {
     static const struct step steps[] = {
@@ -330,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_expired_page_starts_over),
         cmocka_unit_test(test_errors_back_off_and_recover),
         cmocka_unit_test(test_optional_kind_appears_later),
+        cmocka_unit_test(test_what_may_be_listed_and_not_watched_is_told_once),
         cmocka_unit_test(test_freed_in_callback),
         cmocka_unit_test(test_silent_stream_is_left),
         cmocka_unit_test(test_faults_do_not_break_the_story),
