@@ -84,14 +84,14 @@ static bool port_parse(const char *text, int *ret_port)
 }
 
 /* ":8081" is every address; a machine without IPv6 has only the older ones. */
-static int listen_everywhere(const char *port, int *ret_port, struct err *e)
+static int listen_everywhere(int port, int *ret_port, struct err *e)
 {
-    char address[64];
-    (void)snprintf(address, sizeof address, "[::]%.10s", port);
+    char address[32];
+    (void)snprintf(address, sizeof address, "[::]:%d", port);
     int r = http_listen(address, ret_port, e);
     if (r >= 0 || r == -E_EXISTS || r == -E_DENIED)
         return r;
-    (void)snprintf(address, sizeof address, "0.0.0.0%.10s", port);
+    (void)snprintf(address, sizeof address, "0.0.0.0:%d", port);
     return http_listen(address, ret_port, e);
 }
 
@@ -100,10 +100,10 @@ int http_listen(const char *address, int *ret_port, struct err *e)
     *ret_port = 0;
     if (text_starts(address, "unix:"))
         return unix_listen(address, e);
-    if (address[0] == ':')
-        return listen_everywhere(address, ret_port, e);
     const char *colon = strrchr(address, ':');
     int port = 0;
+    if (colon == address && port_parse(colon + 1, &port))
+        return listen_everywhere(port, ret_port, e);
     char host[INET6_ADDRSTRLEN + 2] = "";
     if (!colon || !port_parse(colon + 1, &port) || (size_t)(colon - address) >= sizeof host)
         return err_set(e, E_INVALID,

@@ -80,12 +80,14 @@ static int put_map(struct config_maps *g, const char *name, const struct json *d
     return 0;
 }
 
-/* config.data: the chart would make a ConfigMap of it. One that there is goes before it. False: there is one. */
+/* config.data: the chart would make a ConfigMap of it. One that there is goes before it. False: so it is. */
 static bool put_written_out(struct config_maps *g, const struct operator_config *c)
 {
-    struct kept *k = c->data ? map_find_text(g->maps, c->name) : NULL;
-    if (!c->data || (k && !k->written_out))
-        return !c->data;
+    if (!c->data)
+        return true;
+    struct kept *k = map_find_text(g->maps, c->name);
+    if (k && !k->written_out)
+        return false;
     (void)put_map(g, c->name, c->data, NULL); /* too many: then nodes say that it is missing */
     k = map_find_text(g->maps, c->name);
     if (k)
