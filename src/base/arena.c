@@ -91,6 +91,21 @@ void *arena_zero(struct arena *a, size_t count, size_t size)
     return memset(arena_alloc(a, n), 0, n);
 }
 
+void *arena_grow(struct arena *a, void *items, uint32_t n, uint32_t more, uint32_t *cap, size_t size)
+{
+    enum { FIRST = 16 };
+    assert(more <= UINT32_MAX - n);
+    if (items && n + more <= *cap)
+        return items;
+    uint32_t least = more > n ? more : n;
+    *cap = least < UINT32_MAX - n ? n + least : UINT32_MAX;
+    *cap = *cap < FIRST ? FIRST : *cap;
+    void *grown = arena_alloc(a, *cap * size);
+    if (n)
+        memcpy(grown, items, n * size);
+    return grown;
+}
+
 char *arena_text(struct arena *a, const char *text)
 {
     return text ? arena_text_n(a, text, strlen(text)) : NULL;

@@ -34,6 +34,9 @@ static inline __attribute__((returns_nonnull)) void *arena_alloc(struct arena *a
     return p;
 }
 void *arena_zero(struct arena *a, size_t count, size_t size) __attribute__((returns_nonnull));
+/* Room for `more` behind the n items of `size` that `items` has (NULL when n is 0): the same array, or a copy of twice its size.
+ * *cap: items that it has room for. */
+void *arena_grow(struct arena *a, void *items, uint32_t n, uint32_t more, uint32_t *cap, size_t size);
 char *arena_text(struct arena *a, const char *text);            /* copy with NUL; NULL gives NULL */
 char *arena_text_n(struct arena *a, const char *text, size_t n); /* copy with NUL */
 char *arena_text_lower(struct arena *a, const char *text);      /* copy, the letters A to Z in lower case */

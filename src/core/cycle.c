@@ -11,14 +11,7 @@
 static struct plan_entry *entry(struct cycle *c, enum effect effect, const struct gang *g)
 {
     struct plan *p = c->plan;
-    if (p->entries_n == c->entries_cap) {
-        uint32_t cap = c->entries_cap ? c->entries_cap * 2 : 64;
-        struct plan_entry *grown = arena_alloc(c->a, cap * sizeof *grown);
-        if (p->entries_n)
-            memcpy(grown, p->entries, p->entries_n * sizeof *grown);
-        p->entries = grown;
-        c->entries_cap = cap;
-    }
+    p->entries = arena_grow(c->a, p->entries, p->entries_n, 1, &c->entries_cap, sizeof *p->entries);
     struct plan_entry *e = &p->entries[p->entries_n++];
     *e = (struct plan_entry){.effect = effect, .source = g->source, .gang = g->key};
     return e;

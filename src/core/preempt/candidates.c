@@ -103,13 +103,7 @@ bool candidate_may_go(const struct preemptor *x, const struct gang *g)
 static void reserve(struct gathering *to, uint32_t more)
 {
     struct candidates *f = to->found;
-    if (f->n + more <= to->cap)
-        return;
-    to->cap = f->n + (more > f->n ? more : f->n);
-    struct candidate *grown = arena_alloc(to->x->c->a, to->cap * sizeof *grown);
-    if (f->n)
-        memcpy(grown, f->all, f->n * sizeof *grown);
-    f->all = grown;
+    f->all = arena_grow(to->x->c->a, f->all, f->n, more, &to->cap, sizeof *f->all);
 }
 
 static void add(struct gathering *to, struct candidate one)

@@ -103,13 +103,7 @@ static bool look_into(struct fair_order *f, struct side *one)
 
 static void note_gone(struct fair_order *f, const struct gang *g)
 {
-    if (f->gone_n == f->gone_cap) {
-        f->gone_cap = f->gone_cap ? f->gone_cap * 2 : 16;
-        const struct gang **grown = arena_alloc(f->x->c->a, f->gone_cap * sizeof *grown);
-        if (f->gone_n)
-            memcpy(grown, f->gone, f->gone_n * sizeof *grown);
-        f->gone = grown;
-    }
+    f->gone = arena_grow(f->x->c->a, f->gone, f->gone_n, 1, &f->gone_cap, sizeof *f->gone);
     f->gone[f->gone_n++] = g;
 }
 

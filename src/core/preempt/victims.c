@@ -144,13 +144,7 @@ static bool is_in_the_way(const struct hunt *h, const struct gang *g)
 
 static void take(struct hunt *h, const struct candidate *one)
 {
-    if (h->n == h->cap) {
-        h->cap = h->cap ? h->cap * 2 : 16;
-        struct candidate *grown = arena_alloc(h->x->c->a, h->cap * sizeof *grown);
-        if (h->n)
-            memcpy(grown, h->gone, h->n * sizeof *grown);
-        h->gone = grown;
-    }
+    h->gone = arena_grow(h->x->c->a, h->gone, h->n, 1, &h->cap, sizeof *h->gone);
     charge(h, one->gang, -1);
     h->gone[h->n++] = *one;
 }

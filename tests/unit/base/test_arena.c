@@ -27,6 +27,26 @@ static void test_alignment_and_content(void **state)
     assert_true(arena_used(a) > 3000 * 3000 / 14);
 }
 
+static void test_arrays_grow(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    int *items = NULL, copies_n = 0;
+    uint32_t n = 0, cap = 0;
+    while (n < 1000) {
+        int *was = items;
+        items = arena_grow(a, items, n, 1, &cap, sizeof *items);
+        copies_n += items != was;
+        items[n] = (int)n;
+        n++;
+        assert_true(cap >= n);
+    }
+    assert_int_equal(copies_n, 7); /* 16, 32, .. 1024 */
+    items = arena_grow(a, items, n, 5000, &cap, sizeof *items);
+    assert_true(cap >= n + 5000);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(items[i], i);
+}
+
 static void test_large_does_not_waste(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -54,7 +74,8 @@ static void test_reset(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alignment_and_content), cmocka_unit_test(test_large_does_not_waste),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alignment_and_content), cmocka_unit_test(test_arrays_grow),
+        cmocka_unit_test(test_large_does_not_waste),
                                        cmocka_unit_test(test_reset)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
