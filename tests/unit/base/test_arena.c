@@ -75,7 +75,6 @@ static void test_reset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_alignment_and_content), cmocka_unit_test(test_arrays_grow),
-        cmocka_unit_test(test_large_does_not_waste),
-                                       cmocka_unit_test(test_reset)};
+                                       cmocka_unit_test(test_large_does_not_waste), cmocka_unit_test(test_reset)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
