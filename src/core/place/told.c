@@ -90,13 +90,25 @@ static void give_up(struct tallies *t, int64_t moved)
         }
 }
 
+/* What the object says, of no more pods than the set has: anybody may have written it. */
+static void count_told(const struct gang *g, const struct topology *t, uint32_t set, struct tallies *counts)
+{
+    int64_t left = g->sets[set].count;
+    for (uint32_t i = 0; i < g->told_n; i++) {
+        const struct domain_choice *row = &g->told[i];
+        int64_t n = row->count < left ? row->count : left;
+        if (row->pod_set != set || n <= 0)
+            continue;
+        tally_of(counts, id_map_get(&t->leaf_by_name, row->domain), row->domain)->told += n;
+        left -= n;
+    }
+}
+
 /* What stands where nothing, or less, was told has come from where more was told than stands. */
 static void follow(const struct state *s, const struct gang *g, const struct topology *t, uint32_t set, struct tallies *counts)
 {
     int64_t moved = 0;
-    for (uint32_t i = 0; i < g->told_n; i++)
-        if (g->told[i].pod_set == set)
-            tally_of(counts, id_map_get(&t->leaf_by_name, g->told[i].domain), g->told[i].domain)->told += g->told[i].count;
+    count_told(g, t, set, counts);
     for (uint32_t i = 0; i < counts->n; i++) {
         struct tally *one = &counts->all[i];
         one->lost = is_lost(s, t, one->leaf, g->sets[set].placed_shape);

@@ -50,6 +50,12 @@ static bool check_told(const struct state *s, const struct gang *g, uint32_t set
     const struct topology *t = topology && topology != DOMAIN_SEVERAL ? &s->topologies[topology] : NULL;
     if (!t || !t->built || t->labels_seq != s->nodes.labels_seq)
         return true;
+    int64_t all = 0;
+    for (uint32_t i = 0; i < g->told_n; i++)
+        all += g->told[i].pod_set == set ? g->told[i].count : 0;
+    if (all > (int64_t)g->sets[set].count + g->seats_n + g->members_n)
+        return err_set(e, E_INVALID, "gang %s was told %lld places for a set of %d", intern_name(s->names, g->key), (long long)all,
+                       g->sets[set].count), false;
     for (uint32_t leaf = topology_first_leaf(t); leaf < t->domains_n; leaf++) {
         int64_t now = 0, told = 0;
         for (uint32_t i = 0; i < g->seats_n; i++)

@@ -316,6 +316,29 @@ static void a_new_start_remembers_where_it_was_told(void **state)
     assert_string_equal(domains_of(w, "c"), "x1=1");
 }
 
+static struct gang_record told_domains(struct world *w, const char *name, const char *ask, const struct domain_choice *told, uint32_t n)
+{
+    struct gang_record g = domain_admitted(w, domain_gang(w, name, ask));
+    g.domains = told;
+    g.domains_n = n;
+    return g;
+}
+
+static void no_more_is_told_than_the_set_has(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r1/x1:2 r1/x2:2 r2/x4:9");
+    struct domain_choice told[] = {{0, id(w, "x1"), INT32_MAX}, {0, id(w, "x1"), INT32_MAX}, {0, id(w, "x9"), INT32_MAX}};
+    gang_record(w, told_domains(w, "a", "3 required=R", told, 3));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2 x2=1");
+    for (int i = 0; i < 3; i++)
+        pod_record(w, pod_in(w, arena_printf(w->records, "ns/a-%d", i), "a", "main", "cpu=1000", "tas=yes"));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2 x2=1");
+    assert_int_equal(effects(w, EFFECT_BIND), 3);
+}
+
 static void without_room_there_it_starts_elsewhere(void **state)
 {
     struct world *w = *state;
@@ -372,6 +395,7 @@ int main(void)
         in_a_world(the_reasons_count_nodes),
         in_a_world(a_lost_place_is_found_in_the_same_domain),
         in_a_world(a_new_start_remembers_where_it_was_told),
+        in_a_world(no_more_is_told_than_the_set_has),
         in_a_world(without_room_there_it_starts_elsewhere),
         in_a_world(others_go_for_a_domain),
     };
