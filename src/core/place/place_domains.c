@@ -186,9 +186,22 @@ static bool choose(struct placing *x, const struct batch *b, struct want *leader
 
 /* ---- where rules about other pods matter ---- */
 
-static bool minds_others(const struct state *s, const struct batch *b)
+static bool is_ruled(struct state *s, const struct want *w)
 {
-    return s->anti_seats_n || s->shapes.classes[b->shape].neighbours;
+    struct neighbours rules;
+    bool ruled = s->shapes.classes[w->shape].neighbours || neighbour_prepare(s, w->shape, w->labels, &rules);
+    if (ruled && !s->shapes.classes[w->shape].neighbours)
+        neighbour_release(&rules);
+    return ruled;
+}
+
+/* Does a rule of theirs, or somebody else's about them, touch any? Wants of a set are alike but for their labels. */
+static bool minds_others(struct state *s, const struct batch *b, const struct want *leader)
+{
+    bool minds = leader && is_ruled(s, leader);
+    for (uint32_t i = 0; i < b->n && !minds; i++)
+        minds = (!i || b->wants[i]->labels != b->wants[i - 1]->labels) && is_ruled(s, b->wants[i]);
+    return minds;
 }
 
 /* The best node below a domain (0: of the whole tree) that has room and is allowed. */
@@ -267,10 +280,9 @@ static bool beside_others(struct placing *x, const struct batch *b, struct want 
     return placed ? true : refuse(x, b, NULL, true);
 }
 
-/* As if nobody had rules; then with them. */
 static bool choose_minding(struct placing *x, const struct batch *b, struct want *leader, uint32_t within)
 {
-    if (!minds_others(x->s, b))
+    if (!minds_others(x->s, b, leader))
         return choose(x, b, leader, within);
     return beside_others(x, b, leader, within);
 }
@@ -301,12 +313,13 @@ static uint32_t sit_as_told(struct placing *x, const struct topology *t, const s
 {
     const struct gang *g = x->gang;
     uint32_t done = 0;
-    for (uint32_t i = 0; i < g->told_n && done < b->n; i++) {
+    bool minds = g->told_n && minds_others(x->s, b, NULL);
+    for (uint32_t i = 0; i < g->told_n && done < b->n && !minds; i++) {
         uint32_t leaf = g->told[i].pod_set == b->set ? id_map_get(&t->leaf_by_name, g->told[i].domain) : 0;
         int64_t missing = leaf ? (int64_t)g->told[i].count - in[leaf] : 0;
         if (missing > b->n - done)
             missing = b->n - done;
-        if (missing > 0 && !minds_others(x->s, b))
+        if (missing > 0)
             done += sit_in_leaf(x, t, leaf, &b->wants[done], (uint32_t)missing);
     }
     return done;

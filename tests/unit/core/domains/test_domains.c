@@ -142,6 +142,57 @@ static void foreign_pods_count(void **state)
     assert_string_equal(domains_of(w, "a"), "x1=2");
 }
 
+/* A pod of somebody else's that wants none with app=`app` on its node. */
+static void anti_affine_pod(struct world *w, const char *on, const char *app)
+{
+    struct pod_record p = a_pod(w, "ns/redis", NULL, "cpu=1");
+    name_id value = id(w, app), ns = id(w, "ns");
+    struct requirement wanted = {.key = id(w, "app"), .op = REQUIRE_IN, .values = &value, .values_n = 1};
+    struct pod_affinity term = {.pods = {.all = &wanted, .all_n = 1}, .namespaces = &ns, .namespaces_n = 1,
+                                .topology_key = id(w, "kubernetes.io/hostname"), .anti = true};
+    p.ours = false;
+    p.node = id(w, on);
+    p.phase = POD_RUNNING;
+    p.shape.affinities = &term;
+    p.shape.affinities_n = 1;
+    pod_record(w, p);
+}
+
+static struct gang_record of_app(struct world *w, struct gang_record g, const char *app)
+{
+    struct pod_set *set = (struct pod_set *)g.pod_sets;
+    set->shape.labels = labels_of(w, arena_printf(w->records, "app=%s", app), &set->shape.labels_n);
+    set->shape.ns = id(w, "ns");
+    return g;
+}
+
+static void rules_about_others_do_not_touch_it(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "BRH", "b1/r1/x1:2 b1/r2/x2:2 b1/r2/x3:9");
+    anti_affine_pod(w, "x3", "redis");
+    gang_record(w, of_app(w, domain_gang(w, "a", "4 required=B slice=R:2"), "other"));
+    gang_record(w, of_app(w, domain_gang(w, "b", "2 unconstrained"), "other"));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x2=2 x3=2");
+    assert_string_equal(domains_of(w, "b"), "x1=2");
+}
+
+static void rules_of_others_forbid_a_node(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "BRH", "b1/r1/x1:2 b1/r2/x2:2 b1/r2/x3:9");
+    anti_affine_pod(w, "x3", "redis");
+    gang_record(w, of_app(w, domain_gang(w, "a", "4 required=B"), "redis"));
+    gang_record(w, of_app(w, domain_gang(w, "slices", "4 required=B slice=R:2"), "redis"));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2 x2=2");
+    assert_string_equal(domains_of(w, "slices"), "");
+    gone(w, CHANGE_POD_GONE, "ns/redis");
+    step(w);
+    assert_string_equal(domains_of(w, "slices"), "x3=4");
+}
+
 static void waits_until_a_node_has_the_label(void **state)
 {
     struct world *w = *state;
@@ -387,6 +438,8 @@ int main(void)
         in_a_world(every_case),
         in_a_world(usage_counts),
         in_a_world(foreign_pods_count),
+        in_a_world(rules_about_others_do_not_touch_it),
+        in_a_world(rules_of_others_forbid_a_node),
         in_a_world(waits_until_a_node_has_the_label),
         in_a_world(waits_for_a_level),
         in_a_world(nothing_without_its_topology),
