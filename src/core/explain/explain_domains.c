@@ -89,6 +89,9 @@ static void unfit_sentence(struct buf *out, const struct reason *r, const struct
     case DOMAINS_APART:
         buf_text(out, "the pod sets of its group were given flavors of different topologies");
         break;
+    case DOMAINS_UNLED:
+        buf_text(out, "its group has to be two pod sets, one of them of a single pod");
+        break;
     }
 }
 

@@ -125,6 +125,7 @@ enum domain_trouble {
     DOMAINS_INDIVISIBLE,     /* the slices of the level cannot be made of those within them */
     DOMAINS_SEVERAL,         /* flavors of several topologies for one pod set */
     DOMAINS_APART,           /* another topology than the other set of its group */
+    DOMAINS_UNLED,           /* a group that is not a single pod and one other set */
 };
 /* Why a flavor is not for a pod set. */
 enum topology_mismatch {

@@ -57,6 +57,14 @@ static struct batch next_batch(struct placing *x, uint32_t set, struct want **ro
     return b;
 }
 
+static void take_back(struct placing *x, uint32_t mark, uint32_t placed_n, struct want **wants, uint32_t n)
+{
+    undo_back(x->s, mark);
+    x->placed_n = placed_n;
+    for (uint32_t i = 0; i < n; i++)
+        wants[i]->seat = 0;
+}
+
 /* ---- onto nodes ---- */
 
 static void sit(struct placing *x, struct want *w, uint32_t node)
@@ -159,6 +167,14 @@ static bool choose_rest(struct placing *x, const struct batch *b, uint32_t from,
     return all ? true : refuse(x, b, NULL, false);
 }
 
+static struct batch without_first(const struct batch *b, uint32_t n)
+{
+    struct batch rest = *b;
+    rest.wants = b->wants + n;
+    rest.n = b->n - n;
+    return rest;
+}
+
 static uint32_t required_domain(const struct topology *t, const struct topology_request *r, uint32_t leaf)
 {
     int32_t level = r->mode == TOPOLOGY_REQUIRED ? topology_level(t, r->level) : -1;
@@ -241,8 +257,9 @@ static bool sit_below(struct placing *x, const struct topology *t, uint32_t doma
             sit(x, b->wants[i], node);
     }
     if (!all) {
-        undo_back(x->s, mark);
-        x->placed_n = placed_n;
+        take_back(x, mark, placed_n, b->wants, b->n);
+        if (leader)
+            leader->seat = 0;
     }
     return all;
 }
@@ -289,21 +306,25 @@ static bool choose_minding(struct placing *x, const struct batch *b, struct want
 
 /* ---- what stands already ---- */
 
-/* Pods of the set that stand in each domain of the lowest level, by domain; NULL: none does. */
+static uint32_t leaf_of_seat(const struct placing *x, const struct topology *t, uint32_t seat, uint32_t set)
+{
+    const struct seat *at = &x->s->seats[seat];
+    return seat && !at->lifted && at->pod_set == set ? topology_leaf(t, at->node) : 0;
+}
+
+/* Pods of the set that stand in each domain of the lowest level, or have just been placed there, by domain. */
 static uint32_t *standing(const struct placing *x, const struct topology *t, uint32_t set, uint32_t *ret_n)
 {
-    const struct state *s = x->s;
     const struct gang *g = x->gang;
     uint32_t *in = mem_zero(t->domains_n, sizeof *in);
     *ret_n = 0;
-    for (uint32_t i = 0; i < g->seats_n + g->members_n; i++) {
-        const struct pod *p = i < g->seats_n ? NULL : &s->pods[g->members[i - g->seats_n]];
-        uint32_t seat = p ? p->former || p->deleting ? 0 : p->seat : g->seats[i];
-        uint32_t leaf = seat && !s->seats[seat].lifted && s->seats[seat].pod_set == set ? topology_leaf(t, s->seats[seat].node) : 0;
-        if (!leaf)
-            continue;
-        in[leaf]++;
-        ++*ret_n;
+    for (uint32_t i = 0; i < g->seats_n + g->members_n + x->n; i++) {
+        const struct want *w = i < g->seats_n + g->members_n ? NULL : &x->wants[i - g->seats_n - g->members_n];
+        const struct pod *p = w || i < g->seats_n ? NULL : &x->s->pods[g->members[i - g->seats_n]];
+        uint32_t seat = w ? w->topology ? w->seat : 0 : p ? p->former || p->deleting ? 0 : p->seat : g->seats[i];
+        uint32_t leaf = leaf_of_seat(x, t, seat, set);
+        in[leaf] += leaf != 0;
+        *ret_n += leaf != 0;
     }
     return in;
 }
@@ -368,21 +389,26 @@ static uint32_t *standing_with(const struct placing *x, const struct topology *t
     return standing(x, t, other, ret_n);
 }
 
+static bool is_new(const struct gang *g)
+{
+    return !g->told_n && !g->seats_n && !g->members_n;
+}
+
 /* Where they were told to stand, then with those that stand, then, when none does, anywhere. */
-static bool complete(struct placing *x, const struct batch *b, struct want *leader)
+static bool complete(struct placing *x, const struct batch *b)
 {
     uint32_t stood_n;
+    if (!b->n)
+        return true;
+    if (is_new(x->gang) && b->request->group == 0)
+        return choose_minding(x, b, NULL, 0);
     const struct topology *t = topology_sync(x->s, b->topology);
-    if (leader || (!x->gang->told_n && !x->gang->seats_n && !x->gang->members_n && b->request->group == 0))
-        return choose_minding(x, b, leader, 0);
     uint32_t *in = standing_with(x, t, b->set, &stood_n);
     uint32_t mark = undo_mark(x->s), placed_n = x->placed_n;
     uint32_t done = sit_as_told(x, t, b, in);
     for (uint32_t i = 0; i < done; i++)
         in[topology_leaf(t, x->s->seats[b->wants[i]->seat].node)]++;
-    struct batch rest = *b;
-    rest.wants = b->wants + done;
-    rest.n = b->n - done;
+    struct batch rest = without_first(b, done);
     struct topology_request single = *b->request;
     uint32_t within = domain_of_rest(t, &rest, in, rest.n);
     if (single.slices_n && (stood_n || done) && rest.n % (uint32_t)(single.slices[0].size > 0 ? single.slices[0].size : 1)) {
@@ -393,23 +419,62 @@ static bool complete(struct placing *x, const struct batch *b, struct want *lead
     free(in);
     if (all || stood_n || (!done && !within))
         return all;
-    undo_back(x->s, mark);
-    x->placed_n = placed_n;
+    take_back(x, mark, placed_n, b->wants, b->n);
     return choose_minding(x, b, NULL, 0);
 }
 
 /* ---- sets and groups ---- */
 
+/* Returns how many stand as they were told; `ret_stood_n` counts those that stood before, too. */
+static uint32_t begin_as_told(struct placing *x, const struct batch *b, uint32_t *ret_stood_n)
+{
+    uint32_t stood_n;
+    const struct topology *t = topology_sync(x->s, b->topology);
+    uint32_t *in = standing(x, t, b->set, &stood_n);
+    uint32_t done = sit_as_told(x, t, b, in);
+    free(in);
+    *ret_stood_n += stood_n;
+    return done;
+}
+
+/* A leader and his workers: as they were told, then where the others of them stand; when none does, both anew. */
+static bool place_together(struct placing *x, const struct batch *leaders, const struct batch *workers)
+{
+    uint32_t mark = undo_mark(x->s), placed_n = x->placed_n, stood_n = 0;
+    uint32_t led = begin_as_told(x, leaders, &stood_n), working = begin_as_told(x, workers, &stood_n);
+    struct batch lead = without_first(leaders, led), work = without_first(workers, working);
+    bool anew = !stood_n && !led && !working;
+    if (!anew && complete(x, &lead) && complete(x, &work))
+        return true;
+    if (stood_n)
+        return false;
+    take_back(x, mark, placed_n, leaders->wants, leaders->n);
+    take_back(x, mark, placed_n, workers->wants, workers->n);
+    return choose_minding(x, workers, leaders->wants[0], 0);
+}
+
 static bool place_group(struct placing *x, uint32_t a, uint32_t b, struct want **room)
 {
     uint32_t lead = x->gang->sets[b].count > x->gang->sets[a].count ? a : b, work = lead == a ? b : a;
     struct batch leaders = next_batch(x, lead, room), workers = next_batch(x, work, room + leaders.n);
-    struct domain_misfit apart = {.trouble = DOMAINS_APART, .topology = leaders.topology};
-    if (!workers.n || leaders.n != 1 || x->gang->told_n)
-        return (!leaders.n || complete(x, &leaders, NULL)) && (!workers.n || complete(x, &workers, NULL));
+    static const struct domain_misfit apart = {.trouble = DOMAINS_APART, .topology = DOMAIN_SEVERAL};
+    if (!workers.n || leaders.n != 1)
+        return complete(x, &leaders) && complete(x, &workers);
     if (leaders.topology != workers.topology)
         return refuse(x, &leaders, &apart, false);
-    return complete(x, &workers, leaders.wants[0]);
+    return place_together(x, &leaders, &workers);
+}
+
+/* SOURCE Kueue's webhooks: two sets, one of a single pod. Who was let in all the same stays. */
+static bool is_led(const struct gang *g, uint32_t set)
+{
+    uint32_t n = 0, single_n = 0;
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        bool in_group = g->sets[i].topology.group == g->sets[set].topology.group;
+        n += in_group;
+        single_n += in_group && g->sets[i].count <= 1;
+    }
+    return !g->sets[set].topology.group || n == 1 || (n == 2 && single_n) || g->phase != GANG_WAITING;
 }
 
 static bool place_set(struct placing *x, uint32_t set, struct want **room)
@@ -418,20 +483,23 @@ static bool place_set(struct placing *x, uint32_t set, struct want **room)
     if (other > set && !place_group(x, set, other, room))
         return false;
     for (struct batch b = next_batch(x, set, room); b.n; b = next_batch(x, set, room))
-        if (!complete(x, &b, NULL))
+        if (!complete(x, &b))
             return false;
     return true;
 }
 
 /* Before anything is placed: DOMAIN_SEVERAL is no topology, and two sets of a group that both have it are not in the same one. */
-static bool have_one_topology(struct placing *x)
+static bool may_be_placed(struct placing *x)
 {
-    static const struct domain_misfit several = {.trouble = DOMAINS_SEVERAL, .topology = DOMAIN_SEVERAL};
+    static const struct domain_misfit several = {.trouble = DOMAINS_SEVERAL, .topology = DOMAIN_SEVERAL},
+                                      unled = {.trouble = DOMAINS_UNLED, .topology = DOMAIN_SEVERAL};
     for (uint32_t i = 0; i < x->n; i++) {
         struct want *w = &x->wants[i];
         struct batch b = {.wants = &w, .n = 1, .set = w->pod_set, .shape = w->shape, .topology = w->topology};
         if (w->topology == DOMAIN_SEVERAL)
             return refuse(x, &b, &several, false);
+        if ((!i || w[-1].pod_set != w->pod_set) && w->topology && !is_led(x->gang, w->pod_set))
+            return refuse(x, &b, &unled, false);
     }
     return true;
 }
@@ -441,7 +509,9 @@ bool place_in_domains(struct state *s, struct gang *g, struct want *wants, uint3
     struct placing x = {.s = s, .gang = g, .wants = wants, .n = n, .misfit = ret_misfit};
     struct want **room = mem_alloc(n * sizeof *room);
     x.is_done = mem_zero(n, sizeof *x.is_done);
-    bool all = have_one_topology(&x);
+    bool all = may_be_placed(&x);
+    for (uint32_t i = 0; i < n; i++)
+        wants[i].seat = 0;
     for (uint32_t set = 0; set < g->sets_n && all; set++)
         all = place_set(&x, set, room);
     free(room);

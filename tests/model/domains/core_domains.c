@@ -251,7 +251,7 @@ static void gang_comes(struct model *m)
             g->sets[0].mode = TOPOLOGY_PREFERRED;
         g->sets[0].layers_n = 0;
         struct ask leader = g->sets[0];
-        leader.count = 1;
+        leader.count = pick(m, 8) ? 1 : 2; /* two with two and more are no leader and his workers */
         leader.gpu = m->by_node ? pick(m, 2) : 0;
         g->sets[1] = leader;
     }
@@ -358,7 +358,7 @@ static int node_is_lost(struct model *m)
         for (uint32_t k = 0; k < n; k++) {
             int node = (int)strtol(text_of(&m->w, all[k].domain) + 1, NULL, 10);
             const struct ask *a = &g->sets[all[k].pod_set];
-            first = k && all[k - 1].pod_set == all[k].pod_set ? first : node;
+            first = k && (g->group || all[k - 1].pod_set == all[k].pod_set) ? first : node;
             sum += all[k].count;
             here |= node == at;
             apart |= a->mode == TOPOLOGY_REQUIRED && node != at && first != at && compare_paths(&m->c, first, node, a->level) != 0;

@@ -320,7 +320,8 @@ bool reference_place(const struct cluster *m, struct usage *used, struct plain_g
     int lead = g->sets[1].count > g->sets[0].count ? 0 : 1;
     memset(g->given, 0, sizeof g->given);
     memset(g->on, 0, sizeof g->on);
-    bool fits = !g->group || place_set(m, used, g, !lead, lead);
+    bool is_led = g->sets[0].count == 1 || g->sets[1].count == 1;
+    bool fits = !g->group || (is_led && place_set(m, used, g, !lead, lead));
     for (int i = 0; i < g->sets_n && fits && !g->group; i++)
         fits = place_set(m, used, g, i, -1);
     if (!fits)

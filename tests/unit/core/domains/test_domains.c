@@ -85,6 +85,11 @@ static const struct domain_case cases[] = {
     {"preferred: the block above", "BRH", "b1/r1/x1:2 b1/r2/x2:3", "l 1 preferred=R group=g; w 4 preferred=R group=g", "x2=1; x1=2 x2=2"},
     {"fewer workers than a slice", "BRH", "b1/r1/x1:1 b1/r2/x2:3", "l 1 required=B group=g; w 2 required=B slice=R:4 group=g", "x2=1; x2=2"},
     {"more workers than a slice", "BRH", "b1/r1/x1:2 b1/r2/x2:4", "l 1 required=B group=g; w 5 required=B slice=R:4 group=g", "x1=1; x1=1 x2=4"},
+    {"a group of two that are both of several pods", "RH", "r1/x1:2 r2/x2:3 r3/x3:9", "a 2 required=R group=g; b 3 required=R group=g",
+     "couldn't assign flavors to pod set a: its group has to be two pod sets, one of them of a single pod"},
+    {"a group of three", "RH", "r1/x1:2 r2/x2:3 r3/x3:9", "a 1 required=R group=g; b 3 required=R group=g; c 1 required=R group=g",
+     "couldn't assign flavors to pod set a: its group has to be two pod sets, one of them of a single pod"},
+    {"a group of one", "RH", "r1/x1:2 r2/x2:3", "2 required=R group=g", "x1=2"},
     {"two sets that are no group go one after the other", "H", "x1:2 x2:3", "a 2 required=H; b 3 required=H", "x1=2; x2=3"},
     /* levels and flavors */
     {"no such level", "BRH", TWO_BLOCKS, "1 required=zone",
@@ -405,6 +410,55 @@ static void without_room_there_it_starts_elsewhere(void **state)
     assert_string_equal(domains_of(w, "a"), "x4=2");
 }
 
+static void a_group_that_lost_all_starts_elsewhere_together(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r3/x3:5");
+    struct gang_record g = domain_gang(w, "a", "l 1 required=R group=g; w 4 required=R group=g");
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x3=1; x3=4");
+    gang_record(w, domain_admitted(w, g));
+    step(w);
+    node(w, "x1", "cpu=1000,pods=110", "rack=r1,kubernetes.io/hostname=x1,tas=yes");
+    node(w, "x2", "cpu=4000,pods=110", "rack=r2,kubernetes.io/hostname=x2,tas=yes");
+    gone(w, CHANGE_NODE_GONE, "x3");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x3=1; x3=4");
+    node(w, "x5", "cpu=5000,pods=110", "rack=r5,kubernetes.io/hostname=x5,tas=yes");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x5=1; x5=4");
+}
+
+static void a_group_begins_anew_where_it_was_told(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r1/x1:3 r2/x2:2 r2/x3:3");
+    struct domain_choice told[] = {{0, id(w, "gone"), 1}, {1, id(w, "x2"), 2}};
+    gang_record(w, told_domains(w, "a", "l 1 required=R group=g; w 2 required=R group=g", told, 2));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x3=1; x2=2");
+}
+
+static void a_lost_leader_comes_back_to_his_workers(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r1/x1:1 r2/x2:1 r2/x3:2");
+    struct domain_choice told[] = {{0, id(w, "x2"), 1}, {1, id(w, "x3"), 1}};
+    gang_record(w, told_domains(w, "a", "l 1 required=R group=g; w 1 required=R group=g", told, 2));
+    pod_record(w, pod_in(w, "ns/l", "a", "l", "cpu=1000", "tas=yes"));
+    pod_record(w, pod_in(w, "ns/w", "a", "w", "cpu=1000", "tas=yes"));
+    step(w);
+    assert_string_equal(node_of(w, "ns/l"), "x2");
+    assert_string_equal(node_of(w, "ns/w"), "x3");
+    gone(w, CHANGE_POD_GONE, "ns/l");
+    gone(w, CHANGE_NODE_GONE, "x2");
+    pod_record(w, pod_in(w, "ns/l2", "a", "l", "cpu=1000", "tas=yes"));
+    step(w);
+    assert_string_equal(node_of(w, "ns/l2"), "x3");
+    assert_string_equal(domains_of(w, "a"), "x3=1; x3=1");
+}
+
 static void others_go_for_a_domain(void **state)
 {
     struct world *w = *state;
@@ -450,6 +504,9 @@ int main(void)
         in_a_world(a_new_start_remembers_where_it_was_told),
         in_a_world(no_more_is_told_than_the_set_has),
         in_a_world(without_room_there_it_starts_elsewhere),
+        in_a_world(a_group_that_lost_all_starts_elsewhere_together),
+        in_a_world(a_group_begins_anew_where_it_was_told),
+        in_a_world(a_lost_leader_comes_back_to_his_workers),
         in_a_world(others_go_for_a_domain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
