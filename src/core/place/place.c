@@ -384,6 +384,10 @@ static bool place_mixed(struct state *s, struct gang *g, struct want *wants, uin
         if (!wants[i].topology)
             others[others_n++] = wants[i];
     bool all = place_all(s, g, others, others_n, steps, ret_misfit);
+    if (!all) {
+        ret_misfit->mixed = true;
+        ret_misfit->alone = false;
+    }
     for (uint32_t i = n; i-- > 0;)
         if (!wants[i].topology)
             wants[i] = others[--others_n];

@@ -25,6 +25,7 @@ struct misfit {
     uint32_t placed_n, wanted_n;
     bool alone;           /* there is no room for so many of the pod set even if no other stood anywhere */
     bool neighbours;      /* filters on other pods had a part in it */
+    bool mixed;           /* some have domains: where these are chosen decides what is left for the others */
     bool arrangement;     /* each kind finds its places alone, all of them together do not */
     struct domain_misfit domains; /* domains.topology: it was about those */
     bool gave_up;         /* a bound was hit: there may be a way that was not found */

@@ -33,7 +33,7 @@ struct placing {
 static bool refuse(struct placing *x, const struct batch *b, const struct domain_misfit *why, bool neighbours)
 {
     *x->misfit = (struct misfit){.shape = b->shape, .labels = b->wants[0]->labels, .pod_set = b->set, .placed_n = x->placed_n,
-                                 .wanted_n = x->n, .alone = !x->placed_n && !neighbours, .neighbours = neighbours};
+                                 .wanted_n = x->n, .alone = !x->placed_n && !neighbours, .neighbours = neighbours, .mixed = true};
     if (why)
         x->misfit->domains = *why;
     return false;

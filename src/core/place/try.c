@@ -13,7 +13,7 @@ void refusal_of_misfit(struct state *s, struct parking *park, const struct misfi
 {
     park->on |= m->neighbours ? PARK_NODES | PARK_NEIGHBOURS : PARK_NODES;
     parking_add_shape(s, park, m->shape);
-    for (uint32_t i = 0; i < n && (m->arrangement || m->domains.topology); i++) /* room for any kind may let all stand in another way */
+    for (uint32_t i = 0; i < n && (m->arrangement || m->mixed); i++) /* room for any kind may let all stand in another way */
         if (!i || wants[i].shape != wants[i - 1].shape)
             parking_add_shape(s, park, wants[i].shape);
 }

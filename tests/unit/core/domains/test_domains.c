@@ -325,6 +325,40 @@ static void the_reasons_count_nodes(void **state)
                                      "nodes: 4; excluded: nodeSelector: 1, resource \"cpu\": 1, taint \"key=value:NoSchedule\": 1");
 }
 
+/* ---- sets with and without domains ---- */
+
+/* Set `at` stands only on nodes with drv=yes. */
+static void only_on_drivers(struct world *w, const struct gang_record *g, int at)
+{
+    struct pod_set *set = (struct pod_set *)&g->pod_sets[at];
+    set->shape.node_labels = labels_of(w, "drv=yes", &set->shape.node_labels_n);
+}
+
+static void room_for_domains_wakes_who_lacks_room_beside_them(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    topology(w, "t", "rack,kubernetes.io/hostname");
+    topology_flavor(w, "f", "t", "tas=yes");
+    flavor(w, "plain", "");
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "plain", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "f", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, "ns/lq", "q");
+    node(w, "x1", "cpu=2000,pods=110", "rack=r1,kubernetes.io/hostname=x1,tas=yes,drv=yes");
+    node(w, "x2", "cpu=1000,pods=110", "rack=r0,kubernetes.io/hostname=x2,tas=yes");
+    struct gang_record g = domain_gang(w, "a", "w 2 required=kubernetes.io/hostname; drv 2");
+    only_on_drivers(w, &g, 1);
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "");
+    node(w, "x2", "cpu=2000,pods=110", "rack=r0,kubernetes.io/hostname=x2,tas=yes");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x2=2");
+    assert_int_equal(state_gang_phase(w->s, id(w, "a")), GANG_RESERVED);
+}
+
 /* ---- after admission ---- */
 
 static void a_lost_place_is_found_in_the_same_domain(void **state)
@@ -500,6 +534,7 @@ int main(void)
         in_a_world(flavors_with_and_without),
         in_a_world(flavors_of_several_topologies_are_refused),
         in_a_world(the_reasons_count_nodes),
+        in_a_world(room_for_domains_wakes_who_lacks_room_beside_them),
         in_a_world(a_lost_place_is_found_in_the_same_domain),
         in_a_world(a_new_start_remembers_where_it_was_told),
         in_a_world(no_more_is_told_than_the_set_has),
