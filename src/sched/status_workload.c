@@ -557,7 +557,7 @@ static void count_eviction(struct pass *x)
     x->seen->evict_sent = false;
     workload_metrics_evicted(x->s, x->workload, x->seen->charged_queue ? intern_name(x->s->names, x->seen->charged_queue) : "");
     if (*by)
-        metrics_preempted(x->s->metrics, by, json_get_text(preempted, "reason", ""));
+        workload_metrics_preempted(x->s, by, json_get_text(preempted, "reason", ""));
 }
 
 /* Its quota is held yet at the end of its pause, which is said all the same. SOURCE Kueue. */

@@ -6,11 +6,18 @@
 
 enum shown { SHOWN_AT_ALL = 1, SHOWN_FINISHED = 2, SHOWN_READY = 4, SHOWN_RESERVED = 8 };
 
-static struct metrics_whose whose_of(const struct json *workload, const char *queue)
+/* name, or "": a queue that is gone has taken its series with it, and nothing would take them away again. */
+static const char *if_there(const struct scheduler *s, enum source_id kind, const char *ns, const char *name)
 {
-    return (struct metrics_whose){.queue = queue,
-                                  .ns = object_meta(workload, "namespace"),
-                                  .name = json_text(json_path(workload, "spec", "queueName", NULL), ""),
+    return kube_cache_raw(s->sources[kind].cache, ns, name).n ? name : "";
+}
+
+static struct metrics_whose whose_of(const struct scheduler *s, const struct json *workload, const char *queue)
+{
+    const char *ns = object_meta(workload, "namespace"), *name = json_text(json_path(workload, "spec", "queueName", NULL), "");
+    return (struct metrics_whose){.queue = if_there(s, SOURCE_QUEUES, "", queue),
+                                  .ns = ns,
+                                  .name = if_there(s, SOURCE_LOCAL_QUEUES, ns, name),
                                   .class = json_text(json_path(workload, "spec", "priorityClassRef", "name", NULL), ""),
                                   .reason = "",
                                   .cause = ""};
@@ -77,14 +84,14 @@ struct json *workload_evictions_counted(struct arena *a, const struct json *work
 
 void workload_metrics_reserved(struct scheduler *s, const struct json *workload, const char *queue, int64_t now_ms)
 {
-    struct metrics_whose whose = whose_of(workload, queue);
+    struct metrics_whose whose = whose_of(s, workload, queue);
     metrics_count(s->metrics, METRICS_RESERVED, &whose);
     metrics_time(s->metrics, METRICS_RESERVED_WAIT, &whose, (double)workload_waited_ms(workload, now_ms) / 1000);
 }
 
 void workload_metrics_admitted(struct scheduler *s, const struct json *workload, const char *queue, bool was_reserved, int64_t now_ms)
 {
-    struct metrics_whose whose = whose_of(workload, queue);
+    struct metrics_whose whose = whose_of(s, workload, queue);
     double checks_s = was_reserved ? seconds(since_ms(workload, "QuotaReserved", now_ms), now_ms) : 0;
     name_id above[LIMIT_COHORT_DEPTH];
     uint32_t n = state_cohorts_above(s->state, intern_find(s->names, bytes_of(queue)), above, LIMIT_COHORT_DEPTH);
@@ -99,7 +106,7 @@ void workload_metrics_admitted(struct scheduler *s, const struct json *workload,
 void workload_metrics_evicted(struct scheduler *s, const struct json *workload, const char *queue)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    struct metrics_whose whose = whose_of(workload, queue);
+    struct metrics_whose whose = whose_of(s, workload, queue);
     int64_t evicted_ms = since_ms(workload, "Evicted", 0);
     workload_eviction_parts(a, workload, json_get_text(object_condition(workload, "Evicted"), "reason", ""), &whose.reason, &whose.cause);
     metrics_count(s->metrics, METRICS_EVICTED, &whose);
@@ -107,6 +114,12 @@ void workload_metrics_evicted(struct scheduler *s, const struct json *workload, 
         metrics_count(s->metrics, METRICS_EVICTED_ONCE, &whose);
     if (object_condition_true(workload, "PodsReady"))
         metrics_time(s->metrics, METRICS_READY_RUN, &whose, seconds(since_ms(workload, "PodsReady", evicted_ms), evicted_ms));
+}
+
+void workload_metrics_preempted(struct scheduler *s, const char *queue, const char *reason)
+{
+    if (*if_there(s, SOURCE_QUEUES, "", queue))
+        metrics_preempted(s->metrics, queue, reason);
 }
 
 /* ---- what others may have done ---- */
@@ -118,7 +131,7 @@ static const char *queue_named(const struct json *workload)
 
 static void count_finished(struct scheduler *s, const struct json *workload)
 {
-    struct metrics_whose whose = whose_of(workload, queue_named(workload));
+    struct metrics_whose whose = whose_of(s, workload, queue_named(workload));
     int64_t end_ms = since_ms(workload, "Finished", 0);
     metrics_count(s->metrics, METRICS_FINISHED, &whose);
     if (object_condition_true(workload, "Admitted"))
@@ -130,7 +143,7 @@ static void count_finished(struct scheduler *s, const struct json *workload)
 /* For the first time since it was admitted. */
 static void count_ready(struct scheduler *s, const struct json *workload)
 {
-    struct metrics_whose whose = whose_of(workload, queue_named(workload));
+    struct metrics_whose whose = whose_of(s, workload, queue_named(workload));
     int64_t ready_ms = since_ms(workload, "PodsReady", 0), queued_ms = ready_ms;
     (void)time_parse(bytes_of(workload_queued_since(workload)), &queued_ms);
     metrics_time(s->metrics, METRICS_READY_WAIT, &whose, seconds(queued_ms, ready_ms));
@@ -140,7 +153,7 @@ static void count_ready(struct scheduler *s, const struct json *workload)
 static void count_left(struct scheduler *s, const struct seen_gang *g, const struct json *workload)
 {
     int64_t now_ms = loop_wall_ms(s->loop);
-    struct metrics_whose whose = whose_of(workload, intern_name(s->names, g->charged_queue));
+    struct metrics_whose whose = whose_of(s, workload, intern_name(s->names, g->charged_queue));
     whose.reason = json_get_text(object_condition(workload, "Evicted"), "reason", "");
     metrics_time(s->metrics, METRICS_LEAVING, &whose, seconds(since_ms(workload, "Evicted", now_ms), now_ms));
 }

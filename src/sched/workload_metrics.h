@@ -1,7 +1,8 @@
 /* workload_metrics.h - what happens to Workloads, counted (figures/metrics.h)
  *
  * SHAPE  what we write ourselves is counted once the object shows it, by who wrote it (status_workload.c); what others may write as well
- *        by comparing what an object says with what it said before: readiness, the end, quota given back.
+ *        by comparing what an object says with what it said before: readiness, the end, quota given back. Nothing is counted of queues that
+ *        are gone.
  */
 #ifndef SCHED_WORKLOAD_METRICS_H
 #define SCHED_WORKLOAD_METRICS_H
@@ -11,6 +12,8 @@
 void workload_metrics_admitted(struct scheduler *s, const struct json *workload, const char *queue, bool was_reserved, int64_t now_ms);
 void workload_metrics_reserved(struct scheduler *s, const struct json *workload, const char *queue, int64_t now_ms);
 void workload_metrics_evicted(struct scheduler *s, const struct json *workload, const char *queue);
+/* queue: whose workload made it necessary; reason: of the condition Preempted. */
+void workload_metrics_preempted(struct scheduler *s, const char *queue, const char *reason);
 /* A Workload as it came by the watch. */
 void workload_metrics_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload);
 
