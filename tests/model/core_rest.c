@@ -132,6 +132,19 @@ static void usage_agrees(struct model *m)
     }
 }
 
+/* Asked for all at once it is what it is one by one. */
+static void local_usage_agrees(struct model *m)
+{
+    struct local_usage *all;
+    uint32_t n = state_local_queues_usage(m->life.w.s, m->life.w.cycle, &all);
+    for (uint32_t i = 0; i < n; i++) {
+        struct queue_usage *rows;
+        uint32_t rows_n = state_local_queue_usage(m->life.w.s, all[i].local_queue, m->life.w.cycle, &rows);
+        if (rows_n != all[i].rows_n || memcmp(rows, all[i].rows, rows_n * sizeof *rows) != 0)
+            die(m, "LocalQueue %s: it has other usage among all than alone", text_of(&m->life.w, all[i].local_queue));
+    }
+}
+
 /* ---- nobody waits for ever ---- */
 
 static int flavors_of(const struct m_gang *g, int set_name)
@@ -374,6 +387,7 @@ void rest_checks(struct model *m)
         die(m, "at rest, but the core goes on trying");
     phases_agree(m);
     usage_agrees(m);
+    local_usage_agrees(m);
     int waiting_n = nobody_waits_for_each_other(m);
     ready_check_rest(m);
     nobody_waits_behind_checks(m);

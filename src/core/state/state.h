@@ -36,6 +36,13 @@ bool state_local_queue_counts(const struct state *s, name_id local_queue, struct
 /* Rows in resource-group order; in the arena. */
 uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a, struct queue_usage **ret_rows);
 uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, struct arena *a, struct queue_usage **ret_rows);
+/* The same of all LocalQueues whose ClusterQueue is known, by one walk over what is charged. Returns how many. */
+struct local_usage {
+    name_id local_queue;
+    struct queue_usage *rows;
+    uint32_t rows_n;
+};
+uint32_t state_local_queues_usage(const struct state *s, struct arena *a, struct local_usage **ret_all);
 /* The dominant share of a queue, or of a cohort, as status.fairSharing.weightedShare has it (quota/share.h). False: it is not known. */
 bool state_share(struct state *s, name_id name, bool is_cohort, int64_t *ret_share);
 /* The cohorts above a queue, the nearest first. Returns how many, at most `most`. */

@@ -156,6 +156,18 @@ uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a
     return n;
 }
 
+static void add_held(const struct state *s, const struct gang *g, struct queue_usage *rows, uint32_t n)
+{
+    for (uint32_t k = 0; k < g->charges_n; k++) {
+        struct queue_usage *row = row_of(rows, n, g->charges[k].flavor, g->charges[k].resource);
+        if (!row)
+            continue;
+        row->reserved += g->charges[k].amount;
+        row->used += g->charges[k].amount;
+    }
+    subtract_unused(s, g, rows, n);
+}
+
 uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, struct arena *a, struct queue_usage **ret_rows)
 {
     const struct local_queue *l = local_queue_find(s, local_queue);
@@ -164,19 +176,34 @@ uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, str
     if (!q)
         return 0;
     uint32_t n = usage_rows(q, a, ret_rows);
-    for (uint32_t i = 0; i < q->charged_n; i++) {
-        const struct gang *g = q->charged[i];
-        if (g->local_queue != local_queue)
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        if (q->charged[i]->local_queue == local_queue)
+            add_held(s, q->charged[i], *ret_rows, n);
+    return n;
+}
+
+uint32_t state_local_queues_usage(const struct state *s, struct arena *a, struct local_usage **ret_all)
+{
+    struct local_usage *all = arena_zero(a, s->local_queues_n + 1, sizeof *all);
+    struct local_usage **of = arena_zero(a, s->local_queues_n + 1, sizeof *of); /* by index of the LocalQueue */
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < s->local_queues_n; i++) {
+        const struct local_queue *l = &s->local_queues[i];
+        const struct queue *q = l->known ? queue_find(s, l->queue) : NULL;
+        if (!q)
             continue;
-        for (uint32_t k = 0; k < g->charges_n; k++) {
-            struct queue_usage *row = row_of(*ret_rows, n, g->charges[k].flavor, g->charges[k].resource);
-            if (!row)
-                continue;
-            row->reserved += g->charges[k].amount;
-            row->used += g->charges[k].amount;
-        }
-        subtract_unused(s, g, *ret_rows, n);
+        of[i] = &all[n++];
+        of[i]->local_queue = l->key;
+        of[i]->rows_n = usage_rows(q, a, &of[i]->rows);
     }
+    for (uint32_t i = 1; i < s->queues_n; i++)
+        for (uint32_t k = 0; k < s->queues[i]->charged_n; k++) {
+            const struct gang *g = s->queues[i]->charged[k];
+            uint32_t at = g->local_queue ? id_map_get(&s->local_queue_by_key, g->local_queue) : 0;
+            if (at && of[at] && queue_find(s, s->local_queues[at].queue) == s->queues[i])
+                add_held(s, g, of[at]->rows, of[at]->rows_n);
+        }
+    *ret_all = all;
     return n;
 }
 

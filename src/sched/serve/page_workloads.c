@@ -1,6 +1,7 @@
 /* page_workloads.c - what is counted Workload by Workload: what waits and for which reason, what it asks for, what is over
  *
- * WHY    counted when somebody asks: a walk over all of them is cheap beside the page itself, and nothing can go wrong by and by.
+ * WHY    counted when somebody asks, by one walk over all Workloads and one over those that hold quota: nothing can go wrong by and by.
+ *        bench/page.c has what it takes.
  */
 #include "base/collections/map.h"
 #include "sched/serve/page_part.h"
@@ -8,9 +9,11 @@
 
 struct local_seen {
     int32_t active_n, finished_n;
+    const struct local_usage *usage; /* NULL: nobody knows its ClusterQueue */
 };
 struct walk {
     const struct page_writing *w;
+    struct arena *scratch; /* of one object */
     struct map *locals;   /* "ns/name" -> struct local_seen */
     struct map *finished; /* ClusterQueue -> int64_t */
     struct map *asked;    /* labels as they are written -> double */
@@ -27,7 +30,8 @@ static void *labelled(struct map *m, const struct prometheus_label *labels, uint
 static void see_asked(struct walk *x, const struct seen_gang *g, const char *queue)
 {
     struct amount *rows;
-    uint32_t n = state_gang_asks(x->w->s->state, g->key, x->w->a, &rows);
+    arena_reset(x->scratch);
+    uint32_t n = state_gang_asks(x->w->s->state, g->key, x->scratch, &rows);
     for (uint32_t i = 0; i < n; i++) {
         const char *resource = intern_name(x->w->s->names, rows[i].resource);
         const struct prometheus_label labels[] = {{"cluster_queue", queue}, {"resource", resource}, {"replica_role", x->w->role}};
@@ -128,7 +132,8 @@ static void local_status_write(struct walk *x)
     struct bytes key, raw;
     prometheus_family(x->w->page, "kueue_local_queue_status", PROMETHEUS_GAUGE, "1 for what the LocalQueue's condition Active says, else 0");
     for (size_t at = 0; kube_cache_next(cache, &at, &key, &raw);) {
-        const struct json *object = json_parse(x->w->a, raw, NULL, NULL);
+        arena_reset(x->scratch);
+        const struct json *object = json_parse(x->scratch, raw, NULL, NULL);
         const char *is = json_get_text(object_condition(object, "Active"), "status", "Unknown");
         for (int i = 0; i < 3; i++)
             page_sample(x->w, strcmp(is, words[i]) == 0, "name", object_meta(object, "name"), "namespace", object_meta(object, "namespace"),
@@ -139,19 +144,19 @@ static void local_status_write(struct walk *x)
 static void local_resources_write(struct walk *x, bool used)
 {
     const struct scheduler *s = x->w->s;
+    const struct local_seen *l;
     struct bytes key;
     prometheus_family(x->w->page, used ? "kueue_local_queue_resource_usage" : "kueue_local_queue_resource_reservation", PROMETHEUS_GAUGE,
                       used ? "What admitted workloads of the LocalQueue use" : "What is reserved by workloads of the LocalQueue");
-    for (size_t at = 0; map_next(x->locals, &at, &key);) {
-        struct queue_usage *rows;
+    for (size_t at = 0; (l = map_next(x->locals, &at, &key));) {
         char ns[256];
         const char *local;
         pod_key_split(key.data, ns, &local);
-        uint32_t n = state_local_queue_usage(s->state, intern_find(s->names, key), x->w->a, &rows);
-        for (uint32_t i = 0; i < n; i++) {
-            const char *resource = intern_name(s->names, rows[i].resource);
-            page_sample(x->w, page_amount(resource, used ? rows[i].used : rows[i].reserved), "name", local, "namespace", ns, "flavor",
-                        intern_name(s->names, rows[i].flavor), "resource", resource, NULL);
+        for (uint32_t i = 0; l->usage && i < l->usage->rows_n; i++) {
+            const struct queue_usage *row = &l->usage->rows[i];
+            const char *resource = intern_name(s->names, row->resource);
+            page_sample(x->w, page_amount(resource, used ? row->used : row->reserved), "name", local, "namespace", ns, "flavor",
+                        intern_name(s->names, row->flavor), "resource", resource, NULL);
         }
     }
 }
@@ -173,15 +178,29 @@ static void locals_write(struct walk *x)
     local_resources_write(x, true);
 }
 
+static void see_locals(struct walk *x)
+{
+    const struct scheduler *s = x->w->s;
+    struct bytes key, raw;
+    struct local_usage *usage;
+    for (size_t at = 0; kube_cache_next(s->sources[SOURCE_LOCAL_QUEUES].cache, &at, &key, &raw);)
+        (void)map_put(x->locals, key, NULL);
+    uint32_t n = state_local_queues_usage(s->state, x->w->a, &usage);
+    for (uint32_t i = 0; i < n; i++) {
+        struct local_seen *l = map_find_text(x->locals, intern_name(s->names, usage[i].local_queue));
+        if (l)
+            l->usage = &usage[i];
+    }
+}
+
 void page_workloads(const struct page_writing *w, const struct page_queue *queues, uint32_t n)
 {
-    struct walk x = {.w = w, .locals = map_new(sizeof(struct local_seen)), .finished = map_new(sizeof(int64_t)),
+    struct walk x = {.w = w, .scratch = arena_new(), .locals = map_new(sizeof(struct local_seen)), .finished = map_new(sizeof(int64_t)),
                      .asked = map_new(sizeof(double)),
                      .unadmitted = {map_new(sizeof(int64_t)), map_new(sizeof(int64_t))}};
-    struct bytes key, raw;
+    struct bytes key;
     struct seen_gang **gang;
-    for (size_t at = 0; kube_cache_next(w->s->sources[SOURCE_LOCAL_QUEUES].cache, &at, &key, &raw);)
-        (void)map_put(x.locals, key, NULL);
+    see_locals(&x);
     for (size_t at = 0; (gang = map_next(w->s->gangs, &at, &key));)
         if ((*gang)->source == GANG_WORKLOAD && (*gang)->has_object)
             see(&x, *gang);
@@ -192,4 +211,5 @@ void page_workloads(const struct page_writing *w, const struct page_queue *queue
     map_free(x.asked);
     map_free(x.unadmitted[0]);
     map_free(x.unadmitted[1]);
+    arena_free(x.scratch);
 }

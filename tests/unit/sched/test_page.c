@@ -80,10 +80,47 @@ static void queues_that_are_gone_stay_gone(void **state)
     assert_false(has("cluster_queue=\"cq\""));
 }
 
+static bool says(const char *series, const char *local, int gpus)
+{
+    return has(arena_printf(w.a, "\n%s{name=\"%s\",namespace=\"n\",flavor=\"f\",resource=\"nvidia.com/gpu\",replica_role=\"standalone\"} %d\n",
+                            series, local, gpus));
+}
+
+/* Each LocalQueue has what its own Workloads hold, also where it leads elsewhere by now, or nowhere. */
+static void local_queues_have_what_is_their_own(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"other\",\"namespace\":\"n\"},\"spec\":{"
+           "\"clusterQueue\":\"cq\"}}");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"astray\",\"namespace\":\"n\"},\"spec\":{"
+           "\"clusterQueue\":\"missing\"}}");
+    workload("a", "lq", 1);
+    workload("b", "other", 2);
+    workload("c", "lq", 3); /* waits */
+    workload("d", "astray", 1);
+    run(3000);
+    assert_true(says("kueue_local_queue_resource_reservation", "lq", 1));
+    assert_true(says("kueue_local_queue_resource_usage", "lq", 1));
+    assert_true(says("kueue_local_queue_resource_reservation", "other", 2));
+    assert_false(has("kueue_local_queue_resource_usage{name=\"astray\""));
+    assert_true(has("kueue_cluster_queue_resource_pending{cluster_queue=\"cq\",resource=\"nvidia.com/gpu\",replica_role=\"standalone\"} 3\n"));
+    assert_true(has("kueue_local_queue_status{name=\"other\",namespace=\"n\",active=\"True\",replica_role=\"standalone\"} 1\n"));
+    /* what b holds is still cq's */
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq2\"},\"spec\":{\"namespaceSelector\":{},"
+           "\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":\"nvidia.com/gpu\","
+           "\"nominalQuota\":\"4\"}]}]}]}}");
+    delete(KUEUE "/namespaces/n/localqueues/other");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"other\",\"namespace\":\"n\"},\"spec\":{"
+           "\"clusterQueue\":\"cq2\"}}");
+    run(1000);
+    assert_true(says("kueue_local_queue_resource_reservation", "other", 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(queues_that_are_gone_stay_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(local_queues_have_what_is_their_own, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
