@@ -102,8 +102,7 @@ static void observe(struct histogram *h, const double *bounds, uint32_t bounds_n
     h->sum += value;
 }
 
-/* The value of these labels, zero when they are new. */
-static void *value_of(struct map *m, const struct prometheus_label *labels, uint32_t n)
+void *metrics_value_of(struct map *m, const struct prometheus_label *labels, uint32_t n)
 {
     _cleanup_buf_ struct buf text = {0};
     prometheus_labels_render(&text, labels, n);
@@ -129,7 +128,7 @@ static void *value_for(struct map *m, const struct family *f, int owner, const s
         labels[n++] = (struct prometheus_label){"underlying_cause", whose->cause};
     if (f->parts & PART_CLASS)
         labels[n++] = (struct prometheus_label){"priority_class", whose->class};
-    return value_of(m, labels, n);
+    return metrics_value_of(m, labels, n);
 }
 
 void metrics_decided(struct metrics *m, double seconds, bool admitted)
@@ -159,13 +158,13 @@ void metrics_time(struct metrics *m, enum metrics_time which, const struct metri
 void metrics_preempted(struct metrics *m, const char *queue, const char *reason)
 {
     const struct prometheus_label labels[] = {{"preempting_cluster_queue", queue}, {"reason", reason}};
-    ++*(uint64_t *)value_of(m->preempted, labels, 2);
+    ++*(uint64_t *)metrics_value_of(m->preempted, labels, 2);
 }
 
 void metrics_cohort_admitted(struct metrics *m, const char *cohort, const char *class)
 {
     const struct prometheus_label labels[] = {{"cohort", cohort}, {"priority_class", class}};
-    ++*(uint64_t *)value_of(m->below_cohort, labels, 2);
+    ++*(uint64_t *)metrics_value_of(m->below_cohort, labels, 2);
 }
 
 /* Labels as they are written begin with these. */

@@ -56,6 +56,10 @@ void metrics_forget_queue(struct metrics *m, const char *queue);
 void metrics_forget_local_queue(struct metrics *m, const char *ns, const char *name);
 void metrics_forget_cohort(struct metrics *m, const char *cohort);
 
+/* What a map by labels, as they are written, has for these; zero when they are new. */
+struct map;
+void *metrics_value_of(struct map *m, const struct prometheus_label *labels, uint32_t n);
+
 /* role: "leader", "follower", "standalone". */
 void metrics_write(const struct metrics *m, struct prometheus_page *page, const char *role);
 

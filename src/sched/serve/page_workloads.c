@@ -4,6 +4,7 @@
  *        bench/page.c has what it takes.
  */
 #include "base/collections/map.h"
+#include "sched/figures/metrics.h"
 #include "sched/serve/page_part.h"
 #include "sched/workload_metrics.h"
 
@@ -20,13 +21,6 @@ struct walk {
     struct map *unadmitted[2]; /* by ClusterQueue, by LocalQueue: labels as they are written -> int64_t */
 };
 
-static void *labelled(struct map *m, const struct prometheus_label *labels, uint32_t n)
-{
-    _cleanup_buf_ struct buf text = {0};
-    prometheus_labels_render(&text, labels, n);
-    return map_put(m, buf_view(&text), NULL);
-}
-
 static void see_asked(struct walk *x, const struct seen_gang *g, const char *queue)
 {
     struct amount *rows;
@@ -35,7 +29,7 @@ static void see_asked(struct walk *x, const struct seen_gang *g, const char *que
     for (uint32_t i = 0; i < n; i++) {
         const char *resource = intern_name(x->w->s->names, rows[i].resource);
         const struct prometheus_label labels[] = {{"cluster_queue", queue}, {"resource", resource}, {"replica_role", x->w->role}};
-        *(double *)labelled(x->asked, labels, 3) += page_amount(resource, rows[i].value);
+        *(double *)metrics_value_of(x->asked, labels, 3) += page_amount(resource, rows[i].value);
     }
 }
 
@@ -47,8 +41,8 @@ static void see_unadmitted(struct walk *x, const char *local, const char *queue,
     pod_key_split(local, ns, &name);
     const struct prometheus_label labels[] = {{"name", name},     {"namespace", ns},           {"cluster_queue", queue},
                                               {"reason", reason}, {"underlying_cause", cause}, {"replica_role", x->w->role}};
-    ++*(int64_t *)labelled(x->unadmitted[0], &labels[2], 4);
-    ++*(int64_t *)labelled(x->unadmitted[1], labels, 6);
+    ++*(int64_t *)metrics_value_of(x->unadmitted[0], &labels[2], 4);
+    ++*(int64_t *)metrics_value_of(x->unadmitted[1], labels, 6);
 }
 
 static void see(struct walk *x, const struct seen_gang *g)
