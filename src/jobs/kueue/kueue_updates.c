@@ -4,16 +4,35 @@
  */
 #include "jobs/kueue/kueue_kind.h"
 
-/* The first key that both have with another value; NULL: none. */
-static const char *contradiction(struct arena *a, const char *what, const struct json *own, const struct json *added)
+/* The first of `added` for which `own` has another value; NULL: none. */
+static const struct json *contradicted(const struct json *own, const struct json *added)
 {
     JSON_EACH (member, added) {
         const struct json *is = json_get(own, member->key);
         if (is && !json_equal(is, member))
-            return arena_printf(a, "invalid admission check PodSetUpdate: conflict for %s: conflict for key=%s, value1=%s, value2=%s", what,
-                                member->key, json_text(is, "?"), json_text(member, "?"));
+            return member;
     }
     return NULL;
+}
+
+/* SOURCE Kueue, for the words. */
+static const char *invalid_update(struct arena *a, const char *what, const struct json *own, const struct json *added)
+{
+    const struct json *member = contradicted(own, added);
+    if (!member)
+        return NULL;
+    return arena_printf(a, "invalid admission check PodSetUpdate: conflict for %s: conflict for key=%s, value1=%s, value2=%s", what,
+                        member->key, json_text(json_get(own, member->key), "?"), json_text(member, "?"));
+}
+
+/* WHY neither a flavor nor a check is named: a start has what both give, as one. */
+static const char *impossible_start(struct arena *a, const char *what, const struct json *own, const struct json *added)
+{
+    const struct json *member = contradicted(own, added);
+    if (!member)
+        return NULL;
+    return arena_printf(a, "%s %s=%s contradicts %s, which its flavors and admission checks give it", what, member->key,
+                        json_text(json_get(own, member->key), "?"), json_text(member, "?"));
 }
 
 static void add_members(struct arena *a, struct json **to, const struct json *added)
@@ -52,11 +71,11 @@ static void add(struct arena *a, struct kueue_start *s, const char *check, const
 {
     struct json *labels, *annotations;
     base(a, s, &labels, &annotations);
-    const char *why = contradiction(a, "annotations", annotations, json_get(update, "annotations"));
+    const char *why = invalid_update(a, "annotations", annotations, json_get(update, "annotations"));
     if (!why)
-        why = contradiction(a, "labels", labels, json_get(update, "labels"));
+        why = invalid_update(a, "labels", labels, json_get(update, "labels"));
     if (!why)
-        why = contradiction(a, "nodeSelector", s->node_labels, json_get(update, "nodeSelector"));
+        why = invalid_update(a, "nodeSelector", s->node_labels, json_get(update, "nodeSelector"));
     if (why && !s->conflict)
         s->conflict = arena_printf(a, "in admission check \"%s\": %s", check, why);
     add_members(a, &s->labels, json_get(update, "labels"));
@@ -78,10 +97,10 @@ const char *kueue_updates_conflict(struct arena *a, const struct kueue_start *s,
     const struct json *meta = json_get(pod, "metadata");
     const char *why = s->conflict;
     if (!why)
-        why = contradiction(a, "annotations", json_get(meta, "annotations"), s->annotations);
+        why = impossible_start(a, "annotations", json_get(meta, "annotations"), s->annotations);
     if (!why)
-        why = contradiction(a, "labels", json_get(meta, "labels"), s->labels);
-    return why ? why : contradiction(a, "nodeSelector", json_path(pod, "spec", "nodeSelector", NULL), s->node_labels);
+        why = impossible_start(a, "labels", json_get(meta, "labels"), s->labels);
+    return why ? why : impossible_start(a, "nodeSelector", json_path(pod, "spec", "nodeSelector", NULL), s->node_labels);
 }
 
 struct json *kueue_with_tolerations(struct arena *a, const struct json *spec, const struct kueue_start *start)

@@ -33,13 +33,7 @@ struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, con
 int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s,
                          struct json *patch, struct err *e)
 {
-    const struct json *spec = json_get(pod_template, "spec"), *selector = json_get(spec, "nodeSelector");
-    JSON_EACH (label, s->node_labels) {
-        const struct json *own = json_get(selector, label->key);
-        if (own && !json_equal(own, label))
-            return err_set(e, E_CONFLICT, "pod set %s: nodeSelector %s=%s contradicts the flavor's %s", s->pod_set,
-                           label->key, json_text(own, "?"), json_text(label, "?"));
-    }
+    const struct json *spec = json_get(pod_template, "spec");
     const char *conflict = kueue_updates_conflict(a, s, pod_template);
     if (conflict)
         return err_set(e, E_CONFLICT, "pod set %s: %s", s->pod_set, conflict);

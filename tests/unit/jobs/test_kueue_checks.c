@@ -347,7 +347,7 @@ static void test_what_contradicts_a_pod(void **state)
     answer("a", "Ready", ",\"podSetUpdates\":[{\"name\":\"main\",\"nodeSelector\":{\"pool\":\"new\"}}]");
     run(8000);
     assert_string_equal(reason(workload(), "Finished"), "FailedToStart");
-    assert_non_null(strstr(said(workload(), "Finished"), "nodeSelector: conflict for key=pool"));
+    assert_non_null(strstr(said(workload(), "Finished"), "nodeSelector pool=old contradicts new"));
 }
 
 /* Entries of others in the list stay as they are, whoever writes when. */

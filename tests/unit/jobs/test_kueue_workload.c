@@ -75,8 +75,8 @@ static void test_what_checks_add(void **state)
         {"\"annotations\":{\"n\":\"3\"}", "{}", "conflict for annotations: conflict for key=n, value1=2, value2=3"},
         {"\"nodeSelector\":{\"gpu\":\"t4\"}", "{}", "conflict for nodeSelector: conflict for key=gpu, value1=a100, value2=t4"},
         {"\"labels\":{\"kueue.x-k8s.io/podset\":\"other\"}", "{}", "value1=main, value2=other"},
-        {"\"labels\":{\"own\":\"2\"}", "{\"metadata\":{\"labels\":{\"own\":\"1\"}}}", "key=own, value1=1, value2=2"},
-        {"\"annotations\":{\"own\":\"2\"}", "{\"metadata\":{\"annotations\":{\"own\":\"1\"}}}", "key=own, value1=1, value2=2"},
+        {"\"labels\":{\"own\":\"2\"}", "{\"metadata\":{\"labels\":{\"own\":\"1\"}}}", "labels own=1 contradicts 2, which its"},
+        {"\"annotations\":{\"own\":\"2\"}", "{\"metadata\":{\"annotations\":{\"own\":\"1\"}}}", "annotations own=1 contradicts 2, which its"},
         {"\"labels\":{\"own\":\"1\"}", "{\"metadata\":{\"labels\":{\"own\":\"1\"}}}", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -104,7 +104,7 @@ static void test_contradiction(void **state)
     struct json *patch = json_new(a, JSON_OBJECT);
     assert_int_equal(kueue_template_start(a, parse("{\"spec\":{\"nodeSelector\":{\"gpu\":\"t4\"}}}"), &s, patch, &e),
                      -E_CONFLICT);
-    assert_string_equal(e.text, "pod set main: nodeSelector gpu=t4 contradicts the flavor's a100");
+    assert_string_equal(e.text, "pod set main: nodeSelector gpu=t4 contradicts a100, which its flavors and admission checks give it");
 }
 
 static void test_job_pod_sets(void **state)
