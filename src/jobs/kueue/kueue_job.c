@@ -21,7 +21,7 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json 
             completions = json_get_int64(spec, "completions", parallelism);
     struct json *sets = json_new(a, JSON_ARRAY);
     int64_t count = completions < parallelism ? completions : parallelism, min_count;
-    struct json *set = kueue_pod_set(a, "main", count, template);
+    struct json *set = kueue_pod_set(a, "main", count, template, KUEUE_JOB_INDEX_LABEL);
     const char *fewest = object_annotation(job, MIN_PARALLELISM);
     if (bytes_int64(bytes_of(fewest), &min_count) && min_count > 0 && min_count < count)
         json_set_int64(a, set, "minCount", min_count);

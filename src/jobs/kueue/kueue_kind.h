@@ -66,12 +66,16 @@ const char *kueue_role(struct arena *a, const struct json *pod);
 struct json *kueue_pod_template(struct arena *a, const struct json *pod);
 /* Puts a new pod set where its name belongs. */
 void kueue_pod_sets_insert(struct json *sets, struct json *set);
-/* One entry of spec.podSets. */
-struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template);
+/* One entry of spec.podSets. index_label: of its pods, by which Kueue gives each a place of its own. */
+struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template, const char *index_label);
+#define KUEUE_JOB_INDEX_LABEL "batch.kubernetes.io/job-completion-index"
+#define KUEUE_GROUP_INDEX_LABEL "kueue.x-k8s.io/pod-group-pod-index"
 /* The same of pods like this one, which has its annotations itself. */
 struct json *kueue_pod_set_of(struct arena *a, const char *name, int64_t count, const struct json *pod);
 /* set.topologyRequest, where the annotations of a pod template ask for domains. */
-void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations);
+void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations, const char *index_label);
+/* Has the Workload no topologyRequest where one of these pod sets, which are its own else, asks for domains? */
+bool kueue_topology_is_missing(const struct json *workload, const struct json *pod_sets);
 /* A pod template with selectors, tolerations, label and annotation of the start: as a merge patch, and back again. */
 int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s, struct json *patch, struct err *e);
 void kueue_template_restore(struct arena *a, const struct json *now, const struct json *original, struct json *patch);

@@ -73,8 +73,8 @@ struct json *kueue_pod_template(struct arena *a, const struct json *pod)
 
 struct json *kueue_pod_set_of(struct arena *a, const char *name, int64_t count, const struct json *pod)
 {
-    struct json *set_of = kueue_pod_set(a, name, count, kueue_pod_template(a, pod));
-    kueue_topology_request(a, set_of, json_path(pod, "metadata", "annotations", NULL));
+    struct json *set_of = kueue_pod_set(a, name, count, kueue_pod_template(a, pod), KUEUE_GROUP_INDEX_LABEL);
+    kueue_topology_request(a, set_of, json_path(pod, "metadata", "annotations", NULL), KUEUE_GROUP_INDEX_LABEL);
     return set_of;
 }
 

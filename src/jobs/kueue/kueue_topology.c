@@ -17,7 +17,7 @@ static void add_size(struct arena *a, struct json *request, const char *text)
 
 /* SOURCE Kueue: required before preferred before unconstrained, slices of several layers before those of one. What its webhook refuses does
  * not come here, or is left out. */
-void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations)
+void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations, const char *index_label)
 {
     const char *required = asked(annotations, PREFIX "required-topology"), *preferred = asked(annotations, PREFIX "preferred-topology"),
                *unconstrained = asked(annotations, PREFIX "unconstrained-topology"),
@@ -38,6 +38,19 @@ void kueue_topology_request(struct arena *a, struct json *set, const struct json
     }
     if (group && (required || preferred))
         json_set_text(a, request, "podSetGroupName", group);
-    if (request->n)
-        json_set(a, set, "topologyRequest", request);
+    if (!request->n)
+        return;
+    json_set_text(a, request, "podIndexLabel", index_label);
+    json_set(a, set, "topologyRequest", request);
+}
+
+bool kueue_topology_is_missing(const struct json *workload, const struct json *pod_sets)
+{
+    const struct json *is = json_item(json_path(workload, "spec", "podSets", NULL), 0);
+    JSON_EACH (want, pod_sets) {
+        if (json_get(want, "topologyRequest") && !json_get(is, "topologyRequest"))
+            return true;
+        is = is ? is->next : NULL;
+    }
+    return false;
 }

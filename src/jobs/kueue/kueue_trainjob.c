@@ -5,6 +5,18 @@
 
 #define MANAGER "kueue.x-k8s.io/manager"
 
+/* SOURCE Kueue: its jobs are those of a JobSet, whose completion indexes begin anew with each. */
+static struct json *pod_set(struct arena *a, const struct trainjob_set *s)
+{
+    struct json *set = kueue_pod_set(a, s->name, s->replicas * s->count, json_get(s->job_spec, "template"), KUEUE_JOB_INDEX_LABEL),
+                *request = json_get(set, "topologyRequest");
+    if (request) {
+        json_set_text(a, request, "subGroupIndexLabel", "jobset.sigs.k8s.io/job-index");
+        json_set_int64(a, request, "subGroupCount", s->replicas);
+    }
+    return set;
+}
+
 static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why)
 {
     struct trainjob_set *sets = NULL;
@@ -19,8 +31,7 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json 
      */
     for (uint32_t i = 0; i < n; i++)
         if (!trainer || sets[i].is_trainer)
-            json_append(list, kueue_pod_set(a, sets[i].name, sets[i].replicas * sets[i].count,
-                                            json_get(sets[i].job_spec, "template")));
+            json_append(list, pod_set(a, &sets[i]));
     return n ? list : NULL;
 }
 

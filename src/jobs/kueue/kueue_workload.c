@@ -14,7 +14,7 @@ char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind,
                         digest[2] >> 4);
 }
 
-struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template)
+struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template, const char *index_label)
 {
     struct json *set = json_new(a, JSON_OBJECT);
     json_set_text(a, set, "name", name);
@@ -24,7 +24,7 @@ struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, con
     if (meta)
         (void)json_remove(meta, "creationTimestamp"); /* null in what some clients send */
     json_set(a, set, "template", copy);
-    kueue_topology_request(a, set, json_get(meta, "annotations"));
+    kueue_topology_request(a, set, json_get(meta, "annotations"), index_label);
     return set;
 }
 

@@ -128,6 +128,21 @@ static void test_job_pod_sets(void **state)
     assert_non_null(why);
 }
 
+/* Whoever looks for domains is told by which label the pods are counted; who does not gets no request at all. */
+static void test_what_is_asked_of_topologies(void **state)
+{
+    (void)state;
+    const char *why = NULL;
+    struct json *job = parse("{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/podset-required-topology\":\"rack\"}}}}}");
+    struct json *asked = parse("{\"required\":\"rack\",\"podIndexLabel\":\"batch.kubernetes.io/job-completion-index\"}");
+    assert_true(json_equal(json_get(json_item(kueue_job_kind.pod_sets(NULL, a, job, &why), 0), "topologyRequest"), asked));
+    struct json *plain = kueue_job_kind.pod_sets(NULL, a, parse("{\"spec\":{\"template\":{}}}"), &why);
+    assert_null(json_get(json_item(plain, 0), "topologyRequest"));
+    const struct json *pod = parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/podset-unconstrained-topology\":\"true\"}},\"spec\":{}}");
+    asked = parse("{\"unconstrained\":true,\"podIndexLabel\":\"kueue.x-k8s.io/pod-group-pod-index\"}");
+    assert_true(json_equal(json_get(kueue_pod_set_of(a, "main", 1, pod), "topologyRequest"), asked));
+}
+
 static void test_a_job_that_has_run_is_rewound(void **state)
 {
     (void)state;
@@ -254,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_name), cmocka_unit_test(test_start_and_restore),
                                        cmocka_unit_test(test_what_checks_add), cmocka_unit_test(test_contradiction),
+                                       cmocka_unit_test(test_what_is_asked_of_topologies),
                                        cmocka_unit_test(test_job_pod_sets),
                                        cmocka_unit_test(test_a_job_that_has_run_is_rewound), cmocka_unit_test(test_indexes),
                                        cmocka_unit_test(test_members_that_are_over),
