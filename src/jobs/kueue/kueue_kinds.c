@@ -147,9 +147,10 @@ static bool update_workload(struct pass *x, struct json *wanted)
 {
     struct arena *a = x->work->arena;
     struct json *patch = object_patch(a, x->workload), *spec = json_new(a, JSON_OBJECT);
-    const struct json *is = json_get(x->workload, "spec"), *want = json_get(wanted, "spec");
-    if (!kueue_workload_fits(x->workload, json_get(want, "podSets")) && !object_condition_true(x->workload, "QuotaReserved"))
-        json_set(a, spec, "podSets", json_clone(a, json_get(want, "podSets")));
+    const struct json *is = json_get(x->workload, "spec"), *want = json_get(wanted, "spec"), *sets = json_get(want, "podSets");
+    bool differs = !kueue_workload_fits(x->workload, sets) || kueue_topology_is_missing(x->workload, sets);
+    if (differs && !object_condition_true(x->workload, "QuotaReserved"))
+        json_set(a, spec, "podSets", json_clone(a, sets));
     static const char *const plain[] = {"queueName", "priority", "priorityClassRef"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         const struct json *from = json_get(is, plain[i]), *to = json_get(want, plain[i]);

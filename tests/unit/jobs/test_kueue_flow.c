@@ -142,6 +142,31 @@ static void test_workload_goes_with_its_job(void **state)
     assert_false(object_has_finalizer(workload(), HELD)); /* nothing of ours is in the way of who deletes it */
 }
 
+/* A Workload of an older version, which did not read the annotations, and that still waits. */
+static void test_a_topology_that_is_missing_is_asked_for(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"suspend\":true,\"template\":{\"metadata\":{\"annotations\":{"
+           "\"kueue.x-k8s.io/podset-required-topology\":\"rack\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
+           "\"image\":\"i\"}]}}}}");
+    run(3000);
+    const struct json *set = json_item(json_path(workload(), "spec", "podSets", NULL), 0);
+    assert_string_equal(json_text(json_path(set, "topologyRequest", "required", NULL), ""), "rack");
+    struct json *old = json_clone(w.a, set);
+    (void)json_remove(old, "topologyRequest");
+    struct buf text = {0};
+    json_write(&text, old);
+    patch(workload_path(), arena_printf(w.a, "{\"spec\":{\"podSets\":[%.*s]}}", (int)text.n, text.data));
+    buf_free(&text);
+    run(3000);
+    set = json_item(json_path(workload(), "spec", "podSets", NULL), 0);
+    assert_string_equal(json_text(json_path(set, "topologyRequest", "required", NULL), ""), "rack");
+    const char *version = object_meta(workload(), "resourceVersion");
+    run(30000);
+    assert_string_equal(object_meta(workload(), "resourceVersion"), version); /* and that is all */
+}
+
 /* ---- priorities ---- */
 
 #define PRIORITY_CLASS(name, value)                                                                                    \
@@ -685,6 +710,7 @@ int main(void)
         FLOW(test_what_kueue_held_is_let_go),
         FLOW(test_deleted_workload_stops_its_job_and_undoes_the_start),
         FLOW(test_workload_goes_with_its_job),
+        FLOW(test_a_topology_that_is_missing_is_asked_for),
         FLOW(test_running_job_takes_another_priority_class),
         FLOW(test_job_with_a_missing_priority_class_waits_for_it),
         FLOW(test_reservation_of_another_is_completed),
