@@ -21,7 +21,7 @@ struct served {
 };
 struct kueue_kinds {
     struct jobs *jobs;
-    struct map *parents; /* uids of jobs that control others */
+    struct map *parents; /* uids of jobs that control others, as those others say; those whose Workload is waited for */
     struct map *strayed; /* keys of jobs that a Workload says it is of, and is not theirs */
     struct arena *scratch;
     struct served served[2];
@@ -475,15 +475,34 @@ static void reconcile(void *arg, struct work *w)
     /* else whoever makes its Workload brings the next pass */
 }
 
+/* A job runs while the Workload of the job above it does. WHY  kinds that are queued elsewhere look after their own, and of others there is
+ * no Workload: their uids would make each change of a Workload a walk over all jobs, or stay for ever. */
+static void follow_parent(struct served *s, const struct json *job, bool is_gone)
+{
+    const char *uid = object_controller(job, "uid");
+    bool is_served = false, is_there = false;
+    for (uint32_t i = 0; *uid && i < s->all->served_n && !owned_by_queued_kind(job); i++) {
+        const struct served *of = &s->all->served[i];
+        if (strcmp(object_controller(job, "kind"), of->kind->kind) != 0)
+            continue;
+        struct bytes above = kube_cache_raw(of->cache, object_meta(job, "namespace"), object_controller(job, "name"));
+        is_served = true;
+        is_there = above.n && memmem(above.data, above.n, uid, strlen(uid));
+    }
+    if (is_served && !is_gone)
+        (void)map_put(s->all->parents, bytes_of(uid), NULL); /* not there yet: it may get its queue later */
+    else if (is_served && !is_there)
+        (void)map_remove(s->all->parents, bytes_of(uid));
+}
+
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct served *s = arg;
     struct arena *a = s->all->scratch;
     arena_reset(a);
     const struct json *job = json_parse(a, object, NULL, NULL);
-    const char *named = kueue_prebuilt_name(job), *parent = object_controller(job, "uid");
-    if (*parent && event != KUBE_DELETED)
-        (void)map_put(s->all->parents, bytes_of(parent), NULL);
+    const char *named = kueue_prebuilt_name(job);
+    follow_parent(s, job, event == KUBE_DELETED);
     if (event == KUBE_DELETED) {
         map_remove(s->all->parents, bytes_of(object_meta(job, "uid")));
         job_gone(s, job, a);

@@ -241,6 +241,44 @@ static void a_workload_of_pods_is_made_without_looking_at_all_jobs(void **state)
     assert_same_cost(queued_jobs, one_group_of_two, one_group_of_two_goes);
 }
 
+static const char *cron_owner(void)
+{
+    return arena_printf(w.a,
+                        "\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\",\"name\":\"cron\",\"uid\":\"%s\","
+                        "\"controller\":true}]",
+                        object_meta(get("/apis/batch/v1/namespaces/n/cronjobs/cron"), "uid"));
+}
+
+static void workload_of_a_cron_job(void)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"one\",\"namespace\":\"n\",%s},"
+                        "\"spec\":{\"queueName\":\"missing\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":["
+                        "{\"name\":\"c\",\"image\":\"i\"}]}}}]}}",
+                        cron_owner()));
+}
+
+static void workload_of_a_cron_job_goes(void)
+{
+    delete("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/one");
+}
+
+/* Whoever made it: jobs wait for no Workload of a kind that is not queued here. */
+static void a_workload_of_another_kind_is_taken_in_without_looking_at_all_jobs(void **state)
+{
+    (void)state;
+    QUOTA("0");
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"CronJob\",\"metadata\":{\"name\":\"cron\",\"namespace\":\"n\"},\"spec\":{\"suspend\":true,"
+           "\"schedule\":\"0 0 1 1 *\",\"jobTemplate\":{\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":"
+           "\"c\",\"image\":\"i\"}]}}}}}}");
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"child\",\"namespace\":\"n\",\"labels\":{"
+                        "\"kueue.x-k8s.io/queue-name\":\"lq\"},%s},\"spec\":{\"suspend\":true,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+                        "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+                        cron_owner()));
+    assert_same_cost(queued_jobs, workload_of_a_cron_job, workload_of_a_cron_job_goes);
+}
+
 static void workload_of_nobody(const char *name, const char *queue)
 {
     create(arena_printf(w.a,
@@ -419,6 +457,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(groups_that_their_queue_keeps_out_are_not_asked_about_for_others, setup, teardown),
         cmocka_unit_test_setup_teardown(a_volcano_queue_is_written_without_reading_all_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pod_group_is_looked_at_without_searching_all_pods, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_workload_of_another_kind_is_taken_in_without_looking_at_all_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(a_workload_of_pods_is_made_without_looking_at_all_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(a_queue_that_waits_for_its_last_workload_does_not_search_for_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_local_queue_is_made_without_looking_at_all_queues, setup, teardown),
