@@ -346,25 +346,32 @@ static uint32_t sit_as_told(struct placing *x, const struct topology *t, const s
     return done;
 }
 
+/* The first domain of the level in which a slice of what stands lacks pods; 0: none lacks any. `n` are to come. */
+static uint32_t broken_slice(const struct topology *t, uint32_t level, uint32_t size, const uint32_t *in, uint32_t n)
+{
+    uint32_t first = t->level_first[level], domains_n = t->level_first[level + 1] - first, found = 0;
+    uint32_t *there = mem_zero((size_t)domains_n + 1, sizeof *there);
+    for (uint32_t leaf = topology_first_leaf(t); leaf < t->domains_n; leaf++)
+        if (in[leaf])
+            there[domain_above(t, leaf, level) - first] += in[leaf];
+    for (uint32_t i = 0; i < domains_n && !found; i++)
+        found = there[i] && (there[i] + n) % size == 0 ? first + i : 0;
+    free(there);
+    return found;
+}
+
 /* The domain that has to hold what is left: where the others stand; of a slice that lacks a pod, the slice's. */
 static uint32_t domain_of_rest(const struct topology *t, const struct batch *b, const uint32_t *in, uint32_t n)
 {
     const struct topology_request *r = b->request;
-    uint32_t first = topology_first_leaf(t);
     for (uint32_t i = r->slices_n; i-- > 0;) {
         int32_t level = topology_level(t, r->slices[i].level);
         uint32_t size = r->slices[i].size > 0 ? (uint32_t)r->slices[i].size : 1;
-        if (level < 0 || n % size == 0)
-            continue;
-        for (uint32_t at = t->level_first[level]; at < t->level_first[level + 1]; at++) {
-            uint32_t there = n;
-            for (uint32_t leaf = first; leaf < t->domains_n; leaf++)
-                there += in[leaf] && domain_above(t, leaf, (uint32_t)level) == at ? in[leaf] : 0;
-            if (there > n && there % size == 0)
-                return at;
-        }
+        uint32_t broken = level < 0 || n % size == 0 ? 0 : broken_slice(t, (uint32_t)level, size, in, n);
+        if (broken)
+            return broken;
     }
-    for (uint32_t leaf = first; leaf < t->domains_n; leaf++)
+    for (uint32_t leaf = topology_first_leaf(t); leaf < t->domains_n; leaf++)
         if (in[leaf])
             return required_domain(t, r, leaf);
     return 0;

@@ -361,6 +361,14 @@ static void room_for_domains_wakes_who_lacks_room_beside_them(void **state)
 
 /* ---- after admission ---- */
 
+static struct gang_record told_domains(struct world *w, const char *name, const char *ask, const struct domain_choice *told, uint32_t n)
+{
+    struct gang_record g = domain_admitted(w, domain_gang(w, name, ask));
+    g.domains = told;
+    g.domains_n = n;
+    return g;
+}
+
 static void a_lost_place_is_found_in_the_same_domain(void **state)
 {
     struct world *w = *state;
@@ -386,6 +394,25 @@ static void a_lost_place_is_found_in_the_same_domain(void **state)
     assert_string_equal(domains_of(w, "a"), "x2=1 x3=1");
 }
 
+static void a_lost_place_of_a_slice_is_found_with_the_slice(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "BRH", "b1/r1/x1:2 b1/r2/x2:1 b1/r2/x3:1 b1/r2/x4:2 b1/r3/x5:1");
+    struct domain_choice told[] = {{0, id(w, "x1"), 2}, {0, id(w, "x2"), 1}, {0, id(w, "x3"), 1}};
+    gang_record(w, told_domains(w, "a", "4 required=B slice=R:2", told, 3));
+    for (int i = 0; i < 4; i++)
+        pod_record(w, pod_in(w, arena_printf(w->records, "ns/a-%d", i), "a", "main", "cpu=1000", "tas=yes"));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 4);
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(node_of(w, arena_printf(w->records, "ns/a-%d", i)), "x3"))
+            gone(w, CHANGE_POD_GONE, arena_printf(w->records, "ns/a-%d", i));
+    gone(w, CHANGE_NODE_GONE, "x3");
+    pod_record(w, pod_in(w, "ns/a-9", "a", "main", "cpu=1000", "tas=yes"));
+    step(w);
+    assert_string_equal(node_of(w, "ns/a-9"), "x4");
+}
+
 static void a_new_start_remembers_where_it_was_told(void **state)
 {
     struct world *w = *state;
@@ -404,14 +431,6 @@ static void a_new_start_remembers_where_it_was_told(void **state)
     step(w);
     assert_string_equal(domains_of(w, "b"), "x4=2");
     assert_string_equal(domains_of(w, "c"), "x1=1");
-}
-
-static struct gang_record told_domains(struct world *w, const char *name, const char *ask, const struct domain_choice *told, uint32_t n)
-{
-    struct gang_record g = domain_admitted(w, domain_gang(w, name, ask));
-    g.domains = told;
-    g.domains_n = n;
-    return g;
 }
 
 static void no_more_is_told_than_the_set_has(void **state)
@@ -536,6 +555,7 @@ int main(void)
         in_a_world(the_reasons_count_nodes),
         in_a_world(room_for_domains_wakes_who_lacks_room_beside_them),
         in_a_world(a_lost_place_is_found_in_the_same_domain),
+        in_a_world(a_lost_place_of_a_slice_is_found_with_the_slice),
         in_a_world(a_new_start_remembers_where_it_was_told),
         in_a_world(no_more_is_told_than_the_set_has),
         in_a_world(without_room_there_it_starts_elsewhere),
