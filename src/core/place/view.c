@@ -151,17 +151,24 @@ static uint32_t oldest_view(const struct view_table *t)
     return oldest;
 }
 
+static uint32_t most_views(const struct state *s)
+{
+    uint32_t domains_n = 0;
+    for (uint32_t i = 1; i < s->topologies_n; i++)
+        domains_n = s->topologies[i].domains_n > domains_n ? s->topologies[i].domains_n : domains_n;
+    size_t most = VIEWS_BYTES / (13 * ((size_t)s->nodes.cap + 1) + sizeof(uint64_t) * domains_n);
+    return most < VIEWS_MIN ? VIEWS_MIN : most > VIEWS_MAX ? VIEWS_MAX : (uint32_t)most;
+}
+
 static struct view *slot_for(struct state *s, uint32_t shape)
 {
     struct view_table *t = s->views;
     uint32_t at = s->shapes.classes[shape].view;
     if (at)
         return &t->views[at - 1];
-    uint32_t most = VIEWS_BYTES / (13 * (s->nodes.cap + 1));
-    most = most < VIEWS_MIN ? VIEWS_MIN : most > VIEWS_MAX ? VIEWS_MAX : most;
     if (t->holes_n) {
         at = t->holes[--t->holes_n];
-    } else if (t->n < most) {
+    } else if (t->n < most_views(s)) {
         MEM_RESERVE(t->views, t->cap, t->n + 1);
         at = t->n++;
         t->views[at] = (struct view){0};

@@ -3,8 +3,8 @@
  * SHAPE  per shape one tournament tree over node slots: leaves are scores, inner nodes name the winning slot, the root is the best node.
  *        Where it is asked for domains of a topology, it keeps the sums of rooms in each of them, too.
  *        `seq` says up to which journal position of the node table it is right; view_sync repairs the nodes touched since.
- * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. 13 bytes a node
- *        each.
+ * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. Each has 13
+ *        bytes a node, and 8 a domain of the largest topology.
  * ORDER  greater score, then the node's name.
  */
 #ifndef CORE_VIEW_H
@@ -13,7 +13,7 @@
 
 #define VIEWS_MIN 64u
 #define VIEWS_MAX 4096u
-#define VIEWS_BYTES (64u << 20) /* 1,000 shapes on 5,000 nodes */
+#define VIEWS_BYTES (64u << 20) /* 1,000 shapes on 5,000 nodes; 600 where these are leaves of a topology */
 struct view {
     uint32_t shape;          /* 0: unused */
     uint64_t seq, used_tick;
