@@ -1,4 +1,5 @@
 #include "codec/admission/admission_part.h"
+#include "core/state/topology.h"
 
 /* ---- ClusterQueue ---- */
 
@@ -145,7 +146,7 @@ static void admit_topology(struct admission *x)
         const struct json *label = json_get(level, "nodeLabel");
         if (!name_is_qualified(json_bytes(label)))
             admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label, NAME_QUALIFIED_RULE);
-        if (bytes_is(json_bytes(label), "kubernetes.io/hostname") && at + 1 < n)
+        if (bytes_is(json_bytes(label), TOPOLOGY_NODE_LABEL) && at + 1 < n)
             admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label,
                             "the kubernetes.io/hostname label can only be used at the lowest level of topology");
         at++;

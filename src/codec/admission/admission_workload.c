@@ -1,6 +1,7 @@
 /* Kueue's Workload: what may change while quota is reserved for it. */
 #include "codec/admission/admission_part.h"
 #include "codec/decode/decode.h"
+#include "codec/kinds/podset_names.h"
 
 /* "pods" is counted by the queue and may not be asked for; nothing may be asked for in negative amounts. */
 static void check_amounts(struct admission *x, const struct json *resources, const char *path)
@@ -64,15 +65,6 @@ static void check_topology_request(struct admission *x, const struct json *reque
     }
 }
 
-#define PODSET "kueue.x-k8s.io/podset-"
-#define REQUIRED PODSET "required-topology"
-#define PREFERRED PODSET "preferred-topology"
-#define UNCONSTRAINED PODSET "unconstrained-topology"
-#define SLICE PODSET "slice-required-topology"
-#define SLICE_SIZE PODSET "slice-size"
-#define LAYERS PODSET "slice-required-topology-constraints"
-#define GROUP PODSET "group-name"
-
 static const char *key_path(struct admission *x, const char *path, const char *key)
 {
     return AT(x, "%s[%s]", path, key);
@@ -80,44 +72,45 @@ static const char *key_path(struct admission *x, const char *path, const char *k
 
 static void check_modes(struct admission *x, const struct json *annotations, const char *path)
 {
-    static const char *const modes[] = {REQUIRED, PREFERRED, UNCONSTRAINED}, *const levels[] = {REQUIRED, PREFERRED, SLICE};
+    static const char *const modes[] = {PODSET_REQUIRED, PODSET_PREFERRED, PODSET_UNCONSTRAINED};
+    static const char *const levels[] = {PODSET_REQUIRED, PODSET_PREFERRED, PODSET_SLICE};
     uint32_t n = 0;
     for (int i = 0; i < 3; i++)
         n += json_get(annotations, modes[i]) != NULL;
     if (n > 1)
         admission_error(x, FIELD_INVALID, path, NULL, "must not contain more than one topology annotation: [\"%s\", \"%s\", \"%s\"]",
-                        REQUIRED, PREFERRED, UNCONSTRAINED);
+                        PODSET_REQUIRED, PODSET_PREFERRED, PODSET_UNCONSTRAINED);
     for (int i = 0; i < 3; i++) {
         const struct json *level = json_get(annotations, levels[i]);
         if (level && !name_is_qualified(json_bytes(level)))
             admission_error(x, FIELD_INVALID, key_path(x, path, levels[i]), level, NAME_QUALIFIED_RULE);
     }
-    const struct json *any = json_get(annotations, UNCONSTRAINED);
+    const struct json *any = json_get(annotations, PODSET_UNCONSTRAINED);
     if (any && !text_equal(json_text(any, ""), "true") && !text_equal(json_text(any, ""), "false"))
-        admission_error(x, FIELD_INVALID, key_path(x, path, UNCONSTRAINED), any, "must be a boolean value");
+        admission_error(x, FIELD_INVALID, key_path(x, path, PODSET_UNCONSTRAINED), any, "must be a boolean value");
 }
 
 static void check_group(struct admission *x, const struct json *annotations, const char *path)
 {
-    static const char *const others[] = {SLICE_SIZE, SLICE, LAYERS};
-    const struct json *group = json_get(annotations, GROUP);
+    static const char *const others[] = {PODSET_SLICE_SIZE, PODSET_SLICE, PODSET_LAYERS};
+    const struct json *group = json_get(annotations, PODSET_GROUP);
     int64_t n;
     if (!group)
         return;
     if (bytes_int64(json_bytes(group), &n) && n >= 0)
-        admission_error(x, FIELD_INVALID, key_path(x, path, GROUP), group, "must not be a number");
+        admission_error(x, FIELD_INVALID, key_path(x, path, PODSET_GROUP), group, "must not be a number");
     for (int i = 0; i < 3; i++)
         if (json_get(annotations, others[i]))
-            admission_error(x, FIELD_FORBIDDEN, key_path(x, path, GROUP), NULL, "may not be set when '%s' is specified", others[i]);
-    if (!json_get(annotations, REQUIRED) && !json_get(annotations, PREFERRED))
-        admission_error(x, FIELD_FORBIDDEN, key_path(x, path, GROUP), NULL,
-                        "may not be set when neither '%s' nor '%s' is specified", PREFERRED, REQUIRED);
+            admission_error(x, FIELD_FORBIDDEN, key_path(x, path, PODSET_GROUP), NULL, "may not be set when '%s' is specified", others[i]);
+    if (!json_get(annotations, PODSET_REQUIRED) && !json_get(annotations, PODSET_PREFERRED))
+        admission_error(x, FIELD_FORBIDDEN, key_path(x, path, PODSET_GROUP), NULL,
+                        "may not be set when neither '%s' nor '%s' is specified", PODSET_PREFERRED, PODSET_REQUIRED);
 }
 
 static void check_slice(struct admission *x, const struct json *annotations, const char *path, int64_t count)
 {
-    const struct json *slice = json_get(annotations, SLICE), *size = json_get(annotations, SLICE_SIZE);
-    const char *at = key_path(x, path, SLICE_SIZE);
+    const struct json *slice = json_get(annotations, PODSET_SLICE), *size = json_get(annotations, PODSET_SLICE_SIZE);
+    const char *at = key_path(x, path, PODSET_SLICE_SIZE);
     int64_t n = 0;
     bool numeric = size && bytes_int64(json_bytes(size), &n) && n <= INT32_MAX && n >= INT32_MIN;
     if (size && !numeric)
@@ -127,9 +120,9 @@ static void check_slice(struct admission *x, const struct json *annotations, con
     else if (size && slice && count && n > count)
         admission_error(x, FIELD_INVALID, at, size, "must not be greater than pod set count %lld", (long long)count);
     if (slice && !size)
-        admission_error(x, FIELD_REQUIRED, at, NULL, "must be set when '%s' is specified", SLICE);
+        admission_error(x, FIELD_REQUIRED, at, NULL, "must be set when '%s' is specified", PODSET_SLICE);
     if (!slice && size)
-        admission_error(x, FIELD_FORBIDDEN, at, NULL, "may not be set when '%s' is not specified", SLICE);
+        admission_error(x, FIELD_FORBIDDEN, at, NULL, "may not be set when '%s' is not specified", PODSET_SLICE);
 }
 
 static void check_layer(struct admission *x, const struct json *layers, uint32_t at, const char *path)
@@ -148,9 +141,9 @@ static void check_layer(struct admission *x, const struct json *layers, uint32_t
 
 static void check_layers(struct admission *x, const struct json *annotations, const char *path, int64_t count)
 {
-    static const char *const others[] = {SLICE, SLICE_SIZE};
-    const struct json *text = json_get(annotations, LAYERS);
-    const char *at = key_path(x, path, LAYERS);
+    static const char *const others[] = {PODSET_SLICE, PODSET_SLICE_SIZE};
+    const struct json *text = json_get(annotations, PODSET_LAYERS);
+    const char *at = key_path(x, path, PODSET_LAYERS);
     if (!text)
         return;
     for (int i = 0; i < 2; i++)

@@ -5,6 +5,7 @@
 #include "codec/decode/decode_part.h"
 #include "codec/decode/template_rules.h"
 #include "codec/kinds/kind_convert.h"
+#include "core/state/topology.h"
 
 int decode_namespace(const struct decoder *d, const struct json *object, struct namespace_record *ret_ns, struct err *e)
 {
@@ -210,7 +211,7 @@ static uint32_t decode_domains(const struct decoder *d, const struct json *assig
     if (rows && json_get(rows, "slices"))
         kind_convert_topology(d->arena, rows, false);
     const struct json *domains = items_of(json_get(rows, "domains"));
-    bool by_node = bytes_is(json_bytes(level), "kubernetes.io/hostname");
+    bool by_node = bytes_is(json_bytes(level), TOPOLOGY_NODE_LABEL);
     *ret_domains = arena_alloc(d->arena, (domains ? domains->n : 0) * sizeof **ret_domains + 1);
     JSON_EACH (domain, domains) {
         int64_t count = json_get_int64(domain, "count", 0);

@@ -112,28 +112,35 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-#define LONE_PARTS 16
+#define PARTS_MAX 32
 
-/* ORDER  by text. SOURCE kube-scheduler's message of a pod for which nobody can be preempted. */
-static void lone_nodes(struct buf *out, const struct reason *r, const struct intern *names)
+void explain_sorted(struct buf *out, const char *before, const struct reason *parts, explain_part *say, const struct intern *names)
 {
-    struct buf part[LONE_PARTS];
-    char *texts[LONE_PARTS];
+    struct buf part[PARTS_MAX];
+    char *texts[PARTS_MAX];
     size_t n = 0;
-    for (const struct reason *c = r->child; c && n < LONE_PARTS; c = c->next) {
+    for (const struct reason *c = parts; c && n < PARTS_MAX; c = c->next) {
         buf_init(&part[n]);
-        node_sentence(&part[n], c, names);
-        texts[n] = part[n].data;
-        n++;
+        say(&part[n], c, names);
+        if (part[n].n) {
+            texts[n] = part[n].data;
+            n++;
+        }
     }
     if (n > 1)
         qsort(texts, n, sizeof *texts, compare_texts);
-    buf_printf(out, "preemption: 0/%u nodes are available", r->nodes_n);
     for (size_t i = 0; i < n; i++)
-        buf_printf(out, "%s%s", i ? ", " : ": ", texts[i]);
-    buf_char(out, '.');
+        buf_printf(out, "%s%s", i ? ", " : before, texts[i]);
     while (n)
         buf_free(&part[--n]);
+}
+
+/* SOURCE kube-scheduler's message of a pod for which nobody can be preempted. */
+static void lone_nodes(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_printf(out, "preemption: 0/%u nodes are available", r->nodes_n);
+    explain_sorted(out, ": ", r->child, node_sentence, names);
+    buf_char(out, '.');
 }
 
 static void lone_sentence(struct buf *out, const struct reason *r, const struct intern *names)

@@ -1,11 +1,6 @@
 /* explain_domains.c - what topologies refuse, in Kueue's words */
 #include "core/explain/explain_part.h"
-#include <stdlib.h>
-
-static int compare_texts(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
+#include <stdio.h>
 
 static void exclusion(struct buf *out, const struct reason *r, const struct intern *names)
 {
@@ -19,32 +14,6 @@ static void exclusion(struct buf *out, const struct reason *r, const struct inte
         buf_printf(out, "resource \"%s\": %u", intern_name(names, r->resource), r->nodes_n);
     else if (r->code == REASON_NODE_PORT)
         buf_printf(out, "ports or devices: %u", r->nodes_n);
-}
-
-#define PARTS_MAX 32
-
-/* ORDER  by text. */
-static void exclusions(struct buf *out, const struct reason *r, const struct intern *names)
-{
-    struct buf part[PARTS_MAX];
-    char *texts[PARTS_MAX];
-    size_t n = 0;
-    for (const struct reason *c = r->child; c && n < PARTS_MAX; c = c->next) {
-        buf_init(&part[n]);
-        exclusion(&part[n], c, names);
-        if (part[n].n) {
-            texts[n] = part[n].data;
-            n++;
-        }
-    }
-    if (n > 1)
-        qsort(texts, n, sizeof *texts, compare_texts);
-    if (n)
-        buf_printf(out, ". Total nodes: %u; excluded: ", r->nodes_n);
-    for (size_t i = 0; i < n; i++)
-        buf_printf(out, "%s%s", i ? ", " : "", texts[i]);
-    while (n)
-        buf_free(&part[--n]);
 }
 
 /* SOURCE Kueue, the message of a workload whose topology assignment was not found. */
@@ -62,7 +31,9 @@ static void short_sentence(struct buf *out, const struct reason *r, const struct
     } else {
         buf_printf(out, "topology \"%s\" allows to fit only %lld out of %lld %s(s)", name, (long long)r->have, (long long)r->need, unit);
     }
-    exclusions(out, r, names);
+    char before[64];
+    snprintf(before, sizeof before, ". Total nodes: %u; excluded: ", r->nodes_n);
+    explain_sorted(out, before, r->child, exclusion, names);
 }
 
 static void unfit_sentence(struct buf *out, const struct reason *r, const struct intern *names)

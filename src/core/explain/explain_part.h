@@ -5,5 +5,8 @@
 
 /* The sentence of a reason about topologies; false: it is about something else. */
 bool explain_domains(struct buf *out, const struct reason *r, const struct intern *names);
+/* What is said of each of the parts, those without a word left out; `before` where there is any. ORDER  by text. */
+typedef void explain_part(struct buf *out, const struct reason *r, const struct intern *names);
+void explain_sorted(struct buf *out, const char *before, const struct reason *parts, explain_part *say, const struct intern *names);
 
 #endif

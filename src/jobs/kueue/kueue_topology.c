@@ -1,7 +1,6 @@
 /* kueue_topology.c - what a pod template's annotations ask of a topology, as spec.podSets[].topologyRequest; see kueue_kind.h */
+#include "codec/kinds/podset_names.h"
 #include "jobs/kueue/kueue_kind.h"
-
-#define PREFIX "kueue.x-k8s.io/podset-"
 
 static const char *asked(const struct json *annotations, const char *key)
 {
@@ -19,10 +18,10 @@ static void add_size(struct arena *a, struct json *request, const char *text)
  * not come here, or is left out. */
 void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations, const char *index_label)
 {
-    const char *required = asked(annotations, PREFIX "required-topology"), *preferred = asked(annotations, PREFIX "preferred-topology"),
-               *unconstrained = asked(annotations, PREFIX "unconstrained-topology"),
-               *slice = asked(annotations, PREFIX "slice-required-topology"), *size = asked(annotations, PREFIX "slice-size"),
-               *layers = asked(annotations, PREFIX "slice-required-topology-constraints"), *group = asked(annotations, PREFIX "group-name");
+    const char *required = asked(annotations, PODSET_REQUIRED), *preferred = asked(annotations, PODSET_PREFERRED),
+               *unconstrained = asked(annotations, PODSET_UNCONSTRAINED),
+               *slice = asked(annotations, PODSET_SLICE), *size = asked(annotations, PODSET_SLICE_SIZE),
+               *layers = asked(annotations, PODSET_LAYERS), *group = asked(annotations, PODSET_GROUP);
     struct json *request = json_new(a, JSON_OBJECT), *list = layers ? json_parse(a, bytes_of(layers), NULL, NULL) : NULL;
     if (required)
         json_set_text(a, request, "required", required);

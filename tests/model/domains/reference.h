@@ -19,7 +19,6 @@ struct plain_gang {
     struct ask sets[SETS];
     int given[SETS][NODES];    /* pods of a set in a leaf, by its first node */
     int on[SETS][NODES];       /* on a node; where a leaf has several it may be another one of them: all pods ask for the same there */
-    struct gang_record record;
 };
 struct cluster {
     struct plain_node nodes[NODES];
