@@ -8,19 +8,36 @@
 #include "core/place/fit.h"
 #include "core/place/view.h"
 
+/* What is counted of nodes with one taint: told apart by its ids, put in words once. */
+struct taint_count {
+    struct taint taint;
+    uint32_t nodes_n;
+};
 struct exclusions {
     uint32_t looked_at_n, labels_n, affinity_n, ports_n, resources_n, taints_n;
-    struct lack resources[LACKS_MAX], taints[LACKS_MAX];
+    struct lack resources[LACKS_MAX];
+    struct taint_count taints[LACKS_MAX];
 };
 
-static void count(struct lack *all, uint32_t *n, name_id name)
+static void count_resource(struct exclusions *to, name_id resource)
 {
     uint32_t i = 0;
-    while (i < *n && all[i].name != name)
+    while (i < to->resources_n && to->resources[i].name != resource)
         i++;
-    if (i == *n && *n < LACKS_MAX)
-        all[(*n)++] = (struct lack){.name = name};
-    all[i < LACKS_MAX ? i : LACKS_MAX - 1].nodes_n++;
+    if (i == to->resources_n && i < LACKS_MAX)
+        to->resources[to->resources_n++] = (struct lack){.name = resource};
+    to->resources[i < LACKS_MAX ? i : LACKS_MAX - 1].nodes_n++;
+}
+
+static void count_taint(struct exclusions *to, struct taint taint)
+{
+    uint32_t i = 0;
+    while (i < to->taints_n && (to->taints[i].taint.key != taint.key || to->taints[i].taint.value != taint.value ||
+                                to->taints[i].taint.effect != taint.effect))
+        i++;
+    if (i == to->taints_n && i < LACKS_MAX)
+        to->taints[to->taints_n++] = (struct taint_count){.taint = taint};
+    to->taints[i < LACKS_MAX ? i : LACKS_MAX - 1].nodes_n++;
 }
 
 /* The resource of which a node has the fewest places; of several the first by name. */
@@ -65,14 +82,15 @@ static void look_at(struct state *s, const struct view *v, const struct flavor *
     to->looked_at_n++;
     if (cause == FIT_TAINT) {
         (void)fit_record(s, c, node, &taint);
-        count(to->taints, &to->taints_n, taint ? taint_text(s, taint) : 0);
+        if (taint)
+            count_taint(to, *taint);
     } else if (cause == FIT_SELECTOR) {
         bool labels = labels_contain(node_labels(&s->nodes, node), c->shape.node_labels, c->shape.node_labels_n);
         *(labels ? &to->affinity_n : &to->labels_n) += 1;
     } else if (!v->room[node]) {
         name_id resource = scarcest(s, c, node);
         if (resource)
-            count(to->resources, &to->resources_n, resource);
+            count_resource(to, resource);
         else
             to->ports_n++;
     }
@@ -82,7 +100,6 @@ static void look_at(struct state *s, const struct view *v, const struct flavor *
 static void look_at_leaf(struct state *s, const struct view *v, const struct flavor *f, const struct topology *t, uint32_t leaf,
                          struct exclusions *to)
 {
-    struct exclusions before = *to;
     const struct domain *d = &t->domains[leaf];
     uint32_t first = 0;
     for (uint32_t i = 0; i < d->n; i++) {
@@ -94,8 +111,6 @@ static void look_at_leaf(struct state *s, const struct view *v, const struct fla
         first = !first || (v->cause[node] == FIT_OK && v->cause[first] != FIT_OK) ? node : first;
     }
     look_at(s, v, f, first, to);
-    if (to->looked_at_n > before.looked_at_n + 1)
-        *to = before;
 }
 
 static void add(struct cycle *c, struct reason *r, struct reason content)
@@ -123,7 +138,7 @@ static void add_exclusions(struct cycle *c, struct reason *r, const struct misfi
     for (uint32_t i = 0; i < x->resources_n; i++)
         add(c, r, (struct reason){.code = REASON_NODE_RESOURCE, .resource = x->resources[i].name, .nodes_n = x->resources[i].nodes_n});
     for (uint32_t i = 0; i < x->taints_n; i++)
-        add(c, r, (struct reason){.code = REASON_NODE_TAINT, .name = x->taints[i].name, .nodes_n = x->taints[i].nodes_n});
+        add(c, r, (struct reason){.code = REASON_NODE_TAINT, .name = taint_text(s, &x->taints[i].taint), .nodes_n = x->taints[i].nodes_n});
     add(c, r, (struct reason){.code = REASON_NODE_PORT, .nodes_n = x->ports_n});
 }
 

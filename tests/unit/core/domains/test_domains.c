@@ -73,6 +73,8 @@ static const struct domain_case cases[] = {
      "16 required=B slice=R:8,H:4", "x1=4 x2=4 x4=8"},
     {"pods of a slice: the node with the fewest places first", "BRH", "b1/r1/x1:1 b1/r1/x2:2", "2 required=B slice=R:2", "x1=1 x2=1"},
     {"pods of a slice over nodes", "BRH", "b1/r1/x1:3 b1/r1/x2:2", "4 required=B slice=R:4", "x1=2 x2=2"},
+    {"slices that those within them do not fill", "BRH", "b1/r1/x1:6", "6 required=B slice=R:3,H:2",
+     "couldn't assign flavors to pod set main: slices on level kubernetes.io/hostname do not fill the slices above them"},
     {"slices above the set's level", "BRH", "b1/r1/x1:4", "4 required=H slice=R:2",
      "couldn't assign flavors to pod set main: podset slice topology rack is above the podset topology kubernetes.io/hostname"},
     {"what does not fill a slice stands beside them", "BRH", "b1/r1/x1:2 b1/r2/x2:1", "3 required=B slice=R:2", "x1=2 x2=1"},
@@ -325,6 +327,61 @@ static void the_reasons_count_nodes(void **state)
                                      "nodes: 4; excluded: nodeSelector: 1, resource \"cpu\": 1, taint \"key=value:NoSchedule\": 1");
 }
 
+static void tainted_node(struct world *w, const char *name, const char *rack, const char *key, const char *value)
+{
+    struct node_record r = a_node(w, name, "cpu=9000,pods=110", arena_printf(w->records, "rack=%s,tas=yes", rack));
+    r.taints = &(struct taint){id(w, key), id(w, value), TAINT_NO_SCHEDULE};
+    r.taints_n = 1;
+    node_record(w, r);
+}
+
+static void the_reasons_count_domains_that_are_no_nodes(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "R", "r1:4");
+    tainted_node(w, "t1", "r2", "a", "1");
+    tainted_node(w, "t2", "r2", "a", "1");
+    tainted_node(w, "t3", "r3", "a", "1");
+    tainted_node(w, "t4", "r4", "b", "");
+    gang_record(w, domain_gang(w, "a", "5 required=R"));
+    step(w);
+    assert_string_equal(why(w, "a"), "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 4 out of 5 pod(s). Total "
+                                     "nodes: 4; excluded: taint \"a=1:NoSchedule\": 2, taint \"b:NoSchedule\": 1");
+}
+
+static void the_reasons_count_ports(void **state)
+{
+    struct world *w = *state;
+    struct host_port port = {.port = 80};
+    cluster(w, "H", "x1:4");
+    struct pod_record p = a_pod(w, "ns/web", NULL, "cpu=1");
+    p.ours = false;
+    p.node = id(w, "x1");
+    p.phase = POD_RUNNING;
+    p.shape.ports = &port;
+    p.shape.ports_n = 1;
+    pod_record(w, p);
+    struct gang_record g = domain_gang(w, "a", "1 required=H");
+    ((struct pod_set *)g.pod_sets)->shape.ports = &port;
+    ((struct pod_set *)g.pod_sets)->shape.ports_n = 1;
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(why(w, "a"), "couldn't assign flavors to pod set main: topology \"t\" doesn't allow to fit any of 1 pod(s). Total "
+                                     "nodes: 1; excluded: ports or devices: 1");
+}
+
+static void a_group_in_two_topologies_is_refused(void **state)
+{
+    struct world *w = *state;
+    topology(w, "t2", "kubernetes.io/hostname");
+    two_resource_groups(w, "t2");
+    struct gang_record g = domain_gang(w, "a", "l 1 required=H group=g; w 2 required=H group=g");
+    ((struct pod_set *)g.pod_sets)[1].shape = shape_of(w, GPU "=1", "");
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(why(w, "a"), "couldn't assign flavors to pod set l: the pod sets of its group were given flavors of different topologies");
+}
+
 /* ---- sets with and without domains ---- */
 
 /* Set `at` stands only on nodes with drv=yes. */
@@ -463,6 +520,27 @@ static void without_room_there_it_starts_elsewhere(void **state)
     assert_string_equal(domains_of(w, "a"), "x4=2");
 }
 
+static void a_topology_that_changes_moves_nobody(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r1/x1:2 r2/x4:9");
+    struct gang_record g = domain_gang(w, "a", "2 required=R");
+    gang_record(w, g);
+    step(w);
+    gang_record(w, domain_admitted(w, g));
+    for (int i = 0; i < 2; i++)
+        pod_record(w, pod_in(w, arena_printf(w->records, "ns/a-%d", i), "a", "main", "cpu=1000", "tas=yes"));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    topology(w, "t", "block,kubernetes.io/hostname"); /* of no node */
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2");
+    topology(w, "t", "rack");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2");
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+}
+
 static void a_group_that_lost_all_starts_elsewhere_together(void **state)
 {
     struct world *w = *state;
@@ -553,6 +631,10 @@ int main(void)
         in_a_world(flavors_with_and_without),
         in_a_world(flavors_of_several_topologies_are_refused),
         in_a_world(the_reasons_count_nodes),
+        in_a_world(the_reasons_count_domains_that_are_no_nodes),
+        in_a_world(the_reasons_count_ports),
+        in_a_world(a_group_in_two_topologies_is_refused),
+        in_a_world(a_topology_that_changes_moves_nobody),
         in_a_world(room_for_domains_wakes_who_lacks_room_beside_them),
         in_a_world(a_lost_place_is_found_in_the_same_domain),
         in_a_world(a_lost_place_of_a_slice_is_found_with_the_slice),
