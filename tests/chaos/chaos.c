@@ -29,17 +29,10 @@ static const char *limits(struct world *w)
     return texts[pick(w, 6)];
 }
 
-/* Of one job in four: what may end others, where the policies of its queue say so. Of every second one where one is let in after the
- * other. */
+/* Of one job in four: what may end others, where the policies of its queue say so. */
 static const char *priority(struct world *w)
 {
-    return pick(w, w->policy.ready.block_admission ? 2 : 4) ? "" : ",\"priorityClassName\":\"urgent\"";
-}
-
-/* Where one is let in after the other they have to run for longer, or nobody is ever in the way of somebody urgent. */
-static int run_s(struct world *w)
-{
-    return (int)pick(w, w->policy.ready.block_admission ? 600 : 60);
+    return pick(w, 4) ? "" : ",\"priorityClassName\":\"urgent\"";
 }
 
 static const char *pod_template_asking(struct world *w, const char *restart_policy, const char *more)
@@ -47,7 +40,7 @@ static const char *pod_template_asking(struct world *w, const char *restart_poli
     return arena_printf(w->arena,
                         "{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/"
                         "exit-code\":\"%d\"%s%s}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"%s\"%s}}",
-                        run_s(w), pick(w, 8) == 0, limits(w), more, (int)pick(w, 3), restart_policy, priority(w));
+                        (int)pick(w, 60), pick(w, 8) == 0, limits(w), more, (int)pick(w, 3), restart_policy, priority(w));
 }
 
 static const char *pod_template(struct world *w, const char *restart_policy)
@@ -279,6 +272,57 @@ static void rest(struct world *w)
     world_let_bind(w);
 }
 
+static void create_crowd_job(struct world *w, const char *name, const char *priority_class)
+{
+    world_post(w, "/apis/batch/v1" NS "jobs",
+               "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"team0\"}},"
+               "\"spec\":{\"parallelism\":4,\"completions\":4,\"suspend\":true,\"ttlSecondsAfterFinished\":1,\"template\":{\"metadata\":{"
+               "\"annotations\":{\"capstan.dev/run-seconds\":\"40\"}},\"spec\":{\"restartPolicy\":\"Never\",\"priorityClassName\":\"%s\"," POD_SPEC "}}}}",
+               name, priority_class, 2);
+}
+
+static void create_crowd_pod(struct world *w, int number, const char *priority_class)
+{
+    world_post(w, "/api/v1" NS "pods",
+               "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"crowd%d\",\"annotations\":{\"capstan.dev/run-seconds\":\"20\"}},"
+               "\"spec\":{\"priorityClassName\":\"%s\",\"restartPolicy\":\"Never\"," POD_SPEC "}}",
+               number, priority_class, 1);
+}
+
+/* What random users seldom bring about, above all where one is let in after the other: a queue whose quota is used up, and nodes that are
+ * full, when somebody urgent comes; a check that turns everybody away, and then lets them in. No faults here: random users meet those. */
+static void crowd(struct world *w)
+{
+    for (int i = 0; i < NAMES; i++) /* one in eight fails, and begins again for ever */
+        world_delete(w, arena_printf(w->arena, "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d", i));
+    world_patch(w, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q0",
+                "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"LowerPriority\"},\"resourceGroups\":" WORLD_QUOTA "}}", 8);
+    for (int i = 0; i < 3; i++) { /* 24 GPUs: more than the cohort has */
+        create_crowd_job(w, arena_printf(w->arena, "crowd%d", i), "");
+        loop_run_for(w->loop, 3000, NULL);
+    }
+    create_crowd_job(w, "crowd-urgent", "urgent");
+    create_checked_job(w);
+    loop_run_for(w->loop, 10000, NULL);
+    checks_turn_all_away(w);
+    arena_reset(w->arena);
+    loop_run_for(w->loop, 60000, NULL);
+    checks_let_all(w);
+    arena_reset(w->arena);
+    int all = WORLD_NODES * WORLD_GPUS;
+    for (int i = 0; i < all; i++)
+        create_crowd_pod(w, i, "");
+    loop_run_for(w->loop, 5000, NULL);
+    create_crowd_pod(w, all, "urgent");
+    loop_run_for(w->loop, 20000, NULL);
+    for (int i = 0; i <= all; i++)
+        world_delete(w, arena_printf(w->arena, "/api/v1" NS "pods/crowd%d", i));
+    static const char *const jobs[] = {"crowd0", "crowd1", "crowd2", "crowd-urgent"};
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+        world_delete(w, arena_printf(w->arena, "/apis/batch/v1" NS "jobs/%s", jobs[i]));
+    arena_reset(w->arena);
+}
+
 int main(int argc, char **argv)
 {
     int64_t steps_n = 3000, seed = 1;
@@ -301,6 +345,7 @@ int main(int argc, char **argv)
         if (good && i % RESTS == RESTS - 1) {
             rest(&w);
             good = world_check(&w) && world_check_rest(&w);
+            crowd(&w);
         }
     }
     struct scheduler_counts counts = world_counts(&w);

@@ -163,6 +163,16 @@ void checks_change(struct world *w)
                     demands[random_below(&w->random, 4)]);
 }
 
+void checks_turn_all_away(struct world *w)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (const struct mirror_workload *m; (m = map_next(w->checks->workloads, &at, &key));)
+        for (int i = 0; i < CHECKS && !m->finished; i++)
+            if (m->state[i][0])
+                say(w, key.data, i, "Retry", "");
+}
+
 void checks_let_all(struct world *w)
 {
     size_t at = 0;

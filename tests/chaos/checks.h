@@ -9,6 +9,7 @@ struct checks *checks_new(struct world *w);
 void checks_free(struct checks *c);
 void checks_answer(struct world *w); /* some controller says something of some Workload */
 void checks_change(struct world *w); /* q2 asks for others, or one of them is not active for a while */
+void checks_turn_all_away(struct world *w); /* all that was asked is answered with Retry */
 void checks_let_all(struct world *w); /* all controllers are there and say Ready, and what they rejected may try again */
 /* Was the Workload of this name admitted when it was last heard of? */
 bool checks_let_start(const struct checks *c, const char *workload);
