@@ -1,4 +1,4 @@
-/* explain_part.h - parts of explain.c that stand in their own file */
+/* explain_part.h - parts of explain.c that stand in their own files */
 #ifndef CORE_EXPLAIN_PART_H
 #define CORE_EXPLAIN_PART_H
 #include "core/explain/explain.h"
