@@ -4,14 +4,16 @@
  *   core_order [SEED [STEPS [RUNS]]]
  *
  * Nodes have room for all, so only quota and order decide. The cycle: the head of every queue; who borrows less comes first, then
- * priority, age, uid, or as shares say in every other world; each is tried with what those before it left; a head that fails blocks a
- * StrictFIFO queue and steps aside in a BestEffortFIFO one; again until no queue has a head. StrictFIFO queues in a cohort may reclaim
- * whatever they lent, so a blocked head keeps nothing for itself. The first head for whom others must go ends the cycle here, and the
- * world after it: who is admitted up to then, and who is evicted, in which order and for which reason, is what the core must say. What
- * becomes of it is asked by core_events.c.
+ * priority, age, uid, or as shares say in every other world; each is tried with what those before it left; a head that fails blocks a StrictFIFO queue and steps aside in a
+ * BestEffortFIFO one; again until no queue has a head. StrictFIFO queues in a cohort may reclaim whatever they lent, so a blocked head
+ * keeps nothing for itself. Of Volcano's queues those with the highest priority go first. A head for whom others must go steps aside as
+ * well, and what is promised to it is nobody else's for the rest of the cycle; those who were told to leave do so some cycles later. Who
+ * is admitted and who is evicted, in which order and for which reason, is what the core must say; on hold nobody is. Queues are told anew
+ * before each cycle, so that everybody is tried: promises that outlive a cycle are core_events.c's.
  * Every gang asks for an amount of its own: no two are alike to the core.
  */
 #include "core_order.h"
+#include <limits.h>
 
 static const char *const resources[RES_N] = {"cpu", "nvidia.com/gpu"};
 static const char *const flavors[FLAVORS] = {"fa", "fb"};
@@ -54,7 +56,7 @@ static enum mode mode_of(struct model *m, const struct plain_gang *g, int f, int
     x.amount[r] = need;
     x.is_short[r] = true;
     struct victims v = find_victims(m, g, &x, ret_level);
-    enum mode mode = v.n ? MODE_RECLAIMS : MODE_NOT;
+    enum mode mode = v.n || v.coming ? MODE_RECLAIMS : MODE_NOT;
     for (int k = 0; k < v.n; k++)
         mode = v.all[k].class == 2 ? MODE_PREEMPTS : mode;
     return mode;
@@ -84,10 +86,11 @@ static struct choice find_flavor(struct model *m, const struct plain_gang *g, in
 }
 
 /* The gang's end of the cycle: which flavor, or who must go. Flavors in which nobody can are passed over. */
-static struct choice decide_one(struct model *m, const struct plain_gang *g, struct victims *ret_victims)
+static struct choice decide_one(struct model *m, const struct plain_gang *g, struct victims *ret_victims, struct need *ret_need)
 {
     struct choice c;
     ret_victims->n = 0;
+    ret_victims->coming = false;
     for (int but = 0; (c = find_flavor(m, g, but)).flavor >= 0; but |= 1 << c.flavor) {
         struct need x = {.flavor = c.flavor};
         if (c.mode == MODE_FITS)
@@ -97,7 +100,8 @@ static struct choice decide_one(struct model *m, const struct plain_gang *g, str
             x.is_short[r] = x.amount[r] && x.amount[r] > available(m, COHORTS + g->queue, c.flavor, r); /* below 0 after a cut */
         }
         *ret_victims = find_victims(m, g, &x, &c.level);
-        if (ret_victims->n)
+        *ret_need = x;
+        if (ret_victims->n || ret_victims->coming)
             return c;
     }
     return c;
@@ -152,22 +156,55 @@ static struct plain_gang *head_of(struct model *m, int queue, bool blocked)
     return head;
 }
 
-static void try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
+static void note(struct model *m, int gang, int victim_of)
 {
-    int f = decide_one(m, g, &m->evicted).flavor;
-    g->tried = true;
-    if (m->evicted.n)
-        return;
-    if (f < 0) {
-        blocked[g->queue] |= m->nodes[COHORTS + g->queue].strict;
-        return;
+    m->decided[m->decided_n++] = (struct decision){gang, victim_of};
+}
+
+static enum preemption reason_of(const struct victim *v)
+{
+    static const enum preemption reasons[] = {PREEMPTION_RECLAIM, PREEMPTION_RECLAIM, PREEMPTION_IN_QUEUE, PREEMPTION_FAIR_SHARING};
+    return v->class == 1 && v->while_borrowing ? PREEMPTION_RECLAIM_WHILE_BORROWING : reasons[v->class];
+}
+
+static void evict(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int level)
+{
+    m->counts.preemptions_n++;
+    m->counts.further_n += m->promises_n > 0;
+    make_promise(m, g, x, v, level);
+    for (int i = 0; i < v->n; i++) {
+        struct plain_gang *victim = &m->gangs[v->all[i].gang];
+        if (!victim->leaving)
+            note(m, v->all[i].gang, (int)reason_of(&v->all[i]));
+        victim->leaving = true;
     }
+}
+
+static void admit(struct model *m, struct plain_gang *g, int f)
+{
     g->admitted = true;
     g->reserved_ms = 1000000; /* just now: later than all that the API has told of */
     g->flavor = f;
     for (int r = 0; r < RES_N; r++)
         m->nodes[COHORTS + g->queue].own[f][r] += g->ask[r] * g->count;
-    m->order[m->order_n++] = (int)(g - m->gangs);
+    note(m, (int)(g - m->gangs), ADMITTED);
+}
+
+static void try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
+{
+    struct victims v;
+    struct need x;
+    put_promises_beside(m, g->queue);
+    struct choice c = decide_one(m, g, &v, &x);
+    take_promises_off(m);
+    g->tried = true;
+    m->counts.coming_n += v.coming;
+    if (v.n)
+        evict(m, g, &x, &v, c.level);
+    else if (c.flavor >= 0 && !v.coming)
+        admit(m, g, c.flavor);
+    if (!g->admitted)
+        blocked[g->queue] |= m->nodes[COHORTS + g->queue].strict;
 }
 
 static bool comes_first(const struct plain_head *a, const struct plain_head *b)
@@ -187,34 +224,53 @@ static int next_head(struct model *m, const struct plain_head heads[QUEUES])
     return best;
 }
 
+/* Queues of Volcano whose priority is not the highest of those that have a head do without one. */
+static void keep_highest(const struct model *m, struct plain_gang *heads[QUEUES])
+{
+    int most = INT_MIN;
+    for (int q = 0; q < QUEUES; q++)
+        if (heads[q] && m->nodes[COHORTS + q].volcano && m->nodes[COHORTS + q].priority > most)
+            most = m->nodes[COHORTS + q].priority;
+    for (int q = 0; q < QUEUES; q++)
+        if (m->nodes[COHORTS + q].volcano && m->nodes[COHORTS + q].priority < most)
+            heads[q] = NULL;
+}
+
+static void nominate(struct model *m, const bool blocked[QUEUES], struct plain_head heads[QUEUES])
+{
+    struct plain_gang *first[QUEUES];
+    struct victims unused;
+    struct need unused_need;
+    for (int q = 0; q < QUEUES; q++)
+        first[q] = head_of(m, q, blocked[q]);
+    keep_highest(m, first);
+    for (int q = 0; q < QUEUES; q++) {
+        heads[q] = (struct plain_head){0};
+        if (!first[q])
+            continue;
+        struct choice c = decide_one(m, first[q], &unused, &unused_need);
+        c = c.flavor < 0 ? place_of_failing(m, first[q]) : c;
+        heads[q] = (struct plain_head){first[q], c.flavor, c.level};
+    }
+}
+
 static void reference(struct model *m)
 {
-    bool blocked[QUEUES] = {false};
-    struct victims unused;
-    m->order_n = m->evicted.n = 0;
+    bool blocked[QUEUES] = {false}, any = !m->w.hold;
+    struct plain_head heads[QUEUES];
+    m->decided_n = 0;
     for (int i = 0; i < GANGS; i++)
         m->gangs[i].tried = false;
-    for (;;) {
-        struct plain_head heads[QUEUES] = {0};
-        for (int q = 0; q < QUEUES; q++) {
-            struct plain_gang *g = head_of(m, q, blocked[q]);
-            if (!g)
-                continue;
-            struct choice c = decide_one(m, g, &unused);
-            c = c.flavor < 0 ? place_of_failing(m, g) : c;
-            heads[q] = (struct plain_head){g, c.flavor, c.level};
-        }
-        int next = next_head(m, heads);
-        if (next < 0)
-            return;
-        for (; next >= 0 && !m->evicted.n; next = next_head(m, heads)) {
+    while (any) {
+        nominate(m, blocked, heads);
+        any = false;
+        for (int next; (next = next_head(m, heads)) >= 0; any = true) {
             struct plain_gang *g = heads[next].gang;
             heads[next].gang = NULL;
             try_one(m, g, blocked);
         }
-        if (m->evicted.n)
-            return;
     }
+    forget_promises(m);
 }
 
 /* ---- telling the core ---- */
@@ -271,6 +327,8 @@ static void tell_queue(struct model *m, int i)
     snprintf(name, sizeof name, "q%d", i);
     snprintf(cohort, sizeof cohort, "co%d", n->parent);
     queue_begin(&m->w, &q, name, n->parent < 0 ? NULL : cohort);
+    q.r.kind = n->volcano ? QUEUE_VOLCANO : QUEUE_CLUSTER;
+    q.r.priority = n->priority;
     q.r.strategy = n->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
     q.r.borrow_before_next_flavor = n->borrow_stops;
     q.r.preempt_before_next_flavor = n->preempt_stops;
@@ -326,6 +384,8 @@ static void put_tree(struct model *m)
         n->strict = pick(m, 3) == 0;
         n->borrow_stops = pick(m, 2);
         n->weight_milli = weights[pick(m, sizeof weights / sizeof *weights)];
+        n->volcano = m->seed % 3 == 0 && pick(m, 3);
+        n->priority = n->volcano ? (int)pick(m, 3) - 1 : 0;
         put_policies(m, n);
         put_quotas(m, i);
     }
@@ -347,7 +407,7 @@ static void end_gang(struct model *m)
 {
     struct plain_gang *g = &m->gangs[pick(m, GANGS)];
     char name[16];
-    if (!g->exists || (!g->admitted && pick(m, 3)))
+    if (!g->exists || (!g->admitted && pick(m, 3)) || (g->admitted && !g->leaving && pick(m, 3)))
         return;
     for (int r = 0; r < RES_N && g->admitted; r++)
         m->nodes[COHORTS + g->queue].own[g->flavor][r] -= g->ask[r] * g->count;
@@ -360,10 +420,13 @@ static void fail(struct model *m, const char *what, int at)
 {
     const struct plan *p = &m->w.plan;
     fprintf(stderr, "core_order: seed %" PRIu64 " step %" PRIu64 ": %s at %d\n  Kueue's cycle:", m->seed, m->step, what, at);
-    for (int i = 0; i < m->order_n; i++)
-        fprintf(stderr, " g%d (q%d, %s)", m->gangs[m->order[i]].serial, m->gangs[m->order[i]].queue, flavors[m->gangs[m->order[i]].flavor]);
-    for (int i = 0; i < m->evicted.n; i++)
-        fprintf(stderr, " -g%d", m->gangs[m->evicted.all[i].gang].serial);
+    for (int i = 0; i < m->decided_n; i++) {
+        const struct plain_gang *g = &m->gangs[m->decided[i].gang];
+        if (m->decided[i].victim_of == ADMITTED)
+            fprintf(stderr, " g%d (q%d, %s)", g->serial, g->queue, flavors[g->flavor]);
+        else
+            fprintf(stderr, " -g%d", g->serial);
+    }
     fprintf(stderr, "\n  the core:     ");
     for (uint32_t i = 0; i < p->entries_n; i++)
         if (p->entries[i].effect == EFFECT_EVICT)
@@ -374,12 +437,14 @@ static void fail(struct model *m, const char *what, int at)
     fprintf(stderr, "\n");
     for (int i = 0; i < GANGS; i++)
         if (m->gangs[i].exists)
-            fprintf(stderr, "  g%d: q%d priority %d created %d, %d x cpu %d gpu %d, %s\n", m->gangs[i].serial, m->gangs[i].queue,
+            fprintf(stderr, "  g%d: q%d priority %d created %d, %d x cpu %d gpu %d, %s%s\n", m->gangs[i].serial, m->gangs[i].queue,
                     m->gangs[i].priority, (int)m->gangs[i].created_ms, m->gangs[i].count, (int)m->gangs[i].ask[0], (int)m->gangs[i].ask[1],
-                    m->gangs[i].admitted ? flavors[m->gangs[i].flavor] : why(&m->w, arena_printf(m->w.cycle, "g%d", m->gangs[i].serial)));
+                    m->gangs[i].admitted ? flavors[m->gangs[i].flavor] : why(&m->w, arena_printf(m->w.cycle, "g%d", m->gangs[i].serial)),
+                    m->gangs[i].leaving ? ", leaves" : "");
     for (int i = COHORTS; i < NODES; i++)
-        fprintf(stderr, "  q%d: weight %d within %d reclaim %d borrow %d max %d%s\n", i - COHORTS, m->nodes[i].weight_milli,
-                m->nodes[i].within, m->nodes[i].reclaim, m->nodes[i].borrow, m->nodes[i].threshold, m->nodes[i].preempt_stops ? ", preempts first" : "");
+        fprintf(stderr, "  q%d: weight %d within %d reclaim %d borrow %d max %d%s%s %d\n", i - COHORTS, m->nodes[i].weight_milli,
+                m->nodes[i].within, m->nodes[i].reclaim, m->nodes[i].borrow, m->nodes[i].threshold, m->nodes[i].preempt_stops ? ", preempts first" : "",
+                m->nodes[i].volcano ? ", Volcano" : "", m->nodes[i].priority);
     for (int i = 0; i < NODES; i++)
         for (int f = 0; f < FLAVORS; f++)
             fprintf(stderr, "  %s%d under co%d %s%s: %s cpu %s%d borrow %d lend %d, gpu %s%d borrow %d lend %d\n", i < COHORTS ? "co" : "q",
@@ -391,22 +456,24 @@ static void fail(struct model *m, const char *what, int at)
     exit(1);
 }
 
-static void compare_victims(struct model *m, uint32_t from)
+/* An entry of the plan beside what the reference decided. */
+static void compare_one(struct model *m, const struct plan_entry *e, int at)
 {
-    static const enum preemption reasons[] = {PREEMPTION_RECLAIM, PREEMPTION_RECLAIM, PREEMPTION_IN_QUEUE, PREEMPTION_FAIR_SHARING};
-    for (int i = 0; i < m->evicted.n; i++) {
-        const struct plan_entry *e = &m->w.plan.entries[from + (uint32_t)i];
-        const struct victim *v = &m->evicted.all[i];
-        char name[16];
-        snprintf(name, sizeof name, "g%d", m->gangs[v->gang].serial);
-        if (from + (uint32_t)i >= m->w.plan.entries_n || e->effect != EFFECT_EVICT || e->gang != id(&m->w, name))
-            fail(m, arena_printf(m->w.cycle, "another victim than %s", name), i);
-        enum preemption why = v->class == 1 && v->while_borrowing ? PREEMPTION_RECLAIM_WHILE_BORROWING : reasons[v->class];
-        if (e->reason->code != REASON_PREEMPTED || e->reason->have != (int64_t)why)
-            fail(m, arena_printf(m->w.cycle, "another reason for %s than %s", name, preemption_name(why)), i);
-        m->evicts_n[why]++;
+    const struct plain_gang *g = &m->gangs[m->decided[at].gang];
+    int victim_of = m->decided[at].victim_of;
+    const char *name = arena_printf(m->w.cycle, "g%d", g->serial);
+    if (e->gang != id(&m->w, name) || (e->effect == EFFECT_ADMIT) != (victim_of == ADMITTED))
+        fail(m, arena_printf(m->w.cycle, "not %s", name), at);
+    for (uint32_t k = 0; k < e->choices_n; k++)
+        if (e->choices[k].flavor != id(&m->w, flavors[g->flavor]))
+            fail(m, "another flavor", at);
+    if (victim_of == ADMITTED) {
+        m->counts.admits_n++;
+        return;
     }
-    m->preemptions_n++;
+    if (e->reason->code != REASON_PREEMPTED || e->reason->have != victim_of)
+        fail(m, arena_printf(m->w.cycle, "another reason for %s than %s", name, preemption_name((enum preemption)victim_of)), at);
+    m->counts.evicts_n[victim_of]++;
 }
 
 static void compare(struct model *m)
@@ -414,38 +481,52 @@ static void compare(struct model *m)
     int at = 0;
     for (uint32_t i = 0; i < m->w.plan.entries_n; i++) {
         const struct plan_entry *e = &m->w.plan.entries[i];
-        char name[16];
-        if (e->effect == EFFECT_EVICT && at == m->order_n && m->evicted.n) {
-            compare_victims(m, i);
-            return;
-        }
-        if (e->effect == EFFECT_EVICT)
-            fail(m, arena_printf(m->w.cycle, "%s is evicted too early, or for nothing", text_of(&m->w, e->gang)), at);
-        if (e->effect != EFFECT_ADMIT)
+        if (e->effect != EFFECT_ADMIT && e->effect != EFFECT_EVICT)
             continue;
-        if (at == m->order_n)
-            fail(m, "one admission too many", at);
-        const struct plain_gang *g = &m->gangs[m->order[at]];
-        snprintf(name, sizeof name, "g%d", g->serial);
-        if (e->gang != id(&m->w, name))
-            fail(m, "another gang", at);
-        for (uint32_t k = 0; k < e->choices_n; k++)
-            if (e->choices[k].flavor != id(&m->w, flavors[g->flavor]))
-                fail(m, "another flavor", at);
-        at++;
+        if (at == m->decided_n)
+            fail(m, "one too many", at);
+        compare_one(m, e, at++);
     }
-    if (at < m->order_n)
-        fail(m, "an admission is missing", at);
-    if (m->evicted.n)
-        fail(m, arena_printf(m->w.cycle, "g%d is not evicted", m->gangs[m->evicted.all[0].gang].serial), 0);
+    if (at < m->decided_n)
+        fail(m, "one is missing", at);
 }
 
-static void begin(struct model *m);
+/* What the API says by then of those that were admitted, and of those that were told to leave. */
+static void carry_out(struct model *m)
+{
+    for (int i = 0; i < m->decided_n; i++) {
+        struct plain_gang *g = &m->gangs[m->decided[i].gang];
+        char name[16];
+        snprintf(name, sizeof name, "g%d", g->serial);
+        if (m->decided[i].victim_of != ADMITTED) {
+            outcome(&m->w, EFFECT_EVICT, name, NULL, OUTCOME_DONE);
+            continue;
+        }
+        if (!g->leaving)
+            g->reserved_ms = 1000 * (1 + pick(m, 4));
+        outcome(&m->w, EFFECT_ADMIT, name, NULL, OUTCOME_DONE);
+        gang_record(&m->w, record_of(m, g));
+    }
+}
+
+static void let_leave(struct model *m)
+{
+    for (int i = 0; i < GANGS; i++) {
+        struct plain_gang *g = &m->gangs[i];
+        if (!g->exists || !g->leaving || pick(m, 3) == 0)
+            continue;
+        for (int r = 0; r < RES_N; r++)
+            m->nodes[COHORTS + g->queue].own[g->flavor][r] -= g->ask[r] * g->count;
+        g->leaving = g->admitted = false;
+        gang_record(&m->w, record_of(m, g));
+    }
+}
 
 static void step(struct model *m)
 {
     struct err e = {0};
     arena_reset(m->w.records);
+    let_leave(m);
     for (uint32_t n = 1 + pick(m, 8); n; n--)
         new_gang(m);
     for (uint32_t n = pick(m, 16); n; n--)
@@ -456,25 +537,14 @@ static void step(struct model *m)
         tell_cohort(m, i);
     for (int i = 0; i < QUEUES; i++)
         tell_queue(m, i); /* all of it, so that everybody is tried in every cycle */
+    m->w.hold = pick(m, 8) == 0;
+    m->counts.held_n += m->w.hold;
     reference(m);
     run(&m->w);
     compare(m);
     if (!state_check(m->w.s, &e))
         fail(m, e.text, 0);
-    m->admits_n += (uint32_t)m->order_n;
-    if (m->evicted.n) {
-        world_free(&m->w);
-        begin(m);
-        return;
-    }
-    for (int i = 0; i < m->order_n; i++) {
-        struct plain_gang *g = &m->gangs[m->order[i]];
-        char name[16];
-        g->reserved_ms = 1000 * (1 + pick(m, 4));
-        snprintf(name, sizeof name, "g%d", g->serial);
-        outcome(&m->w, EFFECT_ADMIT, name, NULL, OUTCOME_DONE);
-        gang_record(&m->w, record_of(m, g));
-    }
+    carry_out(m);
 }
 
 static void begin(struct model *m)
@@ -502,33 +572,30 @@ static void begin(struct model *m)
         tell_queue(m, i); /* else gangs are told before their queues */
 }
 
-static uint64_t preemptions_n, evicts_n[4];
-
-static uint32_t run_seed(uint64_t seed, uint64_t steps)
+static void run_seed(uint64_t seed, uint64_t steps, struct counts *counts)
 {
     static struct model model;
     struct model *m = &model;
     memset(m, 0, sizeof *m);
     m->random.state = m->seed = seed;
+    m->counts = *counts;
     begin(m);
     for (m->step = 0; m->step < steps; m->step++)
         step(m);
     world_free(&m->w);
-    preemptions_n += m->preemptions_n;
-    for (int i = 0; i < 4; i++)
-        evicts_n[i] += m->evicts_n[i];
-    return m->admits_n;
+    *counts = m->counts;
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 100;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 100;
-    uint64_t admits = 0;
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 20;
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 500;
+    struct counts n = {0};
     for (uint64_t i = 0; i < runs; i++)
-        admits += run_seed(seed + i, steps);
-    printf("# %" PRIu64 " admissions in the order of Kueue's cycle, %" PRIu64 " preemptions: %" PRIu64 " of the own queue, %" PRIu64
-           " of others, %" PRIu64 " of others while borrowing, %" PRIu64 " by shares\n",
-           admits, preemptions_n, evicts_n[0], evicts_n[1], evicts_n[2], evicts_n[3]);
-    return admits && evicts_n[0] && evicts_n[1] && evicts_n[2] && evicts_n[3] ? 0 : 1;
+        run_seed(seed + i, steps, &n);
+    printf("# %" PRIu64 " admissions in the order of Kueue's cycle, %" PRIu64 " preemptions (%" PRIu64 " after another in the cycle): "
+           "%" PRIu64 " of the own queue, %" PRIu64 " of others, %" PRIu64 " of others while borrowing, %" PRIu64 " by shares; %" PRIu64
+           " waited for what was coming; %" PRIu64 " cycles on hold\n",
+           n.admits_n, n.preemptions_n, n.further_n, n.evicts_n[0], n.evicts_n[1], n.evicts_n[2], n.evicts_n[3], n.coming_n, n.held_n);
+    return n.admits_n && n.further_n && n.coming_n && n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3] ? 0 : 1;
 }

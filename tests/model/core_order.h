@@ -1,7 +1,8 @@
 /* core_order.h - random cohort trees in plain numbers, and what Kueue's cycle does with them, written out plainly
  *
  * SHAPE  core_order_tree.c: quotas and shares; core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the
- *        order of heads by shares; core_order.c: the cycle, and the core beside it.
+ *        order of heads by shares; core_order_promise.c: what stands between others and those for whom somebody goes; core_order.c: the
+ *        cycle, and the core beside it.
  */
 #ifndef TESTS_MODEL_CORE_ORDER_H
 #define TESTS_MODEL_CORE_ORDER_H
@@ -9,7 +10,7 @@
 #include "../unit/core/world.h"
 #include "base/random.h"
 
-enum { COHORTS = 4, QUEUES = 5, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40 };
+enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40 };
 
 struct quota {
     bool named;
@@ -18,6 +19,8 @@ struct quota {
 struct tree_node {             /* cohorts, then queues */
     int parent;                /* -1: root */
     bool strict, borrow_stops, preempt_stops;
+    bool volcano;              /* of two such queues the one with the higher priority has its heads tried first */
+    int priority;
     enum preemption_policy within, reclaim, borrow;
     int threshold;             /* -1: none */
     int weight_milli;
@@ -26,6 +29,7 @@ struct tree_node {             /* cohorts, then queues */
 };
 struct plain_gang {
     bool exists, admitted, tried;
+    bool leaving, promised;    /* it was told to leave, and has not yet; in this cycle */
     int serial, queue, priority, flavor, count;
     int64_t created_ms, reserved_ms, ask[RES_N];
 };
@@ -37,24 +41,40 @@ struct victim {
 struct victims {
     struct victim all[GANGS];
     int n;
-};
-struct model {
-    struct world w;
-    struct random random;
-    struct tree_node nodes[NODES];
-    struct plain_gang gangs[GANGS];
-    int order[GANGS], order_n; /* as the reference admits */
-    struct victims evicted;    /* and then evicts */
-    uint32_t preemptions_n, evicts_n[4];
-    uint64_t seed, step;
-    int serial;
-    uint32_t admits_n;
+    bool coming;               /* nobody has to go: others leave already, and that is enough */
 };
 /* What is asked of the flavor, and of which of it there is too little. */
 struct need {
     int flavor;
     int64_t amount[RES_N];
     bool is_short[RES_N];
+};
+struct plain_promise {         /* somebody leaves for a gang of this queue */
+    int queue, level;
+    struct need need;
+    struct victims victims;
+    int64_t kept[RES_N];       /* from the head that is tried */
+};
+struct counts {                /* what was compared */
+    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n;
+};
+struct decision {
+    int gang, victim_of;       /* victim_of: enum preemption, or ADMITTED */
+};
+enum { ADMITTED = -1 };
+struct model {
+    struct world w;
+    struct random random;
+    struct tree_node nodes[NODES];
+    struct plain_gang gangs[GANGS];
+    struct decision decided[2 * GANGS]; /* by the reference, in this order */
+    int decided_n;
+    struct plain_promise promises[GANGS];
+    int promises_n;
+    bool beside;               /* they stand */
+    struct counts counts;
+    uint64_t seed, step;
+    int serial;
 };
 
 /* core_order_tree.c */
@@ -64,6 +84,7 @@ int64_t subtree(const struct model *m, int i, int f, int r);
 int64_t usage(const struct model *m, int i, int f, int r);
 int64_t available(const struct model *m, int i, int f, int r);
 int64_t potential(struct model *m, int i, int f, int r);
+int root_of(const struct model *m, int i);
 int height(const struct model *m, int i);
 /* The height of the smallest subtree that holds the amount on top of what is used. */
 int borrow_level(const struct model *m, int i, int f, int r, int64_t amount);
@@ -83,7 +104,16 @@ bool is_above(const struct model *m, int i, const struct need *x);
 /* From the last but one to the first: who was not needed is put back. The others stay taken off. */
 void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
 int level_with(const struct model *m, const struct plain_gang *g, const struct need *x);
+struct victims find_plainly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+
+/* core_order_promise.c */
+/* The same, beside those who leave for others, where promises stand. */
 struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+void make_promise(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int level);
+void forget_promises(struct model *m);
+void put_promises_beside(struct model *m, int queue); /* against a head of this queue */
+void take_promises_off(struct model *m);
+void put_whole_promises(struct model *m, int sign);   /* as if who was promised something had started beside his victims */
 
 /* core_order_fair.c */
 struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);

@@ -217,7 +217,7 @@ static struct victims fair_candidates(const struct model *m, const struct plain_
         bool uses = false, same = v->queue == g->queue;
         for (int r = 0; r < RES_N; r++)
             uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
-        if (!v->exists || !v->admitted || !uses || !gang_allows(same ? own->within : own->reclaim, g, v) ||
+        if (!v->exists || !v->admitted || (m->beside && v->promised) || !uses || !gang_allows(same ? own->within : own->reclaim, g, v) ||
             (!same && (root >= COHORTS || !is_below(m, COHORTS + v->queue, root) || !is_above(m, COHORTS + v->queue, x) ||
                        !queue_borrows_what_it_uses(m, v))))
             continue;
@@ -330,11 +330,13 @@ static int winner(struct model *m, int i, const struct plain_head heads[QUEUES])
 int next_fairly(struct model *m, const struct plain_head heads[QUEUES])
 {
     int best = -1;
+    put_whole_promises(m, 1);
     for (int i = 0; i < NODES; i++) {
         int one = m->nodes[i].parent < 0 ? winner(m, i, heads) : -1;
         if (one >= 0 && (best < 0 || heads[one].level < heads[best].level ||
                          (heads[one].level == heads[best].level && gang_before(heads[one].gang, heads[best].gang))))
             best = one;
     }
+    put_whole_promises(m, -1);
     return best;
 }

@@ -46,6 +46,13 @@ int64_t available(const struct model *m, int i, int f, int r)
     return max0(keeps - used) + from_parent;
 }
 
+int root_of(const struct model *m, int i)
+{
+    while (m->nodes[i].parent >= 0)
+        i = m->nodes[i].parent;
+    return i;
+}
+
 int height(const struct model *m, int i)
 {
     int most = 0;

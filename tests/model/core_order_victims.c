@@ -54,6 +54,8 @@ bool goes_before(const struct model *m, const struct victim *a, const struct vic
 {
     const struct plain_gang *x = &m->gangs[a->gang], *y = &m->gangs[b->gang];
     char left[16], right[16];
+    if (x->leaving != y->leaving)
+        return x->leaving;
     if (a->class != b->class)
         return a->class < b->class;
     if (x->priority != y->priority)
@@ -74,7 +76,7 @@ static struct victims candidates(const struct model *m, const struct plain_gang 
         bool uses = false, same = v->queue == g->queue;
         for (int r = 0; r < RES_N; r++)
             uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
-        if (!v->exists || !v->admitted || !uses || !gang_allows(same ? own->within : own->reclaim, g, v))
+        if (!v->exists || !v->admitted || (m->beside && v->promised) || !uses || !gang_allows(same ? own->within : own->reclaim, g, v))
             continue;
         struct victim one = {.gang = i, .class = 2, .while_borrowing = true, .shared = -1};
         if (!same) {
@@ -159,7 +161,7 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
     return out;
 }
 
-struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level)
+struct victims find_plainly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
     if (m->w.fair.on)
