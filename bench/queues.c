@@ -6,6 +6,9 @@
  * fair.1000.fill       the same tree, empty: CPU for each of the 4,000 that are admitted
  * queue.15000, .50000  workloads of three sizes and priorities as Kueue's performance runner makes them (baseline: 5 cohorts of 6 queues;
  *                      large-scale: 10 of 100), on virtual time, preemption on: CPU of all changes and decisions, until the last has ended
+ * queue.rounds         one cohort of 6 queues with a tenth of that load, each queue 37 ms behind the one before it; whoever is preempted
+ *                      takes 20 ms to leave: how many are preempted, on virtual time; .wait: how long they waited on the average, by
+ *                      size; .ends: when the last has ended
  * queue.*.rss          the most memory that the process had; queue.*.preempted: how many were preempted
  * preempt.flat         5,000 nodes x 8 GPUs full of gangs of one GPU, 64 pods of one GPU of higher priority: one decision
  * preempt.flat.whole   the same for 8 pods of 8 GPUs
@@ -189,19 +192,22 @@ struct shape_of_run {
     const char *name;
     int cohorts, queues;       /* in each cohort */
     const struct class classes[3];
+    int stagger_ms, leave_ms;  /* each queue begins so much later than the one before; who is preempted is still there for so long */
 };
 static const struct shape_of_run baseline = {"queue.15000", 5, 6, {{"small", 350, 1, 50, 200, 100}, {"medium", 100, 5, 100, 500, 500},
                                                                    {"large", 50, 20, 200, 1000, 1200}}},
                                  large_scale = {"queue.50000", 10, 100, {{"small", 35, 1, 50, 150, 60}, {"medium", 11, 5, 100, 350, 300},
-                                                                         {"large", 4, 20, 200, 700, 700}}};
+                                                                         {"large", 4, 20, 200, 700, 700}}},
+                                 rounds = {"queue.rounds", 1, 6, {{"small", 35, 1, 50, 200, 100}, {"medium", 10, 5, 100, 500, 500},
+                                                                  {"large", 5, 20, 200, 1000, 1200}}, 37, 20};
 struct workload {
     size_t heap_at;
-    int64_t at_ms;             /* it comes, or ends, then */
+    int64_t at_ms;             /* it comes, ends, or has left, then */
     int number, queue;
     const struct class *class;
     name_id key;
-    int64_t created_ms;
-    bool runs;
+    int64_t created_ms, started_ms;
+    enum { COMES, RUNS, LEAVES } next;
 };
 struct runner {
     struct world w;
@@ -209,6 +215,7 @@ struct runner {
     struct workload *all;
     uint32_t n, ended_n, preempted_n;
     struct heap events;
+    int64_t began_ms;
     double cpu;
 };
 
@@ -236,8 +243,8 @@ static void make_run(struct runner *r)
         for (int c = 0; c < 3; c++)
             for (int i = 0; i < shape->classes[c].n; i++) {
                 struct workload *one = &r->all[r->n];
-                *one = (struct workload){.at_ms = r->w.now_ms + 1000 + i * shape->classes[c].interval_ms, .queue = q,
-                                         .number = (int)r->n++, .class = &shape->classes[c]};
+                *one = (struct workload){.at_ms = r->w.now_ms + 1000 + i * shape->classes[c].interval_ms + q * shape->stagger_ms,
+                                         .queue = q, .number = (int)r->n++, .class = &shape->classes[c]};
                 one->created_ms = one->at_ms;
                 heap_add(&r->events, one);
             }
@@ -254,26 +261,40 @@ static void submit(struct runner *r, struct workload *one)
     r->w.now_ms = now_ms; /* which making a record moves */
     record.created_ms = one->created_ms;
     one->key = record.key;
-    one->runs = false;
+    one->next = COMES;
     double start = cpu_seconds();
     gang_record(&r->w, record);
     r->cpu += cpu_seconds() - start;
     arena_reset(r->w.records);
 }
 
-static void event(struct runner *r, struct workload *one)
+static void tell(struct runner *r, struct change what)
 {
-    if (!one->runs) {
-        submit(r, one);
-        return;
-    }
     double start = cpu_seconds();
-    state_apply(r->w.s, &(struct change){.type = CHANGE_GANG_GONE, .gone = one->key});
+    state_apply(r->w.s, &what);
     r->cpu += cpu_seconds() - start;
-    r->ended_n++;
 }
 
-/* Who is admitted ends after its time; who is preempted comes back at once and begins anew. */
+static void tell_outcome(struct runner *r, enum effect effect, name_id gang)
+{
+    struct outcome_record done = {.effect = (uint8_t)effect, .outcome = OUTCOME_DONE, .gang = gang};
+    tell(r, (struct change){.type = CHANGE_OUTCOME, .outcome = done});
+}
+
+/* Whoever was preempted comes back at once and begins anew. */
+static void event(struct runner *r, struct workload *one)
+{
+    if (one->next == RUNS) {
+        tell(r, (struct change){.type = CHANGE_GANG_GONE, .gone = one->key});
+        r->ended_n++;
+        return;
+    }
+    if (one->next == LEAVES)
+        tell_outcome(r, EFFECT_EVICT, one->key);
+    submit(r, one);
+}
+
+/* Who is admitted ends after its time; who is preempted leaves. */
 static void carry_out(struct runner *r)
 {
     for (uint32_t i = 0; i < r->w.plan.entries_n; i++) {
@@ -281,19 +302,18 @@ static void carry_out(struct runner *r)
         if (e.effect != EFFECT_ADMIT && e.effect != EFFECT_EVICT)
             continue;
         struct workload *one = &r->all[strtol(text_of(&r->w, e.gang), NULL, 10)];
-        struct outcome_record done = {.effect = (uint8_t)e.effect, .outcome = OUTCOME_DONE, .gang = e.gang};
-        double start = cpu_seconds();
-        state_apply(r->w.s, &(struct change){.type = CHANGE_OUTCOME, .outcome = done});
-        r->cpu += cpu_seconds() - start;
         heap_remove(&r->events, one);
-        one->runs = e.effect == EFFECT_ADMIT;
-        one->at_ms = r->w.now_ms + one->class->runtime_ms;
-        if (one->runs) {
+        one->next = e.effect == EFFECT_ADMIT ? RUNS : LEAVES;
+        one->at_ms = r->w.now_ms + (one->next == RUNS ? one->class->runtime_ms : r->shape->leave_ms);
+        if (one->next == RUNS)
+            tell_outcome(r, EFFECT_ADMIT, e.gang);
+        if (one->next == RUNS)
+            one->started_ms = r->w.now_ms;
+        r->preempted_n += one->next == LEAVES;
+        if (one->next == RUNS || r->shape->leave_ms)
             heap_add(&r->events, one);
-            continue;
-        }
-        r->preempted_n++;
-        submit(r, one);
+        else
+            event(r, one);
     }
 }
 
@@ -301,8 +321,9 @@ static void carry_out(struct runner *r)
 static void run_all(struct runner *r)
 {
     const struct workload *first;
-    while ((first = heap_first(&r->events))) {
-        r->w.now_ms = decide_has_work(r->w.s) && first->at_ms > r->w.now_ms ? r->w.now_ms + 1 : first->at_ms;
+    while ((first = heap_first(&r->events)) || decide_has_work(r->w.s)) { /* all that ran may have been preempted at once */
+        bool goes_on = decide_has_work(r->w.s) && (!first || first->at_ms > r->w.now_ms);
+        r->w.now_ms = goes_on ? r->w.now_ms + 1 : first->at_ms;
         while ((first = heap_first(&r->events)) && first->at_ms <= r->w.now_ms)
             event(r, heap_pop(&r->events));
         arena_reset(r->w.cycle);
@@ -315,16 +336,35 @@ static void run_all(struct runner *r)
         wrong(r->shape->name, r->ended_n, r->n);
 }
 
+/* What the plan's decisions are worth on virtual time, whatever they cost. */
+static void print_waits(const struct runner *r)
+{
+    char name[64];
+    for (int c = 0; c < 3; c++) {
+        const struct class *class = &r->shape->classes[c];
+        double sum = 0;
+        for (uint32_t i = 0; i < r->n; i++)
+            sum += r->all[i].class == class ? (double)(r->all[i].started_ms - r->all[i].created_ms) : 0;
+        snprintf(name, sizeof name, "%s.wait.%s", r->shape->name, class->name);
+        print(name, sum / (class->n * r->shape->cohorts * r->shape->queues), "ms");
+    }
+    snprintf(name, sizeof name, "%s.ends", r->shape->name);
+    print(name, (double)(r->w.now_ms - r->began_ms) / 1000, "s");
+}
+
 static void runner(const struct shape_of_run *shape)
 {
     struct runner r = {.w = world_new(), .shape = shape};
     char name[64];
     struct rusage usage;
     make_run(&r);
+    r.began_ms = r.w.now_ms;
     run_all(&r);
     print(shape->name, r.cpu, "s");
     snprintf(name, sizeof name, "%s.preempted", shape->name);
     print(name, r.preempted_n, "workloads");
+    if (shape->leave_ms)
+        print_waits(&r);
     getrusage(RUSAGE_SELF, &usage);
     snprintf(name, sizeof name, "%s.rss", shape->name);
     print(name, (double)usage.ru_maxrss / 1024, "MiB");
@@ -369,16 +409,16 @@ struct figure {
     int which;
 };
 static const struct figure figures[] = {{"fair.1000", 0}, {"fair.1000.preempt", 1}, {"queue.15000", 2}, {"queue.50000", 3},
-                                        {"preempt.flat", 4}, {"preempt.flat.whole", 5}};
+                                        {"queue.rounds", 4}, {"preempt.flat", 5}, {"preempt.flat.whole", 6}};
 
 static void measure(int which)
 {
     if (which < 2)
         fair(which == 1);
-    else if (which < 4)
-        runner(which == 2 ? &baseline : &large_scale);
+    else if (which < 5)
+        runner(which == 2 ? &baseline : which == 3 ? &large_scale : &rounds);
     else
-        preempt(which == 4 ? "preempt.flat" : "preempt.flat.whole", which == 4 ? 64 : 8, which == 4 ? 1 : 8);
+        preempt(which == 5 ? "preempt.flat" : "preempt.flat.whole", which == 5 ? 64 : 8, which == 5 ? 1 : 8);
 }
 
 int main(int argc, char **argv)
