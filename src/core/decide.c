@@ -284,11 +284,26 @@ static void take_turn(struct cycle *c, struct nominee *all, uint32_t n, uint32_t
     claim_if_blocked(c, &all[at], q);
 }
 
+/* Within its own quota it started, or others go for it, and its queue, which may take back what it lent, has more to try. */
+static bool goes_on(const struct gang *g, struct queue *q)
+{
+    return q->cohort && q->reclaim != PREEMPT_NEVER && (gang_holds(g) || g->promise) && order_goes_on(q);
+}
+
+/* While a queue goes on within its own quota, who would borrow in its tree waits for a later round. WHY  what he borrowed would be taken
+ * back in the next one. Kueue lets him in and evicts him; it looks again at those who wait once a second, so few are there to be let in. */
 static void take_turns(struct cycle *c, struct nominee *all, uint32_t n)
 {
+    bool *waits = arena_zero(c->a, c->s->quota.nodes_n, sizeof *waits); /* by root of the tree */
     qsort(all, n, sizeof *all, compare_nominees);
-    for (uint32_t at = 0; at < n && c->gangs_left && c->pods_left; at++)
+    for (uint32_t at = 0; at < n && c->gangs_left && c->pods_left; at++) {
+        struct queue *q = all[at].claims ? all[at].claims : all[at].line->queue;
+        bool *tree_waits = &waits[q->quota ? c->s->quota.nodes[q->quota].root : 0], borrows = all[at].as.borrow_level > 0;
+        if (borrows && *tree_waits && !all[at].claims)
+            continue;
         take_turn(c, all, n, at);
+        *tree_waits |= !borrows && !all[at].claims && goes_on(all[at].gang, q);
+    }
 }
 
 static void touch_promised(struct state *s, struct tournament *t)

@@ -4,7 +4,8 @@
  *   core_order [SEED [STEPS [RUNS]]]
  *
  * Nodes have room for all, so only quota and order decide. The cycle: the head of every queue; who borrows less comes first, then
- * priority, age, uid, or as shares say in every other world; each is tried with what those before it left; a head that fails blocks a StrictFIFO queue and steps aside in a
+ * priority, age, uid, or as shares say in every other world; each is tried with what those before it left, but for those who would borrow
+ * while a queue that may take that back goes on within its own quota; a head that fails blocks a StrictFIFO queue and steps aside in a
  * BestEffortFIFO one; again until no queue has a head. StrictFIFO queues in a cohort may reclaim whatever they lent, so a blocked head
  * keeps nothing for itself. Of Volcano's queues those with the highest priority go first. A head for whom others must go steps aside as
  * well, and what is promised to it is nobody else's for the rest of the cycle; those who were told to leave do so some cycles later. Who
@@ -190,7 +191,8 @@ static void admit(struct model *m, struct plain_gang *g, int f)
     note(m, (int)(g - m->gangs), ADMITTED);
 }
 
-static void try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
+/* True: it is admitted, or others go for it. */
+static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
 {
     struct victims v;
     struct need x;
@@ -205,6 +207,14 @@ static void try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
         admit(m, g, c.flavor);
     if (!g->admitted)
         blocked[g->queue] |= m->nodes[COHORTS + g->queue].strict;
+    return g->admitted || v.n;
+}
+
+/* The queue may take back what it lent, and has somebody more to try: until he had his turn nobody in its tree starts who would borrow. */
+static bool goes_on(struct model *m, int queue, bool blocked)
+{
+    const struct tree_node *n = &m->nodes[COHORTS + queue];
+    return !m->w.fair.on && n->parent >= 0 && n->reclaim != PREEMPT_NEVER && head_of(m, queue, blocked);
 }
 
 static bool comes_first(const struct plain_head *a, const struct plain_head *b)
@@ -262,12 +272,16 @@ static void reference(struct model *m)
     for (int i = 0; i < GANGS; i++)
         m->gangs[i].tried = false;
     while (any) {
+        bool waits[NODES] = {false};
         nominate(m, blocked, heads);
         any = false;
         for (int next; (next = next_head(m, heads)) >= 0; any = true) {
             struct plain_gang *g = heads[next].gang;
+            bool borrows = heads[next].level > 0, *tree_waits = &waits[root_of(m, COHORTS + next)];
             heads[next].gang = NULL;
-            try_one(m, g, blocked);
+            if (borrows && *tree_waits)
+                continue;
+            *tree_waits |= try_one(m, g, blocked) && !borrows && goes_on(m, next, blocked[next]);
         }
     }
     forget_promises(m);

@@ -207,6 +207,7 @@ void order_no_candidate(struct state *s, struct line *l)
     if (!l->candidate_at)
         return;
     struct line *last = s->candidates[--s->candidates_n];
+    l->queue->candidates_n--;
     s->candidates[l->candidate_at - 1] = last;
     last->candidate_at = l->candidate_at;
     l->candidate_at = 0;
@@ -262,6 +263,11 @@ struct gang *order_blocker(const struct queue *q)
 struct line *order_first(struct queue *q)
 {
     return order_blocker(q) ? NULL : heap_first(&q->ready);
+}
+
+bool order_goes_on(struct queue *q)
+{
+    return order_first(q) || q->candidates_n;
 }
 
 /* ---- what makes gangs alike ---- */

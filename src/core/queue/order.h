@@ -28,6 +28,7 @@ void order_look_later(struct state *s, struct gang *g, int64_t at_ms); /* in lin
 
 /* ---- lines ---- */
 struct line *order_first(struct queue *q);          /* next to try; NULL: none is ready, or all are behind a blocked head */
+bool order_goes_on(struct queue *q);                /* one of its lines is next to try, now or in a later round of this cycle */
 struct gang *order_blocker(const struct queue *q);  /* StrictFIFO: the head that quota or nodes refused and that keeps the others waiting */
 struct gang *line_first(const struct line *l);
 bool line_before(const void *line_a, const void *line_b);

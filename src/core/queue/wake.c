@@ -119,6 +119,7 @@ static void add_candidate(struct state *s, struct line *l)
 {
     MEM_RESERVE(s->candidates, s->candidates_cap, s->candidates_n + 1);
     s->candidates[s->candidates_n++] = l;
+    l->queue->candidates_n++;
     l->candidate_at = s->candidates_n;
 }
 

@@ -234,6 +234,7 @@ struct queue {
     struct heap blocked;     /* StrictFIFO: lines that quota or nodes refused; who comes after the first of them is not tried */
     uint64_t claimed;        /* hash of what its blocked head kept from others; 0 = nothing, or CLAIM_NEW (claim.h) */
     struct line *picked;     /* scratch: the first of those that may start */
+    uint32_t candidates_n;   /* of its lines */
     struct line **lines;     /* all, unordered */
     uint32_t lines_n, lines_cap;
     uint32_t ready_at;       /* index + 1 in state.ready, 0 = no line is ready */

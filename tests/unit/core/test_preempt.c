@@ -55,6 +55,23 @@ static const struct preemption_case cases[] = {
      ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=4; runs b queue=q prio=5 gpu=4 leaving; wants high queue=q prio=9 gpu=8",
      "evict a InClusterQueue"},
 
+    /* ---- who starts, where he would be the next to go ---- */
+    {"who would borrow waits while his lender, who takes it back, has more to start",
+     ROOM "queue own in=c gpu=8 reclaim=Any; queue other in=c gpu=0; wants b queue=other prio=9 gpu=4; wants a queue=own gpu=4;"
+          "wants c queue=own gpu=4",
+     "start a; start c"},
+    {"and starts once he has not",
+     ROOM "queue own in=c gpu=9 reclaim=Any; queue other in=c gpu=0; wants b queue=other prio=9 gpu=1; wants a queue=own gpu=4;"
+          "wants c queue=own gpu=4",
+     "start a; start c; start b"},
+    {"who takes nothing back keeps nobody waiting",
+     ROOM "queue own in=c gpu=8; queue other in=c gpu=0; wants b queue=other prio=9 gpu=4; wants a queue=own gpu=4;"
+          "wants c queue=own gpu=4",
+     "start a; start b"},
+    {"nor who has no more to start",
+     ROOM "queue own in=c gpu=8 reclaim=Any; queue other in=c gpu=0; wants b queue=other prio=9 gpu=4; wants a queue=own gpu=4",
+     "start a; start b"},
+
     /* ---- one flat cohort ---- */
     {"reclaim never", ROOM "queue own in=c gpu=8; queue other in=c gpu=0; runs x queue=other gpu=8; wants mine queue=own gpu=8", ""},
     {"reclaim what was borrowed, whatever its priority",
