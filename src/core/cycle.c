@@ -21,10 +21,10 @@ void cycle_admit(struct cycle *c, struct gang *g)
 {
     struct plan_entry *e = entry(c, g->phase == GANG_CHECKING ? EFFECT_RESERVE : EFFECT_ADMIT, g);
     e->queue = g->queue ? g->queue->name : 0;
-    e->choices_n = g->choices_n;
-    struct flavor_choice *choices = arena_alloc(c->a, (g->choices_n + 1) * sizeof *choices);
-    if (g->choices_n)
-        memcpy(choices, g->choices, g->choices_n * sizeof *choices);
+    e->choices_n = g->own->choices_n;
+    struct flavor_choice *choices = arena_alloc(c->a, (g->own->choices_n + 1) * sizeof *choices);
+    if (g->own->choices_n)
+        memcpy(choices, g->own->choices, g->own->choices_n * sizeof *choices);
     e->choices = choices;
     int32_t *counts = arena_alloc(c->a, (g->sets_n + 1) * sizeof *counts);
     for (uint32_t i = 0; i < g->sets_n && g->planned; i++)
@@ -48,9 +48,10 @@ void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat)
     e->pod = s->pods[pod].key;
     e->pod_uid = s->pods[pod].uid;
     e->node = node->name;
-    if (device_bits_any(&s->seats[seat].devices)) {
+    struct device_bits devices = seat_devices(&s->seats[seat]);
+    if (device_bits_any(&devices)) {
         buf_clear(&s->text);
-        device_text(&s->text, &node->devices, &s->seats[seat].devices, s->names);
+        device_text(&s->text, &node->devices, &devices, s->names);
         e->devices = arena_text_n(c->a, s->text.data, s->text.n);
     }
     c->pods_left -= c->pods_left > 0;

@@ -32,10 +32,10 @@ static bool end_gang(struct state *s, const struct gang *g)
     bool ok = true;
     for (uint32_t i = 0; i < g->members_n && ok; i++)
         ok = !s->pods[g->members[i]].seat || lift(s, s->pods[g->members[i]].seat);
-    for (uint32_t i = 0; i < g->seats_n && ok; i++)
-        ok = lift(s, g->seats[i]);
-    for (uint32_t i = 0; i < g->charges_n && g->queue; i++)
-        undo_charge(s, g->queue->quota, g->charges[i].flavor, g->charges[i].resource, -g->charges[i].amount);
+    for (uint32_t i = 0; i < g->own->seats_n && ok; i++)
+        ok = lift(s, g->own->seats[i]);
+    for (uint32_t i = 0; i < g->own->charges_n && g->queue; i++)
+        undo_charge(s, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, -g->own->charges[i].amount);
     return ok;
 }
 
@@ -102,8 +102,8 @@ static bool gang_helps(const struct state *s, const struct parking *p, const str
         if (seat && node_helps(s, p, s->seats[seat].node))
             return true;
     }
-    for (uint32_t i = 0; i < ends->seats_n; i++)
-        if (node_helps(s, p, s->seats[ends->seats[i]].node))
+    for (uint32_t i = 0; i < ends->own->seats_n; i++)
+        if (node_helps(s, p, s->seats[ends->own->seats[i]].node))
             return true;
     return false;
 }
@@ -145,8 +145,8 @@ static bool may_preempt(const struct state *s, const struct measures *m, const s
             uint32_t seat = s->pods[one->gang->members[k]].seat;
             may = seat && lone_may_preempt_on(s, g, s->seats[seat].node);
         }
-        for (uint32_t k = 0; one->kind == MEASURE_END && k < one->gang->seats_n && !may; k++)
-            may = lone_may_preempt_on(s, g, s->seats[one->gang->seats[k]].node);
+        for (uint32_t k = 0; one->kind == MEASURE_END && k < one->gang->own->seats_n && !may; k++)
+            may = lone_may_preempt_on(s, g, s->seats[one->gang->own->seats[k]].node);
     }
     return may;
 }

@@ -277,7 +277,7 @@ static void guess_uncordon(struct remedy_search *x, const struct measures *quota
 static bool touches_quota(const struct remedy_search *x, const struct gang *g)
 {
     const struct quota *q = &x->c->s->quota;
-    return x->queue && x->queue->quota && g->queue && g->queue->quota && g->charges_n &&
+    return x->queue && x->queue->quota && g->queue && g->queue->quota && g->own->charges_n &&
            q->nodes[g->queue->quota].root == q->nodes[x->queue->quota].root;
 }
 
@@ -293,7 +293,7 @@ static uint32_t list_ends(struct remedy_search *x, struct gang **ret_all)
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         struct gang *g = s->gangs[i];
-        bool holds = gang_holds(g) && g->phase != GANG_LEAVING && (g->bound_n || g->seats_n || touches_quota(x, g));
+        bool holds = gang_holds(g) && g->phase != GANG_LEAVING && (g->bound_n || g->own->seats_n || touches_quota(x, g));
         if (!holds)
             continue;
         uint32_t at = n < ENDS_MAX ? n++ : n;

@@ -28,7 +28,7 @@ struct stops {
 static struct stops stops_of(const struct state *s, const struct gang *g)
 {
     name_id missing;
-    struct local_queue *l = g->local_queue ? local_queue_find(s, g->local_queue) : NULL;
+    struct local_queue *l = g->own->local_queue ? local_queue_find(s, g->own->local_queue) : NULL;
     struct queue *q = gang_asks_queue(s, g, &missing);
     return (struct stops){l && l->stop != STOP_NONE ? l : NULL, q && q->stop != STOP_NONE ? q : NULL};
 }
@@ -65,7 +65,8 @@ static bool is_first(struct cycle *c, const struct gang *g, const struct stops *
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         struct gang *other = s->gangs[i];
         bool is_held = other->phase == GANG_WAITING && !other->line && other != g;
-        bool is_released = is_held && (lifted->queue || other->local_queue == g->local_queue) && gang_asks_queue(s, other, &missing) == q;
+        bool is_released = is_held && (lifted->queue || other->own->local_queue == g->own->local_queue) &&
+                           gang_asks_queue(s, other, &missing) == q;
         if (is_released && order_before(other, g) && !why_not_ready(c, other, &unused))
             return false;
     }

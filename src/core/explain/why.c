@@ -49,11 +49,11 @@ static struct reason *why_no_queue(struct cycle *c, const struct gang *g, uint8_
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
     *ret_park = PARK_QUEUE;
-    const struct local_queue *l = g->local_queue ? local_queue_find(c->s, g->local_queue) : NULL;
+    const struct local_queue *l = g->own->local_queue ? local_queue_find(c->s, g->own->local_queue) : NULL;
     if (missing && l) /* which lead to ClusterQueues only */
         return make(c->a, (struct reason){.code = REASON_QUEUE_MISSING, .name = missing, .queue_kind = QUEUE_CLUSTER});
     if (missing)
-        return make(c->a, (struct reason){.code = REASON_QUEUE_MISSING, .name = g->queue_title, .queue_kind = g->queue_kind});
+        return make(c->a, (struct reason){.code = REASON_QUEUE_MISSING, .name = g->own->queue_title, .queue_kind = g->own->queue_kind});
     if (l && l->stop != STOP_NONE)
         return make(c->a, (struct reason){.code = REASON_QUEUE_STOPPED, .queue = l->queue, .name = l->title, .queue_kind = QUEUE_LOCAL});
     if (!q)
@@ -83,9 +83,9 @@ static struct reason *why_not_whole(struct cycle *c, const struct gang *g)
 {
     struct reason short_of = {.code = REASON_MEMBERS_MISSING, .need = g->min_members > 1 ? g->min_members : 1};
     short_of.have = members_of_task(c->s, g, 0);
-    for (uint32_t i = 0; i < g->min_of_task_n && short_of.have >= short_of.need; i++) {
-        short_of.name = g->min_of_task[i].resource;
-        short_of.need = g->min_of_task[i].value;
+    for (uint32_t i = 0; i < g->own->min_of_task_n && short_of.have >= short_of.need; i++) {
+        short_of.name = g->own->min_of_task[i].resource;
+        short_of.need = g->own->min_of_task[i].value;
         short_of.have = members_of_task(c->s, g, short_of.name);
     }
     if (short_of.have >= short_of.need)
@@ -106,10 +106,10 @@ struct reason *why_not_ready(struct cycle *c, const struct gang *g, uint8_t *ret
         return make(c->a, (struct reason){.code = REASON_INACTIVE});
     if (g->on_hold)
         return make(c->a, (struct reason){.code = g->hold_is_fault ? REASON_MISCONFIGURED : REASON_ON_HOLD,
-                                          .name = g->hold_text});
-    if (g->not_before_ms > c->now_ms) {
+                                          .name = g->own->hold_text});
+    if (g->own->not_before_ms > c->now_ms) {
         *ret_park = PARK_TIME;
-        return make(c->a, (struct reason){.code = REASON_BACKOFF, .need = g->not_before_ms});
+        return make(c->a, (struct reason){.code = REASON_BACKOFF, .need = g->own->not_before_ms});
     }
     struct reason *r = why_no_queue(c, g, ret_park);
     if (!r && !g->planned) {

@@ -6,6 +6,7 @@ void device_table_fini(struct device_table *t)
 {
     free(t->all);
     free(t->spans);
+    free(t->used);
     *t = (struct device_table){0};
 }
 
@@ -63,7 +64,7 @@ static void count_free(struct device_table *t)
         struct device_span *span = &t->spans[s];
         span->free_n = 0;
         for (uint16_t i = span->first; i < span->first + span->n; i++)
-            span->free_n += t->all[i].healthy && !device_bit(&t->used, i);
+            span->free_n += t->all[i].healthy && !device_bit(t->used, i);
     }
 }
 
@@ -75,6 +76,7 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
     t->all = mem_alloc(((n < LIMIT_DEVICES_PER_NODE ? n : LIMIT_DEVICES_PER_NODE) + 1) * sizeof *t->all);
     t->n = sorted_copy(t->all, all, n, names);
     t->all = mem_grow(t->all, t->n, sizeof *t->all);
+    t->used = mem_zero(1, sizeof *t->used);
     size_t cap = 0;
     for (uint16_t i = 0; i < t->n; i++) {
         if (!i || t->all[i].resource != t->all[i - 1].resource) {
@@ -106,7 +108,7 @@ int32_t device_table_find(const struct device_table *t, name_id resource, name_i
 
 static bool is_free(const struct device_table *t, uint32_t at)
 {
-    return t->all[at].healthy && !device_bit(&t->used, at);
+    return t->all[at].healthy && !device_bit(t->used, at);
 }
 
 /* Free devices of one link group, or of one GPU in it, that are not chosen yet. */
@@ -224,14 +226,14 @@ bool device_choose(const struct device_table *t, const struct device_span *span,
 void device_take(struct device_table *t, const struct device_bits *bits)
 {
     for (int i = 0; i < DEVICE_WORDS; i++)
-        t->used.words[i] |= bits->words[i];
+        t->used->words[i] |= bits->words[i];
     count_free(t);
 }
 
 void device_give(struct device_table *t, const struct device_bits *bits)
 {
     for (int i = 0; i < DEVICE_WORDS; i++)
-        t->used.words[i] &= ~bits->words[i];
+        t->used->words[i] &= ~bits->words[i];
     count_free(t);
 }
 

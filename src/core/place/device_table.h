@@ -27,7 +27,7 @@ struct device_table {
     struct device *all;
     struct device_span *spans;
     uint16_t n, spans_n;
-    struct device_bits used;
+    struct device_bits *used; /* NULL: there are no devices */
 };
 void device_table_fini(struct device_table *t);
 /* Returns true when the list differs from what was there; then bits of seats must be translated with device_table_find. */

@@ -52,8 +52,7 @@ static struct batch next_batch(struct placing *x, uint32_t set, struct want **ro
         b.wants[b.n++] = w;
         x->is_done[i] = true;
     }
-    static const struct topology_request unasked = {0};
-    b.request = set < x->gang->sets_n ? &x->gang->sets[set].topology : &unasked;
+    b.request = set_topology(set < x->gang->sets_n ? &x->gang->sets[set] : &(struct gang_set){0});
     return b;
 }
 
@@ -318,10 +317,10 @@ static uint32_t *standing(const struct placing *x, const struct topology *t, uin
     const struct gang *g = x->gang;
     uint32_t *in = mem_zero(t->domains_n, sizeof *in);
     *ret_n = 0;
-    for (uint32_t i = 0; i < g->seats_n + g->members_n + x->n; i++) {
-        const struct want *w = i < g->seats_n + g->members_n ? NULL : &x->wants[i - g->seats_n - g->members_n];
-        const struct pod *p = w || i < g->seats_n ? NULL : &x->s->pods[g->members[i - g->seats_n]];
-        uint32_t seat = w ? w->topology ? w->seat : 0 : p ? p->former || p->deleting ? 0 : p->seat : g->seats[i];
+    for (uint32_t i = 0; i < g->own->seats_n + g->members_n + x->n; i++) {
+        const struct want *w = i < g->own->seats_n + g->members_n ? NULL : &x->wants[i - g->own->seats_n - g->members_n];
+        const struct pod *p = w || i < g->own->seats_n ? NULL : &x->s->pods[g->members[i - g->own->seats_n]];
+        uint32_t seat = w ? w->topology ? w->seat : 0 : p ? p->former || p->deleting ? 0 : p->seat : g->own->seats[i];
         uint32_t leaf = leaf_of_seat(x, t, seat, set);
         in[leaf] += leaf != 0;
         *ret_n += leaf != 0;
@@ -334,10 +333,10 @@ static uint32_t sit_as_told(struct placing *x, const struct topology *t, const s
 {
     const struct gang *g = x->gang;
     uint32_t done = 0;
-    bool minds = g->told_n && minds_others(x->s, b, NULL);
-    for (uint32_t i = 0; i < g->told_n && done < b->n && !minds; i++) {
-        uint32_t leaf = g->told[i].pod_set == b->set ? id_map_get(&t->leaf_by_name, g->told[i].domain) : 0;
-        int64_t missing = leaf ? (int64_t)g->told[i].count - in[leaf] : 0;
+    bool minds = g->own->told_n && minds_others(x->s, b, NULL);
+    for (uint32_t i = 0; i < g->own->told_n && done < b->n && !minds; i++) {
+        uint32_t leaf = g->own->told[i].pod_set == b->set ? id_map_get(&t->leaf_by_name, g->own->told[i].domain) : 0;
+        int64_t missing = leaf ? (int64_t)g->own->told[i].count - in[leaf] : 0;
         if (missing > b->n - done)
             missing = b->n - done;
         if (missing > 0)
@@ -380,8 +379,8 @@ static uint32_t domain_of_rest(const struct topology *t, const struct batch *b, 
 /* The other set of its group: the one with a single pod leads. */
 static uint32_t partner(const struct gang *g, uint32_t set)
 {
-    for (uint32_t i = 0; i < g->sets_n && g->sets[set].topology.group; i++)
-        if (i != set && g->sets[i].topology.group == g->sets[set].topology.group)
+    for (uint32_t i = 0; i < g->sets_n && set_topology(&g->sets[set])->group; i++)
+        if (i != set && set_topology(&g->sets[i])->group == set_topology(&g->sets[set])->group)
             return i;
     return set;
 }
@@ -398,7 +397,7 @@ static uint32_t *standing_with(const struct placing *x, const struct topology *t
 
 static bool is_new(const struct gang *g)
 {
-    return !g->told_n && !g->seats_n && !g->members_n;
+    return !g->own->told_n && !g->own->seats_n && !g->members_n;
 }
 
 /* Where they were told to stand, then with those that stand, then, when none does, anywhere. */
@@ -477,11 +476,11 @@ static bool is_led(const struct gang *g, uint32_t set)
 {
     uint32_t n = 0, single_n = 0;
     for (uint32_t i = 0; i < g->sets_n; i++) {
-        bool in_group = g->sets[i].topology.group == g->sets[set].topology.group;
+        bool in_group = set_topology(&g->sets[i])->group == set_topology(&g->sets[set])->group;
         n += in_group;
         single_n += in_group && g->sets[i].count <= 1;
     }
-    return !g->sets[set].topology.group || n == 1 || (n == 2 && single_n) || g->phase != GANG_WAITING;
+    return !set_topology(&g->sets[set])->group || n == 1 || (n == 2 && single_n) || g->phase != GANG_WAITING;
 }
 
 static bool place_set(struct placing *x, uint32_t set, struct want **room)

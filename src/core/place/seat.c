@@ -69,8 +69,10 @@ static void unstand(struct state *s, uint32_t id)
     struct node *n = &s->nodes.nodes[seat->node];
     assert(seat->node && !seat->lifted);
     add_amounts(s, seat, 1);
-    if (n->devices.n)
-        device_give(&n->devices, &seat->devices);
+    if (n->devices.n) {
+        struct device_bits bits = seat_devices(seat);
+        device_give(&n->devices, &bits);
+    }
     if (seat->prev)
         s->seats[seat->prev].next = seat->next;
     else
@@ -112,8 +114,10 @@ void seat_return(struct state *s, uint32_t id)
     struct device_table *t = &s->nodes.nodes[seat->node].devices;
     assert(seat->lifted);
     seat->lifted = false;
-    if (t->n)
-        device_take(t, &seat->devices);
+    if (t->n) {
+        struct device_bits bits = seat_devices(seat);
+        device_take(t, &bits);
+    }
     stand(s, id, seat->prev, seat->next); /* where it stood: decisions must not see that it was away */
 }
 
@@ -123,6 +127,7 @@ static void give_back(struct state *s, uint32_t id, bool for_good)
     uint32_t node = seat->node, shape = seat->shape, labels = seat->labels;
     if (!seat->lifted)
         unstand(s, id);
+    free(seat->more_devices);
     *seat = (struct seat){.next = s->seat_hole};
     s->seat_hole = id;
     if (for_good) {

@@ -4,8 +4,29 @@
  *        device both have it; the device is free when both are gone. A seat that is held for a pod to come chooses devices of its own,
  *        and gives them up to pods that name them.
  */
+#include "base/memory.h"
 #include "core/queue/order.h"
 #include "core/state/model.h"
+
+struct device_bits seat_devices(const struct seat *seat)
+{
+    struct device_bits all = {.words = {seat->devices}};
+    if (seat->more_devices)
+        memcpy(&all.words[1], seat->more_devices, sizeof all - sizeof all.words[0]);
+    return all;
+}
+
+void seat_set_devices(struct seat *seat, const struct device_bits *bits)
+{
+    uint64_t more = 0;
+    for (int i = 1; i < DEVICE_WORDS; i++)
+        more |= bits->words[i];
+    seat->devices = bits->words[0];
+    if (more && !seat->more_devices)
+        seat->more_devices = mem_alloc(sizeof *bits - sizeof bits->words[0]);
+    if (seat->more_devices)
+        memcpy(seat->more_devices, &bits->words[1], sizeof *bits - sizeof bits->words[0]);
+}
 
 static int64_t bits_in(const struct device_bits *bits, const struct device_span *span)
 {
@@ -19,12 +40,14 @@ void seat_choose_devices(struct state *s, struct seat *seat)
 {
     struct device_table *t = &s->nodes.nodes[seat->node].devices;
     const struct shape_class *c = &s->shapes.classes[seat->shape];
+    struct device_bits bits = {0};
     for (uint32_t i = 1; i < c->demands_n; i++) {
         const struct device_span *span = device_table_span(t, c->demands[i].resource);
         if (span)
-            (void)device_choose(t, span, c->demands[i].value, &seat->devices); /* fit_room has counted them: there are enough */
+            (void)device_choose(t, span, c->demands[i].value, &bits); /* fit_room has counted them: there are enough */
     }
-    device_take(t, &seat->devices);
+    device_take(t, &bits);
+    seat_set_devices(seat, &bits);
 }
 
 /* How many devices the seat lacks of its i-th demand; *ret_span: the node's devices of that resource, NULL none. */
@@ -32,7 +55,8 @@ static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_
 {
     const struct shape_class *c = &s->shapes.classes[seat->shape];
     *ret_span = device_table_span(&s->nodes.nodes[seat->node].devices, c->demands[i].resource);
-    return *ret_span ? c->demands[i].value - bits_in(&seat->devices, *ret_span) : 0;
+    struct device_bits bits = seat_devices(seat);
+    return *ret_span ? c->demands[i].value - bits_in(&bits, *ret_span) : 0;
 }
 
 /* Chooses the devices that the seat lacks. Unlike seat_choose_devices nobody has counted before: a resource that is short is left out. */
@@ -42,8 +66,11 @@ static void choose_missing(struct state *s, struct seat *seat)
     const struct device_span *span;
     for (uint32_t i = 1; i < s->shapes.classes[seat->shape].demands_n; i++) {
         int64_t n = missing_n(s, seat, i, &span);
-        if (n > 0 && device_choose(t, span, n, &seat->devices))
-            device_take(t, &seat->devices);
+        struct device_bits bits = seat_devices(seat);
+        if (n <= 0 || !device_choose(t, span, n, &bits))
+            continue;
+        device_take(t, &bits);
+        seat_set_devices(seat, &bits);
     }
 }
 
@@ -82,13 +109,17 @@ void seats_count_devices(struct state *s, uint32_t node)
     struct node *n = &s->nodes.nodes[node];
     struct device_bits used = {0};
     uint64_t twice = 0;
-    for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next) {
+        struct device_bits bits = seat_devices(&s->seats[at]);
         for (int i = 0; i < DEVICE_WORDS; i++) {
-            twice |= used.words[i] & s->seats[at].devices.words[i];
-            used.words[i] |= s->seats[at].devices.words[i];
+            twice |= used.words[i] & bits.words[i];
+            used.words[i] |= bits.words[i];
         }
+    }
     n->has_devices_twice = twice != 0;
-    device_give(&n->devices, &n->devices.used);
+    if (!n->devices.n)
+        return;
+    device_give(&n->devices, n->devices.used);
     device_take(&n->devices, &used);
 }
 
@@ -96,14 +127,20 @@ void seats_settle_held(struct state *s, uint32_t node)
 {
     struct node *n = &s->nodes.nodes[node];
     struct device_bits used = {0};
-    for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next) {
+        struct device_bits bits = seat_devices(&s->seats[at]);
         for (int i = 0; s->seats[at].pod && i < DEVICE_WORDS; i++)
-            used.words[i] |= s->seats[at].devices.words[i];
-    for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
+            used.words[i] |= bits.words[i];
+    }
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next) {
+        struct device_bits bits = seat_devices(&s->seats[at]);
         for (int i = 0; !s->seats[at].pod && i < DEVICE_WORDS; i++) {
-            s->seats[at].devices.words[i] &= ~used.words[i];
-            used.words[i] |= s->seats[at].devices.words[i];
+            bits.words[i] &= ~used.words[i];
+            used.words[i] |= bits.words[i];
         }
+        if (!s->seats[at].pod)
+            seat_set_devices(&s->seats[at], &bits);
+    }
     seats_count_devices(s, node);
     for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
         if (!s->seats[at].pod)
@@ -113,10 +150,10 @@ void seats_settle_held(struct state *s, uint32_t node)
 void seat_take_told_devices(struct state *s, uint32_t id)
 {
     struct seat *seat = &s->seats[id];
-    struct device_bits told = told_devices(s, seat, &s->pods[seat->pod]);
-    if (!device_bits_any(&told) || memcmp(&told, &seat->devices, sizeof told) == 0)
+    struct device_bits told = told_devices(s, seat, &s->pods[seat->pod]), bits = seat_devices(seat);
+    if (!device_bits_any(&told) || memcmp(&told, &bits, sizeof told) == 0)
         return;
-    seat->devices = told;
+    seat_set_devices(seat, &told);
     seats_settle_held(s, seat->node);
     seats_wake_holders(s, seat->node);
     node_table_gain(&s->nodes, seat->node);
@@ -128,7 +165,7 @@ void seats_new_devices(struct state *s, uint32_t node)
         struct seat *seat = &s->seats[at];
         struct device_bits told = seat->pod ? told_devices(s, seat, &s->pods[seat->pod]) : (struct device_bits){0};
         if (device_bits_any(&told)) /* devices that the node has lost for a while count too */
-            seat->devices = told;
+            seat_set_devices(seat, &told);
     }
     seats_settle_held(s, node);
 }

@@ -23,9 +23,12 @@ uint32_t domain_topology(const struct state *s, const struct flavor_choice *choi
 
 void domain_forget(struct gang *g)
 {
-    free(g->told);
-    g->told = NULL;
-    g->told_n = 0;
+    if (!g->own->told)
+        return;
+    struct gang_object *o = gang_own(g);
+    free(o->told);
+    o->told = NULL;
+    o->told_n = 0;
 }
 
 /* One leaf: pods that stand in it or for which a place is held, and how many were told. */
@@ -94,8 +97,8 @@ static void give_up(struct tallies *t, int64_t moved)
 static void count_told(const struct gang *g, const struct topology *t, uint32_t set, struct tallies *counts)
 {
     int64_t left = g->sets[set].count;
-    for (uint32_t i = 0; i < g->told_n; i++) {
-        const struct domain_choice *row = &g->told[i];
+    for (uint32_t i = 0; i < g->own->told_n; i++) {
+        const struct domain_choice *row = &g->own->told[i];
         int64_t n = row->count < left ? row->count : left;
         if (row->pod_set != set || n <= 0)
             continue;
@@ -136,8 +139,8 @@ static void note_set(struct state *s, const struct gang *g, uint32_t set, uint32
 {
     const struct topology *t = topology_sync(s, topology);
     struct tallies counts = {.at = mem_zero(t->domains_n, sizeof *counts.at)};
-    for (uint32_t i = 0; i < g->seats_n; i++)
-        count_seat(s, t, g->seats[i], set, &counts);
+    for (uint32_t i = 0; i < g->own->seats_n; i++)
+        count_seat(s, t, g->own->seats[i], set, &counts);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
         if (p->seat && !p->former && !p->deleting)
@@ -153,34 +156,35 @@ static void note_set(struct state *s, const struct gang *g, uint32_t set, uint32
 
 static bool same(const struct gang *g, const struct told *told)
 {
-    bool is = g->told_n == told->n;
+    bool is = g->own->told_n == told->n;
     for (uint32_t i = 0; i < told->n && is; i++)
-        is = g->told[i].pod_set == told->all[i].pod_set && g->told[i].domain == told->all[i].domain &&
-             g->told[i].count == told->all[i].count;
+        is = g->own->told[i].pod_set == told->all[i].pod_set && g->own->told[i].domain == told->all[i].domain &&
+             g->own->told[i].count == told->all[i].count;
     return is;
 }
 
 bool domain_note(struct state *s, struct gang *g)
 {
     struct told told = {0};
-    bool any = g->told_n != 0;
+    bool any = g->own->told_n != 0;
     for (uint32_t set = 0; set < g->sets_n && g->planned; set++) {
-        uint32_t topology = domain_topology(s, g->choices, g->choices_n, set);
+        uint32_t topology = domain_topology(s, g->own->choices, g->own->choices_n, set);
         if (topology && topology != DOMAIN_SEVERAL) {
             note_set(s, g, set, topology, &told);
             any = true;
             continue;
         }
-        for (uint32_t i = 0; i < g->told_n; i++) /* its topology is gone: nobody moves for that */
-            if (g->told[i].pod_set == set)
-                add(&told, set, g->told[i].domain, g->told[i].count);
+        for (uint32_t i = 0; i < g->own->told_n; i++) /* its topology is gone: nobody moves for that */
+            if (g->own->told[i].pod_set == set)
+                add(&told, set, g->own->told[i].domain, g->own->told[i].count);
     }
     if (!any || same(g, &told)) {
         free(told.all);
         return false;
     }
-    free(g->told);
-    g->told = told.all;
-    g->told_n = told.n;
+    struct gang_object *o = gang_own(g);
+    free(o->told);
+    o->told = told.all;
+    o->told_n = told.n;
     return true;
 }

@@ -91,13 +91,13 @@ struct flavor_demand *try_demands(struct cycle *c, const struct gang *g)
     struct flavor_demand *sets = arena_alloc(c->a, (g->sets_n + 1) * sizeof *sets);
     for (uint32_t i = 0; i < g->sets_n; i++)
         sets[i] = (struct flavor_demand){.name = g->sets[i].name, .shape = set_charged(&g->sets[i]), .count = set_needs(&g->sets[i]),
-                                         .topology = &g->sets[i].topology, .requests = g->sets[i].shape};
+                                         .topology = set_topology(&g->sets[i]), .requests = g->sets[i].shape};
     return sets;
 }
 
 static bool may_preempt(const struct cycle *c, const struct gang *g, const struct queue *q)
 {
-    return q && q->preempts && !c->trial && c->s->now_ms >= g->preempts_after_ms;
+    return q && q->preempts && !c->trial && c->s->now_ms >= g->own->preempts_after_ms;
 }
 
 static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct refusal *refusal)
@@ -277,16 +277,17 @@ struct needs {
 
 static struct needs needs_of(struct cycle *c, const struct gang *g)
 {
-    struct needs x = {.of_task = arena_zero(c->a, g->min_of_task_n + 1, sizeof *x.of_task), .all = g->min_members > 1 ? g->min_members : 1};
-    for (uint32_t t = 0; t < g->min_of_task_n; t++)
-        x.of_task[t] = g->min_of_task[t].value;
+    struct needs x = {.all = g->min_members > 1 ? g->min_members : 1};
+    x.of_task = arena_zero(c->a, g->own->min_of_task_n + 1, sizeof *x.of_task);
+    for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
+        x.of_task[t] = g->own->min_of_task[t].value;
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &c->s->pods[g->members[i]];
         if (!p->seat && p->phase != POD_SUCCEEDED)
             continue;
         x.all--;
-        for (uint32_t t = 0; t < g->min_of_task_n; t++)
-            x.of_task[t] -= p->pod_set == g->min_of_task[t].resource;
+        for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
+            x.of_task[t] -= p->pod_set == g->own->min_of_task[t].resource;
     }
     return x;
 }
@@ -298,8 +299,8 @@ static uint32_t fewest(struct cycle *c, const struct gang *g, uint32_t *pods, ui
     struct needs x = needs_of(c, g);
     for (uint32_t i = 0; i < n; i++) {
         bool needed = false;
-        for (uint32_t t = 0; t < g->min_of_task_n && !needed; t++)
-            needed = c->s->pods[pods[i]].pod_set == g->min_of_task[t].resource && x.of_task[t]-- > 0;
+        for (uint32_t t = 0; t < g->own->min_of_task_n && !needed; t++)
+            needed = c->s->pods[pods[i]].pod_set == g->own->min_of_task[t].resource && x.of_task[t]-- > 0;
         if (needed)
             pods[chosen_n++] = pods[i];
         else
@@ -376,10 +377,10 @@ static bool are_enough(struct cycle *c, const struct gang *g, const uint32_t *po
 {
     struct needs x = needs_of(c, g);
     for (uint32_t i = 0; i < n; i++)
-        for (uint32_t t = 0; t < g->min_of_task_n; t++)
-            x.of_task[t] -= c->s->pods[pods[i]].pod_set == g->min_of_task[t].resource;
+        for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
+            x.of_task[t] -= c->s->pods[pods[i]].pod_set == g->own->min_of_task[t].resource;
     bool enough = x.all <= n;
-    for (uint32_t t = 0; t < g->min_of_task_n; t++)
+    for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
         enough = enough && x.of_task[t] <= 0;
     return enough;
 }
@@ -434,7 +435,7 @@ static void end_promise(struct state *s, struct gang *g, bool started)
     if (started) {
         g->vain_n = 0;
     } else if (g->promise && !g->promise->victims_n && !gang_is_lone(g)) { /* all have left; theirs is counted in preempt/lone.c */
-        g->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
+        gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
         g->vain_n += g->vain_n < VAIN_DOUBLINGS;
     }
     if (started && gang_is_lone(g) && g->bound_n)
@@ -460,7 +461,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     if (!started && g->planned && may_preempt(c, g, q))
         park_widely(c->s, &refusal->park);
     else if (!started && g->planned && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
-        order_look_later(c->s, g, g->preempts_after_ms);
+        order_look_later(c->s, g, g->own->preempts_after_ms);
     return started;
 }
 

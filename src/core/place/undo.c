@@ -41,7 +41,7 @@ bool undo_nominal(struct state *s, uint32_t queue, name_id flavor, name_id resou
 static bool used_devices(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits)
 {
     for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && wanted > 0; i++) {
-        if (!t->all[i].healthy || !device_bit(&t->used, i))
+        if (!t->all[i].healthy || !device_bit(t->used, i))
             continue;
         device_bit_set(ret_bits, i);
         wanted--;

@@ -75,8 +75,8 @@ static bool is_needed(const struct preemptor *x, const struct charge *c)
 
 static bool uses_what_is_short(const struct preemptor *x, const struct gang *g)
 {
-    for (uint32_t i = 0; i < g->charges_n; i++)
-        if (g->charges[i].amount > 0 && is_needed(x, &g->charges[i]))
+    for (uint32_t i = 0; i < g->own->charges_n; i++)
+        if (g->own->charges[i].amount > 0 && is_needed(x, &g->own->charges[i]))
             return true;
     return false;
 }
@@ -84,8 +84,8 @@ static bool uses_what_is_short(const struct preemptor *x, const struct gang *g)
 /* Has the gang's queue more than its own of something that the gang uses? `needed`: and that the preemptor needs. */
 static bool uses_what_is_borrowed(const struct preemptor *x, const struct gang *g, bool needed)
 {
-    for (uint32_t i = 0; i < g->charges_n; i++) {
-        const struct charge *c = &g->charges[i];
+    for (uint32_t i = 0; i < g->own->charges_n; i++) {
+        const struct charge *c = &g->own->charges[i];
         if (c->amount > 0 && (!needed || is_needed(x, c)) && share_borrows(&x->c->s->quota, g->queue->quota, c->flavor, c->resource))
             return true;
     }

@@ -40,8 +40,10 @@ static void put_needs(const struct fair_order *f, int sign)
 
 static void put_gang(const struct fair_order *f, const struct gang *g, int sign)
 {
-    for (uint32_t i = 0; i < g->charges_n; i++)
-        quota_add(&f->x->c->s->quota, g->queue->quota, g->charges[i].flavor, g->charges[i].resource, sign * g->charges[i].amount);
+    for (uint32_t i = 0; i < g->own->charges_n; i++) {
+        const struct charge *c = &g->own->charges[i];
+        quota_add(&f->x->c->s->quota, g->queue->quota, c->flavor, c->resource, sign * c->amount);
+    }
 }
 
 static void note_within(struct fair_order *f)
@@ -355,9 +357,9 @@ static int64_t asked_of(const struct state *s, const struct gang *g, name_id res
 
 static int64_t had_of(const struct gang *g, name_id flavor, name_id resource)
 {
-    for (uint32_t i = 0; i < g->charges_n; i++)
-        if (g->charges[i].flavor == flavor && g->charges[i].resource == resource)
-            return g->charges[i].amount;
+    for (uint32_t i = 0; i < g->own->charges_n; i++)
+        if (g->own->charges[i].flavor == flavor && g->own->charges[i].resource == resource)
+            return g->own->charges[i].amount;
     return 0;
 }
 
@@ -415,10 +417,10 @@ static bool is_in_vain(struct fair_order *f, const struct gang *victim)
 
 static bool same_charges(const struct gang *a, const struct gang *b)
 {
-    bool same = a->charges_n == b->charges_n;
-    for (uint32_t i = 0; i < a->charges_n && same; i++)
-        same = a->charges[i].flavor == b->charges[i].flavor && a->charges[i].resource == b->charges[i].resource &&
-               a->charges[i].amount == b->charges[i].amount;
+    bool same = a->own->charges_n == b->own->charges_n;
+    for (uint32_t i = 0; i < a->own->charges_n && same; i++)
+        same = a->own->charges[i].flavor == b->own->charges[i].flavor && a->own->charges[i].resource == b->own->charges[i].resource &&
+               a->own->charges[i].amount == b->own->charges[i].amount;
     return same;
 }
 

@@ -393,7 +393,7 @@ static void note_vain(const struct state *s, struct gang *g)
     if (!g->promise || g->promise->victims_n)
         return;
     if (g->vain_n)
-        g->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << (g->vain_n - 1));
+        gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << (g->vain_n - 1));
     g->vain_n += g->vain_n <= VAIN_DOUBLINGS;
 }
 
@@ -408,9 +408,9 @@ bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why)
     note_vain(s, g);
     if (g->preempts_nobody) {
         x.nodes->have = LACK_NEVER;
-    } else if (s->now_ms < g->preempts_after_ms) {
+    } else if (s->now_ms < g->own->preempts_after_ms) {
         x.nodes->have = LACK_PATIENCE;
-        order_look_later(s, g, g->preempts_after_ms);
+        order_look_later(s, g, g->own->preempts_after_ms);
     } else if (search(&x)) {
         promise(&x);
         return true;

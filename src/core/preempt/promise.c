@@ -257,8 +257,8 @@ static void charge_victims(struct state *s, const struct promise *p, int sign)
 {
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
-        for (uint32_t k = 0; k < v->charges_n && v->queue; k++)
-            undo_charge(s, v->queue->quota, v->charges[k].flavor, v->charges[k].resource, sign * v->charges[k].amount);
+        for (uint32_t k = 0; k < v->own->charges_n && v->queue; k++)
+            undo_charge(s, v->queue->quota, v->own->charges[k].flavor, v->own->charges[k].resource, sign * v->own->charges[k].amount);
     }
 }
 
@@ -268,9 +268,9 @@ static int64_t given_back(const struct promise *p, const struct charge *need)
     int64_t sum = 0;
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
-        for (uint32_t k = 0; k < v->charges_n && v->queue == p->queue; k++)
-            if (v->charges[k].flavor == need->flavor && v->charges[k].resource == need->resource)
-                sum += v->charges[k].amount;
+        for (uint32_t k = 0; k < v->own->charges_n && v->queue == p->queue; k++)
+            if (v->own->charges[k].flavor == need->flavor && v->own->charges[k].resource == need->resource)
+                sum += v->own->charges[k].amount;
     }
     return sum;
 }
@@ -332,8 +332,8 @@ static int64_t taken_by_victims(const struct state *s, const struct promise *p, 
         for (uint32_t k = 0; k < v->members_n; k++)
             if (victim_gives_place(v, &s->pods[v->members[k]]))
                 sum += taken_by_seat(s, s->pods[v->members[k]].seat, r);
-        for (uint32_t k = 0; k < v->seats_n; k++)
-            sum += taken_by_seat(s, v->seats[k], r);
+        for (uint32_t k = 0; k < v->own->seats_n; k++)
+            sum += taken_by_seat(s, v->own->seats[k], r);
     }
     return sum;
 }

@@ -32,8 +32,8 @@ struct hunt {
 
 static void charge(const struct hunt *h, const struct gang *g, int sign)
 {
-    for (uint32_t i = 0; i < g->charges_n && g->queue; i++)
-        undo_charge(h->x->c->s, g->queue->quota, g->charges[i].flavor, g->charges[i].resource, sign * g->charges[i].amount);
+    for (uint32_t i = 0; i < g->own->charges_n && g->queue; i++)
+        undo_charge(h->x->c->s, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, sign * g->own->charges[i].amount);
 }
 
 static bool quota_holds(const struct hunt *h)
@@ -76,8 +76,8 @@ static void lift_gang(struct state *s, const struct gang *g)
     for (uint32_t i = 0; i < g->members_n; i++)
         if (victim_gives_place(g, &s->pods[g->members[i]]))
             lift(s, s->pods[g->members[i]].seat);
-    for (uint32_t i = 0; i < g->seats_n; i++)
-        lift(s, g->seats[i]);
+    for (uint32_t i = 0; i < g->own->seats_n; i++)
+        lift(s, g->own->seats[i]);
 }
 
 static int compare_nodes(const void *left, const void *right)
@@ -134,8 +134,8 @@ static bool is_in_the_way(const struct hunt *h, const struct gang *g)
         if (victim_gives_place(g, p) && is_chosen(h, s->seats[p->seat].node))
             return true;
     }
-    for (uint32_t i = 0; i < g->seats_n; i++)
-        if (is_chosen(h, s->seats[g->seats[i]].node))
+    for (uint32_t i = 0; i < g->own->seats_n; i++)
+        if (is_chosen(h, s->seats[g->own->seats[i]].node))
             return true;
     return false;
 }

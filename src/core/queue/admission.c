@@ -22,10 +22,10 @@ static void counts_add(struct counts *c, uint8_t what, int by)
 
 static void count(struct state *s, struct gang *g, int by)
 {
-    struct local_queue *l = &s->local_queues[g->counted_local];
-    if (g->counted_local)
+    struct local_queue *l = &s->local_queues[g->own->counted_local];
+    if (g->own->counted_local)
         counts_add(&l->counts, g->counted, by);
-    struct queue *q = g->counted_local ? l->counted : g->counted_queue;
+    struct queue *q = g->own->counted_local ? l->counted : g->own->counted_queue;
     if (q)
         counts_add(&q->counts, g->counted, by);
 }
@@ -45,9 +45,13 @@ static void count_anew(struct state *s, struct gang *g)
     count(s, g, -1);
     name_id missing;
     g->counted = counted_as(g);
-    struct local_queue *l = g->local_queue ? local_queue_named(s, g->local_queue) : NULL;
-    g->counted_local = l ? (uint32_t)(l - s->local_queues) : 0;
-    g->counted_queue = l ? NULL : gang_asks_queue(s, g, &missing);
+    struct local_queue *l = g->own->local_queue ? local_queue_named(s, g->own->local_queue) : NULL;
+    uint32_t local = l ? (uint32_t)(l - s->local_queues) : 0;
+    struct queue *q = l ? NULL : gang_asks_queue(s, g, &missing);
+    if (local != g->own->counted_local || q != g->own->counted_queue) {
+        gang_own(g)->counted_local = local;
+        gang_own(g)->counted_queue = q;
+    }
     count(s, g, 1);
 }
 
@@ -90,8 +94,8 @@ static const struct reason *short_of(const struct state *s, const struct queue *
 static const struct reason *short_of_any(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a)
 {
     const struct reason *why = NULL;
-    for (uint32_t i = 0; i < g->least_n && !why; i++)
-        why = short_of(s, q, &g->least[i], a);
+    for (uint32_t i = 0; i < g->own->least_n && !why; i++)
+        why = short_of(s, q, &g->own->least[i], a);
     return why;
 }
 
@@ -108,7 +112,7 @@ const struct gang *admission_front(const struct state *s, const struct queue *q,
     front = front && g && !order_before(front, g) ? NULL : front;
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *other = s->gangs[i];
-        bool comes_before = other->queue_name == q->name && other != g && (!g || order_before(other, g));
+        bool comes_before = other->own->queue_name == q->name && other != g && (!g || order_before(other, g));
         if (comes_before && (!front || order_before(other, front)) && is_kept_out(s, q, other, a))
             front = other;
     }
@@ -122,7 +126,7 @@ const struct reason *admission_why_kept_out(const struct state *s, const struct 
     if (g->members_n)
         return NULL;
     if (missing)
-        return reason_new(a, (struct reason){.code = REASON_QUEUE_MISSING, .name = g->queue_title, .queue_kind = g->queue_kind});
+        return reason_new(a, (struct reason){.code = REASON_QUEUE_MISSING, .name = g->own->queue_title, .queue_kind = g->own->queue_kind});
     const struct reason *why = q ? why_queue_refuses(s, q, a) : NULL;
     why = why || !q ? why : short_of_any(s, q, g, a);
     const struct gang *front = q && !why && q->strategy == QUEUE_STRICT_FIFO ? admission_front(s, q, g, a) : NULL;
@@ -135,27 +139,32 @@ const struct reason *admission_why_kept_out(const struct state *s, const struct 
 
 static void copy_choices(struct gang *g, const struct flavor_choice *choices, uint32_t n)
 {
-    free(g->choices);
-    g->choices = n ? mem_alloc(n * sizeof *choices) : NULL;
+    if (!n && !g->own->choices)
+        return;
+    struct gang_object *o = gang_own(g);
+    free(o->choices);
+    o->choices = n ? mem_alloc(n * sizeof *choices) : NULL;
     if (n)
-        memcpy(g->choices, choices, n * sizeof *choices);
-    g->choices_n = n;
+        memcpy(o->choices, choices, n * sizeof *choices);
+    o->choices_n = n;
 }
 
 static void copy_told(struct gang *g, const struct domain_choice *domains, uint32_t n)
 {
     domain_forget(g);
-    g->told = n ? mem_alloc(n * sizeof *domains) : NULL;
-    if (n)
-        memcpy(g->told, domains, n * sizeof *domains);
-    g->told_n = n;
+    if (!n)
+        return;
+    struct gang_object *o = gang_own(g);
+    o->told = mem_alloc(n * sizeof *domains);
+    memcpy(o->told, domains, n * sizeof *domains);
+    o->told_n = n;
 }
 
 static void find_placed_shapes(struct state *s, struct gang *g)
 {
     for (uint32_t i = 0; i < g->sets_n && g->planned; i++) {
         uint32_t old = g->sets[i].placed_shape;
-        g->sets[i].placed_shape = gang_flavored_shape(s, g->sets[i].shape, g->choices, g->choices_n, i);
+        g->sets[i].placed_shape = gang_flavored_shape(s, g->sets[i].shape, g->own->choices, g->own->choices_n, i);
         if (old)
             shape_release(s, old);
     }
@@ -181,23 +190,23 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
 
 static void link_queue(struct state *s, struct gang *g, struct queue *q)
 {
-    g->unknown_queue = 0;
+    gang_own(g)->unknown_queue = 0;
     ledger_open(s, g, q);
     ledger_recount(s, g);
 }
 
 static void unlink_later(struct state *s, struct gang *g, name_id queue)
 {
-    g->unknown_queue = queue;
+    gang_own(g)->unknown_queue = queue;
     MEM_RESERVE(s->unlinked, s->unlinked_cap, s->unlinked_n + 1);
     s->unlinked[s->unlinked_n++] = g;
 }
 
 static void forget_unlinked(struct state *s, struct gang *g)
 {
-    if (!g->unknown_queue)
+    if (!g->own->unknown_queue)
         return;
-    g->unknown_queue = 0;
+    gang_own(g)->unknown_queue = 0;
     uint32_t at = 0;
     while (s->unlinked[at] != g)
         at++;
@@ -234,7 +243,7 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
 void admission_follow_pods(struct state *s, struct gang *g)
 {
     name_id missing;
-    if (g->planned || g->phase == GANG_UNKNOWN || g->unknown_queue)
+    if (g->planned || g->phase == GANG_UNKNOWN || g->own->unknown_queue)
         return;
     struct queue *q = gang_asks_queue(s, g, &missing);
     if (q)
@@ -255,9 +264,9 @@ void admission_forget(struct state *s, struct gang *g)
 
 bool admission_is_as_told(const struct gang *g, const struct gang_record *r)
 {
-    if (r->admitted_queue && r->admitted_queue != (g->queue ? g->queue->name : g->unknown_queue))
+    if (r->admitted_queue && r->admitted_queue != (g->queue ? g->queue->name : g->own->unknown_queue))
         return false;
-    bool same = r->choices_n == g->choices_n;
+    bool same = r->choices_n == g->own->choices_n;
     for (uint32_t i = 0; i < r->choices_n && same; i++) {
         name_id flavor;
         same = flavor_given(g, r->choices[i].pod_set, r->choices[i].resource, &flavor) && flavor == r->choices[i].flavor;
@@ -282,7 +291,7 @@ void admission_link(struct state *s, struct queue *q)
 {
     for (uint32_t i = s->unlinked_n; i-- > 0;) {
         struct gang *g = s->unlinked[i];
-        if (g->unknown_queue != q->name)
+        if (g->own->unknown_queue != q->name)
             continue;
         s->unlinked[i] = s->unlinked[--s->unlinked_n];
         link_queue(s, g, q);
@@ -295,6 +304,18 @@ void admission_recount(struct state *s, struct gang *g)
     find_placed_shapes(s, g);
 }
 
+static void drop_all_held(struct state *s, struct gang *g)
+{
+    if (!g->own->seats)
+        return;
+    struct gang_object *o = gang_own(g);
+    while (o->seats_n)
+        seat_free(s, o->seats[--o->seats_n]);
+    free(o->seats);
+    o->seats = NULL;
+    o->seats_cap = 0;
+}
+
 void admission_release(struct state *s, struct gang *g)
 {
     if (!gang_holds(g))
@@ -304,11 +325,7 @@ void admission_release(struct state *s, struct gang *g)
         ledger_close(s, g);
     for (uint32_t i = 0; i < g->members_n && g->planned; i++)
         s->pods[g->members[i]].former |= !gang_member_is_loose(s, g->members[i]);
-    while (g->seats_n)
-        seat_free(s, g->seats[--g->seats_n]);
-    free(g->seats);
-    g->seats = NULL;
-    g->seats_cap = 0;
+    drop_all_held(s, g);
     for (uint32_t i = 0; i < g->sets_n; i++) {
         if (g->sets[i].placed_shape)
             shape_release(s, g->sets[i].placed_shape);
@@ -325,14 +342,16 @@ void admission_release(struct state *s, struct gang *g)
 
 void admission_hold_seat(struct gang *g, uint32_t seat)
 {
-    MEM_RESERVE(g->seats, g->seats_cap, g->seats_n + 1);
-    g->seats[g->seats_n++] = seat;
+    struct gang_object *o = gang_own(g);
+    MEM_RESERVE(o->seats, o->seats_cap, o->seats_n + 1);
+    o->seats[o->seats_n++] = seat;
 }
 
 void admission_drop_held(struct state *s, struct gang *g, uint32_t at)
 {
-    uint32_t seat = g->seats[at];
-    memmove(&g->seats[at], &g->seats[at + 1], (--g->seats_n - at) * sizeof *g->seats);
+    struct gang_object *o = gang_own(g);
+    uint32_t seat = o->seats[at];
+    memmove(&o->seats[at], &o->seats[at + 1], (--o->seats_n - at) * sizeof *o->seats);
     seat_free(s, seat);
 }
 

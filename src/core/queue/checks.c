@@ -27,9 +27,9 @@ static bool queue_is_known(const struct gang *g)
 
 static enum check_state state_of(const struct gang *g, name_id check)
 {
-    for (uint32_t i = 0; i < g->checks_n; i++)
-        if (g->checks[i].name == check)
-            return g->checks[i].state;
+    for (uint32_t i = 0; i < g->own->checks_n; i++)
+        if (g->own->checks[i].name == check)
+            return g->own->checks[i].state;
     return CHECK_PENDING; /* nobody has answered */
 }
 
@@ -37,10 +37,10 @@ static enum check_state state_of(const struct gang *g, name_id check)
 static name_id next(const struct gang *g, uint32_t *at)
 {
     if (!queue_is_known(g))
-        return *at < g->checks_n ? g->checks[(*at)++].name : 0;
+        return *at < g->own->checks_n ? g->own->checks[(*at)++].name : 0;
     while (*at < g->queue->checks_n) {
         const struct queue_check *check = &g->queue->checks[(*at)++];
-        if (is_for(check, g->choices, g->choices_n))
+        if (is_for(check, g->own->choices, g->own->choices_n))
             return check->name;
     }
     return 0;
@@ -58,7 +58,8 @@ bool checks_ready(const struct gang *g)
 struct reason *checks_why(const struct gang *g, struct arena *a)
 {
     uint32_t at = 0;
-    struct reason *root = reason_new(a, (struct reason){.code = REASON_CHECKS, .queue = g->queue ? g->queue->title : g->unknown_queue});
+    name_id queue = g->queue ? g->queue->title : g->own->unknown_queue;
+    struct reason *root = reason_new(a, (struct reason){.code = REASON_CHECKS, .queue = queue});
     for (name_id check; (check = next(g, &at));)
         if (state_of(g, check) != CHECK_READY)
             reason_add(root, reason_new(a, (struct reason){.code = REASON_CHECK, .name = check, .have = state_of(g, check)}));

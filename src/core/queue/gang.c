@@ -92,10 +92,10 @@ uint32_t gang_pod_shape(struct state *s, uint32_t shape_id, const struct flavor_
 
 bool flavor_given(const struct gang *g, uint32_t set, name_id resource, name_id *ret_flavor)
 {
-    for (uint32_t i = 0; i < g->choices_n; i++) {
-        if (g->choices[i].pod_set != set || g->choices[i].resource != resource)
+    for (uint32_t i = 0; i < g->own->choices_n; i++) {
+        if (g->own->choices[i].pod_set != set || g->own->choices[i].resource != resource)
             continue;
-        *ret_flavor = g->choices[i].flavor;
+        *ret_flavor = g->own->choices[i].flavor;
         return true;
     }
     *ret_flavor = 0;
@@ -132,6 +132,7 @@ void gang_drop_sets(struct state *s, struct gang *g)
         label_set_unref(&s->shapes, g->sets[i].labels);
         if (g->sets[i].placed_shape)
             shape_release(s, g->sets[i].placed_shape);
+        free(g->sets[i].topology);
     }
     if (g->sets != &g->only)
         free(g->sets);

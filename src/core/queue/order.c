@@ -295,18 +295,18 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         key_words(b, UINT32_MAX, g->key);
         return;
     }
-    key_words(b, q->name, g->local_queue);
+    key_words(b, q->name, g->own->local_queue);
     key_words(b, q->name ? g->ns : 0, (uint32_t)g->min_members << 1 | g->planned);
     if (g->preempts_nobody) /* those behind it may */
         key_words(b, UINT32_MAX, UINT32_MAX);
-    for (uint32_t i = 0; i < g->min_of_task_n; i++)
-        key_words(b, g->min_of_task[i].resource, (uint32_t)g->min_of_task[i].value);
+    for (uint32_t i = 0; i < g->own->min_of_task_n; i++)
+        key_words(b, g->own->min_of_task[i].resource, (uint32_t)g->own->min_of_task[i].value);
     for (uint32_t i = 0; i < g->sets_n; i++) {
         const struct gang_set *set = &g->sets[i];
         key_words(b, set->name, set->shape);
         key_words(b, (uint32_t)set->count, (uint32_t)set->reclaimed_n);
         key_words(b, set->charged, (uint32_t)set->min_count);
-        topology_words(b, &set->topology);
+        topology_words(b, set_topology(set));
         if (s->shapes.classes[set->shape].neighbours)
             key_words(b, set->labels, UINT32_MAX);
     }

@@ -6,7 +6,7 @@
 static bool deadline_before(const void *gang_a, const void *gang_b)
 {
     const struct gang *a = gang_a, *b = gang_b;
-    return a->deadline_ms != b->deadline_ms ? a->deadline_ms < b->deadline_ms : order_before(a, b);
+    return a->own->deadline_ms != b->own->deadline_ms ? a->own->deadline_ms < b->own->deadline_ms : order_before(a, b);
 }
 
 void ready_init(struct state *s)
@@ -23,19 +23,19 @@ void ready_fini(struct state *s)
 int64_t ready_deadline_ms(const struct state *s, const struct gang *g)
 {
     const struct ready_policy *p = &s->ready_policy;
-    bool runs = (g->phase == GANG_ADMITTED || g->phase == GANG_BOUND) && g->api_admitted && !g->reserved_only && !g->told_evicted;
+    bool runs = (g->phase == GANG_ADMITTED || g->phase == GANG_BOUND) && g->api_admitted && !g->reserved_only && !g->own->told_evicted;
     if (!p->timeout_ms || g->source != GANG_WORKLOAD || !runs)
         return 0;
-    if (g->pods == PODS_START)
-        return g->admitted_ms ? g->admitted_ms + p->timeout_ms : 0;
-    return g->pods == PODS_RECOVER && p->recovery_ms && g->unready_ms ? g->unready_ms + p->recovery_ms : 0;
+    if (g->own->pods == PODS_START)
+        return g->own->admitted_ms ? g->own->admitted_ms + p->timeout_ms : 0;
+    return g->own->pods == PODS_RECOVER && p->recovery_ms && g->own->unready_ms ? g->own->unready_ms + p->recovery_ms : 0;
 }
 
 static void count_unready(struct state *s, struct gang *g, bool unready)
 {
-    if (g->unready == unready)
+    if (g->own->unready == unready)
         return;
-    g->unready = unready;
+    gang_own(g)->unready = unready;
     s->unready_n += unready ? 1 : UINT32_MAX;
     s->ready_gained |= !s->unready_n && s->ready_policy.block_admission;
 }
@@ -43,22 +43,23 @@ static void count_unready(struct state *s, struct gang *g, bool unready)
 void ready_follow(struct state *s, struct gang *g)
 {
     int64_t deadline_ms = ready_deadline_ms(s, g);
-    count_unready(s, g, g->source == GANG_WORKLOAD && gang_holds(g) && g->pods != PODS_READY);
-    if (deadline_ms == g->deadline_ms)
+    count_unready(s, g, g->source == GANG_WORKLOAD && gang_holds(g) && g->own->pods != PODS_READY);
+    if (deadline_ms == g->own->deadline_ms)
         return; /* also where it has passed, and was taken out of the heap */
     heap_remove(&s->deadlines, g);
-    g->deadline_ms = deadline_ms;
+    gang_own(g)->deadline_ms = deadline_ms;
     if (deadline_ms)
         heap_add(&s->deadlines, g);
 }
 
 void ready_take(struct state *s, struct gang *g, const struct gang_record *r)
 {
-    g->pods = r->pods;
-    g->unready_ms = r->unready_ms;
-    g->admitted_ms = r->admitted_ms;
-    g->retries_n = r->retries_n;
-    g->told_evicted = r->evicted;
+    struct gang_object *o = gang_own(g);
+    o->pods = r->pods;
+    o->unready_ms = r->unready_ms;
+    o->admitted_ms = r->admitted_ms;
+    o->retries_n = r->retries_n;
+    o->told_evicted = r->evicted;
     ready_follow(s, g);
 }
 
@@ -71,7 +72,7 @@ void ready_forget(struct state *s, struct gang *g)
 /* WHY not those that back off: an eviction that could not be written is told again when its pause is over, not before. */
 void ready_wake(struct state *s, int64_t now_ms)
 {
-    for (struct gang *g; (g = heap_first(&s->deadlines)) && g->deadline_ms <= now_ms;) {
+    for (struct gang *g; (g = heap_first(&s->deadlines)) && g->own->deadline_ms <= now_ms;) {
         heap_remove(&s->deadlines, g);
         if (!(g->park && g->park->at && (g->park->on & PARK_TIME)))
             order_wake(s, g);
@@ -81,7 +82,7 @@ void ready_wake(struct state *s, int64_t now_ms)
 int64_t ready_next_ms(const struct state *s)
 {
     const struct gang *g = heap_first(&s->deadlines);
-    return g ? g->deadline_ms : 0;
+    return g ? g->own->deadline_ms : 0;
 }
 
 /* SOURCE Kueue: base, doubled with each time, at most max. */
@@ -96,11 +97,11 @@ static int64_t backoff_ms(const struct ready_policy *p, int32_t nth)
 const struct reason *ready_why_evict(const struct cycle *c, const struct gang *g)
 {
     const struct ready_policy *p = &c->s->ready_policy;
-    if (!g->deadline_ms || g->deadline_ms > c->now_ms)
+    if (!g->own->deadline_ms || g->own->deadline_ms > c->now_ms)
         return NULL;
-    if (p->retries_most >= 0 && g->retries_n >= p->retries_most)
-        return reason_new(c->a, (struct reason){.code = REASON_RETRIES_EXCEEDED, .have = g->retries_n, .need = p->retries_most});
-    int32_t nth = g->retries_n < INT32_MAX ? g->retries_n + 1 : INT32_MAX;
+    if (p->retries_most >= 0 && g->own->retries_n >= p->retries_most)
+        return reason_new(c->a, (struct reason){.code = REASON_RETRIES_EXCEEDED, .have = g->own->retries_n, .need = p->retries_most});
+    int32_t nth = g->own->retries_n < INT32_MAX ? g->own->retries_n + 1 : INT32_MAX;
     return reason_new(c->a, (struct reason){.code = REASON_PODS_TIMEOUT, .have = c->now_ms + backoff_ms(p, nth), .need = nth});
 }
 
@@ -139,7 +140,7 @@ static bool was_late(const struct state *s, const struct line *l)
 {
     (void)s;
     const struct gang *g = line_first(l);
-    return g->source == GANG_WORKLOAD && g->retries_n > 0 && l->queue->strategy != QUEUE_STRICT_FIFO;
+    return g->source == GANG_WORKLOAD && g->own->retries_n > 0 && l->queue->strategy != QUEUE_STRICT_FIFO;
 }
 
 /* Those of the lines to try that are to be held, which moves the others. Returns how many. */

@@ -23,7 +23,7 @@ const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
     name_id check = g->planned && g->api_admitted ? checks_retried(g) : 0;
     if (check)
         return reason_new(c->a, (struct reason){.code = REASON_CHECK_RETRIED, .name = check});
-    const struct local_queue *l = g->local_queue ? local_queue_find(c->s, g->local_queue) : NULL;
+    const struct local_queue *l = g->own->local_queue ? local_queue_find(c->s, g->own->local_queue) : NULL;
     if (g->queue && g->queue->stop == STOP_HOLD_AND_DRAIN)
         return reason_new(c->a, (struct reason){.code = REASON_STOPPED_QUEUE, .queue = g->queue->title, .queue_kind = g->queue->kind});
     if (l && l->stop == STOP_HOLD_AND_DRAIN)
@@ -87,16 +87,17 @@ static bool seat_is_good(const struct state *s, const struct seat *seat)
         if (shape->demands[i].column < 0 || left[shape->demands[i].column] < 0)
             return false;
     const struct device_table *devices = &s->nodes.nodes[seat->node].devices;
+    struct device_bits bits = seat_devices(seat);
     for (uint32_t i = 0; i < devices->n; i++)
-        if (device_bit(&seat->devices, i) && !devices->all[i].healthy)
+        if (device_bit(&bits, i) && !devices->all[i].healthy)
             return false;
     return !seat_lacks_devices(s, seat);
 }
 
 static void drop_bad_seats(struct state *s, struct gang *g)
 {
-    for (uint32_t i = 0; i < g->seats_n;) {
-        if (seat_is_good(s, &s->seats[g->seats[i]]))
+    for (uint32_t i = 0; i < g->own->seats_n;) {
+        if (seat_is_good(s, &s->seats[g->own->seats[i]]))
             i++;
         else
             admission_drop_held(s, g, i);
@@ -119,8 +120,8 @@ static struct tally *count_sets(struct cycle *c, const struct gang *g, const uin
         t[set].bound_n++;
         t[set].live_n += !p->deleting && !p->former;
     }
-    for (uint32_t i = 0; i < g->seats_n; i++)
-        t[c->s->seats[g->seats[i]].pod_set].held_n++;
+    for (uint32_t i = 0; i < g->own->seats_n; i++)
+        t[c->s->seats[g->own->seats[i]].pod_set].held_n++;
     for (uint32_t i = 0; i < loose_n; i++) {
         int32_t set = pod_set_index(g, &c->s->pods[loose[i]]);
         if (set >= 0)
@@ -138,8 +139,8 @@ static int32_t over_n(const struct gang_set *set)
 /* Places of members that turned out to be over are free again. */
 static void drop_surplus(struct cycle *c, struct gang *g, struct tally *t)
 {
-    for (uint32_t i = g->seats_n; i-- > 0;) {
-        uint32_t set = c->s->seats[g->seats[i]].pod_set;
+    for (uint32_t i = g->own->seats_n; i-- > 0;) {
+        uint32_t set = c->s->seats[g->own->seats[i]].pod_set;
         if (t[set].held_n <= 0 || t[set].bound_n + t[set].held_n + over_n(&g->sets[set]) <= g->sets[set].count)
             continue;
         t[set].held_n--;
@@ -158,7 +159,7 @@ static struct want *missing(struct cycle *c, const struct gang *g, const struct 
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
     for (uint32_t i = 0; i < g->sets_n; i++) {
         const struct gang_set *set = &g->sets[i];
-        uint32_t topology = domain_topology(c->s, g->choices, g->choices_n, i);
+        uint32_t topology = domain_topology(c->s, g->own->choices, g->own->choices_n, i);
         for (int32_t k = t[i].bound_n + t[i].held_n + over_n(set); k < set->count; k++)
             wants[at++] = (struct want){.shape = set->placed_shape, .labels = set->labels, .pod_set = i, .topology = topology};
     }
@@ -168,8 +169,8 @@ static struct want *missing(struct cycle *c, const struct gang *g, const struct 
 
 static void drop_all_held(struct state *s, struct gang *g)
 {
-    while (g->seats_n)
-        admission_drop_held(s, g, g->seats_n - 1);
+    while (g->own->seats_n)
+        admission_drop_held(s, g, g->own->seats_n - 1);
 }
 
 static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
@@ -260,8 +261,8 @@ struct arrival {
 /* A held place of the set that suits the shape and that nobody else is given; they are looked through once a set. */
 static uint32_t suitable(struct state *s, const struct gang *g, uint32_t set, uint32_t shape, uint32_t *from)
 {
-    for (; *from < g->seats_n; ++*from)
-        if (s->seats[g->seats[*from]].pod_set == set && seat_suits(s, g->seats[*from], shape))
+    for (; *from < g->own->seats_n; ++*from)
+        if (s->seats[g->own->seats[*from]].pod_set == set && seat_suits(s, g->own->seats[*from], shape))
             return (*from)++;
     return NO_PLACE;
 }
@@ -281,10 +282,10 @@ static struct arrival *match(struct cycle *c, const struct gang *g, const uint32
             continue;
         uint32_t set = (uint32_t)at;
         t[set].live_n++;
-        uint32_t shape = gang_pod_shape(s, p->shape, g->choices, g->choices_n, set);
+        uint32_t shape = gang_pod_shape(s, p->shape, g->own->choices, g->own->choices_n, set);
         struct arrival *one = &all[n++];
         one->want = (struct want){.shape = shape, .labels = p->labels, .pod_set = set, .pod = loose[i],
-                                  .topology = domain_topology(s, g->choices, g->choices_n, set)};
+                                  .topology = domain_topology(s, g->own->choices, g->own->choices_n, set)};
         one->held = suitable(s, g, set, shape, &from[set]);
     }
     *ret_n = n;
@@ -296,17 +297,17 @@ enum fate { HELD_STAYS, HELD_TAKEN, HELD_LIFTED };
 /* Which held places are taken by whom they suit, and which are given up: one for each pod that needs another place, or all. */
 static enum fate *fates(struct cycle *c, const struct gang *g, const struct arrival *all, uint32_t n, bool anew)
 {
-    enum fate *fate = arena_zero(c->a, g->seats_n + 1, sizeof *fate);
-    for (uint32_t k = 0; k < g->seats_n && anew; k++)
+    enum fate *fate = arena_zero(c->a, g->own->seats_n + 1, sizeof *fate);
+    for (uint32_t k = 0; k < g->own->seats_n && anew; k++)
         fate[k] = HELD_LIFTED;
     for (uint32_t i = 0; i < n && !anew; i++)
         if (all[i].held != NO_PLACE)
             fate[all[i].held] = HELD_TAKEN;
     for (uint32_t i = 0; i < n && !anew; i++) {
         uint32_t k = 0;
-        while (k < g->seats_n && (fate[k] != HELD_STAYS || c->s->seats[g->seats[k]].pod_set != all[i].want.pod_set))
+        while (k < g->own->seats_n && (fate[k] != HELD_STAYS || c->s->seats[g->own->seats[k]].pod_set != all[i].want.pod_set))
             k++;
-        if (all[i].held == NO_PLACE && k < g->seats_n)
+        if (all[i].held == NO_PLACE && k < g->own->seats_n)
             fate[k] = HELD_LIFTED;
     }
     return fate;
@@ -325,9 +326,9 @@ static bool find_places(struct cycle *c, struct gang *g, struct arrival *all, ui
         of[wants_n] = i;
         wants[wants_n++] = all[i].want;
     }
-    for (uint32_t k = 0; k < g->seats_n; k++)
+    for (uint32_t k = 0; k < g->own->seats_n; k++)
         if (fate[k] == HELD_LIFTED)
-            undo_lift(s, g->seats[k]);
+            undo_lift(s, g->own->seats[k]);
     if (!(explain ? place_or_explain(c, g, wants, wants_n) : place_all(s, g, wants, wants_n, &steps, &unused))) {
         undo_back(s, mark);
         return false;
@@ -346,7 +347,7 @@ static bool bind_arrivals(struct cycle *c, struct gang *g, struct arrival *all, 
     uint32_t lacking_n = 0;
     for (uint32_t i = 0; i < n; i++) {
         lacking_n += all[i].held == NO_PLACE;
-        all[i].want.seat = all[i].held != NO_PLACE ? g->seats[all[i].held] : 0;
+        all[i].want.seat = all[i].held != NO_PLACE ? g->own->seats[all[i].held] : 0;
     }
     const enum fate *fate = fates(c, g, all, n, false);
     if (lacking_n && !find_places(c, g, all, n, false, fate, !may_move)) {
@@ -354,11 +355,12 @@ static bool bind_arrivals(struct cycle *c, struct gang *g, struct arrival *all, 
         if (!may_move || !find_places(c, g, all, n, true, fate, true))
             return false;
     }
+    struct gang_object *o = gang_own(g);
     uint32_t kept_n = 0;
-    for (uint32_t k = 0; k < g->seats_n; k++)
+    for (uint32_t k = 0; k < o->seats_n; k++)
         if (fate[k] == HELD_STAYS)
-            g->seats[kept_n++] = g->seats[k];
-    g->seats_n = kept_n;
+            o->seats[kept_n++] = o->seats[k];
+    o->seats_n = kept_n;
     for (uint32_t i = 0; i < n; i++) {
         const struct want *w = &all[i].want;
         seat_becomes(s, w->seat, w->shape, w->labels);

@@ -96,9 +96,9 @@ bool order_may_fit(const struct state *s, const struct line *l)
 
 static bool queue_changed(const struct state *s, const struct gang *g)
 {
-    const struct local_queue *l = g->local_queue ? &s->local_queues[id_map_get(&s->local_queue_by_key, g->local_queue)] : NULL;
+    const struct local_queue *l = g->own->local_queue ? &s->local_queues[id_map_get(&s->local_queue_by_key, g->own->local_queue)] : NULL;
     uint32_t ns = id_map_get(&s->namespace_by_name, g->ns);
-    name_id name = l ? l->queue : g->queue_name;
+    name_id name = l ? l->queue : g->own->queue_name;
     uint32_t at = name ? id_map_get(&s->queue_by_name, name) : 0;
     return (l && l->changed) || (at && s->queues[at]->changed) || (ns && s->namespaces[ns].changed && (l || at));
 }

@@ -41,7 +41,7 @@ uint32_t claim_find(struct state *s, const struct queue *q, const struct gang *g
     struct flavor_demand *sets = arena_alloc(a, (g->sets_n + 1) * sizeof *sets);
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->sets_n; i++)
-        sets[i] = (struct flavor_demand){g->sets[i].name, set_charged(&g->sets[i]), set_needs(&g->sets[i]), &g->sets[i].topology,
+        sets[i] = (struct flavor_demand){g->sets[i].name, set_charged(&g->sets[i]), set_needs(&g->sets[i]), set_topology(&g->sets[i]),
                                          g->sets[i].shape};
     flavor_search_begin(s, &search, q, sets, g->sets_n, a);
     search.others_give_way = true;

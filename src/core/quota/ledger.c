@@ -37,7 +37,7 @@ static void join(struct gang *g, struct queue *q)
         return;
     lowest_add(q, g);
     MEM_RESERVE(q->charged, q->charged_cap, q->charged_n + 1);
-    g->charged_at = q->charged_n;
+    gang_own(g)->charged_at = q->charged_n;
     q->charged[q->charged_n++] = g;
 }
 
@@ -48,8 +48,8 @@ static void leave(struct gang *g)
     if (!q)
         return;
     struct gang *last = q->charged[--q->charged_n];
-    q->charged[g->charged_at] = last;
-    last->charged_at = g->charged_at;
+    q->charged[g->own->charged_at] = last;
+    gang_own(last)->charged_at = g->own->charged_at;
     q->lowest_n -= q->lowest_n && g->priority == q->lowest;
 }
 
@@ -57,12 +57,13 @@ static void leave(struct gang *g)
 
 static struct charge *charge_of(struct gang *g, name_id flavor, name_id resource)
 {
-    for (uint32_t i = 0; i < g->charges_n; i++)
-        if (g->charges[i].flavor == flavor && g->charges[i].resource == resource)
-            return &g->charges[i];
-    MEM_RESERVE(g->charges, g->charges_cap, g->charges_n + 1);
-    g->charges[g->charges_n] = (struct charge){.flavor = flavor, .resource = resource};
-    return &g->charges[g->charges_n++];
+    struct gang_object *o = gang_own(g);
+    for (uint32_t i = 0; i < o->charges_n; i++)
+        if (o->charges[i].flavor == flavor && o->charges[i].resource == resource)
+            return &o->charges[i];
+    MEM_RESERVE(o->charges, o->charges_cap, o->charges_n + 1);
+    o->charges[o->charges_n] = (struct charge){.flavor = flavor, .resource = resource};
+    return &o->charges[o->charges_n++];
 }
 
 static void add_charge(struct gang *g, name_id flavor, name_id resource, int64_t value, int64_t count)
@@ -100,8 +101,8 @@ static void find_seated(struct state *s, struct gang *g)
 static void apply(struct state *s, struct gang *g, int sign)
 {
     quota_settle(&s->quota);
-    for (uint32_t i = 0; i < g->charges_n; i++)
-        quota_add(&s->quota, g->queue->quota, g->charges[i].flavor, g->charges[i].resource, sign * g->charges[i].amount);
+    for (uint32_t i = 0; i < g->own->charges_n; i++)
+        quota_add(&s->quota, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, sign * g->own->charges[i].amount);
 }
 
 /* ---- the ledger ---- */
@@ -118,10 +119,11 @@ void ledger_open(struct state *s, struct gang *g, struct queue *q)
 
 void ledger_take_over(struct gang *g, const struct charge *charges, uint32_t n)
 {
-    MEM_RESERVE(g->charges, g->charges_cap, n);
+    struct gang_object *o = gang_own(g);
+    MEM_RESERVE(o->charges, o->charges_cap, n);
     if (n)
-        memcpy(g->charges, charges, n * sizeof *charges);
-    g->charges_n = n;
+        memcpy(o->charges, charges, n * sizeof *charges);
+    o->charges_n = n;
 }
 
 void ledger_seat(struct state *s, struct gang *g, uint32_t shape, int sign)
@@ -144,7 +146,7 @@ void ledger_recount(struct state *s, struct gang *g)
         return;
     apply(s, g, -1);
     quota_gain(&s->quota, g->queue->quota);
-    g->charges_n = 0;
+    gang_own(g)->charges_n = 0;
     if (g->planned)
         find_planned(s, g);
     else if (!g->queue->groups_n)
@@ -159,5 +161,6 @@ void ledger_close(struct state *s, struct gang *g)
         quota_gain(&s->quota, g->queue->quota);
     }
     leave(g);
-    g->charges_n = 0;
+    if (g->own->charges_n)
+        gang_own(g)->charges_n = 0;
 }

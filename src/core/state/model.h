@@ -32,31 +32,36 @@ struct seat {
     uint32_t shape, labels;
     uint32_t pod;            /* 0: held for a member that does not exist yet */
     uint32_t anti_at;        /* index + 1 in state.anti_seats, 0 = not in it */
+    uint32_t pod_set : 31;
+    uint32_t lifted : 1;     /* taken off the node by a search that is not over yet (undo.h) */
     struct gang *gang;       /* NULL: a foreign pod */
-    uint32_t pod_set;
-    bool lifted;             /* taken off the node by a search that is not over yet (undo.h) */
-    struct device_bits devices;
+    uint64_t devices;        /* those among the node's first 64, as bits: seat_devices has all */
+    uint64_t *more_devices;  /* the other words of struct device_bits; NULL: none of those */
 };
+
+_Static_assert(sizeof(struct seat) <= 56, "there are as many as pods: what only few of them have goes aside");
 
 struct pod {
     name_id key, uid, pod_set, node_name, nominated, devices;
     int32_t priority;
+    enum pod_phase phase : 8;
+    bool deleting : 1, gated : 1, ours : 1;
+    bool assumed : 1;        /* we bound it; the API has not said so yet */
+    bool former : 1;         /* of an admission of its gang that was given back: what becomes of it does not count for this one */
     int64_t created_ms, started_ms;
     uint32_t shape, labels;
     uint32_t seat;           /* 0: takes no room */
     uint32_t member_at;      /* index in gang->members */
     struct gang *gang;       /* NULL: foreign */
-    uint8_t phase;           /* enum pod_phase */
-    bool deleting, gated, ours;
-    bool assumed;            /* we bound it; the API has not said so yet */
-    bool former;             /* of an admission of its gang that was given back: what becomes of it does not count for this one */
 };
+
+_Static_assert(sizeof(struct pod) <= 72, "what only few pods have goes aside");
 
 /* One kind of members. A planned gang's record lists them; those of a pod group are found from its pods whenever it gets in line. */
 struct gang_set {
     name_id name;
     uint32_t shape, labels;
-    struct topology_request topology;
+    struct topology_request *topology; /* NULL: it asks for no domain */
     uint32_t charged;        /* its shape with the requests that quota counts, where those are others; 0 = its shape */
     uint32_t placed_shape;   /* shape with the labels and tolerations of the chosen flavors; 0 before admission */
     int32_t count;           /* what it was given, or asks for */
@@ -119,70 +124,80 @@ struct line {
     struct gang *single;     /* a line of its own, whatever others look like */
 };
 
-struct gang {
-    size_t line_at, timer_at;
-    const struct intern *names;
-    name_id key, ns, local_queue, queue_name, queue_title, uid, hold_text;
-    enum gang_source source : 8;
+/* What only a gang with an object of its own has. A lone pod has none of it: there it is gang_no_object, which nobody may write to. */
+struct gang_object {
+    name_id local_queue, queue_name, queue_title, hold_text;
     enum queue_kind queue_kind : 8; /* of queue_title */
-    enum gang_phase phase : 8; /* core/state/state.h has the picture */
-    int32_t priority, min_members;
-    int64_t created_ms, not_before_ms, retry_ms;
-    bool planned, active, on_hold, hold_is_fault, finished; /* what its object says */
-    bool api_admitted;       /* its object says that it is admitted */
-    bool reserved_only;      /* as in gang_record: it counts as reserving, not as admitted */
-    bool foreign;            /* as in gang_record */
-    bool admit_refused;      /* while binds of the same plan were under way: taken back when they fail, too */
-    bool answered;           /* GANG_LEAVING: what EVICT asked for has been done */
-    bool preempts_nobody;    /* a lone pod with preemptionPolicy Never */
-    bool alone;              /* in a line of its own: another pod keeps it away, which may not be so for others */
-    uint8_t failures_n;      /* of its writes, in a row */
-    uint8_t counted;         /* bits of enum counted */
-    bool in_work;            /* which of the two look_at means */
-    struct line *line;       /* where it waits; NULL: nowhere, or held back for a reason of its own (park) */
-    struct parking *park;    /* held back, or admitted and waiting for a place; NULL until needed first */
-    uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
-    struct queue *queue;     /* that its charges are booked on; NULL = none */
-    name_id unknown_queue;   /* admitted in a queue that does not exist (yet) */
-    uint32_t charged_at;     /* index in queue->charged */
-    uint32_t gang_at;        /* index in state.gangs */
-    struct gang_set *sets, only; /* sets points to `only` while there is one */
-    uint32_t sets_n;
-    struct gang_check *checks; /* as in gang_record */
-    uint32_t checks_n;
-    struct amount *min_of_task, *least; /* as in gang_record */
-    uint32_t min_of_task_n, least_n;
-    uint32_t *members;       /* pod slots, unordered */
-    uint32_t members_n, members_cap;
-    uint32_t *seats;         /* planned: held for members to come */
-    uint32_t seats_n, seats_cap;
-    uint32_t bound_n;        /* members with a seat */
-    struct flavor_choice *choices;
-    uint32_t choices_n;
-    struct domain_choice *told; /* domains of its sets, as its object says or will say (place/domain.h) */
-    uint32_t told_n;
-    struct charge *charges;
-    uint32_t charges_n, charges_cap;
-    struct reason *reason;   /* its own, one block; gangs in a line have the line's */
-    uint64_t told_hash, told_codes;
-    uint32_t counted_local;  /* local queue slot, 0 = none */
-    struct queue *counted_queue; /* of those that name a queue directly, or none */
-    int64_t reserved_ms;     /* when it was given its quota, in whole seconds as the API keeps it */
-    struct promise *promise; /* waiting for gangs that it preempted: what they leave is its own (preempt/promise.h); NULL: for nobody */
-    struct gang *preemptor;  /* who waits for its end; NULL: nobody */
-    enum preemption preempted_as : 8;
-    uint8_t vain_n;          /* times in a row that others left for it and it did not start all the same */
-    size_t deadline_at;      /* queue/ready.h */
-    int64_t deadline_ms;     /* its pods are to be ready by then; 0 = whenever */
     enum gang_pods pods : 8; /* as in gang_record */
-    bool unready;            /* counted in state.unready_n */
     bool told_evicted;       /* by whomever: its object says so already */
-    int64_t unready_ms, admitted_ms;
+    bool unready;            /* counted in state.unready_n */
+    uint32_t checks_n, min_of_task_n, least_n;
+    struct gang_check *checks; /* as in gang_record */
+    struct amount *min_of_task, *least; /* as in gang_record */
+    int64_t not_before_ms;
+    uint32_t counted_local;  /* local queue slot, 0 = none */
+    name_id unknown_queue;   /* admitted in a queue that does not exist (yet) */
+    struct queue *counted_queue; /* of those that name a queue directly, or none */
+    uint32_t charged_at;     /* index in queue->charged */
+    uint32_t seats_n, seats_cap, choices_n, told_n, charges_n, charges_cap;
     int32_t retries_n;
+    uint32_t *seats;         /* planned: held for members to come */
+    struct flavor_choice *choices;
+    struct domain_choice *told; /* domains of its sets, as its object says or will say (place/domain.h) */
+    struct charge *charges;
+    int64_t deadline_ms;     /* its pods are to be ready by then; 0 = whenever */
+    int64_t unready_ms, admitted_ms;
     int64_t preempts_after_ms; /* nobody is preempted for it before */
 };
+extern const struct gang_object gang_no_object; /* state_gang.c */
+
+struct gang {
+    size_t line_at, timer_at;
+    size_t deadline_at;      /* queue/ready.h */
+    const struct intern *names;
+    const struct gang_object *own; /* never NULL; gang_own() to write to it */
+    name_id key, ns, uid;
+    int32_t priority, min_members;
+    enum gang_source source : 8;
+    enum gang_phase phase : 8; /* core/state/state.h has the picture */
+    enum preemption preempted_as : 8;
+    uint8_t vain_n;          /* times in a row that others left for it and it did not start all the same */
+    uint8_t failures_n;      /* of its writes, in a row */
+    uint8_t counted;         /* bits of enum counted */
+    bool planned : 1, active : 1, on_hold : 1, hold_is_fault : 1, finished : 1; /* what its object says */
+    bool api_admitted : 1;   /* its object says that it is admitted */
+    bool reserved_only : 1;  /* as in gang_record: it counts as reserving, not as admitted */
+    bool foreign : 1;        /* as in gang_record */
+    bool admit_refused : 1;  /* while binds of the same plan were under way: taken back when they fail, too */
+    bool answered : 1;       /* GANG_LEAVING: what EVICT asked for has been done */
+    bool preempts_nobody : 1; /* a lone pod with preemptionPolicy Never */
+    bool alone : 1;          /* in a line of its own: another pod keeps it away, which may not be so for others */
+    bool in_work : 1;        /* which of the two look_at means */
+    uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
+    uint32_t gang_at;        /* index in state.gangs */
+    int64_t created_ms, retry_ms;
+    int64_t reserved_ms;     /* when it was given its quota, in whole seconds as the API keeps it */
+    struct line *line;       /* where it waits; NULL: nowhere, or held back for a reason of its own (park) */
+    struct parking *park;    /* held back, or admitted and waiting for a place; NULL until needed first */
+    struct queue *queue;     /* that its charges are booked on; NULL = none */
+    struct gang_set *sets, only; /* sets points to `only` while there is one */
+    uint32_t sets_n;
+    uint32_t bound_n;        /* members with a seat */
+    uint32_t *members, member; /* pod slots, unordered; members points to `member` until there is a second */
+    uint32_t members_n, members_cap;
+    struct reason *reason;   /* its own, one block; gangs in a line have the line's */
+    uint64_t told_hash, told_codes;
+    struct promise *promise; /* waiting for gangs that it preempted: what they leave is its own (preempt/promise.h); NULL: for nobody */
+    struct gang *preemptor;  /* who waits for its end; NULL: nobody */
+};
+_Static_assert(sizeof(struct gang) <= 288, "each lone pod is one: what it does not have goes to gang_object");
 enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
 
+static inline const struct topology_request *set_topology(const struct gang_set *set)
+{
+    static const struct topology_request unasked;
+    return set->topology ? set->topology : &unasked;
+}
 static inline uint32_t set_charged(const struct gang_set *set) /* shape of what quota counts */
 {
     return set->charged ? set->charged : set->shape;
@@ -407,6 +422,9 @@ static inline struct label_list namespace_labels(const struct state *s, name_id 
     return s->namespaces[id_map_get(&s->namespace_by_name, ns)].labels;
 }
 
+/* state_gang.c */
+struct gang_object *gang_own(struct gang *g); /* made when it has none */
+
 /* state.c */
 struct local_queue *local_queue_named(struct state *s, name_id key); /* made when new */
 /* The queue that a gang asks for; NULL with ret_missing = 0: needs no quota; NULL and a name: it does not exist. */
@@ -423,6 +441,8 @@ void seat_lift(struct state *s, uint32_t seat);   /* off its node for a while: t
 void seat_return(struct state *s, uint32_t seat); /* back to where it was lifted from; nothing else may stand there by now */
 
 /* seat_devices.c */
+struct device_bits seat_devices(const struct seat *seat);
+void seat_set_devices(struct seat *seat, const struct device_bits *bits);
 void seat_choose_devices(struct state *s, struct seat *seat); /* all that it asks for; it has none */
 void seat_take_told_devices(struct state *s, uint32_t seat);  /* what the API says of its pod, where that is something else */
 void seats_settle_held(struct state *s, uint32_t node);       /* places that are held give devices up to pods, and are given others */

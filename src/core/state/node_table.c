@@ -14,7 +14,8 @@ void node_table_init(struct node_table *t, name_id pods, const struct intern *na
 void node_table_fini(struct node_table *t)
 {
     for (uint32_t i = 1; i < t->n; i++) {
-        free(t->nodes[i].block);
+        free((void *)t->nodes[i].labels);
+        free((void *)t->nodes[i].taints);
         free(t->nodes[i].feedback);
         device_table_fini(&t->nodes[i].devices);
     }
@@ -184,18 +185,33 @@ static bool same_labels(const struct node *node, const struct node_record *r)
     return node->labels_n == r->labels_n && (!r->labels_n || !memcmp(node->labels, r->labels, r->labels_n * sizeof *r->labels));
 }
 
+static void *copied(const void *from, size_t n)
+{
+    return n ? memcpy(mem_alloc(n), from, n) : NULL;
+}
+
+static void set_labels(struct node *node, const struct label *labels, uint32_t labels_n, const struct taint *taints, uint32_t taints_n)
+{
+    free((void *)node->labels);
+    free((void *)node->taints);
+    node->labels = copied(labels, labels_n * sizeof *labels);
+    node->taints = copied(taints, taints_n * sizeof *taints);
+    node->labels_n = labels_n;
+    node->taints_n = taints_n;
+}
+
 /* Measurements touch nothing: no decision reads them. */
 static void set_feedback(struct node *node, const struct node_record *r)
 {
-    node->feedback_ms = r->feedback_ms;
-    node->feedback_period_ms = r->feedback_period_ms;
-    if (r->feedback_n != node->feedback_n) {
-        free(node->feedback);
-        node->feedback = r->feedback_n ? mem_alloc(r->feedback_n * sizeof *node->feedback) : NULL;
-        node->feedback_n = r->feedback_n;
+    struct node_feedback *f = node->feedback;
+    if (r->feedback_n != (f ? f->n : 0)) {
+        free(f);
+        node->feedback = f = r->feedback_n ? mem_alloc(sizeof *f + r->feedback_n * sizeof *f->all) : NULL;
     }
-    if (r->feedback_n)
-        memcpy(node->feedback, r->feedback, r->feedback_n * sizeof *node->feedback);
+    if (!f)
+        return;
+    *f = (struct node_feedback){.at_ms = r->feedback_ms, .period_ms = r->feedback_period_ms, .n = r->feedback_n};
+    memcpy(f->all, r->feedback, r->feedback_n * sizeof *f->all);
 }
 
 bool node_table_set(struct node_table *t, uint32_t slot, const struct node_record *r)
@@ -210,17 +226,7 @@ bool node_table_set(struct node_table *t, uint32_t slot, const struct node_recor
     set_feedback(node, r);
     if (!(set_amounts(t, slot, r) | differs))
         return false;
-    struct bump b = {0};
-    bump_copy(&b, r->labels, r->labels_n, sizeof *r->labels);
-    bump_copy(&b, r->taints, r->taints_n, sizeof *r->taints);
-    void *block = mem_alloc(b.n + 1);
-    b = (struct bump){.base = block};
-    node->labels = bump_copy(&b, r->labels, r->labels_n, sizeof *r->labels);
-    node->taints = bump_copy(&b, r->taints, r->taints_n, sizeof *r->taints);
-    node->labels_n = r->labels_n;
-    node->taints_n = r->taints_n;
-    free(node->block);
-    node->block = block;
+    set_labels(node, r->labels, r->labels_n, r->taints, r->taints_n);
     t->flags[slot] = (uint8_t)((t->flags[slot] & NODE_GAINED) | flags);
     node_table_gain(t, slot);
     node->record_seq = t->seq;
@@ -235,12 +241,8 @@ void node_table_gone(struct node_table *t, uint32_t slot)
     t->labels_seq++;
     t->flags[slot] &= NODE_GAINED;
     struct node *node = &t->nodes[slot];
-    free(node->block);
     set_feedback(node, &(struct node_record){0});
-    node->block = NULL;
-    node->labels = NULL;
-    node->taints = NULL;
-    node->labels_n = node->taints_n = 0;
+    set_labels(node, NULL, 0, NULL, 0);
     int64_t *have = node_allocatable(t, slot), *left = node_free(t, slot);
     for (uint32_t i = 0; i < t->columns_n; i++) {
         left[i] -= have[i];

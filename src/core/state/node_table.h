@@ -14,17 +14,19 @@
 #include "core/state/selector.h"
 
 enum node_flag { NODE_KNOWN = 1, NODE_READY = 2, NODE_UNSCHEDULABLE = 4, NODE_GAINED = 8 };
+struct node_feedback {       /* as in node_record */
+    int64_t at_ms, period_ms;
+    uint32_t n;
+    struct device_feedback all[];
+};
 struct node {
     name_id name;
     uint32_t labels_n, taints_n;
+    uint32_t first_seat;     /* list through seat.next */
     const struct label *labels;
     const struct taint *taints;
-    void *block;             /* holds labels and taints */
     struct device_table devices;
-    struct device_feedback *feedback;
-    uint32_t feedback_n;
-    int64_t feedback_ms, feedback_period_ms;
-    uint32_t first_seat;     /* list through seat.next */
+    struct node_feedback *feedback; /* NULL: none */
     uint32_t seats_n, port_seats_n;
     uint32_t promised_n;     /* lone pods that wait for others to leave it (preempt/lone.h) */
     bool has_devices_twice;  /* the API has named one device for two pods */

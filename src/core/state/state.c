@@ -94,6 +94,8 @@ void state_free(struct state *s)
     free(s->queues);
     free(s->gangs);
     free(s->pods);
+    for (uint32_t i = 0; i < s->seats_n; i++)
+        free(s->seats[i].more_devices);
     free(s->seats);
     free(s->anti_seats);
     free(s->local_queues);
@@ -129,11 +131,11 @@ struct intern *state_names(struct state *s)
 
 struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing)
 {
-    name_id name = g->queue_name;
+    name_id name = g->own->queue_name;
     *ret_missing = 0;
-    if (g->local_queue) {
-        const struct local_queue *l = local_queue_find(s, g->local_queue);
-        *ret_missing = l ? 0 : g->local_queue;
+    if (g->own->local_queue) {
+        const struct local_queue *l = local_queue_find(s, g->own->local_queue);
+        *ret_missing = l ? 0 : g->own->local_queue;
         name = l ? l->queue : 0;
     }
     if (!name)
@@ -165,8 +167,10 @@ static bool set_devices(struct state *s, uint32_t slot, const struct node_record
     if (!device_table_differs(old, r->devices, r->devices_n, s->names))
         return false;
     device_table_set(&fresh, r->devices, r->devices_n, s->names);
-    for (uint32_t at = s->nodes.nodes[slot].first_seat; at; at = s->seats[at].next)
-        s->seats[at].devices = translated(old, &fresh, &s->seats[at].devices);
+    for (uint32_t at = s->nodes.nodes[slot].first_seat; at; at = s->seats[at].next) {
+        struct device_bits had = seat_devices(&s->seats[at]), bits = translated(old, &fresh, &had);
+        seat_set_devices(&s->seats[at], &bits);
+    }
     device_table_fini(old);
     *old = fresh;
     seats_new_devices(s, slot);
@@ -327,7 +331,7 @@ static void wake_charged(struct state *s, const struct queue *q)
 static void recount_direct(struct state *s, name_id name)
 {
     for (uint32_t i = 0; i < s->gangs_n; i++)
-        if (s->gangs[i]->queue_name == name)
+        if (s->gangs[i]->own->queue_name == name)
             admission_recount_queues(s, s->gangs[i]);
 }
 
@@ -419,7 +423,7 @@ static void apply_local_queue(struct state *s, const struct local_queue_record *
     l->changed = s->queues_changed = true;
     lead_to(s, l, r->queue);
     for (uint32_t i = 0; i < s->gangs_n && r->stop == STOP_HOLD_AND_DRAIN; i++)
-        if (gang_holds(s->gangs[i]) && s->gangs[i]->local_queue == r->key)
+        if (gang_holds(s->gangs[i]) && s->gangs[i]->own->local_queue == r->key)
             order_wake(s, s->gangs[i]);
 }
 

@@ -20,6 +20,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
     for (uint32_t at = node->first_seat; at; at = s->seats[at].next, seats_n++) {
         const struct seat *seat = &s->seats[at];
         const struct shape_class *c = &s->shapes.classes[seat->shape];
+        struct device_bits devices = seat_devices(seat);
         ports_n += c->shape.ports_n != 0;
         if (seat->node != slot)
             return err_set(e, E_INVALID, "node %s lists a seat of another node", name), false;
@@ -27,7 +28,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
             if (c->demands[i].column >= 0)
                 used[c->demands[i].column] += c->demands[i].value;
         for (uint32_t i = 0; i < node->devices.n; i++) {
-            if (!device_bit(&seat->devices, i))
+            if (!device_bit(&devices, i))
                 continue;
             if (device_bit(&bits, i) && !(node->has_devices_twice && seat->pod))
                 return err_set(e, E_INVALID, "device %u of node %s is given twice", i, name), false;
@@ -35,7 +36,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
             device_bit_set(&bits, i);
         }
     }
-    if (twice != node->has_devices_twice || memcmp(&bits, &node->devices.used, sizeof bits) != 0)
+    if (twice != node->has_devices_twice || (node->devices.n && memcmp(&bits, node->devices.used, sizeof bits) != 0))
         return err_set(e, E_INVALID, "devices of node %s are not counted as its seats have them", name), false;
     if (seats_n != node->seats_n || ports_n != node->port_seats_n)
         return err_set(e, E_INVALID, "node %s counts %u seats, has %u", name, node->seats_n, seats_n), false;
@@ -62,11 +63,11 @@ static bool check_gang(const struct state *s, const struct gang *g, struct err *
     }
     if (bound_n != g->bound_n)
         return err_set(e, E_INVALID, "gang %s counts %u bound members, has %u", key, g->bound_n, bound_n), false;
-    if (!gang_holds(g) && (g->seats_n || (g->queue && g->planned)))
+    if (!gang_holds(g) && (g->own->seats_n || (g->queue && g->planned)))
         return err_set(e, E_INVALID, "gang %s is not admitted, yet holds places or quota", key), false;
-    for (uint32_t i = 0; i < g->seats_n; i++)
-        if (s->seats[g->seats[i]].gang != g || s->seats[g->seats[i]].pod || !s->seats[g->seats[i]].node ||
-            s->seats[g->seats[i]].lifted || s->seats[g->seats[i]].pod_set >= g->sets_n)
+    for (uint32_t i = 0; i < g->own->seats_n; i++)
+        if (s->seats[g->own->seats[i]].gang != g || s->seats[g->own->seats[i]].pod || !s->seats[g->own->seats[i]].node ||
+            s->seats[g->own->seats[i]].lifted || s->seats[g->own->seats[i]].pod_set >= g->sets_n)
             return err_set(e, E_INVALID, "gang %s holds a place that is not its own", key), false;
     return true;
 }
@@ -77,10 +78,10 @@ static bool check_ready(const struct state *s, struct err *e)
     uint32_t unready_n = 0;
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *g = s->gangs[i];
-        bool unready = g->source == GANG_WORKLOAD && gang_holds(g) && g->pods != PODS_READY;
+        bool unready = g->source == GANG_WORKLOAD && gang_holds(g) && g->own->pods != PODS_READY;
         unready_n += unready;
-        if (unready != g->unready || ready_deadline_ms(s, g) != g->deadline_ms || (!g->deadline_at && g->deadline_ms > s->now_ms) ||
-            (g->deadline_at && !g->deadline_ms))
+        if (unready != g->own->unready || ready_deadline_ms(s, g) != g->own->deadline_ms ||
+            (!g->deadline_at && g->own->deadline_ms > s->now_ms) || (g->deadline_at && !g->own->deadline_ms))
             return err_set(e, E_INVALID, "gang %s is not looked at when its pods must be ready", intern_name(s->names, g->key)), false;
     }
     if (unready_n != s->unready_n)
@@ -97,8 +98,8 @@ static bool check_places(const struct state *s, const struct gang *g, struct err
         int64_t placed_n = of->done_n > of->reclaimed_n ? of->done_n : of->reclaimed_n;
         for (uint32_t i = 0; i < g->members_n; i++)
             placed_n += s->pods[g->members[i]].seat && pod_set_index(g, &s->pods[g->members[i]]) == (int32_t)set;
-        for (uint32_t i = 0; i < g->seats_n; i++)
-            placed_n += s->seats[g->seats[i]].pod_set == set;
+        for (uint32_t i = 0; i < g->own->seats_n; i++)
+            placed_n += s->seats[g->own->seats[i]].pod_set == set;
         if (placed_n < of->count)
             return err_set(e, E_INVALID, "gang %s is admitted and has places for %lld of the %d members of set %s",
                            intern_name(s->names, g->key), (long long)placed_n, of->count, intern_name(s->names, of->name)),
@@ -134,9 +135,9 @@ static int64_t charged(const struct state *s, uint32_t queue, uint64_t key)
     int64_t sum = 0;
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *g = s->gangs[i];
-        for (uint32_t k = 0; g->queue && g->queue->quota == queue && k < g->charges_n; k++)
-            if (g->charges[k].flavor == flavor && g->charges[k].resource == resource)
-                sum += g->charges[k].amount;
+        for (uint32_t k = 0; g->queue && g->queue->quota == queue && k < g->own->charges_n; k++)
+            if (g->own->charges[k].flavor == flavor && g->own->charges[k].resource == resource)
+                sum += g->own->charges[k].amount;
     }
     return sum;
 }
@@ -169,17 +170,17 @@ static bool check_quota(const struct state *s, struct err *e)
 /* A group is charged for what its pods stand on, whoever bound them. */
 static bool check_ledger(const struct state *s, const struct gang *g, struct err *e)
 {
-    for (uint32_t i = 0; i < g->charges_n && g->queue && !g->planned; i++) {
+    for (uint32_t i = 0; i < g->own->charges_n && g->queue && !g->planned; i++) {
         int64_t sum = 0;
         for (uint32_t m = 0; m < g->members_n; m++) {
             uint32_t seat = s->pods[g->members[m]].seat;
             const struct shape_class *c = seat ? &s->shapes.classes[s->seats[seat].shape] : NULL;
             for (uint32_t k = 0; c && k < c->demands_n; k++)
-                sum += c->demands[k].resource == g->charges[i].resource ? c->demands[k].value : 0;
+                sum += c->demands[k].resource == g->own->charges[i].resource ? c->demands[k].value : 0;
         }
-        if (sum != g->charges[i].amount)
+        if (sum != g->own->charges[i].amount)
             return err_set(e, E_INVALID, "gang %s is charged %lld of %s, its pods have %lld", intern_name(s->names, g->key),
-                           (long long)g->charges[i].amount, intern_name(s->names, g->charges[i].resource), (long long)sum), false;
+                           (long long)g->own->charges[i].amount, intern_name(s->names, g->own->charges[i].resource), (long long)sum), false;
     }
     return true;
 }
@@ -239,7 +240,7 @@ static bool check_order(const struct state *s, struct err *e)
             return err_set(e, E_INVALID, "gang %s holds something and is still in line", key), false;
         if (g->phase == GANG_WAITING && !g->line && !parked && !g->look_at)
             return err_set(e, E_INVALID, "gang %s waits nowhere", key), false;
-        if (parked && (g->park->on & PARK_NODES) && g->seats_n)
+        if (parked && (g->park->on & PARK_NODES) && g->own->seats_n)
             return err_set(e, E_INVALID, "gang %s waits for a place and holds others", key), false;
         if ((parked && g->phase == GANG_WAITING && !g->reason) || (g->line && g->line->park.at && !g->line->reason))
             return err_set(e, E_INVALID, "gang %s waits without a reason", key), false;
@@ -292,7 +293,7 @@ static uint64_t mix_nodes(const struct state *s, uint64_t h)
         for (uint32_t i = 0; i < node->taints_n; i++)
             h = mix(mix_name(s, mix_name(s, h, node->taints[i].key), node->taints[i].value), node->taints[i].effect);
         for (int i = 0; i < DEVICE_WORDS; i++)
-            h = mix(h, node->devices.used.words[i]);
+            h = mix(h, node->devices.n ? node->devices.used->words[i] : 0);
     }
     return h;
 }
@@ -308,14 +309,14 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         h = mix(h, (uint64_t)g->phase | (uint64_t)g->active << 5 | (uint64_t)g->on_hold << 6 | (uint64_t)g->finished << 7 |
                        (uint64_t)(g->line != NULL) << 8 | (uint64_t)(g->look_at != 0) << 9 | (uint64_t)park << 16);
         h = mix(h, (uint64_t)g->reserved_ms);
-        for (uint32_t k = 0; k < g->checks_n; k++)
-            h = mix(mix_name(s, h, g->checks[k].name), g->checks[k].state);
-        h = mix(mix(h, (uint64_t)g->deadline_ms), (uint64_t)(uint32_t)g->retries_n << 1 | g->unready);
+        for (uint32_t k = 0; k < g->own->checks_n; k++)
+            h = mix(mix_name(s, h, g->own->checks[k].name), g->own->checks[k].state);
+        h = mix(mix(h, (uint64_t)g->own->deadline_ms), (uint64_t)(uint32_t)g->own->retries_n << 1 | g->own->unready);
         h = g->preemptor ? mix_name(s, h, g->preemptor->key) : h;
-        for (uint32_t k = 0; k < g->told_n; k++)
-            h = mix(mix_name(s, h, g->told[k].domain), (uint64_t)g->told[k].pod_set << 32 | (uint32_t)g->told[k].count);
-        for (uint32_t k = 0; k < g->seats_n; k++)
-            h = mix_name(s, h, s->nodes.nodes[s->seats[g->seats[k]].node].name);
+        for (uint32_t k = 0; k < g->own->told_n; k++)
+            h = mix(mix_name(s, h, g->own->told[k].domain), (uint64_t)g->own->told[k].pod_set << 32 | (uint32_t)g->own->told[k].count);
+        for (uint32_t k = 0; k < g->own->seats_n; k++)
+            h = mix_name(s, h, s->nodes.nodes[s->seats[g->own->seats[k]].node].name);
         for (uint32_t k = 0; k < g->sets_n; k++)
             h = mix(mix(h, (uint64_t)(uint32_t)g->sets[k].count << 32 | (uint32_t)g->sets[k].done_n),
                     (uint64_t)(uint32_t)g->sets[k].asked_n << 32 | (uint32_t)g->sets[k].min_count);

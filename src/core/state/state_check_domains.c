@@ -46,22 +46,22 @@ static bool check_tree(const struct state *s, const struct topology *t, struct e
 /* Nobody stands, and no place is held, where the object will not say so. */
 static bool check_told(const struct state *s, const struct gang *g, uint32_t set, struct err *e)
 {
-    uint32_t topology = domain_topology(s, g->choices, g->choices_n, set);
+    uint32_t topology = domain_topology(s, g->own->choices, g->own->choices_n, set);
     const struct topology *t = topology && topology != DOMAIN_SEVERAL ? &s->topologies[topology] : NULL;
     if (!t || !t->built || t->labels_seq != s->nodes.labels_seq)
         return true;
     int64_t all = 0;
-    for (uint32_t i = 0; i < g->told_n; i++)
-        all += g->told[i].pod_set == set ? g->told[i].count : 0;
-    if (all > (int64_t)g->sets[set].count + g->seats_n + g->members_n)
+    for (uint32_t i = 0; i < g->own->told_n; i++)
+        all += g->own->told[i].pod_set == set ? g->own->told[i].count : 0;
+    if (all > (int64_t)g->sets[set].count + g->own->seats_n + g->members_n)
         return err_set(e, E_INVALID, "gang %s was told %lld places for a set of %d", intern_name(s->names, g->key), (long long)all,
                        g->sets[set].count), false;
     for (uint32_t leaf = topology_first_leaf(t); leaf < t->domains_n; leaf++) {
         int64_t now = 0, told = 0;
-        for (uint32_t i = 0; i < g->seats_n; i++)
-            now += s->seats[g->seats[i]].pod_set == set && topology_leaf(t, s->seats[g->seats[i]].node) == leaf;
-        for (uint32_t i = 0; i < g->told_n; i++)
-            told += g->told[i].pod_set == set && g->told[i].domain == topology_leaf_name(t, leaf) ? g->told[i].count : 0;
+        for (uint32_t i = 0; i < g->own->seats_n; i++)
+            now += s->seats[g->own->seats[i]].pod_set == set && topology_leaf(t, s->seats[g->own->seats[i]].node) == leaf;
+        for (uint32_t i = 0; i < g->own->told_n; i++)
+            told += g->own->told[i].pod_set == set && g->own->told[i].domain == topology_leaf_name(t, leaf) ? g->own->told[i].count : 0;
         if (now > told)
             return err_set(e, E_INVALID, "gang %s holds %lld places in domain %s and was told %lld", intern_name(s->names, g->key),
                            (long long)now, intern_name(s->names, topology_leaf_name(t, leaf)), (long long)told), false;
@@ -79,9 +79,9 @@ bool state_check_domains(const struct state *s, struct err *e)
             return false;
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *g = s->gangs[i];
-        if (!gang_holds(g) && g->told_n)
+        if (!gang_holds(g) && g->own->told_n)
             return err_set(e, E_INVALID, "gang %s holds nothing, yet was told domains", intern_name(s->names, g->key)), false;
-        for (uint32_t set = 0; set < g->sets_n && g->seats_n; set++)
+        for (uint32_t set = 0; set < g->sets_n && g->own->seats_n; set++)
             if (!check_told(s, g, set, e))
                 return false;
     }

@@ -15,6 +15,15 @@
 
 /* ---- gangs ---- */
 
+const struct gang_object gang_no_object;
+
+struct gang_object *gang_own(struct gang *g)
+{
+    if (g->own == &gang_no_object)
+        g->own = mem_zero(1, sizeof *g->own);
+    return (struct gang_object *)g->own; /* its own: not the shared one */
+}
+
 static struct gang *gang_of(struct state *s, name_id key)
 {
     struct gang *g = gang_find(s, key);
@@ -22,6 +31,7 @@ static struct gang *gang_of(struct state *s, name_id key)
         return g;
     g = mem_zero(1, sizeof *g);
     g->key = key;
+    g->own = &gang_no_object;
     g->names = s->names;
     MEM_RESERVE(s->gangs, s->gangs_cap, s->gangs_n + 1);
     g->gang_at = s->gangs_n;
@@ -30,19 +40,28 @@ static struct gang *gang_of(struct state *s, name_id key)
     return g;
 }
 
+static void object_free(struct gang_object *o)
+{
+    if (o == &gang_no_object)
+        return;
+    free(o->min_of_task);
+    free(o->least);
+    free(o->checks);
+    free(o->seats);
+    free(o->choices);
+    free(o->told);
+    free(o->charges);
+    free(o);
+}
+
 void gang_free(struct gang *g)
 {
     if (g->sets != &g->only)
         free(g->sets);
+    if (g->members != &g->member)
+        free(g->members);
+    object_free((struct gang_object *)g->own);
     free(g->park);
-    free(g->min_of_task);
-    free(g->least);
-    free(g->checks);
-    free(g->members);
-    free(g->seats);
-    free(g->choices);
-    free(g->told);
-    free(g->charges);
     free(g->reason);
     promise_free(g->promise);
     free(g);
@@ -83,9 +102,19 @@ static int32_t between(int32_t n, int32_t least, int32_t most)
     return n < least ? least : n > most ? most : n;
 }
 
+static struct topology_request *copy_of_topology(const struct topology_request *r)
+{
+    if (r->mode == TOPOLOGY_UNASKED && !r->slices_n && !r->group)
+        return NULL;
+    struct topology_request *copy = mem_alloc(sizeof *copy);
+    *copy = *r;
+    return copy;
+}
+
 static void take_set(struct state *s, const struct gang_record *r, const struct pod_set *from, struct gang_set *to)
 {
-    *to = (struct gang_set){.name = from->name, .asked_n = between(from->count, 0, LIMIT_GANG_MEMBERS), .topology = from->topology};
+    *to = (struct gang_set){.name = from->name, .asked_n = between(from->count, 0, LIMIT_GANG_MEMBERS)};
+    to->topology = copy_of_topology(&from->topology);
     to->min_count = from->min_count > 0 ? between(from->min_count, 1, to->asked_n) : to->asked_n;
     to->over_n = between(from->reclaimed, 0, to->asked_n);
     set_grant(to, r->admitted ? from->granted : 0);
@@ -112,19 +141,19 @@ static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_
         same = sets[i].name == g->sets[i].name && sets[i].shape == g->sets[i].shape && sets[i].charged == g->sets[i].charged &&
                sets[i].count == g->sets[i].count && sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels &&
                sets[i].asked_n == g->sets[i].asked_n && sets[i].min_count == g->sets[i].min_count && sets[i].over_n == g->sets[i].over_n &&
-               same_topology(&sets[i].topology, &g->sets[i].topology);
+               same_topology(set_topology(&sets[i]), set_topology(&g->sets[i]));
     return same;
 }
 
 /* What the gang holds for its sets follows them by name; what it holds for a set that is gone is given back. */
 static void move_held(struct state *s, struct gang *g, const struct gang *to)
 {
-    for (uint32_t i = g->seats_n; i-- > 0;) {
-        int32_t at = set_named(to, g->sets[s->seats[g->seats[i]].pod_set].name);
+    for (uint32_t i = g->own->seats_n; i-- > 0;) {
+        int32_t at = set_named(to, g->sets[s->seats[g->own->seats[i]].pod_set].name);
         if (at < 0)
             admission_drop_held(s, g, i);
         else
-            s->seats[g->seats[i]].pod_set = (uint32_t)at;
+            s->seats[g->own->seats[i]].pod_set = (uint32_t)at;
     }
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
@@ -132,24 +161,25 @@ static void move_held(struct state *s, struct gang *g, const struct gang *to)
         if (p->seat)
             s->seats[p->seat].pod_set = at < 0 ? 0 : (uint32_t)at;
     }
+    struct gang_object *o = gang_own(g);
     uint32_t kept_n = 0;
-    for (uint32_t i = 0; i < g->choices_n; i++) {
-        int32_t at = g->choices[i].pod_set < g->sets_n ? set_named(to, g->sets[g->choices[i].pod_set].name) : -1;
+    for (uint32_t i = 0; i < o->choices_n; i++) {
+        int32_t at = o->choices[i].pod_set < g->sets_n ? set_named(to, g->sets[o->choices[i].pod_set].name) : -1;
         if (at < 0)
             continue;
-        g->choices[kept_n] = g->choices[i];
-        g->choices[kept_n++].pod_set = (uint16_t)at;
+        o->choices[kept_n] = o->choices[i];
+        o->choices[kept_n++].pod_set = (uint16_t)at;
     }
-    g->choices_n = kept_n;
+    o->choices_n = kept_n;
     kept_n = 0;
-    for (uint32_t i = 0; i < g->told_n; i++) {
-        int32_t at = g->told[i].pod_set < g->sets_n ? set_named(to, g->sets[g->told[i].pod_set].name) : -1;
+    for (uint32_t i = 0; i < o->told_n; i++) {
+        int32_t at = o->told[i].pod_set < g->sets_n ? set_named(to, g->sets[o->told[i].pod_set].name) : -1;
         if (at < 0)
             continue;
-        g->told[kept_n] = g->told[i];
-        g->told[kept_n++].pod_set = (uint16_t)at;
+        o->told[kept_n] = o->told[i];
+        o->told[kept_n++].pod_set = (uint16_t)at;
     }
-    g->told_n = kept_n;
+    o->told_n = kept_n;
 }
 
 /* The record does not say yet what the gang was given. */
@@ -207,30 +237,32 @@ static bool same_amounts(const struct amount *a, uint32_t a_n, const struct amou
 
 static bool same_checks(const struct gang *g, const struct gang_record *r)
 {
-    bool same = g->checks_n == r->checks_n && g->foreign == r->foreign;
+    bool same = g->own->checks_n == r->checks_n && g->foreign == r->foreign;
     for (uint32_t i = 0; i < r->checks_n && same; i++)
-        same = g->checks[i].name == r->checks[i].name && g->checks[i].state == r->checks[i].state;
+        same = g->own->checks[i].name == r->checks[i].name && g->own->checks[i].state == r->checks[i].state;
     return same;
 }
 
 static void take_checks(struct gang *g, const struct gang_record *r)
 {
-    free(g->checks);
-    g->checks = r->checks_n ? mem_alloc(r->checks_n * sizeof *g->checks) : NULL;
+    struct gang_object *o = gang_own(g);
+    free(o->checks);
+    o->checks = r->checks_n ? mem_alloc(r->checks_n * sizeof *o->checks) : NULL;
     for (uint32_t i = 0; i < r->checks_n; i++)
-        g->checks[i] = r->checks[i];
-    g->checks_n = r->checks_n;
+        o->checks[i] = r->checks[i];
+    o->checks_n = r->checks_n;
     g->foreign = r->foreign;
 }
 
 static void take_record(struct gang *g, const struct gang_record *r)
 {
+    struct gang_object *o = gang_own(g);
     g->source = r->source;
     g->ns = r->ns;
-    g->local_queue = r->local_queue;
-    g->queue_name = r->queue;
-    g->queue_title = r->queue_title ? r->queue_title : r->local_queue ? r->local_queue : r->queue;
-    g->queue_kind = r->local_queue ? QUEUE_LOCAL : r->queue_kind;
+    o->local_queue = r->local_queue;
+    o->queue_name = r->queue;
+    o->queue_title = r->queue_title ? r->queue_title : r->local_queue ? r->local_queue : r->queue;
+    o->queue_kind = r->local_queue ? QUEUE_LOCAL : r->queue_kind;
     g->priority = r->priority;
     g->created_ms = r->created_ms;
     g->uid = r->uid;
@@ -240,12 +272,12 @@ static void take_record(struct gang *g, const struct gang_record *r)
     g->on_hold = r->on_hold;
     g->reserved_only = r->reserved_only;
     g->hold_is_fault = r->hold_is_fault;
-    g->hold_text = r->hold_text;
-    g->not_before_ms = r->not_before_ms;
+    o->hold_text = r->hold_text;
+    o->not_before_ms = r->not_before_ms;
     g->finished = r->finished;
     take_checks(g, r);
-    take_amounts(&g->min_of_task, &g->min_of_task_n, r->min_of_task, r->min_of_task_n);
-    take_amounts(&g->least, &g->least_n, r->least, r->least_n);
+    take_amounts(&o->min_of_task, &o->min_of_task_n, r->min_of_task, r->min_of_task_n);
+    take_amounts(&o->least, &o->least_n, r->least, r->least_n);
 }
 
 /* Its object says that it is admitted, and what we hold is not what it says. */
@@ -257,14 +289,14 @@ static bool is_told_otherwise(const struct gang *g, const struct gang_record *r)
 /* Status writes of ours come back as changes that say nothing new: they must not wake anybody. */
 static bool says_nothing_new(const struct state *s, const struct gang *g, const struct gang_record *r)
 {
-    bool same_pause = g->not_before_ms == r->not_before_ms || (g->not_before_ms <= s->now_ms && r->not_before_ms <= s->now_ms);
-    return g->phase != GANG_UNKNOWN && g->source == r->source && g->ns == r->ns && g->local_queue == r->local_queue &&
-           g->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
+    bool same_pause = g->own->not_before_ms == r->not_before_ms || (g->own->not_before_ms <= s->now_ms && r->not_before_ms <= s->now_ms);
+    return g->phase != GANG_UNKNOWN && g->source == r->source && g->ns == r->ns && g->own->local_queue == r->local_queue &&
+           g->own->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
            g->planned == r->planned && g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold &&
-           g->hold_text == r->hold_text && same_pause && g->finished == r->finished &&
+           g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished &&
            g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
-           same_amounts(g->min_of_task, g->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
-           same_amounts(g->least, g->least_n, r->least, r->least_n);
+           same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
+           same_amounts(g->own->least, g->own->least_n, r->least, r->least_n);
 }
 
 static bool pod_ended(const struct pod *p)
@@ -275,15 +307,15 @@ static bool pod_ended(const struct pod *p)
 bool gang_is_below_minimum(const struct state *s, const struct gang *g)
 {
     int64_t all_n = 0;
-    if (!g->min_of_task_n && g->bound_n >= (uint32_t)(g->min_members > 1 ? g->min_members : 1))
+    if (!g->own->min_of_task_n && g->bound_n >= (uint32_t)(g->min_members > 1 ? g->min_members : 1))
         return false;
-    for (uint32_t t = 0; t <= g->min_of_task_n; t++) {
+    for (uint32_t t = 0; t <= g->own->min_of_task_n; t++) {
         int64_t n = 0;
         for (uint32_t i = 0; i < g->members_n; i++) {
             const struct pod *p = &s->pods[g->members[i]];
-            n += (p->seat || p->phase == POD_SUCCEEDED) && (t == g->min_of_task_n || p->pod_set == g->min_of_task[t].resource);
+            n += (p->seat || p->phase == POD_SUCCEEDED) && (t == g->own->min_of_task_n || p->pod_set == g->own->min_of_task[t].resource);
         }
-        if (t < g->min_of_task_n && n < g->min_of_task[t].value)
+        if (t < g->own->min_of_task_n && n < g->own->min_of_task[t].value)
             return true;
         all_n = n;
     }
@@ -414,15 +446,31 @@ static void members_changed(struct state *s, struct gang *g)
     order_wake(s, g);
 }
 
+static void add_member(struct gang *g, uint32_t at)
+{
+    if (!g->members_cap) {
+        g->members = &g->member;
+        g->members_cap = 1;
+    } else if (g->members_n == g->members_cap) {
+        uint32_t *old = g->members, *grown = NULL, cap = 0;
+        MEM_RESERVE(grown, cap, g->members_n + 1);
+        memcpy(grown, old, g->members_n * sizeof *grown);
+        g->members = grown;
+        g->members_cap = cap;
+        if (old != &g->member)
+            free(old);
+    }
+    g->members[g->members_n++] = at;
+}
+
 static void member_join(struct state *s, uint32_t at, struct gang *g)
 {
     struct pod *p = &s->pods[at];
     p->gang = g;
     if (!g)
         return;
-    MEM_RESERVE(g->members, g->members_cap, g->members_n + 1);
     p->member_at = g->members_n;
-    g->members[g->members_n++] = at;
+    add_member(g, at);
     if (p->seat) {
         g->bound_n++;
         s->seats[p->seat].gang = g;

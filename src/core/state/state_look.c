@@ -106,9 +106,9 @@ static uint32_t usage_rows(const struct queue *q, struct arena *a, struct queue_
 
 static name_id choice_of(const struct gang *g, uint32_t set, name_id resource)
 {
-    for (uint32_t i = 0; i < g->choices_n; i++)
-        if (g->choices[i].pod_set == set && g->choices[i].resource == resource)
-            return g->choices[i].flavor;
+    for (uint32_t i = 0; i < g->own->choices_n; i++)
+        if (g->own->choices[i].pod_set == set && g->own->choices[i].resource == resource)
+            return g->own->choices[i].flavor;
     return 0;
 }
 
@@ -116,10 +116,10 @@ static name_id choice_of(const struct gang *g, uint32_t set, name_id resource)
 static void subtract_unused(const struct state *s, const struct gang *g, struct queue_usage *rows, uint32_t n)
 {
     bool unused = g->reserved_only || g->phase == GANG_CHECKING;
-    for (uint32_t i = 0; unused && i < g->charges_n; i++) {
-        struct queue_usage *row = row_of(rows, n, g->charges[i].flavor, g->charges[i].resource);
+    for (uint32_t i = 0; unused && i < g->own->charges_n; i++) {
+        struct queue_usage *row = row_of(rows, n, g->own->charges[i].flavor, g->own->charges[i].resource);
         if (row)
-            row->used -= g->charges[i].amount;
+            row->used -= g->own->charges[i].amount;
     }
     for (uint32_t i = 0; !unused && i < g->sets_n; i++) {
         const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
@@ -158,12 +158,12 @@ uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a
 
 static void add_held(const struct state *s, const struct gang *g, struct queue_usage *rows, uint32_t n)
 {
-    for (uint32_t k = 0; k < g->charges_n; k++) {
-        struct queue_usage *row = row_of(rows, n, g->charges[k].flavor, g->charges[k].resource);
+    for (uint32_t k = 0; k < g->own->charges_n; k++) {
+        struct queue_usage *row = row_of(rows, n, g->own->charges[k].flavor, g->own->charges[k].resource);
         if (!row)
             continue;
-        row->reserved += g->charges[k].amount;
-        row->used += g->charges[k].amount;
+        row->reserved += g->own->charges[k].amount;
+        row->used += g->own->charges[k].amount;
     }
     subtract_unused(s, g, rows, n);
 }
@@ -177,7 +177,7 @@ uint32_t state_local_queue_usage(const struct state *s, name_id local_queue, str
         return 0;
     uint32_t n = usage_rows(q, a, ret_rows);
     for (uint32_t i = 0; i < q->charged_n; i++)
-        if (q->charged[i]->local_queue == local_queue)
+        if (q->charged[i]->own->local_queue == local_queue)
             add_held(s, q->charged[i], *ret_rows, n);
     return n;
 }
@@ -199,7 +199,7 @@ uint32_t state_local_queues_usage(const struct state *s, struct arena *a, struct
     for (uint32_t i = 1; i < s->queues_n; i++)
         for (uint32_t k = 0; k < s->queues[i]->charged_n; k++) {
             const struct gang *g = s->queues[i]->charged[k];
-            uint32_t at = g->local_queue ? id_map_get(&s->local_queue_by_key, g->local_queue) : 0;
+            uint32_t at = g->own->local_queue ? id_map_get(&s->local_queue_by_key, g->own->local_queue) : 0;
             if (at && of[at] && queue_find(s, s->local_queues[at].queue) == s->queues[i])
                 add_held(s, g, of[at]->rows, of[at]->rows_n);
         }
@@ -234,21 +234,21 @@ uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_qu
     const struct gang *g = gang_find(s, gang);
     bool holds = g && gang_holds(g);
     *ret_queue = holds && g->queue ? g->queue->name : 0;
-    *ret_choices = holds ? g->choices : NULL;
-    return holds ? g->choices_n : 0;
+    *ret_choices = holds ? g->own->choices : NULL;
+    return holds ? g->own->choices_n : 0;
 }
 
 uint32_t state_gang_domains(const struct state *s, name_id gang, const struct domain_choice **ret_domains)
 {
     const struct gang *g = gang_find(s, gang);
-    *ret_domains = g && gang_holds(g) ? g->told : NULL;
-    return g && gang_holds(g) ? g->told_n : 0;
+    *ret_domains = g && gang_holds(g) ? g->own->told : NULL;
+    return g && gang_holds(g) ? g->own->told_n : 0;
 }
 
 uint32_t state_gang_levels(const struct state *s, name_id gang, uint32_t pod_set, const name_id **ret_levels)
 {
     const struct gang *g = gang_find(s, gang);
-    uint32_t topology = g && gang_holds(g) ? domain_topology(s, g->choices, g->choices_n, pod_set) : 0;
+    uint32_t topology = g && gang_holds(g) ? domain_topology(s, g->own->choices, g->own->choices_n, pod_set) : 0;
     if (!topology || topology == DOMAIN_SEVERAL)
         return 0;
     const struct topology *t = &s->topologies[topology];
@@ -325,13 +325,12 @@ uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms
                              int64_t *ret_age_ms)
 {
     uint32_t slot = node_table_find(&s->nodes, node);
-    const struct node *n = slot ? &s->nodes.nodes[slot] : NULL;
-    int64_t age_ms = n ? now_ms - n->feedback_ms : 0;
+    const struct node_feedback *f = slot ? s->nodes.nodes[slot].feedback : NULL;
+    int64_t age_ms = f ? now_ms - f->at_ms : 0;
     /* Clocks of nodes are a little off; a sample from far in the future is as little worth as an old one. */
-    if (!n || n->feedback_n == 0 || age_ms > FEEDBACK_PERIODS * n->feedback_period_ms ||
-        -age_ms > FEEDBACK_PERIODS * n->feedback_period_ms)
+    if (!f || age_ms > FEEDBACK_PERIODS * f->period_ms || -age_ms > FEEDBACK_PERIODS * f->period_ms)
         return 0;
-    *ret_feedback = n->feedback;
+    *ret_feedback = f->all;
     *ret_age_ms = age_ms > 0 ? age_ms : 0;
-    return n->feedback_n;
+    return f->n;
 }

@@ -64,8 +64,8 @@ static void mark_nodes(const struct state *s)
             mark(s, node->devices.all[i].resource);
             mark(s, node->devices.all[i].id);
         }
-        for (uint32_t i = 0; i < node->feedback_n; i++)
-            mark(s, node->feedback[i].id);
+        for (uint32_t i = 0; node->feedback && i < node->feedback->n; i++)
+            mark(s, node->feedback->all[i].id);
     }
 }
 
@@ -217,15 +217,15 @@ static void mark_request(const struct state *s, const struct topology_request *r
 
 static void mark_what_is_held(const struct state *s, const struct gang *g)
 {
-    for (uint32_t i = 0; i < g->choices_n; i++) {
-        mark(s, g->choices[i].resource);
-        mark(s, g->choices[i].flavor);
+    for (uint32_t i = 0; i < g->own->choices_n; i++) {
+        mark(s, g->own->choices[i].resource);
+        mark(s, g->own->choices[i].flavor);
     }
-    for (uint32_t i = 0; i < g->told_n; i++)
-        mark(s, g->told[i].domain);
-    for (uint32_t i = 0; i < g->charges_n; i++) {
-        mark(s, g->charges[i].flavor);
-        mark(s, g->charges[i].resource);
+    for (uint32_t i = 0; i < g->own->told_n; i++)
+        mark(s, g->own->told[i].domain);
+    for (uint32_t i = 0; i < g->own->charges_n; i++) {
+        mark(s, g->own->charges[i].flavor);
+        mark(s, g->own->charges[i].resource);
     }
 }
 
@@ -247,17 +247,18 @@ static void mark_promise(const struct state *s, const struct promise *p)
 
 static void mark_gang(const struct state *s, const struct gang *g)
 {
-    mark_all(s, (const name_id[]){g->key, g->ns, g->local_queue, g->queue_name, g->queue_title, g->uid, g->hold_text, g->unknown_queue}, 8);
+    const struct gang_object *o = g->own;
+    mark_all(s, (const name_id[]){g->key, g->ns, o->local_queue, o->queue_name, o->queue_title, g->uid, o->hold_text, o->unknown_queue}, 8);
     for (uint32_t i = 0; i < g->sets_n; i++) {
         mark(s, g->sets[i].name);
-        mark_request(s, &g->sets[i].topology);
+        mark_request(s, set_topology(&g->sets[i]));
     }
-    for (uint32_t i = 0; i < g->min_of_task_n; i++)
-        mark(s, g->min_of_task[i].resource);
-    for (uint32_t i = 0; i < g->checks_n; i++)
-        mark(s, g->checks[i].name);
-    for (uint32_t i = 0; i < g->least_n; i++)
-        mark(s, g->least[i].resource);
+    for (uint32_t i = 0; i < g->own->min_of_task_n; i++)
+        mark(s, g->own->min_of_task[i].resource);
+    for (uint32_t i = 0; i < g->own->checks_n; i++)
+        mark(s, g->own->checks[i].name);
+    for (uint32_t i = 0; i < g->own->least_n; i++)
+        mark(s, g->own->least[i].resource);
     mark_what_is_held(s, g);
     mark_reason(s, g->reason);
     if (g->park)

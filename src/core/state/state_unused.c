@@ -28,7 +28,8 @@ static void drop_local_queues(struct state *s)
     }
     s->local_queues_n = kept_n;
     for (uint32_t i = 0; i < s->gangs_n; i++) /* who counts as nothing gets another one when that changes */
-        s->gangs[i]->counted_local = to[s->gangs[i]->counted_local];
+        if (s->gangs[i]->own->counted_local)
+            gang_own(s->gangs[i])->counted_local = to[s->gangs[i]->own->counted_local];
     free(to);
 }
 
@@ -95,8 +96,8 @@ static void find_used(struct state *s)
         if (s->local_queues[i].counted)
             s->local_queues[i].counted->used = true;
     for (uint32_t i = 0; i < s->gangs_n; i++)
-        if (s->gangs[i]->counted_queue)
-            s->gangs[i]->counted_queue->used = true;
+        if (s->gangs[i]->own->counted_queue)
+            s->gangs[i]->own->counted_queue->used = true;
 }
 
 void queue_free(struct queue *q)

@@ -131,6 +131,53 @@ static void an_old_annotation_is_not_the_last_word(void **state)
     world_free(&w);
 }
 
+/* A node with more devices than one word of bits holds: each pod has its own, on both sides of the word's end, also while nodes change. */
+static void many_devices_of_a_node(void **state)
+{
+    (void)state;
+    enum { DEVICES = 200, OF_ONE = 40 };
+    struct world w = world_new();
+    struct device all[DEVICES];
+    struct node_record node = a_node(&w, "n0", "cpu=8000," GPU "=200", "");
+    bool taken[DEVICES + 1] = {false};
+    struct err e;
+    for (int i = 0; i < DEVICES; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "%03d", i);
+        all[i] = (struct device){.resource = id(&w, GPU), .id = id(&w, name), .gpu = (uint16_t)i, .healthy = true};
+    }
+    node.devices = all;
+    node.devices_n = DEVICES;
+    node_record(&w, node);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < DEVICES / OF_ONE; i++) {
+            char key[16];
+            snprintf(key, sizeof key, "ns/p%d", i);
+            pod(&w, key, NULL, "cpu=100," GPU "=40");
+            const char *text = chosen(&w, key);
+            uint32_t n = 0;
+            for (text = strchr(text, '='); text; text = strchr(text + 1, ','), n++) {
+                long at = strtol(text + 1, NULL, 10);
+                assert_in_range(at, 0, DEVICES - 1);
+                assert_false(taken[at]);
+                taken[at] = true;
+            }
+            assert_int_equal(n, OF_ONE);
+        }
+        all[0].link_group = (uint16_t)(round + 1);
+        node_record(&w, node); /* another table: what pods have is found anew in it */
+        if (!state_check(w.s, &e))
+            fail_msg("%s", e.text);
+        for (int i = 0; i < DEVICES / OF_ONE; i++) {
+            char key[16];
+            snprintf(key, sizeof key, "ns/p%d", i);
+            gone(&w, CHANGE_POD_GONE, key);
+        }
+        memset(taken, 0, sizeof taken);
+    }
+    world_free(&w);
+}
+
 static void a_pod_has_no_more_than_it_asks_for(void **state)
 {
     (void)state;
@@ -155,6 +202,7 @@ int main(void)
         cmocka_unit_test(a_place_that_is_held_gives_way),
         cmocka_unit_test(what_two_were_told_is_free_when_both_are_gone),
         cmocka_unit_test(an_old_annotation_is_not_the_last_word),
+        cmocka_unit_test(many_devices_of_a_node),
         cmocka_unit_test(a_pod_has_no_more_than_it_asks_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
