@@ -20,6 +20,7 @@ struct kueue_deadline;
 struct kueue_retention;
 struct kueue_scope;
 struct kueue_in_use;
+struct provisioning;
 struct trainjobs;
 struct jobs {
     struct kube_client *client;
@@ -39,6 +40,7 @@ struct jobs {
     struct kueue_retention *kueue_retention;
     struct kueue_scope *kueue_scope; /* NULL: whoever names a queue is queued, wherever it is */
     struct kueue_in_use *kueue_in_use;
+    struct provisioning *provisioning;
     struct trainjobs *trainjobs;
 };
 

@@ -2,6 +2,7 @@
 #include "jobs/jobs.h"
 #include "jobs/controllers.h"
 #include "jobs/kueue/kueue_in_use.h"
+#include "jobs/provisioning/provisioning.h"
 #include "jobs/volcano/volcano_pods.h"
 
 static void on_workload(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -19,6 +20,7 @@ static void on_workload(void *arg, enum kube_event event, const char *key, struc
             kueue_deadline_workload(j->kueue_deadline, workload, key);
             kueue_retention_workload(j->kueue_retention, workload, key);
             kueue_in_use_workload(j->kueue_in_use, workload, key);
+            provisioning_workload(j->provisioning, workload, key);
         }
     }
     arena_free(a);
@@ -93,6 +95,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
         j->kueue_priority = kueue_priority_new(j);
         j->kueue_deadline = kueue_deadline_new(j);
         j->kueue_retention = kueue_retention_new(j);
+        j->provisioning = provisioning_new(j);
         struct kube_cache_config classes = {
             .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", .optional = true},
             .on_change = on_class,
@@ -134,6 +137,7 @@ void jobs_free(struct jobs *j)
     kueue_deadline_free(j->kueue_deadline);
     kueue_retention_free(j->kueue_retention);
     kueue_scope_free(j->kueue_scope);
+    provisioning_free(j->provisioning);
     kueue_in_use_free(j->kueue_in_use);
     struct kube_cache *caches[] = {j->workloads, j->workload_classes, j->priority_classes, j->runtimes,
                                    j->cluster_runtimes};

@@ -48,6 +48,7 @@ static void work_forget(struct work *w)
     heap_remove(&q->due, w);
     map_remove(q->works, bytes_of(w->key));
     arena_free(w->arena);
+    free(w->failure);
     free((char *)w->ns);
     free((char *)w->name);
     free((char *)w->key);
@@ -245,6 +246,17 @@ bool work_failed(const struct work *w)
     return w->failures_n > 0;
 }
 
+const char *work_failure(const struct work *w)
+{
+    return w->failure ? w->failure : "";
+}
+
+static void failure_keep(struct work *w, const char *text)
+{
+    free(w->failure);
+    w->failure = text ? mem_text(text) : NULL;
+}
+
 void work_again(struct work *w, int64_t delay_ms)
 {
     if (!w->again || delay_ms < w->again_ms)
@@ -259,8 +271,10 @@ static void on_answer(void *arg, const struct kube_answer *answer)
     struct workqueue *q = w->queue;
     int code = answer->code < 0 ? -answer->code : answer->code;
     bool ok = code == 0 || code == write->forgiven;
-    if (!ok && !q->closed && code != E_CONFLICT && code != E_AGAIN)
+    if (!ok && !q->closed && code != E_CONFLICT && code != E_AGAIN) {
         log_warning("write failed path=%s status=%d error=\"%s\"", write->path, answer->status, answer->error.text);
+        failure_keep(w, answer->error.text);
+    }
     free(write);
     q->in_flight_n--;
     w->in_flight_n--;
@@ -281,6 +295,8 @@ static void work_send(struct work *w, const char *method, const char *content_ty
 {
     _cleanup_buf_ struct buf out = {0};
     struct write *write = mem_zero(1, sizeof *write);
+    if (!w->has_written)
+        failure_keep(w, NULL); /* that of the pass before */
     write->work = w;
     write->path = arena_text(w->arena, path);
     write->forgiven = forgiven;

@@ -29,6 +29,7 @@ struct work {
     uint64_t order;
     uint32_t in_flight_n, failures_n;
     int worst;
+    char *failure;           /* what the server said, or NULL */
     bool running, again, is_wanted;
     bool has_written;        /* in this pass */
     int64_t again_ms, rest_until_ms;
@@ -53,6 +54,8 @@ void work_patch_status(struct work *w, const char *path, const struct json *read
 void work_delete(struct work *w, const char *path, const char *uid, const char *propagation); /* uid, propagation may be NULL */
 /* Did a write of the pass before this one fail? */
 bool work_failed(const struct work *w);
+/* What was said to the last of its writes that failed, other than that somebody wrote meanwhile; "": nothing. Good until it writes. */
+const char *work_failure(const struct work *w);
 /* Look at this key again after delay_ms. */
 void work_again(struct work *w, int64_t delay_ms);
 

@@ -154,16 +154,38 @@ static void admit_topology(struct admission *x)
     admission_unique(x, levels, "spec.levels", "nodeLabel");
 }
 
-/* Those that come with Kueue itself; any other name is somebody's own controller. */
+/* Comes with Kueue itself, as that for ProvisioningRequests, which Capstan has; any other name is somebody's own controller. */
 static void admit_check(struct admission *x)
 {
-    static const char *const of_kueue[] = {"kueue.x-k8s.io/provisioning-request", "kueue.x-k8s.io/multikueue"};
-    struct bytes controller = json_bytes(json_path(x->object, "spec", "controllerName", NULL));
     admission_immutable(x, "spec", "controllerName");
-    for (int i = 0; i < 2 && !x->old; i++)
-        if (bytes_is(controller, of_kueue[i]))
-            admission_warn(x, "spec.controllerName: Capstan has no such controller yet: unless another one sets the check's condition Active, "
-                              "ClusterQueues that demand it admit nothing");
+    if (!x->old && bytes_is(json_bytes(json_path(x->object, "spec", "controllerName", NULL)), "kueue.x-k8s.io/multikueue"))
+        admission_warn(x, "spec.controllerName: Capstan has no such controller yet: unless another one sets the check's condition Active, "
+                          "ClusterQueues that demand it admit nothing");
+}
+
+/* ---- ProvisioningRequest: the autoscaler's own kind, by the rules of its CustomResourceDefinition ---- */
+
+void admission_provisioning(struct admission *x, const struct kind *k)
+{
+    static const char *const fixed[] = {"podSets", "provisioningClassName", "parameters"};
+    const struct json *spec = json_get(x->object, "spec"), *sets = json_get(spec, "podSets"), *was = json_get(x->old, "spec");
+    uint32_t at = 0, n = admission_list_n(sets);
+    (void)k; /* the group has no other */
+    if (n < 1 || n > 32)
+        admission_error(x, FIELD_INVALID, "spec.podSets", NULL, "must have 1 to 32 items");
+    JSON_EACH (set, n ? sets : NULL) {
+        const struct json *name = json_path(set, "podTemplateRef", "name", NULL);
+        if (!name_is_dns_subdomain(json_bytes(name)))
+            admission_error(x, FIELD_INVALID, AT(x, "spec.podSets[%u].podTemplateRef.name", at), name, NAME_DNS_SUBDOMAIN_RULE);
+        at++;
+    }
+    if (!name_is_dns_subdomain(json_bytes(json_get(spec, "provisioningClassName"))))
+        admission_error(x, FIELD_INVALID, "spec.provisioningClassName", json_get(spec, "provisioningClassName"), NAME_DNS_SUBDOMAIN_RULE);
+    for (int i = 0; i < 3; i++) {
+        const struct json *before = json_get(was, fixed[i]), *now = json_get(spec, fixed[i]);
+        if (before && now && !json_equal(before, now))
+            admission_error(x, FIELD_INVALID, AT(x, "spec.%s", fixed[i]), now, "Value is immutable");
+    }
 }
 
 /* ---- by kind ---- */

@@ -81,6 +81,7 @@ void admission_kueue_repair(struct admission *x, const struct kind *k);
 struct json *admission_kueue_fix(struct admission *x, const struct kind *k);
 void admission_resource_groups(struct admission *x, const struct json *spec, bool is_cohort, bool has_cohort);
 void admission_workload(struct admission *x);
+void admission_provisioning(struct admission *x, const struct kind *k); /* autoscaling.x-k8s.io */
 /* What annotations of a pod, or of a template of `count` pods (0: not known), ask of a topology; path: "spec.template.metadata.annotations". */
 void admission_topology_annotations(struct admission *x, const struct json *annotations, const char *path, int64_t count);
 void admission_volcano(struct admission *x, const struct kind *k);

@@ -19,6 +19,7 @@ static const struct {
     {"rbac.authorization.k8s.io", admission_cluster, NULL, NULL},
     {"apiextensions.k8s.io", admission_cluster, NULL, NULL},
     {"kueue.x-k8s.io", admission_kueue, admission_kueue_repair, admission_kueue_fix},
+    {"autoscaling.x-k8s.io", admission_provisioning, NULL, NULL},
     {"batch.volcano.sh", admission_volcano, admission_volcano_repair, admission_volcano_fix},
     {"scheduling.volcano.sh", admission_volcano, NULL, NULL},
     {"bus.volcano.sh", admission_volcano, NULL, NULL},

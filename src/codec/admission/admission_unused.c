@@ -31,7 +31,6 @@ static const struct unused table[] = {
     {KUEUE, "clusterqueues", "spec.concurrentAdmissionPolicy", NULL, "a job stays in the flavor that it was given"},
     {KUEUE, "cohorts", "spec.fairSharing", NULL, FAIR_SHARES, true},
     {KUEUE, "localqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
-    {KUEUE, "provisioningrequestconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueclusters", "", NULL, NO_CHECKS},
     {KUEUE, "workloads", "spec.podSets[].topologyRequest.podIndexLabel", NULL, NO_RANKS},

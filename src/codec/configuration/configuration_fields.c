@@ -140,7 +140,7 @@ const struct configuration_gate configuration_gates[] = {
     {"AdmissionFairSharing", GATE_NEVER},
     {"AdmissionGatedBy", GATE_ALWAYS},
     {"AssignQueueLabelsForPods", GATE_INSIDE},
-    {"CleanupProvisioningRequestsOnEviction", GATE_INSIDE},
+    {"CleanupProvisioningRequestsOnEviction", GATE_ALWAYS},
     {"ConcurrentAdmission", GATE_NEVER},
     {"CustomMetricLabels", GATE_NEVER},
     {"DeferRayServiceFinalizationForRedisCleanup", GATE_INSIDE},

@@ -552,6 +552,33 @@ static void annotations_about_topologies_are_checked(void **state)
     }
 }
 
+#define PROVISIONING(class, sets) "apiVersion: autoscaling.x-k8s.io/v1\nkind: ProvisioningRequest\nmetadata: {name: r, namespace: ns}\n" \
+                                  "spec: {provisioningClassName: " class ", podSets: [" sets "]}\n"
+#define ONE "{count: 1, podTemplateRef: {name: t}}"
+
+static void provisioning_requests_are_checked(void **state)
+{
+    static const struct {
+        const char *object, *error;
+    } cases[] = {
+        {PROVISIONING("a.example", ONE), ""},
+        {PROVISIONING("a.example", ""), "spec.podSets: Invalid value"},
+        {PROVISIONING("A", ONE), "spec.provisioningClassName: Invalid value: \"A\""},
+        {PROVISIONING("a", "{count: 0, podTemplateRef: {name: t}}"), "spec.podSets[0].count"},
+        {PROVISIONING("a", ONE ", {count: 1, podTemplateRef: {name: T}}"), "spec.podSets[1].podTemplateRef.name: Invalid value: \"T\""},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *said = admit(w, cases[i].object);
+        if (*cases[i].error ? !strstr(said, cases[i].error) : *said)
+            fail_msg("%s\nexpected %s\ngot %s", cases[i].object, cases[i].error, said);
+    }
+    const struct json *old = parse(w, PROVISIONING("a", ONE));
+    assert_string_equal(admit_as(w, PROVISIONING("a", ONE), old, false, true), "");
+    assert_non_null(strstr(admit_as(w, PROVISIONING("b", ONE), old, false, true), "spec.provisioningClassName: Invalid value: \"b\": Value is immutable"));
+    assert_non_null(strstr(admit_as(w, PROVISIONING("a", ONE ", " ONE), old, false, true), "Value is immutable"));
+}
+
 static void topology_requests_of_workloads_are_checked(void **state)
 {
     static const struct {
@@ -590,7 +617,7 @@ static void what_does_nothing_is_told(void **state)
          "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n",
          "spec.fairSharing: has no effect yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\n"
-         "spec: {controllerName: kueue.x-k8s.io/provisioning-request}\n",
+         "spec: {controllerName: kueue.x-k8s.io/multikueue}\n",
          "spec.controllerName: Capstan has no such controller yet"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns}\nspec:\n  queueName: q\n  podSets:\n"
          "  - {name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}\n"
@@ -660,6 +687,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(misspelt_flavors_are_repaired, world_open, world_close),
         cmocka_unit_test_setup_teardown(volcano_jobs_are_completed_and_warned_of, world_open, world_close),
         cmocka_unit_test_setup_teardown(annotations_about_topologies_are_checked, world_open, world_close),
+        cmocka_unit_test_setup_teardown(provisioning_requests_are_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(topology_requests_of_workloads_are_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_does_nothing_is_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_asks_for_nothing_is_not_told, world_open, world_close),

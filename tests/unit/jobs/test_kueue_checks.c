@@ -267,7 +267,10 @@ static void test_multikueue_rules(void **state)
     QUOTA("8");
     check("m", "kueue.x-k8s.io/multikueue", "True");
     check("m2", "kueue.x-k8s.io/multikueue", "True");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ProvisioningRequestConfig\",\"metadata\":{\"name\":\"x\"},"
+           "\"spec\":{\"provisioningClassName\":\"x\"}}");
     check("p", "kueue.x-k8s.io/provisioning-request", "True");
+    patch(CHECK("p"), "{\"spec\":{\"parameters\":{\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":\"ProvisioningRequestConfig\",\"name\":\"x\"}}}");
     demand("{\"name\":\"m\"},{\"name\":\"m2\"}");
     run(1000);
     assert_string_equal(reason(get(CQ), "Active"), "MultipleMultiKueueAdmissionChecks");
