@@ -38,6 +38,11 @@ void cycle_moved(struct cycle *c, struct gang *g)
         (void)entry(c, EFFECT_MOVE, g);
 }
 
+void cycle_lost(struct cycle *c, const struct gang *g)
+{
+    (void)entry(c, EFFECT_MOVE, g);
+}
+
 void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat)
 {
     struct state *s = c->s;
@@ -61,6 +66,8 @@ void cycle_evict(struct cycle *c, struct gang *g, const struct reason *why)
 {
     entry(c, EFFECT_EVICT, g)->reason = why;
     gang_enter(c->s, g, GANG_LEAVING);
+    if (g->own->lost)
+        gang_own(g)->lost = 0;
     free(g->reason);
     g->reason = reason_copy(why);
 }

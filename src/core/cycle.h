@@ -20,6 +20,7 @@ struct cycle {
 };
 void cycle_admit(struct cycle *c, struct gang *g);                      /* plan entry; g is reserved already */
 void cycle_moved(struct cycle *c, struct gang *g);                      /* plan entry, where it was told other domains before */
+void cycle_lost(struct cycle *c, const struct gang *g);                 /* the same, of the node that it lost */
 void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat);
 void cycle_evict(struct cycle *c, struct gang *g, const struct reason *why); /* -> LEAVING */
 

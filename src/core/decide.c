@@ -446,6 +446,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
         view_table_forget(s);
     }
     s->hold = config && config->hold;
+    s->lost_policy = config ? config->lost : (struct lost_policy){0};
     take_fair_sharing(s, config ? &config->fair : &(struct fair_policy){0});
     quota_settle(&s->quota);
     order_begin(s, now_ms);

@@ -16,6 +16,7 @@ struct decide_config {
     uint32_t pods_max;    /* stop after this many placed pods; 0 = 20000 */
     bool no_remedies;     /* what would help is not looked for: for those who do not read it */
     struct fair_policy fair; /* off: who borrows at a lower level comes first, and policies alone say who is preempted */
+    struct lost_policy lost;
     bool hold;            /* nobody is let in, and nobody goes for anybody: what holds something already is settled */
     bool spread;          /* score: spread instead of pack (default pack: fewest free GPUs first, whole-GPU fragments last) */
 };

@@ -319,6 +319,7 @@ struct gang_record {
     uint32_t domains_n;
     const struct gang_check *checks;
     uint32_t checks_n;
+    bool of_one_pod;           /* its only pod owns it: that pod does not come back on another node */
     bool foreign;              /* reserved_only, and another writer's reservation: admitted when its checks are ready, places or not */
     enum gang_pods pods;
     int64_t unready_ms, admitted_ms; /* since when pods has been said so; since when it has been admitted; 0 = not known */
@@ -398,7 +399,7 @@ enum effect {
     EFFECT_EVICT,   /* give back: delete the gang's pods, suspend its job; reason says why */
     EFFECT_EXPLAIN, /* the gang waits; the reason tree is new */
     EFFECT_RESERVE, /* only quota is taken, for a gang with admission checks: tell the dialect (Workload QuotaReserved, checks Pending) */
-    EFFECT_MOVE,    /* places of an admitted gang are in other domains of a topology now: tell the dialect */
+    EFFECT_MOVE,    /* places of an admitted gang are in other domains of a topology now, or a node of it has failed: tell the dialect */
 };
 struct plan_entry {
     enum effect effect;

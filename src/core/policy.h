@@ -27,8 +27,15 @@ struct ready_policy {
     int64_t backoff_ms, backoff_most_ms;
 };
 
+/* Nodes that fail under gangs that stand in domains of a topology. SOURCE TASFailedNodeReplacement, TASFailedNodeReplacementFailFast. */
+struct lost_policy {
+    bool off;     /* nobody is evicted, and the object names no node: who lost a place is given another one */
+    bool patient; /* where there is no other node the gang waits for one; else it is evicted */
+};
+
 struct policy {
     struct fair_policy fair;
+    struct lost_policy lost;
     struct ready_policy ready;
     bool explicit_status; /* a Workload says that it waits before anybody has tried it: one write more for each */
 };

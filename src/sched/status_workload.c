@@ -21,6 +21,7 @@ struct pass {
     struct json *conditions; /* a copy that is being changed */
     struct json *checks;     /* status.admissionChecks as it should be; NULL: as it is */
     struct json *evictions;  /* status.schedulingStats.evictions as they should be; NULL: as they are */
+    struct json *unhealthy;  /* status.unhealthyNodes as they should be; NULL: as they are */
     struct json *requests;   /* status.resourceRequests as it should be; NULL: as it is */
     bool changed;
     int64_t now_ms, generation;
@@ -96,6 +97,8 @@ static void send(struct pass *x, struct json *admission)
         json_set(x->work->arena, status, "resourceRequests", x->requests);
     if (x->evictions)
         json_set(x->work->arena, json_ensure_object(x->work->arena, status, "schedulingStats"), "evictions", x->evictions);
+    if (x->unhealthy)
+        json_set(x->work->arena, status, "unhealthyNodes", x->unhealthy);
     if (x->checks)
         json_set(x->work->arena, status, "admissionChecks", x->checks->n ? x->checks : json_new(x->work->arena, JSON_NULL));
     if (!forget_retries(x, status))
@@ -357,6 +360,11 @@ static struct json *domains_moved(const struct pass *x)
     return domain_status_moved(x->work->arena, x->s->state, x->s->names, x->gang, x->workload);
 }
 
+static void follow_unhealthy(struct pass *x)
+{
+    x->unhealthy = domain_status_unhealthy(x->work->arena, x->s->state, x->s->names, x->gang, x->workload);
+}
+
 /* Checks are ready and it has its places, or whoever reserved it asks for none. */
 static void complete_admission(struct pass *x, const char *queue)
 {
@@ -430,7 +438,8 @@ static void admit(struct pass *x)
             return;
         drop_reason(x); /* somebody else has admitted it */
         struct json *moved = domains_moved(x);
-        if (sync_checks(x, admission_now(x)) || x->changed || moved)
+        follow_unhealthy(x);
+        if (sync_checks(x, admission_now(x)) || x->changed || moved || x->unhealthy)
             send(x, moved);
         return;
     }
@@ -605,6 +614,7 @@ static void evict(struct pass *x)
         x->retries_n = why->need;
     }
     x->checks = check_list_reset(x->work->arena, x->workload, x->now_ms);
+    follow_unhealthy(x);
     set(x, "Evicted", true, reason, message);
     bool preempted = why && why->code == REASON_PREEMPTED;
     if (preempted)

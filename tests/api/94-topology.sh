@@ -58,3 +58,18 @@ soon "who prefers a rack gets several" '^r0=2 r1=16 $' racks wide
 job any 4 'capstan.dev/nothing: asked' >/dev/null
 soon "who asks for nothing has domains all the same: all flavors of the queue have a topology" '^r0=4 $' racks any
 k delete job ten too-many level wide any --wait=false >/dev/null
+
+# A node fails under a job that has to stay in its rack, and there is no other.
+job full 16 "kueue.x-k8s.io/podset-required-topology: $RACK" >/dev/null
+soon "a job fills a rack" '^r[01]=16 $' racks full
+node=$(k get pods -l job-name=full -o 'jsonpath={.items[0].spec.nodeName}')
+rack=$(racks full)
+evicted() { k get workload "$(workload_of full)" -o 'jsonpath={range .status.schedulingStats.evictions[*]}{.reason}={.count}{end} {.status.unhealthyNodes}'; }
+K cordon "$node" >/dev/null
+says "pods that run on a node that is cordoned go on" '^ $' evicted
+k delete pods -l job-name=full --field-selector "spec.nodeName=$node" --wait=false >/dev/null
+soon "when they end, and its rack has no other node, it is evicted" '^NodeFailures=1 $' evicted
+other() { racks full | grep -v -x -F "$rack"; }
+soon "and starts in the other rack" '^r[01]=16 $' other
+K uncordon "$node" >/dev/null
+k delete job full --wait=false >/dev/null

@@ -99,6 +99,12 @@ static bool gate_is_on(const struct json *root, const char *name)
     return json_get_bool(json_get(root, "featureGates"), name, false);
 }
 
+/* One that is on unless the file says otherwise. */
+static bool gate_is_off(const struct json *root, const char *name)
+{
+    return !json_get_bool(json_get(root, "featureGates"), name, true);
+}
+
 static void ready_default(struct ready_policy *p)
 {
     *p = (struct ready_policy){.timeout_ms = 30 * MINUTE_MS,
@@ -228,6 +234,8 @@ int configuration_parse(struct arena *a, struct bytes text, struct configuration
         check_transformations(&r, root);
         read_ready(&r, root, &c.policy.ready);
         read_fair(&r, root, &c.policy.fair);
+        c.policy.lost.off = gate_is_off(root, "TASFailedNodeReplacement");
+        c.policy.lost.patient = gate_is_off(root, "TASFailedNodeReplacementFailFast");
         c.policy.explicit_status = gate_is_on(root, "UnadmittedWorkloadsExplicitStatus");
         read_frameworks(&r, root, &c);
         read_leader_election(root, &c);

@@ -597,6 +597,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     if (!time_parse(json_bytes(json_path(object, "status", "requeueState", "requeueAt", NULL)), &g.not_before_ms))
         g.not_before_ms = 0;
     g.finished = decode_condition_true(object, "Finished");
+    g.of_one_pod = is_of_one_pod(object);
     decode_gang_checks(d, object, &g);
     decode_ready(object, &g);
     if (json_is(admission, JSON_OBJECT) && decode_condition_true(object, "QuotaReserved"))

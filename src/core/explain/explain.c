@@ -258,7 +258,10 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_printf(out, "The %s is stopped", queue_word(r->queue_kind));
         break;
     case REASON_NODE_LOST:
-        buf_printf(out, "node %s was lost", name);
+        buf_text(out, r->child ? "Several nodes of its topology assignment failed: " : "There is no other node in the place of the failed node ");
+        buf_text(out, name);
+        for (const struct reason *other = r->child; other; other = other->next)
+            buf_printf(out, ", %s", intern_name(names, other->name));
         break;
     case REASON_DEACTIVATED:
         buf_text(out, "The workload is deactivated");

@@ -74,7 +74,7 @@
     X(CHANGE_UNCORDON,      "uncordon")              /* the node `name` */                                                       \
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
-    X(NODE_LOST,            "node-lost")             /* EVICT: name = node */                                                    \
+    X(NODE_LOST,            "node-lost")             /* EVICT: name = node of a topology, need = how many; children: the others */    \
     X(CHECK_RETRIED,        "admission-check-retry") /* EVICT: the check `name` asks for another try later */                     \
     X(DEACTIVATED,          "workload-deactivated")  /* EVICT */                                                                  \
     X(PODS_TIMEOUT,         "pods-ready-timeout")    /* EVICT: need times by now; not before wall ms `have` again */               \

@@ -173,6 +173,6 @@ void seats_new_devices(struct state *s, uint32_t node)
 void seats_wake_holders(struct state *s, uint32_t node)
 {
     for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next)
-        if (!s->seats[at].pod && s->seats[at].gang && !s->seats[at].gang->look_at)
+        if ((!s->seats[at].pod || s->pods[s->seats[at].pod].deleting) && s->seats[at].gang && !s->seats[at].gang->look_at)
             order_wake(s, s->seats[at].gang);
 }

@@ -29,6 +29,8 @@ void domain_forget(struct gang *g)
     free(o->told);
     o->told = NULL;
     o->told_n = 0;
+    o->lost = 0;
+    o->lost_ms = 0;
 }
 
 /* One leaf: pods that stand in it or for which a place is held, and how many were told. */

@@ -9,6 +9,7 @@
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
+#include "core/queue/lost.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/quota/ledger.h"
@@ -107,6 +108,7 @@ static void drop_bad_seats(struct state *s, struct gang *g)
 struct tally {
     int32_t bound_n, held_n, loose_n;
     int32_t live_n; /* of bound_n: not on their way out, nor of a start that is over */
+    int32_t lost_n; /* stood on a node that failed: no place is looked for yet */
 };
 
 static struct tally *count_sets(struct cycle *c, const struct gang *g, const uint32_t *loose, uint32_t loose_n)
@@ -114,7 +116,7 @@ static struct tally *count_sets(struct cycle *c, const struct gang *g, const uin
     struct tally *t = arena_zero(c->a, g->sets_n + 1, sizeof *t);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &c->s->pods[g->members[i]];
-        int32_t set = p->seat ? pod_set_index(g, p) : -1;
+        int32_t set = p->seat && !lost_is_given_up(c->s, g, p) ? pod_set_index(g, p) : -1;
         if (set < 0)
             continue;
         t[set].bound_n++;
@@ -148,19 +150,25 @@ static void drop_surplus(struct cycle *c, struct gang *g, struct tally *t)
     }
 }
 
-/* Wants for every member that has neither a place nor is done. */
+/* Members of a set that have neither a place nor are done. */
+static int32_t lack_of(const struct gang_set *set, const struct tally *t)
+{
+    return set->count - t->bound_n - t->held_n - t->lost_n - over_n(set);
+}
+
+/* Wants for all of them. */
 static struct want *missing(struct cycle *c, const struct gang *g, const struct tally *t, uint32_t *ret_n)
 {
     uint32_t n = 0, at = 0;
     for (uint32_t i = 0; i < g->sets_n; i++) {
-        int32_t lack = g->sets[i].count - t[i].bound_n - t[i].held_n - over_n(&g->sets[i]);
+        int32_t lack = lack_of(&g->sets[i], &t[i]);
         n += lack > 0 ? (uint32_t)lack : 0;
     }
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
     for (uint32_t i = 0; i < g->sets_n; i++) {
         const struct gang_set *set = &g->sets[i];
         uint32_t topology = domain_topology(c->s, g->own->choices, g->own->choices_n, i);
-        for (int32_t k = t[i].bound_n + t[i].held_n + over_n(set); k < set->count; k++)
+        for (int32_t k = lack_of(set, &t[i]); k > 0; k--)
             wants[at++] = (struct want){.shape = set->placed_shape, .labels = set->labels, .pod_set = i, .topology = topology};
     }
     *ret_n = n;
@@ -418,14 +426,14 @@ static bool is_not_admitted_yet(const struct gang *g)
     return g->planned && (g->phase == GANG_CHECKING || (g->phase == GANG_RESERVED && !checks_ready(g)));
 }
 
-static void settle_planned(struct cycle *c, struct gang *g)
+static void settle_members(struct cycle *c, struct gang *g, const struct lost *lost)
 {
     struct state *s = c->s;
     uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose);
-    drop_bad_seats(s, g);
     struct tally *t = count_sets(c, g, loose, loose_n);
     bool whole = true, any_live = false;
     for (uint32_t i = 0; i < g->sets_n; i++) {
+        t[i].lost_n = lost->of_set ? lost->of_set[i] : 0;
         whole &= t[i].live_n + t[i].loose_n + over_n(&g->sets[i]) >= g->sets[i].count;
         any_live |= t[i].live_n > 0;
     }
@@ -433,7 +441,8 @@ static void settle_planned(struct cycle *c, struct gang *g)
         gang_enter(s, g, GANG_ADMITTED); /* nothing is left of it: it starts again, whole */
     if (g->phase < GANG_BOUND) {
         drop_surplus(c, g, t);
-        if (!whole && !hold_missing(c, g, t)) { /* of a whole gang not the plan counts, but the pods that came */
+        bool comes = !g->of_one_pod || !g->api_admitted; /* its pod exists, or is gone for good */
+        if (!whole && comes && !hold_missing(c, g, t)) { /* of a whole gang not the plan counts, but the pods that came */
             wait_if_untold(c, g);
             return;
         }
@@ -456,6 +465,58 @@ static void settle_planned(struct cycle *c, struct gang *g)
     /* WHY parked: a gang keeps the pods that run, but while one of them waits for a place it holds none that others may be waiting for. */
     if (whole || parked(g))
         drop_all_held(s, g);
+}
+
+/* ---- nodes that failed ---- */
+
+/* Other places for what stood on the failed node, in the domain that the rest requires; or it has to go, or waits. */
+static void replace_lost(struct cycle *c, struct gang *g, const struct lost *lost)
+{
+    struct state *s = c->s;
+    struct tally *t = arena_zero(c->a, g->sets_n + 1, sizeof *t);
+    uint32_t n, mark = undo_mark(s), steps = PLACE_STEPS;
+    struct misfit unused;
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        t[i].bound_n = g->sets[i].count - over_n(&g->sets[i]) - lost->of_set[i];
+    struct want *wants = missing(c, g, t, &n);
+    if (!place_all(s, g, wants, n, &steps, &unused)) {
+        undo_back(s, mark);
+        if (!s->lost_policy.patient)
+            cycle_evict(c, g, lost_why_evict(c, lost));
+        else if (!parked(g) && !place_or_explain(c, g, wants, n))
+            drop_all_held(s, g); /* as in hold_missing */
+        return;
+    }
+    undo_keep(s, mark);
+    for (uint32_t i = 0; i < n; i++)
+        admission_hold_seat(g, wants[i].seat);
+    gang_own(g)->lost = 0;
+    cycle_moved(c, g);
+}
+
+static void settle_lost(struct cycle *c, struct gang *g)
+{
+    const struct lost lost = lost_find(c, g);
+    lost_note(c, g, &lost);
+    if (!g->own->lost || c->s->hold)
+        return;
+    if (lost_is_due(c, g))
+        replace_lost(c, g, &lost);
+    else
+        order_look_later(c->s, g, g->own->lost_ms + LOST_WAIT_MS);
+}
+
+static void settle_planned(struct cycle *c, struct gang *g)
+{
+    drop_bad_seats(c->s, g);
+    const struct lost lost = lost_find(c, g);
+    if (lost.nodes_n > 1) {
+        cycle_evict(c, g, lost_why_evict(c, &lost));
+        return;
+    }
+    settle_members(c, g, &lost);
+    if (lost.nodes_n || g->own->lost)
+        settle_lost(c, g);
 }
 
 /* ---- groups: members that came later bind alone ---- */
@@ -511,7 +572,7 @@ void settle_gang(struct cycle *c, struct gang *g)
         settle_planned(c, g);
     else
         settle_group(c, g);
-    if (!parked(g))
+    if (!parked(g) && g->phase != GANG_LEAVING)
         cycle_explained_away(g);
 }
 

@@ -144,6 +144,8 @@ struct gang_object {
     uint32_t *seats;         /* planned: held for members to come */
     struct flavor_choice *choices;
     struct domain_choice *told; /* domains of its sets, as its object says or will say (place/domain.h) */
+    name_id lost;            /* one of them, a node that failed and where nobody is left (queue/lost.h); 0: none */
+    int64_t lost_ms;         /* since when */
     struct charge *charges;
     int64_t deadline_ms;     /* its pods are to be ready by then; 0 = whenever */
     int64_t unready_ms, admitted_ms;
@@ -168,6 +170,7 @@ struct gang {
     bool api_admitted : 1;   /* its object says that it is admitted */
     bool reserved_only : 1;  /* as in gang_record: it counts as reserving, not as admitted */
     bool foreign : 1;        /* as in gang_record */
+    bool of_one_pod : 1;     /* the same */
     bool admit_refused : 1;  /* while binds of the same plan were under way: taken back when they fail, too */
     bool answered : 1;       /* GANG_LEAVING: what EVICT asked for has been done */
     bool preempts_nobody : 1; /* a lone pod with preemptionPolicy Never */
@@ -345,6 +348,7 @@ struct state {
     bool spread;             /* score of the last cycle */
     bool hold;               /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */
+    struct lost_policy lost_policy; /* the same */
     struct pod *pods;
     uint32_t pods_n, pods_cap, pod_hole, pods_live_n;
     struct id_map pod_by_key, gang_by_key, queue_by_name, local_queue_by_key, namespace_by_name, flavor_by_name, topology_by_name;
@@ -449,7 +453,8 @@ void seats_settle_held(struct state *s, uint32_t node);       /* places that are
 void seats_count_devices(struct state *s, uint32_t node);     /* those in use, anew */
 void seats_new_devices(struct state *s, uint32_t node);       /* the node's table is another one, seats have been translated */
 bool seat_lacks_devices(const struct state *s, const struct seat *seat);
-void seats_wake_holders(struct state *s, uint32_t node); /* gangs that hold places there must look whether they are still good */
+void seats_wake_holders(struct state *s, uint32_t node); /* gangs that hold places there, or whose pods go, must look
+                                                          * whether they are still good */
 void shape_release(struct state *s, uint32_t shape); /* view.c: unref, and drop its cached view with the last reference */
 
 #endif

@@ -99,6 +99,8 @@ int32_t state_gang_granted(const struct state *s, name_id gang, name_id pod_set)
 /* Domains that its sets were given, by set, then by path. The labels whose values they are; 0: its flavor has no topology. */
 uint32_t state_gang_domains(const struct state *s, name_id gang, const struct domain_choice **ret_domains);
 uint32_t state_gang_levels(const struct state *s, name_id gang, uint32_t pod_set, const name_id **ret_levels);
+/* A node among its domains that has failed, where none of its pods is left (queue/lost.h); 0: none. */
+name_id state_gang_lost(const struct state *s, name_id gang);
 /* Does the gang's object, as it was last taken in, say that it is admitted? */
 bool state_gang_is_told(const struct state *s, name_id gang);
 /* Why a gang waits (in line, or with quota for its checks and places), or (LEAVING) must go: the state's own until the next call or change.

@@ -2,6 +2,7 @@
 #include "base/collections/map.h"
 #include "base/memory.h"
 #include "core/queue/admission.h"
+#include "core/queue/lost.h"
 #include "core/queue/ready.h"
 #include "core/state/model.h"
 #include "core/state/state.h"
@@ -89,10 +90,25 @@ static bool check_ready(const struct state *s, struct err *e)
     return true;
 }
 
-/* Admitted, settled and not waiting: every member has a place, is over, or its place is held. */
+/* What a node that failed has left waits for another place, no longer than it may (queue/lost.h). */
+static bool check_lost(const struct state *s, const struct gang *g, struct err *e)
+{
+    bool told = !g->own->lost;
+    for (uint32_t i = 0; i < g->own->told_n && !told; i++)
+        told = g->own->told[i].domain == g->own->lost;
+    if (!told || (g->own->lost && !gang_holds(g)))
+        return err_set(e, E_INVALID, "gang %s has lost a node that it was not told", intern_name(s->names, g->key)), false;
+    if (g->own->lost && !g->look_at && !s->hold && !(g->park && g->park->at) && (!g->timer_at || g->retry_ms > g->own->lost_ms + LOST_WAIT_MS))
+        return err_set(e, E_INVALID, "gang %s has lost a node, and nobody looks for another", intern_name(s->names, g->key)), false;
+    return true;
+}
+
+/* Admitted, settled and not waiting: every member has a place, is over, its place is held, or lost for a moment. Of the pod that owns its
+ * Workload no other takes the place. */
 static bool check_places(const struct state *s, const struct gang *g, struct err *e)
 {
-    bool settled = !g->look_at && !(g->park && g->park->at) && (g->phase == GANG_RESERVED || g->phase == GANG_ADMITTED);
+    bool settled = !g->look_at && !(g->of_one_pod && g->api_admitted) && !(g->park && g->park->at) &&
+                   (g->phase == GANG_RESERVED || g->phase == GANG_ADMITTED);
     for (uint32_t set = 0; set < g->sets_n && g->planned && settled; set++) {
         const struct gang_set *of = &g->sets[set];
         int64_t placed_n = of->done_n > of->reclaimed_n ? of->done_n : of->reclaimed_n;
@@ -100,6 +116,8 @@ static bool check_places(const struct state *s, const struct gang *g, struct err
             placed_n += s->pods[g->members[i]].seat && pod_set_index(g, &s->pods[g->members[i]]) == (int32_t)set;
         for (uint32_t i = 0; i < g->own->seats_n; i++)
             placed_n += s->seats[g->own->seats[i]].pod_set == set;
+        for (uint32_t i = 0; i < g->own->told_n && g->own->lost; i++)
+            placed_n += g->own->told[i].pod_set == set && g->own->told[i].domain == g->own->lost ? g->own->told[i].count : 0;
         if (placed_n < of->count)
             return err_set(e, E_INVALID, "gang %s is admitted and has places for %lld of the %d members of set %s",
                            intern_name(s->names, g->key), (long long)placed_n, of->count, intern_name(s->names, of->name)),
@@ -259,7 +277,7 @@ bool state_check(const struct state *s, struct err *e)
         if (s->nodes.nodes[slot].name && (!check_node(s, slot, e) || !check_promised_node(s, slot, e)))
             return false;
     for (uint32_t i = 0; i < s->gangs_n; i++)
-        if (!check_gang(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
+        if (!check_gang(s, s->gangs[i], e) || !check_lost(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
             return false;
     return check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e) && state_check_domains(s, e);
 }
@@ -313,6 +331,7 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
             h = mix(mix_name(s, h, g->own->checks[k].name), g->own->checks[k].state);
         h = mix(mix(h, (uint64_t)g->own->deadline_ms), (uint64_t)(uint32_t)g->own->retries_n << 1 | g->own->unready);
         h = g->preemptor ? mix_name(s, h, g->preemptor->key) : h;
+        h = mix(mix_name(s, h, g->own->lost), (uint64_t)g->own->lost_ms);
         for (uint32_t k = 0; k < g->own->told_n; k++)
             h = mix(mix_name(s, h, g->own->told[k].domain), (uint64_t)g->own->told[k].pod_set << 32 | (uint32_t)g->own->told[k].count);
         for (uint32_t k = 0; k < g->own->seats_n; k++)

@@ -275,6 +275,7 @@ static void take_record(struct gang *g, const struct gang_record *r)
     o->hold_text = r->hold_text;
     o->not_before_ms = r->not_before_ms;
     g->finished = r->finished;
+    g->of_one_pod = r->of_one_pod;
     take_checks(g, r);
     take_amounts(&o->min_of_task, &o->min_of_task_n, r->min_of_task, r->min_of_task_n);
     take_amounts(&o->least, &o->least_n, r->least, r->least_n);
@@ -293,7 +294,7 @@ static bool says_nothing_new(const struct state *s, const struct gang *g, const 
     return g->phase != GANG_UNKNOWN && g->source == r->source && g->ns == r->ns && g->own->local_queue == r->local_queue &&
            g->own->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
            g->planned == r->planned && g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold &&
-           g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished &&
+           g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished && g->of_one_pod == r->of_one_pod &&
            g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
            same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
            same_amounts(g->own->least, g->own->least_n, r->least, r->least_n);

@@ -245,6 +245,12 @@ uint32_t state_gang_domains(const struct state *s, name_id gang, const struct do
     return g && gang_holds(g) ? g->own->told_n : 0;
 }
 
+name_id state_gang_lost(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g && gang_holds(g) ? g->own->lost : 0;
+}
+
 uint32_t state_gang_levels(const struct state *s, name_id gang, uint32_t pod_set, const name_id **ret_levels)
 {
     const struct gang *g = gang_find(s, gang);

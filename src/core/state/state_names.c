@@ -223,6 +223,7 @@ static void mark_what_is_held(const struct state *s, const struct gang *g)
     }
     for (uint32_t i = 0; i < g->own->told_n; i++)
         mark(s, g->own->told[i].domain);
+    mark(s, g->own->lost);
     for (uint32_t i = 0; i < g->own->charges_n; i++) {
         mark(s, g->own->charges[i].flavor);
         mark(s, g->own->charges[i].resource);

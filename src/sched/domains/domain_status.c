@@ -95,3 +95,19 @@ struct json *domain_status_moved(struct arena *a, const struct state *s, const s
     }
     return moved ? admission : NULL;
 }
+
+struct json *domain_status_unhealthy(struct arena *a, const struct state *s, const struct intern *names, name_id gang,
+                                     const struct json *workload)
+{
+    const struct json *told = json_path(workload, "status", "unhealthyNodes", NULL), *one = json_item(told, 0);
+    name_id lost = state_gang_lost(s, gang);
+    const char *node = lost ? intern_name(names, lost) : "";
+    if (text_equal(json_get_text(one, "name", ""), node) && !(one && one->next))
+        return NULL;
+    if (!lost)
+        return json_new(a, JSON_NULL);
+    struct json *list = json_new(a, JSON_ARRAY), *entry = json_new(a, JSON_OBJECT);
+    json_set_text(a, entry, "name", node);
+    json_append(list, entry);
+    return list;
+}

@@ -14,4 +14,8 @@ void domain_status_add(struct arena *a, const struct state *s, const struct inte
 struct json *domain_status_moved(struct arena *a, const struct state *s, const struct intern *names, name_id gang,
                                  const struct json *workload);
 
+/* status.unhealthyNodes: the node that the gang has lost (core/queue/lost.h). NULL: it says so already; JSON null: it is to say nothing. */
+struct json *domain_status_unhealthy(struct arena *a, const struct state *s, const struct intern *names, name_id gang,
+                                     const struct json *workload);
+
 #endif

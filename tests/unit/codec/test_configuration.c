@@ -175,6 +175,22 @@ static void jobs_without_a_queue(void **unused)
     reading_free(&x);
 }
 
+static void failed_nodes(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {V2, V2 "featureGates: {TASFailedNodeReplacement: true, TASFailedNodeReplacementFailFast: true}\n",
+                                        V2 "featureGates: {TASFailedNodeReplacementFailFast: false}\n",
+                                        V2 "featureGates: {TASFailedNodeReplacement: false}\n"};
+    for (int i = 0; i < 4; i++) {
+        struct reading x = read_text(texts[i]);
+        assert_int_equal(x.r, 0);
+        assert_int_equal(x.warnings.n, 0);
+        assert_int_equal(x.c.policy.lost.patient, i == 2);
+        assert_int_equal(x.c.policy.lost.off, i == 3);
+        reading_free(&x);
+    }
+}
+
 static void explicit_status(void **unused)
 {
     (void)unused;
@@ -393,7 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods_ready),       cmocka_unit_test(fair_sharing),   cmocka_unit_test(others),         cmocka_unit_test(carried),
         cmocka_unit_test(wrong_is_refused), cmocka_unit_test(unused_is_said), cmocka_unit_test(table_is_sound), cmocka_unit_test(hostile),
-        cmocka_unit_test(workloads),        cmocka_unit_test(undeclared), cmocka_unit_test(explicit_status),
+        cmocka_unit_test(workloads),        cmocka_unit_test(undeclared), cmocka_unit_test(explicit_status), cmocka_unit_test(failed_nodes),
         cmocka_unit_test(jobs_without_a_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ struct world {
     int64_t now_ms;
     struct fair_policy fair;
     bool hold;
+    struct lost_policy lost;
 };
 
 static inline struct world world_new(void)
@@ -239,7 +240,7 @@ static inline void outcome(struct world *w, enum effect effect, const char *gang
 static inline void run(struct world *w)
 {
     arena_reset(w->cycle);
-    decide(w->s, &(struct decide_config){.fair = w->fair, .hold = w->hold}, w->now_ms, w->cycle, &w->plan);
+    decide(w->s, &(struct decide_config){.fair = w->fair, .hold = w->hold, .lost = w->lost}, w->now_ms, w->cycle, &w->plan);
 }
 /* As the scheduler does between two cycles; the plan and the records are void after it. */
 static inline void sweep_names(struct world *w)

@@ -7,6 +7,7 @@
 #ifndef TEST_DOMAIN_WORDS_H
 #define TEST_DOMAIN_WORDS_H
 #include "../jobs.h"
+#include "core/queue/lost.h"
 
 struct domain_case {
     const char *what, *levels, *nodes, *ask, *expected;
@@ -128,6 +129,34 @@ static inline const char *domain_case_run(struct world *w, const struct domain_c
     step(w);
     const char *domains = domains_of(w, "a");
     return *domains ? domains : why(w, "a");
+}
+
+/* A node that failed is not replaced before. */
+static inline void wait_for_lost(struct world *w)
+{
+    w->now_ms += LOST_WAIT_MS;
+    step(w);
+}
+
+/* "x1 x2!": x1 is gone, x2 is not ready; "~": cordoned, "#": tainted. */
+static inline void domain_nodes_fail(struct world *w, const char *text)
+{
+    char *copy = arena_text(w->records, text), *save = NULL;
+    for (char *one = strtok_r(copy, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
+        char how = one[strlen(one) - 1];
+        if (!strchr("!~#", how)) {
+            gone(w, CHANGE_NODE_GONE, one);
+            continue;
+        }
+        one[strlen(one) - 1] = 0;
+        struct node_record r = a_node(w, one, "cpu=9000,pods=110", arena_printf(w->records, "kubernetes.io/hostname=%s,tas=yes", one));
+        struct taint taint = {id(w, "broken"), 0, TAINT_NO_EXECUTE};
+        r.ready = how != '!';
+        r.unschedulable = how == '~';
+        r.taints = &taint;
+        r.taints_n = how == '#';
+        node_record(w, r);
+    }
 }
 
 #endif

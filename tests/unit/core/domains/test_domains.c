@@ -517,6 +517,8 @@ static void without_room_there_it_starts_elsewhere(void **state)
     step(w);
     gone(w, CHANGE_NODE_GONE, "x1");
     step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=2");
+    wait_for_lost(w);
     assert_string_equal(domains_of(w, "a"), "x4=2");
 }
 
@@ -544,6 +546,7 @@ static void a_topology_that_changes_moves_nobody(void **state)
 static void a_group_that_lost_all_starts_elsewhere_together(void **state)
 {
     struct world *w = *state;
+    w->lost.patient = true;
     cluster(w, "RH", "r3/x3:5");
     struct gang_record g = domain_gang(w, "a", "l 1 required=R group=g; w 4 required=R group=g");
     gang_record(w, g);
@@ -555,6 +558,7 @@ static void a_group_that_lost_all_starts_elsewhere_together(void **state)
     node(w, "x2", "cpu=4000,pods=110", "rack=r2,kubernetes.io/hostname=x2,tas=yes");
     gone(w, CHANGE_NODE_GONE, "x3");
     step(w);
+    wait_for_lost(w);
     assert_string_equal(domains_of(w, "a"), "x3=1; x3=4");
     node(w, "x5", "cpu=5000,pods=110", "rack=r5,kubernetes.io/hostname=x5,tas=yes");
     step(w);
@@ -568,6 +572,7 @@ static void a_group_begins_anew_where_it_was_told(void **state)
     struct domain_choice told[] = {{0, id(w, "gone"), 1}, {1, id(w, "x2"), 2}};
     gang_record(w, told_domains(w, "a", "l 1 required=R group=g; w 2 required=R group=g", told, 2));
     step(w);
+    wait_for_lost(w);
     assert_string_equal(domains_of(w, "a"), "x3=1; x2=2");
 }
 
