@@ -29,6 +29,7 @@ static const struct {
     {KUEUE, "clusterqueues", "spec.stopPolicy"},
     {KUEUE, "clusterqueues", "spec.admissionChecksStrategy"},
     {KUEUE, "admissionchecks", ""},
+    {KUEUE, "provisioningrequestconfigs", ""},
     {KUEUE, "cohorts", "spec.parentName"},
     {KUEUE, "cohorts", "spec.resourceGroups"},
     {KUEUE, "localqueues", "spec.clusterQueue"},
