@@ -16,6 +16,8 @@
 #include "core/place/undo.h"
 #include "core/place/view.h"
 #include "core/queue/admission.h"
+#include "core/queue/consumption.h"
+#include "core/queue/lane.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/queue/settle.h"
@@ -221,7 +223,7 @@ static uint32_t nominate_claims(struct cycle *c, struct nominee *all)
 static bool promise_is_due(const struct gang *g)
 {
     struct queue *q = g->promise->queue;
-    const struct line *ready = heap_first(&q->ready);
+    const struct line *ready = lane_first_ready(q);
     return q->strategy != QUEUE_STRICT_FIFO || order_blocker(q) == g || (ready && line_first(ready) == g && !order_blocker(q));
 }
 
@@ -467,4 +469,5 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     ret_plan->wake_ms = first ? first->retry_ms : 0;
     no_earlier(&ret_plan->wake_ms, s->refresh_ms);
     no_earlier(&ret_plan->wake_ms, ready_next_ms(s));
+    no_earlier(&ret_plan->wake_ms, consumption_next_ms(s));
 }

@@ -225,14 +225,27 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     int32_t priority;          /* of Volcano's queues those with a higher one are served first */
     const struct queue_check *checks; /* who gets quota here is admitted when these are ready */
     uint32_t checks_n;
+    bool by_consumption;       /* of its LocalQueues who has used less of late comes first (core/queue/consumption.h) */
     bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */
     name_id closed_text;       /* why, in words; 0 = it is being deleted */
+};
+/* So much of a resource as Kubernetes writes it: units (of cpu: cores) and 1e-9 of one. */
+#define FINE_PER_UNIT 1000000000
+struct fine_amount {
+    name_id resource;
+    int64_t units;
+    int32_t nano;              /* 0 to 999,999,999 */
 };
 struct local_queue_record {
     name_id key;               /* "namespace/name" */
     name_id title;             /* as users wrote it; 0 = its key */
     name_id ns, queue;         /* the cluster queue's name */
     enum stop_policy stop;
+    bool has_weight;           /* as of a cohort */
+    int64_t weight_nano;
+    const struct fine_amount *consumed; /* what it has used of late, as its status says */
+    uint32_t consumed_n;
+    int64_t consumed_ms;       /* as of then; 0 = it says nothing */
 };
 
 /* In which domains the pods of a set may stand. SOURCE Kueue PodSetTopologyRequest. */

@@ -17,6 +17,19 @@ struct fair_policy {
     uint32_t strategies_n;            /* 0: both, the final share first */
 };
 
+/* admissionFairSharing: what LocalQueues have used of late says who is next, in queues that ask for that (core/queue/consumption.h). */
+struct resource_weight {
+    const char *resource;
+    int64_t weight_nano;      /* in 1e-9 */
+};
+struct consumption_policy {
+    bool on;
+    int64_t half_life_ms;     /* 0: nothing is remembered */
+    int64_t sampling_ms;      /* > 0 */
+    const struct resource_weight *weights; /* of resources that are not named: 1. The caller's until state_set_consumption_policy returns */
+    uint32_t weights_n;
+};
+
 /* waitForPodsReady: an admitted gang whose pods are not all ready in time is evicted, and comes back after a while. */
 struct ready_policy {
     int64_t timeout_ms;       /* from its admission on; 0: nobody waits for pods to be ready */
@@ -37,6 +50,7 @@ struct policy {
     struct fair_policy fair;
     struct lost_policy lost;
     struct ready_policy ready;
+    struct consumption_policy consumption;
     bool explicit_status; /* a Workload says that it waits before anybody has tried it: one write more for each */
 };
 

@@ -125,6 +125,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->client = c;
     s->state = state_new();
     state_set_ready_policy(s->state, &config->policy.ready);
+    state_set_consumption_policy(s->state, &config->policy.consumption);
     s->names = state_names(s->state);
     s->incoming_arena = arena_new();
     s->scratch = arena_new();

@@ -19,6 +19,7 @@ struct unused {
 #define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
 #define FAIR_SHARES "fairSharing is on in Kueue's Configuration (--config of capstan scheduler and capstan up)"
+#define SHARES_BY_USE "admissionFairSharing is in Kueue's Configuration (--config of capstan scheduler and capstan up)"
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
 #define NO_RANKS "the pods of a set take its places in the order in which they come"
 #define NO_CHECKS "Capstan answers no check of its own"
@@ -27,10 +28,10 @@ struct unused {
 static const struct unused table[] = {
     {KUEUE, "clusterqueues", "spec.flavorFungibility.preference", NULL, "flavors are taken in their order"},
     {KUEUE, "clusterqueues", "spec.fairSharing", NULL, FAIR_SHARES, true},
-    {KUEUE, "clusterqueues", "spec.admissionScope", NULL, NO_FAIR_SHARES},
+    {KUEUE, "clusterqueues", "spec.admissionScope.admissionMode", "NoAdmissionFairSharing", SHARES_BY_USE, true},
     {KUEUE, "clusterqueues", "spec.concurrentAdmissionPolicy", NULL, "a job stays in the flavor that it was given"},
     {KUEUE, "cohorts", "spec.fairSharing", NULL, FAIR_SHARES, true},
-    {KUEUE, "localqueues", "spec.fairSharing", NULL, NO_FAIR_SHARES},
+    {KUEUE, "localqueues", "spec.fairSharing", NULL, SHARES_BY_USE, true},
     {KUEUE, "multikueueconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueclusters", "", NULL, NO_CHECKS},
     {KUEUE, "workloads", "spec.podSets[].topologyRequest.podIndexLabel", NULL, NO_RANKS},

@@ -1,6 +1,7 @@
 /* configuration.c - from a file to the fields that count: the document is found, held against the table, and read */
 #include "codec/configuration/configuration.h"
 #include "base/clock.h"
+#include "base/quantity.h"
 #include "codec/configuration/configuration_part.h"
 #include "wire/yaml.h"
 
@@ -165,6 +166,37 @@ static void read_fair(struct configuration_reader *r, const struct json *root, s
                               "write [LessThanOrEqualToFinalShare], [LessThanInitialShare] or [LessThanOrEqualToFinalShare, LessThanInitialShare]");
 }
 
+/* LIMIT  what is more than an int64 of 1e-9 counts as that. */
+static void read_weights(struct configuration_reader *r, const struct json *list, struct consumption_policy *p)
+{
+    struct resource_weight *all = arena_alloc(r->a, ((list ? list->n : 0) + 1) * sizeof *all);
+    p->weights = all;
+    JSON_EACH (one, list) {
+        struct quantity q = {0};
+        const char *path = arena_printf(r->a, "admissionFairSharing.resourceWeights[%s]", one->key);
+        struct err e;
+        if (quantity_parse(json_bytes(one), &q, &e) < 0)
+            configuration_problem(r, path, "%s", e.text);
+        else if (q.nano < 0)
+            configuration_problem(r, path, "is below zero: write 0, and it does not count at all");
+        all[p->weights_n++] = (struct resource_weight){one->key, q.nano > INT64_MAX ? INT64_MAX : (int64_t)q.nano};
+    }
+}
+
+/* SOURCE Kueue: the gate is on until it is switched off; a sampling interval of 0 is the default. */
+static void read_consumption(struct configuration_reader *r, const struct json *root, struct consumption_policy *p)
+{
+    const struct json *v = json_get(root, "admissionFairSharing"), *weights = json_get(v, "resourceWeights");
+    p->on = json_is(v, JSON_OBJECT) && json_get_bool(json_get(root, "featureGates"), "AdmissionFairSharing", true);
+    if (!p->on)
+        return;
+    p->half_life_ms = duration_of(v, "usageHalfLifeTime", 0);
+    p->sampling_ms = duration_of(v, "usageSamplingInterval", 0);
+    p->sampling_ms = p->sampling_ms > 0 ? p->sampling_ms : 5 * MINUTE_MS;
+    if (json_is(weights, JSON_OBJECT))
+        read_weights(r, weights, p);
+}
+
 static void check_transformations(struct configuration_reader *r, const struct json *root)
 {
     const struct json *list = json_path(root, "resources", "transformations", NULL);
@@ -236,6 +268,7 @@ int configuration_parse(struct arena *a, struct bytes text, struct configuration
         read_fair(&r, root, &c.policy.fair);
         c.policy.lost.off = gate_is_off(root, "TASFailedNodeReplacement");
         c.policy.lost.patient = gate_is_off(root, "TASFailedNodeReplacementFailFast");
+        read_consumption(&r, root, &c.policy.consumption);
         c.policy.explicit_status = gate_is_on(root, "UnadmittedWorkloadsExplicitStatus");
         read_frameworks(&r, root, &c);
         read_leader_election(root, &c);

@@ -107,7 +107,7 @@ const struct configuration_field configuration_fields[] = {
     {"fairSharing", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"fairSharing.enable", FORM_BOOL, V1BETA1, NULL, NULL, 0},
     {"fairSharing.preemptionStrategies", FORM_TEXTS, BOTH, STRATEGIES, NULL, 0},
-    {"admissionFairSharing", FORM_OBJECT, BOTH, NULL, NOT_YET, 0},
+    {"admissionFairSharing", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"admissionFairSharing.usageHalfLifeTime", FORM_DURATION, BOTH, NULL, NULL, 0},
     {"admissionFairSharing.usageSamplingInterval", FORM_DURATION, BOTH, NULL, NULL, 0},
     {"admissionFairSharing.resourceWeights", FORM_NUMBERS, BOTH, NULL, NULL, 0},
@@ -137,7 +137,7 @@ const struct configuration_field configuration_fields[] = {
 const uint32_t configuration_fields_n = sizeof configuration_fields / sizeof *configuration_fields;
 
 const struct configuration_gate configuration_gates[] = {
-    {"AdmissionFairSharing", GATE_NEVER},
+    {"AdmissionFairSharing", GATE_HONOURED},
     {"AdmissionGatedBy", GATE_ALWAYS},
     {"AssignQueueLabelsForPods", GATE_INSIDE},
     {"CleanupProvisioningRequestsOnEviction", GATE_ALWAYS},

@@ -281,6 +281,7 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     q.borrow_threshold = int32_of(json_int64(threshold, 0));
     if (decode_weight(spec, &q.has_weight, &q.weight_nano, e) < 0)
         return -E_INVALID;
+    q.by_consumption = bytes_is(json_bytes(json_path(spec, "admissionScope", "admissionMode", NULL)), "UsageBasedAdmissionFairSharing");
     q.unlimited = d->charge && d->charge->ignores_undeclared;
     q.closed = is_deleting(object);
     decode_queue_checks(d, spec, &q);
@@ -317,6 +318,29 @@ static name_id slash_key(const struct decoder *d, const char *ns, const char *na
     return n < 0 || (size_t)n >= sizeof key ? 0 : intern_id(d->names, (struct bytes){key, (size_t)n});
 }
 
+/* What somebody, perhaps an earlier self, found that it had used of late. What is no quantity has not been used. */
+static void decode_consumed(const struct decoder *d, const struct json *object, struct local_queue_record *r)
+{
+    const struct json *told = json_path(object, "status", "fairSharing", "admissionFairSharingStatus", NULL),
+                      *all = json_get(told, "consumedResources");
+    if (!time_parse(json_bytes(json_get(told, "lastUpdate")), &r->consumed_ms) || r->consumed_ms <= 0) {
+        r->consumed_ms = 0;
+        return;
+    }
+    uint32_t most = json_is(all, JSON_OBJECT) ? all->n : 0;
+    struct fine_amount *rows = arena_alloc(d->arena, (most + 1) * sizeof *rows);
+    r->consumed = rows;
+    JSON_EACH (one, most ? all : NULL) {
+        struct quantity q;
+        if (quantity_parse(json_bytes(one), &q, NULL) < 0 || q.nano <= 0)
+            continue;
+        __int128 most_nano = (__int128)INT64_MAX * FINE_PER_UNIT;
+        q.nano = q.nano < most_nano ? q.nano : most_nano;
+        rows[r->consumed_n++] = (struct fine_amount){intern_text_id(d->names, one->key), (int64_t)(q.nano / FINE_PER_UNIT),
+                                                     (int32_t)(q.nano % FINE_PER_UNIT)};
+    }
+}
+
 int decode_local_queue(const struct decoder *d, const struct json *object, struct local_queue_record *ret_queue,
                        struct err *e)
 {
@@ -328,7 +352,8 @@ int decode_local_queue(const struct decoder *d, const struct json *object, struc
     *ret_queue = (struct local_queue_record){.key = slash_key(d, ns, name), .title = intern_text_id(d->names, name),
                                              .ns = intern_text_id(d->names, ns), .queue = decode_name(d, json_get(spec, "clusterQueue")),
                                              .stop = stop_policy_of(json_get(spec, "stopPolicy"))};
-    return 0;
+    decode_consumed(d, object, ret_queue);
+    return decode_weight(spec, &ret_queue->has_weight, &ret_queue->weight_nano, e);
 }
 
 static int32_t count_of(const struct json *v, int32_t fallback)

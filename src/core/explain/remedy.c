@@ -151,11 +151,6 @@ static bool may_preempt(const struct state *s, const struct measures *m, const s
     return may;
 }
 
-static bool comes_before(const struct line *a, const struct line *b)
-{
-    return line_before(a, b);
-}
-
 static void add_rival(struct rivals *r, struct line *l)
 {
     if (r->n == RIVALS_MAX) {
@@ -163,7 +158,7 @@ static void add_rival(struct rivals *r, struct line *l)
         return;
     }
     uint32_t at = r->n++;
-    for (; at && comes_before(l, r->lines[at - 1]); at--)
+    for (; at && line_before(l, r->lines[at - 1]); at--)
         r->lines[at] = r->lines[at - 1];
     r->lines[at] = l;
 }
@@ -186,9 +181,11 @@ static bool find_rivals(struct remedy_search *x, const struct measures *m, struc
             continue;
         if (!p->line)
             return false; /* admitted, and in want of a place: it would be settled first */
+        if (q == own->queue && p->line->lane != own->lane)
+            return false; /* of another LocalQueue: with each that starts it may be the other's turn */
         if (q != own->queue)
             add_rival(ret_others, p->line);
-        else if (comes_before(p->line, own) && q->strategy != QUEUE_STRICT_FIFO)
+        else if (line_before(p->line, own) && q->strategy != QUEUE_STRICT_FIFO)
             add_rival(ret_ahead, p->line);
     }
     return !ret_ahead->too_many && !ret_others->too_many;

@@ -8,6 +8,7 @@
 #include "core/explain/why.h"
 #include "core/place/try.h"
 #include "core/place/undo.h"
+#include "core/queue/consumption.h"
 #include "core/queue/order.h"
 #include "core/quota/claim.h"
 
@@ -67,7 +68,7 @@ static bool is_first(struct cycle *c, const struct gang *g, const struct stops *
         bool is_held = other->phase == GANG_WAITING && !other->line && other != g;
         bool is_released = is_held && (lifted->queue || other->own->local_queue == g->own->local_queue) &&
                            gang_asks_queue(s, other, &missing) == q;
-        if (is_released && order_before(other, g) && !why_not_ready(c, other, &unused))
+        if (is_released && consumption_before(s, q, other, g) && !why_not_ready(c, other, &unused))
             return false;
     }
     return true;

@@ -1,6 +1,8 @@
 #include "core/preempt/candidates.h"
 #include "core/preempt/promise.h"
 #include <stdlib.h>
+#include "core/queue/consumption.h"
+#include "core/queue/lane.h"
 #include "core/quota/ledger.h"
 #include "core/quota/share.h"
 
@@ -54,6 +56,62 @@ static bool holds_within(const struct preemptor *x, uint32_t node, int64_t *left
         left[i] = left[i] > local ? left[i] - local : 0;
     }
     return holds;
+}
+
+/* ---- order ---- */
+
+static bool leaves(const struct gang *g)
+{
+    return g->phase == GANG_LEAVING || !gang_holds(g);
+}
+
+static int compare_gangs(const struct gang *a, const struct gang *b)
+{
+    if (a->priority != b->priority)
+        return a->priority < b->priority ? -1 : 1;
+    if (a->reserved_ms != b->reserved_ms)
+        return a->reserved_ms > b->reserved_ms ? -1 : 1;
+    int r = strcmp(intern_name(a->names, a->uid), intern_name(b->names, b->uid));
+    return r ? r : strcmp(intern_name(a->names, a->key), intern_name(b->names, b->key));
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    bool a_leaves = leaves(a->gang), b_leaves = leaves(b->gang);
+    if (a_leaves != b_leaves)
+        return a_leaves ? -1 : 1;
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    int r = compare_gangs(a->behind ? a->behind : a->gang, b->behind ? b->behind : b->gang);
+    return r ? r : a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static int compare_used(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    bool a_leaves = leaves(a->gang), b_leaves = leaves(b->gang);
+    if (a_leaves != b_leaves)
+        return a_leaves ? -1 : 1;
+    int r = a->used == b->used ? 0 : used_compare(b->used, a->used);
+    return r ? r : compare_gangs(a->gang, b->gang);
+}
+
+/* Of one queue that goes by what its LocalQueues have used.
+ * WHY behind: what they have used says nothing about candidates of other queues, and three of them could go round in a circle. It is as if
+ * the queues, each in its own order, were merged by who stands first in each. SOURCE Kueue, where the sort decides who of a circle goes. */
+static void stand_behind(struct candidate *all, uint32_t n)
+{
+    const struct gang *last = NULL;
+    if (n > 1)
+        qsort(all, n, sizeof *all, compare_used);
+    for (uint32_t i = 0; i < n; i++) {
+        if (leaves(all[i].gang))
+            continue;
+        last = last && compare_gangs(all[i].gang, last) < 0 ? last : all[i].gang;
+        all[i].behind = last;
+        all[i].rank = i;
+    }
 }
 
 /* ---- gathering ---- */
@@ -124,7 +182,7 @@ static void gather_queue(struct gathering *to, struct queue *q)
     const struct preemptor *x = to->x;
     bool own = q == x->queue;
     enum preemption_policy policy = own ? x->queue->within : x->queue->reclaim;
-    uint32_t n = policy == PREEMPT_NEVER || is_too_low(q, policy, x->gang) ? 0 : q->charged_n;
+    uint32_t n = policy == PREEMPT_NEVER || is_too_low(q, policy, x->gang) ? 0 : q->charged_n, first = to->found->n;
     reserve(to, n);
     for (uint32_t i = 0; i < n; i++) {
         struct gang *g = q->charged[i];
@@ -134,8 +192,11 @@ static void gather_queue(struct gathering *to, struct queue *q)
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
                                 .shared = own ? 0 : to->shared};
         one.while_borrowing = own || to->advantage || is_lower_than_threshold(x->queue, x->gang, g);
+        one.used = consumption_used(x->c->s, q, g);
         add(to, one);
     }
+    if (to->found->n > first && to->found->all[first].used)
+        stand_behind(&to->found->all[first], to->found->n - first);
 }
 
 /* Queues below `node` but for those below `skip`, where they and the cohorts between use more than their own. */
@@ -200,28 +261,7 @@ static void gather_leaving(struct gathering *to)
     }
 }
 
-/* ---- order ---- */
-
-static bool leaves(const struct gang *g)
-{
-    return g->phase == GANG_LEAVING || !gang_holds(g);
-}
-
-static int compare(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    bool a_leaves = leaves(a->gang), b_leaves = leaves(b->gang);
-    if (a_leaves != b_leaves)
-        return a_leaves ? -1 : 1;
-    if (a->class != b->class)
-        return a->class < b->class ? -1 : 1;
-    if (a->gang->priority != b->gang->priority)
-        return a->gang->priority < b->gang->priority ? -1 : 1;
-    if (a->gang->reserved_ms != b->gang->reserved_ms)
-        return a->gang->reserved_ms > b->gang->reserved_ms ? -1 : 1;
-    int r = strcmp(intern_name(a->gang->names, a->gang->uid), intern_name(b->gang->names, b->gang->uid));
-    return r ? r : strcmp(intern_name(a->gang->names, a->gang->key), intern_name(b->gang->names, b->gang->key));
-}
+/* ---- the first of many ---- */
 
 static void swap(struct candidate *a, struct candidate *b)
 {

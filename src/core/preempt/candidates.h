@@ -6,7 +6,9 @@
  *        go whatever their priority; of the others those of lower priority (borrowWithinCohort) also for a gang that will borrow itself.
  *        With fair sharing: all queues of the tree that use more than their own of what is short; shares say who goes (fair.h), and each
  *        queue is looked into when its turn comes.
- * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later; uid, key.
+ * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later; uid, key. In a queue that goes by
+ *        what its LocalQueues have used (queue/consumption.h), first those of whom used more: who goes before another there does so also
+ *        among those of other queues.
  * SOURCE Kueue, pkg/scheduler/preemption: candidates of other queues and their order.
  */
 #ifndef CORE_CANDIDATES_H
@@ -37,6 +39,9 @@ struct candidate {
     enum candidate_class class;
     bool while_borrowing;      /* also when the preemptor ends up borrowing */
     uint32_t shared;           /* node of the tree below which it is found: the lowest that both share; 0 = own queue */
+    const struct used *used;   /* by its LocalQueue, where that counts; else NULL */
+    const struct gang *behind; /* it comes after this one of its queue, which comes last of itself of all that do; NULL: it is that one */
+    uint32_t rank;             /* among those behind the same one */
 };
 struct candidates {
     struct candidate *all;     /* in the cycle's arena; the first sorted_n in order */

@@ -6,6 +6,7 @@
 #include "core/preempt/promise.h"
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
+#include "core/queue/consumption.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/queue/shrink.h"
@@ -66,6 +67,7 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
         promise_forget_victim(s, g);
     count_anew(s, g);
     ready_follow(s, g);
+    consumption_follow(s, g);
 }
 
 void admission_recount_queues(struct state *s, struct gang *g)
@@ -183,6 +185,7 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     find_placed_shapes(s, g);
     g->reserved_ms = s->now_ms - s->now_ms % 1000;
     g->admit_refused = false;
+    consumption_enter(s, g, q);
     if (q && s->fair.on)
         quota_rise(&s->quota, q->quota);
     gang_enter(s, g, !g->planned ? GANG_BOUND : checks_demanded(q, choices, choices_n) ? GANG_CHECKING : GANG_RESERVED);
@@ -257,6 +260,7 @@ void admission_forget(struct state *s, struct gang *g)
     promise_drop(s, g);
     promise_forget_victim(s, g);
     forget_unlinked(s, g);
+    consumption_forget(s, g);
     ledger_close(s, g);
     count(s, g, -1);
     g->counted = 0;
@@ -295,6 +299,7 @@ void admission_link(struct state *s, struct queue *q)
             continue;
         s->unlinked[i] = s->unlinked[--s->unlinked_n];
         link_queue(s, g, q);
+        consumption_follow(s, g);
     }
 }
 
@@ -302,6 +307,7 @@ void admission_recount(struct state *s, struct gang *g)
 {
     ledger_recount(s, g);
     find_placed_shapes(s, g);
+    consumption_follow(s, g);
 }
 
 static void drop_all_held(struct state *s, struct gang *g)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "core/place/view.h"
 #include "core/queue/gang.h"
+#include "core/queue/lane.h"
 
 bool order_before(const void *gang_a, const void *gang_b)
 {
@@ -45,6 +46,8 @@ void order_fini(struct state *s)
     struct bytes key;
     struct line **slot;
     while ((slot = map_next(s->lines, &at, &key)))
+        lane_free(*slot); /* names its lines */
+    for (at = 0; (slot = map_next(s->lines, &at, &key));)
         line_free(*slot);
     map_free(s->lines);
     heap_fini(&s->timers);
@@ -165,10 +168,9 @@ static bool blocks(const struct line *l)
 /* Out of whichever heap it is in. */
 static void line_leave(struct state *s, struct line *l)
 {
-    struct queue *q = l->queue;
-    heap_remove(l->park.at ? &q->blocked : &q->ready, l);
+    lane_remove(l);
     unpark(s, &l->park);
-    ready_list_update(s, q);
+    ready_list_update(s, l->queue);
 }
 
 static void forget_woken(struct state *s, struct line *l)
@@ -197,7 +199,7 @@ void order_line_ready(struct state *s, struct line *l, bool recheck)
     if (recheck)
         l->woken = woken;
     l->woken_cycle = s->cycles_n;
-    heap_add(&l->queue->ready, l);
+    lane_add(l, false);
     ready_list_update(s, l->queue);
     telling_add(s, l);
 }
@@ -238,6 +240,7 @@ static void line_drop(struct state *s, struct line *l)
     struct line *last = l->queue->lines[--l->queue->lines_n];
     l->queue->lines[l->queue_at] = last;
     last->queue_at = l->queue_at;
+    lane_leave(s, l);
     line_free(l);
 }
 
@@ -249,20 +252,20 @@ void order_park_line(struct state *s, struct line *l, const struct parking *what
     park(s, &l->park, what);
     forget_woken(s, l); /* only now: `what` may be what it was woken from */
     if (blocks(l))
-        heap_add(&l->queue->blocked, l);
+        lane_add(l, true);
 }
 
 struct gang *order_blocker(const struct queue *q)
 {
-    const struct line *l = heap_first(&q->blocked), *ready = heap_first(&q->ready);
-    if (!l || (ready && order_before(line_first(ready), line_first(l))))
+    const struct line *l = lane_first_blocked(q), *ready = lane_first_ready(q);
+    if (!l || (ready && lane_line_before(ready, l)))
         return NULL;
     return line_first(l);
 }
 
 struct line *order_first(struct queue *q)
 {
-    return order_blocker(q) ? NULL : heap_first(&q->ready);
+    return order_blocker(q) ? NULL : lane_first_ready(q);
 }
 
 bool order_goes_on(struct queue *q)
@@ -330,15 +333,10 @@ static struct line *line_for(struct state *s, struct gang *g)
     l->queue_at = q->lines_n;
     q->lines[q->lines_n++] = l;
     l->queue = q;
+    lane_join(s, l, g);
     l->park.line = l;
     heap_init(&l->gangs, offsetof(struct gang, line_at), order_before);
     return l;
-}
-
-/* The line's first gang may be another one now. */
-static void line_moved(struct line *l)
-{
-    heap_moved(l->park.at ? &l->queue->blocked : &l->queue->ready, l);
 }
 
 static uint32_t loose_n(const struct gang *g)
@@ -356,7 +354,7 @@ void order_line_up(struct state *s, struct gang *g)
     g->line = l;
     heap_add(&l->gangs, g);
     if (l->gangs.n > 1)
-        line_moved(l);
+        lane_moved(l);
     /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it, or
      * preempt whom that one could not */
     bool passes_claims = s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA);
@@ -376,7 +374,7 @@ static void line_up_no_more(struct state *s, struct gang *g)
     g->line = NULL;
     if (was_first && s->fair.on && l->queue->cohort)
         quota_rise(&s->quota, l->queue->quota); /* it takes nothing back any more (preempt/fair.h) */
-    if (was_first && l->queue->cohort && heap_first(&l->queue->blocked) == l)
+    if (was_first && l->queue->cohort && lane_first_blocked(l->queue) == l)
         quota_gain(&s->quota, l->queue->quota); /* a blocked head keeps quota from others (claim.h): it goes, and they may have it */
     if (l->gangs.n == 1) {
         heap_remove(&l->gangs, g);
@@ -385,7 +383,7 @@ static void line_up_no_more(struct state *s, struct gang *g)
     }
     heap_remove(&l->gangs, g);
     if (was_first)
-        line_moved(l);
+        lane_moved(l);
 }
 
 void order_step_aside(struct state *s, struct gang *g)

@@ -1,4 +1,5 @@
 #include "core/queue/ready.h"
+#include "core/queue/lane.h"
 #include "core/queue/order.h"
 
 /* ---- deadlines ---- */
@@ -147,14 +148,17 @@ static bool was_late(const struct state *s, const struct line *l)
 static uint32_t hold_lines(struct cycle *c, bool (*is_one)(const struct state *s, const struct line *l))
 {
     struct state *s = c->s;
-    uint32_t n = 0, all_n = 0;
-    for (uint32_t i = 0; i < s->ready_n; i++)
-        all_n += (uint32_t)s->ready[i]->ready.n;
-    struct line **all = arena_alloc(c->a, (all_n + 1) * sizeof *all);
-    for (uint32_t i = 0; i < s->ready_n; i++)
-        for (size_t k = 0; k < s->ready[i]->ready.n; k++)
-            if (is_one(s, s->ready[i]->ready.items[k]))
-                all[n++] = s->ready[i]->ready.items[k];
+    uint32_t n = 0, cap = 0;
+    struct line **all = NULL;
+    for (uint32_t i = 0; i < s->ready_n; i++) {
+        size_t lane = 0, at = 0;
+        for (struct line *l; (l = lane_next_ready(s->ready[i], &lane, &at));) {
+            if (!is_one(s, l))
+                continue;
+            all = arena_grow(c->a, all, n, 1, &cap, sizeof *all);
+            all[n++] = l;
+        }
+    }
     for (uint32_t i = 0; i < n; i++)
         ready_hold_line(c, all[i]);
     return n;

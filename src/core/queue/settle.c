@@ -9,6 +9,7 @@
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
+#include "core/queue/consumption.h"
 #include "core/queue/lost.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
@@ -392,6 +393,7 @@ static void wait_if_untold(struct cycle *c, struct gang *g)
         gang_enter(c->s, g, GANG_CHECKING);
     if (g->phase != GANG_RESERVED || g->api_admitted)
         return;
+    consumption_refund(c->s, g);
     admission_release(c->s, g);
     order_wake(c->s, g);
 }

@@ -8,6 +8,8 @@
 #include "base/memory.h"
 #include "core/place/fit.h"
 #include "core/preempt/lone.h"
+#include "core/queue/consumption.h"
+#include "core/queue/lane.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 
@@ -140,10 +142,12 @@ static void wake_queues(struct state *s)
         else if (p->line && queue_changed(s, line_first(p->line)))
             add_candidate(s, p->line);
     }
-    for (uint32_t i = 0; i < s->ready_n; i++)
-        for (size_t k = 0; k < s->ready[i]->ready.n; k++)
-            if (queue_changed(s, line_first(s->ready[i]->ready.items[k])))
-                add_candidate(s, s->ready[i]->ready.items[k]);
+    for (uint32_t i = 0; i < s->ready_n; i++) {
+        size_t lane = 0, at = 0;
+        for (struct line *l; (l = lane_next_ready(s->ready[i], &lane, &at));)
+            if (queue_changed(s, line_first(l)))
+                add_candidate(s, l);
+    }
     while (s->candidates_n)
         dissolve(s, s->candidates[s->candidates_n - 1]);
 }
@@ -288,6 +292,7 @@ static void wake_helped(struct state *s)
 void order_begin(struct state *s, int64_t now_ms)
 {
     s->cycles_n++;
+    consumption_tick(s, now_ms);
     for (struct gang *g; (g = heap_first(&s->timers)) && g->retry_ms <= now_ms;)
         order_wake(s, g);
     ready_wake(s, now_ms);
@@ -308,7 +313,7 @@ void order_pick(struct state *s)
             continue;
         }
         struct queue *q = l->queue;
-        if (!q->picked || line_before(l, q->picked))
+        if (!q->picked || lane_line_before(l, q->picked))
             q->picked = l;
     }
     for (uint32_t i = s->candidates_n; i-- > 0;) {

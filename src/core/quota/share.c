@@ -1,27 +1,6 @@
 #include "core/quota/share.h"
 #include "base/memory.h"
-
-/* ---- numbers of 192 bits, the lowest word first ---- */
-
-typedef unsigned __int128 u128;
-
-struct wide {
-    uint64_t words[3];
-};
-
-static struct wide times(u128 a, uint64_t b)
-{
-    u128 low = (u128)(uint64_t)a * b, high = (u128)(uint64_t)(a >> 64) * b + (uint64_t)(low >> 64);
-    return (struct wide){{(uint64_t)low, (uint64_t)high, (uint64_t)(high >> 64)}};
-}
-
-static int compare_wide(struct wide a, struct wide b)
-{
-    for (int i = 2; i >= 0; i--)
-        if (a.words[i] != b.words[i])
-            return a.words[i] < b.words[i] ? -1 : 1;
-    return 0;
-}
+#include "core/quota/wide.h"
 
 static int64_t plus(int64_t a, int64_t b)
 {
@@ -120,8 +99,8 @@ int share_compare(const struct share *a, const struct share *b)
     /* who borrows nothing may have weight 0, too: nothing is nothing */
     uint64_t a_weight = a_infinite || !a->weight_nano ? 1 : (uint64_t)a->weight_nano,
              b_weight = b_infinite || !b->weight_nano ? 1 : (uint64_t)b->weight_nano;
-    return compare_wide(times((u128)a->borrowed * b_weight, (uint64_t)b->lendable),
-                        times((u128)b->borrowed * a_weight, (uint64_t)a->lendable));
+    return wide_compare(wide_times((u128)a->borrowed * b_weight, (uint64_t)b->lendable),
+                        wide_times((u128)b->borrowed * a_weight, (uint64_t)a->lendable));
 }
 
 int64_t share_weighted(const struct share *a)
@@ -129,17 +108,8 @@ int64_t share_weighted(const struct share *a)
     if (is_infinite(a))
         return INT64_MAX;
     /* the least s with s * lendable * weight / 1e9 >= 1000 * borrowed */
-    struct wide wanted = times((u128)1000 * WEIGHT_ONE, (uint64_t)a->borrowed);
-    u128 one = (u128)a->lendable * (uint64_t)(a->weight_nano ? a->weight_nano : 1);
-    uint64_t low = 0, high = INT64_MAX;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (compare_wide(times(one, middle), wanted) >= 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return (int64_t)low;
+    return wide_over(wide_times((u128)1000 * WEIGHT_ONE, (uint64_t)a->borrowed),
+                     (u128)a->lendable * (uint64_t)(a->weight_nano ? a->weight_nano : 1));
 }
 
 bool share_borrows(const struct quota *q, uint32_t node, name_id flavor, name_id resource)

@@ -22,6 +22,7 @@
 #include "core/explain/explain.h"
 #include "core/policy.h"
 #include "core/quota/quota.h"
+#include "core/quota/wide.h"
 #include "core/state/shape_table.h"
 #include "core/state/state.h"
 #include "core/state/topology.h"
@@ -103,10 +104,28 @@ struct parking {
     struct hope hopes[PARK_HOPES];
 };
 
+/* What a LocalQueue has used of late, all resources together by their weights (queue/consumption.h). */
+struct used {
+    u128 sum;                /* in 1e-9 */
+    int64_t weight_nano;     /* of the LocalQueue; 0: it comes after all that have one */
+};
+/* The lines of one LocalQueue, where what it has used counts; else those of all. WHY  a LocalQueue's lines move among the others all at
+ * once when it has used more, and only the lane is moved. */
+struct queue_lane {
+    size_t ready_at, blocked_at; /* in queue->ready, queue->blocked: while it has such lines */
+    struct queue *queue;
+    name_id local;           /* 0: of all */
+    struct used used;
+    struct heap ready;       /* lines to try */
+    struct heap blocked;     /* parked ones of a StrictFIFO queue */
+    uint32_t lines_n;
+};
+
 struct line {
-    size_t heap_at;          /* in queue->ready, or (parked) in queue->blocked */
+    size_t heap_at;          /* in lane->ready, or (parked) in lane->blocked */
     struct heap gangs;
     struct queue *queue;
+    struct queue_lane *lane;
     uint32_t queue_at;       /* index in queue->lines */
     struct parking park;
     bool recheck;            /* woken alone: look once more whether it may fit before trying it in full */
@@ -122,6 +141,23 @@ struct line {
     uint64_t remedied_codes; /* and for which causes */
     struct bytes key;        /* what makes its gangs alike */
     struct gang *single;     /* a line of its own, whatever others look like */
+};
+
+/* What is remembered of a LocalQueue; of a gang: its part in that. */
+struct consumption_row {
+    name_id resource;
+    uint64_t held;           /* by what is admitted; in units of flow.h, modulo 2^64 */
+    u128 consumed;           /* in 1e-9 of what Kubernetes calls one */
+    u128 entry;              /* the same: on account of gangs that have quota and are not admitted yet */
+};
+struct consumption {
+    struct consumption_row *rows;
+    uint32_t rows_n, rows_cap;
+    int64_t at_ms;           /* consumed is as of then; 0 = never yet */
+};
+struct gang_consumption {
+    name_id held_of, entry_of; /* LocalQueues in whose rows it is counted; 0 = none */
+    struct consumption own;
 };
 
 /* What only a gang with an object of its own has. A lone pod has none of it: there it is gang_no_object, which nobody may write to. */
@@ -150,6 +186,7 @@ struct gang_object {
     int64_t deadline_ms;     /* its pods are to be ready by then; 0 = whenever */
     int64_t unready_ms, admitted_ms;
     int64_t preempts_after_ms; /* nobody is preempted for it before */
+    struct gang_consumption *consumption; /* NULL until needed first */
 };
 extern const struct gang_object gang_no_object; /* state_gang.c */
 
@@ -235,6 +272,7 @@ struct queue {
     int32_t lowest;          /* priority among `charged`, which `lowest_n` of them have; 0 = to be found anew (ledger.h) */
     uint32_t lowest_n;
     bool changed;            /* since the last cycle: all that wait in it look again */
+    bool by_consumption;     /* as in queue_record */
     bool used;               /* scratch (state_unused.c) */
     enum queue_strategy strategy;
     enum stop_policy stop;
@@ -248,8 +286,9 @@ struct queue {
     name_id cohort;
     void *block;
     uint32_t quota;          /* node of the tree */
-    struct heap ready;       /* lines to try */
-    struct heap blocked;     /* StrictFIFO: lines that quota or nodes refused; who comes after the first of them is not tried */
+    struct heap ready;       /* lanes with lines to try */
+    struct heap blocked;     /* StrictFIFO: lanes with lines that quota or nodes refused; who comes after the first is not tried */
+    struct queue_lane *plain;      /* of all LocalQueues; NULL: has no lines */
     uint64_t claimed;        /* hash of what its blocked head kept from others; 0 = nothing, or CLAIM_NEW (claim.h) */
     struct line *picked;     /* scratch: the first of those that may start */
     uint32_t candidates_n;   /* of its lines */
@@ -266,6 +305,9 @@ struct local_queue {         /* also made for a name that only gangs mention so 
     bool known, changed;
     struct queue *counted;   /* whose counts hold ours */
     struct counts counts;
+    struct consumption consumption;
+    struct used used;        /* as follows from it */
+    struct queue_lane *lane;       /* its own; NULL: has no lines, or is in the queue's */
 };
 struct name_space {
     name_id name;
@@ -349,6 +391,11 @@ struct state {
     bool hold;               /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */
     struct lost_policy lost_policy; /* the same */
+    struct consumption_policy consumption; /* without its weights: they stand below */
+    struct amount *consumption_weights; /* by resource, in 1e-9 */
+    uint32_t consumption_weights_n;
+    int64_t consumption_due_ms;  /* all LocalQueues are looked at again then */
+    uint64_t consumption_ticks;
     struct pod *pods;
     uint32_t pods_n, pods_cap, pod_hole, pods_live_n;
     struct id_map pod_by_key, gang_by_key, queue_by_name, local_queue_by_key, namespace_by_name, flavor_by_name, topology_by_name;

@@ -7,6 +7,8 @@
 #include "core/preempt/lone.h"
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
+#include "core/queue/consumption.h"
+#include "core/queue/lane.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/state/state_gang.h"
@@ -21,8 +23,7 @@ static struct queue *queue_of(struct state *s, name_id name)
         return s->queues[at];
     struct queue *q = mem_zero(1, sizeof *q);
     q->name = name;
-    heap_init(&q->ready, offsetof(struct line, heap_at), line_before);
-    heap_init(&q->blocked, offsetof(struct line, heap_at), line_before);
+    lane_queue_init(q);
     MEM_RESERVE(s->queues, s->queues_cap, s->queues_n + 1);
     if (name)
         id_map_put(&s->queue_by_name, name, s->queues_n);
@@ -50,7 +51,7 @@ struct state *state_new(void)
     MEM_RESERVE(s->pods, s->pods_cap, 1);
     s->pods[s->pods_n++] = (struct pod){0};
     MEM_RESERVE(s->local_queues, s->local_queues_cap, 1);
-    s->local_queues[s->local_queues_n++] = (struct local_queue){0};
+    s->local_queues[s->local_queues_n++] = (struct local_queue){.used.weight_nano = WEIGHT_ONE};
     MEM_RESERVE(s->namespaces, s->namespaces_cap, 1);
     s->namespaces[s->namespaces_n++] = (struct name_space){0};
     MEM_RESERVE(s->topologies, s->topologies_cap, 1);
@@ -98,6 +99,7 @@ void state_free(struct state *s)
         free(s->seats[i].more_devices);
     free(s->seats);
     free(s->anti_seats);
+    consumption_fini(s);
     free(s->local_queues);
     free(s->namespaces);
     free(s->flavors);
@@ -118,7 +120,7 @@ struct local_queue *local_queue_named(struct state *s, name_id key)
     if (!at) {
         MEM_RESERVE(s->local_queues, s->local_queues_cap, s->local_queues_n + 1);
         at = s->local_queues_n++;
-        s->local_queues[at] = (struct local_queue){.key = key};
+        s->local_queues[at] = (struct local_queue){.key = key, .used.weight_nano = WEIGHT_ONE};
         id_map_put(&s->local_queue_by_key, key, at);
     }
     return &s->local_queues[at];
@@ -369,6 +371,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->preempt_stops = r->preempt_before_next_flavor;
     q->has_threshold = r->has_borrow_threshold;
     q->threshold = r->borrow_threshold;
+    q->by_consumption = r->by_consumption;
     q->closed = r->closed;
     q->closed_text = r->closed_text;
     q->quota = quota_set_queue(&s->quota, r->name, r->cohort, r->quotas, r->quotas_n);
@@ -422,6 +425,7 @@ static void apply_local_queue(struct state *s, const struct local_queue_record *
     l->stop = r->stop;
     l->changed = s->queues_changed = true;
     lead_to(s, l, r->queue);
+    consumption_take(s, l, r);
     for (uint32_t i = 0; i < s->gangs_n && r->stop == STOP_HOLD_AND_DRAIN; i++)
         if (gang_holds(s->gangs[i]) && s->gangs[i]->own->local_queue == r->key)
             order_wake(s, s->gangs[i]);
@@ -437,6 +441,7 @@ static void apply_local_queue_gone(struct state *s, name_id key)
     l->stop = STOP_NONE;
     l->changed = s->queues_changed = true;
     lead_to(s, l, 0);
+    consumption_local_gone(s, l);
 }
 
 /* Which queues are in its tree is only known when the tree is built again: all that are in some cohort look again. */

@@ -10,6 +10,7 @@ struct state;
 struct state *state_new(void);
 void state_free(struct state *s);
 void state_set_ready_policy(struct state *s, const struct ready_policy *policy); /* all zero until then */
+void state_set_consumption_policy(struct state *s, const struct consumption_policy *policy); /* once, first of all; off until then */
 struct intern *state_names(struct state *s); /* codecs intern here */
 /* Before intern_sweep of that pool: marks every name that the state holds, and drops what it keeps for names that nobody mentions any more.
  * Only between cycles, when no change is on its way in and no plan is still to be acted on; whoever else keeps ids marks those too. */
@@ -43,6 +44,15 @@ struct local_usage {
     uint32_t rows_n;
 };
 uint32_t state_local_queues_usage(const struct state *s, struct arena *a, struct local_usage **ret_all);
+/* What a LocalQueue has used of late (core/queue/consumption.h). False: nobody counts that, or it is not known. */
+struct consumption_look {
+    struct fine_amount *consumed; /* first what its ClusterQueue covers, 0 too; in the arena */
+    uint32_t consumed_n;
+    int64_t at_ms;           /* as of then; 0 = it was not looked at yet */
+    int64_t share;           /* with what has quota and is not admitted yet; by the weights, in thousandths; INT64_MAX: its weight is 0 */
+};
+bool state_local_queue_consumption(const struct state *s, name_id local_queue, struct arena *a, struct consumption_look *ret_look);
+uint64_t state_consumption_ticks(const struct state *s); /* so often all have been looked at */
 /* The dominant share of a queue, or of a cohort, as status.fairSharing.weightedShare has it (quota/share.h). False: it is not known. */
 bool state_share(struct state *s, name_id name, bool is_cohort, int64_t *ret_share);
 /* The cohorts above a queue, the nearest first. Returns how many, at most `most`. */

@@ -2,6 +2,8 @@
 #include "base/collections/map.h"
 #include "base/memory.h"
 #include "core/queue/admission.h"
+#include "core/queue/consumption.h"
+#include "core/queue/lane.h"
 #include "core/queue/lost.h"
 #include "core/queue/ready.h"
 #include "core/state/model.h"
@@ -247,6 +249,47 @@ static bool check_lowest(const struct state *s, const struct queue *q, struct er
     return true;
 }
 
+/* What is remembered of a LocalQueue is the sum of what its gangs have in it; what it has used follows from that. */
+static bool check_consumption(const struct state *s, struct err *e)
+{
+    for (uint32_t i = 1; i < s->local_queues_n && s->consumption.on; i++) {
+        const struct local_queue *l = &s->local_queues[i];
+        const char *key = intern_name(s->names, l->key);
+        for (uint32_t k = 0; k < l->consumption.rows_n; k++) {
+            uint64_t held = 0;
+            u128 entry = 0;
+            for (uint32_t j = 0; j < s->gangs_n; j++) {
+                const struct gang_consumption *own = s->gangs[j]->own->consumption;
+                for (uint32_t m = 0; own && m < own->own.rows_n; m++) {
+                    bool same = own->own.rows[m].resource == l->consumption.rows[k].resource;
+                    held += same && own->held_of == l->key ? own->own.rows[m].held : 0;
+                    entry += same && own->entry_of == l->key ? own->own.rows[m].entry : 0;
+                }
+            }
+            if (held != l->consumption.rows[k].held || entry != l->consumption.rows[k].entry)
+                return err_set(e, E_INVALID, "LocalQueue %s holds other amounts than its gangs", key), false;
+        }
+        const struct used used = consumption_used_by(s, l);
+        if (used_compare(&used, &l->used) || (l->lane && used_compare(&used, &l->lane->used)))
+            return err_set(e, E_INVALID, "LocalQueue %s is in line by what it had used before", key), false;
+    }
+    return true;
+}
+
+static bool check_held(const struct gang *g, struct err *e)
+{
+    for (uint32_t i = 0; g->own->consumption && g->own->consumption->held_of && i < g->own->charges_n; i++) {
+        uint64_t held = 0, charged = 0;
+        for (uint32_t k = 0; k < g->own->consumption->own.rows_n; k++)
+            held += g->own->consumption->own.rows[k].resource == g->own->charges[i].resource ? g->own->consumption->own.rows[k].held : 0;
+        for (uint32_t k = 0; k < g->own->charges_n; k++)
+            charged += g->own->charges[k].resource == g->own->charges[i].resource ? (uint64_t)g->own->charges[k].amount : 0;
+        if (held != charged || g->own->consumption->held_of != g->own->local_queue)
+            return err_set(e, E_INVALID, "gang %s holds more or less than is counted", intern_name(g->names, g->key)), false;
+    }
+    return true;
+}
+
 static bool check_order(const struct state *s, struct err *e)
 {
     for (uint32_t i = 0; i < s->gangs_n; i++) {
@@ -263,7 +306,7 @@ static bool check_order(const struct state *s, struct err *e)
             return err_set(e, E_INVALID, "gang %s waits for a place and holds others", key), false;
         if ((parked && g->phase == GANG_WAITING && !g->reason) || (g->line && g->line->park.at && !g->line->reason))
             return err_set(e, E_INVALID, "gang %s waits without a reason", key), false;
-        if (!check_ledger(s, g, e) || !check_promise(s, g, e))
+        if (!check_ledger(s, g, e) || !check_promise(s, g, e) || !check_held(g, e))
             return false;
     }
     for (uint32_t i = 0; i < s->queues_n; i++)
@@ -280,7 +323,8 @@ bool state_check(const struct state *s, struct err *e)
     for (uint32_t i = 0; i < s->gangs_n; i++)
         if (!check_gang(s, s->gangs[i], e) || !check_lost(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
             return false;
-    return check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e) && state_check_domains(s, e);
+    return check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e) && check_consumption(s, e) &&
+           state_check_domains(s, e);
 }
 
 /* ---- digest ---- */
@@ -352,6 +396,18 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
     return h;
 }
 
+static uint64_t mix_consumption(const struct state *s, const struct local_queue *l)
+{
+    uint64_t sum = 0, own = mix(mix_name(s, 0x68697374u, l->key), (uint64_t)l->used.weight_nano);
+    for (uint32_t i = 0; i < l->consumption.rows_n; i++) {
+        const struct consumption_row *r = &l->consumption.rows[i];
+        const u128 amounts[] = {r->consumed, r->entry, r->held};
+        if (r->consumed || r->entry || r->held)
+            sum += hash_bytes(amounts, sizeof amounts, mix_name(s, own, r->resource));
+    }
+    return l->known || sum ? mix(sum, (uint64_t)l->consumption.at_ms) : 0;
+}
+
 static bool counts_any(const struct quota_node *node)
 {
     bool any = false;
@@ -377,5 +433,7 @@ uint64_t state_digest(const struct state *s)
             sum += mix(mix(mix(one, (uint64_t)cell->usage), (uint64_t)cell->subtree), (uint64_t)cell->kept);
         }
     }
+    for (uint32_t i = 1; i < s->local_queues_n && s->consumption.on; i++)
+        sum += mix_consumption(s, &s->local_queues[i]);
     return mix(h, sum); /* a sum: nodes and cells stand in the order of ids, which say nothing */
 }

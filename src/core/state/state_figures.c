@@ -1,4 +1,5 @@
 /* state_figures.c - what is told of the state as figures alone: cohorts, shares, who waits for what */
+#include "core/quota/decay.h"
 #include "core/quota/share.h"
 #include "core/state/state.h"
 #include "core/state/state_gang.h"
@@ -71,6 +72,51 @@ bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct sha
     const struct share *share = share_of(&s->quota, node);
     *ret_parts = (struct share_parts){.borrowed = share->borrowed, .lendable = share->lendable, .weight_nano = share->weight_nano};
     return true;
+}
+
+/* ---- what LocalQueues have used ---- */
+
+static struct fine_amount fine(const struct consumption_row *r)
+{
+    uint32_t nano;
+    u128 units = decay_whole(r->consumed, &nano);
+    return (struct fine_amount){r->resource, units < INT64_MAX ? (int64_t)units : INT64_MAX, (int32_t)nano};
+}
+
+static struct fine_amount *fine_of(struct consumption_look *look, name_id resource)
+{
+    for (uint32_t i = 0; i < look->consumed_n; i++)
+        if (look->consumed[i].resource == resource)
+            return &look->consumed[i];
+    look->consumed[look->consumed_n] = (struct fine_amount){.resource = resource};
+    return &look->consumed[look->consumed_n++];
+}
+
+bool state_local_queue_consumption(const struct state *s, name_id local_queue, struct arena *a, struct consumption_look *ret_look)
+{
+    const struct local_queue *l = local_queue_find(s, local_queue);
+    const struct queue *q = l ? queue_find(s, l->queue) : NULL;
+    *ret_look = (struct consumption_look){0};
+    if (!s->consumption.on || !q)
+        return false;
+    uint32_t most = l->consumption.rows_n;
+    for (uint32_t i = 0; i < q->groups_n; i++)
+        most += q->groups[i].resources_n;
+    ret_look->consumed = arena_zero(a, most + 1, sizeof *ret_look->consumed);
+    for (uint32_t i = 0; i < q->groups_n; i++)
+        for (uint32_t k = 0; k < q->groups[i].resources_n; k++)
+            (void)fine_of(ret_look, q->groups[i].resources[k]);
+    for (uint32_t i = 0; i < l->consumption.rows_n; i++)
+        if (l->consumption.rows[i].consumed)
+            *fine_of(ret_look, l->consumption.rows[i].resource) = fine(&l->consumption.rows[i]);
+    ret_look->at_ms = l->consumption.at_ms;
+    ret_look->share = l->used.weight_nano ? wide_over(wide_times(l->used.sum, 1000), (u128)(uint64_t)l->used.weight_nano) : INT64_MAX;
+    return true;
+}
+
+uint64_t state_consumption_ticks(const struct state *s)
+{
+    return s->consumption_ticks;
 }
 
 /* ---- who waits ---- */

@@ -5,6 +5,7 @@
 #include "core/preempt/promise.h"
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
+#include "core/queue/consumption.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/queue/shrink.h"
@@ -51,6 +52,9 @@ static void object_free(struct gang_object *o)
     free(o->choices);
     free(o->told);
     free(o->charges);
+    if (o->consumption)
+        free(o->consumption->own.rows);
+    free(o->consumption);
     free(o);
 }
 
@@ -379,6 +383,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     wait_again(s, g);
     admission_recount_queues(s, g);
     ready_follow(s, g);
+    consumption_follow(s, g);
     order_wake(s, g);
 }
 
@@ -424,10 +429,12 @@ static bool take_back_refused(struct state *s, struct gang *g)
 {
     if (!g->planned || (g->api_admitted && !g->reserved_only) || !gang_holds(g) || has_started(s, g))
         return false;
-    if (g->api_admitted)
+    if (g->api_admitted) {
         gang_enter(s, g, GANG_CHECKING);
-    else
+    } else {
+        consumption_refund(s, g);
         admission_release(s, g);
+    }
     return true;
 }
 

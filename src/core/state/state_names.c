@@ -147,6 +147,12 @@ static void mark_queue(const struct state *s, const struct queue *q)
     }
 }
 
+static void mark_consumption(const struct state *s, const struct consumption *h)
+{
+    for (uint32_t i = 0; i < h->rows_n; i++)
+        mark(s, h->rows[i].resource);
+}
+
 static void mark_queues(const struct state *s)
 {
     for (uint32_t i = 0; i < s->queues_n; i++)
@@ -156,6 +162,7 @@ static void mark_queues(const struct state *s)
         mark(s, s->local_queues[i].title);
         mark(s, s->local_queues[i].ns);
         mark(s, s->local_queues[i].queue);
+        mark_consumption(s, &s->local_queues[i].consumption);
     }
     for (uint32_t i = 1; i < s->namespaces_n; i++) {
         mark(s, s->namespaces[i].name);
@@ -261,6 +268,11 @@ static void mark_gang(const struct state *s, const struct gang *g)
     for (uint32_t i = 0; i < g->own->least_n; i++)
         mark(s, g->own->least[i].resource);
     mark_what_is_held(s, g);
+    if (g->own->consumption) {
+        mark(s, g->own->consumption->held_of);
+        mark(s, g->own->consumption->entry_of);
+        mark_consumption(s, &g->own->consumption->own);
+    }
     mark_reason(s, g->reason);
     if (g->park)
         mark_hopes(s, g->park);
@@ -306,6 +318,8 @@ void state_mark_names(struct state *s)
 {
     state_drop_unused(s);
     mark_all(s, (const name_id[]){s->name_pods, s->name_cpu, s->name_memory}, 3);
+    for (uint32_t i = 0; i < s->consumption_weights_n; i++)
+        mark(s, s->consumption_weights[i].resource);
     mark_nodes(s);
     mark_shapes(s);
     mark_tree(s);

@@ -19,6 +19,7 @@ static void drop_local_queues(struct state *s)
     for (uint32_t i = 1; i < s->local_queues_n; i++) {
         const struct local_queue *l = &s->local_queues[i];
         if (!l->known && !l->changed && !counts_any(&l->counts)) {
+            free(l->consumption.rows); /* nobody is counted in them */
             id_map_remove(&s->local_queue_by_key, l->key);
             continue;
         }

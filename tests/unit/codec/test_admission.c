@@ -615,7 +615,10 @@ static void what_does_nothing_is_told(void **state)
          "spec.fairSharing: has an effect only where fairSharing is on"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\n"
          "spec: {clusterQueue: c, fairSharing: {weight: 2}}\n",
-         "spec.fairSharing: has no effect yet"},
+         "spec.fairSharing: has an effect only where admissionFairSharing is in Kueue's Configuration"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
+         "spec: {namespaceSelector: {}, admissionScope: {admissionMode: UsageBasedAdmissionFairSharing}}\n",
+         "spec.admissionScope.admissionMode: has an effect only where admissionFairSharing is in Kueue's Configuration"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: AdmissionCheck\nmetadata: {name: f}\n"
          "spec: {controllerName: kueue.x-k8s.io/multikueue}\n",
          "spec.controllerName: Capstan has no such controller yet"},
@@ -647,7 +650,8 @@ static void what_asks_for_nothing_is_not_told(void **state)
 {
     static const char *const objects[] = {
         ("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {namespaceSelector: {}, preemption: {withinClusterQueue: "
-         "Never, reclaimWithinCohort: Never}, flavorFungibility: {whenCanBorrow: TryNextFlavor}, stopPolicy: Hold, queueingStrategy: StrictFIFO}\n"),
+         "Never, reclaimWithinCohort: Never}, flavorFungibility: {whenCanBorrow: TryNextFlavor}, stopPolicy: Hold, queueingStrategy: StrictFIFO, "
+         "admissionScope: {admissionMode: NoAdmissionFairSharing}}\n"),
         ("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {namespaceSelector: {}, cohortName: c, preemption: {"
          "withinClusterQueue: LowerPriority, reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 3}},"
          " flavorFungibility: {whenCanPreempt: MayStopSearch}}\n"),

@@ -29,7 +29,7 @@ static const struct {
     {KUEUE, "clusterqueues", "spec.stopPolicy"},
     {KUEUE, "clusterqueues", "spec.admissionChecksStrategy"},
     {KUEUE, "admissionchecks", ""},
-    {KUEUE, "provisioningrequestconfigs", ""},
+    {KUEUE, "provisioningrequestconfigs", "spec"},
     {KUEUE, "cohorts", "spec.parentName"},
     {KUEUE, "cohorts", "spec.resourceGroups"},
     {KUEUE, "localqueues", "spec.clusterQueue"},

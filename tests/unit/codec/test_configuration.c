@@ -109,6 +109,42 @@ static void fair_sharing(void **unused)
     }
 }
 
+static void admission_fair_sharing(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        bool on;
+        int64_t half_life_ms, sampling_ms;
+        uint32_t weights_n;
+    } rows[] = {
+        {V2, false, 0, 0, 0},
+        {V2 "admissionFairSharing: null\n", false, 0, 0, 0},
+        {V2 "admissionFairSharing: {}\n", true, 0, 300000, 0},
+        {V1 "admissionFairSharing: {usageHalfLifeTime: 168h}\n", true, 604800000, 300000, 0},
+        {V2 "admissionFairSharing: {usageHalfLifeTime: 1h30m, usageSamplingInterval: 0s}\n", true, 5400000, 300000, 0},
+        {V2 "admissionFairSharing: {usageSamplingInterval: 90s, resourceWeights: {cpu: 0.5, nvidia.com/gpu: 1000, memory: 0}}\n",
+         true, 0, 90000, 3},
+        {V2 "admissionFairSharing: {usageHalfLifeTime: 1h}\nfeatureGates: {AdmissionFairSharing: false}\n", false, 0, 0, 0},
+        {V2 "admissionFairSharing: {usageHalfLifeTime: 1h}\nfeatureGates: {AdmissionFairSharing: true}\n", true, 3600000, 300000, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reading x = read_text(rows[i].text);
+        const struct consumption_policy *is = &x.c.policy.consumption;
+        if (x.r < 0 || x.warnings.n || is->on != rows[i].on || is->half_life_ms != rows[i].half_life_ms ||
+            is->sampling_ms != rows[i].sampling_ms || is->weights_n != rows[i].weights_n)
+            fail_msg("%s: %s", rows[i].text, x.problems.n ? x.problems.data : "something else was read");
+        reading_free(&x);
+    }
+    struct reading x = read_text(rows[5].text);
+    const struct resource_weight *weights = x.c.policy.consumption.weights;
+    assert_string_equal(weights[0].resource, "cpu");
+    assert_int_equal(weights[0].weight_nano, 500000000);
+    assert_int_equal(weights[1].weight_nano, INT64_C(1000000000000));
+    assert_int_equal(weights[2].weight_nano, 0);
+    reading_free(&x);
+}
+
 static void others(void **unused)
 {
     (void)unused;
@@ -275,6 +311,10 @@ static const struct {
     {V2 "fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanOrEqualToFinalShare]}\n", "fairSharing.preemptionStrategies: write"},
     {V2 "fairSharing: {preemptionStrategies: [LessThanInitialShare, LessThanInitialShare]}\n", "fairSharing.preemptionStrategies: write"},
     {V2 "fairSharing: {preemptionStrategies: [More]}\n", "preemptionStrategies[0]: \"More\" is unknown"},
+    {V2 "admissionFairSharing: {usageHalfLifeTime: -1h}\n", "admissionFairSharing.usageHalfLifeTime: \"-1h\" is below zero"},
+    {V2 "admissionFairSharing: {usageSamplingInterval: 5}\n", "admissionFairSharing.usageSamplingInterval: 5 is no duration"},
+    {V2 "admissionFairSharing: {resourceWeights: {cpu: -1}}\n", "admissionFairSharing.resourceWeights[cpu]: is below zero"},
+    {V2 "admissionFairSharing: {resourceWeights: {cpu: much}}\n", "admissionFairSharing.resourceWeights[cpu]: \"much\""},
     {V2 "integrations: {frameworks: [batch/jobs]}\n", "integrations.frameworks[0]: \"batch/jobs\" is unknown: write batch/job, "},
     {V2 "integrations: {frameworks: pod}\n", "integrations.frameworks: \"pod\" is no list: write [\"pod\"]"},
     {V2 "resources: {quotaCheckStrategy: Ignore}\n", "resources.quotaCheckStrategy: \"Ignore\" is unknown: write BlockUndeclared or IgnoreUndeclared"},
@@ -407,7 +447,8 @@ static void hostile(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_ready),       cmocka_unit_test(fair_sharing),   cmocka_unit_test(others),         cmocka_unit_test(carried),
+        cmocka_unit_test(pods_ready),       cmocka_unit_test(fair_sharing),
+        cmocka_unit_test(admission_fair_sharing),   cmocka_unit_test(others),         cmocka_unit_test(carried),
         cmocka_unit_test(wrong_is_refused), cmocka_unit_test(unused_is_said), cmocka_unit_test(table_is_sound), cmocka_unit_test(hostile),
         cmocka_unit_test(workloads),        cmocka_unit_test(undeclared), cmocka_unit_test(explicit_status), cmocka_unit_test(failed_nodes),
         cmocka_unit_test(jobs_without_a_queue),

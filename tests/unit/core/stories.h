@@ -4,7 +4,9 @@
  *   queue NAME [in=COHORT] gpu=.. [cpu=..] [FLAVOR.gpu=..] [within=P] [reclaim=P] [borrow=P] [max=N] [strict] [preempt-first] [weight=N]
  *     weight: in thousandths
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
- *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [leaving]
+ *     consumption: its LocalQueues share by what they have used
+ *   local NAME queue=Q [weight=N] [used=GPUS,SECONDS]  a LocalQueue besides that of the queue's name; used: as its status says, as of then
+ *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [local=L] [leaving]
  *   wants NAME queue=Q ... [charged]                   as above; at: created, since: reserved; charged: quota counts it, nodes do not
  *
  *   pod NAME [prio=N] [gpu=N] [cpu=N] [on=NODE] [since=S] [app=A] [apart=A] [port=N] [never] [gated] [deleting] [foreign]
@@ -72,6 +74,7 @@ static inline void story_queue(struct world *w, const char *name, const struct w
     q.r.borrow_within_cohort = policy_of(word_of(words, n, "borrow", NULL));
     q.r.has_borrow_threshold = word_of(words, n, "max", NULL) != NULL;
     q.r.borrow_threshold = (int32_t)number_of(words, n, "max", 0);
+    q.r.by_consumption = word_of(words, n, "consumption", NULL) != NULL;
     q.r.has_weight = word_of(words, n, "weight", NULL) != NULL;
     q.r.weight_nano = 1000000 * number_of(words, n, "weight", 0);
     for (int i = 0; i < n; i++) {
@@ -84,6 +87,19 @@ static inline void story_queue(struct world *w, const char *name, const struct w
     queue_done(w, &q);
     snprintf(local, sizeof local, "ns/%s", name);
     local_queue(w, local, name);
+}
+
+static inline void story_local(struct world *w, const char *name, const struct word *words, int n)
+{
+    char key[64];
+    snprintf(key, sizeof key, "ns/%s", name);
+    const char *used = word_of(words, n, "used", NULL), *when = used ? strchr(used, ',') : NULL;
+    struct fine_amount consumed = {id(w, GPU), used ? atoll(used) : 0, 0};
+    struct local_queue_record r = {.key = id(w, key), .title = id(w, name), .ns = id(w, "ns"), .queue = id(w, word_of(words, n, "queue", "q")),
+                                   .consumed = &consumed, .consumed_n = used != NULL, .consumed_ms = when ? 1000 * atoll(when + 1) : 0};
+    r.has_weight = word_of(words, n, "weight", NULL) != NULL;
+    r.weight_nano = 1000000 * number_of(words, n, "weight", 0);
+    state_apply(w->s, &(struct change){.type = CHANGE_LOCAL_QUEUE, .local_queue = r});
 }
 
 static inline void story_cohort(struct world *w, const char *name, const struct word *words, int n)
@@ -107,7 +123,7 @@ static inline void story_cohort(struct world *w, const char *name, const struct 
 static inline struct gang_record story_gang(struct world *w, const char *name, const struct word *words, int n)
 {
     char requests[96], local[64];
-    snprintf(local, sizeof local, "ns/%s", word_of(words, n, "queue", "q"));
+    snprintf(local, sizeof local, "ns/%s", word_of(words, n, "local", word_of(words, n, "queue", "q")));
     snprintf(requests, sizeof requests, word_of(words, n, "cpu", NULL) ? GPU "=%s,cpu=%s" : GPU "=%s", word_of(words, n, "gpu", "1"),
              word_of(words, n, "cpu", "0"));
     struct gang_record r = a_workload(w, name, local, (int32_t)number_of(words, n, "x", 1), requests);
@@ -214,6 +230,8 @@ static inline void story_line(struct world *w, char *line)
         story_budget(w, name, words, n);
     } else if (strcmp(what, "queue") == 0) {
         story_queue(w, name, words, n);
+    } else if (strcmp(what, "local") == 0) {
+        story_local(w, name, words, n);
     } else if (strcmp(what, "cohort") == 0) {
         story_cohort(w, name, words, n);
     } else if (strcmp(what, "runs") == 0) {

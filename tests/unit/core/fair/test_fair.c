@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "stories.h"
+#include "../stories.h"
 #include "core/quota/share.h"
 #include "core/state/model.h"
 
