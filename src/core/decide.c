@@ -26,6 +26,7 @@
 #include "core/queue/tournament.h"
 #include "core/preempt/preempt.h"
 #include "core/quota/claim.h"
+#include "core/quota/deserve.h"
 #include "core/state/state_gang.h"
 
 #define GANGS_MAX_DEFAULT 1024
@@ -128,6 +129,7 @@ struct nominee {
     struct gang *gang;
     struct line *line;
     struct nomination as;
+    struct share has;        /* of what its queue deserves, where queues have shares */
     struct queue *claims;    /* the gang is its blocked head: not tried, only its claim is put on the tree */
     struct charge *charges;
     uint32_t charges_n;
@@ -147,7 +149,9 @@ static bool find_level(void *arg)
     struct borrower *b = arg;
     struct flavor_search search;
     struct reason *unused = reason_new(b->c->a, (struct reason){.code = REASON_WAITING});
-    flavor_search_begin(b->c->s, &search, b->queue, try_demands(b->c, b->gang), b->gang->sets_n, b->c->a);
+    uint32_t n;
+    const struct flavor_demand *sets = try_demands(b->c, b->gang, &n);
+    flavor_search_begin(b->c->s, &search, b->queue, sets, n, b->c->a);
     search.others_give_way = b->others_give_way;
     if (!flavor_search_next(b->c->s, &search, b->c->a, unused))
         return false;
@@ -172,7 +176,8 @@ static struct nomination nominate(struct cycle *c, struct gang *g)
         return (struct nomination){p->borrow_level, copy_of_charges(c, p), p->charges_n};
     if (b.queue && g->planned && b.queue->preempts && b.queue->preempt_stops && preempt_nominate(c, g, b.queue, &b.as))
         return b.as;
-    if (!b.queue || !g->planned || find_level(&b))
+    bool is_counted = b.queue && (g->planned || b.queue->has_shares);
+    if (!is_counted || find_level(&b))
         return b.as;
     bool found = shrink_may(g) && shrink_search(g, find_level, &b) && find_level(&b);
     shrink_back(g);
@@ -186,12 +191,16 @@ static struct nomination nominate(struct cycle *c, struct gang *g)
     return b.as;
 }
 
-/* SOURCE Kueue, order across cluster queues: who borrows less, then priority, then age. */
+/* SOURCE Kueue, order across cluster queues: who borrows less, then priority, then age. Volcano: before priority comes whose queue has less
+ * of what it deserves. */
 static int compare_nominees(const void *left, const void *right)
 {
     const struct nominee *a = left, *b = right;
     if (a->as.borrow_level != b->as.borrow_level)
         return a->as.borrow_level < b->as.borrow_level ? -1 : 1;
+    int by_share = share_compare(&a->has, &b->has);
+    if (by_share)
+        return by_share;
     return order_before(a->gang, b->gang) ? -1 : order_before(b->gang, a->gang);
 }
 
@@ -212,7 +221,7 @@ static uint32_t nominate_claims(struct cycle *c, struct nominee *all)
         if (!claim_stands(q))
             continue;
         struct nominee *one = &all[n++];
-        *one = (struct nominee){.gang = order_blocker(q), .claims = q};
+        *one = (struct nominee){.gang = order_blocker(q), .claims = q, .has = deserve_used(c->s, q)};
         one->as = nominate(c, one->gang);
         find_claim(c, one, q);
     }
@@ -314,6 +323,20 @@ static void touch_promised(struct state *s, struct tournament *t)
         tournament_touch(t, s->promised[i]->promise->queue->quota);
 }
 
+/* Those of queues with shares of their own kind come to the end, in any order. Returns how many do not. */
+static uint32_t put_last(struct nominee *all, uint32_t n)
+{
+    uint32_t fair_n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct nominee one = all[i];
+        if ((one.claims ? one.claims : one.line->queue)->has_shares)
+            continue;
+        all[i] = all[fair_n];
+        all[fair_n++] = one;
+    }
+    return fair_n;
+}
+
 /* Who is next depends on what those before have taken. */
 static void take_turns_fairly(struct cycle *c, struct nominee *all, uint32_t n)
 {
@@ -380,14 +403,14 @@ static bool round_of_heads(struct cycle *c)
         struct line *l = head_of(s->ready[i], priority);
         if (!l)
             continue;
-        all[n] = (struct nominee){.gang = line_first(l), .line = l, .as = nominate(c, line_first(l))};
+        all[n] = (struct nominee){.gang = line_first(l), .line = l, .as = nominate(c, line_first(l)), .has = deserve_used(s, l->queue)};
         find_claim(c, &all[n++], l->queue);
     }
     uint32_t mark = undo_mark(s);
-    if (s->fair.on)
-        take_turns_fairly(c, all, n);
-    else
-        take_turns(c, all, n);
+    uint32_t fair_n = s->fair.on ? put_last(all, n) : 0;
+    if (fair_n)
+        take_turns_fairly(c, all, fair_n);
+    take_turns(c, all + fair_n, n - fair_n);
     undo_back(s, mark);
     return true;
 }
@@ -450,6 +473,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     s->hold = config && config->hold;
     s->lost_policy = config ? config->lost : (struct lost_policy){0};
     take_fair_sharing(s, config ? &config->fair : &(struct fair_policy){0});
+    deserve_settle(s, a);
     quota_settle(&s->quota);
     order_begin(s, now_ms);
     line_up_all(&c);

@@ -172,6 +172,8 @@ struct quota_record {
     int64_t nominal;
     int64_t borrowing_limit;   /* NO_LIMIT = none */
     int64_t lending_limit;     /* NO_LIMIT = none */
+    bool is_bounded;           /* whatever others could lend, usage may not be above `bound` */
+    int64_t bound;
 };
 struct resource_group {        /* flavors are tried in this order; a pod set takes one flavor for all resources of a group */
     const name_id *resources;
@@ -203,6 +205,14 @@ struct gang_check {            /* and what the gang's object says of it */
     name_id name;
     enum check_state state;
 };
+/* What quotas are made of where nobody writes them down: a Volcano Queue (quota/deserve.h). */
+struct queue_shares {
+    name_id parent;            /* the queue above; 0 = it is the root */
+    int64_t weight;            /* at least 1 */
+    bool keeps;                /* nobody takes anything back from it (reclaimable: false) */
+    const struct amount *deserved, *guarantee, *capability; /* of resources that it names */
+    uint32_t deserved_n, guarantee_n, capability_n;
+};
 struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     name_id name, cohort;      /* name: found by it; cohort 0 = none */
     name_id title;             /* as users wrote it; 0 = its name */
@@ -226,6 +236,7 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     const struct queue_check *checks; /* who gets quota here is admitted when these are ready */
     uint32_t checks_n;
     bool by_consumption;       /* of its LocalQueues who has used less of late comes first (core/queue/consumption.h) */
+    const struct queue_shares *shares; /* its quotas, cohort and policies follow from these, not from the record; NULL: they do not */
     bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */
     name_id closed_text;       /* why, in words; 0 = it is being deleted */
 };
@@ -314,6 +325,7 @@ struct gang_record {
     uint32_t min_of_task_n;
     const struct amount *least; /* its pods are made only once its queue could hold so much more (Volcano's minResources) */
     uint32_t least_n;
+    bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
     bool active;               /* false: deactivated, takes no part */
     bool on_hold;              /* the dialect gates it for a reason of its own; hold_text says why */
     bool hold_is_fault;        /* nobody gates it: it is wrong itself */

@@ -17,6 +17,7 @@ struct unused {
 #define VCJOB "batch.volcano.sh"
 #define NATIVE "scheduling.k8s.io"
 #define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
+#define RECLAIMED_ANY_TIME "a queue that has more than it deserves may lose it whole at any time; volcano.sh/preemptable: 'false' keeps it"
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
 #define FAIR_SHARES "fairSharing is on in Kueue's Configuration (--config of capstan scheduler and capstan up)"
 #define SHARES_BY_USE "admissionFairSharing is in Kueue's Configuration (--config of capstan scheduler and capstan up)"
@@ -38,11 +39,7 @@ static const struct unused table[] = {
     {KUEUE, "workloads", "spec.podSets[].topologyRequest.subGroupIndexLabel", NULL, NO_RANKS},
     {KUEUE, "workloads", "spec.podSets[].topologyRequest.subGroupCount", NULL, NO_RANKS},
     {KUEUE, "workloads", "spec.preemptionGates", NULL, "it preempts others as soon as its queue lets it"},
-    {VOLCANO, "queues", "spec.weight", "1", NO_FAIR_SHARES "; set spec.capability to bound a queue"},
-    {VOLCANO, "queues", "spec.reclaimable", "true", "nothing is taken back from any queue"},
     {VOLCANO, "queues", "spec.type", NULL, "all queues are served alike"},
-    {VOLCANO, "queues", "spec.deserved", NULL, NO_FAIR_SHARES "; set spec.capability to bound a queue"},
-    {VOLCANO, "queues", "spec.guarantee.resource", NULL, "nothing is kept free for the queue"},
     {VOLCANO, "queues", "spec.affinity", NULL, "its jobs go to any node"},
     {VOLCANO, "queues", "spec.extendClusters", NULL, "its jobs stay in this cluster"},
     {VOLCANO, "podgroups", "spec.networkTopology", NULL, NO_TOPOLOGY},
@@ -78,11 +75,10 @@ static const struct {
     {"batch", "jobs", false, "kueue.x-k8s.io/elastic-job", "false", "a job that asks for more pods is stopped and queued again"},
     {"", "pods", false, "kueue.x-k8s.io/prebuilt-workload-name", NULL, "the pods get a Workload of their own"},
     {"", "pods", false, "kueue.x-k8s.io/pod-group-serving", "false", "the group is over when its pods are"},
-    {VCJOB, "jobs", false, "volcano.sh/preemptable", "false", NOBODY_PREEMPTED},
-    {VCJOB, "jobs", false, "volcano.sh/cooldown-time", NULL, NOBODY_PREEMPTED},
+    {VCJOB, "jobs", false, "volcano.sh/cooldown-time", NULL, RECLAIMED_ANY_TIME},
     {VCJOB, "jobs", false, "volcano.sh/revocable-zone", NULL, "its pods go to any node"},
-    {VCJOB, "jobs", false, "volcano.sh/jdb-min-available", NULL, NOBODY_PREEMPTED},
-    {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, NOBODY_PREEMPTED},
+    {VCJOB, "jobs", false, "volcano.sh/jdb-min-available", NULL, RECLAIMED_ANY_TIME},
+    {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
 };
 
 /* Does it ask for something? */

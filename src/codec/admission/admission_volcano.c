@@ -355,10 +355,6 @@ static void admit_queue(struct admission *x)
     if (weight && (json_int64(weight, 0) < 1 || json_int64(weight, 0) > 65535))
         admission_error(x, FIELD_INVALID, "spec.weight", weight,
                         "queue weight must be a positive integer between 1 and 65535");
-    const char *parent = json_get_text(spec, "parent", "");
-    if (*parent && !text_equal(parent, "root") && !text_equal(parent, json_text(json_path(x->old, "spec", "parent", NULL), "")))
-        admission_warn(x, "spec.parent: the queue is closed and opened with %s, but its jobs are not counted against the capability of %s yet",
-                       parent, parent);
 }
 
 static void admit_pod_group(struct admission *x)

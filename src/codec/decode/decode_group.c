@@ -37,22 +37,34 @@ static int group_begin(const struct decoder *d, const struct json *object, enum 
     return 0;
 }
 
+static int decode_shares(const struct decoder *d, const char *name, const struct json *spec, const struct queue_shares **ret_shares,
+                         struct err *e)
+{
+    struct queue_shares *x = arena_zero(d->arena, 1, sizeof *x);
+    const char *written = json_get_text(spec, "parent", ""), *parent = written[0] ? written : "root";
+    if (decode_amounts(d, json_get(spec, "capability"), "spec.capability", &x->capability, &x->capability_n, e) < 0 ||
+        decode_amounts(d, json_get(spec, "deserved"), "spec.deserved", &x->deserved, &x->deserved_n, e) < 0 ||
+        decode_amounts(d, json_path(spec, "guarantee", "resource", NULL), "spec.guarantee.resource", &x->guarantee, &x->guarantee_n, e) < 0)
+        return -E_INVALID;
+    if (strcmp(name, "root") != 0)
+        x->parent = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", parent));
+    x->weight = json_get_int64(spec, "weight", 1);
+    x->keeps = !json_bool(json_get(spec, "reclaimable"), true);
+    *ret_shares = x;
+    return 0;
+}
+
 int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue,
                          struct err *e)
 {
     const char *name;
     if (decode_object_name(object, &name, e) < 0)
         return -E_INVALID;
-    const struct json *capability = json_path(object, "spec", "capability", NULL);
-    const struct amount *amounts;
-    uint32_t n;
-    if (decode_amounts(d, capability, "spec.capability", &amounts, &n, e) < 0)
+    const struct queue_shares *shares;
+    if (decode_shares(d, name, json_get(object, "spec"), &shares, e) < 0)
         return -E_INVALID;
-    struct quota_record *quotas = n ? arena_alloc(d->arena, n * sizeof *quotas) : NULL;
-    for (uint32_t i = 0; i < n; i++)
-        quotas[i] = (struct quota_record){0, amounts[i].resource, amounts[i].value, NO_LIMIT, NO_LIMIT};
     struct bytes state = json_bytes(json_path(object, "status", "state", NULL));
-    struct queue_record q = {.unlimited = true, .quotas = quotas, .quotas_n = n, .borrow_before_next_flavor = true};
+    struct queue_record q = {.unlimited = true, .shares = shares, .borrow_before_next_flavor = true};
     q.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
     q.title = intern_text_id(d->names, name);
     q.kind = QUEUE_VOLCANO;
@@ -64,6 +76,18 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
     q.closed_text = shut ? intern_text_id(d->names, arena_printf(d->arena, "it is %.*s", (int)state.n, state.data)) : 0;
     *ret_queue = q;
     return 0;
+}
+
+/* SOURCE Volcano: an annotation, else a label; what is no truth value is read as false. */
+static bool is_preemptable(const struct json *metadata)
+{
+    static const char *const words[] = {"1", "t", "T", "true", "TRUE", "True"};
+    const struct json *said = json_path(metadata, "annotations", "volcano.sh/preemptable", NULL);
+    said = said ? said : json_path(metadata, "labels", "volcano.sh/preemptable", NULL);
+    bool is_true = !said;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        is_true |= bytes_is(json_bytes(said), words[i]);
+    return is_true;
 }
 
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
@@ -78,6 +102,7 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
     g.queue_title = intern_text_id(d->names, queue);
     g.queue_kind = QUEUE_VOLCANO;
     g.priority = class_priority(d, spec);
+    g.keeps_places = !is_preemptable(json_get(object, "metadata"));
     g.min_members = members_of(json_get(spec, "minMember"));
     int64_t of_tasks = 0;
     JSON_EACH (task, json_is(tasks, JSON_OBJECT) ? tasks : NULL)

@@ -285,6 +285,16 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
         buf_printf(out, "Preempted by pod %s on node %s", name_of(names, r->pod_set), name_of(names, r->flavor));
         return;
     }
+    if (r->have == PREEMPTION_DESERVED) {
+        buf_printf(out, "reclaimed for %s of queue %s, which has less than it deserves", name_of(names, r->name), name_of(names, r->queue));
+        buf_printf(out, ": queue %s has more", name_of(names, r->flavor));
+        if (r->resource) {
+            buf_text(out, " than the ");
+            add_amount(out, names, r->resource, r->need);
+            buf_printf(out, " %s that it deserves", name_of(names, r->resource));
+        }
+        return;
+    }
     buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
                name_of(names, r->pod_set), r->resource ? name_of(names, r->resource) : "UNKNOWN", words[r->have], name_of(names, r->queue),
                name_of(names, r->flavor));
@@ -306,8 +316,26 @@ static void shares_sentence(struct buf *out, const struct reason *r, const struc
     add_share(out, r->need);
 }
 
+static void reclaim_lack_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    static const char *const words[] = {
+        [LACK_CANDIDATES] = "takes nothing back for it: no other queue has more than it deserves of what it needs, or none that may lose it "
+                            "(reclaimable, guarantee, preemptable)",
+        [LACK_BORROWING] = "takes nothing back for it: it would have more than it deserves",
+        [LACK_QUOTA] = "takes nothing back for it: what others have beyond what they deserve is not enough",
+        [LACK_ROOM] = "takes nothing back for it: what others have beyond what they deserve would not make room on nodes",
+        [LACK_TRIALS] = "takes nothing back for it: no set of pod groups whose end would be enough was found in the tries allowed",
+        [LACK_COMING] = "takes nothing more back for it: what is taken back for others will leave enough for it, too"};
+    const char *why = r->have < (int64_t)(sizeof words / sizeof *words) ? words[r->have] : NULL;
+    buf_printf(out, "queue %s %s", name_of(names, r->queue), why ? why : "takes nothing back for it");
+}
+
 static void lack_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
+    if (r->queue_kind == QUEUE_VOLCANO) {
+        reclaim_lack_sentence(out, r, names);
+        return;
+    }
     static const char *const words[] = {
         [LACK_POLICY] = "preempts nobody (withinClusterQueue: Never), though workloads of lower priority run in it",
         [LACK_CANDIDATES] = "may preempt nobody for it: no running workload is one that its policies allow to preempt",
@@ -410,6 +438,11 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
 {
     switch ((int)r->code) {
     case REASON_PREEMPTING:
+        if (r->queue) {
+            buf_printf(out, "waits for the end of %lld pod group(s) from which queue %s takes back what it deserves", (long long)r->need,
+                       name_of(names, r->queue));
+            break;
+        }
         buf_printf(out, "pending the preemption of %lld %s", (long long)r->need, r->name ? "pod(s) on node " : "workload(s)");
         buf_text(out, name_of(names, r->name));
         break;

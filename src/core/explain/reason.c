@@ -19,7 +19,7 @@ const char *preemption_name(enum preemption p)
     static const char *const names[] = {[PREEMPTION_IN_QUEUE] = "InClusterQueue", [PREEMPTION_RECLAIM] = "InCohortReclamation",
                                         [PREEMPTION_RECLAIM_WHILE_BORROWING] = "InCohortReclaimWhileBorrowing",
                                         [PREEMPTION_FAIR_SHARING] = "InCohortFairSharing",
-                                        [PREEMPTION_BY_PRIORITY] = "PreemptionByScheduler"};
+                                        [PREEMPTION_BY_PRIORITY] = "PreemptionByScheduler", [PREEMPTION_DESERVED] = "Reclaimed"};
     return names[p];
 }
 

@@ -81,7 +81,8 @@
     X(RETRIES_EXCEEDED,     "retries-exceeded")      /* EVICT, and it is to be deactivated: have times, need at most */           \
     X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name`, uid pod_set (of its job resource: the dialect knows) \
                                                       * have = enum preemption; queue, flavor: paths to its queue and to one's own; of a \
-                                                      * lone pod flavor = its node */
+                                                      * lone pod flavor = its node; DESERVED: the two queues, and of `resource` \
+                                                      * one's own has more than the `need` that it deserves */
 
 enum reason_code {
 #define X(code, name) REASON_##code,
@@ -91,13 +92,14 @@ enum reason_code {
 };
 
 /* Why a gang had to go: Kueue's reasons InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing, InCohortFairSharing;
- * kube-scheduler's of a lone pod, PreemptionByScheduler. */
+ * kube-scheduler's of a lone pod, PreemptionByScheduler; in Volcano's queues, for one that has less than it deserves. */
 enum preemption {
     PREEMPTION_IN_QUEUE,
     PREEMPTION_RECLAIM,
     PREEMPTION_RECLAIM_WHILE_BORROWING,
     PREEMPTION_FAIR_SHARING,
-    PREEMPTION_BY_PRIORITY
+    PREEMPTION_BY_PRIORITY,
+    PREEMPTION_DESERVED,
 };
 /* Why nobody was preempted for a gang. */
 enum preemption_lack {

@@ -86,7 +86,7 @@ static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, con
     return placed;
 }
 
-struct flavor_demand *try_demands(struct cycle *c, const struct gang *g)
+static struct flavor_demand *planned_demands(struct cycle *c, const struct gang *g)
 {
     struct flavor_demand *sets = arena_alloc(c->a, (g->sets_n + 1) * sizeof *sets);
     for (uint32_t i = 0; i < g->sets_n; i++)
@@ -106,7 +106,7 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
     struct misfit misfit;
     uint32_t steps = PLACE_STEPS;
     if (q) {
-        flavor_search_begin(c->s, &search, q, try_demands(c, g), g->sets_n, c->a);
+        flavor_search_begin(c->s, &search, q, planned_demands(c, g), g->sets_n, c->a);
         search.park = &refusal->park;
         if (q->preempt_stops && may_preempt(c, g, q)) /* a flavor where it may preempt comes before a later one that fits */
             search.oracle = preempt_oracle(c, g, q);
@@ -245,6 +245,21 @@ static void park_widely(struct state *s, struct parking *p)
 
 /* ---- pod groups and lone pods: members are the pods that exist ---- */
 
+/* Pods that look alike, one after the other, are one set. */
+static struct flavor_demand *demands_of_pods(struct cycle *c, const uint32_t *pods, uint32_t n, uint32_t *ret_n)
+{
+    const struct state *s = c->s;
+    struct flavor_demand *sets = arena_alloc(c->a, (n + 1) * sizeof *sets);
+    *ret_n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (*ret_n && sets[*ret_n - 1].shape == s->pods[pods[i]].shape)
+            sets[*ret_n - 1].count++;
+        else
+            sets[(*ret_n)++] = (struct flavor_demand){.name = s->pods[pods[i]].pod_set, .shape = s->pods[pods[i]].shape, .count = 1};
+    }
+    return sets;
+}
+
 struct reason *try_pod_quota(struct cycle *c, struct queue *q, const uint32_t *pods, uint32_t n, struct parking *park)
 {
     struct state *s = c->s;
@@ -255,14 +270,8 @@ struct reason *try_pod_quota(struct cycle *c, struct queue *q, const uint32_t *p
         reason_add(root, reason_new(c->a, uncovered));
         return root;
     }
-    struct flavor_demand *sets = arena_alloc(c->a, (n + 1) * sizeof *sets);
-    uint32_t sets_n = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (sets_n && sets[sets_n - 1].shape == s->pods[pods[i]].shape)
-            sets[sets_n - 1].count++;
-        else
-            sets[sets_n++] = (struct flavor_demand){.name = s->pods[pods[i]].pod_set, .shape = s->pods[pods[i]].shape, .count = 1};
-    }
+    uint32_t sets_n;
+    struct flavor_demand *sets = demands_of_pods(c, pods, n, &sets_n);
     struct flavor_search search;
     flavor_search_begin(s, &search, q, sets, sets_n, c->a);
     search.park = park;
@@ -310,6 +319,15 @@ static uint32_t fewest(struct cycle *c, const struct gang *g, uint32_t *pods, ui
     while (chosen_n < n && chosen_n < x.all)
         chosen_n++;
     return chosen_n;
+}
+
+struct flavor_demand *try_demands(struct cycle *c, const struct gang *g, uint32_t *ret_n)
+{
+    *ret_n = g->sets_n;
+    if (g->planned)
+        return planned_demands(c, g);
+    uint32_t *pods, n = gang_loose_members(c->s, g, c->a, &pods);
+    return demands_of_pods(c, pods, n > 1 ? fewest(c, g, pods, n) : n, ret_n);
 }
 
 static struct want *wishes(struct cycle *c, const uint32_t *pods, uint32_t n)
@@ -414,7 +432,9 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
         admission_reserve(c->s, g, q, NULL, 0, NULL, 0);
         return true;
     }
-    if (try_members(c, g, q, pods, n, &steps, refusal))
+    /* WHY  who went for it went for so many: with more it may have more than its queue deserves, and be the next to go */
+    bool all = !g->promise || needed == n || c->trial;
+    if (all && try_members(c, g, q, pods, n, &steps, refusal))
         return true;
     if (needed == n)
         return false;
@@ -424,6 +444,17 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
         parking_add_shape(c->s, &refusal->park, g->sets[i].shape);
     refusal->park.on |= PARK_NODES;
     return false;
+}
+
+/* Others may have to go for it, for the fewest members that make it whole. What nodes said becomes one of several reasons. */
+static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
+{
+    if (refusal->why->code != REASON_WAITING) {
+        struct reason *nodes = refusal->why;
+        refusal->why = refusal_new(c, q).why;
+        reason_add(refusal->why, nodes);
+    }
+    return preempt_counts(c, g, q, true, refusal->why);
 }
 
 /* ---- one gang ---- */
@@ -452,15 +483,17 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     if (!started && q && g->planned && !c->trial)
         say_if_never(c, g, q, refusal);
+    if (!started && !g->planned && may_preempt(c, g, q))
+        refusal->preempts = group_preempts(c, g, q, refusal);
     if (!started && gang_is_lone(g) && !c->trial)
         refusal->preempts = lone_preempts(c, g, refusal->why);
     if (refusal->preempts)
         reason_add(refusal->why, promise_what(g, c->a));
     else if (!c->trial)
         end_promise(c->s, g, started);
-    if (!started && g->planned && may_preempt(c, g, q))
+    if (!started && may_preempt(c, g, q))
         park_widely(c->s, &refusal->park);
-    else if (!started && g->planned && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
+    else if (!started && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
         order_look_later(c->s, g, g->own->preempts_after_ms);
     return started;
 }
@@ -488,7 +521,7 @@ bool try_wishes(struct cycle *c, const struct gang *g, struct queue *q, uint32_t
         return nth == 0;
     }
     if (q)
-        flavor_search_begin(c->s, &search, q, try_demands(c, g), g->sets_n, c->a);
+        flavor_search_begin(c->s, &search, q, planned_demands(c, g), g->sets_n, c->a);
     for (uint32_t i = 0; q && i <= nth; i++)
         if ((i && !flavor_refuse(&search, g->sets_n - 1, false)) || !flavor_search_next(c->s, &search, c->a, unused))
             return false;

@@ -27,8 +27,8 @@ void wishes_release(struct state *s, struct wishes *w);
 
 /* Wishes for all members under the flavors found. Shapes, one per set, are the caller's to release. */
 struct want *try_wish_all(struct cycle *c, const struct gang *g, const struct flavor_search *f, uint32_t **ret_shapes, uint32_t *ret_n);
-/* What the gang would charge, set by set. */
-struct flavor_demand *try_demands(struct cycle *c, const struct gang *g);
+/* What the gang would charge, set by set; of a group the fewest members that make it whole. */
+struct flavor_demand *try_demands(struct cycle *c, const struct gang *g, uint32_t *ret_n);
 /* May these pods of a group (each once) be charged to q? Else a tree that says what is short; `park` (may be NULL) gets what would help. */
 struct reason *try_pod_quota(struct cycle *c, struct queue *q, const uint32_t *pods, uint32_t n, struct parking *park);
 /* Wait for room for what did not fit. */

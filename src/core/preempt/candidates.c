@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "core/queue/consumption.h"
 #include "core/queue/lane.h"
+#include "core/quota/deserve.h"
 #include "core/quota/ledger.h"
 #include "core/quota/share.h"
 
@@ -65,12 +66,19 @@ static bool leaves(const struct gang *g)
     return g->phase == GANG_LEAVING || !gang_holds(g);
 }
 
+/* WHY  a pod group's object does not say when it was let in, and a scheduler that begins anew must decide the same. */
+static int64_t let_in_ms(const struct gang *g)
+{
+    return g->planned ? g->reserved_ms : g->created_ms;
+}
+
 static int compare_gangs(const struct gang *a, const struct gang *b)
 {
     if (a->priority != b->priority)
         return a->priority < b->priority ? -1 : 1;
-    if (a->reserved_ms != b->reserved_ms)
-        return a->reserved_ms > b->reserved_ms ? -1 : 1;
+    int64_t a_ms = let_in_ms(a), b_ms = let_in_ms(b);
+    if (a_ms != b_ms)
+        return a_ms > b_ms ? -1 : 1;
     int r = strcmp(intern_name(a->names, a->uid), intern_name(b->names, b->uid));
     return r ? r : strcmp(intern_name(a->names, a->key), intern_name(b->names, b->key));
 }
@@ -155,7 +163,9 @@ static bool uses_what_is_borrowed(const struct preemptor *x, const struct gang *
  * whatever is short: a queue's share is of all that it borrows. */
 bool candidate_may_go(const struct preemptor *x, const struct gang *g)
 {
-    return (!x->for_nodes || uses_what_is_borrowed(x, g, true)) && (!x->c->s->fair.on || uses_what_is_borrowed(x, g, false));
+    const struct state *s = x->c->s;
+    return (!x->for_nodes || uses_what_is_borrowed(x, g, true)) && (!shares_fairly(s, g->queue) || uses_what_is_borrowed(x, g, false)) &&
+           (!g->queue->has_shares || deserve_spares(s, g));
 }
 
 static void reserve(struct gathering *to, uint32_t more)
@@ -177,16 +187,24 @@ static bool is_too_low(struct queue *q, enum preemption_policy policy, const str
     return lowest > g->priority || (policy == PREEMPT_LOWER_PRIORITY && lowest == g->priority);
 }
 
+/* May it end for others at all? Of a queue with shares whole groups may; one that only waits for the rest of its members holds nothing that
+ * it could be told to give back. */
+static bool may_end(const struct gang *g)
+{
+    return g->planned || (g->queue->has_shares && gang_holds(g) && !g->keeps_places);
+}
+
 static void gather_queue(struct gathering *to, struct queue *q)
 {
     const struct preemptor *x = to->x;
     bool own = q == x->queue;
     enum preemption_policy policy = own ? x->queue->within : x->queue->reclaim;
-    uint32_t n = policy == PREEMPT_NEVER || is_too_low(q, policy, x->gang) ? 0 : q->charged_n, first = to->found->n;
+    bool stays = policy == PREEMPT_NEVER || (!own && q->has_shares && q->shares.keeps) || is_too_low(q, policy, x->gang);
+    uint32_t n = stays ? 0 : q->charged_n, first = to->found->n;
     reserve(to, n);
     for (uint32_t i = 0; i < n; i++) {
         struct gang *g = q->charged[i];
-        if (!g->planned || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) ||
+        if (!may_end(g) || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) ||
             promise_is_others(g, x->gang) || (!own && !candidate_may_go(x, g)))
             continue;
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
@@ -407,7 +425,7 @@ bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, 
 static bool any_in(struct queue *q, enum preemption_policy policy, const struct gang *g)
 {
     for (uint32_t i = 0, n = is_too_low(q, policy, g) ? 0 : q->charged_n; i < n; i++)
-        if (q->charged[i]->planned && q->charged[i] != g && policy_allows(policy, g, q->charged[i]))
+        if (may_end(q->charged[i]) && q->charged[i] != g && policy_allows(policy, g, q->charged[i]))
             return true;
     return false;
 }

@@ -70,15 +70,17 @@ bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const 
                                struct victims *ret_victims)
 {
     struct preemptor x = preemptor_of(c, g, q, f);
-    uint32_t n, *shapes;
-    struct want *wants = try_wish_all(c, g, f, &shapes, &n);
-    if (checks_demanded(q, f->choices, f->choices_n))
-        n = 0; /* quota is all that it takes now */
-    bool found = victims_find(&x, wants, n, ret_victims);
+    struct wishes w = {0};
+    if (g->planned)
+        w.wants = try_wish_all(c, g, f, &w.shapes, &w.n);
+    else
+        (void)try_wishes(c, g, q, 0, &w);
+    w.shapes_n = g->planned ? g->sets_n : 0;
+    uint32_t n = checks_demanded(q, f->choices, f->choices_n) ? 0 : w.n; /* else quota is all that it takes now */
+    bool found = victims_find(&x, w.wants, n, ret_victims);
     if (found && keep)
-        promise_make(&x, ret_victims, wants, n);
-    for (uint32_t i = 0; i < g->sets_n; i++)
-        shape_release(c->s, shapes[i]);
+        promise_make(&x, ret_victims, w.wants, n);
+    wishes_release(c->s, &w);
     return found;
 }
 
@@ -86,14 +88,17 @@ bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const 
 
 static void begin(struct cycle *c, struct gang *g, struct queue *q, struct flavor_search *search)
 {
-    flavor_search_begin(c->s, search, q, try_demands(c, g), g->sets_n, c->a);
+    uint32_t n;
+    const struct flavor_demand *sets = try_demands(c, g, &n);
+    flavor_search_begin(c->s, search, q, sets, n, c->a);
     search->oracle = preempt_oracle(c, g, q);
 }
 
 static void add_lack(struct cycle *c, const struct queue *q, enum preemption_lack lack,
                      const struct fair_refusal *refused, struct reason *why)
 {
-    struct reason *r = reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = lack});
+    struct reason *r =
+        reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .queue_kind = q->kind, .have = lack});
     const struct queue *other = lack == LACK_SHARES && refused->other_is_queue ? queue_find(c->s, refused->other) : NULL;
     if (lack == LACK_SHARES)
         reason_add(r, reason_new(c->a, (struct reason){.code = REASON_SHARES, .queue = other ? other->title : 0,
@@ -117,10 +122,13 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
         if (preempt_assignment(c, g, q, &search, keep, &v))
             return true;
         note_lack(asked, &v);
-    } while (v.lack != LACK_COMING && flavor_refuse(&search, g->sets_n - 1, false));
+    } while (v.lack != LACK_COMING && flavor_refuse(&search, search.sets_n - 1, false));
     enum preemption_lack lack = asked->lack;
+    /* quota is short, and no flavor is one where preemption is thought of */
     if (!thought_of && !asked->any && reason_find(why->child, REASON_QUOTA_SHORT))
-        lack = c->s->fair.on ? LACK_RECLAIM : LACK_BORROWING; /* quota is short, and no flavor is one where preemption is thought of */
+        lack = shares_fairly(c->s, q) ? LACK_RECLAIM : LACK_BORROWING;
+    if (q->has_shares && lack == LACK_CANDIDATES && search.borrow_level)
+        lack = LACK_BORROWING;
     add_lack(c, q, lack, &asked->refused, why);
     return false;
 }
@@ -139,6 +147,6 @@ bool preempt_nominate(struct cycle *c, struct gang *g, struct queue *q, struct n
             continue;
         *ret_nomination = (struct nomination){search.preempts ? v.borrow_level : search.borrow_level, search.charges, search.charges_n};
         return true;
-    } while (flavor_refuse(&search, g->sets_n - 1, false));
+    } while (flavor_refuse(&search, search.sets_n - 1, false));
     return false;
 }

@@ -225,7 +225,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->queue = x->queue;
     p->borrow_level = v->borrow_level;
     p->by_priority = gang_is_lone(g);
-    p->granted = counts_of_fewer(g);
+    p->granted = g->planned ? counts_of_fewer(g) : NULL;
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
     p->charges_n = x->needs_n;
     p->kept = mem_zero(x->needs_n + 1u, sizeof *p->kept);
@@ -382,12 +382,31 @@ static name_id path_name(struct state *s, const struct queue *q)
     return q ? intern_id(s->names, buf_view(&s->text)) : 0;
 }
 
+/* Of what the preemptor needs, the first of which the victim's queue has more than it deserves. */
+static void note_deserved(const struct state *s, const struct gang *victim, struct reason *r)
+{
+    const struct promise *p = victim->preemptor->promise;
+    r->queue = p->queue->title;
+    r->flavor = victim->queue->title;
+    for (uint32_t i = 0; i < p->charges_n && !r->resource; i++) {
+        const struct quota_cell *cell = quota_find(&s->quota, victim->queue->quota, p->charges[i].flavor, p->charges[i].resource);
+        if (!cell || cell->usage <= cell->subtree)
+            continue;
+        r->resource = p->charges[i].resource;
+        r->need = cell->subtree;
+    }
+}
+
 const struct reason *promise_why(struct state *s, const struct gang *victim, struct arena *a)
 {
     const struct gang *g = victim->preemptor;
     struct reason r = {.code = REASON_PREEMPTED, .name = g->key, .pod_set = g->uid, .have = victim->preempted_as};
     if (g->promise->by_priority) {
         r.flavor = g->promise->rooms->node_name;
+        return reason_new(a, r);
+    }
+    if (victim->preempted_as == PREEMPTION_DESERVED && victim->queue) {
+        note_deserved(s, victim, &r);
         return reason_new(a, r);
     }
     r.queue = path_name(s, g->promise->queue);
@@ -400,6 +419,7 @@ struct reason *promise_what(const struct gang *g, struct arena *a)
     const struct promise *p = g->promise;
     struct reason *root = reason_new(a, (struct reason){.code = REASON_PREEMPTING, .need = p->victims_n});
     root->name = p->by_priority ? p->rooms->node_name : 0;
+    root->queue = p->queue && p->queue->has_shares ? p->queue->title : 0;
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
         reason_add(root, reason_new(a, (struct reason){.code = REASON_PREEMPTED_GANG, .name = v->key, .pod_set = v->ns,

@@ -8,6 +8,8 @@ enum preemption victim_reason(const struct candidate *one)
 {
     if (one->class == CLASS_LONE)
         return PREEMPTION_BY_PRIORITY;
+    if (one->gang->queue && one->gang->queue->has_shares)
+        return PREEMPTION_DESERVED;
     if (one->class == CLASS_OWN)
         return PREEMPTION_IN_QUEUE;
     if (one->class == CLASS_FAIR)
@@ -262,7 +264,7 @@ static bool is_under_nominal(const struct preemptor *x)
 static uint32_t ways(const struct preemptor *x, const struct candidates *from, bool ret_borrows[2])
 {
     bool forbidden = x->queue->borrow == PREEMPT_NEVER;
-    if (x->c->s->fair.on || !from->others || (forbidden && !is_under_nominal(x))) {
+    if (shares_fairly(x->c->s, x->queue) || !from->others || (forbidden && !is_under_nominal(x))) {
         ret_borrows[0] = true;
         return 1;
     }
@@ -274,7 +276,7 @@ static uint32_t ways(const struct preemptor *x, const struct candidates *from, b
 static bool find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     struct candidates from = {0};
-    bool borrows[2], fairly = x->c->s->fair.on;
+    bool borrows[2], fairly = shares_fairly(x->c->s, x->queue);
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
     if (!fairly)
         candidates_find(x, &from);

@@ -79,18 +79,13 @@ void admission_recount_queues(struct state *s, struct gang *g)
 
 static const struct reason *short_of(const struct state *s, const struct queue *q, const struct amount *least, struct arena *a)
 {
-    for (uint32_t i = 0; i < q->quotas_n; i++) {
-        const struct quota_record *quota = &q->quotas[i];
-        const struct quota_cell *cell = quota_find(&s->quota, q->quota, quota->flavor, quota->resource);
-        int64_t held = cell ? cell->usage : 0;
-        if (quota->flavor || quota->resource != least->resource || held <= quota->nominal - least->value)
-            continue;
-        bool never = least->value > quota->nominal;
-        return reason_new(a, (struct reason){.code = never ? REASON_QUOTA_EXCEEDS_MAX : REASON_QUOTA_SHORT, .queue = q->title,
-                                             .resource = least->resource, .need = least->value,
-                                             .have = never ? quota->nominal : quota->nominal - held});
-    }
-    return NULL;
+    int64_t left = quota_left_by_bounds(&s->quota, q->quota, 0, least->resource);
+    if (least->value <= left)
+        return NULL;
+    int64_t most = quota_least_bound(&s->quota, q->quota, 0, least->resource);
+    bool never = least->value > most;
+    return reason_new(a, (struct reason){.code = never ? REASON_QUOTA_EXCEEDS_MAX : REASON_QUOTA_SHORT, .queue = q->title,
+                                         .resource = least->resource, .need = least->value, .have = never ? most : left});
 }
 
 static const struct reason *short_of_any(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a)
@@ -186,7 +181,7 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     g->reserved_ms = s->now_ms - s->now_ms % 1000;
     g->admit_refused = false;
     consumption_enter(s, g, q);
-    if (q && s->fair.on)
+    if (q && shares_fairly(s, q))
         quota_rise(&s->quota, q->quota);
     gang_enter(s, g, !g->planned ? GANG_BOUND : checks_demanded(q, choices, choices_n) ? GANG_CHECKING : GANG_RESERVED);
 }

@@ -372,7 +372,7 @@ static void line_up_no_more(struct state *s, struct gang *g)
         return;
     bool was_first = line_first(l) == g;
     g->line = NULL;
-    if (was_first && s->fair.on && l->queue->cohort)
+    if (was_first && shares_fairly(s, l->queue) && l->queue->cohort)
         quota_rise(&s->quota, l->queue->quota); /* it takes nothing back any more (preempt/fair.h) */
     if (was_first && l->queue->cohort && lane_first_blocked(l->queue) == l)
         quota_gain(&s->quota, l->queue->quota); /* a blocked head keeps quota from others (claim.h): it goes, and they may have it */

@@ -126,7 +126,7 @@ struct fitness {
 /* SOURCE Kueue: by fair sharing, whoever may reclaim at all may do so for what it borrows. */
 static bool may_preempt_to_borrow(const struct state *s, const struct queue *q)
 {
-    return q->preempts_to_borrow || (s->fair.on && q->reclaim != PREEMPT_NEVER);
+    return q->preempts_to_borrow || (shares_fairly(s, q) && q->reclaim != PREEMPT_NEVER);
 }
 
 static bool is_better(struct fitness a, struct fitness b)
@@ -320,10 +320,13 @@ static bool assign_plain(struct state *s, struct flavor_search *f, uint32_t set,
         struct fitness fitness = {0};
         if (!quota_names(&s->quota, f->queue->quota, 0, c->demands[i].resource))
             continue;
-        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, c->demands[i].value, false, &fitness, a, why))
+        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, c->demands[i].value, false, &fitness, a, why)) {
             fits = false;
-        else
-            book(f, set, c->demands[i].resource, c->demands[i].value, 0, false);
+            continue;
+        }
+        f->borrow_level = fitness.level > f->borrow_level ? fitness.level : f->borrow_level;
+        f->preempts |= fitness.mode != QUOTA_FITS;
+        book(f, set, c->demands[i].resource, c->demands[i].value, 0, false);
     }
     return fits;
 }

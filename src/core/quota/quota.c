@@ -103,7 +103,7 @@ static void forget(struct quota *q, uint32_t id)
         return;
     set_node(q, id, 0, NULL, 0);
     quota_set_weight(q, id, WEIGHT_ONE);
-    q->nodes[id].known = false;
+    q->nodes[id].known = q->nodes[id].is_shared_out = false;
 }
 
 void quota_queue_gone(struct quota *q, name_id name)
@@ -143,7 +143,7 @@ static struct quota_cell *cell_of(struct quota_node *node, uint64_t key)
     MEM_RESERVE(node->cells, node->cells_cap, node->cells_n + 1);
     memmove(&node->cells[at + 1], &node->cells[at], (node->cells_n - at) * sizeof *node->cells);
     node->cells_n++;
-    node->cells[at] = (struct quota_cell){.key = key, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    node->cells[at] = (struct quota_cell){.key = key, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT, .bound = INT64_MAX};
     return &node->cells[at];
 }
 
@@ -154,7 +154,7 @@ static void fill_cells(struct quota_node *node)
     for (uint32_t i = 0; i < node->cells_n && node->is_queue; i++) {
         if (node->cells[i].usage)
             node->cells[kept_n++] = (struct quota_cell){.key = node->cells[i].key, .usage = node->cells[i].usage,
-                                                        .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+                                                        .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT, .bound = INT64_MAX};
     }
     node->cells_n = kept_n;
     for (uint32_t i = 0; i < node->records_n; i++) {
@@ -163,6 +163,7 @@ static void fill_cells(struct quota_node *node)
         cell->nominal = not_below_zero(r->nominal);
         cell->borrowing_limit = r->borrowing_limit;
         cell->lending_limit = r->lending_limit;
+        cell->bound = r->is_bounded ? not_below_zero(r->bound) : INT64_MAX;
     }
 }
 
@@ -372,17 +373,22 @@ bool quota_names(const struct quota *q, uint32_t queue, name_id flavor, name_id 
     return false;
 }
 
+static int64_t left_by_bound(const struct quota_cell *cell)
+{
+    return cell->bound == INT64_MAX ? INT64_MAX : add(cell->bound, -cell->usage);
+}
+
 static int64_t available(const struct quota *q, const struct quota_node *node, const struct quota_cell *cell)
 {
     if (!node->parent)
-        return add(cell->subtree, -cell->usage);
+        return least(add(cell->subtree, -cell->usage), left_by_bound(cell));
     const struct quota_node *parent = &q->nodes[node->parent];
     int64_t from_parent = available(q, parent, &parent->cells[cell->up]);
     if (cell->borrowing_limit != NO_LIMIT) {
         int64_t lent_quota = add(add(cell->subtree, -cell->kept), -above_kept(cell));
         from_parent = least(from_parent, add(lent_quota, cell->borrowing_limit));
     }
-    return add(not_below_zero(add(cell->kept, -cell->usage)), from_parent);
+    return least(add(not_below_zero(add(cell->kept, -cell->usage)), from_parent), left_by_bound(cell));
 }
 
 int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
@@ -394,18 +400,45 @@ int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, n
 static int64_t potential(const struct quota *q, const struct quota_node *node, const struct quota_cell *cell)
 {
     if (!node->parent)
-        return cell->subtree;
+        return least(cell->subtree, cell->bound);
     const struct quota_node *parent = &q->nodes[node->parent];
     int64_t most = add(cell->kept, potential(q, parent, &parent->cells[cell->up]));
     if (cell->borrowing_limit != NO_LIMIT)
         most = least(most, add(cell->subtree, cell->borrowing_limit));
-    return most;
+    return least(most, cell->bound);
 }
 
 int64_t quota_potential(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
 {
     const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
     return cell ? potential(q, &q->nodes[queue], cell) : 0;
+}
+
+/* `used`: less what is used. A queue that stands alone cannot have more than its own. */
+static int64_t bounds(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, bool used)
+{
+    const struct quota_node *node = &q->nodes[queue];
+    const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
+    int64_t most = INT64_MAX, kept = 0; /* kept: what counts below only */
+    for (; cell; node = &q->nodes[node->parent]) {
+        bool alone = node->is_queue && !node->parent && quota_names(q, queue, flavor, resource);
+        int64_t bound = alone ? least(cell->subtree, cell->bound) : cell->bound;
+        if (bound != INT64_MAX)
+            most = least(most, add(add(bound, used ? -cell->usage : 0), kept));
+        kept = add(kept, used ? not_below_zero(add(cell->kept, -cell->usage)) : cell->kept);
+        cell = node->parent ? &q->nodes[node->parent].cells[cell->up] : NULL;
+    }
+    return most;
+}
+
+int64_t quota_left_by_bounds(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
+{
+    return bounds(q, queue, flavor, resource, true);
+}
+
+int64_t quota_least_bound(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
+{
+    return bounds(q, queue, flavor, resource, false);
 }
 
 uint32_t quota_borrow_level(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount)
@@ -467,7 +500,7 @@ void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource
 static bool is_absurd(const struct quota_cell *c)
 {
     const int64_t most = INT64_MAX / 8;
-    return c->subtree > most || c->usage > most || c->kept > most || c->lending_limit > most;
+    return c->subtree > most || c->usage > most || c->kept > most || c->lending_limit > most || (c->bound > most && c->bound != INT64_MAX);
 }
 
 bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount)
@@ -487,6 +520,7 @@ bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resour
     node = &q->nodes[queue];
     q->built++;
     cell->nominal += amount;
+    cell->bound += cell->bound == INT64_MAX ? 0 : amount;
     for (int64_t use = 0; amount || use;) {
         int64_t lent = cell->subtree - cell->kept, above = above_kept(cell);
         cell->subtree += amount;

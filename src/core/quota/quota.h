@@ -7,6 +7,7 @@
  *            U(n) = own usage + sum over children max(0, U(c) - L(c))
  *            available(root) = S - U
  *            available(n) = max(0, L - U) + min(available(parent), (S - L) - max(0, U - L) + borrowing limit)
+ *        where a cell is bounded, available is at most bound - U.
  * OWNER  copies names and amounts. Trees are rebuilt lazily after a queue or cohort changed; usage survives the rebuild.
  * LIMIT  LIMIT_COHORT_DEPTH levels; deeper, or a cycle, makes the whole tree broken: nothing in it admits.
  * SOURCE kueue.x-k8s.io hierarchical cohorts.
@@ -19,6 +20,7 @@
 struct quota_cell {
     uint64_t key;              /* flavor << 32 | resource */
     int64_t nominal, borrowing_limit, lending_limit;
+    int64_t bound;             /* INT64_MAX: it is not bounded */
     int64_t subtree, kept;     /* S, L */
     int64_t usage;             /* U */
     uint32_t up;               /* cell index in the parent */
@@ -43,6 +45,7 @@ struct quota_node {
     int64_t weight_nano;       /* of its share (share.h), in 1e-9 */
     uint64_t uses; /* root: sum over all uses below it, each with a weight of its own: another sum, other uses. Undone, it is as before */
     bool is_queue, known, broken;
+    bool is_shared_out;        /* a cohort that stands for a queue with queues below it (deserve.h) */
     bool gained;               /* root: something below was given back or grew since the last look */
     bool helping;              /* root: it had gained when this cycle began */
     bool changed;              /* its record is another one since the tree was built */
@@ -86,6 +89,9 @@ const struct quota_cell *quota_find(const struct quota *q, uint32_t queue, name_
 bool quota_names(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
 int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
 int64_t quota_potential(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
+/* What bounds alone leave, of the queue and of those above it, whatever is free; INT64_MAX: they leave all. */
+int64_t quota_left_by_bounds(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
+int64_t quota_least_bound(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
 /* 0: within the queue's own quota; else the height of the smallest subtree that holds the amount on top of what is used. */
 uint32_t quota_borrow_level(const struct quota *q, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
 /* The smallest subtree that holds the amount on top of what is used is not the whole tree: others may have taken from it. */

@@ -208,6 +208,7 @@ struct gang {
     bool reserved_only : 1;  /* as in gang_record: it counts as reserving, not as admitted */
     bool foreign : 1;        /* as in gang_record */
     bool of_one_pod : 1;     /* the same */
+    bool keeps_places : 1;   /* the same */
     bool admit_refused : 1;  /* while binds of the same plan were under way: taken back when they fail, too */
     bool answered : 1;       /* GANG_LEAVING: what EVICT asked for has been done */
     bool preempts_nobody : 1; /* a lone pod with preemptionPolicy Never */
@@ -252,6 +253,9 @@ static inline bool gang_holds(const struct gang *g) /* quota, and (but for CHECK
     return g->phase >= GANG_CHECKING && g->phase <= GANG_LEAVING;
 }
 
+/* Kueue's fair sharing, which queues with shares of another kind have no part in. */
+#define shares_fairly(s, q) ((s)->fair.on && !(q)->has_shares)
+
 struct counts {
     uint32_t pending_n, reserving_n, admitted_n;
 };
@@ -285,6 +289,10 @@ struct queue {
     uint32_t checks_n;
     name_id cohort;
     void *block;
+    bool has_shares;         /* quotas, cohort and policies follow from `shares` (quota/deserve.h) */
+    struct queue_shares shares;
+    uint32_t level;          /* scratch (quota/deserve.c) */
+    struct quota_record *dealt; /* what they are now: `quotas` */
     uint32_t quota;          /* node of the tree */
     struct heap ready;       /* lanes with lines to try */
     struct heap blocked;     /* StrictFIFO: lanes with lines that quota or nodes refused; who comes after the first is not tried */
@@ -436,6 +444,8 @@ struct state {
     bool ready_gained;       /* since the last cycle there is none */
     int32_t helping_lowest;  /* priority of the least of the lone pods on those nodes; INT32_MAX: there is none */
     bool quota_helping, neighbours_helping; /* as `helping`: some quota tree has more left; pods came or went */
+    uint32_t shares_n;       /* queues with shares */
+    bool shares_changed;     /* such a queue, its gangs, or nodes are others: what they deserve is found anew (quota/deserve.h) */
     bool queues_changed;     /* some queue, flavor, cohort or namespace has `changed` set */
     uint64_t cycles_n;
     int64_t refresh_ms;      /* an outdated reason is to be found anew then; 0 = none is */

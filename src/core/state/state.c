@@ -202,10 +202,12 @@ static void apply_node(struct state *s, const struct node_record *r)
     uint32_t columns_n = s->nodes.columns_n;
     uint32_t slot = node_table_slot(&s->nodes, r->name);
     bool new_devices = set_devices(s, slot, r);
-    if (node_table_set(&s->nodes, slot, r))
+    if (node_table_set(&s->nodes, slot, r)) {
         seats_wake_holders(s, slot);
-    else if (new_devices)
+        s->shares_changed |= s->shares_n > 0;
+    } else if (new_devices) {
         node_table_gain(&s->nodes, slot);
+    }
     if (s->nodes.columns_n > columns_n)
         resolve_columns(s, columns_n);
 }
@@ -215,6 +217,7 @@ static void apply_node_gone(struct state *s, name_id name)
     uint32_t slot = node_table_find(&s->nodes, name);
     if (!slot)
         return;
+    s->shares_changed |= s->shares_n > 0;
     seats_wake_holders(s, slot);
     lone_node_gone(s, slot);
     node_table_gone(&s->nodes, slot);
@@ -292,11 +295,22 @@ static void apply_flavor_gone(struct state *s, name_id name)
     f->changed = s->queues_changed = true;
 }
 
+static void copy_shares(struct bump *b, const struct queue_shares *r, struct queue_shares *shares)
+{
+    *shares = *r;
+    shares->weight = r->weight < 1 ? 1 : r->weight > INT32_MAX ? INT32_MAX : r->weight;
+    shares->deserved = bump_copy(b, r->deserved, r->deserved_n, sizeof *r->deserved);
+    shares->guarantee = bump_copy(b, r->guarantee, r->guarantee_n, sizeof *r->guarantee);
+    shares->capability = bump_copy(b, r->capability, r->capability_n, sizeof *r->capability);
+}
+
 static void copy_queue(struct bump *b, const struct queue_record *r, struct queue *q)
 {
     q->namespaces = bump_selector(b, &r->namespaces);
-    q->quotas = bump_copy(b, r->quotas, r->quotas_n, sizeof *r->quotas);
-    q->quotas_n = r->quotas_n;
+    if (!r->shares) { /* else those that were dealt out to it stay until others are */
+        q->quotas = bump_copy(b, r->quotas, r->quotas_n, sizeof *r->quotas);
+        q->quotas_n = r->quotas_n;
+    }
     struct resource_group *groups = bump_copy(b, r->groups, r->groups_n, sizeof *groups);
     for (uint32_t i = 0; i < r->groups_n; i++) {
         const name_id *resources = bump_copy(b, r->groups[i].resources, r->groups[i].resources_n, sizeof *resources);
@@ -316,6 +330,9 @@ static void copy_queue(struct bump *b, const struct queue_record *r, struct queu
     }
     q->checks = checks;
     q->checks_n = r->checks_n;
+    q->shares = (struct queue_shares){0};
+    if (r->shares)
+        copy_shares(b, r->shares, &q->shares);
 }
 
 /* Those that must go, if it is drained (groups that run in part, too); and those whose checks may be others now: also one that runs, where
@@ -342,6 +359,39 @@ static void queue_is_another(struct state *s, struct queue *q)
     q->changed = s->queues_changed = true;
 }
 
+static void take_quotas(struct state *s, struct queue *q, const struct queue_record *r)
+{
+    q->cohort = r->cohort;
+    q->reclaims_any = r->reclaim_within_cohort == PREEMPT_ANY;
+    q->preempts_to_borrow = r->borrow_within_cohort != PREEMPT_NEVER;
+    q->within = r->within_queue;
+    q->reclaim = r->reclaim_within_cohort;
+    q->borrow = r->borrow_within_cohort;
+    q->preempts = r->within_queue != PREEMPT_NEVER || (r->cohort && r->reclaim_within_cohort != PREEMPT_NEVER);
+    q->has_threshold = r->has_borrow_threshold;
+    q->threshold = r->borrow_threshold;
+    q->quota = quota_set_queue(&s->quota, r->name, r->cohort, r->quotas, r->quotas_n);
+}
+
+/* Shares become quotas when the next cycle begins (quota/deserve.h). */
+static void take_shares(struct state *s, struct queue *q, const struct queue_record *r, bool is_new)
+{
+    uint32_t had_n = s->shares_n;
+    s->shares_n += (uint32_t)(r->shares != NULL) - (uint32_t)(q->has_shares && !is_new);
+    s->shares_changed |= had_n || s->shares_n;
+    if (r->shares && (is_new || !q->has_shares)) {
+        q->quota = quota_set_queue(&s->quota, r->name, 0, NULL, 0);
+        q->quotas = NULL;
+        q->quotas_n = 0;
+        q->within = q->reclaim = q->borrow = PREEMPT_NEVER;
+        q->preempts = q->preempts_to_borrow = q->reclaims_any = q->has_threshold = false;
+        q->cohort = 0;
+    }
+    q->has_shares = r->shares != NULL;
+    if (!q->has_shares)
+        take_quotas(s, q, r);
+}
+
 static void apply_queue(struct state *s, const struct queue_record *r)
 {
     struct queue *q = queue_of(s, r->name);
@@ -355,26 +405,17 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->known = true;
     q->title = r->title ? r->title : r->name;
     q->kind = r->kind;
-    q->cohort = r->cohort;
     s->strict_n += (r->strategy == QUEUE_STRICT_FIFO) - (q->strategy == QUEUE_STRICT_FIFO);
     q->strategy = r->strategy;
     q->stop = r->stop;
     q->unlimited = r->unlimited;
     q->priority = r->priority;
     q->borrow_stops = r->borrow_before_next_flavor;
-    q->reclaims_any = r->reclaim_within_cohort == PREEMPT_ANY;
-    q->preempts_to_borrow = r->borrow_within_cohort != PREEMPT_NEVER;
-    q->within = r->within_queue;
-    q->reclaim = r->reclaim_within_cohort;
-    q->borrow = r->borrow_within_cohort;
-    q->preempts = r->within_queue != PREEMPT_NEVER || (r->cohort && r->reclaim_within_cohort != PREEMPT_NEVER);
     q->preempt_stops = r->preempt_before_next_flavor;
-    q->has_threshold = r->has_borrow_threshold;
-    q->threshold = r->borrow_threshold;
     q->by_consumption = r->by_consumption;
     q->closed = r->closed;
     q->closed_text = r->closed_text;
-    q->quota = quota_set_queue(&s->quota, r->name, r->cohort, r->quotas, r->quotas_n);
+    take_shares(s, q, r, is_new);
     quota_set_weight(&s->quota, q->quota, r->has_weight ? r->weight_nano : WEIGHT_ONE);
     queue_is_another(s, q);
     if (is_new) {
@@ -390,6 +431,8 @@ static void apply_queue_gone(struct state *s, name_id name)
     if (!q)
         return;
     q->known = false;
+    s->shares_n -= q->has_shares;
+    s->shares_changed |= q->has_shares;
     quota_queue_gone(&s->quota, name);
     queue_is_another(s, q);
     recount_direct(s, name);

@@ -32,7 +32,7 @@ static void look_at_cohort(const struct state *s, const struct quota_node *node,
 static void add_queue(const struct state *s, const struct quota_node *node, const uint32_t *at, struct cohort_look *all)
 {
     const struct queue *q = queue_find(s, node->name);
-    for (uint32_t id = node->parent; id; id = s->quota.nodes[id].parent) {
+    for (uint32_t id = node->parent; id && !s->quota.nodes[id].is_shared_out; id = s->quota.nodes[id].parent) {
         struct cohort_look *above = &all[at[id]];
         above->admitted_n += q ? (int32_t)q->counts.admitted_n : 0;
         for (uint32_t i = 0; i < node->cells_n; i++) {
@@ -51,7 +51,7 @@ uint32_t state_cohorts(struct state *s, struct arena *a, struct cohort_look **re
     uint32_t *at = arena_zero(a, quota->nodes_n + 1, sizeof *at), n = 0;
     for (uint32_t id = 1; id < quota->nodes_n; id++) {
         const struct quota_node *node = &quota->nodes[id];
-        if (node->is_queue || node->broken || (!node->known && !node->first_child))
+        if (node->is_queue || node->broken || node->is_shared_out || (!node->known && !node->first_child))
             continue;
         at[id] = n;
         look_at_cohort(s, node, a, &all[n++]);

@@ -272,6 +272,7 @@ static void take_record(struct gang *g, const struct gang_record *r)
     g->uid = r->uid;
     g->planned = r->planned;
     g->min_members = r->min_members;
+    g->keeps_places = r->keeps_places;
     g->active = r->active;
     g->on_hold = r->on_hold;
     g->reserved_only = r->reserved_only;
@@ -299,6 +300,7 @@ static bool says_nothing_new(const struct state *s, const struct gang *g, const 
            g->own->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
            g->planned == r->planned && g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold &&
            g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished && g->of_one_pod == r->of_one_pod &&
+           g->keeps_places == r->keeps_places &&
            g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
            same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
            same_amounts(g->own->least, g->own->least_n, r->least, r->least_n);
@@ -361,13 +363,14 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     bool sets_stay = take_sets(s, g, r);
     if (r->admitted && r->reserved_ms)
         g->reserved_ms = r->reserved_ms;
-    if (g->priority != r->priority && g->queue) {
+    if ((g->priority != r->priority || g->keeps_places != r->keeps_places) && g->queue) {
         g->queue->lowest_n = 0;
         quota_gain(&s->quota, g->queue->quota); /* somebody may preempt it now */
     }
     if (nothing_new && sets_stay && !is_told_otherwise(g, r))
         return;
     order_forget(s, g); /* its place in the order may change */
+    s->shares_changed |= s->shares_n && (g->own->queue_name || r->queue);
     take_record(g, r);
     if (r->finished) {
         admission_release(s, g);
@@ -392,6 +395,7 @@ void state_apply_gang_gone(struct state *s, name_id key)
     struct gang *g = gang_find(s, key);
     if (!g)
         return;
+    s->shares_changed |= s->shares_n && g->own->queue_name;
     admission_release(s, g);
     admission_forget(s, g);
     g->phase = GANG_UNKNOWN;
@@ -440,6 +444,7 @@ static bool take_back_refused(struct state *s, struct gang *g)
 
 static void members_changed(struct state *s, struct gang *g)
 {
+    s->shares_changed |= s->shares_n && g->own->queue_name;
     if (g->admit_refused && g->phase != GANG_LEAVING)
         (void)take_back_refused(s, g); /* its pods may have gone before their binds were answered */
     wait_again(s, g);

@@ -129,8 +129,20 @@ static void mark_tree(const struct state *s)
     }
 }
 
+static void mark_shares(const struct state *s, const struct queue_shares *x)
+{
+    mark(s, x->parent);
+    for (uint32_t i = 0; i < x->deserved_n; i++)
+        mark(s, x->deserved[i].resource);
+    for (uint32_t i = 0; i < x->guarantee_n; i++)
+        mark(s, x->guarantee[i].resource);
+    for (uint32_t i = 0; i < x->capability_n; i++)
+        mark(s, x->capability[i].resource);
+}
+
 static void mark_queue(const struct state *s, const struct queue *q)
 {
+    mark_shares(s, &q->shares);
     mark(s, q->name);
     mark(s, q->title);
     mark(s, q->cohort);

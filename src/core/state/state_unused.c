@@ -106,6 +106,7 @@ void queue_free(struct queue *q)
     heap_fini(&q->ready);
     heap_fini(&q->blocked);
     free(q->block);
+    free(q->dealt);
     free(q->charged);
     free(q->lines);
     free(q);

@@ -71,6 +71,10 @@ static struct json *group_of(struct arena *a, const struct json *pod)
         json_append(json_ensure_array(a, metadata, "ownerReferences"), json_clone(a, owner));
     else
         json_set(a, metadata, "ownerReferences", job_owner(a, pod, "v1", "Pod"));
+    const char *preemptable = json_get_text(annotations, "volcano.sh/preemptable", "");
+    preemptable = *preemptable ? preemptable : json_get_text(json_get(from, "labels"), "volcano.sh/preemptable", "");
+    if (*preemptable)
+        json_set_text(a, json_ensure_object(a, metadata, "annotations"), "volcano.sh/preemptable", preemptable);
     int64_t members = 1;
     if (!bytes_int64(json_bytes(json_get(annotations, "scheduling.volcano.sh/group-min-member")), &members) ||
         members < 1)

@@ -626,10 +626,7 @@ static void what_does_nothing_is_told(void **state)
          "  - {name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}\n"
          "  - {name: b, count: 2, topologyRequest: {required: rack, podIndexLabel: i}, template: {spec: {containers: [{name: c, image: i}]}}}\n",
          "spec.podSets[1].topologyRequest.podIndexLabel: has no effect yet"},
-        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 3}\n", "spec.weight: has no effect yet"},
-        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {guarantee: {resource: {cpu: 1}}}\n", "spec.guarantee.resource: has no effect"},
-        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {parent: p}\n",
-         "its jobs are not counted against the capability of p yet"},
+        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {type: t}\n", "spec.type: has no effect yet"},
         {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  plugins: {env: [], pytorch: []}\n"
          "  tasks: [{name: a, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
          "spec.plugins[pytorch]: has no effect yet"},
@@ -656,7 +653,8 @@ static void what_asks_for_nothing_is_not_told(void **state)
          "withinClusterQueue: LowerPriority, reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 3}},"
          " flavorFungibility: {whenCanPreempt: MayStopSearch}}\n"),
         "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\nspec: {clusterQueue: c}\n",
-        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 1, reclaimable: true, capability: {cpu: 1}}\n",
+        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 3, reclaimable: false, capability: {cpu: 2}, deserved: {cpu: 1}, "
+        "guarantee: {resource: {cpu: 1}}, parent: p}\n",
         "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\nspec: {minMember: 2}\n",
     };
     struct world *w = *state;

@@ -1,0 +1,124 @@
+/* shares_words.h - clusters with Volcano's queues as lines of text: objects in, what queues deserve and what is decided out
+ *
+ *   node NAME [gpu=N] [cpu=N]                  no GPUs, 1,000 CPUs where nothing is said
+ *   queue NAME [in=PARENT] [weight=N] [keeps] [prio=N] [deserved.gpu=N] [guarantee.gpu=N] [capability.gpu=N] (or .cpu)
+ *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N]
+ *                                              a group of N pods that run, 1 GPU each where nothing is said
+ *   wants NAME queue=Q ...                     as above, and they wait
+ *
+ * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a".
+ */
+#ifndef TEST_SHARES_WORDS_H
+#define TEST_SHARES_WORDS_H
+#include "stories.h"
+
+static inline const char *volcano_name(struct world *w, const char *name)
+{
+    return arena_printf(w->records, "volcano:%s", name);
+}
+
+static inline const struct amount *amounts_named(struct world *w, const struct word *words, int n, const char *kind, uint32_t *ret_n)
+{
+    struct amount *all = arena_zero(w->records, (size_t)n + 1, sizeof *all);
+    size_t length = strlen(kind);
+    *ret_n = 0;
+    for (int i = 0; i < n; i++) {
+        if (strncmp(words[i].key, kind, length) != 0 || words[i].key[length] != '.')
+            continue;
+        bool gpu = strcmp(words[i].key + length + 1, "gpu") == 0;
+        all[(*ret_n)++] = (struct amount){id(w, gpu ? GPU : words[i].key + length + 1), atoll(words[i].value) * (gpu ? 1 : 1000)};
+    }
+    return all;
+}
+
+static inline void shares_queue(struct world *w, const char *name, const struct word *words, int n)
+{
+    struct queue_shares *x = arena_zero(w->records, 1, sizeof *x);
+    x->parent = strcmp(name, "root") ? id(w, volcano_name(w, word_of(words, n, "in", "root"))) : 0;
+    x->weight = number_of(words, n, "weight", 1);
+    x->keeps = word_of(words, n, "keeps", NULL) != NULL;
+    x->deserved = amounts_named(w, words, n, "deserved", &x->deserved_n);
+    x->guarantee = amounts_named(w, words, n, "guarantee", &x->guarantee_n);
+    x->capability = amounts_named(w, words, n, "capability", &x->capability_n);
+    struct queue_record r = {.name = id(w, volcano_name(w, name)), .title = id(w, name), .kind = QUEUE_VOLCANO, .unlimited = true,
+                             .shares = x, .borrow_before_next_flavor = true, .priority = (int32_t)number_of(words, n, "prio", 0)};
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
+}
+
+static inline void shares_group(struct world *w, const char *name, const struct word *words, int n, bool runs)
+{
+    char requests[96], key[64];
+    int64_t count = number_of(words, n, "x", 1);
+    const char *queue = word_of(words, n, "queue", "default");
+    struct gang_record r = a_group(w, name, volcano_name(w, queue), (int32_t)number_of(words, n, "min", count));
+    r.queue_title = id(w, queue);
+    r.keeps_places = word_of(words, n, "keeps", NULL) != NULL;
+    r.priority = (int32_t)number_of(words, n, "prio", 0);
+    gang_record(w, r);
+    snprintf(requests, sizeof requests, GPU "=%lld,cpu=%lld", (long long)number_of(words, n, "gpu", 1),
+             (long long)number_of(words, n, "cpu", 0) * 1000);
+    for (int64_t i = 0; i < count; i++) {
+        snprintf(key, sizeof key, "ns/%s-%lld", name, (long long)i);
+        struct pod_record p = a_pod(w, key, name, requests);
+        p.node = runs ? id(w, word_of(words, n, "on", "n")) : 0;
+        p.phase = runs ? POD_RUNNING : POD_PENDING;
+        pod_record(w, p);
+    }
+}
+
+/* One object; the first word says which kind. */
+static inline void shares_line(struct world *w, char *line)
+{
+    struct word words[16];
+    char *save = NULL, *kind = strtok_r(line, " \n", &save), *name = kind ? strtok_r(NULL, " \n", &save) : NULL;
+    int n = 0;
+    if (!name)
+        return;
+    for (char *part; n < 16 && (part = strtok_r(NULL, " \n", &save)); n++) {
+        char *equals = strchr(part, '=');
+        if (equals)
+            *equals = 0;
+        words[n] = (struct word){part, equals ? equals + 1 : ""};
+    }
+    if (strcmp(kind, "node") == 0)
+        node(w, name,
+             arena_printf(w->records, GPU "=%lld,cpu=%lld", (long long)number_of(words, n, "gpu", 0),
+                          1000 * (long long)number_of(words, n, "cpu", 1000)), "");
+    else if (strcmp(kind, "queue") == 0)
+        shares_queue(w, name, words, n);
+    else
+        shares_group(w, name, words, n, strcmp(kind, "runs") == 0);
+}
+
+static inline void shares_objects(struct world *w, const char *objects)
+{
+    char *copy = arena_text(w->records, objects), *save = NULL;
+    for (char *line = strtok_r(copy, ";", &save); line; line = strtok_r(NULL, ";", &save))
+        shares_line(w, line);
+}
+
+/* What the last cycle decided; in the cycle's arena. */
+static inline const char *shares_decided(struct world *w)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < w->plan.entries_n; i++) {
+        const struct plan_entry *e = &w->plan.entries[i];
+        const char *word = e->effect == EFFECT_EVICT ? "evict" : e->effect == EFFECT_ADMIT ? "start" : NULL;
+        if (word)
+            text = arena_printf(w->cycle, "%s%s%s %s", text, *text ? "; " : "", word, text_of(w, e->gang));
+    }
+    return text;
+}
+
+/* GPUs that the queue deserves; -1: it has no quota of any. */
+static inline int64_t gpus_deserved(struct world *w, const char *queue)
+{
+    struct queue_usage *rows;
+    uint32_t n = state_queue_usage(w->s, id(w, volcano_name(w, queue)), w->cycle, &rows);
+    for (uint32_t i = 0; i < n; i++)
+        if (rows[i].resource == id(w, GPU))
+            return rows[i].nominal;
+    return -1;
+}
+
+#endif

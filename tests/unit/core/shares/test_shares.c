@@ -1,0 +1,294 @@
+/* test_shares.c - what Volcano's queues deserve, who is let in for it, and at whose cost (shares_words.h) */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "shares_words.h"
+
+/* ---- what each deserves ---- */
+
+struct deserved_case {
+    const char *name, *objects, *deserved; /* "a=4 b=2" */
+};
+#define EIGHT "node n gpu=8; queue root; "
+#define ASKS(q, n) "wants " q "-all queue=" q " x=" n "; "
+
+static const struct deserved_case deserved_cases[] = {
+    {"one alone shares with nobody", EIGHT "queue a capability.gpu=5;" ASKS("a", "9"), "a=5"},
+    {"and has no quota of what it does not name", EIGHT "queue a;" ASKS("a", "9"), "a=-1"},
+    {"equal weights", EIGHT "queue a; queue b;" ASKS("a", "9") ASKS("b", "9"), "a=4 b=4"},
+    {"by weight", EIGHT "queue a weight=3; queue b;" ASKS("a", "9") ASKS("b", "9"), "a=6 b=2"},
+    {"no more than it asks for; the others share the rest by weight", EIGHT "queue a weight=6; queue b weight=1; queue c weight=1;" ASKS("a", "2") ASKS("b", "9") ASKS("c", "9"),
+     "a=2 b=3 c=3"},
+    {"who asks for nothing deserves nothing", EIGHT "queue a; queue b;" ASKS("a", "9"), "a=8 b=0"},
+    {"but what is guaranteed", EIGHT "queue a; queue b guarantee.gpu=3;" ASKS("a", "9"), "a=5 b=3"},
+    {"a guarantee above the part by weight comes first", EIGHT "queue a weight=7; queue b weight=1 guarantee.gpu=4;" ASKS("a", "9") ASKS("b", "9"), "a=4 b=4"},
+    {"no more than its capability", EIGHT "queue a weight=3 capability.gpu=2; queue b;" ASKS("a", "9") ASKS("b", "9"), "a=2 b=6"},
+    {"limits of both kinds",
+     EIGHT "queue a weight=6 capability.gpu=3; queue b guarantee.gpu=3; queue c;" ASKS("a", "9") ASKS("b", "9") ASKS("c", "9"),
+     "a=3 b=3 c=2"},
+    {"what is written counts, and the others share what is left of it", EIGHT "queue a deserved.gpu=6; queue b weight=9; queue c;" ASKS("b", "9") ASKS("c", "9"),
+     "a=6 b=1 c=0"},
+    {"what is written may be more than there is", EIGHT "queue a deserved.gpu=9; queue b;" ASKS("b", "9"), "a=9 b=0"},
+    {"what is written is bounded", EIGHT "queue a deserved.gpu=6 capability.gpu=5; queue b;" ASKS("b", "9"), "a=5 b=3"},
+    {"parts are rounded down", EIGHT "queue a; queue b; queue c;" ASKS("a", "9") ASKS("b", "9") ASKS("c", "9"), "a=2 b=2 c=2"},
+    {"what its parent deserves is shared below", EIGHT "queue p weight=3; queue a in=p; queue b in=p; queue c;" ASKS("a", "9") ASKS("b", "9") ASKS("c", "9"),
+     "a=3 b=3 c=2"},
+    {"what a parent names",
+     EIGHT "queue p deserved.gpu=4; queue a in=p weight=3; queue b in=p; queue c;" ASKS("a", "9") ASKS("b", "9") ASKS("c", "9"),
+     "a=3 b=1 c=4"},
+    {"a parent that asks for less than its part", EIGHT "queue p weight=3; queue a in=p; queue b in=p; queue c;" ASKS("a", "2") ASKS("c", "9"), "a=2 b=0 c=6"},
+    {"a parent's capability", EIGHT "queue p capability.gpu=2; queue a in=p; queue b in=p; queue c;" ASKS("a", "9") ASKS("b", "9") ASKS("c", "9"),
+     "a=1 b=1 c=6"},
+    {"all nodes together", "node n gpu=4; node m gpu=4; queue a; queue b;" ASKS("a", "9") ASKS("b", "9"), "a=4 b=4"},
+    {"the root's capability bounds all", EIGHT "queue root capability.gpu=6; queue a; queue b;" ASKS("a", "9") ASKS("b", "9"), "a=3 b=3"},
+};
+
+static void test_deserved(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof deserved_cases / sizeof *deserved_cases; i++) {
+        const struct deserved_case *x = &deserved_cases[i];
+        struct world w = world_new();
+        shares_objects(&w, x->objects);
+        step(&w);
+        char *copy = arena_text(w.records, x->deserved), *save = NULL;
+        for (char *part = strtok_r(copy, " ", &save); part; part = strtok_r(NULL, " ", &save)) {
+            char *equals = strchr(part, '=');
+            *equals = 0;
+            if (gpus_deserved(&w, part) != atoll(equals + 1))
+                fail_msg("%s: %s deserves %lld, expected %s", x->name, part, (long long)gpus_deserved(&w, part), equals + 1);
+        }
+        world_free(&w);
+    }
+}
+
+/* ---- who is let in, at whose cost ---- */
+
+struct decided_case {
+    const char *name, *objects, *decided;
+};
+#define TWO EIGHT "queue a; queue b; "
+
+static const struct decided_case decided_cases[] = {
+    {"beyond what it deserves while nobody else asks", TWO "wants x queue=a x=8;", "start x"},
+    {"taken back for one that has less than it deserves", TWO "runs x queue=a x=4; runs y queue=a x=4; wants z queue=b x=4;", "evict y"},
+    {"the group that was made last goes, and no more than are needed", TWO "runs x queue=a x=2; runs y queue=a x=2; runs v queue=a x=2; runs u queue=a x=2; wants z queue=b x=2;", "evict u"},
+    {"a group goes whole, though a part would be enough", TWO "runs x queue=a x=8 min=1; wants z queue=b x=4;", "evict x"},
+    {"what is free is taken first", TWO "runs x queue=a x=6; wants z queue=b x=2;", "start z"},
+    {"nobody goes for more than it deserves", TWO "runs x queue=a x=4; runs y queue=a x=2; runs v queue=b x=2; wants z queue=b x=4;", ""},
+    {"nobody goes of a queue that has no more than it deserves", TWO "runs x queue=a x=4; runs y queue=b x=4; wants z queue=b x=4;", ""},
+    {"nor of one that would have to give back all of a group to no use", EIGHT "queue a; queue b reclaimable; runs x queue=a x=4; runs y queue=b x=4; wants z queue=a x=1;", ""},
+    {"whatever the priority", TWO "runs x queue=a x=4 prio=9; runs y queue=a x=4 prio=9; wants z queue=b x=4;", "evict y"},
+    {"lower priority first", TWO "runs x queue=a x=4 prio=1; runs y queue=a x=4 prio=2; wants z queue=b x=4;", "evict x"},
+    {"by weight", EIGHT "queue a weight=3; queue b; runs x queue=a x=6; runs y queue=a x=2; wants z queue=b x=2;", "evict y"},
+    {"not from a queue that is not reclaimable", EIGHT "queue a keeps; queue b; runs x queue=a x=8; wants z queue=b x=4;", ""},
+    {"but from another one", EIGHT "queue a keeps; queue b; queue c; runs x queue=a x=4; runs y queue=c x=4; wants z queue=b x=2;", "evict y"},
+    {"not a group that is not preemptable", TWO "runs x queue=a x=4; runs y queue=a x=4 keeps; wants z queue=b x=4;", "evict x"},
+    {"what is written is deserved, whoever asks", EIGHT "queue a deserved.gpu=6; queue b deserved.gpu=2; runs x queue=b x=4; runs y queue=b x=4; wants z queue=a x=4;",
+     "evict y"},
+    {"best effort: who deserves nothing gives all back", EIGHT "queue a deserved.gpu=8; queue b; runs x queue=b x=8; wants z queue=a x=8;", "evict x"},
+    {"and takes nothing", EIGHT "queue a deserved.gpu=8; queue b; runs x queue=a x=8; wants z queue=b x=1;", ""},
+    {"what it does not name does not count against it", EIGHT "queue a deserved.gpu=4; queue b deserved.gpu=4; runs x queue=b x=8; wants z queue=a x=4 cpu=200;",
+     "evict x"},
+    {"never below what is guaranteed", EIGHT "queue a guarantee.gpu=3; queue b; runs x queue=a x=6; wants z queue=b x=4;", ""},
+    {"down to what is guaranteed", EIGHT "queue a guarantee.gpu=3; queue b; runs x queue=a x=3; runs y queue=a x=3; runs v queue=b x=2; wants z queue=b x=2;", "evict y"},
+    {"what is guaranteed stays free", EIGHT "queue a guarantee.gpu=3; queue b; wants z queue=b x=6;", ""},
+    {"what is not guaranteed is lent", EIGHT "queue a guarantee.gpu=3; queue b; wants z queue=b x=5;", "start z"},
+    {"its own guarantee is at hand", EIGHT "queue a guarantee.gpu=3; queue b; runs x queue=b x=5; wants z queue=a x=3;", "start z"},
+    {"capability", EIGHT "queue a capability.gpu=2; queue b; wants z queue=a x=3;", ""},
+    {"a parent's capability", EIGHT "queue p capability.gpu=2; queue a in=p; queue b in=p; runs x queue=a x=1; wants z queue=b x=2;", ""},
+    {"a parent's capability that is enough", EIGHT "queue p capability.gpu=3; queue a in=p; queue b in=p; runs x queue=a x=1; wants z queue=b x=2;", "start z"},
+    {"below one parent", EIGHT "queue p; queue a in=p; queue b in=p; queue c; runs x queue=a x=4; runs y queue=c x=4; wants z queue=b x=2;", "evict x"},
+    {"from another parent's, which has more than it deserves", EIGHT "queue p; queue r; queue a in=p; queue b in=r; queue c in=r; runs x queue=b x=3; runs y queue=c x=4; wants z queue=a x=2;",
+     "evict y"},
+    {"not from a child within what its parent deserves", EIGHT "queue p deserved.gpu=4; queue r deserved.gpu=4; queue a in=p; queue b in=r; queue c in=r; runs x queue=b x=4; runs y queue=a x=4; wants z queue=a x=1;",
+     ""},
+    {"the fewest members, where all are too many", TWO "runs x queue=a x=2; runs y queue=a x=6; wants z queue=b x=8 min=4;", "evict y"},
+    {"who has less of what it deserves comes first", EIGHT "queue a; queue b; runs x queue=a x=2; wants y queue=a x=6 gpu=1 prio=9; wants z queue=b x=6; ", "start z"},
+    {"a node must hold a pod whole", "node n gpu=4; node m gpu=4; queue root; queue a; queue b; runs x queue=a x=2 on=n; runs y queue=a x=3 on=m; wants z queue=b gpu=4;", "evict y"},
+    {"a cycle of parents", EIGHT "queue a in=b; queue b in=a; queue c; wants z queue=a;", ""},
+    {"a parent that is not there", EIGHT "queue a in=nobody; queue b in=nobody; runs x queue=a x=8; wants z queue=b x=4;", "evict x"},
+};
+
+static void test_decided(void **state)
+{
+    (void)state;
+    int failed_n = 0;
+    for (size_t i = 0; i < sizeof decided_cases / sizeof *decided_cases; i++) {
+        const struct decided_case *x = &decided_cases[i];
+        struct world w = world_new();
+        shares_objects(&w, x->objects);
+        step(&w);
+        const char *decided = shares_decided(&w);
+        if (strcmp(decided, x->decided) != 0)
+            print_error("%s: \"%s\", expected \"%s\" (%s)\n", x->name, decided, x->decided, why(&w, "z"));
+        failed_n += strcmp(decided, x->decided) != 0;
+        world_free(&w);
+    }
+    assert_int_equal(failed_n, 0);
+}
+
+/* ---- from one cycle to the next ---- */
+
+static void pod_goes(struct world *w, const char *gang, int at)
+{
+    char key[64];
+    snprintf(key, sizeof key, "ns/%s-%d", gang, at);
+    gone(w, CHANGE_POD_GONE, key);
+}
+
+static void objects(void **state, const char *lines)
+{
+    shares_objects(*state, lines);
+    step(*state);
+}
+
+static void evicted(struct world *w, const char *gang, int pods_n)
+{
+    outcome(w, EFFECT_EVICT, gang, NULL, OUTCOME_DONE);
+    for (int i = 0; i < pods_n; i++)
+        pod_goes(w, gang, i);
+    step(w);
+}
+
+static void test_taken_back(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=4; runs y queue=a x=4; wants z queue=b x=4;");
+    assert_string_equal(shares_decided(w), "evict y");
+    const struct plan_entry *e = entry_of(w, EFFECT_EVICT, "y");
+    struct buf text = {0};
+    explain_sentence(&text, e->reason, w->names);
+    assert_string_equal(text.data, "reclaimed for z of queue b, which has less than it deserves: queue a has more than the 4 " GPU " that it deserves");
+    buf_free(&text);
+    assert_string_equal(why(w, "z"), "only 0 of 4 pods can be placed: 0/1 nodes are available: 1 Insufficient " GPU
+                                     ", waits for the end of 1 pod group(s) from which queue b takes back what it deserves");
+    step(w);
+    assert_string_equal(shares_decided(w), ""); /* told once */
+    shares_objects(w, "wants late queue=a x=4;"); /* is not let into what is promised */
+    evicted(w, "y", 4);
+    assert_string_equal(shares_decided(w), "start z");
+    objects(state, "wants y queue=a x=4;"); /* its job makes its pods anew: it waits, and takes nothing back */
+    assert_string_equal(shares_decided(w), "");
+}
+
+static void test_part_of_the_victim_is_there_still(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=8; wants z queue=b x=4;");
+    outcome(w, EFFECT_EVICT, "x", NULL, OUTCOME_DONE);
+    for (int i = 0; i < 3; i++)
+        pod_goes(w, "x", i);
+    step(w);
+    assert_string_equal(shares_decided(w), "");
+    for (int i = 3; i < 8; i++)
+        pod_goes(w, "x", i);
+    step(w);
+    assert_string_equal(shares_decided(w), "start z");
+}
+
+static void test_refused_eviction_is_told_again(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=8; wants z queue=b x=4;");
+    assert_string_equal(shares_decided(w), "evict x");
+    outcome(w, EFFECT_EVICT, "x", NULL, OUTCOME_FAILED);
+    step(w);
+    assert_string_equal(shares_decided(w), "evict x");
+}
+
+static void test_asking_for_more_moves_what_others_deserve(void **state)
+{
+    struct world *w = *state;
+    objects(state, EIGHT "queue a; queue b; queue c; runs x queue=a x=6; runs y queue=b x=2; wants z queue=c x=2;");
+    assert_int_equal(gpus_deserved(w, "a"), 4); /* 8 - 2 - 2 */
+    assert_string_equal(shares_decided(w), "evict x");
+}
+
+static void test_nodes_that_come_and_go(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=8; wants y queue=b x=8;");
+    assert_int_equal(gpus_deserved(w, "a"), 4);
+    node(w, "m", GPU "=8,cpu=1000000", "");
+    step(w);
+    assert_int_equal(gpus_deserved(w, "a"), 8);
+    assert_string_equal(shares_decided(w), "start y");
+    gone(w, CHANGE_NODE_GONE, "m");
+    step(w);
+    assert_int_equal(gpus_deserved(w, "a"), 4);
+    struct node_record r = a_node(w, "n", GPU "=8,cpu=1000000", "");
+    r.ready = false;
+    node_record(w, r);
+    step(w);
+    assert_int_equal(gpus_deserved(w, "a"), 0);
+}
+
+static void test_a_queue_comes_and_goes(void **state)
+{
+    struct world *w = *state;
+    objects(state, "node n gpu=8; queue root; queue a capability.gpu=7; runs x queue=a x=6; wants y queue=a x=2;");
+    assert_int_equal(gpus_deserved(w, "a"), 7);
+    assert_string_equal(why(w, "y"), "insufficient unused quota for " GPU " in queue a, 1 more needed");
+    objects(state, "queue b;");
+    assert_int_equal(gpus_deserved(w, "a"), 7);
+    objects(state, "wants z queue=b x=4;");
+    assert_int_equal(gpus_deserved(w, "a"), 4);
+    assert_string_equal(shares_decided(w), "evict x");
+    gone(w, CHANGE_QUEUE_GONE, "volcano:b");
+    step(w);
+    assert_int_equal(gpus_deserved(w, "a"), 7);
+    sweep_names(w);
+    objects(state, "queue p; queue a in=p capability.gpu=7; queue c in=p;");
+    objects(state, "queue a capability.gpu=5;");
+    assert_int_equal(gpus_deserved(w, "a"), 5);
+    sweep_names(w);
+    step(w);
+}
+
+/* A group that is made for minResources before its pods is kept out by capabilities, its parents' too, and by nothing else. */
+static void test_kept_out(void **state)
+{
+    struct world *w = *state;
+    objects(state, EIGHT "queue p capability.gpu=5; queue a in=p capability.gpu=4; queue b in=p; runs x queue=b x=3;");
+    struct gang_record r = a_group(w, "later", "volcano:a", 1);
+    for (int64_t gpus = 2; gpus <= 6; gpus++) {
+        struct amount *least = arena_zero(w->records, 1, sizeof *least);
+        *least = (struct amount){id(w, GPU), gpus};
+        r.least = least;
+        r.least_n = 1;
+        gang_record(w, r);
+        step(w);
+        const struct reason *why_out = state_gang_kept_out(w->s, id(w, "later"), w->cycle);
+        assert_int_equal(why_out != NULL, gpus > 2);
+        assert_true(!why_out || why_out->code == (gpus > 4 ? REASON_QUOTA_EXCEEDS_MAX : REASON_QUOTA_SHORT));
+    }
+}
+
+static void test_said_why_nothing_is_taken_back(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=4; runs y queue=b x=4; wants z queue=b x=2;");
+    struct buf text = {0};
+    explain_tree(&text, state_gang_reason(w->s, id(w, "z")), w->names);
+    assert_non_null(strstr(text.data, "queue b takes nothing back for it: it would have more than it deserves"));
+    buf_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_deserved),
+        cmocka_unit_test(test_decided),
+        in_a_world(test_taken_back),
+        in_a_world(test_part_of_the_victim_is_there_still),
+        in_a_world(test_refused_eviction_is_told_again),
+        in_a_world(test_asking_for_more_moves_what_others_deserve),
+        in_a_world(test_nodes_that_come_and_go),
+        in_a_world(test_a_queue_comes_and_goes),
+        in_a_world(test_kept_out),
+        in_a_world(test_said_why_nothing_is_taken_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
