@@ -226,7 +226,7 @@ static uint64_t room_of(const struct scheduler *s, name_id queue, const struct q
     hash += (uint64_t)intern_hash(s->names, state_queue_front(s->state, queue, a)) << 1;
     for (uint32_t i = 0; i < n; i++) {
         const char *resource = intern_name(s->names, rows[i].resource);
-        const int64_t row[] = {rows[i].nominal, rows[i].reserved};
+        const int64_t row[] = {rows[i].nominal, rows[i].reserved, rows[i].left_by_bounds};
         hash = hash_bytes(row, sizeof row, hash_bytes(resource, strlen(resource), hash));
     }
     return hash;

@@ -274,6 +274,12 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
 
 /* ---- preemption ---- */
 
+static const char *last_part(const char *key)
+{
+    const char *slash = strrchr(key, '/');
+    return slash ? slash + 1 : key;
+}
+
 /* SOURCE Kueue, message of the Preempted condition; who it was in Kueue's words is told by his uid alone. */
 static void preempted_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
@@ -286,8 +292,8 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
         return;
     }
     if (r->have == PREEMPTION_DESERVED) {
-        buf_printf(out, "reclaimed for %s of queue %s, which has less than it deserves", name_of(names, r->name), name_of(names, r->queue));
-        buf_printf(out, ": queue %s has more", name_of(names, r->flavor));
+        buf_printf(out, "reclaimed for PodGroup %s/%s of queue %s, which has less than it deserves: queue %s has more",
+                   name_of(names, r->pod_set), last_part(name_of(names, r->name)), name_of(names, r->queue), name_of(names, r->flavor));
         if (r->resource) {
             buf_text(out, " than the ");
             add_amount(out, names, r->resource, r->need);
@@ -355,12 +361,6 @@ static void lack_sentence(struct buf *out, const struct reason *r, const struct 
 static const char *kind_of_source(int64_t source)
 {
     return source == GANG_WORKLOAD ? "Workload" : source == GANG_POD ? "Pod" : "PodGroup";
-}
-
-static const char *last_part(const char *key)
-{
-    const char *slash = strrchr(key, '/');
-    return slash ? slash + 1 : key;
 }
 
 static void change_sentence(struct buf *out, const struct reason *r, const struct intern *names)

@@ -82,7 +82,7 @@
     X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name`, uid pod_set (of its job resource: the dialect knows) \
                                                       * have = enum preemption; queue, flavor: paths to its queue and to one's own; of a \
                                                       * lone pod flavor = its node; DESERVED: the two queues, and of `resource` \
-                                                      * one's own has more than the `need` that it deserves */
+                                                      * one's own has more than the `need` that it deserves; pod_set = namespace */
 
 enum reason_code {
 #define X(code, name) REASON_##code,

@@ -386,6 +386,7 @@ static name_id path_name(struct state *s, const struct queue *q)
 static void note_deserved(const struct state *s, const struct gang *victim, struct reason *r)
 {
     const struct promise *p = victim->preemptor->promise;
+    r->pod_set = victim->preemptor->ns;
     r->queue = p->queue->title;
     r->flavor = victim->queue->title;
     for (uint32_t i = 0; i < p->charges_n && !r->resource; i++) {

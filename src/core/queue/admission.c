@@ -77,10 +77,17 @@ void admission_recount_queues(struct state *s, struct gang *g)
 
 /* ---- into its queue ---- */
 
+/* It may take back what is above its own from others below a bound that they share. */
+static bool is_its_own(const struct state *s, const struct queue *q, const struct amount *least)
+{
+    const struct quota_cell *cell = quota_find(&s->quota, q->quota, 0, least->resource);
+    return q->preempts && cell && least->value <= cell->subtree - cell->usage;
+}
+
 static const struct reason *short_of(const struct state *s, const struct queue *q, const struct amount *least, struct arena *a)
 {
     int64_t left = quota_left_by_bounds(&s->quota, q->quota, 0, least->resource);
-    if (least->value <= left)
+    if (least->value <= left || is_its_own(s, q, least))
         return NULL;
     int64_t most = quota_least_bound(&s->quota, q->quota, 0, least->resource);
     bool never = least->value > most;

@@ -199,7 +199,21 @@ static int64_t demand_of(const struct shape_class *c, name_id resource)
     return 0;
 }
 
-/* What pods have and wait for, but for those that end; for all resources at once: asked[level * resources_n + resource]. */
+static int64_t asked_by(const struct state *s, const struct gang *g, name_id resource)
+{
+    int64_t sum = 0, least = 0;
+    if (!g->members_n && g->phase == GANG_WAITING && g->active)
+        (void)amount_of(g->least, g->least_n, resource, &least);
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        if (p->phase <= POD_RUNNING && !p->deleting)
+            sum = plus(sum, demand_of(&s->shapes.classes[p->shape], resource));
+    }
+    return plus(sum, least);
+}
+
+/* What pods have and wait for, but for those that end, and what groups ask for whose pods are not made yet; of all resources at once:
+ * asked[level * resources_n + resource]. */
 static int64_t *find_asked(const struct sharing *x)
 {
     const struct state *s = x->s;
@@ -207,13 +221,9 @@ static int64_t *find_asked(const struct sharing *x)
     for (uint32_t i = 0; i < s->gangs_n && x->by_weight; i++) {
         const struct gang *g = s->gangs[i];
         const struct queue *q = g->own->queue_name && !g->finished && g->phase != GANG_UNKNOWN ? queue_find(s, g->own->queue_name) : NULL;
-        for (uint32_t m = 0; m < g->members_n && has_shares(q); m++) {
-            const struct pod *p = &s->pods[g->members[m]];
-            const struct shape_class *c = &s->shapes.classes[p->shape];
-            for (uint32_t r = 0; r < x->resources_n && p->phase <= POD_RUNNING && !p->deleting; r++) {
-                int64_t *sum = &asked[(size_t)q->level * x->resources_n + r];
-                *sum = plus(*sum, demand_of(c, x->resources[r]));
-            }
+        for (uint32_t r = 0; r < x->resources_n && has_shares(q); r++) {
+            int64_t *sum = &asked[(size_t)q->level * x->resources_n + r];
+            *sum = plus(*sum, asked_by(s, g, x->resources[r]));
         }
     }
     return asked;

@@ -9,8 +9,8 @@
  *   bound           capability
  *
  * SHAPE  by weight, of each resource: x * weight, with one x for all neighbours, but nobody gets more than he asks for (what his pods have
- *        and wait for) or may have, or less than his guarantee; x is as high as what is there allows. Rounded down: what is left over
- *        is lent to whoever comes.
+ *        and wait for, or would, were they made) or may have, or less than his guarantee; x is as high as what is there allows. Rounded
+ *        down: what is left over is lent to whoever comes.
  *        A queue that names what it deserves of one resource has no limit in those that it does not name, as long as nobody is guaranteed
  *        any of them. The root has no end but its capability, and, where somebody is guaranteed some of a resource, what all nodes have.
  *        A single queue shares with nobody: it has its capability, and no tree.

@@ -159,6 +159,7 @@ uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a
         const struct quota_cell *cell = quota_find(&s->quota, q->quota, row->flavor, row->resource);
         row->reserved = row->used = cell ? cell->usage : 0;
         row->borrowed = over(row->reserved, row->nominal);
+        row->left_by_bounds = quota_left_by_bounds(&s->quota, q->quota, row->flavor, row->resource);
     }
     for (uint32_t i = 0; i < q->charged_n; i++)
         subtract_unused(s, q->charged[i], *ret_rows, n);

@@ -107,6 +107,7 @@ static const struct decided_case decided_cases[] = {
     {"the fewest members, where all are too many", TWO "runs x queue=a x=2; runs y queue=a x=6; wants z queue=b x=8 min=4;", "evict y"},
     {"who has less of what it deserves comes first", EIGHT "queue a; queue b; runs x queue=a x=2; wants y queue=a x=6 gpu=1 prio=9; wants z queue=b x=6; ", "start z"},
     {"a node must hold a pod whole", "node n gpu=4; node m gpu=4; queue root; queue a; queue b; runs x queue=a x=2 on=n; runs y queue=a x=3 on=m; wants z queue=b gpu=4;", "evict y"},
+    {"within a parent's capability", EIGHT "queue p capability.gpu=4; queue a in=p; queue b in=p; runs x queue=a x=3; wants z queue=b x=2;", "evict x"},
     {"a cycle of parents", EIGHT "queue a in=b; queue b in=a; queue c; wants z queue=a;", ""},
     {"a parent that is not there", EIGHT "queue a in=nobody; queue b in=nobody; runs x queue=a x=8; wants z queue=b x=4;", "evict x"},
 };
@@ -160,7 +161,7 @@ static void test_taken_back(void **state)
     const struct plan_entry *e = entry_of(w, EFFECT_EVICT, "y");
     struct buf text = {0};
     explain_sentence(&text, e->reason, w->names);
-    assert_string_equal(text.data, "reclaimed for z of queue b, which has less than it deserves: queue a has more than the 4 " GPU " that it deserves");
+    assert_string_equal(text.data, "reclaimed for PodGroup ns/z of queue b, which has less than it deserves: queue a has more than the 4 " GPU " that it deserves");
     buf_free(&text);
     assert_string_equal(why(w, "z"), "only 0 of 4 pods can be placed: 0/1 nodes are available: 1 Insufficient " GPU
                                      ", waits for the end of 1 pod group(s) from which queue b takes back what it deserves");
@@ -266,6 +267,24 @@ static void test_kept_out(void **state)
     }
 }
 
+/* Nor by what others below the same bound have beyond what they deserve: it is let in to take that back. */
+static void test_let_in_to_take_back(void **state)
+{
+    struct world *w = *state;
+    objects(state, EIGHT "queue p capability.gpu=4; queue a in=p; queue b in=p; runs x queue=a x=3;");
+    struct gang_record r = a_group(w, "later", "volcano:b", 2);
+    r.least = &(struct amount){id(w, GPU), 2};
+    r.least_n = 1;
+    gang_record(w, r);
+    step(w);
+    assert_int_equal(gpus_deserved(w, "b"), 2);
+    assert_null(state_gang_kept_out(w->s, id(w, "later"), w->cycle));
+    pod(w, "ns/later-0", "later", GPU "=1");
+    pod(w, "ns/later-1", "later", GPU "=1");
+    step(w);
+    assert_string_equal(shares_decided(w), "evict x");
+}
+
 static void test_said_why_nothing_is_taken_back(void **state)
 {
     struct world *w = *state;
@@ -288,6 +307,7 @@ int main(void)
         in_a_world(test_nodes_that_come_and_go),
         in_a_world(test_a_queue_comes_and_goes),
         in_a_world(test_kept_out),
+        in_a_world(test_let_in_to_take_back),
         in_a_world(test_said_why_nothing_is_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

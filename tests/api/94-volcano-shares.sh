@@ -1,0 +1,94 @@
+# Volcano's queues share a cluster by weight, deserved and guarantee: a queue has what nobody else needs, another takes its own back, and
+# everybody is told why. A server of its own: what queues deserve follows from all nodes and all that is asked for.
+if ! embedded; then
+    skip "shares of Volcano's queues" "needs the simulated nodes of the embedded cluster"
+    return
+fi
+"$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 1:t4,gpus=8 >own.log 2>&1 &
+own=$!
+appears own/kubeconfig
+v() { "$KUBECTL" --kubeconfig own/kubeconfig "$@"; }
+why() { "$PROGRAM" why "$1" --kubeconfig own/kubeconfig -n default; }
+QUEUES=queues.scheduling.volcano.sh GROUPS_=podgroups.scheduling.volcano.sh
+# queue NAME SPEC
+queue() { v apply -f - <<<$'---\n'"{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: $1}, spec: {$2}}" 2>&1; }
+# job NAME QUEUE GPUS [ANNOTATION]
+job() {
+    v apply -f - <<YAML
+---
+{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: $1, annotations: {${4:-}}}, spec: {queue: $2, minAvailable: $3, tasks: [
+ {name: t, replicas: $3, template: {metadata: {annotations: {capstan.dev/run-seconds: "600"}}, spec: {restartPolicy: Never, containers: [
+  {name: c, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}}]}}
+YAML
+}
+state() { v get vcjob "$1" -o 'jsonpath={.status.state.phase} {.status.running}'; }
+end() { v delete vcjob "$@" >/dev/null; }
+has() { v get $QUEUES "$1" -o 'jsonpath={.status.allocated.nvidia\.com/gpu}'; }
+told() { v get events --field-selector reason=Evicted -o 'jsonpath={range .items[*]}{.involvedObject.name}: {.message}{"\n"}{end}'; }
+
+# --- by weight
+is "shares are taken without a warning" "queue.scheduling.volcano.sh/a created" queue a 'weight: 3'
+is "so are all others" "queue.scheduling.volcano.sh/b created" queue b 'weight: 1, reclaimable: true, deserved: {}, guarantee: {resource: {}}, parent: root'
+job wide b 6 >/dev/null
+soon "a queue has what nobody else needs" '^Running 6$' state wide
+job small b 2 >/dev/null
+soon "all of it" '^Running 2$' state small
+soon "and says so" '^8$' has b
+job mine a 4 >/dev/null
+soon "another takes back what it deserves" '^Running 4$' state mine
+is "who was not needed stays" "Running 2" state small
+soon "the others are told for whom, and of what" '^wide-t-[0-5]: reclaimed for PodGroup default/mine-[-0-9a-f]+ of queue a, which has less than it deserves: queue b has more than the 4 nvidia.com/gpu that it deserves$' told
+soon "the job's pods are made anew, and wait" '^6$' bash -c "'$KUBECTL' --kubeconfig own/kubeconfig get pods -l volcano.sh/job-name=wide --field-selector status.phase=Pending -o name | wc -l"
+soon "why: it takes nothing back itself" 'queue b takes nothing back for it: it would have more than it deserves' why vcjob/wide
+job more a 2 >/dev/null
+soon "what is free needs no taking back" '^Running 2$' state more
+end mine more
+soon "what comes free goes to who waits" '^Running 6$' state wide
+end wide small
+
+# --- what is written
+ok "the queues name what they deserve" bash -c "'$KUBECTL' --kubeconfig own/kubeconfig patch $QUEUES a --type=merge -p '{\"spec\":{\"deserved\":{\"nvidia.com/gpu\":2}}}' &&
+    '$KUBECTL' --kubeconfig own/kubeconfig patch $QUEUES b --type=merge -p '{\"spec\":{\"deserved\":{\"nvidia.com/gpu\":6}}}'"
+job first a 4 >/dev/null
+job second a 4 'volcano.sh/preemptable: "false"' >/dev/null
+soon "one has it all" '^Running 4$' state first
+soon "both jobs of it" '^Running 4$' state second
+job own b 4 >/dev/null
+soon "the other has its own" '^Running 4$' state own
+is "who is not preemptable stays" "Running 4" state second
+end first second own
+
+# --- guarantees, and queues that keep what they have
+ok "a guarantee" bash -c "'$KUBECTL' --kubeconfig own/kubeconfig patch $QUEUES a --type=merge -p '{\"spec\":{\"guarantee\":{\"resource\":{\"nvidia.com/gpu\":2}}}}'"
+job seven b 7 >/dev/null
+soon "what is guaranteed is not for others" 'insufficient quota for nvidia.com/gpu in queue b' why vcjob/seven
+job six b 6 >/dev/null
+soon "all else is" '^Running 6$' state six
+job two a 2 >/dev/null
+soon "it is at hand at once" '^Running 2$' state two
+end seven six two
+ok "a queue that keeps what it has" bash -c "'$KUBECTL' --kubeconfig own/kubeconfig patch $QUEUES b --type=merge -p '{\"spec\":{\"reclaimable\":false,\"deserved\":{\"nvidia.com/gpu\":1}}}' &&
+    '$KUBECTL' --kubeconfig own/kubeconfig patch $QUEUES a --type=merge -p '{\"spec\":{\"guarantee\":null,\"deserved\":{\"nvidia.com/gpu\":7}}}'"
+job kept b 4 >/dev/null
+soon "it has more than it deserves" '^Running 4$' state kept
+job waits a 6 >/dev/null
+soon "and nobody takes it back" 'queue a takes nothing back for it: no other queue has more than it deserves of what it needs, or none that may lose it' why vcjob/waits
+is "it runs on" "Running 4" state kept
+end kept waits
+
+# --- queues below queues
+ok "a parent" queue dept 'capability: {nvidia.com/gpu: 4}, deserved: {nvidia.com/gpu: 4}'
+queue dept-x 'parent: dept' >/dev/null
+queue dept-y 'parent: dept' >/dev/null
+job red dept-x 3 >/dev/null
+soon "its capability is for all below it" '^Running 3$' state red
+job blue dept-y 2 >/dev/null
+soon "what would be more takes it back within it" '^Running 2$' state blue
+soon "not beyond it" '^2$' has dept-y
+end red
+job third dept-x 3 >/dev/null
+soon "who would need more than the parent may have waits, without pods" 'insufficient unused quota for nvidia.com/gpu in queue dept-x, 1 more needed' why vcjob/third
+end blue
+soon "until others below it need less" '^Running 3$' state third
+kill $own
+wait $own 2>/dev/null
