@@ -135,6 +135,12 @@ void apiserver_add_route(struct apiserver *s, const char *prefix, bool (*fn)(voi
     s->routes[s->routes_n++] = (struct apiserver_route){mem_text(prefix), fn, ctx};
 }
 
+void apiserver_set_pending(struct apiserver *s, apiserver_pending_fn fn, void *ctx)
+{
+    s->pending = fn;
+    s->pending_ctx = ctx;
+}
+
 void apiserver_set_nodes(struct apiserver *s, const struct apiserver_node_ops *nodes, void *ctx)
 {
     s->config.nodes = nodes;

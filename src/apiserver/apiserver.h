@@ -31,6 +31,10 @@ struct apiserver_node_ops {
      * there is no such container. */
     bool (*pod_log)(void *ctx, const char *ns, const char *name, const char *container, bool previous, struct buf *out);
 };
+/* Who waits in a ClusterQueue (ns ""), or in a LocalQueue, in which place: a PendingWorkloadsSummary of that version, appended. Returns 0,
+ * or -E_* with a sentence. */
+typedef int (*apiserver_pending_fn)(void *ctx, const struct http_request *r, const char *version, const char *ns, const char *name,
+                                    struct buf *out, struct err *e);
 struct apiserver;
 int apiserver_new(struct loop *l, const struct apiserver_config *config, struct apiserver **ret_s, struct err *e);
 void apiserver_free(struct apiserver *s);
@@ -41,6 +45,7 @@ bool apiserver_head(void *ctx, const struct http_exchange *x);
 /* Extra paths of other rooms ("/ui/", "/metrics" parts): asked before the API routes; return false to pass on. */
 void apiserver_add_route(struct apiserver *s, const char *prefix, bool (*fn)(void *ctx, struct http_exchange *x),
                          void *ctx);
+void apiserver_set_pending(struct apiserver *s, apiserver_pending_fn fn, void *ctx); /* until then there is none */
 void apiserver_set_nodes(struct apiserver *s, const struct apiserver_node_ops *nodes, void *ctx);
 
 /* TLS mode: a bearer token that stands for a user until the server ends ("admin" may do everything, others what RBAC

@@ -35,6 +35,8 @@ struct apiserver {
     uint64_t uid_stamp;   /* of the last uid: milliseconds << 12 | number within them */
     struct apiserver_route *routes;
     size_t routes_n, routes_cap;
+    apiserver_pending_fn pending; /* may be NULL */
+    void *pending_ctx;
     struct crds *crds;         /* which kinds there are besides the built-in ones */
     struct garbage *garbage;   /* owner index, namespace life cycle, event TTL */
     struct refresh *refresh;   /* what follows from other objects */

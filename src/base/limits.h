@@ -3,6 +3,7 @@
 #define BASE_LIMITS_H
 
 #define LIMIT_BODY_BYTES (3u << 20)        /* one request body; kube-apiserver's own limit for objects */
+#define LIMIT_PENDING_ITEMS 100000         /* Workloads of one answer of the visibility API; Kueue's own limit */
 #define LIMIT_JSON_DEPTH 128               /* nesting; Kubernetes objects reach about 20, CRD schemas about 60 */
 #define LIMIT_JSON_NODES (2u << 20)        /* values in one document: 3 MiB of "[[[" cannot become 1 GB of tree */
 #define LIMIT_OBJECT_DEPTH (LIMIT_JSON_DEPTH - 8) /* of a stored object: lists and events that hold it can still be read */

@@ -14,6 +14,7 @@
 #include "net/http_server.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
+#include "sched/serve/visibility.h"
 #include "sim/certificates.h"
 #include "sim/folder.h"
 #include "sim/kubelet/kubelets.h"
@@ -372,6 +373,16 @@ static bool on_scheduler_page(void *ctx, struct http_exchange *x)
     return true;
 }
 
+/* The visibility API: positions are the scheduler's. */
+static int on_pending(void *ctx, const struct http_request *r, const char *version, const char *ns, const char *name, struct buf *out,
+                      struct err *e)
+{
+    const struct cluster *c = ctx;
+    struct visibility_question q = {.version = version, .ns = ns, .name = name};
+    int code = visibility_query(r, &q, e);
+    return code < 0 ? code : visibility_answer(c->scheduler, r->arena, &q, out, e);
+}
+
 static int start_clients(struct cluster *c, const struct cluster_config *config, struct err *e)
 {
     c->client = client_inside(c, "capstan/" CAPSTAN_VERSION);
@@ -387,6 +398,7 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
         c->loop, c->client,
         &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge});
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
+    apiserver_set_pending(c->apiserver, on_pending, c);
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true, .policy = config->workloads,
                                                         .says_ready = config->policy.ready.timeout_ms > 0});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);

@@ -1,5 +1,6 @@
 /* core_oracle.c - what must hold after each decision, asked the slow, obvious way of what the core was told */
 #include "core_model.h"
+#include "../unit/pending.h"
 
 static int64_t max0(int64_t a)
 {
@@ -575,7 +576,7 @@ void oracle_plan(struct model *m, struct life *l)
 void oracle_check(struct model *m, const struct life *l)
 {
     struct err e = {0};
-    if (!state_check(l->w.s, &e))
+    if (!state_check(l->w.s, &e) || !pending_check(l->w.s, &e))
         die(m, "%s", e.text);
 }
 

@@ -26,6 +26,10 @@ static const char view_rules[] =
     "\"scheduling.x-k8s.io\",\"trainer.kubeflow.org\",\"kubeflow.org\"],\"resources\":[\"*\"],"
     "\"verbs\":[\"get\",\"list\",\"watch\"]}]";
 
+/* SOURCE Kueue: who may view, may also see who waits. */
+static const char pending_rules[] = "[{\"apiGroups\":[\"visibility.kueue.x-k8s.io\"],\"resources\":[\"clusterqueues/pendingworkloads\","
+                                    "\"localqueues/pendingworkloads\"],\"verbs\":[\"get\"]}]";
+
 static const struct role {
     const char *name;
     const char *rules;      /* its own; of an aggregate, what earlier versions of this server gave it */
@@ -36,6 +40,7 @@ static const struct role {
     {"system:aggregate-to-admin", admin_rules, NULL, AGGREGATE "admin"},
     {"system:aggregate-to-edit", edit_rules, NULL, AGGREGATE "edit"},
     {"system:aggregate-to-view", view_rules, NULL, AGGREGATE "view"},
+    {"capstan-pending-workloads-viewer", pending_rules, NULL, AGGREGATE "view"},
     {"admin", admin_rules, AGGREGATE "admin", NULL},
     {"edit", edit_rules, AGGREGATE "edit", AGGREGATE "admin"},
     {"view", view_rules, AGGREGATE "view", AGGREGATE "edit"},

@@ -15,9 +15,12 @@ static const char verbs_all[] =
     "[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\",\"patch\",\"update\",\"watch\"]";
 static const char verbs_read[] = "[\"get\",\"list\"]";
 static const char verbs_create[] = "[\"create\"]";
+static const char verbs_none[] = "[]";
 
 static const char *kind_verbs(const struct kind *k)
 {
+    if (k->flags & KIND_PARENT)
+        return verbs_none;
     return k->flags & KIND_REVIEW ? verbs_create : k->flags & KIND_READ_ONLY ? verbs_read : verbs_all;
 }
 

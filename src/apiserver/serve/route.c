@@ -102,6 +102,13 @@ static void usage_or_nothing(struct apiserver *s, struct http_exchange *x, const
 
 static void dispatch(struct http_exchange *x, struct request_info *ri)
 {
+    if (ri->kind->flags & KIND_PARENT) {
+        if (*ri->subresource && (*ri->ns != 0) == ((ri->kind->flags & KIND_NAMESPACED) != 0))
+            subresource_handle(ri->server, x, ri);
+        else
+            status_reply_method(x, ri);
+        return;
+    }
     if (ri->kind->flags & KIND_READ_ONLY) {
         usage_or_nothing(ri->server, x, ri);
         return;

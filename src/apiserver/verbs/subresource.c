@@ -78,6 +78,7 @@ static void finalize_handle(struct apiserver *s, struct http_exchange *x, const 
 #define CHANGE "[\"get\",\"patch\",\"update\"]"
 #define CONNECT "[\"create\",\"get\"]"
 #define CREATE "[\"create\"]"
+#define VISIBILITY "visibility.kueue.x-k8s.io"
 
 /* ORDER  discovery's. */
 static const struct subresource subresources[] = {
@@ -95,6 +96,8 @@ static const struct subresource subresources[] = {
     {"certificates.k8s.io", "certificatesigningrequests", 0, "approval", CHANGE, .handle = object_itself},
     {"", "namespaces", 0, "finalize", "[\"update\"]", .handle = finalize_handle},
     {"", "serviceaccounts", 0, "token", CREATE, "authentication.k8s.io", "v1", "TokenRequest", token_request_handle},
+    {VISIBILITY, "clusterqueues", 0, "pendingworkloads", "[\"get\"]", .kind = "PendingWorkloadsSummary", .handle = pending_handle},
+    {VISIBILITY, "localqueues", 0, "pendingworkloads", "[\"get\"]", .kind = "PendingWorkloadsSummary", .handle = pending_handle},
     {NULL, NULL, KIND_SCALE, "scale", CHANGE, "autoscaling", "v1", "Scale", scale_handle},
     {NULL, NULL, KIND_STATUS, "status", CHANGE, .handle = object_itself},
 };

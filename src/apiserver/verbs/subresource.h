@@ -23,6 +23,7 @@ void subresource_handle(struct apiserver *s, struct http_exchange *x, const stru
 void binding_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri); /* bindings, too */
 void eviction_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);
 void logs_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);
+void pending_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);
 void resize_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);
 void scale_handle(struct apiserver *s, struct http_exchange *x, const struct request_info *ri);
 

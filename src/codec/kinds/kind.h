@@ -15,6 +15,7 @@ enum kind_flags {
     KIND_GENERATION = 1 << 4,      /* metadata.generation counts spec changes */
     KIND_REVIEW = 1 << 5,          /* create-only, nothing stored (SubjectAccessReview, ...) */
     KIND_READ_ONLY = 1 << 6,       /* computed (metrics.k8s.io) */
+    KIND_PARENT = 1 << 7,          /* read-only, and only its subresources are served (visibility.kueue.x-k8s.io) */
 };
 struct kind_column {               /* custom kinds: additionalPrinterColumns; built-in: table.c knows */
     const char *name, *type, *json_path, *format;

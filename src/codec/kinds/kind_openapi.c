@@ -57,6 +57,8 @@ static void write_paths(struct document *d)
 {
     uint32_t flags = d->kind->flags;
     bool namespaced = (flags & KIND_NAMESPACED) != 0;
+    if (flags & KIND_PARENT)
+        return;
     if (flags & KIND_REVIEW) {
         write_path(d, namespaced, "", collection_create, COUNT(collection_create));
         return;

@@ -123,6 +123,13 @@ const struct reason *state_gang_kept_out(const struct state *s, name_id gang, st
 name_id state_queue_front(const struct state *s, name_id queue, struct arena *a);
 /* Position in its queue, 0 = first; -1 when not pending. */
 int32_t state_gang_position(const struct state *s, name_id gang);
+/* state_figures.c. Those that state_queue_counts counts as pending, in the order in which they are tried; in the arena. Returns how
+ * many. */
+struct pending_gang {
+    name_id gang, local_queue;
+    int32_t priority;
+};
+uint32_t state_queue_pending(const struct state *s, name_id queue, struct arena *a, struct pending_gang **ret_all);
 
 /* What an agent last measured of the node's devices, and how old that is; 0: nothing, or older than FEEDBACK_PERIODS. The state's own,
  * until the node changes. No decision reads it yet. */

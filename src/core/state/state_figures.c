@@ -1,4 +1,7 @@
-/* state_figures.c - what is told of the state as figures alone: cohorts, shares, who waits for what */
+/* state_figures.c - what is told of the state besides what one object needs: cohorts, shares, who waits for what and in which place */
+#include <stdlib.h>
+#include "core/queue/consumption.h"
+#include "core/queue/order.h"
 #include "core/quota/decay.h"
 #include "core/quota/share.h"
 #include "core/state/state.h"
@@ -154,4 +157,80 @@ uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, s
         }
     }
     return n;
+}
+
+/* ---- who waits in a queue ---- */
+
+/* WHY  whoever waits stands in a line, is held by a parking of its own, or is to be looked at next: these are walked, not all gangs that
+ * there are. */
+struct waiting {
+    const struct gang *gang;
+    const struct state *state; /* for who comes before whom */
+    const struct queue *queue;
+};
+struct found {
+    const struct queue *queue;
+    struct waiting *all; /* NULL while they are counted */
+    uint32_t n;
+};
+
+static const struct queue *counted_in(const struct state *s, const struct gang *g)
+{
+    return g->own->counted_local ? s->local_queues[g->own->counted_local].counted : g->own->counted_queue;
+}
+
+static void add(const struct state *s, struct found *f, const struct gang *g)
+{
+    if (counted_in(s, g) != f->queue || !(g->counted & COUNTED_PENDING))
+        return;
+    if (f->all)
+        f->all[f->n] = (struct waiting){g, s, f->queue};
+    f->n++;
+}
+
+/* All in a line are of one queue. WHY  it is asked of the gang: whose LocalQueue was given another ClusterQueue stands in the old one's
+ * lines until the next cycle. */
+static void walk_line(const struct state *s, struct found *f, const struct line *l)
+{
+    if (counted_in(s, line_first(l)) != f->queue)
+        return;
+    for (uint32_t i = 0; i < l->gangs.n; i++)
+        add(s, f, l->gangs.items[i]);
+}
+
+static void walk(const struct state *s, struct found *f)
+{
+    f->n = 0;
+    for (uint32_t i = 0; i < s->queues_n; i++)
+        for (uint32_t k = 0; k < s->queues[i]->lines_n; k++)
+            walk_line(s, f, s->queues[i]->lines[k]);
+    for (uint32_t i = 0; i < s->parked_n; i++)
+        if (s->parked[i]->gang)
+            add(s, f, s->parked[i]->gang);
+    for (uint32_t i = 0; i < s->fresh_n; i++)
+        add(s, f, s->fresh[i]);
+}
+
+static int compare_waiting(const void *left, const void *right)
+{
+    const struct waiting *a = left, *b = right;
+    return consumption_before(a->state, a->queue, a->gang, b->gang) ? -1 : consumption_before(a->state, a->queue, b->gang, a->gang);
+}
+
+uint32_t state_queue_pending(const struct state *s, name_id queue, struct arena *a, struct pending_gang **ret_all)
+{
+    struct found f = {.queue = queue_find(s, queue)};
+    *ret_all = NULL;
+    if (!f.queue)
+        return 0;
+    walk(s, &f);
+    f.all = arena_alloc(a, (f.n + 1) * sizeof *f.all);
+    walk(s, &f);
+    qsort(f.all, f.n, sizeof *f.all, compare_waiting);
+    struct pending_gang *all = *ret_all = arena_alloc(a, (f.n + 1) * sizeof *all);
+    for (uint32_t i = 0; i < f.n; i++) {
+        const struct gang *g = f.all[i].gang;
+        all[i] = (struct pending_gang){g->key, g->own->local_queue, g->priority};
+    }
+    return f.n;
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "../pending.h"
 #include "world.h"
 
 #define GPU "nvidia.com/gpu"
@@ -10,7 +11,7 @@
 static void check(struct world *w)
 {
     struct err e = {0};
-    if (!state_check(w->s, &e))
+    if (!state_check(w->s, &e) || !pending_check(w->s, &e))
         fail_msg("state_check: %s", e.text);
 }
 
