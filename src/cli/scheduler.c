@@ -9,6 +9,7 @@
 #include "jobs/jobs.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
+#include "sched/serve/visibility_port.h"
 
 enum { NAMES_MAX = 24, PROBE_MS = 2000, FAREWELL_MS = 5000, LEASE_MS = 200 };
 struct run {
@@ -21,6 +22,7 @@ struct run {
     struct connection connection;
     struct jobs *controllers;
     struct scheduler_port *port;
+    struct visibility_port *visibility;
     struct loop_timer *probe; /* until the server has answered */
     struct err unreached;     /* as it was said last */
 };
@@ -109,16 +111,19 @@ static int wait_for_answers(const struct run *r, int ms, bool told)
     return ms;
 }
 
-/* The port that --address names. EXIT_OK, or it was said what is wrong. */
-static int open_port(struct run *r, const struct options *o, const struct scheduler *s)
+/* The ports that --address and --visibility-address name. EXIT_OK, or it was said what is wrong. */
+static int open_ports(struct run *r, const struct options *o, const struct scheduler *s)
 {
-    const char *address = option_text(o, OPT_SCHEDULER_ADDRESS);
+    const char *address = option_text(o, OPT_SCHEDULER_ADDRESS), *visibility = option_text(o, OPT_SCHEDULER_VISIBILITY_ADDRESS);
     struct err e = {0};
-    if (!address)
-        return EXIT_OK;
-    if (scheduler_port_new(r->connection.loop, s, address, &r->port, &e) < 0)
+    if (address && scheduler_port_new(r->connection.loop, s, address, &r->port, &e) < 0)
         return options_wrong(o, "--address: %s", e.text);
-    log_info("metrics, healthz and readyz port=%d", scheduler_port_number(r->port));
+    if (address)
+        log_info("metrics, healthz and readyz port=%d", scheduler_port_number(r->port));
+    if (visibility && visibility_port_new(r->connection.loop, r->connection.client, s, visibility, &r->visibility, &e) < 0)
+        return options_wrong(o, "--visibility-address: %s", e.text);
+    if (visibility)
+        log_info("visibility API port=%d", visibility_port_number(r->visibility));
     return EXIT_OK;
 }
 
@@ -144,7 +149,7 @@ int scheduler_main(const struct options *o)
     r.probe = loop_timer_new(l, probe, &r);
     probe(&r);
     struct err e = {0};
-    code = open_port(&r, o, s);
+    code = open_ports(&r, o, s);
     if (code == EXIT_OK && loop_run(l, &e) < 0) {
         fprintf(stderr, "capstan scheduler: %s\n", e.text);
         code = EXIT_FAILED;
@@ -153,6 +158,7 @@ int scheduler_main(const struct options *o)
     jobs_free(r.controllers);
     int left_ms = wait_for_answers(&r, FAREWELL_MS, false);
     scheduler_port_free(r.port);
+    visibility_port_free(r.visibility);
     scheduler_free(s);
     (void)wait_for_answers(&r, left_ms + LEASE_MS, true); /* the lease is given back while there is time; else it runs out */
     kube_client_forget(r.connection.client, on_version, &r);

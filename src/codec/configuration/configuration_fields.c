@@ -130,7 +130,7 @@ const struct configuration_field configuration_fields[] = {
     {"objectRetentionPolicies.workloads", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"objectRetentionPolicies.workloads.afterFinished", FORM_DURATION, BOTH, NULL, NULL, 0},
     {"objectRetentionPolicies.workloads.afterDeactivatedByKueue", FORM_DURATION, BOTH, NULL, NULL, 0},
-    {"visibilityServer", FORM_OBJECT, V1BETA2, NULL, "Capstan does not serve the visibility API yet", 0},
+    {"visibilityServer", FORM_OBJECT, V1BETA2, NULL, "--visibility-address of capstan scheduler says where the visibility API is served; capstan up serves it itself", 0},
     {"visibilityServer.bindAddress", FORM_TEXT, V1BETA2, NULL, NULL, 0},
     {"visibilityServer.bindPort", FORM_INT, V1BETA2, NULL, NULL, 0},
 };

@@ -1,0 +1,69 @@
+# capstan scheduler serves the visibility API to an API server's front proxy, and to nobody else. curl plays the front proxy.
+if ! embedded || [ -z "${PROGRAM:-}" ] || ! command -v curl >/dev/null || ! command -v openssl >/dev/null; then
+    skip "the port of the visibility API" "only with a server started here, curl and openssl"
+    return
+fi
+ca() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -subj "/CN=$1" -days 1 -out "$1.crt" 2>/dev/null; }
+signed() { # NAME CN CA
+    openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -subj "/CN=$2" -out "$1.csr" 2>/dev/null
+    openssl x509 -req -in "$1.csr" -CA "$3.crt" -CAkey "$3.key" -set_serial "$RANDOM" -days 1 -out "$1.crt" 2>/dev/null
+}
+V=/apis/visibility.kueue.x-k8s.io
+# ask CERTIFICATE PATH [CURL-ARGUMENT...]: status, then the body
+ask() {
+    local cert=$1 path=$2
+    shift 2
+    curl -sk -w '%{http_code} ' -o body --cert "$cert.crt" --key "$cert.key" "$@" "https://127.0.0.1:$port$path" && cat body
+}
+proxy() { ask proxy "$1" -H 'X-Remote-User: jane'; }
+proxy_ca() { # NAME: the front proxy's certificates are of this CA from now on
+    "$KUBECTL" create configmap extension-apiserver-authentication -n kube-system --from-file=requestheader-client-ca-file="$1.crt" \
+        --from-literal=requestheader-allowed-names='["front-proxy"]' --from-literal=requestheader-username-headers='["X-Remote-User"]' \
+        --dry-run=client -o yaml | "$KUBECTL" apply -f - >/dev/null 2>&1
+}
+mkdir -p port && cd port || return
+ca first; ca second
+signed proxy front-proxy first
+signed other somebody first
+signed foreign front-proxy second
+"$PROGRAM" scheduler --kubeconfig "$KUBECONFIG" --leader-elect=false --hold --no-kueue --no-volcano --scheduler-name nobody --visibility-address 127.0.0.1:0 2>log &
+scheduler=$!
+soon "it says where" 'visibility API port=[0-9]' cat log
+port=$(sed -n 's/.*visibility API port=\([0-9]*\).*/\1/p' log | head -1)
+soon "before the front proxy is known: nothing" '^503 .*the CA of the front proxy is not known' proxy $V/v1beta2
+proxy_ca first
+soon "then it is answered" '^200 .*"kind":"APIResourceList".*"name":"localqueues/pendingworkloads"' proxy $V/v1beta2
+says "the group" '^200 .*"preferredVersion":\{"groupVersion":"visibility.kueue.x-k8s.io/v1beta2"' proxy $V
+says "one who is not the front proxy is not" '^401 ' ask other $V/v1beta2 -H 'X-Remote-User: jane'
+says "nor is one of another CA" '^401 ' ask foreign $V/v1beta2 -H 'X-Remote-User: jane'
+says "nor who has no certificate" '^401 ' curl -sk -w '%{http_code} ' -H 'X-Remote-User: jane' "https://127.0.0.1:$port$V/v1beta2" -o /dev/null
+says "nor the proxy when it speaks for nobody" '^401 .*does not say for whom' ask proxy $V/v1beta2
+{ echo "# YAML"; cat <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: $NS-f}, spec: {}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {}, stopPolicy: Hold, resourceGroups: [
+ {coveredResources: [pods], flavors: [{name: $NS-f, resources: [{name: pods, nominalQuota: 1}]}]}]}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: red}, spec: {clusterQueue: $NS-q}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: waits, labels: {kueue.x-k8s.io/queue-name: red}}, spec: {suspend: true, template: {
+ spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}}}
+YAML
+} | k apply -f - >/dev/null
+soon "who waits in a ClusterQueue" '^200 .*"apiVersion":"visibility.kueue.x-k8s.io/v1beta2".*"name":"waits".*"positionInClusterQueue":0' proxy "$V/v1beta2/clusterqueues/$NS-q/pendingworkloads"
+says "and in a LocalQueue, in the other version" '^200 .*visibility.kueue.x-k8s.io/v1beta1".*"name":"waits".*"localQueueName":"red"' proxy "$V/v1beta1/namespaces/$NS/localqueues/red/pendingworkloads"
+says "limits count" '^200 .*"items":\[\]' proxy "$V/v1beta2/clusterqueues/$NS-q/pendingworkloads?offset=1"
+says "a limit that is no number" '^400 .*no whole number' proxy "$V/v1beta2/clusterqueues/$NS-q/pendingworkloads?limit=x"
+says "a queue that is not there" '^404 .*clusterqueue.visibility.kueue.x-k8s.io ..none.. not found' proxy "$V/v1beta2/clusterqueues/none/pendingworkloads"
+for path in / /apis $V/v1 "$V/v1beta2/clusterqueues" "$V/v1beta2//clusterqueues/$NS-q/pendingworkloads" "$V/v1beta2/clusterqueues/$NS-q/pendingworkloads/" \
+    "$V/v1beta2/namespaces/$NS/clusterqueues/$NS-q/pendingworkloads" "$V/v1beta2/namespaces//localqueues/red/pendingworkloads" /1/2/3/4/5/6/7/8/9/10/11; do
+    says "nothing at $path" '^404 ' ask proxy "$path" --path-as-is -H 'X-Remote-User: jane'
+done
+says "nothing is written" '^405 ' ask proxy "$V/v1beta2/clusterqueues/$NS-q/pendingworkloads" -X POST -H 'X-Remote-User: jane'
+proxy_ca second
+soon "another CA: its front proxy is answered" '^200 ' ask foreign $V/v1beta2 -H 'X-Remote-User: jane'
+says "the old one no longer" '^401 ' proxy $V/v1beta2
+"$KUBECTL" delete configmap extension-apiserver-authentication -n kube-system >/dev/null 2>&1
+soon "and nobody when it is gone" '^503 ' ask foreign $V/v1beta2 -H 'X-Remote-User: jane'
+ok "it ends" bash -c "kill $scheduler; while kill -0 $scheduler 2>/dev/null; do sleep 0.1; done"
+k delete jobs --all --wait=false >/dev/null
