@@ -34,6 +34,7 @@ soon "before the front proxy is known: nothing" '^503 .*the CA of the front prox
 proxy_ca first
 soon "then it is answered" '^200 .*"kind":"APIResourceList".*"name":"localqueues/pendingworkloads"' proxy $V/v1beta2
 says "the group" '^200 .*"preferredVersion":\{"groupVersion":"visibility.kueue.x-k8s.io/v1beta2"' proxy $V
+says "an OpenAPI document without kinds" '^200 .*"swagger":"2.0"' proxy /openapi/v2
 says "one who is not the front proxy is not" '^401 ' ask other $V/v1beta2 -H 'X-Remote-User: jane'
 says "nor is one of another CA" '^401 ' ask foreign $V/v1beta2 -H 'X-Remote-User: jane'
 says "nor who has no certificate" '^401 ' curl -sk -w '%{http_code} ' -H 'X-Remote-User: jane' "https://127.0.0.1:$port$V/v1beta2" -o /dev/null

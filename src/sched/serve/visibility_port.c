@@ -49,6 +49,10 @@ static void reply_err(struct http_exchange *x, const struct err *e)
 static const char group_document[] = "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",\"name\":\"" VISIBILITY_GROUP "\",\"versions\":["
                                      VERSION("v1beta2") "," VERSION("v1beta1") "],\"preferredVersion\":" VERSION("v1beta2") "}\n";
 
+/* WHY  empty: what has none is asked for again and again by the API server, with an error in its log each time. */
+static const char openapi_document[] =
+    "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Capstan visibility API\",\"version\":\"" CAPSTAN_VERSION "\"},\"paths\":{},\"definitions\":{}}\n";
+
 static void reply_resources(struct http_exchange *x, const char *version)
 {
     static const struct {
@@ -146,6 +150,8 @@ static void on_request(void *ctx, struct http_exchange *x)
     bool served = ours && n >= 3 && (text_equal(s[2], "v1beta2") || text_equal(s[2], "v1beta1"));
     if (!text_equal(x->request.method, "GET"))
         reply_status(x, 405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+    else if (n == 2 && text_equal(s[0], "openapi") && text_equal(s[1], "v2"))
+        http_reply_text(x, 200, "application/json", openapi_document);
     else if (ours && n == 2)
         http_reply_text(x, 200, "application/json", group_document);
     else if (served && n == 3)
