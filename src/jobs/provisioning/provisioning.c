@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "jobs/provisioning/provisioning_request.h"
 
-enum { LEAVING_MS = 1000 }; /* what the garbage collector is about to take is looked for again */
+enum { LEAVING_MS = 1000 }; /* what is going away is looked for again */
 
 struct provisioning {
     struct jobs *jobs;
@@ -47,7 +47,7 @@ static const char *template_path(const struct pass *x, const char *name)
 
 static bool is_of(const struct json *object, const struct json *owner)
 {
-    return object && strcmp(object_controller(object, "uid"), object_meta(owner, "uid")) == 0;
+    return object && owner && strcmp(object_controller(object, "uid"), object_meta(owner, "uid")) == 0;
 }
 
 static const struct json *requests_of(const struct provisioning *p, const struct work *w, const struct json *workload)
@@ -170,6 +170,16 @@ static bool write_states(const struct pass *x, const struct provisioning_check *
 
 /* ---- asking ---- */
 
+/* Of a request of the same name before this one. WHY  the garbage collector would take it, but not at once: nothing is asked until then. */
+static void drop_left_behind(const struct pass *x, const struct json *one)
+{
+    const char *name = object_controller(one, "name");
+    const struct json *request = kube_cache_get(x->p->requests, x->w->ns, name, x->w->arena);
+    if (!object_deleting(one) && !is_of(one, request))
+        work_delete(x->w, template_path(x, object_meta(one, "name")), object_meta(one, "uid"), NULL);
+    work_again(x->w, LEAVING_MS);
+}
+
 /* The template of one pod set. True: it is there. *ret_why: why it cannot be; untouched: it is on its way. */
 static bool make_template(const struct pass *x, const char *name, const struct provisioning_set *set, const struct kueue_start *starts,
                           uint32_t n, const char **ret_why)
@@ -181,10 +191,11 @@ static bool make_template(const struct pass *x, const char *name, const struct p
     uint32_t i = 0;
     if (is_of(there, x->workload))
         return !object_deleting(there);
-    if (there) { /* of a request of the same name that is gone: it goes, too */
+    if (there) {
         if (strcmp(object_controller(there, "kind"), "ProvisioningRequest") != 0)
             *ret_why = arena_printf(a, "PodTemplate \"%s\" is there already, and is not made for it", name);
-        work_again(x->w, LEAVING_MS);
+        else
+            drop_left_behind(x, there);
         return false;
     }
     while (i < n && strcmp(starts[i].pod_set, set->name) != 0)
