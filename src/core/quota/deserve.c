@@ -203,7 +203,7 @@ static int64_t asked_by(const struct state *s, const struct gang *g, name_id res
 {
     int64_t sum = 0, least = 0;
     if (!g->members_n && g->phase == GANG_WAITING && g->active)
-        (void)amount_of(g->least, g->least_n, resource, &least);
+        (void)amount_of(g->own->least, g->own->least_n, resource, &least);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
         if (p->phase <= POD_RUNNING && !p->deleting)
