@@ -136,9 +136,17 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
     return false;
 }
 
-static struct refusal refusal_new(struct cycle *c, const struct queue *q)
+static struct reason *why_it_waits(struct cycle *c, const struct queue *q)
 {
-    return (struct refusal){.why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q ? q->title : 0})};
+    return reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q ? q->title : 0});
+}
+
+/* WHY not zeroed whole: each gang that is tried has one, and of 16 shapes and hopes hardly one is ever filled in. */
+static void refusal_begin(struct cycle *c, const struct queue *q, struct refusal *r)
+{
+    r->why = why_it_waits(c, q);
+    r->park.on = r->park.shapes_n = r->park.hopes_n = 0;
+    r->preempts = r->others = false;
 }
 
 struct probe {
@@ -153,7 +161,7 @@ static bool counts_fit(void *arg)
     struct probe *p = arg;
     uint32_t mark = undo_mark(p->c->s);
     parking_release(p->c->s, &p->refusal.park);
-    p->refusal = refusal_new(p->c, p->queue);
+    refusal_begin(p->c, p->queue, &p->refusal);
     bool fit = try_counts(p->c, p->gang, p->queue, false, &p->refusal);
     undo_back(p->c->s, mark);
     return fit || (may_preempt(p->c, p->gang, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
@@ -171,11 +179,12 @@ static bool try_promised(struct cycle *c, struct gang *g, struct queue *q)
         return false;
     struct flavor_search as_promised = {.queue = q, .choices = p->choices, .choices_n = p->choices_n, .charges = p->charges,
                                         .charges_n = p->charges_n};
-    struct refusal unused = refusal_new(c, q);
+    struct refusal unused;
     struct misfit misfit;
     uint32_t steps = PLACE_STEPS;
     for (uint32_t i = 0; i < g->sets_n && p->granted; i++)
         set_grant(&g->sets[i], p->granted[i]);
+    refusal_begin(c, q, &unused);
     bool placed = try_assignment(c, g, q, &as_promised, true, &steps, &unused, &misfit);
     if (placed)
         cycle_admit(c, g);
@@ -451,7 +460,7 @@ static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, str
 {
     if (refusal->why->code != REASON_WAITING) {
         struct reason *nodes = refusal->why;
-        refusal->why = refusal_new(c, q).why;
+        refusal->why = why_it_waits(c, q);
         reason_add(refusal->why, nodes);
     }
     return preempt_counts(c, g, q, true, refusal->why);
@@ -478,7 +487,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
-    *refusal = refusal_new(c, q);
+    refusal_begin(c, q, refusal);
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     if (!started && q && g->planned && !c->trial)

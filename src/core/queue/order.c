@@ -88,7 +88,7 @@ void parking_add_shape(struct state *s, struct parking *p, uint32_t shape)
 
 void parking_add_hope(struct parking *p, name_id flavor, name_id resource, int64_t need)
 {
-    for (uint32_t i = 0; i < p->hopes_n && i < PARK_HOPES; i++) {
+    for (uint32_t i = 0; i < p->hopes_n && p->hopes_n <= PARK_HOPES; i++) {
         struct hope *h = &p->hopes[i];
         if (h->flavor != flavor || h->resource != resource)
             continue;
@@ -107,7 +107,8 @@ static void park(struct state *s, struct parking *p, const struct parking *what)
     p->on = what->on;
     p->shapes_n = what->shapes_n;
     p->hopes_n = what->hopes_n;
-    memcpy(p->hopes, what->hopes, sizeof p->hopes);
+    for (uint32_t i = 0; i < what->hopes_n && what->hopes_n <= PARK_HOPES; i++)
+        p->hopes[i] = what->hopes[i];
     for (uint32_t i = 0; i < shapes_n; i++) {
         p->shapes[i] = what->shapes[i];
         shape_class_ref(&s->shapes, p->shapes[i]);
@@ -190,14 +191,13 @@ static void telling_add(struct state *s, struct line *l)
 
 void order_line_ready(struct state *s, struct line *l, bool recheck)
 {
-    struct parking woken = l->park;
-    for (uint32_t i = 0; recheck && i < woken.shapes_n && woken.shapes_n <= PARK_SHAPES; i++)
-        shape_class_ref(&s->shapes, woken.shapes[i]); /* l->woken has references of its own */
-    line_leave(s, l);
     forget_woken(s, l);
-    l->recheck = recheck;
     if (recheck)
-        l->woken = woken;
+        l->woken = l->park;
+    for (uint32_t i = 0; recheck && i < l->woken.shapes_n && l->woken.shapes_n <= PARK_SHAPES; i++)
+        shape_class_ref(&s->shapes, l->woken.shapes[i]); /* references of its own */
+    line_leave(s, l);
+    l->recheck = recheck;
     l->woken_cycle = s->cycles_n;
     lane_add(l, false);
     ready_list_update(s, l->queue);
@@ -275,9 +275,14 @@ bool order_goes_on(struct queue *q)
 
 /* ---- what makes gangs alike ---- */
 
+static uint64_t key_word(uint32_t high, uint32_t low)
+{
+    return (uint64_t)high << 32 | low;
+}
+
 static void key_words(struct buf *b, uint32_t high, uint32_t low)
 {
-    uint64_t word = (uint64_t)high << 32 | low;
+    uint64_t word = key_word(high, low);
     buf_add(b, &word, sizeof word);
 }
 
@@ -298,18 +303,20 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         key_words(b, UINT32_MAX, g->key);
         return;
     }
-    key_words(b, q->name, g->own->local_queue);
-    key_words(b, q->name ? g->ns : 0, (uint32_t)g->min_members << 1 | g->planned);
+    const uint64_t all[] = {key_word(q->name, g->own->local_queue),
+                            key_word(q->name ? g->ns : 0, (uint32_t)g->min_members << 1 | g->planned)};
+    buf_add(b, all, sizeof all);
     if (g->preempts_nobody) /* those behind it may */
         key_words(b, UINT32_MAX, UINT32_MAX);
     for (uint32_t i = 0; i < g->own->min_of_task_n; i++)
         key_words(b, g->own->min_of_task[i].resource, (uint32_t)g->own->min_of_task[i].value);
     for (uint32_t i = 0; i < g->sets_n; i++) {
         const struct gang_set *set = &g->sets[i];
-        key_words(b, set->name, set->shape);
-        key_words(b, (uint32_t)set->count, (uint32_t)set->reclaimed_n);
-        key_words(b, set->charged, (uint32_t)set->min_count);
-        topology_words(b, set_topology(set));
+        const uint64_t own[] = {key_word(set->name, set->shape), key_word((uint32_t)set->count, (uint32_t)set->reclaimed_n),
+                                key_word(set->charged, (uint32_t)set->min_count << 1 | (set->topology != NULL))};
+        buf_add(b, own, sizeof own);
+        if (set->topology)
+            topology_words(b, set->topology);
         if (s->shapes.classes[set->shape].neighbours)
             key_words(b, set->labels, UINT32_MAX);
     }
@@ -355,10 +362,11 @@ void order_line_up(struct state *s, struct gang *g)
     heap_add(&l->gangs, g);
     if (l->gangs.n > 1)
         lane_moved(l);
+    bool stands_ready = l->gangs.n > 1 && !l->park.at && !l->recheck;
     /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it, or
      * preempt whom that one could not */
     bool passes_claims = s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA);
-    if (l->gangs.n == 1 || (line_first(l) == g && (passes_claims || l->queue->preempts || gang_is_lone(g))))
+    if (!stands_ready && (l->gangs.n == 1 || (line_first(l) == g && (passes_claims || l->queue->preempts || gang_is_lone(g)))))
         order_line_ready(s, l, false);
     l->joined |= !l->park.at || l->queue->strategy == QUEUE_STRICT_FIFO; /* else it is told when it joins */
     if (l->joined)

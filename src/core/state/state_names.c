@@ -207,7 +207,7 @@ static void mark_reason(const struct state *s, const struct reason *r)
 
 static void mark_hopes(const struct state *s, const struct parking *p)
 {
-    for (uint32_t i = 0; i < p->hopes_n && i < PARK_HOPES; i++) {
+    for (uint32_t i = 0; i < p->hopes_n && p->hopes_n <= PARK_HOPES; i++) {
         mark(s, p->hopes[i].flavor);
         mark(s, p->hopes[i].resource);
     }
