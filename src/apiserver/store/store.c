@@ -215,6 +215,7 @@ int store_open(struct loop *l, const char *dir, struct store **ret_s, struct err
             snprintf(name, sizeof name, "?/%zu", i);
             (void)kind_add(s, (uint32_t)i + 1, name, true);
         }
+    s->rv += s->rv ? STORE_START_JUMP : 0;
     s->committed_rv = s->rv;
     for (size_t i = 0; i < s->kinds_n; i++)
         s->kinds[i]->ring.dropped_rv = s->rv;

@@ -42,6 +42,9 @@ void store_close(struct store *s); /* commits first; NULL-safe */
 uint32_t store_kind(struct store *s, const char *group, const char *plural);
 const char *store_kind_name(const struct store *s, uint32_t kind); /* "group/plural" */
 
+/* WHY  each start counts on from so far above what is stored: after a power cut the last commits may be missing, whose resourceVersions
+ * clients have seen. None is given again, and who resumes from one is told to list again. */
+#define STORE_START_JUMP 1000000
 uint64_t store_rv(const struct store *s); /* newest committed or pending */
 bool store_dirty(const struct store *s);  /* writes wait for the end of this turn */
 const struct store_object *store_get(const struct store *s, uint32_t kind, const char *ns,

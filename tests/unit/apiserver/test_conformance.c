@@ -196,7 +196,7 @@ static void root_certificates_follow_the_server(void **state)
         assert_int_equal(api_get(api, NS "/configmaps/kube-root-ca.crt"), 200);
         assert_string_equal(json_text(json_get(json_get(api->body, "data"), "ca.crt"), "absent"), given[i] ? given[i] : "");
         api_run(api, 2000);
-        assert_int_equal(store_rv(api->server->store) != rv, i < 3);
+        assert_int_equal(store_rv(api->server->store) != rv + (i ? STORE_START_JUMP : 0), i < 3);
         rv = store_rv(api->server->store);
         api_close(api);
     }

@@ -251,13 +251,16 @@ static void kept_on_disk(void **state)
     uint64_t rv = store_rv(f.store);
     close_all(&f); /* commits what waits */
     open_at(&f, dir);
-    assert_int_equal(store_rv(f.store), rv);
+    assert_int_equal(store_rv(f.store), rv + STORE_START_JUMP);
     assert_int_equal(store_count(f.store, f.pods), 1);
     assert_int_equal(store_get(f.store, f.pods, "a", "2")->rv, rv);
     struct err e = {0};
     struct store_watch *w;
     assert_int_equal(store_watch_new(f.store, f.pods, rv - 1, on_wake, &f, &w, &e), -E_GONE);
-    assert_int_equal(store_watch_new(f.store, f.pods, rv, on_wake, &f, &w, &e), 0);
+    /* a version that this start may have lost in a power cut, or given to another change */
+    assert_int_equal(store_watch_new(f.store, f.pods, rv, on_wake, &f, &w, &e), -E_GONE);
+    assert_int_equal(store_watch_new(f.store, f.pods, rv + 1, on_wake, &f, &w, &e), -E_GONE);
+    assert_int_equal(store_watch_new(f.store, f.pods, rv + STORE_START_JUMP, on_wake, &f, &w, &e), 0);
     store_watch_free(w);
     close_all(&f);
     temporary_remove(dir);
