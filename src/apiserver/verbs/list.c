@@ -14,14 +14,43 @@
 
 /* ---- writing ---- */
 
-bool list_converts(const struct request_info *ri)
+/* WHY  not the kind's storage version alone: it may have been another one when the object was written. The server writes apiVersion before
+ * all that is nested; where somebody else did not, the object is parsed for nothing. */
+static bool is_of(const struct blob *body, const char *group, const char *version)
+{
+    char wanted[320];
+    int n = snprintf(wanted, sizeof wanted, "\"apiVersion\":\"%s%s%s\"", group, *group ? "/" : "", version);
+    const char *nested = body->n > 1 ? memchr(body->data + 1, '{', body->n - 1) : NULL;
+    size_t head_n = nested ? (size_t)(nested - body->data) : body->n;
+    return n > 0 && (size_t)n < sizeof wanted && memmem(body->data, head_n, wanted, (size_t)n);
+}
+
+bool list_kind_converts(const struct request_info *ri)
 {
     return object_defaults_late(ri->kind, ri->version) || kind_storage(ri->kind) != ri->kind_version;
 }
 
+static bool had_other_versions(const struct kind *k)
+{
+    return k->versions_n > 1 || !kind_is_built_in(k);
+}
+
+bool list_converts(const struct request_info *ri, const struct blob *body)
+{
+    return list_kind_converts(ri) || (had_other_versions(ri->kind) && !is_of(body, ri->group, ri->version));
+}
+
+bool list_stored_converts(const struct request_info *ri)
+{
+    if (list_kind_converts(ri) || !had_other_versions(ri->kind))
+        return list_kind_converts(ri);
+    const struct store_object *o = store_get(ri->server->store, ri->kind_id, ri->ns, ri->name);
+    return o && !is_of(o->body, ri->group, ri->version);
+}
+
 void list_object_write(struct buf *out, const struct request_info *ri, const struct blob *body, bool partial)
 {
-    if (!list_converts(ri) && !partial) {
+    if (!list_converts(ri, body) && !partial) {
         buf_add(out, body->data, body->n);
         return;
     }
@@ -78,9 +107,12 @@ static void plain_head(struct list_writer *w, struct buf *out, const char *rv, b
 static bool streams(const struct list_writer *w, bool partial)
 {
     size_t bytes = 0;
+    bool converts = false;
     for (size_t i = 0; i < w->items_n && bytes <= LIST_STREAM_BYTES; i++)
         bytes += w->items[i]->n;
-    return bytes > LIST_STREAM_BYTES && !partial && !list_converts(w->ri);
+    for (size_t i = 0; i < w->items_n && bytes > LIST_STREAM_BYTES && !partial && !converts; i++)
+        converts = list_converts(w->ri, w->items[i]);
+    return bytes > LIST_STREAM_BYTES && !partial && !converts;
 }
 
 static void plain_items(struct list_writer *w, struct buf *out, bool partial)

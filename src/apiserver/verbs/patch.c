@@ -102,7 +102,7 @@ static bool identity_kept(struct http_exchange *x, const struct request_info *ri
  * does. */
 static bool patched_read(struct object_write *w, const struct request_info *ri, const struct json *patch)
 {
-    if (json_is(patch, JSON_OBJECT) && !list_converts(ri) && !json_path(patch, "metadata", "managedFields", NULL)) {
+    if (json_is(patch, JSON_OBJECT) && !list_stored_converts(ri) && !json_path(patch, "metadata", "managedFields", NULL)) {
         bool status = object_kind_is(ri->kind, "", "pods") && strcmp(ri->subresource, "status") == 0;
         return object_write_read(w, ri->name, status && !json_get(patch, "spec") ? APART_SPEC : 0);
     }
@@ -125,7 +125,7 @@ static void patch_plain(struct http_exchange *x, const struct request_info *ri, 
         return;
     }
     const struct json *before = w.old;
-    if (list_converts(ri)) {
+    if (list_stored_converts(ri)) {
         struct json *converted = json_copy(a, w.old);
         object_show(a, ri->kind, converted, ri->version);
         before = converted;

@@ -40,6 +40,9 @@ struct watch {
     uint32_t question; /* store/question.h */
     const char *include;
     bool table, partial, columns_sent, bookmarks, initial_end_due, bookmark_due, time_up, ended;
+    bool opening;   /* when what was written before it is on disk */
+    bool synthetic; /* begins with what there is */
+    uint64_t rv;    /* or after this */
     bool raw; /* the client takes events: chunks are objects as they are stored, their type stands in `type` */
     struct blob **initial; /* synthetic ADDED events still to send */
     size_t initial_n, initial_at;
@@ -70,7 +73,7 @@ static struct blob *chunk_of(const struct watch *w, struct buf *out)
 
 static struct blob *encode(struct watch *w, enum store_event_type type, struct blob *body)
 {
-    if (w->raw && !w->partial && !list_converts(&w->ri)) {
+    if (w->raw && !w->partial && !list_converts(&w->ri, body)) {
         w->type = type_names[type];
         return blob_ref(body);
     }
@@ -370,17 +373,33 @@ static void initial_collect(struct watch *w)
     store_list_free(c);
 }
 
-static void cursor_open(struct watch *w, const struct watch_query *q)
+static void cursor_open(struct watch *w)
 {
     struct store *store = w->set->server->store;
     struct err e = {0};
-    uint64_t now = store_rv(store), since = q->synthetic || q->rv == 0 ? now : q->rv;
-    if (q->rv > now)
-        (void)err_set(&e, E_GONE, "too large resource version: %llu (%llu)", (unsigned long long)q->rv,
+    uint64_t now = store_rv(store), since = w->synthetic || w->rv == 0 ? now : w->rv;
+    if (w->rv > now)
+        (void)err_set(&e, E_GONE, "too large resource version: %llu (%llu)", (unsigned long long)w->rv,
                       (unsigned long long)now);
     else if (store_watch_new(store, w->ri.kind_id, since, wake, w, &w->cursor, &e) == 0)
         return;
     w->chunk = end_chunk(w, encode_error(w, 410, "Expired", e.text));
+}
+
+/* WHY  not in a turn with writes that are not on disk: a watcher would be shown what is taken back when the disk does not take it. */
+static void open_stream(void *arg, bool ok)
+{
+    struct watch *w = arg;
+    (void)ok; /* what was written, or what was before: the store says */
+    w->opening = false;
+    if (w->set)
+        cursor_open(w);
+    if (w->cursor && w->synthetic)
+        initial_collect(w);
+    if (w->raw)
+        http_stream_events(w->x, 200, "application/json", pull_event, closed, w);
+    else
+        http_stream(w->x, 200, "application/json", pull, closed, w);
 }
 
 void watch_handle(struct http_exchange *x, const struct request_info *ri)
@@ -413,13 +432,13 @@ void watch_handle(struct http_exchange *x, const struct request_info *ri)
         w->next->link = &w->next;
     set->first = w;
     set->n++;
-    cursor_open(w, &q);
-    if (w->cursor && q.synthetic)
-        initial_collect(w);
-    if (w->raw)
-        http_stream_events(x, 200, "application/json", pull_event, closed, w);
+    w->synthetic = q.synthetic;
+    w->rv = q.rv;
+    w->opening = store_dirty(set->server->store);
+    if (w->opening)
+        store_when_durable(set->server->store, open_stream, w);
     else
-        http_stream(x, 200, "application/json", pull, closed, w);
+        open_stream(w, true);
 }
 
 /* ---- the set ---- */
@@ -443,7 +462,7 @@ void watch_set_tick(struct watch_set *set)
             w->bookmark_at_ms = now_ms + BOOKMARK_MS;
             due = w->bookmark_due = true;
         }
-        if (due)
+        if (due && !w->opening)
             http_stream_wake(w->x);
     }
 }
@@ -458,7 +477,8 @@ void watch_set_free(struct watch_set *set)
         w->cursor = NULL;
         w->set = NULL;
         w->ended = true;
-        http_stream_wake(w->x);
+        if (!w->opening)
+            http_stream_wake(w->x);
     }
     for (size_t i = 0; i < CACHE_SLOTS; i++)
         blob_unref(set->slots[i].chunk);

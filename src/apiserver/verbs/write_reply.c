@@ -29,7 +29,7 @@ bool object_write_answer(struct http_exchange *x, const struct request_info *ri,
 /* The text that was just written is what a JSON client of the stored version asks for. */
 void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, struct object_write *w)
 {
-    if (!w->stored.n || list_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
+    if (!w->stored.n || list_kind_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
         object_write_join(w);
         object_reply(x, ri, http, w->object, true);
         return;

@@ -76,6 +76,36 @@ static void kinds_are_what_is_stored(void **state)
 }
 
 /* A kind's name that is not that of any would switch its rules off. */
+/* Objects that were stored as v1, when v2 is what is stored: each is shown as what is asked for, also to watchers. */
+static void bodies_of_an_older_storage_version(void **state)
+{
+    struct api *api = *state;
+    const char *newer = "/apis/test.io/v2/namespaces/default/widgets";
+    assert_int_equal(define(api, SPEC_EMPTY, ""), 201);
+    assert_int_equal(widget(api, "old", "{}"), 201);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "json",
+                               "[{\"op\":\"replace\",\"path\":\"/spec/versions/0/storage\",\"value\":false},{\"op\":\"add\",\"path\":"
+                               "\"/spec/versions/1\",\"value\":{\"name\":\"v2\",\"served\":true,\"storage\":true,\"schema\":"
+                               "{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\"}}}}}}]"),
+                     200);
+    assert_int_equal(api_post(api, newer, "{\"metadata\":{\"name\":\"young\"},\"spec\":{}}"), 201);
+    const char *const asked[] = {WIDGETS, newer}, *const versions[] = {"test.io/v1", "test.io/v2"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(api_get(api, arena_printf(api->arena, "%s/old", asked[i])), 200);
+        assert_string_equal(api_text(api, "apiVersion"), versions[i]);
+        assert_int_equal(api_get(api, asked[i]), 200);
+        assert_string_equal(api_text(api, "items.0.apiVersion"), versions[i]);
+        assert_string_equal(api_text(api, "items.1.apiVersion"), versions[i]);
+        struct api_watch *w = api_watch_open(api, arena_printf(api->arena, "%s?watch=1", asked[i]));
+        for (int n = 0; n < 2; n++) {
+            assert_int_equal(strncmp(api_watch_next(w), "ADDED ", 6), 0);
+            assert_string_equal(json_get_text(api_watch_object(w), "apiVersion", ""), versions[i]);
+        }
+        assert_int_equal(api_patch(api, arena_printf(api->arena, "%s/old", asked[i]), "merge", i ? "{\"spec\":{\"b\":1}}" : "{\"spec\":{\"a\":1}}"), 200);
+        api_watch_close(w);
+    }
+}
+
 static void rules_are_of_kinds_that_exist(void **state)
 {
     struct api *api = *state;
@@ -310,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_what_is_stored),
+        WITH_API(bodies_of_an_older_storage_version),
         WITH_API(rules_are_of_kinds_that_exist),
         WITH_API(defaults_come_on_read),
         WITH_API(values_are_checked),

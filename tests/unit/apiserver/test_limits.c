@@ -272,10 +272,39 @@ static void what_was_stored_before(void **state)
     assert_int_equal(api_get(api, one), 404);
 }
 
+/* An object that an older program stored in another version than this one does. */
+static void what_was_stored_in_another_version(void **state)
+{
+    struct api *api = *state;
+    struct store *store = api->server->store;
+    const char *flavors = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors", *older = "/apis/kueue.x-k8s.io/v1beta1/resourceflavors";
+    const char *text = "{\"apiVersion\":\"kueue.x-k8s.io/v1beta1\",\"kind\":\"ResourceFlavor\",\"metadata\":{\"name\":\"old\",\"uid\":\"u\"},"
+                       "\"spec\":{\"nodeLabels\":{\"a\":\"b\"}}}";
+    struct blob *blob = blob_new(text, strlen(text));
+    uint64_t rv = store_next_rv(store);
+    assert_int_equal(store_create(store, store_kind(store, "kueue.x-k8s.io", "resourceflavors"), "", "old", rv, blob, NULL), 0);
+    blob_unref(blob);
+    for (int i = 0; i < 2; i++) {
+        const char *version = i ? "kueue.x-k8s.io/v1beta1" : "kueue.x-k8s.io/v1beta2";
+        assert_int_equal(api_get(api, arena_printf(api->arena, "%s/old", i ? older : flavors)), 200);
+        assert_string_equal(api_text(api, "apiVersion"), version);
+        assert_int_equal(api_get(api, i ? older : flavors), 200);
+        assert_string_equal(api_text(api, "items.0.apiVersion"), version);
+        struct api_watch *w = api_watch_open(api, arena_printf(api->arena, "%s?watch=1", i ? older : flavors));
+        assert_string_equal(api_watch_next(w), "ADDED old -");
+        assert_string_equal(json_get_text(api_watch_object(w), "apiVersion", ""), version);
+        api_watch_close(w);
+    }
+    assert_int_equal(api_patch(api, arena_printf(api->arena, "%s/old", flavors), "merge", "{\"metadata\":{\"labels\":{\"c\":\"d\"}}}"), 200);
+    assert_string_equal(api_text(api, "apiVersion"), "kueue.x-k8s.io/v1beta2");
+    assert_string_equal(api_text(api, "spec.nodeLabels.a"), "b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_API(nesting_of_what_is_stored), WITH_API(size_of_what_is_stored), WITH_API(what_was_stored_before),
+        WITH_API(what_was_stored_in_another_version),
         WITH_API(names),           WITH_API(labels),       WITH_API(annotations),
         WITH_API(pod_sets),        WITH_API(gang_members), WITH_API(copies_of_a_patch),
         WITH_API(aliases_of_yaml), WITH_API(large_lists),

@@ -5,8 +5,14 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "../folder.h"
 #include "api.h"
+#include "apiserver/server.h"
 #include "base/limits.h"
+#include "base/log.h"
 
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
@@ -129,6 +135,36 @@ static void expired(void **state)
     api_watch_close(future);
 }
 
+/* Opened in a turn with writes that the disk does not take: it begins with what there is after the turn, and they never were. */
+static void begins_after_the_turn(void **state)
+{
+    (void)state;
+    char dir[64];
+    struct api api = {0};
+    struct rlimit before, small = {1, RLIM_INFINITY};
+    const char *secrets = "/api/v1/namespaces/default/secrets";
+    folder_make(dir, sizeof dir, "capstan-watch");
+    api_open(&api, dir);
+    struct store *store = api.server->store;
+    struct blob *phantom = blob_new("{\"metadata\":{\"name\":\"phantom\"}}", 31);
+    signal(SIGXFSZ, SIG_IGN);
+    log_set_level(LOG_ERROR + 1);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(store_create(store, store_kind(store, "", "secrets"), "default", "phantom", store_next_rv(store), phantom, NULL), 0);
+    blob_unref(phantom);
+    struct api_watch *all = api_watch_open(&api, arena_printf(api.arena, "%s?watch=1", secrets));
+    assert_string_equal(api_watch_next(all), "");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    log_set_level(LOG_INFO);
+    assert_int_equal(api_get(&api, arena_printf(api.arena, "%s/phantom", secrets)), 404);
+    assert_int_equal(api_post(&api, secrets, "{\"metadata\":{\"name\":\"real\"}}"), 201);
+    starts(api_watch_next(all), "ADDED real ");
+    api_watch_close(all);
+    api_close(&api);
+    folder_remove(dir);
+}
+
 /* Many watchers share what is encoded once, and each sees all of it in order. */
 static void fan_out(void **state)
 {
@@ -237,7 +273,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, api_teardown)
         T(from_now_and_from_a_version),      T(selector_transitions), T(streaming_list), T(expired), T(fan_out),
         T(each_by_its_own_selector),         T(many_selectors),
-        cmocka_unit_test(server_goes_first),
+        cmocka_unit_test(server_goes_first), cmocka_unit_test(begins_after_the_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
