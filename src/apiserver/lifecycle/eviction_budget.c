@@ -1,8 +1,11 @@
 #include "apiserver/lifecycle/eviction_budget.h"
 
+#include <stdio.h>
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"
+#include "apiserver/store/selector.h"
 #include "codec/kinds/label_selector.h"
+#include "wire/json_reader.h"
 
 #define POLICY_GROUP "policy"
 #define BUDGETS "poddisruptionbudgets"
@@ -26,10 +29,111 @@ static int64_t bound_of(const struct json *bound, int64_t total)
     return bytes_int64(text, &value) ? value : 0;
 }
 
-static bool pod_ended(const struct json *pod)
+/* ---- what budgets ask of a stored pod, read from its text. WHY each pod of the namespace is asked, again and again ---- */
+
+struct standing {
+    bool has_ended, is_ready, is_leaving;
+    bool has_controller;
+    char controller[64]; /* its uid */
+};
+
+static void read_owners(struct json_reader *r, struct buf *scratch, struct standing *p)
 {
-    const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
-    return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+    if (!json_reader_array(r))
+        return;
+    while (json_reader_item(r)) {
+        struct bytes key, uid = {0};
+        bool controls = false;
+        if (!json_reader_object(r))
+            continue;
+        while (json_reader_key(r, &key)) {
+            if (bytes_is(key, "uid"))
+                (void)json_reader_string(r, scratch, &uid);
+            else if (bytes_is(key, "controller"))
+                (void)json_reader_bool(r, &controls);
+            else
+                json_reader_skip(r);
+        }
+        if (!controls || p->has_controller)
+            continue;
+        p->has_controller = true;
+        (void)snprintf(p->controller, sizeof p->controller, "%.*s", (int)(uid.n < 63 ? uid.n : 63), uid.n ? uid.data : "");
+    }
+}
+
+static void read_conditions(struct json_reader *r, struct buf *scratch, struct standing *p)
+{
+    bool known = false;
+    if (!json_reader_array(r))
+        return;
+    while (json_reader_item(r)) {
+        struct bytes key, text;
+        bool is_ready = false, holds = false;
+        if (!json_reader_object(r))
+            continue;
+        while (json_reader_key(r, &key)) {
+            if (bytes_is(key, "type"))
+                is_ready = json_reader_string(r, scratch, &text) && bytes_is(text, "Ready");
+            else if (bytes_is(key, "status"))
+                holds = json_reader_string(r, scratch, &text) && bytes_is(text, "True");
+            else
+                json_reader_skip(r);
+        }
+        if (is_ready && !known)
+            p->is_ready = holds;
+        known |= is_ready;
+    }
+}
+
+static void read_metadata(struct json_reader *r, struct buf *scratch, struct standing *p)
+{
+    struct bytes key;
+    if (!json_reader_object(r))
+        return;
+    while (json_reader_key(r, &key)) {
+        if (bytes_is(key, "ownerReferences")) {
+            read_owners(r, scratch, p);
+            continue;
+        }
+        if (bytes_is(key, "deletionTimestamp"))
+            p->is_leaving = json_reader_peek(r) == JSON_STRING;
+        json_reader_skip(r);
+    }
+}
+
+static void read_status(struct json_reader *r, struct buf *scratch, struct standing *p)
+{
+    struct bytes key, phase;
+    if (!json_reader_object(r))
+        return;
+    while (json_reader_key(r, &key)) {
+        if (bytes_is(key, "phase"))
+            p->has_ended = json_reader_string(r, scratch, &phase) && (bytes_is(phase, "Succeeded") || bytes_is(phase, "Failed"));
+        else if (bytes_is(key, "conditions"))
+            read_conditions(r, scratch, p);
+        else
+            json_reader_skip(r);
+    }
+}
+
+static struct standing standing_of(struct bytes body)
+{
+    struct standing p = {0};
+    struct json_reader r;
+    struct bytes key;
+    _cleanup_buf_ struct buf scratch = {0};
+    json_reader_init(&r, body);
+    if (!json_reader_object(&r))
+        return p;
+    while (json_reader_key(&r, &key)) {
+        if (bytes_is(key, "metadata"))
+            read_metadata(&r, &scratch, &p);
+        else if (bytes_is(key, "status"))
+            read_status(&r, &scratch, &p);
+        else
+            json_reader_skip(&r);
+    }
+    return p;
 }
 
 /* ---- how many pods there should be ---- */
@@ -64,20 +168,20 @@ static const struct json *scale_find(struct apiserver *s, struct arena *a, const
 
 /* One more pod that the budget selects: it counts alone, or its controller counts once for all that it should have. WHY  a pod that has
  * gone and is not replaced yet would make the share of those that may be away larger. */
-static void scales_add(struct scales *scales, struct apiserver *s, struct arena *a, const char *ns, const struct json *pod)
+static void scales_add(struct scales *scales, struct apiserver *s, struct arena *a, const struct store_object *o, const struct standing *p)
 {
-    const struct json *owner = controller_of(pod);
-    const char *uid = json_get_text(owner, "uid", "");
+    const char *uid = p->controller;
+    bool owner = p->has_controller;
     if (owner && json_get(scales->seen, uid)) {
         scales->expected += json_get_int64(scales->seen, uid, 0) < 0;
         return;
     }
-    const struct json *scale = owner ? scale_find(s, a, ns, pod) : NULL;
+    const struct json *scale = owner ? scale_find(s, a, o->ns, object_parse(a, o->body)) : NULL;
     int64_t replicas = scale ? json_int64(json_path(scale, "spec", "replicas", NULL), 1) : -1;
     const char *top = json_text(json_path(scale, "metadata", "uid", NULL), "");
     bool is_known = scale && json_get(scales->seen, top); /* another ReplicaSet of the same Deployment */
     if (owner)
-        json_set_int64(a, scales->seen, uid, scale ? 0 : -1);
+        json_set_int64(a, scales->seen, arena_text(a, uid), scale ? 0 : -1);
     if (scale)
         json_set_int64(a, scales->seen, top, 0);
     scales->expected += is_known ? 0 : scale ? replicas : 1;
@@ -92,18 +196,22 @@ void eviction_budget_count(struct apiserver *s, struct arena *a, const struct js
     const char *ns = json_text(json_path(budget, "metadata", "namespace", NULL), "");
     struct scales scales = {.seen = json_new(a, JSON_OBJECT)};
     struct bytes text = json_bytes(least);
+    struct selector selected;
+    bool selects_any = selector_of_object(a, json_get(spec, "selector"), &selected);
     bool by_scale = !least || (text.n && text.data[text.n - 1] == '%');
     struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "pods"), ns, NULL);
     const struct store_object *o;
     while ((o = store_list_next(c))) {
-        const struct json *pod = object_parse(a, o->body);
-        if (pod_ended(pod) ||
-            !label_selector_matches(json_get(spec, "selector"), json_path(pod, "metadata", "labels", NULL)))
+        struct bytes body = {o->body->data, o->body->n};
+        if (!selects_any || !selector_match(&selected, body))
+            continue;
+        const struct standing pod = standing_of(body);
+        if (pod.has_ended)
             continue;
         if (by_scale)
-            scales_add(&scales, s, a, ns, pod);
+            scales_add(&scales, s, a, o, &pod);
         b.expected++;
-        b.healthy += eviction_pod_ready(pod) && !json_path(pod, "metadata", "deletionTimestamp", NULL);
+        b.healthy += pod.is_ready && !pod.is_leaving;
     }
     store_list_free(c);
     if (by_scale)

@@ -258,6 +258,48 @@ int selector_parse(struct arena *a, const char *label_text, const char *field_te
     return 0;
 }
 
+/* ---- a LabelSelector ---- */
+
+static struct selector_term *term_add(struct arena *a, struct selector_term **terms, const char *key, enum selector_op op)
+{
+    struct selector_term *t = arena_zero(a, 1, sizeof *t);
+    t->key = key;
+    t->op = op;
+    t->next = *terms;
+    return *terms = t;
+}
+
+static bool operator_of(const char *text, enum selector_op *ret_op)
+{
+    static const char *const names[] = {[SELECTOR_IN] = "In", [SELECTOR_NOT_IN] = "NotIn", [SELECTOR_EXISTS] = "Exists",
+                                        [SELECTOR_NOT_EXISTS] = "DoesNotExist"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *ret_op = (enum selector_op)i;
+            return true;
+        }
+    return false;
+}
+
+bool selector_of_object(struct arena *a, const struct json *label_selector, struct selector *ret_s)
+{
+    struct parser p = {.arena = a};
+    *ret_s = (struct selector){0};
+    if (!json_is(label_selector, JSON_OBJECT))
+        return false;
+    JSON_EACH (want, json_get(label_selector, "matchLabels"))
+        value_add(&p, term_add(a, &ret_s->labels, want->key, SELECTOR_IN), json_text(want, ""));
+    JSON_EACH (x, json_get(label_selector, "matchExpressions")) {
+        enum selector_op op;
+        if (!operator_of(json_get_text(x, "operator", ""), &op))
+            return false;
+        struct selector_term *t = term_add(a, &ret_s->labels, json_get_text(x, "key", ""), op);
+        JSON_EACH (v, json_get(x, "values"))
+            value_add(&p, t, json_text(v, ""));
+    }
+    return true;
+}
+
 bool selector_empty(const struct selector *s)
 {
     return !s->labels && !s->fields;

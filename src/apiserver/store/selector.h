@@ -30,6 +30,8 @@ struct selector_kind {
 /* Texts may be NULL. Errors: -E_INVALID with Kubernetes' words (`field label not supported: spec.foo`). */
 int selector_parse(struct arena *a, const char *label_text, const char *field_text, const struct selector_kind *k,
                    struct selector *ret_s, struct err *e);
+/* A LabelSelector of an object (label_selector.h). False: it selects nothing. */
+bool selector_of_object(struct arena *a, const struct json *label_selector, struct selector *ret_s);
 bool selector_empty(const struct selector *s);
 bool selector_match(const struct selector *s, struct bytes object); /* as json_write prints it */
 bool selector_match_tree(const struct selector *s, const struct json *object); /* the same of what it prints */

@@ -172,9 +172,36 @@ static void workloads_by_queue(void **state)
     assert_false(selector_match(&s, BYTES("{\"status\":{}}")));
 }
 
+/* A LabelSelector says the same of an object's text as of its labels as a tree. */
+static void label_selectors_of_objects(void **state)
+{
+    (void)state;
+    static const char *const selectors[] = {
+        "null", "{}", "{\"matchLabels\":{\"a\":\"1\"}}", "{\"matchLabels\":{\"a\":\"1\",\"b\":\"2\"}}",
+        "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"0\",\"1\"]}]}",
+        "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\",\"values\":[\"1\"]}]}",
+        "{\"matchExpressions\":[{\"key\":\"b\",\"operator\":\"Exists\"}]}",
+        "{\"matchLabels\":{\"a\":\"1\"},\"matchExpressions\":[{\"key\":\"b\",\"operator\":\"DoesNotExist\"}]}",
+        "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Near\",\"values\":[\"1\"]}]}",
+    };
+    static const char *const labels[] = {"{}", "{\"a\":\"1\"}", "{\"a\":\"2\"}", "{\"a\":\"1\",\"b\":\"2\"}", "{\"b\":\"1\"}"};
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (size_t i = 0; i < sizeof selectors / sizeof *selectors; i++)
+        for (size_t k = 0; k < sizeof labels / sizeof *labels; k++) {
+            const struct json *wanted = json_parse(a, bytes_of(selectors[i]), NULL, NULL);
+            const struct json *have = json_parse(a, bytes_of(labels[k]), NULL, NULL);
+            const char *object = arena_printf(a, "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"labels\":%s}}", labels[k]);
+            struct selector s;
+            bool matches = selector_of_object(a, wanted, &s) && selector_match(&s, bytes_of(object));
+            if (matches != label_selector_matches(wanted, have))
+                fail_msg("%s of %s: %s", selectors[i], labels[k], matches ? "matches" : "does not match");
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(labels), cmocka_unit_test(label_errors),
+                                       cmocka_unit_test(label_selectors_of_objects),
                                        cmocka_unit_test(fields), cmocka_unit_test(workloads_by_queue), cmocka_unit_test(by_object),
                                        cmocka_unit_test(tree_as_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);

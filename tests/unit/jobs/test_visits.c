@@ -425,6 +425,51 @@ static void a_deployment_does_not_read_all_replica_sets(void **state)
     assert_same_cost(deployments, one_deployment, one_deployment_goes);
 }
 
+/* ---- a disruption budget ---- */
+
+static void budget(const char *name, const char *app)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"minAvailable\":1,\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}}}",
+                        name, app));
+}
+
+/* A gated pod stays as it is made. */
+static void gated_pod(const char *name)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{\"app\":\"a\"}},"
+                        "\"spec\":{\"schedulingGates\":[{\"name\":\"g\"}],\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+                        name));
+}
+
+static void pods_of_the_budget(int first, int n)
+{
+    for (int i = first; i < first + n; i++)
+        gated_pod(arena_printf(w.a, "p%d", i));
+}
+
+static void one_gated_pod(void)
+{
+    gated_pod("one");
+}
+
+static void one_gated_pod_goes(void)
+{
+    delete("/api/v1/namespaces/n/pods/one?gracePeriodSeconds=0");
+}
+
+static void a_disruption_budget_is_counted_without_parsing_all_pods(void **state)
+{
+    (void)state;
+    budget("mine", "a");
+    budget("others", "b");
+    assert_same_cost(pods_of_the_budget, one_gated_pod, one_gated_pod_goes);
+    const struct json *status = json_get(get("/apis/policy/v1/namespaces/n/poddisruptionbudgets/mine"), "status");
+    assert_int_equal(json_get_int64(status, "expectedPods", 0), MANY + 1);
+}
+
 /* ---- a pod ---- */
 
 enum { PODS = 50 };
@@ -464,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_cluster_queue_that_goes_is_told_by_its_local_queues, setup, teardown),
         cmocka_unit_test_setup_teardown(a_cron_job_does_not_read_all_jobs, setup, teardown),
         cmocka_unit_test_setup_teardown(a_deployment_does_not_read_all_replica_sets, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_disruption_budget_is_counted_without_parsing_all_pods, setup, teardown),
         cmocka_unit_test_setup_teardown(a_bound_pod_is_parsed_eight_times, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
