@@ -9,8 +9,9 @@
  * BestEffortFIFO one; again until no queue has a head. StrictFIFO queues in a cohort may reclaim whatever they lent, so a blocked head
  * keeps nothing for itself. Of Volcano's queues those with the highest priority go first. A head for whom others must go steps aside as
  * well, and what is promised to it is nobody else's for the rest of the cycle; those who were told to leave do so some cycles later. Who
- * is admitted and who is evicted, in which order and for which reason, is what the core must say; on hold nobody is. Queues are told anew
- * before each cycle, so that everybody is tried: promises that outlive a cycle are core_events.c's.
+ * is admitted and who is evicted, in which order and for which reason, is what the core must say; on hold nobody is. Everybody is tried in
+ * each cycle: queues are told anew before it, or, where all of them preempt and so wait for anything, a node gains room; then promises
+ * outlive the cycle.
  * Every gang asks for an amount of its own: no two are alike to the core.
  */
 #include "core_order.h"
@@ -86,12 +87,23 @@ static struct choice find_flavor(struct model *m, const struct plain_gang *g, in
     return best;
 }
 
+static bool holds_as_promised(const struct model *m, const struct plain_promise *p)
+{
+    bool holds = true;
+    for (int r = 0; r < RES_N; r++)
+        holds &= !p->need.amount[r] || p->need.amount[r] <= available(m, COHORTS + p->queue, p->need.flavor, r);
+    return holds;
+}
+
 /* The gang's end of the cycle: which flavor, or who must go. Flavors in which nobody can are passed over. */
 static struct choice decide_one(struct model *m, const struct plain_gang *g, struct victims *ret_victims, struct need *ret_need)
 {
     struct choice c;
+    const struct plain_promise *p = promise_of(m, g);
     ret_victims->n = 0;
     ret_victims->coming = false;
+    if (p && holds_as_promised(m, p))
+        return (struct choice){p->need.flavor, p->level, MODE_FITS};
     for (int but = 0; (c = find_flavor(m, g, but)).flavor >= 0; but |= 1 << c.flavor) {
         struct need x = {.flavor = c.flavor};
         if (c.mode == MODE_FITS)
@@ -184,7 +196,7 @@ static void evict(struct model *m, const struct plain_gang *g, const struct need
 static void admit(struct model *m, struct plain_gang *g, int f)
 {
     g->admitted = true;
-    g->reserved_ms = 1000000; /* just now: later than all that the API has told of */
+    g->reserved_ms = m->w.now_ms; /* later than all that the API has told of */
     g->flavor = f;
     for (int r = 0; r < RES_N; r++)
         m->nodes[COHORTS + g->queue].own[f][r] += g->ask[r] * g->count;
@@ -196,11 +208,16 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
 {
     struct victims v;
     struct need x;
-    put_promises_beside(m, g->queue);
+    put_promises_beside(m, g);
     struct choice c = decide_one(m, g, &v, &x);
     take_promises_off(m);
     g->tried = true;
     m->counts.coming_n += v.coming;
+    struct plain_promise *p = promise_of(m, g);
+    m->counts.kept_n += p && c.flavor >= 0;
+    m->in_vain |= p && !p->victims.n && (c.flavor < 0 || v.coming);
+    if (p && !v.n)
+        drop_promise(m, p);
     if (v.n)
         evict(m, g, &x, &v, c.level);
     else if (c.flavor >= 0 && !v.coming)
@@ -258,9 +275,24 @@ static void nominate(struct model *m, const bool blocked[QUEUES], struct plain_h
         heads[q] = (struct plain_head){0};
         if (!first[q])
             continue;
-        struct choice c = decide_one(m, first[q], &unused, &unused_need);
+        const struct plain_promise *p = promise_of(m, first[q]);
+        struct choice c = p ? (struct choice){p->need.flavor, p->level, MODE_FITS} : decide_one(m, first[q], &unused, &unused_need);
         c = c.flavor < 0 ? place_of_failing(m, first[q]) : c;
         heads[q] = (struct plain_head){first[q], c.flavor, c.level};
+    }
+}
+
+/* In a StrictFIFO queue nobody waits for others behind somebody else. */
+static void drop_undue(struct model *m)
+{
+    for (int i = m->promises_n; i-- > 0;) {
+        const struct plain_promise *p = &m->promises[i];
+        const struct plain_gang *head = NULL;
+        for (int k = 0; k < GANGS; k++)
+            if (m->gangs[k].exists && !m->gangs[k].admitted && m->gangs[k].queue == p->queue && (!head || gang_before(&m->gangs[k], head)))
+                head = &m->gangs[k];
+        if (m->nodes[COHORTS + p->queue].strict && head != &m->gangs[p->gang])
+            drop_promise(m, &m->promises[i]);
     }
 }
 
@@ -273,6 +305,7 @@ static void reference(struct model *m)
         m->gangs[i].tried = false;
     while (any) {
         bool waits[NODES] = {false};
+        drop_undue(m);
         nominate(m, blocked, heads);
         any = false;
         for (int next; (next = next_head(m, heads)) >= 0; any = true) {
@@ -284,7 +317,6 @@ static void reference(struct model *m)
             *tree_waits |= try_one(m, g, blocked) && !borrows && goes_on(m, next, blocked[next]);
         }
     }
-    forget_promises(m);
 }
 
 /* ---- telling the core ---- */
@@ -383,6 +415,8 @@ static void put_policies(struct model *m, struct tree_node *n)
     n->borrow = n->reclaim != PREEMPT_NEVER && pick(m, 2) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
     n->threshold = (int)pick(m, 4) - 1;
     n->preempt_stops = pick(m, 4) == 0;
+    if (m->quiet && n->within == PREEMPT_NEVER && (n->parent < 0 || n->reclaim == PREEMPT_NEVER))
+        n->within = PREEMPT_LOWER_PRIORITY;
     if (m->seed % 4 == 0) { /* nobody is preempted, but by heads of StrictFIFO queues that take back what they lent: longer lives */
         n->within = n->borrow = PREEMPT_NEVER;
         n->reclaim = n->strict && n->parent >= 0 ? PREEMPT_ANY : PREEMPT_NEVER;
@@ -410,8 +444,8 @@ static void new_gang(struct model *m)
     struct plain_gang *g = &m->gangs[pick(m, GANGS)];
     if (g->exists)
         return;
-    *g = (struct plain_gang){.exists = true, .serial = ++m->serial, .queue = (int)pick(m, QUEUES), .priority = (int)pick(m, 3),
-                             .created_ms = 1000 + pick(m, 6), .count = 1 + (int)pick(m, 3)};
+    *g = (struct plain_gang){.exists = true, .leaves_for = -1, .serial = ++m->serial, .queue = (int)pick(m, QUEUES),
+                             .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6), .count = 1 + (int)pick(m, 3)};
     g->ask[0] = 500 * (1 + pick(m, 4)) + m->serial % 400;
     g->ask[1] = pick(m, 4);
     gang_record(&m->w, record_of(m, g));
@@ -425,6 +459,9 @@ static void end_gang(struct model *m)
         return;
     for (int r = 0; r < RES_N && g->admitted; r++)
         m->nodes[COHORTS + g->queue].own[g->flavor][r] -= g->ask[r] * g->count;
+    forget_victim(m, g);
+    if (promise_of(m, g))
+        drop_promise(m, promise_of(m, g));
     snprintf(name, sizeof name, "g%d", g->serial);
     gone(&m->w, CHANGE_GANG_GONE, name);
     g->exists = false;
@@ -433,7 +470,8 @@ static void end_gang(struct model *m)
 static void fail(struct model *m, const char *what, int at)
 {
     const struct plan *p = &m->w.plan;
-    fprintf(stderr, "core_order: seed %" PRIu64 " step %" PRIu64 ": %s at %d\n  Kueue's cycle:", m->seed, m->step, what, at);
+    fprintf(stderr, "core_order: seed %" PRIu64 " step %" PRIu64 "%s: %s at %d\n  Kueue's cycle:", m->seed, m->step,
+            m->told ? "" : " (queues not told)", what, at);
     for (int i = 0; i < m->decided_n; i++) {
         const struct plain_gang *g = &m->gangs[m->decided[i].gang];
         if (m->decided[i].victim_of == ADMITTED)
@@ -449,6 +487,13 @@ static void fail(struct model *m, const char *what, int at)
             fprintf(stderr, " %s (%s, %s)", text_of(&m->w, p->entries[i].gang), text_of(&m->w, p->entries[i].queue),
                     p->entries[i].choices_n ? text_of(&m->w, p->entries[i].choices[0].flavor) : "-");
     fprintf(stderr, "\n");
+    for (int i = 0; i < m->promises_n; i++) {
+        const struct plain_promise *one = &m->promises[i];
+        fprintf(stderr, "  promised to g%d, level %d, %s:", m->gangs[one->gang].serial, one->level, flavors[one->need.flavor]);
+        for (int k = 0; k < one->victims.n; k++)
+            fprintf(stderr, " g%d", m->gangs[one->victims.all[k].gang].serial);
+        fprintf(stderr, "\n");
+    }
     for (int i = 0; i < GANGS; i++)
         if (m->gangs[i].exists)
             fprintf(stderr, "  g%d: q%d priority %d created %d, %d x cpu %d gpu %d, %s%s\n", m->gangs[i].serial, m->gangs[i].queue,
@@ -531,9 +576,26 @@ static void let_leave(struct model *m)
             continue;
         for (int r = 0; r < RES_N; r++)
             m->nodes[COHORTS + g->queue].own[g->flavor][r] -= g->ask[r] * g->count;
+        forget_victim(m, g);
         g->leaving = g->admitted = false;
+        g->leaves_for = -1;
         gang_record(&m->w, record_of(m, g));
     }
+}
+
+/* So that everybody is tried: whom they wait for is found anew, too. */
+static void tell_all(struct model *m)
+{
+    if (!pick(m, 12))
+        put_quotas(m, (int)pick(m, NODES));
+    while (m->promises_n)
+        drop_promise(m, m->promises);
+    m->in_vain = false;
+    m->w.now_ms += 400000; /* who was in vain has waited by then */
+    for (int i = 0; i < COHORTS; i++)
+        tell_cohort(m, i);
+    for (int i = 0; i < QUEUES; i++)
+        tell_queue(m, i);
 }
 
 static void step(struct model *m)
@@ -545,12 +607,11 @@ static void step(struct model *m)
         new_gang(m);
     for (uint32_t n = pick(m, 16); n; n--)
         end_gang(m);
-    if (!pick(m, 12))
-        put_quotas(m, (int)pick(m, NODES));
-    for (int i = 0; i < COHORTS; i++)
-        tell_cohort(m, i);
-    for (int i = 0; i < QUEUES; i++)
-        tell_queue(m, i); /* all of it, so that everybody is tried in every cycle */
+    m->told = !m->quiet || !m->step || m->in_vain || !pick(m, 3);
+    if (!m->told)
+        node(&m->w, "n0", arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d", 1000000000 + (int)m->step, 1000000 + (int)m->step), "");
+    else
+        tell_all(m);
     m->w.hold = pick(m, 8) == 0;
     m->counts.held_n += m->w.hold;
     reference(m);
@@ -570,6 +631,7 @@ static void begin(struct model *m)
         if (m->w.fair.strategies_n == 1 && m->seed / 24 % 2)
             m->w.fair.strategies[0] = strategies[1];
     }
+    m->quiet = m->seed % 2;
     memset(m->nodes, 0, sizeof m->nodes);
     memset(m->gangs, 0, sizeof m->gangs);
     for (int f = 0; f < FLAVORS; f++)
@@ -609,7 +671,9 @@ int main(int argc, char **argv)
         run_seed(seed + i, steps, &n);
     printf("# %" PRIu64 " admissions in the order of Kueue's cycle, %" PRIu64 " preemptions (%" PRIu64 " after another in the cycle): "
            "%" PRIu64 " of the own queue, %" PRIu64 " of others, %" PRIu64 " of others while borrowing, %" PRIu64 " by shares; %" PRIu64
-           " waited for what was coming; %" PRIu64 " cycles on hold\n",
-           n.admits_n, n.preemptions_n, n.further_n, n.evicts_n[0], n.evicts_n[1], n.evicts_n[2], n.evicts_n[3], n.coming_n, n.held_n);
-    return n.admits_n && n.further_n && n.coming_n && n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3] ? 0 : 1;
+           " waited for what was coming; "
+           "%" PRIu64 " cycles on hold, %" PRIu64 " found their promise kept\n",
+           n.admits_n, n.preemptions_n, n.further_n, n.evicts_n[0], n.evicts_n[1], n.evicts_n[2], n.evicts_n[3], n.coming_n, n.held_n,
+           n.kept_n);
+    return n.admits_n && n.kept_n && n.further_n && n.coming_n && n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3] ? 0 : 1;
 }

@@ -29,7 +29,8 @@ struct tree_node {             /* cohorts, then queues */
 };
 struct plain_gang {
     bool exists, admitted, tried;
-    bool leaving, promised;    /* it was told to leave, and has not yet; in this cycle */
+    bool leaving;              /* it was told to leave, and has not yet */
+    int leaves_for;            /* gang that waits for it; -1: nobody does any more */
     int serial, queue, priority, flavor, count;
     int64_t created_ms, reserved_ms, ask[RES_N];
 };
@@ -50,13 +51,14 @@ struct need {
     bool is_short[RES_N];
 };
 struct plain_promise {         /* somebody leaves for a gang of this queue */
-    int queue, level;
+    int gang, queue, level;
+    bool stands;               /* somebody else is tried */
     struct need need;
     struct victims victims;
     int64_t kept[RES_N];       /* from the head that is tried */
 };
 struct counts {                /* what was compared */
-    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n;
+    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n;
 };
 struct decision {
     int gang, victim_of;       /* victim_of: enum preemption, or ADMITTED */
@@ -71,7 +73,9 @@ struct model {
     int decided_n;
     struct plain_promise promises[GANGS];
     int promises_n;
-    bool beside;               /* they stand */
+    bool told;                 /* queues were, before this cycle */
+    bool quiet;                /* all queues preempt: some cycles are of those alone who wait for others */
+    bool in_vain;              /* somebody did not start though all victims had left: he waits before others have to go for him */
     struct counts counts;
     uint64_t seed, step;
     int serial;
@@ -104,14 +108,19 @@ bool is_above(const struct model *m, int i, const struct need *x);
 /* From the last but one to the first: who was not needed is put back. The others stay taken off. */
 void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
 int level_with(const struct model *m, const struct plain_gang *g, const struct need *x);
+/* Those who leave for this gang already. */
+void add_mine(const struct model *m, const struct plain_gang *g, struct victims *to);
 struct victims find_plainly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
 
 /* core_order_promise.c */
 /* The same, beside those who leave for others, where promises stand. */
 struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+struct plain_promise *promise_of(struct model *m, const struct plain_gang *g); /* NULL: nobody leaves for it */
 void make_promise(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int level);
-void forget_promises(struct model *m);
-void put_promises_beside(struct model *m, int queue); /* against a head of this queue */
+void drop_promise(struct model *m, struct plain_promise *p);
+void forget_victim(struct model *m, const struct plain_gang *v); /* it has left, or ended */
+bool is_held_for_others(const struct model *m, const struct plain_gang *v, const struct plain_gang *g); /* what it leaves */
+void put_promises_beside(struct model *m, const struct plain_gang *g); /* against this one */
 void take_promises_off(struct model *m);
 void put_whole_promises(struct model *m, int sign);   /* as if who was promised something had started beside his victims */
 

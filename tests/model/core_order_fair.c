@@ -217,7 +217,8 @@ static struct victims fair_candidates(const struct model *m, const struct plain_
         bool uses = false, same = v->queue == g->queue;
         for (int r = 0; r < RES_N; r++)
             uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
-        if (!v->exists || !v->admitted || (m->beside && v->promised) || !uses || !gang_allows(same ? own->within : own->reclaim, g, v) ||
+        bool leaves = v->leaves_for >= 0 && (is_held_for_others(m, v, g) || &m->gangs[v->leaves_for] == g);
+        if (!v->exists || !v->admitted || leaves || !uses || !gang_allows(same ? own->within : own->reclaim, g, v) ||
             (!same && (root >= COHORTS || !is_below(m, COHORTS + v->queue, root) || !is_above(m, COHORTS + v->queue, x) ||
                        !queue_borrows_what_it_uses(m, v))))
             continue;
@@ -237,10 +238,28 @@ static struct victim take(struct victims *from, int at)
     return one;
 }
 
+/* Who leaves for it already goes first, whatever shares say now. True: they are enough. */
+static bool take_mine(struct hunt *h, struct victims *gone)
+{
+    struct victims mine = {.n = 0};
+    bool enough = false;
+    add_mine(h->m, h->g, &mine);
+    for (int i = 0; i < mine.n && !enough; i++) {
+        take_off(h->m, &mine.all[i], 1);
+        gone->all[gone->n++] = mine.all[i];
+        put_needs(h->m, h->g, h->x, -1);
+        enough = is_held(h->m, h->g, h->x, true);
+        put_needs(h->m, h->g, h->x, 1);
+    }
+    return enough;
+}
+
 /* True: enough have gone. */
 static bool run_strategy(struct hunt *h, struct victims *gone)
 {
     bool within = is_within(h, true), within_all = is_within(h, false);
+    if (!h->second && take_mine(h, gone))
+        return true;
     for (int at; (at = whose_turn(h)) >= 0;) {
         struct victim one = take(&h->from, at);
         int queue = h->m->gangs[one.gang].queue;
@@ -299,11 +318,14 @@ struct standing {
 
 static struct standing standing_of(struct model *m, int i, const struct plain_head *h)
 {
-    put_head(m, h, 1);
+    bool is_promised = promise_of(m, h->gang); /* which counts anyway */
+    if (!is_promised)
+        put_head(m, h, 1);
     struct standing s = {.share = plain_share(m, i)};
     for (int r = 0; r < RES_N && h->flavor >= 0; r++)
         s.borrows |= h->gang->ask[r] && usage(m, i, h->flavor, r) > subtree(m, i, h->flavor, r);
-    put_head(m, h, -1);
+    if (!is_promised)
+        put_head(m, h, -1);
     return s;
 }
 

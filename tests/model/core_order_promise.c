@@ -42,21 +42,26 @@ static void find_kept(struct model *m, struct plain_promise *p, int against)
     }
 }
 
-void put_promises_beside(struct model *m, int queue)
+void put_promises_beside(struct model *m, const struct plain_gang *g)
 {
-    m->beside = true;
     for (int i = 0; i < m->promises_n; i++) {
         struct plain_promise *p = &m->promises[i];
-        find_kept(m, p, queue);
+        p->stands = &m->gangs[p->gang] != g;
+        if (!p->stands)
+            continue;
+        find_kept(m, p, g->queue);
         charge(m, p->queue, p->need.flavor, p->kept, 1);
     }
 }
 
 void take_promises_off(struct model *m)
 {
-    m->beside = false;
-    for (int i = 0; i < m->promises_n; i++)
-        charge(m, m->promises[i].queue, m->promises[i].need.flavor, m->promises[i].kept, -1);
+    for (int i = 0; i < m->promises_n; i++) {
+        struct plain_promise *p = &m->promises[i];
+        if (p->stands)
+            charge(m, p->queue, p->need.flavor, p->kept, -1);
+        p->stands = false;
+    }
 }
 
 void put_whole_promises(struct model *m, int sign)
@@ -71,7 +76,7 @@ static bool look_ahead(struct model *m, int queue, int sign)
     bool any = false;
     for (int i = 0; i < m->promises_n; i++) {
         const struct plain_promise *p = &m->promises[i];
-        if (root_of(m, COHORTS + p->queue) != root_of(m, COHORTS + queue))
+        if (!p->stands || root_of(m, COHORTS + p->queue) != root_of(m, COHORTS + queue))
             continue;
         any = true;
         take_all_off(m, p, sign);
@@ -88,9 +93,10 @@ struct victims find_victims(struct model *m, const struct plain_gang *g, const s
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
     if (own->within == PREEMPT_NEVER && own->reclaim == PREEMPT_NEVER) /* it waits for nobody */
         return v;
-    if (!m->beside || !look_ahead(m, g->queue, 1))
+    if (!look_ahead(m, g->queue, 1))
         return find_plainly(m, g, x, ret_level);
-    v.coming = true;
+    const struct plain_promise *mine = promise_of(m, g);
+    v.coming = !mine || !mine->victims.n; /* with victims of its own it asks whether it still needs them */
     for (int r = 0; r < RES_N; r++) {
         then.is_short[r] = x->amount[r] && x->amount[r] > available(m, COHORTS + g->queue, x->flavor, r);
         v.coming &= !then.is_short[r];
@@ -103,16 +109,47 @@ struct victims find_victims(struct model *m, const struct plain_gang *g, const s
     return v;
 }
 
-void make_promise(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int level)
+/* ---- made, and over ---- */
+
+struct plain_promise *promise_of(struct model *m, const struct plain_gang *g)
 {
-    m->promises[m->promises_n++] = (struct plain_promise){.queue = g->queue, .level = level, .need = *x, .victims = *v};
-    for (int i = 0; i < v->n; i++)
-        m->gangs[v->all[i].gang].promised = true;
+    for (int i = 0; i < m->promises_n; i++)
+        if (&m->gangs[m->promises[i].gang] == g)
+            return &m->promises[i];
+    return NULL;
 }
 
-void forget_promises(struct model *m)
+bool is_held_for_others(const struct model *m, const struct plain_gang *v, const struct plain_gang *g)
 {
-    m->promises_n = 0;
-    for (int i = 0; i < GANGS; i++)
-        m->gangs[i].promised = false;
+    for (int i = 0; i < m->promises_n; i++)
+        if (m->promises[i].stands && m->promises[i].gang == v->leaves_for && &m->gangs[v->leaves_for] != g)
+            return true;
+    return false;
+}
+
+/* ORDER  the last one moves to its place: what one keeps is found with those before it in place. */
+void drop_promise(struct model *m, struct plain_promise *p)
+{
+    for (int i = 0; i < p->victims.n; i++)
+        m->gangs[p->victims.all[i].gang].leaves_for = -1;
+    *p = m->promises[--m->promises_n];
+}
+
+void make_promise(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int level)
+{
+    struct plain_promise *old = promise_of(m, g);
+    if (old)
+        drop_promise(m, old);
+    m->promises[m->promises_n++] = (struct plain_promise){.gang = (int)(g - m->gangs), .queue = g->queue, .level = level, .need = *x,
+                                                          .victims = *v};
+    for (int i = 0; i < v->n; i++)
+        m->gangs[v->all[i].gang].leaves_for = (int)(g - m->gangs);
+}
+
+void forget_victim(struct model *m, const struct plain_gang *v)
+{
+    struct plain_promise *p = v->leaves_for >= 0 ? promise_of(m, &m->gangs[v->leaves_for]) : NULL;
+    for (int i = p ? p->victims.n : 0; i-- > 0;)
+        if (&m->gangs[p->victims.all[i].gang] == v)
+            memmove(&p->victims.all[i], &p->victims.all[i + 1], (size_t)(--p->victims.n - i) * sizeof p->victims.all[0]);
 }

@@ -76,7 +76,7 @@ static struct victims candidates(const struct model *m, const struct plain_gang 
         bool uses = false, same = v->queue == g->queue;
         for (int r = 0; r < RES_N; r++)
             uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
-        if (!v->exists || !v->admitted || (m->beside && v->promised) || !uses || !gang_allows(same ? own->within : own->reclaim, g, v))
+        if (!v->exists || !v->admitted || is_held_for_others(m, v, g) || !uses || !gang_allows(same ? own->within : own->reclaim, g, v))
             continue;
         struct victim one = {.gang = i, .class = 2, .while_borrowing = true, .shared = -1};
         if (!same) {
@@ -138,6 +138,27 @@ int level_with(const struct model *m, const struct plain_gang *g, const struct n
     return most;
 }
 
+/* It leaves for this one: it goes, whatever the policies say by now. */
+static bool is_mine(const struct model *m, const struct victim *v, const struct plain_gang *g)
+{
+    return m->gangs[v->gang].leaves_for == (int)(g - m->gangs);
+}
+
+void add_mine(const struct model *m, const struct plain_gang *g, struct victims *to)
+{
+    for (int i = 0; i < GANGS; i++) {
+        struct victim one = {.gang = i, .class = m->gangs[i].queue == g->queue ? 2 : 1, .while_borrowing = true, .shared = -1};
+        bool found = !m->gangs[i].exists || !m->gangs[i].leaving || !is_mine(m, &one, g);
+        for (int k = 0; k < to->n && !found; k++)
+            found = to->all[k].gang == i;
+        int at = found ? 0 : to->n++;
+        for (; at > 0 && goes_before(m, &one, &to->all[at - 1]); at--)
+            to->all[at] = to->all[at - 1];
+        if (!found)
+            to->all[at] = one;
+    }
+}
+
 static struct victims remove_some(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *from,
                                   bool borrows, int *ret_level)
 {
@@ -145,7 +166,7 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
     bool enough = false;
     for (int i = 0; i < from->n && !enough; i++) {
         const struct victim *one = &from->all[i];
-        if (one->class != 2 && ((borrows && !one->while_borrowing) ||
+        if (one->class != 2 && !is_mine(m, one, g) && ((borrows && !one->while_borrowing) ||
                                 !path_is_above(m, COHORTS + m->gangs[one->gang].queue, one->shared, x)))
             continue;
         take_off(m, one, 1);
@@ -172,6 +193,7 @@ struct victims find_plainly(struct model *m, const struct plain_gang *g, const s
         others |= from.all[i].class != 2;
         hierarchy |= from.all[i].class == 0;
     }
+    add_mine(m, g, &from);
     for (int r = 0; r < RES_N; r++)
         under &= !x->is_short[r] || own->own[x->flavor][r] < own->quota[x->flavor][r].nominal;
     if (!others || (forbidden && !under))

@@ -283,6 +283,8 @@ bool admission_is_as_told(const struct gang *g, const struct gang_record *r)
 void admission_adopt(struct state *s, struct gang *g, const struct gang_record *r)
 {
     bool leaving = g->phase == GANG_LEAVING, answered = g->answered;
+    struct gang *preemptor = g->preemptor; /* who waits for it goes on waiting */
+    g->preemptor = NULL;
     admission_release(s, g);
     for (uint32_t i = 0; i < g->members_n; i++)
         s->pods[g->members[i]].former = false; /* it is the same admission, said otherwise */
@@ -291,6 +293,9 @@ void admission_adopt(struct state *s, struct gang *g, const struct gang_record *
         gang_enter(s, g, GANG_LEAVING);
         g->answered = answered;
     }
+    g->preemptor = preemptor;
+    if (!gang_holds(g))
+        promise_forget_victim(s, g);
 }
 
 void admission_link(struct state *s, struct queue *q)

@@ -469,6 +469,27 @@ static void a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain(v
     decides_soon(w, "start high");
 }
 
+/* Its record says other flavors than it was told: it leaves for the same one as before, and what it leaves besides is still coming. */
+static void who_leaves_with_other_flavors_leaves_for_the_same_one(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99; queue mine in=c fa.gpu=4 reclaim=Any; queue other in=c fa.gpu=0;"
+             "queue third in=c fa.gpu=4 fb.gpu=4 reclaim=Lower preempt-first; runs v queue=other prio=9 gpu=8 flavor=fa; wants high queue=mine gpu=2");
+    decides(w, "evict v InCohortReclamation");
+    struct gang_record v = a_workload(w, "v", "ns/other", 1, GPU "=8");
+    struct flavor_choice choices[] = {{0, id(w, GPU), id(w, "fa")}, {0, id(w, "cpu"), id(w, "fa")}};
+    v.admitted = true;
+    v.admitted_queue = id(w, "other");
+    v.choices = choices;
+    v.choices_n = 2;
+    v.priority = 9;
+    gang_record(w, v);
+    story(w, "wants late queue=third prio=9 gpu=2");
+    decides(w, "");
+    leaves(w, "v", "wants v queue=other prio=9 gpu=8");
+    decides_soon(w, "start late; start high");
+}
+
 /* ---- why nobody goes ---- */
 
 static void why_not(void **state)
@@ -529,6 +550,7 @@ int main(void)
         in_a_world(the_own_quota_of_its_queue_is_kept),
         in_a_world(who_preempted_in_vain_waits_before_the_next),
         in_a_world(a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain),
+        in_a_world(who_leaves_with_other_flavors_leaves_for_the_same_one),
         cmocka_unit_test(why_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
