@@ -8,7 +8,7 @@
  *                      large-scale: 10 of 100), on virtual time, preemption on: CPU of all changes and decisions, until the last has ended
  * queue.rounds         one cohort of 6 queues with a tenth of that load, each queue 37 ms behind the one before it; whoever is preempted
  *                      takes 20 ms to leave: how many are preempted, on virtual time; .wait: how long they waited on the average, by
- *                      size; .ends: when the last has ended
+ *                      size; .ends: when the last has ended; queue.rounds.fair: with fair sharing
  * queue.*.rss          the most memory that the process had; queue.*.preempted: how many were preempted
  * preempt.flat         5,000 nodes x 8 GPUs full of gangs of one GPU, 64 pods of one GPU of higher priority: one decision
  * preempt.flat.whole   the same for 8 pods of 8 GPUs
@@ -193,13 +193,14 @@ struct shape_of_run {
     int cohorts, queues;       /* in each cohort */
     const struct class classes[3];
     int stagger_ms, leave_ms;  /* each queue begins so much later than the one before; who is preempted is still there for so long */
+    bool fair;
 };
 static const struct shape_of_run baseline = {"queue.15000", 5, 6, {{"small", 350, 1, 50, 200, 100}, {"medium", 100, 5, 100, 500, 500},
                                                                    {"large", 50, 20, 200, 1000, 1200}}},
                                  large_scale = {"queue.50000", 10, 100, {{"small", 35, 1, 50, 150, 60}, {"medium", 11, 5, 100, 350, 300},
                                                                          {"large", 4, 20, 200, 700, 700}}},
                                  rounds = {"queue.rounds", 1, 6, {{"small", 35, 1, 50, 200, 100}, {"medium", 10, 5, 100, 500, 500},
-                                                                  {"large", 5, 20, 200, 1000, 1200}}, 37, 20};
+                                                                  {"large", 5, 20, 200, 1000, 1200}}, 37, 20, false};
 struct workload {
     size_t heap_at;
     int64_t at_ms;             /* it comes, ends, or has left, then */
@@ -328,7 +329,7 @@ static void run_all(struct runner *r)
             event(r, heap_pop(&r->events));
         arena_reset(r->w.cycle);
         double start = cpu_seconds();
-        decide(r->w.s, &plainly, r->w.now_ms, r->w.cycle, &r->w.plan);
+        decide(r->w.s, r->shape->fair ? &fairly : &plainly, r->w.now_ms, r->w.cycle, &r->w.plan);
         r->cpu += cpu_seconds() - start;
         carry_out(r);
     }
@@ -409,16 +410,21 @@ struct figure {
     int which;
 };
 static const struct figure figures[] = {{"fair.1000", 0}, {"fair.1000.preempt", 1}, {"queue.15000", 2}, {"queue.50000", 3},
-                                        {"queue.rounds", 4}, {"preempt.flat", 5}, {"preempt.flat.whole", 6}};
+                                        {"queue.rounds", 4}, {"queue.rounds.fair", 5}, {"preempt.flat", 6}, {"preempt.flat.whole", 7}};
 
 static void measure(int which)
 {
+    struct shape_of_run fair_rounds = rounds;
+    fair_rounds.name = "queue.rounds.fair";
+    fair_rounds.fair = true;
     if (which < 2)
         fair(which == 1);
     else if (which < 5)
         runner(which == 2 ? &baseline : which == 3 ? &large_scale : &rounds);
+    else if (which == 5)
+        runner(&fair_rounds);
     else
-        preempt(which == 5 ? "preempt.flat" : "preempt.flat.whole", which == 5 ? 64 : 8, which == 5 ? 1 : 8);
+        preempt(which == 6 ? "preempt.flat" : "preempt.flat.whole", which == 6 ? 64 : 8, which == 6 ? 1 : 8);
 }
 
 int main(int argc, char **argv)

@@ -284,37 +284,35 @@ static void claim_if_blocked(struct cycle *c, struct nominee *one, struct queue 
     put_claim(c, one);
 }
 
-static void take_turn(struct cycle *c, struct nominee *all, uint32_t n, uint32_t at)
+/* It started, or others go for it, and its queue, which may take back what it lent, has more to try. */
+static bool goes_on(const struct gang *g, struct queue *q)
+{
+    return q->cohort && q->reclaim != PREEMPT_NEVER && (gang_holds(g) || g->promise) && order_goes_on(q);
+}
+
+/* While a queue goes on within its own quota, who would borrow in its tree waits for a later round (`waits`: by root of the tree). WHY
+ * what he borrowed would be taken back in the next one. Kueue lets him in and evicts him; it looks again at those who wait once a second,
+ * so few are there to be let in. */
+static void take_turn(struct cycle *c, struct nominee *all, uint32_t n, uint32_t at, bool *waits)
 {
     if (all[at].claims) {
         put_claim(c, &all[at]);
         return;
     }
     struct queue *q = all[at].line->queue;
+    bool *tree_waits = &waits[q->quota ? c->s->quota.nodes[q->quota].root : 0], borrows = all[at].as.borrow_level > 0;
+    if (borrows && *tree_waits)
+        return;
     try_beside_promises(c, all, n, at);
     claim_if_blocked(c, &all[at], q);
+    *tree_waits |= !borrows && goes_on(all[at].gang, q);
 }
 
-/* Within its own quota it started, or others go for it, and its queue, which may take back what it lent, has more to try. */
-static bool goes_on(const struct gang *g, struct queue *q)
+static void take_turns(struct cycle *c, struct nominee *all, uint32_t n, bool *waits)
 {
-    return q->cohort && q->reclaim != PREEMPT_NEVER && (gang_holds(g) || g->promise) && order_goes_on(q);
-}
-
-/* While a queue goes on within its own quota, who would borrow in its tree waits for a later round. WHY  what he borrowed would be taken
- * back in the next one. Kueue lets him in and evicts him; it looks again at those who wait once a second, so few are there to be let in. */
-static void take_turns(struct cycle *c, struct nominee *all, uint32_t n)
-{
-    bool *waits = arena_zero(c->a, c->s->quota.nodes_n, sizeof *waits); /* by root of the tree */
     qsort(all, n, sizeof *all, compare_nominees);
-    for (uint32_t at = 0; at < n && c->gangs_left && c->pods_left; at++) {
-        struct queue *q = all[at].claims ? all[at].claims : all[at].line->queue;
-        bool *tree_waits = &waits[q->quota ? c->s->quota.nodes[q->quota].root : 0], borrows = all[at].as.borrow_level > 0;
-        if (borrows && *tree_waits && !all[at].claims)
-            continue;
-        take_turn(c, all, n, at);
-        *tree_waits |= !borrows && !all[at].claims && goes_on(all[at].gang, q);
-    }
+    for (uint32_t at = 0; at < n && c->gangs_left && c->pods_left; at++)
+        take_turn(c, all, n, at, waits);
 }
 
 static void touch_promised(struct state *s, struct tournament *t)
@@ -338,7 +336,7 @@ static uint32_t put_last(struct nominee *all, uint32_t n)
 }
 
 /* Who is next depends on what those before have taken. */
-static void take_turns_fairly(struct cycle *c, struct nominee *all, uint32_t n)
+static void take_turns_fairly(struct cycle *c, struct nominee *all, uint32_t n, bool *waits)
 {
     struct contender *contenders = arena_alloc(c->a, n * sizeof *contenders);
     for (uint32_t i = 0; i < n; i++) {
@@ -348,7 +346,7 @@ static void take_turns_fairly(struct cycle *c, struct nominee *all, uint32_t n)
     struct tournament *t = tournament_begin(c->s, c->a, contenders, n);
     for (uint32_t at; c->gangs_left && c->pods_left && (at = tournament_next(t)) < n;) {
         touch_promised(c->s, t);
-        take_turn(c, all, n, at);
+        take_turn(c, all, n, at, waits);
         touch_promised(c->s, t);
     }
     tournament_end(t);
@@ -408,9 +406,10 @@ static bool round_of_heads(struct cycle *c)
     }
     uint32_t mark = undo_mark(s);
     uint32_t fair_n = s->fair.on ? put_last(all, n) : 0;
+    bool *waits = arena_zero(c->a, s->quota.nodes_n + 1, sizeof *waits);
     if (fair_n)
-        take_turns_fairly(c, all, fair_n);
-    take_turns(c, all + fair_n, n - fair_n);
+        take_turns_fairly(c, all, fair_n, waits);
+    take_turns(c, all + fair_n, n - fair_n, waits);
     undo_back(s, mark);
     return true;
 }

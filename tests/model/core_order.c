@@ -231,7 +231,7 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
 static bool goes_on(struct model *m, int queue, bool blocked)
 {
     const struct tree_node *n = &m->nodes[COHORTS + queue];
-    return !m->w.fair.on && n->parent >= 0 && n->reclaim != PREEMPT_NEVER && head_of(m, queue, blocked);
+    return n->parent >= 0 && n->reclaim != PREEMPT_NEVER && head_of(m, queue, blocked);
 }
 
 static bool comes_first(const struct plain_head *a, const struct plain_head *b)

@@ -179,6 +179,14 @@ static const struct fair_case preemptions[] = {
 };
 
 static const struct fair_case heads[] = {
+    {"who would borrow waits while his lender, who takes it back, has more to start (we do otherwise: Kueue evicts him)",
+     ROOM "queue own in=c gpu=8 reclaim=Any; queue other in=c gpu=0; wants b queue=other prio=9 gpu=4; wants a queue=own gpu=4;"
+          "wants c queue=own gpu=4",
+     "start a; start c", BOTH},
+    {"who takes nothing back keeps nobody waiting",
+     ROOM "queue own in=c gpu=8; queue other in=c gpu=0; wants b queue=other prio=9 gpu=4; wants a queue=own gpu=4;"
+          "wants c queue=own gpu=4",
+     "start a; start b", BOTH},
     {"the lower share first, not who waits longest",
      ROOM "queue a in=all gpu=50; queue b in=all gpu=50; queue spare in=all gpu=10; runs a0 queue=a gpu=50; runs b0 queue=b gpu=55;"
           "wants old queue=b gpu=1 at=1; wants new queue=a gpu=5 at=9",
