@@ -48,7 +48,8 @@ static bool is_asked_before(const struct hunt *h, int a, struct plain_share a_sh
         return r > 0;
     if ((a < COHORTS) != (b < COHORTS))
         return a < COHORTS;
-    return a < COHORTS ? cohort_name_before(a, b) : first_of(h, a - COHORTS) < first_of(h, b - COHORTS);
+    return a < COHORTS ? cohort_name_before(a, b)
+                       : goes_before(h->m, &h->from.all[first_of(h, a - COHORTS)], &h->from.all[first_of(h, b - COHORTS)]);
 }
 
 /* The candidate whose turn it is below this cohort; -1: somebody was passed over for good, ask again. */
