@@ -8,6 +8,7 @@
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
+#include "core/quota/deserve.h"
 
 void refusal_of_misfit(struct state *s, struct parking *park, const struct misfit *m, const struct want *wants, uint32_t n)
 {
@@ -442,7 +443,7 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
         return true;
     }
     /* WHY  who went for it went for so many: with more it may have more than its queue deserves, and be the next to go */
-    bool all = !g->promise || needed == n || c->trial;
+    bool all = needed == n || c->trial || !(g->promise || (q && q->has_shares && q->preempts && deserve_holds_back(c->s, g, q)));
     if (all && try_members(c, g, q, pods, n, &steps, refusal))
         return true;
     if (needed == n)

@@ -380,6 +380,8 @@ static void line_up_no_more(struct state *s, struct gang *g)
         return;
     bool was_first = line_first(l) == g;
     g->line = NULL;
+    if (l->queue->has_shares && l->queue->preempts)
+        quota_rise(&s->quota, l->queue->quota); /* it holds nobody back any more (quota/deserve.h) */
     if (was_first && shares_fairly(s, l->queue) && l->queue->cohort)
         quota_rise(&s->quota, l->queue->quota); /* it takes nothing back any more (preempt/fair.h) */
     if (was_first && l->queue->cohort && lane_first_blocked(l->queue) == l)

@@ -13,6 +13,7 @@
 #include "core/queue/lost.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
+#include "core/quota/deserve.h"
 #include "core/quota/ledger.h"
 
 /* ---- what must end ---- */
@@ -526,13 +527,18 @@ static void settle_planned(struct cycle *c, struct gang *g)
 static void settle_group(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
-    uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose);
+    uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose), held_n = 0;
+    bool held_back = loose_n && g->queue && g->queue->preempts && deserve_holds_back(s, g, g->queue);
     uint32_t failed_shape = 0, i = 0;
     struct parking park = {0};
     for (; i < loose_n && c->pods_left; i++) {
         uint32_t pod = loose[i];
         if (s->pods[pod].shape == failed_shape)
             continue;
+        if (held_back && !deserve_holds(s, g->queue, s->pods[pod].shape)) {
+            held_n++;
+            continue;
+        }
         struct reason *why = g->queue ? try_pod_quota(c, g->queue, &pod, 1, &park) : NULL;
         struct want want = {.shape = s->pods[pod].shape, .labels = s->pods[pod].labels, .pod = pod};
         failed_shape = want.shape;
@@ -544,11 +550,25 @@ static void settle_group(struct cycle *c, struct gang *g)
             failed_shape = 0;
         }
     }
+    park.on |= held_n ? PARK_QUOTA | PARK_QUEUE : 0;
     if (i < loose_n)
         order_wake(s, g); /* the turn is full: the rest is tried in the next one */
     else if (park.on)
         order_park_gang(s, g, &park);
     parking_release(s, &park);
+}
+
+/* WHY  where queues take back what they deserve: others go for somebody, and a member that takes their room is no part of its group's
+ * minimum, but the group would be the next to go, whole. */
+static void settle_group_beside_promises(struct cycle *c, struct gang *g)
+{
+    struct state *s = c->s;
+    uint32_t mark = undo_mark(s);
+    for (uint32_t i = 0; i < s->promised_n && g->queue && g->queue->has_shares; i++)
+        promise_put(s, s->promised[i], g->queue);
+    settle_group(c, g);
+    undo_back(s, mark);
+    promises_lie_down(s);
 }
 
 void settle_gang(struct cycle *c, struct gang *g)
@@ -573,7 +593,7 @@ void settle_gang(struct cycle *c, struct gang *g)
     if (g->planned)
         settle_planned(c, g);
     else
-        settle_group(c, g);
+        settle_group_beside_promises(c, g);
     if (!parked(g) && g->phase != GANG_LEAVING)
         cycle_explained_away(g);
 }

@@ -85,8 +85,8 @@ static bool may_fit(const struct state *s, const struct parking *p, const struct
     if (!(p->on & PARK_QUOTA) || !q || !q->quota)
         return false;
     const struct quota_node *root = &s->quota.nodes[s->quota.nodes[q->quota].root];
-    /* somebody's share is higher: by the shares others may be preempted now who might not before */
-    return (root->helping && hope_met(s, p, q)) || (root->rising && shares_fairly(s, q) && q->reclaim != PREEMPT_NEVER);
+    /* somebody's share is higher, or he has more than he deserves: others may be preempted now who might not before */
+    return (root->helping && hope_met(s, p, q)) || (root->rising && (s->fair.on || q->has_shares) && q->reclaim != PREEMPT_NEVER);
 }
 
 bool order_may_fit(const struct state *s, const struct line *l)

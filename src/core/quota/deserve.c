@@ -25,7 +25,9 @@ struct sharing {
     uint32_t order_n;
     name_id *resources;        /* by text */
     uint32_t resources_n;
-    bool by_weight;            /* somebody deserves by weight */
+    bool by_weight;            /* somebody deserves by weight, of all resources */
+    bool has_moved;            /* somebody stands below another one now */
+    bool some_by_weight;       /* or of one that somebody is guaranteed */
 };
 
 static int64_t plus(int64_t a, int64_t b)
@@ -176,6 +178,7 @@ static void list_resources(struct sharing *x)
         add_resources(x, &cap, q->shares.guarantee, q->shares.guarantee_n);
         add_resources(x, &cap, q->shares.capability, q->shares.capability_n);
         x->by_weight |= x->levels[i].above && !q->shares.deserved_n;
+        x->some_by_weight |= q->shares.guarantee_n > 0;
     }
     for (uint32_t i = 1; i < x->s->nodes.columns_n && x->by_weight; i++)
         add_resource(x, &cap, x->s->nodes.columns[i]);
@@ -218,7 +221,7 @@ static int64_t *find_asked(const struct sharing *x)
 {
     const struct state *s = x->s;
     int64_t *asked = arena_zero(x->a, (size_t)x->n * x->resources_n + 1, sizeof *asked);
-    for (uint32_t i = 0; i < s->gangs_n && x->by_weight; i++) {
+    for (uint32_t i = 0; i < s->gangs_n && (x->by_weight || x->some_by_weight); i++) {
         const struct gang *g = s->gangs[i];
         const struct queue *q = g->own->queue_name && !g->finished && g->phase != GANG_UNKNOWN ? queue_find(s, g->own->queue_name) : NULL;
         for (uint32_t r = 0; r < x->resources_n && has_shares(q); r++) {
@@ -243,8 +246,8 @@ static void begin_resource(struct sharing *x, uint32_t r, const int64_t *asked)
         l->is_named = q && amount_of(q->shares.deserved, q->shares.deserved_n, x->resources[r], &l->deserved);
     }
     for (uint32_t i = x->order_n; i-- > 0;) {
-        const struct level *l = &x->levels[x->order[i]];
-        struct level *above = &x->levels[l->above];
+        struct level *l = &x->levels[x->order[i]], *above = &x->levels[l->above];
+        l->guarantee = higher(l->guarantee, l->guaranteed_below); /* what is guaranteed below it is so through it */
         above->asked = plus(above->asked, l->asked);
         above->guaranteed_below = plus(above->guaranteed_below, l->guarantee);
     }
@@ -372,8 +375,9 @@ static bool is_as_before(const struct quota_node *node, name_id parent, const st
     return same;
 }
 
-static void set_queue(struct state *s, struct queue *q, name_id parent, const struct quota_record *records, uint32_t n)
+static void set_queue(struct sharing *x, struct queue *q, name_id parent, const struct quota_record *records, uint32_t n)
 {
+    struct state *s = x->s;
     bool takes_back = parent != 0;
     if (q->preempts != takes_back)
         q->changed = s->queues_changed = true;
@@ -382,6 +386,7 @@ static void set_queue(struct state *s, struct queue *q, name_id parent, const st
     q->reclaims_any = q->preempts = takes_back;
     if (is_as_before(&s->quota.nodes[q->quota], parent, records, n))
         return;
+    x->has_moved |= s->quota.nodes[q->quota].parent_name != parent;
     q->dealt = mem_grow(q->dealt, n + 1, sizeof *q->dealt);
     if (n)
         memcpy(q->dealt, records, n * sizeof *records);
@@ -390,11 +395,13 @@ static void set_queue(struct state *s, struct queue *q, name_id parent, const st
     q->quota = quota_set_queue(&s->quota, q->name, parent, records, n);
 }
 
-static void set_cohort(struct state *s, name_id name, name_id parent, const struct quota_record *records, uint32_t n)
+static void set_cohort(struct sharing *x, name_id name, name_id parent, const struct quota_record *records, uint32_t n)
 {
+    struct state *s = x->s;
     uint32_t id = id_map_get(&s->quota.cohorts, name);
     if (id && is_as_before(&s->quota.nodes[id], parent, records, n))
         return;
+    x->has_moved |= !id || s->quota.nodes[id].parent_name != parent;
     id = quota_set_cohort(&s->quota, name, parent, records, n);
     s->quota.nodes[id].is_shared_out = true;
 }
@@ -423,9 +430,9 @@ static void set_tree(struct sharing *x)
         const struct level *l = &x->levels[i];
         name_id above = x->levels[l->above].name; /* level 0 has none */
         if (l->below_n)
-            set_cohort(x->s, l->name, above, l->cohort, l->is_reached ? x->resources_n : 0);
+            set_cohort(x, l->name, above, l->cohort, l->is_reached ? x->resources_n : 0);
         if (l->queue)
-            set_queue(x->s, l->queue, l->below_n ? l->name : above, l->own, l->is_reached ? x->resources_n : 0);
+            set_queue(x, l->queue, l->below_n ? l->name : above, l->own, l->is_reached ? x->resources_n : 0);
     }
 }
 
@@ -439,7 +446,7 @@ static void set_alone(struct sharing *x)
             records[k] = record_of(q->shares.capability[k].resource, most, 0, most);
         }
         if (q)
-            set_queue(x->s, q, 0, records, q->shares.capability_n);
+            set_queue(x, q, 0, records, q->shares.capability_n);
     }
 }
 
@@ -465,6 +472,9 @@ void deserve_settle(struct state *s, struct arena *a)
     for (uint32_t r = 0; r < x.resources_n; r++)
         deal_resource(&x, r, asked);
     set_tree(&x);
+    for (uint32_t i = 1; i < x.n && x.has_moved; i++) /* who was in a cycle, or too deep, may be in none now */
+        if (x.levels[i].queue)
+            x.levels[i].queue->changed = s->queues_changed = true;
 }
 
 struct share deserve_used(const struct state *s, const struct queue *q)
@@ -483,6 +493,39 @@ struct share deserve_used(const struct state *s, const struct queue *q)
     }
     most.borrowed = any ? most.borrowed : most.lendable;
     return most;
+}
+
+static bool is_kept_out(const struct state *s, const struct queue *q, const struct gang *g)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < g->least_n && !g->members_n; i++)
+        any |= g->least[i].value > quota_left_by_bounds(&s->quota, q->quota, 0, g->least[i].resource);
+    return any;
+}
+
+bool deserve_holds_back(const struct state *s, const struct gang *g, const struct queue *own)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->gangs_n && !any; i++) {
+        const struct gang *other = s->gangs[i];
+        bool waits = (other->phase == GANG_WAITING || other->phase == GANG_LEAVING) && other->active && other->own->queue_name != g->own->queue_name;
+        const struct queue *q = waits && other->own->queue_name ? queue_find(s, other->own->queue_name) : NULL;
+        bool in_tree = has_shares(q) && s->quota.nodes[q->quota].root == s->quota.nodes[own->quota].root;
+        any = in_tree && !q->closed && q->stop == STOP_NONE && !is_kept_out(s, q, other);
+    }
+    return any;
+}
+
+bool deserve_holds(const struct state *s, const struct queue *q, uint32_t shape)
+{
+    const struct shape_class *c = &s->shapes.classes[shape];
+    bool holds = true;
+    for (uint32_t i = 0; i < c->demands_n && holds; i++) {
+        const struct quota_cell *cell = quota_find(&s->quota, q->quota, 0, c->demands[i].resource);
+        if (cell && c->demands[i].value > 0 && quota_names(&s->quota, q->quota, 0, c->demands[i].resource))
+            holds = c->demands[i].value <= cell->subtree - cell->usage;
+    }
+    return holds;
 }
 
 /* ---- guarantees ---- */

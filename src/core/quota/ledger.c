@@ -138,6 +138,8 @@ void ledger_seat(struct state *s, struct gang *g, uint32_t shape, int sign)
     }
     if (sign < 0)
         quota_gain(&s->quota, g->queue->quota);
+    else if (g->queue->has_shares && g->queue->preempts)
+        quota_rise(&s->quota, g->queue->quota); /* perhaps it has more than it deserves by now */
 }
 
 void ledger_recount(struct state *s, struct gang *g)

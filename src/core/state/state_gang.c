@@ -395,7 +395,10 @@ void state_apply_gang_gone(struct state *s, name_id key)
     struct gang *g = gang_find(s, key);
     if (!g)
         return;
-    s->shares_changed |= s->shares_n && g->own->queue_name;
+    const struct queue *q = s->shares_n && g->own->queue_name ? queue_find(s, g->own->queue_name) : NULL;
+    s->shares_changed |= q != NULL;
+    if (q && q->has_shares)
+        quota_rise(&s->quota, q->quota); /* it holds nobody back any more (quota/deserve.h) */
     admission_release(s, g);
     admission_forget(s, g);
     g->phase = GANG_UNKNOWN;

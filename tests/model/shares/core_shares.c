@@ -1,0 +1,700 @@
+/* core_shares.c - Volcano's queues: what each deserves, against a plain reference, and who is taken back from for whom
+ *
+ *   core_shares [SEED [STEPS [RUNS]]]          MODEL_TRACE=1 prints what happens
+ *
+ * A tree of queues with weights, deserved, guarantees, capabilities; nodes and pod groups that come, go and change. Who is evicted loses
+ * its pods, some at once and some later, and its job makes them anew. After each event the core runs until it has nothing to do. Then
+ *   - what each queue deserves is what the definition says (deserve.h): the level of water, found by halving;
+ *   - whoever had to go was not of a queue or a group that keeps what it has, nor of the preemptor's own queue; his queue had more than it
+ *     deserves of something, and still has its guarantee;
+ *   - no capability is passed, of queues nor of those above them, unless it was made smaller or the pods were there before;
+ *   - a core that begins anew, told the same, starts nobody and evicts nobody: whom it would was forgotten by the other, or there is no
+ *     end.
+ */
+#include <inttypes.h>
+#include "../../unit/core/world.h"
+#include "base/random.h"
+
+enum { RES_GPU, RES_CPU, RES_N };
+enum { NODES = 3, QUEUES = 8, ROOT = 0, GROUPS = 12, PODS = 6, CYCLES_MAX = 60 };
+static const char *const resource_names[RES_N] = {"nvidia.com/gpu", "cpu"};
+#define UNSAID INT64_MIN
+
+struct m_queue {               /* 0 is the root; a parent has a smaller number, but in a cycle */
+    bool exists, keeps;
+    int parent, priority;
+    int64_t weight;
+    int64_t deserved[RES_N], guarantee[RES_N], capability[RES_N]; /* UNSAID */
+};
+struct m_pod {
+    bool exists, deleting;
+    int serial, node;          /* -1: waits */
+};
+struct m_group {
+    bool exists, keeps;
+    int serial, queue, min, count, priority;
+    int64_t ask[RES_N], created_ms;
+    struct m_pod pods[PODS];
+};
+struct m_node {
+    bool exists, ready;
+    int64_t room[RES_N];
+};
+struct model {
+    struct world w;
+    struct random random;
+    struct m_queue queues[QUEUES];
+    struct m_group groups[GROUPS];
+    struct m_node nodes[NODES];
+    uint64_t seed, step;
+    int serial;
+    double deserved[QUEUES][RES_N]; /* when the plan was made; who is evicted asks for nothing until his pods are made anew */
+    bool shrunk;               /* a capability, or what a queue stands under, has changed: usage may be above it */
+    uint64_t binds_n, evicts_n, shared_n, waits_n;
+};
+
+static uint32_t pick(struct model *m, uint32_t n)
+{
+    return (uint32_t)random_below(&m->random, n);
+}
+
+static void print_model(const struct model *m)
+{
+    for (int i = 0; i < QUEUES; i++) {
+        const struct m_queue *q = &m->queues[i];
+        printf("# q%d:%s below q%d%s weight %" PRId64 " priority %d", i, q->exists ? "" : " gone,", q->parent, q->keeps ? " keeps" : "",
+               q->weight, q->priority);
+        for (int r = 0; r < RES_N; r++)
+            printf(" | %s deserved %" PRId64 " guarantee %" PRId64 " capability %" PRId64, resource_names[r], q->deserved[r],
+                   q->guarantee[r], q->capability[r]);
+        printf("\n");
+    }
+    for (int i = 0; i < NODES; i++)
+        if (m->nodes[i].exists)
+            printf("# n%d:%s gpu %" PRId64 " cpu %" PRId64 "\n", i, m->nodes[i].ready ? "" : " not ready,", m->nodes[i].room[RES_GPU],
+                   m->nodes[i].room[RES_CPU]);
+    for (int i = 0; i < GROUPS; i++) {
+        const struct m_group *g = &m->groups[i];
+        if (!g->exists)
+            continue;
+        printf("# g%d in q%d%s: %d of %d, gpu %" PRId64 " cpu %" PRId64 " priority %d:", g->serial, g->queue, g->keeps ? " keeps" : "",
+               g->min, g->count, g->ask[RES_GPU], g->ask[RES_CPU], g->priority);
+        for (int k = 0; k < g->count; k++)
+            printf(g->pods[k].exists ? " p%d%s on n%d" : "", g->pods[k].serial, g->pods[k].deleting ? " (ends)" : "", g->pods[k].node);
+        printf("\n");
+    }
+}
+
+static void die(const struct model *m, const char *what, const char *who)
+{
+    if (getenv("MODEL_TRACE"))
+        print_model(m);
+    fprintf(stderr, "core_shares: seed %" PRIu64 " step %" PRIu64 ": %s: %s\n", m->seed, m->step, who, what);
+    exit(1);
+}
+
+static bool traces(void)
+{
+    return getenv("MODEL_TRACE") != NULL;
+}
+
+/* ---- telling a core ---- */
+
+static name_id queue_id(struct world *w, int i)
+{
+    char name[24];
+    snprintf(name, sizeof name, i == ROOT ? "volcano:root" : "volcano:q%d", i);
+    return id(w, name);
+}
+
+static const struct amount *amounts(struct world *w, const int64_t values[RES_N], uint32_t *ret_n)
+{
+    struct amount *all = arena_zero(w->records, RES_N, sizeof *all);
+    *ret_n = 0;
+    for (int r = 0; r < RES_N; r++)
+        if (values[r] != UNSAID)
+            all[(*ret_n)++] = (struct amount){id(w, resource_names[r]), values[r]};
+    return all;
+}
+
+static void tell_queue(struct model *m, struct world *w, int i)
+{
+    const struct m_queue *q = &m->queues[i];
+    if (!q->exists) {
+        state_apply(w->s, &(struct change){.type = CHANGE_QUEUE_GONE, .gone = queue_id(w, i)});
+        return;
+    }
+    struct queue_shares *x = arena_zero(w->records, 1, sizeof *x);
+    x->parent = i == ROOT ? 0 : queue_id(w, q->parent);
+    x->weight = q->weight;
+    x->keeps = q->keeps;
+    x->deserved = amounts(w, q->deserved, &x->deserved_n);
+    x->guarantee = amounts(w, q->guarantee, &x->guarantee_n);
+    x->capability = amounts(w, q->capability, &x->capability_n);
+    struct queue_record r = {.name = queue_id(w, i), .kind = QUEUE_VOLCANO, .unlimited = true, .shares = x,
+                             .borrow_before_next_flavor = true, .priority = q->priority};
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
+}
+
+static void tell_node(struct model *m, struct world *w, int i)
+{
+    char name[16], room[96];
+    snprintf(name, sizeof name, "n%d", i);
+    if (!m->nodes[i].exists) {
+        gone(w, CHANGE_NODE_GONE, name);
+        return;
+    }
+    snprintf(room, sizeof room, "nvidia.com/gpu=%" PRId64 ",cpu=%" PRId64, m->nodes[i].room[RES_GPU], m->nodes[i].room[RES_CPU]);
+    struct node_record r = a_node(w, name, room, "");
+    r.ready = m->nodes[i].ready;
+    node_record(w, r);
+}
+
+static const char *group_key(const struct m_group *g, char out[24])
+{
+    snprintf(out, 24, "volcano/ns/g%d", g->serial);
+    return out;
+}
+
+static void tell_group(struct model *m, struct world *w, int i)
+{
+    const struct m_group *g = &m->groups[i];
+    char key[24], queue[24];
+    snprintf(queue, sizeof queue, "volcano:q%d", g->queue);
+    struct gang_record r = a_group(w, group_key(g, key), queue, g->min);
+    r.created_ms = g->created_ms;
+    r.priority = g->priority;
+    r.keeps_places = g->keeps;
+    gang_record(w, r);
+}
+
+static void tell_pod(struct model *m, struct world *w, int i, int k)
+{
+    const struct m_group *g = &m->groups[i];
+    const struct m_pod *p = &g->pods[k];
+    char key[32], gang[24], asks[96], node[16];
+    snprintf(key, sizeof key, "ns/p%d", p->serial);
+    if (!p->exists) {
+        gone(w, CHANGE_POD_GONE, key);
+        return;
+    }
+    snprintf(asks, sizeof asks, "nvidia.com/gpu=%" PRId64 ",cpu=%" PRId64, g->ask[RES_GPU], g->ask[RES_CPU]);
+    struct pod_record r = a_pod(w, key, group_key(g, gang), asks);
+    snprintf(node, sizeof node, "n%d", p->node);
+    r.node = p->node < 0 ? 0 : id(w, node);
+    r.phase = p->node < 0 ? POD_PENDING : POD_RUNNING;
+    r.deleting = p->deleting;
+    r.created_ms = p->serial;
+    pod_record(w, r);
+}
+
+static void tell_all(struct model *m, struct world *w)
+{
+    for (int i = 0; i < NODES; i++)
+        if (m->nodes[i].exists)
+            tell_node(m, w, i);
+    for (int i = QUEUES; i-- > 0;)
+        if (m->queues[i].exists)
+            tell_queue(m, w, i);
+    for (int i = 0; i < GROUPS; i++) {
+        for (int k = 0; k < PODS && m->groups[i].exists; k++)
+            if (m->groups[i].pods[k].exists)
+                tell_pod(m, w, i, k);
+        if (m->groups[i].exists)
+            tell_group(m, w, i);
+    }
+}
+
+/* ---- what each deserves: plainly ---- */
+
+static bool has_children(const struct model *m, int i)
+{
+    bool any = false;
+    for (int k = 1; k < QUEUES; k++)
+        any |= m->queues[k].exists && m->queues[k].parent == i && k != i;
+    return any;
+}
+
+static bool in_cycle(const struct model *m, int i)
+{
+    int steps = 0;
+    for (; i != ROOT && m->queues[i].exists && steps <= QUEUES; steps++)
+        i = m->queues[i].parent;
+    return steps > QUEUES;
+}
+
+static double said(int64_t value, double otherwise)
+{
+    return value == UNSAID ? otherwise : (double)value;
+}
+
+static double asked(const struct model *m, int i, int r)
+{
+    double sum = 0;
+    for (int g = 0; g < GROUPS; g++)
+        for (int k = 0; k < PODS && m->groups[g].exists && m->groups[g].queue == i; k++)
+            if (m->groups[g].pods[k].exists && !m->groups[g].pods[k].deleting)
+                sum += (double)m->groups[g].ask[r];
+    for (int k = 1; k < QUEUES; k++)
+        if (m->queues[k].exists && m->queues[k].parent == i)
+            sum += asked(m, k, r);
+    return sum;
+}
+
+struct answer {
+    bool free;
+    double value;
+};
+
+static bool is_guaranteed(const struct model *m, int r)
+{
+    bool any = false;
+    for (int i = 0; i < QUEUES; i++)
+        any |= m->queues[i].exists && m->queues[i].guarantee[r] > 0; /* UNSAID is below zero */
+    return any;
+}
+
+/* To it, or to those below it through it. */
+static double guaranteed(const struct model *m, int i, int r)
+{
+    double below = 0, own = m->queues[i].exists ? said(m->queues[i].guarantee[r], 0) : 0;
+    for (int k = 1; k < QUEUES; k++)
+        if (m->queues[k].exists && m->queues[k].parent == i && k != i)
+            below += guaranteed(m, k, r);
+    return below > own ? below : own;
+}
+
+static bool is_free(const struct model *m, int i, int r)
+{
+    const struct m_queue *q = &m->queues[i];
+    if (i == ROOT || !q->exists || q->deserved[r] != UNSAID)
+        return false;
+    bool names_other = false;
+    for (int k = 0; k < RES_N; k++)
+        names_other |= q->deserved[k] != UNSAID;
+    return (names_other && !is_guaranteed(m, r)) || is_free(m, q->parent, r);
+}
+
+/* Those who deserve by weight, with the water at this level. */
+static double poured(const struct model *m, int parent, int r, double pool, double level, int one)
+{
+    double sum = 0, promised = 0;
+    for (int k = 1; k < QUEUES; k++)
+        promised += m->queues[k].exists && m->queues[k].parent == parent ? guaranteed(m, k, r) : 0;
+    for (int k = 1; k < QUEUES; k++) {
+        const struct m_queue *q = &m->queues[k];
+        if (!q->exists || q->parent != parent || q->deserved[r] != UNSAID || is_free(m, k, r))
+            continue;
+        double least = guaranteed(m, k, r), most = said(q->capability[r], 1e15), wants = asked(m, k, r);
+        double room = pool - (promised - least) > 0 ? pool - (promised - least) : 0, has = level * (double)q->weight;
+        most = wants < most ? wants : most;
+        most = room < most ? room : most;
+        has = has > most ? most : has;
+        has = has < least ? least : has;
+        if (one < 0 || one == k)
+            sum += has;
+    }
+    return sum;
+}
+
+static double deserved(const struct model *m, int i, int r)
+{
+    const struct m_queue *q = &m->queues[i];
+    double total = 0, low = 0, high = 1e15;
+    if (i == ROOT || !q->exists) { /* a name above queues that is no queue has no limits */
+        for (int n = 0; n < NODES; n++)
+            total += m->nodes[n].exists && m->nodes[n].ready ? (double)m->nodes[n].room[r] : 0;
+        return q->exists && total > said(q->capability[r], 1e15) ? said(q->capability[r], 1e15) : total;
+    }
+    if (q->deserved[r] != UNSAID) {
+        double value = said(q->deserved[r], 0) < said(q->capability[r], 1e15) ? said(q->deserved[r], 0) : said(q->capability[r], 1e15);
+        return value > guaranteed(m, i, r) ? value : guaranteed(m, i, r);
+    }
+    double pool = deserved(m, q->parent, r), rest = pool;
+    for (int k = 1; k < QUEUES; k++)
+        if (m->queues[k].exists && m->queues[k].parent == q->parent && m->queues[k].deserved[r] != UNSAID)
+            rest -= deserved(m, k, r);
+    rest = rest > 0 ? rest : 0;
+    for (int n = 0; n < 120; n++) {
+        double middle = (low + high) / 2;
+        if (poured(m, q->parent, r, pool, middle, -1) <= rest + 1e-7)
+            low = middle;
+        else
+            high = middle;
+    }
+    double value = poured(m, q->parent, r, pool, low, i) + 1e-4;
+    return (double)(int64_t)value;
+}
+
+static bool shares_anything(const struct model *m)
+{
+    int leaves_n = 0;
+    bool any = false;
+    for (int i = 1; i < QUEUES; i++) {
+        const struct m_queue *q = &m->queues[i];
+        leaves_n += q->exists && !has_children(m, i);
+        for (int r = 0; r < RES_N && q->exists; r++)
+            any |= q->guarantee[r] != UNSAID || (has_children(m, i) && q->capability[r] != UNSAID) || in_cycle(m, i);
+    }
+    for (int r = 0; r < RES_N; r++)
+        any |= m->queues[ROOT].capability[r] != UNSAID;
+    return any || leaves_n > 1;
+}
+
+static void check_deserved(struct model *m)
+{
+    for (int i = 1; i < QUEUES && shares_anything(m); i++) {
+        struct queue_usage *rows;
+        if (!m->queues[i].exists || in_cycle(m, i) || has_children(m, i))
+            continue;
+        uint32_t n = state_queue_usage(m->w.s, queue_id(&m->w, i), m->w.cycle, &rows);
+        for (uint32_t k = 0; k < n; k++) {
+            int r = 0;
+            char text[120];
+            while (r < RES_N && rows[k].resource != id(&m->w, resource_names[r]))
+                r++;
+            if (r == RES_N)
+                continue; /* memory, which no node has */
+            m->shared_n++;
+            if (is_free(m, i, r) ? rows[k].nominal < INT64_MAX / 1000 : rows[k].nominal != (int64_t)deserved(m, i, r)) {
+                snprintf(text, sizeof text, "deserves %" PRId64 " of %s, by definition %.3f", rows[k].nominal, resource_names[r],
+                         is_free(m, i, r) ? -1 : deserved(m, i, r));
+                die(m, text, intern_name(m->w.names, queue_id(&m->w, i)));
+            }
+        }
+    }
+}
+
+/* ---- who has what ---- */
+
+static int64_t used(const struct model *m, int i, int r) /* by it and those below it */
+{
+    int64_t sum = 0;
+    for (int g = 0; g < GROUPS; g++)
+        for (int k = 0; k < PODS && m->groups[g].exists && m->groups[g].queue == i; k++)
+            sum += m->groups[g].pods[k].exists && m->groups[g].pods[k].node >= 0 ? m->groups[g].ask[r] : 0;
+    for (int k = 1; k < QUEUES; k++)
+        if (m->queues[k].exists && m->queues[k].parent == i && k != i)
+            sum += used(m, k, r);
+    return sum;
+}
+
+static int group_of(struct model *m, name_id key)
+{
+    char text[24];
+    for (int i = 0; i < GROUPS; i++)
+        if (m->groups[i].exists && strcmp(group_key(&m->groups[i], text), intern_name(m->w.names, key)) == 0)
+            return i;
+    die(m, "is not there", intern_name(m->w.names, key));
+    return -1;
+}
+
+/* Those whom the same plan evicted before count as there. */
+static void check_eviction(struct model *m, const struct plan_entry *e)
+{
+    const struct m_group *v = &m->groups[group_of(m, e->gang)];
+    const char *who = intern_name(m->w.names, e->gang);
+    if (e->reason->code != REASON_PREEMPTED || e->reason->have != PREEMPTION_DESERVED)
+        die(m, "is evicted for another reason", who);
+    const struct m_group *p = &m->groups[group_of(m, e->reason->name)];
+    if (v->queue == p->queue || v->keeps || m->queues[v->queue].keeps)
+        die(m, "may not be taken back from", who);
+    bool above = has_children(m, v->queue); /* what it deserves is theirs */
+    for (int i = v->queue; i != ROOT && m->queues[i].exists && !above; i = m->queues[i].parent)
+        for (int r = 0; r < RES_N; r++)
+            above |= !is_free(m, i, r) && v->ask[r] && p->ask[r] && (double)used(m, v->queue, r) > m->deserved[v->queue][r];
+    if (!above)
+        die(m, "is of a queue that has no more than it deserves", who);
+    for (int i = v->queue; i != ROOT && m->queues[i].exists; i = m->queues[i].parent)
+        for (int r = 0; r < RES_N; r++) {
+            int64_t own = 0;
+            for (int k = 0; k < PODS; k++)
+                own += v->pods[k].exists && v->pods[k].node >= 0 ? v->ask[r] : 0;
+            if (own && used(m, i, r) - own < said(m->queues[i].guarantee[r], 0))
+                die(m, "takes its queue, or one above it, below its guarantee", who);
+        }
+}
+
+/* -1: nobody is. What is guaranteed to those below is more than a capability that is less. */
+static int above_capability(const struct model *m)
+{
+    for (int i = 0; i < QUEUES; i++)
+        for (int r = 0; r < RES_N && m->queues[i].exists && !in_cycle(m, i); r++)
+            if ((double)used(m, i, r) > said(m->queues[i].capability[r], 1e15) &&
+                guaranteed(m, i, r) <= said(m->queues[i].capability[r], 1e15))
+                return i;
+    return -1;
+}
+
+static void check_capabilities(struct model *m)
+{
+    int i = m->shrunk ? -1 : above_capability(m);
+    if (i >= 0)
+        die(m, "has more than its capability", intern_name(m->w.names, queue_id(&m->w, i)));
+}
+
+/* ---- the API ---- */
+
+static void bind(struct model *m, const struct plan_entry *e)
+{
+    for (int i = 0; i < GROUPS; i++)
+        for (int k = 0; k < PODS && m->groups[i].exists; k++) {
+            struct m_pod *p = &m->groups[i].pods[k];
+            char key[32];
+            snprintf(key, sizeof key, "ns/p%d", p->serial);
+            if (!p->exists || strcmp(key, intern_name(m->w.names, e->pod)) != 0)
+                continue;
+            p->node = (int)strtol(intern_name(m->w.names, e->node) + 1, NULL, 10);
+            m->binds_n++;
+            tell_pod(m, &m->w, i, k);
+        }
+}
+
+/* Its pods are to be deleted; they go one by one. */
+static void evict(struct model *m, const struct plan_entry *e)
+{
+    int i = group_of(m, e->gang);
+    char key[24];
+    snprintf(key, sizeof key, "%s", intern_name(m->w.names, e->gang));
+    m->evicts_n++;
+    if (pick(m, 8) == 0) {
+        outcome(&m->w, EFFECT_EVICT, key, NULL, OUTCOME_FAILED);
+        return;
+    }
+    for (int k = 0; k < PODS; k++)
+        if (m->groups[i].pods[k].exists) {
+            m->groups[i].pods[k].deleting = true;
+            tell_pod(m, &m->w, i, k);
+        }
+    outcome(&m->w, EFFECT_EVICT, key, NULL, OUTCOME_DONE);
+}
+
+static void pod_goes(struct model *m, int i, int k)
+{
+    m->groups[i].pods[k].exists = false;
+    tell_pod(m, &m->w, i, k);
+}
+
+static void pod_comes(struct model *m, int i, int k)
+{
+    m->groups[i].pods[k] = (struct m_pod){.exists = true, .serial = ++m->serial, .node = -1};
+    tell_pod(m, &m->w, i, k);
+}
+
+/* Kubelets and the job controller: what is being deleted goes, what is missing is made. False: there was nothing to do. */
+static bool controllers(struct model *m)
+{
+    bool any = false;
+    for (int i = 0; i < GROUPS; i++)
+        for (int k = 0; k < m->groups[i].count && m->groups[i].exists; k++) {
+            struct m_pod *p = &m->groups[i].pods[k];
+            if (p->exists && !p->deleting)
+                continue;
+            any = true;
+            if (pick(m, 3) == 0)
+                continue;
+            if (p->exists)
+                pod_goes(m, i, k);
+            else
+                pod_comes(m, i, k);
+        }
+    return any;
+}
+
+/* Returns whether the plan had anything to do. */
+static bool cycle(struct model *m)
+{
+    struct err e = {0};
+    bool any = false;
+    run(&m->w);
+    if (!state_check(m->w.s, &e))
+        die(m, e.text, "state");
+    check_deserved(m);
+    for (int i = 0; i < QUEUES; i++)
+        for (int r = 0; r < RES_N && !in_cycle(m, i); r++)
+            m->deserved[i][r] = deserved(m, i, r);
+    for (uint32_t i = 0; i < m->w.plan.entries_n; i++) {
+        const struct plan_entry *one = &m->w.plan.entries[i];
+        if (traces() && (one->effect == EFFECT_EVICT || one->effect == EFFECT_BIND))
+            printf("#   %s %s\n", one->effect == EFFECT_BIND ? "bind" : "evict",
+                   intern_name(m->w.names, one->effect == EFFECT_BIND ? one->pod : one->gang));
+        any |= one->effect == EFFECT_BIND || one->effect == EFFECT_EVICT;
+        if (one->effect == EFFECT_BIND)
+            bind(m, one);
+        else if (one->effect == EFFECT_EVICT) {
+            check_eviction(m, one);
+            evict(m, one);
+        }
+    }
+    check_capabilities(m);
+    return any;
+}
+
+static void come_to_rest(struct model *m)
+{
+    int still = 0;
+    for (int n = 0; still < 3; n++) {
+        if (n > CYCLES_MAX)
+            die(m, "does not come to rest", "the world");
+        bool any = cycle(m);
+        any |= controllers(m);
+        still = any ? 0 : still + 1;
+        m->w.now_ms += any ? 1000 : 400000;
+    }
+}
+
+/* A core that knows nothing but what the API says has nothing to do either. */
+static void begin_anew(struct model *m)
+{
+    struct world fresh = world_new();
+    fresh.now_ms = m->w.now_ms;
+    tell_all(m, &fresh);
+    run(&fresh);
+    for (uint32_t i = 0; i < fresh.plan.entries_n; i++) {
+        const struct plan_entry *e = &fresh.plan.entries[i];
+        if (e->effect == EFFECT_BIND)
+            die(m, "would be bound by a core that begins anew", intern_name(fresh.names, e->pod));
+        if (e->effect == EFFECT_EVICT)
+            die(m, "would be evicted by a core that begins anew", intern_name(fresh.names, e->gang));
+    }
+    world_free(&fresh);
+}
+
+/* ---- users ---- */
+
+static int64_t maybe(struct model *m, uint32_t permille, int64_t value)
+{
+    return pick(m, 1000) < permille ? value : UNSAID;
+}
+
+static void put_queue(struct model *m, int i)
+{
+    struct m_queue *q = &m->queues[i];
+    *q = (struct m_queue){.exists = true, .keeps = pick(m, 6) == 0, .weight = 1 + pick(m, 4), .priority = pick(m, 8) ? 0 : 1};
+    q->parent = i > 2 && pick(m, 2) ? 1 + (int)pick(m, 2) : ROOT;
+    if (i < 3 && pick(m, 20) == 0)
+        q->parent = 3 - i; /* a cycle, if the other one does it, too */
+    for (int r = 0; r < RES_N; r++) {
+        int64_t unit = r == RES_CPU ? 1000 : 1;
+        q->deserved[r] = maybe(m, r == RES_CPU ? 100 : 300, pick(m, 9) * unit);
+        q->capability[r] = maybe(m, 250, (2 + pick(m, 9)) * unit);
+        q->guarantee[r] = i > 2 ? maybe(m, 150, pick(m, 5) * unit) : UNSAID;
+        bool too_much = q->guarantee[r] != UNSAID && q->capability[r] != UNSAID && q->guarantee[r] > q->capability[r];
+        q->guarantee[r] = too_much ? UNSAID : q->guarantee[r];
+    }
+    if (i == ROOT)
+        for (int r = 0; r < RES_N; r++)
+            q->deserved[r] = UNSAID;
+    if (i == ROOT)
+        q->parent = ROOT;
+    m->shrunk = true;
+    tell_queue(m, &m->w, i);
+}
+
+static void put_node(struct model *m, int i)
+{
+    m->nodes[i] = (struct m_node){.exists = pick(m, 6) > 0, .ready = pick(m, 8) > 0, .room = {pick(m, 9), (int64_t)pick(m, 12) * 1000}};
+    tell_node(m, &m->w, i);
+}
+
+static void put_group(struct model *m, int i)
+{
+    struct m_group *g = &m->groups[i];
+    memset(g, 0, sizeof *g);
+    *g = (struct m_group){.exists = true, .keeps = pick(m, 8) == 0, .serial = ++m->serial, .queue = 1 + (int)pick(m, QUEUES - 1),
+                          .count = 1 + (int)pick(m, PODS), .priority = (int)pick(m, 3), .created_ms = m->w.now_ms};
+    g->min = 1 + (int)pick(m, (uint32_t)g->count);
+    g->ask[RES_GPU] = pick(m, 4);
+    g->ask[RES_CPU] = (int64_t)pick(m, 4) * 500;
+    tell_group(m, &m->w, i);
+    for (int k = 0; k < g->count; k++)
+        pod_comes(m, i, k);
+}
+
+static void end_group(struct model *m, int i)
+{
+    char key[24];
+    for (int k = 0; k < PODS; k++)
+        if (m->groups[i].pods[k].exists)
+            pod_goes(m, i, k);
+    gone(&m->w, CHANGE_GANG_GONE, group_key(&m->groups[i], key));
+    m->groups[i].exists = false;
+}
+
+/* Pods of a node that is gone, or not there for them any more, are gone as well. */
+static void lose_pods(struct model *m)
+{
+    for (int i = 0; i < GROUPS; i++)
+        for (int k = 0; k < PODS && m->groups[i].exists; k++) {
+            const struct m_pod *p = &m->groups[i].pods[k];
+            if (p->exists && p->node >= 0 && !m->nodes[p->node].exists)
+                pod_goes(m, i, k);
+        }
+}
+
+static void random_event(struct model *m)
+{
+    int i = (int)pick(m, GROUPS);
+    uint32_t what = pick(m, 20);
+    if (what < 11 && !m->groups[i].exists)
+        put_group(m, i);
+    else if (what < 14 && m->groups[i].exists)
+        end_group(m, i);
+    else if (what < 16) {
+        put_node(m, (int)pick(m, NODES));
+        lose_pods(m);
+    } else if (what < 18) {
+        put_queue(m, (int)pick(m, QUEUES));
+    } else if (what == 18) {
+        i = 1 + (int)pick(m, QUEUES - 1);
+        m->queues[i].exists = !m->queues[i].exists;
+        m->shrunk = true;
+        tell_queue(m, &m->w, i);
+    } else if (m->groups[i].exists) {
+        m->groups[i].keeps = !m->groups[i].keeps;
+        tell_group(m, &m->w, i);
+    }
+    if (traces())
+        printf("# step %" PRIu64 ": event %u of g%d\n", m->step, what, m->groups[i % GROUPS].serial);
+}
+
+static void check_waiting(struct model *m)
+{
+    for (int i = 0; i < GROUPS; i++) {
+        char key[24];
+        if (m->groups[i].exists && state_gang_phase(m->w.s, id(&m->w, group_key(&m->groups[i], key))) == GANG_WAITING)
+            m->waits_n++;
+    }
+}
+
+static void run_seed(uint64_t seed, uint64_t steps)
+{
+    struct model m = {.w = world_new(), .random = {seed}, .seed = seed};
+    for (int i = 0; i < NODES; i++)
+        put_node(&m, i);
+    for (int i = 0; i < QUEUES; i++)
+        put_queue(&m, i);
+    for (m.step = 0; m.step < steps; m.step++) {
+        random_event(&m);
+        for (uint32_t n = pick(&m, 3); n; n--)
+            random_event(&m);
+        come_to_rest(&m);
+        m.shrunk &= above_capability(&m) >= 0;
+        check_waiting(&m);
+        begin_anew(&m);
+        arena_reset(m.w.records);
+        if (pick(&m, 4) == 0)
+            sweep_names(&m.w);
+    }
+    printf("# seed %" PRIu64 ": %" PRIu64 " bound, %" PRIu64 " evicted, %" PRIu64 " waits, %" PRIu64 " shares\n", seed, m.binds_n,
+           m.evicts_n, m.waits_n, m.shared_n);
+    world_free(&m.w);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 150;
+    for (uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 40; runs; runs--)
+        run_seed(seed++, steps);
+    return 0;
+}
