@@ -2,6 +2,7 @@
 #include "core/place/domain.h"
 #include "core/place/fit.h"
 #include "core/queue/admission.h"
+#include "core/queue/order.h"
 
 /* WHY not what else makes a node unfit (its labels): that is nobody's failure, and who stands there goes on. SOURCE Kueue. */
 static bool node_failed(const struct state *s, uint32_t shape, uint32_t node)
@@ -120,6 +121,22 @@ void lost_note(struct cycle *c, struct gang *g, const struct lost *lost)
     o->lost = node;
     o->lost_ms = node ? c->now_ms : 0;
     cycle_lost(c, g);
+}
+
+static struct gang *first_waiting(const struct state *s)
+{
+    for (size_t i = 0; i < s->timers.n; i++) {
+        struct gang *g = s->timers.items[i];
+        if (g->own->lost && !(g->park && g->park->at)) /* not who backs off */
+            return g;
+    }
+    return NULL;
+}
+
+void lost_wake(struct state *s)
+{
+    for (struct gang *g; (g = first_waiting(s));)
+        order_wake(s, g); /* which takes it out */
 }
 
 bool lost_is_due(const struct cycle *c, const struct gang *g)

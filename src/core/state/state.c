@@ -9,6 +9,7 @@
 #include "core/queue/checks.h"
 #include "core/queue/consumption.h"
 #include "core/queue/lane.h"
+#include "core/queue/lost.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/state/state_gang.h"
@@ -204,6 +205,7 @@ static void apply_node(struct state *s, const struct node_record *r)
     bool new_devices = set_devices(s, slot, r);
     if (node_table_set(&s->nodes, slot, r)) {
         seats_wake_holders(s, slot);
+        lost_wake(s);
         s->shares_changed |= s->shares_n > 0;
     } else if (new_devices) {
         node_table_gain(&s->nodes, slot);

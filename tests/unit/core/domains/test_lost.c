@@ -128,10 +128,10 @@ static void a_node_that_comes_back_in_time_is_not_replaced(void **state)
     w->now_ms += LOST_WAIT_MS - 1;
     node(w, "x1", "cpu=1000,pods=110", "rack=r1,kubernetes.io/hostname=x1,tas=yes");
     step(w);
-    w->now_ms += 1;
-    step(w);
     assert_int_equal(state_gang_lost(w->s, id(w, "a")), 0);
     assert_int_equal(effects(w, EFFECT_MOVE), 1);
+    w->now_ms += 1;
+    step(w);
     assert_int_equal(effects(w, EFFECT_EVICT), 0);
     assert_string_equal(domains_of(w, "a"), "x1=1 x2=1");
 }
