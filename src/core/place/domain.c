@@ -345,6 +345,32 @@ static int64_t most_slices(const struct search *x, const uint32_t *domains, uint
     return n ? room_of(x, top.domain)->slices : 0;
 }
 
+/* Places of single pods, besides the leader. What slices within slices leave over counts, too. */
+static int64_t single_places(const struct search *x, uint32_t domain)
+{
+    const struct domain_room *r = room_of(x, domain);
+    int64_t all = x->room_in[domain] < INT32_MAX ? (int64_t)x->room_in[domain] : INT32_MAX;
+    return x->leaders_n ? all - (r->pods - r->pods_beside) : all;
+}
+
+/* WHY  asked of the domain, and not of each way to fill it: slices take places, and wherever they stand in it the others are left. */
+static bool holds_rest(const struct search *x, uint32_t domain)
+{
+    return !x->ask->rest_n || single_places(x, domain) >= (int64_t)x->ask->pods_n + x->ask->rest_n;
+}
+
+/* The slices would find a place, all pods do not. */
+static bool too_few_for_rest(struct search *x, const uint32_t *domains, uint32_t n)
+{
+    int64_t have = 0, one;
+    for (uint32_t i = 0; i < n; i++)
+        have = (one = single_places(x, domains[i])) > have ? one : have;
+    (void)trouble(x, DOMAINS_SHORT, 0, 0);
+    x->misfit.have = have;
+    x->misfit.want = (int64_t)x->ask->pods_n + x->ask->rest_n;
+    return false;
+}
+
 /* One domain that holds all, else of the level above, at last several. */
 static bool find_domains(struct search *x, uint32_t *domains, uint32_t *ret_n, uint32_t *ret_level)
 {
@@ -355,13 +381,17 @@ static bool find_domains(struct search *x, uint32_t *domains, uint32_t *ret_n, u
             return trouble(x, DOMAINS_NONE, x->t->levels[level], 0);
         *ret_level = level;
         struct rank best = {0};
-        bool found = false;
+        bool found = false, lacks_rest = false;
         for (uint32_t i = 0; i < n; i++) { /* the fewest places that are enough, without sorting them all */
             const struct domain_room *r = room_of(x, domains[i]);
             int64_t has = places(r, true, x->leaders_n);
             struct rank one = {0, -has, r->pods_beside, domains[i]};
             if (r->leaders < x->leaders_n || has < need || (found && compare_ranks(&best, &one) < 0))
                 continue;
+            if (!holds_rest(x, domains[i])) {
+                lacks_rest = true;
+                continue;
+            }
             best = one;
             found = true;
         }
@@ -370,6 +400,8 @@ static bool find_domains(struct search *x, uint32_t *domains, uint32_t *ret_n, u
             *ret_n = 1;
             return true;
         }
+        if (x->required && lacks_rest)
+            return too_few_for_rest(x, domains, n);
         if (x->required)
             return too_few(x, level, most_slices(x, domains, n));
         if (!level || x->ascending)

@@ -17,6 +17,7 @@ struct domain_ask {
     uint32_t shape, pods_n;  /* of the workers, or all */
     uint32_t leader_shape;   /* 0: nobody leads */
     uint32_t within;         /* only in this domain; 0: anywhere */
+    uint32_t rest_n;         /* more pods, which fill no slice: a single domain has to have places for them, too */
 };
 struct domain_share {
     uint32_t leaf, pods_n;

@@ -153,7 +153,7 @@ static bool choose_rest(struct placing *x, const struct batch *b, uint32_t from,
 {
     struct topology_request single = *b->request;
     single.slices_n = 0;
-    struct domain_ask ask = {b->topology, &single, b->shape, b->n - from, leader ? leader->shape : 0, within};
+    struct domain_ask ask = {b->topology, &single, b->shape, b->n - from, leader ? leader->shape : 0, within, 0};
     struct domain_share *shares;
     struct domain_misfit why;
     uint32_t shares_n;
@@ -180,11 +180,22 @@ static uint32_t required_domain(const struct topology *t, const struct topology_
     return level < 0 ? 0 : domain_above(t, leaf, (uint32_t)level);
 }
 
+/* The domain of the level that is named which holds all shares; 0: there is none. */
+static uint32_t domain_of_shares(const struct topology *t, const struct topology_request *r, const struct domain_share *shares, uint32_t n)
+{
+    bool named = r->mode == TOPOLOGY_REQUIRED || r->mode == TOPOLOGY_PREFERRED;
+    int32_t level = named && n ? topology_level(t, r->level) : -1;
+    uint32_t first = level < 0 ? 0 : domain_above(t, shares[0].leaf, (uint32_t)level);
+    for (uint32_t i = 1; i < n && first; i++)
+        first = domain_above(t, shares[i].leaf, (uint32_t)level) == first ? first : 0;
+    return first;
+}
+
 static bool choose(struct placing *x, const struct batch *b, struct want *leader, uint32_t within)
 {
     int32_t size = b->request->slices_n && b->request->slices[0].size > 1 ? b->request->slices[0].size : 1;
     uint32_t whole_n = b->n / (uint32_t)size * (uint32_t)size;
-    struct domain_ask ask = {b->topology, b->request, b->shape, whole_n, leader ? leader->shape : 0, within};
+    struct domain_ask ask = {b->topology, b->request, b->shape, whole_n, leader ? leader->shape : 0, within, within ? 0 : b->n - whole_n};
     struct domain_share *shares;
     struct domain_misfit why;
     uint32_t shares_n;
@@ -193,10 +204,15 @@ static bool choose(struct placing *x, const struct batch *b, struct want *leader
     if (!domain_choose(x->s, &ask, &shares, &shares_n, &why))
         return refuse(x, b, &why, false);
     bool all = sit_in_shares(x, b, b->wants, leader, shares, shares_n);
-    if (!within && shares_n)
-        within = required_domain(topology_sync(x->s, b->topology), b->request, shares[0].leaf);
+    uint32_t near = within ? within : domain_of_shares(topology_sync(x->s, b->topology), b->request, shares, shares_n);
     free(shares);
-    return all ? choose_rest(x, b, whole_n, NULL, within) : refuse(x, b, NULL, false);
+    if (!all)
+        return refuse(x, b, NULL, false);
+    uint32_t mark = undo_mark(x->s), placed_n = x->placed_n;
+    if (choose_rest(x, b, whole_n, NULL, near))
+        return true;
+    take_back(x, mark, placed_n, &b->wants[whole_n], b->n - whole_n);
+    return near && !within && b->request->mode == TOPOLOGY_PREFERRED && choose_rest(x, b, whole_n, NULL, 0);
 }
 
 /* ---- where rules about other pods matter ---- */

@@ -93,6 +93,49 @@ static const struct domain_case cases[] = {
      "couldn't assign flavors to pod set a: its group has to be two pod sets, one of them of a single pod"},
     {"a group of one", "RH", "r1/x1:2 r2/x2:3", "2 required=R group=g", "x1=2"},
     {"two sets that are no group go one after the other", "H", "x1:2 x2:3", "a 2 required=H; b 3 required=H", "x1=2; x2=3"},
+    /* places are of pods, not of CPUs */
+    {"so many as are whole on each node", "RH", "r1/x1:5 r1/x2:3 r2/x3:8", "4 required=R cpu=2", "x3=4"},
+    {"of equal racks the first, half CPUs do not count", "RH", "r1/x1:3 r1/x2:3 r2/x3:5", "2 required=R cpu=2", "x1=1 x2=1"},
+    {"a tie is found after the halves are left out", "RH", "r1/x1:3 r2/x2:2", "1 required=R cpu=2", "x1=1"},
+    /* required, more levels */
+    {"two racks of one block", "BRH", "b1/r1/x1:2 b1/r2/x2:2 b2/r1/x3:3", "4 required=B", "x1=2 x2=2"},
+    {"the block with the fewest places that are enough", "BRH", "b1/r1/x1:5 b2/r1/x2:4 b3/r1/x3:9", "4 required=B", "x2=4"},
+    {"all of a block", "BH", "b1/x1:3 b1/x2:3 b1/x3:3", "9 required=B", "x1=3 x2=3 x3=3"},
+    {"one pod: the tightest rack", "BRH", "b1/r1/x1:4 b1/r1/x2:1 b1/r2/x3:2", "1 required=R", "x3=1"},
+    {"in the rack the tightest node", "RH", "r1/x1:4 r1/x2:2 r1/x3:3", "2 required=R", "x2=2"},
+    {"levels in between do not matter", "BRH", "b1/r1/x1:1 b1/r2/x2:1 b1/r3/x3:1", "3 required=B", "x1=1 x2=1 x3=1"},
+    /* preferred, more levels */
+    {"one node when one is enough", "RH", "r1/x1:2 r1/x2:2 r2/x3:4", "4 preferred=H", "x3=4"},
+    {"no node is: those of the tightest rack", "RH", "r1/x1:3 r1/x2:3 r2/x3:2 r2/x4:2", "4 preferred=H", "x3=2 x4=2"},
+    {"two blocks: the widest, then the tightest", "BH", "b1/x1:3 b2/x2:5 b3/x3:1", "6 preferred=B", "x2=5 x3=1"},
+    {"two blocks that are equal", "BH", "b2/x2:2 b1/x1:2", "3 preferred=B", "x1=2 x2=1"},
+    /* unconstrained, more */
+    {"one pod on the fullest node", "H", "x1:4 x2:1 x3:2", "1 unconstrained", "x2=1"},
+    {"slices anywhere: the fewest that are enough", "RH", "r1/x1:2 r2/x2:4", "4 unconstrained slice=R:2", "x2=4"},
+    /* slices, more */
+    {"slices of one pod are pods", "RH", "r1/x1:2 r2/x2:3", "3 required=R slice=H:1", "x2=3"},
+    {"of nodes: half a node is none", "RH", "r1/x1:3 r1/x2:3 r1/x3:2", "6 required=R slice=H:2", "x1=2 x2=2 x3=2"},
+    {"of nodes: pods would find places, slices do not", "RH", "r1/x1:1 r1/x2:1 r1/x3:2", "4 required=R slice=H:2",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 1 out of 2 slice(s)"},
+    {"three layers", "BRH", "b1/r1/x1:4 b1/r2/x2:2 b1/r2/x3:2", "8 required=B slice=B:8,R:4,H:2", "x1=4 x2=2 x3=2"},
+    {"three layers: the innermost lacks a place", "BRH", "b1/r1/x1:4 b1/r2/x2:3 b1/r2/x3:1", "8 required=B slice=B:8,R:4,H:2",
+     "couldn't assign flavors to pod set main: topology \"t\" doesn't allow to fit; 0/1 slice(s) fit on level block; 1/2 slice(s) fit on "
+     "level rack; 3/4 slice(s) fit on level kubernetes.io/hostname"},
+    {"inner slices that are larger than the outer", "BRH", "b1/r1/x1:8", "4 required=B slice=R:2,H:4",
+     "couldn't assign flavors to pod set main: slices on level kubernetes.io/hostname do not fill the slices above them"},
+    /* what does not fill a slice */
+    {"in the same rack", "RH", "r1/x1:2 r1/x2:1 r2/x3:9", "3 required=R slice=H:2", "x1=2 x2=1"},
+    {"a rack that has no place for it is none", "RH", "r1/x1:2 r2/x3:3", "3 required=R slice=H:2", "x3=3"},
+    {"no rack has one", "RH", "r1/x1:2 r2/x3:2", "3 required=R slice=H:2",
+     "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 2 out of 3 pod(s)"},
+    {"preferred: in the same rack", "RH", "r1/x1:2 r1/x2:2 r2/x3:1", "3 preferred=R slice=H:2", "x1=2 x2=1"},
+    {"preferred: else in another", "RH", "r1/x1:2 r2/x3:1", "3 preferred=R slice=H:2", "x1=2 x3=1"},
+    {"a place that inner slices leave over", "RH", "r1/x1:3 r1/x2:2", "5 required=R slice=R:4,H:2", "x1=3 x2=2"},
+    {"beside the leader", "RH", "r1/x1:3 r2/x3:4", "l 1 required=R group=g; w 3 required=R slice=H:2 group=g", "x3=1; x3=3"},
+    /* groups, more */
+    {"the leader on the widest node, where the workers have places enough all the same", "RH", "r1/x1:4 r1/x2:1",
+     "l 1 required=R group=g; w 4 required=R group=g", "x1=1; x1=3 x2=1"},
+    {"a group in one node", "RH", "r1/x1:4 r1/x2:5", "l 1 required=H group=g; w 4 required=H group=g", "x2=1; x2=4"},
     /* levels and flavors */
     {"no such level", "BRH", TWO_BLOCKS, "1 required=zone",
      "couldn't assign flavors to pod set main: Flavor \"f\" does not contain the requested level"},
@@ -266,6 +309,40 @@ static void flavors_with_and_without(void **state)
     gang_record(w, domain_gang(w, "b", "1"));
     step(w);
     assert_non_null(strstr(why(w, "b"), "Flavor \"f\" supports only TopologyAwareScheduling"));
+}
+
+/* SOURCE Kueue: where some flavor of the queue has no topology, a set that asks for none is given that, whatever its sisters ask for. */
+static void one_set_asks_and_the_other_does_not(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    cluster(w, "H", "x1:4");
+    node(w, "y1", "cpu=4000,pods=110", "tas=no");
+    gang_record(w, domain_gang(w, "only", "a 2 required=H; b 1"));
+    step(w);
+    assert_string_equal(domains_of(w, "only"), "x1=2; x1=1");
+    flavor(w, "plain", "tas=no");
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "f", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "plain", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    gone(w, CHANGE_GANG_GONE, "only");
+    struct gang_record g = domain_gang(w, "mixed", "a 3 required=H; b 2");
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "mixed"), "x1=3");
+    g.admitted = true;
+    g.admitted_queue = id(w, "q");
+    g.choices = (struct flavor_choice[]){{0, id(w, "cpu"), id(w, "f")}, {1, id(w, "cpu"), id(w, "plain")}};
+    g.choices_n = 2;
+    gang_record(w, g);
+    for (int i = 0; i < 5; i++)
+        pod_record(w, pod_in(w, arena_printf(w->records, "ns/p-%d", i), "mixed", i < 3 ? "a" : "b", "cpu=1000", i < 3 ? "tas=yes" : "tas=no"));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 5);
+    assert_string_equal(node_of(w, "ns/p-2"), "x1");
+    assert_string_equal(node_of(w, "ns/p-3"), "y1");
+    assert_string_equal(domains_of(w, "mixed"), "x1=3");
 }
 
 /* Queue "q": two resource groups, CPUs of flavor "f" and GPUs of flavor "g", each flavor with its topology. */
@@ -634,6 +711,7 @@ int main(void)
         in_a_world(waits_for_a_level),
         in_a_world(nothing_without_its_topology),
         in_a_world(flavors_with_and_without),
+        in_a_world(one_set_asks_and_the_other_does_not),
         in_a_world(flavors_of_several_topologies_are_refused),
         in_a_world(the_reasons_count_nodes),
         in_a_world(the_reasons_count_domains_that_are_no_nodes),
