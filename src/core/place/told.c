@@ -37,13 +37,14 @@ void domain_forget(struct gang *g)
 struct tally {
     uint32_t leaf;           /* 0: the tree has no such domain */
     name_id name;
-    int64_t now, told;
+    int64_t now, told, before; /* before: what is told of it so far */
     bool lost;               /* no node of it can be used */
 };
 struct tallies {
     struct tally *all;
     uint32_t n, cap;
     uint32_t *at;            /* by leaf: index + 1 in all */
+    bool changed;            /* something else is to be told */
 };
 
 static struct tally *tally_of(struct tallies *t, uint32_t leaf, name_id name)
@@ -102,9 +103,12 @@ static void count_told(const struct gang *g, const struct topology *t, uint32_t 
     for (uint32_t i = 0; i < g->own->told_n; i++) {
         const struct domain_choice *row = &g->own->told[i];
         int64_t n = row->count < left ? row->count : left;
+        counts->changed |= row->pod_set == set && row->count != n;
         if (row->pod_set != set || n <= 0)
             continue;
-        tally_of(counts, id_map_get(&t->leaf_by_name, row->domain), row->domain)->told += n;
+        struct tally *one = tally_of(counts, id_map_get(&t->leaf_by_name, row->domain), row->domain);
+        one->told += n;
+        one->before = one->told;
         left -= n;
     }
 }
@@ -122,6 +126,8 @@ static void follow(const struct state *s, const struct gang *g, const struct top
     give_up(counts, moved);
     for (uint32_t i = 0; i < counts->n; i++)
         counts->all[i].told = counts->all[i].now > counts->all[i].told ? counts->all[i].now : counts->all[i].told;
+    for (uint32_t i = 0; i < counts->n; i++)
+        counts->changed |= counts->all[i].told != counts->all[i].before;
     if (counts->n > 1)
         qsort(counts->all, counts->n, sizeof *counts->all, compare_tallies);
 }
@@ -137,7 +143,8 @@ static void add(struct told *to, uint32_t set, name_id domain, int64_t count)
     to->all[to->n++] = (struct domain_choice){.pod_set = (uint16_t)set, .domain = domain, .count = (int32_t)count};
 }
 
-static void note_set(struct state *s, const struct gang *g, uint32_t set, uint32_t topology, struct told *to)
+/* True: it is something else than before. */
+static bool note_set(struct state *s, const struct gang *g, uint32_t set, uint32_t topology, struct told *to)
 {
     const struct topology *t = topology_sync(s, topology);
     struct tallies counts = {.at = mem_zero(t->domains_n, sizeof *counts.at)};
@@ -154,33 +161,26 @@ static void note_set(struct state *s, const struct gang *g, uint32_t set, uint32
             add(to, set, counts.all[i].name, counts.all[i].told);
     free(counts.all);
     free(counts.at);
+    return counts.changed;
 }
 
-static bool same(const struct gang *g, const struct told *told)
-{
-    bool is = g->own->told_n == told->n;
-    for (uint32_t i = 0; i < told->n && is; i++)
-        is = g->own->told[i].pod_set == told->all[i].pod_set && g->own->told[i].domain == told->all[i].domain &&
-             g->own->told[i].count == told->all[i].count;
-    return is;
-}
-
+/* WHY  as it was where nothing has changed: a row whose node is gone has no place in the order of the tree any more, and pods that have
+ * their ranks by the order of rows would change them. */
 bool domain_note(struct state *s, struct gang *g)
 {
     struct told told = {0};
-    bool any = g->own->told_n != 0;
+    bool changed = false;
     for (uint32_t set = 0; set < g->sets_n && g->planned; set++) {
         uint32_t topology = domain_topology(s, g->own->choices, g->own->choices_n, set);
         if (topology && topology != DOMAIN_SEVERAL) {
-            note_set(s, g, set, topology, &told);
-            any = true;
+            changed |= note_set(s, g, set, topology, &told);
             continue;
         }
         for (uint32_t i = 0; i < g->own->told_n; i++) /* its topology is gone: nobody moves for that */
             if (g->own->told[i].pod_set == set)
                 add(&told, set, g->own->told[i].domain, g->own->told[i].count);
     }
-    if (!any || same(g, &told)) {
+    if (!changed) {
         free(told.all);
         return false;
     }

@@ -5,10 +5,12 @@
  * Clusters of up to twelve nodes in trees of one to three levels; workloads of one or two pod sets, or of a leader and its workers, that
  * require, prefer or do not mind a level, with slices and slices within slices. Workloads come and end, nodes come, go, and get other
  * labels; now and then the scheduler begins anew from what the API says. What is admitted, in which domains, and who waits must be what the
- * reference says; a place whose node is lost comes back in the domain that the rest requires.
+ * reference says. Nodes on which somebody stands fail: after a while another is there in the domain that the rest requires, the one that
+ * the reference finds, or the Workload has to go, as it has to when a second one fails meanwhile; and some come back in time.
  */
 #include <inttypes.h>
 #include "base/random.h"
+#include "core/queue/lost.h"
 #include "reference.h"
 
 enum { GANGS = 10, VALUES = 3 };
@@ -20,6 +22,7 @@ struct model {
     struct cluster c;
     struct plain_gang gangs[GANGS];
     int serial;
+    int replaced_n, evicted_n; /* places of lost nodes, and who had to go */
     bool by_node, trace;
 };
 
@@ -125,6 +128,19 @@ static struct gang_record record_of(struct model *m, struct world *w, const stru
     return r;
 }
 
+/* Leaves that the set was given, by path, which is not the order of nodes; -1: there are fewer. */
+static int given_nth(const struct model *m, const struct plain_gang *g, int set, int nth)
+{
+    for (int i = 0; i < NODES; i++) {
+        int before = 0;
+        for (int k = 0; k < NODES; k++)
+            before += g->given[set][k] && g->given[set][i] && compare_paths(&m->c, k, i, m->c.levels_n - 1) < 0;
+        if (g->given[set][i] && before == nth)
+            return i;
+    }
+    return -1;
+}
+
 /* The API says that it has what it was given. */
 static void tell_admitted(struct model *m, struct world *w, const struct plain_gang *g)
 {
@@ -134,9 +150,8 @@ static void tell_admitted(struct model *m, struct world *w, const struct plain_g
     for (int i = 0; i < g->sets_n; i++) {
         for (uint32_t k = 0; k < r.pod_sets[i].shape.requests_n; k++)
             choices[r.choices_n++] = (struct flavor_choice){(uint16_t)i, r.pod_sets[i].shape.requests[k].resource, id(w, "f")};
-        for (int k = 0; k < NODES; k++)
-            if (g->given[i][k])
-                domains[r.domains_n++] = (struct domain_choice){(uint16_t)i, id(w, leaf_name(m, k)), g->given[i][k]};
+        for (int nth = 0, k; (k = given_nth(m, g, i, nth)) >= 0; nth++)
+            domains[r.domains_n++] = (struct domain_choice){(uint16_t)i, id(w, leaf_name(m, k)), g->given[i][k]};
     }
     r.admitted = true;
     r.admitted_queue = id(w, "q");
@@ -151,19 +166,8 @@ static const char *domains_expected(const struct model *m, const struct plain_ga
 {
     const char *text = "";
     for (int s = 0; s < g->sets_n; s++)
-        for (int leaf = 0, first = 1; leaf < NODES; leaf++) { /* by path, which is not the order of nodes */
-            int at = -1;
-            for (int i = 0; i < NODES; i++) {
-                int before = 0;
-                for (int k = 0; k < NODES; k++)
-                    before += g->given[s][k] && g->given[s][i] && compare_paths(&m->c, k, i, m->c.levels_n - 1) < 0;
-                at = g->given[s][i] && before == leaf ? i : at;
-            }
-            if (at < 0)
-                break;
-            text = arena_printf(m->w.records, "%s%s%s=%d", text, first ? s ? "; " : "" : " ", leaf_name(m, at), g->given[s][at]);
-            first = 0;
-        }
+        for (int nth = 0, at; (at = given_nth(m, g, s, nth)) >= 0; nth++)
+            text = arena_printf(m->w.records, "%s%s%s=%d", text, !nth ? s ? "; " : "" : " ", leaf_name(m, at), g->given[s][at]);
     return text;
 }
 
@@ -234,7 +238,8 @@ static void random_ask(struct model *m, struct ask *a, bool units)
         a->layer_level[1] = a->layer_level[0] + 1 + pick(m, m->c.levels_n - a->layer_level[0] - 1);
         a->layer_size[1] = a->layer_size[0] % 2 ? 1 : 2;
     }
-    a->count = a->layer_size[0] * (1 + pick(m, 4)); /* whole slices: what is left over has a rule of its own */
+    a->count = a->layer_size[0] * (1 + pick(m, 4)) + (pick(m, 3) ? 0 : pick(m, a->layer_size[0]));
+    a->count = pick(m, 12) ? a->count : 1 + pick(m, a->layer_size[0]);
 }
 
 static void gang_comes(struct model *m)
@@ -337,46 +342,124 @@ static int begins_anew(struct model *m)
     return compare_decisions(m);
 }
 
-/* A node on which somebody stands is lost: each of its gangs stands in one domain all the same, or nowhere. It ends after that. */
+static int on_node(const struct plain_gang *g, int node)
+{
+    return g->known && g->admitted ? g->given[0][node] + (g->sets_n > 1 ? g->given[1][node] : 0) : 0;
+}
+
+static name_id lost_by(struct model *m, const struct plain_gang *g)
+{
+    return state_gang_lost(m->w.s, id(&m->w, gang_name(m, g)));
+}
+
+/* What the core has taken in the place of a lost node where the reference has no rule of its own: slices, groups, stay in their domain. */
+static int take_over(struct model *m, struct plain_gang *g, int lost)
+{
+    const struct domain_choice *all;
+    uint32_t n = state_gang_domains(m->w.s, id(&m->w, gang_name(m, g)), &all);
+    int sum = 0, first = -1;
+    bool wrong = false;
+    memset(g->given, 0, sizeof g->given);
+    for (uint32_t k = 0; k < n; k++) {
+        int node = (int)strtol(text_of(&m->w, all[k].domain) + 1, NULL, 10);
+        const struct ask *a = &g->sets[all[k].pod_set];
+        first = k && (g->group || all[k - 1].pod_set == all[k].pod_set) ? first : node;
+        sum += all[k].count;
+        wrong |= node == lost || (a->mode == TOPOLOGY_REQUIRED && compare_paths(&m->c, first, node, a->level) != 0);
+        g->given[all[k].pod_set][node] = all[k].count;
+    }
+    memcpy(g->on, g->given, sizeof g->on);
+    wrong |= sum != g->sets[0].count + (g->sets_n > 1 ? g->sets[1].count : 0);
+    return wrong ? failed(m, g, "a node was lost, and its places are not where they have to be", domains_expected(m, g)) : 0;
+}
+
+/* The wait is over: another node, or the end. */
+static int was_replaced(struct model *m, struct plain_gang *g, int lost)
+{
+    struct plain_gang before = *g;
+    struct usage used;
+    bool evicted = entry_of(&m->w, EFFECT_EVICT, gang_name(m, g)) != NULL, plain = !g->group, fits = true;
+    for (int s = 0; s < g->sets_n; s++)
+        plain &= !g->sets[s].layers_n;
+    m->evicted_n += evicted;
+    m->replaced_n += !evicted;
+    if (evicted && !plain)
+        return 0; /* what it holds it holds until that was answered */
+    if (!plain)
+        return take_over(m, g, lost);
+    memset(g->on, 0, sizeof g->on); /* in usage_now: what stays of it */
+    for (int s = 0; s < g->sets_n; s++)
+        for (int i = 0; i < NODES; i++)
+            g->on[s][i] = i == lost ? 0 : before.on[s][i];
+    used = usage_now(m);
+    for (int s = 0; s < g->sets_n && fits; s++)
+        fits = !g->given[s][lost] || reference_replace(&m->c, &used, g, s, lost);
+    if (fits == evicted)
+        return failed(m, g, evicted ? "evicted, and there is another node" : "there is no other node, and it goes on",
+                      domains_expected(m, g));
+    if (evicted) {
+        *g = before;
+        return 0;
+    }
+    if (strcmp(domains_of(&m->w, gang_name(m, g)), domains_expected(m, g)) != 0)
+        return failed(m, g, "another node took the place of the lost one", domains_expected(m, g));
+    return 0;
+}
+
+/* A node on which somebody stands is lost, now and then a second one, or it comes back. All end after that. */
 static int node_is_lost(struct model *m)
 {
-    int at = pick(m, NODES);
+    int at = pick(m, NODES), second = pick(m, 3) ? -1 : pick(m, NODES), r = 0;
     struct err e = {0};
-    if (!m->by_node || !stands_on(m, at) || !m->c.nodes[at].known)
+    if (!m->by_node || !stands_on(m, at) || !m->c.nodes[at].known || !m->c.nodes[at].ready)
         return 0;
-    m->c.nodes[at].known = false;
+    const struct plain_node was = m->c.nodes[at];
+    bool stays = pick(m, 2) || second == at, back = second == at;
+    m->c.nodes[at].known = stays;
+    m->c.nodes[at].ready = false;
     tell_node(m, &m->w, at);
     run(&m->w);
-    for (int i = 0; i < GANGS; i++) {
-        struct plain_gang *g = &m->gangs[i];
-        const struct domain_choice *all;
-        if (!g->known || !g->admitted || !(g->on[0][at] + g->on[1][at]))
-            continue;
-        uint32_t n = state_gang_domains(m->w.s, id(&m->w, gang_name(m, g)), &all);
-        int sum = 0, first = -1;
-        bool here = false, apart = false;
-        for (uint32_t k = 0; k < n; k++) {
-            int node = (int)strtol(text_of(&m->w, all[k].domain) + 1, NULL, 10);
-            const struct ask *a = &g->sets[all[k].pod_set];
-            first = k && (g->group || all[k - 1].pod_set == all[k].pod_set) ? first : node;
-            sum += all[k].count;
-            here |= node == at;
-            apart |= a->mode == TOPOLOGY_REQUIRED && node != at && first != at && compare_paths(&m->c, first, node, a->level) != 0;
-        }
-        if (sum != g->sets[0].count + (g->sets_n > 1 ? g->sets[1].count : 0) || (!here && apart))
-            return failed(m, g, "a node was lost, and its places are not where they have to be", domains_expected(m, g));
+    for (int i = 0; i < GANGS && !r; i++)
+        if (on_node(&m->gangs[i], at) && lost_by(m, &m->gangs[i]) != id(&m->w, leaf_name(m, at)))
+            r = failed(m, &m->gangs[i], "a node was lost, and is not told", "that");
+    if (!r && second < 0 && !pick(m, 3))
+        r = begins_anew(m); /* and waits anew */
+    m->w.now_ms += LOST_WAIT_MS / 2;
+    if (back) {
+        m->c.nodes[at] = was;
+    } else if (second >= 0) {
+        m->c.nodes[second].known = false;
     }
-    for (int i = 0; i < GANGS; i++) /* where they went is not the reference's affair: all end */
+    if (second >= 0)
+        tell_node(m, &m->w, second);
+    run(&m->w);
+    for (int i = 0; i < GANGS && !r && second >= 0; i++) {
+        bool both = !back && on_node(&m->gangs[i], at) && on_node(&m->gangs[i], second);
+        bool evicted = entry_of(&m->w, EFFECT_EVICT, gang_name(m, &m->gangs[i])) != NULL;
+        m->evicted_n += evicted;
+        if (m->gangs[i].known && m->gangs[i].admitted && both != evicted)
+            r = failed(m, &m->gangs[i], "two nodes were lost", both ? "evicted" : "it goes on");
+    }
+    m->w.now_ms += LOST_WAIT_MS;
+    run(&m->w);
+    for (int serial = 0; serial < m->serial && second < 0; serial++)
+        for (int i = 0; i < GANGS && !r; i++)
+            if (m->gangs[i].serial == serial && on_node(&m->gangs[i], at))
+                r = was_replaced(m, &m->gangs[i], at);
+    for (int i = 0; i < GANGS && !r && back; i++)
+        if (on_node(&m->gangs[i], at) && strcmp(domains_of(&m->w, gang_name(m, &m->gangs[i])), domains_expected(m, &m->gangs[i])) != 0)
+            r = failed(m, &m->gangs[i], "its node was back in time, and it stands elsewhere", domains_expected(m, &m->gangs[i]));
+    for (int i = 0; i < GANGS; i++)
         if (m->gangs[i].known && m->gangs[i].admitted) {
             gone(&m->w, CHANGE_GANG_GONE, gang_name(m, &m->gangs[i]));
             m->gangs[i].known = false;
         }
     run(&m->w);
-    if (!state_check(m->w.s, &e)) {
+    if (!r && !state_check(m->w.s, &e)) {
         fprintf(stderr, "after a node was lost: %s\n", e.text);
         return -1;
     }
-    return compare_decisions(m);
+    return r ? r : compare_decisions(m);
 }
 
 static int step(struct model *m)
@@ -418,8 +501,8 @@ static void print_world(const struct model *m)
         }
 }
 
-/* How many gangs were let in, by the first set's mode; -1: a fault. */
-static int one_run(uint64_t seed, int steps)
+/* False: a fault. */
+static bool one_run(uint64_t seed, int steps, uint64_t *gangs, uint64_t *replaced, uint64_t *evicted)
 {
     struct model m = {.random = {seed}};
     int r = 0, at = 0;
@@ -438,19 +521,20 @@ static int one_run(uint64_t seed, int steps)
         print_world(&m);
     }
     world_free(&m.w);
-    return r ? -1 : m.serial;
+    *gangs += (uint64_t)m.serial;
+    *replaced += (uint64_t)m.replaced_n;
+    *evicted += (uint64_t)m.evicted_n;
+    return !r;
 }
 
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 60;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 2000, gangs = 0;
-    for (uint64_t i = 0; i < runs; i++) {
-        int n = one_run(seed + i, (int)steps);
-        if (n < 0)
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 2000, gangs = 0, replaced = 0, evicted = 0;
+    for (uint64_t i = 0; i < runs; i++)
+        if (!one_run(seed + i, (int)steps, &gangs, &replaced, &evicted))
             return 1;
-        gangs += (uint64_t)n;
-    }
-    printf("# %" PRIu64 " workloads in domains\n", gangs);
-    return gangs ? 0 : 1;
+    printf("# %" PRIu64 " workloads in domains, %" PRIu64 " on another node in the place of one that failed, %" PRIu64 " evicted\n", gangs,
+           replaced, evicted);
+    return gangs && replaced && evicted ? 0 : 1;
 }

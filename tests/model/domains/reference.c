@@ -218,6 +218,23 @@ static int take(struct share *all, int n, int pods, bool leads, int size, bool s
     return 0;
 }
 
+/* The same of those that have places for what fills no slice, too. */
+static int tightest_of_all(const struct cluster *m, const struct usage *used, const struct ask *a, const struct share *all, int n, int need,
+                           bool led)
+{
+    int best = -1;
+    for (int i = 0; i < n; i++) {
+        int places = 0;
+        for (int k = 0; k < all[i].d.n; k++)
+            places += room(m, used, a, all[i].d.nodes[k]);
+        places -= led ? all[i].has.pods - all[i].has.pods_led : 0;
+        if ((!a->rest || places >= a->count + a->rest) && tightest(&all[i], 0, 1, need, true, led) == 0 &&
+            (best < 0 || amount(&all[i], true, led) < amount(&all[best], true, led)))
+            best = i;
+    }
+    return best;
+}
+
 /* Domains of the level on which it stands: one, or at last several. 0: there are none. */
 static int find_level(const struct cluster *m, const struct usage *used, const struct ask *a, const struct ask *leader, struct share *ret,
                       int *ret_level)
@@ -229,7 +246,7 @@ static int find_level(const struct cluster *m, const struct usage *used, const s
         int n = list(m, used, a, leader, level, NULL, 0, ret);
         *ret_level = level;
         sort(ret, n, false, true);
-        int one = tightest(ret, 0, n, need, true, leader != NULL);
+        int one = tightest_of_all(m, used, a, ret, n, need, leader != NULL);
         if (one >= 0) {
             to_front(ret, 0, one);
             return 1;
@@ -303,15 +320,58 @@ static bool sit(const struct cluster *m, struct usage *used, struct plain_gang *
     return !pods;
 }
 
-static bool place_set(const struct cluster *m, struct usage *used, struct plain_gang *g, int set, int lead)
+static bool place_ask(const struct cluster *m, struct usage *used, struct plain_gang *g, int set, const struct ask *a, int lead)
 {
     struct share all[NODES];
-    int n = choose(m, used, &g->sets[set], lead < 0 ? NULL : &g->sets[lead], all);
+    int n = choose(m, used, a, lead < 0 ? NULL : &g->sets[lead], all);
     for (int i = 0; i < n; i++)
         if ((lead >= 0 && all[i].leads && !sit(m, used, g, lead, &all[i].d, 1)) ||
             (all[i].pods && !sit(m, used, g, set, &all[i].d, all[i].pods)))
             return false;
     return n > 0;
+}
+
+/* The nodes of the domain of the named level that all pods of the set stand in; of all, where there is no such domain. */
+static struct cluster near_the_others(const struct cluster *m, const struct plain_gang *g, int set)
+{
+    const struct ask *a = &g->sets[set];
+    struct cluster near = *m;
+    int first = -1;
+    bool one = a->mode == TOPOLOGY_REQUIRED || a->mode == TOPOLOGY_PREFERRED;
+    for (int i = 0; i < NODES; i++) {
+        if (!g->given[set][i])
+            continue;
+        first = first < 0 ? i : first;
+        one &= compare_paths(m, first, i, a->level) == 0;
+    }
+    for (int i = 0; i < NODES && one && first >= 0; i++)
+        near.nodes[i].known &= compare_paths(m, first, i, a->level) == 0;
+    return near;
+}
+
+static bool place_set(const struct cluster *m, struct usage *used, struct plain_gang *g, int set, int lead)
+{
+    struct ask whole = g->sets[set], rest = whole;
+    whole.rest = whole.layers_n ? whole.count % whole.layer_size[0] : 0;
+    whole.count -= whole.rest;
+    rest.layers_n = 0;
+    rest.count = whole.rest;
+    if (!whole.count)
+        return place_ask(m, used, g, set, &rest, lead);
+    if (!place_ask(m, used, g, set, &whole, lead))
+        return false;
+    struct cluster near = near_the_others(m, g, set);
+    return !rest.count || place_ask(&near, used, g, set, &rest, -1) ||
+           (rest.mode == TOPOLOGY_PREFERRED && place_ask(m, used, g, set, &rest, -1));
+}
+
+bool reference_replace(const struct cluster *m, struct usage *used, struct plain_gang *g, int set, int lost)
+{
+    struct ask a = g->sets[set];
+    a.count = g->given[set][lost];
+    g->given[set][lost] = g->on[set][lost] = 0;
+    struct cluster near = near_the_others(m, g, set);
+    return place_ask(a.mode == TOPOLOGY_REQUIRED ? &near : m, used, g, set, &a, -1);
 }
 
 bool reference_place(const struct cluster *m, struct usage *used, struct plain_gang *g)

@@ -12,6 +12,7 @@ struct plain_node {
 struct ask {
     enum topology_mode mode;
     int level, count, cpu, gpu, layers_n, layer_level[2], layer_size[2];
+    int rest;                  /* while it is placed: pods that fill no slice */
 };
 struct plain_gang {
     bool known, admitted, group, refused; /* refused: when it was tried last */
@@ -32,5 +33,8 @@ struct usage {
 int compare_paths(const struct cluster *m, int a, int b, int level);
 /* Does it fit beside what is used? Then the gang says where, and it is used, too. */
 bool reference_place(const struct cluster *m, struct usage *used, struct plain_gang *g);
+/* A node that it stood on is no more: single pods of the set in its place, in the domain that the others of the set require. False: there
+ * is none, and nothing is changed. */
+bool reference_replace(const struct cluster *m, struct usage *used, struct plain_gang *g, int set, int lost);
 
 #endif
