@@ -233,7 +233,8 @@ static void step(struct world *w)
         create_pod,        create_pod,        create_pod,         delete_job,         delete_job,         delete_any_pod,
         delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue,
         checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job, create_unqueued_job,
-        create_near_job,   create_near_job,   create_near_job,    near_change};
+        create_near_job,   create_near_job,   create_near_job,    near_change,
+        near_node_fails,   near_node_fails};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
@@ -254,7 +255,7 @@ static void rest(struct world *w)
 {
     world_set_faults(w, false);
     for (int i = 0; i < WORLD_NODES; i++) {
-        world_patch(w, arena_printf(w->arena, "/api/v1/nodes/node-%d", i), "{\"spec\":{\"unschedulable\":false}}");
+        world_patch(w, arena_printf(w->arena, "/api/v1/nodes/node-%d", i), "{\"spec\":{\"unschedulable\":false,\"taints\":null}}");
         set_ready(w, i, true);
     }
     for (int i = 0; i < 2; i++) {

@@ -46,6 +46,22 @@ void near_change(struct world *w)
                 "{\"metadata\":{\"labels\":{\"" ZONE "\":%s}}}", zones[random_below(&w->random, 4)]);
 }
 
+/* Its pods end with it, but for those of groups whose maker replaces only what failed. */
+void near_node_fails(struct world *w)
+{
+    static const char *const how[] = {"{\"spec\":{\"taints\":[{\"key\":\"broken\",\"effect\":\"NoExecute\"}]}}",
+                                      "{\"spec\":{\"unschedulable\":true}}", "{\"spec\":{\"taints\":null,\"unschedulable\":false}}",
+                                      "{\"spec\":{\"taints\":null,\"unschedulable\":false}}"};
+    const char *node = arena_printf(w->arena, "node-%d", (int)random_below(&w->random, WORLD_NODES));
+    uint64_t what = random_below(&w->random, 4);
+    size_t at = 0;
+    struct bytes key;
+    world_patch(w, arena_printf(w->arena, "/api/v1/nodes/%s", node), "%s", how[what]);
+    for (const struct mirror_pod *p; what < 2 && (p = map_next(w->pods, &at, &key));)
+        if (p->bound && !p->over && !p->deleting && text_equal(p->node, node) && !text_starts(p->gang, "kg"))
+            world_delete(w, arena_printf(w->arena, "/api/v1/namespaces/default/pods/%s", strchr(key.data, '/') + 1));
+}
+
 /* Live pods of the job on the node. */
 static int64_t pods_on(struct world *w, const char *job, const char *node)
 {
@@ -71,6 +87,9 @@ static void look_at(struct world *w, struct json *workload, char *wrong, size_t 
         snprintf(wrong, size, "Workload %s runs, and does not say its domains", name);
         return;
     }
+    const char *lost = json_get_text(json_item(json_path(workload, "status", "unhealthyNodes", NULL), 0), "name", NULL);
+    if (lost)
+        snprintf(wrong, size, "Workload %s has lost node %s, and neither goes nor has another", name, lost);
     kind_convert_topology(w->arena, given, false);
     JSON_EACH (domain, json_get(given, "domains")) {
         const char *node = json_text(json_item(json_get(domain, "values"), 0), "");

@@ -7,7 +7,9 @@
 const char *near_seed(int at); /* objects, one after the other; NULL: no more */
 const char *near_annotation(struct world *w); /* what a job asks for: ,"kueue.x-k8s.io/..": ".." */
 void near_change(struct world *w); /* a node comes into another zone, or into none; or the queue demands a check, or none */
-/* A Workload that runs says its domains, all of its pods are counted there, and its live pods stand there. */
+void near_node_fails(struct world *w); /* with its pods, or is whole again */
+/* A Workload that runs says its domains, all of its pods are counted there, and its live pods stand there; for another node in the place
+ * of one that failed it does not wait. */
 bool near_check(struct world *w);
 
 #endif
