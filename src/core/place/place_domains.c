@@ -416,6 +416,17 @@ static bool is_new(const struct gang *g)
     return !g->own->told_n && !g->own->seats_n && !g->members_n;
 }
 
+/* Of so many pods that fill no slice: those of the innermost layer that they fill stay together. SOURCE Kueue. */
+static void keep_inner_slices(struct topology_request *r, uint32_t pods_n)
+{
+    uint32_t i = r->slices_n;
+    while (i && (r->slices[i - 1].size < 1 || pods_n % (uint32_t)r->slices[i - 1].size))
+        i--;
+    r->slices_n = i != 0;
+    if (i)
+        r->slices[0] = r->slices[i - 1];
+}
+
 /* Where they were told to stand, then with those that stand, then, when none does, anywhere. */
 static bool complete(struct placing *x, const struct batch *b)
 {
@@ -434,7 +445,7 @@ static bool complete(struct placing *x, const struct batch *b)
     struct topology_request single = *b->request;
     uint32_t within = domain_of_rest(t, &rest, in, rest.n);
     if (single.slices_n && (stood_n || done) && rest.n % (uint32_t)(single.slices[0].size > 0 ? single.slices[0].size : 1)) {
-        single.slices_n = 0;
+        keep_inner_slices(&single, rest.n);
         rest.request = &single;
     }
     bool all = !rest.n || choose_minding(x, &rest, NULL, within);

@@ -256,6 +256,50 @@ static void the_pod_that_owns_its_workload_is_not_replaced(void **state)
     assert_string_equal(domains_of(w, "a"), "x1=1");
 }
 
+static void slices_within_the_broken_slice_stay_whole(void **state)
+{
+    struct world *w = *state;
+    struct domain_choice told[] = {{0, id(w, "x1"), 4}, {0, id(w, "x2"), 4}};
+    domain_cluster(w, "RH", "r1/x1:4 r1/x2:4 r1/x3:3 r1/x4:1 r1/x5:2 r2/x6:9");
+    struct gang_record g = domain_admitted(w, domain_gang(w, "a", "8 required=R slice=R:8,H:2"));
+    g.domains = told;
+    g.domains_n = 2;
+    gang_record(w, g);
+    step(w);
+    gone(w, CHANGE_NODE_GONE, "x1");
+    step(w);
+    wait_for_lost(w);
+    assert_string_equal(domains_of(w, "a"), "x2=4 x3=2 x5=2");
+}
+
+/* It would not stand there by the new levels, and a node fails that it does not stand on. */
+static void levels_that_come_move_nobody(void **state)
+{
+    struct world *w = *state;
+    domain_cluster(w, "BRH", "b1/r1/x1:1 b1/r2/x2:1 b1/r1/x3:1 b1/r2/x4:1");
+    topology(w, "t", "block,kubernetes.io/hostname");
+    struct gang_record g = domain_gang(w, "a", "2 required=B");
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1 x2=1");
+    gang_record(w, domain_admitted(w, g));
+    run_pods(w, &g);
+    topology(w, "t", "rack,kubernetes.io/hostname"); /* its level is none of them any more */
+    step(w);
+    gone(w, CHANGE_NODE_GONE, "x3");
+    step(w);
+    wait_for_lost(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+    assert_int_equal(state_gang_lost(w->s, id(w, "a")), 0);
+    assert_string_equal(domains_of(w, "a"), "x1=1 x2=1");
+    topology(w, "t", "block,rack,kubernetes.io/hostname"); /* and is again: another node of its block */
+    gone(w, CHANGE_POD_GONE, "ns/a-1");
+    gone(w, CHANGE_NODE_GONE, "x2");
+    step(w);
+    wait_for_lost(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1 x4=1");
+}
+
 static void its_level_is_gone_when_its_node_fails(void **state)
 {
     struct world *w = *state;
@@ -283,6 +327,8 @@ int main(void)
         in_a_world(one_after_the_other_each_is_replaced),
         in_a_world(who_is_over_needs_no_other_node),
         in_a_world(the_pod_that_owns_its_workload_is_not_replaced),
+        in_a_world(slices_within_the_broken_slice_stay_whole),
+        in_a_world(levels_that_come_move_nobody),
         in_a_world(its_level_is_gone_when_its_node_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
