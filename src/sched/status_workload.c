@@ -420,6 +420,7 @@ static void say_reserved(struct pass *x, const char *queue, struct json *admissi
     clear_eviction(x);
     set(x, "QuotaReserved", true, "QuotaReserved", arena_printf(x->work->arena, "Quota reserved in ClusterQueue %s", queue));
     (void)sync_checks(x, admission);
+    follow_unhealthy(x); /* of an earlier admission, that others ended */
     if (x->seen)
         x->seen->admit_sent = true;
 }

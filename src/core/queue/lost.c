@@ -120,6 +120,8 @@ void lost_note(struct cycle *c, struct gang *g, const struct lost *lost)
     struct gang_object *o = gang_own(g);
     o->lost = node;
     o->lost_ms = node ? c->now_ms : 0;
+    if (node)
+        c->s->lost_until_ms = c->now_ms + LOST_WAIT_MS;
     cycle_lost(c, g);
 }
 
@@ -135,6 +137,8 @@ static struct gang *first_waiting(const struct state *s)
 
 void lost_wake(struct state *s)
 {
+    if (s->now_ms > s->lost_until_ms)
+        return;
     for (struct gang *g; (g = first_waiting(s));)
         order_wake(s, g); /* which takes it out */
 }

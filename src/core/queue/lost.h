@@ -25,6 +25,11 @@ struct lost {
 };
 /* Only of gangs that the API calls admitted, whose sets were told nodes. Held places are good ones by now. */
 struct lost lost_find(struct cycle *c, const struct gang *g);
+/* The pod that owns its Workload exists, or comes back nowhere: no place is looked for in its stead. */
+static inline bool lost_for_good(const struct gang *g)
+{
+    return g->of_one_pod && g->api_admitted && !g->reserved_only;
+}
 /* A pod that is going, and whose node has failed for it: its successor stands elsewhere. */
 bool lost_is_given_up(const struct state *s, const struct gang *g, const struct pod *p);
 /* What the object says of it follows; from here on the wait counts. */

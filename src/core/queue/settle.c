@@ -444,7 +444,7 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
         gang_enter(s, g, GANG_ADMITTED); /* nothing is left of it: it starts again, whole */
     if (g->phase < GANG_BOUND) {
         drop_surplus(c, g, t);
-        bool comes = !g->of_one_pod || !g->api_admitted; /* its pod exists, or is gone for good */
+        bool comes = !lost_for_good(g);
         if (!whole && comes && !hold_missing(c, g, t)) { /* of a whole gang not the plan counts, but the pods that came */
             wait_if_untold(c, g);
             return;

@@ -399,6 +399,7 @@ struct state {
     bool hold;               /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */
     struct lost_policy lost_policy; /* the same */
+    int64_t lost_until_ms;   /* nobody waits for a node that failed to come back after it */
     struct consumption_policy consumption; /* without its weights: they stand below */
     struct amount *consumption_weights; /* by resource, in 1e-9 */
     uint32_t consumption_weights_n;

@@ -110,7 +110,7 @@ static bool check_lost(const struct state *s, const struct gang *g, struct err *
  * Workload no other takes the place. */
 static bool check_places(const struct state *s, const struct gang *g, struct err *e)
 {
-    bool settled = !g->look_at && !(g->of_one_pod && g->api_admitted) && !(g->park && g->park->at) &&
+    bool settled = !g->look_at && !lost_for_good(g) && !(g->park && g->park->at) &&
                    (g->phase == GANG_RESERVED || g->phase == GANG_ADMITTED);
     for (uint32_t set = 0; set < g->sets_n && g->planned && settled; set++) {
         const struct gang_set *of = &g->sets[set];
