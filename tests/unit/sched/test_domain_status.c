@@ -128,9 +128,50 @@ static void says_that_domains_come_later(void **state)
     world_free(&w);
 }
 
+static const char *unhealthy(struct world *w, const char *said)
+{
+    const char *workload = arena_printf(w->cycle, "{\"status\":{%s}}", said);
+    const struct json *list =
+        domain_status_unhealthy(w->cycle, w->s, w->names, id(w, "g"), json_parse(w->cycle, bytes_of(workload), NULL, NULL));
+    return list ? text_of_json(w->cycle, list) : "";
+}
+
+/* Nodes of the gang fail, and come back. */
+static void says_which_node_failed_once(void **state)
+{
+    (void)state;
+    struct world w = cluster("block,kubernetes.io/hostname");
+    struct flavor_choice choice = {0, id(&w, "cpu"), id(&w, "f")};
+    struct domain_choice domains[] = {{0, id(&w, "x1"), 1}, {0, id(&w, "x2"), 2}};
+    struct gang_record r = a_workload(&w, "g", "ns/lq", 3, "cpu=1000");
+    *(struct pod_set *)r.pod_sets = asking(&w, 3);
+    r.admitted = true;
+    r.admitted_queue = id(&w, "q");
+    r.choices = &choice;
+    r.choices_n = 1;
+    r.domains = domains;
+    r.domains_n = 2;
+    gang_record(&w, r);
+    run(&w);
+    assert_string_equal(unhealthy(&w, ""), "");
+    assert_string_equal(unhealthy(&w, "\"unhealthyNodes\":[]"), "");
+    assert_string_equal(unhealthy(&w, "\"unhealthyNodes\":[{\"name\":\"x1\"}]"), "null");
+    gone(&w, CHANGE_NODE_GONE, "x1");
+    run(&w);
+    assert_string_equal(unhealthy(&w, ""), "[{\"name\":\"x1\"}]");
+    assert_string_equal(unhealthy(&w, "\"unhealthyNodes\":[{\"name\":\"x1\"}]"), "");
+    assert_string_equal(unhealthy(&w, "\"unhealthyNodes\":[{\"name\":\"x2\"}]"), "[{\"name\":\"x1\"}]");
+    assert_string_equal(unhealthy(&w, "\"unhealthyNodes\":[{\"name\":\"x1\"},{\"name\":\"x2\"}]"), "[{\"name\":\"x1\"}]");
+    node(&w, "x1", "cpu=1000,pods=9", "block=b1,rack=r1,kubernetes.io/hostname=x1");
+    run(&w);
+    assert_string_equal(unhealthy(&w, "\"unhealthyNodes\":[{\"name\":\"x1\"}]"), "null");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(says_domains_in_columns), cmocka_unit_test(writes_only_what_is_another),
-                                       cmocka_unit_test(old_levels_are_not_said_anew), cmocka_unit_test(says_that_domains_come_later)};
+                                       cmocka_unit_test(old_levels_are_not_said_anew), cmocka_unit_test(says_that_domains_come_later),
+                                       cmocka_unit_test(says_which_node_failed_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
