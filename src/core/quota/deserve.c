@@ -498,8 +498,8 @@ struct share deserve_used(const struct state *s, const struct queue *q)
 static bool is_kept_out(const struct state *s, const struct queue *q, const struct gang *g)
 {
     bool any = false;
-    for (uint32_t i = 0; i < g->least_n && !g->members_n; i++)
-        any |= g->least[i].value > quota_left_by_bounds(&s->quota, q->quota, 0, g->least[i].resource);
+    for (uint32_t i = 0; i < g->own->least_n && !g->members_n; i++)
+        any |= g->own->least[i].value > quota_left_by_bounds(&s->quota, q->quota, 0, g->own->least[i].resource);
     return any;
 }
 
