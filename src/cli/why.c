@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/lookup/gang_size.h"
+#include "cli/lookup/local_share.h"
 #include "cli/lookup/pod_group.h"
 #include "cli/lookup/preempted.h"
 #include "cli/lookup/reserved.h"
@@ -50,6 +51,7 @@ struct answer {
     const struct json *head;   /* the first of that queue; NULL none */
     struct gang_size size;     /* of a Workload */
     struct json *preempted;    /* NULL: it was not (cli/lookup/preempted.h) */
+    struct json *shares;       /* of LocalQueues that go first; NULL: none does for what it has used (cli/lookup/local_share.h) */
     struct json *reason;       /* the tree, or NULL */
 };
 
@@ -178,15 +180,27 @@ static bool waits_in(const struct json *workload, const struct json *local_queue
     return false;
 }
 
-/* ORDER priority, then age, then uid: the queue's own. */
-static bool stands_before(const struct json *a, const struct json *b)
+/* ORDER what their LocalQueues have used (NULL: that does not count), priority, then age, then uid: the queue's own. */
+static bool stands_before(const struct json *a, const struct json *b, const struct json *local_queues)
 {
+    int64_t sa = local_queues ? local_share_of(a, local_queues) : 0, sb = local_queues ? local_share_of(b, local_queues) : 0;
+    if (sa != sb)
+        return sa < sb;
     int64_t pa = json_int64(json_path(a, "spec", "priority", NULL), 0),
             pb = json_int64(json_path(b, "spec", "priority", NULL), 0);
     if (pa != pb)
         return pa > pb;
     int order = strcmp(object_meta(a, "creationTimestamp"), object_meta(b, "creationTimestamp"));
     return order ? order < 0 : strcmp(object_meta(a, "uid"), object_meta(b, "uid")) < 0;
+}
+
+static bool counts_shares(struct answer *x, const struct json *local_queues, const char *cluster_queue)
+{
+    struct err e = {0}; /* without it the rest of the answer is as good */
+    if (local_share_of(x->decided, local_queues) == LOCAL_SHARE_UNKNOWN)
+        return false;
+    const char *path = kube_path(x->a, "kueue.x-k8s.io", "v1beta2", "clusterqueues", NULL, cluster_queue, NULL);
+    return local_shares_count(connection_get(x->c, x->a, path, &e));
 }
 
 static void find_position(struct answer *x)
@@ -201,15 +215,17 @@ static void find_position(struct answer *x)
             cluster_queue = json_text(json_path(local, "spec", "clusterQueue", NULL), "");
     if (!*cluster_queue)
         return;
+    const struct json *by = counts_shares(x, local_queues, cluster_queue) ? local_queues : NULL;
     x->position = 0;
     JSON_EACH (other, items(x, KIND_WORKLOAD, true))
         if (waits_in(other, local_queues, cluster_queue)) {
             x->of_n++;
-            x->position += stands_before(other, x->decided);
-            if (!x->head || stands_before(other, x->head))
+            x->position += stands_before(other, x->decided, by);
+            if (!x->head || stands_before(other, x->head, by))
                 x->head = other;
         }
     x->cluster_queue = cluster_queue;
+    x->shares = by ? local_shares_ahead(x->a, x->decided, local_queues, cluster_queue) : NULL;
 }
 
 /* Admitted, but a node was lost since then, say: what do its pods wait for? */
@@ -404,6 +420,8 @@ static void print_text(const struct answer *x)
         printf("queue: %s\n", x->queue);
     if (x->position >= 0)
         printf("position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
+    if (x->shares)
+        printf("%s\n", local_shares_text(x->a, x->shares));
     if (x->size.fewest_n < x->size.asked_n)
         printf("pods: %s\n", gang_size_text(x->a, x->size));
     if (x->preempted)
@@ -440,6 +458,8 @@ static void print_json(const struct answer *x, enum output_format format)
         json_set_int64(a, pods, "fewest", x->size.fewest_n);
         json_set_int64(a, pods, "granted", x->size.granted_n);
     }
+    if (x->shares)
+        json_set(a, out, "shares", x->shares);
     if (x->preempted)
         json_set(a, out, "preempted", x->preempted);
     json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));

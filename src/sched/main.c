@@ -47,6 +47,9 @@ static void turn(void *arg)
     s->counts.cycles_n++;
 
     act_submit(s, &plan); /* act */
+    if (s->consumption_ticks != state_consumption_ticks(s->state))
+        status_local_queues_changed(s);
+    s->consumption_ticks = state_consumption_ticks(s->state);
     if (plan.wake_ms > now_ms)
         loop_timer_start(s->wake, plan.wake_ms - now_ms, 0);
     arena_reset(s->cycle);

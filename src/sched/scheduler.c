@@ -51,6 +51,8 @@ static void maybe_lead(struct scheduler *s)
     s->term = s->lease ? kube_lease_term(s->lease) : 0;
     s->leading = s->look_at_all = true;
     kube_client_halt(s->client, KUBE_GO);
+    if (s->config.policy.consumption.on)
+        sources_tell_local_queues(s);
     if (s->told_leading)
         lead_again(s, s->term != before);
     else

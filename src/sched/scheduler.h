@@ -115,6 +115,7 @@ struct scheduler {
     struct kube_recorder *events;
     struct kube_lease *lease;
     uint64_t term;            /* of the lease when we led last; 0 without one */
+    uint64_t consumption_ticks; /* of the core that have been told to the status of LocalQueues */
     struct err lease_trouble; /* last told */
     struct loop_timer *wake;
 
@@ -159,6 +160,7 @@ void sources_stop(struct scheduler *s);
 bool sources_synced(const struct scheduler *s);
 /* Where an incoming change is put; the caller fills it, records in s->incoming_arena. Asks for a turn. */
 struct change *sources_push(struct scheduler *s);
+void sources_tell_local_queues(struct scheduler *s); /* the core, all of them anew */
 /* Next change or NULL; its records are good until sources_drained. */
 const struct change *sources_next(struct scheduler *s);
 void sources_drained(struct scheduler *s);
@@ -224,6 +226,7 @@ int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const c
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */
+void status_local_queues_changed(struct scheduler *s); /* all LocalQueues */
 void status_local_queues_of(struct scheduler *s, const char *cluster_queue); /* what they say of it may have changed */
 void status_cluster_queue_of(struct scheduler *s, const struct json *local_queue);
 void status_all_changed(struct scheduler *s);    /* every gang and waiting pod */

@@ -401,6 +401,19 @@ static bool is_lifted(struct source *source, const char *key, const struct chang
     return false;
 }
 
+/* WHY  whoever led until now has written into their status what they have used, and of such changes the core is not told. */
+void sources_tell_local_queues(struct scheduler *s)
+{
+    struct bytes key, raw;
+    for (size_t at = 0; kube_cache_next(s->sources[SOURCE_LOCAL_QUEUES].cache, &at, &key, &raw);) {
+        struct change c = {.type = CHANGE_LOCAL_QUEUE};
+        arena_reset(s->scratch);
+        const struct json *o = json_parse(s->scratch, raw, NULL, NULL);
+        if (o && decode_kind(s, SOURCE_LOCAL_QUEUES, o, &c, NULL) == 0)
+            *sources_push(s) = c;
+    }
+}
+
 static void follow_demands(struct source *source, const char *key, const struct json *queue);
 
 /* Returns false when it is no news to the core. */

@@ -202,6 +202,47 @@ static void local_queue_condition(struct scheduler *s, struct arena *a, const st
                                loop_wall_ms(s->loop), object_generation_of(queue));
 }
 
+/* WHY six digits  a half-life later half of it is left, whatever stands behind them; and each digit more is a write more at rest. */
+static __int128 six_digits(__int128 value)
+{
+    __int128 unit = 1;
+    while (value / unit >= 1000000)
+        unit *= 10;
+    return value - value % unit;
+}
+
+static struct json *consumed_list(struct scheduler *s, struct arena *a, const struct consumption_look *look)
+{
+    struct json *all = json_new(a, JSON_OBJECT);
+    for (uint32_t i = 0; i < look->consumed_n; i++) {
+        const struct fine_amount *one = &look->consumed[i];
+        char text[QUANTITY_TEXT_MAX];
+        struct quantity q = {six_digits((__int128)one->units * FINE_PER_UNIT + one->nano), QUANTITY_DECIMAL_SI};
+        json_set_text(a, all, intern_name(s->names, one->resource), quantity_format(text, q));
+    }
+    return all;
+}
+
+/* What it has used of late: the core's only memory of that (core/queue/consumption.h). WHY  lastUpdate goes with another amount only: what
+ * stays the same from one sampling to the next will do so from there, too. */
+static void consumption_set(struct scheduler *s, struct arena *a, struct json *status, name_id key)
+{
+    struct consumption_look look;
+    char text[TIME_TEXT_MAX];
+    if (!state_local_queue_consumption(s->state, key, a, &look)) {
+        (void)json_remove(status, "fairSharing");
+        return;
+    }
+    struct json *fair = json_ensure_object(a, status, "fairSharing"), *told = json_ensure_object(a, fair, "admissionFairSharingStatus"),
+                *consumed = consumed_list(s, a, &look);
+    const struct json *before = json_get(told, "consumedResources");
+    json_set_int64(a, fair, "weightedShare", look.share == INT64_MAX ? look.share : (int64_t)six_digits(look.share));
+    if (before && json_equal(before, consumed))
+        return;
+    json_set(a, told, "consumedResources", consumed);
+    json_set_text(a, told, "lastUpdate", time_format(text, look.at_ms ? look.at_ms : loop_wall_ms(s->loop)));
+}
+
 void status_local_queue(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -222,6 +263,7 @@ void status_local_queue(void *arg, struct work *w)
     counts_set(a, status, &counts);
     usage_set(status, "flavorsReservation", usage_list(s, a, rows, n, false, false), a);
     usage_set(status, "flavorsUsage", usage_list(s, a, rows, n, true, false), a);
+    consumption_set(s, a, status, key);
     local_queue_condition(s, a, queue, status);
     queue_status_send(s, w, queue, status, "localqueues", false);
 }
@@ -346,6 +388,11 @@ void status_queues_changed(struct scheduler *s)
     all_of(s, SOURCE_COHORTS, s->cohort_work);
     all_of(s, SOURCE_LOCAL_QUEUES, s->local_queue_work);
     all_of(s, SOURCE_VOLCANO_QUEUES, s->volcano_queue_work);
+}
+
+void status_local_queues_changed(struct scheduler *s)
+{
+    all_of(s, SOURCE_LOCAL_QUEUES, s->local_queue_work);
 }
 
 void status_local_queues_of(struct scheduler *s, const char *cluster_queue)

@@ -3,6 +3,7 @@
  * WHY    counted when somebody asks, by one walk over all Workloads and one over those that hold quota: nothing can go wrong by and by.
  *        bench/page.c has what it takes.
  */
+#include <math.h>
 #include "base/collections/map.h"
 #include "sched/figures/metrics.h"
 #include "sched/serve/page_part.h"
@@ -155,6 +156,27 @@ static void local_resources_write(struct walk *x, bool used)
     }
 }
 
+/* SOURCE Kueue: consumed and on entry, by the weights; +Inf where the LocalQueue's is 0. */
+static void local_consumption_write(struct walk *x)
+{
+    const struct scheduler *s = x->w->s;
+    const struct local_seen *l;
+    struct bytes key;
+    if (!s->config.policy.consumption.on)
+        return;
+    prometheus_family(x->w->page, "kueue_local_queue_admission_fair_sharing_usage", PROMETHEUS_GAUGE,
+                      "What the LocalQueue has used of late, all resources by their weights, divided by its own");
+    for (size_t at = 0; (l = map_next(x->locals, &at, &key));) {
+        struct consumption_look look;
+        char ns[256];
+        const char *local;
+        pod_key_split(key.data, ns, &local);
+        if (state_local_queue_consumption(s->state, intern_find(s->names, key), x->w->a, &look))
+            page_sample(x->w, look.share == INT64_MAX ? INFINITY : (double)look.share / 1000, "name", local, "namespace", ns, "cluster_queue",
+                        kube_cache_marked(s->sources[SOURCE_LOCAL_QUEUES].cache, key.data), NULL);
+    }
+}
+
 static void locals_write(struct walk *x)
 {
     local_column_write(x, "kueue_local_queue_pending_workloads", "Workloads of the LocalQueue that wait, as kueue_pending_workloads",
@@ -170,6 +192,7 @@ static void locals_write(struct walk *x)
     local_status_write(x);
     local_resources_write(x, false);
     local_resources_write(x, true);
+    local_consumption_write(x);
 }
 
 static void see_locals(struct walk *x)
