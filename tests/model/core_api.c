@@ -278,7 +278,8 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
                              .has_borrow_threshold = q->threshold >= 0,
                              .borrow_threshold = q->threshold,
                              .has_weight = q->weight_milli != 1000,
-                             .weight_nano = 1000000 * (int64_t)q->weight_milli};
+                             .weight_nano = 1000000 * (int64_t)q->weight_milli,
+                             .by_consumption = q->by_consumption};
     if (!q->exists) {
         state_apply(w->s, &(struct change){.type = CHANGE_QUEUE_GONE, .gone = r.name});
         return;
@@ -313,13 +314,58 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
 static void tell_local(struct life *l, int slot, const struct m_local *local)
 {
     struct world *w = &l->w;
-    struct local_queue_record r = {.key = numbered(w, "ns/lq", (uint32_t)slot), .ns = id(w, "ns"), .stop = local->stop};
+    struct fine_amount consumed[RES_N];
+    struct local_queue_record r = {.key = numbered(w, "ns/lq", (uint32_t)slot), .ns = id(w, "ns"), .stop = local->stop,
+                                   .has_weight = local->weight_milli != 1000, .weight_nano = 1000000 * (int64_t)local->weight_milli,
+                                   .consumed = consumed, .consumed_n = RES_N, .consumed_ms = local->consumed_ms};
+    for (int k = 0; k < RES_N; k++)
+        consumed[k] = (struct fine_amount){id(w, resource_names[k]), local->consumed[k].units, local->consumed[k].nano};
     if (!local->exists) {
         state_apply(w->s, &(struct change){.type = CHANGE_LOCAL_QUEUE_GONE, .gone = r.key});
         return;
     }
     r.queue = queue_name(w, local->queue);
     state_apply(w->s, &(struct change){.type = CHANGE_LOCAL_QUEUE, .local_queue = r});
+}
+
+static struct fine_amount consumed_of(struct life *l, const struct consumption_look *look, int resource)
+{
+    for (uint32_t i = 0; i < look->consumed_n; i++)
+        if (look->consumed[i].resource == id(&l->w, resource_names[resource]))
+            return look->consumed[i];
+    return (struct fine_amount){0};
+}
+
+void write_consumed(struct model *m)
+{
+    for (int i = 0; i < LOCALS; i++) {
+        struct m_local *local = &m->api.locals[i];
+        struct consumption_look look;
+        name_id key = numbered(&m->life.w, "ns/lq", (uint32_t)i);
+        if (!local->exists || !chance(m, 700) || !state_local_queue_consumption(m->life.w.s, key, m->life.w.cycle, &look) || !look.at_ms)
+            continue;
+        local->consumed_ms = look.at_ms;
+        for (int k = 0; k < RES_N; k++)
+            local->consumed[k] = consumed_of(&m->life, &look, k);
+    }
+}
+
+/* A core that has just begun, before its first cycle, knows what the last one has written. */
+void check_consumed(struct model *m, struct life *fresh)
+{
+    for (int i = 0; i < LOCALS; i++) {
+        const struct m_local *local = &m->api.locals[i];
+        struct consumption_look look;
+        name_id key = numbered(&fresh->w, "ns/lq", (uint32_t)i);
+        if (!local->exists || !local->consumed_ms || !state_local_queue_consumption(fresh->w.s, key, fresh->w.cycle, &look))
+            continue;
+        for (int k = 0; k < RES_N; k++) {
+            const struct fine_amount is = consumed_of(fresh, &look, k);
+            if (look.at_ms != local->consumed_ms || is.units != local->consumed[k].units || is.nano != local->consumed[k].nano)
+                die(m, "lq%d: a core that begins anew has %" PRId64 " of %s consumed, its status %" PRId64, i, is.units, resource_names[k],
+                    local->consumed[k].units);
+        }
+    }
 }
 
 static void tell_sets(struct world *w, const struct m_gang *g, struct gang_record *r)
@@ -592,6 +638,7 @@ void life_begin(struct model *m, struct life *l)
     l->w = world_new();
     l->w.fair = m->fair;
     state_set_ready_policy(l->w.s, &m->ready);
+    state_set_consumption_policy(l->w.s, &m->consumption);
     l->w.now_ms = now_ms;
     for (int f = 0; f < FLAVORS; f++) {
         struct toleration t = {.key = id(&l->w, "dedicated"), .exists = true, .effects = 7};

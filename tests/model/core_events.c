@@ -34,6 +34,7 @@ static void restart(struct model *m)
     life_end(&m->life);
     m->life.w.now_ms = now_ms;
     life_begin(m, &m->life);
+    check_consumed(m, &m->life);
 }
 
 static void step(struct model *m)
@@ -57,6 +58,7 @@ static void step(struct model *m)
         oracle_check(m, &m->life);
         oracle_reasons(m, &m->life);
         submit(m, &m->life.w.plan);
+        write_consumed(m);
     }
     if (m->step % REST_EVERY == REST_EVERY - 1) {
         come_to_rest(m);
@@ -75,6 +77,7 @@ static uint64_t run_seed(uint64_t seed, uint64_t steps, bool sweeps)
     m->serial = 1;
     m->sweeps = sweeps;
     ready_policy(m);
+    consumption_policy(m);
     life_begin(m, &m->life);
     random_world(m);
     for (m->step = 0; m->step < steps; m->step++)

@@ -59,6 +59,7 @@ struct m_queue {               /* the last one is Volcano's: no flavors, what it
     enum preemption_policy within, reclaim, borrow;
     int threshold;             /* of borrow; -1: none */
     int weight_milli;
+    bool by_consumption;       /* not with strict: who keeps others waiting would be another one for a core that begins anew */
     int cohort, layout;
     enum stop_policy stop;
     bool checks[CHECKS];       /* that it demands: the first of all, the second of who is given one of check_flavors */
@@ -67,8 +68,10 @@ struct m_queue {               /* the last one is Volcano's: no flavors, what it
 };
 struct m_local {
     bool exists;
-    int queue;
+    int queue, weight_milli;
     enum stop_policy stop;
+    int64_t consumed_ms;       /* as its status says; 0: nothing */
+    struct fine_amount consumed[RES_N]; /* without names */
 };
 struct m_set {
     int name;                  /* "s0", "s1"...: edits move sets, names stay */
@@ -214,6 +217,7 @@ struct model {
     uint32_t answers_n;
     uint64_t seed, step, trace;
     struct ready_policy ready;
+    struct consumption_policy consumption;
     uint32_t serial, pod_names;
     bool sweeps;               /* names that nobody needs go after every step */
     bool checks;               /* queues demand admission checks */
@@ -253,11 +257,14 @@ int local_queue_of(const struct cluster *c, const struct m_gang *g); /* queue sl
 void changed(struct model *m, enum object object, int slot); /* api changed: an event goes out */
 bool deliver(struct model *m, struct life *l, enum stream_id stream); /* the next event of a stream; false: none */
 void deliver_all(struct model *m, struct life *l);
+void write_consumed(struct model *m); /* into the status of LocalQueues, as the scheduler does after a cycle, sooner or later */
+void check_consumed(struct model *m, struct life *fresh);
 void life_begin(struct model *m, struct life *l);  /* empty core fed with api in random order */
 void life_end(struct life *l);
 void answer_outcome(struct life *l, const struct answer *a);
 
 /* core_random.c: users, kubelets and controllers */
+void consumption_policy(struct model *m);
 void random_world(struct model *m);
 void random_event(struct model *m);
 void random_controllers(struct model *m, bool all); /* job controllers and kubelets: some of their work, or all of it */

@@ -98,6 +98,15 @@ static int random_weight(struct model *m)
     return chance(m, 700) ? 1000 : weights[pick(m, sizeof weights / sizeof *weights)];
 }
 
+/* Before anything else is: it is of the process. */
+void consumption_policy(struct model *m)
+{
+    static const int64_t half_lives_ms[] = {0, 700, 20000, 600000};
+    static const struct resource_weight weights[] = {{"cpu", 100000000}, {"nvidia.com/gpu", INT64_C(3000000000)}};
+    m->consumption = (struct consumption_policy){.on = m->seed % 3 != 0, .half_life_ms = half_lives_ms[m->seed / 3 % 4],
+                                                 .sampling_ms = 1000 * (1 + (int64_t)(m->seed % 7)), .weights = weights, .weights_n = 2};
+}
+
 static void put_queue(struct model *m, int slot)
 {
     struct m_queue *q = &m->api.queues[slot];
@@ -105,6 +114,7 @@ static void put_queue(struct model *m, int slot)
     *q = (struct m_queue){.exists = true, .layout = layout, .strict = chance(m, 400), .borrow_before_next = chance(m, 500),
                           .preempt_before_next = chance(m, 300), .cohort = (int)pick(m, COHORTS + 1) - 1,
                           .weight_milli = random_weight(m)};
+    q->by_consumption = chance(m, 500);
     put_policies(m, q);
     if (m->preempts && slot < 3)
         q->cohort = chance(m, 700) ? 0 : (int)pick(m, COHORTS);
@@ -115,6 +125,7 @@ static void put_queue(struct model *m, int slot)
         if (!m->preempts)
             q->reclaim = chance(m, 200) ? PREEMPT_ANY : PREEMPT_NEVER;
     }
+    q->by_consumption &= !q->strict;
     for (int i = 0; i < CHECKS && m->checks; i++)
         q->checks[i] = chance(m, 400);
     q->check_flavors = m->checks ? 1 << pick(m, FLAVORS) | 1 << pick(m, FLAVORS) : 0;
@@ -153,6 +164,8 @@ static void change_queue(struct model *m)
         struct m_local *local = &m->api.locals[l];
         local->exists = !local->exists || chance(m, 900);
         local->stop = local->stop != STOP_NONE ? STOP_NONE : (enum stop_policy)pick(m, 3);
+        local->weight_milli = random_weight(m);
+        local->consumed_ms = local->exists ? local->consumed_ms : 0; /* its status goes with it */
         local->queue = chance(m, 200) ? (int)pick(m, VOLCANO_QUEUE) : local->queue; /* made anew, it may lead to another one */
         changed(m, OBJ_LOCAL, l);
         note(m, "local queue lq%d: of q%d, stop %d", l, local->queue, local->stop);
@@ -195,7 +208,7 @@ void random_world(struct model *m)
     for (int i = 0; i < QUEUES; i++)
         put_queue(m, i);
     for (int i = 0; i < LOCALS; i++) {
-        m->api.locals[i] = (struct m_local){.exists = true, .queue = i % VOLCANO_QUEUE};
+        m->api.locals[i] = (struct m_local){.exists = true, .queue = i % VOLCANO_QUEUE, .weight_milli = random_weight(m)};
         changed(m, OBJ_LOCAL, i);
     }
 }

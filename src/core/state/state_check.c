@@ -278,6 +278,9 @@ static bool check_consumption(const struct state *s, struct err *e)
 
 static bool check_held(const struct gang *g, struct err *e)
 {
+    name_id entry_of = g->own->consumption ? g->own->consumption->entry_of : 0;
+    if (entry_of && (entry_of != g->own->local_queue || g->finished))
+        return err_set(e, E_INVALID, "gang %s is still on its way into a LocalQueue", intern_name(g->names, g->key)), false;
     for (uint32_t i = 0; g->own->consumption && g->own->consumption->held_of && i < g->own->charges_n; i++) {
         uint64_t held = 0, charged = 0;
         for (uint32_t k = 0; k < g->own->consumption->own.rows_n; k++)

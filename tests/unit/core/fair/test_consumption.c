@@ -270,10 +270,16 @@ static void entries_wait_for_checks(void **unused)
     step(&w);
     assert_int_equal(effects(&w, EFFECT_RESERVE), 1);
     assert_int_equal(share(&w, "ns/a"), 134);
-    /* in another LocalQueue it has none */
+    /* told to go once more, and in another LocalQueue by then: the old one has none of it */
     struct gang_record moved = r;
     moved.local_queue = id(&w, "ns/b");
-    outcome(&w, EFFECT_RESERVE, "a1", NULL, OUTCOME_FAILED);
+    land(&w);
+    told.checks = &retry;
+    gang_record(&w, told);
+    step(&w);
+    outcome(&w, EFFECT_EVICT, "a1", NULL, OUTCOME_DONE);
+    gang_record(&w, r);
+    assert_int_equal(share(&w, "ns/a"), 134);
     gang_record(&w, moved);
     assert_int_equal(share(&w, "ns/a"), 0);
     later(&w, 10);
