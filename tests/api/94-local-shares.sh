@@ -40,6 +40,7 @@ YAML
 running() { k get jobs -o 'jsonpath={range .items[*]}{.metadata.name}={.status.active} {end}'; }
 consumed() { k get localqueue "$1" -o 'jsonpath={.status.fairSharing.admissionFairSharingStatus.consumedResources.nvidia\.com/gpu}'; }
 share() { k get localqueue "$1" -o 'jsonpath={.status.fairSharing.weightedShare}'; }
+version_of() { k get localqueue "$1" -o 'jsonpath={.metadata.resourceVersion}'; }
 last_update() { k get localqueue "$1" -o 'jsonpath={.status.fairSharing.admissionFairSharingStatus.lastUpdate}'; }
 
 apply <<YAML
@@ -55,9 +56,12 @@ local_queue blue 1
 soon "who has used nothing says so" '^0$' consumed red
 job red-1 red
 soon "one runs" 'red-1=4 ' running
-soon "and what it holds adds up" '^[1-9][0-9]*[mu]$' consumed red
+soon "and what it holds adds up" '^[1-9][0-9]*[mun]$' consumed red
 soon "by the weights" '^[1-9][0-9]*$' share red
-idle=$(last_update blue)
+idle=$(last_update blue) version=$(version_of blue) told=$(last_update red)
+again() { [ "$(last_update red)" \> "$told" ] && echo yes; }
+soon "it is told again and again" '^yes$' again
+soon "of who uses nothing nothing is written" "^$version\$" version_of blue
 job red-2 red
 job blue-1 blue
 soon "why: who goes first, with both shares" "^LocalQueue $NS/blue goes first: it has used 0 of late, LocalQueue $NS/red [1-9][0-9]*\$" why red-2
@@ -77,7 +81,7 @@ rm -f own/kubeconfig
 start
 told_since() { [ "$(last_update red)" \> "$told" ] && [ "$(share red)" -ge "$before" ] && echo yes; }
 soon "what was used outlives the scheduler" '^yes$' told_since
-soon "nothing is written of who uses nothing" "^$idle\$" last_update blue
+soon "and who has used nothing had nothing to be written" "^$idle\$" last_update blue
 k delete job red-1 >/dev/null 2>&1
 soon "who has used less runs next, and the other waits" '^blue-1=4 red-2= $' running
 k delete job blue-1 >/dev/null 2>&1
