@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "checks.h"
 #include "near.h"
+#include "used.h"
 
 #define RESTS 100
 #define NAMES 24 /* few names, so that things collide */
@@ -69,7 +70,8 @@ static void create_job_in(struct world *w, const char *name, int team)
 
 static void create_queued_job(struct world *w)
 {
-    create_job_in(w, "job", (int)pick(w, 2));
+    static const int teams[] = {0, 1, 4};
+    create_job_in(w, "job", teams[pick(w, 3)]);
 }
 
 /* In a queue that demands admission checks. */
@@ -221,8 +223,12 @@ static void change_queue(struct world *w)
 static void change_local_queue(struct world *w)
 {
     static const char *const policies[] = {"None", "None", "None", "Hold", "HoldAndDrain"};
-    const char *path = arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team%d", (int)pick(w, 2));
-    world_patch(w, path, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policies[pick(w, 5)]);
+    static const char *const weights[] = {"1", "1", "2", "500m", "0"};
+    const char *path = arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team%d", pick(w, 2) ? 4 : (int)pick(w, 2));
+    if (pick(w, 3) == 0)
+        world_patch(w, path, "{\"spec\":{\"fairSharing\":{\"weight\":\"%s\"}}}", weights[pick(w, 5)]);
+    else
+        world_patch(w, path, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policies[pick(w, 5)]);
 }
 
 static void step(struct world *w)
@@ -247,7 +253,7 @@ static bool pause_and_look(struct world *w)
 {
     world_set_faults(w, false);
     loop_run_for(w->loop, 20000, NULL);
-    return world_check(w) && near_check(w) && world_check_onlooker(w);
+    return world_check(w) && near_check(w) && used_check(w) && world_check_onlooker(w);
 }
 
 /* Everything allowed again and time to settle. */
@@ -264,6 +270,7 @@ static void rest(struct world *w)
         world_patch(w, arena_printf(w->arena, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team%d", i),
                     "{\"spec\":{\"stopPolicy\":\"None\"}}");
     }
+    world_patch(w, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team4", "{\"spec\":{\"stopPolicy\":\"None\"}}");
     for (int i = 0; i < 6; i++) { /* what is asked of them changes as they go on */
         checks_let_all(w);
         arena_reset(w->arena);

@@ -323,13 +323,16 @@ static void seed(struct world *w)
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":"
                                           "\"all\",\"queueingStrategy\":\"%s\","
+                                          "\"admissionScope\":{\"admissionMode\":\"%s\"},"
                                           "\"namespaceSelector\":{},\"resourceGroups\":" WORLD_QUOTA "}}",
-                                    i, i ? "StrictFIFO" : "BestEffortFIFO", 10));
+                                    i, i ? "StrictFIFO" : "BestEffortFIFO",
+                                    i ? "NoAdmissionFairSharing" : "UsageBasedAdmissionFairSharing", 10));
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team%d\",\"namespace\":\"default\"},"
                                           "\"spec\":{\"clusterQueue\":\"q%d\"}}",
                                     i, i));
     }
+    seed_object(w, KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team4\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q0\"}}");
 }
 
 /* One seed of three waits for no pods, another evicts those that are late, the third also admits nobody meanwhile. */
@@ -338,7 +341,9 @@ static struct policy policy_of(uint64_t seed)
     struct policy p = {
         .ready = {.timeout_ms = 30000, .recovery_ms = 20000, .retries_most = -1, .backoff_ms = 2000, .backoff_most_ms = 10000}};
     p.ready.block_admission = seed % 3 == 0;
-    return seed % 3 == 1 ? (struct policy){0} : p;
+    p = seed % 3 == 1 ? (struct policy){0} : p;
+    p.consumption = (struct consumption_policy){.on = seed % 5 < 3, .half_life_ms = 60000, .sampling_ms = 3000};
+    return p;
 }
 
 static void begin_scheduler(struct world *w)

@@ -43,7 +43,7 @@ struct world {
     struct http_faults faults;
     struct kube_client *client, *kubelet_client, *quiet_client, *onlooker_client; /* quiet: without faults */
     struct scheduler *scheduler;
-    struct policy policy;    /* even seeds share fairly */
+    struct policy policy;    /* even seeds share fairly, three of five count what team0 and team4 have used of q0 */
     struct scheduler_counts counts; /* of schedulers before this one */
     struct jobs *jobs;
     struct embedded_controllers *controllers;
