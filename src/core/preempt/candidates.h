@@ -8,9 +8,9 @@
  *        not have its guarantee any more.
  *        With fair sharing: all queues of the tree that use more than their own of what is short; shares say who goes (fair.h), and each
  *        queue is looked into when its turn comes.
- * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later (pod groups: made later); uid, key. In a queue that goes by
- *        what its LocalQueues have used (queue/consumption.h), first those of whom used more: who goes before another there does so also
- *        among those of other queues.
+ * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later (pod groups: made later); uid, key.
+ *        In a queue that goes by what its LocalQueues have used (queue/consumption.h), first those of whom used more: who goes before
+ *        another there does so also among those of other queues.
  * SOURCE Kueue, pkg/scheduler/preemption: candidates of other queues and their order.
  */
 #ifndef CORE_CANDIDATES_H
