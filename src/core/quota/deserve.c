@@ -508,8 +508,9 @@ bool deserve_holds_back(const struct state *s, const struct gang *g, const struc
     bool any = false;
     for (uint32_t i = 0; i < s->gangs_n && !any; i++) {
         const struct gang *other = s->gangs[i];
-        bool waits = (other->phase == GANG_WAITING || other->phase == GANG_LEAVING) && other->active && other->own->queue_name != g->own->queue_name;
-        const struct queue *q = waits && other->own->queue_name ? queue_find(s, other->own->queue_name) : NULL;
+        name_id name = other->own->queue_name;
+        bool waits = (other->phase == GANG_WAITING || other->phase == GANG_LEAVING) && other->active && name != g->own->queue_name;
+        const struct queue *q = waits && name ? queue_find(s, name) : NULL;
         bool in_tree = has_shares(q) && s->quota.nodes[q->quota].root == s->quota.nodes[own->quota].root;
         any = in_tree && !q->closed && q->stop == STOP_NONE && !is_kept_out(s, q, other);
     }
