@@ -1,7 +1,7 @@
 /* kind_rules.h - what the server itself decides of objects, beyond what their types say: of all, and of single kinds
  *
  *   object_write_run  create, .settle -> defaults, types, admission -> .admit, admit -> .given -> stored -> .created or .gone
- *   object_delete     .stays -> preconditions -> propagate -> .mark, or removed and .gone
+ *   object_delete     .stays -> preconditions -> propagate -> .leave -> .mark, or removed and .gone
  *
  * SHAPE  one struct kind_rules a kind, .x above; what has no dot is asked for every kind. A function that is NULL has nothing to say.
  * WHY    nothing here knows a kind: folder rules does, and the wiring hands its table over (struct apiserver, rules).
@@ -25,6 +25,7 @@ struct kind_rules {
     bool (*held)(const struct json *object);                   /* something besides finalizers keeps it from going */
     int64_t (*grace)(const struct json *object, int64_t wanted); /* seconds that its deletion waits; wanted -1: not said. NULL: 0 */
     int (*stays)(struct apiserver *s, struct arena *a, const struct json *object, struct err *e); /* may not be deleted: -E_DENIED */
+    void (*leave)(struct apiserver *s, struct arena *a, struct json *object); /* its deletion is asked for; may give it a finalizer */
     void (*mark)(struct arena *a, struct json *object);             /* its deletion begins */
     void (*gone)(struct apiserver *s, const struct json *object);   /* it is removed; in the same turn */
 };

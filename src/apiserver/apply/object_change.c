@@ -133,6 +133,8 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
         grace =
             json_get_int64(json_get(old, "metadata"), "deletionGracePeriodSeconds", 0); /* may only become shorter */
     s->rules->propagate(s, a, object, o);
+    if (w.rules->leave)
+        w.rules->leave(s, a, object);
     if (ret_object)
         *ret_object = object;
     *ret_gone = grace == 0 && !object_held(&w, object);

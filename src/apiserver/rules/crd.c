@@ -7,11 +7,17 @@
 
 #define CRD_GROUP "apiextensions.k8s.io"
 #define CRD_PLURAL "customresourcedefinitions"
+#define CLEANUP "customresourcecleanup.apiextensions.k8s.io"
+#define SOON_MS 50       /* after a change, until what leaves is looked at */
+#define AGAIN_MS 1000
+#define PASS_DELETIONS 500 /* of one kind; others have their turn between two passes */
 
 struct crds {
     struct apiserver *server;
     uint32_t kind_id;
     uint32_t uncommitted_n; /* changes of definitions that the disk does not have yet */
+    bool any_leaves;        /* perhaps: a definition waits for the objects of its kind */
+    struct loop_timer *timer;
 };
 
 static void names_default(struct arena *a, struct json *spec)
@@ -138,6 +144,115 @@ static const char *plural_of(const struct json *crd)
     return json_text(json_path(crd, "spec", "names", "plural", NULL), "");
 }
 
+static bool has_finalizers(const struct json *object)
+{
+    return json_first(json_path(object, "metadata", "finalizers", NULL)) != NULL;
+}
+
+static bool any_is_held(struct apiserver *s, const struct json *crd)
+{
+    static const char word[] = "\"finalizers\"";
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, group_of(crd), plural_of(crd)), NULL, NULL);
+    bool held = false;
+    for (const struct store_object *o; !held && (o = store_list_next(c));) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        held = memmem(o->body->data, o->body->n, word, sizeof word - 1) && has_finalizers(object_parse(a, o->body));
+    }
+    store_list_free(c);
+    return held;
+}
+
+static bool waits_for_objects(const struct json *crd)
+{
+    JSON_EACH (finalizer, json_path(crd, "metadata", "finalizers", NULL))
+        if (strcmp(json_text(finalizer, ""), CLEANUP) == 0)
+            return object_terminating(crd);
+    return false;
+}
+
+void crd_leave(struct apiserver *s, struct arena *a, struct json *crd)
+{
+    const struct kind *k = kind_find(s->kinds, group_of(crd), plural_of(crd));
+    if (!k || kind_is_built_in(k) || waits_for_objects(crd) || (!has_finalizers(crd) && !any_is_held(s, crd)))
+        return;
+    json_append(json_ensure_array(a, json_get(crd, "metadata"), "finalizers"), json_new_text(a, CLEANUP));
+    condition_add(s, a, json_ensure_array(a, json_ensure_object(a, crd, "status"), "conditions"), "Terminating",
+                  "InstanceDeletionInProgress", "CustomResource deletion is in progress");
+}
+
+bool crd_create_admit(struct object_write *w)
+{
+    struct apiserver *s = w->server;
+    if (kind_is_built_in(w->kind) || !s->crds->any_leaves)
+        return true;
+    const char *name = arena_printf(w->arena, "%s.%s", w->kind->plural, w->kind->group);
+    const struct json *crd = object_read(s, w->arena, kind_find(s->kinds, CRD_GROUP, CRD_PLURAL), "", name);
+    return !object_terminating(crd) ||
+           object_write_fail(w, 405, "MethodNotAllowed", "create not allowed while custom resource definition is terminating");
+}
+
+/* One pass over the objects of a definition that leaves. Returns how many are still there. */
+static size_t objects_delete(struct apiserver *s, const struct kind *k)
+{
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), NULL, NULL);
+    size_t left_n = 0, deleted_n = 0;
+    for (const struct store_object *o; (o = store_list_next(c));) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
+        struct err e = {0};
+        bool gone = false;
+        if (deleted_n < PASS_DELETIONS && !object_terminating(object_parse(a, o->body))) {
+            deleted_n++; /* what cannot be is tried again in the next pass */
+            (void)object_delete(s, k, arena_text(a, o->ns), arena_text(a, o->name), a, &options, &gone, NULL, &e);
+        }
+        left_n += !gone;
+    }
+    store_list_free(c);
+    return left_n;
+}
+
+static int cleanup_drop(void *arg, struct arena *a, struct json *crd, struct err *e)
+{
+    struct json *list = json_path(crd, "metadata", "finalizers", NULL);
+    for (struct json *f = list ? list->first : NULL, *next; f; f = next) {
+        next = f->next;
+        if (strcmp(json_text(f, ""), CLEANUP) == 0)
+            json_remove_item(list, f);
+    }
+    return 0;
+}
+
+static void leaving_look(void *arg)
+{
+    struct crds *d = arg;
+    struct apiserver *s = d->server;
+    struct store_cursor *c = store_list(s->store, d->kind_id, NULL, NULL);
+    d->any_leaves = false;
+    for (const struct store_object *o; (o = store_list_next(c));) {
+        if (!memmem(o->body->data, o->body->n, CLEANUP, sizeof CLEANUP - 1))
+            continue;
+        _cleanup_arena_ struct arena *a = arena_new();
+        const struct json *crd = object_parse(a, o->body);
+        const struct kind *k = kind_find(s->kinds, group_of(crd), plural_of(crd));
+        if (!k || !waits_for_objects(crd))
+            continue;
+        d->any_leaves = true;
+        if (objects_delete(s, k) == 0)
+            (void)object_modify(s, kind_find(s->kinds, CRD_GROUP, CRD_PLURAL), "", arena_text(a, o->name), a, cleanup_drop, NULL,
+                                WRITE_OWN_STATUS, NULL, NULL); /* gone is as good */
+    }
+    store_list_free(c);
+    if (d->any_leaves)
+        loop_timer_start(d->timer, AGAIN_MS, 0);
+}
+
+/* Something changed that may let a definition go. */
+static void look_soon(struct crds *d)
+{
+    d->any_leaves = true;
+    loop_timer_start(d->timer, SOON_MS, 0);
+}
+
 void crd_gone(struct apiserver *s, const struct json *crd)
 {
     if (kind_find(s->kinds, group_of(crd), plural_of(crd))) /* built in: the definition was a copy of what is there anyway */
@@ -191,6 +306,8 @@ static void definition_changed(struct crds *d, const struct store_event *event)
         kind_table_remove_crd(kinds, group_of(is), plural_of(is));
     else if (!was || !json_equal(json_get(was, "spec"), json_get(is, "spec")))
         (void)kind_table_add_crd(kinds, is, NULL); /* crd_admit has checked it */
+    if (event->type != STORE_DELETED && waits_for_objects(is))
+        look_soon(d);
 }
 
 void crds_changed(struct crds *d, uint32_t kind, const struct store_event *event)
@@ -202,6 +319,8 @@ void crds_changed(struct crds *d, uint32_t kind, const struct store_event *event
     } else if (event && kind == d->kind_id) {
         d->uncommitted_n++;
         definition_changed(d, event);
+    } else if (event && d->any_leaves && event->type == STORE_DELETED) {
+        look_soon(d);
     }
 }
 
@@ -215,13 +334,16 @@ static void committed(void *arg, uint32_t kind, const struct store_event *event)
 int crds_new(struct apiserver *s, struct crds **ret_d, struct err *e)
 {
     struct crds *d = mem_zero(1, sizeof *d);
-    *d = (struct crds){s, store_kind(s->store, CRD_GROUP, CRD_PLURAL), 0};
+    *d = (struct crds){.server = s, .kind_id = store_kind(s->store, CRD_GROUP, CRD_PLURAL)};
     *ret_d = d;
+    d->timer = loop_timer_new(s->loop, leaving_look, d);
     store_observe(s->store, committed, d);
+    look_soon(d); /* some may have been leaving when the program ended */
     return definitions_read(d, e);
 }
 
 void crds_free(struct crds *d)
 {
+    loop_timer_free(d->timer);
     free(d);
 }

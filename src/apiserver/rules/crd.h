@@ -16,8 +16,12 @@ void crds_changed(struct crds *d, uint32_t kind, const struct store_event *event
 /* Of apply/kind_rules.h. Before a definition is stored: can there be such a kind? Fills in its status, and warns of what it asks for and
  * does not get here. */
 void crd_admit(struct object_write *w);
-/* A definition was removed: the objects of its kind go in the same turn. WHY no finalizer holds them: who would act on it no longer knows
- * the kind. */
+/* Its deletion is asked for. Where finalizers hold objects of its kind, or itself, it stays until the last of them is gone: all are deleted
+ * meanwhile, and none is made. SOURCE Kubernetes, its finalizer of definitions, whose name it has here, too. */
+void crd_leave(struct apiserver *s, struct arena *a, struct json *crd);
+/* May an object of w's kind be created? 405 while its definition leaves. */
+bool crd_create_admit(struct object_write *w);
+/* A definition was removed: the objects of its kind, which nothing holds, go in the same turn. */
 void crd_gone(struct apiserver *s, const struct json *crd);
 
 #endif

@@ -23,7 +23,7 @@ static const struct kind_rules kinds[] = {
     {"admissionregistration.k8s.io", "validatingadmissionpolicies", .admit = admission_policy_admit},
     {"admissionregistration.k8s.io", "validatingadmissionpolicybindings", .admit = admission_policy_admit},
     {"admissionregistration.k8s.io", "validatingwebhookconfigurations", .admit = webhook_admit},
-    {"apiextensions.k8s.io", "customresourcedefinitions", .admit = crd_admit, .gone = crd_gone},
+    {"apiextensions.k8s.io", "customresourcedefinitions", .admit = crd_admit, .leave = crd_leave, .gone = crd_gone},
     {"certificates.k8s.io", "certificatesigningrequests", .settle = certificate_request_settle},
     {"rbac.authorization.k8s.io", "clusterrolebindings", .admit = rbac_grant_admit},
     {"rbac.authorization.k8s.io", "clusterroles", .admit = rbac_grant_admit},
@@ -32,10 +32,15 @@ static const struct kind_rules kinds[] = {
     {"scheduling.volcano.sh", "queues", .stays = volcano_queue_stays},
 };
 
+static bool create_admit(struct object_write *w)
+{
+    return namespace_admit(w) && crd_create_admit(w);
+}
+
 const struct write_rules server_rules = {
     .kinds = kinds,
     .kinds_n = sizeof kinds / sizeof *kinds,
-    .create = namespace_admit,
+    .create = create_admit,
     .admit = quota_admit,
     .propagate = garbage_propagate,
 };

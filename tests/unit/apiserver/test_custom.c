@@ -288,6 +288,59 @@ static void patterns_as_the_c_library(void **state)
     assert_in_range(matched, cases / 10, cases * 9 / 10); /* both answers come up */
 }
 
+/* A definition waits for objects that somebody holds, over a restart too; those that nobody holds go with it at once. */
+static void finalizers_hold_the_definition(void **state)
+{
+    char dir[64];
+    struct api *api = &(struct api){0};
+    folder_make(dir, sizeof dir, "custom");
+    api_open(api, dir);
+    assert_int_equal(define(api, SPEC_EMPTY, ""), 201);
+    assert_int_equal(widget(api, "free", "{}"), 201);
+    assert_int_equal(widget(api, "held", "{}"), 201);
+    assert_int_equal(api_patch(api, WIDGETS "/held", "merge", "{\"metadata\":{\"finalizers\":[\"test.io/wait\"]}}"), 200);
+    assert_int_equal(api_delete(api, CRDS "/widgets.test.io", NULL), 200);
+    api_run(api, 1000);
+    assert_int_equal(api_get(api, CRDS "/widgets.test.io"), 200);
+    assert_string_equal(api_text(api, "metadata.finalizers.0"), "customresourcecleanup.apiextensions.k8s.io");
+    assert_string_equal(api_text(api, "status.conditions.2.type"), "Terminating");
+    assert_int_equal(api_get(api, WIDGETS "/free"), 404);
+    assert_int_equal(api_get(api, WIDGETS "/held"), 200);
+    assert_string_not_equal(api_text(api, "metadata.deletionTimestamp"), "");
+    assert_int_equal(widget(api, "late", "{}"), 405);
+    api_close(api);
+
+    api_open(api, dir);
+    api_run(api, 3000);
+    assert_int_equal(widget(api, "late", "{}"), 405);
+    assert_int_equal(api_patch(api, WIDGETS "/held", "merge", "{\"metadata\":{\"finalizers\":null}}"), 200);
+    api_run(api, 1000);
+    assert_int_equal(api_get(api, CRDS "/widgets.test.io"), 404);
+    assert_int_equal(api_get(api, WIDGETS), 404);
+    assert_int_equal(define(api, SPEC_EMPTY, ""), 201);
+    assert_int_equal(widget(api, "late", "{}"), 201);
+    assert_int_equal(api_delete(api, CRDS "/widgets.test.io", NULL), 200);
+    assert_int_equal(api_get(api, CRDS "/widgets.test.io"), 404);
+    api_close(api);
+    folder_remove(dir);
+}
+
+/* A definition that somebody holds takes its objects along only when it goes, and lets none be made meanwhile. */
+static void held_definitions_wait_for_both(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(define(api, SPEC_EMPTY, ""), 201);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"metadata\":{\"finalizers\":[\"test.io/wait\"]}}"), 200);
+    assert_int_equal(widget(api, "a", "{}"), 201);
+    assert_int_equal(api_delete(api, CRDS "/widgets.test.io", NULL), 200);
+    api_run(api, 1000);
+    assert_int_equal(api_get(api, CRDS "/widgets.test.io"), 200);
+    assert_string_equal(api_text(api, "metadata.finalizers.0"), "test.io/wait");
+    assert_int_equal(api_get(api, WIDGETS "/a"), 404);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"metadata\":{\"finalizers\":null}}"), 200);
+    assert_int_equal(api_get(api, CRDS "/widgets.test.io"), 404);
+}
+
 static void rules_are_told_of(void **state)
 {
     struct api *api = *state;
@@ -340,6 +393,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_what_is_stored),
+        cmocka_unit_test(finalizers_hold_the_definition),
+        WITH_API(held_definitions_wait_for_both),
         WITH_API(bodies_of_an_older_storage_version),
         WITH_API(rules_are_of_kinds_that_exist),
         WITH_API(defaults_come_on_read),
