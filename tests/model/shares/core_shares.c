@@ -80,7 +80,8 @@ static void print_model(const struct model *m)
         printf("# g%d in q%d%s: %d of %d, gpu %" PRId64 " cpu %" PRId64 " priority %d:", g->serial, g->queue, g->keeps ? " keeps" : "",
                g->min, g->count, g->ask[RES_GPU], g->ask[RES_CPU], g->priority);
         for (int k = 0; k < g->count; k++)
-            printf(g->pods[k].exists ? " p%d%s on n%d" : "", g->pods[k].serial, g->pods[k].deleting ? " (ends)" : "", g->pods[k].node);
+            if (g->pods[k].exists)
+                printf(" p%d%s on n%d", g->pods[k].serial, g->pods[k].deleting ? " (ends)" : "", g->pods[k].node);
         printf("\n");
     }
 }
