@@ -484,6 +484,16 @@ static void end_promise(struct state *s, struct gang *g, bool started)
     promise_drop(s, g);
 }
 
+static void lone_looks(struct cycle *c, struct gang *g, struct refusal *refusal)
+{
+    bool neighbours;
+    refusal->preempts = lone_preempts(c, g, refusal->why, &neighbours);
+    if (!neighbours)
+        return;
+    refusal->park.on |= PARK_NEIGHBOURS;
+    refusal->others |= !c->s->shapes.classes[c->s->pods[g->members[0]].shape].neighbours;
+}
+
 bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     name_id missing;
@@ -496,7 +506,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     if (!started && !g->planned && may_preempt(c, g, q))
         refusal->preempts = group_preempts(c, g, q, refusal);
     if (!started && gang_is_lone(g) && !c->trial)
-        refusal->preempts = lone_preempts(c, g, refusal->why);
+        lone_looks(c, g, refusal);
     if (refusal->preempts)
         reason_add(refusal->why, promise_what(g, c->a));
     else if (!c->trial)

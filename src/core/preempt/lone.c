@@ -25,6 +25,7 @@ struct lone {
     struct gang *gang;
     struct want want;
     bool looks_at_others, out_of_trials;
+    bool neighbours;           /* some node would do, but for pods that stay */
     struct standing *all;      /* of the node that is looked at; as many as stand on any */
     uint32_t n, looked_n, sites_n, unbroken_n;
     struct site best;
@@ -161,8 +162,11 @@ static void say_why_not(struct lone *x, uint32_t node)
         add_reason(x, (struct reason){.code = REASON_NODE_RESOURCE, .resource = lack->resource});
     else if (!fit_ports(s, c, node))
         add_reason(x, (struct reason){.code = REASON_NODE_PORT});
-    else
-        add_reason(x, (struct reason){.code = by_verdict[fit_room(s, c, node) ? neighbours_say(x, node) : NEIGHBOUR_OK]});
+    else {
+        enum neighbour_verdict verdict = fit_room(s, c, node) ? neighbours_say(x, node) : NEIGHBOUR_OK;
+        x->neighbours |= verdict != NEIGHBOUR_OK;
+        add_reason(x, (struct reason){.code = by_verdict[verdict]});
+    }
 }
 
 /* With all of them gone: is there enough of everything? WHY  most nodes are ruled out by this alone, and nothing is lifted there. */
@@ -397,12 +401,13 @@ static void note_vain(const struct state *s, struct gang *g)
     g->vain_n += g->vain_n <= VAIN_DOUBLINGS;
 }
 
-bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why)
+bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why, bool *ret_neighbours)
 {
     struct state *s = c->s;
     const struct pod *p = &s->pods[g->members[0]];
     struct lone x = {.c = c, .gang = g, .want = {.shape = p->shape, .labels = p->labels, .pod = g->members[0]}};
     x.nodes = reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .have = LACK_NODES, .nodes_n = s->nodes.known_n});
+    *ret_neighbours = false;
     if (!s->nodes.known_n)
         return false;
     note_vain(s, g);
@@ -417,6 +422,7 @@ bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why)
     } else if (x.out_of_trials) {
         x.nodes->have = LACK_TRIALS;
     }
+    *ret_neighbours = x.neighbours;
     reason_add(why, x.nodes);
     return false;
 }

@@ -15,8 +15,9 @@
 #define LONE_NODES 100u
 #define LONE_COST 15u /* a search counts as up to so many gangs more: a turn of 1,000 would take seconds on 5,000 nodes */
 
-/* The pod was refused. True: others leave for it, and it has a promise. False: `why` gets a reason why nobody does. */
-bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why);
+/* The pod was refused. True: others leave for it, and it has a promise. False: `why` gets a reason why nobody does, and *ret_neighbours is
+ * true where pods that stay, wherever they are, keep it from a node by their rules or its own. */
+bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why, bool *ret_neighbours);
 /* It has taken room on the node, or is promised it: lone pods of lower priority that were promised the same look again. */
 void lone_goes_before(struct state *s, const struct gang *g, uint32_t node);
 /* Promises on a node that goes, or on nodes that their pods may not stand on any more, are dropped: those look again. */

@@ -1,6 +1,6 @@
 /* stories.h - clusters and decisions about preemption as lines of text: objects in, decisions out
  *
- *   node NAME [gpu=8] [cpu=N] [notready]               cohort NAME [in=PARENT] [gpu=N[/BORROWING[/LENDING]]] [weight=N]
+ *   node NAME [gpu=8] [cpu=N] [host=H] [notready]      cohort NAME [in=PARENT] [gpu=N[/BORROWING[/LENDING]]] [weight=N]
  *   queue NAME [in=COHORT] gpu=.. [cpu=..] [FLAVOR.gpu=..] [within=P] [reclaim=P] [borrow=P] [max=N] [strict] [preempt-first] [weight=N]
  *     weight: in thousandths
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
@@ -10,7 +10,7 @@
  *   wants NAME queue=Q ... [charged]                   as above; at: created, since: reserved; charged: quota counts it, nodes do not
  *
  *   pod NAME [prio=N] [gpu=N] [cpu=N] [on=NODE] [since=S] [app=A] [apart=A] [port=N] [never] [gated] [deleting] [foreign]
- *       [nominated=NODE]: of no queue; apart: not where a pod with app=A stands
+ *       [nominated=NODE]: of no queue; apart: not where a pod with app=A stands, on any node with the label host=H (else its name)
  *   budget NAME app=A allowed=N [but=POD]
  *
  * Gangs come in the order of lines; what a cycle decides is told as "evict a InClusterQueue; start b". A "-" stands for no limit.
@@ -220,7 +220,7 @@ static inline void story_line(struct world *w, char *line)
     if (strcmp(what, "node") == 0) {
         char amounts[64], host[64];
         snprintf(amounts, sizeof amounts, "cpu=%s," GPU "=%s", word_of(words, n, "cpu", "1000000"), word_of(words, n, "gpu", "8"));
-        snprintf(host, sizeof host, "host=%s", name);
+        snprintf(host, sizeof host, "host=%s", word_of(words, n, "host", name));
         struct node_record r = a_node(w, name, amounts, host);
         r.ready = word_of(words, n, "notready", NULL) == NULL;
         node_record(w, r);

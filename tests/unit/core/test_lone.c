@@ -269,6 +269,16 @@ static void who_is_told_to_go_for_nothing_is_not_told_for_ever(void **state)
     assert_in_range(w->now_ms - wake_ms, 0, VAIN_MS);
 }
 
+/* Room is short and others' rules are in the way: also who goes from another node may be the one who was. */
+static void who_kept_it_apart_goes_elsewhere(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a host=h; node b gpu=1 host=h; pod low gpu=8 on=a; pod other prio=9 gpu=1 on=b app=x; pod high prio=9 gpu=8 apart=x", "");
+    then(w, "", "");
+    leaves(w, "other");
+    then(w, "", "evict low" BY);
+}
+
 static void it_is_told_why_nobody_can_go(void **state)
 {
     struct world *w = *state;
@@ -310,6 +320,7 @@ int main(void)
         in_a_world(while_others_leave_for_it_nobody_else_does),
         in_a_world(a_gain_that_is_enough_with_others_wakes_it),
         in_a_world(who_is_told_to_go_for_nothing_is_not_told_for_ever),
+        in_a_world(who_kept_it_apart_goes_elsewhere),
         in_a_world(it_is_told_why_nobody_can_go),
         in_a_world(both_sides_know_for_whom),
     };
