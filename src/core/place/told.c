@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/place/domain.h"
 #include "core/place/fit.h"
+#include "core/queue/gang.h"
 
 uint32_t domain_topology(const struct state *s, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set)
 {

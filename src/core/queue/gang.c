@@ -2,6 +2,60 @@
 #include <stdlib.h>
 #include "base/memory.h"
 
+/* ---- what it has, where it stands ---- */
+
+const struct gang_object gang_no_object;
+
+struct gang_object *gang_own(struct gang *g)
+{
+    if (g->own == &gang_no_object)
+        g->own = mem_zero(1, sizeof *g->own);
+    return (struct gang_object *)g->own; /* its own: not the shared one */
+}
+
+void gang_object_free(struct gang *g)
+{
+    struct gang_object *o = (struct gang_object *)g->own;
+    if (o == &gang_no_object)
+        return;
+    free(o->min_of_task);
+    free(o->least);
+    free(o->checks);
+    free(o->seats);
+    free(o->choices);
+    free(o->told);
+    free(o->charges);
+    if (o->consumption)
+        free(o->consumption->own.rows);
+    free(o->consumption);
+    free(o);
+}
+
+bool order_before(const void *gang_a, const void *gang_b)
+{
+    const struct gang *a = gang_a, *b = gang_b;
+    if (a->priority != b->priority)
+        return a->priority > b->priority;
+    if (a->created_ms != b->created_ms)
+        return a->created_ms < b->created_ms;
+    int r = strcmp(intern_name(a->names, a->uid), intern_name(b->names, b->uid));
+    if (!r)
+        r = strcmp(intern_name(a->names, a->key), intern_name(b->names, b->key));
+    return r < 0;
+}
+
+struct local_queue *local_queue_named(struct state *s, name_id key)
+{
+    uint32_t at = id_map_get(&s->local_queue_by_key, key);
+    if (!at) {
+        MEM_RESERVE(s->local_queues, s->local_queues_cap, s->local_queues_n + 1);
+        at = s->local_queues_n++;
+        s->local_queues[at] = (struct local_queue){.key = key, .used.weight_nano = WEIGHT_ONE};
+        id_map_put(&s->local_queue_by_key, key, at);
+    }
+    return &s->local_queues[at];
+}
+
 /* ---- flavors become part of the shape ---- */
 
 static bool same_toleration(const struct toleration *a, const struct toleration *b)

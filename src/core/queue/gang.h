@@ -4,6 +4,13 @@
 #include "base/arena.h"
 #include "core/state/model.h"
 
+/* Made when it has none. */
+struct gang_object *gang_own(struct gang *g);
+void gang_object_free(struct gang *g);
+/* Which comes first? By priority, creation, uid text, key text. */
+bool order_before(const void *gang_a, const void *gang_b);
+struct local_queue *local_queue_named(struct state *s, name_id key); /* made when new */
+
 /* Shape with the node labels and tolerations of the flavors that `set` of the gang was given; the caller gets a reference. */
 uint32_t gang_flavored_shape(struct state *s, uint32_t shape, const struct flavor_choice *choices, uint32_t choices_n, uint32_t set);
 /* The same of a pod that exists. WHY  its own tolerations only: who let it in added those of the flavors that it was let in with, which may

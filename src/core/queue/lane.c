@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include "base/memory.h"
-#include "core/queue/order.h"
+#include "core/queue/gang.h"
 
 /* ---- order ---- */
 
@@ -12,6 +12,16 @@ int used_compare(const struct used *a, const struct used *b)
     if (!a->weight_nano || !b->weight_nano)
         return !a->weight_nano - !b->weight_nano;
     return wide_compare(wide_times(a->sum, (uint64_t)b->weight_nano), wide_times(b->sum, (uint64_t)a->weight_nano));
+}
+
+struct gang *line_first(const struct line *l)
+{
+    return heap_first(&l->gangs);
+}
+
+bool line_before(const void *line_a, const void *line_b)
+{
+    return order_before(line_first(line_a), line_first(line_b));
 }
 
 bool lane_line_before(const struct line *a, const struct line *b)

@@ -26,6 +26,8 @@ struct line *lane_first_blocked(const struct queue *q);
 struct line *lane_next_ready(const struct queue *q, size_t *lane, size_t *at);
 
 int used_compare(const struct used *a, const struct used *b);
+struct gang *line_first(const struct line *l);
+bool line_before(const void *line_a, const void *line_b); /* by their first gangs */
 bool lane_line_before(const struct line *a, const struct line *b); /* of one queue */
 
 #endif

@@ -125,24 +125,6 @@ void lost_note(struct cycle *c, struct gang *g, const struct lost *lost)
     cycle_lost(c, g);
 }
 
-static struct gang *first_waiting(const struct state *s)
-{
-    for (size_t i = 0; i < s->timers.n; i++) {
-        struct gang *g = s->timers.items[i];
-        if (g->own->lost && !(g->park && g->park->at)) /* not who backs off */
-            return g;
-    }
-    return NULL;
-}
-
-void lost_wake(struct state *s)
-{
-    if (s->now_ms > s->lost_until_ms)
-        return;
-    for (struct gang *g; (g = first_waiting(s));)
-        order_wake(s, g); /* which takes it out */
-}
-
 bool lost_is_due(const struct cycle *c, const struct gang *g)
 {
     return g->own->lost && c->now_ms >= g->own->lost_ms + LOST_WAIT_MS;

@@ -34,7 +34,6 @@ static inline bool lost_for_good(const struct gang *g)
 bool lost_is_given_up(const struct state *s, const struct gang *g, const struct pod *p);
 /* What the object says of it follows; from here on the wait counts. */
 void lost_note(struct cycle *c, struct gang *g, const struct lost *lost);
-void lost_wake(struct state *s); /* some node has changed: whoever waits looks whether it is back */
 bool lost_is_due(const struct cycle *c, const struct gang *g);
 /* An EVICT's reason in the arena. */
 const struct reason *lost_why_evict(struct cycle *c, const struct lost *lost);

@@ -7,19 +7,6 @@
 #include "core/queue/gang.h"
 #include "core/queue/lane.h"
 
-bool order_before(const void *gang_a, const void *gang_b)
-{
-    const struct gang *a = gang_a, *b = gang_b;
-    if (a->priority != b->priority)
-        return a->priority > b->priority;
-    if (a->created_ms != b->created_ms)
-        return a->created_ms < b->created_ms;
-    int r = strcmp(intern_name(a->names, a->uid), intern_name(b->names, b->uid));
-    if (!r)
-        r = strcmp(intern_name(a->names, a->key), intern_name(b->names, b->key));
-    return r < 0;
-}
-
 static bool timer_before(const void *gang_a, const void *gang_b)
 {
     const struct gang *a = gang_a, *b = gang_b;
@@ -136,16 +123,6 @@ static void unpark(struct state *s, struct parking *p)
 }
 
 /* ---- lines in their queues ---- */
-
-struct gang *line_first(const struct line *l)
-{
-    return heap_first(&l->gangs);
-}
-
-bool line_before(const void *line_a, const void *line_b)
-{
-    return order_before(line_first(line_a), line_first(line_b));
-}
 
 static void ready_list_update(struct state *s, struct queue *q)
 {
@@ -563,4 +540,24 @@ void order_sets_of_group(struct state *s, struct gang *g)
     }
     if (g->sets_n > 1)
         sort_sets(s, g);
+}
+
+/* ---- those that wait for another node ---- */
+
+static struct gang *first_with_lost(const struct state *s)
+{
+    for (size_t i = 0; i < s->timers.n; i++) {
+        struct gang *g = s->timers.items[i];
+        if (g->own->lost && !(g->park && g->park->at)) /* not who backs off */
+            return g;
+    }
+    return NULL;
+}
+
+void order_wake_lost(struct state *s)
+{
+    if (s->now_ms > s->lost_until_ms)
+        return;
+    for (struct gang *g; (g = first_with_lost(s));)
+        order_wake(s, g); /* which takes it out */
 }

@@ -11,9 +11,9 @@
  */
 #ifndef CORE_ORDER_H
 #define CORE_ORDER_H
-#include "core/state/model.h"
+#include "core/queue/gang.h"
+#include "core/queue/lane.h"
 
-bool order_before(const void *gang_a, const void *gang_b);
 void order_init(struct state *s);
 void order_fini(struct state *s);
 
@@ -24,14 +24,13 @@ void order_hold(struct state *s, struct gang *g, uint8_t on); /* not to be tried
 void order_line_up(struct state *s, struct gang *g);          /* gets in line; its sets are known */
 void order_sets_of_group(struct state *s, struct gang *g);    /* finds the sets of a pod group from the members that can be bound */
 
+void order_wake_lost(struct state *s); /* some node has changed: who waits because one failed looks whether it is back (lost.h) */
 void order_look_later(struct state *s, struct gang *g, int64_t at_ms); /* in line: it is woken then, whatever happens meanwhile */
 
 /* ---- lines ---- */
 struct line *order_first(struct queue *q);          /* next to try; NULL: none is ready, or all are behind a blocked head */
 bool order_goes_on(struct queue *q);                /* one of its lines is next to try, now or in a later round of this cycle */
 struct gang *order_blocker(const struct queue *q);  /* StrictFIFO: the head that quota or nodes refused and that keeps the others waiting */
-struct gang *line_first(const struct line *l);
-bool line_before(const void *line_a, const void *line_b);
 void order_line_ready(struct state *s, struct line *l, bool recheck); /* recheck: woken, so look first whether it may fit now */
 void order_no_candidate(struct state *s, struct line *l);
 void order_told(struct state *s, struct line *l); /* out of state.telling */

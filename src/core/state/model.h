@@ -188,7 +188,7 @@ struct gang_object {
     int64_t preempts_after_ms; /* nobody is preempted for it before */
     struct gang_consumption *consumption; /* NULL until needed first */
 };
-extern const struct gang_object gang_no_object; /* state_gang.c */
+extern const struct gang_object gang_no_object; /* queue/gang.c */
 
 struct gang {
     size_t line_at, timer_at;
@@ -484,11 +484,7 @@ static inline struct label_list namespace_labels(const struct state *s, name_id 
     return s->namespaces[id_map_get(&s->namespace_by_name, ns)].labels;
 }
 
-/* state_gang.c */
-struct gang_object *gang_own(struct gang *g); /* made when it has none */
-
 /* state.c */
-struct local_queue *local_queue_named(struct state *s, name_id key); /* made when new */
 /* The queue that a gang asks for; NULL with ret_missing = 0: needs no quota; NULL and a name: it does not exist. */
 struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing);
 

@@ -115,18 +115,6 @@ void state_free(struct state *s)
     free(s);
 }
 
-struct local_queue *local_queue_named(struct state *s, name_id key)
-{
-    uint32_t at = id_map_get(&s->local_queue_by_key, key);
-    if (!at) {
-        MEM_RESERVE(s->local_queues, s->local_queues_cap, s->local_queues_n + 1);
-        at = s->local_queues_n++;
-        s->local_queues[at] = (struct local_queue){.key = key, .used.weight_nano = WEIGHT_ONE};
-        id_map_put(&s->local_queue_by_key, key, at);
-    }
-    return &s->local_queues[at];
-}
-
 struct intern *state_names(struct state *s)
 {
     return s->names;
@@ -205,7 +193,7 @@ static void apply_node(struct state *s, const struct node_record *r)
     bool new_devices = set_devices(s, slot, r);
     if (node_table_set(&s->nodes, slot, r)) {
         seats_wake_holders(s, slot);
-        lost_wake(s);
+        order_wake_lost(s);
         s->shares_changed |= s->shares_n > 0;
     } else if (new_devices) {
         node_table_gain(&s->nodes, slot);

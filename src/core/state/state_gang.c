@@ -16,15 +16,6 @@
 
 /* ---- gangs ---- */
 
-const struct gang_object gang_no_object;
-
-struct gang_object *gang_own(struct gang *g)
-{
-    if (g->own == &gang_no_object)
-        g->own = mem_zero(1, sizeof *g->own);
-    return (struct gang_object *)g->own; /* its own: not the shared one */
-}
-
 static struct gang *gang_of(struct state *s, name_id key)
 {
     struct gang *g = gang_find(s, key);
@@ -41,30 +32,13 @@ static struct gang *gang_of(struct state *s, name_id key)
     return g;
 }
 
-static void object_free(struct gang_object *o)
-{
-    if (o == &gang_no_object)
-        return;
-    free(o->min_of_task);
-    free(o->least);
-    free(o->checks);
-    free(o->seats);
-    free(o->choices);
-    free(o->told);
-    free(o->charges);
-    if (o->consumption)
-        free(o->consumption->own.rows);
-    free(o->consumption);
-    free(o);
-}
-
 void gang_free(struct gang *g)
 {
     if (g->sets != &g->only)
         free(g->sets);
     if (g->members != &g->member)
         free(g->members);
-    object_free((struct gang_object *)g->own);
+    gang_object_free(g);
     free(g->park);
     free(g->reason);
     promise_free(g->promise);

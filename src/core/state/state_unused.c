@@ -3,6 +3,7 @@
  * What has changed since the last cycle stays until somebody has looked at the change.
  */
 #include "core/state/state_unused.h"
+#include "core/queue/gang.h"
 #include <assert.h>
 #include "base/memory.h"
 
