@@ -34,6 +34,8 @@ static struct gang *gang_of(struct state *s, name_id key)
 
 void gang_free(struct gang *g)
 {
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        free(g->sets[i].topology);
     if (g->sets != &g->only)
         free(g->sets);
     if (g->members != &g->member)
