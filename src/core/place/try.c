@@ -469,15 +469,25 @@ static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, str
 
 /* ---- one gang ---- */
 
-/* WHY  a search said that it would start once its victims were gone, and it did not: who is let into that room now would be its next
+/* All have left for it. That of lone pods is counted in preempt/lone.c. */
+static bool all_have_left(const struct gang *g)
+{
+    return g->promise && !g->promise->victims_n && !gang_is_lone(g);
+}
+
+/* WHY  a search said that it would start once its victims were gone, and if it does not now: who is let into that room would be its next
  * victim, and so on for ever. So it waits before anybody else has to go for it. */
+static void note_vain(const struct state *s, struct gang *g)
+{
+    gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
+    g->vain_n += g->vain_n < VAIN_DOUBLINGS;
+}
+
 static void end_promise(struct state *s, struct gang *g, bool started)
 {
-    if (started) {
+    if (started && g->vain_n) {
         g->vain_n = 0;
-    } else if (g->promise && !g->promise->victims_n && !gang_is_lone(g)) { /* all have left; theirs is counted in preempt/lone.c */
-        gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
-        g->vain_n += g->vain_n < VAIN_DOUBLINGS;
+        gang_own(g)->preempts_after_ms = 0;
     }
     if (started && gang_is_lone(g) && g->bound_n)
         lone_goes_before(s, g, s->seats[s->pods[g->members[0]].seat].node);
@@ -498,6 +508,8 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
+    if (!c->trial && all_have_left(g))
+        note_vain(c->s, g);
     refusal_begin(c, q, refusal);
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
