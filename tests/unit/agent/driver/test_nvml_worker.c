@@ -166,7 +166,7 @@ static void test_a_call_that_hangs(void **state)
     struct world w;
     atomic_bool gate = false;
     world_init(&w, 2);
-    post(&w, 0, 'a', &gate, 30);
+    post(&w, 0, 'a', &gate, 1000); /* its thread has begun by then */
     post(&w, 0, 'b', NULL, 5000); /* behind it: answered with it, not after five seconds */
     wait_for(&w, 2);
     assert_string_equal(w.log.data, "a-b-");
@@ -210,7 +210,7 @@ static void test_free_with_jobs_everywhere(void **state)
     struct world w;
     atomic_bool gate = false;
     world_init(&w, 2);
-    post(&w, 0, 'a', &gate, 10);
+    post(&w, 0, 'a', &gate, 500); /* its thread has begun by then */
     wait_for(&w, 1);              /* hangs */
     post(&w, 0, 'b', NULL, 1000); /* refused, not yet answered */
     for (int i = 0; i < 3; i++)
@@ -229,7 +229,7 @@ static void test_free_while_a_call_hangs(void **state)
     struct world w;
     atomic_bool gate = false;
     world_init(&w, 1);
-    post(&w, 0, 'a', &gate, 10);
+    post(&w, 0, 'a', &gate, 500); /* its thread has begun by then */
     wait_for(&w, 1);
     worker_pool_free(w.p);
     w.p = NULL;
