@@ -250,8 +250,8 @@ print(len(rows), "wait as long as they did" if all(row["queueWaitSeconds"] <= fl
     ends 2 "what is no port" 'listen address ":8081x": write HOST:PORT' "$PROGRAM" scheduler --address :8081x
     ends 2 "a port that is taken" 'capstan scheduler: --address: .*in use' "$PROGRAM" scheduler --address "127.0.0.1:$port"
     # Its port may be taken here: that is no fault of theirs.
-    says "the arguments in deploy/scheduler.yaml are taken" 'connected server=|--address: .*in use' bash -c \
-        'arguments=$(sed -n "s/^ *args: .scheduler, \"\(.*\)\"].*/\1/p" "$0")
+    says "the arguments in deploy/scheduler.yaml are taken" 'connected server=|address: .*in use' bash -c \
+        'arguments=$(sed -n "s/^ *args: .scheduler, \([^]]*\)].*/\1/p" "$0" | tr -d "\",")
         timeout 5 "$PROGRAM" scheduler --scheduler-name nobody-names-it ${arguments:?} 2>&1; true' \
         "$ROOT/deploy/scheduler.yaml"
     kill "$second"

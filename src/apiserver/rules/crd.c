@@ -344,6 +344,8 @@ int crds_new(struct apiserver *s, struct crds **ret_d, struct err *e)
 
 void crds_free(struct crds *d)
 {
+    if (!d)
+        return;
     loop_timer_free(d->timer);
     free(d);
 }

@@ -9,7 +9,7 @@
 
 /* -E_INVALID: a stored definition cannot be read; the text says which. *ret_d is set all the same. */
 int crds_new(struct apiserver *s, struct crds **ret_d, struct err *e);
-void crds_free(struct crds *d);
+void crds_free(struct crds *d); /* NULL: the server did not come so far */
 /* A change of any object, the moment that the store has it; event NULL: those since the last commit were taken back. */
 void crds_changed(struct crds *d, uint32_t kind, const struct store_event *event);
 
