@@ -215,7 +215,13 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     m->counts.coming_n += v.coming;
     struct plain_promise *p = promise_of(m, g);
     m->counts.kept_n += p && c.flavor >= 0;
-    m->in_vain |= p && !p->victims.n && (c.flavor < 0 || v.coming);
+    bool all_have_left = p && !p->victims.n;
+    m->in_vain |= all_have_left && (c.flavor < 0 || v.coming || v.n);
+    if (all_have_left && v.n) { /* others went for it in vain: nobody else goes before it has waited */
+        v.n = 0;
+        c.flavor = -1;
+        m->counts.vain_n++;
+    }
     if (p && !v.n)
         drop_promise(m, p);
     if (v.n)
@@ -451,6 +457,23 @@ static void new_gang(struct model *m)
     gang_record(&m->w, record_of(m, g));
 }
 
+/* Somebody else, who knows of no promise, has let one in where room is promised. */
+static void new_gang_of_others(struct model *m)
+{
+    struct plain_gang *g = &m->gangs[pick(m, GANGS)];
+    if (g->exists || !m->promises_n)
+        return;
+    const struct plain_promise *p = &m->promises[pick(m, (uint64_t)m->promises_n)];
+    *g = (struct plain_gang){.exists = true, .admitted = true, .leaves_for = -1, .serial = ++m->serial, .queue = p->queue,
+                             .flavor = p->need.flavor, .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6), .count = 1};
+    g->reserved_ms = 1000 * (1 + pick(m, 4));
+    for (int r = 0; r < RES_N; r++) {
+        g->ask[r] = p->need.amount[r];
+        m->nodes[COHORTS + g->queue].own[g->flavor][r] += g->ask[r];
+    }
+    gang_record(&m->w, record_of(m, g));
+}
+
 static void end_gang(struct model *m)
 {
     struct plain_gang *g = &m->gangs[pick(m, GANGS)];
@@ -607,6 +630,8 @@ static void step(struct model *m)
         new_gang(m);
     for (uint32_t n = pick(m, 16); n; n--)
         end_gang(m);
+    if (pick(m, 4) == 0)
+        new_gang_of_others(m);
     m->told = !m->quiet || !m->step || m->in_vain || !pick(m, 3);
     if (!m->told)
         node(&m->w, "n0", arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d", 1000000000 + (int)m->step, 1000000 + (int)m->step), "");
@@ -672,8 +697,9 @@ int main(int argc, char **argv)
     printf("# %" PRIu64 " admissions in the order of Kueue's cycle, %" PRIu64 " preemptions (%" PRIu64 " after another in the cycle): "
            "%" PRIu64 " of the own queue, %" PRIu64 " of others, %" PRIu64 " of others while borrowing, %" PRIu64 " by shares; %" PRIu64
            " waited for what was coming; "
-           "%" PRIu64 " cycles on hold, %" PRIu64 " found their promise kept\n",
+           "%" PRIu64 " cycles on hold, %" PRIu64 " found their promise kept, %" PRIu64 " had preempted in vain\n",
            n.admits_n, n.preemptions_n, n.further_n, n.evicts_n[0], n.evicts_n[1], n.evicts_n[2], n.evicts_n[3], n.coming_n, n.held_n,
-           n.kept_n);
-    return n.admits_n && n.kept_n && n.further_n && n.coming_n && n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3] ? 0 : 1;
+           n.kept_n, n.vain_n);
+    bool all = n.kept_n && n.vain_n && n.further_n && n.coming_n && n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3];
+    return n.admits_n && all ? 0 : 1;
 }

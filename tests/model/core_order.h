@@ -58,7 +58,7 @@ struct plain_promise {         /* somebody leaves for a gang of this queue */
     int64_t kept[RES_N];       /* from the head that is tried */
 };
 struct counts {                /* what was compared */
-    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n;
+    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n;
 };
 struct decision {
     int gang, victim_of;       /* victim_of: enum preemption, or ADMITTED */

@@ -101,6 +101,19 @@ static bool may_preempt(const struct cycle *c, const struct gang *g, const struc
     return q && q->preempts && !c->trial && c->s->now_ms >= g->own->preempts_after_ms;
 }
 
+/* That of lone pods is counted in preempt/lone.c. */
+static bool all_have_left(const struct gang *g)
+{
+    return g->promise && !g->promise->victims_n && !gang_is_lone(g);
+}
+
+/* WHY  a search said that it would start once its victims were gone, and it does not: who was let into that room would be its next victim,
+ * and so on for ever. So it waits before anybody else has to go for it. */
+static bool others_may_go(const struct cycle *c, const struct gang *g, const struct queue *q)
+{
+    return may_preempt(c, g, q) && !all_have_left(g);
+}
+
 static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep, struct refusal *refusal)
 {
     struct flavor_search search = {0};
@@ -120,12 +133,12 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
         }
         if (search.preempts) { /* quota is too little as it stands */
             misfit = (struct misfit){.pod_set = g->sets_n - 1};
-            bool found = preempt_assignment(c, g, q, &search, keep, &victims);
+            bool told = keep && !all_have_left(g), found = preempt_assignment(c, g, q, &search, told, &victims);
             if (!found && victims.lack == LACK_COMING)
                 return false;
             if (!found)
                 continue;
-            refusal->preempts = keep;
+            refusal->preempts = told;
             return !keep;
         }
         if (try_assignment(c, g, q, &search, keep, &steps, refusal, &misfit)) {
@@ -165,7 +178,7 @@ static bool counts_fit(void *arg)
     refusal_begin(p->c, p->queue, &p->refusal);
     bool fit = try_counts(p->c, p->gang, p->queue, false, &p->refusal);
     undo_back(p->c->s, mark);
-    return fit || (may_preempt(p->c, p->gang, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
+    return fit || (others_may_go(p->c, p->gang, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
 }
 
 /* First of all what it was promised. WHY  under the flavors that others went for, and with no more members: with other ones it may borrow
@@ -199,7 +212,7 @@ static bool try_promised(struct cycle *c, struct gang *g, struct queue *q)
 static bool preempts(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
     if (!refusal->preempts)
-        refusal->preempts = may_preempt(c, g, q) && preempt_counts(c, g, q, true, refusal->why);
+        refusal->preempts = others_may_go(c, g, q) && preempt_counts(c, g, q, true, refusal->why);
     return refusal->preempts;
 }
 
@@ -469,25 +482,13 @@ static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, str
 
 /* ---- one gang ---- */
 
-/* All have left for it. That of lone pods is counted in preempt/lone.c. */
-static bool all_have_left(const struct gang *g)
-{
-    return g->promise && !g->promise->victims_n && !gang_is_lone(g);
-}
-
-/* WHY  a search said that it would start once its victims were gone, and if it does not now: who is let into that room would be its next
- * victim, and so on for ever. So it waits before anybody else has to go for it. */
-static void note_vain(const struct state *s, struct gang *g)
-{
-    gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
-    g->vain_n += g->vain_n < VAIN_DOUBLINGS;
-}
-
 static void end_promise(struct state *s, struct gang *g, bool started)
 {
-    if (started && g->vain_n) {
+    if (started) {
         g->vain_n = 0;
-        gang_own(g)->preempts_after_ms = 0;
+    } else if (all_have_left(g)) {
+        gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
+        g->vain_n += g->vain_n < VAIN_DOUBLINGS;
     }
     if (started && gang_is_lone(g) && g->bound_n)
         lone_goes_before(s, g, s->seats[s->pods[g->members[0]].seat].node);
@@ -508,14 +509,12 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
-    if (!c->trial && all_have_left(g))
-        note_vain(c->s, g);
     refusal_begin(c, q, refusal);
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     if (!started && q && g->planned && !c->trial)
         say_if_never(c, g, q, refusal);
-    if (!started && !g->planned && may_preempt(c, g, q))
+    if (!started && !g->planned && others_may_go(c, g, q))
         refusal->preempts = group_preempts(c, g, q, refusal);
     if (!started && gang_is_lone(g) && !c->trial)
         lone_looks(c, g, refusal);

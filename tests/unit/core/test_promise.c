@@ -451,6 +451,28 @@ static void who_preempted_in_vain_waits_before_the_next(void **state)
     decides(w, "evict small InClusterQueue");
 }
 
+/* The same where somebody is in already when it looks: that one is not told at once, and the flavor where it would have to go for it ends
+ * the search as ever. */
+static void who_came_in_meanwhile_is_not_told_at_once(void **state)
+{
+    static const char *const queues[] = {"queue q gpu=8 within=Lower;", "queue q gpu=8 within=Lower preempt-first;"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct world w = world_new();
+        story(&w, "node n0");
+        story(&w, queues[i]);
+        story(&w, "runs low queue=q gpu=8 at=5 on=n0; wants high queue=q prio=9 gpu=8");
+        decides(&w, "evict low InClusterQueue");
+        gone(&w, CHANGE_POD_GONE, "ns/low-0");
+        story(&w, "runs other queue=q gpu=4 at=6 on=n0");
+        leaves(&w, "low", "wants low queue=q gpu=8 at=5");
+        decides(&w, "");
+        w.now_ms = w.plan.wake_ms;
+        decides(&w, "evict other InClusterQueue");
+        world_free(&w);
+    }
+}
+
 /* Its victim still goes, so nothing has been in vain yet: when there is a node again, what leaves is its own again. */
 static void a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain(void **state)
 {
@@ -549,6 +571,7 @@ int main(void)
         in_a_world(what_its_victims_pods_still_hold_is_kept),
         in_a_world(the_own_quota_of_its_queue_is_kept),
         in_a_world(who_preempted_in_vain_waits_before_the_next),
+        cmocka_unit_test(who_came_in_meanwhile_is_not_told_at_once),
         in_a_world(a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain),
         in_a_world(who_leaves_with_other_flavors_leaves_for_the_same_one),
         cmocka_unit_test(why_not),
