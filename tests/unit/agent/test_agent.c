@@ -1,8 +1,10 @@
 /* test_agent.c - the whole agent: labels, configs, what is unhealthy, and its own restart */
 #include "world_fed.h"
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/log.h"
 #include "sim/driver/driver_model.h"
 
 static void test_node_is_labelled(void **state)
@@ -118,6 +120,33 @@ static void test_config_map_deleted(void **state)
 }
 
 /* Node feature discovery's folder comes later than the labels, which do not change any more. */
+/* In what the agent says on stderr while fn runs. */
+static bool says_meanwhile(struct world *w, int64_t ms, const char *part)
+{
+    char said[8192] = "";
+    int file = memfd_create("said", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+    assert_true(file >= 0 && before >= 0 && dup2(file, STDERR_FILENO) == STDERR_FILENO);
+    log_set_level(LOG_WARNING);
+    world_run(w, ms);
+    log_set_level(LOG_ERROR);
+    assert_int_equal(dup2(before, STDERR_FILENO), STDERR_FILENO);
+    assert_true(pread(file, said, sizeof said - 1, 0) >= 0);
+    assert_int_equal(close(before) + close(file), 0);
+    return strstr(said, part) != NULL;
+}
+
+/* The kubelet has not made it yet, or the name is another one: that is no fault of the API server, which has answered. */
+static void test_no_node_object(void **state)
+{
+    struct world *w = *state;
+    world_create(w, map);
+    kube_delete(w->client, "/api/v1/nodes/n1", BYTES(""), world_on_got, w);
+    world_run(w, 1000);
+    w->options.config_map = "default/cfg";
+    world_start_agent(w, "t4", 2);
+    assert_true(says_meanwhile(w, 15000, "there is no Node object of this name yet: the kubelet makes it; is --node-name right?"));
+}
+
 static void test_features_file_is_tried_again(void **state)
 {
     struct world *w = *state;
@@ -355,6 +384,7 @@ int main(void)
                                        T(test_config_by_label),
                                        T(test_config_that_does_not_fit),
                                        T(test_config_map_deleted),
+                                       T(test_no_node_object),
                                        T(test_features_file_is_tried_again),
                                        T(test_status_is_tried_again),
                                        T(test_config_file),
