@@ -105,8 +105,8 @@ nvtop_client() { # MODEL NAME
         return
     fi
     local seconds
-    for seconds in 3 20; do # until it has drawn its screen
-        TERM=xterm timeout 60 script -qec "stty rows 40 cols 140; timeout -s INT $seconds $nvtop" /dev/null </dev/null >"$scratch/out" 2>&1
+    for seconds in 3 20; do # until it has drawn its screen, in the foreground: elsewhere the terminal would stop it
+        TERM=xterm SHELL=/bin/sh timeout 60 script -qec "stty rows 40 cols 140; timeout --foreground -s INT $seconds $nvtop" /dev/null </dev/null >"$scratch/out" 2>&1
         ! grep -qa POW "$scratch/out" || break
     done
     check "nvtop on $1" "$scratch/out" "\[$2" "$pid" '9000MiB' 'POW'
