@@ -4,6 +4,7 @@
  *        differs, again and again until it does. What happens in between, and in which order, does not matter. A patch carries the
  *        resourceVersion that was read.
  */
+#include "base/amount.h"
 #include "base/clock.h"
 #include "base/quantity.h"
 #include "sched/checks/check_list.h"
@@ -203,13 +204,6 @@ static const char *usage_text(struct arena *a, const char *resource, int64_t amo
     return arena_text(a, quantity_format(text, q));
 }
 
-/* More than there are numbers for is the largest of them. */
-static int64_t times(int64_t one, int64_t count)
-{
-    int64_t sum;
-    return __builtin_mul_overflow(one, count, &sum) ? INT64_MAX : sum;
-}
-
 /* What quota counts of one member. */
 static int64_t request_of(const struct pod_set *set, name_id resource)
 {
@@ -249,7 +243,7 @@ static struct json *admission_of(struct pass *x)
             bool pods = strcmp(resource, "pods") == 0;
             int64_t one = pods ? 1 : request_of(&g.pod_sets[i], choices[c].resource);
             json_set_text(a, flavors, resource, intern_name(names, choices[c].flavor));
-            json_set_text(a, usage, resource, usage_text(a, resource, times(one, count)));
+            json_set_text(a, usage, resource, usage_text(a, resource, amount_times(one, count)));
         }
         json_set_int64(a, assignment, "count", count);
         domain_status_add(a, x->s->state, names, x->gang, i, assignment);
@@ -275,7 +269,7 @@ static void say_requests(struct pass *x)
         json_set_text(a, one, "name", intern_name(x->s->names, set->name));
         for (uint32_t k = 0, n = set->is_charged ? set->charged_n : set->shape.requests_n; k < n; k++) {
             const char *resource = intern_name(x->s->names, all[k].resource);
-            json_set_text(a, sums, resource, usage_text(a, resource, times(all[k].value, set->count - set->reclaimed)));
+            json_set_text(a, sums, resource, usage_text(a, resource, amount_times(all[k].value, set->count - set->reclaimed)));
         }
         json_append(list, one);
     }

@@ -82,6 +82,7 @@ const struct json *decode_condition(const struct json *object, const char *type)
 bool decode_condition_true(const struct json *object, const char *type);
 /* meta/v1 LabelSelector; NULL gives matches_nothing. */
 void decode_label_selector(const struct decoder *d, const struct json *selector, struct selector *ret_selector);
+void decode_sort_amounts(struct amount *all, uint32_t n); /* by resource, as all lists of them are */
 /* {"cpu": "2", "memory": "1Gi"} -> amounts sorted by resource; path as above. */
 int decode_amounts(const struct decoder *d, const struct json *quantities, const char *path, const struct amount **ret_amounts,
                    uint32_t *ret_n, struct err *e);

@@ -80,12 +80,6 @@ static void read_spec(struct node_reader *n)
     }
 }
 
-static int amount_order(const void *a, const void *b)
-{
-    name_id x = ((const struct amount *)a)->resource, y = ((const struct amount *)b)->resource;
-    return x < y ? -1 : x > y;
-}
-
 static int read_allocatable(struct node_reader *n)
 {
     struct amount *amounts = NULL;
@@ -99,8 +93,7 @@ static int read_allocatable(struct node_reader *n)
             return err_wrap(n->e, "status.allocatable[%.*s]", (int)(key.n < 80 ? key.n : 80), key.data);
         *DECODE_PUSH(n->d->arena, amounts, amounts_n, cap) = (struct amount){intern_id(n->d->names, key), value};
     }
-    if (amounts_n > 1)
-        qsort(amounts, amounts_n, sizeof *amounts, amount_order);
+    decode_sort_amounts(amounts, amounts_n);
     n->node->allocatable = amounts;
     n->node->allocatable_n = amounts_n;
     return 0;

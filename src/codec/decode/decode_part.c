@@ -178,6 +178,12 @@ static int amount_order(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+void decode_sort_amounts(struct amount *all, uint32_t n)
+{
+    if (n > 1)
+        qsort(all, n, sizeof *all, amount_order);
+}
+
 int decode_amounts(const struct decoder *d, const struct json *quantities, const char *path,
                    const struct amount **ret_amounts, uint32_t *ret_n, struct err *e)
 {
@@ -191,8 +197,7 @@ int decode_amounts(const struct decoder *d, const struct json *quantities, const
             return err_wrap(e, "%s[%s]", path, member->key);
         amounts[n++].resource = intern_id(d->names, resource);
     }
-    if (n > 1)
-        qsort(amounts, n, sizeof *amounts, amount_order);
+    decode_sort_amounts(amounts, n);
     *ret_amounts = amounts;
     *ret_n = n;
     return 0;

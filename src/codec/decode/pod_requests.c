@@ -1,6 +1,6 @@
 #include "codec/decode/pod_requests.h"
-
-#include <stdlib.h>
+#include "base/amount.h"
+#include "codec/decode/decode.h"
 
 void pod_requests_init(struct pod_requests *p)
 {
@@ -25,12 +25,6 @@ static int row_of(struct pod_requests *p, name_id resource)
     return (int)i;
 }
 
-static int64_t add_clamped(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -45,17 +39,17 @@ void pod_requests_add(struct pod_requests *p, enum pod_part part, const struct c
             continue;
         switch (part) {
         case POD_CONTAINER:
-            p->rows[at].containers = add_clamped(p->rows[at].containers, amount);
+            p->rows[at].containers = amount_plus(p->rows[at].containers, amount);
             break;
         case POD_INIT_CONTAINER:
-            p->rows[at].init_most = larger(p->rows[at].init_most, add_clamped(p->rows[at].sidecars, amount));
+            p->rows[at].init_most = larger(p->rows[at].init_most, amount_plus(p->rows[at].sidecars, amount));
             break;
         case POD_SIDECAR:
-            p->rows[at].sidecars = add_clamped(p->rows[at].sidecars, amount);
+            p->rows[at].sidecars = amount_plus(p->rows[at].sidecars, amount);
             p->rows[at].init_most = larger(p->rows[at].init_most, p->rows[at].sidecars);
             break;
         case POD_OVERHEAD:
-            p->rows[at].overhead = add_clamped(p->rows[at].overhead, amount);
+            p->rows[at].overhead = amount_plus(p->rows[at].overhead, amount);
             break;
         case POD_LEVEL:
             p->rows[at].pod_level = amount;
@@ -64,27 +58,20 @@ void pod_requests_add(struct pod_requests *p, enum pod_part part, const struct c
     }
 }
 
-static int amount_order(const void *a, const void *b)
-{
-    name_id x = ((const struct amount *)a)->resource, y = ((const struct amount *)b)->resource;
-    return x < y ? -1 : x > y;
-}
-
 void pod_requests_finish(const struct pod_requests *p, struct arena *a, const struct amount **ret_amounts,
                          uint32_t *ret_n)
 {
     struct amount *out = p->rows_n ? arena_alloc(a, p->rows_n * sizeof *out) : NULL;
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->rows_n; i++) {
-        int64_t sum = larger(add_clamped(p->rows[i].containers, p->rows[i].sidecars), p->rows[i].init_most);
+        int64_t sum = larger(amount_plus(p->rows[i].containers, p->rows[i].sidecars), p->rows[i].init_most);
         if (p->rows[i].pod_level >= 0)
             sum = p->rows[i].pod_level;
-        sum = add_clamped(sum, p->rows[i].overhead);
+        sum = amount_plus(sum, p->rows[i].overhead);
         if (sum > 0)
             out[n++] = (struct amount){p->rows[i].resource, sum};
     }
-    if (n > 1)
-        qsort(out, n, sizeof *out, amount_order);
+    decode_sort_amounts(out, n);
     *ret_amounts = n ? out : NULL;
     *ret_n = n;
 }

@@ -16,8 +16,8 @@
  * COST   a gang admitted: O(its resources + log of the LocalQueues that wait). All LocalQueues are looked at once an interval.
  * SOURCE Kueue, KEP-4136. It lets a time in which nobody schedules go by unseen; here it counts.
  */
-#ifndef CORE_HISTORY_H
-#define CORE_HISTORY_H
+#ifndef CORE_CONSUMPTION_H
+#define CORE_CONSUMPTION_H
 #include "core/state/model.h"
 
 /* ---- gangs ---- */

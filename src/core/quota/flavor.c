@@ -1,20 +1,9 @@
 #include "core/quota/flavor.h"
+#include "base/amount.h"
 #include "base/memory.h"
 #include "core/queue/order.h"
 
 #define TRIES_MAX 64 /* assignments tried on nodes for one gang in one cycle: bounds (flavors ^ pod sets) */
-
-static int64_t times(int64_t value, int64_t count)
-{
-    int64_t product;
-    return __builtin_mul_overflow(value, count, &product) ? INT64_MAX : product;
-}
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
 
 static bool has_topologies_only(const struct state *s, const struct queue *q)
 {
@@ -159,7 +148,7 @@ static bool oracle_allows(const struct state *s, const struct flavor_search *f, 
 static bool quota_allows(struct state *s, struct flavor_search *f, const struct flavor_demand *set, name_id flavor, name_id resource,
                          int64_t value, bool choice, struct fitness *fitness, struct arena *a, struct reason *why)
 {
-    int64_t need = plus(times(value, set->count), charged(f, flavor, resource));
+    int64_t need = amount_plus(amount_times(value, set->count), charged(f, flavor, resource));
     int64_t most = quota_potential(&s->quota, f->queue->quota, flavor, resource);
     int64_t have = quota_available(&s->quota, f->queue->quota, flavor, resource);
     const struct quota_cell *own = f->others_give_way ? quota_find(&s->quota, f->queue->quota, flavor, resource) : NULL;
@@ -170,7 +159,7 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     }
     bool may_preempt = f->oracle.ask && need <= most && oracle_allows(s, f, flavor, resource, need, choice, fitness);
     if (f->park) /* WHY without what other sets charge: they may find another flavor by then */
-        parking_add_hope(f->park, flavor, resource, times(value, set->count));
+        parking_add_hope(f->park, flavor, resource, amount_times(value, set->count));
     struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->title, .flavor = flavor, .resource = resource,
                              .pod_set = set->name, .have = have > 0 ? have : 0, .need = need};
     if (need > most) {
@@ -283,7 +272,7 @@ static int pick(struct state *s, struct flavor_search *f, size_t cell, const str
 static void book(struct flavor_search *f, uint32_t set, name_id resource, int64_t value, name_id flavor, bool is_choice)
 {
     struct charge *charge = charge_of(f, flavor, resource);
-    charge->amount = plus(charge->amount, times(value, f->sets[set].count));
+    charge->amount = amount_plus(charge->amount, amount_times(value, f->sets[set].count));
     if (is_choice)
         f->choices[f->choices_n++] = (struct flavor_choice){.pod_set = (uint16_t)set, .resource = resource, .flavor = flavor};
 }

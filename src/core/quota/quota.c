@@ -1,4 +1,5 @@
 #include "core/quota/quota.h"
+#include "base/amount.h"
 #include "base/limits.h"
 #include "base/memory.h"
 #include <assert.h>
@@ -25,15 +26,7 @@ void quota_fini(struct quota *q)
     *q = (struct quota){0};
 }
 
-/* ---- arithmetic: amounts saturate, so absurd quotas cannot wrap around ---- */
-
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return b > 0 ? INT64_MAX : INT64_MIN;
-    return sum;
-}
+/* ---- arithmetic ---- */
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -47,7 +40,7 @@ static int64_t not_below_zero(int64_t a)
 
 static int64_t above_kept(const struct quota_cell *c)
 {
-    return not_below_zero(add(c->usage, -c->kept));
+    return not_below_zero(amount_plus(c->usage, -c->kept));
 }
 
 /* ---- building ---- */
@@ -255,7 +248,7 @@ static void order_by_depth(struct quota *q, uint32_t deepest)
 
 static void find_limits(struct quota_cell *cell)
 {
-    cell->kept = cell->lending_limit == NO_LIMIT ? 0 : not_below_zero(add(cell->subtree, -cell->lending_limit));
+    cell->kept = cell->lending_limit == NO_LIMIT ? 0 : not_below_zero(amount_plus(cell->subtree, -cell->lending_limit));
 }
 
 void quota_settle(struct quota *q)
@@ -302,8 +295,8 @@ void quota_settle(struct quota *q)
                 continue;
             cell->up = cell_bound(parent, cell->key);
             struct quota_cell *up = &parent->cells[cell->up];
-            up->subtree = add(up->subtree, add(cell->subtree, -cell->kept));
-            up->usage = add(up->usage, above_kept(cell));
+            up->subtree = amount_plus(up->subtree, amount_plus(cell->subtree, -cell->kept));
+            up->usage = amount_plus(up->usage, above_kept(cell));
         }
     }
 }
@@ -375,20 +368,20 @@ bool quota_names(const struct quota *q, uint32_t queue, name_id flavor, name_id 
 
 static int64_t left_by_bound(const struct quota_cell *cell)
 {
-    return cell->bound == INT64_MAX ? INT64_MAX : add(cell->bound, -cell->usage);
+    return cell->bound == INT64_MAX ? INT64_MAX : amount_plus(cell->bound, -cell->usage);
 }
 
 static int64_t available(const struct quota *q, const struct quota_node *node, const struct quota_cell *cell)
 {
     if (!node->parent)
-        return least(add(cell->subtree, -cell->usage), left_by_bound(cell));
+        return least(amount_plus(cell->subtree, -cell->usage), left_by_bound(cell));
     const struct quota_node *parent = &q->nodes[node->parent];
     int64_t from_parent = available(q, parent, &parent->cells[cell->up]);
     if (cell->borrowing_limit != NO_LIMIT) {
-        int64_t lent_quota = add(add(cell->subtree, -cell->kept), -above_kept(cell));
-        from_parent = least(from_parent, add(lent_quota, cell->borrowing_limit));
+        int64_t lent_quota = amount_plus(amount_plus(cell->subtree, -cell->kept), -above_kept(cell));
+        from_parent = least(from_parent, amount_plus(lent_quota, cell->borrowing_limit));
     }
-    return least(add(not_below_zero(add(cell->kept, -cell->usage)), from_parent), left_by_bound(cell));
+    return least(amount_plus(not_below_zero(amount_plus(cell->kept, -cell->usage)), from_parent), left_by_bound(cell));
 }
 
 int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
@@ -397,21 +390,17 @@ int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, n
     return cell ? available(q, &q->nodes[queue], cell) : 0;
 }
 
-static int64_t potential(const struct quota *q, const struct quota_node *node, const struct quota_cell *cell)
+int64_t quota_potential(const struct quota *q, uint32_t id, name_id flavor, name_id resource)
 {
-    if (!node->parent)
-        return least(cell->subtree, cell->bound);
-    const struct quota_node *parent = &q->nodes[node->parent];
-    int64_t most = add(cell->kept, potential(q, parent, &parent->cells[cell->up]));
-    if (cell->borrowing_limit != NO_LIMIT)
-        most = least(most, add(cell->subtree, cell->borrowing_limit));
+    const struct quota_node *node = &q->nodes[id];
+    const struct quota_cell *cell = quota_find(q, id, flavor, resource);
+    int64_t most = node->parent ? quota_potential(q, node->parent, flavor, resource) : 0;
+    if (!cell)
+        return node->is_queue ? 0 : most;
+    most = amount_plus(node->parent ? cell->kept : cell->subtree, most);
+    if (node->parent && cell->borrowing_limit != NO_LIMIT)
+        most = least(most, amount_plus(cell->subtree, cell->borrowing_limit));
     return least(most, cell->bound);
-}
-
-int64_t quota_potential(const struct quota *q, uint32_t queue, name_id flavor, name_id resource)
-{
-    const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
-    return cell ? potential(q, &q->nodes[queue], cell) : 0;
 }
 
 /* `used`: less what is used. A queue that stands alone cannot have more than its own. */
@@ -424,8 +413,8 @@ static int64_t bounds(const struct quota *q, uint32_t queue, name_id flavor, nam
         bool alone = node->is_queue && !node->parent && quota_names(q, queue, flavor, resource);
         int64_t bound = alone ? least(cell->subtree, cell->bound) : cell->bound;
         if (bound != INT64_MAX)
-            most = least(most, add(add(bound, used ? -cell->usage : 0), kept));
-        kept = add(kept, used ? not_below_zero(add(cell->kept, -cell->usage)) : cell->kept);
+            most = least(most, amount_plus(amount_plus(bound, used ? -cell->usage : 0), kept));
+        kept = amount_plus(kept, used ? not_below_zero(amount_plus(cell->kept, -cell->usage)) : cell->kept);
         cell = node->parent ? &q->nodes[node->parent].cells[cell->up] : NULL;
     }
     return most;
@@ -446,9 +435,9 @@ uint32_t quota_borrow_level(const struct quota *q, uint32_t queue, name_id flavo
     const struct quota_node *node = &q->nodes[queue];
     const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
     while (cell) {
-        if (!node->parent || add(cell->usage, amount) <= cell->subtree)
+        if (!node->parent || amount_plus(cell->usage, amount) <= cell->subtree)
             return node->height;
-        amount = add(amount, -not_below_zero(add(cell->kept, -cell->usage)));
+        amount = amount_plus(amount, -not_below_zero(amount_plus(cell->kept, -cell->usage)));
         cell = &q->nodes[node->parent].cells[cell->up];
         node = &q->nodes[node->parent];
     }
@@ -460,9 +449,9 @@ bool quota_may_reclaim(const struct quota *q, uint32_t queue, name_id flavor, na
     const struct quota_node *node = &q->nodes[queue];
     const struct quota_cell *cell = quota_find(q, queue, flavor, resource);
     while (cell && node->parent) {
-        if (add(cell->usage, amount) <= cell->subtree)
+        if (amount_plus(cell->usage, amount) <= cell->subtree)
             return true;
-        amount = add(amount, -not_below_zero(add(cell->kept, -cell->usage)));
+        amount = amount_plus(amount, -not_below_zero(amount_plus(cell->kept, -cell->usage)));
         cell = &q->nodes[node->parent].cells[cell->up];
         node = &q->nodes[node->parent];
     }
@@ -488,8 +477,8 @@ void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource
     for (;;) {
         int64_t before = above_kept(cell);
         node->share_of = 0;
-        cell->usage = add(cell->usage, amount);
-        amount = add(above_kept(cell), -before);
+        cell->usage = amount_plus(cell->usage, amount);
+        amount = amount_plus(above_kept(cell), -before);
         if (!node->parent || !amount)
             break;
         node = &q->nodes[node->parent];

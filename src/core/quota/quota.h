@@ -88,7 +88,8 @@ void quota_drop_unused(struct quota *q, uint32_t *keep);
 const struct quota_cell *quota_find(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
 bool quota_names(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
 int64_t quota_available(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
-int64_t quota_potential(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
+/* What the node could have at most if nothing were used; a cohort also of what nobody below it names: those above it may lend that. */
+int64_t quota_potential(const struct quota *q, uint32_t node, name_id flavor, name_id resource);
 /* What bounds alone leave, of the queue and of those above it, whatever is free; INT64_MAX: they leave all. */
 int64_t quota_left_by_bounds(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);
 int64_t quota_least_bound(const struct quota *q, uint32_t queue, name_id flavor, name_id resource);

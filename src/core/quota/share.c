@@ -1,28 +1,9 @@
 #include "core/quota/share.h"
+#include "base/amount.h"
 #include "base/memory.h"
 #include "core/quota/wide.h"
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
-}
-
 /* ---- what could be lent ---- */
-
-/* WHY  also of what nobody below the node names: those above it may lend it. */
-static int64_t potential(const struct quota *q, uint32_t id, uint64_t key)
-{
-    const struct quota_node *node = &q->nodes[id];
-    const struct quota_cell *cell = quota_find(q, id, (name_id)(key >> 32), (name_id)key);
-    if (!node->parent)
-        return cell ? cell->subtree : 0;
-    int64_t most = plus(cell ? cell->kept : 0, potential(q, node->parent, key));
-    if (!cell || cell->borrowing_limit == NO_LIMIT)
-        return most;
-    int64_t limit = plus(cell->subtree, cell->borrowing_limit);
-    return most < limit ? most : limit;
-}
 
 static struct lendable *lendable_of(struct quota_node *node, name_id resource)
 {
@@ -44,7 +25,7 @@ static void find_lendable(struct quota *q, uint32_t id)
     node->lendable = mem_grow(node->lendable, root->cells_n + 1, sizeof *node->lendable);
     for (uint32_t i = 0; i < root->cells_n; i++) {
         struct lendable *one = lendable_of(node, (name_id)root->cells[i].key);
-        one->amount = plus(one->amount, potential(q, id, root->cells[i].key));
+        one->amount = amount_plus(one->amount, quota_potential(q, id, (name_id)(root->cells[i].key >> 32), one->resource));
     }
 }
 
@@ -63,7 +44,7 @@ static struct share find_share(struct quota *q, uint32_t id)
             find_lendable(q, node->parent);
         most.borrows = true;
         struct lendable *one = lendable_of(parent, (name_id)cell->key); /* the root has a cell for each that is below it */
-        one->borrowed = plus(one->borrowed, plus(cell->usage, -cell->subtree));
+        one->borrowed = amount_plus(one->borrowed, amount_plus(cell->usage, -cell->subtree));
     }
     for (uint32_t i = 0; i < parent->lendable_n && most.borrows; i++) {
         struct lendable *one = &parent->lendable[i];

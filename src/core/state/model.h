@@ -296,7 +296,7 @@ struct queue {
     uint32_t quota;          /* node of the tree */
     struct heap ready;       /* lanes with lines to try */
     struct heap blocked;     /* StrictFIFO: lanes with lines that quota or nodes refused; who comes after the first is not tried */
-    struct queue_lane *plain;      /* of all LocalQueues; NULL: has no lines */
+    struct queue_lane *plain; /* of all LocalQueues; NULL: has no lines */
     uint64_t claimed;        /* hash of what its blocked head kept from others; 0 = nothing, or CLAIM_NEW (claim.h) */
     struct line *picked;     /* scratch: the first of those that may start */
     uint32_t candidates_n;   /* of its lines */
@@ -315,7 +315,7 @@ struct local_queue {         /* also made for a name that only gangs mention so 
     struct counts counts;
     struct consumption consumption;
     struct used used;        /* as follows from it */
-    struct queue_lane *lane;       /* its own; NULL: has no lines, or is in the queue's */
+    struct queue_lane *lane; /* its own; NULL: has no lines, or is in the queue's */
 };
 struct name_space {
     name_id name;

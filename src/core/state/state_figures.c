@@ -1,5 +1,6 @@
 /* state_figures.c - what is told of the state besides what one object needs: cohorts, shares, who waits for what and in which place */
 #include <stdlib.h>
+#include "base/amount.h"
 #include "core/queue/consumption.h"
 #include "core/queue/order.h"
 #include "core/quota/decay.h"
@@ -150,10 +151,7 @@ uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, s
         const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
         for (uint32_t k = 0; k < c->demands_n; k++) {
             struct amount *row = amount_of(*ret_rows, &n, c->demands[k].resource);
-            int64_t more;
-            if (__builtin_mul_overflow(c->demands[k].value, (int64_t)g->sets[i].asked_n - g->sets[i].over_n, &more) ||
-                __builtin_add_overflow(row->value, more, &row->value))
-                row->value = INT64_MAX;
+            row->value = amount_plus(row->value, amount_times(c->demands[k].value, g->sets[i].asked_n - g->sets[i].over_n));
         }
     }
     return n;

@@ -1,0 +1,18 @@
+/* amount.h - sums and products of amounts: what is more than there are numbers for is the largest of them, so nothing wraps around */
+#ifndef BASE_AMOUNT_H
+#define BASE_AMOUNT_H
+#include <stdint.h>
+
+static inline int64_t amount_plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
+static inline int64_t amount_times(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN) : product;
+}
+
+#endif
