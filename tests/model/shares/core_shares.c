@@ -338,7 +338,7 @@ static bool shares_anything(const struct model *m)
             any |= q->guarantee[r] != UNSAID || (has_children(m, i) && q->capability[r] != UNSAID) || in_cycle(m, i);
     }
     for (int r = 0; r < RES_N; r++)
-        any |= m->queues[ROOT].capability[r] != UNSAID;
+        any |= has_children(m, ROOT) && m->queues[ROOT].capability[r] != UNSAID;
     return any || leaves_n > 1;
 }
 
