@@ -456,7 +456,7 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
         return true;
     }
     /* WHY  who went for it went for so many: with more it may have more than its queue deserves, and be the next to go */
-    bool all = needed == n || c->trial || !(g->promise || (q && q->has_shares && q->preempts && deserve_holds_back(c->s, g, q)));
+    bool all = needed == n || c->trial || !(g->promise || (q && q->has_shares && q->preempts && deserve_holds_back(c->s, q)));
     if (all && try_members(c, g, q, pods, n, &steps, refusal))
         return true;
     if (needed == n)

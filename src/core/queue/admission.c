@@ -19,6 +19,7 @@ static void counts_add(struct counts *c, uint8_t what, int by)
     c->pending_n += (what & COUNTED_PENDING) ? (uint32_t)by : 0;
     c->reserving_n += (what & COUNTED_RESERVING) ? (uint32_t)by : 0;
     c->admitted_n += (what & COUNTED_ADMITTED) ? (uint32_t)by : 0;
+    c->leaving_n += (what & COUNTED_LEAVING) ? (uint32_t)by : 0;
 }
 
 static void count(struct state *s, struct gang *g, int by)
@@ -38,7 +39,9 @@ static uint8_t counted_as(const struct gang *g)
         return g->active ? COUNTED_PENDING : 0;
     if (!gang_holds(g))
         return 0;
-    return g->phase == GANG_RESERVED || g->phase == GANG_CHECKING ? COUNTED_RESERVING : COUNTED_RESERVING | COUNTED_ADMITTED;
+    if (g->phase == GANG_RESERVED || g->phase == GANG_CHECKING)
+        return COUNTED_RESERVING;
+    return COUNTED_RESERVING | COUNTED_ADMITTED | (g->phase == GANG_LEAVING && g->active ? COUNTED_LEAVING : 0);
 }
 
 static void count_anew(struct state *s, struct gang *g)

@@ -528,7 +528,7 @@ static void settle_group(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
     uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose), held_n = 0;
-    bool held_back = loose_n && g->queue && g->queue->preempts && deserve_holds_back(s, g, g->queue);
+    bool held_back = loose_n && g->queue && g->queue->preempts && deserve_holds_back(s, g->queue);
     uint32_t failed_shape = 0, i = 0;
     struct parking park = {0};
     for (; i < loose_n && c->pods_left; i++) {

@@ -503,18 +503,36 @@ static bool is_kept_out(const struct state *s, const struct queue *q, const stru
     return any;
 }
 
-bool deserve_holds_back(const struct state *s, const struct gang *g, const struct queue *own)
+/* A queue of the tree that takes in who waits, and somebody of it does. */
+static bool is_rival(const struct state *s, const struct queue *q, const struct queue *own)
+{
+    return has_shares(q) && q != own && s->quota.nodes[q->quota].root == s->quota.nodes[own->quota].root && !q->closed &&
+           q->stop == STOP_NONE && (q->counts.pending_n || q->counts.leaving_n);
+}
+
+static bool any_is_let_in(const struct state *s, const struct queue *own)
 {
     bool any = false;
     for (uint32_t i = 0; i < s->gangs_n && !any; i++) {
-        const struct gang *other = s->gangs[i];
-        name_id name = other->own->queue_name;
-        bool waits = (other->phase == GANG_WAITING || other->phase == GANG_LEAVING) && other->active && name != g->own->queue_name;
-        const struct queue *q = waits && name ? queue_find(s, name) : NULL;
-        bool in_tree = has_shares(q) && s->quota.nodes[q->quota].root == s->quota.nodes[own->quota].root;
-        any = in_tree && !q->closed && q->stop == STOP_NONE && !is_kept_out(s, q, other);
+        const struct gang *g = s->gangs[i];
+        bool waits = (g->phase == GANG_WAITING || g->phase == GANG_LEAVING) && g->active && g->own->queue_name;
+        const struct queue *q = waits ? queue_find(s, g->own->queue_name) : NULL;
+        any = q && is_rival(s, q, own) && !is_kept_out(s, q, g);
     }
     return any;
+}
+
+/* COST  all gangs are looked at only where some queue counts somebody who waits, and none of those stands in a line. */
+bool deserve_holds_back(const struct state *s, const struct queue *own)
+{
+    bool any_counted = false, any_in_line = false;
+    for (uint32_t i = 0; i < s->queues_n && own->has_shares && !any_in_line; i++) {
+        const struct queue *q = s->queues[i];
+        bool is = is_rival(s, q, own);
+        any_counted |= is;
+        any_in_line = is && q->lines_n && !is_kept_out(s, q, heap_first(&q->lines[0]->gangs));
+    }
+    return any_in_line || (any_counted && any_is_let_in(s, own));
 }
 
 bool deserve_holds(const struct state *s, const struct queue *q, uint32_t shape)

@@ -27,10 +27,10 @@ void deserve_settle(struct state *s, struct arena *a); /* no-op when nothing has
 /* How much it uses of what it deserves: of the resource of which that is most. Nothing, where it has no shares; all, where it deserves
  * nothing. */
 struct share deserve_used(const struct state *s, const struct queue *q);
-/* A group of another queue of the tree of g's queue waits that no capability keeps out: members above the minimum of g's group take no more
- * than their queue deserves. WHY  a group goes whole: it would be the next to go for members that it could do without, and who went for it
+/* A group of another queue of the tree waits that no capability keeps out: members above the minimum of a group of `own` take no more than
+ * their queue deserves. WHY  a group goes whole: it would be the next to go for members that it could do without, and who went for it
  * after that, for ever. */
-bool deserve_holds_back(const struct state *s, const struct gang *g, const struct queue *own);
+bool deserve_holds_back(const struct state *s, const struct queue *own);
 /* Does what the queue deserves hold one more pod of this shape? */
 bool deserve_holds(const struct state *s, const struct queue *q, uint32_t shape);
 /* Would the queue still have its guarantee of all that the gang uses, if it went? */

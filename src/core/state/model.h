@@ -232,7 +232,7 @@ struct gang {
     struct gang *preemptor;  /* who waits for its end; NULL: nobody */
 };
 _Static_assert(sizeof(struct gang) <= 288, "each lone pod is one: what it does not have goes to gang_object");
-enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4 };
+enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4, COUNTED_LEAVING = 8 };
 
 static inline const struct topology_request *set_topology(const struct gang_set *set)
 {
@@ -258,6 +258,7 @@ static inline bool gang_holds(const struct gang *g) /* quota, and (but for CHECK
 
 struct counts {
     uint32_t pending_n, reserving_n, admitted_n;
+    uint32_t leaving_n;      /* of those: told to go, and they will wait again */
 };
 struct queue {
     name_id name, title;     /* found by, shown as */

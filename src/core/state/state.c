@@ -444,6 +444,7 @@ static void lead_to(struct state *s, struct local_queue *l, name_id queue)
         q->counts.pending_n += sign * c.pending_n;
         q->counts.reserving_n += sign * c.reserving_n;
         q->counts.admitted_n += sign * c.admitted_n;
+        q->counts.leaving_n += sign * c.leaving_n;
     }
     l->counted = to;
 }
