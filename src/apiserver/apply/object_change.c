@@ -156,3 +156,46 @@ int object_delete(struct apiserver *s, const struct kind *k, const char *ns, con
         *ret_object = w.object;
     return 0;
 }
+
+size_t objects_delete(struct apiserver *s, const struct kind *k, const char *ns, size_t *budget_n)
+{
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), ns, NULL);
+    const struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
+    size_t left_n = 0;
+    for (const struct store_object *o; (o = store_list_next(c));) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct err e = {0};
+        bool gone = false;
+        if (*budget_n && !object_text_terminating(o->body)) {
+            --*budget_n;
+            (void)object_delete(s, k, arena_text(a, o->ns), arena_text(a, o->name), a, &options, &gone, NULL, &e);
+        }
+        left_n += !gone;
+    }
+    store_list_free(c);
+    return left_n;
+}
+
+struct finalizer {
+    const char *member, *name;
+};
+
+static int finalizer_take(void *arg, struct arena *a, struct json *object, struct err *e)
+{
+    const struct finalizer *f = arg;
+    struct json *list = json_path(object, f->member, "finalizers", NULL);
+    for (struct json *one = list ? list->first : NULL, *next; one; one = next) {
+        next = one->next;
+        if (strcmp(json_text(one, ""), f->name) == 0)
+            json_remove_item(list, one);
+    }
+    return 0;
+}
+
+void finalizer_drop(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a, const char *member,
+                    const char *finalizer)
+{
+    struct finalizer f = {member, finalizer};
+    struct err e = {0};
+    (void)object_modify(s, k, ns, name, a, finalizer_take, &f, WRITE_OWN_STATUS, NULL, &e); /* gone already is as good */
+}

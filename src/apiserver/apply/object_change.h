@@ -28,6 +28,12 @@ struct delete_options {
 void delete_options_of(const struct json *said, bool dry_run, struct delete_options *ret_o); /* DeleteOptions of a body; NULL = none */
 int object_delete(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
                   const struct delete_options *options, bool *ret_gone, struct json **ret_object, struct err *e);
+/* Deletes the objects of a kind that are not going already, in ns (NULL: everywhere), at most *budget_n, which it counts down. Returns how
+ * many are still there; what could not be deleted is tried again by the next call. */
+size_t objects_delete(struct apiserver *s, const struct kind *k, const char *ns, size_t *budget_n);
+/* One finalizer goes, out of "metadata" or, of a namespace, "spec"; with the last of them the object, when its deletion has begun. */
+void finalizer_drop(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a, const char *member,
+                    const char *finalizer);
 /* Out of the store without another question; object: as it is stored. */
 void object_remove(struct apiserver *s, uint32_t kind_id, const char *ns, const char *name, struct arena *a, struct json *object);
 

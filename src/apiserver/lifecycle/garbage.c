@@ -350,17 +350,6 @@ static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_f
         (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_cut, others, WRITE_OWN_STATUS, NULL, &e); /* likewise */
 }
 
-static int foreground_drop(void *arg, struct arena *a, struct json *object, struct err *e)
-{
-    struct json *list = json_path(object, "metadata", "finalizers", NULL);
-    for (struct json *f = list ? list->first : NULL, *next; f; f = next) {
-        next = f->next;
-        if (strcmp(json_text(f, ""), "foregroundDeletion") == 0)
-            json_remove_item(list, f);
-    }
-    return 0;
-}
-
 /* Does a dependent with blockOwnerDeletion still stand? */
 static bool blocked(struct garbage *g, const char *uid)
 {
@@ -393,10 +382,8 @@ static void owner_work(struct garbage *g, const char *uid)
         keys[n++] = arena_text_n(a, key.data, key.n);
     for (size_t i = 0; i < n; i++)
         dependent_judge(g, bytes_of(keys[i]), foreground);
-    struct err e = {0};
     if (foreground && !blocked(g, uid))
-        (void)object_modify(g->server, owner.kind, owner.ns, owner.name, a, foreground_drop, NULL, WRITE_OWN_STATUS, NULL,
-                            &e); /* gone is as good */
+        finalizer_drop(g->server, owner.kind, owner.ns, owner.name, a, "metadata", "foregroundDeletion");
 }
 
 static bool queue_pop(struct map *queue, struct arena *a, const char **ret_text)

@@ -12,13 +12,11 @@ bool namespace_admit(struct object_write *w)
 {
     if (!(w->kind->flags & KIND_NAMESPACED))
         return true;
-    static const char ends[] = "deletionTimestamp";
     struct store *store = w->server->store;
     const struct store_object *ns = store_get(store, store_kind(store, "", "namespaces"), "", w->ns);
     if (!ns)
         return object_write_fail(w, 404, "NotFound", "namespaces \"%s\" not found", w->ns);
-    if (memmem(ns->body->data, ns->body->n, ends, sizeof ends - 1) && /* a look before the parse: most live */
-        object_terminating(object_parse(w->arena, ns->body)))
+    if (object_text_terminating(ns->body))
         return object_write_fail(
             w, 403, "Forbidden",
             "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is being terminated",
@@ -156,54 +154,6 @@ void namespace_mark(struct arena *a, struct json *ns)
     json_set_text(a, json_ensure_object(a, ns, "status"), "phase", "Terminating");
 }
 
-struct emptying {
-    struct apiserver *server;
-    const char *ns;
-    size_t budget_n; /* deletions that this pass may still do */
-    size_t left_n;   /* objects that are still there */
-};
-
-static bool terminating(const struct blob *body)
-{
-    if (!memmem(body->data, body->n, "\"deletionTimestamp\"", sizeof "\"deletionTimestamp\"" - 1))
-        return false;
-    _cleanup_arena_ struct arena *a = arena_new();
-    return object_terminating(object_parse(a, body));
-}
-
-/* Delete the objects of one kind in the namespace, those that are not going already. */
-static void kind_empty(struct emptying *x, const struct kind *k)
-{
-    struct apiserver *s = x->server;
-    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), x->ns, NULL);
-    const struct store_object *o;
-    while ((o = store_list_next(c))) {
-        if (!x->budget_n || terminating(o->body)) {
-            x->left_n++;
-            continue;
-        }
-        _cleanup_arena_ struct arena *a = arena_new();
-        struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
-        bool gone = false;
-        struct err e = {0};
-        x->budget_n--;
-        if (object_delete(s, k, x->ns, arena_text(a, o->name), a, &options, &gone, NULL, &e) < 0 || !gone)
-            x->left_n++;
-    }
-    store_list_free(c);
-}
-
-static int finalizer_drop(void *arg, struct arena *a, struct json *object, struct err *e)
-{
-    struct json *finalizers = json_path(object, "spec", "finalizers", NULL);
-    for (struct json *f = finalizers ? finalizers->first : NULL, *next; f; f = next) {
-        next = f->next;
-        if (strcmp(json_text(f, ""), "kubernetes") == 0)
-            json_remove_item(finalizers, f);
-    }
-    return 0;
-}
-
 void namespace_finish(struct apiserver *s, const char *name)
 {
     const struct kind *namespaces = kind_find(s->kinds, "", "namespaces");
@@ -211,14 +161,12 @@ void namespace_finish(struct apiserver *s, const char *name)
     const struct json *ns = object_read(s, a, namespaces, "", name);
     if (!ns || !object_terminating(ns))
         return;
-    struct emptying x = {s, name, PASS_DELETIONS, 0};
+    size_t budget_n = PASS_DELETIONS, left_n = 0;
     for (uint32_t i = 0; i < kind_count(s->kinds); i++) {
         const struct kind *k = kind_at(s->kinds, i);
         if ((k->flags & KIND_NAMESPACED) && !(k->flags & (KIND_REVIEW | KIND_READ_ONLY)))
-            kind_empty(&x, k);
+            left_n += objects_delete(s, k, name, &budget_n);
     }
-    struct err e = {0};
-    if (!x.left_n)
-        (void)object_modify(s, namespaces, "", name, a, finalizer_drop, NULL, WRITE_OWN_STATUS, NULL,
-                            &e); /* gone already is as good */
+    if (!left_n)
+        finalizer_drop(s, namespaces, "", name, a, "spec", "kubernetes");
 }

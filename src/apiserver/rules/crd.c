@@ -191,35 +191,15 @@ bool crd_create_admit(struct object_write *w)
            object_write_fail(w, 405, "MethodNotAllowed", "create not allowed while custom resource definition is terminating");
 }
 
-/* One pass over the objects of a definition that leaves. Returns how many are still there. */
-static size_t objects_delete(struct apiserver *s, const struct kind *k)
+/* What its objects allow of its end. WHY  those of a built-in kind stay, as where nothing waits: the definition was a copy. */
+static void leaving_go_on(struct crds *d, struct arena *a, const struct json *crd)
 {
-    struct store_cursor *c = store_list(s->store, store_kind(s->store, k->group, k->plural), NULL, NULL);
-    size_t left_n = 0, deleted_n = 0;
-    for (const struct store_object *o; (o = store_list_next(c));) {
-        _cleanup_arena_ struct arena *a = arena_new();
-        struct delete_options options = {.grace_seconds = -1, .propagation = "Background"};
-        struct err e = {0};
-        bool gone = false;
-        if (deleted_n < PASS_DELETIONS && !object_terminating(object_parse(a, o->body))) {
-            deleted_n++; /* what cannot be is tried again in the next pass */
-            (void)object_delete(s, k, arena_text(a, o->ns), arena_text(a, o->name), a, &options, &gone, NULL, &e);
-        }
-        left_n += !gone;
-    }
-    store_list_free(c);
-    return left_n;
-}
-
-static int cleanup_drop(void *arg, struct arena *a, struct json *crd, struct err *e)
-{
-    struct json *list = json_path(crd, "metadata", "finalizers", NULL);
-    for (struct json *f = list ? list->first : NULL, *next; f; f = next) {
-        next = f->next;
-        if (strcmp(json_text(f, ""), CLEANUP) == 0)
-            json_remove_item(list, f);
-    }
-    return 0;
+    struct apiserver *s = d->server;
+    const struct kind *k = kind_find(s->kinds, group_of(crd), plural_of(crd));
+    size_t budget_n = PASS_DELETIONS;
+    if (!k || kind_is_built_in(k) || objects_delete(s, k, NULL, &budget_n) == 0)
+        finalizer_drop(s, kind_find(s->kinds, CRD_GROUP, CRD_PLURAL), "", json_text(json_path(crd, "metadata", "name", NULL), ""), a,
+                       "metadata", CLEANUP);
 }
 
 static void leaving_look(void *arg)
@@ -233,13 +213,10 @@ static void leaving_look(void *arg)
             continue;
         _cleanup_arena_ struct arena *a = arena_new();
         const struct json *crd = object_parse(a, o->body);
-        const struct kind *k = kind_find(s->kinds, group_of(crd), plural_of(crd));
-        if (!k || !waits_for_objects(crd))
+        if (!waits_for_objects(crd))
             continue;
         d->any_leaves = true;
-        if (objects_delete(s, k) == 0)
-            (void)object_modify(s, kind_find(s->kinds, CRD_GROUP, CRD_PLURAL), "", arena_text(a, o->name), a, cleanup_drop, NULL,
-                                WRITE_OWN_STATUS, NULL, NULL); /* gone is as good */
+        leaving_go_on(d, a, crd);
     }
     store_list_free(c);
     if (d->any_leaves)

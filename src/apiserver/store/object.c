@@ -63,6 +63,15 @@ bool object_terminating(const struct json *object)
     return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
 }
 
+bool object_text_terminating(const struct blob *text)
+{
+    static const char word[] = "\"deletionTimestamp\"";
+    if (!memmem(text->data, text->n, word, sizeof word - 1))
+        return false;
+    _cleanup_arena_ struct arena *a = arena_new();
+    return object_terminating(object_parse(a, text));
+}
+
 bool object_defaults_late(const struct kind *k, const char *version)
 {
     const struct kind_version *v = kind_version_find(k, version);

@@ -25,6 +25,7 @@ struct blob *object_text_apart(struct apiserver *s, const struct json *object, c
 /* apiVersion, kind and metadata first, as people expect to read them; fills in the first two. */
 struct json *object_ordered(struct arena *a, struct json *object, const char *api_version, const char *kind);
 bool object_terminating(const struct json *object);
+bool object_text_terminating(const struct blob *text); /* the same of a stored text. WHY  a look before the parse: most live */
 /* A custom kind whose schema has defaults: it may have got them after an object was stored, so they are filled in when it is read. */
 bool object_defaults_late(const struct kind *k, const char *version);
 /* A stored object as a request for `version` sees it, in place. */
