@@ -117,7 +117,7 @@ void crd_admit(struct object_write *w)
     const struct json *spec = json_get(w->object, "spec");
     if (!w->old || strcmp(w->subresource, "status") != 0)
         warn(w);
-    if (w->errors.n || json_path(w->object, "metadata", "deletionTimestamp", NULL))
+    if (w->errors.n)
         return;
     names_default(w->arena, json_get(w->object, "spec"));
     name_check(w->object, &w->errors, w->arena);
@@ -293,6 +293,7 @@ void crds_changed(struct crds *d, uint32_t kind, const struct store_event *event
         d->uncommitted_n = 0;
         kinds_drop(d->server->kinds);
         (void)definitions_read(d, NULL); /* those that are left were read before */
+        look_soon(d);                    /* and some of them may be leaving again */
     } else if (event && kind == d->kind_id) {
         d->uncommitted_n++;
         definition_changed(d, event);

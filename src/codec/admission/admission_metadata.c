@@ -74,12 +74,14 @@ static void check_owners(struct admission *x, const struct json *owners)
                         "only one reference can have controller set to true, found %u", controllers_n);
 }
 
-static bool has_owner(struct bytes finalizer)
+static bool has_owner(const struct kind *k, struct bytes finalizer)
 {
     static const char *const standard[] = {"kubernetes", "orphan", "foregroundDeletion"};
     for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++)
         if (bytes_is(finalizer, standard[i]))
             return true;
+    if (strcmp(k->group, "apiextensions.k8s.io") == 0 && bytes_is(finalizer, "customresourcecleanup.apiextensions.k8s.io"))
+        return true;
     return finalizer.n && memchr(finalizer.data, '/', finalizer.n);
 }
 
@@ -89,7 +91,7 @@ static void check_finalizer(struct admission *x, const struct kind *k, const str
     const char *path = AT(x, "metadata.finalizers[%u]", at);
     if (!name_is_qualified(json_bytes(finalizer)))
         admission_error(x, FIELD_INVALID, path, finalizer, NAME_QUALIFIED_RULE);
-    else if (has_owner(json_bytes(finalizer)))
+    else if (has_owner(k, json_bytes(finalizer)))
         return;
     else if (k->flags & KIND_CUSTOM)
         admission_warn(x, "metadata.finalizers: \"%s\": prefer a domain-qualified finalizer name including a path (/) "

@@ -308,6 +308,8 @@ static void finalizers_hold_the_definition(void **state)
     assert_int_equal(api_get(api, WIDGETS "/held"), 200);
     assert_string_not_equal(api_text(api, "metadata.deletionTimestamp"), "");
     assert_int_equal(widget(api, "late", "{}"), 405);
+    assert_int_equal(api_patch(api, WIDGETS "/late?fieldManager=me", "apply", "{\"apiVersion\":\"test.io/v1\",\"kind\":\"Widget\"}"), 405);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), 200);
     api_close(api);
 
     api_open(api, dir);
@@ -339,6 +341,44 @@ static void held_definitions_wait_for_both(void **state)
     assert_int_equal(api_get(api, WIDGETS "/a"), 404);
     assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"metadata\":{\"finalizers\":null}}"), 200);
     assert_int_equal(api_get(api, CRDS "/widgets.test.io"), 404);
+}
+
+/* It is judged as any other when it changes: the next start has to read it. */
+static void leaving_definitions_stay_what_they_are(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(define(api, SPEC_EMPTY, ""), 201);
+    assert_int_equal(api_post(api, CRDS,
+                              "{\"metadata\":{\"name\":\"gadgets.test.io\"},\"spec\":{\"group\":\"test.io\",\"scope\":\"Cluster\",\"names\":{\"plural\":"
+                              "\"gadgets\",\"kind\":\"Gadget\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":"
+                              "{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}"),
+                     201);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"metadata\":{\"finalizers\":[\"test.io/wait\"]}}"), 200);
+    assert_int_equal(api_delete(api, CRDS "/widgets.test.io", NULL), 200);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"spec\":{\"names\":{\"plural\":\"others\"}}}"), 422);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"spec\":{\"names\":{\"kind\":\"Gadget\"}}}"), 422);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), 200);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "merge", "{\"metadata\":{\"finalizers\":null}}"), 200);
+    assert_int_equal(api_get(api, CRDS "/widgets.test.io"), 404);
+}
+
+/* Of a kind that is there without it: whatever finalizers it came with, the objects are not its own. */
+static void copies_of_built_in_kinds_take_nothing_along(void **state)
+{
+    static const char flavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors";
+    struct api *api = *state;
+    assert_int_equal(api_post(api, CRDS,
+                              "{\"metadata\":{\"name\":\"resourceflavors.kueue.x-k8s.io\",\"finalizers\":[\"customresourcecleanup.apiextensions.k8s.io\"]},"
+                              "\"spec\":{\"group\":\"kueue.x-k8s.io\",\"scope\":\"Cluster\",\"names\":{\"plural\":\"resourceflavors\",\"kind\":"
+                              "\"ResourceFlavor\"},\"versions\":[{\"name\":\"v1beta2\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":"
+                              "{\"type\":\"object\"}}}]}}"),
+                     201);
+    assert_int_equal(api_post(api, flavors, "{\"metadata\":{\"name\":\"stays\"}}"), 201);
+    assert_int_equal(api_delete(api, CRDS "/resourceflavors.kueue.x-k8s.io", NULL), 200);
+    api_run(api, 2000);
+    assert_int_equal(api_get(api, CRDS "/resourceflavors.kueue.x-k8s.io"), 404);
+    assert_int_equal(api_get(api, arena_printf(api->arena, "%s/stays", flavors)), 200);
+    assert_string_equal(api_text(api, "metadata.deletionTimestamp"), "");
 }
 
 static void rules_are_told_of(void **state)
@@ -394,6 +434,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_what_is_stored),
         cmocka_unit_test(finalizers_hold_the_definition),
+        WITH_API(leaving_definitions_stay_what_they_are),
+        WITH_API(copies_of_built_in_kinds_take_nothing_along),
         WITH_API(held_definitions_wait_for_both),
         WITH_API(bodies_of_an_older_storage_version),
         WITH_API(rules_are_of_kinds_that_exist),
