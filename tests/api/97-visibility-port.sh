@@ -16,17 +16,24 @@ ask() {
     curl -sk -w '%{http_code} ' -o body --cert "$cert.crt" --key "$cert.key" "$@" "https://127.0.0.1:$port$path" && cat body
 }
 proxy() { ask proxy "$1" -H 'X-Remote-User: jane'; }
-proxy_ca() { # NAME: the front proxy's certificates are of this CA from now on
+proxy_ca() { # NAME [NAMES]: the front proxy's certificates are of this CA from now on
     "$KUBECTL" create configmap extension-apiserver-authentication -n kube-system --from-file=requestheader-client-ca-file="$1.crt" \
-        --from-literal=requestheader-allowed-names='["front-proxy"]' --from-literal=requestheader-username-headers='["X-Remote-User"]' \
+        --from-literal=requestheader-allowed-names="${2-[\"front-proxy\"]}" --from-literal=requestheader-username-headers='["X-Remote-User"]' \
         --dry-run=client -o yaml | "$KUBECTL" apply -f - >/dev/null 2>&1
 }
 mkdir -p port && cd port || return
+head -c 4000000 /dev/zero >long
 ca first; ca second
 signed proxy front-proxy first
 signed other somebody first
 signed foreign front-proxy second
-"$PROGRAM" scheduler --kubeconfig "$KUBECONFIG" --leader-elect=false --hold --no-kueue --no-volcano --scheduler-name nobody --visibility-address 127.0.0.1:0 2>log &
+# A replica that does not lead: somebody else has the Lease.
+{ echo "# YAML"; cat <<YAML
+{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: capstan-scheduler}, spec: {holderIdentity: somebody, leaseDurationSeconds: 36000,
+ leaseTransitions: 0, acquireTime: "$(date -u +%FT%T.000000Z)", renewTime: "$(date -u +%FT%T.000000Z)"}}
+YAML
+} | k apply -f - >/dev/null
+"$PROGRAM" scheduler --kubeconfig "$KUBECONFIG" --lease-namespace "$NS" --hold --no-kueue --no-volcano --scheduler-name nobody --visibility-address 127.0.0.1:0 2>log &
 scheduler=$!
 soon "it says where" 'visibility API port=[0-9]' cat log
 port=$(sed -n 's/.*visibility API port=\([0-9]*\).*/\1/p' log | head -1)
@@ -60,11 +67,17 @@ for path in / /apis $V/v1 "$V/v1beta2/clusterqueues" "$V/v1beta2//clusterqueues/
     "$V/v1beta2/namespaces/$NS/clusterqueues/$NS-q/pendingworkloads" "$V/v1beta2/namespaces//localqueues/red/pendingworkloads" /1/2/3/4/5/6/7/8/9/10/11; do
     says "nothing at $path" '^404 ' ask proxy "$path" --path-as-is -H 'X-Remote-User: jane'
 done
+says "nor is what comes with a request kept: no limit of its size" '^200 ' ask proxy $V/v1beta2 -H 'X-Remote-User: jane' -X GET --data-binary @long -H Expect:
 says "nothing is written" '^405 ' ask proxy "$V/v1beta2/clusterqueues/$NS-q/pendingworkloads" -X POST -H 'X-Remote-User: jane'
+proxy_ca first '["front-proxy"'
+soon "names that are no list: nobody is answered" '^401 ' proxy $V/v1beta2
+proxy_ca first ''
+soon "no names: whoever has a certificate of the CA" '^200 ' ask other $V/v1beta2 -H 'X-Remote-User: jane'
 proxy_ca second
 soon "another CA: its front proxy is answered" '^200 ' ask foreign $V/v1beta2 -H 'X-Remote-User: jane'
 says "the old one no longer" '^401 ' proxy $V/v1beta2
 "$KUBECTL" delete configmap extension-apiserver-authentication -n kube-system >/dev/null 2>&1
 soon "and nobody when it is gone" '^503 ' ask foreign $V/v1beta2 -H 'X-Remote-User: jane'
+is "all this without the Lease" somebody k get lease capstan-scheduler -o 'jsonpath={.spec.holderIdentity}'
 ok "it ends" bash -c "kill $scheduler; while kill -0 $scheduler 2>/dev/null; do sleep 0.1; done"
 k delete jobs --all --wait=false >/dev/null

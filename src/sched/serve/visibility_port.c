@@ -20,7 +20,7 @@ struct visibility_port {
     char *cert_pem, *key_pem;
     char *proxy_ca_pem;         /* NULL: not known */
     struct arena *names_arena;
-    struct json *proxy_names;   /* who the front proxy may be; NULL or empty: whoever has a certificate of the CA */
+    struct json *proxy_names;   /* who the front proxy may be; empty: whoever has a certificate of the CA; NULL: nobody, it is no list */
     struct json *user_headers;  /* in which it says for whom it asks */
 };
 
@@ -112,7 +112,7 @@ static bool comes_from_proxy(const struct visibility_port *p, struct http_exchan
                                                    " was not read, or has no requestheader-client-ca-file");
         return false;
     }
-    bool known = peer && *peer && (!p->proxy_names || !p->proxy_names->n || lists(p->proxy_names, peer));
+    bool known = peer && *peer && p->proxy_names && (!p->proxy_names->n || lists(p->proxy_names, peer));
     if (known && user_of(p, &x->request))
         return true;
     reply_status(x, 401, "Unauthorized", known ? "Unauthorized: the front proxy does not say for whom it asks"
@@ -137,6 +137,12 @@ static uint32_t split(struct arena *a, const char *path, const char *segments[SE
 static bool is(const char *const *segments, uint32_t n, uint32_t wanted_n, const char *queues, const char *last)
 {
     return n == wanted_n && text_equal(segments[n - 3], queues) && *segments[n - 2] && text_equal(segments[n - 1], last);
+}
+
+/* No request here has a body: none is kept, whoever sends it. */
+static bool takes_body(void *ctx, const struct http_exchange *x)
+{
+    return false;
 }
 
 static void on_request(void *ctx, struct http_exchange *x)
@@ -173,6 +179,7 @@ static int serve(struct visibility_port *p, struct err *e)
                                         .tls_key_pem = p->key_pem,
                                         .tls_client_ca_pem = p->proxy_ca_pem,
                                         .handler = on_request,
+                                        .head = takes_body,
                                         .ctx = p,
                                         .connections_max = CONNECTIONS_MAX,
                                         .idle_seconds = IDLE_SECONDS,
@@ -182,14 +189,18 @@ static int serve(struct visibility_port *p, struct err *e)
     return http_server_new(p->loop, &config, &p->server, e);
 }
 
-/* Its lists are JSON in texts. Header names lower-cased, as requests have them. */
+/* Its lists are JSON in texts; NULL: this one is none. Header names lower-cased, as requests have them. */
 static struct json *list_of(struct visibility_port *p, const struct json *data, const char *key, const char *otherwise)
 {
-    const char *text = json_get_text(data, key, otherwise);
-    char *copy = arena_text(p->names_arena, text);
+    const char *text = json_get_text(data, key, "");
+    char *copy = arena_text(p->names_arena, *text ? text : otherwise);
     for (char *c = copy; text_starts(key, "requestheader-username") && *c; c++)
         *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 'a' - 'A') : *c;
-    return json_parse(p->names_arena, bytes_of(copy), NULL, NULL);
+    struct json *list = json_parse(p->names_arena, bytes_of(copy), NULL, NULL);
+    if (json_is(list, JSON_ARRAY))
+        return list;
+    log_warning("visibility API: " CONFIG_NS "/" CONFIG_NAME ": %s is no JSON list: nobody is answered", key);
+    return NULL;
 }
 
 static void on_config(void *arg, enum kube_event event, const char *key, struct bytes object)
