@@ -1,10 +1,11 @@
 /* workqueue.c - keys to be looked at again; see workqueue.h */
 #include "kube/workqueue.h"
-#include "kube/object.h"
 #include <assert.h>
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
 #include "base/log.h"
+#include "kube/cache.h"
+#include "kube/object.h"
 
 enum {
     KEYS_PER_TURN = 64,
@@ -221,6 +222,15 @@ static struct work *work_of(struct workqueue *q, const char *key)
 void workqueue_add(struct workqueue *q, const char *key)
 {
     workqueue_add_after(q, key, 0);
+}
+
+void workqueue_add_all(struct workqueue *q, const struct kube_cache *cache, const char *word)
+{
+    size_t at = 0, n = word ? strlen(word) : 0;
+    struct bytes key, raw;
+    while (kube_cache_next(cache, &at, &key, &raw))
+        if (!word || memmem(raw.data, raw.n, word, n))
+            workqueue_add(q, key.data); /* keys of maps are NUL terminated */
 }
 
 void workqueue_add_after(struct workqueue *q, const char *key, int64_t delay_ms)

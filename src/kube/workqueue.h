@@ -16,6 +16,7 @@
 #define KUBE_WORKQUEUE_H
 #include "kube/client.h"
 
+struct kube_cache;
 struct workqueue;
 struct work {
     const char *key;         /* "namespace/name", cluster scope "/name" */
@@ -43,6 +44,8 @@ void workqueue_free(struct workqueue *q); /* NULL-safe; answers that are still i
 void workqueue_add(struct workqueue *q, const char *key);
 /* Look not before delay_ms from now; an earlier appointment stands. */
 void workqueue_add_after(struct workqueue *q, const char *key, int64_t delay_ms);
+/* The keys of a cache: all, or those of objects in whose text the word stands. WHY  the search before the parse: most have it not. */
+void workqueue_add_all(struct workqueue *q, const struct kube_cache *cache, const char *word);
 /* Nothing due, nothing in flight. */
 bool workqueue_idle(const struct workqueue *q);
 

@@ -126,10 +126,7 @@ static void on_synced(void *arg)
     struct endpoints_mirror *m = arg;
     if (!is_synced(m))
         return;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(m->endpoints, &at, &key, &raw))
-        workqueue_add(m->queue, key.data);
+    workqueue_add_all(m->queue, m->endpoints, NULL);
 }
 
 struct endpoints_mirror *endpoints_mirror_new(struct kube_client *c)

@@ -361,10 +361,7 @@ static void on_synced(void *arg)
     struct batch_jobs *b = arg;
     if (!b->jobs || !b->pods || !kube_cache_synced(b->jobs) || !job_pods_synced(b->pods))
         return;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(b->jobs, &at, &key, &raw))
-        workqueue_add(b->queue, key.data); /* keys of maps are NUL terminated */
+    workqueue_add_all(b->queue, b->jobs, NULL);
 }
 
 struct batch_jobs *batch_jobs_new(struct kube_client *c, struct kube_recorder *events, const struct batch_jobs_config *config)

@@ -185,10 +185,8 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
 static void on_jobs_synced(void *arg)
 {
     struct cron_jobs *c = arg;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (c->cron_jobs && kube_cache_next(c->cron_jobs, &at, &key, &raw))
-        workqueue_add(c->queue, key.data);
+    if (c->cron_jobs)
+        workqueue_add_all(c->queue, c->cron_jobs, NULL);
 }
 
 struct cron_jobs *cron_jobs_new(struct kube_client *client)

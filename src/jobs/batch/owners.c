@@ -38,10 +38,7 @@ void owners_look_at_all(void *owners)
     struct owners *o = owners;
     if (!o->cache || !o->is_synced(o->controller))
         return;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(o->cache, &at, &key, &raw))
-        workqueue_add(o->queue, key.data); /* keys of maps are NUL terminated */
+    workqueue_add_all(o->queue, o->cache, NULL);
 }
 
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)

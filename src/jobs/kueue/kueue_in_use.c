@@ -127,15 +127,7 @@ static void reconcile(void *arg, struct work *w)
 
 static void look_at(struct held *h, bool only_leaving)
 {
-    size_t at = 0;
-    struct bytes key, raw;
-    struct arena *a = arena_new();
-    while (kube_cache_next(h->cache, &at, &key, &raw))
-        if (!only_leaving || memmem(raw.data, raw.n, "\"deletionTimestamp\"", 19)) {
-            arena_reset(a);
-            workqueue_add(h->queue, arena_text_n(a, key.data, key.n));
-        }
-    arena_free(a);
+    workqueue_add_all(h->queue, h->cache, only_leaving ? "\"deletionTimestamp\"" : NULL);
 }
 
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)

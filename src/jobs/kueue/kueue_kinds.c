@@ -514,12 +514,7 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
 static void on_synced(void *arg)
 {
     struct served *s = arg;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(s->cache, &at, &key, &raw)) {
-        arena_reset(s->all->scratch);
-        workqueue_add(s->queue, arena_text_n(s->all->scratch, key.data, key.n));
-    }
+    workqueue_add_all(s->queue, s->cache, NULL);
 }
 
 void kueue_kinds_synced(struct kueue_kinds *k)
@@ -530,13 +525,8 @@ void kueue_kinds_synced(struct kueue_kinds *k)
 
 void kueue_kinds_naming(struct kueue_kinds *k, const char *name)
 {
-    struct bytes key, raw;
     for (uint32_t i = 0; i < k->served_n; i++)
-        for (size_t at = 0; kube_cache_next(k->served[i].cache, &at, &key, &raw);) {
-            arena_reset(k->scratch);
-            if (memmem(raw.data, raw.n, name, strlen(name)))
-                workqueue_add(k->served[i].queue, arena_text_n(k->scratch, key.data, key.n));
-        }
+        workqueue_add_all(k->served[i].queue, k->served[i].cache, name);
 }
 
 /* A Workload of nobody: is there a job that waits for it? */

@@ -326,26 +326,12 @@ static void reconcile_check(void *arg, struct work *w)
 
 /* ---- changes ---- */
 
-/* All of a cache in whose text the word stands. WHY  the search before the parse: most do not name it. */
-static void look_at(struct kube_cache *cache, struct workqueue *queue, const char *word)
-{
-    size_t at = 0, n = strlen(word);
-    struct bytes key, raw;
-    struct arena *a = arena_new();
-    while (kube_cache_next(cache, &at, &key, &raw))
-        if (memmem(raw.data, raw.n, word, n)) {
-            arena_reset(a);
-            workqueue_add(queue, arena_text_n(a, key.data, key.n));
-        }
-    arena_free(a);
-}
-
 static void look_at_all(struct provisioning *p)
 {
     if (!ready(p))
         return;
-    look_at(p->checks, p->active, PROVISIONING_CONTROLLER);
-    look_at(p->jobs->workloads, p->workloads, "\"admissionChecks\"");
+    workqueue_add_all(p->active, p->checks, PROVISIONING_CONTROLLER);
+    workqueue_add_all(p->workloads, p->jobs->workloads, "\"admissionChecks\"");
 }
 
 static void on_synced(void *arg)
@@ -360,7 +346,7 @@ static void on_check(void *arg, enum kube_event event, const char *key, struct b
     if (event != KUBE_DELETED)
         workqueue_add(p->active, key);
     if (ready(p))
-        look_at(p->jobs->workloads, p->workloads, strchr(key, '/') + 1);
+        workqueue_add_all(p->workloads, p->jobs->workloads, strchr(key, '/') + 1);
 }
 
 static void on_config(void *arg, enum kube_event event, const char *key, struct bytes object)

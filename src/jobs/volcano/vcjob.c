@@ -498,12 +498,7 @@ static void reconcile(void *arg, struct work *w)
 static void on_synced(void *arg)
 {
     struct vcjobs *v = arg;
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(v->cache, &at, &key, &raw)) {
-        arena_reset(v->scratch);
-        workqueue_add(v->queue, arena_text_n(v->scratch, key.data, key.n));
-    }
+    workqueue_add_all(v->queue, v->cache, NULL);
 }
 
 struct vcjobs *vcjobs_new(struct jobs *j)

@@ -1,6 +1,7 @@
 /* The cache follows its watch and keeps objects lean. */
 #include "kube/cache.h"
 #include "kube/object_meta.h"
+#include "kube/workqueue.h"
 #include "script.h"
 
 struct teller {
@@ -22,6 +23,39 @@ static void on_synced(void *arg)
 
 #define OBJECT(name, rv, more)                                                                                         \
     "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"resourceVersion\":\"" rv "\"}" more "}"
+
+static void note_key(void *arg, struct work *w)
+{
+    buf_printf(arg, "%s ", w->key);
+}
+
+static void test_keys_to_look_at(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 200,
+         "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" OBJECT("x", "1", ",\"s\":\"word\"") "," OBJECT("y", "2", "") "]}"},
+        {"watch=true", 0, NULL},
+        {0},
+    };
+    struct script s;
+    _cleanup_buf_ struct buf seen = {0};
+    script_init(&s, steps);
+    struct kube_cache *k = kube_cache_new(s.c, &(struct kube_cache_config){.watch = {.path = "/x"}});
+    struct workqueue *q = workqueue_new(s.c, note_key, &seen);
+    workqueue_add_all(q, k, NULL); /* nothing is there yet */
+    loop_run_for(s.l, 50, NULL);
+    assert_int_equal(seen.n, 0);
+    workqueue_add_all(q, k, "\"word\"");
+    loop_run_for(s.l, 50, NULL);
+    assert_string_equal(seen.data, "n/x ");
+    buf_clear(&seen);
+    workqueue_add_all(q, k, NULL);
+    loop_run_for(s.l, 50, NULL);
+    assert_string_equal(seen.data, "n/x n/y ");
+    workqueue_free(q);
+    kube_cache_free(k);
+    script_fini(&s);
+}
 
 static void test_follow(void **state)
 {
@@ -148,7 +182,7 @@ static void test_marks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow), cmocka_unit_test(test_marks),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow), cmocka_unit_test(test_keys_to_look_at), cmocka_unit_test(test_marks),
                                        cmocka_unit_test(test_managed_fields_are_cut_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
