@@ -12,6 +12,7 @@
  * is admitted and who is evicted, in which order and for which reason, is what the core must say; on hold nobody is. Everybody is tried in
  * each cycle: queues are told anew before it, or, where all of them preempt and so wait for anything, a node gains room; then promises
  * outlive the cycle.
+ * In most worlds each queue has LocalQueues, and of most queues who has used less comes first.
  * Every gang asks for an amount of its own: no two are alike to the core.
  */
 #include "core_order.h"
@@ -158,15 +159,25 @@ bool gang_before(const struct plain_gang *a, const struct plain_gang *b)
     return strcmp(left, right) < 0;
 }
 
+/* Of those that wait, or but for those that had their turn in this cycle. */
+static struct plain_gang *first_of(struct model *m, int queue, bool but_tried)
+{
+    struct plain_gang *first = NULL;
+    for (int i = 0; i < GANGS; i++) {
+        struct plain_gang *g = &m->gangs[i];
+        if (!g->exists || g->admitted || (but_tried && g->tried) || g->queue != queue)
+            continue;
+        int used = first ? compare_used(m, g, first) : -1;
+        m->counts.by_use_n += first && used && (used < 0) != gang_before(g, first);
+        if (used < 0 || (!used && gang_before(g, first)))
+            first = g;
+    }
+    return first;
+}
+
 static struct plain_gang *head_of(struct model *m, int queue, bool blocked)
 {
-    struct plain_gang *head = NULL;
-    for (int i = 0; i < GANGS && !blocked; i++) {
-        struct plain_gang *g = &m->gangs[i];
-        if (g->exists && !g->admitted && !g->tried && g->queue == queue && (!head || gang_before(g, head)))
-            head = g;
-    }
-    return head;
+    return blocked ? NULL : first_of(m, queue, true);
 }
 
 static void note(struct model *m, int gang, int victim_of)
@@ -200,6 +211,7 @@ static void admit(struct model *m, struct plain_gang *g, int f)
     g->flavor = f;
     for (int r = 0; r < RES_N; r++)
         m->nodes[COHORTS + g->queue].own[f][r] += g->ask[r] * g->count;
+    consumption_enters(m, g);
     note(m, (int)(g - m->gangs), ADMITTED);
 }
 
@@ -293,11 +305,7 @@ static void drop_undue(struct model *m)
 {
     for (int i = m->promises_n; i-- > 0;) {
         const struct plain_promise *p = &m->promises[i];
-        const struct plain_gang *head = NULL;
-        for (int k = 0; k < GANGS; k++)
-            if (m->gangs[k].exists && !m->gangs[k].admitted && m->gangs[k].queue == p->queue && (!head || gang_before(&m->gangs[k], head)))
-                head = &m->gangs[k];
-        if (m->nodes[COHORTS + p->queue].strict && head != &m->gangs[p->gang])
+        if (m->nodes[COHORTS + p->queue].strict && first_of(m, p->queue, false) != &m->gangs[p->gang])
             drop_promise(m, &m->promises[i]);
     }
 }
@@ -307,6 +315,7 @@ static void reference(struct model *m)
     bool blocked[QUEUES] = {false}, any = !m->w.hold;
     struct plain_head heads[QUEUES];
     m->decided_n = 0;
+    consumption_cycle(m);
     for (int i = 0; i < GANGS; i++)
         m->gangs[i].tried = false;
     while (any) {
@@ -332,9 +341,8 @@ static struct gang_record record_of(struct model *m, const struct plain_gang *g)
     struct world *w = &m->w;
     char name[16], queue[16], requests[64];
     snprintf(name, sizeof name, "g%d", g->serial);
-    snprintf(queue, sizeof queue, "ns/lq%d", g->queue);
     snprintf(requests, sizeof requests, "cpu=%d,nvidia.com/gpu=%d", (int)g->ask[0], (int)g->ask[1]);
-    struct gang_record r = a_workload(w, name, queue, g->count, requests);
+    struct gang_record r = a_workload(w, name, local_key(m, g->queue, g->local), g->count, requests);
     if (g->serial % 3 == 0)
         charge_only(w, &r);
     r.priority = g->priority;
@@ -381,6 +389,7 @@ static void tell_queue(struct model *m, int i)
     queue_begin(&m->w, &q, name, n->parent < 0 ? NULL : cohort);
     q.r.kind = n->volcano ? QUEUE_VOLCANO : QUEUE_CLUSTER;
     q.r.priority = n->priority;
+    q.r.by_consumption = n->by_consumption;
     q.r.strategy = n->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
     q.r.borrow_before_next_flavor = n->borrow_stops;
     q.r.preempt_before_next_flavor = n->preempt_stops;
@@ -440,6 +449,7 @@ static void put_tree(struct model *m)
         n->weight_milli = weights[pick(m, sizeof weights / sizeof *weights)];
         n->volcano = m->seed % 3 == 0 && pick(m, 3);
         n->priority = n->volcano ? (int)pick(m, 3) - 1 : 0;
+        n->by_consumption = pick(m, 3);
         put_policies(m, n);
         put_quotas(m, i);
     }
@@ -451,7 +461,8 @@ static void new_gang(struct model *m)
     if (g->exists)
         return;
     *g = (struct plain_gang){.exists = true, .leaves_for = -1, .serial = ++m->serial, .queue = (int)pick(m, QUEUES),
-                             .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6), .count = 1 + (int)pick(m, 3)};
+                             .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6),
+                             .count = 1 + (int)pick(m, 3)};
     g->ask[0] = 500 * (1 + pick(m, 4)) + m->serial % 400;
     g->ask[1] = pick(m, 4);
     gang_record(&m->w, record_of(m, g));
@@ -465,13 +476,15 @@ static void new_gang_of_others(struct model *m)
         return;
     const struct plain_promise *p = &m->promises[pick(m, (uint64_t)m->promises_n)];
     *g = (struct plain_gang){.exists = true, .admitted = true, .leaves_for = -1, .serial = ++m->serial, .queue = p->queue,
-                             .flavor = p->need.flavor, .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6), .count = 1};
+                             .local = (int)pick(m, LOCALS), .flavor = p->need.flavor, .priority = (int)pick(m, 3),
+                             .created_ms = 1000 + pick(m, 6), .count = 1};
     g->reserved_ms = 1000 * (1 + pick(m, 4));
     for (int r = 0; r < RES_N; r++) {
         g->ask[r] = p->need.amount[r];
         m->nodes[COHORTS + g->queue].own[g->flavor][r] += g->ask[r];
     }
     gang_record(&m->w, record_of(m, g));
+    consumption_lands(m, g);
 }
 
 static void end_gang(struct model *m)
@@ -485,6 +498,8 @@ static void end_gang(struct model *m)
     forget_victim(m, g);
     if (promise_of(m, g))
         drop_promise(m, promise_of(m, g));
+    if (g->admitted)
+        consumption_leaves(m, g);
     snprintf(name, sizeof name, "g%d", g->serial);
     gone(&m->w, CHANGE_GANG_GONE, name);
     g->exists = false;
@@ -588,6 +603,7 @@ static void carry_out(struct model *m)
             g->reserved_ms = 1000 * (1 + pick(m, 4));
         outcome(&m->w, EFFECT_ADMIT, name, NULL, OUTCOME_DONE);
         gang_record(&m->w, record_of(m, g));
+        consumption_lands(m, g);
     }
 }
 
@@ -600,10 +616,23 @@ static void let_leave(struct model *m)
         for (int r = 0; r < RES_N; r++)
             m->nodes[COHORTS + g->queue].own[g->flavor][r] -= g->ask[r] * g->count;
         forget_victim(m, g);
+        consumption_leaves(m, g);
         g->leaving = g->admitted = false;
         g->leaves_for = -1;
         gang_record(&m->w, record_of(m, g));
     }
+}
+
+/* Now and then another weight, another mode of a queue, or a status that somebody else has written. */
+static void put_locals(struct model *m)
+{
+    static const int weights[] = {1000, 1000, 2000, 333, 0};
+    if (!m->consumption.on || pick(m, 3))
+        return;
+    int q = (int)pick(m, QUEUES), l = (int)pick(m, LOCALS);
+    m->locals[q][l].weight_milli = weights[pick(m, sizeof weights / sizeof *weights)];
+    m->nodes[COHORTS + q].by_consumption = pick(m, 4);
+    tell_local(m, q, l, pick(m, 3) ? -1 : (int)pick(m, 8), 100 * pick(m, 40));
 }
 
 /* So that everybody is tried: whom they wait for is found anew, too. */
@@ -617,6 +646,7 @@ static void tell_all(struct model *m)
     m->w.now_ms += 400000; /* who was in vain has waited by then */
     for (int i = 0; i < COHORTS; i++)
         tell_cohort(m, i);
+    put_locals(m);
     for (int i = 0; i < QUEUES; i++)
         tell_queue(m, i);
 }
@@ -637,14 +667,31 @@ static void step(struct model *m)
         node(&m->w, "n0", arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d", 1000000000 + (int)m->step, 1000000 + (int)m->step), "");
     else
         tell_all(m);
-    m->w.hold = pick(m, 8) == 0;
+    m->w.hold = pick(m, m->quiet ? 4 : 8) == 0; /* lines stand ready when the next cycle begins */
     m->counts.held_n += m->w.hold;
+    m->w.now_ms += pick(m, 3) ? pick(m, 3000) : 0;
     reference(m);
     run(&m->w);
     compare(m);
     if (!state_check(m->w.s, &e))
         fail(m, e.text, 0);
     carry_out(m);
+}
+
+static void begin_consumption(struct model *m)
+{
+    /* Cycles in which queues are not told are close to each other: there, too, what was used is another amount in each. */
+    static const int64_t half_lives_ms[] = {400, 1500, 3000, 0, 200000, 800000, 60000000, 604800000};
+    static const int64_t samplings_ms[] = {200, 1000, 150000, 300000, 600000};
+    struct resource_weight weights[RES_N];
+    for (int r = 0; r < RES_N; r++) {
+        m->resource_weights[r] = (int)pick(m, 4);
+        weights[r] = (struct resource_weight){resources[r], m->resource_weights[r] * INT64_C(1000000000)};
+    }
+    m->consumption = (struct consumption_policy){.on = m->seed % 5 < 3, .weights = weights, .weights_n = RES_N};
+    m->consumption.half_life_ms = half_lives_ms[pick(m, m->quiet ? 4 : 8)];
+    m->consumption.sampling_ms = samplings_ms[pick(m, m->quiet ? 3 : 5)];
+    state_set_consumption_policy(m->w.s, &m->consumption);
 }
 
 static void begin(struct model *m)
@@ -657,18 +704,18 @@ static void begin(struct model *m)
             m->w.fair.strategies[0] = strategies[1];
     }
     m->quiet = m->seed % 2;
+    begin_consumption(m);
     memset(m->nodes, 0, sizeof m->nodes);
     memset(m->gangs, 0, sizeof m->gangs);
     for (int f = 0; f < FLAVORS; f++)
         flavor(&m->w, flavors[f], "");
     node(&m->w, "n0", "cpu=1000000000,nvidia.com/gpu=1000000", "");
     put_tree(m);
-    for (int i = 0; i < QUEUES; i++) {
-        char key[16], queue[16];
-        snprintf(key, sizeof key, "ns/lq%d", i);
-        snprintf(queue, sizeof queue, "q%d", i);
-        local_queue(&m->w, key, queue);
-    }
+    for (int i = 0; i < QUEUES; i++)
+        for (int l = 0; l < LOCALS; l++) {
+            m->locals[i][l].weight_milli = 1000;
+            tell_local(m, i, l, -1, 0);
+        }
     for (int i = 0; i < QUEUES && m->seed % 2; i++)
         tell_queue(m, i); /* else gangs are told before their queues */
 }
@@ -690,16 +737,17 @@ static void run_seed(uint64_t seed, uint64_t steps, struct counts *counts)
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 20;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 500;
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 1000;
     struct counts n = {0};
     for (uint64_t i = 0; i < runs; i++)
         run_seed(seed + i, steps, &n);
     printf("# %" PRIu64 " admissions in the order of Kueue's cycle, %" PRIu64 " preemptions (%" PRIu64 " after another in the cycle): "
            "%" PRIu64 " of the own queue, %" PRIu64 " of others, %" PRIu64 " of others while borrowing, %" PRIu64 " by shares; %" PRIu64
            " waited for what was coming; "
-           "%" PRIu64 " cycles on hold, %" PRIu64 " found their promise kept, %" PRIu64 " had preempted in vain\n",
+           "%" PRIu64 " cycles on hold, %" PRIu64 " found their promise kept, %" PRIu64 " had preempted in vain, %" PRIu64
+           " came before others for having used less\n",
            n.admits_n, n.preemptions_n, n.further_n, n.evicts_n[0], n.evicts_n[1], n.evicts_n[2], n.evicts_n[3], n.coming_n, n.held_n,
-           n.kept_n, n.vain_n);
-    bool all = n.kept_n && n.vain_n && n.further_n && n.coming_n && n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3];
-    return n.admits_n && all ? 0 : 1;
+           n.kept_n, n.vain_n, n.by_use_n);
+    bool each = n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3];
+    return n.by_use_n && n.admits_n && n.kept_n && n.vain_n && n.further_n && n.coming_n && each ? 0 : 1;
 }

@@ -1,8 +1,8 @@
 /* core_order.h - random cohort trees in plain numbers, and what Kueue's cycle does with them, written out plainly
  *
  * SHAPE  core_order_tree.c: quotas and shares; core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the
- *        order of heads by shares; core_order_promise.c: what stands between others and those for whom somebody goes; core_order.c: the
- *        cycle, and the core beside it.
+ *        order of heads by shares; core_order_promise.c: what stands between others and those for whom somebody goes;
+ *        core_order_consumption.c: what LocalQueues have used; core_order.c: the cycle, and the core beside it.
  */
 #ifndef TESTS_MODEL_CORE_ORDER_H
 #define TESTS_MODEL_CORE_ORDER_H
@@ -10,7 +10,7 @@
 #include "../unit/core/world.h"
 #include "base/random.h"
 
-enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40 };
+enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40, LOCALS = 3 };
 
 struct quota {
     bool named;
@@ -19,6 +19,7 @@ struct quota {
 struct tree_node {             /* cohorts, then queues */
     int parent;                /* -1: root */
     bool strict, borrow_stops, preempt_stops;
+    bool by_consumption;       /* of its LocalQueues who has used less comes first */
     bool volcano;              /* of two such queues the one with the higher priority has its heads tried first */
     int priority;
     enum preemption_policy within, reclaim, borrow;
@@ -31,10 +32,17 @@ struct plain_gang {
     bool exists, admitted, tried;
     bool leaving;              /* it was told to leave, and has not yet */
     int leaves_for;            /* gang that waits for it; -1: nobody does any more */
-    int serial, queue, priority, flavor, count;
+    int serial, queue, local, priority, flavor, count;
     int64_t created_ms, reserved_ms, ask[RES_N];
+    __int128 entry[RES_N];     /* of its LocalQueue's */
+};
+struct plain_local {           /* consumed, entry: in 1e-9 of a core, of a GPU */
+    int weight_milli;
+    int64_t held[RES_N], at_ms;
+    __int128 consumed[RES_N], entry[RES_N];
 };
 struct victim {
+    int behind;                /* of its queue who goes last of all by priority, of it and those before it */
     int gang, class;           /* class: 0 whatever its priority, 1 by priority, 2 own queue, 3 by shares */
     bool while_borrowing;
     int shared;                /* lowest cohort that both are below; -1: own queue */
@@ -58,7 +66,7 @@ struct plain_promise {         /* somebody leaves for a gang of this queue */
     int64_t kept[RES_N];       /* from the head that is tried */
 };
 struct counts {                /* what was compared */
-    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n;
+    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n;
 };
 struct decision {
     int gang, victim_of;       /* victim_of: enum preemption, or ADMITTED */
@@ -76,6 +84,10 @@ struct model {
     bool told;                 /* queues were, before this cycle */
     bool quiet;                /* all queues preempt: some cycles are of those alone who wait for others */
     bool in_vain;              /* somebody did not start though all victims had left: he waits before others have to go for him */
+    struct consumption_policy consumption;
+    int resource_weights[RES_N];
+    struct plain_local locals[QUEUES][LOCALS];
+    int64_t cycle_ms, due_ms;
     struct counts counts;
     uint64_t seed, step;
     int serial;
@@ -101,7 +113,8 @@ int compare_shares(struct plain_share a, struct plain_share b);
 
 /* core_order_victims.c */
 bool gang_allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v);
-bool goes_before(const struct model *m, const struct victim *a, const struct victim *b);
+bool goes_before(const struct model *m, const struct victim *a, const struct victim *b); /* of two queues, once they are sorted */
+void sort_victims(const struct model *m, struct victims *v);
 void take_off(struct model *m, const struct victim *v, int sign);
 bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows);
 bool is_above(const struct model *m, int i, const struct need *x);
@@ -123,6 +136,15 @@ bool is_held_for_others(const struct model *m, const struct plain_gang *v, const
 void put_promises_beside(struct model *m, const struct plain_gang *g); /* against this one */
 void take_promises_off(struct model *m);
 void put_whole_promises(struct model *m, int sign);   /* as if who was promised something had started beside his victims */
+
+/* core_order_consumption.c */
+int compare_used(const struct model *m, const struct plain_gang *a, const struct plain_gang *b); /* of one queue; 0: it does not count */
+void consumption_cycle(struct model *m);                              /* all that are due are sampled */
+void consumption_enters(struct model *m, struct plain_gang *g);       /* given quota */
+void consumption_lands(struct model *m, struct plain_gang *g);        /* and admitted */
+void consumption_leaves(struct model *m, const struct plain_gang *g); /* no more */
+const char *local_key(struct model *m, int queue, int local);
+void tell_local(struct model *m, int queue, int local, int told_gpus, int64_t ago_ms);
 
 /* core_order_fair.c */
 struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);

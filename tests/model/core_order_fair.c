@@ -224,11 +224,9 @@ static struct victims fair_candidates(const struct model *m, const struct plain_
                        !queue_borrows_what_it_uses(m, v))))
             continue;
         struct victim one = {.gang = i, .class = same ? 2 : 1, .while_borrowing = true, .shared = -1};
-        int at = out.n++;
-        for (; at > 0 && goes_before(m, &one, &out.all[at - 1]); at--)
-            out.all[at] = out.all[at - 1];
-        out.all[at] = one;
+        out.all[out.n++] = one;
     }
+    sort_victims(m, &out);
     return out;
 }
 

@@ -50,7 +50,7 @@ static bool has_advantage(const struct model *m, const struct plain_gang *g, int
     return any;
 }
 
-bool goes_before(const struct model *m, const struct victim *a, const struct victim *b)
+static bool goes_before_as(const struct model *m, const struct victim *a, const struct victim *b)
 {
     const struct plain_gang *x = &m->gangs[a->gang], *y = &m->gangs[b->gang];
     char left[16], right[16];
@@ -65,6 +65,55 @@ bool goes_before(const struct model *m, const struct victim *a, const struct vic
     snprintf(left, sizeof left, "g%d", x->serial);
     snprintf(right, sizeof right, "g%d", y->serial);
     return strcmp(left, right) < 0;
+}
+
+bool goes_before(const struct model *m, const struct victim *a, const struct victim *b)
+{
+    struct victim x = *a, y = *b;
+    x.gang = m->gangs[x.gang].leaving ? x.gang : x.behind;
+    y.gang = m->gangs[y.gang].leaving ? y.gang : y.behind;
+    return goes_before_as(m, &x, &y);
+}
+
+/* In a queue of its own: who has used more goes first. */
+static bool goes_before_there(const struct model *m, const struct victim *a, const struct victim *b)
+{
+    const struct plain_gang *x = &m->gangs[a->gang], *y = &m->gangs[b->gang];
+    int r = x->leaving == y->leaving && !x->leaving ? compare_used(m, x, y) : 0;
+    return r ? r > 0 : goes_before_as(m, a, b);
+}
+
+/* Is nobody of its queue, and of those left, before it? */
+static bool is_first_there(const struct model *m, const struct victims *left, int at)
+{
+    const struct plain_gang *g = &m->gangs[left->all[at].gang];
+    for (int i = 0; i < left->n; i++)
+        if (i != at && m->gangs[left->all[i].gang].queue == g->queue && goes_before_there(m, &left->all[i], &left->all[at]))
+            return false;
+    return true;
+}
+
+/* Again and again the best of those who are first in their queues. */
+void sort_victims(const struct model *m, struct victims *v)
+{
+    struct victims left = *v;
+    for (int n = 0; n < v->n; n++) {
+        int best = -1;
+        for (int i = 0; i < left.n; i++)
+            if (is_first_there(m, &left, i) && (best < 0 || goes_before_as(m, &left.all[i], &left.all[best])))
+                best = i;
+        struct victim *one = &v->all[n], last;
+        *one = left.all[best];
+        one->behind = one->gang;
+        for (int i = 0; i < n; i++) {
+            last = v->all[i];
+            last.gang = last.behind;
+            if (m->gangs[v->all[i].gang].queue == m->gangs[one->gang].queue && !m->gangs[v->all[i].gang].leaving &&
+                goes_before_as(m, one, &last))
+                one->behind = last.gang;
+        }
+        left.all[best] = left.all[--left.n];
+    }
 }
 
 static struct victims candidates(const struct model *m, const struct plain_gang *g, const struct need *x)
@@ -90,11 +139,9 @@ static struct victims candidates(const struct model *m, const struct plain_gang 
             one.while_borrowing = !one.class || (own->borrow != PREEMPT_NEVER && v->priority < g->priority &&
                                                  (own->threshold < 0 || v->priority <= own->threshold));
         }
-        int at = out.n++;
-        for (; at > 0 && goes_before(m, &one, &out.all[at - 1]); at--)
-            out.all[at] = out.all[at - 1];
-        out.all[at] = one;
+        out.all[out.n++] = one;
     }
+    sort_victims(m, &out);
     return out;
 }
 
