@@ -12,6 +12,7 @@
 #include <malloc.h>
 #include <time.h>
 #include "../tests/unit/core/world.h"
+#include "figure_line.h"
 
 #define GPU "nvidia.com/gpu"
 
@@ -26,12 +27,6 @@ static size_t heap_bytes(void)
 {
     struct mallinfo2 m = mallinfo2();
     return m.uordblks + m.hblkhd;
-}
-
-static void print(const char *name, double value, const char *unit)
-{
-    printf("{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\"}\n", name, value, unit);
-    fflush(stdout);
 }
 
 static void add_nodes(struct world *w, int n)

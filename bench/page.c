@@ -9,9 +9,9 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "apiserver/apiserver.h"
 #include "base/log.h"
+#include "figure_line.h"
 #include "net/http_local.h"
 #include "sched/sched.h"
 
@@ -21,19 +21,6 @@ enum { PAGES = 5 };
 static struct loop *loop;
 static struct apiserver *server;
 static struct arena *arena;
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void print(const char *name, double value, const char *unit)
-{
-    printf("{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\"}\n", name, value, unit);
-    fflush(stdout);
-}
 
 static void create(const char *text)
 {

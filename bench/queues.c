@@ -15,28 +15,15 @@
  */
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "../tests/unit/core/world.h"
 #include "base/collections/heap.h"
 #include "base/memory.h"
+#include "figure_line.h"
 
 #define GPU "nvidia.com/gpu"
 static const struct decide_config fairly = {.gangs_max = 100000, .pods_max = 1000000, .fair = {.on = true}},
                                   plainly = {.gangs_max = 100000, .pods_max = 1000000};
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void print(const char *name, double value, const char *unit)
-{
-    printf("{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\"}\n", name, value, unit);
-    fflush(stdout);
-}
 
 _Noreturn static void wrong(const char *name, long have, long want)
 {

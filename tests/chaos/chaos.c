@@ -6,6 +6,7 @@
  * time. Faults: lost answers, refused and slow calls, 409, 429, 500, dropped and expired watches; now and then the scheduler begins anew.
  * In the middle of every RESTS steps the faults stop for a while: then a scheduler that begins anew must see the same and do nothing. At
  * their end all is allowed and the world comes to rest; then no gang may be bound in part.
+ * ORDER  compilers evaluate arguments in any order: whatever is drawn stands in a variable first, and a seed is one world for all of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,10 +39,15 @@ static const char *priority(struct world *w)
 
 static const char *pod_template_asking(struct world *w, const char *restart_policy, const char *more)
 {
+    const char *class = priority(w);
+    int zone = (int)pick(w, 3);
+    const char *parts = limits(w);
+    bool fails = pick(w, 8) == 0;
+    int seconds = (int)pick(w, 60);
     return arena_printf(w->arena,
                         "{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"%d\",\"capstan.dev/"
                         "exit-code\":\"%d\"%s%s}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"%s\"%s}}",
-                        (int)pick(w, 60), pick(w, 8) == 0, limits(w), more, (int)pick(w, 3), restart_policy, priority(w));
+                        seconds, fails, parts, more, zone, restart_policy, class);
 }
 
 static const char *pod_template(struct world *w, const char *restart_policy)
@@ -58,14 +64,15 @@ static const char *most_time(struct world *w)
 static void create_job_in(struct world *w, const char *name, int team)
 {
     int pods = 1 + (int)pick(w, 8);
-    const char *asks = team == 3 ? near_annotation(w) : "";
+    const char *asks = team == 3 ? near_annotation(w) : "", *template = pod_template_asking(w, "Never", asks), *most = most_time(w);
+    int number = (int)pick(w, NAMES);
     world_post(
         w, "/apis/batch/v1" NS "jobs",
         "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s%d\",\"labels\":{\"kueue.x-k8s.io/"
         "queue-name\":\"team%d\"%s}},"
         "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"backoffLimit\":2,"
         "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
-        name, (int)pick(w, NAMES), team, most_time(w), pods, pods, pod_template_asking(w, "Never", asks));
+        name, number, team, most, pods, pods, template);
 }
 
 static void create_queued_job(struct world *w)
@@ -89,10 +96,11 @@ static void create_near_job(struct world *w)
 /* Without a queue: where all jobs are to have one it is held. */
 static void create_unqueued_job(struct world *w)
 {
+    const char *template = pod_template(w, "Never");
     world_post(w, "/apis/batch/v1" NS "jobs",
                "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"unqueued%d\"},\"spec\":{\"parallelism\":2,\"completions\":2,"
                "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
-               (int)pick(w, 3), pod_template(w, "Never"));
+               (int)pick(w, 3), template);
 }
 
 /* Of Kueue: "kg3-of-2" is the third, of two pods. */
@@ -109,19 +117,20 @@ static void create_kueue_group(struct world *w)
 static void create_vcjob(struct world *w)
 {
     int pods = 1 + (int)pick(w, 6);
+    const char *template = pod_template(w, "OnFailure");
     world_post(w, "/apis/batch.volcano.sh/v1alpha1" NS "jobs",
                "{\"apiVersion\":\"batch.volcano.sh/"
                "v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"vc%d\"},\"spec\":{\"minAvailable\":%d,"
                "\"ttlSecondsAfterFinished\":30,\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"RestartJob\"}],"
                "\"tasks\":[{\"name\":\"w\",\"replicas\":%d,"
                "\"template\":%s}]}}",
-               (int)pick(w, NAMES), pods, pods, pod_template(w, "OnFailure"));
+               (int)pick(w, NAMES), pods, pods, template);
 }
 
 /* Two kinds of pods: some take a whole node anywhere, the others only part of one, in a zone. */
 static void create_mixed_vcjob(struct world *w)
 {
-    int wide = 1 + (int)pick(w, 2), picky = 1 + (int)pick(w, 2);
+    int wide = 1 + (int)pick(w, 2), picky = 1 + (int)pick(w, 2), gpus = 1 + (int)pick(w, WORLD_GPUS), zone = (int)pick(w, 3);
     world_post(w, "/apis/batch.volcano.sh/v1alpha1" NS "jobs",
                "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"vc%d\"},\"spec\":{"
                "\"minAvailable\":%d,\"ttlSecondsAfterFinished\":30,\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"RestartJob\"}],"
@@ -129,7 +138,7 @@ static void create_mixed_vcjob(struct world *w)
                "\"30\"}},\"spec\":{" POD_SPEC ",\"restartPolicy\":\"OnFailure\"}}},"
                "{\"name\":\"picky\",\"replicas\":%d,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"30\"}},"
                "\"spec\":{\"nodeSelector\":{\"zone\":\"z%d\"}," POD_SPEC ",\"restartPolicy\":\"OnFailure\"}}}]}}",
-               (int)pick(w, NAMES), wide + picky, wide, WORLD_GPUS, picky, (int)pick(w, 3), 1 + (int)pick(w, WORLD_GPUS));
+               (int)pick(w, NAMES), wide + picky, wide, WORLD_GPUS, picky, zone, gpus);
 }
 
 static void create_pod_group(struct world *w)
@@ -139,7 +148,8 @@ static void create_pod_group(struct world *w)
                "{\"apiVersion\":\"scheduling.x-k8s.io/"
                "v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"pg%d\"},\"spec\":{\"minMember\":%d}}",
                number, pods);
-    for (int i = 0; i < pods; i++)
+    for (int i = 0; i < pods; i++) {
+        int gpus = 1 + (int)pick(w, 2);
         world_post(
             w, "/api/v1" NS "pods",
             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pg%d-%d\",\"labels\":{\"scheduling.x-k8s."
@@ -147,19 +157,23 @@ static void create_pod_group(struct world *w)
             "\"annotations\":{\"capstan.dev/"
             "run-seconds\":\"20\"%s}},\"spec\":{\"schedulerName\":\"coscheduling\",\"restartPolicy\":\"Never\"," POD_SPEC
             "}}",
-            number, i, number, limits(w), 1 + (int)pick(w, 2));
+            number, i, number, limits(w), gpus);
+    }
 }
 
 static void create_pod(struct world *w)
 {
     static const char *const classes[] = {"", "", "urgent", "urgent", "patient"};
-    for (int n = 1 + (int)pick(w, 3); n; n--)
+    for (int n = 1 + (int)pick(w, 3); n; n--) {
+        int gpus = (int)pick(w, 1 + WORLD_GPUS), grace_s = (int)pick(w, 10);
+        const char *class = classes[pick(w, 5)], *parts = limits(w);
+        int seconds = (int)pick(w, 150), app = (int)pick(w, 4), number = (int)pick(w, NAMES);
         world_post(w, "/api/v1" NS "pods",
                    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod%d\",\"labels\":{\"app\":\"a%d\"},\"annotations\":{"
                    "\"capstan.dev/run-seconds\":\"%d\"%s}},\"spec\":{\"priorityClassName\":\"%s\",\"terminationGracePeriodSeconds\":%d,"
                    "\"restartPolicy\":\"Never\"," POD_SPEC "}}",
-                   (int)pick(w, NAMES), (int)pick(w, 4), (int)pick(w, 150), limits(w), classes[pick(w, 5)], (int)pick(w, 10),
-                   (int)pick(w, 1 + WORLD_GPUS));
+                   number, app, seconds, parts, class, grace_s, gpus);
+    }
 }
 
 static void delete_job(struct world *w)
@@ -193,9 +207,10 @@ static void set_ready(struct world *w, int node, bool ready)
 static void change_node(struct world *w)
 {
     const char *path = arena_printf(w->arena, "/api/v1/nodes/node-%d", (int)pick(w, WORLD_NODES));
-    if (pick(w, 3) == 0)
-        set_ready(w, (int)pick(w, WORLD_NODES), pick(w, 3) != 0);
-    else if (pick(w, 2))
+    if (pick(w, 3) == 0) {
+        bool ready = pick(w, 3) != 0;
+        set_ready(w, (int)pick(w, WORLD_NODES), ready);
+    } else if (pick(w, 2))
         world_patch(w, path, "{\"spec\":{\"unschedulable\":%s}}", pick(w, 3) ? "false" : "true");
     else
         world_patch(w, path, "{\"metadata\":{\"labels\":{\"zone\":\"z%d\"}}}", (int)pick(w, 3));

@@ -156,11 +156,13 @@ void checks_change(struct world *w)
 {
     static const char *const demands[] = {"", "{\"name\":\"budget\"}", "{\"name\":\"budget\"},{\"name\":\"nodes\"}",
                                           "{\"name\":\"nodes\",\"onFlavors\":[\"any\"]}"};
-    if (random_below(&w->random, 3) == 0)
-        set_active(w, (int)random_below(&w->random, CHECKS), random_below(&w->random, 3) != 0);
-    else
+    if (random_below(&w->random, 3)) {
         world_patch(w, KUEUE "/clusterqueues/q2", "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[%s]}}}",
                     demands[random_below(&w->random, 4)]);
+        return;
+    }
+    bool active = random_below(&w->random, 3) != 0;
+    set_active(w, (int)random_below(&w->random, CHECKS), active);
 }
 
 void checks_turn_all_away(struct world *w)

@@ -42,8 +42,9 @@ void near_change(struct world *w)
                     random_below(&w->random, 2) ? "{\"name\":\"budget\"}" : "");
         return;
     }
+    const char *zone = zones[random_below(&w->random, 4)];
     world_patch(w, arena_printf(w->arena, "/api/v1/nodes/node-%d", (int)random_below(&w->random, WORLD_NODES)),
-                "{\"metadata\":{\"labels\":{\"" ZONE "\":%s}}}", zones[random_below(&w->random, 4)]);
+                "{\"metadata\":{\"labels\":{\"" ZONE "\":%s}}}", zone);
 }
 
 /* Its pods end with it, but for those of groups whose maker replaces only what failed. */

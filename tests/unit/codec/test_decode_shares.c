@@ -5,41 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "codec/decode/decode.h"
-
-struct world {
-    struct intern *names;
-    struct arena *arena;
-    struct decoder d;
-};
-
-static int world_open(void **state)
-{
-    struct world *w = mem_zero(1, sizeof *w);
-    w->names = intern_new();
-    w->arena = arena_new();
-    w->d = (struct decoder){.names = w->names, .arena = w->arena};
-    *state = w;
-    return 0;
-}
-
-static int world_close(void **state)
-{
-    struct world *w = *state;
-    intern_free(w->names);
-    arena_free(w->arena);
-    free(w);
-    return 0;
-}
-
-static struct json *tree(struct world *w, const char *text)
-{
-    struct err e = {0};
-    struct json *v = json_parse(w->arena, bytes_of(text), NULL, &e);
-    if (!v)
-        fail_msg("%s", e.text);
-    return v;
-}
+#include "decoder_world.h"
 
 static void weights_are_exact(void **state)
 {

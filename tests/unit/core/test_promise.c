@@ -29,20 +29,10 @@ static void leaves(struct world *w, const char *name, const char *wants)
     story(w, wants);
 }
 
-static const char *tree_of(struct world *w, const char *gang)
-{
-    struct buf b;
-    buf_init(&b);
-    explain_tree(&b, state_gang_reason(w->s, id(w, gang)), w->names);
-    const char *text = arena_text(w->records, b.data ? b.data : "");
-    buf_free(&b);
-    return text;
-}
-
 static void says(struct world *w, const char *gang, const char *part)
 {
-    if (!strstr(tree_of(w, gang), part))
-        fail_msg("\"%s\" is not in:\n%s", part, tree_of(w, gang));
+    if (!strstr(why_tree(w, gang), part))
+        fail_msg("\"%s\" is not in:\n%s", part, why_tree(w, gang));
 }
 
 #define FULL "node n0 gpu=8; queue q gpu=8 within=Lower; runs low queue=q gpu=8 at=5 on=n0; "

@@ -287,5 +287,15 @@ static inline const char *why(struct world *w, const char *gang)
     buf_free(&b);
     return text;
 }
+/* The same as a tree, with all that it consists of; in the records' arena. */
+static inline const char *why_tree(struct world *w, const char *gang)
+{
+    struct buf b;
+    buf_init(&b);
+    explain_tree(&b, state_gang_reason(w->s, id(w, gang)), w->names);
+    const char *text = arena_text(w->records, b.data ? b.data : "");
+    buf_free(&b);
+    return text;
+}
 
 #endif

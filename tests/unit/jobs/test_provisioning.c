@@ -254,13 +254,19 @@ static void test_expired_before_the_start(void **state)
                         "Evicted due to AdmissionCheck in Retry state: \"c\" (Retrying after booking expired: too late)");
 }
 
-static void test_expired_after_the_start_is_nothing(void **state)
+/* With the nodes that it asked for. */
+static void started(void)
 {
-    (void)state;
     asked("");
     say(1, "Provisioned", "", "");
     run(4000);
     assert_int_equal(pods_n("job-name=j", "Running"), 2);
+}
+
+static void test_expired_after_the_start_is_nothing(void **state)
+{
+    (void)state;
+    started();
     say(1, "BookingExpired", "used", "");
     run(2000);
     assert_int_equal(pods_n("job-name=j", "Running"), 2);
@@ -274,10 +280,7 @@ static void test_expired_after_the_start_is_nothing(void **state)
 static void test_revoked_ends_it(void **state)
 {
     (void)state;
-    asked("");
-    say(1, "Provisioned", "", "");
-    run(4000);
-    assert_int_equal(pods_n("job-name=j", "Running"), 2);
+    started();
     say(1, "CapacityRevoked", "spot is gone", "");
     run(40000);
     assert_string_equal(reason(workload(), "Evicted"), "DeactivatedDueToAdmissionCheck");

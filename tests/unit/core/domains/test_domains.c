@@ -286,17 +286,23 @@ static void nothing_without_its_topology(void **state)
     assert_string_equal(domains_of(w, "a"), "x1=1");
 }
 
+/* Flavors in this order, with room for all. */
+static void queue_with_two(struct world *w, const char *first, const char *second)
+{
+    struct queue_words q;
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, first, "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, second, "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+}
+
 static void flavors_with_and_without(void **state)
 {
     struct world *w = *state;
-    struct queue_words q;
     cluster(w, "H", "x1:4");
     node(w, "y1", "cpu=4000,pods=110", "tas=no");
     flavor(w, "plain", "tas=no");
-    queue_begin(w, &q, "q", NULL);
-    queue_quota(w, &q, "f", "cpu", 100000, NO_LIMIT, NO_LIMIT);
-    queue_quota(w, &q, "plain", "cpu", 100000, NO_LIMIT, NO_LIMIT);
-    queue_done(w, &q);
+    queue_with_two(w, "f", "plain");
     gang_record(w, domain_gang(w, "asks", "2 required=H"));
     gang_record(w, domain_gang(w, "does-not", "2"));
     gang_record(w, domain_gang(w, "large", "5 required=H"));
@@ -315,17 +321,13 @@ static void flavors_with_and_without(void **state)
 static void one_set_asks_and_the_other_does_not(void **state)
 {
     struct world *w = *state;
-    struct queue_words q;
     cluster(w, "H", "x1:4");
     node(w, "y1", "cpu=4000,pods=110", "tas=no");
     gang_record(w, domain_gang(w, "only", "a 2 required=H; b 1"));
     step(w);
     assert_string_equal(domains_of(w, "only"), "x1=2; x1=1");
     flavor(w, "plain", "tas=no");
-    queue_begin(w, &q, "q", NULL);
-    queue_quota(w, &q, "f", "cpu", 100000, NO_LIMIT, NO_LIMIT);
-    queue_quota(w, &q, "plain", "cpu", 100000, NO_LIMIT, NO_LIMIT);
-    queue_done(w, &q);
+    queue_with_two(w, "f", "plain");
     gone(w, CHANGE_GANG_GONE, "only");
     struct gang_record g = domain_gang(w, "mixed", "a 3 required=H; b 2");
     gang_record(w, g);
@@ -471,14 +473,10 @@ static void only_on_drivers(struct world *w, const struct gang_record *g, int at
 static void room_for_domains_wakes_who_lacks_room_beside_them(void **state)
 {
     struct world *w = *state;
-    struct queue_words q;
     topology(w, "t", "rack,kubernetes.io/hostname");
     topology_flavor(w, "f", "t", "tas=yes");
     flavor(w, "plain", "");
-    queue_begin(w, &q, "q", NULL);
-    queue_quota(w, &q, "plain", "cpu", 100000, NO_LIMIT, NO_LIMIT);
-    queue_quota(w, &q, "f", "cpu", 100000, NO_LIMIT, NO_LIMIT);
-    queue_done(w, &q);
+    queue_with_two(w, "plain", "f");
     local_queue(w, "ns/lq", "q");
     node(w, "x1", "cpu=2000,pods=110", "rack=r1,kubernetes.io/hostname=x1,tas=yes,drv=yes");
     node(w, "x2", "cpu=1000,pods=110", "rack=r0,kubernetes.io/hostname=x2,tas=yes");

@@ -283,16 +283,6 @@ static void heads_come_in_the_order_of_shares(void **state)
     check(heads, sizeof heads / sizeof *heads);
 }
 
-static const char *tree_of(struct world *w, const char *gang)
-{
-    struct buf b;
-    buf_init(&b);
-    explain_tree(&b, state_gang_reason(w->s, id(w, gang)), w->names);
-    const char *text = arena_text(w->records, b.data ? b.data : "");
-    buf_free(&b);
-    return text;
-}
-
 static int64_t share_of_queue(struct world *w, const char *name)
 {
     int64_t share = -1;
@@ -322,8 +312,8 @@ static void both_sides_know_their_shares(void **state)
     assert_int_equal(share_of_queue(&w, "blue"), 500);
     for (int i = 0; i < 3; i++)
         step(&w);
-    if (!strstr(tree_of(&w, "r1"), "ClusterQueue blue has a share of 500, and with this one its own side would have 750"))
-        fail_msg("%s", tree_of(&w, "r1"));
+    if (!strstr(why_tree(&w, "r1"), "ClusterQueue blue has a share of 500, and with this one its own side would have 750"))
+        fail_msg("%s", why_tree(&w, "r1"));
     world_free(&w);
 }
 
@@ -335,8 +325,8 @@ static void who_would_borrow_is_told_which_policy_forbids_it(void **state)
     story(&w, ROOM "queue q in=c gpu=4 within=Lower; queue o in=c gpu=4; runs o queue=o gpu=8; wants high queue=q prio=9 gpu=8");
     step(&w);
     assert_string_equal(decided(&w), "");
-    if (!strstr(tree_of(&w, "high"), "it would have to borrow, and reclaimWithinCohort is Never"))
-        fail_msg("%s", tree_of(&w, "high"));
+    if (!strstr(why_tree(&w, "high"), "it would have to borrow, and reclaimWithinCohort is Never"))
+        fail_msg("%s", why_tree(&w, "high"));
     world_free(&w);
 }
 
