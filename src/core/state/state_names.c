@@ -1,7 +1,7 @@
 /* state_names.c - every name that the state keeps, marked for intern_sweep (base/collections/intern.h)
  *
  * CONTRACT  whoever adds a name_id to a record of core/state/model.h, or to a table that outlives a cycle, marks it here.
- *           tests/model/core_events.c sweeps after every step and compares with a run that never does.
+ *           tests/model/events/core_events.c sweeps after every step and compares with a run that never does.
  */
 #include "core/state/model.h"
 #include "core/state/state_unused.h"

@@ -1,6 +1,6 @@
 /* The limits that a client can reach in what it sends: at the limit it passes, one more is refused and told.
  * The others have their tests beside their parser (test_json_parse, test_yaml, test_patch), in test_http_server_raw
- * (URL, headers, body, silence), in test_ring (watch events), and in tests/api/95-hostile.py (connections). */
+ * (URL, headers, body, silence), in test_ring (watch events), and in tests/api/server/95-hostile.py (connections). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What is asked of the visibility API; the answers: tests/api/94-visibility.sh */
+/* What is asked of the visibility API; the answers: tests/api/queues/94-visibility.sh */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,0 +1,158 @@
+/* core_order.h - random cohort trees in plain numbers, and what Kueue's cycle does with them, written out plainly
+ *
+ * SHAPE  core_order_tree.c: quotas and shares; core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the
+ *        order of heads by shares; core_order_promise.c: what stands between others and those for whom somebody goes;
+ *        core_order_consumption.c: what LocalQueues have used; core_order.c: the cycle, and the core beside it.
+ */
+#ifndef TESTS_MODEL_CORE_ORDER_H
+#define TESTS_MODEL_CORE_ORDER_H
+#include <inttypes.h>
+#include "../../unit/core/world.h"
+#include "base/random.h"
+
+enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40, LOCALS = 3 };
+
+struct quota {
+    bool named;
+    int64_t nominal, borrowing, lending;
+};
+struct tree_node {             /* cohorts, then queues */
+    int parent;                /* -1: root */
+    bool strict, borrow_stops, preempt_stops;
+    bool by_consumption;       /* of its LocalQueues who has used less comes first */
+    bool volcano;              /* of two such queues the one with the higher priority has its heads tried first */
+    int priority;
+    enum preemption_policy within, reclaim, borrow;
+    int threshold;             /* -1: none */
+    int weight_milli;
+    struct quota quota[FLAVORS][RES_N];
+    int64_t own[FLAVORS][RES_N];
+};
+struct plain_gang {
+    bool exists, admitted, tried;
+    bool leaving;              /* it was told to leave, and has not yet */
+    int leaves_for;            /* gang that waits for it; -1: nobody does any more */
+    int serial, queue, local, priority, flavor, count;
+    int64_t created_ms, reserved_ms, ask[RES_N];
+    __int128 entry[RES_N];     /* of its LocalQueue's */
+};
+struct plain_local {           /* consumed, entry: in 1e-9 of a core, of a GPU */
+    int weight_milli;
+    int64_t held[RES_N], at_ms;
+    __int128 consumed[RES_N], entry[RES_N];
+};
+struct victim {
+    int behind;                /* of its queue who goes last of all by priority, of it and those before it */
+    int gang, class;           /* class: 0 whatever its priority, 1 by priority, 2 own queue, 3 by shares */
+    bool while_borrowing;
+    int shared;                /* lowest cohort that both are below; -1: own queue */
+};
+struct victims {
+    struct victim all[GANGS];
+    int n;
+    bool coming;               /* nobody has to go: others leave already, and that is enough */
+};
+/* What is asked of the flavor, and of which of it there is too little. */
+struct need {
+    int flavor;
+    int64_t amount[RES_N];
+    bool is_short[RES_N];
+};
+struct plain_promise {         /* somebody leaves for a gang of this queue */
+    int gang, queue, level;
+    bool stands;               /* somebody else is tried */
+    struct need need;
+    struct victims victims;
+    int64_t kept[RES_N];       /* from the head that is tried */
+};
+struct counts {                /* what was compared */
+    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n;
+};
+struct decision {
+    int gang, victim_of;       /* victim_of: enum preemption, or ADMITTED */
+};
+enum { ADMITTED = -1 };
+struct model {
+    struct world w;
+    struct random random;
+    struct tree_node nodes[NODES];
+    struct plain_gang gangs[GANGS];
+    struct decision decided[2 * GANGS]; /* by the reference, in this order */
+    int decided_n;
+    struct plain_promise promises[GANGS];
+    int promises_n;
+    bool told;                 /* queues were, before this cycle */
+    bool quiet;                /* all queues preempt: some cycles are of those alone who wait for others */
+    bool in_vain;              /* somebody did not start though all victims had left: he waits before others have to go for him */
+    struct consumption_policy consumption;
+    int resource_weights[RES_N];
+    struct plain_local locals[QUEUES][LOCALS];
+    int64_t cycle_ms, due_ms;
+    struct counts counts;
+    uint64_t seed, step;
+    int serial;
+};
+
+/* core_order_tree.c */
+int64_t max0(int64_t a);
+int64_t kept(const struct model *m, int i, int f, int r);
+int64_t subtree(const struct model *m, int i, int f, int r);
+int64_t usage(const struct model *m, int i, int f, int r);
+int64_t available(const struct model *m, int i, int f, int r);
+int64_t potential(struct model *m, int i, int f, int r);
+int root_of(const struct model *m, int i);
+int height(const struct model *m, int i);
+/* The height of the smallest subtree that holds the amount on top of what is used. */
+int borrow_level(const struct model *m, int i, int f, int r, int64_t amount);
+struct plain_share {           /* borrowed / whole, infinite: and nobody with a weight has as much */
+    __int128 borrowed, whole;
+    bool infinite, borrows;
+};
+struct plain_share plain_share(struct model *m, int i);
+int compare_shares(struct plain_share a, struct plain_share b);
+
+/* core_order_victims.c */
+bool gang_allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v);
+bool goes_before(const struct model *m, const struct victim *a, const struct victim *b); /* of two queues, once they are sorted */
+void sort_victims(const struct model *m, struct victims *v);
+void take_off(struct model *m, const struct victim *v, int sign);
+bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows);
+bool is_above(const struct model *m, int i, const struct need *x);
+/* From the last but one to the first: who was not needed is put back. The others stay taken off. */
+void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
+int level_with(const struct model *m, const struct plain_gang *g, const struct need *x);
+/* Those who leave for this gang already. */
+void add_mine(const struct model *m, const struct plain_gang *g, struct victims *to);
+struct victims find_plainly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+
+/* core_order_promise.c */
+/* The same, beside those who leave for others, where promises stand. */
+struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+struct plain_promise *promise_of(struct model *m, const struct plain_gang *g); /* NULL: nobody leaves for it */
+void make_promise(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int level);
+void drop_promise(struct model *m, struct plain_promise *p);
+void forget_victim(struct model *m, const struct plain_gang *v); /* it has left, or ended */
+bool is_held_for_others(const struct model *m, const struct plain_gang *v, const struct plain_gang *g); /* what it leaves */
+void put_promises_beside(struct model *m, const struct plain_gang *g); /* against this one */
+void take_promises_off(struct model *m);
+void put_whole_promises(struct model *m, int sign);   /* as if who was promised something had started beside his victims */
+
+/* core_order_consumption.c */
+int compare_used(const struct model *m, const struct plain_gang *a, const struct plain_gang *b); /* of one queue; 0: it does not count */
+void consumption_cycle(struct model *m);                              /* all that are due are sampled */
+void consumption_enters(struct model *m, struct plain_gang *g);       /* given quota */
+void consumption_lands(struct model *m, struct plain_gang *g);        /* and admitted */
+void consumption_leaves(struct model *m, const struct plain_gang *g); /* no more */
+const char *local_key(struct model *m, int queue, int local);
+void tell_local(struct model *m, int queue, int local, int told_gpus, int64_t ago_ms);
+
+/* core_order_fair.c */
+struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+struct plain_head {
+    struct plain_gang *gang;   /* NULL: none, or it had its turn */
+    int flavor, level;         /* flavor -1: it will use nothing */
+};
+int next_fairly(struct model *m, const struct plain_head heads[QUEUES]); /* -1: nobody is left */
+bool gang_before(const struct plain_gang *a, const struct plain_gang *b);
+
+#endif
