@@ -30,25 +30,36 @@ static bool is_assignment(enum reason_code code)
 
 /* ---- one reason ---- */
 
+/* SOURCE Kueue: of a flavor, with what the pod sets before this one ask for */
+static void most_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_text(out, r->flavor ? ", previously considered podsets requests (" : ", request > maximum capacity (");
+    add_amount(out, names, r->resource, r->flavor ? r->taken : r->need);
+    if (r->flavor) {
+        buf_text(out, ") + current podset request (");
+        add_amount(out, names, r->resource, r->need - r->taken);
+        buf_text(out, ") > maximum capacity (");
+    } else {
+        buf_text(out, " > ");
+    }
+    add_amount(out, names, r->resource, r->have);
+    buf_char(out, ')');
+}
+
 static void quota_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     bool never = r->code == REASON_QUOTA_EXCEEDS_MAX;
     buf_text(out, never ? "insufficient quota for " : "insufficient unused quota for ");
     buf_text(out, name_of(names, r->resource));
-    if (r->flavor) {
-        buf_text(out, " in flavor ");
-        buf_text(out, name_of(names, r->flavor));
-    } else {
-        buf_text(out, " in queue ");
-        buf_text(out, name_of(names, r->queue));
-    }
-    buf_text(out, never ? ", request > maximum capacity (" : ", ");
-    add_amount(out, names, r->resource, never ? r->need : r->need - r->have);
+    buf_text(out, r->flavor ? " in flavor " : " in queue ");
+    buf_text(out, name_of(names, r->flavor ? r->flavor : r->queue));
     if (never) {
-        buf_text(out, " > ");
-        add_amount(out, names, r->resource, r->have);
+        most_sentence(out, r, names);
+        return;
     }
-    buf_text(out, never ? ")" : " more needed");
+    buf_text(out, ", ");
+    add_amount(out, names, r->resource, r->need - r->have);
+    buf_text(out, " more needed");
 }
 
 /* SOURCE kube-scheduler's filter messages, counted per node */

@@ -42,7 +42,7 @@ void reason_add(struct reason *parent, struct reason *child)
 static bool same(const struct reason *a, const struct reason *b)
 {
     return a->code == b->code && a->name == b->name && a->queue == b->queue && a->flavor == b->flavor && a->resource == b->resource &&
-           a->pod_set == b->pod_set && a->have == b->have && a->need == b->need && a->nodes_n == b->nodes_n;
+           a->pod_set == b->pod_set && a->have == b->have && a->need == b->need && a->taken == b->taken && a->nodes_n == b->nodes_n;
 }
 
 void reason_add_once(struct reason *parent, struct reason *child)
@@ -69,6 +69,7 @@ uint64_t reason_hash(const struct reason *r, const struct intern *names)
                             two(names, r->pod_set, 0) | r->nodes_n,
                             (uint64_t)r->have,
                             (uint64_t)r->need,
+                            (uint64_t)r->taken,
                             r->child ? reason_hash(r->child, names) : 1};
         hash = hash_bytes(words, sizeof words, 0x726561736f6eu);
     }

@@ -143,6 +143,7 @@ struct reason {
     name_id queue, flavor, resource, pod_set; /* queue: as users wrote it */
     enum queue_kind queue_kind; /* of queue, or of what `name` is where that is a queue */
     int64_t have, need;        /* amounts of resource, or counts */
+    int64_t taken;             /* of need: what pod sets before this one ask for; of quota under a flavor */
     uint32_t nodes_n;
     const struct reason *child, *next;
     const struct reason *remedies; /* of the root: REMEDIES, proven by trial; NULL: not computed. No part of the hashes */

@@ -148,7 +148,7 @@ static bool oracle_allows(const struct state *s, const struct flavor_search *f, 
 static bool quota_allows(struct state *s, struct flavor_search *f, const struct flavor_demand *set, name_id flavor, name_id resource,
                          int64_t value, bool choice, struct fitness *fitness, struct arena *a, struct reason *why)
 {
-    int64_t need = amount_plus(amount_times(value, set->count), charged(f, flavor, resource));
+    int64_t taken = charged(f, flavor, resource), need = amount_plus(amount_times(value, set->count), taken);
     int64_t most = quota_potential(&s->quota, f->queue->quota, flavor, resource);
     int64_t have = quota_available(&s->quota, f->queue->quota, flavor, resource);
     const struct quota_cell *own = f->others_give_way ? quota_find(&s->quota, f->queue->quota, flavor, resource) : NULL;
@@ -161,7 +161,7 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     if (f->park) /* WHY without what other sets charge: they may find another flavor by then */
         parking_add_hope(f->park, flavor, resource, amount_times(value, set->count));
     struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->title, .flavor = flavor, .resource = resource,
-                             .pod_set = set->name, .have = have > 0 ? have : 0, .need = need};
+                             .pod_set = set->name, .have = have > 0 ? have : 0, .need = need, .taken = taken};
     if (need > most) {
         content.code = REASON_QUOTA_EXCEEDS_MAX;
         content.have = most;

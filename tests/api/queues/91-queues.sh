@@ -168,7 +168,7 @@ set_quota left borrowingLimit 1
 remove left-1
 soon "given back: the owner's job starts" '^false$' waits right-2
 job left-4 left 4
-soon "borrowingLimit keeps it below" '^False ExceedsMaxQuota .*\(4 > 3\)' condition left-4
+soon "borrowingLimit keeps it below" '^False ExceedsMaxQuota .*current podset request \(4\) > maximum capacity \(3\)' condition left-4
 set_quota left borrowingLimit 2
 remove right-2
 soon "a higher limit wakes it" '^false$' waits left-4

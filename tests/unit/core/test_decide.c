@@ -65,8 +65,10 @@ static void issue_example(void **state)
     assert_int_equal(gpu->flavor, id(&w, "a100-40gb"));
     assert_string_equal(why(&w, "job"),
                         "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a100-40gb, "
-                        "1 more needed, insufficient quota for cpu in flavor t4, request > maximum capacity (32 > 0), "
-                        "insufficient quota for memory in flavor t4, request > maximum capacity (128Gi > 0)");
+                        "1 more needed, insufficient quota for cpu in flavor t4, previously considered podsets requests (0) + current podset "
+                        "request (32) > maximum capacity (0), "
+                        "insufficient quota for memory in flavor t4, previously considered podsets requests (0) + current podset request "
+                        "(128Gi) > maximum capacity (0)");
     assert_string_equal(explain_kueue_reason(r), "WaitingForQuota");
     assert_non_null(r->remedies);
     struct buf b;

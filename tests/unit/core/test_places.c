@@ -42,6 +42,18 @@ static void the_set_with_fewer_nodes_to_choose_from_chooses_first(void **state)
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* SOURCE Kueue: of a set that is too large it tells what those before it ask for */
+static void a_set_that_quota_can_never_hold_beside_those_before_it(void **state)
+{
+    struct world *w = *state;
+    gpu_queue(w, "q", NULL, "ns/lq", 8);
+    struct pod_set sets[2] = {a_set(w, "a", 2, GPU "=3"), a_set(w, "b", 1, GPU "=5")};
+    gang_record(w, workload_of(w, "job", sets, 2));
+    step(w);
+    assert_string_equal(why(w, "job"), "couldn't assign flavors to pod set b: insufficient quota for " GPU " in flavor any, previously "
+                                       "considered podsets requests (6) + current podset request (5) > maximum capacity (8)");
+}
+
 /* Two of four make the group, and quota is for two. The first finds no place: two others start. */
 static void others_than_the_first_make_up_the_minimum_within_quota(void **state)
 {
@@ -188,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_member_with_fewer_nodes_to_choose_from_chooses_first),
         in_a_world(the_set_with_fewer_nodes_to_choose_from_chooses_first),
+        in_a_world(a_set_that_quota_can_never_hold_beside_those_before_it),
         in_a_world(others_than_the_first_make_up_the_minimum_within_quota),
         in_a_world(two_gangs_that_each_lost_a_place_do_not_wait_for_each_other),
         in_a_world(two_running_gangs_do_not_keep_places_that_they_cannot_use),

@@ -111,7 +111,7 @@ static void a_changed_number_is_no_news(void **state)
     queues("2");
     workload("c", 8);
     run(1000);
-    assert_non_null(strstr(object_waiting(workload_get("c")), "(8 > 2)"));
+    assert_non_null(strstr(object_waiting(workload_get("c")), "request (8) > maximum capacity (2)"));
     seen.writes_of_c_n = 0;
     for (int i = 3; i < 8; i++, run(5000))
         kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
