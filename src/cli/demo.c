@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "codec/configuration/configuration.h"
 #include "codec/kinds/kind.h"
 #include "example_files.h"
 #include "kube/object.h"
@@ -53,6 +54,8 @@ struct demo {
     struct gang gangs[GANGS_MAX];
     uint32_t gangs_n, asked_n, refused_n;
     struct map *pods; /* "ns/name" -> struct pod_seen */
+    struct map *shares; /* name of a ClusterQueue -> int64_t: its share, as it was told last */
+    struct configuration configuration;
     struct kube_watch *watches[8];
     uint32_t watches_n;
     int64_t start_ms;
@@ -282,6 +285,15 @@ static void tell_preemption(struct demo *d, struct gang *g, const struct json *o
     say(d, "%s %s/%s stops: %.*s%s", g->kind, g->ns, g->name, cut ? (int)(from - message) : (int)strlen(message), message, cut ? to + 1 : "");
 }
 
+/* Why nobody goes for it where borrowed quota is shared fairly: both shares. NULL: that is not why. */
+static const char *shares_text(const struct json *reason)
+{
+    const char *text = text_equal(json_get_text(reason, "code", ""), "shares") ? json_get_text(reason, "message", NULL) : NULL;
+    JSON_EACH (child, json_get(reason, "children"))
+        text = text ? text : shares_text(child);
+    return text;
+}
+
 /* Workloads and pod groups carry the reason why their job waits, and why it had to stop. */
 static void on_reason(void *arg, enum kube_event event, struct bytes raw)
 {
@@ -292,7 +304,9 @@ static void on_reason(void *arg, enum kube_event event, struct bytes raw)
     const char *owner =
         json_get_text(json_item(json_get(metadata, "ownerReferences"), 0), "name", json_get_text(metadata, "name", ""));
     struct json *reason = *text && event != KUBE_DELETED ? json_parse(d->scratch, bytes_of(text), NULL, NULL) : NULL;
-    const char *message = json_get_text(reason, "message", "");
+    const char *message = json_get_text(reason, "message", ""), *shares = shares_text(reason);
+    if (shares)
+        message = arena_printf(d->scratch, "%s; %s", message, shares);
     for (uint32_t i = 0; event != KUBE_DELETED && i < d->gangs_n; i++) {
         struct gang *g = &d->gangs[i];
         if (!text_equal(g->name, owner) || !text_equal(g->ns, json_get_text(metadata, "namespace", "")))
@@ -302,6 +316,24 @@ static void on_reason(void *arg, enum kube_event event, struct bytes raw)
             continue;
         snprintf(g->why, sizeof g->why, "%s", message);
         say(d, "%s %s/%s waits: %s", g->kind, g->ns, g->name, g->why);
+    }
+    arena_reset(d->scratch);
+}
+
+/* What is shared fairly: how much of it each queue has, as that changes. */
+static void on_queue(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct demo *d = arg;
+    struct json *queue = json_parse(d->scratch, raw, NULL, NULL);
+    const char *name = object_meta(queue, "name"), *cohort = json_text(json_path(queue, "spec", "cohortName", NULL), "");
+    const struct json *share = json_path(queue, "status", "fairSharing", NULL);
+    int64_t now = json_get_int64(share, "weightedShare", 0), *told = map_put(d->shares, bytes_of(name), NULL);
+    if (event != KUBE_DELETED && share && now != *told) {
+        *told = now;
+        if (now)
+            say(d, "ClusterQueue %s borrows %lld/1000 of what cohort %s has", name, (long long)now, cohort);
+        else
+            say(d, "ClusterQueue %s borrows nothing any more", name);
     }
     arena_reset(d->scratch);
 }
@@ -383,6 +415,7 @@ static int run(struct demo *d, enum output_format format, bool keep)
     watch(d, "/apis/batch.volcano.sh/v1alpha1/jobs", on_job);
     watch(d, "/apis/trainer.kubeflow.org/v1alpha1/trainjobs", on_job);
     watch(d, "/apis/kueue.x-k8s.io/v1beta2/workloads", on_reason);
+    watch(d, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", on_queue);
     watch(d, "/apis/scheduling.volcano.sh/v1beta1/podgroups", on_reason);
     watch(d, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", on_reason);
     for (unsigned i = 0; i < example_files_n && !d->done; i++) {
@@ -414,10 +447,21 @@ static void on_signal(void *arg)
     loop_stop(d->loop);
 }
 
+/* That of the examples: the last of them is about what it turns on. */
+static int configure(struct demo *d, struct err *e)
+{
+    _cleanup_buf_ struct buf warnings = {0}, problems = {0};
+    configuration_default(&d->configuration);
+    int r = configuration_parse(d->arena, bytes_of(example_configuration), &d->configuration, &warnings, &problems);
+    return r < 0 ? err_set(e, -r, "the examples' configuration: %s", problems.data) : 0;
+}
+
 static int start(struct demo *d, const char *dir, double speed, struct err *e)
 {
     struct node_shape shapes[SHAPES_MAX];
     int32_t nodes_n[SHAPES_MAX];
+    if (configure(d, e) < 0)
+        return -e->code;
     for (uint32_t i = 0; i < cluster_default_nodes_n; i++)
         if (node_shape_parse(cluster_default_nodes[i], &nodes_n[i], &shapes[i], e) < 0)
             return -E_INVALID;
@@ -426,7 +470,10 @@ static int start(struct demo *d, const char *dir, double speed, struct err *e)
                                     .shapes = shapes,
                                     .nodes_n = nodes_n,
                                     .shapes_n = cluster_default_nodes_n,
-                                    .speed = speed};
+                                    .speed = speed,
+                                    .policy = d->configuration.policy,
+                                    .charge = &d->configuration.charge,
+                                    .workloads = &d->configuration.workloads};
     int r = cluster_start(d->loop, &config, &d->cluster, e);
     if (r < 0)
         return r;
@@ -451,6 +498,7 @@ static int demo_run(double speed, enum output_format format, bool keep)
     d->scratch = arena_new();
     d->kinds = kind_table_new();
     d->pods = map_new(sizeof(struct pod_seen));
+    d->shares = map_new(sizeof(int64_t));
     struct loop_signal *stop = loop_signal_new(d->loop, SIGINT, on_signal, d),
                        *term = loop_signal_new(d->loop, SIGTERM, on_signal, d);
     int r = start(d, dir, speed, &e);
@@ -463,6 +511,7 @@ static int demo_run(double speed, enum output_format format, bool keep)
     loop_signal_free(stop);
     loop_signal_free(term);
     map_free(d->pods);
+    map_free(d->shares);
     kind_table_free(d->kinds);
     arena_free(d->arena);
     arena_free(d->scratch);

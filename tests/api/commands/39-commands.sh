@@ -39,10 +39,13 @@ ends 1 "--help: a full disk" 'No space left' bash -c '"$PROGRAM" --help >/dev/fu
 ends 0 "a reader that has seen enough is no fault" '' bash -c 'set -o pipefail; "$PROGRAM" nodes -o json | head -c 1 >/dev/null'
 
 # --- the demo, as somebody at a terminal reads it
-ends 0 "the demo: every example ends as it should" 'Job +team-red +owner +3 .* Complete' script -qec "'$PROGRAM' demo --speed 5" /dev/null
+ends 0 "the demo: every example ends as it should" 'Job +team-red +owner +3 .* Complete' script -qec "'$PROGRAM' demo --speed 2" /dev/null
 told=$said
 says "who had to give back what was borrowed" 'guest stops: .* due to reclamation within the cohort; preemptor path: /teams/red;' echo "$told"
 says "who had to stop for a higher priority" 'nightly stops: .* due to prioritization in the ClusterQueue; preemptor path: /teams/blue;' echo "$told"
+says "who had to stop for a fair share" 'sweep-[ab] stops: .* due to Fair Sharing within the cohort; preemptor path: /lab/gold; preemptee path: /lab/green' echo "$told"
+says "and why it does not come back before there is room" 'sweep-[ab] waits: .*; ClusterQueue gold has a share of 500, and with this one its own side would have 1000' echo "$told"
+says "how much of the pool it has" 'ClusterQueue green borrows (500|1000)/1000 of what cohort lab has' echo "$told"
 says "and why it waits" 'guest waits: .*insufficient unused quota for nvidia.com/gpu in flavor t4, 3 more needed' echo "$told"
 
 # --- stray arguments, options without a use
