@@ -1,4 +1,12 @@
-/* queues.c - capstan queues: what each queue may use, uses, has borrowed, and how many wait */
+/* queues.c - capstan queues: what is each queue's own, what it uses and has borrowed, what it may have at most, and how many wait
+ *
+ *              ClusterQueue                     Queue of Volcano, where it names it
+ *   nominal    nominalQuota                     deserved
+ *   limit      nominalQuota + borrowingLimit    capability
+ *   guaranteed nominalQuota - lendingLimit      guarantee
+ *
+ * WHY  what a queue deserves by weight is a dash: it moves with all that is asked for, of all queues at once, so nobody writes it down.
+ */
 #include <stdio.h>
 #include "base/quantity.h"
 #include "cli/cli.h"
@@ -10,8 +18,10 @@ static const struct output_column columns[] = {
     {"cohort", "COHORT", false, true},      {"strategy", "STRATEGY", false, true},
     {"flavor", "FLAVOR", false, false},     {"resource", "RESOURCE", false, false},
     {"nominal", "NOMINAL", false, false},   {"used", "USED", false, false},
-    {"borrowed", "BORROWED", false, false}, {"pending", "PENDING", true, false},
-    {"admitted", "ADMITTED", true, false},  {"active", "ACTIVE", false, false},
+    {"borrowed", "BORROWED", false, false}, {"limit", "LIMIT", false, false},
+    {"guaranteed", "GUARANTEED", false, true}, {"weight", "WEIGHT", false, true},
+    {"pending", "PENDING", true, false},    {"admitted", "ADMITTED", true, false},
+    {"active", "ACTIVE", false, false},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
@@ -21,9 +31,22 @@ static const char *text_of(struct arena *a, const struct json *v)
     return text.n ? arena_text_n(a, text.data, text.n) : NULL;
 }
 
-static const char *count_of(struct arena *a, const struct json *status, const char *key)
+static const char *count_of(struct arena *a, const struct json *of, const char *key, int64_t otherwise)
 {
-    return arena_printf(a, "%lld", (long long)json_get_int64(status, key, 0));
+    return arena_printf(a, "%lld", (long long)json_get_int64(of, key, otherwise));
+}
+
+/* a + sign * b, 0 where that is less. NULL: one of them is missing, or no quantity. */
+static const char *sum_of(struct arena *a, const struct json *one, int sign, const struct json *other)
+{
+    struct quantity x, y;
+    char text[QUANTITY_TEXT_MAX];
+    if (quantity_parse(json_bytes(one), &x, NULL) < 0 || quantity_parse(json_bytes(other), &y, NULL) < 0)
+        return NULL;
+    x.nano += sign * y.nano;
+    if (x.nano < 0)
+        x.nano = 0;
+    return arena_text(a, quantity_format(text, x));
 }
 
 static const struct json *named(const struct json *list, const char *name)
@@ -40,20 +63,24 @@ static void cluster_queue_row(struct output_table *t, const struct json *queue, 
     struct arena *a = t->arena;
     const struct json *spec = json_get(queue, "spec"), *status = json_get(queue, "status");
     const char *flavor_name = json_get_text(flavor, "name", NULL), *name = json_get_text(resource, "name", NULL),
-               *none = name ? "0" : NULL;
+               *none = name ? "0" : NULL, *cohort = json_get_text(spec, "cohortName", NULL);
+    const struct json *nominal = json_get(resource, "nominalQuota");
     const struct json *used =
         name ? named(json_get(named(json_get(status, "flavorsReservation"), flavor_name), "resources"), name) : NULL;
     const char *cells[COLUMNS_N] = {object_meta(queue, "name"),
                                     "ClusterQueue",
-                                    json_get_text(spec, "cohortName", NULL),
+                                    cohort,
                                     json_get_text(spec, "queueingStrategy", "BestEffortFIFO"),
                                     flavor_name,
                                     name,
-                                    text_of(a, json_get(resource, "nominalQuota")),
+                                    text_of(a, nominal),
                                     used ? text_of(a, json_get(used, "total")) : none,
                                     used ? text_of(a, json_get(used, "borrowed")) : none,
-                                    count_of(a, status, "pendingWorkloads"),
-                                    count_of(a, status, "admittedWorkloads"),
+                                    cohort ? sum_of(a, nominal, 1, json_get(resource, "borrowingLimit")) : text_of(a, nominal),
+                                    sum_of(a, nominal, -1, json_get(resource, "lendingLimit")),
+                                    text_of(a, json_path(spec, "fairSharing", "weight", NULL)),
+                                    count_of(a, status, "pendingWorkloads", 0),
+                                    count_of(a, status, "admittedWorkloads", 0),
                                     json_get_text(object_condition(queue, "Active"), "status", "Unknown")};
     output_row(t, cells);
 }
@@ -69,39 +96,49 @@ static void cluster_queue_rows(struct output_table *t, const struct json *queue)
         cluster_queue_row(t, queue, NULL, NULL);
 }
 
-static void volcano_row(struct output_table *t, const struct json *queue, const char *resource,
-                        const struct json *capability)
+static void volcano_row(struct output_table *t, const struct json *queue, const char *resource)
 {
     struct arena *a = t->arena;
-    const struct json *status = json_get(queue, "status"),
-                      *used = resource ? json_get(json_get(status, "allocated"), resource) : NULL;
+    const struct json *spec = json_get(queue, "spec"), *status = json_get(queue, "status");
+    const struct json *used = resource ? json_get(json_get(status, "allocated"), resource) : NULL,
+                      *deserved = resource ? json_get(json_get(spec, "deserved"), resource) : NULL,
+                      *guarantee = resource ? json_get(json_path(spec, "guarantee", "resource", NULL), resource) : NULL,
+                      *capability = resource ? json_get(json_get(spec, "capability"), resource) : NULL;
+    const char *none = resource ? "0" : NULL;
     const char *cells[COLUMNS_N] = {object_meta(queue, "name"),
                                     "Queue",
-                                    NULL,
+                                    json_get_text(spec, "parent", NULL),
                                     NULL,
                                     NULL,
                                     resource,
-                                    capability ? text_of(a, capability) : NULL,
-                                    used       ? text_of(a, used)
-                                    : resource ? "0"
-                                               : NULL,
-                                    NULL,
-                                    count_of(a, status, "pending"),
-                                    count_of(a, status, "running"),
+                                    text_of(a, deserved),
+                                    used ? text_of(a, used) : none,
+                                    !deserved ? NULL : used ? sum_of(a, used, -1, deserved) : none,
+                                    text_of(a, capability),
+                                    text_of(a, guarantee),
+                                    count_of(a, spec, "weight", 1),
+                                    count_of(a, status, "pending", 0),
+                                    count_of(a, status, "running", 0),
                                     json_get_text(status, "state", "Open")};
     output_row(t, cells);
 }
 
 static void volcano_rows(struct output_table *t, const struct json *queue)
 {
-    const struct json *capability = json_path(queue, "spec", "capability", NULL);
-    bool any = false;
-    JSON_EACH (amount, capability) {
-        volcano_row(t, queue, amount->key, amount);
-        any = true;
-    }
-    if (!any)
-        volcano_row(t, queue, NULL, NULL);
+    const struct json *spec = json_get(queue, "spec");
+    const struct json *const lists[] = {json_get(spec, "deserved"), json_path(spec, "guarantee", "resource", NULL),
+                                        json_get(spec, "capability"), json_path(queue, "status", "allocated", NULL)};
+    uint32_t rows_n = t->rows_n;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        JSON_EACH (amount, lists[i]) {
+            bool known = false;
+            for (size_t k = 0; k < i && !known; k++)
+                known = json_get(lists[k], amount->key) != NULL;
+            if (!known)
+                volcano_row(t, queue, amount->key);
+        }
+    if (t->rows_n == rows_n)
+        volcano_row(t, queue, NULL);
 }
 
 static void queue_rows(struct connection *c, struct output_table *t, struct err *e)

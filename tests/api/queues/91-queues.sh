@@ -164,7 +164,9 @@ job right-2 right 1
 soon "what is lent is away" '^False WaitingForQuota' condition right-2
 soon "capstan queues shows the loan" "$NS-left +$NS-a +nvidia.com/gpu +2 +4 +2" "$PROGRAM" queues
 remove left-2 left-3
+says "and what is lent to nobody" "^$NS-right .* $NS-a +nvidia.com/gpu +4 +[0-9]+ +[0-9]+ +- +2 +- " "$PROGRAM" queues -o wide
 set_quota left borrowingLimit 1
+says "and the most that a queue may have" "^$NS-left +$NS-a +nvidia.com/gpu +2 +[0-9]+ +[0-9]+ +3 " "$PROGRAM" queues
 remove left-1
 soon "given back: the owner's job starts" '^false$' waits right-2
 job left-4 left 4

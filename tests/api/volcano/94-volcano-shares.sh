@@ -23,6 +23,7 @@ YAML
 }
 state() { v get vcjob "$1" -o 'jsonpath={.status.state.phase} {.status.running}'; }
 end() { v delete vcjob "$@" >/dev/null; }
+queues() { "$PROGRAM" queues --kubeconfig own/kubeconfig "$@"; }
 has() { v get $QUEUES "$1" -o 'jsonpath={.status.allocated.nvidia\.com/gpu}'; }
 told() { v get events --field-selector reason=Evicted -o 'jsonpath={range .items[*]}{.involvedObject.name}: {.message}{"\n"}{end}'; }
 
@@ -34,6 +35,7 @@ soon "a queue has what nobody else needs" '^Running 6$' state wide
 job small b 2 >/dev/null
 soon "all of it" '^Running 2$' state small
 soon "and says so" '^8$' has b
+says "capstan queues: who deserves by weight names nothing" '^b +- +nvidia.com/gpu +- +8 +- +- ' queues
 job mine a 4 >/dev/null
 soon "another takes back what it deserves" '^Running 4$' state mine
 is "who was not needed stays" "Running 2" state small
@@ -56,6 +58,8 @@ soon "both jobs of it" '^Running 4$' state second
 job own b 4 >/dev/null
 soon "the other has its own" '^Running 4$' state own
 is "who is not preemptable stays" "Running 4" state second
+soon "capstan queues: what a queue deserves, has, and has of what is not its own" '^a +- +nvidia.com/gpu +2 +4 +2 +- ' queues
+soon "of another nothing" '^b +- +nvidia.com/gpu +6 +4 +0 +- ' queues
 end first second own
 
 # --- guarantees, and queues that keep what they have
@@ -64,6 +68,7 @@ job seven b 7 >/dev/null
 soon "what is guaranteed is not for others" 'insufficient quota for nvidia.com/gpu in queue b' why vcjob/seven
 job six b 6 >/dev/null
 soon "all else is" '^Running 6$' state six
+says "capstan queues: with its guarantee and its weight" '^a +Queue .* nvidia.com/gpu +2 +0 +0 +- +2 +3 ' queues -o wide
 job two a 2 >/dev/null
 soon "it is at hand at once" '^Running 2$' state two
 end seven six two
@@ -82,6 +87,8 @@ queue dept-x 'parent: dept' >/dev/null
 queue dept-y 'parent: dept' >/dev/null
 job red dept-x 3 >/dev/null
 soon "its capability is for all below it" '^Running 3$' state red
+says "capstan queues: at most its capability" '^dept +- +nvidia.com/gpu +4 +0 +0 +4 ' queues
+says "and where it stands" '^dept-x +Queue +dept ' queues -o wide
 job blue dept-y 2 >/dev/null
 soon "what would be more takes it back within it" '^Running 2$' state blue
 soon "not beyond it" '^2$' has dept-y
