@@ -23,6 +23,7 @@ struct run {
     struct jobs *controllers;
     struct scheduler_port *port;
     struct visibility_port *visibility;
+    struct visibility_port_config visibility_config;
     struct loop_timer *probe; /* until the server has answered */
     struct err unreached;     /* as it was said last */
 };
@@ -49,6 +50,21 @@ static int take_configuration(struct run *r, const struct options *o)
 }
 
 /* EXIT_OK, or it was said what is wrong. */
+static int take_visibility(struct visibility_port_config *c, const struct options *o)
+{
+    c->address = option_text(o, OPT_SCHEDULER_VISIBILITY_ADDRESS);
+    c->cert_file = option_text(o, OPT_SCHEDULER_TLS_CERT_FILE);
+    c->key_file = option_text(o, OPT_SCHEDULER_TLS_PRIVATE_KEY_FILE);
+    if (c->cert_file && !c->key_file)
+        return options_wrong(o, "--tls-cert-file: give the certificate's key as well, with --tls-private-key-file");
+    if (c->key_file && !c->cert_file)
+        return options_wrong(o, "--tls-private-key-file: give the key's certificate as well, with --tls-cert-file");
+    if (c->cert_file && !c->address)
+        return options_wrong(o, "--tls-cert-file: there is no port that it is for: it goes with --visibility-address");
+    return EXIT_OK;
+}
+
+/* EXIT_OK, or it was said what is wrong. */
 static int take(struct run *r, const struct options *o)
 {
     for (uint32_t i = 0; i < o->given_n; i++) {
@@ -66,7 +82,8 @@ static int take(struct run *r, const struct options *o)
     r->jobs.no_volcano = option_flag(o, OPT_SCHEDULER_NO_VOLCANO);
     r->jobs.run_trainjobs = option_flag(o, OPT_SCHEDULER_RUN_TRAINJOBS);
     (void)log_set_level_named(option_text(o, OPT_SCHEDULER_LOG_LEVEL)); /* it is one of the four */
-    return take_configuration(r, o);
+    int code = take_visibility(&r->visibility_config, o);
+    return code == EXIT_OK ? take_configuration(r, o) : code;
 }
 
 /* The job controllers write too: they start when this process leads. */
@@ -114,15 +131,16 @@ static int wait_for_answers(const struct run *r, int ms, bool told)
 /* The ports that --address and --visibility-address name. EXIT_OK, or it was said what is wrong. */
 static int open_ports(struct run *r, const struct options *o, const struct scheduler *s)
 {
-    const char *address = option_text(o, OPT_SCHEDULER_ADDRESS), *visibility = option_text(o, OPT_SCHEDULER_VISIBILITY_ADDRESS);
+    const char *address = option_text(o, OPT_SCHEDULER_ADDRESS);
+    const struct visibility_port_config *visibility = &r->visibility_config;
     struct err e = {0};
     if (address && scheduler_port_new(r->connection.loop, s, address, &r->port, &e) < 0)
         return options_wrong(o, "--address: %s", e.text);
     if (address)
         log_info("metrics, healthz and readyz port=%d", scheduler_port_number(r->port));
-    if (visibility && visibility_port_new(r->connection.loop, r->connection.client, s, visibility, &r->visibility, &e) < 0)
+    if (visibility->address && visibility_port_new(r->connection.loop, r->connection.client, s, visibility, &r->visibility, &e) < 0)
         return options_wrong(o, "--visibility-address: %s", e.text);
-    if (visibility)
+    if (visibility->address)
         log_info("visibility API port=%d", visibility_port_number(r->visibility));
     return EXIT_OK;
 }

@@ -1,13 +1,15 @@
 #include "sched/serve/visibility_port.h"
 #include <stdlib.h>
+#include "base/collections/map.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "kube/cache.h"
 #include "net/http_self_signed.h"
 #include "net/http_server.h"
+#include "sched/serve/key_files.h"
 #include "sched/serve/visibility.h"
 
-enum { CONNECTIONS_MAX = 64, IDLE_SECONDS = 90, REQUEST_SECONDS = 10, SEGMENTS_MAX = 9 };
+enum { CONNECTIONS_MAX = 64, IDLE_SECONDS = 90, REQUEST_SECONDS = 10, SEGMENTS_MAX = 9, LOOK_MS = 5000 };
 #define CONFIG_NS "kube-system"
 #define CONFIG_NAME "extension-apiserver-authentication"
 
@@ -17,7 +19,11 @@ struct visibility_port {
     struct http_server *server;
     struct kube_cache *config;  /* that one ConfigMap */
     char *address;              /* with the port that was found */
-    char *cert_pem, *key_pem;
+    const struct visibility_port_config *settings;
+    struct key_pair pair;       /* that is served */
+    uint64_t refused;           /* hash of the pair of the files that was no good; 0 none */
+    struct err unread;          /* as it was said last */
+    struct loop_timer *look;    /* at the files; NULL: the pair was made here */
     char *proxy_ca_pem;         /* NULL: not known */
     struct arena *names_arena;
     struct json *proxy_names;   /* who the front proxy may be; empty: whoever has a certificate of the CA; NULL: nobody, it is no list */
@@ -175,8 +181,8 @@ static void on_request(void *ctx, struct http_exchange *x)
 static int serve(struct visibility_port *p, struct err *e)
 {
     struct http_server_config config = {.listen = p->address,
-                                        .tls_cert_pem = p->cert_pem,
-                                        .tls_key_pem = p->key_pem,
+                                        .tls_cert_pem = p->pair.cert_pem,
+                                        .tls_key_pem = p->pair.key_pem,
                                         .tls_client_ca_pem = p->proxy_ca_pem,
                                         .handler = on_request,
                                         .head = takes_body,
@@ -227,22 +233,90 @@ static void on_config(void *arg, enum kube_event event, const char *key, struct 
         log_error("visibility API is not served error=\"%s\"", e.text);
 }
 
+/* ---- our own certificate ---- */
+
+static uint64_t hash_of(const struct key_pair *pair)
+{
+    uint64_t hash = hash_bytes(pair->cert_pem, strlen(pair->cert_pem), 1);
+    return hash_bytes(pair->key_pem, strlen(pair->key_pem), hash);
+}
+
+/* From now on this one; that before, when it is no good. */
+static void take_pair(struct visibility_port *p, struct key_pair *pair)
+{
+    struct err e = {0};
+    struct key_pair before = p->pair;
+    p->pair = *pair;
+    if (serve(p, &e) == 0) {
+        log_info("visibility API: certificate read anew file=%s", p->settings->cert_file);
+        p->refused = 0;
+        key_pair_free(&before);
+        return;
+    }
+    log_warning("visibility API: the certificate before stays in use file=%s error=\"%s\"", p->settings->cert_file, e.text);
+    p->refused = hash_of(pair);
+    key_pair_free(&p->pair);
+    p->pair = before;
+    if (serve(p, &e) < 0)
+        log_error("visibility API is not served error=\"%s\"", e.text);
+}
+
+static void look_at_files(void *arg)
+{
+    struct visibility_port *p = arg;
+    struct key_pair pair = {0};
+    struct err e = {0};
+    if (key_files_read(p->settings->cert_file, p->settings->key_file, &pair, &e) < 0) {
+        if (!text_equal(e.text, p->unread.text))
+            log_warning("visibility API: the certificate before stays in use error=\"%s\"", e.text);
+        p->unread = e;
+        return;
+    }
+    p->unread = (struct err){0};
+    uint64_t found = hash_of(&pair);
+    bool is_served = found == hash_of(&p->pair);
+    if (!is_served && found != p->refused) {
+        take_pair(p, &pair);
+        return;
+    }
+    p->refused = is_served ? 0 : p->refused;
+    key_pair_free(&pair);
+}
+
+/* What serves first: of the files, or made here. */
+static int first_pair(struct visibility_port *p, struct err *e)
+{
+    if (!p->settings->cert_file)
+        return http_self_signed("capstan-visibility.capstan-system.svc", &p->pair.cert_pem, &p->pair.key_pem, e);
+    int r = key_files_read(p->settings->cert_file, p->settings->key_file, &p->pair, e);
+    if (r < 0) {
+        (void)err_wrap(e, "certificate and key");
+        return r;
+    }
+    p->look = loop_timer_new(p->loop, look_at_files, p);
+    loop_timer_start(p->look, LOOK_MS, LOOK_MS);
+    return 0;
+}
+
 /* ---- making ---- */
 
-int visibility_port_new(struct loop *l, struct kube_client *c, const struct scheduler *s, const char *address,
+int visibility_port_new(struct loop *l, struct kube_client *c, const struct scheduler *s, const struct visibility_port_config *config,
                         struct visibility_port **ret_p, struct err *e)
 {
     struct visibility_port *p = mem_zero(1, sizeof *p);
-    const char *colon = strrchr(address, ':');
+    const char *address = config->address, *colon = strrchr(address, ':');
     p->loop = l;
+    p->settings = config;
     p->scheduler = s;
     p->address = mem_text(address);
     p->names_arena = arena_new();
     int r = !colon || text_starts(address, "unix:") ? err_set(e, E_INVALID, "%s: write HOST:PORT or :PORT", address) : 0;
     if (r == 0)
-        r = http_self_signed("capstan-visibility.capstan-system.svc", &p->cert_pem, &p->key_pem, e);
+        r = first_pair(p, e);
     if (r == 0)
         r = serve(p, e);
+    if (r == -E_INVALID && p->look && e && text_starts(e->text, "TLS"))
+        (void)err_wrap(e, "%s, %s", config->cert_file, config->key_file);
     if (r < 0) {
         visibility_port_free(p);
         return r;
@@ -251,12 +325,12 @@ int visibility_port_new(struct loop *l, struct kube_client *c, const struct sche
     buf_printf(&found, "%.*s:%d", (int)(colon - address), address, http_server_port(p->server));
     free(p->address);
     p->address = buf_take(&found, NULL);
-    struct kube_cache_config config = {.watch = {.path = "/api/v1/namespaces/" CONFIG_NS "/configmaps",
-                                                 .field_selector = "metadata.name=" CONFIG_NAME,
-                                                 .optional = true},
-                                       .on_change = on_config,
-                                       .arg = p};
-    p->config = kube_cache_new(c, &config);
+    struct kube_cache_config watched = {.watch = {.path = "/api/v1/namespaces/" CONFIG_NS "/configmaps",
+                                                  .field_selector = "metadata.name=" CONFIG_NAME,
+                                                  .optional = true},
+                                        .on_change = on_config,
+                                        .arg = p};
+    p->config = kube_cache_new(c, &watched);
     *ret_p = p;
     return 0;
 }
@@ -270,13 +344,13 @@ void visibility_port_free(struct visibility_port *p)
 {
     if (!p)
         return;
+    loop_timer_free(p->look);
     if (p->config)
         kube_cache_free(p->config);
     http_server_free(p->server);
     arena_free(p->names_arena);
     free(p->address);
-    free(p->cert_pem);
-    free(p->key_pem);
+    key_pair_free(&p->pair);
     free(p->proxy_ca_pem);
     free(p);
 }

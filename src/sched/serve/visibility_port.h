@@ -12,9 +12,14 @@
 #include "sched/sched.h"
 
 struct visibility_port;
-/* address: ":8082", "127.0.0.1:0". The server's certificate is made here: the APIService skips its verification, as Kueue's does.
- * -E_INVALID, -E_IO. */
-int visibility_port_new(struct loop *l, struct kube_client *c, const struct scheduler *s, const char *address,
+struct visibility_port_config {
+    const char *address;       /* ":8082", "127.0.0.1:0" */
+    /* The server's certificate and its key, looked at again and again; one that is no good leaves that before in use. Both NULL: one is
+     * made here that nobody has signed, and the APIService skips its verification, as Kueue's does. */
+    const char *cert_file, *key_file;
+};
+/* -E_INVALID, -E_IO, and as key_files_read. `config` stays the caller's, and as it is. */
+int visibility_port_new(struct loop *l, struct kube_client *c, const struct scheduler *s, const struct visibility_port_config *config,
                         struct visibility_port **ret_p, struct err *e);
 int visibility_port_number(const struct visibility_port *p);
 void visibility_port_free(struct visibility_port *p); /* NULL-safe; before its scheduler and client */

@@ -4,9 +4,9 @@ if ! embedded || [ -z "${PROGRAM:-}" ] || ! command -v curl >/dev/null || ! comm
     return
 fi
 ca() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -subj "/CN=$1" -days 1 -out "$1.crt" 2>/dev/null; }
-signed() { # NAME CN CA
+signed() { # NAME CN CA [EXTENSION]
     openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -subj "/CN=$2" -out "$1.csr" 2>/dev/null
-    openssl x509 -req -in "$1.csr" -CA "$3.crt" -CAkey "$3.key" -set_serial "$RANDOM" -days 1 -out "$1.crt" 2>/dev/null
+    openssl x509 -req -in "$1.csr" -CA "$3.crt" -CAkey "$3.key" -set_serial "$RANDOM" -days 1 -out "$1.crt" ${4:+-extfile <(echo "$4")} 2>/dev/null
 }
 V=/apis/visibility.kueue.x-k8s.io
 # ask CERTIFICATE PATH [CURL-ARGUMENT...]: status, then the body
@@ -33,7 +33,8 @@ signed foreign front-proxy second
  leaseTransitions: 0, acquireTime: "$(date -u +%FT%T.000000Z)", renewTime: "$(date -u +%FT%T.000000Z)"}}
 YAML
 } | k apply -f - >/dev/null
-"$PROGRAM" scheduler --kubeconfig "$KUBECONFIG" --lease-namespace "$NS" --hold --no-kueue --no-volcano --scheduler-name nobody --visibility-address 127.0.0.1:0 2>log &
+command=("$PROGRAM" scheduler --kubeconfig "$KUBECONFIG" --lease-namespace "$NS" --hold --no-kueue --no-volcano --scheduler-name nobody)
+"${command[@]}" --visibility-address 127.0.0.1:0 2>log &
 scheduler=$!
 soon "it says where" 'visibility API port=[0-9]' cat log
 port=$(sed -n 's/.*visibility API port=\([0-9]*\).*/\1/p' log | head -1)
@@ -80,4 +81,40 @@ says "the old one no longer" '^401 ' proxy $V/v1beta2
 soon "and nobody when it is gone" '^503 ' ask foreign $V/v1beta2 -H 'X-Remote-User: jane'
 is "all this without the Lease" somebody k get lease capstan-scheduler -o 'jsonpath={.spec.holderIdentity}'
 ok "it ends" bash -c "kill $scheduler; while kill -0 $scheduler 2>/dev/null; do sleep 0.1; done"
+
+# --- a certificate from files, as a mounted Secret has them: a folder behind a link that is renamed
+NAME=capstan-visibility.capstan-system.svc
+files() { # FOLDER CA
+    mkdir "$1" && signed "$1/tls" "$NAME" "$2" "subjectAltName=DNS:$NAME"
+}
+mount() { ln -s "$1" new && mv -T new tls; }
+files old first; files new-pair second; mkdir broken && cp old/tls.crt broken/ && cp new-pair/tls.key broken/
+mount old
+serve() { timeout 20 "${command[@]}" "$@" 2>&1; }
+refuses "a certificate without its key" 'certificate.s key as well, with --tls-private-key-file' serve --visibility-address 127.0.0.1:0 --tls-cert-file tls/tls.crt
+refuses "a key without its certificate" 'key.s certificate as well, with --tls-cert-file' serve --visibility-address 127.0.0.1:0 --tls-private-key-file tls/tls.key
+refuses "both without a port" 'it goes with --visibility-address' serve --tls-cert-file tls/tls.crt --tls-private-key-file tls/tls.key
+refuses "files that are not there" 'certificate and key: open none/tls.crt: No such file' serve --visibility-address 127.0.0.1:0 --tls-cert-file none/tls.crt --tls-private-key-file tls/tls.key
+refuses "a key of another certificate" 'broken/tls.crt, broken/tls.key: TLS: certificate and key cannot be used together' serve --visibility-address 127.0.0.1:0 --tls-cert-file broken/tls.crt --tls-private-key-file broken/tls.key
+refuses "what is no certificate" 'log, tls/tls.key: TLS: certificate and key cannot be used' serve --visibility-address 127.0.0.1:0 --tls-cert-file log --tls-private-key-file tls/tls.key
+proxy_ca first
+"${command[@]}" --visibility-address 127.0.0.1:0 --tls-cert-file tls/tls.crt --tls-private-key-file tls/tls.key 2>log2 &
+scheduler=$!
+soon "it serves" 'visibility API port=[0-9]' cat log2
+port=$(sed -n 's/.*visibility API port=\([0-9]*\).*/\1/p' log2 | head -1)
+# As the API server with a caBundle: who answers has to be of this CA, and of this name.
+verified() { curl -s --cacert "$1.crt" --resolve "$NAME:$port:127.0.0.1" -w '%{http_code} ' -o body --cert proxy.crt --key proxy.key -H 'X-Remote-User: jane' "https://$NAME:$port$V/v1beta2" && cat body; }
+soon "who asks whose certificate it is, is content" '^200 .*"APIResourceList"' verified first
+refuses "of another CA it is not" '' verified second
+mount broken
+soon "a pair that does not fit: the one before stays, and the log says why" 'the certificate before stays in use file=tls/tls.crt error="TLS: certificate and key cannot be used together' cat log2
+soon "it answers as before" '^200 ' verified first
+rm tls
+soon "so it is without files" 'the certificate before stays in use error="open tls/tls.crt: No such file' cat log2
+says "it answers all the same" '^200 ' verified first
+mount new-pair
+soon "a new pair is served without a restart" '^200 ' verified second
+refuses "the old one no longer" '' verified first
+is "each is told once" "2 1" bash -c 'echo $(grep -c "certificate before stays" log2) $(grep -c "certificate read anew" log2)'
+ok "it ends, too" bash -c "kill $scheduler; while kill -0 $scheduler 2>/dev/null; do sleep 0.1; done"
 k delete jobs --all --wait=false >/dev/null
