@@ -5,7 +5,8 @@
  *   limit      nominalQuota + borrowingLimit    capability
  *   guaranteed nominalQuota - lendingLimit      guarantee
  *
- * WHY  what a queue deserves by weight is a dash: it moves with all that is asked for, of all queues at once, so nobody writes it down.
+ * WHY  what a queue deserves by weight is a dash: it moves with all that is asked for, of all queues at once, so nobody writes it down;
+ *      the scheduler's metrics have it.
  */
 #include <stdio.h>
 #include "base/quantity.h"

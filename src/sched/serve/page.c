@@ -177,6 +177,7 @@ void scheduler_page(const struct scheduler *s, bool openmetrics, struct buf *out
     page_shares(&w, named, n);
     page_cohorts(&w);
     page_workloads(&w, named, n);
+    page_volcano(&w);
     metrics_write(s->metrics, &page, w.role);
     process_write(&w);
     prometheus_end(&page);

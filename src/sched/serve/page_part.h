@@ -23,5 +23,7 @@ struct page_queue {
 void page_shares(const struct page_writing *w, const struct page_queue *queues, uint32_t n);
 /* page_workloads.c: what is counted Workload by Workload: for LocalQueues, and what waits and is over of ClusterQueues. */
 void page_workloads(const struct page_writing *w, const struct page_queue *queues, uint32_t n);
+/* page_volcano.c: queues of Volcano. */
+void page_volcano(const struct page_writing *w);
 
 #endif

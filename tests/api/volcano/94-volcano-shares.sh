@@ -39,6 +39,10 @@ says "capstan queues: who deserves by weight names nothing" '^b +- +nvidia.com/g
 job mine a 4 >/dev/null
 soon "another takes back what it deserves" '^Running 4$' state mine
 is "who was not needed stays" "Running 2" state small
+page() { v get --raw /metrics/scheduler; }
+soon "metrics: what each deserves by its weight" '^volcano_queue_deserved_scalar_resources{queue_name="a",resource="nvidia.com/gpu",replica_role="standalone"} 4000$' page
+says "of what is asked for" '^volcano_queue_deserved_scalar_resources{queue_name="b",resource="nvidia.com/gpu",replica_role="standalone"} 4000$' page
+says "and has" '^volcano_queue_allocated_scalar_resources{queue_name="b",resource="nvidia.com/gpu",replica_role="standalone"} [0-9]+$' page
 soon "the others are told for whom, and of what" '^wide-t-[0-5]: reclaimed for PodGroup default/mine-[-0-9a-f]+ of queue a, which has less than it deserves: queue b has more than the 4 nvidia.com/gpu that it deserves$' told
 soon "the job's pods are made anew, and wait" '^6$' bash -c "'$KUBECTL' --kubeconfig own/kubeconfig get pods -l volcano.sh/job-name=wide --field-selector status.phase=Pending -o name | wc -l"
 soon "why: it takes nothing back itself" 'queue b takes nothing back for it: it would have more than it deserves' why vcjob/wide
@@ -58,6 +62,7 @@ soon "both jobs of it" '^Running 4$' state second
 job own b 4 >/dev/null
 soon "the other has its own" '^Running 4$' state own
 is "who is not preemptable stays" "Running 4" state second
+soon "metrics: what it names" '^volcano_queue_deserved_scalar_resources{queue_name="a",resource="nvidia.com/gpu",replica_role="standalone"} 2000$' page
 soon "capstan queues: what a queue deserves, has, and has of what is not its own" '^a +- +nvidia.com/gpu +2 +4 +2 +- ' queues
 soon "of another nothing" '^b +- +nvidia.com/gpu +6 +4 +0 +- ' queues
 end first second own
@@ -88,6 +93,7 @@ queue dept-y 'parent: dept' >/dev/null
 job red dept-x 3 >/dev/null
 soon "its capability is for all below it" '^Running 3$' state red
 says "capstan queues: at most its capability" '^dept +- +nvidia.com/gpu +4 +0 +0 +4 ' queues
+refuses "metrics: nothing of a queue with queues below it" '^$' bash -c "'$KUBECTL' --kubeconfig own/kubeconfig get --raw /metrics/scheduler | grep 'queue_name=.dept\"'"
 says "and where it stands" '^dept-x +Queue +dept ' queues -o wide
 job blue dept-y 2 >/dev/null
 soon "what would be more takes it back within it" '^Running 2$' state blue
