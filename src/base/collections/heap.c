@@ -24,15 +24,19 @@ static void rise(struct heap *h, size_t i, void *item)
     place(h, i, item);
 }
 
+/* The first of the two below; 0: there are none. */
+static size_t first_below(const struct heap *h, size_t i)
+{
+    size_t child = 2 * i + 1;
+    if (child >= h->n)
+        return 0;
+    return child + (child + 1 < h->n && h->before(h->items[child + 1], h->items[child]));
+}
+
 static void sink(struct heap *h, size_t i, void *item)
 {
-    for (size_t child; (child = 2 * i + 1) < h->n; i = child) {
-        if (child + 1 < h->n && h->before(h->items[child + 1], h->items[child]))
-            child++;
-        if (!h->before(h->items[child], item))
-            break;
+    for (size_t child; (child = first_below(h, i)) && h->before(h->items[child], item); i = child)
         place(h, i, h->items[child]);
-    }
     place(h, i, item);
 }
 
@@ -75,14 +79,20 @@ void heap_remove(struct heap *h, void *item)
     assert(at <= h->n && h->items[at - 1] == item);
     *at_of(h, item) = 0;
     void *last = h->items[--h->n];
-    if (last != item)
-        settle(h, at - 1, last);
+    if (last == item)
+        return;
+    /* WHY the hole goes all the way down before the last item takes it: that one nearly always belongs there, and the way down asks each
+     * level once, not twice. */
+    size_t i = at - 1;
+    for (size_t child; (child = first_below(h, i)); i = child)
+        place(h, i, h->items[child]);
+    rise(h, i, last);
 }
 
 void heap_moved(struct heap *h, void *item)
 {
     size_t at = *at_of(h, item);
-    if (at)
+    if (at && h->n > 1)
         settle(h, at - 1, item);
 }
 
