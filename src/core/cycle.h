@@ -13,7 +13,7 @@ struct cycle {
     uint32_t gangs_left, pods_left;
     uint32_t trials_left;             /* of remedies */
     uint32_t preempt_trials_left;     /* of sets of victims on nodes (preempt/victims.h) */
-    struct stopped *stopped;          /* gangs held back by a stopped queue in this cycle; they are told at its end */
+    struct stopped *stopped, *stopped_last; /* gangs held back by a stopped queue in this cycle; they are told at its end */
     bool trial;                       /* nothing is committed, nothing explained: what is taken stays on the undo log */
     const struct reason *line_reason; /* copy of the reason of a line, for all of its gangs that are told */
     uint64_t line_reason_hash;

@@ -75,15 +75,16 @@ static void get_in_line(struct cycle *c, struct gang *g)
         cycle_tell_joined(c, g);
 }
 
+/* ORDER  as they came: of pods that are made one after the other, each joins the end of its line. */
 static void line_up_all(struct cycle *c)
 {
     struct state *s = c->s;
-    while (s->fresh_n) {
-        struct gang *g = s->fresh[s->fresh_n - 1];
-        s->fresh_n--;
+    for (uint32_t i = 0; i < s->fresh_n; i++) { /* some of them may be woken again meanwhile */
+        struct gang *g = s->fresh[i];
         g->look_at = 0;
         get_in_line(c, g);
     }
+    s->fresh_n = 0;
 }
 
 /* ---- one line ---- */

@@ -117,8 +117,9 @@ static struct reason *remedies_of(struct cycle *c, struct gang *g, const struct 
 void remedy_note_stopped(struct cycle *c, struct gang *g, struct reason *why)
 {
     struct stopped *one = arena_alloc(c->a, sizeof *one);
-    *one = (struct stopped){.next = c->stopped, .gang = g, .why = why};
-    c->stopped = one;
+    *one = (struct stopped){.gang = g, .why = why};
+    *(c->stopped ? &c->stopped_last->next : &c->stopped) = one;
+    c->stopped_last = one;
 }
 
 /* The first of those that were held in this cycle, for each stop that this one is the first of the list to name. */

@@ -604,6 +604,28 @@ static void held_a_scheduler_only_looks_after_what_runs(void **state)
     world_free(&w);
 }
 
+/* Of those that are held back: by a queue that is missing, which is told at once, and by one that is stopped, told at the end. */
+static void gangs_that_are_held_back_are_told_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"z", "a", "m", "zz", "aa", "mm"};
+    struct world w = world_new();
+    struct queue_words q;
+    queue_begin(&w, &q, "q", NULL);
+    q.r.stop = STOP_HOLD;
+    queue_done(&w, &q);
+    local_queue(&w, "ns/stopped", "q");
+    for (size_t i = 0; i < 6; i++)
+        workload(&w, names[i], i < 3 ? "ns/missing" : "ns/stopped", 1, "cpu=1");
+    step(&w);
+    assert_int_equal(w.plan.entries_n, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(w.plan.entries[i].effect, EFFECT_EXPLAIN);
+        assert_string_equal(text_of(&w, w.plan.entries[i].gang), names[i]);
+    }
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -615,6 +637,7 @@ int main(void)
         cmocka_unit_test(volcano_queues_are_served_by_their_priority),
         cmocka_unit_test(a_fifo_queue_waits_for_its_first),
         cmocka_unit_test(a_group_without_pods_is_let_in_when_its_queue_could_hold_it),
+        cmocka_unit_test(gangs_that_are_held_back_are_told_in_the_order_in_which_they_came),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
