@@ -11,7 +11,8 @@
 static struct plan_entry *entry(struct cycle *c, enum effect effect, const struct gang *g)
 {
     struct plan *p = c->plan;
-    p->entries = arena_grow(c->a, p->entries, p->entries_n, 1, &c->entries_cap, sizeof *p->entries);
+    if (p->entries_n == c->entries_cap)
+        p->entries = arena_grow(c->a, p->entries, p->entries_n, 3 * p->entries_n + 1, &c->entries_cap, sizeof *p->entries);
     struct plan_entry *e = &p->entries[p->entries_n++];
     *e = (struct plan_entry){.effect = effect, .source = g->source, .gang = g->key};
     return e;
@@ -21,13 +22,15 @@ void cycle_admit(struct cycle *c, struct gang *g)
 {
     struct plan_entry *e = entry(c, g->phase == GANG_CHECKING ? EFFECT_RESERVE : EFFECT_ADMIT, g);
     e->queue = g->queue ? g->queue->name : 0;
+    if (!g->planned)
+        return; /* it has no flavors, and is given all that it asks for */
     e->choices_n = g->own->choices_n;
     struct flavor_choice *choices = arena_alloc(c->a, (g->own->choices_n + 1) * sizeof *choices);
     if (g->own->choices_n)
         memcpy(choices, g->own->choices, g->own->choices_n * sizeof *choices);
     e->choices = choices;
     int32_t *counts = arena_alloc(c->a, (g->sets_n + 1) * sizeof *counts);
-    for (uint32_t i = 0; i < g->sets_n && g->planned; i++)
+    for (uint32_t i = 0; i < g->sets_n; i++)
         counts[e->counts_n++] = set_needs(&g->sets[i]);
     e->counts = counts;
 }
@@ -43,6 +46,17 @@ void cycle_lost(struct cycle *c, const struct gang *g)
     (void)entry(c, EFFECT_MOVE, g);
 }
 
+static const char *text_of_devices(struct cycle *c, const struct node *node, const struct seat *seat)
+{
+    struct state *s = c->s;
+    struct device_bits devices = seat_devices(seat);
+    if (!device_bits_any(&devices))
+        return NULL;
+    buf_clear(&s->text);
+    device_text(&s->text, &node->devices, &devices, s->names);
+    return arena_text_n(c->a, s->text.data, s->text.n);
+}
+
 void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat)
 {
     struct state *s = c->s;
@@ -53,12 +67,8 @@ void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat)
     e->pod = s->pods[pod].key;
     e->pod_uid = s->pods[pod].uid;
     e->node = node->name;
-    struct device_bits devices = seat_devices(&s->seats[seat]);
-    if (device_bits_any(&devices)) {
-        buf_clear(&s->text);
-        device_text(&s->text, &node->devices, &devices, s->names);
-        e->devices = arena_text_n(c->a, s->text.data, s->text.n);
-    }
+    if (node->devices.n)
+        e->devices = text_of_devices(c, node, &s->seats[seat]);
     c->pods_left -= c->pods_left > 0;
 }
 

@@ -53,7 +53,7 @@ void shape_release(struct state *s, uint32_t shape)
     t->holes[t->holes_n++] = view - 1;
 }
 
-/* Slots without a score may be no nodes at all: they have no rank. */
+/* Slots without a score may be no nodes at all: they have no rank, and which of two wins means nothing. */
 static uint32_t better_of(const struct view *v, const uint32_t *rank, uint32_t a, uint32_t b)
 {
     if (v->score[a] != v->score[b])
@@ -63,10 +63,10 @@ static uint32_t better_of(const struct view *v, const uint32_t *rank, uint32_t a
 
 static void play_up(struct view *v, const uint32_t *rank, uint32_t slot)
 {
-    uint32_t at = (v->leaves + slot) / 2, left = slot & ~1u;
-    v->winner[at] = better_of(v, rank, left, left + 1);
-    for (at /= 2; at >= 1; at /= 2)
-        v->winner[at] = better_of(v, rank, v->winner[2 * at], v->winner[2 * at + 1]);
+    uint32_t at = (v->leaves + slot) / 2, best = better_of(v, rank, slot, slot ^ 1);
+    v->winner[at] = best;
+    for (; at > 1; at /= 2)
+        v->winner[at / 2] = best = better_of(v, rank, best, v->winner[at ^ 1]);
 }
 
 /* The way up from the node's leaf. A tree that is another one by now is counted anew when it is asked for. */

@@ -68,6 +68,8 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
         promise_drop(s, g);
     if (begins || (!gang_holds(g) && !gang_leaves_places(s, g)))
         promise_forget_victim(s, g);
+    if (gang_is_lone(g))
+        return; /* it is in no queue, and nobody waits for its pod to be ready */
     count_anew(s, g);
     ready_follow(s, g);
     consumption_follow(s, g);

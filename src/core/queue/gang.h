@@ -22,6 +22,10 @@ void gang_drop_sets(struct state *s, struct gang *g);
 
 /* Members to place, by (creation, key): unbound, ours, not gated, not ending. In the arena. */
 uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena *a, uint32_t **ret_pods);
-bool gang_member_is_loose(const struct state *s, uint32_t pod);
+static inline bool gang_member_is_loose(const struct state *s, uint32_t pod)
+{
+    const struct pod *p = &s->pods[pod];
+    return !p->seat && p->ours && !p->gated && !p->deleting && !p->node_name && p->phase == POD_PENDING;
+}
 
 #endif

@@ -234,7 +234,7 @@ void order_park_line(struct state *s, struct line *l, const struct parking *what
 
 struct gang *order_blocker(const struct queue *q)
 {
-    const struct line *l = lane_first_blocked(q), *ready = lane_first_ready(q);
+    const struct line *l = lane_first_blocked(q), *ready = l ? lane_first_ready(q) : NULL;
     if (!l || (ready && lane_line_before(ready, l)))
         return NULL;
     return line_first(l);
@@ -337,7 +337,7 @@ void order_line_up(struct state *s, struct gang *g)
     struct line *l = line_for(s, g);
     g->line = l;
     heap_add(&l->gangs, g);
-    if (l->gangs.n > 1)
+    if (l->gangs.n > 1 && line_first(l) == g)
         lane_moved(l);
     bool stands_ready = l->gangs.n > 1 && !l->park.at && !l->recheck;
     /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it, or

@@ -537,7 +537,8 @@ static struct gang *lone_gang(struct state *s, const struct pod_record *r)
     if (known && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
         g->preempts_nobody == r->preempts_nobody)
         return g;
-    order_forget(s, g);
+    if (known)
+        order_forget(s, g); /* its place in the order changes */
     g->active = true;
     g->source = GANG_POD;
     g->priority = r->priority;
