@@ -96,11 +96,6 @@ void heap_moved(struct heap *h, void *item)
         settle(h, at - 1, item);
 }
 
-void *heap_first(const struct heap *h)
-{
-    return h->n ? h->items[0] : NULL;
-}
-
 void *heap_pop(struct heap *h)
 {
     void *item = heap_first(h);

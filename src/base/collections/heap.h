@@ -19,7 +19,10 @@ void heap_fini(struct heap *h);
 void heap_add(struct heap *h, void *item);    /* no-op when already in */
 void heap_remove(struct heap *h, void *item); /* no-op when not in */
 void heap_moved(struct heap *h, void *item);  /* its key changed */
-void *heap_first(const struct heap *h);       /* NULL when empty */
+static inline void *heap_first(const struct heap *h) /* NULL when empty */
+{
+    return h->n ? h->items[0] : NULL;
+}
 void *heap_pop(struct heap *h);               /* NULL when empty */
 
 #endif

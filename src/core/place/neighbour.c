@@ -142,7 +142,7 @@ static void count_spread(struct state *s, const struct shape *shape, const struc
 bool neighbour_prepare(struct state *s, uint32_t shape_id, uint32_t labels, struct neighbours *ret_rules)
 {
     const struct shape_class *c = &s->shapes.classes[shape_id];
-    if (!c->neighbours && !s->anti_seats_n)
+    if (!neighbour_matters(s, shape_id))
         return false;
     const struct shape *shape = &c->shape;
     const struct label_set *self = &s->shapes.sets[labels];

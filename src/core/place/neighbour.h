@@ -29,6 +29,11 @@ struct neighbours {
     bool too_many_keys;                /* more topology keys than can be kept: nothing fits, nothing is promised wrongly */
 };
 enum neighbour_verdict { NEIGHBOUR_OK, NEIGHBOUR_AFFINITY, NEIGHBOUR_ANTI, NEIGHBOUR_SPREAD };
+/* Some rule may touch pods of the shape: one of its own, or one of a pod that stands. */
+static inline bool neighbour_matters(const struct state *s, uint32_t shape)
+{
+    return s->anti_seats_n || s->shapes.classes[shape].neighbours;
+}
 /* Returns false when no rule touches this pod: then every node is fine and nothing has to be released. */
 bool neighbour_prepare(struct state *s, uint32_t shape, uint32_t labels, struct neighbours *ret_rules);
 enum neighbour_verdict neighbour_check(const struct state *s, const struct neighbours *rules, const struct shape *shape, uint32_t node);

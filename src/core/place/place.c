@@ -72,7 +72,7 @@ static struct kind new_kind(struct state *s, const struct want *w, uint32_t at)
 /* Labels tell kinds apart only where some rule looks at them. */
 static uint32_t kind_labels(const struct state *s, const struct want *w)
 {
-    return s->anti_seats_n || s->shapes.classes[w->shape].neighbours ? w->labels : 0;
+    return neighbour_matters(s, w->shape) ? w->labels : 0;
 }
 
 static void sort_into_kinds(struct state *s, const struct want *wants, uint32_t n, struct plan_of_kinds *p)
@@ -138,7 +138,7 @@ static bool place_one(struct state *s, struct gang *g, struct want *w, bool *ret
     uint32_t node = view_best(v);
     struct neighbours rules;
     w->seat = 0;
-    if (node && neighbour_prepare(s, w->shape, w->labels, &rules)) {
+    if (node && neighbour_matters(s, w->shape) && neighbour_prepare(s, w->shape, w->labels, &rules)) {
         node = best_allowed(s, v, &rules);
         neighbour_release(&rules);
         *ret_neighbours |= !node;

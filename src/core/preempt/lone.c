@@ -380,7 +380,7 @@ static bool search(struct lone *x)
 {
     struct state *s = x->c->s;
     x->all = arena_alloc(x->c->a, (most_on_a_node(s) + 1) * sizeof *x->all);
-    x->looks_at_others = s->anti_seats_n > 0 || s->shapes.classes[x->want.shape].neighbours;
+    x->looks_at_others = neighbour_matters(s, x->want.shape);
     if (look_at_home(x))
         return true;
     x->out_of_trials = false;
