@@ -81,16 +81,16 @@ static int64_t members_of_task(const struct state *s, const struct gang *g, name
 
 static struct reason *why_not_whole(struct cycle *c, const struct gang *g)
 {
-    struct reason short_of = {.code = REASON_MEMBERS_MISSING, .need = g->min_members > 1 ? g->min_members : 1};
-    short_of.have = members_of_task(c->s, g, 0);
-    for (uint32_t i = 0; i < g->own->min_of_task_n && short_of.have >= short_of.need; i++) {
-        short_of.name = g->own->min_of_task[i].resource;
-        short_of.need = g->own->min_of_task[i].value;
-        short_of.have = members_of_task(c->s, g, short_of.name);
+    int64_t need = g->min_members > 1 ? g->min_members : 1, have = members_of_task(c->s, g, 0);
+    name_id task = 0;
+    for (uint32_t i = 0; i < g->own->min_of_task_n && have >= need; i++) {
+        task = g->own->min_of_task[i].resource;
+        need = g->own->min_of_task[i].value;
+        have = members_of_task(c->s, g, task);
     }
-    if (short_of.have >= short_of.need)
+    if (have >= need)
         return NULL;
-    struct reason *r = make(c->a, short_of);
+    struct reason *r = make(c->a, (struct reason){.code = REASON_MEMBERS_MISSING, .name = task, .have = have, .need = need});
     int64_t gated_n = 0;
     for (uint32_t i = 0; i < g->members_n; i++)
         gated_n += c->s->pods[g->members[i]].gated;

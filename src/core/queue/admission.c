@@ -192,7 +192,8 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     find_placed_shapes(s, g);
     g->reserved_ms = s->now_ms - s->now_ms % 1000;
     g->admit_refused = false;
-    consumption_enter(s, g, q);
+    if (q)
+        consumption_enter(s, g, q);
     if (q && shares_fairly(s, q))
         quota_rise(&s->quota, q->quota);
     gang_enter(s, g, !g->planned ? GANG_BOUND : checks_demanded(q, choices, choices_n) ? GANG_CHECKING : GANG_RESERVED);

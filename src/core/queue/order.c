@@ -214,6 +214,8 @@ static void line_drop(struct state *s, struct line *l)
     telling_remove(s, l);
     order_no_candidate(s, l);
     map_remove(s->lines, l->key);
+    if (s->joined_last == l)
+        s->joined_last = NULL;
     struct line *last = l->queue->lines[--l->queue->lines_n];
     l->queue->lines[l->queue_at] = last;
     last->queue_at = l->queue_at;
@@ -305,6 +307,8 @@ static struct line *line_for(struct state *s, struct gang *g)
     struct queue *q = gang_asks_queue(s, g, &missing);
     q = q ? q : s->queues[0];
     line_key(s, g, q);
+    if (s->joined_last && bytes_equal(s->joined_last->key, buf_view(&s->text)))
+        return s->joined_last;
     bool is_new;
     struct line **slot = map_put(s->lines, buf_view(&s->text), &is_new);
     if (!is_new)
@@ -335,6 +339,7 @@ void order_line_up(struct state *s, struct gang *g)
 {
     g->alone |= g->bound_n > 0 || (!g->planned && g->members_n != loose_n(g)); /* what it has already makes it unlike all others */
     struct line *l = line_for(s, g);
+    s->joined_last = l;
     g->line = l;
     heap_add(&l->gangs, g);
     if (l->gangs.n > 1 && line_first(l) == g)

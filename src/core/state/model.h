@@ -436,6 +436,7 @@ struct state {
     uint32_t fresh_n, fresh_cap, work_n, work_cap, unlinked_n, unlinked_cap, ready_n, ready_cap, parked_n, parked_cap, telling_n,
         telling_cap;
     struct map *lines;       /* key of a line -> struct line * */
+    struct line *joined_last; /* one of them, or NULL: gangs that come in one burst are mostly alike */
     uint32_t *helping;       /* this cycle: nodes that gained room since the last; and lines that this may help, tried one by one */
     struct line **candidates;
     uint32_t helping_n, helping_cap, candidates_n, candidates_cap;
@@ -487,7 +488,12 @@ static inline struct label_list namespace_labels(const struct state *s, name_id 
 
 /* state.c */
 /* The queue that a gang asks for; NULL with ret_missing = 0: needs no quota; NULL and a name: it does not exist. */
-struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing);
+struct queue *gang_queue_by_name(const struct state *s, const struct gang *g, name_id *ret_missing); /* where it names one */
+static inline struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing)
+{
+    *ret_missing = 0;
+    return g->own->local_queue || g->own->queue_name ? gang_queue_by_name(s, g, ret_missing) : NULL;
+}
 
 void queue_free(struct queue *q); /* state_unused.c; no list names it any more */
 

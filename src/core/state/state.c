@@ -120,10 +120,9 @@ struct intern *state_names(struct state *s)
     return s->names;
 }
 
-struct queue *gang_asks_queue(const struct state *s, const struct gang *g, name_id *ret_missing)
+struct queue *gang_queue_by_name(const struct state *s, const struct gang *g, name_id *ret_missing)
 {
     name_id name = g->own->queue_name;
-    *ret_missing = 0;
     if (g->own->local_queue) {
         const struct local_queue *l = local_queue_find(s, g->own->local_queue);
         *ret_missing = l ? 0 : g->own->local_queue;

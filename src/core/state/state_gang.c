@@ -528,7 +528,7 @@ static void pod_drop(struct state *s, uint32_t at)
 static struct gang *lone_gang(struct state *s, const struct pod_record *r)
 {
     buf_clear(&s->text);
-    buf_text(&s->text, "pod/");
+    buf_bytes(&s->text, BYTES("pod/"));
     buf_text(&s->text, intern_name(s->names, r->key));
     struct gang *g = gang_of(s, intern_id(s->names, buf_view(&s->text)));
     bool known = g->phase != GANG_UNKNOWN;
