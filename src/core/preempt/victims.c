@@ -26,16 +26,20 @@ struct hunt {
     uint32_t wants_n;
     uint32_t *places, *chosen; /* nodes of the wants at the last try that held all; the same, sorted */
     bool borrows, short_of_trials, quota_was_enough, looks_at_others;
-    struct candidate *gone;    /* in order */
-    uint32_t n, cap;
+    struct candidate *gone;    /* in order, from `first` on; those before it have been put back */
+    uint32_t first, n, cap;
+    uint32_t *marks;           /* of the undo log, before the seats of each were lifted */
+    uint32_t lifted_n, marks_cap; /* the first of `gone`, whose seats are lifted */
 };
 
 /* ---- quota ---- */
 
+/* WHY not on the undo log: what is lifted stands there, and comes off it while others stay charged. */
 static void charge(const struct hunt *h, const struct gang *g, int sign)
 {
+    struct quota *t = &h->x->c->s->quota;
     for (uint32_t i = 0; i < g->own->charges_n && g->queue; i++)
-        undo_charge(h->x->c->s, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, sign * g->own->charges[i].amount);
+        quota_add(t, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, sign * g->own->charges[i].amount);
 }
 
 static bool quota_holds(const struct hunt *h)
@@ -95,28 +99,67 @@ static void note_nodes(struct hunt *h, const struct want *wants)
     qsort(h->chosen, h->wants_n, sizeof *h->chosen, compare_nodes);
 }
 
-/* Do all members find places with the first n gone, but for the one at `stays`? */
-static bool nodes_hold(struct hunt *h, uint32_t n, uint32_t stays)
+/* No more than the first n. WHY  they stay lifted from one trial to the next: most trials differ by few. */
+static void lift_first(struct hunt *h, uint32_t n)
+{
+    struct state *s = h->x->c->s;
+    if (h->lifted_n > n) {
+        undo_back(s, h->marks[n]);
+        h->lifted_n = n;
+    }
+    if (h->lifted_n < n)
+        h->marks = arena_grow(h->x->c->a, h->marks, h->lifted_n, n - h->lifted_n, &h->marks_cap, sizeof *h->marks);
+    for (; h->lifted_n < n; h->lifted_n++) {
+        h->marks[h->lifted_n] = undo_mark(s);
+        lift_gang(s, h->gone[h->lifted_n].gang);
+    }
+}
+
+/* False: no more trials. */
+static bool may_try(struct hunt *h)
+{
+    h->short_of_trials |= !h->x->c->preempt_trials_left;
+    h->x->c->preempt_trials_left -= !h->short_of_trials;
+    return !h->short_of_trials;
+}
+
+/* Do all members find places as it stands? */
+static bool all_fit(struct hunt *h)
 {
     struct cycle *c = h->x->c;
     uint32_t mark = undo_mark(c->s), steps = PLACE_STEPS;
     struct misfit unused;
-    if (!h->wants_n)
-        return true;
-    if (!c->preempt_trials_left) {
-        h->short_of_trials = true;
-        return false;
-    }
-    c->preempt_trials_left--;
-    for (uint32_t i = 0; i < n; i++)
-        if (i != stays)
-            lift_gang(c->s, h->gone[i].gang);
     struct want *wants = arena_alloc(c->a, h->wants_n * sizeof *wants);
     memcpy(wants, h->wants, h->wants_n * sizeof *wants);
     bool hold = place_all(c->s, h->x->gang, wants, h->wants_n, &steps, &unused);
     if (hold)
         note_nodes(h, wants);
     undo_back(c->s, mark);
+    return hold;
+}
+
+/* With the first n gone? */
+static bool nodes_hold(struct hunt *h, uint32_t n)
+{
+    if (!h->wants_n)
+        return true;
+    if (!may_try(h))
+        return false;
+    lift_first(h, n);
+    return all_fit(h);
+}
+
+/* With the first i, and all from `needed` on? */
+static bool nodes_hold_without(struct hunt *h, uint32_t i, uint32_t needed)
+{
+    if (!may_try(h))
+        return false;
+    lift_first(h, i);
+    uint32_t mark = undo_mark(h->x->c->s);
+    for (uint32_t k = needed; k < h->n; k++)
+        lift_gang(h->x->c->s, h->gone[k].gang);
+    bool hold = all_fit(h);
+    undo_back(h->x->c->s, mark);
     return hold;
 }
 
@@ -177,7 +220,7 @@ static uint32_t fewest_for_nodes(struct hunt *h, uint32_t too_few, uint32_t enou
 {
     while (enough - too_few > 1) {
         uint32_t n = too_few + (enough - too_few) / 2;
-        if (nodes_hold(h, n, UINT32_MAX))
+        if (nodes_hold(h, n))
             enough = n;
         else
             too_few = n;
@@ -199,11 +242,12 @@ static bool remove_enough(struct hunt *h)
         }
         if (!h->quota_was_enough || (more && h->n < next_n) || h->n == tried_n)
             continue;
-        if (nodes_hold(h, h->n, UINT32_MAX)) {
+        if (nodes_hold(h, h->n)) {
             uint32_t n = fewest_for_nodes(h, tried_n, h->n);
+            bool hold = nodes_hold(h, n); /* so that what was chosen is known */
             while (h->n > n)
                 charge(h, h->gone[--h->n].gang, 1);
-            return nodes_hold(h, h->n, UINT32_MAX); /* so that what was chosen is known */
+            return hold;
         }
         if (h->short_of_trials)
             return false;
@@ -216,34 +260,36 @@ static bool remove_enough(struct hunt *h)
 /* SOURCE Kueue, fill back: from the last but one to the first. */
 static void put_back(struct hunt *h)
 {
-    for (uint32_t i = h->n - 1; i-- > 0;) {
+    uint32_t needed = h->n - 1; /* those from here on are */
+    for (uint32_t i = needed; i-- > 0;) {
         const struct candidate one = h->gone[i];
         charge(h, one.gang, 1);
-        bool needed = !quota_holds(h) || (h->wants_n && is_in_the_way(h, one.gang) && !nodes_hold(h, h->n, i));
-        if (needed) {
-            charge(h, one.gang, -1);
+        if (quota_holds(h) && !(h->wants_n && is_in_the_way(h, one.gang) && !nodes_hold_without(h, i, needed)))
             continue;
-        }
-        h->n--;
-        memmove(&h->gone[i], &h->gone[i + 1], (h->n - i) * sizeof one);
+        charge(h, one.gang, -1);
+        h->gone[i] = h->gone[--needed];
+        h->gone[needed] = one;
     }
+    h->first = needed;
 }
 
 static bool hunt(struct hunt *h, struct victims *ret_victims)
 {
     struct state *s = h->x->c->s;
     uint32_t mark = undo_mark(s);
-    h->n = 0;
+    h->first = h->n = h->lifted_n = 0;
     h->quota_was_enough = false;
     bool found = remove_enough(h);
     if (found) {
         put_back(h);
-        ret_victims->n = h->n;
-        ret_victims->all = h->gone;
+        ret_victims->n = h->n - h->first;
+        ret_victims->all = &h->gone[h->first];
         ret_victims->borrows = h->borrows;
         ret_victims->borrow_level = level_now(h->x);
         ret_victims->places = h->places;
     }
+    while (h->n > h->first)
+        charge(h, h->gone[--h->n].gang, 1);
     undo_back(s, mark);
     return found;
 }
