@@ -22,6 +22,7 @@
 #include "core/queue/ready.h"
 #include "core/queue/settle.h"
 #include "core/queue/shrink.h"
+#include "core/queue/standing.h"
 #include "core/preempt/lone.h"
 #include "core/queue/tournament.h"
 #include "core/preempt/preempt.h"
@@ -444,10 +445,41 @@ static void take_fair_sharing(struct state *s, const struct fair_policy *fair)
     s->fair = *fair;
 }
 
+/* Are those that stand the only heads? */
+static bool only_standing(const struct state *s)
+{
+    bool only = s->standing_root && !s->candidates_n && !s->promised_n && !s->strict_n && !s->ready_policy.block_admission;
+    for (uint32_t i = 0; i < s->ready_n && only; i++)
+        only = !order_first(s->ready[i]);
+    return only;
+}
+
+/* Rounds of those that stand, whose order is known. */
+static void let_in_standing(struct cycle *c)
+{
+    struct state *s = c->s;
+    while (c->gangs_left && c->pods_left && only_standing(s)) {
+        enum standing_round round = standing_begin_round(s, s->standing_root);
+        if (round == STANDING_NOBODY)
+            s->standing_root = 0;
+        if (round != STANDING_ALL)
+            break;
+        for (struct line *l; c->gangs_left && c->pods_left && (l = standing_next(s, s->standing_root));) {
+            order_line_ready(s, l, true);
+            try_line(c, l);
+        }
+        for (struct line *l; !(c->gangs_left && c->pods_left) && (l = standing_left(s, s->standing_root));)
+            order_line_ready(s, l, false); /* heads of the next cycle */
+    }
+    if (c->gangs_left && c->pods_left)
+        order_wake_standing(s);
+}
+
 /* Everybody who may start, and everybody whose reason is looked for anew. */
 static void let_in(struct cycle *c)
 {
     struct state *s = c->s;
+    let_in_standing(c);
     do
         order_pick(s);
     while (c->gangs_left && c->pods_left && (round_of_heads(c) || claim_ended(s, c->a)));
@@ -471,6 +503,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
         view_table_forget(s);
     }
     s->hold = config && config->hold;
+    s->all_wake = config && config->all_wake;
     s->lost_policy = config ? config->lost : (struct lost_policy){0};
     take_fair_sharing(s, config ? &config->fair : &(struct fair_policy){0});
     deserve_settle(s, a);

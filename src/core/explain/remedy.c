@@ -170,10 +170,10 @@ static bool find_rivals(struct remedy_search *x, const struct measures *m, struc
     struct line *own = x->gang->line;
     ret_ahead->n = ret_others->n = 0;
     ret_ahead->too_many = ret_others->too_many = false;
-    uint32_t looks = s->parked_n / 64; /* a long list costs as much as a trial */
+    uint32_t looks = order_parked_n(s) / 64; /* a long list costs as much as a trial */
     x->trials_left -= looks < x->trials_left ? looks : x->trials_left;
-    for (uint32_t i = 0; i < s->parked_n; i++) {
-        struct parking *p = s->parked[i];
+    for (uint32_t i = 0; i < order_parked_n(s); i++) {
+        struct parking *p = order_parked(s, i);
         struct queue *q = p->line ? p->line->queue : p->gang->queue;
         if (p->line != own && p->line && may_preempt(s, m, line_first(p->line)))
             return false; /* whom it would end, and for which room, is not tried here */

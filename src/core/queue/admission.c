@@ -186,7 +186,7 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     copy_choices(g, choices, choices_n);
     ledger_open(s, g, q);
     if (g->planned)
-        ledger_take_over(g, charges, charges_n);
+        ledger_take_over(s, g, charges, charges_n);
     for (uint32_t i = 0; i < g->sets_n && g->planned; i++) /* what the API will say: members that are over already are not given */
         set_grant(&g->sets[i], set_needs(&g->sets[i]));
     find_placed_shapes(s, g);

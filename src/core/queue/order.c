@@ -6,6 +6,7 @@
 #include "core/place/view.h"
 #include "core/queue/gang.h"
 #include "core/queue/lane.h"
+#include "core/queue/standing.h"
 
 static bool timer_before(const void *gang_a, const void *gang_b)
 {
@@ -32,6 +33,7 @@ void order_fini(struct state *s)
     size_t at = 0;
     struct bytes key;
     struct line **slot;
+    standing_fini(s);
     while ((slot = map_next(s->lines, &at, &key)))
         lane_free(*slot); /* names its lines */
     for (at = 0; (slot = map_next(s->lines, &at, &key));)
@@ -45,6 +47,7 @@ void order_fini(struct state *s)
     free(s->parked);
     free(s->telling);
     free(s->helping);
+    free(s->helping_roots);
     free(s->candidates);
 }
 
@@ -88,7 +91,14 @@ void parking_add_hope(struct parking *p, name_id flavor, name_id resource, int64
         p->hopes_n++;
 }
 
-static void park(struct state *s, struct parking *p, const struct parking *what)
+static void list_parked(struct state *s, struct parking *p)
+{
+    MEM_RESERVE(s->parked, s->parked_cap, s->parked_n + 1);
+    s->parked[s->parked_n++] = p;
+    p->at = s->parked_n;
+}
+
+static void park_on(struct state *s, struct parking *p, const struct parking *what)
 {
     uint32_t shapes_n = what->shapes_n > PARK_SHAPES ? 0 : what->shapes_n;
     p->on = what->on;
@@ -100,13 +110,15 @@ static void park(struct state *s, struct parking *p, const struct parking *what)
         p->shapes[i] = what->shapes[i];
         shape_class_ref(&s->shapes, p->shapes[i]);
     }
-    MEM_RESERVE(s->parked, s->parked_cap, s->parked_n + 1);
-    s->parked[s->parked_n++] = p;
-    p->at = s->parked_n;
 }
 
 static void leave_parked(struct state *s, struct parking *p)
 {
+    if (p->at == PARK_STANDS) {
+        standing_remove(s, p->line);
+        p->at = 0;
+        return;
+    }
     struct parking *last = s->parked[--s->parked_n];
     s->parked[p->at - 1] = last;
     last->at = p->at;
@@ -120,6 +132,26 @@ static void unpark(struct state *s, struct parking *p)
     leave_parked(s, p);
     parking_release(s, p);
     p->on = p->hopes_n = 0;
+}
+
+uint32_t order_parked_n(const struct state *s)
+{
+    return s->parked_n + standing_n(s);
+}
+
+struct parking *order_parked(const struct state *s, uint32_t i)
+{
+    return i < s->parked_n ? s->parked[i] : &standing_line(s, i - s->parked_n)->park;
+}
+
+void order_end_standing(struct state *s)
+{
+    for (uint32_t i = standing_n(s); i-- > 0;) {
+        struct parking *p = &standing_line(s, i)->park;
+        p->outdated |= standing_outdated(p->line);
+        standing_remove(s, p->line);
+        list_parked(s, p);
+    }
 }
 
 /* ---- lines in their queues ---- */
@@ -223,15 +255,29 @@ static void line_drop(struct state *s, struct line *l)
     line_free(l);
 }
 
-void order_park_line(struct state *s, struct line *l, const struct parking *what)
+static void park_line(struct state *s, struct line *l, const struct parking *what, bool has_enough)
 {
     line_leave(s, l);
     l->park.tried_ms = s->now_ms;
     l->park.outdated = false;
-    park(s, &l->park, what);
+    park_on(s, &l->park, what);
+    if (standing_add(s, l, has_enough))
+        l->park.at = PARK_STANDS;
+    else
+        list_parked(s, &l->park);
     forget_woken(s, l); /* only now: `what` may be what it was woken from */
     if (blocks(l))
         lane_add(l, true);
+}
+
+void order_park_line(struct state *s, struct line *l, const struct parking *what)
+{
+    park_line(s, l, what, false);
+}
+
+void order_park_again(struct state *s, struct line *l, const struct parking *what)
+{
+    park_line(s, l, what, true);
 }
 
 struct gang *order_blocker(const struct queue *q)
@@ -342,8 +388,10 @@ void order_line_up(struct state *s, struct gang *g)
     s->joined_last = l;
     g->line = l;
     heap_add(&l->gangs, g);
-    if (l->gangs.n > 1 && line_first(l) == g)
+    if (l->gangs.n > 1 && line_first(l) == g) {
         lane_moved(l);
+        standing_moved(s, l);
+    }
     bool stands_ready = l->gangs.n > 1 && !l->park.at && !l->recheck;
     /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it, or
      * preempt whom that one could not */
@@ -374,8 +422,10 @@ static void line_up_no_more(struct state *s, struct gang *g)
         return;
     }
     heap_remove(&l->gangs, g);
-    if (was_first)
-        lane_moved(l);
+    if (!was_first)
+        return;
+    lane_moved(l);
+    standing_moved(s, l);
 }
 
 void order_step_aside(struct state *s, struct gang *g)
@@ -441,7 +491,8 @@ void order_park_gang(struct state *s, struct gang *g, const struct parking *what
         g->park = mem_zero(1, sizeof *g->park);
         g->park->gang = g;
     }
-    park(s, g->park, what);
+    park_on(s, g->park, what);
+    list_parked(s, g->park);
     if ((what->on & PARK_TIME) && g->retry_ms)
         heap_add(&s->timers, g);
 }

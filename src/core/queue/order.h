@@ -36,7 +36,12 @@ void order_no_candidate(struct state *s, struct line *l);
 void order_told(struct state *s, struct line *l); /* out of state.telling */
 /* Refused. `what` says what may change it; the line keeps a copy. */
 void order_park_line(struct state *s, struct line *l, const struct parking *what);
+void order_park_again(struct state *s, struct line *l, const struct parking *what); /* not refused: it had no turn */
 void order_step_aside(struct state *s, struct gang *g); /* into a line of its own */
+
+/* ---- all that are parked, in no order. Whoever takes some out goes from the end ---- */
+uint32_t order_parked_n(const struct state *s);
+struct parking *order_parked(const struct state *s, uint32_t i);
 
 /* ---- what can change ---- */
 /* A parking under construction: its shapes are references, which parking_release drops. */
@@ -49,8 +54,12 @@ void order_park_gang(struct state *s, struct gang *g, const struct parking *what
 bool order_has_changes(const struct state *s);
 void order_begin(struct state *s, int64_t now_ms); /* wakes whom the changes since the last cycle may help */
 void order_pick(struct state *s);                  /* before each round: of those that are woken one by one, the first of each queue */
+/* The tree of state.standing_root: all of its lines that may start are to be tried one by one. */
+void order_wake_standing(struct state *s);
 bool order_may_fit(const struct state *s, const struct line *l); /* of a line that was woken alone: is what woke it still there? */
-void order_try_again(struct state *s, struct line *l);           /* it was woken alone, and its first has started: it stays on the list */
+/* It was woken alone, and its first has started: it is tried again in a later round. */
+void order_try_again(struct state *s, struct line *l);
+void order_end_standing(struct state *s); /* none of them may stay where they stand: they are parked like others */
 bool order_wake_tree(struct state *s,
                      uint32_t root); /* whom quota of this tree kept waiting, though there is enough: true, there are some */
 bool order_refresh(struct state *s,

@@ -11,8 +11,7 @@ struct place {                 /* a queue or cohort with heads that are left */
     uint32_t node, parent, depth;
     uint32_t first;            /* queue: index + 1 of its best contender, next[] has the others */
     const struct contender *winner; /* NULL: none is left */
-    struct share share;        /* with the winner started */
-    bool borrows;              /* of what the winner asks for */
+    struct bid bid;
     bool stale;
 };
 struct tournament {
@@ -35,10 +34,7 @@ static bool winner_before(const struct contender *a, const struct contender *b)
 static bool child_before(const void *left, const void *right)
 {
     const struct place *a = left, *b = right;
-    if (a->borrows != b->borrows)
-        return b->borrows;
-    int r = share_compare(&a->share, &b->share);
-    return r ? r < 0 : winner_before(a->winner, b->winner);
+    return bid_before(&a->bid, &b->bid);
 }
 
 static bool root_before(const void *left, const void *right)
@@ -47,26 +43,7 @@ static bool root_before(const void *left, const void *right)
     return a->borrow_level != b->borrow_level ? a->borrow_level < b->borrow_level : winner_before(a, b);
 }
 
-/* ---- shares with a winner started ---- */
-
-static void charge(struct state *s, const struct contender *x, int sign)
-{
-    for (uint32_t i = 0; i < x->charges_n && !x->gang->promise; i++) /* a promise counts anyway */
-        if (quota_find(&s->quota, x->node, x->charges[i].flavor, x->charges[i].resource))
-            quota_add(&s->quota, x->node, x->charges[i].flavor, x->charges[i].resource, sign * x->charges[i].amount);
-}
-
-static void find_share(const struct tournament *t, struct place *one)
-{
-    struct state *s = t->s;
-    const struct contender *x = one->winner;
-    charge(s, x, 1);
-    one->share = *share_of(&s->quota, one->node);
-    one->borrows = false;
-    for (uint32_t i = 0; i < x->charges_n; i++)
-        one->borrows |= x->charges[i].amount > 0 && share_borrows(&s->quota, one->node, x->charges[i].flavor, x->charges[i].resource);
-    charge(s, x, -1);
-}
+/* ---- with a winner started ---- */
 
 static void look_again(struct tournament *t, struct place *one)
 {
@@ -74,7 +51,7 @@ static void look_again(struct tournament *t, struct place *one)
     one->stale = false;
     one->winner = one->first ? &t->all[one->first - 1] : best ? best->winner : NULL;
     if (one->winner && one->parent)
-        find_share(t, one);
+        bid_find(t->s, one->node, one->winner, &one->bid);
 }
 
 /* ---- the tree of those who have heads ---- */

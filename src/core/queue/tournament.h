@@ -13,15 +13,8 @@
 #ifndef CORE_TOURNAMENT_H
 #define CORE_TOURNAMENT_H
 #include "base/arena.h"
-#include "core/state/model.h"
+#include "core/quota/bid.h"
 
-struct contender {
-    const struct gang *gang;
-    uint32_t node;             /* of the queue; 0: of none */
-    uint32_t borrow_level;
-    const struct charge *charges; /* what it will use */
-    uint32_t charges_n;
-};
 struct tournament;
 struct tournament *tournament_begin(struct state *s, struct arena *a, const struct contender *all, uint32_t n);
 /* The next one's index; n: nobody is left. Before it: tournament_touch of each queue of which more or less is used, or promised. */

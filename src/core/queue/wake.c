@@ -12,6 +12,7 @@
 #include "core/queue/lane.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
+#include "core/queue/standing.h"
 
 #define FEW_NODES 4        /* so many may gain room, and lines are still woken one by one */
 #define REFRESH_MS 10000   /* so old may a reason be whose amounts have changed, though nobody can start for it */
@@ -135,8 +136,8 @@ static void dissolve(struct state *s, struct line *l)
 static void wake_queues(struct state *s)
 {
     note_flavors(s);
-    for (uint32_t i = s->parked_n; i-- > 0;) { /* from the end: waking moves the last one down */
-        struct parking *p = s->parked[i];
+    for (uint32_t i = order_parked_n(s); i-- > 0;) { /* from the end: waking moves the last one down */
+        struct parking *p = order_parked(s, i);
         if (p->gang && (p->on & PARK_QUEUE) && queue_changed(s, p->gang))
             order_wake(s, p->gang);
         else if (p->line && queue_changed(s, line_first(p->line)))
@@ -169,9 +170,8 @@ static void forget_queue_changes(struct state *s)
 
 bool order_has_changes(const struct state *s)
 {
-    return s->fresh_n || s->queues_changed ||
-           (s->parked_n && ((s->ready_gained && !s->hold) || s->nodes.gained_n || s->quota.gained || s->quota.rose || s->quota.dirty ||
-                            s->neighbours_changed));
+    bool gained = (s->ready_gained && !s->hold) || s->nodes.gained_n || s->quota.gained || s->quota.rose || s->quota.dirty;
+    return s->fresh_n || s->queues_changed || (order_parked_n(s) && (gained || s->neighbours_changed));
 }
 
 /* The gains so far are this cycle's; what is gained from here on is the next one's. */
@@ -187,13 +187,15 @@ static void take_gains(struct state *s)
         int32_t lowest = lone_lowest(s, s->helping[i]);
         s->helping_lowest = lowest < s->helping_lowest ? lowest : s->helping_lowest;
     }
-    for (uint32_t id = 1; id < s->quota.nodes_n && (s->quota.gained || s->quota.rose); id++) {
-        struct quota_node *node = &s->quota.nodes[id];
+    MEM_RESERVE(s->helping_roots, s->helping_roots_cap, s->quota.stirred_n);
+    for (s->helping_roots_n = 0; s->quota.stirred_n;) {
+        struct quota_node *node = &s->quota.nodes[s->quota.stirred[--s->quota.stirred_n]];
+        s->helping_roots[s->helping_roots_n++] = (uint32_t)(node - s->quota.nodes);
         node->helping = node->gained;
         node->rising = node->rose;
         node->gained = node->rose = false;
-        s->quota_helping |= node->helping || node->rising;
     }
+    s->quota_helping = s->helping_roots_n > 0;
     s->neighbours_helping = s->neighbours_changed;
     s->quota.gained = s->quota.rose = s->neighbours_changed = false;
 }
@@ -218,6 +220,12 @@ static void forget_shapes(struct state *s)
         s->shapes.classes[id].helped_known = s->shapes.classes[id].helped = false;
 }
 
+static void refresh_after(struct state *s, int64_t tried_ms)
+{
+    if (!s->refresh_ms || tried_ms + REFRESH_MS < s->refresh_ms)
+        s->refresh_ms = tried_ms + REFRESH_MS;
+}
+
 /* Nothing that lets it start, but what its reason counts may be another amount. */
 static void note_outdated(struct state *s, struct parking *p, const struct queue *q)
 {
@@ -225,8 +233,8 @@ static void note_outdated(struct state *s, struct parking *p, const struct queue
         return;
     bool quota = (p->on & PARK_QUOTA) && q->quota && s->quota.nodes[s->quota.nodes[q->quota].root].helping;
     p->outdated = quota || ((p->on & PARK_NODES) && s->helping_n);
-    if (p->outdated && (!s->refresh_ms || p->tried_ms + REFRESH_MS < s->refresh_ms))
-        s->refresh_ms = p->tried_ms + REFRESH_MS;
+    if (p->outdated)
+        refresh_after(s, p->tried_ms);
 }
 
 bool order_refresh(struct state *s, int64_t now_ms)
@@ -235,25 +243,26 @@ bool order_refresh(struct state *s, int64_t now_ms)
         return false;
     s->refresh_ms = 0;
     bool any = false;
-    for (uint32_t i = s->parked_n; i-- > 0;) {
-        const struct parking *p = s->parked[i];
-        if (!p->line || !p->outdated)
+    for (uint32_t i = order_parked_n(s); i-- > 0;) {
+        const struct parking *p = order_parked(s, i);
+        if (!p->line || !(p->outdated || standing_outdated(p->line)))
             continue;
-        int64_t due_ms = p->tried_ms + REFRESH_MS;
-        if (due_ms <= now_ms)
+        if (p->tried_ms + REFRESH_MS <= now_ms) {
             order_line_ready(s, p->line, false);
-        else if (!s->refresh_ms || due_ms < s->refresh_ms)
-            s->refresh_ms = due_ms;
-        any |= due_ms <= now_ms;
+            any = true;
+        } else {
+            refresh_after(s, p->tried_ms);
+        }
     }
+    standing_retried(s);
     return any;
 }
 
 bool order_wake_tree(struct state *s, uint32_t root)
 {
     bool any = false;
-    for (uint32_t i = s->parked_n; i-- > 0;) { /* from the end: waking moves the last one down */
-        struct parking *p = s->parked[i];
+    for (uint32_t i = order_parked_n(s); i-- > 0;) { /* from the end: waking moves the last one down */
+        struct parking *p = order_parked(s, i);
         const struct queue *q = p->line ? p->line->queue : p->gang->queue;
         if (!(p->on & PARK_QUOTA) || !q || !q->quota || s->quota.nodes[q->quota].root != root || !hope_met(s, p, q))
             continue;
@@ -289,9 +298,51 @@ static void wake_helped(struct state *s)
         forget_shapes(s);
 }
 
+/* ---- those that stand ---- */
+
+static void wake_standing(struct state *s, uint32_t root)
+{
+    for (uint32_t i = standing_n(s); i-- > 0;) {
+        struct line *l = standing_line(s, i);
+        if (s->quota.nodes[l->queue->quota].root == root && standing_helped(l) && hope_met(s, &l->park, l->queue))
+            add_candidate(s, l);
+    }
+}
+
+void order_wake_standing(struct state *s)
+{
+    if (s->standing_root)
+        wake_standing(s, s->standing_root);
+    s->standing_root = 0;
+}
+
+/* Where one tree alone has gained, shares say whom of it that helps (decide.c); else they are woken as others are. */
+static void help_standing(struct state *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->helping_roots_n && standing_n(s); i++) {
+        uint32_t root = s->helping_roots[i];
+        int64_t outdated_ms;
+        if (!s->quota.nodes[root].helping || !standing_gained(s, root, s->now_ms, &outdated_ms))
+            continue;
+        if (outdated_ms != INT64_MAX)
+            refresh_after(s, outdated_ms);
+        s->standing_root = root;
+        n++;
+    }
+    for (uint32_t i = 0; i < s->helping_roots_n && n > 1; i++)
+        if (s->quota.nodes[s->helping_roots[i]].helping)
+            wake_standing(s, s->helping_roots[i]);
+    s->standing_root = n == 1 ? s->standing_root : 0;
+    if (s->hold)
+        order_wake_standing(s);
+}
+
 void order_begin(struct state *s, int64_t now_ms)
 {
     s->cycles_n++;
+    if (standing_is_old(s))
+        order_end_standing(s);
     consumption_tick(s, now_ms);
     for (struct gang *g; (g = heap_first(&s->timers)) && g->retry_ms <= now_ms;)
         order_wake(s, g);
@@ -300,6 +351,7 @@ void order_begin(struct state *s, int64_t now_ms)
         wake_queues(s);
     forget_queue_changes(s);
     take_gains(s);
+    help_standing(s);
     if (s->parked_n && (s->helping_n || s->quota_helping || s->neighbours_helping))
         wake_helped(s);
 }
@@ -330,20 +382,23 @@ void order_pick(struct state *s)
 void order_try_again(struct state *s, struct line *l)
 {
     const struct parking woken = l->woken;
-    order_park_line(s, l, &woken);
-    add_candidate(s, l);
+    order_park_again(s, l, &woken);
+    if (!s->standing_root || !l->stand)
+        add_candidate(s, l);
 }
 
 void order_end(struct state *s)
 {
+    order_wake_standing(s);
     while (s->candidates_n) { /* the cycle was at its limit before their turn came: the next one tries them */
         struct line *l = s->candidates[s->candidates_n - 1];
         order_no_candidate(s, l);
         if (may_fit(s, &l->park, l->queue))
             order_line_ready(s, l, false);
     }
-    for (uint32_t id = 1; id < s->quota.nodes_n && s->quota_helping; id++)
-        s->quota.nodes[id].helping = s->quota.nodes[id].rising = false;
+    for (uint32_t i = 0; i < s->helping_roots_n; i++)
+        s->quota.nodes[s->helping_roots[i]].helping = s->quota.nodes[s->helping_roots[i]].rising = false;
+    s->helping_roots_n = 0;
     s->quota_helping = s->neighbours_helping = false;
     s->helping_n = 0;
     s->helping_lowest = INT32_MAX;

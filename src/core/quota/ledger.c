@@ -101,6 +101,7 @@ static void find_seated(struct state *s, struct gang *g)
 static void apply(struct state *s, struct gang *g, int sign)
 {
     quota_settle(&s->quota);
+    quota_touch(&s->quota, g->queue->quota);
     for (uint32_t i = 0; i < g->own->charges_n; i++)
         quota_add(&s->quota, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, sign * g->own->charges[i].amount);
 }
@@ -117,9 +118,11 @@ void ledger_open(struct state *s, struct gang *g, struct queue *q)
         ledger_recount(s, g);
 }
 
-void ledger_take_over(struct gang *g, const struct charge *charges, uint32_t n)
+void ledger_take_over(struct state *s, struct gang *g, const struct charge *charges, uint32_t n)
 {
     struct gang_object *o = gang_own(g);
+    if (g->queue)
+        quota_touch(&s->quota, g->queue->quota);
     MEM_RESERVE(o->charges, o->charges_cap, n);
     if (n)
         memcpy(o->charges, charges, n * sizeof *charges);
@@ -131,6 +134,7 @@ void ledger_seat(struct state *s, struct gang *g, uint32_t shape, int sign)
     if (!g->queue || g->planned || g->queue->groups_n)
         return;
     quota_settle(&s->quota);
+    quota_touch(&s->quota, g->queue->quota);
     const struct shape_class *c = &s->shapes.classes[shape];
     for (uint32_t i = 0; i < c->demands_n; i++) {
         charge_of(g, 0, c->demands[i].resource)->amount += sign * c->demands[i].value;

@@ -12,7 +12,7 @@
 /* Book on q (NULL: on none) from now on. Charges that the gang had elsewhere are given back first. */
 void ledger_open(struct state *s, struct gang *g, struct queue *q);
 /* The queue's usage has these amounts already (a search that is kept): they become the gang's. */
-void ledger_take_over(struct gang *g, const struct charge *charges, uint32_t n);
+void ledger_take_over(struct state *s, struct gang *g, const struct charge *charges, uint32_t n);
 /* A pod of a group came to stand on a node, or left it: sign 1 or -1. Nothing happens while no queue is open. */
 void ledger_seat(struct state *s, struct gang *g, uint32_t shape, int sign);
 /* All charges anew: of the sets of a planned gang, of the seated members of a group. */

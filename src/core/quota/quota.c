@@ -21,6 +21,8 @@ void quota_fini(struct quota *q)
     }
     free(q->nodes);
     free(q->by_depth);
+    free(q->stirred);
+    free(q->touched);
     id_map_fini(&q->cohorts);
     id_map_fini(&q->queues);
     *q = (struct quota){0};
@@ -184,16 +186,28 @@ static void link_children(struct quota *q)
     }
 }
 
+static void stir(struct quota *q, struct quota_node *root)
+{
+    if (root->gained || root->rose)
+        return;
+    MEM_RESERVE(q->stirred, q->stirred_cap, q->stirred_n + 1);
+    q->stirred[q->stirred_n++] = (uint32_t)(root - q->nodes);
+}
+
+static void gain(struct quota *q, struct quota_node *root)
+{
+    stir(q, root);
+    root->gained = q->gained = true;
+}
+
 /* Trees that a changed record belongs to, or belonged to, may have more to give now. WHY before and after: a queue that leaves takes along
  * what it borrowed. */
 static void note_gained(struct quota *q)
 {
     for (uint32_t id = 1; id < q->nodes_n; id++) {
         struct quota_node *node = &q->nodes[id];
-        if (node->changed && q->nodes[node->root].root) {
-            q->nodes[node->root].gained = true;
-            q->gained = true;
-        }
+        if (node->changed && q->nodes[node->root].root)
+            gain(q, &q->nodes[node->root]);
     }
 }
 
@@ -257,6 +271,7 @@ void quota_settle(struct quota *q)
         return;
     q->dirty = false;
     q->built++;
+    q->rebuilt++;
     note_gained(q);
     /* WHY  the old root may be below another one from now on: whoever was in its tree is marked before roots change */
     for (uint32_t id = 1; id < q->nodes_n; id++)
@@ -317,6 +332,15 @@ static uint32_t name_kept(struct quota *q, uint32_t *keep)
     return kept_n;
 }
 
+static void rename_listed(uint32_t *list, uint32_t *n, const uint32_t *keep)
+{
+    uint32_t kept_n = 0;
+    for (uint32_t i = 0; i < *n; i++)
+        if (keep[list[i]])
+            list[kept_n++] = keep[list[i]];
+    *n = kept_n;
+}
+
 void quota_drop_unused(struct quota *q, uint32_t *keep)
 {
     uint32_t n = 0;
@@ -345,6 +369,9 @@ void quota_drop_unused(struct quota *q, uint32_t *keep)
         q->nodes[keep[id]] = node;
     }
     q->nodes_n = kept_n;
+    q->rebuilt++;
+    rename_listed(q->stirred, &q->stirred_n, keep);
+    rename_listed(q->touched, &q->touched_n, keep);
 }
 
 /* ---- asking ---- */
@@ -527,12 +554,21 @@ bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resour
 
 void quota_gain(struct quota *q, uint32_t queue)
 {
-    q->nodes[q->nodes[queue].root].gained = true;
-    q->gained = true;
+    gain(q, &q->nodes[q->nodes[queue].root]);
 }
 
 void quota_rise(struct quota *q, uint32_t queue)
 {
-    q->nodes[q->nodes[queue].root].rose = true;
-    q->rose = true;
+    struct quota_node *root = &q->nodes[q->nodes[queue].root];
+    stir(q, root);
+    root->rose = q->rose = true;
+}
+
+void quota_touch(struct quota *q, uint32_t queue)
+{
+    if (q->nodes[queue].touched)
+        return;
+    q->nodes[queue].touched = true;
+    MEM_RESERVE(q->touched, q->touched_cap, q->touched_n + 1);
+    q->touched[q->touched_n++] = queue;
 }

@@ -51,6 +51,7 @@ struct quota_node {
     bool changed;              /* its record is another one since the tree was built */
     bool rose;                 /* root: something below was charged since the last look, which raises somebody's share */
     bool rising;               /* root: it had when this cycle began */
+    bool touched;              /* it stands in quota.touched */
     struct side *side;         /* scratch (preempt/fair.c) */
     uint64_t share_of;         /* quota.built when `share` was found, if no usage has changed here since; 0 = unknown */
     struct share share;
@@ -69,6 +70,9 @@ struct quota {
     struct id_map cohorts, queues;
     bool dirty, gained, rose;
     uint64_t built;            /* counts changes of anybody's quota */
+    uint64_t rebuilt;          /* counts those that stay: who is below whom may be another, too */
+    uint32_t *stirred, *touched; /* roots that gained or rose since the last cycle; queues that use another amount (queue/standing.h) */
+    uint32_t stirred_n, stirred_cap, touched_n, touched_cap;
 };
 #define WEIGHT_ONE 1000000000
 void quota_init(struct quota *q);
@@ -106,5 +110,7 @@ bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resour
 void quota_gain(struct quota *q, uint32_t queue);
 /* Somebody was charged: what others may preempt by their share may be more now. */
 void quota_rise(struct quota *q, uint32_t queue);
+/* What the queue uses is another amount for good: no search that is taken back. */
+void quota_touch(struct quota *q, uint32_t queue);
 
 #endif

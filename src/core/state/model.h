@@ -88,12 +88,13 @@ enum park {
 };
 #define PARK_SHAPES 8
 #define PARK_HOPES 8
+#define PARK_STANDS UINT32_MAX /* in another order (queue/standing.h) */
 struct hope {                /* quota that was too little: no use to try before so much is available */
     name_id flavor, resource;
     int64_t need;
 };
 struct parking {
-    uint32_t at;             /* index + 1 in state.parked, 0 = not parked */
+    uint32_t at;             /* index + 1 in state.parked, 0 = not parked, PARK_STANDS */
     uint8_t on;              /* bits of enum park */
     uint8_t shapes_n, hopes_n; /* one more than the array holds: too many, any gain counts */
     bool outdated;           /* what the line's reason counts is another amount by now */
@@ -141,6 +142,10 @@ struct line {
     uint64_t remedied_codes; /* and for which causes */
     struct bytes key;        /* what makes its gangs alike */
     struct gang *single;     /* a line of its own, whatever others look like */
+    struct stand *stand;     /* parked where shares say who is next (queue/standing.h); NULL: it is not */
+    size_t stand_at;
+    uint32_t standing_at;    /* index among all that stand */
+    uint8_t kind;            /* of those of its tree */
 };
 
 /* What is remembered of a LocalQueue; of a gang: its part in that. */
@@ -380,6 +385,7 @@ struct promise {
 };
 
 struct view_table;
+struct standing;
 struct state {
     struct intern *names;
     name_id name_pods, name_cpu, name_memory;
@@ -397,7 +403,7 @@ struct state {
     uint32_t anti_seats_n, anti_seats_cap;
     bool neighbours_changed; /* a pod came or went since the last cycle */
     bool spread;             /* score of the last cycle */
-    bool hold;               /* as the last cycle was told */
+    bool hold, all_wake;     /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */
     struct lost_policy lost_policy; /* the same */
     int64_t lost_until_ms;   /* nobody waits for a node that failed to come back after it */
@@ -435,6 +441,10 @@ struct state {
     struct line **telling;
     uint32_t fresh_n, fresh_cap, work_n, work_cap, unlinked_n, unlinked_cap, ready_n, ready_cap, parked_n, parked_cap, telling_n,
         telling_cap;
+    struct standing *standing; /* parked lines that stand in the order of shares; NULL until the first does */
+    uint32_t standing_root;  /* this cycle: of the tree in which some of those may start, nobody else being a head; 0 = of none */
+    uint32_t *helping_roots; /* this cycle: trees that had gained or risen */
+    uint32_t helping_roots_n, helping_roots_cap;
     struct map *lines;       /* key of a line -> struct line * */
     struct line *joined_last; /* one of them, or NULL: gangs that come in one burst are mostly alike */
     uint32_t *helping;       /* this cycle: nodes that gained room since the last; and lines that this may help, tried one by one */
