@@ -257,9 +257,12 @@ static void say_if_never(struct cycle *c, const struct gang *g, struct queue *q,
                         reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = LACK_POLICY}));
 }
 
-/* WHY  anything that is given back may be enough together with those who can be preempted by then. */
-static void park_widely(struct state *s, struct parking *p)
+/* WHY  anything that is given back may be enough together with those who can be preempted by then. Whom nodes refused, and not quota, may
+ * preempt more as soon as others borrow more: nobody has to give anything back for that. */
+static void park_widely(struct state *s, const struct queue *q, struct parking *p)
 {
+    if (q->cohort && q->reclaim != PREEMPT_NEVER && (p->on & PARK_NODES))
+        p->on |= PARK_BORROWERS;
     parking_release(s, p);
     p->shapes_n = PARK_SHAPES + 1;
     p->hopes_n = PARK_HOPES + 1;
@@ -523,7 +526,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     else if (!c->trial)
         end_promise(c->s, g, started);
     if (!started && may_preempt(c, g, q))
-        park_widely(c->s, &refusal->park);
+        park_widely(c->s, q, &refusal->park);
     else if (!started && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
         order_look_later(c->s, g, g->own->preempts_after_ms);
     return started;

@@ -11,6 +11,7 @@
 #include "core/queue/ready.h"
 #include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
+#include "core/quota/share.h"
 
 /* ---- phases and what queues count ---- */
 
@@ -179,6 +180,18 @@ static void find_placed_shapes(struct state *s, struct gang *g)
     }
 }
 
+/* May others take back from its queue, or preempt by its share, who might not before? Promises that lie on the tree only make it say so
+ * too often. */
+static bool lets_others_preempt(const struct state *s, const struct gang *g, const struct queue *q)
+{
+    bool any = shares_fairly(s, q);
+    for (uint32_t i = 0; i < g->own->charges_n && q->cohort && s->borrowers_awaited_n && !any; i++) {
+        const struct charge *c = &g->own->charges[i];
+        any = c->amount > 0 && share_borrows_upwards(&s->quota, q->quota, c->flavor, c->resource);
+    }
+    return any;
+}
+
 void admission_reserve(struct state *s, struct gang *g, struct queue *q, const struct flavor_choice *choices, uint32_t choices_n,
                        const struct charge *charges, uint32_t charges_n)
 {
@@ -194,7 +207,7 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     g->admit_refused = false;
     if (q)
         consumption_enter(s, g, q);
-    if (q && shares_fairly(s, q))
+    if (q && lets_others_preempt(s, g, q))
         quota_rise(&s->quota, q->quota);
     gang_enter(s, g, !g->planned ? GANG_BOUND : checks_demanded(q, choices, choices_n) ? GANG_CHECKING : GANG_RESERVED);
 }

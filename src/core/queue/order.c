@@ -96,6 +96,7 @@ static void list_parked(struct state *s, struct parking *p)
     MEM_RESERVE(s->parked, s->parked_cap, s->parked_n + 1);
     s->parked[s->parked_n++] = p;
     p->at = s->parked_n;
+    s->borrowers_awaited_n += (p->on & PARK_BORROWERS) != 0;
 }
 
 static void park_on(struct state *s, struct parking *p, const struct parking *what)
@@ -120,6 +121,7 @@ static void leave_parked(struct state *s, struct parking *p)
         return;
     }
     struct parking *last = s->parked[--s->parked_n];
+    s->borrowers_awaited_n -= (p->on & PARK_BORROWERS) != 0;
     s->parked[p->at - 1] = last;
     last->at = p->at;
     p->at = 0;

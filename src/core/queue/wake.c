@@ -86,8 +86,10 @@ static bool may_fit(const struct state *s, const struct parking *p, const struct
     if (!(p->on & PARK_QUOTA) || !q || !q->quota)
         return false;
     const struct quota_node *root = &s->quota.nodes[s->quota.nodes[q->quota].root];
-    /* somebody's share is higher, or he has more than he deserves: others may be preempted now who might not before */
-    return (root->helping && hope_met(s, p, q)) || (root->rising && (s->fair.on || q->has_shares) && q->reclaim != PREEMPT_NEVER);
+    if (root->helping && hope_met(s, p, q))
+        return true;
+    /* somebody's share is higher, or he has more than he deserves, or than is his own: others may be preempted now who might not before */
+    return root->rising && q->reclaim != PREEMPT_NEVER && (s->fair.on || q->has_shares || (p->on & PARK_BORROWERS));
 }
 
 bool order_may_fit(const struct state *s, const struct line *l)

@@ -98,3 +98,11 @@ bool share_borrows(const struct quota *q, uint32_t node, name_id flavor, name_id
     const struct quota_cell *cell = quota_find(q, node, flavor, resource);
     return cell && q->nodes[node].parent && cell->usage > cell->subtree;
 }
+
+bool share_borrows_upwards(const struct quota *q, uint32_t node, name_id flavor, name_id resource)
+{
+    bool any = false;
+    for (; node && !any; node = q->nodes[node].parent)
+        any = share_borrows(q, node, flavor, resource);
+    return any;
+}

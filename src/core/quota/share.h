@@ -18,5 +18,6 @@ int share_compare(const struct share *a, const struct share *b); /* -1, 0, 1 */
 /* As status.fairSharing.weightedShare has it: in thousandths, rounded up; INT64_MAX where the weight is 0. */
 int64_t share_weighted(const struct share *a);
 bool share_borrows(const struct quota *q, uint32_t node, name_id flavor, name_id resource);
+bool share_borrows_upwards(const struct quota *q, uint32_t node, name_id flavor, name_id resource); /* it, or a cohort above it */
 
 #endif

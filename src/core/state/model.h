@@ -85,6 +85,7 @@ enum park {
     PARK_QUEUE = 16,         /* its queue, or the queue's flavors, cohort or namespaces */
     PARK_TIME = 32,          /* retry_ms */
     PARK_READY = 64,         /* the pods of all that are admitted become ready (queue/ready.h) */
+    PARK_BORROWERS = 128,    /* somebody is let in whose queue, or a cohort above it, has more than its own then */
 };
 #define PARK_SHAPES 8
 #define PARK_HOPES 8
@@ -445,6 +446,7 @@ struct state {
     uint32_t standing_root;  /* this cycle: of the tree in which some of those may start, nobody else being a head; 0 = of none */
     uint32_t *helping_roots; /* this cycle: trees that had gained or risen */
     uint32_t helping_roots_n, helping_roots_cap;
+    uint32_t borrowers_awaited_n; /* parkings on PARK_BORROWERS */
     struct map *lines;       /* key of a line -> struct line * */
     struct line *joined_last; /* one of them, or NULL: gangs that come in one burst are mostly alike */
     uint32_t *helping;       /* this cycle: nodes that gained room since the last; and lines that this may help, tried one by one */

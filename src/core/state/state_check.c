@@ -293,6 +293,15 @@ static bool check_held(const struct gang *g, struct err *e)
     return true;
 }
 
+static bool check_parked(const struct state *s, struct err *e)
+{
+    uint32_t borrowers_awaited_n = 0;
+    for (uint32_t i = 0; i < s->parked_n; i++)
+        borrowers_awaited_n += (s->parked[i]->on & PARK_BORROWERS) != 0;
+    return borrowers_awaited_n == s->borrowers_awaited_n ||
+           (err_set(e, E_INVALID, "%u wait for borrowers, %u are counted", borrowers_awaited_n, s->borrowers_awaited_n), false);
+}
+
 static bool check_order(const struct state *s, struct err *e)
 {
     for (uint32_t i = 0; i < s->gangs_n; i++) {
@@ -315,6 +324,8 @@ static bool check_order(const struct state *s, struct err *e)
     for (uint32_t i = 0; i < s->queues_n; i++)
         if (!check_lowest(s, s->queues[i], e))
             return false;
+    if (!check_parked(s, e))
+        return false;
     return s->undo.n == 0 || (err_set(e, E_INVALID, "%u steps of a search were left", s->undo.n), false);
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "core/state/model.h"
 #include "stories.h"
 
 static void decides(struct world *w, const char *expected)
@@ -502,6 +503,31 @@ static void who_leaves_with_other_flavors_leaves_for_the_same_one(void **state)
     decides_soon(w, "start late; start high");
 }
 
+/* ---- who is refused by nodes, and then others borrow ---- */
+
+#define FULL_NODE "node n0 gpu=8; node n1 gpu=4; queue own in=c gpu=12 reclaim=Any; "
+
+static void who_borrows_later_is_taken_back_from(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL_NODE "queue other in=c gpu=8; runs a queue=other gpu=8 on=n0; wants mine queue=own gpu=8");
+    decides(w, "");
+    story(w, "wants late queue=other prio=1 gpu=4");
+    decides(w, "start late");
+    assert_true(w->s->quota.rose); /* nothing was given back, but the other queue has more than its own now */
+    decides(w, "evict a InCohortReclamation");
+}
+
+static void who_stays_within_his_own_wakes_nobody(void **state)
+{
+    struct world *w = *state;
+    story(w, FULL_NODE "queue other in=c gpu=12; runs a queue=other gpu=8 on=n0; wants mine queue=own gpu=8");
+    decides(w, "");
+    story(w, "wants late queue=other prio=1 gpu=4");
+    decides(w, "start late");
+    assert_false(w->s->quota.rose);
+}
+
 /* ---- why nobody goes ---- */
 
 static void why_not(void **state)
@@ -564,6 +590,8 @@ int main(void)
         cmocka_unit_test(who_came_in_meanwhile_is_not_told_at_once),
         in_a_world(a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain),
         in_a_world(who_leaves_with_other_flavors_leaves_for_the_same_one),
+        in_a_world(who_borrows_later_is_taken_back_from),
+        in_a_world(who_stays_within_his_own_wakes_nobody),
         cmocka_unit_test(why_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
