@@ -160,11 +160,13 @@ static bool uses_what_is_borrowed(const struct preemptor *x, const struct gang *
 
 /* WHY  where nodes are short everything counts as short, and a queue may be above its own in what the gang does not use: one of higher
  * priority that borrows would take its node, it would take it back as what is its own, and so on for ever. By shares that could happen
- * whatever is short: a queue's share is of all that it borrows. */
+ * whatever is short: a queue's share is of all that it borrows. And in queues with shares nobody loses what his queue has no more of than
+ * it deserves because it has more of something else. */
 bool candidate_may_go(const struct preemptor *x, const struct gang *g)
 {
     const struct state *s = x->c->s;
-    return (!x->for_nodes || uses_what_is_borrowed(x, g, true)) && (!shares_fairly(s, g->queue) || uses_what_is_borrowed(x, g, false)) &&
+    bool needed = x->for_nodes || g->queue->has_shares;
+    return (!needed || uses_what_is_borrowed(x, g, true)) && (!shares_fairly(s, g->queue) || uses_what_is_borrowed(x, g, false)) &&
            (!g->queue->has_shares || deserve_spares(s, g));
 }
 

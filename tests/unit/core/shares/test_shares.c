@@ -85,6 +85,10 @@ static const struct decided_case decided_cases[] = {
     {"not from a queue that is not reclaimable", EIGHT "queue a keeps; queue b; runs x queue=a x=8; wants z queue=b x=4;", ""},
     {"but from another one", EIGHT "queue a keeps; queue b; queue c; runs x queue=a x=4; runs y queue=c x=4; wants z queue=b x=2;", "evict y"},
     {"not a group that is not preemptable", TWO "runs x queue=a x=4; runs y queue=a x=4 keeps; wants z queue=b x=4;", "evict x"},
+    {"nobody for what his queue has no more of than it deserves, whatever it has of the rest",
+     "node n gpu=16 cpu=16; queue root capability.gpu=9 capability.cpu=4; queue a; queue b; queue c; runs x queue=b x=4 gpu=0 cpu=1;"
+     "runs y queue=b x=3; runs v queue=c x=6 keeps; wants z queue=a gpu=1 cpu=1;",
+     ""},
     {"what is written is deserved, whoever asks", EIGHT "queue a deserved.gpu=6; queue b deserved.gpu=2; runs x queue=b x=4; runs y queue=b x=4; wants z queue=a x=4;",
      "evict y"},
     {"best effort: who deserves nothing gives all back", EIGHT "queue a deserved.gpu=8; queue b; runs x queue=b x=8; wants z queue=a x=8;", "evict x"},
