@@ -36,6 +36,7 @@ static int take_configuration(struct run *r, const struct options *o)
     if (code != EXIT_OK)
         return code;
     r->scheduler.policy = c->policy;
+    r->scheduler.policy.volcano_preempt = option_flag(o, OPT_SCHEDULER_VOLCANO_PREEMPT);
     r->scheduler.charge = &c->charge;
     if (c->leader_elect != CONFIGURATION_UNSET && !o->on_line[OPT_SCHEDULER_LEADER_ELECT])
         r->scheduler.leader_elect = c->leader_elect == CONFIGURATION_ON;

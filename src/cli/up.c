@@ -113,6 +113,7 @@ static int take_configuration(struct up_options *u, const struct options *o)
         fprintf(stderr, "capstan up: --config %s: integrations.frameworks does nothing: Jobs, TrainJobs and pods are all queued here\n",
                 path);
     u->cluster.policy = c->policy;
+    u->cluster.policy.volcano_preempt = option_flag(o, OPT_UP_VOLCANO_PREEMPT);
     u->cluster.workloads = &c->workloads;
     u->cluster.charge = &c->charge;
     return code;

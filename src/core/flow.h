@@ -236,7 +236,7 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     const struct queue_check *checks; /* who gets quota here is admitted when these are ready */
     uint32_t checks_n;
     bool by_consumption;       /* of its LocalQueues who has used less of late comes first (core/queue/consumption.h) */
-    const struct queue_shares *shares; /* its quotas, cohort and policies follow from these, not from the record; NULL: they do not */
+    const struct queue_shares *shares; /* its quotas, cohort and policies but within_queue follow from these; NULL: from the record */
     bool closed;               /* accepts nothing new, e.g. deleted or misconfigured */
     name_id closed_text;       /* why, in words; 0 = it is being deleted */
 };

@@ -1,4 +1,5 @@
-/* policy.h - what a whole process decides by, whatever the objects say: Kueue's Configuration, as far as decisions follow from it
+/* policy.h - what a whole process decides by, whatever the objects say: Kueue's Configuration, as far as decisions follow from it, and
+ *            options
  *
  * SHAPE  plain values; all zero: Kueue without a configuration of its own, but for waitForPodsReady, which is off (policy_default is on).
  * UNIT   milliseconds.
@@ -51,6 +52,8 @@ struct policy {
     struct lost_policy lost;
     struct ready_policy ready;
     struct consumption_policy consumption;
+    bool volcano_preempt; /* in Volcano's queues those of higher priority may end those of lower: its action preempt. An option, no part of
+                           * the Configuration */
     bool explicit_status; /* a Workload says that it waits before anybody has tried it: one write more for each */
 };
 

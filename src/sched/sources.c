@@ -205,6 +205,15 @@ static const struct {
     [SOURCE_NATIVE] = {"/apis/scheduling.k8s.io/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_NATIVE},
 };
 
+/* No Queue says whether who waits in it may end who has a lower priority there: in Volcano all are told so, or none. */
+static int take_volcano_queue(const struct scheduler *s, const struct json *o, struct queue_record *ret_queue, struct err *e)
+{
+    int r = decode_volcano_queue(&s->decoder, o, ret_queue, e);
+    if (r == 0)
+        ret_queue->within_queue = s->config.policy.volcano_preempt ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
+    return r;
+}
+
 static int decode_kind(struct scheduler *s, enum source_id id, const struct json *o, struct change *c, struct err *e)
 {
     const struct decoder *d = &s->decoder;
@@ -224,7 +233,7 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
     case SOURCE_WORKLOADS:
         return decode_workload(d, o, &c->gang, e);
     case SOURCE_VOLCANO_QUEUES:
-        return decode_volcano_queue(d, o, &c->queue, e);
+        return take_volcano_queue(s, o, &c->queue, e);
     case SOURCE_VOLCANO_GROUPS:
         return decode_volcano_pod_group(d, o, &c->gang, e);
     case SOURCE_COSCHEDULING:

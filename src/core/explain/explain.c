@@ -312,6 +312,11 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
         }
         return;
     }
+    if (r->have == PREEMPTION_LOWER_IN_QUEUE) {
+        buf_printf(out, "preempted for PodGroup %s/%s, which has a higher priority in queue %s", name_of(names, r->pod_set),
+                   last_part(name_of(names, r->name)), name_of(names, r->queue));
+        return;
+    }
     buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
                name_of(names, r->pod_set), r->resource ? name_of(names, r->resource) : "UNKNOWN", words[r->have], name_of(names, r->queue),
                name_of(names, r->flavor));
@@ -445,13 +450,25 @@ static void remedies_sentence(struct buf *out, const struct reason *r, const str
     }
 }
 
+/* `have` of them are of its own queue. */
+static void preempting_groups_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    int64_t others_n = r->need - r->have;
+    buf_printf(out, "waits for the end of %lld pod group(s) ", (long long)r->need);
+    if (r->have && others_n)
+        buf_printf(out, "(%lld of lower priority in queue %s, %lld from which it takes back what it deserves)", (long long)r->have,
+                   name_of(names, r->queue), (long long)others_n);
+    else
+        buf_printf(out, r->have ? "of lower priority in queue %s" : "from which queue %s takes back what it deserves",
+                   name_of(names, r->queue));
+}
+
 static void one_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     switch ((int)r->code) {
     case REASON_PREEMPTING:
         if (r->queue) {
-            buf_printf(out, "waits for the end of %lld pod group(s) from which queue %s takes back what it deserves", (long long)r->need,
-                       name_of(names, r->queue));
+            preempting_groups_sentence(out, r, names);
             break;
         }
         buf_printf(out, "pending the preemption of %lld %s", (long long)r->need, r->name ? "pod(s) on node " : "workload(s)");

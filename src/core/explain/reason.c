@@ -19,7 +19,8 @@ const char *preemption_name(enum preemption p)
     static const char *const names[] = {[PREEMPTION_IN_QUEUE] = "InClusterQueue", [PREEMPTION_RECLAIM] = "InCohortReclamation",
                                         [PREEMPTION_RECLAIM_WHILE_BORROWING] = "InCohortReclaimWhileBorrowing",
                                         [PREEMPTION_FAIR_SHARING] = "InCohortFairSharing",
-                                        [PREEMPTION_BY_PRIORITY] = "PreemptionByScheduler", [PREEMPTION_DESERVED] = "Reclaimed"};
+                                        [PREEMPTION_BY_PRIORITY] = "PreemptionByScheduler", [PREEMPTION_DESERVED] = "Reclaimed",
+                                        [PREEMPTION_LOWER_IN_QUEUE] = "LowerPriority"};
     return names[p];
 }
 

@@ -56,7 +56,8 @@
     X(NODE_ANTI_AFFINITY,   "pod-anti-affinity")                                                                                 \
     X(NODE_SPREAD,          "topology-spread")                                                                                   \
     X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
-    X(PREEMPTING,           "preempting")            /* need gangs must end for it (lone pods: on node `name`) */                         \
+    X(PREEMPTING,           "preempting")            /* need gangs must end for it (lone pods: on node `name`; in Volcano's queue \
+                                                      * `queue`: `have` of them for their lower priority in it) */                         \
                                                      /* children: PREEMPTED_GANG */                                                \
     X(PREEMPTED_GANG,       "preempted-workload")    /* the gang `name` in namespace pod_set; have = enum preemption */            \
     X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; LACK_SHARES: child SHARES;                    \
@@ -82,7 +83,8 @@
     X(PREEMPTED,            "preempted")             /* EVICT: for the gang `name`, uid pod_set (of its job resource: the dialect knows) \
                                                       * have = enum preemption; queue, flavor: paths to its queue and to one's own; of a \
                                                       * lone pod flavor = its node; DESERVED: the two queues, and of `resource` \
-                                                      * one's own has more than the `need` that it deserves; pod_set = namespace */
+                                                      * one's own has more than the `need` that it deserves; pod_set = namespace; \
+                                                      * LOWER_IN_QUEUE: the queue; pod_set = namespace */
 
 enum reason_code {
 #define X(code, name) REASON_##code,
@@ -92,7 +94,8 @@ enum reason_code {
 };
 
 /* Why a gang had to go: Kueue's reasons InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing, InCohortFairSharing;
- * kube-scheduler's of a lone pod, PreemptionByScheduler; in Volcano's queues, for one that has less than it deserves. */
+ * kube-scheduler's of a lone pod, PreemptionByScheduler; in Volcano's queues, for one that has less than it
+ * deserves, and for one of higher priority in the same queue. */
 enum preemption {
     PREEMPTION_IN_QUEUE,
     PREEMPTION_RECLAIM,
@@ -100,6 +103,7 @@ enum preemption {
     PREEMPTION_FAIR_SHARING,
     PREEMPTION_BY_PRIORITY,
     PREEMPTION_DESERVED,
+    PREEMPTION_LOWER_IN_QUEUE,
 };
 /* Why nobody was preempted for a gang. */
 enum preemption_lack {

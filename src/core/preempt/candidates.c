@@ -196,11 +196,17 @@ static bool may_end(const struct gang *g)
     return g->planned || (g->queue->has_shares && gang_holds(g) && !g->keeps_places);
 }
 
+/* SOURCE Volcano, action preempt: nobody goes for a pod with preemptionPolicy Never. */
+static enum preemption_policy policy_within(const struct queue *q, const struct gang *g)
+{
+    return q->has_shares && g->preempts_nobody ? PREEMPT_NEVER : q->within;
+}
+
 static void gather_queue(struct gathering *to, struct queue *q)
 {
     const struct preemptor *x = to->x;
     bool own = q == x->queue;
-    enum preemption_policy policy = own ? x->queue->within : x->queue->reclaim;
+    enum preemption_policy policy = own ? policy_within(q, x->gang) : x->queue->reclaim;
     bool stays = policy == PREEMPT_NEVER || (!own && q->has_shares && q->shares.keeps) || is_too_low(q, policy, x->gang);
     uint32_t n = stays ? 0 : q->charged_n, first = to->found->n;
     reserve(to, n);
@@ -442,7 +448,7 @@ bool candidates_any(const struct state *s, struct queue *q, const struct gang *g
     for (uint32_t i = 0; g->promise && i < g->promise->victims_n; i++)
         if (leaves_for(s, g->promise->victims[i], g))
             return true;
-    if (q->within != PREEMPT_NEVER && any_in(q, q->within, g))
+    if (policy_within(q, g) != PREEMPT_NEVER && any_in(q, q->within, g))
         return true;
     for (uint32_t i = 1; i < s->queues_n && q->reclaim != PREEMPT_NEVER && q->cohort; i++)
         if (s->queues[i] != q && s->queues[i]->quota && s->quota.nodes[s->queues[i]->quota].root == s->quota.nodes[q->quota].root &&

@@ -4,8 +4,8 @@
  *        cohort between it and the one that both share, uses more than its own quota of something that is short. Those against whom the
  *        gang has the advantage of the hierarchy (it, or a cohort above it that does not hold them, stays within its own quota with it) may
  *        go whatever their priority; of the others those of lower priority (borrowWithinCohort) also for a gang that will borrow itself.
- *        Of queues with shares (quota/deserve.h) pod groups go, whole ones, and nobody of a queue that keeps what it has, or that would
- *        not have its guarantee any more.
+ *        Of queues with shares (quota/deserve.h) pod groups go, whole ones; of other queues than its own nobody whose queue keeps what it
+ *        has, or would not have its guarantee any more.
  *        With fair sharing: all queues of the tree that use more than their own of what is short; shares say who goes (fair.h), and each
  *        queue is looked into when its turn comes.
  * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later (pod groups: made later); uid, key.

@@ -410,6 +410,11 @@ const struct reason *promise_why(struct state *s, const struct gang *victim, str
         note_deserved(s, victim, &r);
         return reason_new(a, r);
     }
+    if (victim->preempted_as == PREEMPTION_LOWER_IN_QUEUE) {
+        r.pod_set = g->ns;
+        r.queue = g->promise->queue->title;
+        return reason_new(a, r);
+    }
     r.queue = path_name(s, g->promise->queue);
     r.flavor = path_name(s, victim->queue);
     return reason_new(a, r);
@@ -425,6 +430,7 @@ struct reason *promise_what(const struct gang *g, struct arena *a)
         const struct gang *v = p->victims[i];
         reason_add(root, reason_new(a, (struct reason){.code = REASON_PREEMPTED_GANG, .name = v->key, .pod_set = v->ns,
                                                        .have = v->preempted_as}));
+        root->have += root->queue && v->preempted_as == PREEMPTION_LOWER_IN_QUEUE;
     }
     return root;
 }

@@ -9,7 +9,7 @@ enum preemption victim_reason(const struct candidate *one)
     if (one->class == CLASS_LONE)
         return PREEMPTION_BY_PRIORITY;
     if (one->gang->queue && one->gang->queue->has_shares)
-        return PREEMPTION_DESERVED;
+        return one->class == CLASS_OWN ? PREEMPTION_LOWER_IN_QUEUE : PREEMPTION_DESERVED;
     if (one->class == CLASS_OWN)
         return PREEMPTION_IN_QUEUE;
     if (one->class == CLASS_FAIR)

@@ -587,9 +587,11 @@ void order_sets_of_group(struct state *s, struct gang *g)
     gang_drop_sets(s, g);
     uint32_t cap = 1;
     g->sets = &g->only;
+    g->preempts_nobody = false;
     for (uint32_t i = 0; i < g->members_n; i++) {
         if (!gang_member_is_loose(s, g->members[i]))
             continue;
+        g->preempts_nobody |= s->pods[g->members[i]].preempts_nobody;
         struct gang_set *set = set_of(s, g, &cap, &s->pods[g->members[i]]);
         if (!set->count++) {
             shape_class_ref(&s->shapes, set->shape);

@@ -25,7 +25,7 @@ struct sharing {
     uint32_t order_n;
     name_id *resources;        /* by text */
     uint32_t resources_n;
-    bool by_weight;            /* somebody deserves by weight, of all resources */
+    bool by_weight;            /* somebody deserves by weight, or preempts, of all resources */
     bool has_moved;            /* somebody stands below another one now */
     bool some_by_weight;       /* or of one that somebody is guaranteed */
 };
@@ -132,7 +132,13 @@ static void list_levels(struct sharing *x)
     }
 }
 
-/* Is there anybody to share with, or anything to keep, or a cycle to be told of? */
+/* Then all that its pods have is counted: who ends for whom follows from that. */
+static bool preempts_within(const struct queue *q)
+{
+    return q->within != PREEMPT_NEVER;
+}
+
+/* Is there anybody to share with, or to be ended, or anything to keep, or a cycle to be told of? */
 static bool is_shared(const struct sharing *x)
 {
     uint32_t leaves_n = 0;
@@ -140,7 +146,7 @@ static bool is_shared(const struct sharing *x)
     for (uint32_t i = 1; i < x->n; i++) {
         const struct level *l = &x->levels[i];
         leaves_n += l->queue && !l->below_n && l->above;
-        any |= l->queue && (l->queue->shares.guarantee_n || (l->below_n && l->queue->shares.capability_n));
+        any |= l->queue && (l->queue->shares.guarantee_n || (l->below_n && l->queue->shares.capability_n) || preempts_within(l->queue));
     }
     return any || leaves_n > 1;
 }
@@ -166,7 +172,8 @@ static void add_resources(struct sharing *x, uint32_t *cap, const struct amount 
         add_resource(x, cap, all[i].resource);
 }
 
-/* Those that queues name; and where somebody deserves by weight all that nodes have, but for places of pods. */
+/* Those that queues name; and where somebody deserves by weight, or may end others of his queue, all that nodes have, but for places of
+ * pods. */
 static void list_resources(struct sharing *x)
 {
     uint32_t cap = 0;
@@ -177,7 +184,7 @@ static void list_resources(struct sharing *x)
         add_resources(x, &cap, q->shares.deserved, q->shares.deserved_n);
         add_resources(x, &cap, q->shares.guarantee, q->shares.guarantee_n);
         add_resources(x, &cap, q->shares.capability, q->shares.capability_n);
-        x->by_weight |= x->levels[i].above && !q->shares.deserved_n;
+        x->by_weight |= x->levels[i].above && (!q->shares.deserved_n || preempts_within(q));
         x->some_by_weight |= q->shares.guarantee_n > 0;
     }
     for (uint32_t i = 1; i < x->s->nodes.columns_n && x->by_weight; i++)
@@ -378,12 +385,13 @@ static bool is_as_before(const struct quota_node *node, name_id parent, const st
 static void set_queue(struct sharing *x, struct queue *q, name_id parent, const struct quota_record *records, uint32_t n)
 {
     struct state *s = x->s;
-    bool takes_back = parent != 0;
-    if (q->preempts != takes_back)
+    bool takes_back = parent != 0, preempts = takes_back || preempts_within(q);
+    if (q->preempts != preempts)
         q->changed = s->queues_changed = true;
     q->cohort = parent;
     q->reclaim = takes_back ? PREEMPT_ANY : PREEMPT_NEVER;
-    q->reclaims_any = q->preempts = takes_back;
+    q->reclaims_any = takes_back;
+    q->preempts = preempts;
     if (is_as_before(&s->quota.nodes[q->quota], parent, records, n))
         return;
     x->has_moved |= s->quota.nodes[q->quota].parent_name != parent;

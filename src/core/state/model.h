@@ -48,6 +48,7 @@ struct pod {
     enum pod_phase phase : 8;
     bool deleting : 1, gated : 1, ours : 1;
     bool assumed : 1;        /* we bound it; the API has not said so yet */
+    bool preempts_nobody : 1; /* as in pod_record */
     bool former : 1;         /* of an admission of its gang that was given back: what becomes of it does not count for this one */
     int64_t created_ms, started_ms;
     uint32_t shape, labels;
@@ -217,7 +218,7 @@ struct gang {
     bool keeps_places : 1;   /* the same */
     bool admit_refused : 1;  /* while binds of the same plan were under way: taken back when they fail, too */
     bool answered : 1;       /* GANG_LEAVING: what EVICT asked for has been done */
-    bool preempts_nobody : 1; /* a lone pod with preemptionPolicy Never */
+    bool preempts_nobody : 1; /* of a pod that does not, or of a group in line with such a member */
     bool alone : 1;          /* in a line of its own: another pod keeps it away, which may not be so for others */
     bool in_work : 1;        /* which of the two look_at means */
     uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */

@@ -353,7 +353,6 @@ static void take_quotas(struct state *s, struct queue *q, const struct queue_rec
     q->cohort = r->cohort;
     q->reclaims_any = r->reclaim_within_cohort == PREEMPT_ANY;
     q->preempts_to_borrow = r->borrow_within_cohort != PREEMPT_NEVER;
-    q->within = r->within_queue;
     q->reclaim = r->reclaim_within_cohort;
     q->borrow = r->borrow_within_cohort;
     q->preempts = r->within_queue != PREEMPT_NEVER || (r->cohort && r->reclaim_within_cohort != PREEMPT_NEVER);
@@ -372,11 +371,12 @@ static void take_shares(struct state *s, struct queue *q, const struct queue_rec
         q->quota = quota_set_queue(&s->quota, r->name, 0, NULL, 0);
         q->quotas = NULL;
         q->quotas_n = 0;
-        q->within = q->reclaim = q->borrow = PREEMPT_NEVER;
+        q->reclaim = q->borrow = PREEMPT_NEVER;
         q->preempts = q->preempts_to_borrow = q->reclaims_any = q->has_threshold = false;
         q->cohort = 0;
     }
     q->has_shares = r->shares != NULL;
+    q->within = r->within_queue;
     if (!q->has_shares)
         take_quotas(s, q, r);
 }

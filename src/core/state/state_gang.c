@@ -595,6 +595,7 @@ static void take_fields(struct pod *p, const struct pod_record *r)
     p->deleting = r->deleting;
     p->gated = r->gated;
     p->ours = r->ours;
+    p->preempts_nobody = r->preempts_nobody;
     p->node_name = r->node;
     p->devices = r->devices;
 }
@@ -604,7 +605,7 @@ static bool same_to_gang(const struct pod *a, const struct pod *b)
 {
     return a->gang == b->gang && a->pod_set == b->pod_set && a->shape == b->shape && a->labels == b->labels && a->seat == b->seat &&
            a->phase == b->phase && a->deleting == b->deleting && a->gated == b->gated && a->ours == b->ours &&
-           a->priority == b->priority && a->created_ms == b->created_ms;
+           a->priority == b->priority && a->preempts_nobody == b->preempts_nobody && a->created_ms == b->created_ms;
 }
 
 static void count_done(struct gang *g, const struct pod *p)

@@ -105,3 +105,21 @@ end blue
 soon "until others below it need less" '^Running 3$' state third
 kill $own
 wait $own 2>/dev/null
+
+# --- within one queue: Volcano's action preempt
+rm -r own
+"$PROGRAM" up --data-dir "$PWD/own" --listen 127.0.0.1:0 --nodes 1:t4,gpus=8 --volcano-preempt >own.log 2>&1 &
+own=$!
+appears own/kubeconfig
+queue a '' >/dev/null
+v create priorityclass high --value=9 >/dev/null
+job low a 8 >/dev/null
+soon "a queue is full" '^Running 8$' state low
+job high 'a, priorityClassName: high' 4 >/dev/null
+soon "who has a higher priority ends who has a lower one in it" '^Running 4$' state high
+soon "he is told for whom" '^low-t-[0-7]: preempted for PodGroup default/high-[-0-9a-f]+, which has a higher priority in queue a$' told
+job other 'a, priorityClassName: high' 8 >/dev/null
+soon "for one of equal priority nobody goes" 'only 4 of 8 pods can be placed' why vcjob/other
+is "he runs on" "Running 4" state high
+kill $own
+wait $own 2>/dev/null

@@ -6,7 +6,8 @@
  * its pods, some at once and some later, and its job makes them anew. After each event the core runs until it has nothing to do. Then
  *   - what each queue deserves is what the definition says (deserve.h): the level of water, found by halving;
  *   - whoever had to go was not of a queue or a group that keeps what it has, nor of the preemptor's own queue; his queue had more than it
- *     deserves of something, and still has its guarantee;
+ *     deserves of something, and still has its guarantee; or he was of the own queue, had a lower priority and no group that keeps what it
+ *     has, in one of the worlds where that is allowed, and the preemptor's pods may preempt;
  *   - no capability is passed, of queues nor of those above them, unless it was made smaller or the pods were there before;
  *   - a core that begins anew, told the same, starts nobody and evicts nobody: whom it would was forgotten by the other, or there is no
  *     end.
@@ -31,7 +32,7 @@ struct m_pod {
     int serial, node;          /* -1: waits */
 };
 struct m_group {
-    bool exists, keeps;
+    bool exists, keeps, never; /* never: its pods preempt nobody of their queue */
     int serial, queue, min, count, priority;
     int64_t ask[RES_N], created_ms;
     struct m_pod pods[PODS];
@@ -48,9 +49,10 @@ struct model {
     struct m_node nodes[NODES];
     uint64_t seed, step;
     int serial;
+    bool preempts;             /* in each queue who has a higher priority may end who has a lower */
     double deserved[QUEUES][RES_N]; /* when the plan was made; who is evicted asks for nothing until his pods are made anew */
     bool shrunk;               /* a capability, or what a queue stands under, has changed: usage may be above it */
-    uint64_t binds_n, evicts_n, shared_n, waits_n;
+    uint64_t binds_n, evicts_n, lower_n, shared_n, waits_n;
 };
 
 static uint32_t pick(struct model *m, uint32_t n)
@@ -133,7 +135,8 @@ static void tell_queue(struct model *m, struct world *w, int i)
     x->guarantee = amounts(w, q->guarantee, &x->guarantee_n);
     x->capability = amounts(w, q->capability, &x->capability_n);
     struct queue_record r = {.name = queue_id(w, i), .kind = QUEUE_VOLCANO, .unlimited = true, .shares = x,
-                             .borrow_before_next_flavor = true, .priority = q->priority};
+                             .borrow_before_next_flavor = true, .priority = q->priority,
+                             .within_queue = m->preempts ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER};
     state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
 }
 
@@ -185,6 +188,7 @@ static void tell_pod(struct model *m, struct world *w, int i, int k)
     r.node = p->node < 0 ? 0 : id(w, node);
     r.phase = p->node < 0 ? POD_PENDING : POD_RUNNING;
     r.deleting = p->deleting;
+    r.preempts_nobody = g->never;
     r.created_ms = p->serial;
     pod_record(w, r);
 }
@@ -334,6 +338,7 @@ static bool shares_anything(const struct model *m)
     for (int i = 1; i < QUEUES; i++) {
         const struct m_queue *q = &m->queues[i];
         leaves_n += q->exists && !has_children(m, i);
+        any |= q->exists && m->preempts;
         for (int r = 0; r < RES_N && q->exists; r++)
             any |= q->guarantee[r] != UNSAID || (has_children(m, i) && q->capability[r] != UNSAID) || in_cycle(m, i);
     }
@@ -395,9 +400,15 @@ static void check_eviction(struct model *m, const struct plan_entry *e)
 {
     const struct m_group *v = &m->groups[group_of(m, e->gang)];
     const char *who = intern_name(m->w.names, e->gang);
-    if (e->reason->code != REASON_PREEMPTED || e->reason->have != PREEMPTION_DESERVED)
+    const struct m_group *p = e->reason->code == REASON_PREEMPTED ? &m->groups[group_of(m, e->reason->name)] : NULL;
+    if (p && e->reason->have == PREEMPTION_LOWER_IN_QUEUE) {
+        if (!m->preempts || v->queue != p->queue || v->keeps || v->priority >= p->priority || p->never)
+            die(m, "may not be preempted in its queue", who);
+        m->lower_n++;
+        return;
+    }
+    if (!p || e->reason->have != PREEMPTION_DESERVED)
         die(m, "is evicted for another reason", who);
-    const struct m_group *p = &m->groups[group_of(m, e->reason->name)];
     if (v->queue == p->queue || v->keeps || m->queues[v->queue].keeps)
         die(m, "may not be taken back from", who);
     bool above = has_children(m, v->queue); /* what it deserves is theirs */
@@ -605,6 +616,9 @@ static void put_group(struct model *m, int i)
     *g = (struct m_group){.exists = true, .keeps = pick(m, 8) == 0, .serial = ++m->serial, .queue = 1 + (int)pick(m, QUEUES - 1),
                           .count = 1 + (int)pick(m, PODS), .priority = (int)pick(m, 3), .created_ms = m->w.now_ms};
     g->min = 1 + (int)pick(m, (uint32_t)g->count);
+    g->never = pick(m, 6) == 0;
+    if (m->preempts && pick(m, 3)) /* many in one queue */
+        g->queue = 3 + (int)pick(m, 2);
     g->ask[RES_GPU] = pick(m, 4);
     g->ask[RES_CPU] = (int64_t)pick(m, 4) * 500;
     tell_group(m, &m->w, i);
@@ -671,6 +685,7 @@ static void check_waiting(struct model *m)
 static void run_seed(uint64_t seed, uint64_t steps)
 {
     struct model m = {.w = world_new(), .random = {seed}, .seed = seed};
+    m.preempts = pick(&m, 2);
     for (int i = 0; i < NODES; i++)
         put_node(&m, i);
     for (int i = 0; i < QUEUES; i++)
@@ -687,8 +702,9 @@ static void run_seed(uint64_t seed, uint64_t steps)
         if (pick(&m, 4) == 0)
             sweep_names(&m.w);
     }
-    printf("# seed %" PRIu64 ": %" PRIu64 " bound, %" PRIu64 " evicted, %" PRIu64 " waits, %" PRIu64 " shares\n", seed, m.binds_n,
-           m.evicts_n, m.waits_n, m.shared_n);
+    printf("# seed %" PRIu64 ": %" PRIu64 " bound, %" PRIu64 " evicted (%" PRIu64 " in their queue), %" PRIu64 " waits, %" PRIu64
+           " shares\n",
+           seed, m.binds_n, m.evicts_n, m.lower_n, m.waits_n, m.shared_n);
     world_free(&m.w);
 }
 

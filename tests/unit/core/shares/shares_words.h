@@ -2,7 +2,8 @@
  *
  *   node NAME [gpu=N] [cpu=N]                  no GPUs, 1,000 CPUs where nothing is said
  *   queue NAME [in=PARENT] [weight=N] [keeps] [prio=N] [deserved.gpu=N] [guarantee.gpu=N] [capability.gpu=N] (or .cpu)
- *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N]
+ *         [preempts]                         of its groups those of higher priority may end those of lower
+ *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N] [never]
  *                                              a group of N pods that run, 1 GPU each where nothing is said
  *   wants NAME queue=Q ...                     as above, and they wait
  *
@@ -41,7 +42,8 @@ static inline void shares_queue(struct world *w, const char *name, const struct 
     x->guarantee = amounts_named(w, words, n, "guarantee", &x->guarantee_n);
     x->capability = amounts_named(w, words, n, "capability", &x->capability_n);
     struct queue_record r = {.name = id(w, volcano_name(w, name)), .title = id(w, name), .kind = QUEUE_VOLCANO, .unlimited = true,
-                             .shares = x, .borrow_before_next_flavor = true, .priority = (int32_t)number_of(words, n, "prio", 0)};
+                             .shares = x, .borrow_before_next_flavor = true, .priority = (int32_t)number_of(words, n, "prio", 0),
+                             .within_queue = word_of(words, n, "preempts", NULL) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER};
     state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
 }
 
@@ -62,6 +64,7 @@ static inline void shares_group(struct world *w, const char *name, const struct 
         struct pod_record p = a_pod(w, key, name, requests);
         p.node = runs ? id(w, word_of(words, n, "on", "n")) : 0;
         p.phase = runs ? POD_RUNNING : POD_PENDING;
+        p.preempts_nobody = word_of(words, n, "never", NULL) != NULL;
         pod_record(w, p);
     }
 }

@@ -69,6 +69,7 @@ struct decided_case {
     const char *name, *objects, *decided;
 };
 #define TWO EIGHT "queue a; queue b; "
+#define PREEMPTS EIGHT "queue a preempts; "
 
 static const struct decided_case decided_cases[] = {
     {"beyond what it deserves while nobody else asks", TWO "wants x queue=a x=8;", "start x"},
@@ -112,6 +113,30 @@ static const struct decided_case decided_cases[] = {
     {"who has less of what it deserves comes first", EIGHT "queue a; queue b; runs x queue=a x=2; wants y queue=a x=6 gpu=1 prio=9; wants z queue=b x=6; ", "start z"},
     {"a node must hold a pod whole", "node n gpu=4; node m gpu=4; queue root; queue a; queue b; runs x queue=a x=2 on=n; runs y queue=a x=3 on=m; wants z queue=b gpu=4;", "evict y"},
     {"within a parent's capability", EIGHT "queue p capability.gpu=4; queue a in=p; queue b in=p; runs x queue=a x=3; wants z queue=b x=2;", "evict x"},
+
+    /* ---- within one queue ---- */
+    {"nobody goes for a higher priority in a queue that does not say so", EIGHT "queue a; runs x queue=a x=8; wants z queue=a prio=9 x=4;", ""},
+    {"lower priority goes in one that does, whole", PREEMPTS "runs x queue=a x=8 min=1; wants z queue=a prio=9 x=4;", "evict x"},
+    {"equal priority stays", PREEMPTS "runs x queue=a prio=9 x=8; wants z queue=a prio=9 x=4;", ""},
+    {"the lowest first, and no more than are needed",
+     PREEMPTS "runs x queue=a prio=2 x=4; runs y queue=a prio=1 x=4; wants z queue=a prio=9 x=2;", "evict y"},
+    {"not one that is not preemptable", PREEMPTS "runs x queue=a x=4 keeps; runs y queue=a prio=1 x=4; wants z queue=a prio=9 x=4;", "evict y"},
+    {"nor for pods that preempt nobody", PREEMPTS "runs x queue=a x=8; wants z queue=a prio=9 x=4 never;", ""},
+    {"those behind such pods may", PREEMPTS "runs x queue=a x=8; wants y queue=a prio=9 x=4 never; wants z queue=a prio=9 x=4;", "evict x"},
+    {"what is free is taken first, whoever runs", PREEMPTS "runs x queue=a x=4; wants z queue=a prio=9 x=4;", "start z"},
+    {"others give back before the own queue",
+     PREEMPTS "queue b preempts; runs x queue=a x=2; runs y queue=b prio=5 x=6; wants z queue=a prio=9 x=2;", "evict y"},
+    {"the own where others have no more than they deserve",
+     PREEMPTS "queue b preempts; runs x queue=a x=4; runs y queue=b x=4; wants z queue=a prio=9 x=4;", "evict x"},
+    {"nobody of another queue for his priority",
+     PREEMPTS "queue b preempts; runs x queue=a prio=9 x=4; runs y queue=b x=4; wants z queue=a prio=5 x=4;", ""},
+    {"within its capability", EIGHT "queue a preempts capability.gpu=4; runs x queue=a x=4; wants z queue=a prio=9 x=4;", "evict x"},
+    {"a queue that keeps what it has keeps it from others", EIGHT "queue a preempts keeps; runs x queue=a x=8; wants z queue=a prio=9 x=4;",
+     "evict x"},
+    {"also for what nobody deserves any of",
+     "node n gpu=8 cpu=8; queue root; queue a preempts deserved.gpu=4; runs x queue=a x=8 gpu=0 cpu=1; wants z queue=a prio=9 x=4 gpu=0 cpu=1;",
+     "evict x"},
+
     {"a cycle of parents", EIGHT "queue a in=b; queue b in=a; queue c; wants z queue=a;", ""},
     {"a parent that is not there", EIGHT "queue a in=nobody; queue b in=nobody; runs x queue=a x=8; wants z queue=b x=4;", "evict x"},
 };
@@ -296,6 +321,40 @@ static void test_said_why_nothing_is_taken_back(void **state)
     assert_non_null(strstr(why_tree(w, "z"), "queue b takes nothing back for it: it would have more than it deserves"));
 }
 
+static void says(struct world *w, const struct reason *why_evicted, const char *expected)
+{
+    struct buf text = {0};
+    explain_sentence(&text, why_evicted, w->names);
+    assert_string_equal(text.data, expected);
+    buf_free(&text);
+}
+
+static void test_preempted_in_its_queue(void **state)
+{
+    struct world *w = *state;
+    objects(state, PREEMPTS "runs x queue=a x=8; wants z queue=a prio=9 x=4;");
+    assert_string_equal(shares_decided(w), "evict x");
+    says(w, entry_of(w, EFFECT_EVICT, "x")->reason, "preempted for PodGroup ns/z, which has a higher priority in queue a");
+    assert_string_equal(why(w, "z"), "only 0 of 4 pods can be placed: 0/1 nodes are available: 1 Insufficient " GPU
+                                     ", waits for the end of 1 pod group(s) of lower priority in queue a");
+    step(w);
+    assert_string_equal(shares_decided(w), ""); /* told once */
+    evicted(w, "x", 8);
+    assert_string_equal(shares_decided(w), "start z");
+    objects(state, "wants x queue=a x=8;"); /* its job makes its pods anew: it waits */
+    assert_string_equal(shares_decided(w), "");
+}
+
+/* One gives back, one is of the own queue. */
+static void test_preempted_in_its_queue_and_taken_back(void **state)
+{
+    struct world *w = *state;
+    objects(state, PREEMPTS "queue b; runs x queue=a x=2; runs y queue=b x=6; wants z queue=a prio=9 x=4;");
+    assert_string_equal(shares_decided(w), "evict y; evict x");
+    assert_non_null(strstr(why(w, "z"), "waits for the end of 2 pod group(s) (1 of lower priority in queue a, 1 from which it takes back what "
+                                        "it deserves)"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +369,8 @@ int main(void)
         in_a_world(test_kept_out),
         in_a_world(test_let_in_to_take_back),
         in_a_world(test_said_why_nothing_is_taken_back),
+        in_a_world(test_preempted_in_its_queue),
+        in_a_world(test_preempted_in_its_queue_and_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
