@@ -344,6 +344,9 @@ struct gang_record {
     uint32_t domains_n;
     const struct gang_check *checks;
     uint32_t checks_n;
+    int64_t checkpoint_ms;     /* what it has done until then is kept, should it have to go; 0 = not told */
+    int32_t minimum_run_s;     /* of equals those who have run so long go first; 0 = whenever */
+    int32_t grace_s;           /* that its pods have to end, the longest; 0 = not told */
     bool of_one_pod;           /* its only pod owns it: that pod does not come back on another node */
     bool foreign;              /* reserved_only, and another writer's reservation: admitted when its checks are ready, places or not */
     enum gang_pods pods;

@@ -539,8 +539,16 @@ static void tell_preemptor(struct pass *x, const struct reason *why)
     const char *name;
     pod_key_split(decode_gang_object(GANG_WORKLOAD, intern_name(x->s->names, why->name)), ns, &name);
     struct kube_object_ref about = {"kueue.x-k8s.io/v1beta2", "Workload", ns, name, intern_name(x->s->names, why->pod_set)};
-    kube_event(x->s->events, &about, "Normal", "PreemptedWorkload", "Waits for workloads of ClusterQueue %s that were preempted for it (%s)",
-               queue_of(x), preemption_name((enum preemption)why->have));
+    const struct reason *spared = reason_find(why->child, REASON_SPARED);
+    struct buf text;
+    buf_init(&text);
+    if (spared) {
+        buf_text(&text, "; ");
+        explain_sentence(&text, spared, x->s->names);
+    }
+    kube_event(x->s->events, &about, "Normal", "PreemptedWorkload", "Waits for workloads of ClusterQueue %s that were preempted for it (%s)%s",
+               queue_of(x), preemption_name((enum preemption)why->have), text.n ? arena_text_n(x->work->arena, text.data, text.n) : "");
+    buf_free(&text);
 }
 
 /* The queue for which it went: the end of "preemptor path: /cohort/queue;" in the condition's message. "" = it says none. */

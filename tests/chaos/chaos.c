@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "checks.h"
 #include "near.h"
@@ -246,6 +247,25 @@ static void change_local_queue(struct world *w)
         world_patch(w, path, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policies[pick(w, 5)]);
 }
 
+/* What is lost by the end of a job: it says so itself, or a budget does of the pods of all jobs. */
+static void change_stakes(struct world *w)
+{
+    char time[TIME_TEXT_MAX];
+    const char *job = arena_printf(w->arena, "/apis/batch/v1" NS "jobs/job%d", (int)pick(w, NAMES));
+    uint64_t what = pick(w, 4), n = pick(w, 60);
+    if (what == 0)
+        world_patch(w, job, "{\"metadata\":{\"annotations\":{\"capstan.dev/minimum-run-seconds\":\"%d\"}}}", (int)n);
+    else if (what < 3)
+        world_patch(w, job, "{\"metadata\":{\"annotations\":{\"capstan.dev/checkpoint-time\":\"%s\"}}}",
+                    time_format(time, loop_wall_ms(w->loop) + 5000 - (int64_t)n * 1000));
+    else if (n < 10)
+        world_post(w, "/apis/policy/v1" NS "poddisruptionbudgets",
+                   "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"jobs\"},\"spec\":{\"maxUnavailable\":1,"
+                   "\"selector\":{\"matchExpressions\":[{\"key\":\"batch.kubernetes.io/job-name\",\"operator\":\"Exists\"}]}}}");
+    else
+        world_patch(w, "/apis/policy/v1" NS "poddisruptionbudgets/jobs", "{\"spec\":{\"maxUnavailable\":%d}}", (int)n % 5);
+}
+
 static void step(struct world *w)
 {
     static void (*const actions[])(struct world *) = {
@@ -255,7 +275,7 @@ static void step(struct world *w)
         delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue,
         checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job, create_unqueued_job,
         create_near_job,   create_near_job,   create_near_job,    near_change,
-        near_node_fails,   near_node_fails};
+        near_node_fails,   near_node_fails,   change_stakes,      change_stakes};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);

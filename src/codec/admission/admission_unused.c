@@ -3,6 +3,7 @@
  * One table. A row goes when its field begins to work: then the decoder reads it (decode_kueue.c, decode_group.c), or a controller.
  */
 #include "codec/admission/admission_part.h"
+#include "codec/decode/decode.h"
 
 struct unused {
     const char *group, *plural;
@@ -24,6 +25,8 @@ struct unused {
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
 #define NO_RANKS "the pods of a set take its places in the order in which they come"
 #define NO_CHECKS "Capstan answers no check of its own"
+#define NOT_A_GROUPS "it is read of what is queued the Kueue way: Jobs, TrainJobs, pods, Workloads"
+#define OF_THE_JOB "it is read of the job's own metadata"
 #define NO_CONTROLLER "nothing makes jobs of it"
 
 static const struct unused table[] = {
@@ -79,6 +82,33 @@ static const struct {
     {VCJOB, "jobs", false, "volcano.sh/revocable-zone", NULL, "its pods go to any node"},
     {VCJOB, "jobs", false, "volcano.sh/jdb-min-available", NULL, RECLAIMED_ANY_TIME},
     {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
+    {"batch", "jobs", true, DECODE_MINIMUM_RUN_ANNOTATION, "0", OF_THE_JOB},
+    {"batch", "jobs", true, DECODE_CHECKPOINT_ANNOTATION, NULL, OF_THE_JOB},
+    {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
+    {VCJOB, "jobs", false, DECODE_CHECKPOINT_ANNOTATION, NULL, NOT_A_GROUPS},
+    {VOLCANO, "podgroups", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
+    {VOLCANO, "podgroups", false, DECODE_CHECKPOINT_ANNOTATION, NULL, NOT_A_GROUPS},
+};
+
+static bool is_minimum_run(const struct json *v)
+{
+    int32_t unused;
+    return decode_minimum_run(json_bytes(v), &unused);
+}
+
+static bool is_checkpoint(const struct json *v)
+{
+    int64_t unused;
+    return decode_checkpoint(json_bytes(v), &unused);
+}
+
+/* Annotations whose values must be of a form, and are left out of account where they are not. */
+static const struct {
+    const char *key, *form;
+    bool (*is_read)(const struct json *v);
+} forms[] = {
+    {DECODE_MINIMUM_RUN_ANNOTATION, "seconds, from 0 to 86400", is_minimum_run},
+    {DECODE_CHECKPOINT_ANNOTATION, "a time as in 2026-01-31T12:00:00Z", is_checkpoint},
 };
 
 /* Does it ask for something? */
@@ -121,13 +151,14 @@ static const struct json *metadata_of(const struct json *object, bool in_templat
     return json_get(in_template ? json_path(object, "spec", "template", NULL) : object, "metadata");
 }
 
-/* Every mark is a word of Kueue or Volcano: most objects have none. */
+/* Every mark is a word of Kueue or Volcano, or one of those with a form: most objects have none. */
 static bool has_marks(const struct json *metadata)
 {
     static const char *const maps[] = {"labels", "annotations"};
     for (int i = 0; i < 2; i++)
         JSON_EACH (m, json_get(metadata, maps[i]))
-            if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "volcano.sh/"))
+            if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "volcano.sh/") || text_equal(m->key, forms[0].key) ||
+                text_equal(m->key, forms[1].key))
                 return true;
     return false;
 }
@@ -167,8 +198,19 @@ static void warn_of_fields(struct admission *x, const struct kind *k)
     }
 }
 
+static void warn_of_forms(struct admission *x)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct json *is = json_path(x->object, "metadata", "annotations", forms[i].key, NULL),
+                          *was = json_path(x->old, "metadata", "annotations", forms[i].key, NULL);
+        if (is && !forms[i].is_read(is) && !(was && json_equal(was, is)))
+            admission_warn(x, "metadata.annotations[%s]: has no effect: write %s", forms[i].key, forms[i].form);
+    }
+}
+
 void admission_unused(struct admission *x, const struct kind *k)
 {
     warn_of_fields(x, k);
     warn_of_marks(x, k);
+    warn_of_forms(x);
 }

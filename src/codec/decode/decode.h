@@ -23,6 +23,10 @@
 #define DECODE_KETI_LIMITS_ANNOTATION "GPUlimits"
 #define DECODE_FEEDBACK_ANNOTATION "capstan.dev/gpu-feedback" /* on nodes: what the agent measured, exporter/push/feedback.h */
 #define DECODE_FEEDBACK_MAX_BYTES (16u << 10) /* agents write no more; longer ones are not read */
+/* On a job that is queued the Kueue way, or its Workload: who of equals is preempted (core/preempt/stakes.h). */
+#define DECODE_MINIMUM_RUN_ANNOTATION "capstan.dev/minimum-run-seconds"
+#define DECODE_CHECKPOINT_ANNOTATION "capstan.dev/checkpoint-time"
+#define DECODE_MINIMUM_RUN_MOST_S 86400 /* WHY a longer one keeps others of its priority in front of it for as long */
 #define DECODE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define DECODE_PODSET_LABEL "kueue.x-k8s.io/podset"
 #define DECODE_VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"
@@ -64,6 +68,9 @@ int decode_flavor(const struct decoder *d, const struct json *object, struct fla
 int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);
 int decode_cohort(const struct decoder *d, const struct json *object, struct cohort_record *ret_cohort, struct err *e);
 int decode_local_queue(const struct decoder *d, const struct json *object, struct local_queue_record *ret_queue, struct err *e);
+/* The values of the annotations above: seconds up to the most; RFC 3339. False: they say nothing. */
+bool decode_minimum_run(struct bytes text, int32_t *ret_s);
+bool decode_checkpoint(struct bytes text, int64_t *ret_ms);
 int decode_workload(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);

@@ -597,6 +597,49 @@ static void decode_hold(const struct decoder *d, const struct json *object, stru
     g->hold_text = intern_text_id(d->names, why);
 }
 
+/* ---- what is lost by its end (core/preempt/stakes.h) ---- */
+
+#define GRACE_S 30 /* of pods that say nothing. SOURCE core/v1 PodSpec */
+
+bool decode_minimum_run(struct bytes text, int32_t *ret_s)
+{
+    int64_t seconds;
+    if (!bytes_int64(text, &seconds) || seconds < 0 || seconds > DECODE_MINIMUM_RUN_MOST_S)
+        return false;
+    *ret_s = (int32_t)seconds;
+    return true;
+}
+
+bool decode_checkpoint(struct bytes text, int64_t *ret_ms)
+{
+    int64_t ms;
+    if (!time_parse(text, &ms) || ms <= 0)
+        return false;
+    *ret_ms = ms;
+    return true;
+}
+
+/* SOURCE Kubernetes: 0 is taken as 1. */
+static int32_t grace_of(const struct json *set)
+{
+    int64_t seconds = json_int64(json_path(set, "template", "spec", "terminationGracePeriodSeconds", NULL), GRACE_S);
+    return seconds < 1 ? 1 : seconds > INT32_MAX ? INT32_MAX : (int32_t)seconds;
+}
+
+/* What cannot be read was not said: who wrote it had a Warning. */
+static void decode_stakes(const struct json *object, struct gang_record *g)
+{
+    const struct json *annotations = json_path(object, "metadata", "annotations", NULL), *sets = json_path(object, "spec", "podSets", NULL);
+    if (!decode_minimum_run(json_bytes(json_get(annotations, DECODE_MINIMUM_RUN_ANNOTATION)), &g->minimum_run_s))
+        g->minimum_run_s = 0;
+    if (!decode_checkpoint(json_bytes(json_get(annotations, DECODE_CHECKPOINT_ANNOTATION)), &g->checkpoint_ms))
+        g->checkpoint_ms = 0;
+    JSON_EACH (set, json_is(sets, JSON_ARRAY) ? sets : NULL) {
+        int32_t grace_s = grace_of(set);
+        g->grace_s = grace_s > g->grace_s ? grace_s : g->grace_s;
+    }
+}
+
 int decode_workload(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
 {
     const char *name;
@@ -623,6 +666,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
         g.not_before_ms = 0;
     g.finished = decode_condition_true(object, "Finished");
     g.of_one_pod = is_of_one_pod(object);
+    decode_stakes(object, &g);
     decode_gang_checks(d, object, &g);
     decode_ready(object, &g);
     if (json_is(admission, JSON_OBJECT) && decode_condition_true(object, "QuotaReserved"))

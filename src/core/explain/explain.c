@@ -463,6 +463,14 @@ static void preempting_groups_sentence(struct buf *out, const struct reason *r, 
                    name_of(names, r->queue));
 }
 
+static void spared_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    static const char *const words[] = {[SPARES_NOBODY] = "", [SPARES_BUDGET] = "fewer pods go against a PodDisruptionBudget",
+                                        [SPARES_MINIMUM_RUN] = "fewer jobs end before their capstan.dev/minimum-run-seconds",
+                                        [SPARES_RUN_TIME] = "less run time is lost", [SPARES_GRACE] = "their pods end sooner"};
+    buf_printf(out, "%s/%s stays instead: %s", name_of(names, r->pod_set), last_part(name_of(names, r->name)), words[r->have]);
+}
+
 static void one_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     switch ((int)r->code) {
@@ -477,6 +485,9 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_PREEMPTED_GANG:
         buf_printf(out, "preempted %s/%s: %s", name_of(names, r->pod_set), last_part(name_of(names, r->name)),
                    preemption_name((enum preemption)r->have));
+        break;
+    case REASON_SPARED:
+        spared_sentence(out, r, names);
         break;
     case REASON_PREEMPTED:
         preempted_sentence(out, r, names);

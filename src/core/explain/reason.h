@@ -58,8 +58,9 @@
     X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
     X(PREEMPTING,           "preempting")            /* need gangs must end for it (lone pods: on node `name`; in Volcano's queue \
                                                       * `queue`: `have` of them for their lower priority in it) */                         \
-                                                     /* children: PREEMPTED_GANG */                                                \
+                                                     /* children: PREEMPTED_GANG, SPARED */                                        \
     X(PREEMPTED_GANG,       "preempted-workload")    /* the gang `name` in namespace pod_set; have = enum preemption */            \
+    X(SPARED,               "spared-workload")       /* an equal of those, `name` in namespace pod_set, stays: have = enum sparing */ \
     X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; LACK_SHARES: child SHARES;                    \
                                                       * lone pods: children count nodes */                                         \
     X(SHARES,               "shares")                /* in thousandths: need = of its queue, or a cohort above it, if it started;   \
@@ -84,7 +85,7 @@
                                                       * have = enum preemption; queue, flavor: paths to its queue and to one's own; of a \
                                                       * lone pod flavor = its node; DESERVED: the two queues, and of `resource` \
                                                       * one's own has more than the `need` that it deserves; pod_set = namespace; \
-                                                      * LOWER_IN_QUEUE: the queue; pod_set = namespace */
+                                                      * LOWER_IN_QUEUE: the queue; pod_set = namespace. child: SPARED */
 
 enum reason_code {
 #define X(code, name) REASON_##code,
@@ -105,6 +106,8 @@ enum preemption {
     PREEMPTION_DESERVED,
     PREEMPTION_LOWER_IN_QUEUE,
 };
+/* By what less is lost, where others go than by Kueue's order of equals (preempt/stakes.h). */
+enum sparing { SPARES_NOBODY, SPARES_BUDGET, SPARES_MINIMUM_RUN, SPARES_RUN_TIME, SPARES_GRACE };
 /* Why nobody was preempted for a gang. */
 enum preemption_lack {
     LACK_POLICY,      /* its queue preempts nobody, though somebody of lower priority runs in it */

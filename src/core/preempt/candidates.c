@@ -66,17 +66,15 @@ static bool leaves(const struct gang *g)
     return g->phase == GANG_LEAVING || !gang_holds(g);
 }
 
-/* WHY  a pod group's object does not say when it was let in, and a scheduler that begins anew must decide the same. */
-static int64_t let_in_ms(const struct gang *g)
-{
-    return g->planned ? g->reserved_ms : g->created_ms;
-}
-
-static int compare_gangs(const struct gang *a, const struct gang *b)
+/* Stakes: of both, where they count. */
+static int compare_gangs(const struct gang *a, const struct stake *a_stake, const struct gang *b, const struct stake *b_stake)
 {
     if (a->priority != b->priority)
         return a->priority < b->priority ? -1 : 1;
-    int64_t a_ms = let_in_ms(a), b_ms = let_in_ms(b);
+    int by_stake = a_stake && b_stake ? stake_compare(a_stake, b_stake) : 0;
+    if (by_stake)
+        return by_stake;
+    int64_t a_ms = stakes_let_in_ms(a), b_ms = stakes_let_in_ms(b);
     if (a_ms != b_ms)
         return a_ms > b_ms ? -1 : 1;
     int r = strcmp(intern_name(a->names, a->uid), intern_name(b->names, b->uid));
@@ -91,7 +89,7 @@ static int compare(const void *left, const void *right)
         return a_leaves ? -1 : 1;
     if (a->class != b->class)
         return a->class < b->class ? -1 : 1;
-    int r = compare_gangs(a->behind ? a->behind : a->gang, b->behind ? b->behind : b->gang);
+    int r = compare_gangs(a->behind ? a->behind : a->gang, a->stake, b->behind ? b->behind : b->gang, b->stake);
     return r ? r : a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
@@ -102,7 +100,22 @@ static int compare_used(const void *left, const void *right)
     if (a_leaves != b_leaves)
         return a_leaves ? -1 : 1;
     int r = a->used == b->used ? 0 : used_compare(b->used, a->used);
-    return r ? r : compare_gangs(a->gang, b->gang);
+    return r ? r : compare_gangs(a->gang, a->stake, b->gang, b->stake);
+}
+
+/* Those of one queue. WHY in its plain order: it does not depend on itself. Who leaves already is counted off by budgets, and else as
+ * before. */
+static void weigh(const struct preemptor *x, struct candidate *all, uint32_t n)
+{
+    struct gang **gangs = arena_alloc(x->c->a, (n + 1) * sizeof(struct gang *));
+    struct stake *stakes = arena_alloc(x->c->a, (n + 1) * sizeof *stakes);
+    if (n > 1)
+        qsort(all, n, sizeof *all, compare_used);
+    for (uint32_t i = 0; i < n; i++)
+        gangs[i] = all[i].gang;
+    stakes_weigh(x->c->s, x->c->a, gangs, n, stakes);
+    for (uint32_t i = 0; i < n; i++)
+        all[i].stake = leaves(all[i].gang) ? NULL : &stakes[i];
 }
 
 /* Of one queue that goes by what its LocalQueues have used.
@@ -111,13 +124,18 @@ static int compare_used(const void *left, const void *right)
 static void stand_behind(struct candidate *all, uint32_t n)
 {
     const struct gang *last = NULL;
+    const struct stake *of_last = NULL;
     if (n > 1)
         qsort(all, n, sizeof *all, compare_used);
     for (uint32_t i = 0; i < n; i++) {
         if (leaves(all[i].gang))
             continue;
-        last = last && compare_gangs(all[i].gang, last) < 0 ? last : all[i].gang;
+        if (!last || compare_gangs(all[i].gang, all[i].stake, last, of_last) >= 0) {
+            last = all[i].gang;
+            of_last = all[i].stake;
+        }
         all[i].behind = last;
+        all[i].stake = of_last;
         all[i].rank = i;
     }
 }
@@ -221,6 +239,8 @@ static void gather_queue(struct gathering *to, struct queue *q)
         one.used = consumption_used(x->c->s, q, g);
         add(to, one);
     }
+    if (x->spares)
+        weigh(x, &to->found->all[first], to->found->n - first);
     if (to->found->n > first && to->found->all[first].used)
         stand_behind(&to->found->all[first], to->found->n - first);
 }

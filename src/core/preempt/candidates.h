@@ -9,6 +9,7 @@
  *        With fair sharing: all queues of the tree that use more than their own of what is short; shares say who goes (fair.h), and each
  *        queue is looked into when its turn comes.
  * ORDER  told to leave already; then by class as above, own queue last; lower priority; reserved later (pod groups: made later); uid, key.
+ *        Where the preemptor spares equals, what is lost by their end comes before when they were let in (stakes.h).
  *        In a queue that goes by what its LocalQueues have used (queue/consumption.h), first those of whom used more: who goes before
  *        another there does so also among those of other queues.
  * SOURCE Kueue, pkg/scheduler/preemption: candidates of other queues and their order.
@@ -16,6 +17,7 @@
 #ifndef CORE_CANDIDATES_H
 #define CORE_CANDIDATES_H
 #include "core/cycle.h"
+#include "core/preempt/stakes.h"
 
 /* What a gang needs under one assignment of flavors, and what of that is short. */
 struct preemptor {
@@ -28,6 +30,7 @@ struct preemptor {
     bool for_nodes;            /* quota is enough: all needs count as short */
     const struct flavor_choice *choices; /* the assignment itself */
     uint32_t choices_n;
+    bool spares;               /* of equals go those by whose end less is lost (stakes.h) */
 };
 enum candidate_class {
     CLASS_HIERARCHY,
@@ -38,12 +41,13 @@ enum candidate_class {
 };
 struct candidate {
     struct gang *gang;
-    enum candidate_class class;
-    bool while_borrowing;      /* also when the preemptor ends up borrowing */
-    uint32_t shared;           /* node of the tree below which it is found: the lowest that both share; 0 = own queue */
     const struct used *used;   /* by its LocalQueue, where that counts; else NULL */
     const struct gang *behind; /* it comes after this one of its queue, which comes last of itself of all that do; NULL: it is that one */
+    const struct stake *stake; /* of that one; NULL: does not count */
+    enum candidate_class class;
+    uint32_t shared;           /* node of the tree below which it is found: the lowest that both share; 0 = own queue */
     uint32_t rank;             /* among those behind the same one */
+    bool while_borrowing;      /* also when the preemptor ends up borrowing */
 };
 struct candidates {
     struct candidate *all;     /* in the cycle's arena; the first sorted_n in order */

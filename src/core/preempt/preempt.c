@@ -79,6 +79,8 @@ bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const 
     uint32_t n = checks_demanded(q, f->choices, f->choices_n) ? 0 : w.n; /* else quota is all that it takes now */
     bool found = victims_find(&x, w.wants, n, ret_victims);
     if (found && keep)
+        victims_spare(&x, w.wants, n, ret_victims);
+    if (found && keep)
         promise_make(&x, ret_victims, w.wants, n);
     wishes_release(c->s, &w);
     return found;

@@ -12,11 +12,6 @@ bool gang_leaves_places(const struct state *s, const struct gang *g)
     return false;
 }
 
-bool victim_gives_place(const struct gang *victim, const struct pod *member)
-{
-    return member->seat && member->former != gang_holds(victim);
-}
-
 bool promise_is_others(const struct gang *victim, const struct gang *g)
 {
     const struct gang *other = victim->preemptor;
@@ -217,6 +212,14 @@ static void tell_victims(struct cycle *c, const struct promise *p)
     }
 }
 
+/* What was spared once stays so, while those go who were told to in its place. */
+static void note_spared(struct promise *p, const struct victims *v, const struct promise *old)
+{
+    p->spares = v->spares ? v->spares : old ? old->spares : SPARES_NOBODY;
+    p->spared = v->spared ? v->spared->key : old ? old->spared : 0;
+    p->spared_ns = v->spared ? v->spared->ns : old ? old->spared_ns : 0;
+}
+
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n)
 {
     struct state *s = x->c->s;
@@ -226,6 +229,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->borrow_level = v->borrow_level;
     p->by_priority = gang_is_lone(g);
     p->granted = g->planned ? counts_of_fewer(g) : NULL;
+    note_spared(p, v, old);
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
     p->charges_n = x->needs_n;
     p->kept = mem_zero(x->needs_n + 1u, sizeof *p->kept);
@@ -398,6 +402,13 @@ static void note_deserved(const struct state *s, const struct gang *victim, stru
     }
 }
 
+static void add_spared(const struct promise *p, struct arena *a, struct reason *to)
+{
+    if (p->spares)
+        reason_add(to, reason_new(a, (struct reason){.code = REASON_SPARED, .name = p->spared, .pod_set = p->spared_ns,
+                                                     .have = p->spares}));
+}
+
 const struct reason *promise_why(struct state *s, const struct gang *victim, struct arena *a)
 {
     const struct gang *g = victim->preemptor;
@@ -408,16 +419,16 @@ const struct reason *promise_why(struct state *s, const struct gang *victim, str
     }
     if (victim->preempted_as == PREEMPTION_DESERVED && victim->queue) {
         note_deserved(s, victim, &r);
-        return reason_new(a, r);
-    }
-    if (victim->preempted_as == PREEMPTION_LOWER_IN_QUEUE) {
+    } else if (victim->preempted_as == PREEMPTION_LOWER_IN_QUEUE) {
         r.pod_set = g->ns;
         r.queue = g->promise->queue->title;
-        return reason_new(a, r);
+    } else {
+        r.queue = path_name(s, g->promise->queue);
+        r.flavor = path_name(s, victim->queue);
     }
-    r.queue = path_name(s, g->promise->queue);
-    r.flavor = path_name(s, victim->queue);
-    return reason_new(a, r);
+    struct reason *why = reason_new(a, r);
+    add_spared(g->promise, a, why);
+    return why;
 }
 
 struct reason *promise_what(const struct gang *g, struct arena *a)
@@ -432,5 +443,6 @@ struct reason *promise_what(const struct gang *g, struct arena *a)
                                                        .have = v->preempted_as}));
         root->have += root->queue && v->preempted_as == PREEMPTION_LOWER_IN_QUEUE;
     }
+    add_spared(p, a, root);
     return root;
 }

@@ -34,7 +34,10 @@ void promises_lie_down(struct state *s);            /* the try is over, and its 
 bool gang_leaves_places(const struct state *s, const struct gang *g);
 /* Does the end of the gang, or that it has ended, free the place of this member? WHY not a former one's beside a new admission: it goes as
  * it goes, whether the gang is evicted again or not; who counted on it would evict for nothing. */
-bool victim_gives_place(const struct gang *victim, const struct pod *member);
+static inline bool victim_gives_place(const struct gang *victim, const struct pod *member)
+{
+    return member->seat && member->former != gang_holds(victim);
+}
 /* What this one leaves is promised to somebody else, who comes before g. */
 bool promise_is_others(const struct gang *victim, const struct gang *g);
 /* The gang has left, with its pods, or stays after all: nobody waits for it any more. */

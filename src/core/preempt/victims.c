@@ -388,3 +388,40 @@ bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t 
     undo_back(x->c->s, mark);
     return found;
 }
+
+/* ---- among equals ---- */
+
+static struct harm harm(const struct preemptor *x, const struct victims *v)
+{
+    struct gang **gangs = arena_alloc(x->c->a, (v->n + 1) * sizeof(struct gang *));
+    for (uint32_t i = 0; i < v->n; i++)
+        gangs[i] = v->all[i].gang;
+    return harm_of(x->c->s, x->c->a, gangs, v->n);
+}
+
+static bool goes_with(const struct victims *v, const struct gang *g)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < v->n && !any; i++)
+        any = v->all[i].gang == g;
+    return any;
+}
+
+/* WHY  a second search, and only where the first found somebody: whether anybody goes, and in which flavors, is Kueue's decision alone. */
+void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *v)
+{
+    struct preemptor sparing = *x;
+    struct victims other;
+    const struct harm by_order = harm(x, v);
+    sparing.spares = true;
+    if (!harm_may_be_less(x->c->s, &by_order) || !victims_find(&sparing, wants, wants_n, &other))
+        return;
+    const struct harm less = harm(x, &other);
+    other.spares = harm_spares(&less, &by_order);
+    if (other.spares == SPARES_NOBODY)
+        return;
+    for (uint32_t i = v->n; i-- > 0;)
+        if (!goes_with(&other, v->all[i].gang))
+            other.spared = v->all[i].gang;
+    *v = other;
+}

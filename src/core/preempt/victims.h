@@ -25,9 +25,13 @@ struct victims {
     const uint32_t *places;    /* node of each want */
     enum preemption_lack lack; /* none found: why */
     struct fair_refusal refused; /* LACK_SHARES */
+    enum sparing spares;       /* not those who would go by Kueue's order alone: what for, and one of them */
+    const struct gang *spared;
 };
 enum preemption victim_reason(const struct candidate *one);
 /* With wants: nodes and devices, too. False: there is no such set, and ret_victims->lack says why. */
 bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims);
+/* Such a set was found. Is there another one, with other equals of theirs, by whose end less is lost? */
+void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *v);
 
 #endif

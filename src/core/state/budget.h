@@ -1,7 +1,7 @@
 /* budget.h - PodDisruptionBudgets: whose end would break one
  *
- * WHY    a lone pod of higher priority may end others all the same (preempt/lone.h); budgets only say where it does the least harm, so a
- *        change of one wakes nobody.
+ * WHY    who may preempt may end others all the same (preempt/lone.h, preempt/stakes.h); budgets only say by whose end the least harm is
+ *        done, so a change of one wakes nobody.
  * SOURCE kube-scheduler: an empty selector selects nothing; who is counted off in status.disruptedPods breaks nothing.
  */
 #ifndef CORE_BUDGET_H

@@ -167,6 +167,13 @@ struct gang_consumption {
     struct consumption own;
 };
 
+/* As in gang_record. */
+struct gang_stakes {
+    int64_t checkpoint_ms;
+    int32_t minimum_run_s, grace_s;
+    uint32_t next_hole;      /* of a free slot */
+};
+
 /* What only a gang with an object of its own has. A lone pod has none of it: there it is gang_no_object, which nobody may write to. */
 struct gang_object {
     name_id local_queue, queue_name, queue_title, hold_text;
@@ -187,6 +194,7 @@ struct gang_object {
     uint32_t *seats;         /* planned: held for members to come */
     struct flavor_choice *choices;
     struct domain_choice *told; /* domains of its sets, as its object says or will say (place/domain.h) */
+    uint32_t stakes;         /* slot in state.stakes; 0: its object says nothing of that */
     name_id lost;            /* one of them, a node that failed and where nobody is left (queue/lost.h); 0: none */
     int64_t lost_ms;         /* since when */
     struct charge *charges;
@@ -195,6 +203,7 @@ struct gang_object {
     int64_t preempts_after_ms; /* nobody is preempted for it before */
     struct gang_consumption *consumption; /* NULL until needed first */
 };
+_Static_assert(sizeof(struct gang_object) <= 200, "each waiting Workload has one: what only few of them have goes aside");
 extern const struct gang_object gang_no_object; /* queue/gang.c */
 
 struct gang {
@@ -384,6 +393,8 @@ struct promise {
     uint32_t charges_n, choices_n;
     struct promised_room *rooms; /* what it will take of which node */
     uint32_t rooms_n;
+    enum sparing spares;     /* other victims than by Kueue's order alone: why... */
+    name_id spared, spared_ns; /* ...and for one of those who would have gone, its key */
 };
 
 struct view_table;
@@ -419,6 +430,8 @@ struct state {
     struct id_map pod_by_key, gang_by_key, queue_by_name, local_queue_by_key, namespace_by_name, flavor_by_name, topology_by_name;
     struct gang **gangs;
     uint32_t gangs_n, gangs_cap;
+    struct gang_stakes *stakes; /* preempt/stakes.h; [0] is nobody's */
+    uint32_t stakes_n, stakes_cap, stakes_hole, stakes_live_n;
     struct queue **queues;   /* [0]: gangs without a queue */
     uint32_t queues_n, queues_cap;
     uint32_t strict_n;       /* StrictFIFO queues */

@@ -92,6 +92,7 @@ void state_free(struct state *s)
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         id_map_fini(maps[i]);
     budgets_free(s);
+    free(s->stakes);
     free(s->promised);
     free(s->queues);
     free(s->gangs);

@@ -75,6 +75,23 @@ static bool check_gang(const struct state *s, const struct gang *g, struct err *
     return true;
 }
 
+/* Each slot of what is lost by a gang's end is one gang's, or in the list of free ones. */
+static bool check_stakes(const struct state *s, struct err *e)
+{
+    uint32_t used_n = 0, free_n = 0;
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        uint32_t slot = s->gangs[i]->own->stakes;
+        used_n += slot != 0;
+        if (slot >= s->stakes_n + !slot || (slot && !s->stakes[slot].grace_s))
+            return err_set(e, E_INVALID, "gang %s has stakes that are free", intern_name(s->names, s->gangs[i]->key)), false;
+    }
+    for (uint32_t slot = s->stakes_hole; slot && free_n <= s->stakes_n; slot = s->stakes[slot].next_hole)
+        free_n++;
+    if (used_n != s->stakes_live_n || used_n + free_n + (s->stakes_n > 0) != s->stakes_n)
+        return err_set(e, E_INVALID, "%u stakes of gangs and %u free ones are not %u", used_n, free_n, s->stakes_n), false;
+    return true;
+}
+
 /* When its pods must be ready, and who waits for that: as its object says. */
 static bool check_ready(const struct state *s, struct err *e)
 {
@@ -337,8 +354,8 @@ bool state_check(const struct state *s, struct err *e)
     for (uint32_t i = 0; i < s->gangs_n; i++)
         if (!check_gang(s, s->gangs[i], e) || !check_lost(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
             return false;
-    return check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e) && check_consumption(s, e) &&
-           state_check_domains(s, e);
+    return check_stakes(s, e) && check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e) &&
+           check_consumption(s, e) && state_check_domains(s, e);
 }
 
 /* ---- digest ---- */
@@ -391,6 +408,10 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         h = mix(mix(h, (uint64_t)g->own->deadline_ms), (uint64_t)(uint32_t)g->own->retries_n << 1 | g->own->unready);
         h = g->preemptor ? mix_name(s, h, g->preemptor->key) : h;
         h = mix(mix_name(s, h, g->own->lost), (uint64_t)g->own->lost_ms);
+        if (g->own->stakes) {
+            const struct gang_stakes *told = &s->stakes[g->own->stakes];
+            h = mix(mix(h, (uint64_t)told->checkpoint_ms), (uint64_t)(uint32_t)told->minimum_run_s << 32 | (uint32_t)told->grace_s);
+        }
         for (uint32_t k = 0; k < g->own->told_n; k++)
             h = mix(mix_name(s, h, g->own->told[k].domain), (uint64_t)g->own->told[k].pod_set << 32 | (uint32_t)g->own->told[k].count);
         for (uint32_t k = 0; k < g->own->seats_n; k++)

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include "base/memory.h"
 #include "core/preempt/promise.h"
+#include "core/preempt/stakes.h"
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
 #include "core/queue/consumption.h"
@@ -61,6 +62,7 @@ static void gang_drop_if_unused(struct state *s, struct gang *g)
     ready_forget(s, g);
     admission_forget(s, g);
     gang_drop_sets(s, g);
+    stakes_drop(s, g);
     struct gang *last = s->gangs[--s->gangs_n];
     s->gangs[g->gang_at] = last;
     last->gang_at = g->gang_at;
@@ -336,6 +338,8 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     struct gang *g = gang_of(s, r->key);
     bool nothing_new = says_nothing_new(s, g, r);
     ready_take(s, g, r);
+    if (g->own->stakes || stakes_are_told(r)) /* nobody waits for what is said of that */
+        stakes_put(s, &gang_own(g)->stakes, r);
     bool sets_stay = take_sets(s, g, r);
     if (r->admitted && r->reserved_ms)
         g->reserved_ms = r->reserved_ms;

@@ -251,6 +251,8 @@ static void mark_what_is_held(const struct state *s, const struct gang *g)
 
 static void mark_promise(const struct state *s, const struct promise *p)
 {
+    mark(s, p->spared);
+    mark(s, p->spared_ns);
     for (uint32_t i = 0; i < p->charges_n; i++) {
         mark(s, p->charges[i].flavor);
         mark(s, p->charges[i].resource);

@@ -191,6 +191,16 @@ static bool follow_priority(struct pass *x)
     return true;
 }
 
+/* Checkpoints are told of while it runs. */
+static bool follow_stakes(struct pass *x)
+{
+    struct json *patch = object_patch(x->work->arena, x->workload);
+    bool differs = kueue_copy_stakes(x->work->arena, x->job, x->workload, patch);
+    if (differs)
+        work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
+    return differs;
+}
+
 /* ---- steps ---- */
 
 static void start(struct pass *x)
@@ -291,7 +301,7 @@ static void pass_with_workload(struct pass *x)
         pass_with_leaving_workload(x);
         return;
     }
-    if (follow_priority(x))
+    if (follow_priority(x) || follow_stakes(x))
         return; /* its change brings the next pass */
     if (kueue_admitted(x->workload) && outgrown(x)) {
         if (!suspended)

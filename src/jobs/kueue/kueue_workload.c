@@ -1,6 +1,7 @@
 /* kueue_workload.c - making Workloads and writing the job side of their status; see kueue_kind.h */
 #include <gnutls/crypto.h>
 #include "base/limits.h"
+#include "codec/decode/decode.h"
 #include "jobs/kueue/kueue_kind.h"
 
 char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job,
@@ -143,6 +144,21 @@ bool kueue_copy_group_labels(struct jobs *j, struct arena *a, const struct json 
     return true;
 }
 
+bool kueue_copy_stakes(struct arena *a, const struct json *owner, const struct json *workload, struct json *to)
+{
+    static const char *const keys[] = {DECODE_MINIMUM_RUN_ANNOTATION, DECODE_CHECKPOINT_ANNOTATION};
+    bool any = false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct json *from = json_path(owner, "metadata", "annotations", keys[i], NULL),
+                          *there = json_path(workload, "metadata", "annotations", keys[i], NULL);
+        if (!from || (there && json_equal(from, there)))
+            continue;
+        json_set(a, json_ensure_object(a, json_ensure_object(a, to, "metadata"), "annotations"), keys[i], json_clone(a, from));
+        any = true;
+    }
+    return any;
+}
+
 struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r,
                             const char **ret_why)
 {
@@ -160,6 +176,7 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
     JSON_EACH (annotation, json_path(r->owner, "metadata", "annotations", NULL)) /* for provisioning requests */
         if (text_starts(annotation->key, "provreq.kueue.x-k8s.io/"))
             json_set(a, json_ensure_object(a, meta, "annotations"), annotation->key, json_clone(a, annotation));
+    (void)kueue_copy_stakes(a, r->owner, workload, workload);
     struct json *spec = json_ensure_object(a, workload, "spec");
     json_set(a, spec, "podSets", r->pod_sets);
     if (*r->queue)

@@ -427,6 +427,9 @@ static void tell_gang(struct life *l, const struct m_gang *g)
         r.unready_ms = g->unready_ms;
         r.admitted_ms = g->admitted && !g->reserved_only ? g->admitted_ms : 0;
         r.retries_n = g->retries_n;
+        r.checkpoint_ms = g->checkpoint_ms;
+        r.minimum_run_s = g->minimum_run_s;
+        r.grace_s = g->grace_s;
         r.admitted_queue = g->admitted ? queue_name(w, g->admitted_queue) : 0;
     } else {
         struct amount *least = arena_zero(w->records, SETS, sizeof *least);

@@ -115,6 +115,8 @@ struct m_gang {
     int64_t created_ms, not_before_ms, reserved_ms, admitted_ms, unready_ms;
     enum gang_pods pods;
     int retries_n;             /* times that it was evicted because its pods were late */
+    int64_t checkpoint_ms;     /* these three: as in gang_record */
+    int minimum_run_s, grace_s;
     struct m_set sets[SETS];
     int8_t choices[SETS][RES_N]; /* flavor; -1: none */
     bool reserved_only, foreign; /* admitted means no more than that its quota is reserved; by somebody else */

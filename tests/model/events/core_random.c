@@ -415,6 +415,16 @@ static void new_gang(struct model *m)
     changed(m, OBJ_GANG, slot);
 }
 
+/* What is lost by its end. Some say nothing, and not for ever the same. */
+static void put_stakes(struct model *m, struct m_gang *g)
+{
+    static const int graces_s[] = {0, 10, 30, 60};
+    int64_t now_ms = m->life.w.now_ms;
+    g->checkpoint_ms = chance(m, 400) ? now_ms + 1000 - pick(m, 20000) : 0;
+    g->minimum_run_s = chance(m, 400) ? (int)pick(m, 30) : 0;
+    g->grace_s = chance(m, 400) ? graces_s[pick(m, 4)] : 0;
+}
+
 /* Sets taken away or moved, counts up and down. The choices of an admission go with their sets. */
 static void edit_sets(struct model *m, struct m_gang *g)
 {
@@ -477,6 +487,8 @@ static void change_gang(struct model *m)
         note(m, "gang %u deleted", g->serial);
         return;
     }
+    if (g->type == TYPE_PLANNED && chance(m, 200))
+        put_stakes(m, g);
     if (what == 1)
         g->priority = (int)pick(m, 3);
     else if (what <= 3)

@@ -12,6 +12,8 @@
  * is admitted and who is evicted, in which order and for which reason, is what the core must say; on hold nobody is. Everybody is tried in
  * each cycle: queues are told anew before it, or, where all of them preempt and so wait for anything, a node gains room; then promises
  * outlive the cycle.
+ * Objects say how long a job should run, when its last checkpoint was and how long its pods take to end; some have pods that budgets
+ * protect: of equals those go by whose end less is lost.
  * In most worlds each queue has LocalQueues, and of most queues who has used less comes first.
  * Every gang asks for an amount of its own: no two are alike to the core.
  */
@@ -222,10 +224,12 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     struct need x;
     put_promises_beside(m, g);
     struct choice c = decide_one(m, g, &v, &x);
+    struct plain_promise *p = promise_of(m, g);
+    if (v.n && !(p && !p->victims.n))
+        spare_equals(m, g, &x, &v, &c.level);
     take_promises_off(m);
     g->tried = true;
     m->counts.coming_n += v.coming;
-    struct plain_promise *p = promise_of(m, g);
     m->counts.kept_n += p && c.flavor >= 0;
     bool all_have_left = p && !p->victims.n;
     m->in_vain |= all_have_left && (c.flavor < 0 || v.coming || v.n);
@@ -347,6 +351,9 @@ static struct gang_record record_of(struct model *m, const struct plain_gang *g)
         charge_only(w, &r);
     r.priority = g->priority;
     r.created_ms = g->created_ms;
+    r.checkpoint_ms = g->checkpoint_ms;
+    r.minimum_run_s = g->minimum_run_s;
+    r.grace_s = g->grace_s;
     if (g->admitted) {
         struct flavor_choice *choices = arena_zero(w->records, RES_N, sizeof *choices);
         for (int k = 0; k < RES_N; k++)
@@ -465,6 +472,8 @@ static void new_gang(struct model *m)
                              .count = 1 + (int)pick(m, 3)};
     g->ask[0] = 500 * (1 + pick(m, 4)) + m->serial % 400;
     g->ask[1] = pick(m, 4);
+    g->app = (int)pick(m, 1 + APPS);
+    put_stakes(m, g);
     gang_record(&m->w, record_of(m, g));
 }
 
@@ -483,6 +492,7 @@ static void new_gang_of_others(struct model *m)
         g->ask[r] = p->need.amount[r];
         m->nodes[COHORTS + g->queue].own[g->flavor][r] += g->ask[r];
     }
+    put_stakes(m, g);
     gang_record(&m->w, record_of(m, g));
     consumption_lands(m, g);
 }
@@ -500,6 +510,7 @@ static void end_gang(struct model *m)
         drop_promise(m, promise_of(m, g));
     if (g->admitted)
         consumption_leaves(m, g);
+    tell_pods(m, g, NULL, false);
     snprintf(name, sizeof name, "g%d", g->serial);
     gone(&m->w, CHANGE_GANG_GONE, name);
     g->exists = false;
@@ -601,8 +612,11 @@ static void carry_out(struct model *m)
         }
         if (!g->leaving)
             g->reserved_ms = 1000 * (1 + pick(m, 4));
+        put_stakes(m, g);
+        struct gang_record r = record_of(m, g);
         outcome(&m->w, EFFECT_ADMIT, name, NULL, OUTCOME_DONE);
-        gang_record(&m->w, record_of(m, g));
+        gang_record(&m->w, r);
+        tell_pods(m, g, &r, true);
         consumption_lands(m, g);
     }
 }
@@ -619,6 +633,7 @@ static void let_leave(struct model *m)
         consumption_leaves(m, g);
         g->leaving = g->admitted = false;
         g->leaves_for = -1;
+        tell_pods(m, g, NULL, false);
         gang_record(&m->w, record_of(m, g));
     }
 }
@@ -656,6 +671,7 @@ static void step(struct model *m)
     struct err e = {0};
     arena_reset(m->w.records);
     let_leave(m);
+    put_budgets(m);
     for (uint32_t n = 1 + pick(m, 8); n; n--)
         new_gang(m);
     for (uint32_t n = pick(m, 16); n; n--)
@@ -745,9 +761,11 @@ int main(int argc, char **argv)
            "%" PRIu64 " of the own queue, %" PRIu64 " of others, %" PRIu64 " of others while borrowing, %" PRIu64 " by shares; %" PRIu64
            " waited for what was coming; "
            "%" PRIu64 " cycles on hold, %" PRIu64 " found their promise kept, %" PRIu64 " had preempted in vain, %" PRIu64
-           " came before others for having used less\n",
+           " came before others for having used less; equals were spared %" PRIu64 " times by budgets, %" PRIu64
+           " by how long they should run, %" PRIu64 " by what was lost, %" PRIu64 " by how soon they end\n",
            n.admits_n, n.preemptions_n, n.further_n, n.evicts_n[0], n.evicts_n[1], n.evicts_n[2], n.evicts_n[3], n.coming_n, n.held_n,
-           n.kept_n, n.vain_n, n.by_use_n);
+           n.kept_n, n.vain_n, n.by_use_n, n.spared_n[0], n.spared_n[1], n.spared_n[2], n.spared_n[3]);
+    bool spared = n.spared_n[0] && n.spared_n[1] && n.spared_n[2] && n.spared_n[3];
     bool each = n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3];
-    return n.by_use_n && n.admits_n && n.kept_n && n.vain_n && n.further_n && n.coming_n && each ? 0 : 1;
+    return n.by_use_n && n.admits_n && n.kept_n && n.vain_n && n.further_n && n.coming_n && each && spared ? 0 : 1;
 }

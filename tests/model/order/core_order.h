@@ -2,7 +2,8 @@
  *
  * SHAPE  core_order_tree.c: quotas and shares; core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the
  *        order of heads by shares; core_order_promise.c: what stands between others and those for whom somebody goes;
- *        core_order_consumption.c: what LocalQueues have used; core_order.c: the cycle, and the core beside it.
+ *        core_order_equals.c: who of equals; core_order_consumption.c: what LocalQueues have used; core_order.c: the cycle, and the core
+ *        beside it.
  */
 #ifndef TESTS_MODEL_CORE_ORDER_H
 #define TESTS_MODEL_CORE_ORDER_H
@@ -10,7 +11,7 @@
 #include "../../unit/core/world.h"
 #include "base/random.h"
 
-enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40, LOCALS = 3 };
+enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40, LOCALS = 3, APPS = 2 };
 
 struct quota {
     bool named;
@@ -35,6 +36,10 @@ struct plain_gang {
     int serial, queue, local, priority, flavor, count;
     int64_t created_ms, reserved_ms, ask[RES_N];
     __int128 entry[RES_N];     /* of its LocalQueue's */
+    int64_t checkpoint_ms;     /* 0: none */
+    int minimum_run_s, grace_s; /* 0: not told */
+    int app, pods_n;           /* app 0: it has no pods; pods_n: that are there */
+    bool breaks;               /* a budget, as a candidate (weigh_budgets) */
 };
 struct plain_local {           /* consumed, entry: in 1e-9 of a core, of a GPU */
     int weight_milli;
@@ -66,6 +71,7 @@ struct plain_promise {         /* somebody leaves for a gang of this queue */
     int64_t kept[RES_N];       /* from the head that is tried */
 };
 struct counts {                /* what was compared */
+    uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n;
 };
 struct decision {
@@ -83,6 +89,8 @@ struct model {
     int promises_n;
     bool told;                 /* queues were, before this cycle */
     bool quiet;                /* all queues preempt: some cycles are of those alone who wait for others */
+    bool spares;               /* equals are ordered by what is lost by their end */
+    int budgets[APPS];         /* pods of each app that may go */
     bool in_vain;              /* somebody did not start though all victims had left: he waits before others have to go for him */
     struct consumption_policy consumption;
     int resource_weights[RES_N];
@@ -114,7 +122,7 @@ int compare_shares(struct plain_share a, struct plain_share b);
 /* core_order_victims.c */
 bool gang_allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v);
 bool goes_before(const struct model *m, const struct victim *a, const struct victim *b); /* of two queues, once they are sorted */
-void sort_victims(const struct model *m, struct victims *v);
+void sort_victims(struct model *m, struct victims *v); /* where equals are spared: with what budgets say of those that are given */
 void take_off(struct model *m, const struct victim *v, int sign);
 bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows);
 bool is_above(const struct model *m, int i, const struct need *x);
@@ -145,6 +153,14 @@ void consumption_lands(struct model *m, struct plain_gang *g);        /* and adm
 void consumption_leaves(struct model *m, const struct plain_gang *g); /* no more */
 const char *local_key(struct model *m, int queue, int local);
 void tell_local(struct model *m, int queue, int local, int told_gpus, int64_t ago_ms);
+
+/* core_order_equals.c */
+void weigh_budgets(struct model *m, const struct victims *v); /* candidates in Kueue's order */
+int compare_stakes(const struct model *m, const struct plain_gang *a, const struct plain_gang *b);
+void spare_equals(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *v, int *level);
+void put_stakes(struct model *m, struct plain_gang *g);
+void put_budgets(struct model *m);
+void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *r, bool are_there);
 
 /* core_order_fair.c */
 struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);

@@ -206,7 +206,7 @@ static bool goes(struct hunt *h, struct victim *v, bool within, bool within_all)
 
 /* ---- all of it ---- */
 
-static struct victims fair_candidates(const struct model *m, const struct plain_gang *g, const struct need *x)
+static struct victims fair_candidates(struct model *m, const struct plain_gang *g, const struct need *x)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
     struct victims out = {.n = 0};
@@ -218,8 +218,7 @@ static struct victims fair_candidates(const struct model *m, const struct plain_
         bool uses = false, same = v->queue == g->queue;
         for (int r = 0; r < RES_N; r++)
             uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
-        bool leaves = v->leaves_for >= 0 && (is_held_for_others(m, v, g) || &m->gangs[v->leaves_for] == g);
-        if (!v->exists || !v->admitted || leaves || !uses || !gang_allows(same ? own->within : own->reclaim, g, v) ||
+        if (!v->exists || !v->admitted || is_held_for_others(m, v, g) || !uses || !gang_allows(same ? own->within : own->reclaim, g, v) ||
             (!same && (root >= COHORTS || !is_below(m, COHORTS + v->queue, root) || !is_above(m, COHORTS + v->queue, x) ||
                        !queue_borrows_what_it_uses(m, v))))
             continue;
@@ -227,6 +226,11 @@ static struct victims fair_candidates(const struct model *m, const struct plain_
         out.all[out.n++] = one;
     }
     sort_victims(m, &out);
+    int n = 0;
+    for (int i = 0; i < out.n; i++) /* who leaves for it already goes before all of them */
+        if (m->gangs[out.all[i].gang].leaves_for != (int)(g - m->gangs))
+            out.all[n++] = out.all[i];
+    out.n = n;
     return out;
 }
 

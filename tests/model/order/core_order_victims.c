@@ -60,6 +60,9 @@ static bool goes_before_as(const struct model *m, const struct victim *a, const 
         return a->class < b->class;
     if (x->priority != y->priority)
         return x->priority < y->priority;
+    int by_stakes = m->spares && !x->leaving ? compare_stakes(m, x, y) : 0;
+    if (by_stakes)
+        return by_stakes < 0;
     if (x->reserved_ms != y->reserved_ms)
         return x->reserved_ms > y->reserved_ms;
     snprintf(left, sizeof left, "g%d", x->serial);
@@ -94,7 +97,7 @@ static bool is_first_there(const struct model *m, const struct victims *left, in
 }
 
 /* Again and again the best of those who are first in their queues. */
-void sort_victims(const struct model *m, struct victims *v)
+static void sort_as_it_is(const struct model *m, struct victims *v)
 {
     struct victims left = *v;
     for (int n = 0; n < v->n; n++) {
@@ -116,7 +119,19 @@ void sort_victims(const struct model *m, struct victims *v)
     }
 }
 
-static struct victims candidates(const struct model *m, const struct plain_gang *g, const struct need *x)
+void sort_victims(struct model *m, struct victims *v)
+{
+    bool spares = m->spares;
+    m->spares = false;
+    sort_as_it_is(m, v);
+    m->spares = spares;
+    if (!spares)
+        return;
+    weigh_budgets(m, v);
+    sort_as_it_is(m, v);
+}
+
+static struct victims candidates(struct model *m, const struct plain_gang *g, const struct need *x)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
     struct victims out = {.n = 0};

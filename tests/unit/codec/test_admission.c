@@ -634,6 +634,24 @@ static void what_does_nothing_is_told(void **state)
          "spec: {minMember: 2, scheduleTimeoutSeconds: 10}\n", "spec.scheduleTimeoutSeconds: has no effect"},
         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {kueue.x-k8s.io/elastic-job: 'true'}}\n"
          "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[kueue.x-k8s.io/elastic-job]: has no effect yet"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: 30m}}\n"
+         "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect: write seconds, from 0 to 86400"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '86401'}}\n"
+         "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect: write seconds"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns, annotations: {capstan.dev/checkpoint-time: noon}}\n"
+         "spec: {queueName: q, podSets: [{name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}]}\n",
+         "metadata.annotations[capstan.dev/checkpoint-time]: has no effect: write a time as in 2026-01-31T12:00:00Z"},
+        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n"
+         "metadata: {name: g, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '60'}}\nspec: {minMember: 2}\n",
+         "metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of what is queued the Kueue way"},
+        {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n"
+         "metadata: {name: j, namespace: ns, annotations: {capstan.dev/checkpoint-time: '2026-01-01T00:00:00Z'}}\n"
+         "spec:\n  tasks: [{name: a, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
+         "metadata.annotations[capstan.dev/checkpoint-time]: has no effect yet: it is read of what is queued the Kueue way"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  template:\n"
+         "    metadata: {annotations: {capstan.dev/minimum-run-seconds: '60'}}\n"
+         "    spec: {restartPolicy: Never, containers: [{name: c, image: i}]}\n",
+         "spec.template.metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of the job's own metadata"},
     };
     struct world *w = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -656,6 +674,9 @@ static void what_asks_for_nothing_is_not_told(void **state)
         "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 3, reclaimable: false, capability: {cpu: 2}, deserved: {cpu: 1}, "
         "guarantee: {resource: {cpu: 1}}, parent: p}\n",
         "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\nspec: {minMember: 2}\n",
+        "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '60', "
+        "capstan.dev/checkpoint-time: '2026-01-31T12:00:00Z'}}\n"
+        "spec: {queueName: q, podSets: [{name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}]}\n",
     };
     struct world *w = *state;
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {

@@ -427,6 +427,48 @@ static void decodes_a_workload(void **state)
     assert_string_equal(name(w, g.local_queue), "ml/"); /* no queue: not "needs none" */
 }
 
+/* What is lost by its end. What cannot be read was not said. */
+static void says_what_is_lost_by_its_end(void **state)
+{
+    static const struct {
+        const char *annotations;
+        int64_t checkpoint_ms;
+        int32_t minimum_run_s;
+    } cases[] = {
+        {"", 0, 0},
+        {"\"capstan.dev/minimum-run-seconds\":\"1800\",\"capstan.dev/checkpoint-time\":\"1970-01-01T00:01:00.5Z\"", 60500, 1800},
+        {"\"capstan.dev/minimum-run-seconds\":\"0\",\"capstan.dev/checkpoint-time\":\"1970-01-01T01:01:00+01:00\"", 60000, 0},
+        {"\"capstan.dev/minimum-run-seconds\":\"86400\",\"capstan.dev/checkpoint-time\":\"yesterday\"", 0, 86400},
+        {"\"capstan.dev/minimum-run-seconds\":\"86401\",\"capstan.dev/checkpoint-time\":\"1969-01-01T00:00:00Z\"", 0, 0},
+        {"\"capstan.dev/minimum-run-seconds\":\"-1\",\"capstan.dev/checkpoint-time\":\"\"", 0, 0},
+        {"\"capstan.dev/minimum-run-seconds\":\"30m\",\"capstan.dev/checkpoint-time\":\"1767225600\"", 0, 0},
+        {"\"capstan.dev/minimum-run-seconds\":\"99999999999999999999\",\"capstan.dev/checkpoint-time\":\"99999-01-01T00:00:00Z\"", 0, 0},
+        {"\"capstan.dev/minimum-run-seconds\":[1800],\"capstan.dev/checkpoint-time\":{}", 0, 0},
+    };
+    static const struct {
+        const char *first, *second;
+        int32_t grace_s;
+    } graces[] = {{"", "", 30}, {"600", "", 600}, {"5", "", 30}, {"5", "0", 5}, {"0", "-3", 1}, {"99999999999999", "7", INT32_MAX}};
+    struct world *w = *state;
+    struct err e;
+    struct gang_record g;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = arena_printf(w->d.arena, "{\"metadata\":{\"name\":\"w\",\"namespace\":\"ml\",\"annotations\":{%s}},\"spec\":{\"podSets\":[]}}",
+                                        cases[i].annotations);
+        assert_int_equal(decode_workload(&w->d, tree(w, text), &g, &e), 0);
+        if (g.checkpoint_ms != cases[i].checkpoint_ms || g.minimum_run_s != cases[i].minimum_run_s || g.grace_s)
+            fail_msg("%s: %lld ms, %d s", cases[i].annotations, (long long)g.checkpoint_ms, g.minimum_run_s);
+    }
+    for (size_t i = 0; i < sizeof graces / sizeof *graces; i++) {
+        const char *text = arena_printf(w->d.arena, "{\"metadata\":{\"name\":\"w\",\"namespace\":\"ml\"},\"spec\":{\"podSets\":["
+                                        "{\"name\":\"a\",\"count\":1,\"template\":{\"spec\":{%s%s}}},{\"name\":\"b\",\"count\":1,\"template\":{\"spec\":{%s%s}}}]}}",
+                                        *graces[i].first ? "\"terminationGracePeriodSeconds\":" : "", graces[i].first,
+                                        *graces[i].second ? "\"terminationGracePeriodSeconds\":" : "", graces[i].second);
+        assert_int_equal(decode_workload(&w->d, tree(w, text), &g, &e), 0);
+        assert_int_equal(g.grace_s, graces[i].grace_s);
+    }
+}
+
 static int32_t needed(struct world *w, const char *admitted_n, const char *reclaimable_n)
 {
     struct gang_record g;
@@ -667,6 +709,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_what_is_no_pod, world_open, world_close),
         cmocka_unit_test_setup_teardown(wrong_types_are_survived, world_open, world_close),
         cmocka_unit_test_setup_teardown(an_endless_text_of_devices_says_nothing, world_open, world_close),
+        cmocka_unit_test_setup_teardown(says_what_is_lost_by_its_end, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_a_node, world_open, world_close),
         cmocka_unit_test_setup_teardown(too_many_devices_are_refused, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_what_agents_measured, world_open, world_close),

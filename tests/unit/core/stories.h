@@ -4,9 +4,11 @@
  *   queue NAME [in=COHORT] gpu=.. [cpu=..] [FLAVOR.gpu=..] [within=P] [reclaim=P] [borrow=P] [max=N] [strict] [preempt-first] [weight=N]
  *     weight: in thousandths
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
- *     consumption: its LocalQueues share by what they have used
+ *     consumption: its LocalQueues share by what they have used; check=C: an admission check that it demands
  *   local NAME queue=Q [weight=N] [used=GPUS,SECONDS]  a LocalQueue besides that of the queue's name; used: as its status says, as of then
  *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [local=L] [leaving]
+ *       [reserved]: it waits for admission checks; [began=S]: and was admitted then
+ *       [app=A] of its pods; [saved=S] [least=S] [grace=S]: last checkpoint, so long it should run, so long its pods take to end
  *   wants NAME queue=Q ... [charged]                   as above; at: created, since: reserved; charged: quota counts it, nodes do not
  *
  *   pod NAME [prio=N] [gpu=N] [cpu=N] [on=NODE] [since=S] [app=A] [apart=A] [port=N] [never] [gated] [deleting] [foreign]
@@ -75,6 +77,9 @@ static inline void story_queue(struct world *w, const char *name, const struct w
     q.r.has_borrow_threshold = word_of(words, n, "max", NULL) != NULL;
     q.r.borrow_threshold = (int32_t)number_of(words, n, "max", 0);
     q.r.by_consumption = word_of(words, n, "consumption", NULL) != NULL;
+    struct queue_check check = {.name = id(w, word_of(words, n, "check", NULL))};
+    q.r.checks = &check;
+    q.r.checks_n = check.name != 0;
     q.r.has_weight = word_of(words, n, "weight", NULL) != NULL;
     q.r.weight_nano = 1000000 * number_of(words, n, "weight", 0);
     for (int i = 0; i < n; i++) {
@@ -129,6 +134,9 @@ static inline struct gang_record story_gang(struct world *w, const char *name, c
     struct gang_record r = a_workload(w, name, local, (int32_t)number_of(words, n, "x", 1), requests);
     r.priority = (int32_t)number_of(words, n, "prio", 0);
     r.created_ms = number_of(words, n, "at", r.created_ms);
+    r.checkpoint_ms = 1000 * number_of(words, n, "saved", 0);
+    r.minimum_run_s = (int32_t)number_of(words, n, "least", 0);
+    r.grace_s = (int32_t)number_of(words, n, "grace", 0);
     return r;
 }
 
@@ -140,12 +148,16 @@ static inline void story_runs(struct world *w, const char *name, const struct wo
     r.admitted_queue = id(w, word_of(words, n, "queue", "q"));
     r.reserved_ms = 1000 * number_of(words, n, "since", 1);
     r.evicted = word_of(words, n, "leaving", NULL) != NULL;
+    r.admitted_ms = 1000 * number_of(words, n, "began", 0);
+    r.reserved_only = word_of(words, n, "reserved", NULL) != NULL;
     gang_record(w, r);
     for (int i = 0; i < r.pod_sets[0].count && on; i++) {
         char key[64];
         snprintf(key, sizeof key, "ns/%s-%d", name, i);
         struct pod_record p = a_pod(w, key, name, "");
         p.shape = r.pod_sets[0].shape;
+        if (word_of(words, n, "app", NULL))
+            p.shape.labels = labels_of(w, arena_printf(w->records, "app=%s", word_of(words, n, "app", NULL)), &p.shape.labels_n);
         p.pod_set = id(w, "main");
         p.node = id(w, on);
         p.phase = POD_RUNNING;

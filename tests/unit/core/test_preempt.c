@@ -11,6 +11,9 @@ struct preemption_case {
 
 /* Nodes have room for all that quota allows, but where a case says otherwise. */
 #define ROOM "node n0 gpu=1000;"
+#define TWO ROOM "queue q gpu=8 within=Lower;"
+#define HIGH " high queue=q prio=9 gpu=4"
+#define IN_QUEUE " InClusterQueue"
 
 static const struct preemption_case cases[] = {
     /* ---- own queue ---- */
@@ -54,6 +57,68 @@ static const struct preemption_case cases[] = {
     {"and others with it",
      ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=4; runs b queue=q prio=5 gpu=4 leaving; wants high queue=q prio=9 gpu=8",
      "evict a InClusterQueue"},
+
+    /* ---- among equals: it is 1000 s ---- */
+    {"of equals who has saved later what he did", TWO "runs a queue=q gpu=4 since=900; runs b queue=q gpu=4 since=5 saved=950; wants" HIGH,
+     "evict b" IN_QUEUE},
+    {"not who will", TWO "runs a queue=q gpu=4 since=900; runs b queue=q gpu=4 since=5 saved=1200; wants" HIGH, "evict a" IN_QUEUE},
+    {"nor who did before he was let in", TWO "runs a queue=q gpu=4 since=900; runs b queue=q gpu=4 since=800 saved=700; wants" HIGH,
+     "evict a" IN_QUEUE},
+    {"lower priority goes before that",
+     TWO "runs a queue=q gpu=4 since=900; runs b queue=q gpu=4 prio=1 since=5 saved=990; wants" HIGH, "evict a" IN_QUEUE},
+    {"who has not run as long as he should goes last",
+     TWO "runs a queue=q gpu=4 since=900 least=101; runs b queue=q gpu=4 since=5; wants" HIGH,
+     "evict b" IN_QUEUE},
+    {"once he has he does not",
+     TWO "runs a queue=q gpu=4 since=900 least=99; runs b queue=q gpu=4 since=5; wants" HIGH, "evict a" IN_QUEUE},
+    {"lower priority goes before that, too",
+     TWO "runs a queue=q gpu=4 since=900 least=500; runs b queue=q gpu=4 prio=1 since=5; wants" HIGH, "evict a" IN_QUEUE},
+    {"he goes where nobody else is enough",
+     TWO "runs a queue=q gpu=6 since=900 least=500; runs b queue=q gpu=2 since=5; wants high queue=q prio=9 gpu=6", "evict a" IN_QUEUE},
+    {"what he saved does not help him to go before",
+     TWO "runs a queue=q gpu=4 since=900 least=500 saved=990; runs b queue=q gpu=4 since=5; wants" HIGH, "evict b" IN_QUEUE},
+    {"who waits for admission checks has not begun",
+     ROOM "queue q gpu=8 within=Lower check=c; runs a queue=q gpu=4 since=900 least=500 reserved;"
+          "runs b queue=q gpu=4 since=5; wants" HIGH,
+     "evict a" IN_QUEUE},
+    {"and begins when he is admitted",
+     ROOM "queue q gpu=8 within=Lower check=c; runs a queue=q gpu=4 since=300 least=500 began=700;"
+          "runs b queue=q gpu=4 since=5; wants" HIGH,
+     "evict b" IN_QUEUE},
+    {"whose pods a budget protects goes last",
+     TWO "budget p app=db allowed=0; runs a queue=q gpu=4 since=9 app=db on=n0; runs b queue=q gpu=4 since=5;"
+         " wants" HIGH, "evict b" IN_QUEUE},
+    {"a budget that allows it",
+     TWO "budget p app=db allowed=1; runs a queue=q gpu=4 since=9 app=db on=n0; runs b queue=q gpu=4 since=5; wants" HIGH,
+     "evict a" IN_QUEUE},
+    {"a budget before a minimum run",
+     TWO "budget p app=db allowed=0; runs a queue=q gpu=4 since=9 app=db on=n0; runs b queue=q gpu=4 since=900 least=500; wants" HIGH,
+     "evict b" IN_QUEUE},
+    {"lower priority before a budget",
+     TWO "budget p app=db allowed=0; runs a queue=q gpu=4 since=9 app=db on=n0; runs b queue=q prio=1 gpu=4 since=5; wants" HIGH,
+     "evict a" IN_QUEUE},
+    {"a budget allows the first, not the next",
+     TWO "budget p app=db allowed=1; runs a,b queue=q gpu=2 since=9 app=db on=n0; runs c,d queue=q gpu=2 since=5; wants" HIGH,
+     "evict a" IN_QUEUE "; evict c" IN_QUEUE},
+    {"a budget of other pods",
+     TWO "budget p app=web allowed=0; runs a queue=q gpu=4 since=9 app=db on=n0; runs b queue=q gpu=4 since=5; wants" HIGH,
+     "evict a" IN_QUEUE},
+    {"of those let in at once whose pods end sooner",
+     TWO "runs a queue=q gpu=4 since=5 grace=60; runs b queue=q gpu=4 since=5; wants" HIGH, "evict b" IN_QUEUE},
+    {"not of others", TWO "runs a queue=q gpu=4 since=6 grace=60; runs b queue=q gpu=4 since=5; wants" HIGH, "evict a" IN_QUEUE},
+    {"not for more than by Kueue's order: two lose 500 s, one 400",
+     TWO "runs a queue=q gpu=4 since=600; runs b,c queue=q gpu=2 since=5 saved=750; wants" HIGH, "evict a" IN_QUEUE},
+    {"for less: two lose 200 s, one 400", TWO "runs a queue=q gpu=4 since=600; runs b,c queue=q gpu=2 since=5 saved=900; wants" HIGH,
+     "evict b" IN_QUEUE "; evict c" IN_QUEUE},
+    {"each pod counts", TWO "runs a queue=q gpu=4 since=600; runs b queue=q gpu=1 x=4 since=5 saved=850; wants" HIGH, "evict a" IN_QUEUE},
+    {"another queue goes before one's own all the same",
+     ROOM "queue own in=c gpu=8 within=Lower reclaim=Any; queue other in=c gpu=0; runs x queue=other gpu=4 since=900 least=500;"
+          "runs y queue=own gpu=4 since=5 saved=999; wants high queue=own prio=9 gpu=4",
+     "evict x InCohortReclamation"},
+    {"of two other queues the one that has saved",
+     ROOM "queue own in=c gpu=8 reclaim=Any; queue one in=c gpu=0; queue two in=c gpu=0; runs x queue=one gpu=4 since=900;"
+          "runs y queue=two gpu=4 since=5 saved=999; wants mine queue=own gpu=4",
+     "evict y InCohortReclamation"},
 
     /* ---- who starts, where he would be the next to go ---- */
     {"who would borrow waits while his lender, who takes it back, has more to start",
@@ -259,10 +324,44 @@ static void the_first_of_many_go(void **state)
     }
 }
 
+/* Both sides of a choice among equals are named, as long as anybody of those who go is there. */
+static void who_is_spared_is_told(void **state)
+{
+    static const struct {
+        const char *objects, *says;
+    } told[] = {
+        {"runs a queue=q gpu=4 since=900; runs b,c queue=q gpu=2 since=5 saved=960", "ns/a stays instead: less run time is lost"},
+        {"runs a queue=q gpu=4 since=900 least=500; runs b,c queue=q gpu=2 since=5",
+         "ns/a stays instead: fewer jobs end before their capstan.dev/minimum-run-seconds"},
+        {"budget p app=db allowed=0; runs a queue=q gpu=4 since=9 app=db on=n0; runs b,c queue=q gpu=2 since=5",
+         "ns/a stays instead: fewer pods go against a PodDisruptionBudget"},
+        {"runs a queue=q gpu=2 x=2 since=5 grace=60; runs b,c queue=q gpu=2 since=5", "ns/a stays instead: their pods end sooner"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        struct world w = world_new();
+        story(&w, TWO);
+        story(&w, told[i].objects);
+        story(&w, "wants high queue=q prio=9 gpu=4");
+        step(&w);
+        if (!strstr(why_tree(&w, "high"), told[i].says))
+            fail_msg("\"%s\" is not said in\n%s", told[i].says, why_tree(&w, "high"));
+        assert_int_equal(reason_find(entry_of(&w, EFFECT_EVICT, "c")->reason, REASON_SPARED)->name, id(&w, "a"));
+        outcome(&w, EFFECT_EVICT, "b", NULL, OUTCOME_DONE);
+        gone(&w, CHANGE_GANG_GONE, "b");
+        step(&w);
+        sweep_names(&w);
+        if (!strstr(why_tree(&w, "high"), told[i].says))
+            fail_msg("\"%s\" is not said any more in\n%s", told[i].says, why_tree(&w, "high"));
+        world_free(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_decides_as_it_says),
+        cmocka_unit_test(who_is_spared_is_told),
         cmocka_unit_test(the_first_of_many_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

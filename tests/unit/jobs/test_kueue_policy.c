@@ -264,6 +264,42 @@ static void test_each_that_goes_costs_one_write(void **state)
     kube_client_free(counted);
 }
 
+/* ---- what is lost by its end ---- */
+
+#define ANNOTATED(text) patch(JOB, "{\"metadata\":{\"annotations\":{" text "}}}")
+
+static void test_checkpoints_of_a_running_job_are_told_on(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    struct kube_client *counted = kube_client_wrap(w.loop, http_local_client_new(w.loop, door, NULL, NULL, 1));
+    jobs_free(w.jobs);
+    w.jobs = jobs_new(counted, &(struct jobs_config){.embedded = true});
+    job("j", 1, "true");
+    ANNOTATED("\"capstan.dev/minimum-run-seconds\":\"60\"");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_string_equal(object_annotation(workload(), "capstan.dev/minimum-run-seconds"), "60");
+    assert_string_equal(object_annotation(workload(), "capstan.dev/checkpoint-time"), "");
+    workload_writes_n = 0;
+    ANNOTATED("\"capstan.dev/checkpoint-time\":\"2026-01-01T00:00:00Z\"");
+    run(1000);
+    assert_string_equal(object_annotation(workload(), "capstan.dev/checkpoint-time"), "2026-01-01T00:00:00Z");
+    assert_int_equal(workload_writes_n, 1);
+    ANNOTATED("\"capstan.dev/checkpoint-time\":\"2026-01-01T00:01:00Z\",\"capstan.dev/minimum-run-seconds\":\"90\"");
+    run(1000);
+    assert_string_equal(object_annotation(workload(), "capstan.dev/checkpoint-time"), "2026-01-01T00:01:00Z");
+    assert_string_equal(object_annotation(workload(), "capstan.dev/minimum-run-seconds"), "90");
+    assert_int_equal(workload_writes_n, 2);
+    ANNOTATED("\"team\":\"a\"");
+    run(1000);
+    assert_int_equal(workload_writes_n, 2);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    jobs_free(w.jobs);
+    w.jobs = NULL;
+    kube_client_free(counted);
+}
+
 /* ---- what quota counts ---- */
 
 static void scheduler_with(const struct charge_policy *charge)
@@ -534,6 +570,7 @@ int main(void)
         FLOW(test_quota_counts_what_rules_make_of_requests),
         FLOW(test_nodes_have_to_hold_what_pods_ask_for),
         FLOW(test_what_was_given_outlives_the_rules),
+        FLOW(test_checkpoints_of_a_running_job_are_told_on),
         FLOW(test_excluded_resources_need_no_quota),
         FLOW(test_what_a_queue_does_not_name_may_need_no_quota),
         FLOW(test_what_a_queue_names_needs_quota_always),
