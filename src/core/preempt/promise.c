@@ -212,12 +212,15 @@ static void tell_victims(struct cycle *c, const struct promise *p)
     }
 }
 
-/* What was spared once stays so, while those go who were told to in its place. */
-static void note_spared(struct promise *p, const struct victims *v, const struct promise *old)
+/* Who was spared once stays so, while those go who were told to in his place. */
+static void note_spared(const struct state *s, struct promise *p, const struct victims *v, const struct promise *old)
 {
-    p->spares = v->spares ? v->spares : old ? old->spares : SPARES_NOBODY;
-    p->spared = v->spared ? v->spared->key : old ? old->spared : 0;
-    p->spared_ns = v->spared ? v->spared->ns : old ? old->spared_ns : 0;
+    const struct gang *spared = v->spared ? v->spared : old && old->spares ? gang_find(s, old->spared) : NULL;
+    if (!spared || !gang_holds(spared))
+        return;
+    p->spares = v->spared ? v->spares : old->spares;
+    p->spared = spared->key;
+    p->spared_ns = spared->ns;
 }
 
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n)
@@ -229,7 +232,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->borrow_level = v->borrow_level;
     p->by_priority = gang_is_lone(g);
     p->granted = g->planned ? counts_of_fewer(g) : NULL;
-    note_spared(p, v, old);
+    note_spared(s, p, v, old);
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
     p->charges_n = x->needs_n;
     p->kept = mem_zero(x->needs_n + 1u, sizeof *p->kept);

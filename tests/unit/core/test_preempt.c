@@ -357,11 +357,32 @@ static void who_is_spared_is_told(void **state)
     }
 }
 
+/* But nobody who has ended meanwhile. */
+static void who_has_ended_does_not_stay(void **state)
+{
+    struct world w = world_new();
+    (void)state;
+    story(&w, ROOM "queue q gpu=8 within=Lower; runs a queue=q gpu=1 since=900; runs b,c queue=q gpu=2 since=5 saved=960;"
+                   "runs d queue=q prio=9 gpu=3; wants high queue=q prio=9 gpu=3");
+    step(&w);
+    assert_string_equal(decided(&w), "evict b" IN_QUEUE "; evict c" IN_QUEUE);
+    assert_non_null(strstr(why_tree(&w, "high"), "ns/a stays instead: less run time is lost"));
+    gone(&w, CHANGE_GANG_GONE, "a");
+    step(&w);
+    sweep_names(&w);
+    story(&w, "runs z queue=q prio=9 gpu=1");
+    step(&w);
+    assert_non_null(strstr(why_tree(&w, "high"), "pending the preemption of 2 workload(s)"));
+    assert_null(strstr(why_tree(&w, "high"), "stays instead"));
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_case_decides_as_it_says),
         cmocka_unit_test(who_is_spared_is_told),
+        cmocka_unit_test(who_has_ended_does_not_stay),
         cmocka_unit_test(the_first_of_many_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
