@@ -8,9 +8,8 @@ static void check_fair_sharing(struct admission *x, const struct json *spec)
     const struct json *weight = json_path(spec, "fairSharing", "weight", NULL);
     struct quantity q;
     admission_as_webhook(x, true);
-    if (admission_quantity(x, weight, "spec.fairSharing.weight", &q) && q.nano == 1)
-        admission_error(x, FIELD_INVALID, "spec.fairSharing.weight", weight,
-                        "when greater than 0, must be greater than 10^-9");
+    if (admission_quantity(x, weight, "spec.fairSharing", &q) && q.nano == 1) /* the field that Kueue names */
+        admission_error(x, FIELD_INVALID, "spec.fairSharing", weight, "weight: when greater than 0, must be greater than 10^-9");
     admission_as_webhook(x, false);
 }
 
@@ -43,17 +42,19 @@ static void check_admission_checks(struct admission *x, const struct json *spec)
 {
     const struct json *checks = json_path(spec, "admissionChecksStrategy", "admissionChecks", NULL);
     uint32_t at = 0;
+    admission_as_webhook(x, true);
     JSON_EACH (check, admission_list_n(checks) ? checks : NULL) {
         uint32_t flavor_at = 0;
         JSON_EACH (flavor, admission_list_n(json_get(check, "onFlavors")) ? json_get(check, "onFlavors") : NULL) {
             if (!flavor_exists(json_get(spec, "resourceGroups"), json_bytes(flavor)))
-                admission_error(x, FIELD_INVALID,
+                admission_error(x, FIELD_NOT_SUPPORTED,
                                 AT(x, "spec.admissionChecksStrategy.admissionChecks[%u].onFlavors[%u]", at, flavor_at),
                                 flavor, "is not a flavor of this ClusterQueue");
             flavor_at++;
         }
         at++;
     }
+    admission_as_webhook(x, false);
 }
 
 static void admit_cluster_queue(struct admission *x)
@@ -68,6 +69,9 @@ static void admit_cluster_queue(struct admission *x)
     check_preemption(x, spec);
     check_fair_sharing(x, spec);
     check_admission_checks(x, spec);
+    admission_as_webhook(x, true);
+    admission_immutable(x, "spec", "concurrentAdmissionPolicy");
+    admission_as_webhook(x, false);
 }
 
 /* ---- Cohort ---- */
@@ -109,23 +113,32 @@ static void admit_local_queue(struct admission *x)
 
 /* ---- ResourceFlavor ---- */
 
-static void check_at_most(struct admission *x, const struct json *v, const char *path, uint32_t most)
+/* SOURCE Kueue: of a toleration its webhook looks at the key alone, and the type knows two operators. */
+static void check_flavor_tolerations(struct admission *x, const struct json *list)
 {
-    if (v && v->type >= JSON_ARRAY && v->n > most)
-        admission_error(x, FIELD_INVALID, path, NULL, "Too many: %u: must have at most %u items", v->n, most);
+    uint32_t at = 0;
+    JSON_EACH (t, admission_list_n(list) ? list : NULL) {
+        const struct json *key = json_get(t, "key"), *operator = json_get(t, "operator");
+        const char *path = AT(x, "spec.tolerations[%u]", at++);
+        admission_as_webhook(x, true);
+        if (!admission_absent(key) && !name_is_qualified(json_bytes(key)))
+            admission_error(x, FIELD_INVALID, admission_below(x, path, "key"), key, NAME_QUALIFIED_RULE);
+        admission_as_webhook(x, false);
+        if (bytes_is(json_bytes(operator), "Lt") || bytes_is(json_bytes(operator), "Gt"))
+            admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, path, "operator"), operator,
+                            "supported values: \"Equal\", \"Exists\"");
+    }
+    admission_tolerations(x, list, "spec.tolerations");
 }
 
 static void admit_flavor(struct admission *x)
 {
     const struct json *spec = json_get(x->object, "spec"), *labels = json_get(spec, "nodeLabels");
-    check_at_most(x, labels, "spec.nodeLabels", 8);
-    check_at_most(x, json_get(spec, "nodeTaints"), "spec.nodeTaints", 8);
-    check_at_most(x, json_get(spec, "tolerations"), "spec.tolerations", 8);
     admission_as_webhook(x, true);
     admission_labels(x, labels, "spec.nodeLabels");
-    admission_as_webhook(x, false);
     admission_taints(x, json_get(spec, "nodeTaints"), "spec.nodeTaints");
-    admission_tolerations(x, json_get(spec, "tolerations"), "spec.tolerations");
+    admission_as_webhook(x, false);
+    check_flavor_tolerations(x, json_get(spec, "tolerations"));
     const struct json *topology = json_get(spec, "topologyName");
     if (!admission_absent(topology) && !(json_is(labels, JSON_OBJECT) && labels->n))
         admission_error(x, FIELD_INVALID, "spec", NULL, "at least one nodeLabel is required when topology is set");
@@ -135,23 +148,33 @@ static void admit_flavor(struct admission *x)
 
 /* ---- Topology ---- */
 
+static bool ends_at_hosts(const struct json *levels)
+{
+    const struct json *last = admission_list_n(levels) ? json_item(levels, levels->n - 1) : NULL;
+    return bytes_is(json_bytes(json_get(last, "nodeLabel")), TOPOLOGY_NODE_LABEL);
+}
+
+/* The field is the list, as with Kueue: the text says which level. */
 static void admit_topology(struct admission *x)
 {
-    const struct json *levels = json_path(x->object, "spec", "levels", NULL);
+    const struct json *levels = json_path(x->object, "spec", "levels", NULL), *was = json_path(x->old, "spec", "levels", NULL);
     uint32_t at = 0, n = admission_list_n(levels);
-    if (n < 1 || n > 16)
-        admission_error(x, FIELD_INVALID, "spec.levels", NULL,
-                        "must have 1 to 16 levels, from the widest to the narrowest");
     JSON_EACH (level, n ? levels : NULL) {
         const struct json *label = json_get(level, "nodeLabel");
-        if (!name_is_qualified(json_bytes(label)))
-            admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label, NAME_QUALIFIED_RULE);
+        bool twice = false;
+        for (const struct json *before = levels->first; before != level; before = before->next)
+            twice |= bytes_equal(json_bytes(json_get(before, "nodeLabel")), json_bytes(label));
+        if (twice)
+            admission_error(x, FIELD_INVALID, "spec.levels", NULL, "[%u].nodeLabel: another level has this label: \"%s\"", at,
+                            json_text(label, ""));
         if (bytes_is(json_bytes(label), TOPOLOGY_NODE_LABEL) && at + 1 < n)
-            admission_error(x, FIELD_INVALID, AT(x, "spec.levels[%u].nodeLabel", at), label,
-                            "the kubernetes.io/hostname label can only be used at the lowest level of topology");
+            admission_error(x, FIELD_INVALID, "spec.levels", NULL, "[%u].nodeLabel: " TOPOLOGY_NODE_LABEL " can only be the last level",
+                            at);
         at++;
     }
-    admission_unique(x, levels, "spec.levels", "nodeLabel");
+    if (was && levels && !json_equal(was, levels) && !(ends_at_hosts(was) && ends_at_hosts(levels)))
+        admission_error(x, FIELD_INVALID, "spec.levels", NULL,
+                        "the levels can change only where the last one is " TOPOLOGY_NODE_LABEL ", and stays so");
 }
 
 /* Comes with Kueue itself, as that for ProvisioningRequests, which Capstan has; any other name is somebody's own controller. */

@@ -10,6 +10,7 @@
 struct quota_check {
     struct admission *x;
     bool is_cohort, has_cohort; /* a Cohort's "cohort" is its parent */
+    const char *group_path;     /* "spec.resourceGroups[0]" */
     const char *flavor_path;    /* "spec.resourceGroups[0].flavors[1]" */
     const char *flavor_name;
 };
@@ -31,8 +32,11 @@ static void check_limit_needs_cohort(struct quota_check *q, const struct json *r
     const struct json *limit = json_get(resource, key);
     if (!limit || q->has_cohort)
         return;
-    admission_as_webhook(q->x, q->is_cohort); /* of a ClusterQueue it is a rule of the type */
-    if (q->x->strict_kueue)
+    bool of_type = !q->is_cohort && text_equal(key, "borrowingLimit"); /* there Kueue's type says it, and of spec as a whole */
+    admission_as_webhook(q->x, !of_type);
+    if (q->x->strict_kueue && of_type)
+        admission_error(q->x, FIELD_INVALID, "spec", NULL, "%s.%s: must be nil when cohort is empty", path + strlen("spec."), key);
+    else if (q->x->strict_kueue)
         admission_error(q->x, FIELD_INVALID, AT(q->x, "%s.%s", path, key), limit, "must be nil when %s is empty",
                         q->is_cohort ? "parent" : "cohort");
     else
@@ -94,7 +98,7 @@ static void check_cover(struct quota_check *q, const struct json *resources, con
             buf_printf(&missing, "%s%s", missing.n ? ", " : "", json_text(name, "?"));
     }
     if (q->x->strict_kueue && resources_n != covered_n)
-        admission_error(q->x, FIELD_INVALID, q->flavor_path, NULL,
+        admission_error(q->x, FIELD_INVALID, q->group_path, NULL,
                         "flavors must have the same number of resources as the coveredResources");
     if (q->x->strict_kueue)
         return;
@@ -121,11 +125,11 @@ static void check_flavor(struct quota_check *q, const struct json *flavor, const
         admission_error(q->x, FIELD_INVALID, AT(q->x, "%s.name", q->flavor_path), name, NAME_DNS_SUBDOMAIN_RULE);
     JSON_EACH (resource, admission_list_n(resources) ? resources : NULL)
         check_quota(q, resource, AT(q->x, "%s.resources[%u]", q->flavor_path, at++));
-    admission_unique(q->x, resources, AT(q->x, "%s.resources", q->flavor_path), "name");
     check_cover(q, resources, covered);
 }
 
-/* A name may stand in one group only. `list_of` names the list; its items are texts, or objects with a name. */
+/* A name may stand in one group only. `list_of` names the list; its items are texts, or objects with a name: of these the schema says
+ * which one a group has twice. */
 static void check_once(struct admission *x, const struct json *groups, const char *list_of)
 {
     uint32_t group_at = 0;
@@ -133,11 +137,13 @@ static void check_once(struct admission *x, const struct json *groups, const cha
     buf_char(&seen, '\n');
     JSON_EACH (group, groups) {
         uint32_t at = 0;
+        size_t before_n = seen.n; /* bytes of the groups before this one */
         const struct json *list = json_get(group, list_of);
         JSON_EACH (item, admission_list_n(list) ? list : NULL) {
             const struct json *name = json_is(item, JSON_STRING) ? item : json_get(item, "name");
             const char *mark = AT(x, "\n%s\n", json_text(name, ""));
-            if (name && strstr(seen.data, mark))
+            const char *found = name ? strstr(seen.data, mark) : NULL;
+            if (found && (name == item || (size_t)(found - seen.data) + 1 < before_n))
                 admission_error(
                     x, FIELD_DUPLICATE,
                     AT(x, "spec.resourceGroups[%u].%s[%u]%s", group_at, list_of, at, name == item ? "" : ".name"), name,
@@ -178,10 +184,9 @@ void admission_resource_groups(struct admission *x, const struct json *spec, boo
     struct quota_check q = {.x = x, .is_cohort = is_cohort, .has_cohort = has_cohort};
     if (admission_list_n(groups) == 0)
         return;
-    if (groups->n > 16)
-        admission_error(x, FIELD_INVALID, "spec.resourceGroups", NULL, "Too many: %u: must have at most 16 items",
-                        groups->n);
+    admission_as_webhook(x, true);
     check_sizes(x, groups);
+    admission_as_webhook(x, false);
     uint32_t group_at = 0;
     JSON_EACH (group, groups) {
         const char *path = AT(x, "spec.resourceGroups[%u]", group_at++);
@@ -201,6 +206,7 @@ void admission_resource_groups(struct admission *x, const struct json *spec, boo
             at++;
         }
         at = 0;
+        q.group_path = path;
         JSON_EACH (flavor, admission_list_n(flavors) ? flavors : NULL) {
             q.flavor_path = AT(x, "%s.flavors[%u]", path, at++);
             check_flavor(&q, flavor, covered);

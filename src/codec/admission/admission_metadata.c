@@ -43,15 +43,21 @@ static bool is_annotation_key(struct bytes key)
     return name_is_qualified((struct bytes){lower, key.n});
 }
 
-static void check_annotations(struct admission *x, const struct json *annotations)
+void admission_annotation_keys(struct admission *x, const struct json *annotations, const char *path)
 {
-    size_t bytes = 0;
     JSON_EACH (annotation, json_is(annotations, JSON_OBJECT) ? annotations : NULL) {
         struct bytes key = {annotation->key, annotation->key_n};
         if (!is_annotation_key(key))
-            admission_error_text(x, FIELD_INVALID, "metadata.annotations", key, NAME_QUALIFIED_RULE);
-        bytes += key.n + json_bytes(annotation).n;
+            admission_error_text(x, FIELD_INVALID, path, key, NAME_QUALIFIED_RULE);
     }
+}
+
+static void check_annotations(struct admission *x, const struct json *annotations)
+{
+    size_t bytes = 0;
+    admission_annotation_keys(x, annotations, "metadata.annotations");
+    JSON_EACH (annotation, json_is(annotations, JSON_OBJECT) ? annotations : NULL)
+        bytes += annotation->key_n + json_bytes(annotation).n;
     if (bytes > LIMIT_ANNOTATIONS_BYTES)
         admission_error(x, FIELD_TOO_LONG, "metadata.annotations", NULL,
                         "may not be more than %u bytes together, is %zu", LIMIT_ANNOTATIONS_BYTES, bytes);

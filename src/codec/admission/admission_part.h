@@ -45,6 +45,7 @@ void admission_immutable(struct admission *x, const char *section, const char *k
 void admission_unique(struct admission *x, const struct json *list, const char *path, const char *key);
 bool admission_quantity(struct admission *x, const struct json *v, const char *path, struct quantity *ret_q); /* checked, >= 0 */
 void admission_labels(struct admission *x, const struct json *labels, const char *path);
+void admission_annotation_keys(struct admission *x, const struct json *annotations, const char *path);
 void admission_label_selector(struct admission *x, const struct json *selector, const char *path);
 const char *admission_label(const struct json *object, const char *key);      /* metadata.labels[key] or "" */
 const char *admission_annotation(const struct json *object, const char *key);

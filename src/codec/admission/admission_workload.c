@@ -35,7 +35,7 @@ static void check_pod_amounts(struct admission *x, const struct json *spec, cons
 
 /* ---- topologies ---- */
 
-#define LAYERS_MAX 3
+#define LAYERS_MAX 3 /* of an annotation; those of a Workload are counted by its schema */
 
 /* SOURCE Kueue's webhooks: of Workloads, and of jobs, which makes no Workload of a group with slices. */
 static void check_topology_request(struct admission *x, const struct json *request, const char *path)
@@ -51,9 +51,6 @@ static void check_topology_request(struct admission *x, const struct json *reque
         admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.podSetSliceSize", path), NULL,
                         "may not be set when podSetSliceRequiredTopology is not specified");
     const struct json *layers = json_get(request, "podsetSliceRequiredTopologyConstraints");
-    if (admission_list_n(layers) > LAYERS_MAX)
-        admission_error(x, FIELD_TOO_MANY, AT(x, "%s.podsetSliceRequiredTopologyConstraints", path), NULL,
-                        "%u: must have at most %d items", layers->n, LAYERS_MAX);
     if (!admission_absent(json_get(request, "podSetGroupName")) && (slice || admission_list_n(layers)))
         admission_error(x, FIELD_FORBIDDEN, AT(x, "%s.podSetGroupName", path), NULL, "may not be set when '%s' is specified",
                         slice ? "podSetSliceRequiredTopology" : "podsetSliceRequiredTopologyConstraints");
@@ -187,8 +184,8 @@ void admission_topology_annotations(struct admission *x, const struct json *anno
 static void check_pod_sets(struct admission *x, const struct json *sets)
 {
     uint32_t at = 0, partial_n = 0, n = admission_list_n(sets);
-    if (n < 1 || n > LIMIT_PODSETS)
-        admission_error(x, FIELD_INVALID, "spec.podSets", NULL, "must have 1 to %d pod sets, has %u", LIMIT_PODSETS, n);
+    if (!sets)
+        admission_error(x, FIELD_REQUIRED, "spec.podSets", NULL, "must have 1 to %d pod sets", LIMIT_PODSETS);
     JSON_EACH (set, n ? sets : NULL) {
         const char *path = AT(x, "spec.podSets[%u]", at++);
         const struct json *name = json_get(set, "name"), *fewest = json_get(set, "minCount");
@@ -203,6 +200,9 @@ static void check_pod_sets(struct admission *x, const struct json *sets)
             admission_error(x, FIELD_INVALID, AT(x, "%s.minCount", path), fewest,
                             "should be between 1 and podSet.count (%lld)", (long long)count);
         admission_as_webhook(x, true);
+        admission_labels(x, json_path(pod_template, "metadata", "labels", NULL), AT(x, "%s.template.metadata.labels", path));
+        admission_annotation_keys(x, json_path(pod_template, "metadata", "annotations", NULL),
+                                  AT(x, "%s.template.metadata.annotations", path));
         check_pod_amounts(x, json_get(pod_template, "spec"), AT(x, "%s.template.spec", path));
         check_topology_request(x, json_get(set, "topologyRequest"), AT(x, "%s.topologyRequest", path));
         admission_as_webhook(x, false);
@@ -211,7 +211,6 @@ static void check_pod_sets(struct admission *x, const struct json *sets)
     if (partial_n > 1)
         admission_error(x, FIELD_INVALID, "spec.podSets", NULL, "at most one podSet can use minCount");
     admission_as_webhook(x, false);
-    admission_unique(x, sets, "spec.podSets", "name");
 }
 
 static void check_priority_class(struct admission *x, const struct json *spec)
@@ -228,29 +227,6 @@ static void check_priority_class(struct admission *x, const struct json *spec)
                         "must be WorkloadPriorityClass of kueue.x-k8s.io or PriorityClass of scheduling.k8s.io");
 }
 
-/* status.admission gives each pod set its flavors. */
-static void check_assignments(struct admission *x)
-{
-    const struct json *admission = json_path(x->object, "status", "admission", NULL),
-                      *sets = json_path(x->object, "spec", "podSets", NULL);
-    const struct json *assignments = json_get(admission, "podSetAssignments");
-    uint32_t at = 0;
-    if (!json_is(admission, JSON_OBJECT))
-        return;
-    if (admission_list_n(assignments) != admission_list_n(sets))
-        admission_error(x, FIELD_INVALID, "status.admission.podSetAssignments", NULL,
-                        "must have the same number of podSets as the spec");
-    JSON_EACH (assignment, admission_list_n(assignments) ? assignments : NULL) {
-        bool found = false;
-        JSON_EACH (set, admission_list_n(sets) ? sets : NULL)
-            found |= text_equal(json_get_text(set, "name", "main"), json_get_text(assignment, "name", "main"));
-        if (!found)
-            admission_error(x, FIELD_NOT_FOUND, AT(x, "status.admission.podSetAssignments[%u].name", at),
-                            json_get(assignment, "name"), "%s", "");
-        at++;
-    }
-}
-
 static const struct json *named(const struct json *list, const char *name)
 {
     JSON_EACH (item, admission_list_n(list) ? list : NULL)
@@ -259,16 +235,97 @@ static const struct json *named(const struct json *list, const char *name)
     return NULL;
 }
 
-/* Of each pod set at most all pods are over; while quota is reserved, what is over stays over. */
+/* What a pod set uses is that of one pod, times its pods. SOURCE Kueue counts cpu in thousandths, the rest in whole units, rounded up. */
+static void check_usage(struct admission *x, const struct json *assignment, const char *path)
+{
+    int64_t count = json_get_int64(assignment, "count", 0);
+    const struct json *usage = json_get(assignment, "resourceUsage");
+    JSON_EACH (amount, count > 0 && json_is(usage, JSON_OBJECT) ? usage : NULL) {
+        struct quantity q;
+        if (quantity_parse(json_bytes(amount), &q, NULL) == 0 &&
+            (text_equal(amount->key, "cpu") ? quantity_milli(q) : quantity_whole(q)) % count)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.resourceUsage[%s]", path, amount->key), amount, "is not a multiple of %lld",
+                            (long long)count);
+    }
+}
+
+/* status.admission gives each pod set its flavors. */
+static void check_assignments(struct admission *x)
+{
+    const struct json *admission = json_path(x->object, "status", "admission", NULL), *sets = json_path(x->object, "spec", "podSets", NULL);
+    const struct json *assignments = json_get(admission, "podSetAssignments"), *was = json_path(x->old, "status", "admission", NULL);
+    uint32_t at = 0;
+    if (!decode_condition_true(x->object, "QuotaReserved"))
+        return;
+    if (!json_is(admission, JSON_OBJECT)) { /* who was so already may go on: else nobody could mend it */
+        if (json_is(was, JSON_OBJECT) || !decode_condition_true(x->old, "QuotaReserved"))
+            admission_error(x, FIELD_REQUIRED, "status.admission", NULL, "must be set while the condition QuotaReserved is True");
+        return;
+    }
+    admission_as_webhook(x, false);
+    if (admission_list_n(assignments) != admission_list_n(sets))
+        admission_error(x, FIELD_INVALID, "status.admission.podSetAssignments", NULL,
+                        "must have the same number of podSets as the spec");
+    admission_as_webhook(x, true);
+    JSON_EACH (assignment, admission_list_n(assignments) ? assignments : NULL) {
+        const char *path = AT(x, "status.admission.podSetAssignments[%u]", at++);
+        if (!named(sets, json_get_text(assignment, "name", "main")))
+            admission_error(x, FIELD_NOT_FOUND, AT(x, "%s.name", path), json_get(assignment, "name"), "%s", "");
+        check_usage(x, assignment, path);
+    }
+}
+
+/* ---- places of pods, as slices of domains ---- */
+
+static void check_either(struct admission *x, const struct json *v, const char *path)
+{
+    if (json_is(v, JSON_OBJECT) && !json_get(v, "universal") == !json_get(v, "individual"))
+        admission_error(x, FIELD_INVALID, path, NULL, "must have either universal or individual");
+}
+
+static void check_place_slice(struct admission *x, const struct json *slice, const char *path)
+{
+    const struct json *counts = json_get(slice, "podCounts"), *levels = json_get(slice, "valuesPerLevel");
+    uint32_t domains_n = (uint32_t)json_get_int64(slice, "domainCount", 0), at = 0;
+    check_either(x, counts, AT(x, "%s.podCounts", path));
+    if (json_get(counts, "individual") && admission_list_n(json_get(counts, "individual")) != domains_n)
+        admission_error(x, FIELD_INVALID, path, NULL, "podCounts.individual must have domainCount items");
+    JSON_EACH (level, admission_list_n(levels) ? levels : NULL) {
+        const struct json *individual = json_get(level, "individual");
+        check_either(x, level, AT(x, "%s.valuesPerLevel[%u]", path, at++));
+        if (individual && admission_list_n(json_get(individual, "roots")) != domains_n)
+            admission_error(x, FIELD_INVALID, path, NULL, "individual.roots must have domainCount items at each level");
+    }
+}
+
+static void check_places(struct admission *x)
+{
+    const struct json *assignments = json_path(x->object, "status", "admission", "podSetAssignments", NULL);
+    uint32_t at = 0;
+    JSON_EACH (assignment, admission_list_n(assignments) ? assignments : NULL) {
+        const char *path = AT(x, "status.admission.podSetAssignments[%u].topologyAssignment", at++);
+        const struct json *places = json_get(assignment, "topologyAssignment"), *slices = json_get(places, "slices");
+        uint32_t slice_at = 0;
+        JSON_EACH (slice, admission_list_n(slices) ? slices : NULL) {
+            if (admission_list_n(json_get(slice, "valuesPerLevel")) != admission_list_n(json_get(places, "levels")))
+                admission_error(x, FIELD_INVALID, path, NULL, "slices[%u].valuesPerLevel must have one item for each of the levels",
+                                slice_at);
+            check_place_slice(x, slice, AT(x, "%s.slices[%u]", path, slice_at++));
+        }
+    }
+}
+
+/* ---- pods that are over ---- */
+
+/* Of each pod set at most all pods are over; while quota is reserved, what is over stays over. SOURCE the fields are named as by Kueue. */
 static void check_reclaimable(struct admission *x)
 {
     const struct json *is = json_path(x->object, "status", "reclaimablePods", NULL),
                       *was = json_path(x->old, "status", "reclaimablePods", NULL),
                       *sets = json_path(x->object, "spec", "podSets", NULL);
-    uint32_t at = 0;
     JSON_EACH (item, admission_list_n(is) ? is : NULL) {
-        const char *path = AT(x, "status.reclaimablePods[%u]", at++);
-        const struct json *set = named(sets, json_get_text(item, "name", ""));
+        const char *name = json_get_text(item, "name", ""), *path = AT(x, "status.reclaimablePods[%s]", name);
+        const struct json *set = named(sets, name);
         if (!set)
             admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.name", path), json_get(item, "name"),
                             "must name a pod set of this Workload");
@@ -279,33 +336,148 @@ static void check_reclaimable(struct admission *x)
     if (!decode_condition_true(x->old, "QuotaReserved") || !decode_condition_true(x->object, "QuotaReserved"))
         return;
     JSON_EACH (before, admission_list_n(was) ? was : NULL) {
-        const char *name = json_get_text(before, "name", "");
-        if (json_get_int64(named(is, name), "count", 0) < json_get_int64(before, "count", 0))
-            admission_error(x, FIELD_INVALID, "status.reclaimablePods", NULL,
-                            "%s: %lld pods are over, it cannot become less while quota is reserved", name,
-                            (long long)json_get_int64(before, "count", 0));
+        const char *name = json_get_text(before, "name", ""), *path = AT(x, "status.reclaimablePods[%s]", name);
+        const struct json *now = named(is, name);
+        if (!now)
+            admission_error(x, FIELD_REQUIRED, path, NULL, "cannot be removed while quota is reserved");
+        else if (json_get_int64(now, "count", 0) < json_get_int64(before, "count", 0))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.count", path), json_get(now, "count"),
+                            "cannot become less than %lld while quota is reserved", (long long)json_get_int64(before, "count", 0));
     }
+}
+
+/* ---- what checks want of the pods ---- */
+
+static void check_pod_set_update(struct admission *x, const struct json *update, const char *path)
+{
+    const struct json *tolerations = json_get(update, "tolerations");
+    uint32_t at = 0;
+    if (!named(json_path(x->object, "spec", "podSets", NULL), json_get_text(update, "name", "")))
+        admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "%s.name", path), json_get(update, "name"), "must name a pod set of this Workload");
+    JSON_EACH (t, admission_list_n(tolerations) ? tolerations : NULL) {
+        const struct json *key = json_get(t, "key");
+        if (!admission_absent(key) && !name_is_qualified(json_bytes(key)))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.tolerations[%u].key", path, at), key, NAME_QUALIFIED_RULE);
+        at++;
+    }
+    admission_labels(x, json_get(update, "labels"), AT(x, "%s.labels", path));
+    admission_labels(x, json_get(update, "nodeSelector"), AT(x, "%s.nodeSelector", path));
+    admission_annotation_keys(x, json_get(update, "annotations"), AT(x, "%s.annotations", path));
+    admission_as_webhook(x, false);
+    admission_tolerations(x, tolerations, AT(x, "%s.tolerations", path));
+    admission_as_webhook(x, true);
+}
+
+static void check_pod_set_updates(struct admission *x)
+{
+    const struct json *is = json_path(x->object, "status", "admissionChecks", NULL),
+                      *was = json_path(x->old, "status", "admissionChecks", NULL);
+    uint32_t at = 0;
+    JSON_EACH (check, admission_list_n(is) ? is : NULL) {
+        const struct json *updates = json_get(check, "podSetUpdates");
+        uint32_t update_at = 0;
+        JSON_EACH (update, admission_list_n(updates) ? updates : NULL)
+            check_pod_set_update(x, update, AT(x, "status.admissionChecks[%u].podSetUpdates[%u]", at, update_at++));
+        at++;
+    }
+    at = 0;
+    JSON_EACH (before, admission_list_n(was) ? was : NULL) {
+        const struct json *now = named(is, json_get_text(before, "name", "")), *a = json_get(before, "podSetUpdates"),
+                          *b = json_get(now, "podSetUpdates");
+        bool ready = text_equal(json_get_text(before, "state", ""), "Ready") && text_equal(json_get_text(now, "state", ""), "Ready");
+        if (ready && (admission_list_n(a) || admission_list_n(b)) && !(a && b && json_equal(a, b)))
+            admission_error(x, FIELD_INVALID, AT(x, "status.admissionChecks[%u].podSetUpdates", at), NULL,
+                            IMMUTABLE " while the check is Ready");
+        at++;
+    }
+}
+
+/* ---- updates ---- */
+
+static void check_fixed_class(struct admission *x)
+{
+    const struct json *was = json_path(x->old, "spec", "priorityClassRef", NULL),
+                      *is = json_path(x->object, "spec", "priorityClassRef", NULL);
+    static const char *const keys[] = {"group", "kind", "name"};
+    if (!was != !is)
+        admission_error(x, FIELD_INVALID, "spec.priorityClassRef", is, IMMUTABLE " while quota is reserved");
+    for (int i = 0; was && is && i < 3; i++) {
+        bool may_change = i == 2 && text_equal(json_get_text(is, "kind", ""), "WorkloadPriorityClass");
+        if (!may_change && !text_equal(json_get_text(was, keys[i], ""), json_get_text(is, keys[i], "")))
+            admission_error(x, FIELD_INVALID, AT(x, "spec.priorityClassRef.%s", keys[i]), json_get(is, keys[i]),
+                            IMMUTABLE " while quota is reserved");
+    }
+}
+
+/* SOURCE Kueue names a pod set that changed by its number, without brackets. */
+static void check_fixed_sets(struct admission *x)
+{
+    const struct json *was = json_path(x->old, "spec", "podSets", NULL), *is = json_path(x->object, "spec", "podSets", NULL);
+    if (admission_list_n(was) != admission_list_n(is))
+        admission_error(x, FIELD_INVALID, "spec.podSets", NULL, IMMUTABLE);
+    for (uint32_t i = 0; admission_list_n(was) == admission_list_n(is) && i < admission_list_n(is); i++)
+        if (!json_equal(json_item(was, i), json_item(is, i)))
+            admission_error(x, FIELD_INVALID, AT(x, "spec.podSets.%u", i), NULL, IMMUTABLE);
+}
+
+/* Which places the pods have may follow later; all else of an admission stands until it is taken back. */
+static bool same_admission(const struct json *was, const struct json *is)
+{
+    static const char *const keys[] = {"name", "flavors", "resourceUsage", "count"};
+    const struct json *a = json_get(was, "podSetAssignments"), *b = json_get(is, "podSetAssignments");
+    if (!text_equal(json_get_text(was, "clusterQueue", ""), json_get_text(is, "clusterQueue", "")) ||
+        admission_list_n(a) != admission_list_n(b))
+        return false;
+    for (uint32_t i = 0; i < admission_list_n(a); i++)
+        for (int k = 0; k < 4; k++) {
+            const struct json *before = json_get(json_item(a, i), keys[k]), *now = json_get(json_item(b, i), keys[k]);
+            if (!before != !now || (now && !json_equal(before, now)))
+                return false;
+        }
+    return true;
+}
+
+static bool names_text(const struct json *list, const struct json *text)
+{
+    JSON_EACH (item, admission_list_n(list) ? list : NULL)
+        if (json_equal(item, text))
+            return true;
+    return false;
+}
+
+/* MultiKueue's, whose controller somebody else may run. */
+static void check_cluster_name(struct admission *x)
+{
+    const struct json *was = json_get(x->old, "status"), *is = json_get(x->object, "status");
+    const struct json *before = json_get(was, "clusterName"), *now = json_get(is, "clusterName");
+    if (before && now && !json_equal(before, now))
+        admission_error(x, FIELD_INVALID, "status.clusterName", now, IMMUTABLE " once it is set");
+    if (now && admission_list_n(json_get(is, "nominatedClusterNames")))
+        admission_error(x, FIELD_INVALID, "status.clusterName", now, "nobody may be nominated any more");
+    admission_as_webhook(x, true);
+    if (!before && now && !names_text(json_get(was, "nominatedClusterNames"), now))
+        admission_error(x, FIELD_INVALID, "status.clusterName", now, "must be one of the nominatedClusterNames");
+    admission_as_webhook(x, false);
 }
 
 static void check_update(struct admission *x)
 {
     const struct json *was = json_path(x->old, "status", "admission", NULL),
                       *is = json_path(x->object, "status", "admission", NULL);
-    if (decode_condition_true(x->old, "QuotaReserved") && decode_condition_true(x->object, "QuotaReserved")) {
+    bool was_reserved = decode_condition_true(x->old, "QuotaReserved");
+    if (was_reserved) {
         admission_as_webhook(x, true);
-        admission_immutable(x, "spec", "podSets");
+        check_fixed_sets(x);
         admission_as_webhook(x, false);
-        admission_immutable(x, "spec", "queueName");
+        check_fixed_class(x);
     }
+    if (was_reserved && decode_condition_true(x->object, "QuotaReserved"))
+        admission_immutable(x, "spec", "queueName");
     if (decode_condition_true(x->old, "Admitted") && decode_condition_true(x->object, "Admitted"))
         admission_immutable(x, "spec", "maximumExecutionTimeSeconds");
     admission_as_webhook(x, true);
-    if (json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT)) {
-        const struct json *a = json_get(was, "clusterQueue"), *b = json_get(is, "clusterQueue");
-        if (a && b && !json_equal(a, b))
-            admission_error(x, FIELD_INVALID, "status.admission", NULL,
-                            "field is immutable: it can be set or unset, not changed");
-    }
+    if (json_is(was, JSON_OBJECT) && json_is(is, JSON_OBJECT) && !same_admission(was, is))
+        admission_error(x, FIELD_INVALID, "status.admission", NULL, IMMUTABLE ": it can be set or unset, not changed");
     admission_as_webhook(x, false);
 }
 
@@ -316,10 +488,13 @@ void admission_workload(struct admission *x)
     if (!admission_absent(queue) && !name_is_dns_subdomain(json_bytes(queue)))
         admission_error(x, FIELD_INVALID, "spec.queueName", queue, NAME_DNS_SUBDOMAIN_RULE);
     check_priority_class(x, spec);
-    check_assignments(x);
+    check_places(x);
     admission_as_webhook(x, true);
+    check_assignments(x);
     check_reclaimable(x);
+    check_pod_set_updates(x);
     admission_as_webhook(x, false);
+    check_cluster_name(x);
     if (x->old)
         check_update(x);
 }

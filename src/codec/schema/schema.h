@@ -18,6 +18,8 @@ enum schema_form {
 };
 enum schema_list { SCHEMA_LIST_ATOMIC, SCHEMA_LIST_SET, SCHEMA_LIST_MAP };
 
+enum schema_word { SCHEMA_WORD_ANY, SCHEMA_WORD_SUBDOMAIN, SCHEMA_WORD_LABEL, SCHEMA_WORD_QUALIFIED, SCHEMA_WORD_KIND, SCHEMA_WORD_REASON };
+
 struct schema;
 struct schema_field {
     const char *name;                 /* JSON name */
@@ -44,7 +46,8 @@ struct schema {
     enum schema_list list;            /* server-side apply: how lists merge */
     const char *const *list_keys;     /* SCHEMA_LIST_MAP: key field names, NULL terminated */
     bool atomic;                      /* SCHEMA_OBJECT, SCHEMA_MAP: server-side apply owns it whole (LabelSelector, nodeSelector, ...) */
-    int64_t minimum, maximum;         /* numbers; INT64_MIN/MAX = none */
+    int64_t minimum, maximum;         /* of a number, of a text's length, of how many items; INT64_MIN/MAX = none */
+    enum schema_word word;            /* SCHEMA_STRING: what it has to be */
     const char *description;
     bool defaults_below;              /* it or a type under it has defaults */
     uint8_t proto_n;                  /* entries of proto_index */
@@ -74,7 +77,7 @@ int schema_prune(struct arena *a, const struct schema *s, struct json *object, s
 /* Fill defaults of the table (CRDs and ours), in place. */
 void schema_default(struct arena *a, const struct schema *s, struct json *object);
 
-/* Validation that the table knows: required, enum, minimum/maximum. Appends to causes (below). */
+/* Validation that the table knows: required, enum, minimum/maximum, words. Appends to causes (below). */
 struct field_errors;
 void schema_validate(const struct schema *s, const struct json *object, struct field_errors *errors);
 

@@ -97,6 +97,22 @@ static void refer(struct schema_openapi *x, const struct schema *s)
 
 static void write_fields(struct schema_openapi *x, const struct schema *s);
 
+/* "minimum":1 of a number, "minLength":1 of a text, "minItems":1 of a list. */
+static void write_bounds(struct schema_openapi *x, const struct schema *s)
+{
+    const char *low = "minimum", *high = "maximum";
+    if (s->form == SCHEMA_STRING)
+        low = "minLength", high = "maxLength";
+    else if (s->form == SCHEMA_LIST)
+        low = "minItems", high = "maxItems";
+    else if (s->form == SCHEMA_MAP)
+        low = "minProperties", high = "maxProperties";
+    if (s->minimum != INT64_MIN)
+        buf_printf(x->out, ",\"%s\":%lld", low, (long long)s->minimum);
+    if (s->maximum != INT64_MAX)
+        buf_printf(x->out, ",\"%s\":%lld", high, (long long)s->maximum);
+}
+
 /* The members of one schema object, without the braces. */
 static void write_type(struct schema_openapi *x, const struct schema *s, const struct schema_field *f)
 {
@@ -125,11 +141,9 @@ static void write_type(struct schema_openapi *x, const struct schema *s, const s
         }
     } else {
         buf_text(x->out, x->v2 ? scalar_text_v2(s->form) : scalar_text(s->form));
-        if (s->minimum != INT64_MIN)
-            buf_printf(x->out, ",\"minimum\":%lld", (long long)s->minimum);
-        if (s->maximum != INT64_MAX)
-            buf_printf(x->out, ",\"maximum\":%lld", (long long)s->maximum);
     }
+    if (s->form != SCHEMA_OBJECT)
+        write_bounds(x, s);
     if (f && f->values && s->form != SCHEMA_LIST) {
         buf_text(x->out, ",\"enum\":[");
         for (const char *const *v = f->values; *v; v++) {

@@ -1,5 +1,5 @@
-/* schema_validate.c - what the table itself can tell: required fields, allowed words, ranges, duplicate list keys; of custom kinds also
- * what schema_checks.h knows
+/* schema_validate.c - what the table itself can tell: required fields, allowed words, ranges, names, duplicate list keys; of custom kinds
+ * also what schema_checks.h knows
  *
  * Status is not looked at in built-in kinds: a real server takes it from its components as it is. An empty string counts as absent there,
  * since a decoded object cannot tell them apart.
@@ -10,6 +10,7 @@
 #include "codec/schema/schema.h"
 #include "codec/schema/schema_checks.h"
 #include "codec/schema/schema_path.h"
+#include "codec/schema/validate_name.h"
 
 struct validate {
     struct field_errors *errors;
@@ -55,6 +56,50 @@ static void check_range(struct validate *x, const struct schema *s, const struct
         snprintf(text, sizeof text, "must be less than or equal to %lld", (long long)s->maximum);
         add(x, FIELD_INVALID, at, v, text);
     }
+}
+
+static const struct {
+    bool (*holds)(struct bytes text);
+    const char *rule;
+} words[] = {
+    [SCHEMA_WORD_SUBDOMAIN] = {name_is_dns_subdomain, NAME_DNS_SUBDOMAIN_RULE},
+    [SCHEMA_WORD_LABEL] = {name_is_dns_label, NAME_DNS_LABEL_RULE},
+    [SCHEMA_WORD_QUALIFIED] = {name_is_qualified, NAME_QUALIFIED_RULE},
+    [SCHEMA_WORD_KIND] = {name_is_kind, NAME_KIND_RULE},
+    [SCHEMA_WORD_REASON] = {name_is_reason, NAME_REASON_RULE},
+};
+
+static size_t characters(struct bytes text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++)
+        n += ((unsigned char)text.data[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* Of a text as long as `n` characters, of a list or map of `n`. WHY a text that is too long is not shown: it says nothing more. */
+static void check_size(struct validate *x, const struct schema *s, const struct json *v, size_t n, const struct schema_path *at)
+{
+    char text[96];
+    bool is_text = s->form == SCHEMA_STRING;
+    if (s->minimum != INT64_MIN && (int64_t)n < s->minimum) {
+        snprintf(text, sizeof text, "should be at least %lld %s", (long long)s->minimum, is_text ? "chars long" : "items");
+        add(x, FIELD_INVALID, at, is_text ? v : NULL, text);
+    } else if ((int64_t)n > s->maximum && is_text) {
+        snprintf(text, sizeof text, "may not be more than %lld bytes", (long long)s->maximum);
+        add(x, FIELD_TOO_LONG, at, NULL, text);
+    } else if ((int64_t)n > s->maximum) {
+        snprintf(text, sizeof text, "%zu: must have at most %lld items", n, (long long)s->maximum);
+        add(x, FIELD_TOO_MANY, at, NULL, text);
+    }
+}
+
+static void check_text(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at)
+{
+    if (s->minimum != INT64_MIN || s->maximum != INT64_MAX)
+        check_size(x, s, v, characters(json_bytes(v)), at);
+    if (s->word != SCHEMA_WORD_ANY && !words[s->word].holds(json_bytes(v)))
+        add(x, FIELD_INVALID, at, v, words[s->word].rule);
 }
 
 /* The text that must be unique in a list: the value itself, or the key fields of an object. */
@@ -154,6 +199,7 @@ static void check(struct validate *x, const struct schema *s, const struct json 
     if (s->form == SCHEMA_OBJECT && v->type == JSON_OBJECT) {
         check_object(x, s, v, at);
     } else if (s->form == SCHEMA_LIST && v->type == JSON_ARRAY) {
+        check_size(x, s, v, v->n, at);
         check_duplicates(x, s, v, at);
         struct schema_path here = {at, NULL, 0};
         JSON_EACH(item, v) {
@@ -161,6 +207,7 @@ static void check(struct validate *x, const struct schema *s, const struct json 
             here.index++;
         }
     } else if (s->form == SCHEMA_MAP && v->type == JSON_OBJECT) {
+        check_size(x, s, v, v->n, at);
         struct schema_path here = {at, NULL, 0};
         JSON_EACH(member, v) {
             here.name = member->key;
@@ -168,6 +215,8 @@ static void check(struct validate *x, const struct schema *s, const struct json 
         }
     } else if (s->form == SCHEMA_INT32 || s->form == SCHEMA_INT64) {
         check_range(x, s, v, at);
+    } else if (s->form == SCHEMA_STRING && v->type == JSON_STRING) {
+        check_text(x, s, v, at);
     }
 }
 

@@ -13,9 +13,14 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static bool is_alpha(char c)
+{
+    return is_lower(c) || (c >= 'A' && c <= 'Z');
+}
+
 static bool is_alnum(char c)
 {
-    return is_lower(c) || is_digit(c) || (c >= 'A' && c <= 'Z');
+    return is_alpha(c) || is_digit(c);
 }
 
 /* Lower case letters and digits, '-' between them. No length rule. */
@@ -96,6 +101,26 @@ bool name_is_port(struct bytes text)
             return false;
     }
     return letter && text.n <= 15 && is_dashed(text);
+}
+
+bool name_is_kind(struct bytes text)
+{
+    if (!text.n || text.n > LIMIT_LABEL || !is_alpha(text.data[0]))
+        return false;
+    for (size_t i = 1; i < text.n; i++)
+        if (!is_alnum(text.data[i]) && text.data[i] != '-')
+            return false;
+    return text.data[text.n - 1] != '-';
+}
+
+bool name_is_reason(struct bytes text)
+{
+    if (!text.n || !is_alpha(text.data[0]))
+        return false;
+    for (size_t i = 1; i < text.n; i++)
+        if (!is_alnum(text.data[i]) && text.data[i] != '_' && text.data[i] != ',' && text.data[i] != ':')
+            return false;
+    return text.data[text.n - 1] != ',' && text.data[text.n - 1] != ':';
 }
 
 bool name_is_path_segment(struct bytes text)

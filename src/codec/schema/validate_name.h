@@ -17,6 +17,8 @@ bool name_is_path_segment(struct bytes text);   /* RBAC: not "." or "..", no '/'
 bool name_is_sysctl(struct bytes text);         /* kernel.shm_rmid_forced, net/ipv4/ip_forward; 253 */
 bool name_is_address(struct bytes text);        /* IPv4 or IPv6 as inet_ntop prints it */
 bool name_is_config_key(struct bytes text);     /* ConfigMap, Secret: [-._a-zA-Z0-9]+, 253 */
+bool name_is_kind(struct bytes text);           /* a DNS label, but for capitals */
+bool name_is_reason(struct bytes text);         /* of a condition: a letter, then letters, digits, '_', ',' and ':', not these two last */
 
 /* What to write instead. */
 #define NAME_DNS_LABEL_RULE "a lowercase RFC 1123 label must consist of lower case letters, digits or '-', and must start and end with a letter or digit (such as 'my-name'; at most 63 characters)"
@@ -28,5 +30,7 @@ bool name_is_config_key(struct bytes text);     /* ConfigMap, Secret: [-._a-zA-Z
 #define NAME_PORT_RULE "a port name must consist of at most 15 lower case letters, digits or '-', with at least one letter, and neither start nor end with '-' nor contain '--'"
 #define NAME_SYSCTL_RULE "must have at most 253 characters: words of lower case letters, digits, '-' or '_', each beginning and ending with a letter or digit, joined by '.' or '/' (such as kernel.shm_rmid_forced)"
 #define NAME_CONFIG_KEY_RULE "a valid config key must consist of letters, digits, '-', '_' or '.' (such as 'key.name'; at most 253 characters)"
+#define NAME_KIND_RULE "a kind must consist of letters, digits or '-', start with a letter, and end with a letter or digit (such as 'ProvisioningRequestConfig'; at most 63 characters)"
+#define NAME_REASON_RULE "a reason must consist of letters, digits, '_', ',' or ':', start with a letter, and end with a letter, digit or '_' (such as 'QuotaReserved')"
 
 #endif

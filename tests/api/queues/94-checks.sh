@@ -39,8 +39,8 @@ YAML
 }
 queue() {
     apply <<YAML
-{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {}, admissionChecksStrategy: {
- admissionChecks: [$1]}, resourceGroups: [{coveredResources: [pods], flavors: [{name: $NS-f, resources: [{name: pods, nominalQuota: 8}]}]}]}}
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {}, ${1:+admissionChecksStrategy: {admissionChecks: [$1]\},}
+ resourceGroups: [{coveredResources: [pods], flavors: [{name: $NS-f, resources: [{name: pods, nominalQuota: 8}]}]}]}}
 YAML
 }
 apply <<YAML

@@ -319,9 +319,9 @@ static void queues_are_taken_leniently_or_strictly(void **state)
     assert_int_equal(w->x.warnings_n, 3);
     const char *strict = admit_as(w, QUEUE, NULL, true, true);
     assert_int_equal(w->x.warnings_n, 0);
-    assert_non_null(strstr(strict, "spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit: Invalid value: 4: must be nil when cohort is empty"));
+    assert_non_null(strstr(strict, "spec: Invalid value: resourceGroups[0].flavors[0].resources[0].borrowingLimit: must be nil when cohort is empty"));
     assert_non_null(strstr(strict, "spec.resourceGroups[0].flavors[0].resources[0].name: Invalid value: \"nvidia.com/gpu\": must match the name in coveredResources"));
-    assert_non_null(strstr(strict, "flavors must have the same number of resources as the coveredResources"));
+    assert_non_null(strstr(strict, "spec.resourceGroups[0]: Invalid value: flavors must have the same number of resources as the coveredResources"));
     const char *flat = admit(w, "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  resourceGroups:\n  - flavors: [a, b]\n    resources: [{name: nvidia.com/gpu, nominalQuota: 9}]\n");
     assert_non_null(strstr(flat, "spec.resourceGroups[0].flavors[1]: Invalid value: \"b\""));
     assert_non_null(strstr(flat, "spec.resourceGroups[0].coveredResources: Required value"));
@@ -466,14 +466,15 @@ static void reclaimable_pods_only_grow(void **state)
 #define RECLAIMING "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns, uid: u}\n" \
                    "spec: {podSets: [{name: main, count: 3, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}\n" \
                    "status: {conditions: [{type: QuotaReserved, status: 'True', reason: r, message: '', lastTransitionTime: '2026-01-01T00:00:00Z'}], " \
-                   "reclaimablePods: [{name: %s, count: %d}]}\n"
+                   "admission: {clusterQueue: q, podSetAssignments: [{name: main, count: 3}]}, reclaimablePods: [{name: %s, count: %d}]}\n"
     assert_string_equal(admit(w, arena_printf(w->arena, RECLAIMING, "main", 3)), "");
-    assert_non_null(strstr(admit(w, arena_printf(w->arena, RECLAIMING, "main", 4)), "reclaimablePods[0].count: Invalid value: 4"));
-    assert_non_null(strstr(admit(w, arena_printf(w->arena, RECLAIMING, "other", 1)), "reclaimablePods[0].name: Unsupported value"));
+    assert_non_null(strstr(admit(w, arena_printf(w->arena, RECLAIMING, "main", 4)), "status.reclaimablePods[main].count: Invalid value: 4"));
+    assert_non_null(strstr(admit(w, arena_printf(w->arena, RECLAIMING, "other", 1)), "status.reclaimablePods[other].name: Unsupported value"));
     assert_string_equal(admit(w, arena_printf(w->arena, RECLAIMING, "main", 2)), "");
     const struct json *old = w->object;
     assert_string_equal(admit_as(w, arena_printf(w->arena, RECLAIMING, "main", 3), old, false, true), "");
-    assert_non_null(strstr(admit_as(w, arena_printf(w->arena, RECLAIMING, "main", 1), old, false, true), "cannot become less"));
+    assert_non_null(strstr(admit_as(w, arena_printf(w->arena, RECLAIMING, "main", 1), old, false, true),
+                           "status.reclaimablePods[main].count: Invalid value: 1: cannot become less than 2"));
 }
 
 /* As strict as Kueue: what its webhook refuses is told from what the type refuses. */

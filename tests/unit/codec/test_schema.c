@@ -196,6 +196,63 @@ static void test_validate(void **state)
     buf_free(&text);
 }
 
+/* Of texts their length and their form, of lists and maps how many, of both what is in them. */
+static void test_bounds(void **state)
+{
+    static const char long_name[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"; /* 64 */
+    static const struct {
+        const char *kind, *object, *error;
+    } cases[] = {
+        {"ClusterQueue", "{\"spec\":{\"cohortName\":\"a.b\"}}", ""},
+        {"ClusterQueue", "{\"spec\":{\"cohortName\":\"a_b\"}}", "spec.cohortName: Invalid value: \"a_b\": a lowercase RFC 1123 subdomain"},
+        {"ClusterQueue", "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[],\"flavors\":[]}]}}",
+         "spec.resourceGroups[0].coveredResources: Invalid value: should be at least 1 items"},
+        {"ClusterQueue", "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"a\",\"onFlavors\":[\"b\",\"C\"]}]}}}",
+         "spec.admissionChecksStrategy.admissionChecks[0].onFlavors[1]: Invalid value: \"C\""},
+        {"AdmissionCheck", "{\"spec\":{\"controllerName\":\"\"}}", "spec.controllerName: Invalid value: \"\": should be at least 1 chars long"},
+        {"AdmissionCheck", "{\"spec\":{\"controllerName\":\"c\",\"parameters\":{\"apiGroup\":\"a.b\",\"kind\":\"Some-Kind2\",\"name\":\"n\"}}}", ""},
+        {"AdmissionCheck", "{\"spec\":{\"controllerName\":\"c\",\"parameters\":{\"apiGroup\":\"a.b\",\"kind\":\"2Kind\",\"name\":\"n\"}}}",
+         "spec.parameters.kind: Invalid value: \"2Kind\": a kind must"},
+        {"AdmissionCheck", "{\"spec\":{\"controllerName\":\"c\",\"parameters\":{\"apiGroup\":\"a.b\",\"kind\":\"Kind-\",\"name\":\"n\"}}}",
+         "spec.parameters.kind: Invalid value: \"Kind-\""},
+        {"ResourceFlavor", "{\"spec\":{\"nodeLabels\":{\"a\":\"1\",\"b\":\"1\",\"c\":\"1\",\"d\":\"1\",\"e\":\"1\",\"f\":\"1\",\"g\":\"1\",\"h\":\"1\"}}}", ""},
+        {"ResourceFlavor",
+         "{\"spec\":{\"nodeLabels\":{\"a\":\"1\",\"b\":\"1\",\"c\":\"1\",\"d\":\"1\",\"e\":\"1\",\"f\":\"1\",\"g\":\"1\",\"h\":\"1\",\"i\":\"1\"}}}",
+         "spec.nodeLabels: Too many: 9: must have at most 8 items"},
+        {"Topology", "{\"spec\":{\"levels\":[{\"nodeLabel\":\"example.com/rack\"}]}}", ""},
+        {"Topology", "{\"spec\":{\"levels\":[{\"nodeLabel\":\"a b\"}]}}", "spec.levels[0].nodeLabel: Invalid value: \"a b\": name part must"},
+    };
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct field_errors errors;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        _cleanup_buf_ struct buf text = {0};
+        field_errors_init(&errors, a);
+        schema_validate(schema_of("kueue.x-k8s.io", "v1beta2", cases[i].kind), parse(a, cases[i].object), &errors);
+        field_errors_text(&text, &errors);
+        const char *said = text.data ? text.data : "";
+        if (cases[i].error[0] ? !strstr(said, cases[i].error) : errors.n != 0)
+            fail_msg("%s\nexpected %s\ngot %s", cases[i].object, cases[i].error, said);
+    }
+    static const struct {
+        const char *reason;
+        bool good;
+    } reasons[] = {{"QuotaReserved", true}, {"A", true}, {"a_b:c,d_", true}, {"", false}, {"a b", false}, {"1a", false}, {"a,", false}, {"a:", false}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        field_errors_init(&errors, a);
+        schema_validate(schema_of("kueue.x-k8s.io", "v1beta2", "LocalQueue"),
+                        parse(a, arena_printf(a, "{\"status\":{\"conditions\":[{\"type\":\"a\",\"status\":\"True\",\"reason\":\"%s\","
+                                                 "\"message\":\"m\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}",
+                                              reasons[i].reason)), &errors);
+        if ((errors.n == 0) != reasons[i].good)
+            fail_msg("reason \"%s\": %u errors", reasons[i].reason, errors.n);
+    }
+    field_errors_init(&errors, a);
+    schema_validate(schema_of("kueue.x-k8s.io", "v1beta2", "Workload"),
+                    parse(a, arena_printf(a, "{\"spec\":{\"podSets\":[{\"name\":\"%s\",\"template\":{}}]}}", long_name)), &errors);
+    assert_int_equal(errors.n, 2); /* too long, and so no name of a label */
+    assert_int_equal(errors.first->type, FIELD_TOO_LONG);
+}
+
 static void test_components(void **state)
 {
     (void)state;
@@ -216,6 +273,16 @@ static void test_components(void **state)
     assert_null(json_path(doc, "io.k8s.api.core.v1.Volume", "properties", "", NULL)); /* inlined members have no name */
     assert_non_null(json_path(doc, "io.k8s.api.core.v1.Volume", "properties", "emptyDir", NULL));
     buf_free(&out);
+    buf_init(&out);
+    buf_char(&out, '{');
+    schema_openapi_components(&out, schema_of("kueue.x-k8s.io", "v1beta2", "ClusterQueue"));
+    buf_char(&out, '}');
+    const struct json *queues = json_parse(a, buf_view(&out), NULL, NULL);
+    const struct json *queue = json_path(queues, "io.x-k8s.kueue.v1beta2.ClusterQueueSpec", "properties", NULL);
+    assert_int_equal(json_int64(json_path(queue, "cohortName", "maxLength", NULL), 0), 253);
+    assert_int_equal(json_int64(json_path(queue, "resourceGroups", "maxItems", NULL), 0), 16);
+    assert_null(json_path(queue, "cohortName", "maximum", NULL));
+    buf_free(&out);
 }
 
 int main(void)
@@ -227,6 +294,7 @@ int main(void)
         cmocka_unit_test(test_templates_of_custom_kinds_keep_their_shape),
         cmocka_unit_test(test_built_in_defaults),
         cmocka_unit_test(test_validate),
+        cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

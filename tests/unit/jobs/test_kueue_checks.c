@@ -19,9 +19,11 @@ static void check(const char *name, const char *controller, const char *active)
                             "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}", active));
 }
 
+/* "": none, for which there is no empty list. */
 static void demand(const char *checks)
 {
-    patch(CQ, arena_printf(w.a, "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[%s]}}}", checks));
+    patch(CQ, *checks ? arena_printf(w.a, "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[%s]}}}", checks)
+                      : "{\"spec\":{\"admissionChecksStrategy\":null}}");
 }
 
 /* A cluster whose queue demands check "a", which is active. */
