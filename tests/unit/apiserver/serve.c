@@ -1,6 +1,8 @@
-/* serve.c - the API server alone on a port, for trying clients against it: apiserver_serve ADDRESS:PORT [DATA-DIR] */
+/* serve.c - the API server alone on a port, for trying clients against it: apiserver_serve ADDRESS:PORT [DATA-DIR [strict-kueue]]
+ * DATA-DIR "": in memory. */
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "apiserver/apiserver.h"
 #include "net/http_server.h"
@@ -20,11 +22,12 @@ int main(int argc, char **argv)
 {
     struct err e = {0};
     if (argc < 2) {
-        fprintf(stderr, "usage: apiserver_serve ADDRESS:PORT [DATA-DIR]\n");
+        fprintf(stderr, "usage: apiserver_serve ADDRESS:PORT [DATA-DIR [strict-kueue]]\n");
         return 2;
     }
     struct loop *l = loop_new();
-    struct apiserver_config config = {.data_dir = argc > 2 ? argv[2] : NULL, .check_host = true};
+    struct apiserver_config config = {.data_dir = argc > 2 && argv[2][0] ? argv[2] : NULL, .strict_kueue = argc > 3 && strcmp(argv[3], "strict-kueue") == 0,
+                                      .check_host = true};
     struct apiserver *s = NULL;
     struct http_server *server = NULL;
     int code = apiserver_new(l, &config, &s, &e) < 0 ? fail(&e) : 0;

@@ -386,6 +386,37 @@ static void rules_are_told_of(void **state)
     struct api *api = *state;
     assert_int_equal(define(api, "{\"type\":\"object\",\"x-kubernetes-validations\":[{\"rule\":\"self.a\"}],\"properties\":{\"a\":{\"type\":\"boolean\"}}}", ""), 201);
     assert_non_null(strstr(api->warnings, "x-kubernetes-validations: rules (CEL) are stored but not evaluated"));
+    /* Kueue's kinds have theirs in the program; of MultiKueue nothing is done. */
+    static const struct {
+        const char *plural, *kind;
+        bool warns;
+    } kinds[] = {{"clusterqueues", "ClusterQueue", false}, {"multikueueconfigs", "MultiKueueConfig", true}};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(api_post(api, CRDS, arena_printf(api->arena,
+            "{\"metadata\":{\"name\":\"%s.kueue.x-k8s.io\",\"annotations\":{\"api-approved.kubernetes.io\":\"x\"}},\"spec\":{\"group\":\"kueue.x-k8s.io\","
+            "\"scope\":\"Cluster\",\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":\"v1beta2\",\"served\":true,\"storage\":true,"
+            "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-validations\":[{\"rule\":\"true\"}]}}}]}}",
+            kinds[i].plural, kinds[i].plural, kinds[i].kind)), 201);
+        assert_int_equal(strstr(api->warnings ? api->warnings : "", "not evaluated") != NULL, kinds[i].warns);
+    }
+}
+
+#define POLICY "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"capstan.dev/kinds-of\":\"%s\"}},\"spec\":{\"matchConstraints\":{\"resourceRules\":[" \
+               "{\"apiGroups\":[\"%s\"],\"apiVersions\":[\"*\"],\"operations\":[\"*\"],\"resources\":[\"*\"]}]},\"validations\":[{\"expression\":\"true\"}]}}"
+
+/* Those of deploy/kueue-rules.yaml say what the program knows. */
+static void policies_are_told_of(void **state)
+{
+    static const char policies[] = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    static const struct {
+        const char *name, *label, *group;
+        bool warns;
+    } cases[] = {{"a", "kueue", "kueue.x-k8s.io", false}, {"b", "mine", "kueue.x-k8s.io", true}, {"c", "kueue", "", true}};
+    struct api *api = *state;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(api_post(api, policies, arena_printf(api->arena, POLICY, cases[i].name, cases[i].label, cases[i].group)), 201);
+        assert_int_equal(strstr(api->warnings ? api->warnings : "", "not evaluated") != NULL, cases[i].warns);
+    }
 }
 
 static void fields_are_selected_by(void **state)
@@ -445,6 +476,7 @@ int main(void)
         cmocka_unit_test(patterns_beyond_all_means),
         cmocka_unit_test(patterns_as_the_c_library),
         WITH_API(rules_are_told_of),
+        WITH_API(policies_are_told_of),
         WITH_API(fields_are_selected_by),
         WITH_API(definitions_have_a_status),
     };

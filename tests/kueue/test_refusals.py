@@ -1,0 +1,141 @@
+"""test_refusals.py - Kueue's kinds: what is refused, and for which fields; the same by our server and by a real kube-apiserver
+
+refusals.yaml is the table. The real server (KUBE_APISERVER and ETCD name the programs) gets deploy/crds.yaml and deploy/kueue-rules.yaml.
+BUILD: the build folder. One TAP line a case and server.
+"""
+import os
+import re
+import sys
+import time
+
+import yaml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DEPLOY = os.path.join(HERE, "../../deploy")
+sys.path.insert(0, os.path.dirname(HERE))
+import real_server  # noqa: E402
+
+GROUP = "/apis/kueue.x-k8s.io/"
+PLURALS = {"ClusterQueue": "clusterqueues", "Cohort": "cohorts", "LocalQueue": "namespaces/default/localqueues", "Topology": "topologies",
+           "ResourceFlavor": "resourceflavors", "AdmissionCheck": "admissionchecks", "Workload": "namespaces/default/workloads",
+           "ProvisioningRequestConfig": "provisioningrequestconfigs", "WorkloadPriorityClass": "workloadpriorityclasses"}
+LEAST = {"AdmissionCheck": {"controllerName": "a"}, "ProvisioningRequestConfig": {"provisioningClassName": "c"},
+         "Workload": {"podSets": [{"name": "main", "count": 2, "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}]}}
+KINDS = "Invalid value|Required value|Duplicate value|Unsupported value|Forbidden|Not found|Too many|Too long"
+FIELD = re.compile(rf"(?:^|, |\[)([a-z][^\s,:]*): (?:{KINDS})")
+
+
+def many(case):
+    """Groups of equal size."""
+    flavors, resources = case.get("flavors", 1), case.get("resources", 1)
+    return [{"coveredResources": [f"r{g}-{r}" for r in range(resources)],
+             "flavors": [{"name": f"f{g}-{f}", "resources": [{"name": f"r{g}-{r}", "nominalQuota": 1} for r in range(resources)]}
+                         for f in range(flavors)]} for g in range(case["groups"])]
+
+
+def fields(status, answer):
+    """Those that a refusal names. A real server adds, of no field, that it left out rules where the types were wrong."""
+    if status == 422:
+        causes = answer.get("details", {}).get("causes", [])
+        return sorted({c.get("field", "") for c in causes if "some validation rules were not checked" not in c.get("message", "")})
+    message = answer.get("message", "")
+    said = message.split("denied the request: ")[-1].split("denied request: ")[-1]
+    return sorted(set(FIELD.findall(said.removeprefix("[")))) or [message]
+
+
+def run(server, case, name):
+    """(status, fields) of the last step; the steps before it have to be taken."""
+    path = GROUP + case.get("version", "v1beta2") + "/" + PLURALS[case["kind"]]
+    spec = dict(LEAST.get(case["kind"], {}), **case.get("spec", {}))
+    if "groups" in case:
+        spec["resourceGroups"] = many(case)
+    o = {"apiVersion": "kueue.x-k8s.io/" + case.get("version", "v1beta2"), "kind": case["kind"], "metadata": {"name": name},
+         **({"spec": {k: v for k, v in spec.items() if v is not None}} if "top" not in case else case["top"])}
+    steps = case.get("then", [])
+    status, answer = server.call("POST", path, o)
+    for i, step in enumerate(steps):
+        if status not in (200, 201):
+            return status, [f"step {i}: " + answer.get("message", "")]
+        sub = "/status" if "status" in step else ""
+        status, answer = server.call("PATCH", f"{path}/{name}{sub}", step, kind="application/merge-patch+json")
+    return status, [] if status in (200, 201) else fields(status, answer)
+
+
+def table(check, of, server, cases):
+    for number, case in enumerate(cases):
+        wanted = case.get("refused", [])
+        wanted = sorted([wanted] if isinstance(wanted, str) else wanted)
+        said = {"webhook": 403, "type": 422}[case.get("by", "type")] if wanted else 201 if not case.get("then") else 200
+        status, got = run(server, case, f"t{number}")
+        if "version" in case and wanted:  # a field of that version, under the name that it has in the newer one, or under its own
+            good = status == said and got and set(got) <= set(wanted)
+        else:
+            good = status == said and got == wanted
+        check(good, f"{of}: {case['kind']}: {case['what']}" + (f" is refused: {', '.join(wanted)}" if wanted else " is taken"),
+              f"{status} {got}, wanted {said} {wanted}")
+
+
+def in_force(server):
+    """Policies come into force a moment after they were made: each refuses what it is to refuse."""
+    probes = [{"kind": "ClusterQueue", "spec": {"fairSharing": {"weight": -1}}}, {"kind": "ResourceFlavor", "spec": {"nodeLabels": {"a b": "c"}}},
+              {"kind": "Workload", "spec": {"podSets": [dict(LEAST["Workload"]["podSets"][0], topologyRequest={"podSetSliceSize": 1})]}}]
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if all(run(server, p, f"probe-{int(time.monotonic() * 1000)}")[0] == 403 for p in probes):
+            return True
+        time.sleep(0.3)
+    return False
+
+
+def examples(check, server):
+    """What this repository shows to newcomers is written as Kueue wants it."""
+    folder = os.path.join(HERE, "../../examples")
+    for file in sorted(f for f in os.listdir(folder) if f.endswith(".yaml")):
+        with open(os.path.join(folder, file), encoding="utf-8") as f:
+            objects = [o for o in yaml.safe_load_all(f) if o and o["apiVersion"].startswith("kueue.x-k8s.io/")]
+        said = []
+        for o in objects:
+            ns = o["metadata"].get("namespace", "default")
+            server.call("POST", "/api/v1/namespaces", {"metadata": {"name": ns}})
+            path = f"/apis/{o['apiVersion']}/{PLURALS[o['kind']]}?dryRun=All".replace("namespaces/default", "namespaces/" + ns)
+            status, answer = server.call("POST", path, o)
+            said += [] if status == 201 else [f"{o['kind']}: {answer.get('message')}"]
+        if objects:
+            check(not said, f"real: examples/{file} is taken", said)
+
+
+def main():
+    with open(os.path.join(HERE, "refusals.yaml"), encoding="utf-8") as f:
+        cases = yaml.safe_load(f)
+    check = real_server.Checks()
+    ours = real_server.Embedded(os.environ.get("BUILD", os.path.join(HERE, "../../build")), "strict-kueue")
+    try:
+        check(ours.ready(), "our server starts", ours.said())
+        table(check, "ours", ours, cases)
+        warnings = [w for file in ("crds.yaml", "kueue-rules.yaml") for w in ours.apply(os.path.join(DEPLOY, file))]
+        check(not [w for w in warnings if "polic" in w], "ours does not warn of policies whose rules it has itself", warnings)
+        check(not warnings, "nor of rules in definitions", warnings)
+    finally:
+        ours.close()
+    if not real_server.API or not real_server.ETCD:
+        print(f"ok {check.n + 1} - a real kube-apiserver # SKIP none, or no etcd: KUBE_APISERVER and ETCD name them")
+        print(f"1..{check.n + 1}")
+        return 1 if check.failed else 0
+    real = real_server.Kubernetes()
+    try:
+        if not real.ready():
+            print(f"ok {check.n + 1} - a real kube-apiserver # SKIP does not start: {real.said()}")
+            check.n += 1
+        else:
+            for file in ("crds.yaml", "kueue-rules.yaml"):
+                real.apply(os.path.join(DEPLOY, file))
+            check(in_force(real), "the policies come into force on a real kube-apiserver")
+            table(check, "real", real, cases)
+            examples(check, real)
+    finally:
+        real.close()
+    print(f"1..{check.n}")
+    return 1 if check.failed else 0
+
+
+sys.exit(main())
