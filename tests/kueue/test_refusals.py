@@ -49,7 +49,7 @@ def run(server, case, name):
     spec = dict(LEAST.get(case["kind"], {}), **case.get("spec", {}))
     if "groups" in case:
         spec["resourceGroups"] = many(case)
-    o = {"apiVersion": "kueue.x-k8s.io/" + case.get("version", "v1beta2"), "kind": case["kind"], "metadata": {"name": name},
+    o = {"apiVersion": "kueue.x-k8s.io/" + case.get("version", "v1beta2"), "kind": case["kind"], "metadata": {"name": name, "annotations": case.get("annotations", {})},
          **({"spec": {k: v for k, v in spec.items() if v is not None}} if "top" not in case else case["top"])}
     steps = case.get("then", [])
     status, answer = server.call("POST", path, o)

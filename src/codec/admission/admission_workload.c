@@ -392,6 +392,65 @@ static void check_pod_set_updates(struct admission *x)
     }
 }
 
+/* ---- gates: an annotation of names between commas ---- */
+
+#define GATES "kueue.x-k8s.io/admission-gated-by"
+#define GATE_MAX 63
+
+/* The next one, without blanks around it. False: that was the last; text stands at its end. */
+static bool gate_next(const char **text, struct bytes *ret_gate)
+{
+    const char *from = *text, *to = from + strcspn(from, ",");
+    bool more = *to == ',';
+    *text = to + more;
+    while (from < to && *from == ' ')
+        from++;
+    while (to > from && to[-1] == ' ')
+        to--;
+    *ret_gate = (struct bytes){from, (size_t)(to - from)};
+    return more;
+}
+
+/* DOMAIN/PATH */
+static bool is_gate(struct bytes gate)
+{
+    static const char more[] = "/-._~%!$&'()*+,;=:";
+    const char *slash = gate.n ? memchr(gate.data, '/', gate.n) : NULL;
+    size_t host_n = slash ? (size_t)(slash - gate.data) : 0;
+    bool good = slash && host_n + 1 < gate.n && gate.n <= GATE_MAX && name_is_dns_subdomain((struct bytes){gate.data, host_n});
+    for (size_t i = host_n; good && i < gate.n; i++) {
+        char c = gate.data[i];
+        good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr(more, c));
+    }
+    return good;
+}
+
+static uint32_t gates_count(const char *text, struct bytes gate)
+{
+    uint32_t n = 0;
+    struct bytes other;
+    for (bool more = *text != '\0'; more;) {
+        more = gate_next(&text, &other);
+        n += bytes_equal(gate, other);
+    }
+    return n;
+}
+
+/* Who made the workload may keep it out; later its gates only open. */
+static void check_gates(struct admission *x)
+{
+    const char *path = "metadata.annotations[" GATES "]", *now = admission_annotation(x->object, GATES),
+               *was = x->old ? admission_annotation(x->old, GATES) : now, *at = now;
+    struct bytes gate;
+    for (bool more = *now != '\0'; more;) {
+        more = gate_next(&at, &gate);
+        if (!is_gate(gate) || gates_count(now, gate) > 1)
+            admission_error_text(x, FIELD_INVALID, path, gate, "must be names such as example.com/budget, each once, of at most 63 characters");
+        if (!gates_count(was, gate))
+            admission_error(x, FIELD_FORBIDDEN, path, NULL, "a gate cannot be added after creation");
+    }
+}
+
 /* ---- updates ---- */
 
 static void check_fixed_class(struct admission *x)
@@ -493,6 +552,7 @@ void admission_workload(struct admission *x)
     check_assignments(x);
     check_reclaimable(x);
     check_pod_set_updates(x);
+    check_gates(x);
     admission_as_webhook(x, false);
     check_cluster_name(x);
     if (x->old)
