@@ -101,13 +101,13 @@ static bool has_rules(const struct json *v)
     return false;
 }
 
-/* Kueue's kinds are built in, and src/codec/admission has their rules, but for those of MultiKueue, of which nothing is done. */
+/* Kueue's kinds are built in, and src/codec/admission has their rules. */
 static bool is_judged_anyway(const struct object_write *w)
 {
     const struct json *spec = json_get(w->object, "spec");
     const char *plural = json_text(json_path(spec, "names", "plural", NULL), "");
     const struct kind *k = kind_find(w->server->kinds, json_get_text(spec, "group", ""), plural);
-    return k && kind_is_built_in(k) && text_equal(k->group, "kueue.x-k8s.io") && !text_starts(plural, "multikueue");
+    return k && kind_is_built_in(k) && text_equal(k->group, "kueue.x-k8s.io");
 }
 
 static void warn(struct object_write *w)

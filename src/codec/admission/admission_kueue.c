@@ -113,6 +113,21 @@ static void admit_local_queue(struct admission *x)
 
 /* ---- ResourceFlavor ---- */
 
+/* SOURCE Kueue: of a taint its type looks at the effect, its webhook at all else. */
+static void check_flavor_taints(struct admission *x, const struct json *list)
+{
+    uint32_t at = 0;
+    JSON_EACH (taint, admission_list_n(list) ? list : NULL) {
+        if (admission_absent(json_get(taint, "effect")))
+            admission_error(x, FIELD_NOT_SUPPORTED, AT(x, "spec.nodeTaints[%u].effect", at), json_get(taint, "effect"),
+                            "supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"");
+        at++;
+    }
+    admission_as_webhook(x, true);
+    admission_taints(x, list, "spec.nodeTaints");
+    admission_as_webhook(x, false);
+}
+
 /* SOURCE Kueue: of a toleration its webhook looks at the key alone, and the type knows two operators. */
 static void check_flavor_tolerations(struct admission *x, const struct json *list)
 {
@@ -136,8 +151,8 @@ static void admit_flavor(struct admission *x)
     const struct json *spec = json_get(x->object, "spec"), *labels = json_get(spec, "nodeLabels");
     admission_as_webhook(x, true);
     admission_labels(x, labels, "spec.nodeLabels");
-    admission_taints(x, json_get(spec, "nodeTaints"), "spec.nodeTaints");
     admission_as_webhook(x, false);
+    check_flavor_taints(x, json_get(spec, "nodeTaints"));
     check_flavor_tolerations(x, json_get(spec, "tolerations"));
     const struct json *topology = json_get(spec, "topologyName");
     if (!admission_absent(topology) && !(json_is(labels, JSON_OBJECT) && labels->n))
@@ -211,6 +226,24 @@ void admission_provisioning(struct admission *x, const struct kind *k)
     }
 }
 
+/* ---- MultiKueue: nothing is done of it, but what it cannot be is refused ---- */
+
+static void admit_multikueue_cluster(struct admission *x)
+{
+    const struct json *source = json_path(x->object, "spec", "clusterSource", NULL);
+    if (source && !json_get(source, "kubeConfig") == !json_get(source, "clusterProfileRef"))
+        admission_error(x, FIELD_INVALID, "spec.clusterSource", NULL, "must have either kubeConfig or clusterProfileRef");
+}
+
+static void admit_multikueue_config(struct admission *x)
+{
+    const struct json *clusters = json_path(x->object, "spec", "clusters", NULL);
+    JSON_EACH (cluster, admission_list_n(clusters) ? clusters : NULL)
+        for (const struct json *before = clusters->first; before != cluster; before = before->next)
+            if (json_equal(before, cluster))
+                admission_error(x, FIELD_INVALID, "spec.clusters", cluster, "stands there twice");
+}
+
 /* ---- by kind ---- */
 
 void admission_kueue(struct admission *x, const struct kind *k)
@@ -229,4 +262,8 @@ void admission_kueue(struct admission *x, const struct kind *k)
         admission_workload(x);
     else if (text_equal(k->plural, "admissionchecks"))
         admit_check(x);
+    else if (text_equal(k->plural, "multikueueclusters"))
+        admit_multikueue_cluster(x);
+    else if (text_equal(k->plural, "multikueueconfigs"))
+        admit_multikueue_config(x);
 }

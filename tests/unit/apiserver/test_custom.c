@@ -386,17 +386,17 @@ static void rules_are_told_of(void **state)
     struct api *api = *state;
     assert_int_equal(define(api, "{\"type\":\"object\",\"x-kubernetes-validations\":[{\"rule\":\"self.a\"}],\"properties\":{\"a\":{\"type\":\"boolean\"}}}", ""), 201);
     assert_non_null(strstr(api->warnings, "x-kubernetes-validations: rules (CEL) are stored but not evaluated"));
-    /* Kueue's kinds have theirs in the program; of MultiKueue nothing is done. */
+    /* Kueue's kinds have theirs in the program, others that are built in have not. */
     static const struct {
-        const char *plural, *kind;
+        const char *group, *plural, *kind;
         bool warns;
-    } kinds[] = {{"clusterqueues", "ClusterQueue", false}, {"multikueueconfigs", "MultiKueueConfig", true}};
+    } kinds[] = {{"kueue.x-k8s.io", "clusterqueues", "ClusterQueue", false}, {"topology.volcano.sh", "hypernodes", "HyperNode", true}};
     for (int i = 0; i < 2; i++) {
         assert_int_equal(api_post(api, CRDS, arena_printf(api->arena,
-            "{\"metadata\":{\"name\":\"%s.kueue.x-k8s.io\",\"annotations\":{\"api-approved.kubernetes.io\":\"x\"}},\"spec\":{\"group\":\"kueue.x-k8s.io\","
+            "{\"metadata\":{\"name\":\"%s.%s\",\"annotations\":{\"api-approved.kubernetes.io\":\"x\"}},\"spec\":{\"group\":\"%s\","
             "\"scope\":\"Cluster\",\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":\"v1beta2\",\"served\":true,\"storage\":true,"
             "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-validations\":[{\"rule\":\"true\"}]}}}]}}",
-            kinds[i].plural, kinds[i].plural, kinds[i].kind)), 201);
+            kinds[i].plural, kinds[i].group, kinds[i].group, kinds[i].plural, kinds[i].kind)), 201);
         assert_int_equal(strstr(api->warnings ? api->warnings : "", "not evaluated") != NULL, kinds[i].warns);
     }
 }

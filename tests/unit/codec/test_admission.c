@@ -449,6 +449,11 @@ static void other_kinds_are_checked(void **state)
         {BUDGET("selector: {matchExpressions: [{key: a, operator: Is}]}"), "spec.selector.matchExpressions[0].operator"},
         {BUDGET("minAvailable: 100%, selector: {matchLabels: {a: b}}"), ""},
         {BUDGET("maxUnavailable: 0"), ""},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: MultiKueueCluster\nmetadata: {name: c}\nspec: {clusterSource: {kubeConfig: {location: a}}}\n", ""},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: MultiKueueCluster\nmetadata: {name: c}\nspec: {clusterSource: {kubeConfig: {location: a}, clusterProfileRef: {name: b}}}\n",
+         "spec.clusterSource: Invalid value: must have either"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: MultiKueueConfig\nmetadata: {name: c}\nspec: {clusters: [a, b]}\n", ""},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: MultiKueueConfig\nmetadata: {name: c}\nspec: {clusters: [a, b, a]}\n", "spec.clusters: Invalid value: \"a\": stands there twice"},
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {name: c}\nspec: {parentName: c}\n", ""},
     };
     struct world *w = *state;
