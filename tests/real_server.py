@@ -4,6 +4,7 @@ KUBE_APISERVER and ETCD name the programs (default: on PATH).
 """
 import json
 import os
+import re
 import shutil
 import socket
 import ssl
@@ -17,6 +18,14 @@ import yaml
 
 API, ETCD = (shutil.which(os.environ.get(v, d)) for v, d in (("KUBE_APISERVER", "kube-apiserver"), ("ETCD", "etcd")))
 GROUPS = {"v1": "/api/v1", "apps/v1": "/apis/apps/v1"}
+
+
+class Manifest(yaml.SafeLoader):
+    """As kubectl reads it: there y and n are booleans, too."""
+
+
+Manifest.bool_values = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
+Manifest.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), list("yYnN"))
 
 
 def ports(n):
@@ -73,7 +82,7 @@ class Server:
         """Create what a manifest has. Returns the Warnings."""
         warnings = []
         with open(path, encoding="utf-8") as f:
-            for o in yaml.safe_load_all(f):
+            for o in yaml.load_all(f, Loader=Manifest):  # noqa: S506, a safe loader
                 group, ns = GROUPS.get(o["apiVersion"], "/apis/" + o["apiVersion"]), o["metadata"].get("namespace")
                 kind = o["kind"].lower()
                 plural = kind[:-1] + "ies" if kind.endswith("y") else kind + "s"
