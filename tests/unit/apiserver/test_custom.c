@@ -397,7 +397,7 @@ static void rules_are_told_of(void **state)
             "\"scope\":\"Cluster\",\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":\"v1beta2\",\"served\":true,\"storage\":true,"
             "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-validations\":[{\"rule\":\"true\"}]}}}]}}",
             kinds[i].plural, kinds[i].group, kinds[i].group, kinds[i].plural, kinds[i].kind)), 201);
-        assert_int_equal(strstr(api->warnings ? api->warnings : "", "not evaluated") != NULL, kinds[i].warns);
+        assert_int_equal(strstr(api->warnings, "not evaluated") != NULL, kinds[i].warns);
     }
 }
 
@@ -415,7 +415,7 @@ static void policies_are_told_of(void **state)
     struct api *api = *state;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(api_post(api, policies, arena_printf(api->arena, POLICY, cases[i].name, cases[i].label, cases[i].group)), 201);
-        assert_int_equal(strstr(api->warnings ? api->warnings : "", "not evaluated") != NULL, cases[i].warns);
+        assert_int_equal(strstr(api->warnings, "not evaluated") != NULL, cases[i].warns);
     }
 }
 
