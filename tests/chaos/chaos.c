@@ -229,10 +229,10 @@ static void change_queue(struct world *w)
         world_patch(w, path, "{\"spec\":{\"fairSharing\":{\"weight\":\"%s\"}}}", weights[pick(w, 5)]);
     else if (what == 0)
         world_patch(w, path, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policies[pick(w, 5)]);
-    else if (what == 1)
-        world_patch(w, path, "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"%s\",\"reclaimWithinCohort\":\"%s\"}}}",
-                    within[pick(w, 3)], reclaim[pick(w, 3)]);
-    else
+    else if (what == 1) {
+        const char *own = within[pick(w, 3)], *others = reclaim[pick(w, 3)];
+        world_patch(w, path, "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"%s\",\"reclaimWithinCohort\":\"%s\"}}}", own, others);
+    } else
         world_patch(w, path, "{\"spec\":{\"resourceGroups\":" WORLD_QUOTA "}}", 4 + (int)pick(w, 10));
 }
 
