@@ -155,3 +155,11 @@ void admission_queue_name(struct admission *x, struct json *spec)
     if (admission_label(x->object, QUEUE_NAME_LABEL)[0])
         json_set_bool(x->arena, spec, "suspend", true);
 }
+
+bool admission_is_one_of(struct bytes text, const char *const *names)
+{
+    for (; *names; names++)
+        if (bytes_is(text, *names))
+            return true;
+    return false;
+}

@@ -1,8 +1,60 @@
-/* core/v1 but pods: Namespace, Node, Service, ConfigMap, Secret, PersistentVolumeClaim. */
+/* core/v1 but pods: Namespace, Node, Service, ConfigMap, Secret, PersistentVolumeClaim; taints and tolerations of all kinds. */
 #include "codec/admission/admission_part.h"
 #include "codec/decode/limit_range.h"
 
 #define DATA_BYTES_MAX (1u << 20) /* Kubernetes' own limit for ConfigMap and Secret */
+
+/* ---- taints ---- */
+
+static const char *const effects[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
+
+void admission_taints(struct admission *x, const struct json *list, const char *path)
+{
+    uint32_t at = 0;
+    JSON_EACH (taint, admission_list_n(list) ? list : NULL) {
+        const char *item = AT(x, "%s[%u]", path, at++);
+        if (!name_is_qualified(json_bytes(json_get(taint, "key"))))
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "key"), json_get(taint, "key"), NAME_QUALIFIED_RULE);
+        if (!name_is_label_value(json_bytes(json_get(taint, "value"))))
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "value"), json_get(taint, "value"), NAME_LABEL_VALUE_RULE);
+        if (!admission_is_one_of(json_bytes(json_get(taint, "effect")), effects))
+            admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, item, "effect"), json_get(taint, "effect"),
+                            "supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"");
+        for (const struct json *before = list->first; before != taint; before = before->next)
+            if (bytes_equal(json_bytes(json_get(before, "key")), json_bytes(json_get(taint, "key"))) &&
+                bytes_equal(json_bytes(json_get(before, "effect")), json_bytes(json_get(taint, "effect"))))
+                admission_error(x, FIELD_DUPLICATE, item, NULL, "taints must be unique by key and effect pair");
+    }
+}
+
+void admission_tolerations(struct admission *x, const struct json *list, const char *path)
+{
+    static const char *const operators[] = {"", "Equal", "Exists", "Lt", "Gt", NULL};
+    uint32_t at = 0;
+    JSON_EACH (t, admission_list_n(list) ? list : NULL) {
+        const char *item = AT(x, "%s[%u]", path, at++);
+        struct bytes key = json_bytes(json_get(t, "key")), op = json_bytes(json_get(t, "operator")),
+                     effect = json_bytes(json_get(t, "effect"));
+        if (key.n && !name_is_qualified(key))
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "key"), json_get(t, "key"), NAME_QUALIFIED_RULE);
+        if (key.n == 0 && !bytes_is(op, "Exists"))
+            admission_error(
+                x, FIELD_INVALID, admission_below(x, item, "operator"), json_get(t, "operator"),
+                "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
+        if (!admission_is_one_of(op, operators))
+            admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, item, "operator"), json_get(t, "operator"),
+                            "supported values: \"Equal\", \"Exists\"");
+        if (bytes_is(op, "Exists") && json_bytes(json_get(t, "value")).n)
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "operator"), json_get(t, "operator"),
+                            "value must be empty when `operator` is 'Exists'");
+        if (effect.n && !admission_is_one_of(effect, effects))
+            admission_error(x, FIELD_NOT_SUPPORTED, admission_below(x, item, "effect"), json_get(t, "effect"),
+                            "supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"");
+        if (json_get(t, "tolerationSeconds") && !bytes_is(effect, "NoExecute"))
+            admission_error(x, FIELD_INVALID, admission_below(x, item, "effect"), json_get(t, "effect"),
+                            "effect must be 'NoExecute' when `tolerationSeconds` is set");
+    }
+}
 
 static void check_data_keys(struct admission *x, const struct json *data, const char *path, size_t *bytes)
 {

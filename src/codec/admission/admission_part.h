@@ -35,6 +35,7 @@ static inline void admission_as_webhook(struct admission *x, bool on)
 /* Those of the object's namespace; NULL = none. */
 const struct json *admission_limit_ranges(struct admission *x);
 bool admission_absent(const struct json *v);                       /* missing, null, or empty text */
+bool admission_is_one_of(struct bytes text, const char *const *names); /* their list ends with NULL */
 void admission_require(struct admission *x, const struct json *object, const char *path, const char *key, const char *detail);
 void admission_not_negative(struct admission *x, const struct json *object, const char *path, const char *key);
 /* The value under key, set to the default when missing. */
