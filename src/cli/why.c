@@ -401,8 +401,9 @@ static void print_tree(const struct json *reason, int depth, bool last, const ch
 static void print_remedies(const struct json *reason)
 {
     const char *impossible = json_get_text(reason, "impossible", "");
-    if (*impossible)
-        printf("would help: %s\n", impossible);
+    const char *not_computed = json_get_text(reason, "notComputed", "");
+    if (*impossible || *not_computed)
+        printf("would help: %s\n", *impossible ? impossible : not_computed);
     const char *lead = "would help: ";
     JSON_EACH (remedy, json_get(reason, "remedies")) {
         printf("%s%s%s%s\n", output_green(), lead, json_get_text(remedy, "message", "?"), output_plain());
@@ -463,11 +464,10 @@ static void print_json(const struct answer *x, enum output_format format)
     if (x->preempted)
         json_set(a, out, "preempted", x->preempted);
     json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));
-    const struct json *remedies = json_get(x->reason, "remedies"), *impossible = json_get(x->reason, "impossible");
-    if (remedies)
-        json_set(a, out, "remedies", json_clone(a, remedies));
-    if (impossible)
-        json_set(a, out, "impossible", json_clone(a, impossible));
+    static const char *const parts[] = {"remedies", "impossible", "notComputed"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (json_get(x->reason, parts[i]))
+            json_set(a, out, parts[i], json_clone(a, json_get(x->reason, parts[i])));
     output_json(out, format);
 }
 

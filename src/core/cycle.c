@@ -1,6 +1,5 @@
 #include "core/cycle.h"
 #include "base/memory.h"
-#include "core/explain/remedy.h"
 #include "core/place/domain.h"
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
@@ -139,7 +138,7 @@ static void find_remedies(struct cycle *c, struct line *l)
     if (!due || !c->trials_left)
         return;
     struct reason with = *l->reason;
-    with.remedies = remedy_find(c, line_first(l));
+    with.remedies = c->find_remedies(c, line_first(l));
     struct reason *old = l->reason;
     l->reason = reason_copy(&with);
     free(old);

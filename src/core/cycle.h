@@ -12,9 +12,12 @@ struct cycle {
     uint32_t entries_cap;
     uint32_t gangs_left, pods_left;
     uint32_t trials_left;             /* of remedies */
+    struct reason *(*find_remedies)(struct cycle *c, struct gang *g); /* explain/remedy.h */
     uint32_t preempt_trials_left;     /* of sets of victims on nodes (preempt/victims.h) */
     struct stopped *stopped, *stopped_last; /* gangs held back by a stopped queue in this cycle; they are told at its end */
+    struct missing *missing;          /* the same, of gangs with too few members */
     bool trial;                       /* nothing is committed, nothing explained: what is taken stays on the undo log */
+    bool trial_preempts;              /* on trial it is also asked whether others may be preempted */
     const struct reason *line_reason; /* copy of the reason of a line, for all of its gangs that are told */
     uint64_t line_reason_hash;
 };

@@ -59,6 +59,10 @@ static void get_in_line(struct cycle *c, struct gang *g)
     struct reason *why = why_not_ready(c, g, &on);
     if (why) {
         why->remedies = remedy_of_held(c, g, why);
+        if (why->code == REASON_MEMBERS_MISSING) {
+            remedy_note_missing(c, g, why);
+            return;
+        }
         if (why->code == REASON_QUEUE_STOPPED)
             remedy_note_stopped(c, g, why);
         else
@@ -496,6 +500,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     c.gangs_left = config && config->gangs_max ? config->gangs_max : GANGS_MAX_DEFAULT;
     c.pods_left = config && config->pods_max ? config->pods_max : PODS_MAX_DEFAULT;
     c.trials_left = config && config->no_remedies ? 0 : CYCLE_TRIALS;
+    c.find_remedies = remedy_find;
     c.preempt_trials_left = CYCLE_PREEMPT_TRIALS;
     s->now_ms = now_ms;
     if (s->spread != (config && config->spread)) {
@@ -521,6 +526,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
             c.trials_left = 0; /* not all have been tried: who would be next is not known */
     cycle_tell_lines(&c);
     remedy_tell_stopped(&c);
+    remedy_tell_missing(&c);
     order_end(s);
     const struct gang *first = heap_first(&s->timers);
     ret_plan->wake_ms = first ? first->retry_ms : 0;

@@ -3,15 +3,18 @@
  *   core_remedy [SEED [CLUSTERS]]
  *
  * For each gang that waits with a list of remedies, a new core is fed with the same cluster, the changes of one remedy are made to it, and
- * the next cycle must start the gang; with any change left out, or any amount one less, it must not. Where the list is empty, no single
- * change of any kind starts it, however large.
+ * the next cycle must start the gang, or evict others for it and start it once they have left; with any change left out, or any amount one
+ * less, it must do neither. Where the list is empty, no single change of any kind starts it, however large.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
 #include "base/random.h"
 #include "core/state/model.h"
 
-enum { NODES = 5, QUEUES = 4, FLAVORS = 2, RES_N = 3, FILLERS = 10, WAITERS = 6, GANGS = FILLERS + WAITERS, PODS = 4 };
+#define BEGIN_MS 1000000
+#define LOOK_AGAIN_MS 10000
+enum { NODES = 5, QUEUES = 4, FLAVORS = 2, RES_N = 3, FILLERS = 10, WAITERS = 6, GANGS = FILLERS + WAITERS, PODS = 4, REST = 20,
+       KINDS = REASON_CHANGE_RESUME - REASON_CHANGE_QUOTA + 1 };
 static const char *const resources[RES_N] = {"cpu", "nvidia.com/gpu", "memory"};
 static const char *const flavors[FLAVORS] = {"fa", "fb"};
 
@@ -23,13 +26,17 @@ struct plain_node {
 struct plain_queue {
     bool in_cohort, strict, borrow_stops;
     bool stopped, local_stopped; /* when the waiters come; local: the LocalQueue that some of its gangs go through */
+    enum preemption_policy within, reclaim, borrow;
+    bool preempt_stops;
+    int threshold;             /* -1: none */
     int64_t nominal[FLAVORS][RES_N], borrowing[FLAVORS][RES_N], lending[FLAVORS][RES_N];
 };
 enum type { TYPE_PLANNED, TYPE_GROUP, TYPE_POD };
 struct plain_gang {
     enum type type;
     int queue;                 /* -1: none */
-    int sets_n, count[2], fewest[2], priority, min_members, kind;
+    int task_min;              /* of a group of two kinds: so many of the second at least */
+    int sets_n, count[2], fewest[2], priority, min_members, kind[2];
     bool through_local;        /* names the LocalQueue of its queue */
     int64_t ask[2][RES_N];
 };
@@ -39,10 +46,12 @@ struct model {
     struct plain_gang gangs[GANGS];
     bool over[GANGS];          /* of the fillers: ended again before the others came */
     bool volcano;              /* queues without flavors */
+    bool settled;              /* whom others went for at first have left */
+    struct fair_policy fair;
     struct random random;
     uint64_t seed;
 };
-static uint64_t remedies_n, impossible_n, unknown_n, joint_n, trials_n, kinds_n[5];
+static uint64_t remedies_n, impossible_n, unknown_n, joint_n, trials_n, preempting_n, promised_n, kinds_n[KINDS];
 
 static uint32_t pick(struct model *m, uint32_t n)
 {
@@ -60,10 +69,10 @@ static void draw_gang(struct model *m, struct plain_gang *g)
     if (m->volcano && g->type == TYPE_PLANNED && !pick(m, 3))
         g->queue = -1;
     g->through_local = g->type == TYPE_PLANNED && g->queue >= 0 && !m->volcano && pick(m, 2);
-    g->sets_n = g->type == TYPE_PLANNED ? 1 + !pick(m, 4) : 1;
+    g->sets_n = g->type == TYPE_POD ? 1 : 1 + !pick(m, 4);
     g->priority = (int)pick(m, 3);
-    g->kind = pick(m, 4) ? -1 : (int)pick(m, 2);
     for (int i = 0; i < g->sets_n; i++) {
+        g->kind[i] = i && pick(m, 2) ? g->kind[0] : pick(m, 4) ? -1 : (int)pick(m, 2);
         g->count[i] = g->type == TYPE_POD ? 1 : 1 + (int)pick(m, PODS);
         g->fewest[i] = pick(m, 4) ? g->count[i] : 1 + (int)pick(m, (uint32_t)g->count[i]);
         g->ask[i][0] = 500 * (1 + (int64_t)pick(m, 8));
@@ -71,7 +80,19 @@ static void draw_gang(struct model *m, struct plain_gang *g)
         g->ask[i][1] = pick(m, 25) ? g->ask[i][1] : 9;
         g->ask[i][2] = pick(m, 3) ? 0 : 1 + (int64_t)pick(m, 40);
     }
-    g->min_members = g->type == TYPE_GROUP ? 1 + (int)pick(m, (uint32_t)g->count[0]) : 1;
+    g->min_members = g->type == TYPE_GROUP ? 1 + (int)pick(m, (uint32_t)(g->count[0] + g->count[1] + !pick(m, 3))) : 1;
+    g->task_min = g->type == TYPE_GROUP && g->sets_n > 1 && pick(m, 2) ? (int)pick(m, (uint32_t)g->count[1] + 2) : 0;
+}
+
+static void draw_policies(struct model *m, struct plain_queue *q)
+{
+    static const enum preemption_policy within[] = {PREEMPT_NEVER, PREEMPT_LOWER_PRIORITY, PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY},
+                                        reclaim[] = {PREEMPT_NEVER, PREEMPT_LOWER_PRIORITY, PREEMPT_ANY};
+    q->within = within[pick(m, 3)];
+    q->reclaim = reclaim[pick(m, 3)];
+    q->borrow = q->reclaim != PREEMPT_NEVER && pick(m, 2) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
+    q->threshold = (int)pick(m, 4) - 1;
+    q->preempt_stops = !pick(m, 4);
 }
 
 static void draw_queue(struct model *m, struct plain_queue *q)
@@ -107,8 +128,16 @@ static void draw(struct model *m, uint64_t seed)
     }
     for (int i = 0; i < QUEUES; i++)
         draw_queue(m, &m->queues[i]);
+    for (int i = 0, n = pick(m, 3) ? (int)pick(m, QUEUES + 1) : 0; i < n && !m->volcano; i++)
+        draw_policies(m, &m->queues[i]);
+    m->settled = pick(m, 3);
+    if (!pick(m, 4))
+        m->fair = (struct fair_policy){.on = true,
+                                       .strategies_n = pick(m, 3),
+                                       .strategies = {FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE, FAIR_LESS_THAN_INITIAL_SHARE}};
     for (int i = 0; i < GANGS; i++) {
         draw_gang(m, &m->gangs[i]);
+        m->gangs[i].priority += i >= FILLERS ? (int)pick(m, 2) : 0;
         m->over[i] = !pick(m, 4);
     }
 }
@@ -158,13 +187,22 @@ static void tell_local(struct world *w, const struct model *m, int i, bool may_s
         state_apply(w->s, &(struct change){.type = CHANGE_LOCAL_QUEUE, .local_queue = r});
 }
 
-static void tell_queue(struct world *w, const struct model *m, int i, bool may_stop)
+/* `late`: when the waiters come, and the queue may be stopped or preempt. */
+static void tell_queue(struct world *w, const struct model *m, int i, bool late)
 {
     const struct plain_queue *q = &m->queues[i];
     struct queue_words words;
     char name[24];
     queue_begin(w, &words, queue_name(m, i, name), q->in_cohort && !m->volcano ? "co" : "");
-    words.r.stop = may_stop && q->stopped ? STOP_HOLD : STOP_NONE;
+    words.r.stop = late && q->stopped ? STOP_HOLD : STOP_NONE;
+    if (late) {
+        words.r.within_queue = q->within;
+        words.r.reclaim_within_cohort = q->reclaim;
+        words.r.borrow_within_cohort = q->borrow;
+        words.r.has_borrow_threshold = q->threshold >= 0;
+        words.r.borrow_threshold = q->threshold;
+        words.r.preempt_before_next_flavor = q->preempt_stops;
+    }
     words.r.strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
     words.r.borrow_before_next_flavor = q->borrow_stops;
     for (int f = 0; f < (m->volcano ? 1 : FLAVORS); f++)
@@ -195,21 +233,45 @@ static const char *gang_key(const struct plain_gang *g, int i, char out[32])
     return out;
 }
 
-static const char *const kinds[2] = {"kind=a", "kind=b"};
-
-static void tell_pods(struct world *w, const struct plain_gang *g, int i, const char *key)
+static const char *kind_of(const struct plain_gang *g, int set)
 {
-    for (int k = 0; k < g->count[0]; k++) {
-        char pod_key[32];
-        snprintf(pod_key, sizeof pod_key, "ns/p%d-%d", i, k);
-        struct pod_record p = a_pod(w, pod_key, g->type == TYPE_POD ? "" : key, requests_of(w, g, 0));
-        p.shape.node_labels = labels_of(w, g->kind < 0 ? "" : kinds[g->kind], &p.shape.node_labels_n);
+    return g->kind[set] < 0 ? "" : g->kind[set] ? "kind=b" : "kind=a";
+}
+
+static const char *const set_names[2] = {"main", "second"};
+
+static const char *pod_key(int gang, int set, int k, char out[32])
+{
+    snprintf(out, 32, "ns/p%d-%d", gang, 100 * set + k);
+    return out;
+}
+
+static void tell_pods(struct world *w, const struct plain_gang *g, int i, int set, int from)
+{
+    char gang[32], name[32];
+    for (int k = from; k < g->count[set]; k++) {
+        struct pod_record p =
+            a_pod(w, pod_key(i, set, k, name), g->type == TYPE_POD ? "" : gang_key(g, i, gang), requests_of(w, g, set));
+        p.shape.node_labels = labels_of(w, kind_of(g, set), &p.shape.node_labels_n);
+        p.pod_set = g->sets_n > 1 ? id(w, set_names[set]) : 0;
         p.priority = g->priority;
         pod_record(w, p);
     }
 }
 
-static void tell_gang(struct world *w, const struct model *m, int i, bool finished)
+static bool waits(struct world *w, const struct model *m, int i)
+{
+    char key[32];
+    return state_gang_phase(w->s, id(w, gang_key(&m->gangs[i], i, key))) == GANG_WAITING;
+}
+
+static const struct gang *gang_of(struct world *w, const struct model *m, int gang)
+{
+    char key[32];
+    return gang_find(w->s, id(w, gang_key(&m->gangs[gang], gang, key)));
+}
+
+static void tell_gang(struct world *w, const struct model *m, int i)
 {
     const struct plain_gang *g = &m->gangs[i];
     char key[32], queue[24];
@@ -219,14 +281,13 @@ static void tell_gang(struct world *w, const struct model *m, int i, bool finish
         r.queue = 0;
         r.local_queue = id(w, local_name(g->queue, queue));
     }
-    r.created_ms = 1000 + i;
+    r.created_ms = (w->now_ms >= BEGIN_MS + LOOK_AGAIN_MS && waits(w, m, i) ? 2000 : 1000) + i;
     r.priority = g->priority;
-    r.finished = finished;
     if (g->type == TYPE_PLANNED) {
         struct pod_set *sets = arena_zero(w->records, 2, sizeof *sets);
         for (int k = 0; k < g->sets_n; k++) {
-            sets[k] = (struct pod_set){.name = id(w, k ? "second" : "main"),
-                                       .shape = shape_of(w, requests_of(w, g, k), g->kind < 0 ? "" : kinds[g->kind]),
+            sets[k] = (struct pod_set){.name = id(w, set_names[k]),
+                                       .shape = shape_of(w, requests_of(w, g, k), kind_of(g, k)),
                                        .count = g->count[k],
                                        .min_count = g->fewest[k]};
         }
@@ -235,77 +296,33 @@ static void tell_gang(struct world *w, const struct model *m, int i, bool finish
         r.pod_sets = sets;
         r.pod_sets_n = (uint32_t)g->sets_n;
     }
+    if (g->task_min) {
+        struct amount *least = arena_zero(w->records, 1, sizeof *least);
+        *least = (struct amount){id(w, set_names[1]), g->task_min};
+        r.min_of_task = least;
+        r.min_of_task_n = 1;
+    }
     if (g->type != TYPE_POD)
         gang_record(w, r);
-    if (g->type != TYPE_PLANNED && !finished)
-        tell_pods(w, g, i, key);
+}
+
+static void submit(struct world *w, const struct model *m, int i)
+{
+    tell_gang(w, m, i);
+    for (int set = 0; set < m->gangs[i].sets_n && m->gangs[i].type != TYPE_PLANNED; set++)
+        tell_pods(w, &m->gangs[i], i, set, 0);
 }
 
 static void end_gang(struct world *w, const struct model *m, int i)
 {
     const struct plain_gang *g = &m->gangs[i];
     char key[32];
-    for (int k = 0; k < g->count[0] && g->type != TYPE_PLANNED; k++) {
-        snprintf(key, sizeof key, "ns/p%d-%d", i, k);
-        gone(w, CHANGE_POD_GONE, key);
-    }
+    for (int set = 0; set < g->sets_n && g->type != TYPE_PLANNED; set++)
+        for (int k = 0; k < g->count[set]; k++)
+            gone(w, CHANGE_POD_GONE, pod_key(i, set, k, key));
     if (g->type != TYPE_POD)
         gone(w, CHANGE_GANG_GONE, gang_key(g, i, key));
 }
-
-static bool waits(struct world *w, const struct model *m, int i)
-{
-    char key[32];
-    return state_gang_phase(w->s, id(w, gang_key(&m->gangs[i], i, key))) == GANG_WAITING;
-}
-
-static void answer_all(struct world *w)
-{
-    for (uint32_t i = 0; i < w->plan.entries_n; i++)
-        if (w->plan.entries[i].effect == EFFECT_ADMIT)
-            outcome(w, EFFECT_ADMIT, text_of(w, w->plan.entries[i].gang), NULL, OUTCOME_DONE);
-}
-
-static void cycle(struct world *w, bool remedies)
-{
-    struct decide_config config = {.no_remedies = !remedies};
-    arena_reset(w->cycle);
-    decide(w->s, &config, w->now_ms, w->cycle, &w->plan);
-}
-
-static struct world build(const struct model *m, bool remedies)
-{
-    struct world w = world_new();
-    flavor(&w, "fa", "kind=a");
-    flavor(&w, "fb", "kind=b");
-    for (int i = 0; i < NODES; i++)
-        tell_node(&w, m, i);
-    for (int i = 0; i < QUEUES; i++) {
-        tell_queue(&w, m, i, false);
-        tell_local(&w, m, i, false);
-    }
-    for (int i = 0; i < FILLERS; i++)
-        tell_gang(&w, m, i, false);
-    cycle(&w, remedies);
-    answer_all(&w);
-    for (int i = 0; i < FILLERS; i++)
-        if (m->over[i] || waits(&w, m, i))
-            end_gang(&w, m, i);
-    cycle(&w, remedies);
-    for (int i = 0; i < QUEUES; i++) {
-        if (m->queues[i].stopped)
-            tell_queue(&w, m, i, true);
-        if (m->queues[i].local_stopped)
-            tell_local(&w, m, i, true);
-    }
-    for (int i = FILLERS; i < GANGS; i++)
-        tell_gang(&w, m, i, false);
-    cycle(&w, remedies);
-    answer_all(&w);
-    return w;
-}
-
-/* ---- changing it ---- */
 
 static int index_of(const char *name)
 {
@@ -317,6 +334,86 @@ static int index_of(const char *name)
         n = n * 10 + *at - '0';
     return n;
 }
+
+
+/* Who is told to leave has left by the next cycle. */
+static void answer_all(struct world *w, const struct model *m)
+{
+    for (uint32_t i = 0; i < w->plan.entries_n; i++) {
+        const struct plan_entry *e = &w->plan.entries[i];
+        if (e->effect == EFFECT_ADMIT || e->effect == EFFECT_EVICT)
+            outcome(w, e->effect, text_of(w, e->gang), NULL, OUTCOME_DONE);
+        int gang = index_of(text_of(w, e->gang));
+        if (e->effect == EFFECT_EVICT && e->source == GANG_POD)
+            end_gang(w, m, gang);
+        else if (e->effect == EFFECT_EVICT)
+            tell_gang(w, m, gang); /* it wants to be let in again */
+    }
+}
+
+static void cycle(struct world *w, bool remedies)
+{
+    struct decide_config config = {.no_remedies = !remedies, .fair = w->fair};
+    arena_reset(w->cycle);
+    decide(w->s, &config, w->now_ms, w->cycle, &w->plan);
+}
+
+/* All that wait for nobody are tried anew: what they were told may be older than what others have taken since. */
+static void look_again(struct world *w, const struct model *m)
+{
+    w->now_ms += LOOK_AGAIN_MS;
+    for (int i = 0; i < GANGS; i++)
+        if (waits(w, m, i) && m->gangs[i].type != TYPE_POD && !gang_of(w, m, i)->promise)
+            tell_gang(w, m, i);
+}
+
+static struct world build(const struct model *m, bool remedies)
+{
+    struct world w = world_new();
+    w.fair = m->fair;
+    flavor(&w, "fa", "kind=a");
+    flavor(&w, "fb", "kind=b");
+    for (int i = 0; i < NODES; i++)
+        tell_node(&w, m, i);
+    for (int i = 0; i < QUEUES; i++) {
+        tell_queue(&w, m, i, false);
+        tell_local(&w, m, i, false);
+    }
+    for (int i = 0; i < FILLERS; i++)
+        submit(&w, m, i);
+    cycle(&w, remedies);
+    answer_all(&w, m);
+    for (int i = 0; i < FILLERS; i++)
+        if (m->over[i] || waits(&w, m, i))
+            end_gang(&w, m, i);
+    cycle(&w, remedies);
+    answer_all(&w, m);
+    for (int i = 0; i < QUEUES; i++) {
+        tell_queue(&w, m, i, true);
+        tell_local(&w, m, i, true);
+    }
+    for (int i = FILLERS; i < GANGS; i++)
+        submit(&w, m, i);
+    cycle(&w, remedies);
+    for (int i = 0; i < REST && m->settled && effects(&w, EFFECT_EVICT); i++) {
+        answer_all(&w, m);
+        cycle(&w, remedies);
+    }
+    for (int i = 0; i < REST; i++) { /* until a cycle does nothing but tell what would help, also those that have too few members */
+        bool evicts = effects(&w, EFFECT_EVICT), idle = effects(&w, EFFECT_EXPLAIN) == w.plan.entries_n;
+        if (!evicts)
+            answer_all(&w, m);
+        if (idle && i)
+            break;
+        w.now_ms += LOOK_AGAIN_MS;
+        cycle(&w, remedies);
+    }
+    look_again(&w, m);
+    cycle(&w, remedies);
+    return w;
+}
+
+/* ---- changing it ---- */
 
 static int resource_index(struct world *w, name_id resource)
 {
@@ -357,6 +454,22 @@ static void carry_out(struct world *w, struct model *m, const struct reason *cha
         else
             tell_queue(w, m, at, true);
         break;
+    case REASON_CHANGE_MEMBERS:
+        at = index_of(text_of(w, change->name));
+        r = change->flavor == id(w, set_names[1]);
+        m->gangs[at].count[r] += (int)amount;
+        tell_pods(w, &m->gangs[at], at, r, m->gangs[at].count[r] - (int)amount);
+        break;
+    case REASON_CHANGE_MINIMUM:
+        at = index_of(text_of(w, change->name));
+        if (m->gangs[at].type == TYPE_PLANNED)
+            m->gangs[at].fewest[change->flavor == id(w, set_names[1])] -= (int)amount;
+        else if (change->flavor)
+            m->gangs[at].task_min -= (int)amount;
+        else
+            m->gangs[at].min_members -= (int)amount;
+        tell_gang(w, m, at);
+        break;
     case REASON_CHANGE_END:
         end_gang(w, m, index_of(text_of(w, change->name)));
         break;
@@ -366,7 +479,27 @@ static void carry_out(struct world *w, struct model *m, const struct reason *cha
     }
 }
 
-/* Left out: index of a change, -1 none; less: index of a change whose amount is one less. */
+/* `started` false: or others are told to go for it. */
+static bool acts(struct world *w, const struct model *m, int gang, bool started)
+{
+    char key[32];
+    return !waits(w, m, gang) || entry_of(w, EFFECT_ADMIT, gang_key(&m->gangs[gang], gang, key)) ||
+           (!started && gang_of(w, m, gang)->promise);
+}
+
+/* Once those have left who were told to go for it, and for others. */
+static bool comes_to_start(struct world *w, const struct model *m, int gang)
+{
+    for (int i = 0; i < REST && !acts(w, m, gang, true) && acts(w, m, gang, false); i++) {
+        preempting_n += i == 0;
+        answer_all(w, m);
+        cycle(w, false);
+    }
+    return acts(w, m, gang, true);
+}
+
+/* Left out: index of a change, -1 none; less: index of a change whose amount is one less. With all of it, it must come to start; with less
+ * it must not even have others go for it. */
 static bool starts_with(const struct model *cluster, const struct reason *remedy, int gang, int left_out, int less)
 {
     struct model m = *cluster;
@@ -376,7 +509,7 @@ static bool starts_with(const struct model *cluster, const struct reason *remedy
         if (at != left_out)
             carry_out(&w, &m, change, change->need - (at == less));
     cycle(&w, false);
-    bool starts = !waits(&w, &m, gang);
+    bool whole = left_out < 0 && less < 0, starts = whole ? comes_to_start(&w, &m, gang) : acts(&w, &m, gang, false);
     world_free(&w);
     trials_n++;
     return starts;
@@ -404,15 +537,15 @@ static void check_remedy(const struct model *m, struct world *w, int gang, const
     remedies_n++;
     joint_n += remedy->child->next != NULL;
     if (!starts_with(m, remedy, gang, -1, -1))
-        fail(m, w, gang, why, "it does not start");
+        fail(m, w, gang, why, remedy->child->next ? "it does not start, by several changes" : reason_code_name(remedy->child->code));
     for (const struct reason *change = remedy->child; change; change = change->next, at++) {
         if (change->code == REASON_CHANGE_FREE && change->need > used_on(w, change->name, change->resource))
             fail(m, w, gang, why, "more is to come free than is used");
         kinds_n[change->code - REASON_CHANGE_QUOTA]++;
         if (starts_with(m, remedy, gang, at, -1))
-            fail(m, w, gang, why, "it starts with one change left out");
+            fail(m, w, gang, why, arena_printf(w->records, "it starts without change %d of one remedy", at));
         if (change->need > 1 && starts_with(m, remedy, gang, -1, at))
-            fail(m, w, gang, why, "it starts with one less");
+            fail(m, w, gang, why, arena_printf(w->records, "it starts with one less in change %d of one remedy", at));
     }
 }
 
@@ -421,6 +554,13 @@ static void must_not_help(const struct model *m, struct world *w, int gang, cons
     struct reason remedy = {.code = REASON_REMEDY, .child = &change};
     if (starts_with(m, &remedy, gang, -1, -1))
         fail(m, w, gang, why, "it is not impossible");
+}
+
+static bool may_preempt(const struct model *m, int gang)
+{
+    const struct plain_gang *g = &m->gangs[gang];
+    return g->type == TYPE_POD ||
+           (g->queue >= 0 && (m->queues[g->queue].within != PREEMPT_NEVER || m->queues[g->queue].reclaim != PREEMPT_NEVER));
 }
 
 static void check_impossible(const struct model *m, struct world *w, int gang, const struct reason *why)
@@ -435,7 +575,7 @@ static void check_impossible(const struct model *m, struct world *w, int gang, c
         must_not_help(m, w, gang, why, (struct reason){.code = REASON_CHANGE_UNCORDON, .name = id(w, name)});
         for (int r = 0; r < RES_N; r++) {
             int64_t used = used_on(w, id(w, name), id(w, resources[r]));
-            if (used > 0)
+            if (used > 0 && !may_preempt(m, gang)) /* there it matters whose room comes free */
                 must_not_help(
                     m, w, gang, why,
                     (struct reason){.code = REASON_CHANGE_FREE, .name = id(w, name), .resource = id(w, resources[r]), .need = used});
@@ -467,13 +607,14 @@ static void check_cluster(uint64_t seed)
     if (state_digest(w.s) != state_digest(plain.s))
         fail(&m, &w, -1, NULL, "looking for remedies has changed something");
     world_free(&plain);
-    for (int i = FILLERS; i < GANGS; i++) {
+    for (int i = 0; i < GANGS; i++) {
         char key[32];
         const struct reason *told = waits(&w, &m, i) ? state_gang_reason(w.s, id(&w, gang_key(&m.gangs[i], i, key))) : NULL;
         if (!told)
             continue;
         struct reason why = *told;
-        if (!why.remedies)
+        promised_n += why.remedies && w.s->promised_n;
+        if (!why.remedies || why.remedies->child->code == REASON_NOT_COMPUTED)
             unknown_n++;
         else if (why.remedies->child->code == REASON_IMPOSSIBLE)
             check_impossible(&m, &w, i, &why);
@@ -488,9 +629,13 @@ int main(int argc, char **argv)
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, clusters = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
     for (uint64_t i = 0; i < clusters; i++)
         check_cluster(seed + i);
-    printf("# %" PRIu64 " remedies (%" PRIu64 " of several changes; quota %" PRIu64 ", free %" PRIu64 ", end %" PRIu64 ", uncordon %" PRIu64
-           ", resume %" PRIu64 ") carried out in %" PRIu64 " clusters, %" PRIu64 " impossible, %" PRIu64 " not computed, %" PRIu64 " cycles\n",
-           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], clusters, impossible_n, unknown_n, trials_n);
-    bool all = remedies_n && joint_n && impossible_n && kinds_n[0] && kinds_n[1] && kinds_n[2] && kinds_n[3] && kinds_n[4];
+    printf("# %" PRIu64 " remedies (%" PRIu64 " of several changes; quota %" PRIu64 ", free %" PRIu64 ", end %" PRIu64
+           ", uncordon %" PRIu64 ", members %" PRIu64 ", minimum %" PRIu64 ", resume %" PRIu64 "; %" PRIu64 " by preemption, %" PRIu64
+           " beside promises) carried out in %" PRIu64 " clusters, %" PRIu64 " impossible, %" PRIu64 " not computed, %" PRIu64 " cycles\n",
+           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], kinds_n[5], kinds_n[6], preempting_n,
+           promised_n, clusters, impossible_n, unknown_n, trials_n);
+    bool all = remedies_n && joint_n && impossible_n && preempting_n && promised_n;
+    for (int i = 0; i < KINDS; i++)
+        all &= kinds_n[i] > 0;
     return clusters < 1000 || all ? 0 : 1;
 }

@@ -8,18 +8,6 @@ static const char *name_of(const struct intern *names, name_id id)
     return intern_name(names, id);
 }
 
-static void add_amount(struct buf *out, const struct intern *names, name_id resource, int64_t value)
-{
-    char text[QUANTITY_TEXT_MAX];
-    const char *name = name_of(names, resource);
-    if (!strcmp(name, "cpu"))
-        buf_text(out, quantity_format(text, quantity_of_milli(value)));
-    else if (!strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") || text_starts(name, "hugepages-"))
-        buf_text(out, quantity_format(text, quantity_of_whole(value, QUANTITY_BINARY_SI)));
-    else
-        buf_int64(out, value);
-}
-
 static bool is_assignment(enum reason_code code)
 {
     return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_FLAVOR_MISSING ||
@@ -34,15 +22,15 @@ static bool is_assignment(enum reason_code code)
 static void most_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     buf_text(out, r->flavor ? ", previously considered podsets requests (" : ", request > maximum capacity (");
-    add_amount(out, names, r->resource, r->flavor ? r->taken : r->need);
+    explain_amount(out, names, r->resource, r->flavor ? r->taken : r->need);
     if (r->flavor) {
         buf_text(out, ") + current podset request (");
-        add_amount(out, names, r->resource, r->need - r->taken);
+        explain_amount(out, names, r->resource, r->need - r->taken);
         buf_text(out, ") > maximum capacity (");
     } else {
         buf_text(out, " > ");
     }
-    add_amount(out, names, r->resource, r->have);
+    explain_amount(out, names, r->resource, r->have);
     buf_char(out, ')');
 }
 
@@ -58,7 +46,7 @@ static void quota_sentence(struct buf *out, const struct reason *r, const struct
         return;
     }
     buf_text(out, ", ");
-    add_amount(out, names, r->resource, r->need - r->have);
+    explain_amount(out, names, r->resource, r->need - r->have);
     buf_text(out, " more needed");
 }
 
@@ -285,12 +273,6 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
 
 /* ---- preemption ---- */
 
-static const char *last_part(const char *key)
-{
-    const char *slash = strrchr(key, '/');
-    return slash ? slash + 1 : key;
-}
-
 /* SOURCE Kueue, message of the Preempted condition; who it was in Kueue's words is told by his uid alone. */
 static void preempted_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
@@ -304,17 +286,18 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
     }
     if (r->have == PREEMPTION_DESERVED) {
         buf_printf(out, "reclaimed for PodGroup %s/%s of queue %s, which has less than it deserves: queue %s has more",
-                   name_of(names, r->pod_set), last_part(name_of(names, r->name)), name_of(names, r->queue), name_of(names, r->flavor));
+                   name_of(names, r->pod_set), explain_last_part(name_of(names, r->name)), name_of(names, r->queue),
+                   name_of(names, r->flavor));
         if (r->resource) {
             buf_text(out, " than the ");
-            add_amount(out, names, r->resource, r->need);
+            explain_amount(out, names, r->resource, r->need);
             buf_printf(out, " %s that it deserves", name_of(names, r->resource));
         }
         return;
     }
     if (r->have == PREEMPTION_LOWER_IN_QUEUE) {
         buf_printf(out, "preempted for PodGroup %s/%s, which has a higher priority in queue %s", name_of(names, r->pod_set),
-                   last_part(name_of(names, r->name)), name_of(names, r->queue));
+                   explain_last_part(name_of(names, r->name)), name_of(names, r->queue));
         return;
     }
     buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
@@ -372,84 +355,6 @@ static void lack_sentence(struct buf *out, const struct reason *r, const struct 
     buf_printf(out, "ClusterQueue %s %s", name_of(names, r->queue), words[r->have]);
 }
 
-/* ---- remedies ---- */
-
-static const char *kind_of_source(int64_t source)
-{
-    return source == GANG_WORKLOAD ? "Workload" : source == GANG_POD ? "Pod" : "PodGroup";
-}
-
-static void change_sentence(struct buf *out, const struct reason *r, const struct intern *names)
-{
-    const char *name = name_of(names, r->name);
-    if (r->code == REASON_CHANGE_END) {
-        buf_printf(out, "the end of %s %s/%s", kind_of_source(r->have), name_of(names, r->pod_set), last_part(name));
-        return;
-    }
-    if (r->code == REASON_CHANGE_UNCORDON) {
-        buf_printf(out, "node %s uncordoned", name);
-        return;
-    }
-    if (r->code == REASON_CHANGE_RESUME) {
-        buf_printf(out, "%s %s resumed", r->have ? "LocalQueue" : "ClusterQueue", name);
-        return;
-    }
-    add_amount(out, names, r->resource, r->need);
-    buf_printf(out, " more %s", name_of(names, r->resource));
-    if (r->code == REASON_CHANGE_FREE) {
-        buf_printf(out, " free on node %s", name);
-        return;
-    }
-    buf_text(out, " of quota");
-    if (r->flavor)
-        buf_printf(out, " in flavor %s", name_of(names, r->flavor));
-    buf_printf(out, " for queue %s", name_of(names, r->queue));
-}
-
-/* "A and B" */
-static void remedy_sentence(struct buf *out, const struct reason *r, const struct intern *names)
-{
-    if (!r->child)
-        buf_text(out, "nothing");
-    for (const struct reason *change = r->child; change; change = change->next) {
-        change_sentence(out, change, names);
-        if (change->next)
-            buf_text(out, " and ");
-    }
-}
-
-static void impossible_sentence(struct buf *out, const struct reason *r, const struct intern *names)
-{
-    buf_text(out, "nothing would: ");
-    if (r->child) {
-        state_sentence(out, r->child, names);
-    } else if (!r->resource) {
-        buf_text(out, "it would not start if all nodes were empty and all quota its own");
-    } else if (!r->have) {
-        buf_printf(out, "no node has %s", name_of(names, r->resource));
-    } else {
-        buf_text(out, "a pod asks for ");
-        add_amount(out, names, r->resource, r->need);
-        buf_printf(out, " %s, and the largest node has ", name_of(names, r->resource));
-        add_amount(out, names, r->resource, r->have);
-    }
-}
-
-/* "A and B, or C" */
-static void remedies_sentence(struct buf *out, const struct reason *r, const struct intern *names)
-{
-    if (!r->child)
-        buf_text(out, "nothing");
-    for (const struct reason *one = r->child; one; one = one->next) {
-        if (one->code == REASON_REMEDY)
-            remedy_sentence(out, one, names);
-        else
-            impossible_sentence(out, one, names);
-        if (one->next)
-            buf_text(out, ", or ");
-    }
-}
-
 /* `have` of them are of its own queue. */
 static void preempting_groups_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
@@ -468,7 +373,7 @@ static void spared_sentence(struct buf *out, const struct reason *r, const struc
     static const char *const words[] = {[SPARES_NOBODY] = "", [SPARES_BUDGET] = "fewer pods go against a PodDisruptionBudget",
                                         [SPARES_MINIMUM_RUN] = "fewer jobs end before their capstan.dev/minimum-run-seconds",
                                         [SPARES_RUN_TIME] = "less run time is lost", [SPARES_GRACE] = "their pods end sooner"};
-    buf_printf(out, "%s/%s stays instead: %s", name_of(names, r->pod_set), last_part(name_of(names, r->name)), words[r->have]);
+    buf_printf(out, "%s/%s stays instead: %s", name_of(names, r->pod_set), explain_last_part(name_of(names, r->name)), words[r->have]);
 }
 
 static void one_sentence(struct buf *out, const struct reason *r, const struct intern *names)
@@ -483,7 +388,7 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
         buf_text(out, name_of(names, r->name));
         break;
     case REASON_PREEMPTED_GANG:
-        buf_printf(out, "preempted %s/%s: %s", name_of(names, r->pod_set), last_part(name_of(names, r->name)),
+        buf_printf(out, "preempted %s/%s: %s", name_of(names, r->pod_set), explain_last_part(name_of(names, r->name)),
                    preemption_name((enum preemption)r->have));
         break;
     case REASON_SPARED:
@@ -520,22 +425,6 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_PLACEMENT_FAILED:
         placement_sentence(out, r, names);
         break;
-    case REASON_REMEDIES:
-        remedies_sentence(out, r, names);
-        break;
-    case REASON_REMEDY:
-        remedy_sentence(out, r, names);
-        break;
-    case REASON_IMPOSSIBLE:
-        impossible_sentence(out, r, names);
-        break;
-    case REASON_CHANGE_QUOTA:
-    case REASON_CHANGE_FREE:
-    case REASON_CHANGE_END:
-    case REASON_CHANGE_UNCORDON:
-    case REASON_CHANGE_RESUME:
-        change_sentence(out, r, names);
-        break;
     case REASON_NODE_RESOURCE:
     case REASON_NODE_SELECTOR:
     case REASON_NODE_TAINT:
@@ -553,7 +442,7 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
         node_sentence(out, r, names);
         break;
     default:
-        if (!explain_domains(out, r, names))
+        if (!explain_domains(out, r, names) && !explain_remedies(out, r, names, state_sentence))
             state_sentence(out, r, names);
         break;
     }
@@ -602,9 +491,9 @@ static void tree_line(struct buf *out, const struct reason *r, const struct inte
         one_sentence(out, r, names);
     if (r->code == REASON_NODE_RESOURCE && r->need) {
         buf_text(out, " (most free on one node ");
-        add_amount(out, names, r->resource, r->have);
+        explain_amount(out, names, r->resource, r->have);
         buf_text(out, ", asked ");
-        add_amount(out, names, r->resource, r->need);
+        explain_amount(out, names, r->resource, r->need);
         buf_char(out, ')');
     }
     buf_char(out, '\n');
@@ -697,11 +586,13 @@ static void json_change(struct buf *out, const struct reason *r, const struct in
     buf_init(&amount);
     buf_text(out, "{\"change\":");
     json_text(out, reason_code_name(r->code));
-    if (r->code == REASON_CHANGE_END) {
-        buf_printf(out, ",\"kind\":\"%s\"", kind_of_source(r->have));
+    bool of_members = r->code == REASON_CHANGE_MEMBERS || r->code == REASON_CHANGE_MINIMUM;
+    if (r->code == REASON_CHANGE_END || of_members) {
+        buf_printf(out, ",\"kind\":\"%s\"", explain_kind_of(r->have));
         json_name(out, "namespace", names, r->pod_set);
         buf_text(out, ",\"name\":");
-        json_text(out, last_part(name_of(names, r->name)));
+        json_text(out, explain_last_part(name_of(names, r->name)));
+        json_name(out, "podSet", names, r->flavor);
     } else if (r->code == REASON_CHANGE_RESUME) {
         json_resume(out, name_of(names, r->name), r->have);
     } else {
@@ -713,17 +604,31 @@ static void json_change(struct buf *out, const struct reason *r, const struct in
         json_name(out, "resource", names, r->resource);
     }
     if (r->need) {
-        add_amount(&amount, names, r->resource, r->need);
-        buf_text(out, ",\"add\":");
+        explain_amount(&amount, names, r->resource, r->need);
+        buf_text(out, r->code == REASON_CHANGE_MINIMUM ? ",\"subtract\":" : ",\"add\":");
         json_text(out, amount.data);
     }
     buf_free(&amount);
     buf_char(out, '}');
 }
 
-/* ,"remedies":[{"all":[..],"message":..}], or an empty list and ,"impossible":".." */
+static void json_gap(struct buf *out, const char *key, const struct reason *gap, const struct intern *names)
+{
+    struct buf message;
+    buf_init(&message);
+    (void)explain_remedies(&message, gap, names, state_sentence);
+    buf_printf(out, ",\"%s\":", key);
+    json_text(out, message.data ? message.data : "");
+    buf_free(&message);
+}
+
+/* ,"remedies":[{"all":[..],"message":..}], or an empty list and ,"impossible":"..", or ,"notComputed":".." alone */
 static void json_remedies(struct buf *out, const struct reason *remedies, const struct intern *names)
 {
+    if (remedies->child && remedies->child->code == REASON_NOT_COMPUTED) {
+        json_gap(out, "notComputed", remedies->child, names);
+        return;
+    }
     struct buf message;
     buf_init(&message);
     buf_text(out, ",\"remedies\":[");
@@ -736,17 +641,13 @@ static void json_remedies(struct buf *out, const struct reason *remedies, const 
         }
         buf_text(out, "],\"message\":");
         buf_clear(&message);
-        remedy_sentence(&message, one, names);
+        (void)explain_remedies(&message, one, names, state_sentence);
         json_text(out, message.data ? message.data : "");
         buf_char(out, '}');
     }
     buf_char(out, ']');
-    if (remedies->child && remedies->child->code == REASON_IMPOSSIBLE) {
-        buf_clear(&message);
-        impossible_sentence(&message, remedies->child, names);
-        buf_text(out, ",\"impossible\":");
-        json_text(out, message.data ? message.data : "");
-    }
+    if (remedies->child && remedies->child->code == REASON_IMPOSSIBLE)
+        json_gap(out, "impossible", remedies->child, names);
     buf_free(&message);
 }
 

@@ -70,10 +70,14 @@
     X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
     X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
     X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
+    X(NOT_COMPUTED,         "not-computed")          /* have = enum remedies_gap */                                              \
     X(CHANGE_QUOTA,         "quota")                 /* need more nominal quota of flavor and resource for the queue */          \
     X(CHANGE_FREE,          "free")                  /* need more of resource free on the node `name` */                         \
     X(CHANGE_END,           "end")                   /* the gang `name` in namespace pod_set ends (`have` enum gang_source), need free */ \
     X(CHANGE_UNCORDON,      "uncordon")              /* the node `name` */                                                       \
+    X(CHANGE_MEMBERS,       "raise-members")         /* need more pods of the gang `name` in namespace pod_set (`have` enum gang_source); \
+                                                      * flavor: of this task of it; else of any, all of which are alike */           \
+    X(CHANGE_MINIMUM,       "lower-minimum")         /* its minimum need less; flavor: that of this pod set or task */               \
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node of a topology, need = how many; children: the others */    \
@@ -125,6 +129,15 @@ enum preemption_lack {
     LACK_PATIENCE,    /* a lone pod that did not start though others had left for it: it waits before it looks again */
 };
 
+/* Why it is not known what would help, nor that nothing would. */
+enum remedies_gap {
+    GAP_NEIGHBOURS, /* pods look at who stands beside them */
+    GAP_PATIENCE,   /* it did not start though others had left for it: it waits before it looks again */
+    GAP_DESERVED,   /* in a queue with shares, and others may have to go for it */
+    GAP_OTHERS,     /* others would be tried in the same cycle, and start, or go for it or it for them */
+    GAP_TRIALS,     /* the trials of a gang are spent */
+    GAP_MANY,       /* it would start in an empty cluster, and by nothing that was tried */
+};
 /* Why no domains of a topology were found for a pod set. */
 enum domain_trouble {
     DOMAINS_SHORT,           /* have of want places in the best domain, or all */

@@ -23,6 +23,8 @@ static int compare_measures(const void *left, const void *right)
         return a->flavor < b->flavor ? -1 : 1;
     if (a->resource != b->resource)
         return a->resource < b->resource ? -1 : 1;
+    if (a->set != b->set)
+        return a->set < b->set ? -1 : 1;
     return a->gang == b->gang ? 0 : order_before(b->gang, a->gang) ? -1 : 1;
 }
 
@@ -35,7 +37,7 @@ static bool same_measures(const struct measures *a, const struct measures *b)
 }
 
 /* A guess: prove it, make it smaller, keep it when it is another one than those before. */
-static bool keep_if_proven(struct remedy_search *x, struct measures *m)
+bool remedy_keep_if_proven(struct remedy_search *x, struct measures *m)
 {
     if (x->found_n == REMEDIES_MAX || !x->trials_left)
         return false;
@@ -248,9 +250,9 @@ static void guess_room(struct remedy_search *x, const struct measures *quota, ui
         undo_back(s, mark);
         wishes_release(s, &w);
     }
-    undo_back(s, mark);
+    remedy_take_back(x, quota, mark);
     if (found)
-        (void)keep_if_proven(x, &m);
+        (void)remedy_keep_if_proven(x, &m);
 }
 
 /* Nodes that are only cordoned, by name. */
@@ -267,7 +269,7 @@ static void guess_uncordon(struct remedy_search *x, const struct measures *quota
             measures_add(&m, (struct measure){.kind = MEASURE_UNCORDON, .node = slot});
     }
     if (m.n > before_n)
-        (void)keep_if_proven(x, &m);
+        (void)remedy_keep_if_proven(x, &m);
 }
 
 /* ---- gangs that end ---- */
@@ -316,16 +318,43 @@ static void guess_ends(struct remedy_search *x)
     uint32_t n = list_ends(x, all), found_n = 0;
     for (uint32_t i = 0; i < n && found_n < 2; i++) {
         struct measures m = {.n = 1, .all = {{.kind = MEASURE_END, .gang = all[i]}}};
-        found_n += keep_if_proven(x, &m);
+        found_n += remedy_keep_if_proven(x, &m);
     }
     struct measures m = {0};
     for (uint32_t i = 0; i < n && i < REMEDY_MEASURES && !found_n; i++)
         measures_add(&m, (struct measure){.kind = MEASURE_END, .gang = all[i]});
     if (m.n > 1)
-        (void)keep_if_proven(x, &m);
+        (void)remedy_keep_if_proven(x, &m);
+}
+
+/* ---- members ---- */
+
+void remedy_guess_minimum(const struct gang *g, struct measures *m)
+{
+    for (uint32_t i = 0; i < g->sets_n && g->planned; i++) {
+        const struct gang_set *set = &g->sets[i];
+        bool may_be_fewer = set->min_count > 1 && set->min_count < set->asked_n - set->over_n;
+        if (may_be_fewer)
+            measures_add(m, (struct measure){.kind = MEASURE_MINIMUM, .set = i, .amount = set->min_count - 1});
+    }
+    if (g->planned || gang_is_lone(g))
+        return;
+    /* WHY  where tasks have minima, that of the whole stays: were it below their sum, Volcano would not look at theirs any more */
+    if (g->min_members > 1 && !g->own->min_of_task_n)
+        measures_add(m, (struct measure){.kind = MEASURE_MINIMUM, .amount = g->min_members - 1});
+    for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
+        if (g->own->min_of_task[t].value > 0)
+            measures_add(m, (struct measure){.kind = MEASURE_MINIMUM, .set = t + 1, .amount = g->own->min_of_task[t].value});
 }
 
 /* ---- impossible ---- */
+
+static void take_all_back(struct state *s, uint32_t mark)
+{
+    undo_back(s, mark);
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        s->gangs[i]->ended = false;
+}
 
 /* All quota that it asks for, and every node ready, empty and open: does it fit then? */
 static bool fits_in_an_empty_cluster(struct remedy_search *x)
@@ -335,7 +364,7 @@ static bool fits_in_an_empty_cluster(struct remedy_search *x)
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         struct measures m = {.n = 1, .all = {{.kind = MEASURE_END, .gang = s->gangs[i]}}};
         if (gang_holds(s->gangs[i]) && !remedy_apply(x, &m)) {
-            undo_back(s, mark);
+            take_all_back(s, mark);
             return true; /* who knows */
         }
     }
@@ -346,7 +375,7 @@ static bool fits_in_an_empty_cluster(struct remedy_search *x)
         for (uint32_t c = 0; c < s->nodes.columns_n; c++) {
             int64_t used = node_allocatable(&s->nodes, slot)[c] - node_free(&s->nodes, slot)[c];
             if (used > 0 && !undo_room(s, slot, s->nodes.columns[c], used)) {
-                undo_back(s, mark);
+                take_all_back(s, mark);
                 return true;
             }
         }
@@ -361,7 +390,7 @@ static bool fits_in_an_empty_cluster(struct remedy_search *x)
         fits = quota.overflow || (remedy_apply(x, &quota) && try_on_trial(x->c, x->gang));
         undo_back(s, inner);
     }
-    undo_back(s, mark);
+    take_all_back(s, mark);
     return fits;
 }
 
@@ -388,6 +417,11 @@ static struct reason *why_impossible(struct remedy_search *x)
 
 /* ---- all ---- */
 
+static name_id set_name(const struct gang *g, uint32_t set)
+{
+    return g->planned ? g->sets[set].name : set ? g->own->min_of_task[set - 1].resource : 0;
+}
+
 static struct reason *of_measure(struct remedy_search *x, const struct measure *m)
 {
     const struct state *s = x->c->s;
@@ -412,11 +446,19 @@ static struct reason *of_measure(struct remedy_search *x, const struct measure *
         r.code = REASON_CHANGE_UNCORDON;
         r.name = s->nodes.nodes[m->node].name;
         break;
+    case MEASURE_MEMBERS:
+    case MEASURE_MINIMUM:
+        r.code = m->kind == MEASURE_MEMBERS ? REASON_CHANGE_MEMBERS : REASON_CHANGE_MINIMUM;
+        r.name = x->gang->key;
+        r.pod_set = x->gang->ns;
+        r.have = x->gang->source;
+        r.flavor = set_name(x->gang, m->set);
+        break;
     }
     return reason_new(x->c->a, r);
 }
 
-static struct reason *as_reason(struct remedy_search *x)
+struct reason *remedy_as_reason(struct remedy_search *x)
 {
     struct reason *all = reason_new(x->c->a, (struct reason){.code = REASON_REMEDIES, .name = x->gang->key});
     for (uint32_t i = 0; i < x->found_n; i++) {
@@ -444,7 +486,7 @@ bool remedy_looks_at_others(const struct state *s, const struct gang *g)
 static void note_least(struct remedy_search *x)
 {
     struct wishes w;
-    if (x->gang->planned || x->gang->sets_n != 1 || !try_wishes(x->c, x->gang, x->queue, 0, &w))
+    if (x->others_may_go || x->gang->planned || x->gang->sets_n != 1 || !try_wishes(x->c, x->gang, x->queue, 0, &w))
         return;
     x->shape = x->gang->sets[0].shape;
     x->least_n = w.n;
@@ -462,7 +504,7 @@ static void search(struct remedy_search *x)
     for (uint32_t i = 0; i < n; i++) {
         struct measures m = quota[i];
         if (m.n)
-            (void)keep_if_proven(x, &m);
+            (void)remedy_keep_if_proven(x, &m);
     }
     guess_ends(x);
     for (uint32_t i = 0; i < n && x->found_n < REMEDIES_MAX; i++)
@@ -470,6 +512,28 @@ static void search(struct remedy_search *x)
             guess_room(x, &quota[i], nth);
     for (uint32_t i = 0; i < n; i++)
         guess_uncordon(x, &quota[i]);
+    struct measures lower = {0};
+    remedy_guess_minimum(x->gang, &lower);
+    if (lower.n)
+        (void)remedy_keep_if_proven(x, &lower);
+}
+
+void remedy_search_begin(struct remedy_search *x)
+{
+    x->members = x->gang->members;
+    x->members_n = x->gang->members_n;
+}
+
+static struct reason *not_computed(struct cycle *c, const struct gang *g, enum remedies_gap gap)
+{
+    struct reason *all = reason_new(c->a, (struct reason){.code = REASON_REMEDIES, .name = g->key});
+    reason_add(all, reason_new(c->a, (struct reason){.code = REASON_NOT_COMPUTED, .have = gap}));
+    return all;
+}
+
+static enum remedies_gap gap_of(const struct remedy_search *x)
+{
+    return x->others_matter ? GAP_OTHERS : !x->trials_left ? GAP_TRIALS : GAP_MANY;
 }
 
 struct reason *remedy_find(struct cycle *c, struct gang *g)
@@ -477,23 +541,29 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     struct state *s = c->s;
     name_id missing;
     struct remedy_search x = {.c = c, .gang = g, .queue = gang_asks_queue(s, g, &missing)};
-    /* WHY  with less than what is enough to start at once it may start over others that are preempted, or what they leave is promised */
-    bool somebody_may_go =
-        s->promised_n || lone_may_preempt_any(s, g) || (x.queue && x.queue->preempts && candidates_any(s, x.queue, g));
-    if (!c->trials_left || remedy_looks_at_others(s, g) || s->fresh_n || s->work_n || somebody_may_go)
+    bool preempts = lone_may_preempt_any(s, g) || (x.queue && x.queue->preempts && candidates_any(s, x.queue, g));
+    x.others_may_go = preempts || s->promised_n;
+    if (!c->trials_left || s->fresh_n || s->work_n || g->promise)
         return NULL;
+    if (remedy_looks_at_others(s, g))
+        return not_computed(c, g, GAP_NEIGHBOURS);
+    if (preempts && g->own->preempts_after_ms > c->now_ms)
+        return not_computed(c, g, GAP_PATIENCE); /* soon it may preempt without any */
+    if (preempts && x.queue && x.queue->has_shares)
+        return not_computed(c, g, GAP_DESERVED);
     x.trials_left = c->trials_left < REMEDY_TRIALS ? c->trials_left : REMEDY_TRIALS;
     uint32_t budget = x.trials_left;
     struct measures nothing = {0};
+    remedy_search_begin(&x);
     shrink_to_fewest(g); /* the fewest let it start */
     note_least(&x);
     if (remedy_try(&x, &nothing) == VERDICT_NO)
         search(&x);
     else
-        x.unsure = true; /* something keeps it waiting that is not seen here */
+        x.unsure = x.others_matter = true; /* something keeps it waiting that is not seen here */
     bool known = x.found_n || (!x.unsure && x.trials_left && !fits_in_an_empty_cluster(&x));
     c->trials_left -= budget - x.trials_left;
-    struct reason *found = known ? as_reason(&x) : NULL;
+    struct reason *found = known ? remedy_as_reason(&x) : not_computed(c, g, gap_of(&x));
     shrink_back(g);
     return found;
 }

@@ -6,8 +6,6 @@
  */
 #include "core/explain/remedy.h"
 #include "core/explain/why.h"
-#include "core/place/try.h"
-#include "core/place/undo.h"
 #include "core/queue/consumption.h"
 #include "core/queue/order.h"
 #include "core/quota/claim.h"
@@ -75,7 +73,7 @@ static bool is_first(struct cycle *c, const struct gang *g, const struct stops *
 }
 
 /* Heads of StrictFIFO queues keep quota for themselves, and those behind them waiting: who is tried when depends on them. */
-static bool somebody_blocks(const struct state *s, const struct queue *q)
+bool remedy_somebody_blocks(const struct state *s, const struct queue *q)
 {
     for (uint32_t i = 0; i < s->queues_n && s->strict_n; i++) {
         const struct queue *other = s->queues[i];
@@ -94,15 +92,15 @@ static struct reason *remedies_of(struct cycle *c, struct gang *g, const struct 
 {
     struct state *s = c->s;
     name_id missing;
-    if (!c->trials_left || s->fresh_n || s->work_n || !g->planned || remedy_looks_at_others(s, g) ||
-        somebody_blocks(s, gang_asks_queue(s, g, &missing)))
+    if (s->fresh_n || s->work_n || !g->planned || remedy_looks_at_others(s, g) ||
+        remedy_somebody_blocks(s, gang_asks_queue(s, g, &missing)))
         return NULL;
-    uint32_t cost = 1 + s->gangs_n / 64;
-    c->trials_left -= cost < c->trials_left ? cost : c->trials_left;
-    uint32_t mark = undo_mark(s);
-    bool starts = try_on_trial(c, g);
-    undo_back(s, mark);
-    if (!starts)
+    uint32_t cost = s->gangs_n / 64;
+    struct remedy_search trial = {.c = c, .gang = g, .trials_left = c->trials_left - (cost < c->trials_left ? cost : c->trials_left)};
+    struct measures nothing = {0};
+    bool acts = remedy_acts(&trial, &nothing, g) == VERDICT_YES;
+    c->trials_left = trial.trials_left;
+    if (!acts)
         return NULL;
     struct reason *all = reason_new(c->a, (struct reason){.code = REASON_REMEDIES, .name = g->key}),
                   *one = reason_new(c->a, (struct reason){.code = REASON_REMEDY});

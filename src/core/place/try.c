@@ -98,7 +98,7 @@ static struct flavor_demand *planned_demands(struct cycle *c, const struct gang 
 
 static bool may_preempt(const struct cycle *c, const struct gang *g, const struct queue *q)
 {
-    return q && q->preempts && !c->trial && c->s->now_ms >= g->own->preempts_after_ms;
+    return q && q->preempts && (!c->trial || c->trial_preempts) && c->s->now_ms >= g->own->preempts_after_ms;
 }
 
 /* That of lone pods is counted in preempt/lone.c. */
@@ -212,7 +212,7 @@ static bool try_promised(struct cycle *c, struct gang *g, struct queue *q)
 static bool preempts(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
     if (!refusal->preempts)
-        refusal->preempts = others_may_go(c, g, q) && preempt_counts(c, g, q, true, refusal->why);
+        refusal->preempts = others_may_go(c, g, q) && preempt_counts(c, g, q, !c->trial, refusal->why);
     return refusal->preempts;
 }
 
@@ -480,7 +480,7 @@ static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, str
         refusal->why = why_it_waits(c, q);
         reason_add(refusal->why, nodes);
     }
-    return preempt_counts(c, g, q, true, refusal->why);
+    return preempt_counts(c, g, q, !c->trial, refusal->why);
 }
 
 /* ---- one gang ---- */
@@ -521,7 +521,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         refusal->preempts = group_preempts(c, g, q, refusal);
     if (!started && gang_is_lone(g) && !c->trial)
         lone_looks(c, g, refusal);
-    if (refusal->preempts)
+    if (refusal->preempts && !c->trial)
         reason_add(refusal->why, promise_what(g, c->a));
     else if (!c->trial)
         end_promise(c->s, g, started);
@@ -540,6 +540,21 @@ bool try_on_trial(struct cycle *c, struct gang *g)
     c->trial = false;
     parking_release(c->s, &unused.park);
     return starts;
+}
+
+bool try_on_trial_preempting(struct cycle *c, struct gang *g, bool *ret_starts)
+{
+    name_id missing;
+    struct refusal refusal;
+    const struct queue *q = gang_asks_queue(c->s, g, &missing);
+    uint32_t mark = undo_mark(c->s);
+    c->trial = c->trial_preempts = true;
+    bool fits = try_gang(c, g, &refusal);
+    c->trial = c->trial_preempts = false;
+    parking_release(c->s, &refusal.park);
+    undo_back(c->s, mark);
+    *ret_starts = fits && !(q && q->preempts && q->preempt_stops); /* there others may go for it though it fits elsewhere */
+    return fits || refusal.preempts;
 }
 
 /* Wishes of a gang under the `nth` assignment that quota allows. False: there is no such. */

@@ -16,6 +16,8 @@ struct refusal {
 bool try_gang(struct cycle *c, struct gang *g, struct refusal *ret_refusal);
 /* Would it start as the state stands now? True: its seats and charges are on the undo log, and the caller takes them back. */
 bool try_on_trial(struct cycle *c, struct gang *g);
+/* The same, or would others go for it, as its queue's policies allow? Nothing stays on the undo log. ret_starts: it starts at once. */
+bool try_on_trial_preempting(struct cycle *c, struct gang *g, bool *ret_starts);
 struct wishes {
     struct want *wants;
     uint32_t *shapes; /* references */

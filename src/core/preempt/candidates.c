@@ -211,7 +211,7 @@ static bool is_too_low(struct queue *q, enum preemption_policy policy, const str
  * it could be told to give back. */
 static bool may_end(const struct gang *g)
 {
-    return g->planned || (g->queue->has_shares && gang_holds(g) && !g->keeps_places);
+    return !g->ended && (g->planned || (g->queue->has_shares && gang_holds(g) && !g->keeps_places));
 }
 
 /* SOURCE Volcano, action preempt: nobody goes for a pod with preemptionPolicy Never. */

@@ -401,12 +401,30 @@ static void note_vain(const struct state *s, struct gang *g)
     g->vain_n += g->vain_n <= VAIN_DOUBLINGS;
 }
 
-bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why, bool *ret_neighbours)
+static struct lone lone_of(struct cycle *c, struct gang *g)
 {
-    struct state *s = c->s;
+    const struct state *s = c->s;
     const struct pod *p = &s->pods[g->members[0]];
     struct lone x = {.c = c, .gang = g, .want = {.shape = p->shape, .labels = p->labels, .pod = g->members[0]}};
     x.nodes = reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .have = LACK_NODES, .nodes_n = s->nodes.known_n});
+    return x;
+}
+
+bool lone_would_preempt_on(struct cycle *c, struct gang *g, uint32_t node)
+{
+    struct lone x = lone_of(c, g);
+    struct site site;
+    if (g->preempts_nobody || c->s->now_ms < g->own->preempts_after_ms || !is_suitable(c->s, x.want.shape, node))
+        return false;
+    x.all = arena_alloc(c->a, (c->s->nodes.nodes[node].seats_n + 1) * sizeof *x.all);
+    (void)gather(&x, node);
+    return x.n && may_be_enough(&x, node) && look_at(&x, node, &site) && site.victims_n;
+}
+
+bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why, bool *ret_neighbours)
+{
+    struct state *s = c->s;
+    struct lone x = lone_of(c, g);
     *ret_neighbours = false;
     if (!s->nodes.known_n)
         return false;

@@ -116,10 +116,124 @@ static void joint_needs(void **state)
     assert_string_equal(remedies(w, "second"), "");
 }
 
+static void preempting_queue(struct world *w, const char *name, const char *cohort, const char *local, int64_t gpus)
+{
+    struct queue_words q;
+    flavor(w, "any", "");
+    queue_begin(w, &q, name, cohort);
+    q.r.within_queue = PREEMPT_LOWER_PRIORITY;
+    q.r.reclaim_within_cohort = PREEMPT_ANY;
+    queue_quota(w, &q, "any", GPU, gpus, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, local, name);
+}
+
+static void job(struct world *w, const char *name, int32_t priority, int32_t gpus)
+{
+    struct gang_record r = a_workload(w, name, "ns/q", gpus, GPU "=1");
+    r.priority = priority;
+    gang_record(w, r);
+}
+
+/* 8 of quota: 3 of lower priority may go for it and 5 of higher may not, so for 6 it takes 3 more, or the end of whom it may not end. */
+static void less_where_others_can_be_preempted(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=64", "");
+    preempting_queue(w, "q", NULL, "ns/q", 8);
+    job(w, "low", 1, 3);
+    job(w, "high", 9, 5);
+    step(w);
+    job(w, "middle", 5, 6);
+    step(w);
+    says(w, "middle", "{\"change\":\"quota\",\"queue\":\"q\",\"flavor\":\"any\",\"resource\":\"nvidia.com/gpu\",\"add\":\"3\"}");
+    says(w, "middle", "{\"all\":[{\"change\":\"end\",\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":\"high\"}]");
+    preempting_queue(w, "q", NULL, "ns/q", 10);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT) + effects(w, EFFECT_ADMIT), 0);
+    preempting_queue(w, "q", NULL, "ns/q", 11);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "low"));
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_DONE);
+    job(w, "low", 1, 3);
+    step(w);
+    if (!entry_of(w, EFFECT_ADMIT, "middle"))
+        step(w); /* what the last one gave back is looked at now */
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "middle"));
+}
+
+/* 3 GPUs of 8 are of one that may go, 5 of one that may not. One more of the second would be enough, of the first it would not: only an
+ * end is said. */
+static void room_is_not_that_of_victims(void **state)
+{
+    struct world *w = *state;
+    struct pod_record p;
+    node(w, "n0", GPU "=8", "");
+    for (int i = 0; i < 2; i++) {
+        p = a_pod(w, i ? "ns/high" : "ns/low", NULL, i ? GPU "=5" : GPU "=3");
+        p.priority = i ? 9 : 1;
+        pod_record(w, p);
+    }
+    step(w);
+    p = a_pod(w, "ns/middle", NULL, GPU "=4");
+    p.priority = 5;
+    pod_record(w, p);
+    step(w);
+    says(w, "pod/ns/middle", "\"remedies\":[{\"all\":[{\"change\":\"end\",\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"high\"}]");
+    assert_null(strstr(remedies(w, "pod/ns/middle"), "\"free\""));
+    gone(w, CHANGE_POD_GONE, "ns/high");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/middle"));
+}
+
+/* Three pods of a group whose minimum is four. At first more of them may be under way. */
+static void more_members_or_a_lower_minimum(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=8", "");
+    gang_record(w, a_group(w, "group/ns/few", NULL, 4));
+    for (int i = 0; i < 3; i++)
+        pod(w, i == 0 ? "ns/few-0" : i == 1 ? "ns/few-1" : "ns/few-2", "group/ns/few", GPU "=1");
+    step(w);
+    assert_string_equal(remedies(w, "group/ns/few"), "");
+    assert_true(w->plan.wake_ms > w->now_ms);
+    w->now_ms = w->plan.wake_ms;
+    step(w);
+    says(w, "group/ns/few", "{\"all\":[{\"change\":\"raise-members\",\"kind\":\"PodGroup\",\"namespace\":\"ns\",\"name\":\"few\",\"add\":\"1\"}]");
+    says(w, "group/ns/few", "{\"all\":[{\"change\":\"lower-minimum\",\"kind\":\"PodGroup\",\"namespace\":\"ns\",\"name\":\"few\",\"subtract\":\"1\"}]");
+    says(w, "group/ns/few", "\"message\":\"1 more pod of PodGroup ns/few\"");
+    says(w, "group/ns/few", "\"message\":\"the minimum of PodGroup ns/few lower by 1\"");
+    pod(w, "ns/few-3", "group/ns/few", GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 4);
+}
+
+/* Eight that would do with six, and there is quota for four. */
+static void fewer_of_a_workload(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=64", "");
+    gpu_queue(w, "q", NULL, "ns/q", 4);
+    struct gang_record r = a_workload(w, "elastic", "ns/q", 8, GPU "=1");
+    struct pod_set set = r.pod_sets[0];
+    set.min_count = 6;
+    r.pod_sets = &set;
+    gang_record(w, r);
+    step(w);
+    says(w, "elastic", "\"name\":\"elastic\",\"podSet\":\"main\",\"subtract\":\"2\"}");
+    says(w, "elastic", "\"add\":\"2\"}");
+    set.min_count = 4;
+    gang_record(w, r);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "elastic"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_a_world(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
                                        in_a_world(impossible), in_a_world(lent_quota_names_the_borrower),
-                                       in_a_world(joint_needs)};
+                                       in_a_world(joint_needs), in_a_world(less_where_others_can_be_preempted),
+                                       in_a_world(room_is_not_that_of_victims), in_a_world(more_members_or_a_lower_minimum),
+                                       in_a_world(fewer_of_a_workload)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,142 @@
+/* explain_remedies.c - what would help, in words */
+#include "core/explain/explain_part.h"
+
+const char *explain_kind_of(int64_t source)
+{
+    return source == GANG_WORKLOAD ? "Workload" : source == GANG_POD ? "Pod" : "PodGroup";
+}
+
+/* "2 more pods of PodGroup ns/g", "the minimum of task worker of PodGroup ns/g lower by 2" */
+static void members_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    bool more = r->code == REASON_CHANGE_MEMBERS;
+    if (more)
+        buf_printf(out, "%lld more pod%s", (long long)r->need, r->need == 1 ? "" : "s");
+    else
+        buf_text(out, "the minimum");
+    if (r->flavor)
+        buf_printf(out, " of %s %s", r->have == GANG_WORKLOAD ? "pod set" : "task", intern_name(names, r->flavor));
+    buf_printf(out, " of %s %s/%s", explain_kind_of(r->have), intern_name(names, r->pod_set),
+               explain_last_part(intern_name(names, r->name)));
+    if (!more)
+        buf_printf(out, " lower by %lld", (long long)r->need);
+}
+
+static void change_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    const char *name = intern_name(names, r->name);
+    if (r->code == REASON_CHANGE_END) {
+        buf_printf(out, "the end of %s %s/%s", explain_kind_of(r->have), intern_name(names, r->pod_set), explain_last_part(name));
+        return;
+    }
+    if (r->code == REASON_CHANGE_MEMBERS || r->code == REASON_CHANGE_MINIMUM) {
+        members_sentence(out, r, names);
+        return;
+    }
+    if (r->code == REASON_CHANGE_UNCORDON) {
+        buf_printf(out, "node %s uncordoned", name);
+        return;
+    }
+    if (r->code == REASON_CHANGE_RESUME) {
+        buf_printf(out, "%s %s resumed", r->have ? "LocalQueue" : "ClusterQueue", name);
+        return;
+    }
+    explain_amount(out, names, r->resource, r->need);
+    buf_printf(out, " more %s", intern_name(names, r->resource));
+    if (r->code == REASON_CHANGE_FREE) {
+        buf_printf(out, " free on node %s", name);
+        return;
+    }
+    buf_text(out, " of quota");
+    if (r->flavor)
+        buf_printf(out, " in flavor %s", intern_name(names, r->flavor));
+    buf_printf(out, " for queue %s", intern_name(names, r->queue));
+}
+
+/* "A and B" */
+static void remedy_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    if (!r->child)
+        buf_text(out, "nothing");
+    for (const struct reason *change = r->child; change; change = change->next) {
+        change_sentence(out, change, names);
+        if (change->next)
+            buf_text(out, " and ");
+    }
+}
+
+static void impossible_sentence(struct buf *out, const struct reason *r, const struct intern *names, explain_part *say)
+{
+    buf_text(out, "nothing would: ");
+    if (r->child) {
+        say(out, r->child, names);
+    } else if (!r->resource) {
+        buf_text(out, "it would not start if all nodes were empty and all quota its own");
+    } else if (!r->have) {
+        buf_printf(out, "no node has %s", intern_name(names, r->resource));
+    } else {
+        buf_text(out, "a pod asks for ");
+        explain_amount(out, names, r->resource, r->need);
+        buf_printf(out, " %s, and the largest node has ", intern_name(names, r->resource));
+        explain_amount(out, names, r->resource, r->have);
+    }
+}
+
+static void gap_sentence(struct buf *out, const struct reason *r)
+{
+    static const char *const words[] = {
+        [GAP_NEIGHBOURS] = "where its pods, or others beside them, may stand depends on who stands there",
+        [GAP_PATIENCE] = "others left for it already, and it waits before it looks again whether more have to",
+        [GAP_DESERVED] = "it may take back what its queue deserves, which is found anew with each change",
+        [GAP_OTHERS] = "it depends on who else starts, or is preempted, first",
+        [GAP_TRIALS] = "none was found in the tries allowed",
+        [GAP_MANY] = "it would take more changes at once than are tried",
+    };
+    buf_printf(out, "not computed: %s", words[r->have]);
+}
+
+/* "A and B, or C" */
+static void remedies_sentence(struct buf *out, const struct reason *r, const struct intern *names, explain_part *say)
+{
+    if (!r->child)
+        buf_text(out, "nothing");
+    for (const struct reason *one = r->child; one; one = one->next) {
+        if (one->code == REASON_REMEDY)
+            remedy_sentence(out, one, names);
+        else if (one->code == REASON_NOT_COMPUTED)
+            gap_sentence(out, one);
+        else
+            impossible_sentence(out, one, names, say);
+        if (one->next)
+            buf_text(out, ", or ");
+    }
+}
+
+bool explain_remedies(struct buf *out, const struct reason *r, const struct intern *names, explain_part *say)
+{
+    switch ((int)r->code) {
+    case REASON_REMEDIES:
+        remedies_sentence(out, r, names, say);
+        return true;
+    case REASON_REMEDY:
+        remedy_sentence(out, r, names);
+        return true;
+    case REASON_IMPOSSIBLE:
+        impossible_sentence(out, r, names, say);
+        return true;
+    case REASON_NOT_COMPUTED:
+        gap_sentence(out, r);
+        return true;
+    case REASON_CHANGE_QUOTA:
+    case REASON_CHANGE_FREE:
+    case REASON_CHANGE_END:
+    case REASON_CHANGE_UNCORDON:
+    case REASON_CHANGE_MEMBERS:
+    case REASON_CHANGE_MINIMUM:
+    case REASON_CHANGE_RESUME:
+        change_sentence(out, r, names);
+        return true;
+    default:
+        return false;
+    }
+}
