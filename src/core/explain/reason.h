@@ -70,7 +70,7 @@
     X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
     X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
     X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
-    X(NOT_COMPUTED,         "not-computed")          /* have = enum remedies_gap */                                              \
+    X(NOT_COMPUTED,         "remedies-not-computed") /* have = enum remedies_gap */                                              \
     X(CHANGE_QUOTA,         "quota")                 /* need more nominal quota of flavor and resource for the queue */          \
     X(CHANGE_FREE,          "free")                  /* need more of resource free on the node `name` */                         \
     X(CHANGE_END,           "end")                   /* the gang `name` in namespace pod_set ends (`have` enum gang_source), need free */ \

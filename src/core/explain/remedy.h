@@ -40,7 +40,7 @@ struct remedy_search {
     struct gang *gang;
     struct queue *queue;       /* NULL: needs no quota */
     uint32_t shape, least_n;   /* pods that are all alike: so many of the shape must find room; else 0 */
-    uint32_t trials_left;
+    uint32_t trials_left, unspent; /* unspent: given up, as one more would have cost too much */
     bool others_may_go;        /* for the gang, or are going for others */
     bool room_of_victims, room_of_some; /* FREE on nodes of those who may have to go for it, or for somebody */
     bool is_held;              /* in no line: it has too few members */

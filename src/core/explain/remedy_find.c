@@ -562,7 +562,7 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     else
         x.unsure = x.others_matter = true; /* something keeps it waiting that is not seen here */
     bool known = x.found_n || (!x.unsure && x.trials_left && !fits_in_an_empty_cluster(&x));
-    c->trials_left -= budget - x.trials_left;
+    c->trials_left -= budget - x.trials_left - x.unspent;
     struct reason *found = known ? remedy_as_reason(&x) : not_computed(c, g, gap_of(&x));
     shrink_back(g);
     return found;

@@ -123,7 +123,7 @@ static struct reason *remedies_of(struct cycle *c, struct gang *g)
         search(&x);
     g->sets = sets;
     g->sets_n = sets_n;
-    c->trials_left -= budget - x.trials_left;
+    c->trials_left -= budget - x.trials_left - x.unspent;
     return x.found_n ? remedy_as_reason(&x) : NULL;
 }
 

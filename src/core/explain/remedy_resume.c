@@ -99,7 +99,7 @@ static struct reason *remedies_of(struct cycle *c, struct gang *g, const struct 
     struct remedy_search trial = {.c = c, .gang = g, .trials_left = c->trials_left - (cost < c->trials_left ? cost : c->trials_left)};
     struct measures nothing = {0};
     bool acts = remedy_acts(&trial, &nothing, g) == VERDICT_YES;
-    c->trials_left = trial.trials_left;
+    c->trials_left = trial.trials_left + trial.unspent;
     if (!acts)
         return NULL;
     struct reason *all = reason_new(c->a, (struct reason){.code = REASON_REMEDIES, .name = g->key}),

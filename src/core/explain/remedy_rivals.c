@@ -228,12 +228,16 @@ enum verdict remedy_acts(struct remedy_search *x, const struct measures *m, stru
     name_id missing;
     const struct queue *q = g->line ? g->line->queue : gang_asks_queue(s, g, &missing);
     uint32_t mark = undo_mark(s), of_cycle = c->preempt_trials_left, size = 1 + gang_size(g) / 32;
-    if (!x->trials_left)
+    uint32_t cost = size + cost_of_tree(s, q) + (gang_is_lone(g) && !m->n ? s->nodes.known_n / 64 : 0);
+    if (cost >= x->trials_left) { /* WHY before: of a large tree not even one search is made, and the cycle is not charged for it */
+        x->unspent += x->trials_left;
+        x->trials_left = 0;
         return VERDICT_MAYBE;
+    }
+    spend(x, cost);
     for (uint32_t i = 0; i < s->promised_n; i++)
         if (s->promised[i] != g && !lone_yields(s->promised[i], g))
             promise_put(s, s->promised[i], q);
-    spend(x, size + cost_of_tree(s, q) + (gang_is_lone(g) && !m->n ? s->nodes.known_n / 64 : 0));
     c->preempt_trials_left = x->trials_left;
     bool starts, acts = try_on_trial_preempting(c, g, &starts) || (gang_is_lone(g) && any_node(x, m, g, would_preempt_on));
     undo_back(s, mark);
