@@ -228,12 +228,31 @@ static void fewer_of_a_workload(void **state)
     assert_non_null(entry_of(w, EFFECT_ADMIT, "elastic"));
 }
 
+/* More quota for the one would let the other start as well, which could have borrowed it first. */
+static void why_nothing_is_said(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=64", "");
+    gpu_queue(w, "a", "co", "ns/a", 0);
+    gpu_queue(w, "b", "co", "ns/b", 0);
+    workload(w, "one", "ns/a", 4, GPU "=1");
+    workload(w, "other", "ns/b", 4, GPU "=1");
+    step(w);
+    struct buf b;
+    buf_init(&b);
+    explain_json(&b, state_gang_reason(w->s, id(w, "one")), w->names);
+    assert_non_null(strstr(b.data, "\"notComputed\":\"not computed: it depends on who else starts, or is preempted, first\""));
+    assert_null(strstr(b.data, "\"remedies\""));
+    buf_free(&b);
+    assert_non_null(strstr(why_tree(w, "one"), "would help:\n  not computed: it depends on who else"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_a_world(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
                                        in_a_world(impossible), in_a_world(lent_quota_names_the_borrower),
                                        in_a_world(joint_needs), in_a_world(less_where_others_can_be_preempted),
                                        in_a_world(room_is_not_that_of_victims), in_a_world(more_members_or_a_lower_minimum),
-                                       in_a_world(fewer_of_a_workload)};
+                                       in_a_world(fewer_of_a_workload), in_a_world(why_nothing_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
