@@ -109,11 +109,13 @@ static void put_node(struct model *m, int i)
 {
     static const int weights[] = {1000, 1000, 2000, 333, 0};
     struct plain_node *n = &m->nodes[i];
-    bool is_queue = i >= COHORTS;
+    bool is_queue = i >= COHORTS, draws = m->seed % 6 == 0; /* shares are often the same: priority and age decide */
     n->parent = is_queue ? pick(m, 8) ? (int)pick(m, COHORTS) : -1 : i && pick(m, 4) ? (int)pick(m, (uint32_t)i) : -1;
     n->nominal_gpu = (int)pick(m, is_queue ? 4 : 6);
     n->nominal_cpu = (int)pick(m, 8);
-    n->weight_milli = weights[pick(m, sizeof weights / sizeof *weights)];
+    if (draws)
+        n->nominal_gpu = is_queue;
+    n->weight_milli = draws ? 1000 : weights[pick(m, sizeof weights / sizeof *weights)];
     n->limited = m->kind == HAS_LIMITS && !pick(m, 3);
     n->strict = m->kind == HAS_STRICT && !pick(m, 4);
     n->preempts = m->kind == PREEMPTS && !pick(m, 3);
@@ -277,7 +279,7 @@ static void run_seed(uint64_t seed, uint64_t steps, uint64_t counts[4])
 int main(int argc, char **argv)
 {
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1, steps = argc > 2 ? strtoull(argv[2], NULL, 10) : 60;
-    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 600, counts[4] = {0};
+    uint64_t runs = argc > 3 ? strtoull(argv[3], NULL, 10) : 4000, counts[4] = {0};
     for (uint64_t i = 0; i < runs; i++)
         run_seed(seed + i, steps, counts);
     printf("# %" PRIu64 " admissions and %" PRIu64 " evictions as without it; lines stood after %" PRIu64 " cycles, %" PRIu64 " in all\n",
