@@ -29,11 +29,14 @@ static const char *amount_text(struct arena *a, const char *resource, int64_t am
     return arena_text(a, quantity_format(text, q));
 }
 
+/* NULL: the list has as many as it may. */
 static struct json *flavor_entry(struct arena *a, struct json *list, const char *flavor)
 {
     JSON_EACH (entry, list)
         if (strcmp(json_get_text(entry, "name", ""), flavor) == 0)
             return entry;
+    if (list->n == LIMIT_STATUS_FLAVORS)
+        return NULL;
     struct json *entry = json_new(a, JSON_OBJECT);
     json_set_text(a, entry, "name", flavor);
     json_append(list, entry);
@@ -49,6 +52,8 @@ static struct json *usage_list(struct scheduler *s, struct arena *a, const struc
         const char *resource = intern_name(s->names, rows[i].resource);
         struct json *entry = flavor_entry(a, list, intern_name(s->names, rows[i].flavor)),
                     *item = json_new(a, JSON_OBJECT);
+        if (!entry)
+            continue;
         json_set_text(a, item, "name", resource);
         json_set_text(a, item, "total", amount_text(a, resource, used ? rows[i].used : rows[i].reserved));
         if (with_borrowed)

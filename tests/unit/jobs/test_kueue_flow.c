@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "base/limits.h"
 #include "world.h"
 
 #define CQ "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"
@@ -349,6 +350,25 @@ static void test_reservation_waits_for_its_checks(void **state)
     assert_int_equal(count(CQ, "admittedWorkloads"), 1);
     assert_string_equal(first_total(LQ, "flavorsUsage"), "2");
     assert_int_equal(pods_n("job-name=j", "Running"), 2);
+}
+
+/* LIMIT_STATUS_FLAVORS, for longer lists are refused; quotas count all of them. */
+static void test_status_lists_so_many_flavors(void **state)
+{
+    (void)state;
+    _cleanup_buf_ struct buf flavors = {0};
+    for (int i = 0; i < 80; i++)
+        buf_printf(&flavors, "%s{\"name\":\"f%d\",\"resources\":[{\"name\":\"r%d\",\"nominalQuota\":1}]}", i % 40 ? "," : "", i, i / 40);
+    const char *second = strstr(flavors.data, "{\"name\":\"f40\"");
+    create(arena_printf(w.a, "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},"
+                             "\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":[\"r0\"],\"flavors\":[%.*s]},"
+                             "{\"coveredResources\":[\"r1\"],\"flavors\":[%s]}]}}", (int)(second - flavors.data), flavors.data, second));
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\","
+           "\"namespace\":\"n\"},\"spec\":{\"clusterQueue\":\"cq\"}}");
+    run(3000);
+    assert_int_equal(json_path(get(CQ), "status", "flavorsUsage", NULL)->n, LIMIT_STATUS_FLAVORS);
+    assert_int_equal(json_path(get(LQ), "status", "flavorsReservation", NULL)->n, LIMIT_STATUS_FLAVORS);
+    assert_string_not_equal(reason(get(CQ), "Active"), "");
 }
 
 static void test_lists_of_nothing_are_left_out(void **state)
@@ -719,6 +739,7 @@ int main(void)
         FLOW(test_pods_are_not_ready_before_they_are),
         FLOW(test_pods_are_not_ready_while_they_stop),
         FLOW(test_lists_of_nothing_are_left_out),
+        FLOW(test_status_lists_so_many_flavors),
         FLOW(test_deactivated_workload_forgets_its_retries),
         FLOW(test_defaults_of_the_namespace_and_overhead_count),
         FLOW(test_what_no_pod_can_be_made_of_waits_and_says_why),
