@@ -146,7 +146,7 @@ static void nofit_80(void)
 }
 
 /* A full cluster, 10,000 single-GPU pods of so many shapes waiting; one running pod ends: how long until the next stands in its place? */
-static void backlog(const char *name, int shapes)
+static void backlog(const char *name, int shapes, int starts)
 {
     struct world w = world_new();
     const struct decide_config config = {.gangs_max = 100000, .pods_max = 100000};
@@ -164,14 +164,14 @@ static void backlog(const char *name, int shapes)
     }
     bind_all(&w);
     double start = seconds();
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < starts; i++) {
         state_apply(w.s, &(struct change){.type = CHANGE_POD_GONE, .gone = running[i].key});
         arena_reset(w.cycle);
         decide(w.s, &config, w.now_ms, w.cycle, &w.plan);
         if (effects(&w, EFFECT_BIND) != 1)
             exit(1);
     }
-    print(name, (seconds() - start) * 1e6 / 100, "us");
+    print(name, (seconds() - start) * 1e6 / starts, "us");
     world_free(&w);
 }
 
@@ -245,6 +245,10 @@ int main(int argc, char **argv)
         place((int)strtol(argv[1], NULL, 10), (int)strtol(argv[2], NULL, 10), 1);
         return 0;
     }
+    if (argc == 4) { /* core backlog SHAPES STARTS: the same, of at most 4,000 starts */
+        backlog("core.backlog", (int)strtol(argv[2], NULL, 10), (int)strtol(argv[3], NULL, 10));
+        return 0;
+    }
     place(1000, 10000, 3);
     place(5000, 10000, 3);
     place(10000, 10000, 3);
@@ -252,7 +256,7 @@ int main(int argc, char **argv)
     gang_512();
     nofit_80();
     tas_512();
-    backlog("core.backlog.10000", 1);
-    backlog("core.backlog.10000x1000", 1000);
+    backlog("core.backlog.10000", 1, 100);
+    backlog("core.backlog.10000x1000", 1000, 100);
     return 0;
 }

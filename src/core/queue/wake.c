@@ -30,22 +30,25 @@ static bool node_has(const struct state *s, const struct shape_class *c, uint32_
     return fit_room(s, c, node) > 0 && fit_record(s, c, node, NULL) == FIT_OK;
 }
 
+/* Could one of the nodes that gained room hold one more of it? Each shape is asked once in a cycle, until some node is another. */
+static bool class_helped(const struct state *s, struct shape_class *c)
+{
+    if (c->helped_cycle == s->cycles_n && c->helped_seq == s->nodes.seq)
+        return c->helped;
+    c->helped_cycle = s->cycles_n;
+    c->helped_seq = s->nodes.seq;
+    c->helped = false;
+    for (uint32_t k = 0; k < s->helping_n && !c->helped; k++)
+        c->helped = node_has(s, c, s->helping[k]);
+    return c->helped;
+}
+
 static bool shape_helped(const struct state *s, const struct parking *p)
 {
-    if (p->shapes_n > PARK_SHAPES)
-        return s->helping_n > 0;
-    for (uint32_t i = 0; i < p->shapes_n; i++) {
-        const struct shape_class *c = &s->shapes.classes[p->shapes[i]];
-        if (c->helped_known) {
-            if (c->helped)
-                return true;
-            continue;
-        }
-        for (uint32_t k = 0; k < s->helping_n; k++)
-            if (node_has(s, c, s->helping[k]))
-                return true;
-    }
-    return false;
+    bool helped = p->shapes_n > PARK_SHAPES && s->helping_n;
+    for (uint32_t i = 0; i < p->shapes_n && p->shapes_n <= PARK_SHAPES && !helped; i++)
+        helped = class_helped(s, &s->shapes.classes[p->shapes[i]]);
+    return helped;
 }
 
 /* A lone pod: another one of lower priority stands there, with whom it is perhaps enough. Who waits for others already is woken when they
@@ -202,26 +205,6 @@ static void take_gains(struct state *s)
     s->quota.gained = s->quota.rose = s->neighbours_changed = false;
 }
 
-/* With many nodes to look at, each shape is asked once, not once a line. */
-static void ask_shapes(struct state *s)
-{
-    for (uint32_t i = 0; i < s->parked_n; i++) {
-        const struct parking *p = s->parked[i];
-        for (uint32_t k = 0; k < p->shapes_n && p->shapes_n <= PARK_SHAPES; k++) {
-            struct shape_class *c = &s->shapes.classes[p->shapes[k]];
-            for (uint32_t n = 0; n < s->helping_n && !c->helped_known; n++)
-                c->helped |= node_has(s, c, s->helping[n]);
-            c->helped_known = true;
-        }
-    }
-}
-
-static void forget_shapes(struct state *s)
-{
-    for (uint32_t id = 1; id < s->shapes.classes_n; id++)
-        s->shapes.classes[id].helped_known = s->shapes.classes[id].helped = false;
-}
-
 static void refresh_after(struct state *s, int64_t tried_ms)
 {
     if (!s->refresh_ms || tried_ms + REFRESH_MS < s->refresh_ms)
@@ -280,8 +263,6 @@ bool order_wake_tree(struct state *s, uint32_t root)
 static void wake_helped(struct state *s)
 {
     bool few = s->helping_n <= FEW_NODES;
-    if (!few)
-        ask_shapes(s);
     for (uint32_t i = s->parked_n; i-- > 0;) { /* from the end: waking moves the last one down */
         struct parking *p = s->parked[i];
         const struct queue *q = p->line ? p->line->queue : p->gang->queue;
@@ -296,8 +277,6 @@ static void wake_helped(struct state *s)
         else
             order_line_ready(s, p->line, false);
     }
-    if (!few)
-        forget_shapes(s);
 }
 
 /* ---- those that stand ---- */

@@ -24,7 +24,8 @@ struct shape_class {
     bool anti, neighbours;  /* has required anti-affinity; has any affinity or spread */
     uint32_t view;          /* view_table slot + 1, 0 = none */
     uint32_t next;          /* hash chain */
-    bool helped_known, helped; /* during a wake-up: could a node that gained hold one more? */
+    bool helped;            /* could a node that gained room hold one more? As it stood then: in which cycle, and after what of nodes.seq */
+    uint64_t helped_cycle, helped_seq;
     void *block;
 };
 struct label_set {
