@@ -94,11 +94,9 @@ void promise_free(struct promise *p)
     free(p);
 }
 
-void promise_drop(struct state *s, struct gang *g)
+void promise_end(struct state *s, struct gang *g)
 {
     struct promise *p = g->promise;
-    if (!p)
-        return;
     list_remove(s, g);
     g->promise = NULL;
     for (uint32_t i = 0; i < p->victims_n; i++)
@@ -320,29 +318,43 @@ bool promises_kept(struct state *s, const struct gang *g, const struct queue *q)
     return any;
 }
 
-static int64_t taken_by_seat(const struct state *s, uint32_t seat, const struct promised_room *r)
+/* Rooms are sorted by their nodes. */
+static uint32_t first_room_on(const struct promise *p, uint32_t node)
 {
-    if (!seat || s->seats[seat].node != r->node)
-        return 0;
-    const struct shape_class *c = &s->shapes.classes[s->seats[seat].shape];
-    for (uint32_t i = 0; i < c->demands_n; i++)
-        if (c->demands[i].resource == r->resource)
-            return c->demands[i].value;
-    return 0;
+    uint32_t low = 0, high = p->rooms_n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (p->rooms[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-static int64_t taken_by_victims(const struct state *s, const struct promise *p, const struct promised_room *r)
+static void note_taken(const struct state *s, const struct promise *p, uint32_t seat)
 {
-    int64_t sum = 0;
+    const struct shape_class *c = &s->shapes.classes[s->seats[seat].shape];
+    uint32_t node = s->seats[seat].node;
+    for (uint32_t i = first_room_on(p, node); i < p->rooms_n && p->rooms[i].node == node; i++)
+        for (uint32_t k = 0; k < c->demands_n; k++)
+            if (c->demands[k].resource == p->rooms[i].resource)
+                p->rooms[i].taken += c->demands[k].value;
+}
+
+/* WHY  by seat, not by room: a large gang is promised as many rooms as its victims have members. */
+static void note_all_taken(const struct state *s, const struct promise *p)
+{
+    for (uint32_t i = 0; i < p->rooms_n; i++)
+        p->rooms[i].taken = 0;
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
         for (uint32_t k = 0; k < v->members_n; k++)
             if (victim_gives_place(v, &s->pods[v->members[k]]))
-                sum += taken_by_seat(s, s->pods[v->members[k]].seat, r);
+                note_taken(s, p, s->pods[v->members[k]].seat);
         for (uint32_t k = 0; k < v->own->seats_n; k++)
-            sum += taken_by_seat(s, v->own->seats[k], r);
+            note_taken(s, p, v->own->seats[k]);
     }
-    return sum;
 }
 
 void promise_put(struct state *s, struct gang *g, const struct queue *q)
@@ -359,9 +371,10 @@ void promise_put_rooms(struct state *s, struct gang *g)
     if (!p || p->stands)
         return;
     p->stands = true;
+    note_all_taken(s, p);
     for (uint32_t i = 0; i < p->rooms_n; i++)
         if (is_same_node(s, &p->rooms[i]))
-            undo_withhold(s, p->rooms[i].node, p->rooms[i].resource, p->rooms[i].amount - taken_by_victims(s, p, &p->rooms[i]));
+            undo_withhold(s, p->rooms[i].node, p->rooms[i].resource, p->rooms[i].amount - p->rooms[i].taken);
 }
 
 void promises_lie_down(struct state *s)

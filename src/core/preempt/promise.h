@@ -2,8 +2,8 @@
  *
  *   refused, and victims found ──promise_make──▶ they are told to leave; their gang waits
  *                                                  │ a victim has left: it is tried again, and what it is promised is found anew
- *                                                  ├─ it starts, here or elsewhere, or goes, or is held back: promise_drop
- *                                                  └─ others take a victim over (StrictFIFO): promise_drop, and it looks again
+ *                                                  ├─ it starts, here or elsewhere, or goes, or is held back: promise_end
+ *                                                  └─ others take a victim over (StrictFIFO): promise_end, and it looks again
  *
  * SHAPE  while anybody else is tried, the promise stands on the undo log: of quota and of each node as much as the gang will take and its
  *        victims have not left yet. Others find that much less, and may not count on the same victims. Nothing is booked between tries:
@@ -21,7 +21,12 @@
 /* The gang waits for these from now on; who of them has not been told to leave is told now (EFFECT_EVICT), or all later, while writes about
  * one of them are not to be tried again yet. */
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n);
-void promise_drop(struct state *s, struct gang *g); /* no-op without one */
+void promise_end(struct state *s, struct gang *g); /* of a gang that has one */
+static inline void promise_drop(struct state *s, struct gang *g)
+{
+    if (g->promise)
+        promise_end(s, g);
+}
 /* On the undo log, against somebody of queue q; no-op when it stands already. */
 void promise_put(struct state *s, struct gang *g, const struct queue *q);
 void promise_put_rooms(struct state *s, struct gang *g); /* on nodes alone: against somebody who has his quota */

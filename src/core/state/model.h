@@ -378,6 +378,7 @@ struct promised_room {
     name_id node_name;       /* else the slot is another node's by now */
     name_id resource;
     int64_t amount;
+    int64_t taken;           /* scratch: so much of it the victims have still */
 };
 struct promise {
     uint32_t at;             /* index in state.promised */
