@@ -626,6 +626,42 @@ static void gangs_that_are_held_back_are_told_in_the_order_in_which_they_came(vo
     world_free(&w);
 }
 
+/* A workload that was told to go leaves its place while the cycle runs, so that node is asked about in the next one only. */
+static void what_comes_free_in_a_cycle_helps_in_the_next(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct queue_words q;
+    flavor(&w, "f", "zone=x");
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "f", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    local_queue(&w, "ns/lq", "q");
+    node(&w, "x", GPU "=8", "zone=x");
+    node(&w, "y", GPU "=8", "zone=y");
+    struct gang_record holds = a_workload(&w, "holds", "ns/lq", 1, GPU "=8");
+    gang_record(&w, holds);
+    pod(&w, "ns/ends", NULL, GPU "=8");
+    step(&w);
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/ends"));
+    struct pod_record first = a_pod(&w, "ns/first", NULL, "");
+    first.shape = shape_of(&w, GPU "=8", "zone=y");
+    pod_record(&w, first);
+    pod(&w, "ns/second", NULL, GPU "=8");
+    holds.active = false;
+    gang_record(&w, holds);
+    step(&w);
+    assert_non_null(entry_of(&w, EFFECT_EVICT, "holds"));
+    outcome(&w, EFFECT_EVICT, "holds", NULL, OUTCOME_DONE);
+    gone(&w, CHANGE_POD_GONE, "ns/ends");
+    step(&w);
+    assert_string_equal(text_of(&w, entry_of(&w, EFFECT_BIND, "ns/first")->node), "y");
+    if (!entry_of(&w, EFFECT_BIND, "ns/second"))
+        step(&w);
+    assert_string_equal(text_of(&w, entry_of(&w, EFFECT_BIND, "ns/second")->node), "x");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -638,6 +674,7 @@ int main(void)
         cmocka_unit_test(a_fifo_queue_waits_for_its_first),
         cmocka_unit_test(a_group_without_pods_is_let_in_when_its_queue_could_hold_it),
         cmocka_unit_test(gangs_that_are_held_back_are_told_in_the_order_in_which_they_came),
+        cmocka_unit_test(what_comes_free_in_a_cycle_helps_in_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

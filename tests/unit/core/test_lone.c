@@ -86,6 +86,9 @@ static const struct preemption_case cases[] = {
     /* ---- several ---- */
     {"one each, the higher chooses first", TWO "pod x prio=1 gpu=8 on=a; pod y prio=2 gpu=8 on=b; pod mid prio=8 gpu=8; pod high prio=9 gpu=8",
      "evict x" BY "; evict y" BY},
+    {"what is free beside its victims, and is not needed, is for others",
+     "node a; pod low gpu=4 on=a; pod high prio=9 gpu=6; pod small gpu=2", "evict low" BY "; start small"},
+    {"what is needed is not", "node a; pod low gpu=4 on=a; pod high prio=9 gpu=6; pod small gpu=3", "evict low" BY},
     {"nobody counts on what another was promised", FULL "pod high prio=9 gpu=8; pod same prio=9 gpu=8; pod mid prio=5 gpu=8",
      "evict low" BY},
 };
