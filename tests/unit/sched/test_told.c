@@ -122,7 +122,7 @@ static void a_changed_number_is_no_news(void **state)
                    NULL, NULL);
     assert_int_equal(seen.writes_of_c_n, 0);
     run(TELLING_NUMBERS_MS); /* but it does not stay untrue for ever */
-    assert_non_null(strstr(object_waiting(workload_get("c")), "(8 > 7)"));
+    assert_non_null(strstr(object_waiting(workload_get("c")), "request (8) > maximum capacity (7)"));
     assert_int_equal(seen.writes_of_c_n, 1);
 }
 
