@@ -34,6 +34,8 @@ struct queue_counts {
 bool state_queue_counts(const struct state *s, name_id queue, struct queue_counts *ret_counts);
 /* Of those pending: how many the next decision tries. SOURCE Kueue's "active"; in a StrictFIFO queue all that stand in it are. */
 int32_t state_queue_active_n(const struct state *s, name_id queue);
+/* Of those pending: how many a stopped LocalQueue holds back. SOURCE Kueue, which counts them nowhere. */
+int32_t state_queue_held_n(const struct state *s, name_id queue);
 bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts);
 /* Rows in resource-group order; in the arena. */
 uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a, struct queue_usage **ret_rows);

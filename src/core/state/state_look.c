@@ -51,6 +51,15 @@ int32_t state_queue_active_n(const struct state *s, name_id queue)
     return n;
 }
 
+int32_t state_queue_held_n(const struct state *s, name_id queue)
+{
+    const struct queue *q = queue_find(s, queue);
+    int32_t n = 0;
+    for (uint32_t i = 0; i < s->local_queues_n && q; i++)
+        n += s->local_queues[i].counted == q && s->local_queues[i].stop != STOP_NONE ? (int32_t)s->local_queues[i].counts.pending_n : 0;
+    return n;
+}
+
 bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts)
 {
     const struct local_queue *l = local_queue_find(s, local_queue);

@@ -116,11 +116,25 @@ static void local_queues_have_what_is_their_own(void **state)
     assert_true(says("kueue_local_queue_resource_reservation", "other", 0));
 }
 
+/* As in Kueue: a dashboard that shows what waits for room is not to show it. */
+static void who_is_held_back_by_a_local_queue_does_not_wait_in_its_queue(void **state)
+{
+    (void)state;
+    workload("large", "lq", 9);
+    assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\",replica_role=\"standalone\"} 1\n"));
+    change(KUEUE "/namespaces/n/localqueues/lq", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\",replica_role=\"standalone\"} 0\n"));
+    assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"active\",replica_role=\"standalone\"} 0\n"));
+    change(KUEUE "/namespaces/n/localqueues/lq", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\",replica_role=\"standalone\"} 1\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(queues_that_are_gone_stay_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(local_queues_have_what_is_their_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_is_held_back_by_a_local_queue_does_not_wait_in_its_queue, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
