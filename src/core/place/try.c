@@ -257,11 +257,11 @@ static void say_if_never(struct cycle *c, const struct gang *g, struct queue *q,
                         reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = LACK_POLICY}));
 }
 
-/* WHY  anything that is given back may be enough together with those who can be preempted by then. Whom nodes refused, and not quota, may
- * preempt more as soon as others borrow more: nobody has to give anything back for that. */
+/* WHY  anything that is given back may be enough together with those who can be preempted by then. Who takes back may preempt more as soon
+ * as others borrow more: nobody has to give anything back for that. */
 static void park_widely(struct state *s, const struct queue *q, struct parking *p)
 {
-    if (q->cohort && q->reclaim != PREEMPT_NEVER && (p->on & PARK_NODES))
+    if (q->cohort && q->reclaim != PREEMPT_NEVER)
         p->on |= PARK_BORROWERS;
     parking_release(s, p);
     p->shapes_n = PARK_SHAPES + 1;

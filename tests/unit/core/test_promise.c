@@ -518,6 +518,18 @@ static void who_borrows_later_is_taken_back_from(void **state)
     decides(w, "evict a InCohortReclamation");
 }
 
+/* Quota is one short, as somebody whom it must not end has 2 of its own: it may end none of a queue that has no more than its own yet. */
+static void who_borrows_later_is_taken_back_from_for_quota_too(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=64; queue own in=c gpu=4 reclaim=Lower; queue other in=c gpu=4; queue third in=c gpu=0; runs a queue=other gpu=3;"
+             "runs b queue=third prio=9 gpu=2; wants mine queue=own prio=5 gpu=4");
+    decides(w, "");
+    story(w, "wants late queue=other prio=9 gpu=2");
+    decides(w, "start late");
+    decides(w, "evict a InCohortReclamation");
+}
+
 static void who_stays_within_his_own_wakes_nobody(void **state)
 {
     struct world *w = *state;
@@ -591,6 +603,7 @@ int main(void)
         in_a_world(a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain),
         in_a_world(who_leaves_with_other_flavors_leaves_for_the_same_one),
         in_a_world(who_borrows_later_is_taken_back_from),
+        in_a_world(who_borrows_later_is_taken_back_from_for_quota_too),
         in_a_world(who_stays_within_his_own_wakes_nobody),
         cmocka_unit_test(why_not),
     };
