@@ -15,7 +15,7 @@ struct cycle {
     struct reason *(*find_remedies)(struct cycle *c, struct gang *g); /* explain/remedy.h */
     uint32_t preempt_trials_left;     /* of sets of victims on nodes (preempt/victims.h) */
     struct stopped *stopped, *stopped_last; /* gangs held back by a stopped queue in this cycle; they are told at its end */
-    struct missing *missing;          /* the same, of gangs with too few members */
+    struct missing *missing, *missing_last; /* the same, of gangs with too few members */
     bool trial;                       /* nothing is committed, nothing explained: what is taken stays on the undo log */
     bool trial_preempts;              /* on trial it is also asked whether others may be preempted */
     const struct reason *line_reason; /* copy of the reason of a line, for all of its gangs that are told */

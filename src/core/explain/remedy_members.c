@@ -4,7 +4,7 @@
  *        get in line, and nobody else is looked at again for it: so it is tried alone. One that is whole is in line, and a lower minimum is
  *        one more guess beside quota and room (remedy_find.c).
  * WHY    not before it has been short of members for a while: most often its pods are only being created.
- * LIMIT  one search a gang each LOOK_AGAIN_MS; the trials of a cycle.
+ * LIMIT  one search a gang each LOOK_AGAIN_MS; the trials of a cycle: for whom not enough of them are left, what he was told stands.
  */
 #include "core/explain/remedy.h"
 #include "core/explain/why.h"
@@ -113,17 +113,17 @@ static struct reason *remedies_of(struct cycle *c, struct gang *g)
     name_id missing;
     struct remedy_search x = {.c = c, .gang = g, .queue = gang_asks_queue(s, g, &missing), .is_held = true, .others_may_go = true};
     struct gang_set *sets = g->sets;
-    uint32_t sets_n = g->sets_n, budget = c->trials_left < REMEDY_TRIALS ? c->trials_left : REMEDY_TRIALS;
-    if (!budget || s->fresh_n || s->work_n || remedy_somebody_blocks(s, x.queue) || (x.queue && x.queue->has_shares && x.queue->preempts))
+    uint32_t sets_n = g->sets_n;
+    if (remedy_somebody_blocks(s, x.queue) || (x.queue && x.queue->has_shares && x.queue->preempts))
         return NULL;
-    x.trials_left = budget;
+    x.trials_left = REMEDY_TRIALS;
     remedy_search_begin(&x);
     list_kinds(&x);
     if (!remedy_looks_at_others(s, g))
         search(&x);
     g->sets = sets;
     g->sets_n = sets_n;
-    c->trials_left -= budget - x.trials_left - x.unspent;
+    c->trials_left -= REMEDY_TRIALS - x.trials_left - x.unspent;
     return x.found_n ? remedy_as_reason(&x) : NULL;
 }
 
@@ -137,26 +137,33 @@ static bool is_told(const struct cycle *c, const struct gang *g, const struct re
 
 void remedy_note_missing(struct cycle *c, struct gang *g, struct reason *why)
 {
-    bool due = g->retry_ms && g->retry_ms <= c->now_ms;
+    bool was_short = g->reason && g->reason->code == REASON_MEMBERS_MISSING, due = was_short && g->retry_ms <= c->now_ms;
     if (due) {
         struct missing *one = arena_alloc(c->a, sizeof *one);
-        *one = (struct missing){.next = c->missing, .gang = g, .why = why};
-        c->missing = one;
+        *one = (struct missing){.gang = g, .why = why};
+        *(c->missing ? &c->missing_last->next : &c->missing) = one;
+        c->missing_last = one;
     } else if (!is_told(c, g, why)) {
         cycle_explain(c, g, why);
     }
-    if (due || !g->retry_ms)
+    if (g->retry_ms <= c->now_ms) /* what a start before this one left, too */
         g->retry_ms = c->now_ms + LOOK_AGAIN_MS;
     order_hold(c->s, g, PARK_SELF | PARK_TIME);
+}
+
+/* WHY a gang's whole budget: with less, what it is told would change with how many others are looked at in the same cycle. */
+static bool may_search(const struct cycle *c)
+{
+    return c->trials_left >= REMEDY_TRIALS && !c->s->fresh_n && !c->s->work_n;
 }
 
 void remedy_tell_missing(struct cycle *c)
 {
     for (struct missing *x = c->missing; x; x = x->next) {
-        bool is_held = x->gang->phase == GANG_WAITING && !x->gang->line;
-        if (is_held && c->trials_left)
+        bool is_held = x->gang->phase == GANG_WAITING && !x->gang->line, searches = is_held && may_search(c);
+        if (searches)
             x->why->remedies = remedies_of(c, x->gang);
-        if (is_held && (c->trials_left || !is_told(c, x->gang, x->why)))
+        if (is_held && (searches || !is_told(c, x->gang, x->why)))
             cycle_explain(c, x->gang, x->why);
     }
 }

@@ -227,7 +227,8 @@ enum verdict remedy_acts(struct remedy_search *x, const struct measures *m, stru
     struct state *s = c->s;
     name_id missing;
     const struct queue *q = g->line ? g->line->queue : gang_asks_queue(s, g, &missing);
-    uint32_t mark = undo_mark(s), of_cycle = c->preempt_trials_left, size = 1 + gang_size(g) / 32;
+    uint32_t members_n = x->is_held ? g->members_n : gang_size(g); /* held: with those that are not there yet */
+    uint32_t mark = undo_mark(s), of_cycle = c->preempt_trials_left, size = 1 + members_n / 32;
     uint32_t cost = size + cost_of_tree(s, q) + (gang_is_lone(g) && !m->n ? s->nodes.known_n / 64 : 0);
     if (cost >= x->trials_left) { /* WHY before: of a large tree not even one search is made, and the cycle is not charged for it */
         x->unspent += x->trials_left;

@@ -208,6 +208,58 @@ static void more_members_or_a_lower_minimum(void **state)
     assert_int_equal(effects(w, EFFECT_BIND), 4);
 }
 
+/* A pod that ends takes its whole group back into waiting: what is left of the one start does not count for the next. */
+static void members_are_under_way_after_each_start(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=8", "");
+    gang_record(w, a_group(w, "group/ns/two", NULL, 2));
+    pod(w, "ns/two-0", "group/ns/two", GPU "=1");
+    step(w);
+    pod(w, "ns/two-1", "group/ns/two", GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    gone(w, CHANGE_POD_GONE, "ns/two-0");
+    gone(w, CHANGE_POD_GONE, "ns/two-1");
+    w->now_ms += 60000;
+    pod(w, "ns/two-2", "group/ns/two", GPU "=1");
+    step(w);
+    assert_string_equal(remedies(w, "group/ns/two"), "");
+    assert_true(w->plan.wake_ms > w->now_ms);
+    w->now_ms = w->plan.wake_ms;
+    step(w);
+    says(w, "group/ns/two", "\"add\":\"1\"}]");
+}
+
+/* Groups of a thousand of which one pod exists each: to place all is a trial of many, and a cycle has so many for the first few. */
+static void the_first_that_lack_members_are_looked_at(void **state)
+{
+    enum { GROUPS = 60 };
+    struct world *w = *state;
+    char key[32], name[32];
+    uint32_t known_n = 0;
+    node(w, "n0", "cpu=2000000", "");
+    for (int i = 0; i < GROUPS; i++) {
+        snprintf(name, sizeof name, "group/ns/g%d", i);
+        snprintf(key, sizeof key, "ns/g%d-0", i);
+        gang_record(w, a_group(w, name, NULL, 1000));
+        pod(w, key, name, "cpu=1000");
+    }
+    step(w);
+    for (int round = 0; round < 3; round++) {
+        w->now_ms = w->plan.wake_ms;
+        step(w);
+        assert_int_equal(effects(w, EFFECT_EXPLAIN) > 0, round == 0); /* and what they were told stands */
+    }
+    for (int i = 0; i < GROUPS; i++) {
+        snprintf(name, sizeof name, "group/ns/g%d", i);
+        bool is_known = remedies(w, name)[0];
+        assert_true(!is_known || known_n == (uint32_t)i);
+        known_n += is_known;
+    }
+    assert_in_range(known_n, 1, 10);
+}
+
 /* Eight that would do with six, and there is quota for four. */
 static void fewer_of_a_workload(void **state)
 {
@@ -253,6 +305,8 @@ int main(void)
                                        in_a_world(impossible), in_a_world(lent_quota_names_the_borrower),
                                        in_a_world(joint_needs), in_a_world(less_where_others_can_be_preempted),
                                        in_a_world(room_is_not_that_of_victims), in_a_world(more_members_or_a_lower_minimum),
+                                       in_a_world(members_are_under_way_after_each_start),
+                                       in_a_world(the_first_that_lack_members_are_looked_at),
                                        in_a_world(fewer_of_a_workload), in_a_world(why_nothing_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
