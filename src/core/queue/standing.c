@@ -368,7 +368,7 @@ static struct tree *known_tree(const struct state *s, uint32_t root)
     return top ? top->tree : NULL;
 }
 
-/* WHY not those with hope: one of them starts, and what the others were told is true again. */
+/* WHY not those with hope: one of them starts, and then about so much is left as before. Who was outdated already stays so. */
 bool standing_gained(struct state *s, uint32_t root, int64_t now_ms, int64_t *ret_outdated_ms)
 {
     struct tree *tree = known_tree(s, root);
@@ -376,7 +376,8 @@ bool standing_gained(struct state *s, uint32_t root, int64_t now_ms, int64_t *re
     for (uint32_t i = 0; tree && i < KINDS; i++) {
         struct kind *k = &tree->kinds[i];
         k->helped = has_hope(s, root, k);
-        k->outdated_ms = k->lines_n && !k->helped ? now_ms : INT64_MIN;
+        if (k->lines_n && !k->helped)
+            k->outdated_ms = now_ms;
         if (k->outdated_ms == now_ms)
             *ret_outdated_ms = tree->tried_ms;
     }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "../stories.h"
+#include "core/queue/standing.h"
 #include "core/quota/share.h"
 #include "core/state/model.h"
 
@@ -330,6 +331,30 @@ static void who_would_borrow_is_told_which_policy_forbids_it(void **state)
     world_free(&w);
 }
 
+/* What comes free is too little at first, then one can start, and so much is left that the other's reason counts another amount. */
+static void who_stands_is_told_of_what_is_left(void **state)
+{
+    (void)state;
+    struct world w = begin(BOTH);
+    story(&w, ROOM "cohort all gpu=8; queue a in=all gpu=0; queue b in=all gpu=0; queue c in=all gpu=0; runs x queue=a gpu=3;"
+                   "runs y queue=a gpu=5; wants b1 queue=b gpu=6; wants c1 queue=c gpu=6");
+    step(&w);
+    assert_int_equal(standing_n(w.s), 2);
+    gone(&w, CHANGE_GANG_GONE, "x");
+    w.now_ms += 1000;
+    step(&w);
+    gone(&w, CHANGE_GANG_GONE, "y");
+    w.now_ms += 1000;
+    step(&w);
+    assert_string_equal(decided(&w), "start b1");
+    assert_true(w.plan.wake_ms > w.now_ms);
+    w.now_ms = w.plan.wake_ms;
+    step(&w);
+    if (!strstr(why_tree(&w, "c1"), "4 more needed"))
+        fail_msg("%s", why_tree(&w, "c1"));
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +362,7 @@ int main(void)
         cmocka_unit_test(heads_come_in_the_order_of_shares),
         cmocka_unit_test(both_sides_know_their_shares),
         cmocka_unit_test(who_would_borrow_is_told_which_policy_forbids_it),
+        cmocka_unit_test(who_stands_is_told_of_what_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
