@@ -3,14 +3,16 @@
  *
  *   core_standing [SEED [STEPS [RUNS]]]
  *
- * Two cores are told the same: gangs come, end and go, queues and cohorts get other quotas, weights and parents, time passes. Who is let
- * in, in which order and with what, and who must go, has to be the same in each cycle. Most trees have no limits and most queues preempt
- * nobody, so that lines stand; in some worlds nodes are short, queues are StrictFIFO, preempt, or have limits, so that they may not.
+ * Two cores are told the same: gangs come, end and go, queues and cohorts get other quotas, weights and parents, or go, fair sharing is
+ * turned off and on, names and quotas that nobody uses are dropped, time passes. Who is let in, in which order and with what, and who must
+ * go, has to be the same in each cycle. Most trees have no limits and most queues preempt nobody, so that lines stand; in some worlds
+ * nodes are short, queues are StrictFIFO, preempt, or have limits, so that they may not.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
 #include "base/random.h"
 #include "core/queue/standing.h"
+#include "core/state/state_unused.h"
 
 enum { COHORTS = 4, QUEUES = 6, GANGS = 24 };
 enum { PLAIN, LACKS_NODES, HAS_STRICT, PREEMPTS, HAS_LIMITS, KINDS_OF_WORLDS };
@@ -29,6 +31,7 @@ struct model {
     struct random random;
     struct world w[2];           /* [1]: all are woken */
     int kind, serial;
+    bool is_unfair;
     int64_t now_ms;
     struct plain_node nodes[COHORTS + QUEUES];
     struct plain_gang gangs[GANGS];
@@ -101,6 +104,14 @@ static void tell_gang(struct model *m, const struct plain_gang *g)
         r.created_ms = g->created_ms;
         gang_record(&m->w[k], r);
     }
+}
+
+static void tell_gone(struct model *m, int i)
+{
+    char name[16];
+    snprintf(name, sizeof name, i < COHORTS ? "co%d" : "q%d", i < COHORTS ? i : i - COHORTS);
+    for (int k = 0; k < 2; k++)
+        gone(&m->w[k], i < COHORTS ? CHANGE_COHORT_GONE : CHANGE_QUEUE_GONE, name);
 }
 
 /* ---- random steps ---- */
@@ -202,7 +213,7 @@ static void cycle(struct model *m, uint32_t gangs_max, bool hold)
     const struct plan_entry *e[2];
     for (int k = 0; k < 2; k++) {
         struct world *w = &m->w[k];
-        struct decide_config config = {.gangs_max = gangs_max, .hold = hold, .all_wake = k, .fair = {.on = true}};
+        struct decide_config config = {.gangs_max = gangs_max, .hold = hold, .all_wake = k, .fair = {.on = !m->is_unfair}};
         struct err err = {0};
         arena_reset(w->cycle);
         decide(w->s, &config, m->now_ms, w->cycle, &w->plan);
@@ -231,8 +242,10 @@ static void step(struct model *m)
     bool sweeps = !pick(m, 40);
     for (int k = 0; k < 2; k++) {
         arena_reset(m->w[k].records);
-        if (sweeps)
+        if (sweeps) {
+            state_drop_unused(m->w[k].s);
             sweep_names(&m->w[k]);
+        }
     }
     for (uint32_t n = pick(m, 3); n; n--)
         new_gang(m);
@@ -246,6 +259,10 @@ static void step(struct model *m)
         put_node(m, i);
         tell_node(m, i);
     }
+    if (!pick(m, 40))
+        tell_gone(m, (int)pick(m, COHORTS + QUEUES)); /* until it is told of again */
+    if (!pick(m, m->is_unfair ? 5 : 60))
+        m->is_unfair = !m->is_unfair;
     /* WHY one of the two: who is tried anew for his reason's sake (after 10 s) may be so at another time, but not in another order */
     bool time_passes = m->seed % 2;
     m->now_ms += time_passes ? pick(m, 4) ? pick(m, 500) : pick(m, 15000) : 0;
