@@ -203,6 +203,29 @@ static void admission_defaulted(struct admission *x)
         change_tell(w, x->object);
 }
 
+/* WHY  rules come and grow stricter, and what was stored before has to be mended, and ended, all the same. SOURCE Kubernetes: of custom
+ * kinds it does not judge anew what did not change. LIMIT  here that is told by the error, which would be the same of the stored object. */
+static void forgive_old(const struct object_write *w, struct admission *x, const struct schema *schema)
+{
+    if (!w->old || !schema || !x->errors.n || x->errors.refusal || text_starts(schema->name, "io.k8s."))
+        return;
+    struct admission was = {.arena = x->arena,
+                            .old = w->old,
+                            .object = json_clone(x->arena, w->old),
+                            .asked = x->asked,
+                            .strict_kueue = x->strict_kueue,
+                            .status_only = x->status_only,
+                            .read = x->read,
+                            .list = x->list,
+                            .has_child = x->has_child,
+                            .ctx = x->ctx};
+    field_errors_init(&was.errors, x->arena);
+    schema_default(x->arena, schema, was.object);
+    schema_validate(schema, was.object, &was.errors);
+    admission_run(&was, w->kind);
+    field_errors_drop(&x->errors, &was.errors);
+}
+
 static bool admit(struct object_write *w)
 {
     struct admission x = {.arena = w->arena,
@@ -225,6 +248,7 @@ static bool admit(struct object_write *w)
     if (schema)
         schema_validate(schema, w->object, &x.errors);
     admission_run(&x, w->kind);
+    forgive_old(w, &x, schema);
     w->object = x.object;
     warnings_take(w, &x);
     w->errors = x.errors;

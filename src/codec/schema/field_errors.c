@@ -36,6 +36,34 @@ void field_error_add(struct field_errors *f, enum field_error_type type, const c
     f->last = error;
 }
 
+static bool has(const struct field_errors *f, const struct field_error *error)
+{
+    for (const struct field_error *one = f->first; one; one = one->next)
+        if (one->type == error->type && text_equal(one->path, error->path) && text_equal(one->detail, error->detail) &&
+            text_equal(one->value ? one->value : "", error->value ? error->value : ""))
+            return true;
+    return false;
+}
+
+void field_errors_drop(struct field_errors *f, const struct field_errors *known)
+{
+    struct field_error *error = f->first;
+    f->first = f->last = NULL;
+    for (struct field_error *next; error; error = next) {
+        next = error->next;
+        error->next = NULL;
+        if (has(known, error)) {
+            f->n--;
+            continue;
+        }
+        if (f->last)
+            f->last->next = error;
+        else
+            f->first = error;
+        f->last = error;
+    }
+}
+
 bool field_errors_all_denials(const struct field_errors *f)
 {
     for (const struct field_error *error = f->first; error; error = error->next)

@@ -37,6 +37,8 @@ void field_errors_init(struct field_errors *f, struct arena *a);
 /* value_json may be NULL. */
 void field_error_add(struct field_errors *f, enum field_error_type type, const char *path, const char *value_json, const char *format, ...)
     PRINTF_LIKE(5, 6);
+/* Those that stand in `known` as well, alike in all, are none. */
+void field_errors_drop(struct field_errors *f, const struct field_errors *known);
 bool field_errors_all_denials(const struct field_errors *f); /* false when there are none */
 const char *field_error_reason(enum field_error_type type); /* "FieldValueInvalid" */
 void field_error_text(struct buf *out, const struct field_error *error); /* `path: Invalid value: "x": detail` */

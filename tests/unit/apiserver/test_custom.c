@@ -288,6 +288,52 @@ static void patterns_as_the_c_library(void **state)
     assert_in_range(matched, cases / 10, cases * 9 / 10); /* both answers come up */
 }
 
+/* As a program stored it that did not look at it yet. */
+static void stored_as(struct api *api, const char *plural, const char *name, const char *is, const char *becomes)
+{
+    struct store *store = api->server->store;
+    uint32_t kind = store_kind(store, "kueue.x-k8s.io", plural);
+    const struct store_object *o = store_get(store, kind, "", name);
+    struct blob *body = blob_new(o->body->data, o->body->n);
+    char *at = memmem(body->data, body->n, is, strlen(is));
+    assert_non_null(at);
+    assert_int_equal(strlen(is), strlen(becomes));
+    memcpy(at, becomes, strlen(becomes));
+    assert_int_equal(store_update(store, kind, "", name, 0, store_next_rv(store), body, NULL), 0);
+    blob_unref(body);
+}
+
+/* Rules come after objects: what does not change is not judged anew, and nobody waits for ever for the end of what is wrong. */
+static void what_was_stored_before_its_rules(void **state)
+{
+    struct api *api = *state;
+#define QUEUE "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q"
+    assert_int_equal(define(api, "{\"type\":\"object\",\"properties\":{\"word\":{\"type\":\"string\"},\"n\":{\"type\":\"integer\"}}}", ""),
+                     201);
+    assert_int_equal(widget(api, "w", "{\"word\":\"A b\",\"n\":1}"), 201);
+    assert_int_equal(api_patch(api, CRDS "/widgets.test.io", "json",
+                               "[{\"op\":\"add\",\"path\":\"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/word/pattern\","
+                               "\"value\":\"^[a-z]+$\"}]"),
+                     200);
+    assert_int_equal(api_patch(api, WIDGETS "/w", "merge", "{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"n\":2}}"), 200);
+    assert_int_equal(api_patch(api, WIDGETS "/w", "merge", "{\"spec\":{\"word\":\"C d\"}}"), 422);
+    assert_int_equal(api_patch(api, WIDGETS "/w", "merge", "{\"spec\":{\"word\":\"c\"}}"), 200);
+    assert_int_equal(api_patch(api, WIDGETS "/w", "merge", "{\"spec\":{\"word\":\"A b\"}}"), 422);
+    assert_int_equal(api_post(api, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", "{\"metadata\":{\"name\":\"q\",\"finalizers\":[\"a.io/b\"]},"
+                                                                                "\"spec\":{\"cohortName\":\"good\",\"queueingStrategy\":\"StrictFIFO\"}}"),
+                     201);
+    stored_as(api, "clusterqueues", "q", "good", "Bad_");
+    assert_int_equal(api_patch(api, QUEUE, "merge", "{\"spec\":{\"stopPolicy\":\"Hold\"}}"), 200);
+    assert_int_equal(api_patch(api, QUEUE "/status", "merge", "{\"status\":{\"pendingWorkloads\":3}}"), 200);
+    assert_int_equal(api_patch(api, QUEUE, "merge", "{\"spec\":{\"stopPolicy\":\"Never\"}}"), 422);
+    assert_string_equal(api_text(api, "details.causes.0.field"), "spec.stopPolicy");
+    assert_string_equal(api_text(api, "details.causes.1.field"), "");
+    assert_int_equal(api_patch(api, QUEUE, "merge", "{\"spec\":{\"cohortName\":\"Bad_2\"}}"), 422);
+    assert_int_equal(api_delete(api, QUEUE, NULL), 200);
+    assert_int_equal(api_patch(api, QUEUE, "merge", "{\"metadata\":{\"finalizers\":null}}"), 200);
+    assert_int_equal(api_get(api, QUEUE), 404);
+}
+
 /* A definition waits for objects that somebody holds, over a restart too; those that nobody holds go with it at once. */
 static void finalizers_hold_the_definition(void **state)
 {
@@ -472,6 +518,7 @@ int main(void)
         WITH_API(rules_are_of_kinds_that_exist),
         WITH_API(defaults_come_on_read),
         WITH_API(values_are_checked),
+        WITH_API(what_was_stored_before_its_rules),
         cmocka_unit_test(patterns_of_re2),
         cmocka_unit_test(patterns_beyond_all_means),
         cmocka_unit_test(patterns_as_the_c_library),
