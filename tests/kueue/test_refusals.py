@@ -3,6 +3,7 @@
 refusals.yaml is the table. The real server (KUBE_APISERVER and ETCD name the programs) gets deploy/crds.yaml and deploy/kueue-rules.yaml.
 BUILD: the build folder. One TAP line a case and server.
 """
+import json
 import os
 import re
 import sys
@@ -87,6 +88,25 @@ def in_force(server):
     return False
 
 
+# What the policies refuse, stored before they come.
+OLD = [{"kind": "ClusterQueue", "spec": {"fairSharing": {"weight": -1}}}, {"kind": "ResourceFlavor", "spec": {"nodeLabels": {"a b": "c"}}},
+       {"kind": "Workload", "spec": {"podSets": [dict(LEAST["Workload"]["podSets"][0], topologyRequest={"podSetSliceSize": 1})]}}]
+
+
+def old_ones_end(check, server):
+    """Their status is written, and they go when nobody holds them any more; what is wrong is judged when it changes."""
+    for o in OLD:
+        path = f"{GROUP}v1beta2/{PLURALS[o['kind']]}/old"
+        status, answer = server.call("PATCH", path + "/status", {"status": {"conditions": []}}, kind="application/merge-patch+json")
+        check(status == (404 if o["kind"] == "ResourceFlavor" else 200), f"real: {o['kind']} of before the rules: its status, if it has one, is written", answer)
+        wrong = json.loads(json.dumps(o["spec"]).replace("-1", "-2").replace("a b", "a c").replace("1}", "2}"))
+        status, answer = server.call("PATCH", path, {"spec": wrong}, kind="application/merge-patch+json")
+        check(status == 403, f"real: {o['kind']} of before the rules: a change is judged", answer)
+        server.call("DELETE", path)
+        status, answer = server.call("PATCH", path, {"metadata": {"finalizers": None}}, kind="application/merge-patch+json")
+        check(status == 200 and server.call("GET", path)[0] == 404, f"real: {o['kind']} of before the rules: it goes", answer)
+
+
 def examples(check, server):
     """What this repository shows to newcomers is written as Kueue wants it."""
     folder = os.path.join(HERE, "../../examples")
@@ -127,9 +147,14 @@ def main():
             print(f"ok {check.n + 1} - a real kube-apiserver # SKIP does not start: {real.said()}")
             check.n += 1
         else:
-            for file in ("crds.yaml", "kueue-rules.yaml"):
-                real.apply(os.path.join(DEPLOY, file))
+            real.apply(os.path.join(DEPLOY, "crds.yaml"))
+            for o in OLD:
+                status, answer = real.call("POST", GROUP + "v1beta2/" + PLURALS[o["kind"]],
+                                           {"apiVersion": "kueue.x-k8s.io/v1beta2", "metadata": {"name": "old", "finalizers": ["a.io/b"]}, **o})
+                check(status == 201, f"real: {o['kind']} is stored before the rules", answer)
+            real.apply(os.path.join(DEPLOY, "kueue-rules.yaml"))
             check(in_force(real), "the policies come into force on a real kube-apiserver")
+            old_ones_end(check, real)
             table(check, "real", real, cases)
             examples(check, real)
     finally:
