@@ -48,6 +48,7 @@
 #define LIMIT_RESOURCES 64                 /* distinct resource names that the scheduler counts; a cluster has about 10 */
 #define LIMIT_GANG_MEMBERS 20000           /* pods of one gang */
 #define LIMIT_PODSETS 18                   /* Kueue's own limit */
+#define LIMIT_CONDITION_MESSAGE 32768      /* bytes of a condition's message: as many characters as definitions take */
 #define LIMIT_STATUS_FLAVORS 64            /* flavors that a queue's status lists: Kueue's definitions take no more; a queue may have 256 */
 #define LIMIT_COHORT_DEPTH 32              /* levels of cohorts; deeper is taken for a cycle */
 #define LIMIT_REASON_BYTES 4096            /* one explanation written to the API */

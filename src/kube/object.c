@@ -1,6 +1,7 @@
 /* object.c - parts that all Kubernetes objects share; see object.h */
 #include "kube/object.h"
 #include "base/clock.h"
+#include "base/limits.h"
 
 const char *object_meta(const struct json *object, const char *key)
 {
@@ -94,10 +95,24 @@ const char *object_waiting(const struct json *object)
     return is_over ? "" : json_get_text(object_condition(object, OBJECT_WAITING), "message", "");
 }
 
+/* WHY  what others say is put together in messages: one that is too long would be refused, and all else that the write says with it. */
+static const char *message_cut(struct arena *a, const char *message)
+{
+    static const char end[] = " ...";
+    size_t n = strlen(message);
+    if (n <= LIMIT_CONDITION_MESSAGE)
+        return message;
+    n = LIMIT_CONDITION_MESSAGE - (sizeof end - 1);
+    while (n && ((unsigned char)message[n] & 0xc0) == 0x80) /* not within a character */
+        n--;
+    return arena_printf(a, "%.*s%s", (int)n, message, end);
+}
+
 bool object_condition_set(struct arena *a, struct json *conditions, const char *type, bool status, const char *reason,
                           const char *message, int64_t now_ms, int64_t generation)
 {
     const char *text = status ? "True" : "False";
+    message = message_cut(a, message);
     struct json *condition = find(conditions, type);
     bool moved = !condition || strcmp(json_get_text(condition, "status", ""), text) != 0;
     if (!moved && strcmp(json_get_text(condition, "reason", ""), reason) == 0 &&

@@ -14,7 +14,7 @@ const char *object_controller(const struct json *object, const char *field); /* 
 struct json *object_condition(const struct json *object, const char *type); /* of status.conditions, or NULL */
 bool object_condition_true(const struct json *object, const char *type);
 /* Put one condition into the array. lastTransitionTime moves only when status does. Returns true when something changed. generation 0 =
- * none. */
+ * none. A message that is too long is cut. */
 bool object_condition_set(struct arena *a, struct json *conditions, const char *type, bool status, const char *reason, const char *message,
                           int64_t now_ms, int64_t generation);
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "base/limits.h"
 #include "world.h"
 
 #define CQ "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq"
@@ -104,6 +105,24 @@ static void test_reserved_is_not_admitted(void **state)
     JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
         told |= text_starts(json_get_text(event, "message", ""), "Admitted by ClusterQueue cq, wait time since reservation was 6");
     assert_true(told);
+}
+
+/* As long as a check's message may be: what is said with it of the Workload would be longer. */
+static void test_long_message_of_a_check_keeps_nobody(void **state)
+{
+    (void)state;
+    char *text = arena_zero(w.a, LIMIT_CONDITION_MESSAGE + 1, 1);
+    memset(text, 'x', LIMIT_CONDITION_MESSAGE);
+    checked();
+    job("j", 2, "true");
+    run(2000);
+    answer("a", "Retry", arena_printf(w.a, ",\"requeueAfterSeconds\":60,\"message\":\"%s\"", text));
+    run(2000);
+    assert_string_equal(reason(workload(), "Evicted"), "AdmissionCheck");
+    assert_int_equal(strlen(said(workload(), "Evicted")), LIMIT_CONDITION_MESSAGE);
+    run(70000);
+    assert_true(object_condition_true(workload(), "QuotaReserved"));
+    assert_true(text_starts(said(workload(), "Evicted"), "Previously: Evicted due to AdmissionCheck in Retry state: \"a\" (xxx"));
 }
 
 static void test_nodes_may_come_after_the_reservation(void **state)
@@ -421,6 +440,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FLOW(test_reserved_is_not_admitted),
+        FLOW(test_long_message_of_a_check_keeps_nobody),
         FLOW(test_nodes_may_come_after_the_reservation),
         FLOW(test_retry),
         FLOW(test_rejected),
