@@ -148,14 +148,13 @@ static bool update_workload(struct pass *x, struct json *wanted)
     struct arena *a = x->work->arena;
     struct json *patch = object_patch(a, x->workload), *spec = json_new(a, JSON_OBJECT);
     const struct json *is = json_get(x->workload, "spec"), *want = json_get(wanted, "spec"), *sets = json_get(want, "podSets");
-    bool differs = !kueue_workload_fits(x->workload, sets) || kueue_topology_is_missing(x->workload, sets);
-    if (differs && !object_condition_true(x->workload, "QuotaReserved"))
+    if (object_condition_true(x->workload, "QuotaReserved"))
+        return false; /* all of these are fixed; of its class follow_priority changes what may change */
+    if (!kueue_workload_fits(x->workload, sets) || kueue_topology_is_missing(x->workload, sets))
         json_set(a, spec, "podSets", json_clone(a, sets));
     static const char *const plain[] = {"queueName", "priority", "priorityClassRef"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         const struct json *from = json_get(is, plain[i]), *to = json_get(want, plain[i]);
-        if (i == 0 && object_condition_true(x->workload, "QuotaReserved"))
-            continue; /* immutable while reserved */
         if (to && (!from || !json_equal(from, to)))
             json_set(a, spec, plain[i], json_clone(a, to));
     }

@@ -107,6 +107,21 @@ static void test_reserved_is_not_admitted(void **state)
     assert_true(told);
 }
 
+/* Its class stays, as it has quota: what would be refused is not written, again and again, nor told of. */
+static void test_class_that_comes_after_the_reservation(void **state)
+{
+    (void)state;
+    checked();
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\",\"metadata\":{\"name\":\"high\"},\"value\":9}");
+    job("j", 2, "true");
+    run(2000);
+    assert_true(object_condition_true(workload(), "QuotaReserved"));
+    patch(JOB, "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/priority-class\":\"high\"}}}");
+    run(10000);
+    assert_null(json_path(workload(), "spec", "priorityClassRef", NULL));
+    assert_false(event_seen("UpdatedWorkload", arena_printf(w.a, "Updated workload: n/%s", object_meta(workload(), "name"))));
+}
+
 /* As long as a check's message may be: what is said with it of the Workload would be longer. */
 static void test_long_message_of_a_check_keeps_nobody(void **state)
 {
@@ -440,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FLOW(test_reserved_is_not_admitted),
+        FLOW(test_class_that_comes_after_the_reservation),
         FLOW(test_long_message_of_a_check_keeps_nobody),
         FLOW(test_nodes_may_come_after_the_reservation),
         FLOW(test_retry),
