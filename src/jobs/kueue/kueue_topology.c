@@ -7,15 +7,19 @@ static const char *asked(const struct json *annotations, const char *key)
     return json_get_text(annotations, key, NULL);
 }
 
-static void add_size(struct arena *a, struct json *request, const char *text)
+/* Both or nothing. Returns whether there are slices. */
+static bool add_slices(struct arena *a, struct json *request, const char *level, const char *size)
 {
     int64_t n;
-    if (bytes_int64(bytes_of(text), &n) && n > 0 && n <= INT32_MAX)
-        json_set_int64(a, request, "podSetSliceSize", n);
+    if (!level || !size || !bytes_int64(bytes_of(size), &n) || n < 1 || n > INT32_MAX)
+        return false;
+    json_set_text(a, request, "podSetSliceRequiredTopology", level);
+    json_set_int64(a, request, "podSetSliceSize", n);
+    return true;
 }
 
-/* SOURCE Kueue: required before preferred before unconstrained, slices of several layers before those of one. What its webhook refuses does
- * not come here, or is left out. */
+/* SOURCE Kueue: required before preferred before unconstrained, slices of several layers before those of one. What its webhooks refuse is
+ * left out: no Workload could be made with it, and on a cluster without them jobs say it all the same. */
 void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations, const char *index_label)
 {
     const char *required = asked(annotations, PODSET_REQUIRED), *preferred = asked(annotations, PODSET_PREFERRED),
@@ -29,13 +33,11 @@ void kueue_topology_request(struct arena *a, struct json *set, const struct json
         json_set_text(a, request, "preferred", preferred);
     else if (unconstrained)
         json_set_bool(a, request, "unconstrained", strcmp(unconstrained, "true") == 0);
-    if (json_is(list, JSON_ARRAY) && list->n) {
+    bool layered = json_is(list, JSON_ARRAY) && list->n;
+    if (layered)
         json_set(a, request, "podsetSliceRequiredTopologyConstraints", list);
-    } else if (slice && size) {
-        json_set_text(a, request, "podSetSliceRequiredTopology", slice);
-        add_size(a, request, size);
-    }
-    if (group && (required || preferred))
+    bool sliced = layered || add_slices(a, request, slice, size);
+    if (group && !sliced && (required || preferred))
         json_set_text(a, request, "podSetGroupName", group);
     if (!request->n)
         return;

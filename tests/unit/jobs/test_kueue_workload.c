@@ -46,6 +46,25 @@ static void test_start_and_restore(void **state)
     assert_true(json_equal(template, parse(original_text)));
 }
 
+/* Of annotations that no webhook has looked at: what would be refused in a Workload is left out. */
+static void test_what_a_topology_request_leaves_out(void **state)
+{
+    (void)state;
+#define KUEUE(key) "\"kueue.x-k8s.io/podset-" key "\":"
+    static const char *const cases[][2] = {
+        {KUEUE("required-topology") "\"r\"," KUEUE("group-name") "\"g\"", "{\"required\":\"r\",\"podSetGroupName\":\"g\",\"podIndexLabel\":\"i\"}"},
+        {KUEUE("required-topology") "\"r\"," KUEUE("group-name") "\"g\"," KUEUE("slice-required-topology") "\"s\"," KUEUE("slice-size") "\"2\"",
+         "{\"required\":\"r\",\"podSetSliceRequiredTopology\":\"s\",\"podSetSliceSize\":2,\"podIndexLabel\":\"i\"}"},
+        {KUEUE("required-topology") "\"r\"," KUEUE("slice-required-topology") "\"s\"," KUEUE("slice-size") "\"two\"",
+         "{\"required\":\"r\",\"podIndexLabel\":\"i\"}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct json *set = json_new(a, JSON_OBJECT);
+        kueue_topology_request(a, set, parse(arena_printf(a, "{%s}", cases[i][0])), "i");
+        assert_true(json_equal(json_get(set, "topologyRequest"), parse(cases[i][1])));
+    }
+}
+
 static void test_what_checks_add(void **state)
 {
     (void)state;
@@ -268,6 +287,7 @@ static void test_role(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_name), cmocka_unit_test(test_start_and_restore),
+                                       cmocka_unit_test(test_what_a_topology_request_leaves_out),
                                        cmocka_unit_test(test_what_checks_add), cmocka_unit_test(test_contradiction),
                                        cmocka_unit_test(test_what_is_asked_of_topologies),
                                        cmocka_unit_test(test_job_pod_sets),
