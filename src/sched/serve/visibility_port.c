@@ -241,20 +241,21 @@ static uint64_t hash_of(const struct key_pair *pair)
     return hash_bytes(pair->key_pem, strlen(pair->key_pem), hash);
 }
 
-/* From now on this one; that before, when it is no good. */
+/* From now on this one; that before, when it is no good. What is no fault of the pair is tried again: no descriptor was left, say. */
 static void take_pair(struct visibility_port *p, struct key_pair *pair)
 {
     struct err e = {0};
     struct key_pair before = p->pair;
     p->pair = *pair;
-    if (serve(p, &e) == 0) {
+    int r = serve(p, &e);
+    if (r == 0) {
         log_info("visibility API: certificate read anew file=%s", p->settings->cert_file);
         p->refused = 0;
         key_pair_free(&before);
         return;
     }
     log_warning("visibility API: the certificate before stays in use file=%s error=\"%s\"", p->settings->cert_file, e.text);
-    p->refused = hash_of(pair);
+    p->refused = r == -E_INVALID ? hash_of(pair) : 0;
     key_pair_free(&p->pair);
     p->pair = before;
     if (serve(p, &e) < 0)
@@ -281,6 +282,8 @@ static void look_at_files(void *arg)
     }
     p->refused = is_served ? 0 : p->refused;
     key_pair_free(&pair);
+    if (!p->server && serve(p, &e) == 0)
+        log_info("visibility API is served again");
 }
 
 /* What serves first: of the files, or made here. */
