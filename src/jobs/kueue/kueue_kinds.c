@@ -142,6 +142,21 @@ static bool outgrown(struct pass *x)
     return is != NULL;
 }
 
+/* What was over was so of the pod sets before; of the new ones it is counted when they run. ORDER  first, as more pods over than there are
+ * would be refused. Returns true when a write is on its way. */
+static bool forget_reclaimed(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    const struct json *over = json_path(x->workload, "status", "reclaimablePods", NULL);
+    struct json *status = json_new(a, JSON_OBJECT);
+    if (!json_is(over, JSON_ARRAY) || !over->n)
+        return false;
+    json_set(a, status, "reclaimablePods", json_new(a, JSON_NULL));
+    work_patch_status(x->work, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, x->workload_name, "status"), x->workload,
+                      status);
+    return true;
+}
+
 /* The job was changed while it waits: the Workload follows. Returns true when a write is on its way. */
 static bool update_workload(struct pass *x, struct json *wanted)
 {
@@ -150,7 +165,10 @@ static bool update_workload(struct pass *x, struct json *wanted)
     const struct json *is = json_get(x->workload, "spec"), *want = json_get(wanted, "spec"), *sets = json_get(want, "podSets");
     if (object_condition_true(x->workload, "QuotaReserved"))
         return false; /* all of these are fixed; of its class follow_priority changes what may change */
-    if (!kueue_workload_fits(x->workload, sets) || kueue_topology_is_missing(x->workload, sets))
+    bool differs = !kueue_workload_fits(x->workload, sets) || kueue_topology_is_missing(x->workload, sets);
+    if (differs && forget_reclaimed(x))
+        return true; /* its change brings the next pass */
+    if (differs)
         json_set(a, spec, "podSets", json_clone(a, sets));
     static const char *const plain[] = {"queueName", "priority", "priorityClassRef"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {

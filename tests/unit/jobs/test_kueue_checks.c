@@ -140,6 +140,24 @@ static void test_long_message_of_a_check_keeps_nobody(void **state)
     assert_true(text_starts(said(workload(), "Evicted"), "Previously: Evicted due to AdmissionCheck in Retry state: \"a\" (xxx"));
 }
 
+/* It was stopped with three of its four pods over, and is to go on with two. */
+static void test_job_that_shrinks_after_pods_are_over(void **state)
+{
+    (void)state;
+    checked();
+    job("j", 4, "true");
+    run(2000);
+    patch(workload_path("/status"), "{\"status\":{\"reclaimablePods\":[{\"name\":\"main\",\"count\":3}]}}");
+    patch(workload_path(""), "{\"spec\":{\"active\":false}}");
+    run(2000);
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    assert_non_null(json_path(workload(), "status", "reclaimablePods", NULL));
+    patch(JOB, "{\"spec\":{\"parallelism\":2}}");
+    run(3000);
+    assert_int_equal(json_get_int64(json_item(json_path(workload(), "spec", "podSets", NULL), 0), "count", 0), 2);
+    assert_null(json_path(workload(), "status", "reclaimablePods", NULL));
+}
+
 static void test_nodes_may_come_after_the_reservation(void **state)
 {
     (void)state;
@@ -457,6 +475,7 @@ int main(void)
         FLOW(test_reserved_is_not_admitted),
         FLOW(test_class_that_comes_after_the_reservation),
         FLOW(test_long_message_of_a_check_keeps_nobody),
+        FLOW(test_job_that_shrinks_after_pods_are_over),
         FLOW(test_nodes_may_come_after_the_reservation),
         FLOW(test_retry),
         FLOW(test_rejected),
