@@ -29,6 +29,8 @@ static void check_preemption(struct admission *x, const struct json *spec)
                         "preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor");
 }
 
+#define STATUS_CHECKS_MAX 8 /* Kueue's own limit: status.admissionChecks of a Workload */
+
 static bool flavor_exists(const struct json *groups, struct bytes name)
 {
     JSON_EACH (group, admission_list_n(groups) ? groups : NULL)
@@ -55,6 +57,9 @@ static void check_admission_checks(struct admission *x, const struct json *spec)
         at++;
     }
     admission_as_webhook(x, false);
+    if (at > STATUS_CHECKS_MAX)
+        admission_warn(x, "spec.admissionChecksStrategy.admissionChecks: %u checks, and the status of a Workload holds at most %d: who needs "
+                          "more of them than that is never admitted", at, STATUS_CHECKS_MAX);
 }
 
 static void admit_cluster_queue(struct admission *x)

@@ -334,6 +334,21 @@ static void queues_are_taken_leniently_or_strictly(void **state)
     assert_non_null(strstr(w->errors, "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: Invalid value: -1: must be greater than or equal to 0"));
 }
 
+/* Kueue takes 64 checks of a queue and 8 of a Workload, so that the writes of one that needs nine are refused. */
+static void more_checks_than_a_workload_can_tell_of_are_warned_of(void **state)
+{
+    struct world *w = *state;
+    const char *queue = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec:\n  namespaceSelector: {}\n"
+                        "  resourceGroups: [{coveredResources: [cpu], flavors: [{name: a, resources: [{name: cpu, nominalQuota: 1}]}]}]\n"
+                        "  admissionChecksStrategy: {admissionChecks: [%s{name: a}, {name: b}, {name: c}, {name: d}, {name: e}, {name: f}, "
+                        "{name: g}, {name: h}]}\n";
+    assert_string_equal(admit(w, arena_printf(w->arena, queue, "")), "");
+    assert_int_equal(w->x.warnings_n, 0);
+    assert_string_equal(admit(w, arena_printf(w->arena, queue, "{name: i}, ")), "");
+    assert_int_equal(w->x.warnings_n, 1);
+    assert_non_null(strstr(w->x.warnings[0], "9 checks, and the status of a Workload holds at most 8"));
+}
+
 static void misspelt_flavors_are_repaired(void **state)
 {
     struct world *w = *state;
@@ -713,6 +728,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(jobs_get_selector_and_suspend, world_open, world_close),
         cmocka_unit_test_setup_teardown(cron_schedules_are_read, world_open, world_close),
         cmocka_unit_test_setup_teardown(queues_are_taken_leniently_or_strictly, world_open, world_close),
+        cmocka_unit_test_setup_teardown(more_checks_than_a_workload_can_tell_of_are_warned_of, world_open, world_close),
         cmocka_unit_test_setup_teardown(misspelt_flavors_are_repaired, world_open, world_close),
         cmocka_unit_test_setup_teardown(volcano_jobs_are_completed_and_warned_of, world_open, world_close),
         cmocka_unit_test_setup_teardown(annotations_about_topologies_are_checked, world_open, world_close),
