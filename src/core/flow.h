@@ -302,6 +302,8 @@ struct flavor_choice {
 /* What a Workload says of its pods: SOURCE Kueue, condition PodsReady and its reasons. */
 enum gang_pods { PODS_START, PODS_READY, PODS_RECOVER, PODS_UNSAID }; /* not ready yet; all are; one is no more; for another reason */
 
+#define POD_GRACE_S 30         /* of pods that say nothing. SOURCE core/v1 PodSpec */
+
 enum gang_source { GANG_WORKLOAD, GANG_VOLCANO, GANG_COSCHEDULING, GANG_NATIVE, GANG_POD };
 struct gang_record {
     name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name": made by

@@ -599,8 +599,6 @@ static void decode_hold(const struct decoder *d, const struct json *object, stru
 
 /* ---- what is lost by its end (core/preempt/stakes.h) ---- */
 
-#define GRACE_S 30 /* of pods that say nothing. SOURCE core/v1 PodSpec */
-
 bool decode_minimum_run(struct bytes text, int32_t *ret_s)
 {
     int64_t seconds;
@@ -622,7 +620,7 @@ bool decode_checkpoint(struct bytes text, int64_t *ret_ms)
 /* SOURCE Kubernetes: 0 is taken as 1. */
 static int32_t grace_of(const struct json *set)
 {
-    int64_t seconds = json_int64(json_path(set, "template", "spec", "terminationGracePeriodSeconds", NULL), GRACE_S);
+    int64_t seconds = json_int64(json_path(set, "template", "spec", "terminationGracePeriodSeconds", NULL), POD_GRACE_S);
     return seconds < 1 ? 1 : seconds > INT32_MAX ? INT32_MAX : (int32_t)seconds;
 }
 

@@ -33,7 +33,7 @@ void stakes_put(struct state *s, uint32_t *slot, const struct gang_record *r)
     s->stakes_live_n += told && !*slot;
     *slot = !told ? 0 : *slot ? *slot : new_slot(s);
     if (told)
-        s->stakes[*slot] = (struct gang_stakes){r->checkpoint_ms, r->minimum_run_s, r->grace_s ? r->grace_s : STAKES_GRACE_S, 0};
+        s->stakes[*slot] = (struct gang_stakes){r->checkpoint_ms, r->minimum_run_s, r->grace_s ? r->grace_s : POD_GRACE_S, 0};
 }
 
 void stakes_drop(struct state *s, const struct gang *g)
@@ -54,7 +54,7 @@ static bool is_early(const struct state *s, const struct gang *g, const struct g
 /* WHY  a checkpoint to come is none, and an older one is of a start that is over. */
 static struct stake stake_of(const struct state *s, const struct gang *g)
 {
-    static const struct gang_stakes nothing = {.grace_s = STAKES_GRACE_S};
+    static const struct gang_stakes nothing = {.grace_s = POD_GRACE_S};
     const struct gang_stakes *told = g->own->stakes ? &s->stakes[g->own->stakes] : &nothing;
     struct stake one = {.is_early = is_early(s, g, told), .grace_s = told->grace_s, .since_ms = stakes_let_in_ms(g)};
     if (told->checkpoint_ms > one.since_ms && told->checkpoint_ms <= s->now_ms)

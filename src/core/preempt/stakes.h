@@ -10,8 +10,6 @@
 #include "base/arena.h"
 #include "core/state/model.h"
 
-#define STAKES_GRACE_S 30      /* what pods have that say nothing */
-
 struct stake {                 /* of one who may have to go */
     uint32_t broken_n;         /* pods whose end breaks a budget, after those who would go before it */
     bool is_early;             /* it has not run yet as long as it should */
@@ -27,7 +25,7 @@ struct harm {                  /* of all who go */
 /* ---- as told ---- */
 static inline bool stakes_are_told(const struct gang_record *r)
 {
-    return r->checkpoint_ms || r->minimum_run_s || (r->grace_s && r->grace_s != STAKES_GRACE_S);
+    return r->checkpoint_ms || r->minimum_run_s || (r->grace_s && r->grace_s != POD_GRACE_S);
 }
 /* Of the object whose slot this is; 0: it says nothing. */
 void stakes_put(struct state *s, uint32_t *slot, const struct gang_record *r);
