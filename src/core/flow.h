@@ -166,6 +166,7 @@ struct flavor_record {         /* Kueue ResourceFlavor */
 };
 
 #define NO_LIMIT (-1)
+#define NO_END (INT64_MAX / 64) /* by shares, of what nobody bounds (quota/deserve.h): sums of it stay far from where amounts saturate */
 struct quota_record {
     name_id flavor;            /* 0 = any node: Volcano queues, which have no flavors */
     name_id resource;

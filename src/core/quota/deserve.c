@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include "base/memory.h"
 
-#define NO_END (INT64_MAX / 64) /* of a resource that nobody bounds: sums of it stay far from where amounts saturate */
-
 struct level {                 /* a queue; or a name above queues that is no queue */
     name_id name;
     struct queue *queue;       /* NULL: only named */

@@ -6,8 +6,6 @@
 #include "codec/decode/decode.h"
 #include "sched/serve/page_part.h"
 
-#define NO_END (INT64_MAX / 64) /* nothing bounds it (core/quota/deserve.c): no figure */
-
 struct volcano_queue {
     const char *name;
     struct queue_usage *rows;
@@ -54,7 +52,7 @@ static void amounts_write(const struct page_writing *w, const struct volcano_que
     for (uint32_t i = 0; i < q->rows_n; i++) {
         const char *resource = intern_name(w->s->names, q->rows[i].resource);
         int64_t amount = deserved ? q->rows[i].nominal : q->rows[i].reserved;
-        if (unit_of(resource) != unit || amount >= NO_END)
+        if (unit_of(resource) != unit || amount >= NO_END) /* nothing bounds it: no figure */
             continue;
         if (unit == SCALAR)
             page_sample(w, 1000.0 * (double)amount, "queue_name", q->name, "resource", resource, NULL);
