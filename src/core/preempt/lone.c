@@ -7,7 +7,7 @@
 #include "core/queue/order.h"
 #include "core/state/budget.h"
 
-struct standing {              /* one who may have to go */
+struct victim_pod {            /* one who may have to go */
     uint32_t pod, mark;        /* mark: of the undo log before it was lifted */
     int32_t priority;
     int64_t started_ms;
@@ -18,7 +18,7 @@ struct site {                  /* a node that would do */
     uint32_t node, victims_n, broken_n;
     int32_t highest;
     int64_t sum, started_ms;   /* of priorities; when the first of the highest began */
-    struct standing *victims;  /* the most important first */
+    struct victim_pod *victims; /* the most important first */
 };
 struct lone {
     struct cycle *c;
@@ -26,7 +26,7 @@ struct lone {
     struct want want;
     bool looks_at_others, out_of_trials;
     bool neighbours;           /* some node would do, but for pods that stay */
-    struct standing *all;      /* of the node that is looked at; as many as stand on any */
+    struct victim_pod *all;    /* of the node that is looked at; as many as stand on any */
     uint32_t n, looked_n, sites_n, unbroken_n;
     struct site best;
     struct reason *nodes;      /* children: why nodes would not do */
@@ -70,7 +70,7 @@ bool lone_yields(const struct gang *promised, const struct gang *g)
 /* SOURCE kube-scheduler: higher priority, then who began first; who has not begun is the last. */
 static int compare_importance(const void *left, const void *right)
 {
-    const struct standing *a = left, *b = right;
+    const struct victim_pod *a = left, *b = right;
     if (a->leaves != b->leaves)
         return a->leaves ? 1 : -1;
     if (a->priority != b->priority)
@@ -90,8 +90,8 @@ static uint32_t gather(struct lone *x, uint32_t node)
         const struct pod *p = &s->pods[s->seats[at].pod];
         if (!may_go(s, &s->seats[at]) || !gang_holds(p->gang) || p->priority >= x->gang->priority || promise_is_others(p->gang, x->gang))
             continue;
-        struct standing *one = &x->all[x->n++];
-        *one = (struct standing){.pod = s->seats[at].pod, .priority = p->priority, .key = intern_name(s->names, p->key)};
+        struct victim_pod *one = &x->all[x->n++];
+        *one = (struct victim_pod){.pod = s->seats[at].pod, .priority = p->priority, .key = intern_name(s->names, p->key)};
         one->started_ms = p->started_ms ? p->started_ms : INT64_MAX;
         one->leaves = p->gang->preemptor == x->gang || p->deleting;
         leaving_n += one->leaves;
@@ -194,7 +194,7 @@ static void lift_from(struct lone *x, uint32_t first, bool broken)
 {
     struct state *s = x->c->s;
     for (uint32_t i = x->n; i-- > first;) {
-        struct standing *one = &x->all[i];
+        struct victim_pod *one = &x->all[i];
         if (one->leaves || one->broken != broken)
             continue;
         one->mark = undo_mark(s);
@@ -218,7 +218,7 @@ static void reprieve(struct lone *x, struct site *site, uint32_t mark, bool brok
 {
     struct state *s = x->c->s;
     for (uint32_t i = 0; i < x->n; i++) {
-        struct standing *one = &x->all[i];
+        struct victim_pod *one = &x->all[i];
         if (one->leaves || one->broken != broken)
             continue;
         undo_back(s, one->mark);
@@ -241,7 +241,7 @@ static void sum_up(struct site *site)
     site->highest = INT32_MIN;
     site->started_ms = INT64_MAX;
     for (uint32_t i = 0; i < site->victims_n; i++) {
-        const struct standing *v = &site->victims[i];
+        const struct victim_pod *v = &site->victims[i];
         site->sum += (int64_t)v->priority - INT32_MIN;
         if (v->priority > site->highest)
             site->highest = v->priority;
