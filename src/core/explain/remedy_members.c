@@ -42,25 +42,14 @@ static uint32_t model_of(const struct state *s, const struct gang *g, uint32_t t
     return model;
 }
 
-static int64_t members_of(const struct state *s, const struct gang *g, uint32_t task)
-{
-    int64_t n = 0;
-    for (uint32_t i = 0; i < g->members_n; i++) {
-        const struct pod *p = &s->pods[g->members[i]];
-        bool is_of = !task || p->pod_set == g->own->min_of_task[task - 1].resource;
-        n += is_of && (p->seat || p->phase == POD_SUCCEEDED || gang_member_is_loose(s, g->members[i]));
-    }
-    return n;
-}
-
 /* As many more as each task lacks, and then as all lack. False: it is not to be said of which kind. */
 static bool guess_members(struct remedy_search *x, struct measures *m)
 {
     const struct state *s = x->c->s;
     const struct gang *g = x->gang;
-    int64_t lack = (g->min_members > 1 ? g->min_members : 1) - members_of(s, g, 0);
+    int64_t lack = (g->min_members > 1 ? g->min_members : 1) - gang_members_there(s, g, 0);
     for (uint32_t t = 1; t <= g->own->min_of_task_n; t++) {
-        int64_t lacks = g->own->min_of_task[t - 1].value - members_of(s, g, t);
+        int64_t lacks = g->own->min_of_task[t - 1].value - gang_members_there(s, g, g->own->min_of_task[t - 1].resource);
         uint32_t pod = lacks > 0 ? model_of(s, g, t) : 0;
         if (lacks > 0 && (!pod || lacks > REMEDY_MEMBERS))
             return false;

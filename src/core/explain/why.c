@@ -69,24 +69,14 @@ static struct reason *why_no_queue(struct cycle *c, const struct gang *g, uint8_
     return r;
 }
 
-static int64_t members_of_task(const struct state *s, const struct gang *g, name_id task)
-{
-    int64_t n = 0;
-    for (uint32_t i = 0; i < g->members_n; i++) {
-        const struct pod *p = &s->pods[g->members[i]];
-        n += (!task || p->pod_set == task) && (p->seat || p->phase == POD_SUCCEEDED || gang_member_is_loose(s, g->members[i]));
-    }
-    return n;
-}
-
 static struct reason *why_not_whole(struct cycle *c, const struct gang *g)
 {
-    int64_t need = g->min_members > 1 ? g->min_members : 1, have = members_of_task(c->s, g, 0);
+    int64_t need = g->min_members > 1 ? g->min_members : 1, have = gang_members_there(c->s, g, 0);
     name_id task = 0;
     for (uint32_t i = 0; i < g->own->min_of_task_n && have >= need; i++) {
         task = g->own->min_of_task[i].resource;
         need = g->own->min_of_task[i].value;
-        have = members_of_task(c->s, g, task);
+        have = gang_members_there(c->s, g, task);
     }
     if (have >= need)
         return NULL;

@@ -217,3 +217,13 @@ uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena 
     *ret_pods = pods;
     return n;
 }
+
+int64_t gang_members_there(const struct state *s, const struct gang *g, name_id task)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        n += (!task || p->pod_set == task) && (p->seat || p->phase == POD_SUCCEEDED || gang_member_is_loose(s, g->members[i]));
+    }
+    return n;
+}

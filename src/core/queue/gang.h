@@ -27,5 +27,7 @@ static inline bool gang_member_is_loose(const struct state *s, uint32_t pod)
     const struct pod *p = &s->pods[pod];
     return !p->seat && p->ours && !p->gated && !p->deleting && !p->node_name && p->phase == POD_PENDING;
 }
+/* Of the pods that a minimum counts, how many are there: placed, done, or loose. Of one task (name of a pod set), or with 0 of all. */
+int64_t gang_members_there(const struct state *s, const struct gang *g, name_id task);
 
 #endif
