@@ -237,6 +237,8 @@ static void forget_unlinked(struct state *s, struct gang *g)
     s->unlinked[at] = s->unlinked[--s->unlinked_n];
 }
 
+/* WHY no rise, though its queue may have more than its own now: linking it recounts, which is a gain of its tree, and whoever waits for
+ * borrowers waits for any gain (place/try.c). */
 void admission_restore(struct state *s, struct gang *g, const struct gang_record *r)
 {
     name_id missing, name = r->admitted_queue;
