@@ -5,7 +5,7 @@
  *
  * SHAPE  quota is asked after each candidate; nodes only once quota is enough, then after twice as many candidates each time, and by
  *        halving for the first that was enough. While people are put back, who stands on none of the nodes that were chosen needs no try.
- * LIMIT  PREEMPT_TRIALS places for all members a gang, CYCLE_PREEMPT_TRIALS a cycle.
+ * LIMIT  CYCLE_PREEMPT_TRIALS places for all members a cycle, whoever asks for them.
  *        By shares only once, and borrowing (fair.h).
  * SOURCE Kueue, classical and fair preemption; that nodes have a say is our own.
  */
@@ -14,7 +14,6 @@
 #include "core/place/place.h"
 #include "core/preempt/fair.h"
 
-#define PREEMPT_TRIALS 256u
 #define CYCLE_PREEMPT_TRIALS 4096u
 
 struct victims {
