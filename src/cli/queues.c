@@ -12,6 +12,7 @@
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "codec/decode/decode.h"
 #include "kube/object.h"
 
 static const struct output_column columns[] = {
@@ -64,7 +65,7 @@ static void cluster_queue_row(struct output_table *t, const struct json *queue, 
     struct arena *a = t->arena;
     const struct json *spec = json_get(queue, "spec"), *status = json_get(queue, "status");
     const char *flavor_name = json_get_text(flavor, "name", NULL), *name = json_get_text(resource, "name", NULL),
-               *none = name ? "0" : NULL, *cohort = json_get_text(spec, "cohortName", NULL);
+               *none = name ? "0" : NULL, *cohort = json_text(decode_queue_cohort(spec), NULL);
     const struct json *nominal = json_get(resource, "nominalQuota");
     const struct json *used =
         name ? named(json_get(named(json_get(status, "flavorsReservation"), flavor_name), "resources"), name) : NULL;

@@ -66,6 +66,7 @@ int decode_topology(const struct decoder *d, const struct json *object, struct t
 int decode_flavor(const struct decoder *d, const struct json *object, struct flavor_record *ret_flavor, struct err *e);
 /* Both shapes: v1beta1 (spec.cohort) and v1beta2 (spec.cohortName). A covered resource that a flavor leaves out gets a quota of 0. */
 int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);
+const struct json *decode_queue_cohort(const struct json *spec); /* of a ClusterQueue of either shape; NULL: it is in none */
 int decode_cohort(const struct decoder *d, const struct json *object, struct cohort_record *ret_cohort, struct err *e);
 int decode_local_queue(const struct decoder *d, const struct json *object, struct local_queue_record *ret_queue, struct err *e);
 /* The values of the annotations above: seconds up to the most; RFC 3339. False: they say nothing. */

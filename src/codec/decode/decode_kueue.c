@@ -248,6 +248,12 @@ static bool is_deleting(const struct json *object)
     return json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
 }
 
+const struct json *decode_queue_cohort(const struct json *spec)
+{
+    const struct json *cohort = json_get(spec, "cohortName");
+    return cohort ? cohort : json_get(spec, "cohort");
+}
+
 int decode_cluster_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue,
                          struct err *e)
 {
@@ -258,11 +264,10 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
         decode_resource_groups(d, json_get(spec, "resourceGroups"), &quota, e) < 0)
         return -E_INVALID;
     struct queue_record q = {.name = intern_text_id(d->names, name)};
-    const struct json *cohort = json_get(spec, "cohortName") ? json_get(spec, "cohortName") : json_get(spec, "cohort");
     const struct json *fungibility = json_get(spec, "flavorFungibility"), *preemption = json_get(spec, "preemption");
     struct bytes borrow = json_bytes(json_get(fungibility, "whenCanBorrow")),
                  preempt = json_bytes(json_get(fungibility, "whenCanPreempt"));
-    q.cohort = decode_name(d, cohort);
+    q.cohort = decode_name(d, decode_queue_cohort(spec));
     q.strategy = bytes_is(json_bytes(json_get(spec, "queueingStrategy")), "StrictFIFO") ? QUEUE_STRICT_FIFO
                                                                                         : QUEUE_BEST_EFFORT_FIFO;
     q.stop = stop_policy_of(json_get(spec, "stopPolicy"));

@@ -52,7 +52,7 @@ static uint32_t read_queues(const struct page_writing *w, struct queue_seen **re
         name_id id = intern_find(w->s->names, bytes_of(q->name));
         if (!id || !state_queue_counts(w->s->state, id, &q->counts))
             continue;
-        q->cohort = json_text(json_path(object, "spec", "cohortName", NULL), "");
+        q->cohort = json_text(decode_queue_cohort(json_get(object, "spec")), "");
         q->root = *q->cohort ? root_of(w, q->cohort) : "";
         q->terminating = object_deleting(object);
         q->active = !q->terminating && !state_queue_problem(w->s->state, id, w->a);
