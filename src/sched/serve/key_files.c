@@ -1,29 +1,56 @@
 #include "sched/serve/key_files.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "base/file.h"
+#include <unistd.h>
 #include "base/memory.h"
 
 enum { TRIES_MAX = 5 };
 
-/* WHY  nothing but a file: opening a pipe would stop the scheduler until somebody writes into it. */
+/* Up to `room` bytes; *ret_n also where it fails. */
+static int read_up_to(int fd, char *to, size_t room, size_t *ret_n)
+{
+    for (*ret_n = 0; *ret_n < room;) {
+        ssize_t got = read(fd, to + *ret_n, room - *ret_n);
+        if (got == 0)
+            return 0;
+        if (got < 0 && errno != EINTR)
+            return -errno;
+        *ret_n += got < 0 ? 0 : (size_t)got;
+    }
+    return 0;
+}
+
+/* WHY  room for all that may be there: room that grows would leave copies of the key behind. */
+static int read_file(int fd, const char *path, char **ret_text, struct err *e)
+{
+    size_t n = 0;
+    char *room = mem_alloc(KEY_FILES_MAX_BYTES + 1);
+    int r = read_up_to(fd, room, KEY_FILES_MAX_BYTES + 1, &n);
+    if (r < 0)
+        r = err_errno(e, -r, "%s", path);
+    else if (n > KEY_FILES_MAX_BYTES)
+        r = err_set(e, E_LIMIT, "%s: larger than %u bytes", path, KEY_FILES_MAX_BYTES);
+    else
+        *ret_text = mem_text_n(room, strnlen(room, n));
+    explicit_bzero(room, n);
+    free(room);
+    return r;
+}
+
+/* WHY  nothing but a file, whatever is put there meanwhile: opening a pipe would stop the scheduler until somebody writes into it. */
 static int read_text(const char *path, char **ret_text, struct err *e)
 {
     struct stat about;
-    struct buf text = {0};
-    if (stat(path, &about) < 0)
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &about) < 0)
         return err_errno(e, errno, "open %s", path);
     if (!S_ISREG(about.st_mode))
         return err_set(e, E_INVALID, "%s is no regular file", path);
-    int r = file_read(path, KEY_FILES_MAX_BYTES, &text, e);
-    char *taken = buf_take(&text, NULL);
-    if (r < 0)
-        free(taken);
-    else
-        *ret_text = taken;
-    return r;
+    return read_file(fd, path, ret_text, e);
 }
 
 static int read_pair(const char *cert_path, const char *key_path, struct key_pair *ret_pair, bool *ret_same, struct err *e)

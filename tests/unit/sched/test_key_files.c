@@ -94,6 +94,37 @@ static void replace_for_ever(void)
     _exit(0);
 }
 
+/* Pipe and file change places all the time, so that a pipe is there where a file was just seen. */
+static void change_for_ever(void)
+{
+    for (int i = 0; i < GENERATIONS; i++)
+        if (mkfifo("new", 0600) || rename("new", "key") || !put("new", "x") || rename("new", "key"))
+            _exit(1);
+    _exit(0);
+}
+
+static void never_waits_for_a_pipe(void **state)
+{
+    struct key_pair pair = {0};
+    int status = 0;
+    (void)state;
+    assert_true(put("cert", "c") && put("key", "x"));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        change_for_ever();
+    do {
+        int r = key_files_read("cert", "key", &pair, NULL);
+        if (r < 0 && r != -E_INVALID)
+            fail_msg("%d", r);
+        if (r == 0)
+            assert_string_equal(pair.key_pem, "x");
+        key_pair_free(&pair);
+    } while (waitpid(child, &status, WNOHANG) != child);
+    assert_int_equal(status, 0);
+    assert_int_equal(unlink("cert") | unlink("key"), 0);
+}
+
 static void never_of_two_times(void **state)
 {
     struct key_pair pair = {0};
@@ -121,6 +152,7 @@ static void never_of_two_times(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_pair), cmocka_unit_test(no_files), cmocka_unit_test(never_of_two_times)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_pair), cmocka_unit_test(no_files),
+                                       cmocka_unit_test(never_waits_for_a_pipe), cmocka_unit_test(never_of_two_times)};
     return cmocka_run_group_tests_name("sched/key_files", tests, in_root, out_of_root);
 }
