@@ -234,6 +234,8 @@ void status_volcano_queue_changed(struct scheduler *s, const char *queue); /* ""
 /* Volcano PodGroups that wait to be let into this queue, of which the core knows these rows: those that may become Inqueue now. */
 void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char *queue, name_id name, const struct queue_usage *rows,
                                uint32_t n);
+/* What core counts, as a quantity of the resource. */
+const char *status_amount(struct arena *a, const char *resource, int64_t amount);
 /* OBJECT_REASON in a patch of an object, where it differs; tree NULL removes it. Returns whether it does. */
 bool status_annotate(struct arena *a, struct json *patch, const struct json *object, const char *tree);
 

@@ -19,16 +19,6 @@ static bool comes_too_early(const struct scheduler *s, struct work *w)
     return s->turn_asked;
 }
 
-static const char *amount_text(struct arena *a, const char *resource, int64_t amount)
-{
-    char text[QUANTITY_TEXT_MAX];
-    bool binary = strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0;
-    struct quantity q = strcmp(resource, "cpu") == 0
-                            ? quantity_of_milli(amount)
-                            : quantity_of_whole(amount, binary ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI);
-    return arena_text(a, quantity_format(text, q));
-}
-
 /* NULL: the list has as many as it may. */
 static struct json *flavor_entry(struct arena *a, struct json *list, const char *flavor)
 {
@@ -55,9 +45,9 @@ static struct json *usage_list(struct scheduler *s, struct arena *a, const struc
         if (!entry)
             continue;
         json_set_text(a, item, "name", resource);
-        json_set_text(a, item, "total", amount_text(a, resource, used ? rows[i].used : rows[i].reserved));
+        json_set_text(a, item, "total", status_amount(a, resource, used ? rows[i].used : rows[i].reserved));
         if (with_borrowed)
-            json_set_text(a, item, "borrowed", amount_text(a, resource, used ? rows[i].used_borrowed : rows[i].borrowed));
+            json_set_text(a, item, "borrowed", status_amount(a, resource, used ? rows[i].used_borrowed : rows[i].borrowed));
         json_append(json_ensure_array(a, entry, "resources"), item);
     }
     return list;
@@ -367,7 +357,7 @@ void status_volcano_queue(void *arg, struct work *w)
     for (uint32_t i = 0; i < n; i++) {
         const char *resource = intern_name(s->names, rows[i].resource);
         if (rows[i].reserved > 0)
-            json_set_text(a, allocated, resource, amount_text(a, resource, rows[i].reserved));
+            json_set_text(a, allocated, resource, status_amount(a, resource, rows[i].reserved));
     }
     json_set(a, status, "allocated", allocated);
     queue_status_send(s, w, queue, status, "queues", strcmp(state, json_text(json_path(queue, "status", "state", NULL), "")) != 0);

@@ -192,7 +192,7 @@ static void drop_reason(struct pass *x)
 
 /* ---- admission ---- */
 
-static const char *usage_text(struct arena *a, const char *resource, int64_t amount)
+const char *status_amount(struct arena *a, const char *resource, int64_t amount)
 {
     char text[QUANTITY_TEXT_MAX];
     struct quantity q =
@@ -243,7 +243,7 @@ static struct json *admission_of(struct pass *x)
             bool pods = strcmp(resource, "pods") == 0;
             int64_t one = pods ? 1 : request_of(&g.pod_sets[i], choices[c].resource);
             json_set_text(a, flavors, resource, intern_name(names, choices[c].flavor));
-            json_set_text(a, usage, resource, usage_text(a, resource, amount_times(one, count)));
+            json_set_text(a, usage, resource, status_amount(a, resource, amount_times(one, count)));
         }
         json_set_int64(a, assignment, "count", count);
         domain_status_add(a, x->s->state, names, x->gang, i, assignment);
@@ -269,7 +269,7 @@ static void say_requests(struct pass *x)
         json_set_text(a, one, "name", intern_name(x->s->names, set->name));
         for (uint32_t k = 0, n = set->is_charged ? set->charged_n : set->shape.requests_n; k < n; k++) {
             const char *resource = intern_name(x->s->names, all[k].resource);
-            json_set_text(a, sums, resource, usage_text(a, resource, amount_times(all[k].value, set->count - set->reclaimed)));
+            json_set_text(a, sums, resource, status_amount(a, resource, amount_times(all[k].value, set->count - set->reclaimed)));
         }
         json_append(list, one);
     }
