@@ -14,6 +14,7 @@ struct cycle {
     uint32_t trials_left;             /* of remedies */
     struct reason *(*find_remedies)(struct cycle *c, struct gang *g); /* explain/remedy.h */
     uint32_t preempt_trials_left;     /* of sets of victims on nodes (preempt/victims.h) */
+    uint32_t spare_trials_left;       /* the same of second searches among equals: nobody's first search is short of them */
     struct stopped *stopped, *stopped_last; /* gangs held back by a stopped queue in this cycle; they are told at its end */
     struct missing *missing, *missing_last; /* the same, of gangs with too few members */
     bool trial;                       /* nothing is committed, nothing explained: what is taken stays on the undo log */

@@ -407,6 +407,18 @@ static bool goes_with(const struct victims *v, const struct gang *g)
     return any;
 }
 
+/* Nobody is short of trials for it: it takes none of those that are left to the first searches of others. */
+static bool find_spared(struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_v)
+{
+    struct cycle *c = x->c;
+    uint32_t of_first = c->preempt_trials_left;
+    c->preempt_trials_left = c->spare_trials_left;
+    bool found = victims_find(x, wants, wants_n, ret_v);
+    c->spare_trials_left = c->preempt_trials_left;
+    c->preempt_trials_left = of_first;
+    return found;
+}
+
 /* WHY  a second search, and only where the first found somebody: whether anybody goes, and in which flavors, is Kueue's decision alone. */
 void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *v)
 {
@@ -414,7 +426,7 @@ void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t
     struct victims other;
     const struct harm by_order = harm(x, v);
     sparing.spares = true;
-    if (!harm_may_be_less(x->c->s, &by_order) || !victims_find(&sparing, wants, wants_n, &other))
+    if (!harm_may_be_less(x->c->s, &by_order) || !find_spared(&sparing, wants, wants_n, &other))
         return;
     const struct harm less = harm(x, &other);
     other.spares = harm_spares(&less, &by_order);

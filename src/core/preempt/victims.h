@@ -5,7 +5,7 @@
  *
  * SHAPE  quota is asked after each candidate; nodes only once quota is enough, then after twice as many candidates each time, and by
  *        halving for the first that was enough. While people are put back, who stands on none of the nodes that were chosen needs no try.
- * LIMIT  CYCLE_PREEMPT_TRIALS places for all members a cycle, whoever asks for them.
+ * LIMIT  CYCLE_PREEMPT_TRIALS places for all members a cycle, whoever asks for them; as many for second searches among equals.
  *        By shares only once, and borrowing (fair.h).
  * SOURCE Kueue, classical and fair preemption; that nodes have a say is our own.
  */

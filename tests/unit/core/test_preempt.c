@@ -377,6 +377,29 @@ static void who_has_ended_does_not_stay(void **state)
     world_free(&w);
 }
 
+/* All 64 of a queue have to go, and putting each of them back is tried on its node. The first searches of 45 queues fit into the trials of a
+ * cycle, first and second ones together do not; their minimum run brings about second ones everywhere. */
+static void second_searches_take_no_trials_of_first_ones(void **state)
+{
+    enum { QUEUES = 45, VICTIMS = 64 };
+    struct world w = world_new();
+    char line[160];
+    (void)state;
+    for (int q = 0; q < QUEUES; q++) {
+        snprintf(line, sizeof line, "node n%d gpu=%d; queue q%d gpu=1000 within=Lower", q, VICTIMS, q);
+        story(&w, line);
+        for (int i = 0; i < VICTIMS; i++) {
+            snprintf(line, sizeof line, "runs g%d-%d queue=q%d gpu=1 since=900 least=500 on=n%d", q, i, q, q);
+            story(&w, line);
+        }
+        snprintf(line, sizeof line, "wants high%d queue=q%d prio=9 gpu=%d", q, q, VICTIMS);
+        story(&w, line);
+    }
+    step(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), QUEUES * VICTIMS);
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +407,7 @@ int main(void)
         cmocka_unit_test(who_is_spared_is_told),
         cmocka_unit_test(who_has_ended_does_not_stay),
         cmocka_unit_test(the_first_of_many_go),
+        cmocka_unit_test(second_searches_take_no_trials_of_first_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
