@@ -41,10 +41,8 @@ static uint32_t read_queues(const struct page_writing *w, struct queue_seen **re
 {
     const struct kube_cache *cache = w->s->sources[SOURCE_QUEUES].cache;
     struct bytes key, raw;
-    uint32_t n = 0, most = 0;
-    for (size_t at = 0; kube_cache_next(cache, &at, &key, &raw);)
-        most++;
-    struct queue_seen *all = arena_zero(w->a, most + 1, sizeof *all);
+    uint32_t n = 0;
+    struct queue_seen *all = arena_zero(w->a, kube_cache_count(cache) + 1, sizeof *all);
     for (size_t at = 0; kube_cache_next(cache, &at, &key, &raw);) {
         const struct json *object = json_parse(w->a, raw, NULL, NULL);
         struct queue_seen *q = &all[n];

@@ -23,10 +23,8 @@ static uint32_t read_all(const struct page_writing *w, struct volcano_queue **re
 {
     const struct kube_cache *cache = w->s->sources[SOURCE_VOLCANO_QUEUES].cache;
     struct bytes key, raw;
-    uint32_t n = 0, most = 0;
-    for (size_t at = 0; kube_cache_next(cache, &at, &key, &raw);)
-        most++;
-    struct volcano_queue *all = arena_zero(w->a, most + 1, sizeof *all);
+    uint32_t n = 0;
+    struct volcano_queue *all = arena_zero(w->a, kube_cache_count(cache) + 1, sizeof *all);
     for (size_t at = 0; kube_cache_next(cache, &at, &key, &raw);) {
         const char *name = object_meta(json_parse(w->a, raw, NULL, NULL), "name");
         name_id id = intern_find(w->s->names, bytes_of(arena_printf(w->a, DECODE_VOLCANO_QUEUE_PREFIX "%s", name)));
