@@ -377,8 +377,8 @@ static void who_has_ended_does_not_stay(void **state)
     world_free(&w);
 }
 
-/* All 64 of a queue have to go, and putting each of them back is tried on its node. The first searches of 45 queues fit into the trials of a
- * cycle, first and second ones together do not; their minimum run brings about second ones everywhere. */
+/* All 64 of a queue have to go, and putting each of them back is tried on its node. The first searches of 45 queues fit into the trials of
+ * a cycle, first and second ones together do not; their minimum run brings about second ones everywhere. */
 static void second_searches_take_no_trials_of_first_ones(void **state)
 {
     enum { QUEUES = 45, VICTIMS = 64 };
