@@ -1,7 +1,8 @@
 /* exporter.c - what monitoring costs
  *
- *     exporter.rss.8gpu             resident memory of an agent with 8 idle GPUs, scraped each second, KB
- *     exporter.rss.56mig_1000proc   the same with 8 x 7 MIG devices and 1,000 processes, KB
+ *     exporter.private.8gpu         memory that an agent alone has (anonymous pages), 8 idle GPUs, scraped each second, KB
+ *     exporter.private.56mig_1000proc    the same with 8 x 7 MIG devices and 1,000 processes, KB
+ *     exporter.rss.8gpu, exporter.rss.56mig_1000proc    both with the pages of files that it has mapped, KB
  *     exporter.cpu.8gpu             CPU of that agent in percent of a core, at the default period
  *     exporter.collect.1000proc     CPU of a collection of 1,000 processes that were not seen before, without time inside the driver, ms
  *     exporter.collect.1000proc.same    of one that finds the same processes again, ms
@@ -141,7 +142,7 @@ static void scrape_for(int port, int seconds)
     free(page);
 }
 
-static void bench_agent(bool mig, const char *name)
+static void bench_agent(bool mig, const char *devices)
 {
     char *capstan = path_of(build, "capstan"), *library = path_of(build, "libnvsim/libnvidia-ml.so.1"), *node = path_of(root, "node");
     char *state = path_of(root, "node/state"), *plugins = path_of(root, "plugins"), *own = path_of(root, "state"),
@@ -168,7 +169,12 @@ static void bench_agent(bool mig, const char *name)
     double before = cpu_ticks(agent);
     scrape_for(port, SETTLE_S);
     double percent = (cpu_ticks(agent) - before) / (double)sysconf(_SC_CLK_TCK) / SETTLE_S * 100;
-    figure(name, (double)process_resident_kb(agent, NULL), "KB");
+    long private_kb, resident_kb = process_resident_kb(agent, &private_kb);
+    char name[64];
+    (void)snprintf(name, sizeof name, "exporter.private.%s", devices);
+    figure(name, (double)private_kb, "KB");
+    (void)snprintf(name, sizeof name, "exporter.rss.%s", devices);
+    figure(name, (double)resident_kb, "KB");
     if (!mig)
         figure("exporter.cpu.8gpu", percent, "%");
     process_end(&agent);
@@ -384,8 +390,8 @@ int main(void)
     must(mkdir(path_of(root, "plugins"), 0700) == 0, "no directory");
     bench_in_process();
     if (access(path_of(build, "capstan"), X_OK) == 0 && access(path_of(build, "libnvsim/libnvidia-ml.so.1"), F_OK) == 0) {
-        bench_agent(false, "exporter.rss.8gpu");
-        bench_agent(true, "exporter.rss.56mig_1000proc");
+        bench_agent(false, "8gpu");
+        bench_agent(true, "56mig_1000proc");
     } else {
         fputs("bench exporter: no capstan, no libnvsim: resident memory is not measured\n", stderr);
     }
