@@ -87,5 +87,8 @@ void trainjobs_free(struct trainjobs *t);
 
 void job_event(struct jobs *j, const struct json *object, const char *api_version, const char *kind, const char *type, const char *reason,
                const char *format, ...) PRINTF_LIKE(7, 8);
+/* The same of what the next write of this pass does, once that is done. */
+void job_event_then(struct jobs *j, struct work *w, const struct json *object, const char *api_version, const char *kind, const char *type,
+                    const char *reason, const char *format, ...) PRINTF_LIKE(8, 9);
 
 #endif

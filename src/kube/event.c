@@ -260,16 +260,13 @@ static struct seen *seen_of(struct kube_recorder *r, const struct kube_object_re
     return remembered(r, r->seen, &is_new);
 }
 
-static void tell(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason, const char *format,
-                 va_list args)
+static void tell(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason, struct buf *message)
 {
-    _cleanup_buf_ struct buf message = {0};
     const char *ns = about->ns && *about->ns ? about->ns : "default";
     int64_t now_ms = loop_now_ms(r->l);
     bool combined;
-    buf_vprintf(&message, format, args);
-    message_cut(&message);
-    struct seen *s = seen_of(r, about, type, reason, &message, &combined);
+    message_cut(message);
+    struct seen *s = seen_of(r, about, type, reason, message, &combined);
     if (is_fresh(r, s))
         *s = (struct seen){0};
     s->last_ms = now_ms;
@@ -278,26 +275,66 @@ static void tell(struct kube_recorder *r, const struct kube_object_ref *about, c
         return;
     s->written_ms = now_ms;
     if (s->stamp)
-        event_repeat(r, about, s, ns, combined ? message.data : NULL);
+        event_repeat(r, about, s, ns, combined ? message->data : NULL);
     else
-        event_create(r, about, s, ns, type, reason, message.data);
+        event_create(r, about, s, ns, type, reason, message->data);
 }
 
 void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, const char *type, const char *reason,
                 const char *format, ...)
 {
+    _cleanup_buf_ struct buf message = {0};
     va_list args;
-    r->tells_done = false;
     va_start(args, format);
-    tell(r, about, type, reason, format, args);
+    buf_vprintf(&message, format, args);
     va_end(args);
+    r->tells_done = false;
+    tell(r, about, type, reason, &message);
 }
 
 void kube_event_done(struct kube_recorder *r, const struct kube_object_ref *about, const char *reason, const char *format, ...)
 {
+    _cleanup_buf_ struct buf message = {0};
     va_list args;
-    r->tells_done = true;
     va_start(args, format);
-    tell(r, about, "Normal", reason, format, args);
+    buf_vprintf(&message, format, args);
     va_end(args);
+    r->tells_done = true;
+    tell(r, about, "Normal", reason, &message);
+}
+
+/* ---- of what is being written ---- */
+
+struct telling { /* with its texts in the pass's arena */
+    struct kube_recorder *recorder;
+    struct kube_object_ref about;
+    const char *type, *reason, *message;
+};
+
+static void on_written(void *arg)
+{
+    struct telling *t = arg;
+    _cleanup_buf_ struct buf message = {0};
+    buf_text(&message, t->message);
+    t->recorder->tells_done = true;
+    tell(t->recorder, &t->about, t->type, t->reason, &message);
+}
+
+void kube_event_then(struct kube_recorder *r, struct work *w, const struct kube_object_ref *about, const char *type, const char *reason,
+                     const char *format, ...)
+{
+    _cleanup_buf_ struct buf message = {0};
+    struct arena *a = w->arena;
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(&message, format, args);
+    va_end(args);
+    struct telling *t = arena_alloc(a, sizeof *t);
+    *t = (struct telling){.recorder = r,
+                          .about = {arena_text(a, about->api_version), arena_text(a, about->kind), arena_text(a, about->ns),
+                                    arena_text(a, about->name), arena_text(a, about->uid)},
+                          .type = arena_text(a, type),
+                          .reason = arena_text(a, reason),
+                          .message = arena_text_n(a, message.data, message.n)};
+    work_then(w, on_written, t);
 }

@@ -8,7 +8,7 @@
  */
 #ifndef KUBE_EVENT_H
 #define KUBE_EVENT_H
-#include "kube/client.h"
+#include "kube/workqueue.h"
 
 struct kube_recorder;
 struct kube_recorder *kube_recorder_new(struct kube_client *c, const char *component);
@@ -23,5 +23,8 @@ void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, co
 /* The same of what was done and answered: it leaves also when its writer says farewell (kube_client_halt). */
 void kube_event_done(struct kube_recorder *r, const struct kube_object_ref *about, const char *reason, const char *format, ...)
     PRINTF_LIKE(4, 5);
+/* The same once the next write of this pass is done (work_then): who reads that a thing was made, changed or taken away finds it so. */
+void kube_event_then(struct kube_recorder *r, struct work *w, const struct kube_object_ref *about, const char *type, const char *reason,
+                     const char *format, ...) PRINTF_LIKE(6, 7);
 
 #endif

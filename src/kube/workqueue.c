@@ -31,10 +31,16 @@ struct workqueue {
     bool closed;
 };
 
+struct work_then { /* in the pass's arena */
+    void (*fn)(void *arg);
+    void *arg;
+    struct work_then *next;
+};
 struct write {
     struct work *work;
     int forgiven;     /* this error code means that it is so already */
     const char *path; /* in the pass's arena */
+    struct work_then *thens;
 };
 
 static bool before(const void *a, const void *b)
@@ -130,6 +136,7 @@ static void work_run(struct work *w)
         w->arena = arena_new();
     w->running = true;
     w->has_written = false;
+    w->thens = NULL;
     w->queue->fn(w->queue->arg, w);
     w->running = false;
     if (w->in_flight_n == 0)
@@ -274,10 +281,20 @@ void work_again(struct work *w, int64_t delay_ms)
     w->again = true;
 }
 
+void work_then(struct work *w, void (*fn)(void *arg), void *arg)
+{
+    struct work_then *then = arena_alloc(w->arena, sizeof *then), **at = &w->thens;
+    *then = (struct work_then){.fn = fn, .arg = arg};
+    while (*at)
+        at = &(*at)->next;
+    *at = then;
+}
+
 static void on_answer(void *arg, const struct kube_answer *answer)
 {
     struct write *write = arg;
     struct work *w = write->work;
+    const struct work_then *then = answer->code == 0 ? write->thens : NULL;
     struct workqueue *q = w->queue;
     int code = answer->code < 0 ? -answer->code : answer->code;
     bool ok = code == 0 || code == write->forgiven;
@@ -295,6 +312,8 @@ static void on_answer(void *arg, const struct kube_answer *answer)
     }
     if (!ok)
         w->worst = code;
+    for (; then; then = then->next)
+        then->fn(then->arg);
     if (w->in_flight_n == 0 && !w->running)
         work_finish(w);
 }
@@ -310,6 +329,8 @@ static void work_send(struct work *w, const char *method, const char *content_ty
     write->work = w;
     write->path = arena_text(w->arena, path);
     write->forgiven = forgiven;
+    write->thens = w->thens;
+    w->thens = NULL;
     w->has_written = true;
     w->in_flight_n++;
     w->queue->in_flight_n++;

@@ -18,6 +18,7 @@
 
 struct kube_cache;
 struct workqueue;
+struct work_then;
 struct work {
     const char *key;         /* "namespace/name", cluster scope "/name" */
     const char *ns, *name;   /* its parts */
@@ -34,6 +35,7 @@ struct work {
     bool running, again, is_wanted;
     bool has_written;        /* in this pass */
     int64_t again_ms, rest_until_ms;
+    struct work_then *thens; /* of the next write */
 };
 typedef void (*work_fn)(void *arg, struct work *w);
 
@@ -55,6 +57,9 @@ void work_patch(struct work *w, enum kube_patch type, const char *path, const st
 /* A merge patch of `status` alone, on what was read: a conflict when somebody wrote meanwhile. */
 void work_patch_status(struct work *w, const char *path, const struct json *read, struct json *status);
 void work_delete(struct work *w, const char *path, const char *uid, const char *propagation); /* uid, propagation may be NULL */
+/* fn(arg) is called once the next write of this pass is done; not where it fails or is so already, nor once the queue is freed.
+ * OWNER  arg lives in w->arena, or longer. fn writes nothing of this queue. */
+void work_then(struct work *w, void (*fn)(void *arg), void *arg);
 /* Did a write of the pass before this one fail? */
 bool work_failed(const struct work *w);
 /* What was said to the last of its writes that failed, other than that somebody wrote meanwhile; "": nothing. Good until it writes. */

@@ -42,23 +42,16 @@ static struct kube_object_ref pod_ref(const struct scheduler *s, name_id pod, na
 /* SOURCE kube-scheduler's words. The condition is there before the pod is deleted: a Job's podFailurePolicy reads it. */
 static void preempt_pod(struct scheduler *s, struct seen_pod *p, const struct reason *why)
 {
-    struct kube_object_ref about;
-    char ns[256];
     const struct seen_gang *by = seen_gang(s, why->name);
     const struct seen_pod *preemptor = by && by->pods_n ? seen_pod(s, by->pods[0]) : NULL;
-    struct buf message = {0};
-    if (p->deleting || p->condemned || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED)
+    _cleanup_buf_ struct buf message = {0}, text = {0};
+    if (p->deleting || p->removal || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED)
         return;
-    p->condemned = true;
     buf_printf(&message, "%s: preempting to accommodate a higher priority pod",
                preemptor && preemptor->scheduler ? intern_name(s->names, preemptor->scheduler) : "capstan");
-    seen_pod_preempted(p, message.data);
-    buf_clear(&message);
-    explain_sentence(&message, why, s->names);
-    about = pod_ref(s, p->key, p->uid, ns);
-    kube_event(s->events, &about, "Normal", "Preempted", "%s", message.data);
+    explain_sentence(&text, why, s->names);
+    seen_pod_remove(p, "Preempted", text.data, message.data);
     workqueue_add(s->delete_work, intern_name(s->names, p->key));
-    buf_free(&message);
 }
 
 static void delete_pods(struct scheduler *s, const struct seen_gang *g, const char *why, bool bound_only)
@@ -67,10 +60,7 @@ static void delete_pods(struct scheduler *s, const struct seen_gang *g, const ch
         struct seen_pod *p = seen_pod(s, g->pods[i]);
         if (p->deleting || p->phase == POD_SUCCEEDED || p->phase == POD_FAILED || (bound_only && !p->bound))
             continue;
-        p->condemned = true;
-        char ns[256];
-        struct kube_object_ref about = pod_ref(s, p->key, p->uid, ns);
-        kube_event(s->events, &about, "Normal", "Evicted", "%s", why);
+        seen_pod_remove(p, "Evicted", why, NULL);
         workqueue_add(s->delete_work, intern_name(s->names, p->key));
     }
 }
@@ -169,7 +159,7 @@ static void mark_disrupted(struct scheduler *s, struct work *w, const struct see
     json_set_text(a, condition, "type", "DisruptionTarget");
     json_set_text(a, condition, "status", "True");
     json_set_text(a, condition, "reason", "PreemptionByScheduler");
-    json_set_text(a, condition, "message", p->preempted);
+    json_set_text(a, condition, "message", p->removal->disruption);
     json_set_text(a, condition, "lastTransitionTime", time_format(now, loop_wall_ms(s->loop)));
     json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "conditions"), condition);
     json_set_text(a, json_ensure_object(a, patch, "metadata"), "uid", intern_name(s->names, p->uid));
@@ -181,18 +171,21 @@ void act_delete_pod(void *arg, struct work *w)
     struct scheduler *s = arg;
     name_id key = intern_find(s->names, bytes_of(w->key));
     struct seen_pod *p = key ? seen_pod(s, key) : NULL;
-    if (!s->leading || !p || !p->condemned || p->deleting)
+    if (!s->leading || !p || !p->removal || p->deleting)
         return;
     p->marked |= p->marking && !work_failed(w);
     p->marking = false;
     if (!scheduler_may_act(s)) {
         work_again(w, 100);
-    } else if (p->preempted && !p->marked) {
+    } else if (p->removal->disruption && !p->marked) {
         p->marking = true;
         mark_disrupted(s, w, p);
         work_again(w, 0); /* once that is answered it is deleted */
     } else {
-        work_delete(w, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), intern_name(s->names, p->uid), NULL);
+        char ns[256];
+        struct kube_object_ref about = pod_ref(s, p->key, p->uid, ns);
+        kube_event_then(s->events, w, &about, "Normal", p->removal->event, "%s", p->removal->why);
+        work_delete(w, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), about.uid, NULL);
     }
 }
 

@@ -33,6 +33,12 @@
 
 /* ---------------------------------------------------------------- seen.c --------------------------------------------------------- */
 
+/* A pod is to be deleted: its gang gives its places back. */
+struct seen_removal {
+    const char *event;           /* what is told of it, once it is done: "Preempted", "Evicted" */
+    char *why;
+    char *disruption;            /* before, its condition DisruptionTarget says this; NULL: it does not go for a pod of higher priority */
+};
 struct seen_pod {
     name_id key, uid, gang;      /* gang: always one, "pod/ns/name" for a lone pod */
     uint32_t gang_at;            /* its place in the gang's list */
@@ -41,9 +47,8 @@ struct seen_pod {
     name_id nominated, nominating; /* what its status names; what we have sent last */
     int64_t nominating_ms;       /* when; 0 = never */
     bool bound, admitted, ours, gated, deleting;
-    bool condemned;              /* to be deleted: its gang gives its places back */
-    char *preempted;             /* and before that its condition says so (DisruptionTarget); NULL: not by a pod of higher priority */
-    bool marking, marked;        /* that condition is sent; it is written */
+    struct seen_removal *removal; /* NULL: it stays */
+    bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
 };
@@ -75,7 +80,8 @@ struct seen_gang *seen_gang(const struct scheduler *s, name_id key); /* NULL: ne
 const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *g); /* "ns/name" */
 void seen_pod_apply(struct scheduler *s, const struct pod_record *p);
 void seen_pod_told(struct seen_pod *p, struct bytes text); /* what its condition PodScheduled says; empty: nothing */
-void seen_pod_preempted(struct seen_pod *p, const char *message); /* NULL: it is not, or another pod */
+/* The pod is to be deleted; what it is removed for already stands. disruption may be NULL. */
+void seen_pod_remove(struct seen_pod *p, const char *event, const char *why, const char *disruption);
 void seen_pod_gone(struct scheduler *s, name_id key);
 void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
 void seen_gang_gone(struct scheduler *s, name_id key);
@@ -188,7 +194,7 @@ void names_sweep(struct scheduler *s); /* when it is time to */
 /* act.c */
 void act_submit(struct scheduler *s, const struct plan *plan);
 void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id pod, int code);
-void act_delete_pod(void *arg, struct work *w); /* work_fn: a condemned pod, until it is gone or on its way */
+void act_delete_pod(void *arg, struct work *w); /* work_fn: a pod that is to be removed, until it is gone or on its way */
 /* Others have led: what was decided about Workloads and not written yet may be untrue, and the core decides anew. */
 void act_forget_admissions(struct scheduler *s);
 

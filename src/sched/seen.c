@@ -40,11 +40,30 @@ void seen_pod_told(struct seen_pod *p, struct bytes text)
     p->told = text.n ? mem_text_n(text.data, text.n) : NULL;
 }
 
-void seen_pod_preempted(struct seen_pod *p, const char *message)
+void seen_pod_remove(struct seen_pod *p, const char *event, const char *why, const char *disruption)
 {
-    free(p->preempted);
-    p->preempted = message ? mem_text(message) : NULL;
+    if (p->removal)
+        return;
+    p->removal = mem_zero(1, sizeof *p->removal);
+    *p->removal = (struct seen_removal){event, mem_text(why), disruption ? mem_text(disruption) : NULL};
+}
+
+static void removal_drop(struct seen_pod *p)
+{
+    if (p->removal) {
+        free(p->removal->why);
+        free(p->removal->disruption);
+    }
+    free(p->removal);
+    p->removal = NULL;
     p->marking = p->marked = false;
+}
+
+static void pod_free(struct seen_pod *p)
+{
+    free(p->told);
+    removal_drop(p);
+    free(p);
 }
 
 static void gang_free(struct seen_gang *g)
@@ -130,9 +149,8 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     if (old_uid != r->uid) { /* another pod of the same name */
         seen_pod_told(p, (struct bytes){0});
         p->telling = (struct telling){0};
-        p->condemned = false;
         p->nominating_ms = 0;
-        seen_pod_preempted(p, NULL);
+        removal_drop(p);
     }
     p->uid = r->uid;
     p->node = r->node;
@@ -168,9 +186,7 @@ void seen_pod_gone(struct scheduler *s, name_id key)
     name_id uid = p->uid;
     gang_leave(s, p);
     map_remove(s->pods, bytes_of(intern_name(s->names, key)));
-    free(p->told);
-    free(p->preempted);
-    free(p);
+    pod_free(p);
     bind_pod_gone(s, uid);
 }
 
@@ -223,11 +239,8 @@ void seen_fini(struct scheduler *s)
     struct bytes key;
     struct seen_pod **pod;
     struct seen_gang **gang;
-    while ((pod = map_next(s->pods, &at, &key))) {
-        free((*pod)->told);
-        free((*pod)->preempted);
-        free(*pod);
-    }
+    while ((pod = map_next(s->pods, &at, &key)))
+        pod_free(*pod);
     at = 0;
     while ((gang = map_next(s->gangs, &at, &key)))
         gang_free(*gang);

@@ -403,6 +403,6 @@ void status_all_changed(struct scheduler *s)
     }
     at = 0;
     for (struct seen_pod **pod; (pod = map_next(s->pods, &at, &key));)
-        if ((*pod)->condemned && !(*pod)->deleting)
+        if ((*pod)->removal && !(*pod)->deleting)
             workqueue_add(s->delete_work, intern_name(s->names, (*pod)->key));
 }

@@ -46,10 +46,11 @@ static struct kube_object_ref ref_of(const struct pass *x)
     return (struct kube_object_ref){"kueue.x-k8s.io/v1beta2", "Workload", x->work->ns, x->work->name, object_meta(x->workload, "uid")};
 }
 
-static void event(struct pass *x, const char *type, const char *reason, const char *text)
+/* Once the next write is done. */
+static void event_then(struct pass *x, const char *type, const char *reason, const char *text)
 {
     struct kube_object_ref about = ref_of(x);
-    kube_event(x->s->events, &about, type, reason, "%s", text);
+    kube_event_then(x->s->events, x->work, &about, type, reason, "%s", text);
 }
 
 /* SOURCE Kueue: who is deactivated starts with a new count of retries when he is activated. */
@@ -169,7 +170,7 @@ static bool follow_rejection(struct pass *x)
         object_condition_true(x->workload, "Finished") || !json_get_bool(json_get(x->workload, "spec"), "active", true))
         return false;
     if (!object_condition_true(x->workload, "DeactivationTarget"))
-        event(x, "Warning", "AdmissionCheckRejected", arena_printf(a, "Deactivated due to %s", told));
+        event_then(x, "Warning", "AdmissionCheckRejected", arena_printf(a, "Deactivated due to %s", told));
     deactivate(x, "AdmissionCheck", told);
     return true;
 }
@@ -546,8 +547,9 @@ static void tell_preemptor(struct pass *x, const struct reason *why)
         buf_text(&text, "; ");
         explain_sentence(&text, spared, x->s->names);
     }
-    kube_event(x->s->events, &about, "Normal", "PreemptedWorkload", "Waits for workloads of ClusterQueue %s that were preempted for it (%s)%s",
-               queue_of(x), preemption_name((enum preemption)why->have), text.n ? arena_text_n(x->work->arena, text.data, text.n) : "");
+    kube_event_then(x->s->events, x->work, &about, "Normal", "PreemptedWorkload",
+                    "Waits for workloads of ClusterQueue %s that were preempted for it (%s)%s", queue_of(x),
+                    preemption_name((enum preemption)why->have), text.n ? text.data : "");
     buf_free(&text);
 }
 
@@ -628,14 +630,14 @@ static void evict(struct pass *x)
         const char *plain, *cause;
         workload_eviction_parts(x->work->arena, x->workload, reason, &plain, &cause);
         x->evictions = workload_evictions_counted(x->work->arena, x->workload, plain, cause);
+        if (preempted) {
+            event_then(x, "Normal", "Preempted", message);
+            tell_preemptor(x, why);
+        }
+        event_then(x, "Normal", arena_printf(x->work->arena, "EvictedDueTo%s", reason), message);
         send(x, NULL);
         if (x->seen)
             x->seen->evict_sent = true;
-        if (preempted) {
-            event(x, "Normal", "Preempted", message);
-            tell_preemptor(x, why);
-        }
-        event(x, "Normal", arena_printf(x->work->arena, "EvictedDueTo%s", reason), message);
     }
 }
 
@@ -725,11 +727,11 @@ static void pending(struct pass *x)
         say_requests(x);
     }
     set(x, OBJECT_WAITING, true, g->code, g->tree);
+    if (is_news)
+        event_then(x, "Warning", g->code, g->text);
     /* somebody has taken its quota back, and could not take this out, which others had written */
     send(x, admission_now(x) ? json_new(x->work->arena, JSON_NULL) : NULL);
     telling_sent(&g->telling, loop_now_ms(x->s->loop));
-    if (is_news)
-        event(x, "Warning", g->code, g->text);
 }
 
 /* ---- one pass ---- */

@@ -168,8 +168,8 @@ static void set_end(struct batch_jobs *b, struct work *w, struct json *status, c
         return;
     if (complete)
         json_set_text(a, status, "completionTime", now);
-    kube_event(b->events, ref, complete ? "Normal" : "Warning", complete ? "Completed" : plan->reason, "%s",
-               complete ? "Job completed" : plan->message);
+    kube_event_then(b->events, w, ref, complete ? "Normal" : "Warning", complete ? "Completed" : plan->reason, "%s",
+                    complete ? "Job completed" : plan->message);
 }
 
 static void set_suspension(struct batch_jobs *b, struct work *w, struct json *status, bool suspended, const struct kube_object_ref *ref,
@@ -180,14 +180,14 @@ static void set_suspension(struct batch_jobs *b, struct work *w, struct json *st
     if (suspended) {
         json_set(a, status, "startTime", json_new(a, JSON_NULL));
         if (condition_set(a, conditions, "Suspended", true, "JobSuspended", "Job suspended", now))
-            kube_event(b->events, ref, "Normal", "Suspended", "Job suspended");
+            kube_event_then(b->events, w, ref, "Normal", "Suspended", "Job suspended");
         return;
     }
     if (!json_is(json_get(status, "startTime"), JSON_STRING))
         json_set_text(a, status, "startTime", now);
     if (condition_of(conditions, "Suspended") &&
         condition_set(a, conditions, "Suspended", false, "JobResumed", "Job resumed", now))
-        kube_event(b->events, ref, "Normal", "Resumed", "Job resumed");
+        kube_event_then(b->events, w, ref, "Normal", "Resumed", "Job resumed");
 }
 
 static void write_status(struct batch_jobs *b, struct work *w, const struct json *job, const struct job_plan *plan)

@@ -32,14 +32,13 @@ static void announce(struct kueue_deadline *k, struct work *w, const struct json
 {
     struct arena *a = w->arena;
     struct json *conditions = object_conditions_copy(a, workload), *status = json_new(a, JSON_OBJECT);
-    const char *text = arena_printf(a, "The maximum execution time (%llds) exceeded", (long long)limit_s);
     (void)object_condition_set(a, conditions, "DeactivationTarget", true, "MaximumExecutionTimeExceeded",
                                "exceeding the maximum execution time", loop_wall_ms(k->jobs->loop),
                                object_generation_of(workload));
     json_set(a, status, "conditions", conditions);
+    job_event_then(k->jobs, w, workload, "kueue.x-k8s.io/v1beta2", "Workload", "Warning", "MaximumExecutionTimeExceeded",
+                   "The maximum execution time (%llds) exceeded", (long long)limit_s);
     work_patch_status(w, path_of(w, "status"), workload, status);
-    job_event(k->jobs, workload, "kueue.x-k8s.io/v1beta2", "Workload", "Warning", "MaximumExecutionTimeExceeded", "%s",
-              text);
 }
 
 static void reconcile(void *arg, struct work *w)

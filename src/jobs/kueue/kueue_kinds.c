@@ -48,8 +48,12 @@ static char *workload_path(const struct pass *x, const char *name)
     return kube_path(x->work->arena, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, name, NULL);
 }
 
-#define EVENT(x, type, reason, ...)                                                                                    \
-    job_event((x)->s->all->jobs, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, type, reason, __VA_ARGS__)
+#define WARN(x, reason, ...)                                                                                           \
+    job_event((x)->s->all->jobs, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, "Warning", reason, __VA_ARGS__)
+/* Of the next write, once it is done. */
+#define TELL_THEN(x, reason, ...)                                                                                      \
+    job_event_then((x)->s->all->jobs, (x)->work, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, "Normal",    \
+                   reason, __VA_ARGS__)
 
 /* A child of a kind that is itself queued follows its owner. */
 static bool owned_by_queued_kind(const struct json *job)
@@ -71,8 +75,8 @@ static void suspend(struct pass *x, const char *reason, const char *why)
 {
     struct json *patch = object_patch(x->work->arena, x->job);
     json_set_bool(x->work->arena, json_ensure_object(x->work->arena, patch, "spec"), "suspend", true);
+    TELL_THEN(x, reason, "%s", why);
     work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, NULL), patch);
-    EVENT(x, "Normal", reason, "%s", why);
 }
 
 /* ---- the Workload ---- */
@@ -89,7 +93,7 @@ static struct json *wanted_pod_sets(struct pass *x)
     if (!sets && why) {
         uint64_t is = hash_bytes(why, strlen(why), 0), *told = map_put(x->s->missed, bytes_of(x->work->key), NULL);
         if (*told != is)
-            EVENT(x, "Warning", "ErrWorkloadCompose", "%s", why);
+            WARN(x, "ErrWorkloadCompose", "%s", why);
         *told = is;
     }
     if (!sets)
@@ -112,7 +116,7 @@ static struct json *wanted_workload(struct pass *x)
     const char *why = "";
     struct json *workload = kueue_workload(x->s->all->jobs, a, &r, &why);
     if (!workload)
-        EVENT(x, "Warning", CLASS_NOT_FOUND, "%s", why); /* its coming brings the next pass */
+        WARN(x, CLASS_NOT_FOUND, "%s", why); /* its coming brings the next pass */
     return workload;
 }
 
@@ -121,8 +125,8 @@ static void create_workload(struct pass *x)
     struct json *workload = wanted_workload(x);
     if (!workload)
         return;
+    TELL_THEN(x, "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
     work_create(x->work, workload_path(x, NULL), workload);
-    EVENT(x, "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
 }
 
 /* Does the job want more, or other, pods than its quota was taken for? */
@@ -179,8 +183,8 @@ static bool update_workload(struct pass *x, struct json *wanted)
     if (spec->n == 0)
         return false;
     json_set(a, patch, "spec", spec);
+    TELL_THEN(x, "UpdatedWorkload", "Updated workload: %s/%s", x->work->ns, x->workload_name);
     work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
-    EVENT(x, "Normal", "UpdatedWorkload", "Updated workload: %s/%s", x->work->ns, x->workload_name);
     return true;
 }
 
@@ -198,13 +202,13 @@ static bool follow_priority(struct pass *x)
     struct json *patch = object_patch(a, x->workload), *spec = json_ensure_object(a, patch, "spec");
     const struct json *sets = json_path(x->workload, "spec", "podSets", NULL);
     if (!kueue_set_priority(x->s->all->jobs, a, wanted, x->s->kind->priority_class(a, x->job, sets), spec)) {
-        EVENT(x, "Warning", CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", wanted);
+        WARN(x, CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", wanted);
         return false;
     }
     if (!json_get(spec, "priorityClassRef"))
         json_set(a, spec, "priorityClassRef", json_new(a, JSON_NULL));
+    TELL_THEN(x, "UpdatedWorkload", "Updated workload priority class: %s/%s", x->work->ns, x->workload_name);
     work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
-    EVENT(x, "Normal", "UpdatedWorkload", "Updated workload priority class: %s/%s", x->work->ns, x->workload_name);
     return true;
 }
 
@@ -239,11 +243,11 @@ static void start(struct pass *x)
     }
     if (x->s->kind->start(a, x->job, starts, n, patch, &e) < 0) {
         kueue_workload_finish(x->work, x->workload, false, "FailedToStart", e.text, x->now_ms);
-        EVENT(x, "Warning", "FailedToStart", "%s", e.text);
+        WARN(x, "FailedToStart", "%s", e.text);
         return;
     }
+    TELL_THEN(x, "Started", "Admitted by clusterQueue %s", n ? starts[0].cluster_queue : "");
     work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, NULL), patch);
-    EVENT(x, "Normal", "Started", "Admitted by clusterQueue %s", n ? starts[0].cluster_queue : "");
 }
 
 /* The job is suspended: take out what start put in. Returns true when that is not over yet. */
@@ -276,8 +280,8 @@ static bool settle(struct pass *x)
 /* Its quota was for another shape of the job: the next pass makes a new one. */
 static void drop_workload(struct pass *x)
 {
+    TELL_THEN(x, "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, x->workload_name);
     work_delete(x->work, workload_path(x, x->workload_name), object_meta(x->workload, "uid"), NULL);
-    EVENT(x, "Normal", "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, x->workload_name);
 }
 
 /* Somebody deletes the Workload: it goes when its job stands still and is as it was. */
@@ -294,8 +298,8 @@ static bool retire(struct pass *x)
 {
     if (!kueue_retention_is_over(x->s->all->jobs, x->work, x->workload, x->now_ms))
         return false;
+    TELL_THEN(x, "Deleted", KUEUE_JOB_DELETED);
     work_delete(x->work, job_path(x, NULL), object_meta(x->job, "uid"), "Background");
-    EVENT(x, "Normal", "Deleted", KUEUE_JOB_DELETED);
     return true;
 }
 
@@ -386,8 +390,8 @@ static void drop_strays(struct pass *x)
             kueue_workload_let_go(x->work, workload);
             continue;
         }
+        TELL_THEN(x, "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, name);
         work_delete(x->work, workload_path(x, name), object_meta(workload, "uid"), NULL);
-        EVENT(x, "Normal", "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, name);
     }
 }
 
@@ -458,8 +462,8 @@ static bool finish(struct pass *x)
     const char *message = json_get_text(object_condition(x->job, succeeded ? "Complete" : "Failed"), "message", "");
     if (!*message)
         message = arena_printf(x->work->arena, "%s %s", x->s->kind->kind, succeeded ? "finished successfully" : "failed");
+    TELL_THEN(x, "FinishedWorkload", "Workload '%s/%s' is declared finished", x->work->ns, x->workload_name);
     kueue_workload_finish(x->work, x->workload, succeeded, NULL, message, x->now_ms);
-    EVENT(x, "Normal", "FinishedWorkload", "Workload '%s/%s' is declared finished", x->work->ns, x->workload_name);
     return true;
 }
 

@@ -212,9 +212,8 @@ static void create_workload(struct pass *x)
     if (*group_of(first))
         json_set_text(a, json_ensure_object(a, json_get(workload, "metadata"), "annotations"),
                       GROUP_WORKLOAD_ANNOTATION, "true");
+    job_event_then(j, x->work, first, "v1", "Pod", "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
     work_create(x->work, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, NULL, NULL), workload);
-    job_event(j, first, "v1", "Pod", "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns,
-              x->workload_name);
 }
 
 static bool is_owner(const struct json *workload, const struct json *pod)
@@ -300,9 +299,9 @@ static void ungate(struct pass *x, const struct json *pod, const struct kueue_st
     for (uint32_t i = 0; i < starts_n; i++)
         if (strcmp(starts[i].pod_set, object_label(pod, KUEUE_PODSET_LABEL)) == 0)
             kueue_pod_start(a, pod, &starts[i], patch);
+    job_event_then(x->k->jobs, x->work, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s",
+                   starts_n ? starts[0].cluster_queue : "");
     work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
-    job_event(x->k->jobs, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s",
-              starts_n ? starts[0].cluster_queue : "");
 }
 
 /* What admission checks add contradicts itself, or a pod that is still to start: the sentence. NULL: nothing does. */
@@ -410,8 +409,8 @@ static void drop_excess(struct pass *x)
     uint32_t first = (uint32_t)x->total, dropped_n = x->members.usable_n - first;
     for (uint32_t i = first; i < x->members.usable_n; i++) {
         const struct json *pod = x->members.pods[i];
-        job_event(x->k->jobs, pod, "v1", "Pod", "Warning", "ExcessPodDeleted", "the group %s has %lld pods already",
-                  x->workload_name, (long long)x->total);
+        job_event_then(x->k->jobs, x->work, pod, "v1", "Pod", "Warning", "ExcessPodDeleted", "the group %s has %lld pods already",
+                       x->workload_name, (long long)x->total);
         work_delete(x->work, pod_path(x, pod), object_meta(pod, "uid"), NULL);
     }
     memmove(&x->members.pods[first], &x->members.pods[x->members.usable_n],
@@ -478,8 +477,8 @@ static bool retire(struct pass *x)
             let_go(x->work, pod); /* nobody will replace it */
         if (object_deleting(pod))
             continue;
+        job_event_then(x->k->jobs, x->work, pod, "v1", "Pod", "Normal", "Deleted", KUEUE_JOB_DELETED);
         work_delete(x->work, pod_path(x, pod), object_meta(pod, "uid"), NULL);
-        job_event(x->k->jobs, pod, "v1", "Pod", "Normal", "Deleted", KUEUE_JOB_DELETED);
     }
     return true;
 }

@@ -47,9 +47,9 @@ static void reconcile(void *arg, struct work *w)
         work_again(w, ms);
         return;
     }
+    job_event_then(k->jobs, w, workload, "kueue.x-k8s.io/v1beta2", "Workload", "Normal", "Deleted",
+                   "Deleted finished workload due to elapsed retention");
     work_delete(w, kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", w->ns, w->name, NULL), object_meta(workload, "uid"), NULL);
-    job_event(k->jobs, workload, "kueue.x-k8s.io/v1beta2", "Workload", "Normal", "Deleted",
-              "Deleted finished workload due to elapsed retention");
 }
 
 void kueue_retention_workload(struct kueue_retention *k, const struct json *workload, const char *key)

@@ -136,13 +136,14 @@ static struct provisioning_check *checks_of(const struct pass *x, uint32_t *ret_
 
 /* ---- states ---- */
 
-static void tell(const struct pass *x, const struct json *was, const struct json *is)
+/* Once the next write is done. */
+static void tell_then(const struct pass *x, const struct json *was, const struct json *is)
 {
     const char *from = json_get_text(was, "state", ""), *to = json_get_text(is, "state", ""), *message = json_get_text(is, "message", "");
     if (strcmp(from, to) != 0)
-        job_event(x->p->jobs, x->workload, "kueue.x-k8s.io/v1beta2", "Workload", "Normal", "AdmissionCheckUpdated",
-                  "Admission check %s updated state from %s to %s%s%s", json_get_text(is, "name", ""), from, to,
-                  *message ? " with message: " : "", message);
+        job_event_then(x->p->jobs, x->w, x->workload, "kueue.x-k8s.io/v1beta2", "Workload", "Normal", "AdmissionCheckUpdated",
+                       "Admission check %s updated state from %s to %s%s%s", json_get_text(is, "name", ""), from, to,
+                       *message ? " with message: " : "", message);
 }
 
 /* One write for all checks. True: it is on its way. */
@@ -157,7 +158,7 @@ static bool write_states(const struct pass *x, const struct provisioning_check *
             if (checks[i].state == state)
                 entry = provisioning_state(a, &checks[i], x->now_ms);
         if (entry)
-            tell(x, state, entry);
+            tell_then(x, state, entry);
         same &= !entry;
         json_append(list, entry ? entry : json_clone(a, state));
     }
@@ -235,9 +236,9 @@ static void ask(const struct pass *x, const struct provisioning_check *c, const 
         complete &= make_template(x, provisioning_template_name(a, name, sets[i].name), &sets[i], starts, starts_n, ret_why);
     if (!complete)
         return;
+    job_event_then(x->p->jobs, x->w, x->workload, "kueue.x-k8s.io/v1beta2", "Workload", "Normal", "ProvisioningRequestCreated",
+                   "Created ProvisioningRequest: \"%s\"", name);
     work_create(x->w, request_path(x, NULL), provisioning_request(a, c, name, sets, sets_n));
-    job_event(x->p->jobs, x->workload, "kueue.x-k8s.io/v1beta2", "Workload", "Normal", "ProvisioningRequestCreated",
-              "Created ProvisioningRequest: \"%s\"", name);
 }
 
 /* Templates that were made for a request become its own, so that they go with it. */

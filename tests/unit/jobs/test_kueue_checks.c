@@ -122,6 +122,45 @@ static void test_class_that_comes_after_the_reservation(void **state)
     assert_false(event_seen("UpdatedWorkload", arena_printf(w.a, "Updated workload: n/%s", object_meta(workload(), "name"))));
 }
 
+static int refused_n;
+static const char *refusal; /* of Workloads that are made; "": none */
+
+static bool refuses(struct http_exchange *x)
+{
+    if (!*refusal || strcmp(x->request.method, "POST") != 0 || !strstr(x->request.path, "/workloads"))
+        return false;
+    refused_n++;
+    http_reply_text(x, strcmp(refusal, "AlreadyExists") == 0 ? 409 : 500, "application/json",
+                    arena_printf(w.a, "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"%s\",\"message\":\"no\"}", refusal));
+    return true;
+}
+
+/* What is told of as made has been made: not before the server says so, and not where somebody else has made it. */
+static void test_made_is_told_once_it_is(void **state)
+{
+    static const char *const refusals[] = {"InternalError", "AlreadyExists"};
+    (void)state;
+    checked();
+    w.takes = refuses;
+    for (size_t i = 0; i < 2; i++) {
+        refusal = refusals[i];
+        refused_n = 0;
+        if (i == 0)
+            job("j", 2, "true");
+        else
+            patch(JOB, "{\"metadata\":{\"annotations\":{\"again\":\"1\"}}}");
+        run(3000);
+        assert_true(refused_n > 0);
+        assert_null(workload());
+        JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
+            assert_string_not_equal(json_get_text(event, "reason", ""), "CreatedWorkload");
+    }
+    refusal = "";
+    patch(JOB, "{\"metadata\":{\"annotations\":{\"again\":\"2\"}}}");
+    run(3000);
+    assert_true(event_seen("CreatedWorkload", arena_printf(w.a, "Created Workload: n/%s", object_meta(workload(), "name"))));
+}
+
 /* As long as a check's message may be: what is said with it of the Workload would be longer. */
 static void test_long_message_of_a_check_keeps_nobody(void **state)
 {
@@ -474,6 +513,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FLOW(test_reserved_is_not_admitted),
         FLOW(test_class_that_comes_after_the_reservation),
+        FLOW(test_made_is_told_once_it_is),
         FLOW(test_long_message_of_a_check_keeps_nobody),
         FLOW(test_job_that_shrinks_after_pods_are_over),
         FLOW(test_nodes_may_come_after_the_reservation),

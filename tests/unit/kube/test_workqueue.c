@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include "base/limits.h"
 #include "base/log.h"
-#include "kube/workqueue.h"
+#include "kube/event.h"
 #include "net/http_local.h"
 
 struct desk {
@@ -16,7 +16,9 @@ struct desk {
     int passes_n, requests_n, in_pass_n;
     int fail_n; /* answer that many requests with 500 */
     int status; /* else this */
-    bool write, is_deaf;
+    bool write, is_deaf, tells;
+    struct kube_recorder *recorder;
+    int events_n, done[2]; /* how often each of two that wait for the write was called */
     struct http_exchange *held[LIMIT_CALLS_STATUS];
     int held_n;
     const char *last_key;
@@ -26,6 +28,11 @@ static struct desk d;
 static void handle(void *ctx, struct http_exchange *x)
 {
     (void)ctx;
+    if (strstr(x->request.path, "/events")) {
+        d.events_n++;
+        http_reply_text(x, 201, "application/json", "{}");
+        return;
+    }
     d.requests_n++;
     if (d.is_deaf) {
         d.held[d.held_n++] = x;
@@ -45,14 +52,27 @@ static void handle(void *ctx, struct http_exchange *x)
         http_reply_text(x, 201, "application/json", "{}");
 }
 
+static void count(void *arg)
+{
+    ++*(int *)arg;
+}
+
 static void pass(void *arg, struct work *w)
 {
     (void)arg;
     d.passes_n++;
+    if (d.tells) {
+        work_then(w, count, &d.done[0]);
+        work_then(w, count, &d.done[1]);
+    }
+    if (d.recorder)
+        kube_event_then(d.recorder, w, &(struct kube_object_ref){"v1", "Pod", w->ns, w->name, "u"}, "Normal", "Created", "made %s", w->key);
     d.last_key = strcmp(w->ns, "a") == 0 && strcmp(w->name, "b") == 0 ? "a/b" : "other";
     if (d.write) {
         struct json *body = json_new(w->arena, JSON_OBJECT);
         work_create(w, "/api/v1/namespaces/a/pods", body);
+        if (d.tells || d.recorder)
+            work_create(w, "/api/v1/namespaces/a/services", body); /* of this one nobody waits to hear */
     }
 }
 
@@ -132,6 +152,63 @@ static void test_there_already_is_success(void **state)
     assert_int_equal(d.passes_n, 1);
 }
 
+/* Who is told what a write has done hears it after the answer, and only of what it did. */
+static void test_then(void **state)
+{
+    (void)state;
+    d.write = d.tells = d.is_deaf = true;
+    workqueue_add(d.queue, "a/b");
+    run(10);
+    assert_int_equal(d.held_n, 2);
+    assert_int_equal(d.done[0], 0); /* not answered yet */
+    http_reply_text(d.held[1], 201, "application/json", "{}");
+    run(1);
+    assert_int_equal(d.done[0], 0); /* the other's answer */
+    http_reply_text(d.held[0], 201, "application/json", "{}");
+    d.held_n = 0;
+    run(1);
+    assert_int_equal(d.done[0], 1);
+    assert_int_equal(d.done[1], 1);
+    d.is_deaf = false;
+    d.status = 409; /* it is there already: somebody else has made it */
+    run(100);
+    workqueue_add(d.queue, "a/b");
+    run(100);
+    assert_int_equal(d.passes_n, 2);
+    assert_int_equal(d.done[0], 1);
+    d.status = 0;
+    d.fail_n = 2; /* both of one pass: the next says it */
+    workqueue_add(d.queue, "a/b");
+    run(60000);
+    assert_int_equal(d.passes_n, 4);
+    assert_int_equal(d.done[0], 2);
+    d.write = false; /* nothing is written */
+    workqueue_add(d.queue, "a/b");
+    run(100);
+    assert_int_equal(d.passes_n, 5);
+    assert_int_equal(d.done[0], 2);
+    assert_int_equal(d.done[1], 2);
+}
+
+static void test_event_then(void **state)
+{
+    (void)state;
+    d.write = d.is_deaf = true;
+    d.recorder = kube_recorder_new(d.client, "test");
+    workqueue_add(d.queue, "a/b");
+    run(100);
+    assert_int_equal(d.held_n, 2);
+    assert_int_equal(d.events_n, 0);
+    http_reply_text(d.held[0], 201, "application/json", "{}");
+    d.held[0] = d.held[1];
+    d.held_n = 1;
+    kube_client_halt(d.client, KUBE_FAREWELL); /* what is done is told even so */
+    run(100);
+    assert_int_equal(d.events_n, 1);
+    kube_client_halt(d.client, KUBE_GO);
+    kube_recorder_free(d.recorder);
+}
+
 /* What was written comes back by the watch: until then the key is not looked at again, however often it is added. */
 static void test_rest_after_a_write(void **state)
 {
@@ -190,13 +267,17 @@ static void test_bounded_turns(void **state)
 static void test_freed_with_writes_in_flight(void **state)
 {
     (void)state;
-    d.write = true;
+    d.write = d.tells = d.is_deaf = true;
     workqueue_add(d.queue, "a/b");
     workqueue_add(d.queue, "a/c");
-    loop_run_for(d.loop, 0, NULL);
+    run(10);
+    assert_int_equal(d.held_n, 4);
     workqueue_free(d.queue);
-    run(100);
     d.queue = NULL;
+    while (d.held_n > 0)
+        http_reply_text(d.held[--d.held_n], 200, "application/json", "{}");
+    run(100);
+    assert_int_equal(d.done[0], 0); /* who would hear it may be gone */
 }
 
 #define DESK(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -206,6 +287,8 @@ int main(void)
                                        DESK(test_later),
                                        DESK(test_failure_comes_back),
                                        DESK(test_there_already_is_success),
+                                       DESK(test_then),
+                                       DESK(test_event_then),
                                        DESK(test_rest_after_a_write),
                                        DESK(test_halted_and_full),
                                        DESK(test_bounded_turns),
