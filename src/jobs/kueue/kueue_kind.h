@@ -91,7 +91,8 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
 /* Those labels of any pod of a group that the configuration names, onto its Workload. False: pods contradict each other; it was told. */
 bool kueue_copy_group_labels(struct jobs *j, struct arena *a, const struct json *const *pods, uint32_t pods_n, struct json *workload);
 /* What the owner's annotations say of who of equals is preempted (codec/decode/decode.h), where the Workload does not say the same: into
- * the metadata of `to`. True: there was something. */
+ * the metadata of `to`, null where the owner says nothing any more. A Workload that somebody else made for the owner keeps what it says
+ * itself. True: there was something. */
 bool kueue_copy_stakes(struct arena *a, const struct json *owner, const struct json *workload, struct json *to);
 /* Condition PodsReady of pods that are queued themselves: `total` of them are ready or have succeeded. */
 void kueue_pods_say_ready(struct work *w, const struct json *workload, const struct json *const *pods, uint32_t n, int64_t total,

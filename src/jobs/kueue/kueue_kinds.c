@@ -166,20 +166,17 @@ static bool update_workload(struct pass *x, struct json *wanted)
 {
     struct arena *a = x->work->arena;
     struct json *patch = object_patch(a, x->workload), *spec = json_new(a, JSON_OBJECT);
-    const struct json *is = json_get(x->workload, "spec"), *want = json_get(wanted, "spec"), *sets = json_get(want, "podSets");
+    const struct json *want = json_get(wanted, "spec"), *sets = json_get(want, "podSets");
     if (object_condition_true(x->workload, "QuotaReserved"))
-        return false; /* all of these are fixed; of its class follow_priority changes what may change */
+        return false; /* all of these are fixed */
     bool differs = !kueue_workload_fits(x->workload, sets) || kueue_topology_is_missing(x->workload, sets);
     if (differs && forget_reclaimed(x))
         return true; /* its change brings the next pass */
     if (differs)
         json_set(a, spec, "podSets", json_clone(a, sets));
-    static const char *const plain[] = {"queueName", "priority", "priorityClassRef"};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-        const struct json *from = json_get(is, plain[i]), *to = json_get(want, plain[i]);
-        if (to && (!from || !json_equal(from, to)))
-            json_set(a, spec, plain[i], json_clone(a, to));
-    }
+    const char *queue = json_get_text(want, "queueName", "");
+    if (*queue && strcmp(json_get_text(json_get(x->workload, "spec"), "queueName", ""), queue) != 0)
+        json_set_text(a, spec, "queueName", queue);
     if (spec->n == 0)
         return false;
     json_set(a, patch, "spec", spec);
@@ -188,24 +185,26 @@ static bool update_workload(struct pass *x, struct json *wanted)
     return true;
 }
 
-/* The job names another WorkloadPriorityClass than its Workload, which may run. Returns true when a write is on its way.
- * SOURCE Kueue: a Workload with quota keeps a class if it has one, and gets none if it has none; a PriorityClass stays. */
+/* Its priority, and the class that it is of, are the job's. Returns true when a write is on its way.
+ * SOURCE Kueue: with quota a Workload takes another WorkloadPriorityClass for the one that it has, and nothing else. */
 static bool follow_priority(struct pass *x)
 {
     struct arena *a = x->work->arena;
-    const struct json *ref = json_path(x->workload, "spec", "priorityClassRef", NULL);
-    const char *wanted = object_label(x->job, KUEUE_PRIORITY_LABEL), *is = json_get_text(ref, "name", "");
-    bool of_pods = ref && strcmp(json_get_text(ref, "group", ""), "kueue.x-k8s.io") != 0,
-         reserved = object_condition_true(x->workload, "QuotaReserved");
-    if (of_pods || strcmp(wanted, is) == 0 || (reserved && (!ref || !*wanted)))
+    const struct json *is = json_get(x->workload, "spec"), *ref = json_get(is, "priorityClassRef");
+    const char *wanted = object_label(x->job, KUEUE_PRIORITY_LABEL);
+    bool own = strcmp(json_get_text(ref, "group", ""), "kueue.x-k8s.io") == 0;
+    if (object_condition_true(x->workload, "QuotaReserved") && (!own || !*wanted || strcmp(wanted, json_get_text(ref, "name", "")) == 0))
         return false;
     struct json *patch = object_patch(a, x->workload), *spec = json_ensure_object(a, patch, "spec");
-    const struct json *sets = json_path(x->workload, "spec", "podSets", NULL);
-    if (!kueue_set_priority(x->s->all->jobs, a, wanted, x->s->kind->priority_class(a, x->job, sets), spec)) {
+    if (!kueue_set_priority(x->s->all->jobs, a, wanted, x->s->kind->priority_class(a, x->job, json_get(is, "podSets")), spec)) {
         WARN(x, CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", wanted);
         return false;
     }
-    if (!json_get(spec, "priorityClassRef"))
+    const struct json *class = json_get(spec, "priorityClassRef"), *priority = json_get(spec, "priority");
+    bool same = ref && class ? json_equal(ref, class) : ref == class;
+    if (same && json_get(is, "priority") && json_equal(json_get(is, "priority"), priority))
+        return false;
+    if (!class)
         json_set(a, spec, "priorityClassRef", json_new(a, JSON_NULL));
     TELL_THEN(x, "UpdatedWorkload", "Updated workload priority class: %s/%s", x->work->ns, x->workload_name);
     work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);

@@ -151,9 +151,11 @@ bool kueue_copy_stakes(struct arena *a, const struct json *owner, const struct j
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct json *from = json_path(owner, "metadata", "annotations", keys[i], NULL),
                           *there = json_path(workload, "metadata", "annotations", keys[i], NULL);
-        if (!from || (there && json_equal(from, there)))
+        bool same = from && there ? json_equal(from, there) : from == there;
+        if (same || (!from && *kueue_prebuilt_name(owner)))
             continue;
-        json_set(a, json_ensure_object(a, json_ensure_object(a, to, "metadata"), "annotations"), keys[i], json_clone(a, from));
+        json_set(a, json_ensure_object(a, json_ensure_object(a, to, "metadata"), "annotations"), keys[i],
+                 from ? json_clone(a, from) : json_new(a, JSON_NULL));
         any = true;
     }
     return any;

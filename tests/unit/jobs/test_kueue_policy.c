@@ -89,9 +89,85 @@ static void test_labels_that_nobody_names_are_not_copied(void **state)
     assert_int_equal(json_path(workload(), "metadata", "labels", NULL)->n, 1);
 }
 
-/* ---- retention ---- */
+/* ---- what a Workload has from its job ---- */
 
 #define JOB "/apis/batch/v1/namespaces/n/jobs/j"
+#define HELD "{\"spec\":{\"stopPolicy\":\"Hold\"}}"
+#define STAKE(key, value) patch(JOB, "{\"metadata\":{\"annotations\":{\"capstan.dev/" key "\":" value "}}}")
+
+static const char *stake(const char *key)
+{
+    return object_annotation(workload(), arena_printf(w.a, "capstan.dev/%s", key));
+}
+
+static void test_stakes_go_when_their_job_has_them_no_more(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    job("j", 1, "true");
+    run(1000);
+    STAKE("minimum-run-seconds", "\"600\"");
+    STAKE("checkpoint-time", "\"2026-01-01T00:00:00Z\"");
+    run(1000);
+    assert_string_equal(stake("minimum-run-seconds"), "600");
+    assert_string_equal(stake("checkpoint-time"), "2026-01-01T00:00:00Z");
+    STAKE("checkpoint-time", "null");
+    run(1000);
+    assert_string_equal(stake("minimum-run-seconds"), "600");
+    assert_string_equal(stake("checkpoint-time"), "");
+    STAKE("minimum-run-seconds", "null");
+    run(1000);
+    assert_string_equal(stake("minimum-run-seconds"), "");
+    const char *version = object_meta(workload(), "resourceVersion");
+    run(3000);
+    assert_string_equal(object_meta(workload(), "resourceVersion"), version);
+}
+
+#define POD_CLASS(name, value)                                                                                          \
+    create("{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"" name          \
+           "\"},\"value\":" value "}")
+
+static const char *class_now(void)
+{
+    const struct json *spec = json_get(workload(), "spec"), *ref = json_get(spec, "priorityClassRef");
+    return arena_printf(w.a, "%s %s %lld", json_get_text(ref, "kind", "none"), json_get_text(ref, "name", ""),
+                        (long long)json_get_int64(spec, "priority", -1));
+}
+
+/* A waiting Workload has the class of its job, whichever that is; each change is one write, told of by its name. */
+static void test_waiting_workload_is_of_the_class_of_its_job(void **state)
+{
+    static const struct {
+        const char *label, *class;
+    } steps[] = {{"\"high\"", "WorkloadPriorityClass high 1000"}, {"null", "PriorityClass pods 5"}, {"\"low\"", "WorkloadPriorityClass low 10"},
+                 {"\"gone\"", "WorkloadPriorityClass low 10"},    {"null", "PriorityClass pods 5"}};
+    (void)state;
+    QUOTA("8");
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq", HELD);
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\",\"metadata\":{\"name\":\"low\"},\"value\":10}");
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"WorkloadPriorityClass\",\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"suspend\":true,\"template\":{\"spec\":{\"restartPolicy\":\"Never\","
+           "\"priorityClassName\":\"pods\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+    run(1000);
+    assert_string_equal(class_now(), "PriorityClass pods 0"); /* it comes late */
+    POD_CLASS("pods", "5");
+    STAKE("again", "\"1\"");
+    run(1000);
+    assert_string_equal(class_now(), "PriorityClass pods 5");
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        int64_t generation = object_generation_of(workload());
+        bool changes = strcmp(class_now(), steps[i].class) != 0;
+        patch(JOB, arena_printf(w.a, "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/priority-class\":%s}}}", steps[i].label));
+        run(1000);
+        assert_string_equal(class_now(), steps[i].class);
+        assert_int_equal(object_generation_of(workload()), generation + changes);
+    }
+    assert_true(event_seen("UpdatedWorkload", arena_printf(w.a, "Updated workload priority class: n/%s", object_meta(workload(), "name"))));
+}
+
+/* ---- retention ---- */
+
 #define MINUTE 60000
 
 /* A door that counts what is written to Workloads and jobs, apart from the Events that tell of it. */
@@ -559,6 +635,8 @@ int main(void)
         FLOW(test_labels_of_a_group_are_those_of_any_member),
         FLOW(test_group_whose_labels_contradict_each_other_is_told),
         FLOW(test_labels_that_nobody_names_are_not_copied),
+        FLOW(test_stakes_go_when_their_job_has_them_no_more),
+        FLOW(test_waiting_workload_is_of_the_class_of_its_job),
         FLOW(test_finished_workload_goes_after_its_time),
         FLOW(test_time_of_a_finished_workload_goes_on_while_nobody_looks),
         FLOW(test_workload_of_a_group_that_is_over_is_not_made_again),
