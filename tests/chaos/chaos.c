@@ -10,10 +10,10 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "base/clock.h"
 #include "base/log.h"
 #include "checks.h"
 #include "near.h"
+#include "stakes.h"
 #include "used.h"
 
 #define RESTS 100
@@ -247,23 +247,9 @@ static void change_local_queue(struct world *w)
         world_patch(w, path, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policies[pick(w, 5)]);
 }
 
-/* What is lost by the end of a job: it says so itself, or a budget does of the pods of all jobs. */
 static void change_stakes(struct world *w)
 {
-    char time[TIME_TEXT_MAX];
-    const char *job = arena_printf(w->arena, "/apis/batch/v1" NS "jobs/job%d", (int)pick(w, NAMES));
-    uint64_t what = pick(w, 4), n = pick(w, 60);
-    if (what == 0)
-        world_patch(w, job, "{\"metadata\":{\"annotations\":{\"capstan.dev/minimum-run-seconds\":\"%d\"}}}", (int)n);
-    else if (what < 3)
-        world_patch(w, job, "{\"metadata\":{\"annotations\":{\"capstan.dev/checkpoint-time\":\"%s\"}}}",
-                    time_format(time, loop_wall_ms(w->loop) + 5000 - (int64_t)n * 1000));
-    else if (n < 10)
-        world_post(w, "/apis/policy/v1" NS "poddisruptionbudgets",
-                   "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"jobs\"},\"spec\":{\"maxUnavailable\":1,"
-                   "\"selector\":{\"matchExpressions\":[{\"key\":\"batch.kubernetes.io/job-name\",\"operator\":\"Exists\"}]}}}");
-    else
-        world_patch(w, "/apis/policy/v1" NS "poddisruptionbudgets/jobs", "{\"spec\":{\"maxUnavailable\":%d}}", (int)n % 5);
+    stakes_change(w, NAMES);
 }
 
 static void step(struct world *w)
@@ -287,8 +273,13 @@ static void step(struct world *w)
 static bool pause_and_look(struct world *w)
 {
     world_set_faults(w, false);
+    for (int i = 0; i < 4 * NAMES; i++) { /* what is said is taken back, too */
+        change_stakes(w);
+        arena_reset(w->arena);
+        loop_run_for(w->loop, 50, NULL);
+    }
     loop_run_for(w->loop, 20000, NULL);
-    return world_check(w) && near_check(w) && used_check(w) && world_check_onlooker(w);
+    return world_check(w) && near_check(w) && used_check(w) && stakes_check(w) && world_check_onlooker(w);
 }
 
 /* Everything allowed again and time to settle. */
