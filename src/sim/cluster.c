@@ -314,6 +314,7 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
         return r;
     struct apiserver_config api = {.data_dir = config->data_dir,
                                    .strict_kueue = config->strict_kueue,
+                                   .runs_queues = true,
                                    .check_host = !config->tls,
                                    .listen_host = call,
                                    .authenticate = config->tls,

@@ -5,6 +5,7 @@
 #include "apiserver/lifecycle/quota.h"
 #include "apiserver/rules/certificate_request.h"
 #include "apiserver/rules/crd.h"
+#include "apiserver/rules/kueue_in_use.h"
 #include "apiserver/rules/pod.h"
 #include "apiserver/rules/rbac_grant.h"
 #include "apiserver/rules/service.h"
@@ -25,6 +26,8 @@ static const struct kind_rules kinds[] = {
     {"admissionregistration.k8s.io", "validatingwebhookconfigurations", .admit = webhook_admit},
     {"apiextensions.k8s.io", "customresourcedefinitions", .admit = crd_admit, .leave = crd_leave, .gone = crd_gone},
     {"certificates.k8s.io", "certificatesigningrequests", .settle = certificate_request_settle},
+    {"kueue.x-k8s.io", "clusterqueues", .given = kueue_in_use_given},
+    {"kueue.x-k8s.io", "resourceflavors", .given = kueue_in_use_given},
     {"rbac.authorization.k8s.io", "clusterrolebindings", .admit = rbac_grant_admit},
     {"rbac.authorization.k8s.io", "clusterroles", .admit = rbac_grant_admit},
     {"rbac.authorization.k8s.io", "rolebindings", .admit = rbac_grant_admit},

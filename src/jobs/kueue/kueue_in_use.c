@@ -5,9 +5,9 @@
  *   Topology                          while a ResourceFlavor names it
  *   Workload                          while its job or its pods are there and it is not over
  *
- * It is put on when it is missing (Workloads: when they are made, kueue_workload.c), and taken off what is being deleted as soon as
- * nobody needs it. A Workload that is deleted while its job runs is released by the job's own pass, once the job is stopped and what
- * its start put in is out again.
+ * It is put on when it is missing (Workloads: when they are made, kueue_workload.c; queues and flavors in `capstan up`: by its API
+ * server), and taken off what is being deleted as soon as nobody needs it. A Workload that is deleted while its job runs is released by
+ * the job's own pass, once the job is stopped and what its start put in is out again.
  * SOURCE Kueue: who moved from there has these finalizers on everything, and nobody else takes them off.
  */
 #include "jobs/kueue/kueue_in_use.h"

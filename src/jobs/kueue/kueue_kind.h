@@ -10,6 +10,7 @@
  */
 #ifndef JOBS_KUEUE_KIND_H
 #define JOBS_KUEUE_KIND_H
+#include "codec/kinds/in_use_name.h"
 #include "jobs/controllers.h"
 
 #define KUEUE_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
@@ -20,7 +21,6 @@
 #define KUEUE_LOCAL_QUEUE_LABEL "kueue.x-k8s.io/local-queue-name"
 #define KUEUE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define KUEUE_ROLE_ANNOTATION "kueue.x-k8s.io/role-hash"
-#define KUEUE_IN_USE_FINALIZER "kueue.x-k8s.io/resource-in-use"
 
 /* What one pod set is started with. */
 struct kueue_start {

@@ -411,6 +411,61 @@ static void versions_of_one_kind(void **state)
     assert_text(api, "items.0.spec.cohort", "team");
 }
 
+/* A client that knows the older version alone writes back what it read: nothing of what the newer one calls otherwise is lost. */
+static void written_back_in_the_older_version(void **state)
+{
+    struct api *api = *state;
+    const char *newer = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads",
+               *older = "/apis/kueue.x-k8s.io/v1beta1/namespaces/default/workloads/w";
+    assert_int_equal(api_post(api, newer,
+                              "{\"metadata\":{\"name\":\"w\"},\"spec\":{\"queueName\":\"lq\",\"priority\":10,\"priorityClassRef\":{\"group\":"
+                              "\"kueue.x-k8s.io\",\"kind\":\"WorkloadPriorityClass\",\"name\":\"high\"},\"podSets\":[{\"name\":\"main\",\"count\":1,"
+                              "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}]}}"),
+                     201);
+    assert_int_equal(api_get(api, older), 200);
+    assert_text(api, "spec.priorityClassName", "high");
+    assert_text(api, "spec.priorityClassRef.name", "");
+    _cleanup_buf_ struct buf body = {0};
+    json_set_text(api->arena, json_ensure_object(api->arena, json_get(api->body, "metadata"), "labels"), "touched", "yes");
+    json_write(&body, api->body);
+    assert_int_equal(api_put(api, older, body.data), 200);
+    assert_int_equal(api_get(api, "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads/w"), 200);
+    assert_text(api, "metadata.labels.touched", "yes");
+    assert_text(api, "spec.priorityClassRef.name", "high");
+    assert_text(api, "spec.priorityClassRef.kind", "WorkloadPriorityClass");
+    assert_text(api, "spec.priority", "10");
+}
+
+/* Held from their creation on, where somebody takes it off again; nobody's field, so that who applies them again does not take it off. */
+static void queues_and_flavors_are_held(void **state)
+{
+    (void)state;
+    static const char held[] = "kueue.x-k8s.io/resource-in-use";
+    static const char *const kinds[][2] = {{"clusterqueues", "ClusterQueue"}, {"resourceflavors", "ResourceFlavor"}};
+    for (int n = 0; n < 4; n++) {
+        const char *plural = kinds[n / 2][0], *kind = kinds[n / 2][1], *gives = n % 2 ? held : "";
+        char list[100], path[100], body[300];
+        struct api api;
+        api_open_as(&api, &(struct apiserver_config){.runs_queues = n % 2});
+        snprintf(list, sizeof list, "/apis/kueue.x-k8s.io/v1beta1/%s", plural);
+        snprintf(path, sizeof path, "/apis/kueue.x-k8s.io/v1beta2/%s/x?fieldManager=one", plural);
+        for (int again = 0; again < 2; again++) {
+            snprintf(body, sizeof body,
+                     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"%s\",\"metadata\":{\"name\":\"x\",\"labels\":{\"a\":\"%d\"}}}", kind, again);
+            assert_int_equal(api_patch(&api, path, "apply", body), again ? 200 : 201);
+            assert_text(&api, "metadata.labels.a", again ? "1" : "0");
+            assert_text(&api, "metadata.finalizers.0", gives);
+        }
+        assert_int_equal(api_patch(&api, path, "merge", "{\"metadata\":{\"finalizers\":null}}"), 200);
+        assert_text(&api, "metadata.finalizers.0", ""); /* whoever takes it off means it */
+        assert_int_equal(api_delete(&api, path, NULL), 200);
+        snprintf(body, sizeof body, "{\"metadata\":{\"name\":\"x\",\"finalizers\":[\"a.io/b\",\"%s\"]}}", held);
+        assert_int_equal(api_post(&api, list, body), 201);
+        assert_int_equal(json_path(api.body, "metadata", "finalizers", NULL)->n, 2); /* not twice */
+        api_close(&api);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,7 +473,8 @@ int main(void)
         WITH_API(dry_run), WITH_API(validation_modes), WITH_API(bad_bodies), WITH_API(status_half),
         WITH_API(generation), WITH_API(deletion), WITH_API(graceful_pods), WITH_API(endless_grace), WITH_API(pages),
         WITH_API(field_selectors), WITH_API(namespaces), WITH_API(service_addresses), WITH_API(versions_of_one_kind),
-        WITH_API(collection_with_one_that_stays),
+        WITH_API(collection_with_one_that_stays), WITH_API(written_back_in_the_older_version),
+        cmocka_unit_test(queues_and_flavors_are_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
