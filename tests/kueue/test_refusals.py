@@ -107,6 +107,50 @@ def old_ones_end(check, server):
         check(status == 200 and server.call("GET", path)[0] == 404, f"real: {o['kind']} of before the rules: it goes", answer)
 
 
+CONDITION = {"type": "QuotaReserved", "status": "True", "reason": "r", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+PLACES = {"levels": ["a"], "slices": [{"domainCount": 1, "podCounts": {"universal": 2}, "valuesPerLevel": [{"universal": "x"}]}]}
+# Written as v1beta2; what of it a client does not know that has learnt v1beta1 alone.
+NEWER = [{"kind": "ClusterQueue", "spec": {"cohortName": "team"}, "unknown": ["spec", "cohortName"]},
+         {"kind": "Workload", "spec": {"priority": 1, "priorityClassRef": {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": "a"}},
+          "unknown": ["spec", "priorityClassRef"]},
+         {"kind": "Workload", "status": {"accumulatedPastExecutionTimeSeconds": 5}, "unknown": ["status", "accumulatedPastExecutionTimeSeconds"]},
+         {"kind": "Workload", "status": {"conditions": [CONDITION], "admission": {"clusterQueue": "q", "podSetAssignments": [{"name": "main", "count": 2, "topologyAssignment": PLACES}]}},
+          "unknown": ["status", "admission", "podSetAssignments", 0, "topologyAssignment", "slices"]}]
+
+
+def at(o, path):
+    for step in path:
+        o = o.get(step) if isinstance(o, dict) else o[step] if o else None
+    return o
+
+
+def older_clients(check, of, server, converts):
+    """Who reads and writes v1beta1 takes nothing away: it is converted, or he is refused; and what he says himself is taken."""
+    for number, o in enumerate(NEWER):
+        sub, name, unknown = "/status" if "status" in o else "", f"newer-{number}", o["unknown"]
+        newer, older = (GROUP + v + "/" + PLURALS[o["kind"]] for v in ("v1beta2", "v1beta1"))
+        what = f"{of}: {'.'.join(map(str, unknown))}"
+        server.call("POST", newer, {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": o["kind"], "metadata": {"name": name},
+                                    "spec": {**LEAST.get(o["kind"], {}), **o.get("spec", {})}})
+        if sub:
+            server.call("PATCH", f"{newer}/{name}/status", {"status": o["status"]}, kind="application/merge-patch+json")
+        before = at(server.call("GET", f"{newer}/{name}")[1], unknown)
+        read = server.call("GET", f"{older}/{name}")[1]
+        at(read, unknown[:-1]).pop(unknown[-1], None)
+        status, answer = server.call("PUT", f"{older}/{name}{sub}", read)
+        after = at(server.call("GET", f"{newer}/{name}")[1], unknown)
+        check(before and after == before, f"{what} is not lost to who writes back v1beta1", f"{before} {after} {answer}")
+        field = re.sub(r"\.(\d+)", r"[\1]", ".".join(map(str, unknown)))
+        check(status == 200 if converts else status in (403, 422) and fields(status, answer) == [field], f"{what}: he is {'taken' if converts else 'refused'}", answer)
+    path = f"{PLURALS['ClusterQueue']}/newer-0"
+    status, answer = server.call("PATCH", f"{GROUP}v1beta1/{path}", {"spec": {"cohort": "other"}}, kind="application/merge-patch+json")
+    check(status == 200, f"{of}: another cohort is taken from who writes v1beta1", answer)
+    status, answer = server.call("PATCH", f"{GROUP}v1beta1/{path}", {"spec": {"cohort": "other", "cohortName": None}}, kind="application/merge-patch+json")
+    check(status == 200, f"{of}: the older name in the place of the newer is taken", answer)
+    status, answer = server.call("PATCH", f"{GROUP}v1beta2/{path}", {"spec": {"cohort": None, "cohortName": None}}, kind="application/merge-patch+json")
+    check(status == 200, f"{of}: a queue leaves its cohort by v1beta2", answer)
+
+
 def examples(check, server):
     """What this repository shows to newcomers is written as Kueue wants it."""
     folder = os.path.join(HERE, "../../examples")
@@ -132,6 +176,7 @@ def main():
     try:
         check(ours.ready(), "our server starts", ours.said())
         table(check, "ours", ours, cases)
+        older_clients(check, "ours", ours, True)
         warnings = [w for file in ("crds.yaml", "kueue-rules.yaml") for w in ours.apply(os.path.join(DEPLOY, file))]
         check(not [w for w in warnings if "polic" in w], "ours does not warn of policies whose rules it has itself", warnings)
         check(not warnings, "nor of rules in definitions", warnings)
@@ -156,6 +201,7 @@ def main():
             check(in_force(real), "the policies come into force on a real kube-apiserver")
             old_ones_end(check, real)
             table(check, "real", real, cases)
+            older_clients(check, "real", real, False)
             examples(check, real)
     finally:
         real.close()
