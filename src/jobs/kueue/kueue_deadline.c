@@ -22,11 +22,6 @@ int64_t kueue_executed_ms(const struct json *workload, int64_t now_ms)
     return ms;
 }
 
-static char *path_of(const struct work *w, const char *sub)
-{
-    return kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", w->ns, w->name, sub);
-}
-
 /* SOURCE Kueue: its message follows "The workload is deactivated due to". */
 static void announce(struct kueue_deadline *k, struct work *w, const struct json *workload, int64_t limit_s)
 {
@@ -38,7 +33,7 @@ static void announce(struct kueue_deadline *k, struct work *w, const struct json
     json_set(a, status, "conditions", conditions);
     job_event_then(k->jobs, w, workload, "kueue.x-k8s.io/v1beta2", "Workload", "Warning", "MaximumExecutionTimeExceeded",
                    "The maximum execution time (%llds) exceeded", (long long)limit_s);
-    work_patch_status(w, path_of(w, "status"), workload, status);
+    work_patch_status(w, kueue_workload_path(w, w->name, "status"), workload, status);
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -57,7 +52,7 @@ static void reconcile(void *arg, struct work *w)
     } else {
         struct json *patch = object_patch(w->arena, workload);
         json_set_bool(w->arena, json_ensure_object(w->arena, patch, "spec"), "active", false);
-        work_patch(w, KUBE_PATCH_MERGE, path_of(w, NULL), patch);
+        work_patch(w, KUBE_PATCH_MERGE, kueue_workload_path(w, w->name, NULL), patch);
     }
 }
 

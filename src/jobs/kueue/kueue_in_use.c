@@ -217,10 +217,7 @@ void kueue_workload_let_go(struct work *w, const struct json *workload)
 {
     struct json *patch = object_finalizer_patch(w->arena, workload, KUEUE_IN_USE_FINALIZER, false);
     if (patch)
-        work_patch(w, KUBE_PATCH_MERGE,
-                   kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
-                             object_meta(workload, "name"), NULL),
-                   patch);
+        work_patch(w, KUBE_PATCH_MERGE, kueue_workload_path(w, object_meta(workload, "name"), NULL), patch);
 }
 
 void kueue_in_use_workload(struct kueue_in_use *k, const struct json *workload, const char *key)

@@ -57,6 +57,8 @@ struct kueue_kind {
 };
 extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind;
 
+/* Of a Workload in the namespace that is looked at; name NULL: of all of them. */
+char *kueue_workload_path(const struct work *w, const char *name, const char *sub);
 int64_t kueue_indexes_n(const char *list, int64_t below); /* of a batch/v1 Job's completedIndexes, failedIndexes */
 /* "<kind lower>-<job name>-<5 hex>", at most 253 characters. */
 char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job, const char *uid);

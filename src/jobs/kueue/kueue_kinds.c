@@ -43,11 +43,6 @@ static char *job_path(const struct pass *x, const char *sub)
     return kube_path(x->work->arena, k->group, k->version, k->plural, x->work->ns, x->work->name, sub);
 }
 
-static char *workload_path(const struct pass *x, const char *name)
-{
-    return kube_path(x->work->arena, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, name, NULL);
-}
-
 #define WARN(x, reason, ...)                                                                                           \
     job_event((x)->s->all->jobs, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, "Warning", reason, __VA_ARGS__)
 /* Of the next write, once it is done. */
@@ -126,7 +121,7 @@ static void create_workload(struct pass *x)
     if (!workload)
         return;
     TELL_THEN(x, "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
-    work_create(x->work, workload_path(x, NULL), workload);
+    work_create(x->work, kueue_workload_path(x->work, NULL, NULL), workload);
 }
 
 /* Does the job want more, or other, pods than its quota was taken for? */
@@ -156,33 +151,31 @@ static bool forget_reclaimed(struct pass *x)
     if (!json_is(over, JSON_ARRAY) || !over->n)
         return false;
     json_set(a, status, "reclaimablePods", json_new(a, JSON_NULL));
-    work_patch_status(x->work, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, x->workload_name, "status"), x->workload,
-                      status);
+    work_patch_status(x->work, kueue_workload_path(x->work, x->workload_name, "status"), x->workload, status);
     return true;
 }
 
-/* The job was changed while it waits: the Workload follows. Returns true when a write is on its way. */
-static bool update_workload(struct pass *x, struct json *wanted)
+/* The job was changed while it waits: pod sets and queue of the Workload follow. With quota both are fixed. */
+static void update_workload(struct pass *x, struct json *wanted)
 {
     struct arena *a = x->work->arena;
     struct json *patch = object_patch(a, x->workload), *spec = json_new(a, JSON_OBJECT);
     const struct json *want = json_get(wanted, "spec"), *sets = json_get(want, "podSets");
     if (object_condition_true(x->workload, "QuotaReserved"))
-        return false; /* all of these are fixed */
+        return;
     bool differs = !kueue_workload_fits(x->workload, sets) || kueue_topology_is_missing(x->workload, sets);
     if (differs && forget_reclaimed(x))
-        return true; /* its change brings the next pass */
+        return; /* its change brings the next pass */
     if (differs)
         json_set(a, spec, "podSets", json_clone(a, sets));
     const char *queue = json_get_text(want, "queueName", "");
     if (*queue && strcmp(json_get_text(json_get(x->workload, "spec"), "queueName", ""), queue) != 0)
         json_set_text(a, spec, "queueName", queue);
     if (spec->n == 0)
-        return false;
+        return;
     json_set(a, patch, "spec", spec);
     TELL_THEN(x, "UpdatedWorkload", "Updated workload: %s/%s", x->work->ns, x->workload_name);
-    work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
-    return true;
+    work_patch(x->work, KUBE_PATCH_MERGE, kueue_workload_path(x->work, x->workload_name, NULL), patch);
 }
 
 /* Its priority, and the class that it is of, are the job's. Returns true when a write is on its way.
@@ -207,7 +200,7 @@ static bool follow_priority(struct pass *x)
     if (!class)
         json_set(a, spec, "priorityClassRef", json_new(a, JSON_NULL));
     TELL_THEN(x, "UpdatedWorkload", "Updated workload priority class: %s/%s", x->work->ns, x->workload_name);
-    work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
+    work_patch(x->work, KUBE_PATCH_MERGE, kueue_workload_path(x->work, x->workload_name, NULL), patch);
     return true;
 }
 
@@ -217,7 +210,7 @@ static bool follow_stakes(struct pass *x)
     struct json *patch = object_patch(x->work->arena, x->workload);
     bool differs = kueue_copy_stakes(x->work->arena, x->job, x->workload, patch);
     if (differs)
-        work_patch(x->work, KUBE_PATCH_MERGE, workload_path(x, x->workload_name), patch);
+        work_patch(x->work, KUBE_PATCH_MERGE, kueue_workload_path(x->work, x->workload_name, NULL), patch);
     return differs;
 }
 
@@ -280,7 +273,7 @@ static bool settle(struct pass *x)
 static void drop_workload(struct pass *x)
 {
     TELL_THEN(x, "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, x->workload_name);
-    work_delete(x->work, workload_path(x, x->workload_name), object_meta(x->workload, "uid"), NULL);
+    work_delete(x->work, kueue_workload_path(x->work, x->workload_name, NULL), object_meta(x->workload, "uid"), NULL);
 }
 
 /* Somebody deletes the Workload: it goes when its job stands still and is as it was. */
@@ -313,9 +306,33 @@ static int64_t running_n(struct pass *x, int64_t all_n)
     return sets ? n : all_n;
 }
 
+/* Its quota is granted: it starts, or says how far it is. */
+static void pass_of_admitted(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    struct jobs *j = x->s->all->jobs;
+    const struct kueue_kind *k = x->s->kind;
+    const struct json *sets = json_path(x->workload, "spec", "podSets", NULL);
+    struct json *over = json_new(a, JSON_OBJECT);
+    int64_t count = 0;
+    if (is_suspended(x->job)) {
+        start(x);
+        return;
+    }
+    JSON_EACH (set, sets)
+        count += json_get_int64(set, "count", 1);
+    if (k->over_n)
+        json_set_int64(a, over, json_get_text(json_item(sets, 0), "name", "main"), k->over_n(x->job, count));
+    if (kueue_workload_reclaim(x->work, x->workload, over))
+        return; /* its change brings the next pass */
+    if (k->ready_n && j->config.says_ready)
+        kueue_workload_ready(x->work, x->workload, k->ready_n(x->job) >= running_n(x, count), x->now_ms);
+    else if (k->all_ready && j->config.says_ready)
+        kueue_workload_ready(x->work, x->workload, k->all_ready(j, a, x->job), x->now_ms);
+}
+
 static void pass_with_workload(struct pass *x)
 {
-    const struct kueue_kind *k = x->s->kind;
     bool suspended = is_suspended(x->job);
     if (object_deleting(x->workload)) {
         pass_with_leaving_workload(x);
@@ -331,20 +348,7 @@ static void pass_with_workload(struct pass *x)
         return;
     }
     if (kueue_admitted(x->workload)) {
-        int64_t count = 0;
-        JSON_EACH (set, json_path(x->workload, "spec", "podSets", NULL))
-            count += json_get_int64(set, "count", 1);
-        struct json *over = json_new(x->work->arena, JSON_OBJECT), *set = json_item(json_path(x->workload, "spec", "podSets", NULL), 0);
-        if (!suspended && k->over_n)
-            json_set_int64(x->work->arena, over, json_get_text(set, "name", "main"), k->over_n(x->job, count));
-        if (suspended)
-            start(x);
-        else if (kueue_workload_reclaim(x->work, x->workload, over))
-            return; /* its change brings the next pass */
-        else if (k->ready_n && x->s->all->jobs->config.says_ready)
-            kueue_workload_ready(x->work, x->workload, k->ready_n(x->job) >= running_n(x, count), x->now_ms);
-        else if (k->all_ready && x->s->all->jobs->config.says_ready)
-            kueue_workload_ready(x->work, x->workload, k->all_ready(x->s->all->jobs, x->work->arena, x->job), x->now_ms);
+        pass_of_admitted(x);
         return;
     }
     if (!suspended) {
@@ -360,7 +364,7 @@ static void pass_with_workload(struct pass *x)
         return;
     struct json *wanted = wanted_workload(x);
     if (wanted)
-        (void)update_workload(x, wanted);
+        update_workload(x, wanted);
 }
 
 static const char *workload_name(const struct kueue_kind *k, struct arena *a, const struct json *job)
@@ -390,7 +394,7 @@ static void drop_strays(struct pass *x)
             continue;
         }
         TELL_THEN(x, "DeletedWorkload", "Deleted not matching Workload: %s/%s", x->work->ns, name);
-        work_delete(x->work, workload_path(x, name), object_meta(workload, "uid"), NULL);
+        work_delete(x->work, kueue_workload_path(x->work, name, NULL), object_meta(workload, "uid"), NULL);
     }
 }
 

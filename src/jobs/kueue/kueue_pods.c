@@ -213,7 +213,7 @@ static void create_workload(struct pass *x)
         json_set_text(a, json_ensure_object(a, json_get(workload, "metadata"), "annotations"),
                       GROUP_WORKLOAD_ANNOTATION, "true");
     job_event_then(j, x->work, first, "v1", "Pod", "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
-    work_create(x->work, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, NULL, NULL), workload);
+    work_create(x->work, kueue_workload_path(x->work, NULL, NULL), workload);
 }
 
 static bool is_owner(const struct json *workload, const struct json *pod)
@@ -243,8 +243,7 @@ static bool add_owners(struct pass *x)
         return false;
     struct json *patch = object_patch(a, x->workload);
     json_set(a, json_get(patch, "metadata"), "ownerReferences", owners);
-    work_patch(x->work, KUBE_PATCH_MERGE, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->work->ns, x->workload_name, NULL),
-               patch);
+    work_patch(x->work, KUBE_PATCH_MERGE, kueue_workload_path(x->work, x->workload_name, NULL), patch);
     return true;
 }
 
@@ -719,15 +718,18 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
     arena_free(a);
 }
 
+/* At pods in whose text the word stands; "": at all. */
+static void look_at(struct kueue_pods *k, const char *word)
+{
+    struct bytes key, raw;
+    for (size_t at = 0; kube_cache_next(k->pods, &at, &key, &raw);)
+        if (memmem(raw.data, raw.n, word, strlen(word)))
+            on_change(k, KUBE_MODIFIED, key.data, raw); /* keys of maps are NUL terminated */
+}
+
 void kueue_pods_synced(struct kueue_pods *k)
 {
-    size_t at = 0;
-    struct bytes key, raw;
-    while (kube_cache_next(k->pods, &at, &key, &raw)) {
-        struct arena *a = arena_new();
-        on_change(k, KUBE_MODIFIED, arena_text_n(a, key.data, key.n), raw);
-        arena_free(a);
-    }
+    look_at(k, "");
 }
 
 static void on_synced(void *arg)
@@ -752,13 +754,7 @@ void kueue_pods_workload(struct kueue_pods *k, const struct json *workload)
 
 void kueue_pods_class(struct kueue_pods *k, const char *class)
 {
-    struct bytes key, raw;
-    for (size_t at = 0; kube_cache_next(k->pods, &at, &key, &raw);)
-        if (memmem(raw.data, raw.n, class, strlen(class))) {
-            struct arena *a = arena_new();
-            on_change(k, KUBE_MODIFIED, arena_text_n(a, key.data, key.n), raw);
-            arena_free(a);
-        }
+    look_at(k, class);
 }
 
 enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, const char *name, const char *uid)

@@ -28,8 +28,7 @@ static void reconcile(void *arg, struct work *w)
         return;
     struct json *patch = object_patch(w->arena, workload);
     json_set_int64(w->arena, json_ensure_object(w->arena, patch, "spec"), "priority", value);
-    work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", w->ns, w->name, NULL),
-               patch);
+    work_patch(w, KUBE_PATCH_MERGE, kueue_workload_path(w, w->name, NULL), patch);
 }
 
 void kueue_priority_changed(struct kueue_priority *k, const char *class)

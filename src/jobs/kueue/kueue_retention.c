@@ -49,7 +49,7 @@ static void reconcile(void *arg, struct work *w)
     }
     job_event_then(k->jobs, w, workload, "kueue.x-k8s.io/v1beta2", "Workload", "Normal", "Deleted",
                    "Deleted finished workload due to elapsed retention");
-    work_delete(w, kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", w->ns, w->name, NULL), object_meta(workload, "uid"), NULL);
+    work_delete(w, kueue_workload_path(w, w->name, NULL), object_meta(workload, "uid"), NULL);
 }
 
 void kueue_retention_workload(struct kueue_retention *k, const struct json *workload, const char *key)

@@ -15,6 +15,11 @@ char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind,
                         digest[2] >> 4);
 }
 
+char *kueue_workload_path(const struct work *w, const char *name, const char *sub)
+{
+    return kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", w->ns, name, sub);
+}
+
 struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, const struct json *pod_template, const char *index_label)
 {
     struct json *set = json_new(a, JSON_OBJECT);
@@ -294,7 +299,7 @@ void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *wor
         json_append(r->owner_references, json_clone(a, one));
     json_set(a, meta, "ownerReferences", r->owner_references);
     json_set_text(a, json_ensure_object(a, meta, "labels"), "kueue.x-k8s.io/job-uid", object_meta(r->owner, "uid"));
-    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", w->ns, r->name, NULL), patch);
+    work_patch(w, KUBE_PATCH_MERGE, kueue_workload_path(w, r->name, NULL), patch);
 }
 
 /* ---- status ---- */
@@ -310,8 +315,7 @@ static void workload_status_send(struct work *w, const struct json *workload, st
         json_set(w->arena, status, "accumulatedPastExecutionTimeSeconds",
                  executed_s ? json_new_int64(w->arena, executed_s) : json_new(w->arena, JSON_NULL));
     }
-    const char *ns = object_meta(workload, "namespace"), *name = object_meta(workload, "name");
-    work_patch_status(w, kube_path(w->arena, "kueue.x-k8s.io", "v1beta2", "workloads", ns, name, "status"), workload, status);
+    work_patch_status(w, kueue_workload_path(w, object_meta(workload, "name"), "status"), workload, status);
 }
 
 void kueue_workload_finish(struct work *w, const struct json *workload, bool succeeded, const char *reason,
@@ -378,10 +382,7 @@ bool kueue_workload_reclaim(struct work *w, const struct json *workload, const s
         is_news |= grows;
     }
     if (is_news)
-        work_patch(w, KUBE_PATCH_MERGE,
-                   kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", object_meta(workload, "namespace"),
-                             object_meta(workload, "name"), "status"),
-                   patch);
+        work_patch(w, KUBE_PATCH_MERGE, kueue_workload_path(w, object_meta(workload, "name"), "status"), patch);
     return is_news;
 }
 

@@ -165,7 +165,7 @@ static bool write_states(const struct pass *x, const struct provisioning_check *
     if (same)
         return false;
     json_set(a, status, "admissionChecks", list);
-    work_patch_status(x->w, kube_path(a, "kueue.x-k8s.io", "v1beta2", "workloads", x->w->ns, x->w->name, "status"), x->workload, status);
+    work_patch_status(x->w, kueue_workload_path(x->w, x->w->name, "status"), x->workload, status);
     return true;
 }
 
