@@ -87,12 +87,10 @@ static void on_evicted(void *arg, const struct kube_answer *answer)
     l->accepted = answer->code == 0 || answer->code == -E_NOTFOUND;
     l->again_ms = loop_now_ms(v->config.loop) + EVICT_AGAIN_MS;
     (void)snprintf(l->answer, sizeof l->answer, "%s", l->accepted ? "still ending" : answer->error.text);
-    if (l->accepted) {
+    if (answer->code == 0)
         tell(v, l, "GPUEviction", "");
-        return;
-    }
-    if (l->told)
-        return; /* once a pod */
+    if (l->accepted || l->told)
+        return; /* it goes, or went by itself; that it waits is told once a pod */
     log_info("eviction not possible yet pod=%s/%s error=\"%s\"", l->ns, l->name, l->answer);
     tell(v, l, "GPUEvictionWaits", l->answer);
     l->told = true;
