@@ -114,8 +114,7 @@ char *arena_text(struct arena *a, const char *text)
 char *arena_text_n(struct arena *a, const char *text, size_t n)
 {
     char *copy = arena_alloc(a, n + 1);
-    if (n > 0)
-        memcpy(copy, text, n);
+    bytes_copy(copy, text, n);
     copy[n] = '\0';
     return copy;
 }

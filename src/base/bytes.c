@@ -8,7 +8,7 @@
 
 bool bytes_equal(struct bytes a, struct bytes b)
 {
-    return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
+    return a.n == b.n && bytes_same(a.data, b.data, a.n);
 }
 
 int bytes_compare(struct bytes a, struct bytes b)
@@ -114,8 +114,7 @@ char *buf_grow(struct buf *b, size_t extra)
 void buf_add(struct buf *b, const void *data, size_t n)
 {
     char *at = buf_reserve(b, n);
-    if (n > 0)
-        memcpy(at, data, n);
+    bytes_copy(at, data, n);
     b->n += n;
     b->data[b->n] = '\0';
 }

@@ -23,6 +23,47 @@ static inline struct bytes bytes_of(const char *text)
     return (struct bytes){text, text ? strlen(text) : 0};
 }
 bool bytes_equal(struct bytes a, struct bytes b);
+/* memcmp == 0 and memcpy. WHY  most keys and values of an object are shorter than the way to those. */
+static inline bool bytes_same(const char *a, const char *b, size_t n)
+{
+    if (n > 16)
+        return memcmp(a, b, n) == 0;
+    if (n >= 8) {
+        uint64_t x[2], y[2];
+        memcpy(&x[0], a, 8);
+        memcpy(&x[1], a + n - 8, 8);
+        memcpy(&y[0], b, 8);
+        memcpy(&y[1], b + n - 8, 8);
+        return x[0] == y[0] && x[1] == y[1];
+    }
+    if (n >= 4) {
+        uint32_t x[2], y[2];
+        memcpy(&x[0], a, 4);
+        memcpy(&x[1], a + n - 4, 4);
+        memcpy(&y[0], b, 4);
+        memcpy(&y[1], b + n - 4, 4);
+        return x[0] == y[0] && x[1] == y[1];
+    }
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+static inline void bytes_copy(char *to, const char *from, size_t n)
+{
+    if (n > 16) {
+        memcpy(to, from, n);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = from[i];
+    }
+}
 static inline bool bytes_is(struct bytes a, const char *text) /* WHY here: the length of a literal is known then */
 {
     size_t n = strlen(text);

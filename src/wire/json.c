@@ -16,7 +16,7 @@ struct json *json_get_n(const struct json *object, struct bytes key)
     if (!json_is(object, JSON_OBJECT))
         return NULL;
     for (struct json *m = object->first; m; m = m->next)
-        if (m->key_n == key.n && (key.n == 0 || (*m->key == *key.data && memcmp(m->key, key.data, key.n) == 0)))
+        if (m->key_n == key.n && bytes_same(m->key, key.data, key.n))
             return m;
     return NULL;
 }
@@ -334,7 +334,7 @@ static bool members_equal(const struct json *a, const struct json *b)
     const struct json *beside = b->first; /* same order is the common case */
     for (const struct json *m = a->first; m; m = m->next, beside = beside->next) {
         const struct json *other = beside;
-        if (m->key_n != other->key_n || memcmp(m->key, other->key, m->key_n) != 0) {
+        if (m->key_n != other->key_n || !bytes_same(m->key, other->key, m->key_n)) {
             if (a->n > LINEAR_MEMBERS)
                 return members_equal_indexed(a, b);
             other = json_get_n(b, (struct bytes){m->key, m->key_n});

@@ -6,7 +6,7 @@
 
 static bool key_is(const struct json *m, struct bytes key)
 {
-    return m->key_n == key.n && memcmp(m->key, key.data, key.n) == 0;
+    return m->key_n == key.n && bytes_same(m->key, key.data, key.n);
 }
 
 static struct json *table_find(struct json_index *x, struct bytes key)

@@ -53,6 +53,10 @@ static inline const char *json_text_scan(const char *at, const char *end)
 static inline size_t json_text_plain_n(const char *at, size_t n)
 {
 #ifdef __SSE2__
+    if (n <= 16) {
+        unsigned mask = json_text_mask(at) & ((1u << n) - 1);
+        return mask ? (size_t)__builtin_ctz(mask) : n;
+    }
     for (size_t i = 0; i < n; i += 16) {
         unsigned mask = json_text_mask(at + i);
         if (n - i < 16)

@@ -23,45 +23,23 @@ static __attribute__((noinline)) void write_escaped(struct buf *out, const char 
         buf_char(out, behind);
 }
 
-/* memcpy. WHY  most keys and values are shorter than its way. */
-static inline void copy_short(char *to, const char *from, size_t n)
-{
-    if (n > 16) {
-        for (size_t i = 0; i < n - 16; i += 16)
-            memcpy(to + i, from + i, 16);
-        memcpy(to + n - 16, from + n - 16, 16);
-    } else if (n >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + n - 8, from + n - 8, 8);
-    } else if (n >= 4) {
-        memcpy(to, from, 4);
-        memcpy(to + n - 4, from + n - 4, 4);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            to[i] = from[i];
-    }
-}
-
 /* text, quoted, and one more character behind it when `behind` is not 0. */
 static void write_string(struct buf *out, struct bytes text, char behind)
 {
     char *to = buf_reserve(out, text.n + 3 + 15); /* 15: json_text_plain_n */
     *to++ = '"';
-    copy_short(to, text.data, text.n);
+    bytes_copy(to, text.data, text.n);
     size_t plain_n = json_text_plain_n(to, text.n);
-    out->n += plain_n + 1;
     if (plain_n < text.n) {
+        out->n += plain_n + 1;
         write_escaped(out, text.data + plain_n, text.data + text.n, behind);
         return;
     }
-    to += plain_n;
-    *to++ = '"';
-    out->n++;
-    if (behind) {
-        *to++ = behind;
-        out->n++;
-    }
-    *to = '\0';
+    to += text.n;
+    to[0] = '"';
+    to[1] = behind;
+    to[2] = '\0';
+    out->n += text.n + 2 + (behind != 0);
 }
 
 void json_write_string(struct buf *out, struct bytes text)
@@ -92,8 +70,11 @@ void json_write(struct buf *out, const struct json *v)
     for (const struct json *child = v->first; child; child = child->next) {
         if (is_object)
             write_string(out, (struct bytes){child->key, child->key_n}, ':');
-        json_write(out, child);
-        if (child->next)
+        if (child->type == JSON_STRING)
+            write_string(out, (struct bytes){child->text, child->n}, child->next ? ',' : 0);
+        else
+            json_write(out, child);
+        if (child->type != JSON_STRING && child->next)
             buf_char(out, ',');
     }
     buf_char(out, is_object ? '}' : ']');

@@ -27,6 +27,26 @@ static void test_views(void **state)
     assert_false(text_ends("c", "bc"));
 }
 
+/* Every length around those at which the ways change, with each single byte another. */
+static void test_same_and_copy(void **state)
+{
+    char a[40], b[42];
+    for (size_t n = 0; n <= sizeof a; n++) {
+        for (size_t i = 0; i < sizeof a; i++)
+            a[i] = (char)('a' + i % 26);
+        memset(b, '#', sizeof b);
+        bytes_copy(b + 1, a, n);
+        assert_memory_equal(b + 1, a, n);
+        assert_true(b[0] == '#' && b[n + 1] == '#');
+        assert_true(bytes_same(a, b + 1, n));
+        for (size_t i = 0; i < n; i++) {
+            b[i + 1] ^= 1;
+            assert_false(bytes_same(a, b + 1, n));
+            b[i + 1] ^= 1;
+        }
+    }
+}
+
 static void test_int64(void **state)
 {
     int64_t v = 7;
@@ -169,7 +189,9 @@ static void test_other_formats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_formats_as_stdio), cmocka_unit_test(test_other_formats),
-                                       cmocka_unit_test(test_views), cmocka_unit_test(test_int64),  cmocka_unit_test(test_buf),
-                                       cmocka_unit_test(test_blob),  cmocka_unit_test(test_base64), cmocka_unit_test(test_memory)};
+                                       cmocka_unit_test(test_views),  cmocka_unit_test(test_same_and_copy),
+                                       cmocka_unit_test(test_int64), cmocka_unit_test(test_buf),
+                                       cmocka_unit_test(test_blob),  cmocka_unit_test(test_base64),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
