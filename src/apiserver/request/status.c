@@ -41,20 +41,14 @@ static void details_add(struct arena *a, struct json *status, const struct reque
         json_set(a, status, "details", details);
 }
 
-static struct json *status_new(struct arena *a, bool success)
+struct json *status_json(struct arena *a, int http, const char *reason, const struct request_info *ri,
+                         const struct field_errors *causes, const char *message)
 {
     struct json *status = json_new(a, JSON_OBJECT);
     json_set_text(a, status, "kind", "Status");
     json_set_text(a, status, "apiVersion", "v1");
     json_set(a, status, "metadata", json_new(a, JSON_OBJECT));
-    json_set_text(a, status, "status", success ? "Success" : "Failure");
-    return status;
-}
-
-struct json *status_json(struct arena *a, int http, const char *reason, const struct request_info *ri,
-                         const struct field_errors *causes, const char *message)
-{
-    struct json *status = status_new(a, false);
+    json_set_text(a, status, "status", "Failure");
     json_set_text(a, status, "message", message);
     json_set_text(a, status, "reason", reason);
     const char *plural = ri ? ri->plural : NULL;
@@ -173,23 +167,27 @@ void reply_durable(struct apiserver *s, struct http_exchange *x, int http, const
     store_when_durable(s->store, durable_done, d);
 }
 
+static void member_write(struct buf *out, const char *key, const char *value, char before)
+{
+    buf_char(out, before);
+    json_write_string(out, bytes_of(key));
+    buf_char(out, ':');
+    json_write_string(out, bytes_of(value));
+}
+
+/* WHY  as text: it is told of each pod that is bound. */
 void status_success(struct http_exchange *x, const struct request_info *ri, int http, const char *uid)
 {
-    struct arena *a = x->request.arena;
-    struct json *status = status_new(a, true);
-    struct json *details = json_new(a, JSON_OBJECT);
-    json_set_text(a, details, "name", ri->name);
-    if (*ri->group)
-        json_set_text(a, details, "group", ri->group);
-    json_set_text(a, details, "kind", ri->plural);
-    if (uid)
-        json_set_text(a, details, "uid", uid);
-    json_set(a, status, "details", details);
-    if (http == 201)
-        json_set_int64(a, status, "code", 201);
     _cleanup_buf_ struct buf out = {0};
-    json_write(&out, status);
-    buf_char(&out, '\n');
+    buf_reserve(&out, 512);
+    buf_text(&out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"details\":");
+    member_write(&out, "name", ri->name, '{');
+    if (*ri->group)
+        member_write(&out, "group", ri->group, ',');
+    member_write(&out, "kind", ri->plural, ',');
+    if (uid)
+        member_write(&out, "uid", uid, ',');
+    buf_text(&out, http == 201 ? "},\"code\":201}\n" : "}}\n");
     reply_durable(ri->server, x, http, "application/json", blob_new(out.data, out.n));
 }
 
