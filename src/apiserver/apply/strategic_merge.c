@@ -8,6 +8,7 @@
 #include "base/collections/map.h"
 #include "wire/json_index.h"
 
+#define LINEAR_ITEMS 16 /* so many names are compared one by one; beyond, a table finds them */
 #define ORDER "$setElementOrder/"
 #define DELETE_VALUES "$deleteFromPrimitiveList/"
 
@@ -72,27 +73,73 @@ struct item {
     size_t at;
 };
 
-/* The items of a list by name, of two with one name the first: struct item. */
-static struct map *items_of(struct merge *m, const struct json *list, const char *key)
+/* Items by name. */
+struct items {
+    struct {
+        struct bytes name;
+        struct item item;
+    } few[LINEAR_ITEMS]; /* not zeroed */
+    uint32_t few_n;
+    struct map *table; /* of all, once they are more; NULL before */
+};
+
+static struct item *items_find(struct items *x, struct bytes name)
 {
-    struct map *items = map_new(sizeof(struct item));
+    if (x->table)
+        return map_find(x->table, name);
+    for (uint32_t i = 0; i < x->few_n; i++)
+        if (bytes_equal(x->few[i].name, name))
+            return &x->few[i].item;
+    return NULL;
+}
+
+/* As map_put: good until the next is put. */
+static struct item *items_put(struct items *x, struct bytes name, bool *ret_is_new)
+{
+    struct item *found = x->table ? NULL : items_find(x, name);
+    *ret_is_new = !found;
+    if (found)
+        return found;
+    if (!x->table && x->few_n < LINEAR_ITEMS) {
+        x->few[x->few_n].name = name;
+        found = &x->few[x->few_n++].item;
+        *found = (struct item){0};
+        return found;
+    }
+    if (!x->table) {
+        x->table = map_new(sizeof(struct item));
+        for (uint32_t i = 0; i < x->few_n; i++)
+            *(struct item *)map_put(x->table, x->few[i].name, NULL) = x->few[i].item;
+    }
+    return map_put(x->table, name, ret_is_new);
+}
+
+static void items_free(struct items *x)
+{
+    map_free(x->table);
+}
+#define _cleanup_items_ _cleanup_(items_free)
+
+static void items_init(struct items *x)
+{
+    x->few_n = 0;
+    x->table = NULL;
+}
+
+/* The items of a list by name, of two with one name the first. */
+static void items_of(struct items *x, struct merge *m, const struct json *list, const char *key)
+{
     size_t at = 0;
+    items_init(x);
     JSON_EACH (item, list) {
         struct bytes name = item_name(m, item, key);
         bool is_new;
-        struct item *x = name.n ? map_put(items, name, &is_new) : NULL;
-        if (x && is_new)
-            *x = (struct item){.item = item, .at = at};
+        struct item *found = name.n ? items_put(x, name, &is_new) : NULL;
+        if (found && is_new)
+            *found = (struct item){.item = item, .at = at};
         at++;
     }
-    return items;
 }
-
-static void map_free_p(struct map **map)
-{
-    map_free(*map);
-}
-#define _cleanup_map_ _cleanup_(map_free_p)
 
 static void list_empty(struct json *list)
 {
@@ -101,13 +148,13 @@ static void list_empty(struct json *list)
 }
 
 /* Drop the items whose names stand in `names`; all of them, when it is NULL. */
-static void items_drop(struct merge *m, struct json *list, const struct map *names, const char *key)
+static void items_drop(struct merge *m, struct json *list, struct items *names, const char *key)
 {
     struct json *next, *item = list->first;
     list_empty(list);
     for (; names && item; item = next) {
         next = item->next;
-        if (!map_find(names, item_name(m, item, key)))
+        if (!items_find(names, item_name(m, item, key)))
             json_append(list, item);
     }
 }
@@ -128,15 +175,16 @@ static int rank_compare(const void *a, const void *b)
 
 /* Items that `order` names stand as it says; the others keep their place among them as far as the old list tells, else they
  * follow. SOURCE Kubernetes: so a new item comes before those that only the server knows. */
-static void list_order(struct merge *m, struct json *list, const struct map *live, const struct json *order, const char *key)
+static void list_order(struct merge *m, struct json *list, struct items *live, const struct json *order, const char *key)
 {
-    _cleanup_map_ struct map *places = items_of(m, order, key);
+    _cleanup_items_ struct items places;
+    items_of(&places, m, order, key);
     struct ordered *named = arena_zero(m->arena, list->n + 1u, sizeof *named),
                    *other = arena_zero(m->arena, list->n + 1u, sizeof *other);
     size_t named_n = 0, other_n = 0;
     JSON_EACH (item, list) {
         struct bytes name = item_name(m, item, key);
-        const struct item *was = map_find(live, name), *place = map_find(places, name);
+        const struct item *was = items_find(live, name), *place = items_find(&places, name);
         struct ordered x = {item, place ? place->at : 0, was ? was->at : SIZE_MAX, was != NULL};
         if (place)
             named[named_n++] = x;
@@ -176,7 +224,9 @@ static const char *patch_word(const struct json *item)
 static int items_remove(struct merge *m, const char *key, struct json *target, const struct json *patch,
                         const struct place *place)
 {
-    _cleanup_map_ struct map *gone = map_new(sizeof(struct item));
+    _cleanup_items_ struct items gone;
+    bool is_new;
+    items_init(&gone);
     JSON_EACH (item, patch) {
         const char *word = patch_word(item);
         if (strcmp(word, "replace") == 0)
@@ -186,23 +236,24 @@ static int items_remove(struct merge *m, const char *key, struct json *target, c
         if (!json_is(item, JSON_OBJECT) || !json_get(item, key))
             return refuse(m, place, "map does not contain declared merge key: ", key);
         if (strcmp(word, "delete") == 0)
-            (void)map_put(gone, item_name(m, item, key), NULL);
+            (void)items_put(&gone, item_name(m, item, key), &is_new);
     }
-    if (map_count(gone))
-        items_drop(m, target, gone, key);
+    if (gone.few_n)
+        items_drop(m, target, &gone, key);
     return 0;
 }
 
 static int items_merge(struct merge *m, const struct schema *item_type, const char *key, struct json *target,
                        const struct json *patch, const struct place *place)
 {
-    _cleanup_map_ struct map *items = items_of(m, target, key);
+    _cleanup_items_ struct items items;
+    items_of(&items, m, target, key);
     JSON_EACH (item, patch) {
         const char *word = patch_word(item);
         bool is_new;
         if (strcmp(word, "delete") == 0 || (strcmp(word, "replace") == 0 && item->n == 1))
             continue;
-        struct item *found = map_put(items, item_name(m, item, key), &is_new);
+        struct item *found = items_put(&items, item_name(m, item, key), &is_new);
         if (is_new) {
             found->item = json_new(m->arena, JSON_OBJECT);
             json_append(target, found->item);
@@ -218,10 +269,11 @@ static int items_merge(struct merge *m, const struct schema *item_type, const ch
 
 static void values_merge(struct merge *m, struct json *target, const struct json *patch)
 {
-    _cleanup_map_ struct map *known = items_of(m, target, "");
+    _cleanup_items_ struct items known;
+    items_of(&known, m, target, "");
     JSON_EACH (v, patch) {
         bool is_new;
-        (void)map_put(known, item_name(m, v, ""), &is_new);
+        (void)items_put(&known, item_name(m, v, ""), &is_new);
         if (is_new)
             json_append(target, json_clone(m->arena, v));
     }
@@ -241,13 +293,14 @@ static int merge_list(struct merge *m, const struct schema_field *f, struct json
     if (r < 0)
         return r;
     bool was_empty = target->n == 0;
-    _cleanup_map_ struct map *live = items_of(m, target, key);
+    _cleanup_items_ struct items live;
+    items_of(&live, m, target, key);
     if (*key)
         r = items_merge(m, field_item_type(f->type), key, target, patch, place);
     else
         values_merge(m, target, patch);
     if (r == 0 && (!was_empty || order)) /* else they stand as the patch says */
-        list_order(m, target, live, json_is(order, JSON_ARRAY) ? order : patch, key);
+        list_order(m, target, &live, json_is(order, JSON_ARRAY) ? order : patch, key);
     return r;
 }
 
@@ -353,25 +406,28 @@ static int merge_directives(struct merge *m, const struct schema *s, struct json
             return refuse(m, &(struct place){place, d->key}, "must be a list", "");
         if (!json_is(list, JSON_ARRAY) || (orders && json_is(json_get(patch, name), JSON_ARRAY) && f && f->merge_key))
             continue;
-        _cleanup_map_ struct map *items = items_of(m, orders ? list : d, key);
+        _cleanup_items_ struct items items;
+        items_of(&items, m, orders ? list : d, key);
         if (orders)
-            list_order(m, list, items, d, key);
+            list_order(m, list, &items, d, key);
         else
-            items_drop(m, list, items, "");
+            items_drop(m, list, &items, "");
     }
     return 0;
 }
 
 static void retain(struct json *target, const struct json *keys)
 {
-    _cleanup_map_ struct map *kept = map_new(1);
+    _cleanup_items_ struct items kept;
+    bool is_new;
+    items_init(&kept);
     struct json *next, *v = target->first;
     JSON_EACH (k, keys)
-        (void)map_put(kept, json_bytes(k), NULL);
+        (void)items_put(&kept, json_bytes(k), &is_new);
     list_empty(target);
     for (; v; v = next) {
         next = v->next;
-        if (map_find(kept, (struct bytes){v->key, v->key_n}))
+        if (items_find(&kept, (struct bytes){v->key, v->key_n}))
             json_append(target, v);
     }
 }

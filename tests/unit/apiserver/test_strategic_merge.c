@@ -121,6 +121,33 @@ static void wrong(void **state)
     assert_int_equal(refused("{'spec':{'containers':[]}}", "{'spec':{'$setElementOrder/containers':7}}"), -E_INVALID);
 }
 
+/* As many variables as there are ways to find one: the first goes, the middle one is changed twice, as many again come. */
+static void few_and_many(void **state)
+{
+    for (int n = 2; n <= 40; n++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf target = {0}, patch = {0};
+        buf_text(&target, "{'spec':{'containers':[{'name':'c','env':[");
+        buf_text(&patch, "{'spec':{'containers':[{'name':'c','env':[{'name':'0','$patch':'delete'}");
+        for (int i = 0; i < n; i++) {
+            buf_printf(&target, "%s{'name':'%d','value':'old'}", i ? "," : "", i);
+            buf_printf(&patch, ",{'name':'%d','value':'new'}", n + i);
+        }
+        buf_printf(&patch, ",{'name':'%d','value':'twice'},{'name':'%d','value':'last'}", n / 2, n / 2);
+        struct json *v = tree(a, arena_printf(a, "%s]}]}}", target.data));
+        assert_int_equal(strategic_merge(a, schema_of("", "v1", "Pod"), v, tree(a, arena_printf(a, "%s]}]}}", patch.data)), NULL), 0);
+        const struct json *env = json_get(json_item(json_path(v, "spec", "containers", NULL), 0), "env");
+        bool seen[80] = {0};
+        assert_int_equal(env->n, 2 * n - 1);
+        JSON_EACH (item, env) {
+            int64_t i;
+            assert_true(bytes_int64(bytes_of(json_get_text(item, "name", "")), &i) && i > 0 && i < 2 * n && !seen[i]);
+            seen[i] = true;
+            assert_string_equal(json_get_text(item, "value", ""), i == n / 2 ? "last" : i < n ? "old" : "new");
+        }
+    }
+}
+
 static double seconds(void)
 {
     struct timespec t;
@@ -184,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(new_items_come_first), cmocka_unit_test(grows_as_the_object_does),
                                        cmocka_unit_test(plain_values),  cmocka_unit_test(keyed_lists),
                                        cmocka_unit_test(order),         cmocka_unit_test(primitive_lists),
-                                       cmocka_unit_test(retained_keys), cmocka_unit_test(wrong)};
+                                       cmocka_unit_test(retained_keys), cmocka_unit_test(few_and_many),
+                                       cmocka_unit_test(wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
