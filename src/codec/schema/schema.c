@@ -1,5 +1,8 @@
 /* schema.c - finding types and fields */
 #include "codec/schema/schema.h"
+
+#include <endian.h>
+
 #include "codec/schema/schema_table.h"
 
 static int root_compare(const struct schema_root *root, const char *group, const char *version, const char *kind)
@@ -26,22 +29,28 @@ const struct schema *schema_of(const char *group, const char *version, const cha
     return NULL;
 }
 
+uint64_t schema_prefix(struct bytes name)
+{
+    char first[8] = {0};
+    uint64_t prefix;
+    bytes_copy(first, name.data, name.n < sizeof first ? name.n : sizeof first);
+    memcpy(&prefix, first, sizeof prefix);
+    return be64toh(prefix);
+}
+
 const struct schema_field *schema_field_find(const struct schema *object, struct bytes name)
 {
     if (!object || object->form != SCHEMA_OBJECT || name.n == 0)
         return NULL;
     const struct schema_field *fields = object->fields;
+    uint64_t prefix = schema_prefix(name);
     uint32_t low = 0, high = object->fields_n;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         const struct schema_field *f = &fields[middle];
-        size_t n = f->name_n < name.n ? f->name_n : name.n;
-        int r = (unsigned char)*f->name - (unsigned char)*name.data;
-        if (r == 0)
-            r = memcmp(f->name, name.data, n);
-        if (r == 0 && f->name_n == name.n)
+        if (f->prefix == prefix && f->name_n == name.n && bytes_same(f->name, name.data, name.n))
             return f;
-        if (r < 0 || (r == 0 && f->name_n < name.n))
+        if (f->prefix != prefix ? f->prefix < prefix : bytes_compare((struct bytes){f->name, f->name_n}, name) < 0)
             low = middle + 1;
         else
             high = middle;

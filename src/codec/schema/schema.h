@@ -33,6 +33,7 @@ struct schema_field {
     bool required;
     bool merge_retain_keys;           /* patchStrategy retainKeys */
     const char *merge_key;            /* strategic merge: lists of objects; "" = primitive list merged as set; NULL = replaced whole */
+    uint64_t prefix;                  /* schema_prefix(name) */
     uint8_t name_n;                   /* bytes of name; an inlined member has the name "" and no JSON key: skip it when walking fields */
     bool plain;                       /* schema_default does not go below: types of built-in kinds inside custom ones */
 };
@@ -57,6 +58,8 @@ struct schema {
 
 /* Type of a built-in kind, NULL when unknown. group "" = core. */
 const struct schema *schema_of(const char *group, const char *version, const char *kind);
+/* The first eight bytes of a name as a number, which orders names as their bytes do; zeros behind a shorter one. */
+uint64_t schema_prefix(struct bytes name);
 const struct schema_field *schema_field_find(const struct schema *object, struct bytes name);
 
 /* Build from a CRD version's schema.openAPIV3Schema (metadata, apiVersion, kind are added). Lives in the arena. Accepts structural schemas

@@ -81,6 +81,7 @@ static int read_field(struct reader *r, const struct json *property, const struc
         return refuse(r, at, "the name of a field must have 1 to 255 bytes");
     const struct json *fallback = json_get(property, "default");
     *f = (struct schema_field){.name = arena_text_n(r->arena, property->key, property->key_n), .name_n = (uint8_t)property->key_n};
+    f->prefix = schema_prefix((struct bytes){f->name, f->name_n});
     f->type = type;
     f->description = type->description;
     f->default_json = fallback && fallback->type != JSON_NULL ? literal_of(r->arena, fallback) : NULL;

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "codec/schema/field_errors.h"
 #include "codec/schema/schema.h"
+#include "codec/schema/schema_table.h"
 
 static struct json *parse(struct arena *a, const char *text)
 {
@@ -27,6 +28,42 @@ static void assert_json(const struct json *v, const char *want)
     if (!json_equal(v, parse(a, want)))
         assert_string_equal(got.data, want);
     buf_free(&got);
+}
+
+/* Each field is found by its name, and by no name that is a little longer, shorter or other. */
+static void assert_fields_found(const struct schema *s)
+{
+    for (uint32_t i = 0; i < s->fields_n; i++) {
+        const struct schema_field *f = &s->fields[i];
+        char name[300];
+        if (f->inlined)
+            continue;
+        assert_ptr_equal(schema_field_find(s, (struct bytes){f->name, f->name_n}), f);
+        int n = snprintf(name, sizeof name, "%s~", f->name);
+        assert_null(schema_field_find(s, (struct bytes){name, (size_t)n}));
+        name[n - 2] ^= 0x40;
+        assert_null(schema_field_find(s, (struct bytes){name, (size_t)n - 1}));
+        const struct schema_field *shorter = schema_field_find(s, (struct bytes){f->name, f->name_n - 1u});
+        assert_true(!shorter || shorter->name_n == f->name_n - 1);
+    }
+}
+
+static void test_find_every_field(void **state)
+{
+    for (uint32_t i = 0; i < schema_roots_n; i++)
+        for (uint32_t f = 0; f < schema_roots[i].schema->fields_n; f++) {
+            assert_fields_found(schema_roots[i].schema);
+            assert_fields_found(schema_roots[i].schema->fields[f].type);
+        }
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct err e = {0};
+    const struct schema *custom;
+    struct json *v = parse(a, "{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":{"
+                              "\"z\":{\"type\":\"string\"},\"abcdefghz\":{\"type\":\"string\"},\"abcdefgh\":{\"type\":\"string\"},"
+                              "\"abcdefgha\":{\"type\":\"string\"},\"\u00e4\":{\"type\":\"string\"},\"abc\":{\"type\":\"string\"}}}}}");
+    assert_int_equal(schema_from_openapi(a, v, "x", &custom, &e), 0);
+    assert_int_equal(schema_field_find(custom, BYTES("spec"))->type->fields_n, 6);
+    assert_fields_found(schema_field_find(custom, BYTES("spec"))->type);
 }
 
 static void test_find(void **state)
@@ -289,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_find_every_field),
         cmocka_unit_test(test_prune_and_default),
         cmocka_unit_test(test_wrong_types),
         cmocka_unit_test(test_templates_of_custom_kinds_keep_their_shape),
