@@ -348,6 +348,7 @@ static void start_usage(struct cluster *c, const struct cluster_config *config)
         log_warning("GPU-hours are not counted error=\"%s\"", e.text);
     if (!c->usage)
         return;
+    kubelets_on_pod(c->kubelets, usage_sim_pod, c->usage);
     c->measure = node_measure_new(c->loop, c->kubelets, c->usage);
     c->metrics = node_metrics_new(c->loop, c->apiserver, c->kubelets, c->measure);
     c->feedback = node_feedback_new(c->loop, c->sim_client, c->measure);
@@ -434,6 +435,8 @@ void cluster_stop(struct cluster *c)
     node_measure_free(c->measure);
     node_metrics_free(c->metrics);
     node_feedback_free(c->feedback);
+    if (c->kubelets)
+        kubelets_on_pod(c->kubelets, NULL, NULL);
     usage_sim_free(c->usage);
     for (uint32_t i = 0; i < c->agents_n; i++)
         real_agent_end(c->agents[i]); /* all at once */

@@ -38,6 +38,8 @@ struct kubelets {
     struct heartbeat *heartbeat; /* NULL: none are wanted */
     struct kube_recorder *events;
     struct sim_nodes *gpus;
+    void (*listener)(void *arg, enum kube_event event, struct bytes object); /* kubelets_on_pod */
+    void *listener_arg;
     bool looking, all_changed; /* look_at_devices will run; at every node */
     uint32_t address_next;
     uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
@@ -586,6 +588,8 @@ static bool is_echo(struct kubelets *k, struct bytes object)
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct kubelets *k = arg;
+    if (k->listener)
+        k->listener(k->listener_arg, event, object);
     if (event != KUBE_DELETED && is_echo(k, object))
         return;
     object_without_managed_fields(object, &k->lean); /* a third of it, and no kubelet's business */
@@ -681,6 +685,12 @@ struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_confi
         kube_watch_new(c, &(struct kube_watch_config){
                               .path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_nodes_synced, .arg = k});
     return k;
+}
+
+void kubelets_on_pod(struct kubelets *k, void (*fn)(void *arg, enum kube_event event, struct bytes object), void *arg)
+{
+    k->listener = fn;
+    k->listener_arg = arg;
 }
 
 void kubelets_free(struct kubelets *k)

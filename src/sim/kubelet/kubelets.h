@@ -20,7 +20,7 @@
 #ifndef SIM_KUBELETS_H
 #define SIM_KUBELETS_H
 #include "apiserver/apiserver.h"
-#include "kube/client.h"
+#include "kube/watch.h"
 #include "sim/kubelet/real_agent.h"
 
 #define SIM_DEFAULT_RUN_SECONDS 10
@@ -37,6 +37,9 @@ void kubelets_free(struct kubelets *k);
 void kubelets_set_real(struct kubelets *k, struct real_agent *r);
 struct real_agent *kubelets_real(const struct kubelets *k, const char *node); /* NULL: the node has no agent of its own */
 void kubelets_gpus_changed(struct kubelets *k, const char *node); /* for real_agent_config.changed */
+/* Each event of a pod that is on a node, before the kubelets look at it: one listener, named before the loop runs; fn NULL: none any more.
+ * WHY  a watch of its own would have every event of every pod carried and read once more. */
+void kubelets_on_pod(struct kubelets *k, void (*fn)(void *arg, enum kube_event event, struct bytes object), void *arg);
 /* NULL: no simulated GPUs of ours, or (*ret_wait) not ready yet. Good until the node goes. */
 struct sim_node *kubelets_sim_node(struct kubelets *k, const char *node, bool *ret_wait);
 bool kubelets_synced(const struct kubelets *k);

@@ -57,7 +57,7 @@ struct usage_sim {
     struct map *running; /* by node: struct map * of the uids of its running pods, by the order of their coming */
     struct map *nodes; /* by name */
     struct map *gangs; /* "workload/ns/name", "group/ns/name" */
-    struct kube_watch *watches[4];
+    struct kube_watch *watches[3];
     struct loop_timer *timer;
     struct arena *scratch;
     void (*changed)(void *arg, const char *node); /* NULL: nobody asks */
@@ -230,7 +230,7 @@ static bool may_have_devices(struct bytes text)
     return memmem(text.data, text.n, chosen, sizeof chosen - 1) || memmem(text.data, text.n, given, sizeof given - 1);
 }
 
-static void on_pod(void *arg, enum kube_event event, struct bytes object)
+void usage_sim_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct usage_sim *u = arg;
     if (event != KUBE_DELETED && !may_have_devices(object))
@@ -505,7 +505,6 @@ int usage_sim_new(struct kube_client *c, const char *path, double speed, struct 
         {.path = "/api/v1/nodes", .on_event = on_node, .arg = u},
         {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true, .on_event = on_workload, .arg = u},
         {.path = "/apis/scheduling.volcano.sh/v1beta1/podgroups", .optional = true, .on_event = on_group, .arg = u},
-        {.path = "/api/v1/pods", .field_selector = "spec.nodeName!=", .on_event = on_pod, .arg = u},
     };
     for (size_t i = 0; i < sizeof watches / sizeof *watches; i++)
         u->watches[i] = kube_watch_new(c, &watches[i]);

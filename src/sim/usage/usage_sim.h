@@ -14,11 +14,13 @@
  */
 #ifndef SIM_USAGE_SIM_H
 #define SIM_USAGE_SIM_H
-#include "kube/client.h"
+#include "kube/watch.h"
 
 struct usage_sim;
 /* path: the store's file, made when absent. */
 int usage_sim_new(struct kube_client *c, const char *path, double speed, struct usage_sim **ret_u, struct err *e);
+/* For kubelets_on_pod: arg is the struct usage_sim. */
+void usage_sim_pod(void *arg, enum kube_event event, struct bytes object);
 /* A pod with devices begins or ends on the node: one listener; fn NULL: none any more. */
 void usage_sim_on_change(struct usage_sim *u, void (*fn)(void *arg, const char *node), void *arg);
 void usage_sim_free(struct usage_sim *u); /* NULL-safe; writes what is not written yet */

@@ -56,6 +56,7 @@ static int setup(void **state)
     w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, 1));
     w->kubelets = kubelets_new(w->client, &(struct kubelets_config){.speed = 1});
     assert_int_equal(usage_sim_new(w->client, path, 1, &w->usage, NULL), 0);
+    kubelets_on_pod(w->kubelets, usage_sim_pod, w->usage);
     w->measure = node_measure_new(w->loop, w->kubelets, w->usage);
     node_measure_listen(w->measure, &(struct node_measure_listener){on_sampled, on_gone, w});
     loop_run_for(w->loop, 3000, NULL);
