@@ -254,7 +254,7 @@ static struct history *history_of(struct batch_jobs *b, const struct json *job, 
     h->failed_n = json_get_int64(json_get(job, "status"), "failed", 0);
     for (uint32_t i = 0; i < pods_n; i++) {
         h->succeeded_n -= pods[i]->phase == JOB_POD_SUCCEEDED && h->succeeded_n > 0;
-        h->failed_n -= pods[i]->phase == JOB_POD_FAILED && h->failed_n > 0;
+        h->failed_n -= pods[i]->phase == JOB_POD_FAILED && !pods[i]->let_go && h->failed_n > 0;
     }
     return h;
 }
@@ -349,7 +349,7 @@ static void on_pod(void *arg, const char *ns, const char *job, const char *job_u
     struct history *h = gone ? map_find_text(b->seen, job_uid) : NULL;
     if (h) {
         h->succeeded_n += gone->phase == JOB_POD_SUCCEEDED;
-        h->failed_n += gone->phase == JOB_POD_FAILED;
+        h->failed_n += gone->phase == JOB_POD_FAILED && !gone->let_go;
     }
     _cleanup_buf_ struct buf key = {0};
     buf_printf(&key, "%s/%s", ns, job);

@@ -151,7 +151,8 @@ static void count_pod(struct context *c, const struct job_pod *p)
             plan->succeeded_n++;
         return;
     case JOB_POD_FAILED:
-        count_failure(c, p);
+        if (!p->let_go)
+            count_failure(c, p);
         return;
     case JOB_POD_PENDING:
     case JOB_POD_RUNNING:

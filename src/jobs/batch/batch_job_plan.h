@@ -15,6 +15,7 @@ struct job_pod {
     char *ns, *name, *uid;
     enum job_pod_phase phase;
     bool deleting, ready, disrupted; /* disrupted: condition DisruptionTarget=True */
+    bool let_go;                     /* it failed because it was deleted, and has something left that keeps it: a finalizer of others */
     bool expected;                   /* we have asked for it, the watch has not shown it yet */
     int32_t index;                   /* -1 = none */
     int32_t exit_code;               /* first failed container; -1 = none */

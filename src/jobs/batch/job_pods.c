@@ -119,6 +119,17 @@ static void read_details(struct job_pod *pod, const struct json *object)
             time_parse(json_bytes(json_get(condition, "lastTransitionTime")), &pod->ready_ms);
 }
 
+/* Did it fail after its deletion was asked for, and by nobody who disrupts? That is no failure of the work: a job that is suspended
+ * deletes its pods, and they stay as long as somebody's finalizer keeps them.
+ * SOURCE  metadata.deletionTimestamp: the time of the request and the grace */
+static bool is_let_go(const struct job_pod *pod, const struct json *metadata)
+{
+    int64_t until_ms = 0;
+    return pod->deleting && !pod->disrupted && pod->phase == JOB_POD_FAILED &&
+           time_parse(json_bytes(json_get(metadata, "deletionTimestamp")), &until_ms) &&
+           pod->ended_ms >= until_ms - json_get_int64(metadata, "deletionGracePeriodSeconds", 0) * 1000;
+}
+
 static void read_pod(const struct job_pods *p, struct job_pod *pod, const struct json *object)
 {
     if (p->config.is_detailed)
@@ -139,6 +150,7 @@ static void read_pod(const struct job_pods *p, struct job_pod *pod, const struct
     time_parse(json_bytes(json_get(metadata, "creationTimestamp")), &pod->created_ms);
     pod->ended_ms = pod->created_ms;
     read_containers(pod, status);
+    pod->let_go = is_let_go(pod, metadata);
 }
 
 static void entry_gone(struct job_pods *p, struct entry *e, struct bytes key)

@@ -91,6 +91,24 @@ set_active one true
 soon "activated: runs again" '^2$' running one
 soon "activated: says why" '^True Reactivated The workload was reactivated$' condition one Requeued
 
+# --- somebody's finalizer keeps the pods of an evicted job: they are no failures of it
+remove one two three
+apply <<YAML
+{apiVersion: batch/v1, kind: Job, metadata: {name: kept, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {parallelism: 2, completions: 2, suspend: true, backoffLimit: 0,
+ template: {metadata: {finalizers: [example.com/keep], annotations: {capstan.dev/run-seconds: "600"}},
+  spec: {restartPolicy: Never, containers: [{name: a, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+YAML
+soon "kept pods: the job runs" '^2$' running kept
+set_active kept false
+soon "kept pods: they end and stay" '^FailedFailed$' k get pods -l job-name=kept -o 'jsonpath={range .items[*]}{.status.phase}{end}'
+set_active kept true
+soon "kept pods: the job runs again" '^2$' running kept
+is "kept pods: none of them counts as a failure" "" k get job kept -o 'jsonpath={.status.failed}'
+for p in $(pods_of kept); do k patch "$p" --type merge -p '{"metadata": {"finalizers": null}}' >/dev/null; done
+remove kept
+for j in one two three; do job $j q "$([ $j = one ] && echo 2 || echo 1)"; done
+for j in one two three; do soon "after it: $j runs" '^[12]$' running $j; done
+
 # --- jobs that are not suspended, deleted while they wait, fail, run a part at a time
 k create job rash --image=busybox --dry-run=client -o yaml | sed 's/^  name: rash/&\n  labels: {kueue.x-k8s.io\/queue-name: q}/' | sed 's/resources: {}/resources: {limits: {nvidia.com\/gpu: 1}}/' | k apply -f - >/dev/null
 soon "created running: suspended at once" '^true$' waits rash

@@ -11,7 +11,7 @@ struct setup {
     struct job_plan plan;
 };
 
-/* pods: one letter each: p pending, r running, s succeeded, f failed (exit 1), d being deleted; Indexed jobs number them 0, 1, ... */
+/* pods: one letter each: p pending, r running, s succeeded, f failed (exit 1), d being deleted, g let go; Indexed: numbers 0, 1, ... */
 static struct job_plan plan_of(struct arena *a, const char *spec, const char *pods, const struct job_history *history)
 {
     struct job_history none = {0};
@@ -24,7 +24,7 @@ static struct job_plan plan_of(struct arena *a, const char *spec, const char *po
     const struct job_pod **list = arena_alloc(a, sizeof *list * (n + 1));
     for (uint32_t i = 0; i < n; i++) {
         enum job_pod_phase phase = pods[i] == 's'   ? JOB_POD_SUCCEEDED
-                                   : pods[i] == 'f' ? JOB_POD_FAILED
+                                   : pods[i] == 'f' || pods[i] == 'g' ? JOB_POD_FAILED
                                    : pods[i] == 'p' ? JOB_POD_PENDING
                                                     : JOB_POD_RUNNING;
         records[i] = (struct job_pod){.ns = "d",
@@ -32,9 +32,10 @@ static struct job_plan plan_of(struct arena *a, const char *spec, const char *po
                                       .uid = "u",
                                       .phase = phase,
                                       .ready = pods[i] == 'r',
-                                      .deleting = pods[i] == 'd',
+                                      .deleting = pods[i] == 'd' || pods[i] == 'g',
+                                      .let_go = pods[i] == 'g',
                                       .index = (int32_t)i,
-                                      .exit_code = pods[i] == 'f' ? 1 : -1,
+                                      .exit_code = pods[i] == 'f' ? 1 : pods[i] == 'g' ? 143 : -1,
                                       .exit_container = "c",
                                       .ended_ms = pods[i] == 'f' ? 700 : 0};
         list[i] = &records[i];
@@ -77,6 +78,17 @@ static void suspended_jobs_keep_no_pods(void **state)
     struct job_plan plan = plan_of(s->arena, PLAIN ",\"suspend\":true", "rp", NULL);
     assert_int_equal(plan.remove_n, 2);
     assert_int_equal(plan.create_n, 0);
+}
+
+static void pods_that_were_let_go_are_no_failures(void **state)
+{
+    struct setup *s = *state;
+    assert_int_equal(plan_of(s->arena, PLAIN ",\"suspend\":true", "ggg", NULL).verdict, JOB_GO_ON);
+    struct job_plan again = plan_of(s->arena, PLAIN, "gggf", NULL);
+    assert_int_equal(again.verdict, JOB_GO_ON);
+    assert_int_equal(again.failed_n, 1);
+    assert_int_equal(again.create_n, 2);
+    assert_int_equal(plan_of(s->arena, INDEXED, "gg", NULL).create[0].index, 0);
 }
 
 static void work_queues_end_with_the_first_success(void **state)
@@ -178,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {T(pods_are_created_up_to_parallelism),
                                        T(jobs_complete_and_fail),
                                        T(suspended_jobs_keep_no_pods),
+                                       T(pods_that_were_let_go_are_no_failures),
                                        T(work_queues_end_with_the_first_success),
                                        T(indexed_jobs_fill_the_gaps),
                                        T(a_failure_policy_decides_first),
