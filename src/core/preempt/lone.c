@@ -362,8 +362,10 @@ static void promise(struct lone *x)
         if (x->all[i].leaves)
             v.all[v.n++] = (struct candidate){.gang = s->pods[x->all[i].pod].gang, .class = CLASS_LONE};
     struct preemptor me = {.c = x->c, .gang = x->gang, .queue = s->queues[0]};
+    bool is_new = x->best.victims_n || !x->gang->promise || x->gang->promise->rooms->node != node;
     promise_make(&me, &v, &x->want, 1);
-    lone_goes_before(s, x->gang, node);
+    if (is_new) /* else those who were promised something since then were so beside it, and would be again: for ever */
+        lone_goes_before(s, x->gang, node);
 }
 
 static uint32_t most_on_a_node(const struct state *s)

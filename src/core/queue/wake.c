@@ -52,15 +52,18 @@ static bool shape_helped(const struct state *s, const struct parking *p)
 }
 
 /* A lone pod: another one of lower priority stands there, with whom it is perhaps enough. Who waits for others already is woken when they
- * have left (promise.c), and meanwhile by nodes for which nobody waits: what comes free on the others is kept for those who do. */
+ * have left (promise.c), and meanwhile by its own node and by nodes for which nobody waits: what comes free on the others is kept for those
+ * who do. */
 static bool lone_helped(const struct state *s, const struct parking *p, const struct gang *g)
 {
     bool helped = false;
     if (!g->promise)
         return shape_helped(s, p) || (!g->preempts_nobody && g->priority > s->helping_lowest);
-    for (uint32_t i = 0; i < s->helping_n && !helped; i++)
-        for (uint32_t k = 0; k < p->shapes_n && p->shapes_n <= PARK_SHAPES && !s->nodes.nodes[s->helping[i]].promised_n; k++)
+    for (uint32_t i = 0; i < s->helping_n && !helped; i++) {
+        bool may_help = s->helping[i] == g->promise->rooms->node || !s->nodes.nodes[s->helping[i]].promised_n;
+        for (uint32_t k = 0; k < p->shapes_n && p->shapes_n <= PARK_SHAPES && may_help; k++)
             helped |= node_has(s, &s->shapes.classes[p->shapes[k]], s->helping[i]);
+    }
     return helped;
 }
 

@@ -556,7 +556,16 @@ static struct gang *lone_gang(struct state *s, const struct pod_record *r)
     return g;
 }
 
-/* The API's word on where the pod is. */
+static bool is_overfull(struct state *s, uint32_t node)
+{
+    const int64_t *left = node_free(&s->nodes, node);
+    for (uint32_t i = 0; i < s->nodes.columns_n; i++)
+        if (left[i] < 0)
+            return true;
+    return false;
+}
+
+/* The API's word on where the pod is. Where others have put it there are places held perhaps that are good no more. */
 static void sit_where_told(struct state *s, uint32_t at, const struct pod_record *r, bool other_devices)
 {
     struct pod *p = &s->pods[at];
@@ -574,6 +583,8 @@ static void sit_where_told(struct state *s, uint32_t at, const struct pod_record
     uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, false);
     pod_sit(s, at, seat);
     seat_take_told_devices(s, seat);
+    if (is_overfull(s, node))
+        seats_wake_holders(s, node);
 }
 
 static void take_shape(struct state *s, struct pod *p, const struct pod_record *r)

@@ -9,8 +9,16 @@
  * last events.
  */
 #include "core_model.h"
+#include "../forced.h"
 
-enum { REST_EVERY = 40, EVENTS_MAX = 4 };
+enum { REST_EVERY = 40, EVENTS_MAX = 4, FORCE_EVERY = 4 };
+
+/* What was told so far may be all that comes for long: nobody waits then who could start. */
+static void nobody_waits_for_a_wake(struct model *m)
+{
+    if (m->sweeps && (m->seed + m->step) % FORCE_EVERY == 0 && !forced_world_rests(&m->life.w))
+        die(m, "somebody waits who could start, or have others go, and nothing wakes him");
+}
 
 static void tell_some(struct model *m)
 {
@@ -60,6 +68,7 @@ static void step(struct model *m)
         submit(m, &m->life.w.plan);
         write_consumed(m);
     }
+    nobody_waits_for_a_wake(m);
     if (m->step % REST_EVERY == REST_EVERY - 1) {
         come_to_rest(m);
         rest_checks(m);

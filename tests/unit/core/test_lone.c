@@ -183,6 +183,16 @@ static void it_starts_elsewhere_when_room_comes_free_there(void **state)
     then(w, "pod low gpu=8", "start low");
 }
 
+/* Somebody else ends there first, and that is enough. */
+static void it_starts_on_its_node_before_those_have_left(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; pod x gpu=4 on=a; pod y prio=9 gpu=4 on=a; pod high prio=9 gpu=4", "evict x" BY);
+    told(w, "x", OUTCOME_DONE);
+    leaves(w, "y");
+    then(w, "", "start high");
+}
+
 static void it_looks_elsewhere_when_its_node_is_lost(void **state)
 {
     struct world *w = *state;
@@ -315,6 +325,7 @@ int main(void)
         in_a_world(a_queue_does_not_take_the_room),
         in_a_world(a_higher_one_takes_the_room_and_the_other_looks_again),
         in_a_world(it_starts_elsewhere_when_room_comes_free_there),
+        in_a_world(it_starts_on_its_node_before_those_have_left),
         in_a_world(it_looks_elsewhere_when_its_node_is_lost),
         in_a_world(it_starts_on_its_node_made_anew),
         in_a_world(what_was_refused_is_told_again),

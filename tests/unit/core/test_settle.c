@@ -128,6 +128,30 @@ static void a_pod_stands_only_where_its_own_tolerations_let_it(void **state)
     assert_string_equal(node_of(w, "ns/job-1"), "n0");
 }
 
+/* Another scheduler binds a pod where places are held: others are held at once, before somebody else is let in there. */
+static void who_loses_his_place_to_a_pod_of_others_finds_another(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=4", "");
+    workload(w, "job", "ns/lq", 1, FOUR);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
+    node(w, "n1", "cpu=64000," GPU "=4", "");
+    struct pod_record p = a_pod(w, "ns/theirs", NULL, FOUR);
+    p.ours = false;
+    p.node = id(w, "n0");
+    p.phase = POD_RUNNING;
+    pod_record(w, p);
+    step(w);
+    workload(w, "later", "ns/lq", 1, FOUR);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+    pod(w, "ns/job-0", "job", FOUR);
+    step(w);
+    assert_string_equal(node_of(w, "ns/job-0"), "n1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +160,7 @@ int main(void)
         in_a_world(success_and_the_end_of_the_job_give_the_room_back),
         in_a_world(pods_beyond_the_limit_of_a_turn_come_in_the_next),
         in_a_world(a_pod_stands_only_where_its_own_tolerations_let_it),
+        in_a_world(who_loses_his_place_to_a_pod_of_others_finds_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

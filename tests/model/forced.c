@@ -1,0 +1,134 @@
+#include "forced.h"
+#include <sys/wait.h>
+#include <unistd.h>
+#include "core/queue/order.h"
+#include "core/state/model.h"
+
+enum { CYCLES_MAX = 500, WAITING_MAX = 256 };
+struct forced {
+    struct world *w;
+    struct state *s;
+    name_id waiting[WAITING_MAX]; /* gangs for whom others leave, once it is at rest */
+    uint32_t waiting_n;
+};
+
+/* Its writes fail, and it tries again at a time that is certain. */
+static bool backs_off(const struct gang *g)
+{
+    return g->reason && g->reason->code == REASON_BACKOFF;
+}
+
+/* `promised`: those for whom others leave already, or all others. */
+static void make_ready(struct state *s, bool promised)
+{
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        struct gang *g = s->gangs[i];
+        if ((g->promise && g->promise->victims_n) != promised)
+            continue;
+        if (g->line && g->line->gangs.n > 1)
+            order_step_aside(s, g);
+        if (g->line)
+            order_line_ready(s, g->line, false);
+        else if (!backs_off(g))
+            order_wake(s, g);
+    }
+}
+
+static bool waits_for_others(const struct forced *f, name_id gang)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < f->waiting_n && !any; i++)
+        any = f->waiting[i] == gang;
+    return any;
+}
+
+/* Whom an entry is for: of an eviction who preempts. */
+static const struct gang *actor(const struct forced *f, const struct plan_entry *e)
+{
+    bool is_preempted = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
+    return gang_find(f->s, is_preempted ? e->reason->name : e->gang);
+}
+
+/* What is not a reason is told of in words, and counted. `promised`: of those for whom others leave. */
+static uint32_t cycle_effects(const struct forced *f, bool promised)
+{
+    const struct plan *p = &f->w->plan;
+    static const char *const words[] = {"admit", "bind", "evict", "", "reserve", "move"};
+    uint32_t n = 0;
+    run(f->w);
+    for (uint32_t i = 0; i < p->entries_n; i++) {
+        const struct plan_entry *e = &p->entries[i];
+        const struct gang *g = actor(f, e);
+        bool more_go = e->effect == EFFECT_EVICT && g && gang_is_lone(g) && g->key != e->gang;
+        if (e->effect == EFFECT_EXPLAIN || (promised && (more_go || !g || !waits_for_others(f, g->key))))
+            continue;
+        n++;
+        fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),
+                intern_name(f->s->names, e->pod), g ? intern_name(f->s->names, g->key) : "");
+    }
+    return n;
+}
+
+static bool settle(const struct forced *f)
+{
+    uint32_t n = 0;
+    do
+        run(f->w);
+    while (decide_has_work(f->s) && ++n < CYCLES_MAX);
+    if (n == CYCLES_MAX)
+        fprintf(stderr, "the core goes on trying for ever\n");
+    return n < CYCLES_MAX;
+}
+
+static bool nobody_starts(struct forced *f)
+{
+    uint32_t n = 0;
+    if (!settle(f))
+        return false;
+    for (uint32_t i = 0; i < f->s->promised_n && f->waiting_n < WAITING_MAX; i++)
+        if (f->s->promised[i]->promise->victims_n)
+            f->waiting[f->waiting_n++] = f->s->promised[i]->key;
+    for (int promised = 0; promised < 2; promised++) {
+        make_ready(f->s, promised);
+        for (uint32_t i = 0; i < CYCLES_MAX && decide_has_work(f->s); i++)
+            n += cycle_effects(f, promised);
+    }
+    return n == 0;
+}
+
+/* At rest, in the core itself: what everybody who waits is told. */
+static void print(const struct forced *f)
+{
+    struct buf b;
+    buf_init(&b);
+    (void)settle(f);
+    for (uint32_t i = 0; i < f->s->gangs_n; i++) {
+        const struct gang *g = f->s->gangs[i];
+        const struct reason *r = state_gang_reason(f->s, g->key);
+        const struct parking *p = g->line ? &g->line->park : g->park;
+        buf_clear(&b);
+        if (r)
+            explain_sentence(&b, r, f->s->names);
+        fprintf(stderr, "  %s: phase %d, parked on %d (%u shapes, %u hopes): %s\n", intern_name(f->s->names, g->key), g->phase,
+                p ? p->on : 0, p ? p->shapes_n : 0, p ? p->hopes_n : 0, b.data ? b.data : "");
+    }
+    buf_free(&b);
+}
+
+static bool rests(struct forced *f)
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t copy = fork();
+    if (!copy)
+        _exit(!nobody_starts(f));
+    bool ran = copy > 0 && waitpid(copy, &status, 0) == copy && WIFEXITED(status);
+    if (!ran || WEXITSTATUS(status))
+        print(f);
+    return ran && !WEXITSTATUS(status);
+}
+
+bool forced_world_rests(struct world *w)
+{
+    return w->hold || rests(&(struct forced){.w = w, .s = w->s});
+}
