@@ -148,10 +148,18 @@ struct namespace_record {
     uint32_t labels_n;
 };
 
-struct topology_record {       /* Kueue Topology: nodes by the values of these labels */
+/* Where a node is in a topology whose domains do not follow from labels: one domain a level, 0 = in none of that level. */
+struct topology_row {
+    name_id node;
+    const name_id *domains;
+};
+struct topology_record {       /* Kueue Topology: nodes by the values of these labels; or Volcano's HyperNodes, one level a tier */
     name_id name;
     const name_id *levels;     /* from the widest to the narrowest */
     uint32_t levels_n;
+    const int64_t *tiers;      /* of each level; NULL: levels are labels. There is one topology with tiers at most */
+    const struct topology_row *rows; /* with tiers: of nodes that are in any domain */
+    uint32_t rows_n;
 };
 
 struct flavor_record {         /* Kueue ResourceFlavor */
@@ -275,6 +283,12 @@ struct topology_request {
     uint32_t slices_n;
     name_id group;             /* the sets of one group stand in one domain; one of them has one pod; 0 = none */
 };
+/* A whole pod group in one domain of the topology with tiers, of the lowest tier that holds it. SOURCE Volcano networkTopology. */
+struct tier_request {
+    enum topology_mode mode;   /* UNASKED; REQUIRED: of no tier above `highest`; PREFERRED: else anywhere */
+    int64_t highest;           /* below all: there is no such tier */
+    name_id title;             /* what it calls that tier */
+};
 /* Pods of a set in a domain of the lowest level: `domain` is its value, where that level is a node, else all values with ',' between. */
 struct domain_choice {
     uint16_t pod_set;
@@ -328,6 +342,7 @@ struct gang_record {
     uint32_t min_of_task_n;
     const struct amount *least; /* its pods are made only once its queue could hold so much more (Volcano's minResources) */
     uint32_t least_n;
+    struct tier_request tiers; /* not of a planned gang */
     bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
     bool active;               /* false: deactivated, takes no part */
     bool on_hold;              /* the dialect gates it for a reason of its own; hold_text says why */

@@ -63,6 +63,18 @@ static void unfit_sentence(struct buf *out, const struct reason *r, const struct
     case DOMAINS_UNLED:
         buf_text(out, "its group has to be two pod sets, one of them of a single pod");
         break;
+    case DOMAINS_TIER_SHORT:
+        break;
+    case DOMAINS_TIER_TOGETHER:
+        buf_printf(out, "HyperNode \"%s\" has room for each kind of its pods alone, not for all together, and no other HyperNode up to tier "
+                   "%s has", other, level);
+        break;
+    case DOMAINS_TIER_NONE:
+        buf_printf(out, "no node is in a HyperNode up to tier %s", level);
+        break;
+    case DOMAINS_TIER_APART:
+        buf_printf(out, "its other pods stand in no one HyperNode up to tier %s", level);
+        break;
     }
 }
 
@@ -91,6 +103,11 @@ bool explain_domains(struct buf *out, const struct reason *r, const struct inter
     case REASON_TOPOLOGY_LAYER:
         buf_printf(out, "%lld/%lld slice(s) fit on level %s", (long long)r->have, (long long)r->need, intern_name(names, r->name));
         return true;
+    case REASON_TIER_SHORT:
+        buf_printf(out, "no HyperNode up to tier %s holds %lld pod(s) together: \"%s\" has room for %lld", intern_name(names, r->name),
+                   (long long)r->need, intern_name(names, r->resource), (long long)r->have);
+        return true;
+    case REASON_TIER_UNFIT:
     case REASON_TOPOLOGY_UNFIT:
         unfit_sentence(out, r, names);
         return true;

@@ -41,6 +41,9 @@
     X(TOPOLOGY_SHORT_SLICES, "topology-short-of-slices") /* the same, of slices */                                               \
     X(TOPOLOGY_LAYER,       "topology-layer")        /* slices of the level `name`: have, need */                                \
     X(TOPOLOGY_UNFIT,       "topology-unfit")        /* have = enum domain_trouble; name = level, resource = another level */  \
+    X(TIER_SHORT,           "tier-short")            /* in HyperNode `resource` have of need pods find a place, and in none of a tier \
+                                                      * up to `name` more of them */                                             \
+    X(TIER_UNFIT,           "tier-unfit")            /* have = enum domain_trouble; name = the highest tier */                   \
     X(NODE_LABELS,          "node-labels")           /* nodes_n nodes do not have the labels that the pod selects */             \
     X(PLACEMENT_FAILED,     "placement-failed")      /* quota yes, nodes no: have members placed, need; children say why */      \
     X(ARRANGEMENT,          "no-arrangement")        /* each kind of pods finds its places alone, all together do not: need = kinds */ \
@@ -136,6 +139,7 @@ enum remedies_gap {
     GAP_DESERVED,   /* in a queue with shares, and others may have to go for it */
     GAP_OTHERS,     /* others would be tried in the same cycle, and start, or go for it or it for them */
     GAP_TRIALS,     /* the trials of a gang are spent */
+    GAP_TIERS,      /* all have to stand in one HyperNode */
     GAP_MANY,       /* it would start in an empty cluster, and by nothing that was tried */
 };
 /* Why no domains of a topology were found for a pod set. */
@@ -148,6 +152,10 @@ enum domain_trouble {
     DOMAINS_SEVERAL,         /* flavors of several topologies for one pod set */
     DOMAINS_APART,           /* another topology than the other set of its group */
     DOMAINS_UNLED,           /* a group that is not a single pod and one other set */
+    DOMAINS_TIER_SHORT,      /* in `other`, of a tier up to `level`, have of want places */
+    DOMAINS_TIER_TOGETHER,   /* there each kind of its pods finds places alone, all of them together do not */
+    DOMAINS_TIER_NONE,       /* no node is in a domain of a tier up to `level` */
+    DOMAINS_TIER_APART,      /* its pods stand in no such domain together */
 };
 /* Why a flavor is not for a pod set. */
 enum topology_mismatch {

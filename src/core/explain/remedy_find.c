@@ -547,6 +547,8 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
         return NULL;
     if (remedy_looks_at_others(s, g))
         return not_computed(c, g, GAP_NEIGHBOURS);
+    if (gang_tiers(g) && gang_tiers(g)->mode == TOPOLOGY_REQUIRED)
+        return not_computed(c, g, GAP_TIERS);
     if (preempts && g->own->preempts_after_ms > c->now_ms)
         return not_computed(c, g, GAP_PATIENCE); /* soon it may preempt without any */
     if (preempts && x.queue && x.queue->has_shares)

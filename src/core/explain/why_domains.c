@@ -147,6 +147,10 @@ struct reason *why_no_domain(struct cycle *c, const struct misfit *m, name_id po
     const struct domain_misfit *d = &m->domains;
     struct reason content = {.code = REASON_TOPOLOGY_UNFIT, .name = d->level, .resource = d->other, .pod_set = pod_set, .flavor = flavor,
                              .have = d->trouble};
+    if (d->trouble == DOMAINS_TIER_SHORT)
+        content = (struct reason){.code = REASON_TIER_SHORT, .name = d->level, .resource = d->other, .have = d->have, .need = d->want};
+    else if (d->trouble >= DOMAINS_TIER_SHORT)
+        content.code = REASON_TIER_UNFIT;
     if (d->trouble != DOMAINS_SHORT)
         return reason_new(c->a, content);
     content = (struct reason){.code = d->is_sliced ? REASON_TOPOLOGY_SHORT_SLICES : REASON_TOPOLOGY_SHORT, .pod_set = pod_set,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "core/place/place_domains.h"
+#include "core/place/tiers.h"
 #include "core/place/undo.h"
 #include "core/place/view.h"
 
@@ -16,6 +17,7 @@ struct kind {
     uint32_t *nodes, nodes_n; /* search: nodes to try, best first */
 };
 struct plan_of_kinds {
+    const struct area *area; /* NULL: all nodes */
     struct kind *kinds;
     uint32_t kinds_n;
     uint32_t *order;         /* indexes into wants, kind by kind */
@@ -126,20 +128,36 @@ static uint32_t best_allowed(struct state *s, const struct view *v, const struct
     return best;
 }
 
+/* The same of an area; rules NULL: nobody looks at others. */
+static uint32_t best_of_area(struct state *s, const struct view *v, const struct neighbours *rules, const struct area *area)
+{
+    const struct shape *shape = &s->shapes.classes[v->shape].shape;
+    uint32_t best = 0, best_score = 0;
+    for (uint32_t i = 0; i < area->n; i++) {
+        uint32_t slot = area->nodes[i];
+        bool better = v->score[slot] > best_score || (best && v->score[slot] == best_score && s->nodes.rank[slot] < s->nodes.rank[best]);
+        if (!better || (rules && neighbour_check(s, rules, shape, slot) != NEIGHBOUR_OK))
+            continue;
+        best = slot;
+        best_score = v->score[slot];
+    }
+    return best;
+}
+
 static void take(struct state *s, struct gang *g, struct want *w, uint32_t node)
 {
     w->seat = seat_take(s, node, w->shape, w->labels, g, w->pod_set, true);
     undo_seat(s, w->seat);
 }
 
-static bool place_one(struct state *s, struct gang *g, struct want *w, bool *ret_neighbours)
+static bool place_one(struct state *s, struct gang *g, struct want *w, const struct area *area, bool *ret_neighbours)
 {
     struct view *v = view_sync(s, w->shape);
-    uint32_t node = view_best(v);
+    uint32_t node = area ? best_of_area(s, v, NULL, area) : view_best(v);
     struct neighbours rules;
     w->seat = 0;
     if (node && neighbour_matters(s, w->shape) && neighbour_prepare(s, w->shape, w->labels, &rules)) {
-        node = best_allowed(s, v, &rules);
+        node = area ? best_of_area(s, v, &rules, area) : best_allowed(s, v, &rules);
         neighbour_release(&rules);
         *ret_neighbours |= !node;
     }
@@ -182,9 +200,12 @@ static void list_nodes(struct search *x, uint32_t k)
     uint32_t n = 0;
     struct candidate *all = mem_alloc((s->nodes.n + 1) * sizeof *all);
     const struct view *v = view_sync(s, kind->shape);
-    for (uint32_t slot = 1; slot < v->n; slot++)
+    const struct area *area = x->p->area;
+    for (uint32_t i = 0; i < (area ? area->n : v->n); i++) { /* slot 0 has no room */
+        uint32_t slot = area ? area->nodes[i] : i;
         if (v->room[slot])
             all[n++] = (struct candidate){.score = v->score[slot], .rank = s->nodes.rank[slot], .slot = slot};
+    }
     for (uint32_t later = k + 1; later < x->p->kinds_n; later++) {
         v = view_sync(s, x->p->kinds[later].shape);
         for (uint32_t i = 0; i < n; i++)
@@ -344,7 +365,7 @@ static bool one_by_one(struct state *s, struct gang *g, struct want *wants, uint
     for (uint32_t i = 0; i < n; i++) {
         struct want *w = &wants[p->order[i]];
         bool neighbours = false;
-        if (place_one(s, g, w, &neighbours))
+        if (place_one(s, g, w, p->area, &neighbours))
             continue;
         *misfit = (struct misfit){.shape = w->shape, .labels = w->labels, .pod_set = w->pod_set, .placed_n = i, .wanted_n = n,
                                   .neighbours = neighbours};
@@ -399,16 +420,24 @@ bool place_all(struct state *s, struct gang *g, struct want *wants, uint32_t n, 
 {
     if (!n)
         return true;
+    if (gang_tiers(g) && !g->planned)
+        return place_in_tiers(s, g, wants, n, steps, ret_misfit);
     if (place_is_in_domains(wants, n))
         return place_mixed(s, g, wants, n, steps, ret_misfit);
+    return place_in_area(s, g, wants, n, NULL, steps, ret_misfit);
+}
+
+bool place_in_area(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct area *area, uint32_t *steps,
+                   struct misfit *ret_misfit)
+{
     if (n == 1) {
-        bool neighbours = false, placed = place_one(s, g, wants, &neighbours);
+        bool neighbours = false, placed = place_one(s, g, wants, area, &neighbours);
         if (!placed)
             *ret_misfit = (struct misfit){.shape = wants->shape, .labels = wants->labels, .pod_set = wants->pod_set, .wanted_n = 1,
                                           .neighbours = neighbours};
         return placed;
     }
-    struct plan_of_kinds p;
+    struct plan_of_kinds p = {.area = area};
     sort_into_kinds(s, wants, n, &p);
     bool placed = place_kinds(s, g, wants, n, &p, steps, ret_misfit);
     free(p.kinds);
@@ -418,12 +447,12 @@ bool place_all(struct state *s, struct gang *g, struct want *wants, uint32_t n, 
 
 uint32_t place_some(struct state *s, struct gang *g, struct want *wants, uint32_t n)
 {
-    struct plan_of_kinds p;
+    struct plan_of_kinds p = {0};
     uint32_t placed_n = 0;
     bool unused;
     sort_into_kinds(s, wants, n, &p);
     for (uint32_t i = 0; i < n; i++)
-        placed_n += place_one(s, g, &wants[p.order[i]], &unused);
+        placed_n += place_one(s, g, &wants[p.order[i]], NULL, &unused);
     free(p.kinds);
     free(p.order);
     return placed_n;

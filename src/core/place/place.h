@@ -33,6 +33,13 @@ struct misfit {
 /* Place all. False: seats that were taken before it stopped still stand, and ret_misfit says what stopped it. `steps` (NULL: one attempt,
  * no search) is what is left for searches and is counted down. */
 bool place_all(struct state *s, struct gang *g, struct want *wants, uint32_t n, uint32_t *steps, struct misfit *ret_misfit);
+/* The same, on these nodes only (NULL: on all), whatever domains are asked for. */
+struct area {
+    const uint32_t *nodes;
+    uint32_t n;
+};
+bool place_in_area(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct area *area, uint32_t *steps,
+                   struct misfit *ret_misfit);
 /* Place as many as find a place, in the same order; wants without a place have seat 0. Returns how many were placed. */
 uint32_t place_some(struct state *s, struct gang *g, struct want *wants, uint32_t n);
 

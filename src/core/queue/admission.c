@@ -104,8 +104,9 @@ static const struct reason *short_of(const struct state *s, const struct queue *
 static const struct reason *short_of_any(const struct state *s, const struct queue *q, const struct gang *g, struct arena *a)
 {
     const struct reason *why = NULL;
-    for (uint32_t i = 0; i < g->own->least_n && !why; i++)
-        why = short_of(s, q, &g->own->least[i], a);
+    const struct amount *least;
+    for (uint32_t i = 0, n = gang_least(g, &least); i < n && !why; i++)
+        why = short_of(s, q, &least[i], a);
     return why;
 }
 

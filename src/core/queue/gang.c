@@ -19,7 +19,7 @@ void gang_object_free(struct gang *g)
     if (o == &gang_no_object)
         return;
     free(o->min_of_task);
-    free(o->least);
+    free(o->terms);
     free(o->checks);
     free(o->seats);
     free(o->choices);

@@ -335,6 +335,11 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
     buf_add(b, all, sizeof all);
     if (g->preempts_nobody) /* those behind it may */
         key_words(b, UINT32_MAX, UINT32_MAX);
+    const struct tier_request *tiers = gang_tiers(g);
+    if (tiers) {
+        key_words(b, UINT32_MAX - (uint32_t)tiers->mode, tiers->title);
+        buf_add(b, &tiers->highest, sizeof tiers->highest);
+    }
     for (uint32_t i = 0; i < g->own->min_of_task_n; i++)
         key_words(b, g->own->min_of_task[i].resource, (uint32_t)g->own->min_of_task[i].value);
     for (uint32_t i = 0; i < g->sets_n; i++) {

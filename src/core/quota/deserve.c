@@ -210,8 +210,10 @@ static int64_t demand_of(const struct shape_class *c, name_id resource)
 static int64_t asked_by(const struct state *s, const struct gang *g, name_id resource)
 {
     int64_t sum = 0, least = 0;
+    const struct amount *all;
+    uint32_t all_n = gang_least(g, &all);
     if (!g->members_n && g->phase == GANG_WAITING && g->active)
-        (void)amount_of(g->own->least, g->own->least_n, resource, &least);
+        (void)amount_of(all, all_n, resource, &least);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
         if (p->phase <= POD_RUNNING && !p->deleting)
@@ -504,8 +506,9 @@ struct share deserve_used(const struct state *s, const struct queue *q)
 static bool is_kept_out(const struct state *s, const struct queue *q, const struct gang *g)
 {
     bool any = false;
-    for (uint32_t i = 0; i < g->own->least_n && !g->members_n; i++)
-        any |= g->own->least[i].value > quota_left_by_bounds(&s->quota, q->quota, 0, g->own->least[i].resource);
+    const struct amount *least;
+    for (uint32_t i = 0, n = gang_least(g, &least); i < n && !g->members_n; i++)
+        any |= least[i].value > quota_left_by_bounds(&s->quota, q->quota, 0, least[i].resource);
     return any;
 }
 

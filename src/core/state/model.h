@@ -174,6 +174,13 @@ struct gang_stakes {
     uint32_t next_hole;      /* of a free slot */
 };
 
+/* As in gang_record: of pod groups only. */
+struct group_terms {
+    struct tier_request tiers;
+    uint32_t least_n;
+    struct amount least[];
+};
+
 /* What only a gang with an object of its own has. A lone pod has none of it: there it is gang_no_object, which nobody may write to. */
 struct gang_object {
     name_id local_queue, queue_name, queue_title, hold_text;
@@ -181,9 +188,10 @@ struct gang_object {
     enum gang_pods pods : 8; /* as in gang_record */
     bool told_evicted;       /* by whomever: its object says so already */
     bool unready;            /* counted in state.unready_n */
-    uint32_t checks_n, min_of_task_n, least_n;
+    uint32_t checks_n, min_of_task_n;
     struct gang_check *checks; /* as in gang_record */
-    struct amount *min_of_task, *least; /* as in gang_record */
+    struct amount *min_of_task; /* as in gang_record */
+    struct group_terms *terms; /* NULL: none of them is asked for */
     int64_t not_before_ms;
     uint32_t counted_local;  /* local queue slot, 0 = none */
     name_id unknown_queue;   /* admitted in a queue that does not exist (yet) */
@@ -261,6 +269,15 @@ static inline uint32_t set_charged(const struct gang_set *set) /* shape of what 
     return set->charged ? set->charged : set->shape;
 }
 
+static inline uint32_t gang_least(const struct gang *g, const struct amount **ret_least)
+{
+    *ret_least = g->own->terms ? g->own->terms->least : NULL;
+    return g->own->terms ? g->own->terms->least_n : 0;
+}
+static inline const struct tier_request *gang_tiers(const struct gang *g) /* NULL: it asks for none */
+{
+    return g->own->terms && g->own->terms->tiers.mode != TOPOLOGY_UNASKED ? &g->own->terms->tiers : NULL;
+}
 static inline bool gang_is_lone(const struct gang *g) /* a pod of no group, and so in no queue */
 {
     return g->source == GANG_POD;

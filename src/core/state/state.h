@@ -133,6 +133,15 @@ struct pending_gang {
 };
 uint32_t state_queue_pending(const struct state *s, name_id queue, struct arena *a, struct pending_gang **ret_all);
 
+/* Nodes that are there, with their labels, by name; the labels are the state's own until the next change. In the arena. */
+struct node_look {
+    name_id name;
+    const struct label *labels;
+    uint32_t labels_n;
+};
+uint32_t state_nodes(const struct state *s, struct arena *a, struct node_look **ret_nodes);
+uint64_t state_nodes_seq(const struct state *s); /* is another one when state_nodes would say something else */
+
 /* What an agent last measured of the node's devices, and how old that is; 0: nothing, or older than FEEDBACK_PERIODS. The state's own,
  * until the node changes. No decision reads it yet. */
 uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,

@@ -25,11 +25,30 @@ static bool check_view(const struct state *s, const struct view *v, struct err *
     return right;
 }
 
+/* Each node that is known is where its row says, and without a row in no domain with a value. */
+static bool check_rows(const struct state *s, const struct topology *t, struct err *e)
+{
+    for (uint32_t slot = 1; slot < s->nodes.n; slot++) {
+        uint32_t row = t->rows_n, at = topology_leaf(t, slot);
+        bool known = s->nodes.flags[slot] & NODE_KNOWN, right = known == (at != 0);
+        while (row && t->row_nodes[row - 1] != s->nodes.nodes[slot].name)
+            row--;
+        for (uint32_t l = t->levels_n; l-- > 0 && known && right; at = t->domains[at].parent)
+            right = t->domains[at].value == (row ? t->row_domains[(row - 1) * t->levels_n + l] : 0);
+        if (!right)
+            return err_set(e, E_INVALID, "node %s is in another domain of tiers than its row says",
+                           intern_name(s->names, s->nodes.nodes[slot].name)), false;
+    }
+    return true;
+}
+
 /* Where a labelled node is, and that domains of a level stand in order. */
 static bool check_tree(const struct state *s, const struct topology *t, struct err *e)
 {
     if (!t->built || t->labels_seq != s->nodes.labels_seq)
         return true;
+    if (t->has_tiers)
+        return check_rows(s, t, e);
     for (uint32_t slot = 1; slot < s->nodes.n; slot++) {
         struct label_list labels = node_labels(&s->nodes, slot);
         uint32_t has_n = 0, at = topology_leaf(t, slot);

@@ -217,6 +217,28 @@ static bool same_amounts(const struct amount *a, uint32_t a_n, const struct amou
     return a_n == b_n && (!a_n || !memcmp(a, b, a_n * sizeof *a));
 }
 
+static bool same_terms(const struct gang *g, const struct gang_record *r)
+{
+    const struct tier_request *is = gang_tiers(g), *wanted = r->tiers.mode != TOPOLOGY_UNASKED ? &r->tiers : NULL;
+    const struct amount *least;
+    uint32_t least_n = gang_least(g, &least);
+    bool same = !is == !wanted && same_amounts(least, least_n, r->least, r->least_n);
+    return same && (!is || (is->mode == wanted->mode && is->highest == wanted->highest && is->title == wanted->title));
+}
+
+static void take_terms(struct gang_object *o, const struct gang_record *r)
+{
+    free(o->terms);
+    o->terms = NULL;
+    if (r->tiers.mode == TOPOLOGY_UNASKED && !r->least_n)
+        return;
+    o->terms = mem_alloc(sizeof *o->terms + r->least_n * sizeof *r->least);
+    o->terms->tiers = r->tiers;
+    o->terms->least_n = r->least_n;
+    if (r->least_n)
+        memcpy(o->terms->least, r->least, r->least_n * sizeof *r->least);
+}
+
 static bool same_checks(const struct gang *g, const struct gang_record *r)
 {
     bool same = g->own->checks_n == r->checks_n && g->foreign == r->foreign;
@@ -261,7 +283,7 @@ static void take_record(struct gang *g, const struct gang_record *r)
     g->of_one_pod = r->of_one_pod;
     take_checks(g, r);
     take_amounts(&o->min_of_task, &o->min_of_task_n, r->min_of_task, r->min_of_task_n);
-    take_amounts(&o->least, &o->least_n, r->least, r->least_n);
+    take_terms(o, r);
 }
 
 /* Its object says that it is admitted, and what we hold is not what it says. */
@@ -278,10 +300,9 @@ static bool says_nothing_new(const struct state *s, const struct gang *g, const 
            g->own->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
            g->planned == r->planned && g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold &&
            g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished && g->of_one_pod == r->of_one_pod &&
-           g->keeps_places == r->keeps_places &&
+           g->keeps_places == r->keeps_places && same_terms(g, r) &&
            g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
-           same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n) &&
-           same_amounts(g->own->least, g->own->least_n, r->least, r->least_n);
+           same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n);
 }
 
 static bool pod_ended(const struct pod *p)

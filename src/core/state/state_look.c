@@ -361,3 +361,39 @@ uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms
     *ret_age_ms = age_ms > 0 ? age_ms : 0;
     return f->n;
 }
+
+/* ---- nodes ---- */
+
+struct ranked_node {
+    uint32_t rank;
+    struct node_look look;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked_node *a = left, *b = right;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+uint32_t state_nodes(const struct state *s, struct arena *a, struct node_look **ret_nodes)
+{
+    struct ranked_node *all = arena_alloc(a, (s->nodes.n + 1) * sizeof *all);
+    struct node_look *looks = arena_alloc(a, (s->nodes.n + 1) * sizeof *looks);
+    uint32_t n = 0;
+    for (uint32_t slot = 1; slot < s->nodes.n; slot++) {
+        struct label_list labels = node_labels(&s->nodes, slot);
+        if (s->nodes.flags[slot] & NODE_KNOWN)
+            all[n++] = (struct ranked_node){s->nodes.rank[slot], {s->nodes.nodes[slot].name, labels.all, labels.n}};
+    }
+    if (n > 1)
+        qsort(all, n, sizeof *all, compare_ranked);
+    for (uint32_t i = 0; i < n; i++)
+        looks[i] = all[i].look;
+    *ret_nodes = looks;
+    return n;
+}
+
+uint64_t state_nodes_seq(const struct state *s)
+{
+    return s->nodes.labels_seq;
+}

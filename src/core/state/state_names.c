@@ -219,6 +219,8 @@ static void mark_topologies(const struct state *s)
         const struct topology *t = &s->topologies[i];
         mark(s, t->name);
         mark_all(s, t->levels, t->levels_n);
+        mark_all(s, t->row_nodes, t->rows_n);
+        mark_all(s, t->row_domains, t->rows_n * t->levels_n);
         for (uint32_t k = 1; k < t->domains_n; k++)
             mark(s, t->domains[k].value);
         for (uint32_t leaf = t->domains_n > 1 ? topology_first_leaf(t) : t->domains_n; leaf < t->domains_n; leaf++)
@@ -279,8 +281,11 @@ static void mark_gang(const struct state *s, const struct gang *g)
         mark(s, g->own->min_of_task[i].resource);
     for (uint32_t i = 0; i < g->own->checks_n; i++)
         mark(s, g->own->checks[i].name);
-    for (uint32_t i = 0; i < g->own->least_n; i++)
-        mark(s, g->own->least[i].resource);
+    const struct amount *least;
+    for (uint32_t i = 0, n = gang_least(g, &least); i < n; i++)
+        mark(s, least[i].resource);
+    if (gang_tiers(g))
+        mark(s, gang_tiers(g)->title);
     mark_what_is_held(s, g);
     if (g->own->consumption) {
         mark(s, g->own->consumption->held_of);

@@ -1,6 +1,7 @@
 #include "core/state/topology.h"
 #include <stdlib.h>
 #include "base/memory.h"
+#include "core/queue/order.h"
 #include "core/state/model.h"
 
 /* ---- records ---- */
@@ -23,9 +24,20 @@ static void drop_tree(struct topology *t)
     t->domains_n = t->slots_n = 0;
 }
 
+static void drop_rows(struct topology *t)
+{
+    id_map_fini(&t->row_of);
+    free(t->row_nodes);
+    free(t->row_domains);
+    t->row_of = (struct id_map){0};
+    t->row_nodes = t->row_domains = NULL;
+    t->rows_n = 0;
+}
+
 void topology_free(struct topology *t)
 {
     drop_tree(t);
+    drop_rows(t);
     *t = (struct topology){0};
 }
 
@@ -58,6 +70,42 @@ static void flavors_changed(struct state *s, name_id topology)
             s->flavors[i].changed = s->queues_changed = true;
 }
 
+/* Those who wait for other domains, and those with members to come, look at the tree anew. */
+static void tiers_changed(struct state *s)
+{
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        if (gang_tiers(s->gangs[i]) && s->gangs[i]->phase != GANG_UNKNOWN)
+            order_wake(s, s->gangs[i]);
+}
+
+static bool same_rows(const struct topology *t, const struct topology_record *r)
+{
+    bool same = t->rows_n == r->rows_n && t->has_tiers == (r->tiers != NULL);
+    same = same && (!r->tiers || !memcmp(t->tiers, r->tiers, t->levels_n * sizeof *r->tiers));
+    for (uint32_t i = 0; i < r->rows_n && same; i++)
+        same = t->row_nodes[i] == r->rows[i].node &&
+               !memcmp(&t->row_domains[i * t->levels_n], r->rows[i].domains, t->levels_n * sizeof *t->row_domains);
+    return same;
+}
+
+static void take_rows(struct topology *t, const struct topology_record *r)
+{
+    drop_rows(t);
+    t->has_tiers = r->tiers != NULL;
+    if (!r->tiers)
+        return;
+    t->rows_n = r->rows_n;
+    t->row_nodes = mem_alloc((r->rows_n + 1) * sizeof *t->row_nodes);
+    t->row_domains = mem_alloc(((size_t)r->rows_n * t->levels_n + 1) * sizeof *t->row_domains);
+    for (uint32_t l = 0; l < t->levels_n; l++)
+        t->tiers[l] = r->tiers[l];
+    for (uint32_t i = 0; i < r->rows_n; i++) {
+        t->row_nodes[i] = r->rows[i].node;
+        memcpy(&t->row_domains[(size_t)i * t->levels_n], r->rows[i].domains, t->levels_n * sizeof *t->row_domains);
+        id_map_put(&t->row_of, r->rows[i].node, i + 1);
+    }
+}
+
 void topology_apply(struct state *s, const struct topology_record *r)
 {
     uint32_t n = r->levels_n < TOPOLOGY_LEVELS ? r->levels_n : TOPOLOGY_LEVELS;
@@ -66,15 +114,18 @@ void topology_apply(struct state *s, const struct topology_record *r)
         return;
     }
     struct topology *t = &s->topologies[slot_for(s, r->name)];
-    if (t->known && t->levels_n == n && !memcmp(t->levels, r->levels, n * sizeof *t->levels))
+    if (t->known && t->levels_n == n && !memcmp(t->levels, r->levels, n * sizeof *t->levels) && same_rows(t, r))
         return;
     drop_tree(t);
     t->known = true;
     t->levels_n = n;
     for (uint32_t i = 0; i < n; i++)
         t->levels[i] = r->levels[i];
-    t->by_node = !strcmp(intern_name(s->names, t->levels[n - 1]), TOPOLOGY_NODE_LABEL);
+    take_rows(t, r);
+    t->by_node = !t->has_tiers && !strcmp(intern_name(s->names, t->levels[n - 1]), TOPOLOGY_NODE_LABEL);
     flavors_changed(s, r->name);
+    if (t->has_tiers)
+        tiers_changed(s);
 }
 
 void topology_gone(struct state *s, name_id name)
@@ -82,9 +133,22 @@ void topology_gone(struct state *s, name_id name)
     uint32_t at = topology_find(s, name);
     if (!at)
         return;
+    bool had_tiers = s->topologies[at].has_tiers;
     drop_tree(&s->topologies[at]);
-    s->topologies[at].known = false;
+    drop_rows(&s->topologies[at]);
+    s->topologies[at].known = s->topologies[at].has_tiers = false;
     flavors_changed(s, name);
+    if (had_tiers)
+        tiers_changed(s);
+}
+
+uint32_t topology_with_tiers(const struct state *s)
+{
+    uint32_t at = s->topologies_n;
+    while (at-- > 1)
+        if (s->topologies[at].known && s->topologies[at].has_tiers)
+            return at;
+    return 0;
 }
 
 int32_t topology_level(const struct topology *t, name_id level)
@@ -119,6 +183,12 @@ static bool find_way(const struct state *s, const struct topology *t, uint32_t s
 {
     struct label_list labels = node_labels(&s->nodes, slot);
     *w = (struct way){.names = s->names, .levels_n = t->levels_n, .slot = slot, .rank = s->nodes.rank[slot]};
+    if (t->has_tiers) {
+        uint32_t row = id_map_get(&t->row_of, s->nodes.nodes[slot].name);
+        if (row)
+            memcpy(w->values, &t->row_domains[(size_t)(row - 1) * t->levels_n], t->levels_n * sizeof *w->values);
+        return true;
+    }
     for (uint32_t l = 0; l < t->levels_n; l++) {
         for (uint32_t i = 0; i < labels.n && !w->values[l]; i++)
             w->values[l] = labels.all[i].key == t->levels[l] ? labels.all[i].value : 0;
@@ -194,6 +264,8 @@ static void add_leaves(struct state *s, struct topology *t, const struct way *wa
         if (leaf->n++)
             continue;
         leaf->first = i;
+        if (t->has_tiers) /* nobody is told of them */
+            continue;
         name_id name = name_of(s, t, &ways[i]);
         t->leaf_names[of[i] - topology_first_leaf(t)] = name;
         if (!id_map_get(&t->leaf_by_name, name))

@@ -1,4 +1,4 @@
-/* topology.h - nodes by the values of some of their labels: a tree of domains
+/* topology.h - nodes by the values of some of their labels, or by rows that say it: a tree of domains
  *
  * SHAPE  domains[0] is the whole; then level by level from the widest, those of a level by their path, so that the children of a domain lie
  *        side by side, and so do the nodes of a leaf. A node without one of the labels is in no domain.
@@ -7,6 +7,8 @@
  *            rack       r1   r2         r1          domains[3..5]: the leaves
  *            nodes     x y   z        u v w         nodes[0..5]
  *
+ *        With tiers every node is in the tree: where it is in no domain of a level, it is with all others of which that is so in one
+ *        without a value, which holds the tree together and is nothing that anybody asks for.
  *        The tree is made when it is asked for and the labels of some node have changed since; `built` tells one tree from another.
  * ORDER  values by their text; nodes of a leaf by name.
  * LIMIT  TOPOLOGY_LEVELS.
@@ -35,6 +37,11 @@ struct topology {
     bool known, by_node;
     name_id levels[TOPOLOGY_LEVELS];
     uint32_t levels_n;
+    bool has_tiers;
+    int64_t tiers[TOPOLOGY_LEVELS]; /* as in topology_record */
+    struct id_map row_of;    /* by node name: row + 1 */
+    name_id *row_nodes, *row_domains; /* levels_n a row */
+    uint32_t rows_n;
     uint64_t built;          /* 0: there is no tree */
     uint64_t labels_seq;     /* of the node table, when it was made */
     struct domain *domains;
@@ -53,6 +60,7 @@ struct state;
 void topology_apply(struct state *s, const struct topology_record *r);
 void topology_gone(struct state *s, name_id name);
 uint32_t topology_find(const struct state *s, name_id name); /* its slot; 0: there is none */
+uint32_t topology_with_tiers(const struct state *s); /* the slot of the one that has them; 0: there is none */
 struct topology *topology_sync(struct state *s, uint32_t slot); /* with its tree */
 int32_t topology_level(const struct topology *t, name_id level); /* -1: it has none such */
 void topology_free(struct topology *t);

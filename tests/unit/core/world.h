@@ -122,6 +122,34 @@ static inline void topology(struct world *w, const char *name, const char *level
     r.levels = all;
     state_apply(w->s, &(struct change){.type = CHANGE_TOPOLOGY, .topology = r});
 }
+/* HyperNodes. tiers: "3,1", from the widest; rows: "n1=x/s0 n2=x/-": of each node its domains, "-": none. */
+static inline void tiers(struct world *w, const char *levels, const char *rows)
+{
+    struct topology_record r = {.name = id(w, "hypernodes")};
+    const char *keys[16], *unused[16];
+    char *copy = arena_text(w->records, rows), *save = NULL, *inner;
+    r.levels_n = world_pairs(w, levels, keys, unused);
+    name_id *names = arena_alloc(w->records, (r.levels_n + 1) * sizeof *names);
+    int64_t *numbers = arena_alloc(w->records, (r.levels_n + 1) * sizeof *numbers);
+    struct topology_row *all = arena_zero(w->records, strlen(rows) + 1, sizeof *all);
+    for (uint32_t i = 0; i < r.levels_n; i++) {
+        names[i] = id(w, keys[i]);
+        numbers[i] = atoll(keys[i]);
+    }
+    for (char *one = strtok_r(copy, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
+        name_id *domains = arena_zero(w->records, r.levels_n + 1, sizeof *domains);
+        char *equals = strchr(one, '=');
+        *equals = 0;
+        uint32_t l = 0;
+        for (char *part = strtok_r(equals + 1, "/", &inner); part && l < r.levels_n; part = strtok_r(NULL, "/", &inner), l++)
+            domains[l] = strcmp(part, "-") ? id(w, part) : 0;
+        all[r.rows_n++] = (struct topology_row){id(w, one), domains};
+    }
+    r.levels = names;
+    r.tiers = numbers;
+    r.rows = all;
+    state_apply(w->s, &(struct change){.type = CHANGE_TOPOLOGY, .topology = r});
+}
 static inline void topology_flavor(struct world *w, const char *name, const char *of_topology, const char *labels)
 {
     struct flavor_record r = {.name = id(w, name), .topology = id(w, of_topology)};

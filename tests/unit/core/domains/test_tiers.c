@@ -1,0 +1,245 @@
+/* test_tiers.c - pod groups in one HyperNode: a table, then stories
+ *
+ * nodes  "n1:4=x/s0 n2:2=x/- n3:1": how many CPUs, and of each tier the HyperNode that the node is in; the last without any
+ * ask    "COUNT [hard=TIER | soft] [cpu=N] [min=N]", kinds of pods are parted by ";"
+ * out    "n1=3 n2=1", or why not
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "../jobs.h"
+
+struct tier_case {
+    const char *what, *levels, *nodes, *ask, *expected;
+};
+
+#define TREE "n1:2=x/s0 n2:2=x/s0 n3:2=x/s1 n4:4=x/s1 n5:8=y/s2"
+
+static const struct tier_case cases[] = {
+    {"the lowest tier, of two HyperNodes the fuller one", "2,1", TREE, "3 hard=1", "n1=2 n2=1"},
+    {"the fuller one has too little", "2,1", TREE, "5 hard=1", "n3=2 n4=3"},
+    {"a wider one is only taken when it is allowed", "2,1", "n1:2=x/s0 n2:2=x/s1", "3 hard=1",
+     "no HyperNode up to tier 1 holds 3 pod(s) together: \"s0\" has room for 2"},
+    {"and then it is", "2,1", "n1:2=x/s0 n2:2=x/s1", "3 hard=2", "n1=2 n2=1"},
+    {"a tier between that nobody has", "3,1", "n1:2=x/s0 n2:2=x/s1", "3 hard=2",
+     "no HyperNode up to tier 2 holds 3 pod(s) together: \"s0\" has room for 2"},
+    {"the lowest tier that holds it, though a wider one is fuller", "2,1", "n1:3=x/s0 n2:2=x/- n3:1=y/s1 n4:1=y/s1", "2 hard=2", "n3=1 n4=1"},
+    {"nodes right below a wide one are none of the lowest tier", "2,1", "n1:4=x/- n2:1=x/s0", "2 hard=1",
+     "no HyperNode up to tier 1 holds 2 pod(s) together: \"s0\" has room for 1"},
+    {"but of the wide one they are", "2,1", "n1:4=x/- n2:1=x/s0", "4 hard=2", "n1=3 n2=1"},
+    {"two without a HyperNode above are not together there", "2,1", "n1:1=-/s0 n2:1=-/s1 n3:1=x/s2", "2 hard=2",
+     "no HyperNode up to tier 2 holds 2 pod(s) together: \"s0\" has room for 1"},
+    {"nodes of no HyperNode are for others", "1", "n1:1=s0 n2:9", "2 hard=1",
+     "no HyperNode up to tier 1 holds 2 pod(s) together: \"s0\" has room for 1"},
+    {"no HyperNode is so low", "2", "n1:4=x", "1 hard=1", "no node is in a HyperNode up to tier 1"},
+    {"there are none", "", "n1:4", "1 hard=9", "no node is in a HyperNode up to tier 9"},
+    {"too little anywhere: that comes first", "1", "n1:1=s0 n2:1=s0", "3 hard=1",
+     "only 2 of 3 pods can be placed; for the 3rd, 0/2 nodes are available: 2 Insufficient cpu."},
+    {"half places are none", "1", "n1:3=s0 n2:3=s0 n3:4=s1", "2 cpu=2 hard=1", "n1=1 n2=1"},
+    {"each kind has to find a place in the same one", "1", "n1:3=s0 n2:1=s1 n3:9=s2", "1 cpu=3 hard=1; 1 cpu=1", "n3=2"},
+    {"one after the other they would not: the search finds it", "1", "n1:3=s0 n2:4=s0", "1 cpu=4 hard=1; 1 cpu=3", "n1=1 n2=1"},
+    {"each kind has room, not both", "1", "n1:3=s0 n2:3", "1 cpu=3 hard=1; 1 cpu=2",
+     "HyperNode \"s0\" has room for each kind of its pods alone, not for all together, and no other HyperNode up to tier 1 has"},
+    {"the other HyperNode has", "1", "n1:3=s0 n2:3=s1 n3:2=s1", "1 cpu=3 hard=1; 1 cpu=2", "n2=1 n3=1"},
+    {"soft: the lowest tier", "2,1", TREE, "5 soft", "n3=2 n4=3"},
+    {"soft: a wider one", "2,1", TREE, "9 soft", "n1=2 n2=2 n3=2 n4=3"},
+    {"soft: anywhere", "2,1", TREE, "17 soft", "n1=2 n2=2 n3=2 n4=4 n5=7"},
+    {"soft: more than there is", "1", "n1:2=s0 n2:2", "5 soft",
+     "only 4 of 5 pods can be placed; for the 5th, 0/2 nodes are available: 2 Insufficient cpu."},
+    {"soft: there are no HyperNodes", "", "n1:2 n2:2", "3 soft", "n1=2 n2=1"},
+    {"fewer than all", "1", "n1:2=s0 n2:1=s1", "3 min=2 hard=1", "n1=2"},
+};
+
+static void begin(struct world *w, const char *levels, const char *nodes)
+{
+    char *copy = arena_text(w->records, nodes), *save = NULL;
+    const char *rows = "";
+    for (char *one = strtok_r(copy, " ", &save); one; one = strtok_r(NULL, " ", &save)) {
+        char *colon = strchr(one, ':'), *equals = strchr(one, '=');
+        *colon = 0;
+        node(w, one, arena_printf(w->records, "cpu=%ld000,pods=110", strtol(colon + 1, NULL, 10)), "");
+        rows = equals ? arena_printf(w->records, "%s%s%s=%s", rows, *rows ? " " : "", one, equals + 1) : rows;
+    }
+    if (*levels)
+        tiers(w, levels, rows);
+}
+
+/* A group and its pods "NAME-0"...; kinds of pods by ";". */
+static struct gang_record group(struct world *w, const char *name, const char *ask)
+{
+    char *copy = arena_text(w->records, ask), *save = NULL, *inner;
+    struct gang_record r = a_group(w, name, NULL, 0);
+    struct pod_record pods[64];
+    int n = 0;
+    for (char *kind = strtok_r(copy, ";", &save); kind; kind = strtok_r(NULL, ";", &save)) {
+        long count = 0, cpu = 1;
+        for (char *word = strtok_r(kind, " ", &inner); word; word = strtok_r(NULL, " ", &inner)) {
+            char *value = strchr(word, '=');
+            long number = strtol(value ? value + 1 : word, NULL, 10);
+            if (!strncmp(word, "hard", 4))
+                r.tiers = (struct tier_request){TOPOLOGY_REQUIRED, number, 0};
+            else if (!strcmp(word, "soft"))
+                r.tiers.mode = TOPOLOGY_PREFERRED;
+            else if (!strncmp(word, "cpu", 3))
+                cpu = number;
+            else if (!strncmp(word, "min", 3))
+                r.min_members = (int32_t)number;
+            else
+                count = number;
+        }
+        for (; count; count--, n++)
+            pods[n] = a_pod(w, arena_printf(w->records, "ns/%s-%d", name, n), name, arena_printf(w->records, "cpu=%ld000", cpu));
+    }
+    r.min_members = r.min_members ? r.min_members : n;
+    gang_record(w, r);
+    for (int i = 0; i < n; i++)
+        pod_record(w, pods[i]);
+    return r;
+}
+
+/* Where its pods were bound in this cycle, by node; or why they were not. */
+static const char *bound(struct world *w, const char *name)
+{
+    struct { const char *node; int n; } at[16];
+    int n = 0;
+    const char *text = "";
+    for (uint32_t i = 0; i < w->plan.entries_n; i++) {
+        const struct plan_entry *e = &w->plan.entries[i];
+        int k = 0;
+        if (e->effect != EFFECT_BIND || e->gang != id(w, name))
+            continue;
+        while (k < n && strcmp(at[k].node, text_of(w, e->node)))
+            k++;
+        if (k == n) {
+            for (k = n++; k && strcmp(at[k - 1].node, text_of(w, e->node)) > 0; k--)
+                at[k] = at[k - 1];
+            at[k].node = text_of(w, e->node);
+            at[k].n = 0;
+        }
+        at[k].n++;
+    }
+    for (int i = 0; i < n; i++)
+        text = arena_printf(w->records, "%s%s%s=%d", text, i ? " " : "", at[i].node, at[i].n);
+    return n ? text : arena_text(w->records, why(w, name));
+}
+
+static const char *try_again(struct world *w, const char *name)
+{
+    struct err e = {0};
+    run(w);
+    if (!state_check(w->s, &e))
+        fail_msg("%s", e.text);
+    return bound(w, name);
+}
+
+/* The API says that it runs there. */
+static void runs_on(struct world *w, const char *name, int at, const char *on)
+{
+    struct pod_record p = a_pod(w, arena_printf(w->records, "ns/%s-%d", name, at), name, "cpu=1000");
+    p.node = id(w, on);
+    p.phase = POD_RUNNING;
+    pod_record(w, p);
+}
+
+static void every_case(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w = world_new();
+        begin(&w, cases[i].levels, cases[i].nodes);
+        (void)group(&w, "a", cases[i].ask);
+        const char *is = try_again(&w, "a");
+        if (strncmp(is, cases[i].expected, strlen(cases[i].expected)))
+            fail_msg("%s:\n  %s\n  expected %s", cases[i].what, is, cases[i].expected);
+        world_free(&w);
+    }
+}
+
+static void pods_that_come_later_join_the_others(void **state)
+{
+    struct world *w = *state;
+    begin(w, "2,1", "n1:2=x/s0 n2:2=x/s0 n3:9=x/s1");
+    runs_on(w, "a", 0, "n1");
+    (void)group(w, "a", "1 hard=1");
+    runs_on(w, "a", 0, "n1");
+    run(w);
+    pod(w, "ns/a-1", "a", "cpu=2000");
+    assert_string_equal(try_again(w, "a"), "n2=1");
+    runs_on(w, "a", 1, "n2");
+    pod(w, "ns/a-2", "a", "cpu=2000");
+    assert_string_equal(try_again(w, "a"), "no HyperNode up to tier 1 holds 1 pod(s) together: \"s0\" has room for 0");
+    gone(w, CHANGE_POD_GONE, "ns/a-1");
+    assert_string_equal(try_again(w, "a"), "n2=1");
+}
+
+static void its_pods_stand_apart(void **state)
+{
+    struct world *w = *state;
+    begin(w, "2,1", "n1:2=x/s0 n2:9=x/s1");
+    struct gang_record r = group(w, "a", "1 hard=1");
+    runs_on(w, "a", 0, "n1");
+    runs_on(w, "a", 1, "n2");
+    run(w);
+    pod(w, "ns/a-2", "a", "cpu=1000");
+    assert_string_equal(try_again(w, "a"), "its other pods stand in no one HyperNode up to tier 1");
+    r.tiers.highest = 2;
+    gang_record(w, r);
+    assert_string_equal(try_again(w, "a"), "n1=1");
+}
+
+static void hypernodes_that_come_and_change_wake_it(void **state)
+{
+    struct world *w = *state;
+    begin(w, "", "n1:1 n2:1 n3:1");
+    (void)group(w, "a", "2 hard=1");
+    assert_string_equal(try_again(w, "a"), "no node is in a HyperNode up to tier 1");
+    tiers(w, "1", "n1=s0 n2=s1");
+    assert_string_equal(try_again(w, "a"), "no HyperNode up to tier 1 holds 2 pod(s) together: \"s0\" has room for 1");
+    sweep_names(w);
+    tiers(w, "1", "n1=s0 n2=s1 n3=s1");
+    assert_string_equal(try_again(w, "a"), "n2=1 n3=1");
+    gone(w, CHANGE_TOPOLOGY_GONE, "hypernodes");
+    sweep_names(w);
+    (void)group(w, "b", "1 hard=1");
+    assert_string_equal(try_again(w, "b"), "no node is in a HyperNode up to tier 1");
+}
+
+static void nodes_that_come_are_in_their_hypernode(void **state)
+{
+    struct world *w = *state;
+    begin(w, "", "n1:1");
+    tiers(w, "1", "n1=s0 n2=s0");
+    (void)group(w, "a", "2 hard=1");
+    assert_string_equal(try_again(w, "a"), "only 1 of 2 pods can be placed; for the 2nd, 0/1 nodes are available: 1 Insufficient cpu.");
+    node(w, "n3", "cpu=9000,pods=110", "");
+    assert_string_equal(try_again(w, "a"), "no HyperNode up to tier 1 holds 2 pod(s) together: \"s0\" has room for 1");
+    node(w, "n2", "cpu=1000,pods=110", "");
+    assert_string_equal(try_again(w, "a"), "n1=1 n2=1");
+}
+
+/* Alike but for the tiers: each is asked for itself. */
+static void groups_of_other_tiers_are_not_alike(void **state)
+{
+    struct world *w = *state;
+    begin(w, "2,1", "n1:1=x/s0 n2:1=x/s1 n3:1 n4:1");
+    (void)group(w, "a", "2 hard=1");
+    (void)group(w, "b", "2 hard=2");
+    (void)group(w, "c", "2");
+    assert_string_equal(try_again(w, "a"), "no HyperNode up to tier 1 holds 2 pod(s) together: \"s0\" has room for 1");
+    assert_string_equal(bound(w, "b"), "n1=1 n2=1");
+    assert_string_equal(bound(w, "c"), "n3=1 n4=1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_case),
+        in_a_world(pods_that_come_later_join_the_others),
+        in_a_world(its_pods_stand_apart),
+        in_a_world(hypernodes_that_come_and_change_wake_it),
+        in_a_world(nodes_that_come_are_in_their_hypernode),
+        in_a_world(groups_of_other_tiers_are_not_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
