@@ -30,6 +30,7 @@ static void turn(void *arg)
     for (; applied_n < CHANGES_PER_TURN && (change = sources_next(s)); applied_n++)
         state_apply(s->state, change);
     sources_drained(s);
+    hypernodes_follow(s);
     names_sweep(s);
     s->counts.changes_n += applied_n;
 
@@ -59,6 +60,7 @@ static void turn(void *arg)
     } else if (s->look_at_all) { /* ORDER what waits is told why by now: a reason that stands there is not taken away first */
         s->look_at_all = false;
         status_all_changed(s);
+        hypernodes_tell_all(s);
     }
 }
 

@@ -2,6 +2,7 @@
  *
  *   main.c      the loop: drain, apply, decide, act
  *   sources.c   watches -> changes
+ *   hypernode_source.c  HyperNodes -> the topology of tiers, and what their status says
  *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
  *   act.c       plan -> writes; answers -> outcomes
  *   names.c     names that nobody needs any more are given back
@@ -97,6 +98,7 @@ enum source_id {
     SOURCE_QUEUES,
     SOURCE_LOCAL_QUEUES,
     SOURCE_CHECKS,
+    SOURCE_HYPERNODES,
     SOURCE_WORKLOADS,
     SOURCE_VOLCANO_QUEUES,
     SOURCE_VOLCANO_GROUPS,
@@ -114,6 +116,7 @@ struct source {
 };
 
 struct template_sources;
+struct hypernode_source;
 struct scheduler {
     struct scheduler_config config;
     struct loop *loop;
@@ -143,6 +146,7 @@ struct scheduler {
     struct source sources[SOURCES_N];
     struct lift *lifts;          /* queues whose hold was lifted a moment ago (sources.c) */
     struct template_sources *template_sources; /* template_sources.c */
+    struct hypernode_source *hypernodes; /* hypernode_source.c */
     struct map *classes;         /* PriorityClass name -> int32_t */
     struct group_tally *tally;   /* of Volcano PodGroups */
 
@@ -180,6 +184,16 @@ void sources_read_workloads(struct scheduler *s, struct bytes ns);
 void template_sources_start(struct scheduler *s);
 void template_sources_stop(struct scheduler *s);
 bool template_sources_synced(const struct scheduler *s);
+
+/* Volcano's pod groups are read again: another tier is called by a name that they use. */
+void sources_read_groups(struct scheduler *s);
+/* hypernode_source.c */
+void hypernodes_start(struct scheduler *s);
+void hypernodes_stop(struct scheduler *s);
+void hypernodes_follow(struct scheduler *s); /* the core gets what they are by now */
+void hypernodes_on_change(void *arg, enum kube_event event, const char *key, struct bytes object); /* arg: their source */
+void hypernodes_tell_all(struct scheduler *s); /* what their status has to say */
+bool hypernode_tier_of(void *ctx, const char *tier_name, int64_t *ret_tier); /* decoder.tier_of */
 
 /* scheduler.c */
 void scheduler_synced(struct scheduler *s); /* a source has delivered its first list */

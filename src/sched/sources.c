@@ -195,6 +195,7 @@ static const struct {
     [SOURCE_LOCAL_QUEUES] = {"/apis/kueue.x-k8s.io/v1beta2/localqueues", CHANGE_LOCAL_QUEUE, CHANGE_LOCAL_QUEUE_GONE,
                              "", true},
     [SOURCE_CHECKS] = {"/apis/kueue.x-k8s.io/v1beta2/admissionchecks", .prefix = "", .namespaced = false},
+    [SOURCE_HYPERNODES] = {"/apis/topology.volcano.sh/v1alpha1/hypernodes", .prefix = "", .namespaced = false},
     [SOURCE_WORKLOADS] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_WORKLOAD},
     [SOURCE_VOLCANO_QUEUES] = {"/apis/scheduling.volcano.sh/v1beta1/queues", CHANGE_QUEUE, CHANGE_QUEUE_GONE,
                                DECODE_VOLCANO_QUEUE_PREFIX, false},
@@ -229,7 +230,8 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
     case SOURCE_LOCAL_QUEUES:
         return decode_local_queue(d, o, &c->local_queue, e);
     case SOURCE_CHECKS:
-        break; /* the core knows them by what they make of queues */
+    case SOURCE_HYPERNODES:
+        break; /* the core knows them by what they make of queues; by the topology that all of them make */
     case SOURCE_WORKLOADS:
         return decode_workload(d, o, &c->gang, e);
     case SOURCE_VOLCANO_QUEUES:
@@ -268,6 +270,7 @@ static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
     case SOURCE_TOPOLOGIES:
     case SOURCE_FLAVORS:
     case SOURCE_CHECKS:
+    case SOURCE_HYPERNODES:
     case SOURCES_N:
         break;
     }
@@ -580,8 +583,19 @@ void sources_read_workloads(struct scheduler *s, struct bytes ns)
     }
 }
 
+void sources_read_groups(struct scheduler *s)
+{
+    struct source *groups = &s->sources[SOURCE_VOLCANO_GROUPS];
+    struct bytes key, raw;
+    for (size_t at = 0; groups->cache && kube_cache_next(groups->cache, &at, &key, &raw);) {
+        arena_reset(s->scratch);
+        (void)kind_changed(groups, arena_text_n(s->scratch, key.data, key.n), raw);
+    }
+}
+
 void sources_start(struct scheduler *s)
 {
+    hypernodes_start(s);
     template_sources_start(s);
     s->decoder.checks_problem = checks_problem;
     for (int i = 0; i < SOURCES_N; i++) {
@@ -592,7 +606,9 @@ void sources_start(struct scheduler *s)
         source->held = map_new(1);
         source->demands = map_new(sizeof(uint64_t));
         struct kube_cache_config config = {.watch = {.path = kinds[i].path, .optional = true},
-                                           .on_change = i == SOURCE_CHECKS ? on_check : on_kind,
+                                           .on_change = i == SOURCE_CHECKS       ? on_check
+                                                        : i == SOURCE_HYPERNODES ? hypernodes_on_change
+                                                                                 : on_kind,
                                            .on_synced = on_kind_list,
                                            .arg = source};
         source->cache = kube_cache_new(s->client, &config);
@@ -622,6 +638,7 @@ void sources_start(struct scheduler *s)
 void sources_stop(struct scheduler *s)
 {
     template_sources_stop(s);
+    hypernodes_stop(s);
     kube_watch_free(s->pods_watch);
     kube_watch_free(s->nodes_watch);
     kube_watch_free(s->namespaces_watch);

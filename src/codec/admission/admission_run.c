@@ -23,6 +23,7 @@ static const struct {
     {"batch.volcano.sh", admission_volcano, admission_volcano_repair, admission_volcano_fix},
     {"scheduling.volcano.sh", admission_volcano, NULL, NULL},
     {"bus.volcano.sh", admission_volcano, NULL, NULL},
+    {"topology.volcano.sh", admission_volcano, NULL, NULL},
     {"scheduling.x-k8s.io", admission_trainer, NULL, NULL},
     {"trainer.kubeflow.org", admission_trainer, NULL, admission_trainer_fix},
 };

@@ -1,4 +1,5 @@
 #include "codec/admission/admission_part.h"
+#include "codec/schema/schema_checks.h"
 
 /* ---- policies ---- */
 
@@ -170,6 +171,13 @@ static void check_depends(struct admission *x, const struct json *tasks, const s
                         "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG)");
 }
 
+static void check_topology(struct admission *x, const struct json *topology, const char *path)
+{
+    if (json_get(topology, "highestTierAllowed") && *json_get_text(topology, "highestTierName", ""))
+        admission_error(x, FIELD_INVALID, path, NULL,
+                        "must not specify 'highestTierAllowed' and 'highestTierName' in networkTopology simultaneously");
+}
+
 static void check_partition(struct admission *x, const struct json *task, const char *path)
 {
     const struct json *policy = json_get(task, "partitionPolicy");
@@ -177,6 +185,7 @@ static void check_partition(struct admission *x, const struct json *task, const 
             product;
     if (!policy)
         return;
+    check_topology(x, json_get(policy, "networkTopology"), AT(x, "%s.partitionPolicy.networkTopology", path));
     if (total < 1 || size < 1 || __builtin_mul_overflow(total, size, &product) ||
         product != json_get_int64(task, "replicas", 0))
         admission_error(x, FIELD_INVALID, AT(x, "%s.partitionPolicy", path), NULL,
@@ -306,6 +315,7 @@ static void admit_job(struct admission *x)
         admission_error(x, FIELD_INVALID, "spec.tasks", NULL, "%lld pods, at most %d in one job", (long long)replicas,
                         LIMIT_GANG_MEMBERS);
     admission_volcano_policies(x, json_get(spec, "policies"), "spec.policies");
+    check_topology(x, json_get(spec, "networkTopology"), "spec.networkTopology");
     check_plugins(x, json_get(spec, "plugins"));
     check_volumes(x, json_get(spec, "volumes"));
     check_queue(x, spec);
@@ -363,9 +373,46 @@ static void admit_pod_group(struct admission *x)
     admission_default_text(x, spec, "queue", "default");
     admission_not_negative(x, spec, "spec", "minMember");
     check_amounts(x, json_get(spec, "minResources"), "spec.minResources");
-    const struct json *tasks = json_get(spec, "minTaskMember");
+    const struct json *tasks = json_get(spec, "minTaskMember"), *policies = json_get(spec, "subGroupPolicy");
     JSON_EACH (task, json_is(tasks, JSON_OBJECT) ? tasks : NULL)
         admission_not_negative(x, tasks, "spec.minTaskMember", task->key);
+    uint32_t at = 0;
+    check_topology(x, json_get(spec, "networkTopology"), "spec.networkTopology");
+    JSON_EACH (policy, admission_list_n(policies) ? policies : NULL)
+        check_topology(x, json_get(policy, "networkTopology"), AT(x, "spec.subGroupPolicy[%u].networkTopology", at++));
+}
+
+/* ---- HyperNode ---- */
+
+/* SOURCE Volcano's definition and its webhook: one selector each, and a pattern that is one. */
+static void check_member(struct admission *x, const struct json *member, const char *path)
+{
+    const struct json *selector = json_get(member, "selector"), *pattern = json_path(selector, "regexMatch", "pattern", NULL);
+    const struct json *name = json_path(selector, "exactMatch", "name", NULL);
+    int n = (json_get(selector, "exactMatch") != NULL) + (json_get(selector, "regexMatch") != NULL) +
+            (json_get(selector, "labelMatch") != NULL);
+    if (!n)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.selector", path), NULL, "Either ExactMatch or RegexMatch or LabelMatch must be specified");
+    if (n > 1)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.selector", path), NULL,
+                        "Only one of ExactMatch, RegexMatch, or LabelMatch can be specified");
+    if (name && !name_is_dns_subdomain(json_bytes(name)))
+        admission_error(x, FIELD_INVALID, AT(x, "%s.selector.exactMatch.name", path), name, NAME_DNS_SUBDOMAIN_RULE);
+    if (pattern && (!*json_text(pattern, "") || !schema_pattern_finds(json_text(pattern, ""), NULL, 0, NULL)))
+        admission_error(x, FIELD_INVALID, AT(x, "%s.selector.regexMatch.pattern", path), pattern,
+                        "member regexMatch pattern is invalid: write a regular expression of RE2");
+    if (!x->old && text_equal(json_get_text(member, "type", ""), "HyperNode") && n == 1 && !name)
+        admission_warn(x, "%s.selector: selects nothing: members of type HyperNode are named by exactMatch", path);
+}
+
+static void admit_hypernode(struct admission *x)
+{
+    const struct json *members = json_path(x->object, "spec", "members", NULL);
+    uint32_t at = 0;
+    if (!admission_list_n(members))
+        admission_error(x, FIELD_REQUIRED, "spec.members", NULL, "member must have at least one member");
+    JSON_EACH (member, admission_list_n(members) ? members : NULL)
+        check_member(x, member, AT(x, "spec.members[%u]", at++));
 }
 
 static void admit_command(struct admission *x)
@@ -388,6 +435,8 @@ void admission_volcano(struct admission *x, const struct kind *k)
         admit_queue(x);
     else if (text_equal(k->plural, "podgroups"))
         admit_pod_group(x);
+    else if (text_equal(k->plural, "hypernodes"))
+        admit_hypernode(x);
     else if (text_equal(k->plural, "commands"))
         admit_command(x);
 }

@@ -46,6 +46,8 @@ struct decoder {
     const struct json *(*runtime_class)(void *ctx, const char *name, struct arena *a);
     /* Why a ClusterQueue with this spec must not admit, as its admission checks are now; NULL: they are as they should be. */
     const char *(*checks_problem)(void *ctx, const struct json *spec, struct arena *a);
+    /* The tier of HyperNodes that is called so. False, or NULL: none is. */
+    bool (*tier_of)(void *ctx, const char *tier_name, int64_t *ret_tier);
     void *ctx;
     const struct charge_policy *charge; /* of Workloads; NULL: quota counts what their pods ask for */
     bool requeue_by_creation; /* who was evicted because its pods were not ready in time keeps its place in the queue (core/policy.h) */

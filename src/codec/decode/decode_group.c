@@ -90,6 +90,28 @@ static bool is_preemptable(const struct json *metadata)
     return is_true;
 }
 
+/* SOURCE Volcano: hard without a highest tier keeps nobody anywhere, and is a wish as soft is. But where the tier is only called by a name
+ * that no HyperNode has, it waits: Volcano lets it go anywhere. */
+static struct tier_request tiers_of(const struct decoder *d, const struct json *asked)
+{
+    struct tier_request r = {.mode = TOPOLOGY_PREFERRED};
+    const struct json *highest = json_get(asked, "highestTierAllowed");
+    const char *name = json_get_text(asked, "highestTierName", "");
+    bool has_highest = json_is(highest, JSON_NUMBER);
+    if (!json_is(asked, JSON_OBJECT))
+        return (struct tier_request){0};
+    if (strcmp(json_get_text(asked, "mode", "hard"), "soft") == 0 || (!has_highest && !*name))
+        return r;
+    r.mode = TOPOLOGY_REQUIRED;
+    r.highest = json_int64(highest, INT64_MIN);
+    if (has_highest)
+        return r;
+    r.title = intern_text_id(d->names, name);
+    if (!d->tier_of || !d->tier_of(d->ctx, name, &r.highest))
+        r.highest = INT64_MIN;
+    return r;
+}
+
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
                              struct err *e)
 {
@@ -102,6 +124,7 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
     g.queue_title = intern_text_id(d->names, queue);
     g.queue_kind = QUEUE_VOLCANO;
     g.priority = class_priority(d, spec);
+    g.tiers = tiers_of(d, json_get(spec, "networkTopology"));
     g.keeps_places = !is_preemptable(json_get(object, "metadata"));
     g.min_members = members_of(json_get(spec, "minMember"));
     int64_t of_tasks = 0;

@@ -16,5 +16,7 @@ const struct schema_checks *schema_checks_read(struct arena *a, const struct jso
 void schema_checks_run(const struct schema_checks *c, const struct json *v, const char *path, struct field_errors *errors);
 /* Does the text hold a match of an RE2 pattern? True when the pattern cannot be understood. */
 bool schema_pattern_matches(const char *pattern, const char *text);
+/* The same of many texts. False: it cannot be understood, and nothing is said of any. */
+bool schema_pattern_finds(const char *pattern, const char *const *texts, uint32_t n, bool *ret_matches);
 
 #endif

@@ -544,11 +544,28 @@ static bool compile(struct pattern *p, struct arena *a, const char *pattern, uin
     return !p->failed;
 }
 
+static bool compile_any(struct pattern *p, struct arena *a, const char *pattern)
+{
+    return compile(p, a, pattern, PROGRAM_USUAL) || (p->n >= PROGRAM_USUAL && compile(p, a, pattern, PROGRAM_MAX));
+}
+
 bool schema_pattern_matches(const char *pattern, const char *text)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct pattern p;
-    if (!compile(&p, a, pattern, PROGRAM_USUAL) && (p.n < PROGRAM_USUAL || !compile(&p, a, pattern, PROGRAM_MAX)))
-        return true;
-    return run(&p, text);
+    return !compile_any(&p, a, pattern) || run(&p, text);
+}
+
+bool schema_pattern_finds(const char *pattern, const char *const *texts, uint32_t n, bool *ret_matches)
+{
+    _cleanup_arena_ struct arena *a = arena_new(), *scratch = arena_new();
+    struct pattern p;
+    if (!compile_any(&p, a, pattern))
+        return false;
+    p.arena = scratch;
+    for (uint32_t i = 0; i < n; i++) {
+        ret_matches[i] = run(&p, texts[i]);
+        arena_reset(scratch);
+    }
+    return true;
 }

@@ -319,6 +319,9 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
     if (*priority_class)
         json_set_text(a, spec, "priorityClassName", priority_class);
     json_set(a, spec, "minResources", min_resources(a, tasks, tasks_n, members));
+    const struct json *topology = json_get(job_spec, "networkTopology");
+    if (json_is(topology, JSON_OBJECT))
+        json_set(a, spec, "networkTopology", json_clone(a, topology));
     json_set_text(a, json_ensure_object(a, group, "status"), "phase", "Pending");
     return group;
 }

@@ -1,6 +1,7 @@
 /* volcano_pods.c - one watch of the pods, one queue of what to write: "ns/pod" makes a group, "ns/podgroup-..." removes it */
 #include "jobs/volcano/volcano_pods.h"
 #include <stdlib.h>
+#include <strings.h>
 #include "base/collections/map.h"
 #include "jobs/volcano/vcjob_pods.h"
 #include "kube/watch.h"
@@ -57,6 +58,20 @@ static const char *group_name(struct arena *a, const struct json *metadata)
     return arena_printf(a, "podgroup-%s", json_get_text(owner ? owner : metadata, "uid", ""));
 }
 
+/* SOURCE Volcano: one of two annotations asks for it; what is neither mode is hard, and what is no number no tier. */
+static void ask_for_topology(struct arena *a, struct json *spec, const struct json *annotations)
+{
+    const struct json *mode = json_get(annotations, "volcano.sh/network-topology-mode");
+    const struct json *tier = json_get(annotations, "volcano.sh/network-topology-highest-tier");
+    int64_t number;
+    if (!mode && !tier)
+        return;
+    struct json *topology = json_ensure_object(a, spec, "networkTopology");
+    json_set_text(a, topology, "mode", strcasecmp(json_text(mode, ""), "soft") == 0 ? "soft" : "hard");
+    if (bytes_int64(json_bytes(tier), &number) && number >= 0)
+        json_set_int64(a, topology, "highestTierAllowed", number);
+}
+
 static struct json *group_of(struct arena *a, const struct json *pod)
 {
     const struct json *from = json_get(pod, "metadata"), *spec = json_get(pod, "spec"), *owner = controller_of(from);
@@ -86,6 +101,7 @@ static struct json *group_of(struct arena *a, const struct json *pod)
     if (*priority_class)
         json_set_text(a, to, "priorityClassName", priority_class);
     json_set(a, to, "minResources", job_min_resources(a, spec, members));
+    ask_for_topology(a, to, annotations);
     json_set_text(a, json_ensure_object(a, group, "status"), "phase", "Pending");
     return group;
 }
