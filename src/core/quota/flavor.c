@@ -67,6 +67,28 @@ static bool group_is_asked(const struct resource_group *g, const struct shape_cl
     return false;
 }
 
+static bool asks_for_domains(const struct flavor_demand *set)
+{
+    return set->topology && (set->topology->mode != TOPOLOGY_UNASKED || set->topology->slices_n);
+}
+
+/* Who asks for nothing that quota counts, and is to stand in domains all the same, gets a flavor of the first group that has one with a
+ * topology; groups_n: of none. SOURCE Kueue, where zero is an amount like any other. */
+static uint32_t group_for_domains(const struct state *s, const struct flavor_search *f, const struct flavor_demand *set)
+{
+    const struct queue *q = f->queue;
+    for (uint32_t g = 0; g < q->groups_n; g++)
+        if (group_is_asked(&q->groups[g], &s->shapes.classes[set->shape]))
+            return q->groups_n;
+    for (uint32_t g = 0; g < q->groups_n && (asks_for_domains(set) || f->topologies_only); g++)
+        for (uint32_t i = 0; i < q->groups[g].flavors_n && q->groups[g].resources_n; i++) {
+            const struct flavor *flavor = flavor_find(s, q->groups[g].flavors[i]);
+            if (flavor && flavor->topology)
+                return g;
+        }
+    return q->groups_n;
+}
+
 /* ---- affinity: only keys that the flavor itself labels its nodes with are looked at ---- */
 
 static bool labels_name(struct label_list labels, name_id key)
@@ -183,13 +205,12 @@ static bool has_levels(const struct topology *t, const struct topology_request *
 static enum topology_mismatch topology_mismatch(const struct state *s, const struct flavor_search *f, const struct flavor_demand *set,
                                                 const struct resource_group *group, const struct flavor *flavor)
 {
-    bool asks = set->topology && (set->topology->mode != TOPOLOGY_UNASKED || set->topology->slices_n);
     const struct topology *t = &s->topologies[topology_find(s, flavor->topology)];
     const struct shape_class *c = &s->shapes.classes[set->requests ? set->requests : set->shape];
-    if (!asks)
+    if (!asks_for_domains(set))
         return flavor->topology && !f->topologies_only ? TOPOLOGY_MISMATCH_ONLY : TOPOLOGY_MATCHES;
     if (!flavor->topology)
-        return group_is_asked(group, c) ? TOPOLOGY_MISMATCH_LACKS : TOPOLOGY_MATCHES;
+        return group_is_asked(group, c) || group_for_domains(s, f, set) < f->queue->groups_n ? TOPOLOGY_MISMATCH_LACKS : TOPOLOGY_MATCHES;
     return has_levels(t, set->topology) ? TOPOLOGY_MATCHES : TOPOLOGY_MISMATCH_LEVEL;
 }
 
@@ -280,11 +301,12 @@ static void book(struct flavor_search *f, uint32_t set, name_id resource, int64_
 static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
 {
     const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    uint32_t for_domains = group_for_domains(s, f, &f->sets[set]);
     memset(&f->chosen[(size_t)set * f->queue->groups_n], -1, f->queue->groups_n);
     for (uint32_t g = 0; g < f->queue->groups_n; g++) {
         const struct resource_group *group = &f->queue->groups[g];
         size_t cell = (size_t)set * f->queue->groups_n + g;
-        if (!group_is_asked(group, c))
+        if (!group_is_asked(group, c) && g != for_domains)
             continue;
         struct fitness fitness = {0};
         int flavor = pick(s, f, cell, &f->sets[set], group, &fitness, a, why);
@@ -296,6 +318,8 @@ static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set
         for (uint32_t i = 0; i < c->demands_n; i++)
             if (group_covers(group, c->demands[i].resource))
                 book(f, set, c->demands[i].resource, c->demands[i].value, group->flavors[flavor], true);
+        if (g == for_domains) /* its slot is that of "pods", which no group covers */
+            f->choices[f->choices_n++] = (struct flavor_choice){(uint16_t)set, group->resources[0], group->flavors[flavor]};
     }
     return true;
 }

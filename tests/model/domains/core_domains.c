@@ -41,6 +41,7 @@ static struct usage usage_now(const struct model *m)
             for (int k = 0; k < NODES; k++) {
                 u.cpu[k] += m->gangs[i].on[s][k] * m->gangs[i].sets[s].cpu;
                 u.gpu[k] += m->gangs[i].on[s][k] * m->gangs[i].sets[s].gpu;
+                u.pods[k] += m->gangs[i].on[s][k];
             }
     return u;
 }
@@ -76,7 +77,7 @@ static void tell_node(struct model *m, struct world *w, int at)
     for (int l = 0; l < m->c.levels_n; l++)
         if (n->value[l] >= 0)
             labels = arena_printf(w->records, "%s,%s=%s", labels, level_name(m, l), value_of(m, at, l));
-    struct node_record r = a_node(w, name, arena_printf(w->records, "cpu=%d,pods=100," GPU "=%d", n->cpu, n->gpu), labels);
+    struct node_record r = a_node(w, name, arena_printf(w->records, "cpu=%d,pods=%d," GPU "=%d", n->cpu, NODE_PODS, n->gpu), labels);
     r.ready = n->ready;
     if (n->known)
         node_record(w, r);
@@ -114,7 +115,9 @@ static struct gang_record record_of(struct model *m, struct world *w, const stru
     for (int i = 0; i < g->sets_n; i++) {
         const struct ask *a = &g->sets[i];
         sets[i] = (struct pod_set){.name = id(w, i ? "b" : "a"), .count = a->count, .min_count = a->count};
-        sets[i].shape = shape_of(w, arena_printf(w->records, a->gpu ? "cpu=%d," GPU "=%d" : "cpu=%d", a->cpu, a->gpu), "");
+        const char *asks = arena_printf(w->records, "%s%s", a->cpu ? arena_printf(w->records, "cpu=%d", a->cpu) : "",
+                                        a->gpu ? arena_printf(w->records, "%s" GPU "=%d", a->cpu ? "," : "", a->gpu) : "");
+        sets[i].shape = shape_of(w, asks, "");
         sets[i].topology = (struct topology_request){.mode = a->mode, .slices_n = (uint32_t)a->layers_n};
         if (a->mode == TOPOLOGY_REQUIRED || a->mode == TOPOLOGY_PREFERRED)
             sets[i].topology.level = id(w, level_name(m, a->level));
@@ -150,6 +153,8 @@ static void tell_admitted(struct model *m, struct world *w, const struct plain_g
     for (int i = 0; i < g->sets_n; i++) {
         for (uint32_t k = 0; k < r.pod_sets[i].shape.requests_n; k++)
             choices[r.choices_n++] = (struct flavor_choice){(uint16_t)i, r.pod_sets[i].shape.requests[k].resource, id(w, "f")};
+        if (!r.pod_sets[i].shape.requests_n) /* it asks for nothing, and stands in domains */
+            choices[r.choices_n++] = (struct flavor_choice){(uint16_t)i, id(w, "cpu"), id(w, "f")};
         for (int nth = 0, k; (k = given_nth(m, g, i, nth)) >= 0; nth++)
             domains[r.domains_n++] = (struct domain_choice){(uint16_t)i, id(w, leaf_name(m, k)), g->given[i][k]};
     }
@@ -225,7 +230,7 @@ static int compare_decisions(struct model *m)
 static void random_ask(struct model *m, struct ask *a, bool units)
 {
     *a = (struct ask){.mode = (enum topology_mode)pick(m, 4), .level = pick(m, m->c.levels_n), .count = 1 + pick(m, pick(m, 3) ? 5 : 14)};
-    a->cpu = units ? 1 : 1 + pick(m, 3);
+    a->cpu = units ? 1 : pick(m, 10) ? 1 + pick(m, 3) : 0;
     a->gpu = units || pick(m, 2) ? 0 : 1 + pick(m, 2);
     bool named = a->mode == TOPOLOGY_REQUIRED || a->mode == TOPOLOGY_PREFERRED;
     if (pick(m, 3))

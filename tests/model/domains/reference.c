@@ -55,8 +55,9 @@ static int room(const struct cluster *m, const struct usage *used, const struct 
     if (!n->known || !n->ready || !n->of_flavor)
         return 0;
     int by_cpu = a->cpu ? (n->cpu - used->cpu[node]) / a->cpu : 1000, by_gpu = a->gpu ? (n->gpu - used->gpu[node]) / a->gpu : 1000;
-    int places = by_cpu < by_gpu ? by_cpu : by_gpu;
-    return places < 0 ? 0 : places > 100 ? 100 : places;
+    int places = by_cpu < by_gpu ? by_cpu : by_gpu, pods = NODE_PODS - used->pods[node];
+    places = places < pods ? places : pods;
+    return places < 0 ? 0 : places;
 }
 
 struct count {
@@ -87,6 +88,7 @@ static struct count count_of(const struct cluster *m, const struct usage *used, 
             struct usage beside = *used;
             beside.cpu[d->nodes[i]] += leader->cpu;
             beside.gpu[d->nodes[i]] += leader->gpu;
+            beside.pods[d->nodes[i]]++;
             int less = has - room(m, &beside, a, d->nodes[i]);
             lost = lost < 0 || less < lost ? less : lost;
         }
@@ -316,6 +318,7 @@ static bool sit(const struct cluster *m, struct usage *used, struct plain_gang *
             g->on[set][leaf->nodes[i]]++;
             used->cpu[leaf->nodes[i]] += a->cpu;
             used->gpu[leaf->nodes[i]] += a->gpu;
+            used->pods[leaf->nodes[i]]++;
         }
     return !pods;
 }

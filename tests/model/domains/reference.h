@@ -3,7 +3,7 @@
 #define MODEL_REFERENCE_H
 #include "../../unit/core/world.h"
 
-enum { NODES = 12, LEVELS = 3, SETS = 2 };
+enum { NODES = 12, LEVELS = 3, SETS = 2, NODE_PODS = 20 };
 struct plain_node {
     bool known, ready, of_flavor;
     int value[LEVELS];         /* by level; -1: without the label */
@@ -26,7 +26,7 @@ struct cluster {
     int levels_n;
 };
 struct usage {
-    int cpu[NODES], gpu[NODES];
+    int cpu[NODES], gpu[NODES], pods[NODES];
 };
 
 /* By the values down to the level. */

@@ -97,7 +97,7 @@ static inline struct pod_set domain_set(struct world *w, char *text)
         if (!strcmp(word, "required") || !strcmp(word, "preferred"))
             set.topology.level = id(w, level_label(value));
     }
-    set.shape = shape_of(w, arena_printf(w->records, "cpu=%d000", cpus), "");
+    set.shape = shape_of(w, cpus ? arena_printf(w->records, "cpu=%d000", cpus) : "", "");
     return set;
 }
 

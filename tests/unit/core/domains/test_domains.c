@@ -55,6 +55,9 @@ static const struct domain_case cases[] = {
     {"the fullest first", "BRH", TWO_BLOCKS, "5 unconstrained", "x1=2 x2=1 x3=1 x4=1"},
     {"anywhere", "BRH", TWO_BLOCKS, "13 unconstrained", "x1=2 x2=1 x3=2 x4=1 x5=3 x6=4"},
     {"nobody asks, all flavors have a topology", "BRH", TWO_BLOCKS, "4", "x6=4"},
+    {"who asks for nothing stands in domains, too", "RH", "r1/x1:1 r2/x2:2", "3 required=H cpu=0", "x1=3"},
+    {"nobody asks, for nothing", "RH", "r1/x1:1 r2/x2:2", "2 cpu=0", "x1=2"},
+    {"one of two sets asks for nothing", "RH", "r1/x1:1 r2/x2:2", "a 2 required=R cpu=0; b 2 required=R", "x1=2; x2=2"},
     {"unconstrained: more than there are", "H", "x1:1 x2:1", "3 unconstrained",
      "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 2 out of 3 pod(s)"},
     /* slices */
