@@ -509,6 +509,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     }
     s->hold = config && config->hold;
     s->all_wake = config && config->all_wake;
+    s->node_wishes = config && config->node_wishes;
     s->lost_policy = config ? config->lost : (struct lost_policy){0};
     take_fair_sharing(s, config ? &config->fair : &(struct fair_policy){0});
     deserve_settle(s, a);

@@ -18,6 +18,7 @@ struct decide_config {
     bool all_wake;        /* nobody stands in the order of shares (queue/standing.h): for those who compare what is decided without it */
     struct fair_policy fair; /* off: who borrows at a lower level comes first, and policies alone say who is preempted */
     struct lost_policy lost;
+    bool node_wishes;     /* as in struct policy */
     bool hold;            /* nobody is let in, and nobody goes for anybody: what holds something already is settled */
     bool spread;          /* score: spread instead of pack (default pack: fewest free GPUs first, whole-GPU fragments last) */
 };

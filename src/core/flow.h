@@ -80,6 +80,12 @@ struct topology_spread {       /* whenUnsatisfiable: DoNotSchedule only */
     int32_t max_skew, min_domains;
 };
 
+/* A node of preferred nodeAffinity: those that the term matches are better by its weight. */
+struct node_preference {
+    struct selector term;
+    int32_t weight;
+};
+
 /* What a pod needs of a node: everything that decides where it can stand. Pods with equal shapes are interchangeable for placement. */
 struct shape {
     /* per pod, containers + init containers + overhead by the Kubernetes rules; sorted by resource; "pods" is implicit */
@@ -89,6 +95,8 @@ struct shape {
     uint32_t node_labels_n;
     const struct selector *node_terms;       /* required nodeAffinity: one of the terms must hold; n = 0: no demand */
     uint32_t node_terms_n;
+    const struct node_preference *node_wishes;     /* looked at in domains of a topology, where the policy says so */
+    uint32_t node_wishes_n;
     const struct toleration *tolerations;
     uint32_t tolerations_n;
     const struct host_port *ports;

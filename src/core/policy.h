@@ -48,6 +48,7 @@ struct lost_policy {
 };
 
 struct policy {
+    bool node_wishes;         /* preferred node affinity counts among domains of a topology. SOURCE TASRespectNodeAffinityPreferred */
     struct fair_policy fair;
     struct lost_policy lost;
     struct ready_policy ready;

@@ -268,6 +268,7 @@ int configuration_parse(struct arena *a, struct bytes text, struct configuration
         read_fair(&r, root, &c.policy.fair);
         c.policy.lost.off = gate_is_off(root, "TASFailedNodeReplacement");
         c.policy.lost.patient = gate_is_off(root, "TASFailedNodeReplacementFailFast");
+        c.policy.node_wishes = gate_is_on(root, "TASRespectNodeAffinityPreferred");
         read_consumption(&r, root, &c.policy.consumption);
         c.policy.explicit_status = gate_is_on(root, "UnadmittedWorkloadsExplicitStatus");
         read_frameworks(&r, root, &c);

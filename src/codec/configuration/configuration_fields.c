@@ -203,7 +203,7 @@ const struct configuration_gate configuration_gates[] = {
     {"TASReplaceNodeDueToNotReadyOverFixedTime", GATE_NEVER},
     {"TASReplaceNodeOnNodeTaints", GATE_ALWAYS},
     {"TASReplaceNodeOnPodTermination", GATE_ALWAYS},
-    {"TASRespectNodeAffinityPreferred", GATE_NEVER},
+    {"TASRespectNodeAffinityPreferred", GATE_HONOURED},
     {"TASValidateWorkloadSliceSize", GATE_ALWAYS},
     {"TLSOptions", GATE_INSIDE},
     {"TopologyAwareScheduling", GATE_ALWAYS},

@@ -123,6 +123,23 @@ static void decode_node_affinity(const struct decoder *d, const struct json *aff
     shape->node_terms_n = n;
 }
 
+/* SOURCE kube-scheduler: a term without a weight, or without expressions, says nothing. */
+static void decode_node_wishes(const struct decoder *d, const struct json *affinity, struct shape *shape)
+{
+    const struct json *wishes = json_path(affinity, "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution", NULL);
+    struct node_preference *out = list_n(wishes) ? arena_zero(d->arena, wishes->n, sizeof *out) : NULL;
+    uint32_t n = 0;
+    JSON_EACH (wish, out ? wishes : NULL) {
+        int64_t weight = json_get_int64(wish, "weight", 0);
+        decode_node_term(d, json_get(wish, "preference"), &out[n].term);
+        if (out[n].term.matches_nothing || weight < 1)
+            continue;
+        out[n++].weight = weight > 100 ? 100 : (int32_t)weight;
+    }
+    shape->node_wishes = n ? out : NULL;
+    shape->node_wishes_n = n;
+}
+
 /* Namespaces of a term. A namespaceSelector that names namespaces by kubernetes.io/metadata.name becomes that list; any
  * other non-empty one is taken as all namespaces: the record has no selector for namespaces, and too wide keeps
  * anti-affinity safe. */
@@ -171,6 +188,7 @@ static uint32_t decode_pod_terms(const struct decoder *d, const struct json *ter
 void decode_affinity(const struct decoder *d, const struct json *affinity, struct shape *shape)
 {
     decode_node_affinity(d, affinity, shape);
+    decode_node_wishes(d, affinity, shape);
     const struct json *with =
         json_path(affinity, "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution", NULL);
     const struct json *against =

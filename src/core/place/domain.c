@@ -15,7 +15,7 @@ struct search {
     uint32_t level, slice_level, leaf_level;
     int64_t slice_size;
     int64_t size_at[TOPOLOGY_LEVELS]; /* slices within slices, by level; 0: single pods */
-    bool required, ascending;
+    bool required, ascending, wishes;
     int32_t leaders_n;
     struct domain_misfit misfit;
 };
@@ -125,6 +125,20 @@ static bool lost_to_leader(const struct search *x, const uint32_t *room, const u
     return true;
 }
 
+/* SOURCE Kueue: of nodes that the pod may stand on, whether there is room or not. */
+static int64_t wished_of(const struct search *x, uint32_t node)
+{
+    const struct shape_class *c = &x->s->shapes.classes[x->ask->shape];
+    struct label_list labels = node_labels(&x->s->nodes, node);
+    int64_t sum = 0;
+    if (fit_record(x->s, c, node, NULL) != FIT_OK)
+        return 0;
+    for (uint32_t i = 0; i < c->shape.node_wishes_n; i++)
+        if (selector_matches(&c->shape.node_wishes[i].term, labels, x->s->nodes.nodes[node].name, x->s->names))
+            sum += c->shape.node_wishes[i].weight;
+    return sum;
+}
+
 static void count_leaf(struct search *x, uint32_t leaf, const uint32_t *room, const uint32_t *leader_room)
 {
     const struct topology *t = x->t;
@@ -134,6 +148,8 @@ static void count_leaf(struct search *x, uint32_t leaf, const uint32_t *room, co
         return;
     r->pods = x->room_in[leaf] < INT32_MAX ? (int64_t)x->room_in[leaf] : INT32_MAX;
     int64_t lost = INT64_MAX, one;
+    for (uint32_t i = 0; i < t->domains[leaf].n && x->wishes; i++)
+        r->wished += wished_of(x, t->nodes[t->domains[leaf].first + i]);
     for (uint32_t i = 0; i < t->domains[leaf].n && leader_room; i++)
         if (lost_to_leader(x, room, leader_room, t->nodes[t->domains[leaf].first + i], &one))
             lost = least(lost, one);
@@ -156,6 +172,7 @@ static void count_parent(struct search *x, uint32_t at, uint32_t level)
         int64_t pods = child->pods / inner * inner, beside = child->pods_beside / inner * inner;
         r->pods += pods;
         r->slices += child->slices;
+        r->wished += child->wished;
         if (x->leaders_n && !child->leaders)
             continue;
         r->leaders |= child->leaders;
@@ -189,7 +206,7 @@ static void count_all(struct search *x)
 
 struct rank {
     int32_t leaders;
-    int64_t slices, pods;
+    int64_t wished, slices, pods;
     uint32_t domain;
 };
 
@@ -198,6 +215,8 @@ static int compare_ranks(const void *left, const void *right)
     const struct rank *a = left, *b = right;
     if (a->leaders != b->leaders)
         return a->leaders > b->leaders ? -1 : 1;
+    if (a->wished != b->wished)
+        return a->wished > b->wished ? -1 : 1;
     if (a->slices != b->slices)
         return a->slices > b->slices ? -1 : 1;
     if (a->pods != b->pods)
@@ -212,8 +231,8 @@ static void sort(const struct search *x, uint32_t *domains, uint32_t n, bool lea
     struct rank *ranks = mem_alloc(n * sizeof *ranks);
     for (uint32_t i = 0; i < n; i++) {
         const struct domain_room *r = room_of(x, domains[i]);
-        ranks[i] = leading ? (struct rank){r->leaders, r->slices_beside, r->pods_beside, domains[i]}
-                           : (struct rank){0, r->slices, r->pods, domains[i]};
+        ranks[i] = leading ? (struct rank){r->leaders, r->wished, r->slices_beside, r->pods_beside, domains[i]}
+                           : (struct rank){0, r->wished, r->slices, r->pods, domains[i]};
         ranks[i].slices = x->ascending ? -ranks[i].slices : ranks[i].slices;
     }
     qsort(ranks, n, sizeof *ranks, compare_ranks);
@@ -230,12 +249,13 @@ static int64_t places(const struct domain_room *r, bool slices, int32_t leaders_
     return slices ? r->slices : r->pods;
 }
 
-/* The first in order that has the fewest places that are enough; n: there is none. */
+/* The first in order that has the fewest places that are enough; n: there is none. SOURCE Kueue: only of those that are wished for as much
+ * as the first. */
 static uint32_t best_fit(const struct search *x, const uint32_t *domains, uint32_t n, int64_t need, bool slices, int32_t leaders_n)
 {
     uint32_t best = n;
     int64_t fewest = INT64_MAX;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && room_of(x, domains[i])->wished == room_of(x, domains[0])->wished; i++) {
         const struct domain_room *r = room_of(x, domains[i]);
         int64_t has = places(r, slices, leaders_n);
         if (r->leaders < leaders_n || has < need || has >= fewest)
@@ -338,7 +358,7 @@ static int64_t most_slices(const struct search *x, const uint32_t *domains, uint
     struct rank top = {0};
     for (uint32_t i = 0; i < n; i++) {
         const struct domain_room *r = room_of(x, domains[i]);
-        struct rank one = {r->leaders, r->slices_beside, r->pods_beside, domains[i]};
+        struct rank one = {r->leaders, r->wished, r->slices_beside, r->pods_beside, domains[i]};
         if (!i || compare_ranks(&one, &top) < 0)
             top = one;
     }
@@ -371,6 +391,17 @@ static bool too_few_for_rest(struct search *x, const uint32_t *domains, uint32_t
     return false;
 }
 
+/* SOURCE Kueue: where domains are preferred, one that is wished for less is no better than the level above. */
+static int64_t least_wished(const struct search *x, const uint32_t *domains, uint32_t n)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < n && x->wishes && !x->required && !x->ascending; i++) {
+        const struct domain_room *r = room_of(x, domains[i]);
+        most = r->leaders >= x->leaders_n && r->wished > most ? r->wished : most;
+    }
+    return most;
+}
+
 /* One domain that holds all, else of the level above, at last several. */
 static bool find_domains(struct search *x, uint32_t *domains, uint32_t *ret_n, uint32_t *ret_level)
 {
@@ -382,11 +413,12 @@ static bool find_domains(struct search *x, uint32_t *domains, uint32_t *ret_n, u
         *ret_level = level;
         struct rank best = {0};
         bool found = false, lacks_rest = false;
+        int64_t wished = least_wished(x, domains, n);
         for (uint32_t i = 0; i < n; i++) { /* the fewest places that are enough, without sorting them all */
             const struct domain_room *r = room_of(x, domains[i]);
             int64_t has = places(r, true, x->leaders_n);
-            struct rank one = {0, -has, r->pods_beside, domains[i]};
-            if (r->leaders < x->leaders_n || has < need || (found && compare_ranks(&best, &one) < 0))
+            struct rank one = {0, r->wished, -has, r->pods_beside, domains[i]};
+            if (r->leaders < x->leaders_n || r->wished < wished || has < need || (found && compare_ranks(&best, &one) < 0))
                 continue;
             if (!holds_rest(x, domains[i])) {
                 lacks_rest = true;
@@ -528,7 +560,8 @@ bool domain_choose(struct state *s, const struct domain_ask *ask, struct domain_
     uint32_t *domains = x.t->lists, n = 0, level = 0;
     x.room_in = view_domains(s, view_sync(s, ask->shape), ask->topology);
     bool fits = read_request(&x);
-    if (fits && (ask->within || x.leaders_n || ask->request->slices_n))
+    x.wishes = s->node_wishes && x.t->by_node && s->shapes.classes[ask->shape].shape.node_wishes_n;
+    if (fits && (ask->within || x.leaders_n || ask->request->slices_n || x.wishes))
         count_all(&x);
     fits = fits && find_domains(&x, domains, &n, &level) && go_down(&x, level, &domains, &n);
     if (fits)

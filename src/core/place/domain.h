@@ -5,7 +5,8 @@
  *        with most places first, and for what is left the one with the fewest that are enough. Unconstrained: fewest places first.
  *        Slices are counted instead of pods down to their level; below it each domain keeps what it was given.
  *        The leader of a group is one pod more, in a domain where the workers lose least by it.
- * ORDER  (places, then places of single pods, then the path). SOURCE Kueue, KEP 2724 and its profile Mixed.
+ *        Preferred node affinity, where it counts, comes before places: the sum of the weights that the nodes of a domain have.
+ * ORDER  (wished for, then places, then places of single pods, then the path). SOURCE Kueue, KEP 2724 and its profile Mixed.
  */
 #ifndef CORE_DOMAIN_H
 #define CORE_DOMAIN_H

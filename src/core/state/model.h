@@ -435,7 +435,7 @@ struct state {
     uint32_t anti_seats_n, anti_seats_cap;
     bool neighbours_changed; /* a pod came or went since the last cycle */
     bool spread;             /* score of the last cycle */
-    bool hold, all_wake;     /* as the last cycle was told */
+    bool hold, all_wake, node_wishes; /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */
     struct lost_policy lost_policy; /* the same */
     int64_t lost_until_ms;   /* nobody waits for a node that failed to come back after it */

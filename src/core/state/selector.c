@@ -172,6 +172,13 @@ void bump_shape(struct bump *b, const struct shape *from, struct shape *ret_shap
             terms[i] = term;
     }
     to.node_terms = terms;
+    struct node_preference *wishes = bump_copy(b, from->node_wishes, from->node_wishes_n, sizeof *wishes);
+    for (uint32_t i = 0; i < from->node_wishes_n; i++) {
+        struct selector term = bump_selector(b, &from->node_wishes[i].term);
+        if (wishes)
+            wishes[i].term = term;
+    }
+    to.node_wishes = wishes;
     bump_affinities(b, from, &to);
     *ret_shape = to;
 }

@@ -93,6 +93,11 @@ static uint64_t words_shape(struct shape_table *t, const struct shape *s)
     word(t, s->node_terms_n);
     for (uint32_t i = 0; i < s->node_terms_n; i++)
         words_selector(t, &s->node_terms[i]);
+    word(t, s->node_wishes_n);
+    for (uint32_t i = 0; i < s->node_wishes_n; i++) {
+        words_selector(t, &s->node_wishes[i].term);
+        word(t, (uint64_t)s->node_wishes[i].weight);
+    }
     word(t, s->tolerations_n);
     for (uint32_t i = 0; i < s->tolerations_n; i++) {
         const struct toleration *tol = &s->tolerations[i];

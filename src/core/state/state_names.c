@@ -79,6 +79,8 @@ static void mark_class(const struct state *s, const struct shape_class *c)
     mark_labels(s, shape->node_labels, shape->node_labels_n);
     for (uint32_t i = 0; i < shape->node_terms_n; i++)
         mark_selector(s, &shape->node_terms[i]);
+    for (uint32_t i = 0; i < shape->node_wishes_n; i++)
+        mark_selector(s, &shape->node_wishes[i].term);
     mark_tolerations(s, shape->tolerations, shape->tolerations_n);
     for (uint32_t i = 0; i < shape->ports_n; i++)
         mark(s, shape->ports[i].address);

@@ -30,6 +30,7 @@ struct domain_room {
     int64_t pods, slices;    /* that find a place there */
     int64_t pods_beside, slices_beside; /* when the leader of the group stands there, too */
     int32_t leaders;
+    int64_t wished;          /* what preferred node affinity finds of its nodes, the sum */
     uint64_t search;         /* the search that this is of */
 };
 struct topology {

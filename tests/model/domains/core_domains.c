@@ -3,10 +3,11 @@
  *   core_domains [SEED [STEPS [RUNS]]]
  *
  * Clusters of up to twelve nodes in trees of one to three levels; workloads of one or two pod sets, or of a leader and its workers, that
- * require, prefer or do not mind a level, with slices and slices within slices. Workloads come and end, nodes come, go, and get other
- * labels; now and then the scheduler begins anew from what the API says. What is admitted, in which domains, and who waits must be what the
- * reference says. Nodes on which somebody stands fail: after a while another is there in the domain that the rest requires, the one that
- * the reference finds, or the Workload has to go, as it has to when a second one fails meanwhile; and some come back in time.
+ * require, prefer or do not mind a level, with slices and slices within slices, and wish for nodes of a mood. Workloads come and end, nodes
+ * come, go, and get other labels; now and then the scheduler begins anew from what the API says. What is admitted, in which domains, and
+ * who waits must be what the reference says. Nodes on which somebody stands fail: after a while another is there in the domain that the
+ * rest requires, the one that the reference finds, or the Workload has to go, as it has to when a second one fails meanwhile; and some
+ * come back in time.
  */
 #include <inttypes.h>
 #include "base/random.h"
@@ -23,7 +24,7 @@ struct model {
     struct plain_gang gangs[GANGS];
     int serial;
     int replaced_n, evicted_n; /* places of lost nodes, and who had to go */
-    bool by_node, trace;
+    bool by_node, prefers, trace;
 };
 
 static int pick(struct model *m, int n)
@@ -77,6 +78,7 @@ static void tell_node(struct model *m, struct world *w, int at)
     for (int l = 0; l < m->c.levels_n; l++)
         if (n->value[l] >= 0)
             labels = arena_printf(w->records, "%s,%s=%s", labels, level_name(m, l), value_of(m, at, l));
+    labels = arena_printf(w->records, "%s,mood=m%d", labels, n->mood);
     struct node_record r = a_node(w, name, arena_printf(w->records, "cpu=%d,pods=%d," GPU "=%d", n->cpu, NODE_PODS, n->gpu), labels);
     r.ready = n->ready;
     if (n->known)
@@ -108,6 +110,21 @@ static const char *gang_name(const struct model *m, const struct plain_gang *g)
     return arena_printf(m->w.records, "g%d", g->serial);
 }
 
+static void add_wishes(struct world *w, const struct ask *a, struct shape *to)
+{
+    struct node_preference *all = arena_zero(w->records, MOODS, sizeof *all);
+    for (int i = 0; i < MOODS; i++) {
+        if (!a->wish[i])
+            continue;
+        name_id *value = arena_zero(w->records, 1, sizeof *value);
+        struct requirement *r = arena_zero(w->records, 1, sizeof *r);
+        *value = id(w, arena_printf(w->records, "m%d", i));
+        *r = (struct requirement){.key = id(w, "mood"), .op = REQUIRE_IN, .values = value, .values_n = 1};
+        all[to->node_wishes_n++] = (struct node_preference){{.all = r, .all_n = 1}, a->wish[i]};
+    }
+    to->node_wishes = all;
+}
+
 static struct gang_record record_of(struct model *m, struct world *w, const struct plain_gang *g)
 {
     struct pod_set *sets = arena_zero(w->records, SETS, sizeof *sets);
@@ -118,6 +135,7 @@ static struct gang_record record_of(struct model *m, struct world *w, const stru
         const char *asks = arena_printf(w->records, "%s%s", a->cpu ? arena_printf(w->records, "cpu=%d", a->cpu) : "",
                                         a->gpu ? arena_printf(w->records, "%s" GPU "=%d", a->cpu ? "," : "", a->gpu) : "");
         sets[i].shape = shape_of(w, asks, "");
+        add_wishes(w, a, &sets[i].shape);
         sets[i].topology = (struct topology_request){.mode = a->mode, .slices_n = (uint32_t)a->layers_n};
         if (a->mode == TOPOLOGY_REQUIRED || a->mode == TOPOLOGY_PREFERRED)
             sets[i].topology.level = id(w, level_name(m, a->level));
@@ -233,6 +251,8 @@ static void random_ask(struct model *m, struct ask *a, bool units)
     a->cpu = units ? 1 : pick(m, 10) ? 1 + pick(m, 3) : 0;
     a->gpu = units || pick(m, 2) ? 0 : 1 + pick(m, 2);
     bool named = a->mode == TOPOLOGY_REQUIRED || a->mode == TOPOLOGY_PREFERRED;
+    for (int i = 0; i < MOODS && !pick(m, 3); i++)
+        a->wish[i] = pick(m, 4);
     if (pick(m, 3))
         return;
     a->layers_n = 1;
@@ -290,6 +310,7 @@ static void random_node(struct model *m, struct plain_node *n, int at)
     *n = (struct plain_node){.known = true, .ready = pick(m, 8) != 0, .of_flavor = pick(m, 8) != 0};
     n->cpu = pick(m, 9);
     n->gpu = pick(m, 5);
+    n->mood = pick(m, MOODS);
     for (int l = 0; l < m->c.levels_n; l++)
         n->value[l] = pick(m, 12) ? pick(m, VALUES) : -1;
     if (m->by_node && n->value[m->c.levels_n - 1] >= 0)
@@ -320,6 +341,7 @@ static int begins_anew(struct model *m)
     struct err e = {0};
     int r = 0;
     other.w = fresh;
+    other.w.node_wishes = m->prefers;
     tell_cluster(&other, &other.w);
     for (int i = 0; i < GANGS; i++)
         if (m->gangs[i].known && m->gangs[i].admitted)
@@ -514,6 +536,9 @@ static bool one_run(uint64_t seed, int steps, uint64_t *gangs, uint64_t *replace
     m.w = world_new();
     m.c.levels_n = 1 + pick(&m, LEVELS);
     m.by_node = pick(&m, 4) != 0;
+    m.prefers = pick(&m, 2);
+    m.w.node_wishes = m.prefers;
+    m.c.wishes = m.prefers && m.by_node;
     for (int i = 0; i < NODES; i++)
         if (pick(&m, 4))
             random_node(&m, &m.c.nodes[i], i);

@@ -61,7 +61,7 @@ static int room(const struct cluster *m, const struct usage *used, const struct 
 }
 
 struct count {
-    int pods, slices, pods_led, slices_led, leads;
+    int pods, slices, pods_led, slices_led, leads, wished;
 };
 
 static int layer_at(const struct ask *a, int level)
@@ -82,7 +82,9 @@ static struct count count_of(const struct cluster *m, const struct usage *used, 
         int lost = -1;
         for (int i = 0; i < d->n; i++) {
             int has = room(m, used, a, d->nodes[i]);
+            const struct plain_node *node = &m->nodes[d->nodes[i]];
             c.pods += has;
+            c.wished += m->wishes && node->known && node->ready && node->of_flavor ? a->wish[node->mood] : 0;
             if (!leader || !room(m, used, leader, d->nodes[i]))
                 continue;
             struct usage beside = *used;
@@ -105,6 +107,7 @@ static struct count count_of(const struct cluster *m, const struct usage *used, 
             }
             c.pods += one.pods;
             c.slices += one.slices;
+            c.wished += one.wished;
             if (leader && !one.leads)
                 continue;
             c.leads |= one.leads;
@@ -135,6 +138,8 @@ static int compare(const struct share *a, const struct share *b, bool ascending,
         pa = led ? a->has.pods_led : a->has.pods, pb = led ? b->has.pods_led : b->has.pods;
     if (led && a->has.leads != b->has.leads)
         return b->has.leads - a->has.leads;
+    if (a->has.wished != b->has.wished)
+        return b->has.wished - a->has.wished;
     if (sa != sb)
         return ascending ? sa - sb : sb - sa;
     return pa != pb ? pa - pb : a->order - b->order;
@@ -175,7 +180,7 @@ static int list(const struct cluster *m, const struct usage *used, const struct 
 static int tightest(const struct share *all, int from, int n, int need, bool slices, bool led)
 {
     int best = -1;
-    for (int i = from; i < n; i++)
+    for (int i = from; i < n && all[i].has.wished == all[from].has.wished; i++)
         if (amount(&all[i], slices, led) >= need && (!led || all[i].has.leads) &&
             (best < 0 || amount(&all[i], slices, led) < amount(&all[best], slices, led)))
             best = i;
@@ -220,13 +225,18 @@ static int take(struct share *all, int n, int pods, bool leads, int size, bool s
     return 0;
 }
 
-/* The same of those that have places for what fills no slice, too. */
+/* The same of those that have places for what fills no slice, too. Where the level is preferred only what is wished for most, else what is
+ * wished for most of what is enough. */
 static int tightest_of_all(const struct cluster *m, const struct usage *used, const struct ask *a, const struct share *all, int n, int need,
                            bool led)
 {
-    int best = -1;
+    int best = -1, most = 0;
+    for (int i = 0; i < n; i++)
+        most = (!led || all[i].has.leads) && all[i].has.wished > most ? all[i].has.wished : most;
     for (int i = 0; i < n; i++) {
         int places = 0;
+        if ((a->mode == TOPOLOGY_PREFERRED && all[i].has.wished < most) || (best >= 0 && all[i].has.wished < all[best].has.wished))
+            continue; /* they are in order of that */
         for (int k = 0; k < all[i].d.n; k++)
             places += room(m, used, a, all[i].d.nodes[k]);
         places -= led ? all[i].has.pods - all[i].has.pods_led : 0;

@@ -3,15 +3,16 @@
 #define MODEL_REFERENCE_H
 #include "../../unit/core/world.h"
 
-enum { NODES = 12, LEVELS = 3, SETS = 2, NODE_PODS = 20 };
+enum { NODES = 12, LEVELS = 3, SETS = 2, NODE_PODS = 20, MOODS = 3 };
 struct plain_node {
     bool known, ready, of_flavor;
     int value[LEVELS];         /* by level; -1: without the label */
-    int cpu, gpu;
+    int cpu, gpu, mood;        /* mood: what pods may wish for */
 };
 struct ask {
     enum topology_mode mode;
     int level, count, cpu, gpu, layers_n, layer_level[2], layer_size[2];
+    int wish[MOODS];           /* weights; 0: none */
     int rest;                  /* while it is placed: pods that fill no slice */
 };
 struct plain_gang {
@@ -24,6 +25,7 @@ struct plain_gang {
 struct cluster {
     struct plain_node nodes[NODES];
     int levels_n;
+    bool wishes;               /* they count */
 };
 struct usage {
     int cpu[NODES], gpu[NODES], pods[NODES];

@@ -180,7 +180,9 @@ static void reads_affinity_and_spread(void **state)
     static const char text[] =
         "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"labels\":{\"app\":\"x\",\"ver\":\"1\"}},\"spec\":{\"affinity\":{"
         "\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":["
-        "{\"matchExpressions\":[{\"key\":\"mem\",\"operator\":\"Gt\",\"values\":[\"40\"]}],\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]},{}]}},"
+        "{\"matchExpressions\":[{\"key\":\"mem\",\"operator\":\"Gt\",\"values\":[\"40\"]}],\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]},{}]},"
+        "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":7,\"preference\":{\"matchExpressions\":[{\"key\":\"mem\",\"operator\":\"Exists\"}]}},"
+        "{\"weight\":8,\"preference\":{}},{\"weight\":0,\"preference\":{\"matchExpressions\":[{\"key\":\"mem\",\"operator\":\"Exists\"}]}}]},"
         "\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":{\"matchLabels\":{\"app\":\"x\"}},\"topologyKey\":\"zone\",\"matchLabelKeys\":[\"ver\",\"none\"]}]},"
         "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"host\",\"namespaceSelector\":{}},"
         "{\"labelSelector\":{},\"topologyKey\":\"host\",\"namespaceSelector\":{\"matchLabels\":{\"kubernetes.io/metadata.name\":\"other\"}}}]}},"
@@ -194,6 +196,9 @@ static void reads_affinity_and_spread(void **state)
     assert_int_equal(p.shape.node_terms[0].all[0].number, 40);
     assert_true(p.shape.node_terms[0].all[1].is_field);
     assert_true(p.shape.node_terms[1].matches_nothing);
+    assert_int_equal(p.shape.node_wishes_n, 1);
+    assert_int_equal(p.shape.node_wishes[0].weight, 7);
+    assert_int_equal(p.shape.node_wishes[0].term.all[0].op, REQUIRE_EXISTS);
     assert_int_equal(p.shape.affinities_n, 3);
     assert_int_equal(p.shape.affinities[0].pods.all_n, 2);
     assert_string_equal(name(w, p.shape.affinities[0].namespaces[0]), "ns");

@@ -21,6 +21,7 @@ struct world {
     struct fair_policy fair;
     bool hold;
     struct lost_policy lost;
+    bool node_wishes;
 };
 
 static inline struct world world_new(void)
@@ -268,7 +269,8 @@ static inline void outcome(struct world *w, enum effect effect, const char *gang
 static inline void run(struct world *w)
 {
     arena_reset(w->cycle);
-    decide(w->s, &(struct decide_config){.fair = w->fair, .hold = w->hold, .lost = w->lost}, w->now_ms, w->cycle, &w->plan);
+    struct decide_config config = {.fair = w->fair, .hold = w->hold, .lost = w->lost, .node_wishes = w->node_wishes};
+    decide(w->s, &config, w->now_ms, w->cycle, &w->plan);
 }
 /* As the scheduler does between two cycles; the plan and the records are void after it. */
 static inline void sweep_names(struct world *w)

@@ -3,6 +3,7 @@
  * levels  letters from the widest: B block, R rack, H kubernetes.io/hostname
  * nodes   "b1/r1/x1:4 b1/r2/-:2": values of the levels, and how many CPUs; "-": without the label. Without H the nodes are named by number.
  * ask     "[SET] COUNT [required=L] [preferred=L] [unconstrained] [cpu=N] [slice=L:N,L:N] [group=G]", sets are parted by ";"; L: a letter
+ *         "wish=L:VALUE:WEIGHT,...": preferred node affinity
  */
 #ifndef TEST_DOMAIN_WORDS_H
 #define TEST_DOMAIN_WORDS_H
@@ -71,11 +72,30 @@ static inline void domain_slices(struct world *w, struct topology_request *r, ch
     }
 }
 
+static inline void domain_wishes(struct world *w, struct shape *to, char *text)
+{
+    struct node_preference *all = arena_zero(w->records, 4, sizeof *all);
+    char *save = NULL;
+    for (char *one = strtok_r(text, ",", &save); one && to->node_wishes_n < 4; one = strtok_r(NULL, ",", &save)) {
+        char *value = strchr(one, ':'), *weight;
+        *value++ = 0;
+        weight = strchr(value, ':');
+        *weight++ = 0;
+        name_id *values = arena_zero(w->records, 1, sizeof *values);
+        struct requirement *r = arena_zero(w->records, 1, sizeof *r);
+        *values = id(w, value);
+        *r = (struct requirement){.key = id(w, level_label(one)), .op = REQUIRE_IN, .values = values, .values_n = 1};
+        all[to->node_wishes_n++] = (struct node_preference){{.all = r, .all_n = 1}, whole(weight)};
+    }
+    to->node_wishes = all;
+}
+
 static inline struct pod_set domain_set(struct world *w, char *text)
 {
     char *save = NULL;
     int cpus = 1;
     struct pod_set set = {.name = id(w, "main")};
+    struct shape wished = {0};
     for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
         char *value = strchr(word, '=');
         if (value)
@@ -90,6 +110,8 @@ static inline struct pod_set domain_set(struct world *w, char *text)
             domain_slices(w, &set.topology, value);
         else if (!strcmp(word, "group"))
             set.topology.group = id(w, value);
+        else if (!strcmp(word, "wish"))
+            domain_wishes(w, &wished, value);
         else if (!strcmp(word, "cpu"))
             cpus = whole(value);
         else
@@ -98,6 +120,8 @@ static inline struct pod_set domain_set(struct world *w, char *text)
             set.topology.level = id(w, level_label(value));
     }
     set.shape = shape_of(w, cpus ? arena_printf(w->records, "cpu=%d000", cpus) : "", "");
+    set.shape.node_wishes = wished.node_wishes;
+    set.shape.node_wishes_n = wished.node_wishes_n;
     return set;
 }
 
@@ -119,6 +143,7 @@ static inline struct gang_record domain_admitted(struct world *w, struct gang_re
 
 static inline void domain_case_begin(struct world *w, const struct domain_case *c)
 {
+    w->node_wishes = true;
     domain_cluster(w, c->levels, c->nodes);
 }
 
