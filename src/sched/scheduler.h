@@ -162,6 +162,7 @@ struct scheduler {
     struct pace *pace;           /* of objects whose figures change all the time; keys "clusterqueues/...", "podgroups/..." */
     struct scheduler_counts counts;
     struct metrics *metrics;
+    struct stray_pods *strays;
 };
 
 /* sources.c */
