@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 
 const char *const scheduler_default_names[] = {
@@ -165,6 +166,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->native_work = workqueue_new(c, status_native_group, s);
     s->pod_work = workqueue_new(c, status_pod, s);
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
+    s->gated = gated_pods_new(c, s->state, s->names);
     s->strays = stray_pods_new(c, s->state, s->names, s->events);
     sources_start(s);
     elect(s);
@@ -199,6 +201,7 @@ void scheduler_free(struct scheduler *s)
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);
+    gated_pods_free(s->gated);
     stray_pods_free(s->strays);
     seen_fini(s);
     map_free(s->classes);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "sched/checks/queue_checks.h"
+#include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/scheduler.h"
 #include "sched/workload_metrics.h"
@@ -85,6 +86,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct scheduler *s = arg;
     if (event == KUBE_DELETED) {
         name_id key = object_name_id(s, object, true);
+        gated_pods_gone(s->gated, intern_name(s->names, key));
         stray_pods_gone(s->strays, intern_name(s->names, key));
         seen_pod_gone(s, key);
         push_gone(s, CHANGE_POD_GONE, key);
@@ -99,6 +101,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     pod.gated = pod.gated || waits_for_workload(s, &pod);
     seen_pod_apply(s, &pod);
     note_told(s, &pod, object);
+    workload_metrics_pod(s, &pod, object);
+    gated_pods_seen(s->gated, &pod, object);
     stray_pods_seen(s->strays, &pod, object);
     struct change *c = sources_push(s);
     c->type = CHANGE_POD;

@@ -109,6 +109,8 @@ enum gang_phase state_gang_phase(const struct state *s, name_id gang);
 uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_queue, const struct flavor_choice **ret_choices);
 /* Members that a pod set of it was given, in the same phases; -1: it holds nothing, or has no such set. */
 int32_t state_gang_granted(const struct state *s, name_id gang, name_id pod_set);
+/* The index of its pod set of that name, or of its only one for ""; -1: it has none. */
+int32_t state_gang_set(const struct state *s, name_id gang, const char *pod_set);
 /* Domains that its sets were given, by set, then by path. The labels whose values they are; 0: its flavor has no topology. */
 uint32_t state_gang_domains(const struct state *s, name_id gang, const struct domain_choice **ret_domains);
 uint32_t state_gang_levels(const struct state *s, name_id gang, uint32_t pod_set, const name_id **ret_levels);

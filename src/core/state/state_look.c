@@ -292,6 +292,15 @@ int32_t state_gang_granted(const struct state *s, name_id gang, name_id pod_set)
     return -1;
 }
 
+int32_t state_gang_set(const struct state *s, name_id gang, const char *pod_set)
+{
+    const struct gang *g = gang ? gang_find(s, gang) : NULL;
+    for (uint32_t i = 0; g && i < g->sets_n; i++)
+        if (!strcmp(intern_name(s->names, g->sets[i].name), pod_set) || (!*pod_set && g->sets_n == 1))
+            return (int32_t)i;
+    return -1;
+}
+
 const struct reason *state_gang_reason(const struct state *s, name_id gang)
 {
     static _Thread_local struct reason behind, plain;

@@ -22,7 +22,7 @@ static const struct family counts[METRICS_COUNTS_N] = {
     [METRICS_EVICTED_ONCE] = {{"kueue_evicted_workloads_once_total", NULL}, "Workloads evicted, each once for each reason", EVICTION},
 };
 /* SOURCE Kueue, for how far each goes. */
-enum { USUAL = 14, LONG = 16 };
+enum { GATE = 11, USUAL = 14, LONG = 16 };
 static const struct family times[METRICS_TIMES_N] = {
     [METRICS_RESERVED_WAIT] = {QUEUE_AND_LOCAL("quota_reserved_wait_time_seconds"),
                                "Time between being queued, or queued again, and the reservation of quota", PART_CLASS, {USUAL, USUAL}},
@@ -44,6 +44,7 @@ static const struct family times[METRICS_TIMES_N] = {
 
 /* SOURCE Kueue: 1, then 2.5 and its doublings. */
 static const double wait_bounds[LONG] = {1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960};
+static const double gate_bounds[GATE] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 /* Prometheus' usual bounds from 5 ms on; most decisions take far less. */
 static const double decision_bounds[USUAL] = {0.00001, 0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
@@ -56,6 +57,7 @@ struct metrics {
     struct map *counted[METRICS_COUNTS_N][OWNERS_N]; /* labels as they are written -> uint64_t */
     struct map *timed[METRICS_TIMES_N][OWNERS_N];    /* -> struct histogram */
     struct map *preempted, *below_cohort;            /* -> uint64_t */
+    struct map *ungated;                             /* -> struct histogram */
     uint64_t decisions[2];                           /* that admitted nobody, somebody */
     struct histogram took[2];
 };
@@ -71,6 +73,7 @@ struct metrics *metrics_new(void)
     }
     m->preempted = map_new(sizeof(uint64_t));
     m->below_cohort = map_new(sizeof(uint64_t));
+    m->ungated = map_new(sizeof(struct histogram));
     return m;
 }
 
@@ -86,6 +89,7 @@ void metrics_free(struct metrics *m)
     }
     map_free(m->preempted);
     map_free(m->below_cohort);
+    map_free(m->ungated);
     free(m);
 }
 
@@ -161,6 +165,12 @@ void metrics_preempted(struct metrics *m, const char *queue, const char *reason)
     ++*(uint64_t *)metrics_value_of(m->preempted, labels, 2);
 }
 
+void metrics_ungated(struct metrics *m, const char *gate, const char *queue, bool is_group, double seconds)
+{
+    const struct prometheus_label labels[] = {{"cluster_queue", queue}, {"is_group", is_group ? "true" : "false"}, {"name", gate}};
+    observe(metrics_value_of(m->ungated, labels, 3), gate_bounds, GATE, seconds > 0 ? seconds : 0);
+}
+
 void metrics_cohort_admitted(struct metrics *m, const char *cohort, const char *class)
 {
     const struct prometheus_label labels[] = {{"cohort", cohort}, {"priority_class", class}};
@@ -191,6 +201,7 @@ void metrics_forget_queue(struct metrics *m, const char *queue)
 {
     forget_owner(m, OF_QUEUE, &(struct prometheus_label){"cluster_queue", queue}, 1);
     forget(m->preempted, &(struct prometheus_label){"preempting_cluster_queue", queue}, 1);
+    forget(m->ungated, &(struct prometheus_label){"cluster_queue", queue}, 1);
 }
 
 void metrics_forget_local_queue(struct metrics *m, const char *ns, const char *name)
@@ -269,6 +280,16 @@ static void counter_write(const struct map *counted, struct prometheus_page *pag
         prometheus_sample_rendered(page, with(&text, labels, role, NULL, 0), (double)*n);
 }
 
+static void ungated_write(const struct metrics *m, struct prometheus_page *page, const char *role)
+{
+    const struct histogram *h;
+    struct bytes labels;
+    prometheus_family(page, "kueue_pod_scheduling_gate_removal_seconds", PROMETHEUS_HISTOGRAM,
+                      "Time between admission and a pod losing this scheduling gate");
+    for (size_t at = 0; (h = map_next(m->ungated, &at, &labels));)
+        histogram_write(page, h, gate_bounds, GATE, labels, role);
+}
+
 static void times_write(const struct metrics *m, enum metrics_time which, int owner, struct prometheus_page *page, const char *role)
 {
     const struct histogram *h;
@@ -289,6 +310,7 @@ void metrics_write(const struct metrics *m, struct prometheus_page *page, const 
             if (times[i].names[o])
                 times_write(m, (enum metrics_time)i, o, page, role);
     }
+    ungated_write(m, page, role);
     counter_write(m->preempted, page, "kueue_preempted_workloads_total", "Workloads evicted for one of preempting_cluster_queue", role);
     counter_write(m->below_cohort, page, "kueue_cohort_subtree_admitted_workloads_total", "Workloads admitted anywhere below the Cohort",
                   role);

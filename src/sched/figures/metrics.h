@@ -48,6 +48,8 @@ void metrics_count(struct metrics *m, enum metrics_count which, const struct met
 void metrics_time(struct metrics *m, enum metrics_time which, const struct metrics_whose *whose, double seconds);
 /* queue: whose workload made it necessary; reason: of the condition Preempted. */
 void metrics_preempted(struct metrics *m, const char *queue, const char *reason);
+/* A scheduling gate of Kueue's was taken from a pod so long after its Workload was admitted. */
+void metrics_ungated(struct metrics *m, const char *gate, const char *queue, bool is_group, double seconds);
 /* Somebody below this cohort was admitted. */
 void metrics_cohort_admitted(struct metrics *m, const char *cohort, const char *class);
 /* Of Cohorts that are there no more, those that only queues named among them. */

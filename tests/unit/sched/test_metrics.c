@@ -51,7 +51,13 @@ static void test_counters_by_queue_and_class(void **state)
     evict(m, "a", "high", "Deactivated", "AdmissionCheck");
     metrics_preempted(m, "b", "InCohortReclamation");
     metrics_cohort_admitted(m, "root", "high");
+    metrics_ungated(m, "kueue.x-k8s.io/topology", "a", false, 0.02);
+    metrics_ungated(m, "kueue.x-k8s.io/topology", "a", false, -3);
     page(m, false);
+    HAS("kueue_pod_scheduling_gate_removal_seconds_bucket{cluster_queue=\"a\",is_group=\"false\",name=\"kueue.x-k8s.io/topology\","
+        "replica_role=\"leader\",le=\"0.01\"} 1");
+    HAS("kueue_pod_scheduling_gate_removal_seconds_count{cluster_queue=\"a\",is_group=\"false\",name=\"kueue.x-k8s.io/topology\","
+        "replica_role=\"leader\"} 2");
     HAS("kueue_quota_reserved_workloads_total{cluster_queue=\"a\",priority_class=\"\",replica_role=\"leader\"} 1");
     HAS("kueue_quota_reserved_workloads_total{cluster_queue=\"a\",priority_class=\"high\",replica_role=\"leader\"} 2");
     HAS("kueue_evicted_workloads_total{cluster_queue=\"a\",reason=\"Deactivated\",underlying_cause=\"AdmissionCheck\","
@@ -133,6 +139,7 @@ static void test_queue_that_is_gone_takes_its_series_along(void **state)
         metrics_cohort_admitted(m, names[i], "");
         metrics_preempted(m, names[i], "InClusterQueue");
     }
+    metrics_ungated(m, "kueue.x-k8s.io/admission", "a", true, 1);
     metrics_forget_queue(m, "a");
     metrics_forget_cohort(m, "b");
     page(m, false);
