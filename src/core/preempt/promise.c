@@ -226,6 +226,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     struct state *s = x->c->s;
     struct gang *g = x->gang;
     struct promise *p = mem_zero(1, sizeof *p), *old = g->promise;
+    p->since_ms = old ? old->since_ms : s->now_ms;
     p->queue = x->queue;
     p->borrow_level = v->borrow_level;
     p->by_priority = gang_is_lone(g);

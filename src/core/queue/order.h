@@ -57,6 +57,8 @@ void order_pick(struct state *s);                  /* before each round: of thos
 /* The tree of state.standing_root: all of its lines that may start are to be tried one by one. */
 void order_wake_standing(struct state *s);
 bool order_may_fit(const struct state *s, const struct line *l); /* of a line that was woken alone: is what woke it still there? */
+/* Is there enough now of one of what was short? True where that was not written down, too. */
+bool order_hope_met(const struct state *s, const struct parking *p, const struct queue *q);
 /* It was woken alone, and its first has started: it is tried again in a later round. */
 void order_try_again(struct state *s, struct line *l);
 void order_end_standing(struct state *s); /* none of them may stay where they stand: they are parked like others */

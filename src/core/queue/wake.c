@@ -73,7 +73,7 @@ static bool nodes_helped(const struct state *s, const struct parking *p)
     return g && gang_is_lone(g) ? lone_helped(s, p, g) : shape_helped(s, p);
 }
 
-static bool hope_met(const struct state *s, const struct parking *p, const struct queue *q)
+bool order_hope_met(const struct state *s, const struct parking *p, const struct queue *q)
 {
     if (p->hopes_n > PARK_HOPES || !p->hopes_n)
         return true;
@@ -92,7 +92,7 @@ static bool may_fit(const struct state *s, const struct parking *p, const struct
     if (!(p->on & PARK_QUOTA) || !q || !q->quota)
         return false;
     const struct quota_node *root = &s->quota.nodes[s->quota.nodes[q->quota].root];
-    if (root->helping && hope_met(s, p, q))
+    if (root->helping && order_hope_met(s, p, q))
         return true;
     /* somebody's share is higher, or he has more than he deserves, or than is his own: others may be preempted now who might not before */
     return root->rising && q->reclaim != PREEMPT_NEVER && (s->fair.on || q->has_shares || (p->on & PARK_BORROWERS));
@@ -252,7 +252,7 @@ bool order_wake_tree(struct state *s, uint32_t root)
     for (uint32_t i = order_parked_n(s); i-- > 0;) { /* from the end: waking moves the last one down */
         struct parking *p = order_parked(s, i);
         const struct queue *q = p->line ? p->line->queue : p->gang->queue;
-        if (!(p->on & PARK_QUOTA) || !q || !q->quota || s->quota.nodes[q->quota].root != root || !hope_met(s, p, q))
+        if (!(p->on & PARK_QUOTA) || !q || !q->quota || s->quota.nodes[q->quota].root != root || !order_hope_met(s, p, q))
             continue;
         any = true;
         if (p->gang)
@@ -288,7 +288,7 @@ static void wake_standing(struct state *s, uint32_t root)
 {
     for (uint32_t i = standing_n(s); i-- > 0;) {
         struct line *l = standing_line(s, i);
-        if (s->quota.nodes[l->queue->quota].root == root && standing_helped(l) && hope_met(s, &l->park, l->queue))
+        if (s->quota.nodes[l->queue->quota].root == root && standing_helped(l) && order_hope_met(s, &l->park, l->queue))
             add_candidate(s, l);
     }
 }

@@ -399,6 +399,7 @@ struct promised_room {
 };
 struct promise {
     uint32_t at;             /* index in state.promised */
+    int64_t since_ms;        /* its gang has waited for somebody since then */
     struct queue *queue;
     uint32_t borrow_level;
     int32_t *granted;        /* members of each set, where those are fewer than it asks for; NULL: all */

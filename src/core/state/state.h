@@ -32,7 +32,8 @@ struct queue_counts {
     int32_t pending_n, reserving_n, admitted_n;
 };
 bool state_queue_counts(const struct state *s, name_id queue, struct queue_counts *ret_counts);
-/* Of those pending: how many the next decision tries. SOURCE Kueue's "active"; in a StrictFIFO queue all that stand in it are. */
+/* Of those pending: how many only wait for their turn. SOURCE Kueue's "active": the next decision tries them; they wait for whom they
+ * preempt, or came behind such a one; there is quota for them that is kept for others; or they stand in a StrictFIFO queue. */
 int32_t state_queue_active_n(const struct state *s, name_id queue);
 /* Of those pending: how many a stopped LocalQueue holds back. SOURCE Kueue, which counts them nowhere. */
 int32_t state_queue_held_n(const struct state *s, name_id queue);
@@ -66,6 +67,7 @@ struct cohort_look {
     struct queue_usage *rows;   /* nominal: what all below have of their own; reserved: what queues below have reserved */
     uint32_t rows_n;
     int32_t admitted_n;         /* below it */
+    bool left;                  /* its object is gone, and no queue or cohort below it has changed since */
 };
 uint32_t state_cohorts(struct state *s, struct arena *a, struct cohort_look **ret_all);
 /* The share is borrowed / lendable / weight (quota/share.h). False: it is not known. */
@@ -73,7 +75,7 @@ struct share_parts {
     int64_t borrowed, lendable, weight_nano;
 };
 bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct share_parts *ret_parts);
-/* Does the next decision try this one, stands it in a StrictFIFO queue, or waits for whom it preempts? As state_queue_active_n counts. */
+/* As state_queue_active_n counts. */
 bool state_gang_is_active(const struct state *s, name_id gang);
 /* What all members that are not over ask of quota together; in the arena. */
 uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, struct amount **ret_rows);

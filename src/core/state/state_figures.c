@@ -24,7 +24,8 @@ static void look_at_cohort(const struct state *s, const struct quota_node *node,
                                  .parent = s->quota.nodes[node->parent].name, /* node 0 has none */
                                  .root = s->quota.nodes[node->root].name,
                                  .rows = arena_zero(a, node->cells_n + 1, sizeof *look->rows),
-                                 .rows_n = node->cells_n};
+                                 .rows_n = node->cells_n,
+                                 .left = node->left};
     for (uint32_t i = 0; i < node->cells_n; i++) {
         look->rows[i].flavor = (name_id)(node->cells[i].key >> 32);
         look->rows[i].resource = (name_id)node->cells[i].key;
@@ -125,10 +126,87 @@ uint64_t state_consumption_ticks(const struct state *s)
 
 /* ---- who waits ---- */
 
+/* SOURCE Kueue, in whose queues all others keep their turn while somebody waits for his victims. */
+static bool stands_behind(const struct state *s, const struct line *l)
+{
+    for (uint32_t i = 0; i < s->promised_n && l->queue->promised_n; i++) {
+        const struct gang *g = s->promised[i];
+        if (g->promise->queue != l->queue || g->promise->since_ms > l->park.tried_ms)
+            continue;
+        if (g->promise->since_ms < l->park.tried_ms || consumption_before(s, l->queue, g, line_first(l)))
+            return true;
+    }
+    return false;
+}
+
+/* In all flavors together; what the queue does not count is there. */
+static int64_t available(const struct state *s, const struct queue *q, name_id resource)
+{
+    int64_t sum = INT64_MAX;
+    for (uint32_t i = 0; i < q->groups_n; i++)
+        for (uint32_t r = 0; r < q->groups[i].resources_n; r++)
+            for (uint32_t f = 0; f < q->groups[i].flavors_n && q->groups[i].resources[r] == resource; f++) {
+                int64_t have = quota_available(&s->quota, q->quota, q->groups[i].flavors[f], resource);
+                sum = amount_plus(f ? sum : 0, have > 0 ? have : 0);
+            }
+    return sum;
+}
+
+/* So few members as may start; what several sets ask of one resource is asked together. */
+static int64_t least_asked(const struct state *s, const struct gang *g, name_id resource)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
+        int32_t wanted_n = g->sets[i].asked_n - g->sets[i].over_n, count = g->sets[i].min_count;
+        count = count < wanted_n ? count : wanted_n;
+        for (uint32_t k = 0; k < c->demands_n; k++)
+            if (c->demands[k].resource == resource)
+                sum = amount_plus(sum, amount_times(c->demands[k].value, count));
+    }
+    return sum;
+}
+
+/* Quota was short when it was tried, and is not as the tree is now: nobody's promise or claim stands on it between decisions. WHY  hopes
+ * alone are each set's for itself. */
+static bool is_kept_from(const struct state *s, const struct line *l)
+{
+    const struct gang *g = line_first(l);
+    const struct queue *q = l->queue;
+    if (!(l->park.on & PARK_QUOTA) || !q->quota || !l->park.hopes_n || !order_hope_met(s, &l->park, q))
+        return false;
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
+        for (uint32_t k = 0; k < c->demands_n; k++)
+            if (least_asked(s, g, c->demands[k].resource) > available(s, q, c->demands[k].resource))
+                return false;
+    }
+    return true;
+}
+
+/* The next decision tries it; or it waits only for its turn: behind others of its queue, or because what there is is kept for others. */
+static bool line_is_active(const struct state *s, const struct line *l)
+{
+    return l->heap_at || stands_behind(s, l) || is_kept_from(s, l);
+}
+
 bool state_gang_is_active(const struct state *s, name_id gang)
 {
     const struct gang *g = gang_find(s, gang);
-    return g && (g->promise || (g->line && g->line->heap_at));
+    return g && (g->promise || (g->line && line_is_active(s, g->line)));
+}
+
+int32_t state_queue_active_n(const struct state *s, name_id queue)
+{
+    const struct queue *q = queue_find(s, queue);
+    int32_t n = 0;
+    for (uint32_t i = 0; q && i < q->lines_n; i++)
+        n += line_is_active(s, q->lines[i]) ? (int32_t)q->lines[i]->gangs.n : 0;
+    for (uint32_t i = 0; q && i < s->promised_n; i++) { /* SOURCE Kueue: who waits for its victims is tried again and again */
+        const struct gang *g = s->promised[i];
+        n += g->promise->queue == q && !(g->line && line_is_active(s, g->line));
+    }
+    return n;
 }
 
 static struct amount *amount_of(struct amount *rows, uint32_t *n, name_id resource)

@@ -24,33 +24,6 @@ bool state_queue_counts(const struct state *s, name_id queue, struct queue_count
     return true;
 }
 
-static int32_t gangs_in(const struct heap *lines)
-{
-    int32_t n = 0;
-    for (size_t i = 0; i < lines->n; i++)
-        n += (int32_t)((const struct line *)lines->items[i])->gangs.n;
-    return n;
-}
-
-static int32_t gangs_to_try(const struct queue *q)
-{
-    int32_t n = 0;
-    for (size_t i = 0; i < q->ready.n; i++)
-        n += gangs_in(&((const struct queue_lane *)q->ready.items[i])->ready);
-    for (size_t i = 0; i < q->blocked.n; i++)
-        n += gangs_in(&((const struct queue_lane *)q->blocked.items[i])->blocked);
-    return n;
-}
-
-int32_t state_queue_active_n(const struct state *s, name_id queue)
-{
-    const struct queue *q = queue_find(s, queue);
-    int32_t n = q ? gangs_to_try(q) : 0;
-    for (uint32_t i = 0; q && i < s->promised_n; i++) /* SOURCE Kueue: who waits for its victims is tried again and again */
-        n += s->promised[i]->promise->queue == q && !(s->promised[i]->line && s->promised[i]->line->heap_at);
-    return n;
-}
-
 int32_t state_queue_held_n(const struct state *s, name_id queue)
 {
     const struct queue *q = queue_find(s, queue);

@@ -132,6 +132,23 @@ static void usage_agrees(struct model *m)
     }
 }
 
+/* Those of the queue that say of themselves that they only wait for a turn are as many as the queue says, and all of them wait in it. */
+static void active_agree(struct model *m)
+{
+    for (int q = 0; q < VOLCANO_QUEUE; q++) {
+        struct pending_gang *all;
+        char name[16];
+        snprintf(name, sizeof name, "q%d", q);
+        name_id queue = id(&m->life.w, name);
+        uint32_t n = m->api.queues[q].exists ? state_queue_pending(m->life.w.s, queue, m->life.w.cycle, &all) : 0;
+        int32_t active_n = 0;
+        for (uint32_t i = 0; i < n; i++)
+            active_n += state_gang_is_active(m->life.w.s, all[i].gang);
+        if (m->api.queues[q].exists && active_n != state_queue_active_n(m->life.w.s, queue))
+            die(m, "q%d: %d of %u that wait are active, the queue says %d", q, active_n, n, state_queue_active_n(m->life.w.s, queue));
+    }
+}
+
 /* Asked for all at once it is what it is one by one. */
 static void local_usage_agrees(struct model *m)
 {
@@ -387,6 +404,7 @@ void rest_checks(struct model *m)
         die(m, "at rest, but the core goes on trying");
     phases_agree(m);
     usage_agrees(m);
+    active_agree(m);
     local_usage_agrees(m);
     int waiting_n = nobody_waits_for_each_other(m);
     ready_check_rest(m);
