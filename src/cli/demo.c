@@ -473,6 +473,7 @@ static int start(struct demo *d, const char *dir, double speed, struct err *e)
                                     .speed = speed,
                                     .policy = d->configuration.policy,
                                     .charge = &d->configuration.charge,
+                                    .metrics = &d->configuration.metrics,
                                     .workloads = &d->configuration.workloads};
     int r = cluster_start(d->loop, &config, &d->cluster, e);
     if (r < 0)

@@ -38,6 +38,7 @@ static int take_configuration(struct run *r, const struct options *o)
     r->scheduler.policy = c->policy;
     r->scheduler.policy.volcano_preempt = option_flag(o, OPT_SCHEDULER_VOLCANO_PREEMPT);
     r->scheduler.charge = &c->charge;
+    r->scheduler.metrics = &c->metrics;
     if (c->leader_elect != CONFIGURATION_UNSET && !o->on_line[OPT_SCHEDULER_LEADER_ELECT])
         r->scheduler.leader_elect = c->leader_elect == CONFIGURATION_ON;
     r->jobs.says_ready = c->policy.ready.timeout_ms > 0;
@@ -85,6 +86,11 @@ static int take(struct run *r, const struct options *o)
     (void)log_set_level_named(option_text(o, OPT_SCHEDULER_LOG_LEVEL)); /* it is one of the four */
     int code = take_visibility(&r->visibility_config, o);
     return code == EXIT_OK ? take_configuration(r, o) : code;
+}
+
+static void on_ungated(void *arg, const char *gate, const char *queue, bool is_group, double seconds)
+{
+    scheduler_pod_ungated(arg, gate, queue, is_group, seconds);
 }
 
 /* The job controllers write too: they start when this process leads. */
@@ -165,6 +171,8 @@ int scheduler_main(const struct options *o)
     struct loop_signal *interrupt = loop_signal_new(l, SIGINT, on_signal, l),
                        *terminate = loop_signal_new(l, SIGTERM, on_signal, l);
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);
+    r.jobs.on_ungated = on_ungated;
+    r.jobs.arg = s;
     r.probe = loop_timer_new(l, probe, &r);
     probe(&r);
     struct err e = {0};

@@ -116,6 +116,7 @@ static int take_configuration(struct up_options *u, const struct options *o)
     u->cluster.policy.volcano_preempt = option_flag(o, OPT_UP_VOLCANO_PREEMPT);
     u->cluster.workloads = &c->workloads;
     u->cluster.charge = &c->charge;
+    u->cluster.metrics = &c->metrics;
     return code;
 }
 

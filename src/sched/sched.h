@@ -8,6 +8,7 @@
 #include "kube/client.h"
 
 struct charge_policy;
+struct metrics_policy;
 struct scheduler_config {
     const char *const *names;      /* values of spec.schedulerName that are served, NULL terminated; NULL = scheduler_default_names */
     bool default_scheduler;        /* serve "default-scheduler" too: only where no kube-scheduler runs */
@@ -16,6 +17,7 @@ struct scheduler_config {
     const char *identity;          /* NULL = host name and process id */
     struct policy policy;          /* all zero: nobody waits for pods to be ready, queues do not share fairly */
     const struct charge_policy *charge; /* the caller's as long as the scheduler; NULL: quota counts what pods ask for */
+    const struct metrics_policy *metrics; /* the same; NULL: all LocalQueues have their series */
     bool hold;                     /* let nobody in: show what waits, and look after what runs */
     bool spread;                   /* score: spread instead of pack */
     bool sweep_always;             /* for tests: names that nobody needs go in every turn, so that whoever still uses one is caught */
@@ -41,6 +43,8 @@ struct scheduler_counts {
     bool synced, leading;
 };
 struct scheduler_counts scheduler_counts(const struct scheduler *s);
+/* The controllers of pods tell it, for its metrics: one has lost a scheduling gate, so long after its Workload was admitted. */
+void scheduler_pod_ungated(struct scheduler *s, const char *gate, const char *queue, bool is_group, double seconds);
 /* Its metrics as Prometheus reads them, appended. */
 void scheduler_page(const struct scheduler *s, bool openmetrics, struct buf *out);
 /* Nothing to decide and nothing in flight: what is pending waits for something else to change. */

@@ -49,7 +49,6 @@ struct seen_pod {
     int64_t nominating_ms;       /* when; 0 = never */
     bool bound, admitted, ours, gated, deleting;
     struct seen_removal *removal; /* NULL: it stays */
-    uint8_t gates;               /* those of Kueue's that hold it, as bits (workload_metrics.c) */
     bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */

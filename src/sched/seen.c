@@ -149,7 +149,6 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     if (old_uid != r->uid) { /* another pod of the same name */
         seen_pod_told(p, (struct bytes){0});
         p->telling = (struct telling){0};
-        p->gates = 0;
         p->nominating_ms = 0;
         removal_drop(p);
     }

@@ -101,7 +101,6 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     pod.gated = pod.gated || waits_for_workload(s, &pod);
     seen_pod_apply(s, &pod);
     note_told(s, &pod, object);
-    workload_metrics_pod(s, &pod, object);
     gated_pods_seen(s->gated, &pod, object);
     stray_pods_seen(s->strays, &pod, object);
     struct change *c = sources_push(s);
@@ -447,6 +446,8 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
         return false;
     }
     mark(source, key, o);
+    if (source->id == SOURCE_LOCAL_QUEUES && !workload_metrics_names(s, o))
+        forget_local_queue(s, key);
     if (is_status_only(source, key, o))
         return false;
     if (source->id == SOURCE_QUEUES)

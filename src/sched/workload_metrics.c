@@ -2,6 +2,8 @@
 #include "sched/workload_metrics.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "codec/configuration/metrics_policy.h"
+#include "codec/kinds/label_selector.h"
 #include "sched/figures/workload_wait.h"
 
 enum shown { SHOWN_AT_ALL = 1, SHOWN_FINISHED = 2, SHOWN_READY = 4, SHOWN_RESERVED = 8 };
@@ -12,12 +14,30 @@ static const char *if_there(const struct scheduler *s, enum source_id kind, cons
     return kube_cache_raw(s->sources[kind].cache, ns, name).n ? name : "";
 }
 
-static struct metrics_whose whose_of(const struct scheduler *s, const struct json *workload, const char *queue)
+void scheduler_pod_ungated(struct scheduler *s, const char *gate, const char *queue, bool is_group, double seconds)
+{
+    metrics_ungated(s->metrics, gate, queue, is_group, seconds);
+}
+
+bool workload_metrics_names(const struct scheduler *s, const struct json *local_queue)
+{
+    const struct metrics_policy *p = s->config.metrics;
+    return !p || !p->chosen || label_selector_matches(p->local_queues, json_path(local_queue, "metadata", "labels", NULL));
+}
+
+static const char *local_if_named(struct scheduler *s, const char *ns, const char *name)
+{
+    struct bytes raw = kube_cache_raw(s->sources[SOURCE_LOCAL_QUEUES].cache, ns, name);
+    bool chosen = s->config.metrics && s->config.metrics->chosen;
+    return raw.n && (!chosen || workload_metrics_names(s, json_parse(s->scratch, raw, NULL, NULL))) ? name : "";
+}
+
+static struct metrics_whose whose_of(struct scheduler *s, const struct json *workload, const char *queue)
 {
     const char *ns = object_meta(workload, "namespace"), *name = json_text(json_path(workload, "spec", "queueName", NULL), "");
     return (struct metrics_whose){.queue = if_there(s, SOURCE_QUEUES, "", queue),
                                   .ns = ns,
-                                  .name = if_there(s, SOURCE_LOCAL_QUEUES, ns, name),
+                                  .name = local_if_named(s, ns, name),
                                   .class = json_text(json_path(workload, "spec", "priorityClassRef", "name", NULL), ""),
                                   .reason = "",
                                   .cause = ""};
@@ -182,46 +202,4 @@ void workload_metrics_seen(struct scheduler *s, struct seen_gang *g, const struc
     }
     if (g->shown & SHOWN_RESERVED)
         g->charged_queue = intern_text_id(s->names, queue_named(workload));
-}
-
-/* ---- gates of pods ---- */
-
-static const char *const gate_names[] = {"kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"};
-
-/* WHY  not read again: only of pods that have some gate, and nobody else writes these names. */
-static uint8_t gates_of(struct arena *a, const struct pod_record *pod, struct bytes object)
-{
-    uint8_t gates = 0;
-    const struct json *read = pod->gated && memmem(object.data, object.n, "kueue.x-k8s.io/", 15) ? json_parse(a, object, NULL, NULL) : NULL;
-    JSON_EACH (gate, json_path(read, "spec", "schedulingGates", NULL))
-        for (uint32_t i = 0; i < sizeof gate_names / sizeof *gate_names; i++)
-            gates |= text_equal(json_get_text(gate, "name", ""), gate_names[i]) ? (uint8_t)(1u << i) : 0;
-    return gates;
-}
-
-static void count_ungated(struct scheduler *s, const struct pod_record *pod, uint8_t gates, struct bytes object)
-{
-    static const char group[] = "\"kueue.x-k8s.io/pod-group-name\"";
-    const char *key = intern_name(s->names, pod->gang) + strlen(decode_gang_prefix(GANG_WORKLOAD));
-    const struct json *workload = source_get(s, SOURCE_WORKLOADS, key, s->scratch);
-    if (!workload || !object_condition_true(workload, "Admitted"))
-        return;
-    int64_t now_ms = loop_wall_ms(s->loop);
-    const char *queue = if_there(s, SOURCE_QUEUES, "", queue_named(workload));
-    for (uint32_t i = 0; i < sizeof gate_names / sizeof *gate_names && *queue; i++)
-        if (gates >> i & 1)
-            metrics_ungated(s->metrics, gate_names[i], queue, memmem(object.data, object.n, group, sizeof group - 1) != NULL,
-                            seconds(since_ms(workload, "Admitted", now_ms), now_ms));
-}
-
-void workload_metrics_pod(struct scheduler *s, const struct pod_record *pod, struct bytes object)
-{
-    struct seen_pod *p = seen_pod(s, pod->key);
-    if (!p || (!p->gates && !pod->gated))
-        return;
-    arena_reset(s->scratch);
-    uint8_t now = gates_of(s->scratch, pod, object), gone = p->gates & (uint8_t)~now;
-    if (gone && s->leading && pod->gang && pod->gang_source == GANG_WORKLOAD)
-        count_ungated(s, pod, gone, object);
-    p->gates = now;
 }

@@ -17,9 +17,7 @@ void workload_metrics_preempted(struct scheduler *s, const char *queue, const ch
 /* A Workload as it came by the watch. */
 void workload_metrics_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload);
 
-/* A pod as it came by the watch, with its text; it is seen by now. Gates of Kueue's that are gone are counted. */
-void workload_metrics_pod(struct scheduler *s, const struct pod_record *pod, struct bytes object);
-
+bool workload_metrics_names(const struct scheduler *s, const struct json *local_queue); /* has it series of its own? */
 bool workload_metrics_is_finished(const struct seen_gang *g); /* as its object said last */
 
 /* "DeactivatedDueToX" is the reason Deactivated with the cause X; pods that were late have the cause that PodsReady tells. In the arena. */

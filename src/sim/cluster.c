@@ -366,6 +366,12 @@ static struct kube_client *client_inside(struct cluster *c, const char *user_age
 }
 
 /* GET /metrics/scheduler: what `capstan scheduler --address` serves. */
+static void on_ungated(void *arg, const char *gate, const char *queue, bool is_group, double seconds)
+{
+    struct cluster *c = arg;
+    scheduler_pod_ungated(c->scheduler, gate, queue, is_group, seconds);
+}
+
 static bool on_scheduler_page(void *ctx, struct http_exchange *x)
 {
     const struct cluster *c = ctx;
@@ -398,11 +404,13 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     uint64_t seed = random_seed_from_system();
     c->scheduler = scheduler_new(
         c->loop, c->client,
-        &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge});
+        &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge,
+                                    .metrics = config->metrics});
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
     apiserver_set_pending(c->apiserver, on_pending, c);
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true, .policy = config->workloads,
-                                                        .says_ready = config->policy.ready.timeout_ms > 0});
+                                                        .says_ready = config->policy.ready.timeout_ms > 0,
+                                                        .on_ungated = on_ungated, .arg = c});
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
     c->kubelets = kubelets_new(
         c->sim_client,

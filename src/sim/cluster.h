@@ -9,6 +9,7 @@
 #include "sim/node/shape.h"
 
 struct charge_policy;
+struct metrics_policy;
 struct workload_policy;
 struct cluster_config {
     const char *data_dir;            /* made when absent (0700) */
@@ -24,6 +25,7 @@ struct cluster_config {
     bool tls, strict_kueue;
     struct policy policy;            /* the scheduler's */
     const struct charge_policy *charge; /* what quota counts; NULL: what pods ask for */
+    const struct metrics_policy *metrics; /* which LocalQueues have series; NULL: all */
     const struct workload_policy *workloads; /* the job controllers'; NULL: Kueue's defaults */
 };
 struct cluster;

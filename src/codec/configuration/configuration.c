@@ -253,6 +253,15 @@ void configuration_default(struct configuration *ret_configuration)
     ready_default(&ret_configuration->policy.ready);
 }
 
+/* SOURCE Kueue: all where nothing is said; else none without `enable`, and all of them without a selector. */
+static void read_metrics(struct arena *a, const struct json *root, struct metrics_policy *p)
+{
+    const struct json *given = json_path(root, "metrics", "localQueueMetrics", NULL), *selector = json_get(given, "localQueueSelector");
+    p->chosen = json_is(given, JSON_OBJECT);
+    if (p->chosen && json_get_bool(given, "enable", false))
+        p->local_queues = json_is(selector, JSON_OBJECT) ? selector : json_new(a, JSON_OBJECT);
+}
+
 int configuration_parse(struct arena *a, struct bytes text, struct configuration *ret_configuration, struct buf *warnings,
                         struct buf *problems)
 {
@@ -277,6 +286,7 @@ int configuration_parse(struct arena *a, struct bytes text, struct configuration
     if (root && !r.problems_n) { /* WHY  they rely on every type */
         configuration_read_workloads(&r, root, &c.workloads);
         configuration_read_charge(&r, root, &c.charge);
+        read_metrics(a, root, &c.metrics);
     }
     if (r.problems_n)
         return -E_INVALID;

@@ -12,6 +12,7 @@
 #ifndef CODEC_CONFIGURATION_H
 #define CODEC_CONFIGURATION_H
 #include "codec/charge/charge.h"
+#include "codec/configuration/metrics_policy.h"
 #include "codec/configuration/workload_policy.h"
 #include "core/policy.h"
 #include "wire/json.h"
@@ -23,6 +24,7 @@ struct configuration {
     struct policy policy;
     struct workload_policy workloads;
     struct charge_policy charge;
+    struct metrics_policy metrics;
     enum configuration_switch leader_elect;
     const char *lease_namespace; /* NULL = not said */
     bool frameworks_given;       /* those that are not named are not queued; else all that Capstan knows are */

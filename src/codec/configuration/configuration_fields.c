@@ -3,7 +3,7 @@
 
 #define NOT_YET "Capstan does not do this yet"
 #define NO_WEBHOOK "Capstan has no webhook server: it needs none"
-#define ALL_LOCAL_QUEUES "metrics of LocalQueues are always served, and of all of them"
+#define ALWAYS_SERVED "they are always served"
 #define NO_PORT "--address of capstan scheduler says where metrics and probes are served"
 #define ITS_LEASE "Capstan elects its leader by the Lease capstan-scheduler, with times of its own"
 #define NO_MULTIKUEUE "Capstan does not dispatch to other clusters"
@@ -34,16 +34,16 @@ const struct configuration_field configuration_fields[] = {
     {"leaderElection.leaseDuration", FORM_DURATION, BOTH, NULL, ITS_LEASE, 0},
     {"leaderElection.renewDeadline", FORM_DURATION, BOTH, NULL, ITS_LEASE, 0},
     {"leaderElection.retryPeriod", FORM_DURATION, BOTH, NULL, ITS_LEASE, 0},
-    {"metrics", FORM_OBJECT, BOTH, NULL, NO_PORT, 0},
-    {"metrics.bindAddress", FORM_TEXT, BOTH, NULL, NULL, 0},
-    {"metrics.enableClusterQueueResources", FORM_BOOL, BOTH, NULL, NULL, 0},
-    {"metrics.customLabels", FORM_OBJECTS, BOTH, NULL, NULL, 0},
+    {"metrics", FORM_OBJECT, BOTH, NULL, NULL, 0},
+    {"metrics.bindAddress", FORM_TEXT, BOTH, NULL, NO_PORT, 0},
+    {"metrics.enableClusterQueueResources", FORM_BOOL, BOTH, NULL, ALWAYS_SERVED, 0},
+    {"metrics.customLabels", FORM_OBJECTS, BOTH, NULL, NOT_YET, 0},
     {"metrics.customLabels[].name", FORM_TEXT, BOTH, NULL, NULL, 0},
     {"metrics.customLabels[].sourceLabelKey", FORM_TEXT, BOTH, NULL, NULL, 0},
     {"metrics.customLabels[].sourceAnnotationKey", FORM_TEXT, BOTH, NULL, NULL, 0},
     {"metrics.customLabels[].sourceKind", FORM_WORD, V1BETA2, "Cohort|LocalQueue|ClusterQueue|Workload", NULL, 0},
     {"metrics.customLabels[].trackedValues", FORM_TEXTS, V1BETA2, NULL, NULL, 0},
-    {"metrics.localQueueMetrics", FORM_OBJECT, BOTH, NULL, ALL_LOCAL_QUEUES, 0},
+    {"metrics.localQueueMetrics", FORM_OBJECT, BOTH, NULL, NULL, 0},
     {"metrics.localQueueMetrics.enable", FORM_BOOL, BOTH, NULL, NULL, 0},
     {"metrics.localQueueMetrics.localQueueSelector", FORM_SELECTOR, BOTH, NULL, NULL, 0},
     {"health", FORM_OBJECT, BOTH, NULL, NO_PORT, 0},

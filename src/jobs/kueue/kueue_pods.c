@@ -10,14 +10,13 @@
  * taken away on admission: places are chosen together with quota, so nobody else will.
  */
 #include "base/clock.h"
+#include "jobs/kueue/kueue_gate.h"
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_retention.h"
 
 #define GROUP_NAME "kueue.x-k8s.io/pod-group-name"
 #define TOTAL_ANNOTATION "kueue.x-k8s.io/pod-group-total-count"
 #define FAST_ANNOTATION "kueue.x-k8s.io/pod-group-fast-admission"
-#define GATE "kueue.x-k8s.io/admission"
-#define TOPOLOGY_GATE "kueue.x-k8s.io/topology"
 #define SERVING_ANNOTATION "kueue.x-k8s.io/pod-group-serving"
 #define GROUP_WORKLOAD_ANNOTATION "kueue.x-k8s.io/is-group-workload"
 #define POD_FINALIZER "kueue.x-k8s.io/managed"
@@ -268,39 +267,21 @@ static void tie(struct pass *x, const struct json *pod)
     work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
 }
 
-static bool is_our_gate(const struct json *gate)
-{
-    const char *name = json_get_text(gate, "name", "");
-    return strcmp(name, GATE) == 0 || strcmp(name, TOPOLOGY_GATE) == 0;
-}
-
-static bool is_gated(const struct json *pod)
-{
-    JSON_EACH (gate, json_path(pod, "spec", "schedulingGates", NULL))
-        if (is_our_gate(gate))
-            return true;
-    return false;
-}
-
 /* The gates go; what the flavors demand is added while the pod may still be changed. */
 static void ungate(struct pass *x, const struct json *pod, const struct kueue_start *starts, uint32_t starts_n)
 {
     struct arena *a = x->work->arena;
-    const struct json *gates = json_path(pod, "spec", "schedulingGates", NULL);
-    struct json *others = json_new(a, JSON_ARRAY);
-    if (!is_gated(pod))
+    const char *queue = starts_n ? starts[0].cluster_queue : "";
+    if (!kueue_gate_stands(pod))
         return;
-    JSON_EACH (gate, gates)
-        if (!is_our_gate(gate))
-            json_append(others, json_clone(a, gate));
     struct json *patch = object_patch(a, pod), *spec = json_ensure_object(a, patch, "spec");
-    json_set(a, spec, "schedulingGates", others->n ? others : json_new(a, JSON_NULL));
+    json_set(a, spec, "schedulingGates", kueue_gate_others(a, pod));
     for (uint32_t i = 0; i < starts_n; i++)
         if (strcmp(starts[i].pod_set, object_label(pod, KUEUE_PODSET_LABEL)) == 0)
             kueue_pod_start(a, pod, &starts[i], patch);
-    job_event_then(x->k->jobs, x->work, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s",
-                   starts_n ? starts[0].cluster_queue : "");
+    job_event_then(x->k->jobs, x->work, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s", queue);
     work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
+    kueue_gate_opens(x->k->jobs, pod, x->workload, queue, *group_of(pod), x->now_ms);
 }
 
 /* What admission checks add contradicts itself, or a pod that is still to start: the sentence. NULL: nothing does. */
@@ -308,7 +289,7 @@ static const char *conflict_of(const struct pass *x, const struct kueue_start *s
 {
     const char *conflict = NULL;
     for (uint32_t i = 0; i < x->members.n && !conflict; i++)
-        for (uint32_t k = 0; k < starts_n && is_gated(x->members.pods[i]) && !conflict; k++)
+        for (uint32_t k = 0; k < starts_n && kueue_gate_stands(x->members.pods[i]) && !conflict; k++)
             if (strcmp(starts[k].pod_set, object_label(x->members.pods[i], KUEUE_PODSET_LABEL)) == 0)
                 conflict = kueue_updates_conflict(x->work->arena, &starts[k], x->members.pods[i]);
     return conflict;
@@ -319,7 +300,7 @@ static const char *conflict_of(const struct pass *x, const struct kueue_start *s
 /* Does the pod need the quota that is taken back? SOURCE Kueue: what is still held by its gate goes only with its Workload. */
 static bool is_to_stop(const struct pass *x, const struct json *pod)
 {
-    return !has_ended(pod) && !object_deleting(pod) && is_tied(x, pod) && (object_deleting(x->workload) || !is_gated(pod));
+    return !has_ended(pod) && !object_deleting(pod) && is_tied(x, pod) && (object_deleting(x->workload) || !kueue_gate_stands(pod));
 }
 
 /* By whom it was deleted is told in the pod itself. SOURCE Kueue. ORDER the reason first; its change brings the pass that deletes. */

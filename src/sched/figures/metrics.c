@@ -22,7 +22,7 @@ static const struct family counts[METRICS_COUNTS_N] = {
     [METRICS_EVICTED_ONCE] = {{"kueue_evicted_workloads_once_total", NULL}, "Workloads evicted, each once for each reason", EVICTION},
 };
 /* SOURCE Kueue, for how far each goes. */
-enum { GATE = 11, USUAL = 14, LONG = 16 };
+enum { USUAL = 14, LONG = 16 };
 static const struct family times[METRICS_TIMES_N] = {
     [METRICS_RESERVED_WAIT] = {QUEUE_AND_LOCAL("quota_reserved_wait_time_seconds"),
                                "Time between being queued, or queued again, and the reservation of quota", PART_CLASS, {USUAL, USUAL}},
@@ -44,9 +44,12 @@ static const struct family times[METRICS_TIMES_N] = {
 
 /* SOURCE Kueue: 1, then 2.5 and its doublings. */
 static const double wait_bounds[LONG] = {1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 20480, 40960};
-static const double gate_bounds[GATE] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 /* Prometheus' usual bounds from 5 ms on; most decisions take far less. */
 static const double decision_bounds[USUAL] = {0.00001, 0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
+
+/* Prometheus' usual bounds. */
+enum { GATE = 11 };
+static const double gate_bounds[GATE] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
 struct histogram {
     uint64_t below[LONG], n; /* below: each alone */
@@ -159,16 +162,16 @@ void metrics_time(struct metrics *m, enum metrics_time which, const struct metri
     }
 }
 
-void metrics_preempted(struct metrics *m, const char *queue, const char *reason)
-{
-    const struct prometheus_label labels[] = {{"preempting_cluster_queue", queue}, {"reason", reason}};
-    ++*(uint64_t *)metrics_value_of(m->preempted, labels, 2);
-}
-
 void metrics_ungated(struct metrics *m, const char *gate, const char *queue, bool is_group, double seconds)
 {
     const struct prometheus_label labels[] = {{"cluster_queue", queue}, {"is_group", is_group ? "true" : "false"}, {"name", gate}};
     observe(metrics_value_of(m->ungated, labels, 3), gate_bounds, GATE, seconds > 0 ? seconds : 0);
+}
+
+void metrics_preempted(struct metrics *m, const char *queue, const char *reason)
+{
+    const struct prometheus_label labels[] = {{"preempting_cluster_queue", queue}, {"reason", reason}};
+    ++*(uint64_t *)metrics_value_of(m->preempted, labels, 2);
 }
 
 void metrics_cohort_admitted(struct metrics *m, const char *cohort, const char *class)
@@ -280,23 +283,14 @@ static void counter_write(const struct map *counted, struct prometheus_page *pag
         prometheus_sample_rendered(page, with(&text, labels, role, NULL, 0), (double)*n);
 }
 
-static void ungated_write(const struct metrics *m, struct prometheus_page *page, const char *role)
+static void histograms_write(const struct map *timed, struct prometheus_page *page, const char *name, const char *help,
+                             const double *bounds, uint32_t bounds_n, const char *role)
 {
     const struct histogram *h;
     struct bytes labels;
-    prometheus_family(page, "kueue_pod_scheduling_gate_removal_seconds", PROMETHEUS_HISTOGRAM,
-                      "Time between admission and a pod losing this scheduling gate");
-    for (size_t at = 0; (h = map_next(m->ungated, &at, &labels));)
-        histogram_write(page, h, gate_bounds, GATE, labels, role);
-}
-
-static void times_write(const struct metrics *m, enum metrics_time which, int owner, struct prometheus_page *page, const char *role)
-{
-    const struct histogram *h;
-    struct bytes labels;
-    prometheus_family(page, times[which].names[owner], PROMETHEUS_HISTOGRAM, times[which].help);
-    for (size_t at = 0; (h = map_next(m->timed[which][owner], &at, &labels));)
-        histogram_write(page, h, wait_bounds, times[which].bounds_n[owner], labels, role);
+    prometheus_family(page, name, PROMETHEUS_HISTOGRAM, help);
+    for (size_t at = 0; (h = map_next(timed, &at, &labels));)
+        histogram_write(page, h, bounds, bounds_n, labels, role);
 }
 
 void metrics_write(const struct metrics *m, struct prometheus_page *page, const char *role)
@@ -308,9 +302,10 @@ void metrics_write(const struct metrics *m, struct prometheus_page *page, const 
                 counter_write(m->counted[i][o], page, counts[i].names[o], counts[i].help, role);
         for (int i = 0; i < METRICS_TIMES_N; i++)
             if (times[i].names[o])
-                times_write(m, (enum metrics_time)i, o, page, role);
+                histograms_write(m->timed[i][o], page, times[i].names[o], times[i].help, wait_bounds, times[i].bounds_n[o], role);
     }
-    ungated_write(m, page, role);
+    histograms_write(m->ungated, page, "kueue_pod_scheduling_gate_removal_seconds",
+                     "Time between the admission of a Workload and the removal of a gate from a pod of it", gate_bounds, GATE, role);
     counter_write(m->preempted, page, "kueue_preempted_workloads_total", "Workloads evicted for one of preempting_cluster_queue", role);
     counter_write(m->below_cohort, page, "kueue_cohort_subtree_admitted_workloads_total", "Workloads admitted anywhere below the Cohort",
                   role);

@@ -66,7 +66,7 @@ static uint32_t read_queues(const struct page_writing *w, struct queue_seen **re
 static void queue_counts_write(const struct page_writing *w, const struct queue_seen *q, uint32_t n)
 {
     prometheus_family(w->page, "kueue_pending_workloads", PROMETHEUS_GAUGE,
-                      "Workloads that wait; active: the next decision tries them, inadmissible: something has to change first");
+                      "Workloads that wait; active: they only wait for their turn, inadmissible: something has to change first");
     for (uint32_t i = 0; i < n; i++) {
         page_sample(w, q[i].active_n, "cluster_queue", q[i].name, "status", "active", NULL);
         page_sample(w, q[i].inadmissible_n, "cluster_queue", q[i].name, "status", "inadmissible", NULL);

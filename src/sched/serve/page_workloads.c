@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include "base/collections/map.h"
+#include "codec/configuration/metrics_policy.h"
 #include "sched/figures/metrics.h"
 #include "sched/serve/page_part.h"
 #include "sched/workload_metrics.h"
@@ -43,7 +44,8 @@ static void see_unadmitted(struct walk *x, const char *local, const char *queue,
     const struct prometheus_label labels[] = {{"name", name},     {"namespace", ns},           {"cluster_queue", queue},
                                               {"reason", reason}, {"underlying_cause", cause}, {"replica_role", x->w->role}};
     ++*(int64_t *)metrics_value_of(x->unadmitted[0], &labels[2], 4);
-    ++*(int64_t *)metrics_value_of(x->unadmitted[1], labels, 6);
+    if (map_find_text(x->locals, local))
+        ++*(int64_t *)metrics_value_of(x->unadmitted[1], labels, 6);
 }
 
 static void see(struct walk *x, const struct seen_gang *g)
@@ -129,6 +131,8 @@ static void local_status_write(struct walk *x)
     for (size_t at = 0; kube_cache_next(cache, &at, &key, &raw);) {
         arena_reset(x->scratch);
         const struct json *object = json_parse(x->scratch, raw, NULL, NULL);
+        if (!map_find(x->locals, key))
+            continue;
         const char *is = json_get_text(object_condition(object, "Active"), "status", "Unknown");
         for (int i = 0; i < 3; i++)
             page_sample(x->w, strcmp(is, words[i]) == 0, "name", object_meta(object, "name"), "namespace", object_meta(object, "namespace"),
@@ -195,13 +199,22 @@ static void locals_write(struct walk *x)
     local_consumption_write(x);
 }
 
+static bool is_named(struct walk *x, struct bytes local_queue)
+{
+    if (!x->w->s->config.metrics || !x->w->s->config.metrics->chosen)
+        return true;
+    arena_reset(x->scratch);
+    return workload_metrics_names(x->w->s, json_parse(x->scratch, local_queue, NULL, NULL));
+}
+
 static void see_locals(struct walk *x)
 {
     const struct scheduler *s = x->w->s;
     struct bytes key, raw;
     struct local_usage *usage;
     for (size_t at = 0; kube_cache_next(s->sources[SOURCE_LOCAL_QUEUES].cache, &at, &key, &raw);)
-        (void)map_put(x->locals, key, NULL);
+        if (is_named(x, raw))
+            (void)map_put(x->locals, key, NULL);
     uint32_t n = state_local_queues_usage(s->state, x->w->a, &usage);
     for (uint32_t i = 0; i < n; i++) {
         struct local_seen *l = map_find_text(x->locals, intern_name(s->names, usage[i].local_queue));

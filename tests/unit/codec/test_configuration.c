@@ -55,6 +55,33 @@ static void expect_ready(const char *text, struct ready_policy want)
     reading_free(&x);
 }
 
+static void expect_metrics(const char *text, bool is_chosen, const char *selector)
+{
+    struct reading x = read_text(text);
+    struct buf out = {0};
+    if (x.r < 0)
+        fail_msg("%s: %s", text, x.problems.data);
+    assert_int_equal(x.c.metrics.chosen, is_chosen);
+    if (x.c.metrics.local_queues)
+        json_write(&out, x.c.metrics.local_queues);
+    buf_char(&out, '\0');
+    assert_string_equal(out.data, selector);
+    buf_free(&out);
+    reading_free(&x);
+}
+
+static void series_of_local_queues(void **unused)
+{
+    (void)unused;
+    expect_metrics(V2, false, "");
+    expect_metrics(V2 "metrics: {bindAddress: \":1\"}\n", false, "");
+    expect_metrics(V2 "metrics: {localQueueMetrics: {}}\n", true, "");
+    expect_metrics(V2 "metrics: {localQueueMetrics: {localQueueSelector: {matchLabels: {a: b}}}}\n", true, "");
+    expect_metrics(V2 "metrics: {localQueueMetrics: {enable: true}}\n", true, "{}");
+    expect_metrics(V2 "metrics: {localQueueMetrics: {enable: true, localQueueSelector: {matchLabels: {a: b}}}}\n", true,
+                   "{\"matchLabels\":{\"a\":\"b\"}}");
+}
+
 static void pods_ready(void **unused)
 {
     (void)unused;
@@ -375,6 +402,9 @@ static void wrong_is_refused(void **unused)
 static const struct {
     const char *text, *want; /* want: the warnings, whole */
 } unused_fields[] = {
+    {V2 "metrics: {bindAddress: \":8443\", localQueueMetrics: {enable: true}}\n",
+     "metrics.bindAddress does nothing: --address of capstan scheduler says where metrics and probes are served\n"},
+    {V2 "metrics: {enableClusterQueueResources: false}\n", "metrics.enableClusterQueueResources does nothing: they are always served\n"},
     {V2 "webhook: {port: 9443, host: a}\n", "webhook does nothing: Capstan has no webhook server: it needs none\n"},
     {V2 "leaderElection: {leaderElect: true, resourceName: a}\n",
      "leaderElection.resourceName does nothing: Capstan elects its leader by the Lease capstan-scheduler, with times of its own\n"},
@@ -466,6 +496,7 @@ int main(void)
         cmocka_unit_test(wrong_is_refused), cmocka_unit_test(unused_is_said), cmocka_unit_test(table_is_sound), cmocka_unit_test(hostile),
         cmocka_unit_test(workloads),        cmocka_unit_test(undeclared), cmocka_unit_test(explicit_status), cmocka_unit_test(failed_nodes),
         cmocka_unit_test(node_wishes),      cmocka_unit_test(jobs_without_a_queue),
+        cmocka_unit_test(jobs_without_a_queue), cmocka_unit_test(series_of_local_queues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "world.h"
+#include "jobs/controllers.h"
 
 static void pod(const char *name, const char *total, const char *gpus, const char *annotations)
 {
@@ -22,10 +23,20 @@ static const struct json *get_pod(const char *name)
     return get(arena_printf(w.a, "/api/v1/namespaces/n/pods/%s", name));
 }
 
+static void note_ungated(void *arg, const char *gate, const char *queue, bool is_group, double seconds)
+{
+    struct buf *opened = arg;
+    assert_in_range((int)seconds, 0, 4);
+    buf_printf(opened, "%s of %s%s\n", gate, queue, is_group ? ", in a group" : "");
+}
+
 static void test_pod_group_is_named_by_role_and_loses_its_gates(void **state)
 {
+    _cleanup_buf_ struct buf opened = {0};
     (void)state;
     QUOTA("8");
+    w.jobs->config.on_ungated = note_ungated;
+    w.jobs->config.arg = &opened;
     patch(FLAVOR, "{\"spec\":{\"tolerations\":[{\"key\":\"gpu\",\"operator\":\"Exists\"}]}}");
     pod("a", "3", "1", ",\"kueue.x-k8s.io/role-hash\":\"zz\"");
     pod("b", "3", "2", ",\"kueue.x-k8s.io/role-hash\":\"aa\"");
@@ -46,6 +57,9 @@ static void test_pod_group_is_named_by_role_and_loses_its_gates(void **state)
         tolerates = tolerates || strcmp(json_get_text(toleration, "key", ""), "gpu") == 0;
     assert_true(tolerates);
     assert_true(*json_text(json_path(a, "spec", "nodeName", NULL), ""));
+    static const char each[] = "kueue.x-k8s.io/admission of cq, in a group\nkueue.x-k8s.io/topology of cq, in a group\n";
+    assert_string_equal(opened.data, arena_printf(w.a, "%s%s%s", each, each, each)); /* of three pods, each once */
+    w.jobs->config.on_ungated = NULL;
 }
 
 static void test_role_stays_when_the_flavor_changes_the_pod(void **state)

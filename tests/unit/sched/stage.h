@@ -74,10 +74,16 @@ static inline void stage_open(void (*door)(void *ctx, struct http_exchange *x))
     w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, door ? door : apiserver_handle, w.server, &w.faults, 2));
 }
 
+static inline void scheduler_start_with(struct scheduler_config config)
+{
+    config.default_scheduler = config.sweep_always = true;
+    w.scheduler = scheduler_new(w.loop, w.client, &config);
+    run(3000);
+}
+
 static inline void scheduler_start(void)
 {
-    w.scheduler = scheduler_new(w.loop, w.client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true});
-    run(3000);
+    scheduler_start_with((struct scheduler_config){0});
 }
 
 static inline void clients_close(void)

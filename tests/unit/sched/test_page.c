@@ -1,17 +1,38 @@
 /* The page of a scheduler that serves an API server: which series there are, and what they say. */
 #include "stage.h"
+#include "codec/configuration/metrics_policy.h"
 #include "kube/object.h"
 
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
 
-static int setup(void **state)
+static int setup_with(struct scheduler_config config)
 {
-    (void)state;
     stage_open(NULL);
     node("n0", "nvidia.com/gpu", 16);
     queue();
-    scheduler_start();
+    scheduler_start_with(config);
     return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return setup_with((struct scheduler_config){0});
+}
+
+static struct metrics_policy chosen = {.chosen = true};
+
+static int setup_chosen(void **state)
+{
+    (void)state;
+    return setup_with((struct scheduler_config){.metrics = &chosen});
+}
+
+static int setup_hasty(void **state)
+{
+    (void)state;
+    return setup_with((struct scheduler_config){.policy.ready = {.timeout_ms = 10, .retries_most = -1, .backoff_ms = 60000,
+                                                                 .backoff_most_ms = 60000}});
 }
 
 static void workload(const char *name, const char *queue, int gpus)
@@ -129,10 +150,61 @@ static void who_is_held_back_by_a_local_queue_does_not_wait_in_its_queue(void **
     assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\",replica_role=\"standalone\"} 1\n"));
 }
 
+/* A LocalQueue has series as long as it has the label. */
+static void only_those_that_were_chosen_have_series(void **state)
+{
+    (void)state;
+    chosen.local_queues = json_parse(w.a, BYTES("{\"matchLabels\":{\"series\":\"yes\"}}"), NULL, NULL);
+    workload("a", "lq", 1);
+    assert_false(has("name=\"lq\""));
+    assert_true(has("kueue_admitted_workloads_total{cluster_queue=\"cq\",priority_class=\"\",replica_role=\"standalone\"} 1\n"));
+    change(KUEUE "/namespaces/n/localqueues/lq", "{\"metadata\":{\"labels\":{\"series\":\"yes\"}}}");
+    workload("b", "lq", 2);
+    workload("c", "lq", 99);
+    assert_true(has("kueue_local_queue_admitted_workloads_total{name=\"lq\",namespace=\"n\",priority_class=\"\",replica_role=\"standalone\"} 1\n"));
+    assert_true(has("kueue_local_queue_reserving_active_workloads{name=\"lq\",namespace=\"n\",replica_role=\"standalone\"} 2\n"));
+    assert_true(has("kueue_local_queue_status{name=\"lq\",namespace=\"n\",active=\"True\",replica_role=\"standalone\"} 1\n"));
+    assert_true(has("kueue_local_queue_unadmitted_workloads{name=\"lq\",namespace=\"n\","));
+    change(KUEUE "/namespaces/n/localqueues/lq", "{\"metadata\":{\"labels\":{\"series\":\"no\"}}}");
+    assert_false(has("name=\"lq\""));
+    assert_true(has("kueue_unadmitted_workloads{cluster_queue=\"cq\","));
+    chosen.local_queues = NULL;
+    change(KUEUE "/namespaces/n/localqueues/lq", "{\"metadata\":{\"labels\":{\"series\":\"yes\"}}}");
+    assert_false(has("name=\"lq\""));
+}
+
+/* Its time is up before anybody has looked at what was written. */
+static void an_admission_that_ends_at_once_is_counted(void **state)
+{
+    (void)state;
+    workload("a", "lq", 1);
+    assert_true(has("kueue_evicted_workloads_total{cluster_queue=\"cq\",reason=\"PodsReadyTimeout\",underlying_cause=\"WaitForStart\","
+                    "priority_class=\"\",replica_role=\"standalone\"} 1\n"));
+    assert_true(has("kueue_quota_reserved_workloads_total{cluster_queue=\"cq\",priority_class=\"\",replica_role=\"standalone\"} 1\n"));
+    assert_true(has("kueue_admitted_workloads_total{cluster_queue=\"cq\",priority_class=\"\",replica_role=\"standalone\"} 1\n"));
+}
+
+static void gates_that_were_opened_are_counted(void **state)
+{
+    (void)state;
+    scheduler_pod_ungated(w.scheduler, "kueue.x-k8s.io/admission", "cq", true, 0.3);
+    scheduler_pod_ungated(w.scheduler, "kueue.x-k8s.io/admission", "cq", true, -2); /* a clock that is behind */
+#define OPENED "kueue_pod_scheduling_gate_removal_seconds"
+#define OF_CQ "{cluster_queue=\"cq\",is_group=\"true\",name=\"kueue.x-k8s.io/admission\",replica_role=\"standalone\""
+    assert_true(has(OPENED "_bucket" OF_CQ ",le=\"0.005\"} 1\n"));
+    assert_true(has(OPENED "_bucket" OF_CQ ",le=\"0.5\"} 2\n"));
+    assert_true(has(OPENED "_count" OF_CQ "} 2\n"));
+    delete(KUEUE "/clusterqueues/cq");
+    assert_false(has("cluster_queue=\"cq\""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(queues_that_are_gone_stay_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_those_that_were_chosen_have_series, setup_chosen, teardown),
+        cmocka_unit_test_setup_teardown(an_admission_that_ends_at_once_is_counted, setup_hasty, teardown),
+        cmocka_unit_test_setup_teardown(gates_that_were_opened_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(local_queues_have_what_is_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(who_is_held_back_by_a_local_queue_does_not_wait_in_its_queue, setup, teardown),
     };
