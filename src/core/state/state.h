@@ -52,6 +52,8 @@ uint32_t state_local_queues_usage(const struct state *s, struct arena *a, struct
 struct consumption_look {
     struct fine_amount *consumed; /* first what its ClusterQueue covers, 0 too; in the arena */
     uint32_t consumed_n;
+    struct fine_amount *entries; /* of gangs that have quota and are not admitted yet: what is not consumed, and counts already */
+    uint32_t entries_n;
     int64_t at_ms;           /* as of then; 0 = it was not looked at yet */
     int64_t share;           /* with what has quota and is not admitted yet; by the weights, in thousandths; INT64_MAX: its weight is 0 */
 };

@@ -81,11 +81,11 @@ bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct sha
 
 /* ---- what LocalQueues have used ---- */
 
-static struct fine_amount fine(const struct consumption_row *r)
+static struct fine_amount fine(name_id resource, u128 amount)
 {
     uint32_t nano;
-    u128 units = decay_whole(r->consumed, &nano);
-    return (struct fine_amount){r->resource, units < INT64_MAX ? (int64_t)units : INT64_MAX, (int32_t)nano};
+    u128 units = decay_whole(amount, &nano);
+    return (struct fine_amount){resource, units < INT64_MAX ? (int64_t)units : INT64_MAX, (int32_t)nano};
 }
 
 static struct fine_amount *fine_of(struct consumption_look *look, name_id resource)
@@ -113,7 +113,11 @@ bool state_local_queue_consumption(const struct state *s, name_id local_queue, s
             (void)fine_of(ret_look, q->groups[i].resources[k]);
     for (uint32_t i = 0; i < l->consumption.rows_n; i++)
         if (l->consumption.rows[i].consumed)
-            *fine_of(ret_look, l->consumption.rows[i].resource) = fine(&l->consumption.rows[i]);
+            *fine_of(ret_look, l->consumption.rows[i].resource) = fine(l->consumption.rows[i].resource, l->consumption.rows[i].consumed);
+    ret_look->entries = arena_zero(a, l->consumption.rows_n + 1, sizeof *ret_look->entries);
+    for (uint32_t i = 0; i < l->consumption.rows_n; i++)
+        if (l->consumption.rows[i].entry)
+            ret_look->entries[ret_look->entries_n++] = fine(l->consumption.rows[i].resource, l->consumption.rows[i].entry);
     ret_look->at_ms = l->consumption.at_ms;
     ret_look->share = l->used.weight_nano ? wide_over(wide_times(l->used.sum, 1000), (u128)(uint64_t)l->used.weight_nano) : INT64_MAX;
     return true;

@@ -160,6 +160,25 @@ static void local_resources_write(struct walk *x, bool used)
     }
 }
 
+static void local_entries_write(struct walk *x)
+{
+    const struct scheduler *s = x->w->s;
+    struct bytes key;
+    prometheus_family(x->w->page, "capstan_local_queue_entry_penalty", PROMETHEUS_GAUGE,
+                      "What counts as used by the LocalQueue already, of workloads that have quota and are not admitted yet");
+    for (size_t at = 0; map_next(x->locals, &at, &key);) {
+        struct consumption_look look;
+        char ns[256];
+        const char *local;
+        pod_key_split(key.data, ns, &local);
+        if (!state_local_queue_consumption(s->state, intern_find(s->names, key), x->w->a, &look))
+            continue;
+        for (uint32_t i = 0; i < look.entries_n; i++)
+            page_sample(x->w, (double)look.entries[i].units + look.entries[i].nano / 1e9, "name", local, "namespace", ns, "resource",
+                        intern_name(s->names, look.entries[i].resource), NULL);
+    }
+}
+
 /* SOURCE Kueue: consumed and on entry, by the weights; +Inf where the LocalQueue's is 0. */
 static void local_consumption_write(struct walk *x)
 {
@@ -179,6 +198,7 @@ static void local_consumption_write(struct walk *x)
             page_sample(x->w, look.share == INT64_MAX ? INFINITY : (double)look.share / 1000, "name", local, "namespace", ns, "cluster_queue",
                         kube_cache_marked(s->sources[SOURCE_LOCAL_QUEUES].cache, key.data), NULL);
     }
+    local_entries_write(x);
 }
 
 static void locals_write(struct walk *x)

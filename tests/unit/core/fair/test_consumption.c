@@ -91,6 +91,17 @@ static int64_t consumed(struct world *w, const char *local)
     fail();
     return 0;
 }
+static int64_t entry(struct world *w, const char *local)
+{
+    struct consumption_look look;
+    int64_t sum = 0;
+    assert_true(state_local_queue_consumption(w->s, id(w, local), w->cycle, &look));
+    for (uint32_t i = 0; i < look.entries_n; i++) {
+        assert_int_equal(look.entries[i].resource, id(w, GPU));
+        sum += look.entries[i].units * 1000 + (look.entries[i].nano + 500000) / 1000000;
+    }
+    return sum;
+}
 static int64_t share(struct world *w, const char *local)
 {
     struct consumption_look look;
@@ -255,6 +266,7 @@ static void entries_wait_for_checks(void **unused)
     later(&w, 100);
     assert_int_equal(consumed(&w, "ns/a"), 0);
     assert_int_equal(share(&w, "ns/a"), 134);
+    assert_int_equal(entry(&w, "ns/a"), 134);
     /* told to go, and given quota anew: the entry is another one, not a second */
     struct gang_check retry = {id(&w, "check"), CHECK_RETRY}, ready = {id(&w, "check"), CHECK_READY};
     struct gang_record told = admitted_in(&w, r, "any");
@@ -270,6 +282,7 @@ static void entries_wait_for_checks(void **unused)
     step(&w);
     assert_int_equal(effects(&w, EFFECT_RESERVE), 1);
     assert_int_equal(share(&w, "ns/a"), 134);
+    assert_int_equal(entry(&w, "ns/a"), 134);
     /* told to go once more, and in another LocalQueue by then: the old one has none of it */
     struct gang_record moved = r;
     moved.local_queue = id(&w, "ns/b");
@@ -282,6 +295,7 @@ static void entries_wait_for_checks(void **unused)
     assert_int_equal(share(&w, "ns/a"), 134);
     gang_record(&w, moved);
     assert_int_equal(share(&w, "ns/a"), 0);
+    assert_int_equal(entry(&w, "ns/a"), 0);
     later(&w, 10);
     assert_int_equal(share(&w, "ns/b"), 134);
     told.local_queue = moved.local_queue;
@@ -290,6 +304,7 @@ static void entries_wait_for_checks(void **unused)
     step(&w);
     land(&w);
     assert_int_equal(consumed(&w, "ns/b"), 134);
+    assert_int_equal(entry(&w, "ns/b"), 0);
     assert_int_equal(consumed(&w, "ns/a"), 0);
     world_free(&w);
 }
