@@ -4,11 +4,12 @@
 #include "core/queue/order.h"
 #include "core/state/model.h"
 
-enum { CYCLES_MAX = 500, WAITING_MAX = 256 };
+enum { CYCLES_MAX = 500, WAITING_MAX = 256, PODS_MAX = 256 };
 struct forced {
     struct world *w;
     struct state *s;
-    name_id waiting[WAITING_MAX]; /* gangs for whom others leave, once it is at rest */
+    bool somebody_leaves;      /* for somebody else: what may be had once he has left is looked at then */
+    name_id waiting[WAITING_MAX]; /* gangs for whom others leave */
     uint32_t waiting_n;
 };
 
@@ -59,8 +60,8 @@ static uint32_t cycle_effects(const struct forced *f, bool promised)
     for (uint32_t i = 0; i < p->entries_n; i++) {
         const struct plan_entry *e = &p->entries[i];
         const struct gang *g = actor(f, e);
-        bool more_go = e->effect == EFFECT_EVICT && g && gang_is_lone(g) && g->key != e->gang;
-        if (e->effect == EFFECT_EXPLAIN || (promised && (more_go || !g || !waits_for_others(f, g->key))))
+        bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
+        if (e->effect == EFFECT_EXPLAIN || (preempts && f->somebody_leaves) || (promised && (!g || !waits_for_others(f, g->key))))
             continue;
         n++;
         fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),
@@ -80,11 +81,13 @@ static bool settle(const struct forced *f)
     return n < CYCLES_MAX;
 }
 
-static bool nobody_starts(struct forced *f)
+static uint32_t force(struct forced *f)
 {
     uint32_t n = 0;
-    if (!settle(f))
-        return false;
+    f->waiting_n = 0;
+    f->somebody_leaves = f->s->promised_n > 0;
+    for (uint32_t i = 0; i < f->s->gangs_n; i++)
+        f->somebody_leaves |= f->s->gangs[i]->phase == GANG_LEAVING;
     for (uint32_t i = 0; i < f->s->promised_n && f->waiting_n < WAITING_MAX; i++)
         if (f->s->promised[i]->promise->victims_n)
             f->waiting[f->waiting_n++] = f->s->promised[i]->key;
@@ -93,7 +96,40 @@ static bool nobody_starts(struct forced *f)
         for (uint32_t i = 0; i < CYCLES_MAX && decide_has_work(f->s); i++)
             n += cycle_effects(f, promised);
     }
-    return n == 0;
+    return n;
+}
+
+static void end(struct state *s, const struct gang *g)
+{
+    name_id key = g->key, pods[PODS_MAX];
+    uint32_t n = 0;
+    for (; n < g->members_n && n < PODS_MAX; n++)
+        pods[n] = s->pods[g->members[n]].key;
+    for (uint32_t i = 0; i < n; i++)
+        state_apply(s, &(struct change){.type = CHANGE_POD_GONE, .gone = pods[i]});
+    if (gang_find(s, key))
+        state_apply(s, &(struct change){.type = CHANGE_GANG_GONE, .gone = key});
+}
+
+/* Whoever was told to leave ends for good, until nobody leaves any more. */
+static bool let_leave(const struct forced *f)
+{
+    bool rests = true;
+    for (uint32_t i = 0; i < f->s->gangs_n && rests;) {
+        if (f->s->gangs[i]->phase != GANG_LEAVING) {
+            i++;
+            continue;
+        }
+        end(f->s, f->s->gangs[i]);
+        rests = settle(f);
+        i = 0;
+    }
+    return rests;
+}
+
+static bool nobody_starts(struct forced *f)
+{
+    return settle(f) && !force(f) && let_leave(f) && !force(f);
 }
 
 /* At rest, in the core itself: what everybody who waits is told. */

@@ -2,13 +2,15 @@
  *
  * SHAPE  in a copy (a process of its own, so that the core goes on untouched) the core decides until it has nothing more to do. Then every
  *        gang that waits stands ready in a line of its own, whatever it waits for, and what holds something is settled once more: nothing
- *        but reasons may come of that. Last are those for whom others leave already: none of them may start, or have more go.
+ *        but reasons may come of that. Last are those for whom others leave already. Then all who were told to leave end, one by one, and
+ *        the same is asked again.
  *        Who waits by a rule (behind the head of a StrictFIFO queue, for pods to be ready, for a time to pass, for what is promised to
  *        others) is kept by that rule again, as the rules themselves are asked anew.
  * WHY    those for whom others leave come last: tried anew they may stand elsewhere, and who is refused for what they were promised before
  *        is refused by the rule.
- * LIMIT  two have a wake that is certain, and are excepted: who waits after writes of his own that failed, and a lone pod for whom others
- *        leave already, as far as more would have to go. SOURCE kube-scheduler, PodEligibleToPreemptOthers: not while those are there.
+ * LIMIT  excepted is who has a wake that is certain: who waits after writes of his own that failed; and, while anybody leaves, those who
+ *        would have others go: whoever leaves gives something back, and that wakes. SOURCE Kueue counts who leaves as there until he has
+ *        left; kube-scheduler, PodEligibleToPreemptOthers.
  */
 #ifndef TESTS_MODEL_FORCED_H
 #define TESTS_MODEL_FORCED_H

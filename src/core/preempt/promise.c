@@ -4,6 +4,8 @@
 #include "core/place/undo.h"
 #include "core/queue/order.h"
 
+#define MOVES_MOST 4
+
 bool gang_leaves_places(const struct state *s, const struct gang *g)
 {
     for (uint32_t i = 0; i < g->members_n && g->phase == GANG_WAITING; i++)
@@ -67,6 +69,7 @@ void promise_forget_victim(struct state *s, struct gang *g)
     if (!p || i == p->victims_n)
         return;
     memmove(&p->victims[i], &p->victims[i + 1], (--p->victims_n - i) * sizeof *p->victims);
+    p->moved_n = 0;
     if (!p->victims_n) /* all have left: it starts, or others were faster, who are no victims of its */
         look_again(s, p, preemptor);
 }
@@ -221,6 +224,18 @@ static void note_spared(const struct state *s, struct promise *p, const struct v
     p->spared_ns = spared->ns;
 }
 
+/* Whom the old one kept out looks again. LIMIT  MOVES_MOST times before a victim has left. WHY  whoever has a promise of his own looks
+ * again as well, and makes it another one beside this one: two would move in turns, or one between two flavors, for ever. Those whom it
+ * keeps out no more are woken when a victim leaves. */
+static void replaces(struct state *s, struct promise *p, const struct promise *old)
+{
+    p->moved_n = old->moved_n;
+    if (same_content(old, p) || p->moved_n == MOVES_MOST)
+        return;
+    p->moved_n++;
+    gain(s, old);
+}
+
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n)
 {
     struct state *s = x->c->s;
@@ -241,8 +256,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     for (uint32_t i = 0; old && i < old->victims_n; i++)
         old->victims[i]->preemptor = NULL;
     if (old) {
-        if (!same_content(old, p))
-            gain(s, old);
+        replaces(s, p, old);
         list_remove(s, g);
         promise_free(old);
     }

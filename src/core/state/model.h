@@ -405,6 +405,7 @@ struct promise {
     int32_t *granted;        /* members of each set, where those are fewer than it asks for; NULL: all */
     bool by_priority;        /* of a lone pod (preempt/lone.h): one node, no quota */
     bool stands;             /* on the undo log, while another gang is tried */
+    uint8_t moved_n;         /* times that it became another one since a victim has left */
     struct gang **victims;
     uint32_t victims_n;
     struct charge *charges;  /* what the gang will be charged, under these flavors */
