@@ -15,6 +15,7 @@
 #define REMEDY_TRIALS 200u  /* for one gang; one that places many pods counts as several */
 #define CYCLE_TRIALS 400u
 
+#define REMEDY_LOOK_AGAIN_MS 10000 /* who stands in no line: others start and end meanwhile, and nothing of that wakes him */
 #define REMEDY_MEMBERS 10000 /* so many more of one kind are tried out */
 
 enum measure_kind { MEASURE_QUOTA, MEASURE_FREE, MEASURE_END, MEASURE_UNCORDON, MEASURE_MEMBERS, MEASURE_MINIMUM };

@@ -4,14 +4,12 @@
  *        get in line, and nobody else is looked at again for it: so it is tried alone. One that is whole is in line, and a lower minimum is
  *        one more guess beside quota and room (remedy_find.c).
  * WHY    not before it has been short of members for a while: most often its pods are only being created.
- * LIMIT  one search a gang each LOOK_AGAIN_MS; the trials of a cycle: for whom not enough of them are left, what he was told stands.
+ * LIMIT  one search a gang each REMEDY_LOOK_AGAIN_MS; the trials of a cycle: for whom not enough of them are left, what he was told stands.
  */
 #include "core/explain/remedy.h"
 #include "core/explain/why.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
-
-#define LOOK_AGAIN_MS 10000
 
 struct missing {
     struct missing *next;
@@ -136,7 +134,7 @@ void remedy_note_missing(struct cycle *c, struct gang *g, struct reason *why)
         cycle_explain(c, g, why);
     }
     if (g->retry_ms <= c->now_ms) /* what a start before this one left, too */
-        g->retry_ms = c->now_ms + LOOK_AGAIN_MS;
+        g->retry_ms = c->now_ms + REMEDY_LOOK_AGAIN_MS;
     order_hold(c->s, g, PARK_SELF | PARK_TIME);
 }
 

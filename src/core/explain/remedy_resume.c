@@ -10,8 +10,6 @@
 #include "core/queue/order.h"
 #include "core/quota/claim.h"
 
-#define LOOK_AGAIN_MS 10000
-
 struct stopped {
     struct stopped *next;
     struct gang *gang;
@@ -149,7 +147,7 @@ static void look_at_first(struct cycle *c, struct stopped *x)
     put_back(&stops, was);
     if (!first)
         return;
-    g->retry_ms = c->now_ms + LOOK_AGAIN_MS;
+    g->retry_ms = c->now_ms + REMEDY_LOOK_AGAIN_MS;
     order_hold(c->s, g, PARK_QUEUE | PARK_TIME);
 }
 
