@@ -47,11 +47,6 @@ const char *json_text(const struct json *v, const char *fallback)
     return json_is(v, JSON_STRING) ? v->text : fallback;
 }
 
-const char *json_get_text(const struct json *object, const char *key, const char *fallback)
-{
-    return json_text(json_get(object, key), fallback);
-}
-
 int64_t json_int64(const struct json *v, int64_t fallback)
 {
     int64_t value;
@@ -98,11 +93,6 @@ struct json *json_new_text_n(struct arena *a, struct bytes text)
     v->text = arena_text_n(a, text.data, text.n);
     v->n = (uint32_t)text.n;
     return v;
-}
-
-struct json *json_new_text(struct arena *a, const char *text)
-{
-    return json_new_text_n(a, bytes_of(text));
 }
 
 struct json *json_new_int64(struct arena *a, int64_t value)
@@ -193,23 +183,18 @@ static void replace(struct json *container, struct json *old, struct json *v)
         container->last = v;
 }
 
-void json_set(struct arena *a, struct json *object, const char *key, struct json *v)
+void json_set_n(struct arena *a, struct json *object, struct bytes key, struct json *v)
 {
     assert(json_is(object, JSON_OBJECT));
-    struct json *old = json_get(object, key);
+    struct json *old = json_get_n(object, key);
     if (old == v)
         return;
-    v->key_n = (uint32_t)strlen(key);
-    v->key = arena_text_n(a, key, v->key_n);
+    v->key_n = (uint32_t)key.n;
+    v->key = arena_text_n(a, key.data, key.n);
     if (old)
         replace(object, old, v);
     else
         json_append(object, v);
-}
-
-void json_set_text(struct arena *a, struct json *object, const char *key, const char *text)
-{
-    json_set(a, object, key, json_new_text(a, text));
 }
 
 void json_set_int64(struct arena *a, struct json *object, const char *key, int64_t value)
@@ -236,11 +221,6 @@ bool json_remove_item(struct json *array, const struct json *item)
         array->last = before;
     array->n--;
     return true;
-}
-
-bool json_remove(struct json *object, const char *key)
-{
-    return json_remove_item(object, json_get(object, key));
 }
 
 void json_remove_nulls(struct json *v)

@@ -60,7 +60,11 @@ static inline struct json *json_get(const struct json *object, const char *key)
 struct json *json_path(const struct json *v, ...) __attribute__((sentinel)); /* json_path(pod, "spec", "nodeName", NULL) */
 struct json *json_item(const struct json *array, size_t index);
 const char *json_text(const struct json *v, const char *fallback);               /* JSON_STRING only */
-const char *json_get_text(const struct json *object, const char *key, const char *fallback);
+/* WHY here, as others with a key below: the length of a literal is known then. */
+static inline const char *json_get_text(const struct json *object, const char *key, const char *fallback)
+{
+    return json_text(json_get(object, key), fallback);
+}
 int64_t json_int64(const struct json *v, int64_t fallback);                       /* whole numbers in range only */
 int64_t json_get_int64(const struct json *object, const char *key, int64_t fallback);
 bool json_bool(const struct json *v, bool fallback);
@@ -74,8 +78,11 @@ static inline struct json *json_first(const struct json *container) /* NULL for 
 
 /* Make. Texts are copied into the arena. */
 struct json *json_new(struct arena *a, enum json_type type);
-struct json *json_new_text(struct arena *a, const char *text);
 struct json *json_new_text_n(struct arena *a, struct bytes text);
+static inline struct json *json_new_text(struct arena *a, const char *text)
+{
+    return json_new_text_n(a, (struct bytes){text, text ? strlen(text) : 0});
+}
 struct json *json_new_int64(struct arena *a, int64_t value);
 struct json *json_new_bool(struct arena *a, bool value);
 struct json *json_clone(struct arena *a, const struct json *v); /* deep, texts too; key is not copied */
@@ -83,12 +90,22 @@ struct json *json_clone(struct arena *a, const struct json *v); /* deep, texts t
 struct json *json_copy(struct arena *a, const struct json *v);
 
 /* Change. `v` must not be part of another tree. */
-void json_set(struct arena *a, struct json *object, const char *key, struct json *v); /* replace in place or append */
-void json_set_text(struct arena *a, struct json *object, const char *key, const char *text);
+void json_set_n(struct arena *a, struct json *object, struct bytes key, struct json *v); /* replace in place or append */
+static inline void json_set(struct arena *a, struct json *object, const char *key, struct json *v)
+{
+    json_set_n(a, object, (struct bytes){key, strlen(key)}, v);
+}
+static inline void json_set_text(struct arena *a, struct json *object, const char *key, const char *text)
+{
+    json_set(a, object, key, json_new_text(a, text));
+}
 void json_set_int64(struct arena *a, struct json *object, const char *key, int64_t value);
 void json_set_bool(struct arena *a, struct json *object, const char *key, bool value);
-bool json_remove(struct json *object, const char *key);      /* false when absent */
 bool json_remove_item(struct json *array, const struct json *item);
+static inline bool json_remove(struct json *object, const char *key) /* false when absent */
+{
+    return json_remove_item(object, json_get(object, key));
+}
 void json_append(struct json *array, struct json *v);        /* at the end */
 void json_append_member(struct arena *a, struct json *object, struct bytes key, struct json *v); /* the key is known to be absent */
 void json_remove_nulls(struct json *v); /* members that are null, at every depth; items of arrays stay */

@@ -172,11 +172,11 @@ static struct json *merge_members(struct arena *a, const struct schema *s, const
     _cleanup_json_index_ struct json_index in_live = json_index_of(live), in_config = json_index_of(config);
     JSON_EACH (m, live) {
         const struct json *mine = json_index_find(&in_config, (struct bytes){m->key, m->key_n});
-        member_add(out, m, mine ? merge_value(a, field_member_type(s, m->key), m, mine) : json_copy(a, m));
+        member_add(out, m, mine ? merge_value(a, field_member_type(s, m), m, mine) : json_copy(a, m));
     }
     JSON_EACH (m, config)
         if (!json_index_find(&in_live, (struct bytes){m->key, m->key_n}))
-            member_add(out, m, merge_value(a, field_member_type(s, m->key), NULL, m));
+            member_add(out, m, merge_value(a, field_member_type(s, m), NULL, m));
     return out;
 }
 
@@ -268,7 +268,7 @@ static int items_check(struct arena *a, const struct schema *s, const struct jso
     if (shape == FIELD_KEYED)
         return keyed_check(a, s, v, place, e);
     for (const struct json *m = shape == FIELD_MEMBERS ? v->first : NULL; r == 0 && m; m = m->next)
-        r = items_check(a, field_member_type(s, m->key), m, &(struct place){place, m->key, NULL}, e);
+        r = items_check(a, field_member_type(s, m), m, &(struct place){place, m->key, NULL}, e);
     return r;
 }
 
@@ -281,7 +281,7 @@ static void prune(struct arena *a, const struct schema *s, struct json *v, const
 static bool prune_member(struct arena *a, const struct schema *s, struct json *member, const struct json *element,
                          const struct json *theirs)
 {
-    const struct schema *type = field_member_type(s, member->key);
+    const struct schema *type = field_member_type(s, member);
     bool had = member->type >= JSON_ARRAY && member->n > 0;
     if (element->n)
         prune(a, type, member, element, theirs);

@@ -18,7 +18,7 @@ enum field_shape field_shape(const struct schema *s, const struct json *v)
     return s->list == SCHEMA_LIST_MAP ? FIELD_KEYED : s->list == SCHEMA_LIST_SET ? FIELD_SET : FIELD_LEAF;
 }
 
-const struct schema *field_member_type(const struct schema *s, const char *key)
+const struct schema *field_member_type(const struct schema *s, const struct json *member)
 {
     if (!s)
         return NULL;
@@ -26,7 +26,7 @@ const struct schema *field_member_type(const struct schema *s, const char *key)
         return s->item;
     if (s->form != SCHEMA_OBJECT)
         return NULL;
-    const struct schema_field *f = schema_field_find(s, bytes_of(key));
+    const struct schema_field *f = schema_field_find(s, (struct bytes){member->key, member->key_n});
     return f ? f->type : NULL;
 }
 
@@ -63,6 +63,7 @@ const char *field_item_key(struct arena *a, const struct schema *list, const str
     }
     _cleanup_buf_ struct buf out = {0};
     bool missing = n == 0 || !json_is(item, JSON_OBJECT);
+    buf_reserve(&out, 100); /* for most keys at once */
     buf_text(&out, "k:{");
     for (size_t i = 0; i < n && !missing; i++) {
         if (i)
@@ -70,7 +71,7 @@ const char *field_item_key(struct arena *a, const struct schema *list, const str
         key_part(&out, list->item, item, names[i], &missing);
     }
     buf_char(&out, '}');
-    return missing ? NULL : arena_text(a, out.data);
+    return missing ? NULL : arena_text_n(a, out.data, out.n);
 }
 
 const char *field_set_key(struct arena *a, const struct json *item)
@@ -160,7 +161,7 @@ static struct json *set_of_value(struct arena *a, const struct schema *s, const 
 static void set_of_members(struct arena *a, const struct schema *s, const struct json *v, struct json *node)
 {
     JSON_EACH (m, v)
-        node_add(node, field_member_element(a, m), set_of_value(a, field_member_type(s, m->key), m));
+        node_add(node, field_member_element(a, m), set_of_value(a, field_member_type(s, m), m));
 }
 
 static struct json *set_of_item(struct arena *a, const struct schema *list, const struct json *item)
@@ -295,7 +296,7 @@ static void compare_members(struct arena *a, const struct schema *s, const struc
 {
     _cleanup_json_index_ struct json_index were = json_index_of(before), are = json_index_of(now);
     JSON_EACH (m, now) {
-        struct difference x = compare_value(a, field_member_type(s, m->key),
+        struct difference x = compare_value(a, field_member_type(s, m),
                                             json_index_find(&were, (struct bytes){m->key, m->key_n}), m);
         if (x.changed)
             child_add(a, &d->changed, field_member_element(a, m), x.changed);
@@ -304,7 +305,7 @@ static void compare_members(struct arena *a, const struct schema *s, const struc
     }
     JSON_EACH (m, before)
         if (!json_index_find(&are, (struct bytes){m->key, m->key_n}))
-            child_add(a, &d->removed, field_member_element(a, m), with_selves(a, set_of_value(a, field_member_type(s, m->key), m)));
+            child_add(a, &d->removed, field_member_element(a, m), with_selves(a, set_of_value(a, field_member_type(s, m), m)));
 }
 
 static void compare_items(struct arena *a, const struct schema *s, const struct json *before, const struct json *now,

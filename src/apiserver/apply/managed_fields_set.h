@@ -10,7 +10,7 @@
 /* How server-side apply sees a value: by its members, by its items, or as one piece. */
 enum field_shape { FIELD_LEAF, FIELD_MEMBERS, FIELD_KEYED, FIELD_SET };
 enum field_shape field_shape(const struct schema *s, const struct json *v);
-const struct schema *field_member_type(const struct schema *s, const char *key);
+const struct schema *field_member_type(const struct schema *s, const struct json *member);
 const struct schema *field_item_type(const struct schema *s);
 /* `k:{"name":"main"}` of an item; NULL when it lacks a key that has no default. */
 const char *field_item_key(struct arena *a, const struct schema *list, const struct json *item);

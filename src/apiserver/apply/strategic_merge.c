@@ -40,9 +40,9 @@ static int refuse(struct merge *m, const struct place *place, const char *what, 
     return err_set(m->e, E_INVALID, "%.120s: %s%.40s", path.n ? path.data : "patch", what, detail);
 }
 
-static const struct schema_field *field_of(const struct schema *s, const char *key)
+static const struct schema_field *field_of(const struct schema *s, struct bytes key)
 {
-    return s && s->form == SCHEMA_OBJECT ? schema_field_find(s, bytes_of(key)) : NULL;
+    return s && s->form == SCHEMA_OBJECT ? schema_field_find(s, key) : NULL;
 }
 
 static bool directive(const char *key)
@@ -309,12 +309,12 @@ static int merge_member(struct merge *m, const struct schema *s, struct json *ol
                         const struct json *order, const struct place *above, struct json **ret_v)
 {
     const struct place place = {above, patch->key};
-    const struct schema *type = field_member_type(s, patch->key);
+    const struct schema *type = field_member_type(s, patch);
     *ret_v = NULL;
     if (patch->type == JSON_NULL)
         return 0;
     if (patch->type == JSON_ARRAY)
-        return merge_list(m, field_of(s, patch->key), old, patch, order, &place, ret_v);
+        return merge_list(m, field_of(s, (struct bytes){patch->key, patch->key_n}), old, patch, order, &place, ret_v);
     if (patch->type == JSON_OBJECT && json_is(old, JSON_OBJECT)) {
         if (strcmp(patch_word(patch), "delete") == 0)
             return 0;
@@ -399,7 +399,7 @@ static int merge_directives(struct merge *m, const struct schema *s, struct json
         if (!orders && !text_starts(d->key, DELETE_VALUES))
             continue;
         const char *name = strchr(d->key, '/') + 1;
-        const struct schema_field *f = field_of(s, name);
+        const struct schema_field *f = field_of(s, bytes_of(name));
         const char *key = orders && f && f->merge_key ? f->merge_key : "";
         struct json *list = json_get(target, name);
         if (!json_is(d, JSON_ARRAY))
