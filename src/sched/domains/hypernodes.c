@@ -15,6 +15,7 @@ struct build {
     const char **node_names;
     struct map *node_at, *hypernode_at; /* name -> uint32_t */
     bool *has, *matches;     /* scratch, by node */
+    uint32_t *claimed, *seen; /* by HyperNode: nodes that count for it; scratch */
     uint32_t *rows;          /* by node, by level from the lowest: index + 1 in `all`; 0: none */
     int64_t tiers[TOPOLOGY_LEVELS]; /* from the lowest */
 };
@@ -133,33 +134,76 @@ static void find_tiers(struct build *b)
             b->tiers[b->levels_n++] = b->all[i].tier;
 }
 
-/* Its nodes that are in no other HyperNode of its tier yet. */
-static void claim(struct build *b, uint32_t at)
+static uint32_t *row_of(const struct build *b, uint32_t node)
+{
+    return &b->rows[(size_t)node * TOPOLOGY_LEVELS];
+}
+
+/* How many nodes of each HyperNode of a lower tier are still to be had for this one. */
+static void count_below(struct build *b, uint32_t level)
+{
+    memset(b->seen, 0, b->n * sizeof *b->seen);
+    for (uint32_t i = 0; i < b->nodes_n; i++)
+        for (uint32_t l = 0; l < level && b->has[i] && !row_of(b, i)[level]; l++)
+            if (row_of(b, i)[l])
+                b->seen[row_of(b, i)[l] - 1]++;
+}
+
+/* WHY  a HyperNode of a lower tier is one thing: were only some of its nodes in one above, the tree would have it twice. */
+static const struct hypernode *split_below(const struct build *b, uint32_t node, uint32_t level)
+{
+    for (uint32_t l = 0; l < level; l++) {
+        uint32_t at = row_of(b, node)[l];
+        if (at && b->seen[at - 1] < b->claimed[at - 1])
+            return &b->all[at - 1];
+    }
+    return NULL;
+}
+
+/* Its nodes that are in no other HyperNode of its tier yet, with all those that are in one of a lower tier together. */
+static void claim(struct build *b, uint32_t at, uint32_t level)
 {
     struct hypernode *h = &b->all[at];
-    int32_t level = level_of(b, h->tier);
-    uint32_t n = 0, others_n = 0;
+    const struct hypernode *split = NULL;
     const char *others = "";
-    for (uint32_t i = 0; i < b->nodes_n; i++)
-        n += b->has[i];
-    h->nodes = arena_alloc(b->a, (n + 1) * sizeof *h->nodes);
-    for (uint32_t i = 0; i < b->nodes_n; i++) {
-        uint32_t *row = &b->rows[(size_t)i * TOPOLOGY_LEVELS + (level < 0 ? 0 : (uint32_t)level)];
-        if (!b->has[i])
+    uint32_t others_n = 0;
+    count_below(b, level);
+    for (uint32_t k = 0; k < h->nodes_n; k++) {
+        uint32_t node = h->nodes[k], *row = &row_of(b, node)[level];
+        if (*row) {
+            if (others_n++ < NODES_NAMED)
+                others = arena_printf(b->a, "%s%s\"%s\" (%s)", others, *others ? ", " : "", b->node_names[node], b->all[*row - 1].name);
             continue;
-        h->nodes[h->nodes_n++] = i;
-        if (level < 0)
+        }
+        const struct hypernode *part = split_below(b, node, level);
+        split = split ? split : part;
+        if (part)
             continue;
-        if (!*row)
-            *row = at + 1;
-        else if (others_n++ < NODES_NAMED)
-            others = arena_printf(b->a, "%s%s\"%s\" (%s)", others, *others ? ", " : "", b->node_names[i], b->all[*row - 1].name);
+        *row = at + 1;
+        b->claimed[at]++;
     }
-    if (level < 0)
-        wrong(h, "TooManyTiers", arena_printf(b->a, "there are more than %d tiers: the highest do not count", TOPOLOGY_LEVELS));
     if (others_n)
         wrong(h, "Overlap", arena_printf(b->a, "of its nodes %s%s count for another HyperNode of its tier already", others,
                                          others_n > NODES_NAMED ? arena_printf(b->a, " and %u more", others_n - NODES_NAMED) : ""));
+    if (split)
+        wrong(h, "Split", arena_printf(b->a, "it has some nodes of HyperNode \"%s\" and not all: those do not count for it", split->name));
+}
+
+static void take_nodes(struct build *b, uint32_t at)
+{
+    struct hypernode *h = &b->all[at];
+    int32_t level = level_of(b, h->tier);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->nodes_n; i++)
+        n += b->has[i];
+    h->nodes = arena_alloc(b->a, (n + 1) * sizeof *h->nodes);
+    for (uint32_t i = 0; i < b->nodes_n; i++)
+        if (b->has[i])
+            h->nodes[h->nodes_n++] = i;
+    if (level >= 0)
+        claim(b, at, (uint32_t)level);
+    else
+        wrong(h, "TooManyTiers", arena_printf(b->a, "there are more than %d tiers: the highest do not count", TOPOLOGY_LEVELS));
 }
 
 static void check_tier_names(struct build *b)
@@ -192,7 +236,7 @@ static void write_record(struct build *b, struct topology_record *r)
         levels[l] = intern_text_id(b->d->names, arena_printf(b->a, "%lld", (long long)tiers[l]));
     }
     for (uint32_t i = 0; i < b->nodes_n; i++) {
-        const uint32_t *row = &b->rows[(size_t)i * TOPOLOGY_LEVELS];
+        const uint32_t *row = row_of(b, i);
         name_id *domains = arena_zero(b->a, b->levels_n + 1, sizeof *domains);
         bool any = false;
         for (uint32_t l = 0; l < b->levels_n; l++) {
@@ -213,6 +257,8 @@ void hypernodes_build(const struct decoder *d, struct hypernode *all, uint32_t n
     b.has = arena_zero(b.a, nodes_n + 1, sizeof *b.has);
     b.matches = arena_zero(b.a, nodes_n + 1, sizeof *b.matches);
     b.rows = arena_zero(b.a, (size_t)nodes_n * TOPOLOGY_LEVELS + 1, sizeof *b.rows);
+    b.claimed = arena_zero(b.a, n + 1, sizeof *b.claimed);
+    b.seen = arena_zero(b.a, n + 1, sizeof *b.seen);
     b.node_at = map_new(sizeof(uint32_t));
     b.hypernode_at = map_new(sizeof(uint32_t));
     for (uint32_t i = 0; i < nodes_n; i++) {
@@ -226,7 +272,7 @@ void hypernodes_build(const struct decoder *d, struct hypernode *all, uint32_t n
     find_tiers(&b);
     for (uint32_t i = 0; i < n; i++) { /* those of lower tiers have their nodes by then */
         find_members(&b, &all[i]);
-        claim(&b, i);
+        take_nodes(&b, i);
     }
     check_tier_names(&b);
     write_record(&b, ret_topology);

@@ -1,7 +1,8 @@
 /* hypernodes.h - Volcano's HyperNodes as a topology: which nodes each of them has, one level a tier
  *
  * SHAPE  a HyperNode has the nodes that its members of type Node select and those of the HyperNodes that it names, of lower tiers. In each
- *        tier a node counts for one HyperNode, the first by name. What is wrong with one is said of that one, and the rest counts.
+ *        tier a node counts for one HyperNode, the first by name, and only together with all others of its HyperNode in any lower tier:
+ *        so they make a tree. What is wrong with one is said of that one, and the rest counts.
  * LIMIT  TOPOLOGY_LEVELS tiers, the lowest.
  * ORDER  (tier, name).
  */

@@ -39,6 +39,10 @@ static const struct hypernode_case cases[] = {
     {"two that have one member", "y 2 @a\nx 2 @a\na 1 n1", "n1=x/a", "a 1; x 1; y 1 Overlap: of its nodes \"n1\" (x) count for another HyperNode of its tier already"},
     {"many nodes of another one", "b 1 /n/\na 1 /n/", "n1=a n2=a n3=a n4=a",
      "a 4; b 4 Overlap: of its nodes \"n1\" (a), \"n2\" (a), \"n3\" (a) and 1 more count for another HyperNode of its tier already"},
+    {"a part of a HyperNode", "x 2 n1 n3\ns0 1 n1 n2", "n1=-/s0 n2=-/s0 n3=x/-",
+     "s0 2; x 2 Split: it has some nodes of HyperNode \"s0\" and not all: those do not count for it"},
+    {"and another one has all of it", "x 2 n1\ny 2 n1 n2\ns0 1 n1 n2", "n1=y/s0 n2=y/s0",
+     "s0 2; x 1 Split: it has some nodes of HyperNode \"s0\" and not all: those do not count for it; y 2"},
     {"a pattern that is none", "a 1 /(/ n1", "n1=a", "a 1 InvalidPattern: regexMatch \"(\" cannot be understood: it selects no node"},
     {"HyperNodes by pattern", "a 2 @/s/ n1", "n1=a", "a 1 NotNamed: members of type HyperNode are named by exactMatch: another selector selects none"},
     {"a name of two tiers", "a 1:rack n1\nb 2:rack n1", "n1=b/a", "a 1; b 1 TierName: tier 1 is called \"rack\", too: the name stands for that one"},
@@ -112,8 +116,8 @@ static void every_case(void **state)
                                  all[k].problem ? " " : "", all[k].problem ? all[k].reason : "", all[k].problem ? ": " : "",
                                  all[k].problem ? all[k].problem : "");
         if (strcmp(rows_of(&w, &r), cases[i].rows) || strcmp(found, cases[i].found))
-            fail_msg("%s:\n  rows     %s\n  expected %s\n  found    %s\n  expected %s", cases[i].what, rows_of(&w, &r), cases[i].rows, found,
-                     cases[i].found);
+            fail_msg("%s:\n  rows     %s\n  expected %s\n  found    %s\n  expected %s", cases[i].what, rows_of(&w, &r), cases[i].rows,
+                     found, cases[i].found);
         for (uint32_t l = 1; l < r.levels_n; l++)
             assert_true(r.tiers[l] < r.tiers[l - 1]);
         state_apply(w.s, &(struct change){.type = CHANGE_TOPOLOGY, .topology = r});
