@@ -231,6 +231,50 @@ static void groups_of_other_tiers_are_not_alike(void **state)
     assert_string_equal(bound(w, "c"), "n3=1 n4=1");
 }
 
+/* Whoever must go for a group that has to stand in one HyperNode is of that HyperNode; where that is not enough, nobody goes. */
+static void others_go_of_one_hypernode(void **state)
+{
+    struct world *w = *state;
+    begin(w, "1", "n1:2=s0 n2:1=s0 n3:2=s1");
+    for (int i = 0; i < 2; i++) {
+        struct queue_shares shares = {.parent = i ? id(w, "root") : 0, .weight = 1};
+        name_id queue = id(w, i ? "q" : "root");
+        struct queue_record r = {.name = queue, .title = queue, .kind = QUEUE_VOLCANO, .unlimited = true, .shares = &shares,
+                                 .borrow_before_next_flavor = true, .within_queue = PREEMPT_LOWER_PRIORITY};
+        state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
+    }
+    static const char *const on[] = {"n1", "n1", "n3", "n3"};
+    for (int i = 0; i < 4; i++) {
+        const char *name = arena_printf(w->records, "low%d", i);
+        gang_record(w, a_group(w, name, "q", 1));
+        runs_on(w, name, 0, on[i]);
+    }
+    run(w);
+    struct gang_record r = a_group(w, "high", "q", 3);
+    r.priority = 10;
+    r.tiers = (struct tier_request){TOPOLOGY_REQUIRED, 1, 0};
+    gang_record(w, r);
+    for (int i = 0; i < 3; i++)
+        pod(w, arena_printf(w->records, "ns/high-%d", i), "high", "cpu=1000");
+    run(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 2);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "low0"));
+    assert_non_null(entry_of(w, EFFECT_EVICT, "low1"));
+    for (int i = 0; i < 2; i++) {
+        outcome(w, EFFECT_EVICT, arena_printf(w->records, "low%d", i), NULL, OUTCOME_DONE);
+        gone(w, CHANGE_POD_GONE, arena_printf(w->records, "ns/low%d-0", i));
+    }
+    assert_string_equal(try_again(w, "high"), "n1=2 n2=1");
+    r = a_group(w, "wide", "q", 4);
+    r.priority = 20;
+    r.tiers = (struct tier_request){TOPOLOGY_REQUIRED, 1, 0};
+    gang_record(w, r);
+    for (int i = 0; i < 4; i++)
+        pod(w, arena_printf(w->records, "ns/wide-%d", i), "wide", "cpu=1000");
+    run(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +284,7 @@ int main(void)
         in_a_world(hypernodes_that_come_and_change_wake_it),
         in_a_world(nodes_that_come_are_in_their_hypernode),
         in_a_world(groups_of_other_tiers_are_not_alike),
+        in_a_world(others_go_of_one_hypernode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
