@@ -23,6 +23,19 @@ static bool selector_holds(const struct json *selector, const struct json *label
     return true;
 }
 
+/* The pods of a Deployment with a queue name are queued, each by itself: what its template says of the queue is what the Deployment says.
+ * SOURCE Kueue, webhook of Deployments */
+static void queue_pods(struct admission *x, struct json *pod_template)
+{
+    static const char *const labels[] = {QUEUE_NAME_LABEL, "kueue.x-k8s.io/priority-class"};
+    if (!admission_label(x->object, QUEUE_NAME_LABEL)[0] || !json_is(pod_template, JSON_OBJECT))
+        return;
+    struct json *in_template = json_ensure_object(x->arena, json_ensure_object(x->arena, pod_template, "metadata"), "labels");
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        if (admission_label(x->object, labels[i])[0])
+            json_set_text(x->arena, in_template, labels[i], admission_label(x->object, labels[i]));
+}
+
 void admission_apps(struct admission *x, const struct kind *k)
 {
     struct json *spec = json_get(x->object, "spec");
@@ -32,6 +45,8 @@ void admission_apps(struct admission *x, const struct kind *k)
         i++;
     if (!kinds[i] || !json_is(spec, JSON_OBJECT))
         return;
+    if (i == 0)
+        queue_pods(x, json_get(spec, "template"));
     const struct json *selector = json_get(spec, "selector"),
                       *labels = json_path(spec, "template", "metadata", "labels", NULL);
     admission_not_negative(x, spec, "spec", "replicas");

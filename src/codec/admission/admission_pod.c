@@ -234,6 +234,15 @@ static void check_dns_name(struct admission *x, const struct json *spec, const c
                         subdomain ? NAME_DNS_SUBDOMAIN_RULE : NAME_DNS_LABEL_RULE);
 }
 
+/* WHY  said of what people write, not of each pod that a controller makes of it. */
+static void warn_of_claims(struct admission *x, const struct json *spec, const char *path)
+{
+    if (!x->old && admission_list_n(json_get(spec, "resourceClaims")) &&
+        !admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL)))
+        admission_warn(x, "%s: has no effect yet: no device is allocated and no quota counted; ask for it as a resource (nvidia.com/gpu)",
+                       admission_below(x, path, "resourceClaims"));
+}
+
 void admission_pod_spec(struct admission *x, const struct json *spec, const char *path, enum admission_pod_use use)
 {
     admission_containers(x, spec, path);
@@ -252,6 +261,7 @@ void admission_pod_spec(struct admission *x, const struct json *spec, const char
     check_dns_name(x, spec, path, "nodeName", true);
     check_dns_name(x, spec, path, "runtimeClassName", true);
     admission_not_negative(x, spec, path, "terminationGracePeriodSeconds");
+    warn_of_claims(x, spec, path);
     const struct json *deadline = json_get(spec, "activeDeadlineSeconds");
     if (deadline && (json_int64(deadline, 0) < 1 || json_int64(deadline, 0) > INT32_MAX))
         admission_error(x, FIELD_INVALID, admission_below(x, path, "activeDeadlineSeconds"), deadline,

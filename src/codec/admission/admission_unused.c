@@ -27,6 +27,7 @@ struct unused {
 #define NO_CHECKS "Capstan answers no check of its own"
 #define NOT_A_GROUPS "it is read of what is queued the Kueue way: Jobs, TrainJobs, pods, Workloads"
 #define OF_THE_JOB "it is read of the job's own metadata"
+#define OF_PODS "pods are queued one by one: write it into spec.template.metadata.labels"
 #define NO_CONTROLLER "nothing makes jobs of it"
 
 static const struct unused table[] = {
@@ -75,6 +76,8 @@ static const struct {
     {"batch", "jobs", false, "kueue.x-k8s.io/elastic-job", "false", "a job that asks for more pods is stopped and queued again"},
     {"", "pods", false, "kueue.x-k8s.io/prebuilt-workload-name", NULL, "the pods get a Workload of their own"},
     {"", "pods", false, "kueue.x-k8s.io/pod-group-serving", "false", "the group is over when its pods are"},
+    {"apps", "statefulsets", false, QUEUE_NAME_LABEL, NULL, OF_PODS},
+    {"apps", "daemonsets", false, QUEUE_NAME_LABEL, NULL, OF_PODS},
     {VCJOB, "jobs", false, "volcano.sh/cooldown-time", NULL, RECLAIMED_ANY_TIME},
     {VCJOB, "jobs", false, "volcano.sh/revocable-zone", NULL, "its pods go to any node"},
     {VCJOB, "jobs", false, "volcano.sh/jdb-min-available", NULL, RECLAIMED_ANY_TIME},

@@ -48,6 +48,16 @@ soon "why tells its Workload's reason" 'would help: 1 more nvidia.com/gpu of quo
 remove pod lone
 soon "and runs when there is room" '^a100-40gb-[01]$' node_of lone-2
 
+# --- a Deployment with a queue: its pods are queued, each by itself
+apply <<YAML
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: served, labels: {$queued}}, spec: {replicas: 3, selector: {matchLabels: {app: served}},
+ template: {metadata: {labels: {app: served}}, spec: {containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+YAML
+soon "a Deployment with a queue: as many pods as its quota holds" '^2$' bound app=served
+soon "the third waits for quota" 'WaitingForQuota' k get workloads -o 'jsonpath={.items[*].status.conditions[*].reason}'
+remove deployment served
+soon "its pods go with it" '^$' k get pods -l app=served -o name
+
 # --- a Kueue pod group
 group="$queued, kueue.x-k8s.io/pod-group-name: trio"
 total='kueue.x-k8s.io/pod-group-total-count: "3"'

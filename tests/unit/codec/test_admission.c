@@ -294,6 +294,31 @@ static void jobs_get_selector_and_suspend(void **state)
                            "spec.template.spec.restartPolicy: Unsupported value: \"Always\""));
 }
 
+static void claims_of_devices_are_said_to_do_nothing(void **state)
+{
+    struct world *w = *state;
+    const char *pod = POD "  containers: [{name: a, image: i}]\n";
+    assert_string_equal(admit(w, pod), "");
+    assert_int_equal(w->x.warnings_n, 0);
+    assert_string_equal(admit(w, arena_printf(w->arena, "%s  resourceClaims: [{name: g, resourceClaimTemplateName: t}]\n", pod)), "");
+    assert_int_equal(w->x.warnings_n, 1);
+    assert_non_null(strstr(w->x.warnings[0], "spec.resourceClaims: has no effect yet"));
+}
+
+/* SOURCE Kueue, webhook of Deployments */
+static void deployments_hand_their_queue_to_their_pods(void **state)
+{
+    struct world *w = *state;
+    const char *d = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d%s}\nspec: {selector: {matchLabels: {a: b}}, "
+                    "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}\n";
+    assert_string_equal(admit(w, arena_printf(w->arena, d, "")), "");
+    assert_null(json_path(w->object, "spec", "template", "metadata", "labels", "kueue.x-k8s.io/queue-name", NULL));
+    assert_string_equal(admit(w, arena_printf(w->arena, d, ", labels: {kueue.x-k8s.io/queue-name: q, kueue.x-k8s.io/priority-class: p}")), "");
+    const struct json *labels = json_path(w->object, "spec", "template", "metadata", "labels", NULL);
+    assert_string_equal(json_get_text(labels, "kueue.x-k8s.io/queue-name", ""), "q");
+    assert_string_equal(json_get_text(labels, "kueue.x-k8s.io/priority-class", ""), "p");
+}
+
 static void cron_schedules_are_read(void **state)
 {
     static const char *const good[] = {"*/5 * * * *", "0 3 * * MON-FRI", "@daily", "1,2,3 0-5/2 1 jan 7"};
@@ -726,6 +751,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(pods_hardly_change, world_open, world_close),
         cmocka_unit_test_setup_teardown(metadata_is_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(jobs_get_selector_and_suspend, world_open, world_close),
+        cmocka_unit_test_setup_teardown(claims_of_devices_are_said_to_do_nothing, world_open, world_close),
+        cmocka_unit_test_setup_teardown(deployments_hand_their_queue_to_their_pods, world_open, world_close),
         cmocka_unit_test_setup_teardown(cron_schedules_are_read, world_open, world_close),
         cmocka_unit_test_setup_teardown(queues_are_taken_leniently_or_strictly, world_open, world_close),
         cmocka_unit_test_setup_teardown(more_checks_than_a_workload_can_tell_of_are_warned_of, world_open, world_close),
