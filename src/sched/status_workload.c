@@ -316,7 +316,6 @@ static void tell_admitted(struct pass *x, const char *queue)
     bool admitted = object_condition_true(x->workload, "Admitted");
     x->seen->admit_sent = false;
     x->seen->completion_sent &= !admitted;
-    act_outcome(x->s, admitted ? EFFECT_ADMIT : EFFECT_RESERVE, x->gang, 0, 0);
     int64_t waited_s = workload_waited_ms(x->workload, x->now_ms) / 1000;
     workload_metrics_reserved(x->s, x->workload, queue, x->now_ms);
     if (admitted)
@@ -392,8 +391,10 @@ static bool is_told(struct pass *x, const char *queue)
 {
     bool reserved = object_condition_true(x->workload, "QuotaReserved");
     bool holds = reserved && !object_condition_true(x->workload, "Evicted");
-    if (holds && x->seen && x->seen->admit_sent)
+    if (holds && x->seen && x->seen->admit_sent) {
         tell_admitted(x, queue);
+        act_outcome(x->s, object_condition_true(x->workload, "Admitted") ? EFFECT_ADMIT : EFFECT_RESERVE, x->gang, 0, 0);
+    }
     if (holds && x->seen && x->seen->completion_sent && object_condition_true(x->workload, "Admitted"))
         tell_completed(x, queue);
     /* evicted, and its job has not stopped yet: this comes again when it has. Or: it was admitted and somebody has taken it back, of which
@@ -596,6 +597,8 @@ static void evict(struct pass *x)
         act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
         return;
     }
+    if (x->seen && x->seen->admit_sent && object_condition_true(x->workload, "QuotaReserved")) /* it has to go before that was looked at */
+        tell_admitted(x, json_get_text(admission_now(x), "clusterQueue", ""));
     const struct reason *why = state_gang_reason(x->s->state, x->gang);
     if (why && why->code == REASON_RETRIES_EXCEEDED && json_get_bool(json_get(x->workload, "spec"), "active", true)) {
         deactivate(x, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries");

@@ -62,7 +62,9 @@ static uint32_t node_of(struct quota *q, struct id_map *map, name_id name, bool 
 static void set_node(struct quota *q, uint32_t id, name_id parent, const struct quota_record *records, uint32_t n)
 {
     struct quota_node *node = &q->nodes[id];
+    uint32_t above = parent ? id_map_get(&q->cohorts, parent) : 0;
     node->known = true;
+    node->left = q->nodes[above].left = false;
     node->parent_name = parent;
     free(node->records);
     node->records = mem_alloc((n + 1) * sizeof *records);
@@ -108,7 +110,10 @@ void quota_queue_gone(struct quota *q, name_id name)
 
 void quota_cohort_gone(struct quota *q, name_id name)
 {
-    forget(q, id_map_get(&q->cohorts, name)); /* queues that name it make it implicit again */
+    uint32_t id = id_map_get(&q->cohorts, name);
+    bool was_known = id && q->nodes[id].known;
+    forget(q, id); /* queues that name it make it implicit again */
+    q->nodes[id].left = was_known;
 }
 
 static uint64_t cell_key(name_id flavor, name_id resource)

@@ -45,6 +45,7 @@ struct quota_node {
     int64_t weight_nano;       /* of its share (share.h), in 1e-9 */
     uint64_t uses; /* root: sum over all uses below it, each with a weight of its own: another sum, other uses. Undone, it is as before */
     bool is_queue, known, broken;
+    bool left;                 /* a cohort whose record has gone, and no record below it has changed since */
     bool is_shared_out;        /* a cohort that stands for a queue with queues below it (deserve.h) */
     bool gained;               /* root: something below was given back or grew since the last look */
     bool helping;              /* root: it had gained when this cycle began */

@@ -69,6 +69,7 @@ struct cohort_look {
     struct queue_usage *rows;   /* nominal: what all below have of their own; reserved: what queues below have reserved */
     uint32_t rows_n;
     int32_t admitted_n;         /* below it */
+    bool left;                  /* its object is gone, and no queue or cohort below it has changed since */
 };
 uint32_t state_cohorts(struct state *s, struct arena *a, struct cohort_look **ret_all);
 /* The share is borrowed / lendable / weight (quota/share.h). False: it is not known. */

@@ -24,7 +24,8 @@ static void look_at_cohort(const struct state *s, const struct quota_node *node,
                                  .parent = s->quota.nodes[node->parent].name, /* node 0 has none */
                                  .root = s->quota.nodes[node->root].name,
                                  .rows = arena_zero(a, node->cells_n + 1, sizeof *look->rows),
-                                 .rows_n = node->cells_n};
+                                 .rows_n = node->cells_n,
+                                 .left = node->left};
     for (uint32_t i = 0; i < node->cells_n; i++) {
         look->rows[i].flavor = (name_id)(node->cells[i].key >> 32);
         look->rows[i].resource = (name_id)node->cells[i].key;

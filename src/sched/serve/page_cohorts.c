@@ -64,11 +64,22 @@ static bool is_known(const void *arg, struct bytes name)
     return false;
 }
 
+/* SOURCE Kueue: whose object is deleted has no gauges, though queues name it, until something below it is another one. */
+static uint32_t drop_left(struct cohort_look *all, uint32_t n)
+{
+    uint32_t kept_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!all[i].left)
+            all[kept_n++] = all[i];
+    return kept_n;
+}
+
 void page_cohorts(const struct page_writing *w)
 {
     struct cohort_look *all;
     uint32_t n = state_cohorts(w->s->state, w->a, &all);
     metrics_keep_cohorts(w->s->metrics, is_known, &(struct known){w, all, n});
+    n = drop_left(all, n);
     prometheus_family(w->page, "kueue_cohort_info", PROMETHEUS_GAUGE, "1; where the Cohort stands");
     for (uint32_t i = 0; i < n; i++)
         page_sample(w, 1, "cohort", name_in(w, all[i].name), "parent_cohort", name_in(w, all[i].parent), "root_cohort",

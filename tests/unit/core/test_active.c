@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "core/quota/quota.h"
 #include "stories.h"
 
 /* Of all that are pending in the queue so many are active, and each says so of itself: the names, with ' ' between. */
@@ -86,6 +87,36 @@ static void what_sets_ask_for_together_counts(void **state)
     active(w, "q", 2, "");
 }
 
+/* ---- cohorts without an object ---- */
+
+static const struct cohort_look *cohort(struct world *w, const char *name)
+{
+    struct cohort_look *all;
+    uint32_t n = state_cohorts(w->s, w->cycle, &all);
+    for (uint32_t i = 0; i < n; i++)
+        if (all[i].name == id(w, name))
+            return &all[i];
+    return NULL;
+}
+
+static void a_cohort_whose_object_has_gone(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99; cohort c in=root gpu=2; queue q in=c gpu=4");
+    step(w);
+    assert_false(cohort(w, "c")->left || cohort(w, "root")->left); /* one that only others name is none that has gone */
+    gone(w, CHANGE_COHORT_GONE, "c");
+    step(w);
+    assert_true(cohort(w, "c")->left);
+    assert_null(cohort(w, "root"));
+    story(w, "queue q in=c gpu=5");
+    step(w);
+    assert_false(cohort(w, "c")->left);
+    gone(w, CHANGE_COHORT_GONE, "c"); /* of one that had no object that is no news */
+    step(w);
+    assert_false(cohort(w, "c")->left);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +125,7 @@ int main(void)
         in_a_world(whom_nothing_but_a_promise_refuses),
         in_a_world(whom_nothing_but_a_claim_refuses),
         in_a_world(what_sets_ask_for_together_counts),
+        in_a_world(a_cohort_whose_object_has_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

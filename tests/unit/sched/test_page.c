@@ -28,6 +28,13 @@ static int setup_chosen(void **state)
     return setup_with((struct scheduler_config){.metrics = &chosen});
 }
 
+static int setup_hasty(void **state)
+{
+    (void)state;
+    return setup_with((struct scheduler_config){.policy.ready = {.timeout_ms = 10, .retries_most = -1, .backoff_ms = 60000,
+                                                                 .backoff_most_ms = 60000}});
+}
+
 static void workload(const char *name, const char *queue, int gpus)
 {
     create(arena_printf(w.a,
@@ -166,6 +173,17 @@ static void only_those_that_were_chosen_have_series(void **state)
     assert_false(has("name=\"lq\""));
 }
 
+/* Its time is up before anybody has looked at what was written. */
+static void an_admission_that_ends_at_once_is_counted(void **state)
+{
+    (void)state;
+    workload("a", "lq", 1);
+    assert_true(has("kueue_evicted_workloads_total{cluster_queue=\"cq\",reason=\"PodsReadyTimeout\",underlying_cause=\"WaitForStart\","
+                    "priority_class=\"\",replica_role=\"standalone\"} 1\n"));
+    assert_true(has("kueue_quota_reserved_workloads_total{cluster_queue=\"cq\",priority_class=\"\",replica_role=\"standalone\"} 1\n"));
+    assert_true(has("kueue_admitted_workloads_total{cluster_queue=\"cq\",priority_class=\"\",replica_role=\"standalone\"} 1\n"));
+}
+
 static void gates_that_were_opened_are_counted(void **state)
 {
     (void)state;
@@ -185,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(queues_that_are_gone_stay_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(only_those_that_were_chosen_have_series, setup_chosen, teardown),
+        cmocka_unit_test_setup_teardown(an_admission_that_ends_at_once_is_counted, setup_hasty, teardown),
         cmocka_unit_test_setup_teardown(gates_that_were_opened_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(local_queues_have_what_is_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(who_is_held_back_by_a_local_queue_does_not_wait_in_its_queue, setup, teardown),
