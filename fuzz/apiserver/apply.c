@@ -68,7 +68,7 @@ static struct json *document_read(const struct run *x, struct bytes text)
 
 static const struct schema *part_type(const struct schema *s, const struct json *whole, const struct json *part)
 {
-    return whole->type == JSON_OBJECT ? field_member_type(s, part->key) : field_item_type(s);
+    return whole->type == JSON_OBJECT ? field_member_type(s, part) : field_item_type(s);
 }
 
 static const char *part_element(struct arena *a, const struct schema *s, const struct json *whole, const struct json *part)

@@ -8,7 +8,7 @@
  *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain
  *   bind_gate.c which binds wait until another pod has its devices
- *   telling.c   when a reason is told; pace.c: how often figures are written; group_tally.c: figures that are counted as they change
+ *   telling     when a reason is told; pace.c: how often figures are written; group_tally.c: figures that are counted as they change
  *   checks/     admission checks: the list in a Workload's status, what is wrong with those of a queue
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
  *   serve/      what Prometheus sees, and where
@@ -28,9 +28,9 @@
 #include "loop/loop.h"
 #include "sched/figures/group_tally.h"
 #include "sched/figures/metrics.h"
-#include "sched/pace.h"
+#include "sched/telling/pace.h"
 #include "sched/sched.h"
-#include "sched/telling.h"
+#include "sched/telling/telling.h"
 
 /* ---------------------------------------------------------------- seen.c --------------------------------------------------------- */
 

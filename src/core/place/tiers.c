@@ -15,6 +15,7 @@ struct tiers {
     struct gang *gang;
     struct want *wants;
     uint32_t n, *steps;
+    place_in_area_fn *place;
     const struct tier_request *request;
     const struct topology *t;
     uint32_t *standing;      /* leaves of members that stand */
@@ -106,7 +107,7 @@ static bool place_in_domain(struct tiers *x, uint32_t domain)
 {
     const struct area area = area_of(x->t, domain);
     uint32_t mark = undo_mark(x->s);
-    if (place_in_area(x->s, x->gang, x->wants, x->n, &area, x->steps, &x->misfit))
+    if (x->place(x->s, x->gang, x->wants, x->n, &area, x->steps, &x->misfit))
         return true;
     undo_back(x->s, mark);
     x->tried = domain;
@@ -149,7 +150,7 @@ static name_id tier_title(struct state *s, const struct tier_request *r)
 static bool lacks_anywhere(struct tiers *x)
 {
     uint32_t mark = undo_mark(x->s);
-    bool placed = place_in_area(x->s, x->gang, x->wants, x->n, NULL, NULL, &x->misfit);
+    bool placed = x->place(x->s, x->gang, x->wants, x->n, NULL, NULL, &x->misfit);
     undo_back(x->s, mark);
     x->misfit.mixed = true; /* what is free in one domain may be of no use in another one */
     return !placed;
@@ -197,9 +198,10 @@ static bool go_up(struct tiers *x, bool required, bool *ret_any)
     return placed;
 }
 
-bool place_in_tiers(struct state *s, struct gang *g, struct want *wants, uint32_t n, uint32_t *steps, struct misfit *ret_misfit)
+bool place_in_tiers(struct state *s, struct gang *g, struct want *wants, uint32_t n, place_in_area_fn *place, uint32_t *steps,
+                    struct misfit *ret_misfit)
 {
-    struct tiers x = {.s = s, .gang = g, .wants = wants, .n = n, .steps = steps, .request = gang_tiers(g)};
+    struct tiers x = {.s = s, .gang = g, .wants = wants, .n = n, .place = place, .steps = steps, .request = gang_tiers(g)};
     uint32_t topology = topology_with_tiers(s);
     bool any = false, required = x.request->mode == TOPOLOGY_REQUIRED;
     for (uint32_t i = 0; i < n; i++)
@@ -211,7 +213,7 @@ bool place_in_tiers(struct state *s, struct gang *g, struct want *wants, uint32_
     free(x.rooms);
     free(x.standing);
     if (!placed && !required)
-        return place_in_area(s, g, wants, n, NULL, steps, ret_misfit);
+        return place(s, g, wants, n, NULL, steps, ret_misfit);
     *ret_misfit = x.misfit;
     return placed;
 }

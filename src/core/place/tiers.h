@@ -9,7 +9,10 @@
 #define CORE_TIERS_H
 #include "core/place/place.h"
 
-/* Of place_all, for a gang with `tiers`. */
-bool place_in_tiers(struct state *s, struct gang *g, struct want *wants, uint32_t n, uint32_t *steps, struct misfit *ret_misfit);
+/* Of place_all, for a gang with `tiers`; place: place_in_area of place.h. */
+typedef bool place_in_area_fn(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct area *area, uint32_t *steps,
+                              struct misfit *ret_misfit);
+bool place_in_tiers(struct state *s, struct gang *g, struct want *wants, uint32_t n, place_in_area_fn *place, uint32_t *steps,
+                    struct misfit *ret_misfit);
 
 #endif

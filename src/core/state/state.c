@@ -240,6 +240,14 @@ static void apply_namespace(struct state *s, const struct namespace_record *r)
     set_namespace(s, at, r->labels, r->labels_n);
 }
 
+/* Those who wait for other domains, and those with members to come. */
+static void tiers_changed(struct state *s)
+{
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        if (gang_tiers(s->gangs[i]) && s->gangs[i]->phase != GANG_UNKNOWN)
+            order_wake(s, s->gangs[i]);
+}
+
 static void apply_namespace_gone(struct state *s, name_id name)
 {
     uint32_t at = id_map_get(&s->namespace_by_name, name);
@@ -509,10 +517,12 @@ void state_apply(struct state *s, const struct change *c)
         apply_namespace_gone(s, c->gone);
         break;
     case CHANGE_TOPOLOGY:
-        topology_apply(s, &c->topology);
+        if (topology_apply(s, &c->topology))
+            tiers_changed(s);
         break;
     case CHANGE_TOPOLOGY_GONE:
-        topology_gone(s, c->gone);
+        if (topology_gone(s, c->gone))
+            tiers_changed(s);
         break;
     case CHANGE_FLAVOR:
         apply_flavor(s, &c->flavor);

@@ -70,14 +70,6 @@ static void flavors_changed(struct state *s, name_id topology)
             s->flavors[i].changed = s->queues_changed = true;
 }
 
-/* Those who wait for other domains, and those with members to come, look at the tree anew. */
-static void tiers_changed(struct state *s)
-{
-    for (uint32_t i = 0; i < s->gangs_n; i++)
-        if (gang_tiers(s->gangs[i]) && s->gangs[i]->phase != GANG_UNKNOWN)
-            order_wake(s, s->gangs[i]);
-}
-
 static bool same_rows(const struct topology *t, const struct topology_record *r)
 {
     bool same = t->rows_n == r->rows_n && t->has_tiers == (r->tiers != NULL);
@@ -106,16 +98,14 @@ static void take_rows(struct topology *t, const struct topology_record *r)
     }
 }
 
-void topology_apply(struct state *s, const struct topology_record *r)
+bool topology_apply(struct state *s, const struct topology_record *r)
 {
     uint32_t n = r->levels_n < TOPOLOGY_LEVELS ? r->levels_n : TOPOLOGY_LEVELS;
-    if (!n) { /* the API refuses that */
-        topology_gone(s, r->name);
-        return;
-    }
+    if (!n)
+        return topology_gone(s, r->name); /* the API refuses that */
     struct topology *t = &s->topologies[slot_for(s, r->name)];
     if (t->known && t->levels_n == n && !memcmp(t->levels, r->levels, n * sizeof *t->levels) && same_rows(t, r))
-        return;
+        return false;
     drop_tree(t);
     t->known = true;
     t->levels_n = n;
@@ -124,22 +114,20 @@ void topology_apply(struct state *s, const struct topology_record *r)
     take_rows(t, r);
     t->by_node = !t->has_tiers && !strcmp(intern_name(s->names, t->levels[n - 1]), TOPOLOGY_NODE_LABEL);
     flavors_changed(s, r->name);
-    if (t->has_tiers)
-        tiers_changed(s);
+    return t->has_tiers;
 }
 
-void topology_gone(struct state *s, name_id name)
+bool topology_gone(struct state *s, name_id name)
 {
     uint32_t at = topology_find(s, name);
     if (!at)
-        return;
+        return false;
     bool had_tiers = s->topologies[at].has_tiers;
     drop_tree(&s->topologies[at]);
     drop_rows(&s->topologies[at]);
     s->topologies[at].known = s->topologies[at].has_tiers = false;
     flavors_changed(s, name);
-    if (had_tiers)
-        tiers_changed(s);
+    return had_tiers;
 }
 
 uint32_t topology_with_tiers(const struct state *s)

@@ -58,8 +58,9 @@ struct topology {
 };
 
 struct state;
-void topology_apply(struct state *s, const struct topology_record *r);
-void topology_gone(struct state *s, name_id name);
+/* True: it has, or had, tiers: those who wait for other domains look at the tree anew. */
+bool topology_apply(struct state *s, const struct topology_record *r);
+bool topology_gone(struct state *s, name_id name);
 uint32_t topology_find(const struct state *s, name_id name); /* its slot; 0: there is none */
 uint32_t topology_with_tiers(const struct state *s); /* the slot of the one that has them; 0: there is none */
 struct topology *topology_sync(struct state *s, uint32_t slot); /* with its tree */

@@ -9,7 +9,7 @@
 #include "jobs/volcano/vcjob_plugins.h"
 #include "jobs/volcano/vcjob_policy.h"
 #include "jobs/volcano/vcjob_status.h"
-#include "sched/pace.h"
+#include "sched/telling/pace.h"
 
 enum {
     VCJOB_EVICTED_MAX = 1024,     /* LIMIT deletions remembered per job; one is enough for most policies */

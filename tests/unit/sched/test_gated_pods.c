@@ -93,11 +93,6 @@ static void takes_another_domain_where_its_own_is_taken(void **state)
     run(2000);
     assert_string_equal(held_to("other", HOSTNAME), "x2");
     assert_string_equal(held_to("other", "disk"), "ssd");
-    _cleanup_buf_ struct buf text = {0};
-    struct prometheus_page page = {.out = &text};
-    metrics_write(w.scheduler->metrics, &page, "leader");
-    assert_non_null(strstr(text.data, "kueue_pod_scheduling_gate_removal_seconds_count{cluster_queue=\"cq\",is_group=\"false\","
-                                      "name=\"kueue.x-k8s.io/topology\",replica_role=\"leader\"} 1"));
     kube_delete(w.user, PODS "/held", BYTES("{\"gracePeriodSeconds\":0}"), NULL, NULL);
     pod("new", "1", GATES);
     run(2000);

@@ -2,7 +2,7 @@
 #include "stage.h"
 #include "jobs/jobs.h"
 #include "kube/object.h"
-#include "sched/telling.h"
+#include "sched/telling/telling.h"
 
 #define GROUP "/apis/scheduling.volcano.sh/v1beta1/namespaces/n/podgroups"
 

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "sched/pace.h"
+#include "sched/telling/pace.h"
 
 /* A row of writes, a second apart; returns when the last one was. */
 static int64_t row(struct pace *p, int n)

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "base/limits.h"
-#include "sched/pace.h"
-#include "sched/telling.h"
+#include "sched/telling/pace.h"
+#include "sched/telling/telling.h"
 
 static bool same_cause(const char *a, const char *b)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include "stage.h"
 #include "kube/object.h"
-#include "sched/telling.h"
+#include "sched/telling/telling.h"
 
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
 #define GROUP "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups/g"

@@ -1,5 +1,5 @@
 /* telling.c - see telling.h */
-#include "sched/telling.h"
+#include "sched/telling/telling.h"
 #include <string.h>
 #include "base/collections/map.h"
 #include "base/limits.h"

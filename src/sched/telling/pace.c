@@ -1,5 +1,5 @@
 /* pace.c - see pace.h */
-#include "sched/pace.h"
+#include "sched/telling/pace.h"
 #include <stdlib.h>
 #include "base/collections/map.h"
 #include "base/memory.h"
