@@ -101,10 +101,10 @@ void gated_pods_seen(struct gated_pods *x, const struct pod_record *pod, struct 
     bool over = pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
     bool may_be = pod->gang && pod->gang_source == GANG_WORKLOAD && !over && !pod->deleting && (!pod->ours || pod->gated) &&
                   memmem(object.data, object.n, PODSET, sizeof PODSET - 1);
-    if (!may_be && map_count(x->members) == 0)
+    const char *key = intern_name(x->names, pod->key);
+    if (!may_be && !map_find_text(x->members, key))
         return;
     _cleanup_arena_ struct arena *a = arena_new();
-    const char *key = arena_text(a, intern_name(x->names, pod->key));
     const struct json *read = may_be ? json_parse(a, object, NULL, NULL) : NULL;
     gated_pods_gone(x, key);
     if (!read || is_queued_itself(read) || (pod->ours && !has_gate(read)))

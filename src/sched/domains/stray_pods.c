@@ -62,10 +62,10 @@ void stray_pods_seen(struct stray_pods *x, const struct pod_record *pod, struct 
     bool waits = pod->gang && pod->gang_source == GANG_WORKLOAD && !pod->ours && !pod->node && !pod->gated && !pod->deleting &&
                  pod->phase == POD_PENDING;
     const char *node = waits ? node_of(x, pod) : NULL;
-    if (!node && map_count(x->held) == 0)
+    const char *key = intern_name(x->names, pod->key);
+    if (!node && !map_find_text(x->held, key))
         return;
     _cleanup_arena_ struct arena *a = arena_new();
-    const char *key = arena_text(a, intern_name(x->names, pod->key));
     const struct json *read = node ? json_parse(a, object, NULL, NULL) : NULL;
     stray_pods_gone(x, key);
     if (!read || !asks_for_topology(read))
