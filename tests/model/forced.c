@@ -95,6 +95,10 @@ static uint32_t force(struct forced *f)
         make_ready(f->s, promised);
         for (uint32_t i = 0; i < CYCLES_MAX && decide_has_work(f->s); i++)
             n += cycle_effects(f, promised);
+        if (decide_has_work(f->s)) {
+            fprintf(stderr, "once all were tried the core goes on trying for ever\n");
+            n++;
+        }
     }
     return n;
 }

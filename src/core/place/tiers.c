@@ -106,21 +106,26 @@ static struct area area_of(const struct topology *t, uint32_t domain)
 static bool place_in_domain(struct tiers *x, uint32_t domain)
 {
     const struct area area = area_of(x->t, domain);
+    const struct misfit before = x->misfit;
     uint32_t mark = undo_mark(x->s);
     if (x->place(x->s, x->gang, x->wants, x->n, &area, x->steps, &x->misfit))
         return true;
     undo_back(x->s, mark);
-    x->tried = domain;
+    if (before.neighbours) /* that has to be looked at again when others come and go */
+        x->misfit = before;
+    else
+        x->tried = domain;
     return false;
 }
 
 static bool place_on_level(struct tiers *x, uint32_t level)
 {
     uint32_t first = x->t->level_first[level], end = x->t->level_first[level + 1], n = 0;
+    uint32_t only = x->standing_n ? domain_above(x->t, x->standing[0], level) : 0;
     const struct room **fit = mem_alloc((end - first + 1) * sizeof *fit);
     for (uint32_t at = first; at < end; at++) {
         const struct room *r = &x->rooms[at];
-        if (!x->t->domains[at].value || !holds_standing(x, at, level))
+        if (!x->t->domains[at].value || (x->standing_n && (at != only || !holds_standing(x, at, level))))
             continue;
         x->best = !x->best || r->found_n > x->best->found_n ? r : x->best;
         if (r->found_n == x->n)
@@ -151,7 +156,8 @@ static bool lacks_anywhere(struct tiers *x)
 {
     uint32_t mark = undo_mark(x->s);
     bool placed = x->place(x->s, x->gang, x->wants, x->n, NULL, NULL, &x->misfit);
-    undo_back(x->s, mark);
+    if (placed) /* else they stand: so it is explained */
+        undo_back(x->s, mark);
     x->misfit.mixed = true; /* what is free in one domain may be of no use in another one */
     return !placed;
 }

@@ -3,6 +3,8 @@
  * SHAPE  from the lowest tier up: of the domains of one tier that have room for each kind of members the one with the least room first,
  *        in which all are placed as anywhere else. Members that stand already say which domains there are.
  *        Required: up to the highest tier that is asked for. Preferred: in all tiers, then on any nodes.
+ * LIMIT  of members that differ only all, and the fewest by order, are tried in a domain: which others would make it whole is asked of
+ *        all nodes (try_others).
  * ORDER  (tier, room, path). SOURCE Volcano: tier by tier; of several the one that is fullest then.
  */
 #ifndef CORE_TIERS_H

@@ -58,6 +58,18 @@ static void look_again(struct state *s, const struct promise *p, const struct ga
         order_line_ready(s, g->line, false);
 }
 
+/* It moved so often that what it kept before is not written down any more. */
+static void gain_anywhere(struct state *s, const struct promise *p)
+{
+    if (p->moved_n < MOVES_MOST)
+        return;
+    if (!p->by_priority)
+        quota_gain(&s->quota, p->queue->quota);
+    for (uint32_t slot = 1; slot < s->nodes.n; slot++)
+        if (s->nodes.flags[slot] & NODE_KNOWN)
+            node_table_gain(&s->nodes, slot);
+}
+
 void promise_forget_victim(struct state *s, struct gang *g)
 {
     struct gang *preemptor = g->preemptor;
@@ -69,6 +81,7 @@ void promise_forget_victim(struct state *s, struct gang *g)
     if (!p || i == p->victims_n)
         return;
     memmove(&p->victims[i], &p->victims[i + 1], (--p->victims_n - i) * sizeof *p->victims);
+    gain_anywhere(s, p);
     p->moved_n = 0;
     if (!p->victims_n) /* all have left: it starts, or others were faster, who are no victims of its */
         look_again(s, p, preemptor);
@@ -105,6 +118,7 @@ void promise_end(struct state *s, struct gang *g)
     for (uint32_t i = 0; i < p->victims_n; i++)
         p->victims[i]->preemptor = NULL;
     gain(s, p);
+    gain_anywhere(s, p);
     look_again(s, p, g); /* and is told that it waits for nobody now */
     promise_free(p);
 }

@@ -137,7 +137,7 @@ static bool stands_behind(const struct state *s, const struct line *l)
         const struct gang *g = s->promised[i];
         if (g->promise->queue != l->queue || g->promise->since_ms > l->park.tried_ms)
             continue;
-        if (g->promise->since_ms < l->park.tried_ms || consumption_before(s, l->queue, g, line_first(l)))
+        if (g->line == l || g->promise->since_ms < l->park.tried_ms || consumption_before(s, l->queue, g, line_first(l)))
             return true;
     }
     return false;
@@ -172,12 +172,12 @@ static int64_t least_asked(const struct state *s, const struct gang *g, name_id 
 }
 
 /* Quota was short when it was tried, and is not as the tree is now: nobody's promise or claim stands on it between decisions. WHY  hopes
- * alone are each set's for itself. */
+ * alone are each set's for itself. LIMIT  not where others may go for it: what was short is not written down there. */
 static bool is_kept_from(const struct state *s, const struct line *l)
 {
     const struct gang *g = line_first(l);
     const struct queue *q = l->queue;
-    if (!(l->park.on & PARK_QUOTA) || !q->quota || !l->park.hopes_n || !order_hope_met(s, &l->park, q))
+    if (!(l->park.on & PARK_QUOTA) || !q->quota || !l->park.hopes_n || l->park.hopes_n > PARK_HOPES || !order_hope_met(s, &l->park, q))
         return false;
     for (uint32_t i = 0; i < g->sets_n; i++) {
         const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
