@@ -95,7 +95,8 @@ struct shape {
     uint32_t node_labels_n;
     const struct selector *node_terms;       /* required nodeAffinity: one of the terms must hold; n = 0: no demand */
     uint32_t node_terms_n;
-    const struct node_preference *node_wishes;     /* looked at in domains of a topology, where the policy says so; it may change while pods stay */
+    /* Looked at in domains of a topology, where the policy says so; part of the shape always, as the policy may change while pods stay. */
+    const struct node_preference *node_wishes;
     uint32_t node_wishes_n;
     const struct toleration *tolerations;
     uint32_t tolerations_n;

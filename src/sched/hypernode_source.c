@@ -82,9 +82,7 @@ static void note(struct scheduler *s, const struct hypernode *h)
 static uint32_t read_all(struct scheduler *s, struct arena *a, struct hypernode **ret_all)
 {
     struct bytes key, raw;
-    uint32_t n = 0, cap = 0;
-    for (size_t at = 0; kube_cache_next(s->sources[SOURCE_HYPERNODES].cache, &at, &key, &raw);)
-        cap++;
+    uint32_t n = 0, cap = (uint32_t)kube_cache_count(s->sources[SOURCE_HYPERNODES].cache);
     *ret_all = arena_zero(a, cap + 1, sizeof **ret_all);
     for (size_t at = 0; n < cap && kube_cache_next(s->sources[SOURCE_HYPERNODES].cache, &at, &key, &raw);) {
         const struct json *o = json_parse(a, raw, NULL, NULL), *spec = json_get(o, "spec");

@@ -166,8 +166,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->native_work = workqueue_new(c, status_native_group, s);
     s->pod_work = workqueue_new(c, status_pod, s);
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
-    s->gated = gated_pods_new(c, s->state, s->names);
-    s->strays = stray_pods_new(c, s->state, s->names, s->events);
+    s->gated = gated_pods_new(c, s->state, s->names, &s->leading);
+    s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     sources_start(s);
     elect(s);
     return s;

@@ -16,7 +16,8 @@ static const char *if_there(const struct scheduler *s, enum source_id kind, cons
 
 void scheduler_pod_ungated(struct scheduler *s, const char *gate, const char *queue, bool is_group, double seconds)
 {
-    metrics_ungated(s->metrics, gate, queue, is_group, seconds);
+    if (*if_there(s, SOURCE_QUEUES, "", queue))
+        metrics_ungated(s->metrics, gate, queue, is_group, seconds);
 }
 
 bool workload_metrics_names(const struct scheduler *s, const struct json *local_queue)

@@ -365,13 +365,13 @@ static struct kube_client *client_inside(struct cluster *c, const char *user_age
     return kube_client_wrap(c->loop, http_local_client_as(c->loop, &config));
 }
 
-/* GET /metrics/scheduler: what `capstan scheduler --address` serves. */
 static void on_ungated(void *arg, const char *gate, const char *queue, bool is_group, double seconds)
 {
     struct cluster *c = arg;
     scheduler_pod_ungated(c->scheduler, gate, queue, is_group, seconds);
 }
 
+/* GET /metrics/scheduler: what `capstan scheduler --address` serves. */
 static bool on_scheduler_page(void *ctx, struct http_exchange *x)
 {
     const struct cluster *c = ctx;

@@ -19,6 +19,7 @@ struct member {
     bool gated, ours;
 };
 struct gated_pods {
+    const bool *leading;
     const struct state *state;
     struct intern *names;
     struct map *members;     /* "ns/name" -> struct member * */
@@ -260,7 +261,7 @@ static void reconcile(void *arg, struct work *w)
         int32_t set = m->gated ? state_gang_set(p.x->state, p.gang, m->set) : -1;
         struct row *row = set >= 0 && !m->ours ? choose(&p, m, (uint32_t)set) : NULL;
         waiting_n += m->gated;
-        if (set < 0 || (phase != GANG_ADMITTED && phase != GANG_BOUND) || (!m->ours && !row))
+        if (!*p.x->leading || set < 0 || (phase != GANG_ADMITTED && phase != GANG_BOUND) || (!m->ours && !row))
             continue;
         if (row)
             row->taken++;
@@ -270,11 +271,12 @@ static void reconcile(void *arg, struct work *w)
         work_again(w, LOOK_MS);
 }
 
-struct gated_pods *gated_pods_new(struct kube_client *c, const struct state *s, struct intern *names)
+struct gated_pods *gated_pods_new(struct kube_client *c, const struct state *s, struct intern *names, const bool *leading)
 {
     struct gated_pods *x = mem_zero(1, sizeof *x);
     x->state = s;
     x->names = names;
+    x->leading = leading;
     x->members = map_new(sizeof(struct member *));
     x->queue = workqueue_new(c, reconcile, x);
     return x;

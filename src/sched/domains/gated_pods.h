@@ -14,7 +14,8 @@
 #include "kube/client.h"
 
 struct gated_pods;
-struct gated_pods *gated_pods_new(struct kube_client *c, const struct state *s, struct intern *names);
+/* leading: nothing is written while it is false. */
+struct gated_pods *gated_pods_new(struct kube_client *c, const struct state *s, struct intern *names, const bool *leading);
 void gated_pods_free(struct gated_pods *x); /* NULL-safe */
 /* As it is now, with its text. */
 void gated_pods_seen(struct gated_pods *x, const struct pod_record *pod, struct bytes object);

@@ -16,6 +16,7 @@ struct held {
     char *uid, *version;
 };
 struct stray_pods {
+    const bool *leading;
     const struct state *state;
     struct intern *names;
     struct loop *loop;
@@ -114,9 +115,10 @@ static void act_fail(struct stray_pods *x, struct work *w, const struct held *h)
     json_set_text(a, condition, "message", arena_printf(a, "Its Workload has no place on node %s", h->node));
     json_set_text(a, condition, "lastTransitionTime", now);
     json_append(json_ensure_array(a, status, "conditions"), condition);
-    work_patch(w, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", w->ns, w->name, "status"), patch);
     struct kube_object_ref ref = {"v1", "Pod", w->ns, w->name, h->uid};
-    kube_event(x->events, &ref, "Normal", "PodTerminatedByKueue", "Its Workload has no place on node %s, which it was held to", h->node);
+    kube_event_then(x->events, w, &ref, "Normal", "PodTerminatedByKueue", "Its Workload has no place on node %s, which it was held to",
+                    h->node);
+    work_patch(w, KUBE_PATCH_STRATEGIC, kube_path(a, "", "v1", "pods", w->ns, w->name, "status"), patch);
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -125,17 +127,19 @@ static void reconcile(void *arg, struct work *w)
     struct held *const *at = map_find_text(x->held, w->key);
     if (!at)
         return;
-    if (may_belong(x, *at))
+    if (!*x->leading || may_belong(x, *at))
         work_again(w, LOOK_MS);
     else
         act_fail(x, w, *at);
 }
 
-struct stray_pods *stray_pods_new(struct kube_client *c, const struct state *s, struct intern *names, struct kube_recorder *events)
+struct stray_pods *stray_pods_new(struct kube_client *c, const struct state *s, struct intern *names, struct kube_recorder *events,
+                                  const bool *leading)
 {
     struct stray_pods *x = mem_zero(1, sizeof *x);
     x->state = s;
     x->names = names;
+    x->leading = leading;
     x->loop = kube_client_loop(c);
     x->events = events;
     x->held = map_new(sizeof(struct held *));

@@ -15,7 +15,9 @@
 #define STRAY_WAIT_MS 1000
 
 struct stray_pods;
-struct stray_pods *stray_pods_new(struct kube_client *c, const struct state *s, struct intern *names, struct kube_recorder *events);
+/* leading: nothing is written while it is false. */
+struct stray_pods *stray_pods_new(struct kube_client *c, const struct state *s, struct intern *names, struct kube_recorder *events,
+                                  const bool *leading);
 void stray_pods_free(struct stray_pods *x); /* NULL-safe */
 /* As it is now, with its text. */
 void stray_pods_seen(struct stray_pods *x, const struct pod_record *pod, struct bytes object);
