@@ -16,7 +16,7 @@ struct jobs_config {
     bool no_kueue_jobs, no_kueue_trainjobs, no_kueue_pods; /* these kinds are not queued the Kueue way */
     const struct workload_policy *policy; /* NULL: Kueue's defaults; the caller's as long as the jobs */
     bool says_ready;  /* somebody waits for pods to be ready (core/policy.h): Workloads say whether they are */
-    /* A pod has lost a scheduling gate of Kueue's, so long after its Workload was admitted in this ClusterQueue. May be NULL. */
+    /* A pod that is queued itself has lost a gate of Kueue's, so long after its Workload was admitted in this ClusterQueue. May be NULL. */
     void (*on_ungated)(void *arg, const char *gate, const char *queue, bool is_group, double seconds);
     void *arg;
     bool no_volcano;  /* somebody else's Volcano controller is installed */

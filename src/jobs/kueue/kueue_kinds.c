@@ -178,7 +178,7 @@ static void update_workload(struct pass *x, struct json *wanted)
     work_patch(x->work, KUBE_PATCH_MERGE, kueue_workload_path(x->work, x->workload_name, NULL), patch);
 }
 
-/* Its priority, and the class that it is of, are the job's. Returns true when a write is on its way.
+/* Its priority, and the class that it is of, are the job's, unless somebody made it beforehand. Returns true when a write is on its way.
  * SOURCE Kueue: with quota a Workload takes another WorkloadPriorityClass for the one that it has, and nothing else. */
 static bool follow_priority(struct pass *x)
 {
@@ -186,6 +186,8 @@ static bool follow_priority(struct pass *x)
     const struct json *is = json_get(x->workload, "spec"), *ref = json_get(is, "priorityClassRef");
     const char *wanted = object_label(x->job, KUEUE_PRIORITY_LABEL);
     bool own = strcmp(json_get_text(ref, "group", ""), "kueue.x-k8s.io") == 0;
+    if (*kueue_prebuilt_name(x->job))
+        return false; /* it keeps what its maker wrote. SOURCE Kueue */
     if (object_condition_true(x->workload, "QuotaReserved") && (!own || !*wanted || strcmp(wanted, json_get_text(ref, "name", "")) == 0))
         return false;
     struct json *patch = object_patch(a, x->workload), *spec = json_ensure_object(a, patch, "spec");

@@ -280,8 +280,8 @@ static void ungate(struct pass *x, const struct json *pod, const struct kueue_st
         if (strcmp(starts[i].pod_set, object_label(pod, KUEUE_PODSET_LABEL)) == 0)
             kueue_pod_start(a, pod, &starts[i], patch);
     job_event_then(x->k->jobs, x->work, pod, "v1", "Pod", "Normal", "Started", "Admitted by clusterQueue %s", queue);
+    kueue_gate_opens(x->k->jobs, x->work, pod, x->workload, queue, *group_of(pod), x->now_ms);
     work_patch(x->work, KUBE_PATCH_MERGE, pod_path(x, pod), patch);
-    kueue_gate_opens(x->k->jobs, pod, x->workload, queue, *group_of(pod), x->now_ms);
 }
 
 /* What admission checks add contradicts itself, or a pod that is still to start: the sentence. NULL: nothing does. */

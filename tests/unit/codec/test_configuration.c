@@ -495,8 +495,7 @@ int main(void)
         cmocka_unit_test(admission_fair_sharing),   cmocka_unit_test(others),         cmocka_unit_test(carried),
         cmocka_unit_test(wrong_is_refused), cmocka_unit_test(unused_is_said), cmocka_unit_test(table_is_sound), cmocka_unit_test(hostile),
         cmocka_unit_test(workloads),        cmocka_unit_test(undeclared), cmocka_unit_test(explicit_status), cmocka_unit_test(failed_nodes),
-        cmocka_unit_test(node_wishes),      cmocka_unit_test(jobs_without_a_queue),
-        cmocka_unit_test(jobs_without_a_queue), cmocka_unit_test(series_of_local_queues),
+        cmocka_unit_test(node_wishes),      cmocka_unit_test(jobs_without_a_queue), cmocka_unit_test(series_of_local_queues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -472,7 +472,7 @@ static void test_what_no_pod_can_be_made_of_waits_and_says_why(void **state)
 
 #define PREBUILT(name, pods)                                                                                           \
     create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"" name                  \
-           "\",\"namespace\":\"n\"},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":" pods                               \
+           "\",\"namespace\":\"n\"},\"spec\":{\"priority\":7,\"podSets\":[{\"name\":\"main\",\"count\":" pods                               \
            ",\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{"            \
            "\"nvidia.com/gpu\":\"1\"}}}]}}}]}}")
 #define USER_OF(name)                                                                                                  \
@@ -493,6 +493,7 @@ static void test_job_takes_the_workload_that_was_made_for_it(void **state)
     assert_string_equal(object_meta(workload(), "name"), "made");
     assert_string_equal(object_controller(workload(), "uid"), object_meta(get(JOB), "uid"));
     assert_true(object_condition_true(workload(), "Admitted"));
+    assert_int_equal(json_get_int64(json_get(workload(), "spec"), "priority", 0), 7);
     assert_int_equal(pods_n("job-name=j", ""), 2);
 }
 
