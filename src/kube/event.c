@@ -145,14 +145,6 @@ static bool is_combined(struct kube_recorder *r, bool is_new_message)
 
 /* ---- what is written ---- */
 
-static void member(struct buf *out, const char *key, const char *value, char before)
-{
-    buf_char(out, before);
-    json_write_string(out, bytes_of(key));
-    buf_char(out, ':');
-    json_write_string(out, bytes_of(value));
-}
-
 static void body_full(struct kube_recorder *r, const struct kube_object_ref *about, const char *name, const char *ns,
                       const char *type, const char *reason, const char *message, uint32_t count)
 {
@@ -161,27 +153,27 @@ static void body_full(struct kube_recorder *r, const struct kube_object_ref *abo
     time_format(now, loop_wall_ms(r->l));
     buf_clear(b);
     buf_text(b, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":");
-    member(b, "name", name, '{');
-    member(b, "namespace", ns, ',');
+    json_write_member(b, "name", name, '{');
+    json_write_member(b, "namespace", ns, ',');
     buf_text(b, "},\"involvedObject\":");
-    member(b, "apiVersion", text_or(about->api_version, ""), '{');
-    member(b, "kind", text_or(about->kind, ""), ',');
+    json_write_member(b, "apiVersion", text_or(about->api_version, ""), '{');
+    json_write_member(b, "kind", text_or(about->kind, ""), ',');
     if (about->ns && *about->ns)
-        member(b, "namespace", about->ns, ',');
-    member(b, "name", text_or(about->name, ""), ',');
+        json_write_member(b, "namespace", about->ns, ',');
+    json_write_member(b, "name", text_or(about->name, ""), ',');
     if (about->uid && *about->uid)
-        member(b, "uid", about->uid, ',');
+        json_write_member(b, "uid", about->uid, ',');
     buf_char(b, '}');
-    member(b, "type", type, ',');
-    member(b, "reason", reason, ',');
-    member(b, "message", message, ',');
-    member(b, "firstTimestamp", now, ',');
-    member(b, "lastTimestamp", now, ',');
+    json_write_member(b, "type", type, ',');
+    json_write_member(b, "reason", reason, ',');
+    json_write_member(b, "message", message, ',');
+    json_write_member(b, "firstTimestamp", now, ',');
+    json_write_member(b, "lastTimestamp", now, ',');
     buf_printf(b, ",\"count\":%u,\"source\":", count);
-    member(b, "component", r->component, '{');
+    json_write_member(b, "component", r->component, '{');
     buf_char(b, '}');
-    member(b, "reportingComponent", r->component, ',');
-    member(b, "reportingInstance", "", ',');
+    json_write_member(b, "reportingComponent", r->component, ',');
+    json_write_member(b, "reportingInstance", "", ',');
     buf_char(b, '}');
 }
 
@@ -210,7 +202,7 @@ static void event_repeat(struct kube_recorder *r, const struct kube_object_ref *
     buf_clear(&r->body);
     buf_printf(&r->body, "{\"count\":%u,\"lastTimestamp\":\"%s\"", s->count, time_format(now, loop_wall_ms(r->l)));
     if (message)
-        member(&r->body, "message", message, ',');
+        json_write_member(&r->body, "message", message, ',');
     buf_char(&r->body, '}');
     event_send(r, "PATCH", kube_patch_type(KUBE_PATCH_MERGE), kube_path(a, "", "v1", "events", ns, event_name(a, about, s), NULL));
 }

@@ -46,6 +46,8 @@ void json_write(struct buf *out, const struct json *v);
 void json_write_pretty(struct buf *out, const struct json *v);
 /* Append text as a JSON string with quotes and escapes (also '<' etc. untouched; control characters as \u00XX). */
 void json_write_string(struct buf *out, struct bytes text);
+/* `before`, then "key":"value" */
+void json_write_member(struct buf *out, const char *key, const char *value, char before);
 
 /* Look. All accept NULL and values of the wrong type, and then return NULL / the fallback. */
 static inline bool json_is(const struct json *v, enum json_type type) /* false for NULL */

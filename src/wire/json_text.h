@@ -14,7 +14,7 @@ const char *json_text_scan_on(const char *at, const char *end);
 /* The same, but bytes above 0x7f are passed over. */
 const char *json_text_scan_raw(const char *at, const char *end);
 
-/* How many of the n bytes at `at` stand before the first such. Up to 15 bytes behind them are read and do not matter: most strings are
+/* How many of the n bytes at `at` stand before the first such. Up to 16 bytes behind them are read and do not matter: most strings are
  * shorter than a register, and are looked through in one step. */
 #ifdef __SSE2__
 /* Which of the 16 bytes at `at` must be escaped. */

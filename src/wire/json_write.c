@@ -26,7 +26,7 @@ static __attribute__((noinline)) void write_escaped(struct buf *out, const char 
 /* text, quoted, and one more character behind it when `behind` is not 0. */
 static void write_string(struct buf *out, struct bytes text, char behind)
 {
-    char *to = buf_reserve(out, text.n + 3 + 15); /* 15: json_text_plain_n */
+    char *to = buf_reserve(out, text.n + 3 + 16); /* 16: json_text_plain_n */
     *to++ = '"';
     bytes_copy(to, text.data, text.n);
     size_t plain_n = json_text_plain_n(to, text.n);
@@ -45,6 +45,14 @@ static void write_string(struct buf *out, struct bytes text, char behind)
 void json_write_string(struct buf *out, struct bytes text)
 {
     write_string(out, text, 0);
+}
+
+void json_write_member(struct buf *out, const char *key, const char *value, char before)
+{
+    buf_char(out, before);
+    json_write_string(out, bytes_of(key));
+    buf_char(out, ':');
+    json_write_string(out, bytes_of(value));
 }
 
 static void write_scalar(struct buf *out, const struct json *v)

@@ -20,7 +20,7 @@ struct kind_rules {
     void (*settle)(struct object_write *w);
     /* After defaults, types and admission, whatever those found: more of w->errors, and warnings. */
     void (*admit)(struct object_write *w);
-    void (*given)(struct object_write *w);                     /* it is admitted; what the server tells of it at once */
+    void (*given)(struct object_write *w);                     /* it is admitted; what the server tells of it, or adds unchecked */
     void (*created)(struct apiserver *s, const char *name);    /* it is stored, and is new */
     bool (*held)(const struct json *object);                   /* something besides finalizers keeps it from going */
     int64_t (*grace)(const struct json *object, int64_t wanted); /* seconds that its deletion waits; wanted -1: not said. NULL: 0 */

@@ -1,6 +1,6 @@
 /* strategic_merge.c - see strategic_merge.h
  *
- * Linear in target and patch: members and items are found by tables, and what is rebuilt is rebuilt in one walk.
+ * Linear in target and patch: members and items are found by tables where they are many, and what is rebuilt is rebuilt in one walk.
  */
 #include "apiserver/apply/strategic_merge.h"
 

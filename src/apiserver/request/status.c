@@ -167,26 +167,18 @@ void reply_durable(struct apiserver *s, struct http_exchange *x, int http, const
     store_when_durable(s->store, durable_done, d);
 }
 
-static void member_write(struct buf *out, const char *key, const char *value, char before)
-{
-    buf_char(out, before);
-    json_write_string(out, bytes_of(key));
-    buf_char(out, ':');
-    json_write_string(out, bytes_of(value));
-}
-
 /* WHY  as text: it is told of each pod that is bound. */
 void status_success(struct http_exchange *x, const struct request_info *ri, int http, const char *uid)
 {
     _cleanup_buf_ struct buf out = {0};
     buf_reserve(&out, 512);
     buf_text(&out, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\",\"details\":");
-    member_write(&out, "name", ri->name, '{');
+    json_write_member(&out, "name", ri->name, '{');
     if (*ri->group)
-        member_write(&out, "group", ri->group, ',');
-    member_write(&out, "kind", ri->plural, ',');
+        json_write_member(&out, "group", ri->group, ',');
+    json_write_member(&out, "kind", ri->plural, ',');
     if (uid)
-        member_write(&out, "uid", uid, ',');
+        json_write_member(&out, "uid", uid, ',');
     buf_text(&out, http == 201 ? "},\"code\":201}\n" : "}}\n");
     reply_durable(ri->server, x, http, "application/json", blob_new(out.data, out.n));
 }

@@ -472,7 +472,7 @@ static void test_what_no_pod_can_be_made_of_waits_and_says_why(void **state)
 
 #define PREBUILT(name, pods)                                                                                           \
     create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"" name                  \
-           "\",\"namespace\":\"n\"},\"spec\":{\"priority\":7,\"podSets\":[{\"name\":\"main\",\"count\":" pods                               \
+           "\",\"namespace\":\"n\"},\"spec\":{\"priority\":7,\"podSets\":[{\"name\":\"main\",\"count\":" pods \
            ",\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{"            \
            "\"nvidia.com/gpu\":\"1\"}}}]}}}]}}")
 #define USER_OF(name)                                                                                                  \
