@@ -15,7 +15,7 @@
  * Objects say how long a job should run, when its last checkpoint was and how long its pods take to end; some have pods that budgets
  * protect: of equals those go by whose end less is lost.
  * In most worlds each queue has LocalQueues, and of most queues who has used less comes first.
- * Every gang asks for an amount of its own: no two are alike to the core.
+ * Every gang asks for an amount of its own: no two are alike to the core, which would try the first of them for all.
  */
 #include "core_order.h"
 #include <limits.h>
@@ -470,7 +470,7 @@ static void new_gang(struct model *m)
     *g = (struct plain_gang){.exists = true, .leaves_for = -1, .serial = ++m->serial, .queue = (int)pick(m, QUEUES),
                              .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6),
                              .count = 1 + (int)pick(m, 3)};
-    g->ask[0] = 500 * (1 + pick(m, 4)) + m->serial % 400;
+    g->ask[0] = 500 * (1 + pick(m, 4)) + (g - m->gangs); /* below GANGS, and nobody else's who is there */
     g->ask[1] = pick(m, 4);
     g->app = (int)pick(m, 1 + APPS);
     put_stakes(m, g);
@@ -488,10 +488,10 @@ static void new_gang_of_others(struct model *m)
                              .local = (int)pick(m, LOCALS), .flavor = p->need.flavor, .priority = (int)pick(m, 3),
                              .created_ms = 1000 + pick(m, 6), .count = 1};
     g->reserved_ms = 1000 * (1 + pick(m, 4));
-    for (int r = 0; r < RES_N; r++) {
-        g->ask[r] = p->need.amount[r];
+    g->ask[0] = p->need.amount[0] / 500 * 500 + GANGS + (g - m->gangs); /* once it waits it is like nobody else */
+    g->ask[1] = p->need.amount[1];
+    for (int r = 0; r < RES_N; r++)
         m->nodes[COHORTS + g->queue].own[g->flavor][r] += g->ask[r];
-    }
     put_stakes(m, g);
     gang_record(&m->w, record_of(m, g));
     consumption_lands(m, g);
