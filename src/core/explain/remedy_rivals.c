@@ -221,6 +221,15 @@ static bool somebody_wants_a_place(const struct state *s)
     return false;
 }
 
+/* WHY  who waits for others in a queue that changes gets in line anew, and nothing is promised to him any more. */
+static bool keeps_promise(const struct remedy_search *x, const struct measures *m, const struct promise *p)
+{
+    bool keeps = true;
+    for (uint32_t i = 0; i < m->n; i++)
+        keeps &= m->all[i].kind != MEASURE_QUOTA || !m->all[i].amount || p->queue != x->queue;
+    return keeps;
+}
+
 enum verdict remedy_acts(struct remedy_search *x, const struct measures *m, struct gang *g)
 {
     struct cycle *c = x->c;
@@ -237,7 +246,7 @@ enum verdict remedy_acts(struct remedy_search *x, const struct measures *m, stru
     }
     spend(x, cost);
     for (uint32_t i = 0; i < s->promised_n; i++)
-        if (s->promised[i] != g && !lone_yields(s->promised[i], g))
+        if (s->promised[i] != g && !lone_yields(s->promised[i], g) && keeps_promise(x, m, s->promised[i]->promise))
             promise_put(s, s->promised[i], q);
     c->preempt_trials_left = x->trials_left;
     bool starts, acts = try_on_trial_preempting(c, g, &starts) || (gang_is_lone(g) && any_node(x, m, g, would_preempt_on));

@@ -162,6 +162,45 @@ static void less_where_others_can_be_preempted(void **state)
     assert_non_null(entry_of(w, EFFECT_ADMIT, "middle"));
 }
 
+static void two_resources(struct world *w, int64_t gpus)
+{
+    struct queue_words q;
+    queue_begin(w, &q, "q", NULL);
+    q.r.within_queue = PREEMPT_LOWER_PRIORITY;
+    queue_quota(w, &q, "any", "cpu", 8, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "any", GPU, gpus, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+}
+
+static void job_of_two(struct world *w, const char *name, int32_t priority, const char *requests)
+{
+    struct gang_record r = a_workload(w, name, "ns/q", 1, requests);
+    r.priority = priority;
+    gang_record(w, r);
+}
+
+/* Somebody leaves for another gang of the queue. With another quota all of them get in line anew, and that one has to go for whom is first:
+ * more of what he leaves is not needed. model_core_remedy 1004496 */
+static void another_quota_ends_promises(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", "cpu=64," GPU "=64", "");
+    flavor(w, "any", "");
+    two_resources(w, 2);
+    local_queue(w, "ns/q", "q");
+    job_of_two(w, "low", 0, "cpu=8");
+    step(w);
+    job_of_two(w, "middle", 1, "cpu=1");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "low"));
+    job_of_two(w, "high", 2, "cpu=1," GPU "=4");
+    step(w);
+    assert_null(strstr(remedies(w, "high"), "\"add\""));
+    two_resources(w, 4);
+    step(w);
+    assert_non_null(strstr(why(w, "high"), "pending the preemption of 1 workload(s)"));
+}
+
 /* 3 GPUs of 8 are of one that may go, 5 of one that may not. One more of the second would be enough, of the first it would not: only an
  * end is said. */
 static void room_is_not_that_of_victims(void **state)
@@ -304,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {in_a_world(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
                                        in_a_world(impossible), in_a_world(lent_quota_names_the_borrower),
                                        in_a_world(joint_needs), in_a_world(less_where_others_can_be_preempted),
+                                       in_a_world(another_quota_ends_promises),
                                        in_a_world(room_is_not_that_of_victims), in_a_world(more_members_or_a_lower_minimum),
                                        in_a_world(members_are_under_way_after_each_start),
                                        in_a_world(the_first_that_lack_members_are_looked_at),
