@@ -15,7 +15,7 @@
  * Objects say how long a job should run, when its last checkpoint was and how long its pods take to end; some have pods that budgets
  * protect: of equals those go by whose end less is lost.
  * In most worlds each queue has LocalQueues, and of most queues who has used less comes first.
- * Every gang asks for an amount of its own: no two are alike to the core, which would try the first of them for all.
+ * Most gangs ask for an amount of their own. Of those that are alike in a queue, as the core's lines have it, the first is tried for all.
  */
 #include "core_order.h"
 #include <limits.h>
@@ -209,12 +209,30 @@ static void evict(struct model *m, const struct plain_gang *g, const struct need
 static void admit(struct model *m, struct plain_gang *g, int f)
 {
     g->admitted = true;
+    g->alone = false;
     g->reserved_ms = m->w.now_ms; /* later than all that the API has told of */
     g->flavor = f;
     for (int r = 0; r < RES_N; r++)
         m->nodes[COHORTS + g->queue].own[f][r] += g->ask[r] * g->count;
     consumption_enters(m, g);
     note(m, (int)(g - m->gangs), ADMITTED);
+}
+
+static bool are_alike(const struct plain_gang *a, const struct plain_gang *b)
+{
+    return a->queue == b->queue && a->local == b->local && a->count == b->count && a->charged_only == b->charged_only && !a->alone &&
+           !b->alone && !memcmp(a->ask, b->ask, sizeof a->ask);
+}
+
+/* What stops it stops all that are like it. */
+static void stop_alike(struct model *m, const struct plain_gang *g)
+{
+    for (int i = 0; i < GANGS; i++) {
+        struct plain_gang *one = &m->gangs[i];
+        bool stops = one->exists && !one->admitted && !one->tried && are_alike(one, g);
+        one->tried |= stops;
+        m->counts.alike_n += stops;
+    }
 }
 
 /* True: it is admitted, or others go for it. */
@@ -244,6 +262,9 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
         evict(m, g, &x, &v, c.level);
     else if (c.flavor >= 0 && !v.coming)
         admit(m, g, c.flavor);
+    g->alone |= v.n > 0;
+    if (!g->admitted && !v.n)
+        stop_alike(m, g);
     if (!g->admitted)
         blocked[g->queue] |= m->nodes[COHORTS + g->queue].strict;
     return g->admitted || v.n;
@@ -347,7 +368,7 @@ static struct gang_record record_of(struct model *m, const struct plain_gang *g)
     snprintf(name, sizeof name, "g%d", g->serial);
     snprintf(requests, sizeof requests, "cpu=%d,nvidia.com/gpu=%d", (int)g->ask[0], (int)g->ask[1]);
     struct gang_record r = a_workload(w, name, local_key(m, g->queue, g->local), g->count, requests);
-    if (g->serial % 3 == 0)
+    if (g->charged_only)
         charge_only(w, &r);
     r.priority = g->priority;
     r.created_ms = g->created_ms;
@@ -462,6 +483,15 @@ static void put_tree(struct model *m)
     }
 }
 
+static void make_alike(struct plain_gang *g, const struct plain_gang *to)
+{
+    g->queue = to->queue;
+    g->local = to->local;
+    g->count = to->count;
+    g->charged_only = to->charged_only;
+    memcpy(g->ask, to->ask, sizeof g->ask);
+}
+
 static void new_gang(struct model *m)
 {
     struct plain_gang *g = &m->gangs[pick(m, GANGS)];
@@ -470,9 +500,13 @@ static void new_gang(struct model *m)
     *g = (struct plain_gang){.exists = true, .leaves_for = -1, .serial = ++m->serial, .queue = (int)pick(m, QUEUES),
                              .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6),
                              .count = 1 + (int)pick(m, 3)};
-    g->ask[0] = 500 * (1 + pick(m, 4)) + (g - m->gangs); /* below GANGS, and nobody else's who is there */
+    g->ask[0] = 500 * (1 + pick(m, 4)) + (g - m->gangs); /* below GANGS: nobody else's who is there */
     g->ask[1] = pick(m, 4);
+    g->charged_only = pick(m, 3) == 0;
     g->app = (int)pick(m, 1 + APPS);
+    const struct plain_gang *other = &m->gangs[pick(m, GANGS)];
+    if (other->exists && m->seed % 3)
+        make_alike(g, other);
     put_stakes(m, g);
     gang_record(&m->w, record_of(m, g));
 }
@@ -657,6 +691,8 @@ static void tell_all(struct model *m)
         put_quotas(m, (int)pick(m, NODES));
     while (m->promises_n)
         drop_promise(m, m->promises);
+    for (int i = 0; i < GANGS; i++)
+        m->gangs[i].alone = false;
     m->in_vain = false;
     m->w.now_ms += 400000; /* who was in vain has waited by then */
     for (int i = 0; i < COHORTS; i++)
@@ -761,11 +797,11 @@ int main(int argc, char **argv)
            "%" PRIu64 " of the own queue, %" PRIu64 " of others, %" PRIu64 " of others while borrowing, %" PRIu64 " by shares; %" PRIu64
            " waited for what was coming; "
            "%" PRIu64 " cycles on hold, %" PRIu64 " found their promise kept, %" PRIu64 " had preempted in vain, %" PRIu64
-           " came before others for having used less; equals were spared %" PRIu64 " times by budgets, %" PRIu64
+           " came before others for having used less, %" PRIu64 " waited as one like them did; equals were spared %" PRIu64 " times by budgets, %" PRIu64
            " by how long they should run, %" PRIu64 " by what was lost, %" PRIu64 " by how soon they end\n",
            n.admits_n, n.preemptions_n, n.further_n, n.evicts_n[0], n.evicts_n[1], n.evicts_n[2], n.evicts_n[3], n.coming_n, n.held_n,
-           n.kept_n, n.vain_n, n.by_use_n, n.spared_n[0], n.spared_n[1], n.spared_n[2], n.spared_n[3]);
+           n.kept_n, n.vain_n, n.by_use_n, n.alike_n, n.spared_n[0], n.spared_n[1], n.spared_n[2], n.spared_n[3]);
     bool spared = n.spared_n[0] && n.spared_n[1] && n.spared_n[2] && n.spared_n[3];
     bool each = n.evicts_n[0] && n.evicts_n[1] && n.evicts_n[2] && n.evicts_n[3];
-    return n.by_use_n && n.admits_n && n.kept_n && n.vain_n && n.further_n && n.coming_n && each && spared ? 0 : 1;
+    return n.by_use_n && n.alike_n && n.admits_n && n.kept_n && n.vain_n && n.further_n && n.coming_n && each && spared ? 0 : 1;
 }

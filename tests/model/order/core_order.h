@@ -38,6 +38,8 @@ struct plain_gang {
     __int128 entry[RES_N];     /* of its LocalQueue's */
     int64_t checkpoint_ms;     /* 0: none */
     int minimum_run_s, grace_s; /* 0: not told */
+    bool charged_only;         /* quota counts what its pods do not ask for */
+    bool alone;                /* others had to go for it: it is like nobody else until it, or its queue, is told anew */
     int app, pods_n;           /* app 0: it has no pods; pods_n: that are there */
     bool breaks;               /* a budget, as a candidate (weigh_budgets) */
 };
@@ -72,7 +74,7 @@ struct plain_promise {         /* somebody leaves for a gang of this queue */
 };
 struct counts {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
-    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n;
+    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n;
 };
 struct decision {
     int gang, victim_of;       /* victim_of: enum preemption, or ADMITTED */
