@@ -81,16 +81,23 @@ static int compare_gangs(const struct gang *a, const struct stake *a_stake, cons
     return r ? r : strcmp(intern_name(a->names, a->key), intern_name(b->names, b->key));
 }
 
+static const struct candidate_order in_no_other_order;
+static const struct candidate_order *order_of(const struct candidate *c)
+{
+    return c->order ? c->order : &in_no_other_order;
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct candidate *a = left, *b = right;
+    const struct candidate_order *x = order_of(a), *y = order_of(b);
     bool a_leaves = leaves(a->gang), b_leaves = leaves(b->gang);
     if (a_leaves != b_leaves)
         return a_leaves ? -1 : 1;
     if (a->class != b->class)
         return a->class < b->class ? -1 : 1;
-    int r = compare_gangs(a->behind ? a->behind : a->gang, a->stake, b->behind ? b->behind : b->gang, b->stake);
-    return r ? r : a->rank < b->rank ? -1 : a->rank > b->rank;
+    int r = compare_gangs(x->behind ? x->behind : a->gang, x->stake, y->behind ? y->behind : b->gang, y->stake);
+    return r ? r : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
 static int compare_used(const void *left, const void *right)
@@ -99,8 +106,17 @@ static int compare_used(const void *left, const void *right)
     bool a_leaves = leaves(a->gang), b_leaves = leaves(b->gang);
     if (a_leaves != b_leaves)
         return a_leaves ? -1 : 1;
-    int r = a->used == b->used ? 0 : used_compare(b->used, a->used);
-    return r ? r : compare_gangs(a->gang, a->stake, b->gang, b->stake);
+    int r = a->order->used == b->order->used ? 0 : used_compare(b->order->used, a->order->used);
+    return r ? r : compare_gangs(a->gang, a->order->stake, b->gang, b->order->stake);
+}
+
+static void give_orders(const struct preemptor *x, const struct queue *q, struct candidate *all, uint32_t n)
+{
+    struct candidate_order *orders = arena_zero(x->c->a, n, sizeof *orders);
+    for (uint32_t i = 0; i < n; i++) {
+        all[i].order = &orders[i];
+        orders[i].used = consumption_used(x->c->s, q, all[i].gang);
+    }
 }
 
 /* Those of one queue. WHY in its plain order: it does not depend on itself. Who leaves already is counted off by budgets, and else as
@@ -115,7 +131,7 @@ static void weigh(const struct preemptor *x, struct candidate *all, uint32_t n)
         gangs[i] = all[i].gang;
     stakes_weigh(x->c->s, x->c->a, gangs, n, stakes);
     for (uint32_t i = 0; i < n; i++)
-        all[i].stake = leaves(all[i].gang) ? NULL : &stakes[i];
+        all[i].order->stake = leaves(all[i].gang) ? NULL : &stakes[i];
 }
 
 /* Of one queue that goes by what its LocalQueues have used.
@@ -128,16 +144,29 @@ static void stand_behind(struct candidate *all, uint32_t n)
     if (n > 1)
         qsort(all, n, sizeof *all, compare_used);
     for (uint32_t i = 0; i < n; i++) {
+        struct candidate_order *order = all[i].order;
         if (leaves(all[i].gang))
             continue;
-        if (!last || compare_gangs(all[i].gang, all[i].stake, last, of_last) >= 0) {
+        if (!last || compare_gangs(all[i].gang, order->stake, last, of_last) >= 0) {
             last = all[i].gang;
-            of_last = all[i].stake;
+            of_last = order->stake;
         }
-        all[i].behind = last;
-        all[i].stake = of_last;
-        all[i].rank = i;
+        order->behind = last;
+        order->stake = of_last;
+        order->rank = i;
     }
+}
+
+/* Those of one queue. */
+static void set_in_order(const struct preemptor *x, const struct queue *q, struct candidate *all, uint32_t n)
+{
+    bool by_used = n && consumption_used(x->c->s, q, all[0].gang);
+    if (by_used || (n && x->spares))
+        give_orders(x, q, all, n);
+    if (n && x->spares)
+        weigh(x, all, n);
+    if (by_used)
+        stand_behind(all, n);
 }
 
 /* ---- gathering ---- */
@@ -220,6 +249,21 @@ static enum preemption_policy policy_within(const struct queue *q, const struct 
     return q->has_shares && g->preempts_nobody ? PREEMPT_NEVER : q->within;
 }
 
+/* WHY  a full cluster has tens of thousands of gangs, each of three blocks anywhere in memory: each is fetched while those before are
+ * looked at. */
+__attribute__((always_inline)) static inline void fetch_ahead(const struct queue *q, uint32_t i)
+{
+    enum { GANG = 24, OBJECT = 16, CHARGES = 8 };
+    if (i + GANG < q->charged_n) {
+        __builtin_prefetch(&q->charged[i + GANG]->own);
+        __builtin_prefetch(&q->charged[i + GANG]->reserved_ms);
+    }
+    if (i + OBJECT < q->charged_n)
+        __builtin_prefetch(&q->charged[i + OBJECT]->own->charges);
+    if (i + CHARGES < q->charged_n)
+        __builtin_prefetch(q->charged[i + CHARGES]->own->charges);
+}
+
 static void gather_queue(struct gathering *to, struct queue *q)
 {
     const struct preemptor *x = to->x;
@@ -230,19 +274,16 @@ static void gather_queue(struct gathering *to, struct queue *q)
     reserve(to, n);
     for (uint32_t i = 0; i < n; i++) {
         struct gang *g = q->charged[i];
+        fetch_ahead(q, i);
         if (!may_end(g) || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) ||
             promise_is_others(g, x->gang) || (!own && !candidate_may_go(x, g)))
             continue;
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
                                 .shared = own ? 0 : to->shared};
         one.while_borrowing = own || to->advantage || is_lower_than_threshold(x->queue, x->gang, g);
-        one.used = consumption_used(x->c->s, q, g);
-        add(to, one);
+        to->found->all[to->found->n++] = one;
     }
-    if (x->spares)
-        weigh(x, &to->found->all[first], to->found->n - first);
-    if (to->found->n > first && to->found->all[first].used)
-        stand_behind(&to->found->all[first], to->found->n - first);
+    set_in_order(x, q, &to->found->all[first], to->found->n - first);
 }
 
 /* Queues below `node` but for those below `skip`, where they and the cohorts between use more than their own. */

@@ -39,16 +39,21 @@ enum candidate_class {
     CLASS_FAIR, /* by shares (fair.h), once it goes */
     CLASS_LONE, /* lone pods (lone.h) */
 };
-struct candidate {
-    struct gang *gang;
+/* What else counts in the order where the preemptor spares equals, or a queue goes by what its LocalQueues have used. */
+struct candidate_order {
     const struct used *used;   /* by its LocalQueue, where that counts; else NULL */
     const struct gang *behind; /* it comes after this one of its queue, which comes last of itself of all that do; NULL: it is that one */
     const struct stake *stake; /* of that one; NULL: does not count */
-    enum candidate_class class;
-    uint32_t shared;           /* node of the tree below which it is found: the lowest that both share; 0 = own queue */
     uint32_t rank;             /* among those behind the same one */
+};
+struct candidate {
+    struct gang *gang;
+    struct candidate_order *order; /* NULL: nothing of that */
+    uint32_t shared;           /* node of the tree below which it is found: the lowest that both share; 0 = own queue */
+    enum candidate_class class : 8;
     bool while_borrowing;      /* also when the preemptor ends up borrowing */
 };
+_Static_assert(sizeof(struct candidate) <= 24, "a full cluster has tens of thousands");
 struct candidates {
     struct candidate *all;     /* in the cycle's arena; the first sorted_n in order */
     uint32_t n, sorted_n;

@@ -183,6 +183,8 @@ struct group_terms {
 
 /* What only a gang with an object of its own has. A lone pod has none of it: there it is gang_no_object, which nobody may write to. */
 struct gang_object {
+    struct charge *charges;
+    uint32_t charges_n, charges_cap;
     name_id local_queue, queue_name, queue_title, hold_text;
     enum queue_kind queue_kind : 8; /* of queue_title */
     enum gang_pods pods : 8; /* as in gang_record */
@@ -197,7 +199,7 @@ struct gang_object {
     name_id unknown_queue;   /* admitted in a queue that does not exist (yet) */
     struct queue *counted_queue; /* of those that name a queue directly, or none */
     uint32_t charged_at;     /* index in queue->charged */
-    uint32_t seats_n, seats_cap, choices_n, told_n, charges_n, charges_cap;
+    uint32_t seats_n, seats_cap, choices_n, told_n;
     int32_t retries_n;
     uint32_t *seats;         /* planned: held for members to come */
     struct flavor_choice *choices;
@@ -205,7 +207,6 @@ struct gang_object {
     uint32_t stakes;         /* slot in state.stakes; 0: its object says nothing of that */
     name_id lost;            /* one of them, a node that failed and where nobody is left (queue/lost.h); 0: none */
     int64_t lost_ms;         /* since when */
-    struct charge *charges;
     int64_t deadline_ms;     /* its pods are to be ready by then; 0 = whenever */
     int64_t unready_ms, admitted_ms;
     int64_t preempts_after_ms; /* nobody is preempted for it before */
@@ -219,6 +220,7 @@ struct gang {
     size_t deadline_at;      /* queue/ready.h */
     const struct intern *names;
     const struct gang_object *own; /* never NULL; gang_own() to write to it */
+    struct gang *preemptor;  /* who waits for its end; NULL: nobody */
     name_id key, ns, uid;
     int32_t priority, min_members;
     enum gang_source source : 8;
@@ -254,7 +256,6 @@ struct gang {
     struct reason *reason;   /* its own, one block; gangs in a line have the line's */
     uint64_t told_hash, told_codes;
     struct promise *promise; /* waiting for gangs that it preempted: what they leave is its own (preempt/promise.h); NULL: for nobody */
-    struct gang *preemptor;  /* who waits for its end; NULL: nobody */
 };
 _Static_assert(sizeof(struct gang) <= 288, "each lone pod is one: what it does not have goes to gang_object");
 enum counted { COUNTED_PENDING = 1, COUNTED_RESERVING = 2, COUNTED_ADMITTED = 4, COUNTED_LEAVING = 8 };
