@@ -158,11 +158,12 @@ static inline void topology_flavor(struct world *w, const char *name, const char
     state_apply(w->s, &(struct change){.type = CHANGE_FLAVOR, .flavor = r});
 }
 
-/* A queue with one resource group; quotas are added one by one, then queue_done. */
+/* A queue with one resource group, or more (queue_next_group); quotas are added one by one to the last, then queue_done. */
 struct queue_words {
     struct queue_record r;
-    struct resource_group group;
-    name_id resources[8], flavors[8];
+    struct resource_group groups[4];
+    uint32_t group;
+    name_id resources[4][8], flavors[4][8];
     struct quota_record quotas[32];
 };
 static inline void queue_begin(struct world *w, struct queue_words *q, const char *name, const char *cohort)
@@ -170,29 +171,35 @@ static inline void queue_begin(struct world *w, struct queue_words *q, const cha
     memset(q, 0, sizeof *q);
     q->r = (struct queue_record){.name = id(w, name), .cohort = id(w, cohort), .borrow_before_next_flavor = true};
 }
+static inline void queue_next_group(struct queue_words *q)
+{
+    q->group++;
+}
+static inline void name_once(name_id *all, uint32_t *n, name_id name)
+{
+    uint32_t i = 0;
+    while (i < *n && all[i] != name)
+        i++;
+    if (i == *n)
+        all[(*n)++] = name;
+}
 static inline void queue_quota(struct world *w, struct queue_words *q, const char *flavor_name, const char *resource, int64_t nominal,
                                int64_t borrowing, int64_t lending)
 {
     name_id f = id(w, flavor_name), r = id(w, resource);
-    uint32_t i = 0;
-    while (i < q->group.flavors_n && q->flavors[i] != f)
-        i++;
-    if (i == q->group.flavors_n)
-        q->flavors[q->group.flavors_n++] = f;
-    i = 0;
-    while (i < q->group.resources_n && q->resources[i] != r)
-        i++;
-    if (i == q->group.resources_n)
-        q->resources[q->group.resources_n++] = r;
+    name_once(q->flavors[q->group], &q->groups[q->group].flavors_n, f);
+    name_once(q->resources[q->group], &q->groups[q->group].resources_n, r);
     q->quotas[q->r.quotas_n++] =
         (struct quota_record){.flavor = f, .resource = r, .nominal = nominal, .borrowing_limit = borrowing, .lending_limit = lending};
 }
 static inline void queue_done(struct world *w, struct queue_words *q)
 {
-    q->group.resources = q->resources;
-    q->group.flavors = q->flavors;
-    q->r.groups = &q->group;
-    q->r.groups_n = 1;
+    for (uint32_t i = 0; i <= q->group; i++) {
+        q->groups[i].resources = q->resources[i];
+        q->groups[i].flavors = q->flavors[i];
+    }
+    q->r.groups = q->groups;
+    q->r.groups_n = q->group + 1;
     q->r.quotas = q->quotas;
     state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = q->r});
 }
