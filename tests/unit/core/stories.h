@@ -9,7 +9,7 @@
  *     whenCanBorrow: TryNextFlavor; hold, drain: stopPolicy
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
  *     consumption: its LocalQueues share by what they have used; check=C[,FLAVOR]: an admission check that it demands (of that flavor)
- *   local NAME queue=Q [hold] [weight=N] [used=GPUS,SECONDS]  a LocalQueue besides that of the queue's name; used: as its status says, as of then
+ *   local NAME queue=Q [hold] [weight=N] [used=GPUS,SECONDS]   a LocalQueue besides that of the queue's name; used: as its status says
  *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [local=L] [leaving]
  *       [reserved]: it waits for admission checks; [began=S]: and was admitted then
  *       [app=A] of its pods; [saved=S] [least=S] [grace=S]: last checkpoint, so long it should run, so long its pods take to end
