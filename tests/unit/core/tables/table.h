@@ -8,6 +8,12 @@ struct table_case {
     const char *waits, *says; /* of this gang part of what it is told; NULL: nobody is asked */
 };
 
+/* Who goes, or what is given. */
+static inline const char *victims_or_flavors(struct world *w)
+{
+    return effects(w, EFFECT_EVICT) ? decided(w) : given(w);
+}
+
 /* `decision` of each case must be what the case says; every case that is wrong is told. */
 static inline void check_table(const struct table_case *cases, size_t n, const char *(*decision)(struct world *w))
 {

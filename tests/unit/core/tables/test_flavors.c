@@ -157,12 +157,6 @@ static const struct table_case cases[] = {
      "node na is=kind:a notready; node nb is=kind:b; queue q fa.gpu=8 fb.gpu=8;" KINDS "wants j gpu=4", "j: 1 gpu=fb"},
 };
 
-/* Who goes, or what is given. */
-static const char *victims_or_flavors(struct world *w)
-{
-    return effects(w, EFFECT_EVICT) ? decided(w) : given(w);
-}
-
 static void each_is_given_as_it_says(void **state)
 {
     (void)state;
