@@ -1,5 +1,5 @@
-/* test_cycles.c - who of those that wait is let in by one cycle, and in which order: objects in, decisions out (stories.h), as Kueue documents
- * it, but where a case says that we do otherwise */
+/* test_cycles.c - who of those that wait is let in by one cycle, and in which order: objects in, decisions out (stories.h), as Kueue
+ * documents it, but where a case says that we do otherwise */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

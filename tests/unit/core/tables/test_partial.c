@@ -1,5 +1,5 @@
-/* test_partial.c - jobs that may start with fewer pods, and admission checks: one cycle each, objects in, decision out (stories.h), as Kueue
- * documents it, but where a case says that we do otherwise */
+/* test_partial.c - jobs that may start with fewer pods, and admission checks: one cycle each, objects in, decision out (stories.h), as
+ * Kueue documents it, but where a case says that we do otherwise */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
