@@ -6,6 +6,7 @@
 #include "core/place/view.h"
 #include "core/queue/gang.h"
 #include "core/queue/lane.h"
+#include "core/queue/ready.h"
 #include "core/queue/standing.h"
 
 static bool timer_before(const void *gang_a, const void *gang_b)
@@ -335,6 +336,8 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
     buf_add(b, all, sizeof all);
     if (g->preempts_nobody) /* those behind it may */
         key_words(b, UINT32_MAX, UINT32_MAX);
+    if (ready_was_late(s, g, q)) /* it comes after those who are like it */
+        key_words(b, UINT32_MAX, 0);
     const struct tier_request *tiers = gang_tiers(g);
     if (tiers) {
         key_words(b, UINT32_MAX - (uint32_t)tiers->mode, tiers->title);

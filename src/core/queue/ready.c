@@ -136,12 +136,14 @@ static bool is_held(const struct parking *p)
     return p->line && (p->on & PARK_READY);
 }
 
-/* It was evicted because its pods were late, and is back. */
+bool ready_was_late(const struct state *s, const struct gang *g, const struct queue *q)
+{
+    return s->ready_policy.block_admission && g->source == GANG_WORKLOAD && g->own->retries_n > 0 && q->strategy != QUEUE_STRICT_FIFO;
+}
+
 static bool was_late(const struct state *s, const struct line *l)
 {
-    (void)s;
-    const struct gang *g = line_first(l);
-    return g->source == GANG_WORKLOAD && g->own->retries_n > 0 && l->queue->strategy != QUEUE_STRICT_FIFO;
+    return ready_was_late(s, line_first(l), l->queue);
 }
 
 /* Those of the lines to try that are to be held, which moves the others. Returns how many. */

@@ -27,6 +27,8 @@ const struct reason *ready_why_evict(const struct cycle *c, const struct gang *g
 
 /* Nobody is admitted now (blockAdmission): this one waits, as everybody does who is like it. */
 bool ready_blocks(const struct state *s, const struct gang *g);
+/* It was evicted because its pods were late, and is back: it comes after those who waited for it. */
+bool ready_was_late(const struct state *s, const struct gang *g, const struct queue *q);
 /* Its line waits until that is over. What was found out about it before is still what is told. */
 void ready_hold_line(struct cycle *c, struct line *l);
 void ready_begin_round(struct cycle *c); /* all that are blocked wait; all that waited are ready, where that is over */

@@ -420,6 +420,27 @@ static void all_who_were_late_come_after_those_who_waited(void **state)
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* So is one of its own queue that asks for the same and has a lower priority. */
+static void who_was_late_comes_after_those_who_are_like_it(void **state)
+{
+    struct world *w = *state;
+    two_queues(w, policy_of(true, -1));
+    struct gang_record a = a_workload(w, "a", "ns/lq", 1, GPU "=2"), back = a;
+    a.priority = back.priority = 100;
+    gang_record(w, a);
+    step(w);
+    say(w, a, PODS_START);
+    workload(w, "b", "ns/lq", 1, GPU "=2");
+    step_at(w, w->now_ms + 5000);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "a"));
+    outcome(w, EFFECT_EVICT, "a", NULL, OUTCOME_DONE);
+    back.retries_n = 1;
+    gang_record(w, back);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "b"));
+    assert_null(entry_of(w, EFFECT_ADMIT, "a"));
+}
+
 /* Its head waits with the rest, and is the first afterwards. */
 static void strict_queues_keep_their_order(void **state)
 {
@@ -489,6 +510,7 @@ int main(void)
         in_a_world(who_could_never_start_is_told_anew),
         in_a_world(who_was_late_comes_after_those_who_waited),
         in_a_world(all_who_were_late_come_after_those_who_waited),
+        in_a_world(who_was_late_comes_after_those_who_are_like_it),
         in_a_world(strict_queues_keep_their_order),
         in_a_world(a_standstill_survives_a_restart),
     };
