@@ -180,7 +180,7 @@ static struct nomination nominate(struct cycle *c, struct gang *g)
     const struct promise *p = g->promise;
     if (p) /* victims that are still there count for those who come after it, not for its own place */
         return (struct nomination){p->borrow_level, copy_of_charges(c, p), p->charges_n};
-    if (b.queue && g->planned && b.queue->preempts && b.queue->preempt_stops && preempt_nominate(c, g, b.queue, &b.as))
+    if (b.queue && g->planned && flavor_preempts_first(b.queue) && preempt_nominate(c, g, b.queue, &b.as))
         return b.as;
     bool is_counted = b.queue && (g->planned || b.queue->has_shares);
     if (!is_counted || find_level(&b))

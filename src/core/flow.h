@@ -245,6 +245,7 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     bool unlimited;            /* resources without a quota record are not counted (Volcano); else they are refused (Kueue) */
     bool borrow_before_next_flavor;  /* flavorFungibility.whenCanBorrow = MayStopSearch (default true) */
     bool preempt_before_next_flavor; /* whenCanPreempt = MayStopSearch (default false) */
+    bool preempt_before_borrowing;   /* preference = PreemptionOverBorrowing (default false) */
     enum preemption_policy within_queue, reclaim_within_cohort, borrow_within_cohort;
     bool has_borrow_threshold; /* who is preempted while the queue borrows has at most this priority */
     int32_t borrow_threshold;

@@ -27,7 +27,7 @@ struct plain_queue {
     bool in_cohort, strict, borrow_stops;
     bool stopped, local_stopped; /* when the waiters come; local: the LocalQueue that some of its gangs go through */
     enum preemption_policy within, reclaim, borrow;
-    bool preempt_stops;
+    bool preempt_stops, level_first;
     int threshold;             /* -1: none */
     int64_t nominal[FLAVORS][RES_N], borrowing[FLAVORS][RES_N], lending[FLAVORS][RES_N];
 };
@@ -93,6 +93,7 @@ static void draw_policies(struct model *m, struct plain_queue *q)
     q->borrow = q->reclaim != PREEMPT_NEVER && pick(m, 2) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
     q->threshold = (int)pick(m, 4) - 1;
     q->preempt_stops = !pick(m, 4);
+    q->level_first = !pick(m, 3);
 }
 
 static void draw_queue(struct model *m, struct plain_queue *q)
@@ -202,6 +203,7 @@ static void tell_queue(struct world *w, const struct model *m, int i, bool late)
         words.r.has_borrow_threshold = q->threshold >= 0;
         words.r.borrow_threshold = q->threshold;
         words.r.preempt_before_next_flavor = q->preempt_stops;
+        words.r.preempt_before_borrowing = q->level_first;
     }
     words.r.strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
     words.r.borrow_before_next_flavor = q->borrow_stops;

@@ -31,7 +31,6 @@ struct unused {
 #define NO_CONTROLLER "nothing makes jobs of it"
 
 static const struct unused table[] = {
-    {KUEUE, "clusterqueues", "spec.flavorFungibility.preference", NULL, "flavors are taken in their order"},
     {KUEUE, "clusterqueues", "spec.fairSharing", NULL, FAIR_SHARES, true},
     {KUEUE, "clusterqueues", "spec.admissionScope.admissionMode", "NoAdmissionFairSharing", SHARES_BY_USE, true},
     {KUEUE, "clusterqueues", "spec.concurrentAdmissionPolicy", NULL, "a job stays in the flavor that it was given"},

@@ -278,6 +278,7 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     q.quotas_n = quota.quotas_n;
     q.borrow_before_next_flavor = !bytes_is(borrow, "TryNextFlavor");
     q.preempt_before_next_flavor = bytes_is(preempt, "MayStopSearch") || bytes_is(preempt, "Preempt");
+    q.preempt_before_borrowing = bytes_is(json_bytes(json_get(fungibility, "preference")), "PreemptionOverBorrowing");
     q.within_queue = preemption_of(json_get(preemption, "withinClusterQueue"));
     q.reclaim_within_cohort = preemption_of(json_get(preemption, "reclaimWithinCohort"));
     q.borrow_within_cohort = preemption_of(json_path(preemption, "borrowWithinCohort", "policy", NULL));

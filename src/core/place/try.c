@@ -122,7 +122,7 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
     if (q) {
         flavor_search_begin(c->s, &search, q, planned_demands(c, g), g->sets_n, c->a);
         search.park = &refusal->park;
-        if (q->preempt_stops && may_preempt(c, g, q)) /* a flavor where it may preempt comes before a later one that fits */
+        if (flavor_preempts_first(q) && may_preempt(c, g, q))
             search.oracle = preempt_oracle(c, g, q);
     }
     do {
@@ -553,7 +553,7 @@ bool try_on_trial_preempting(struct cycle *c, struct gang *g, bool *ret_starts)
     c->trial = c->trial_preempts = false;
     parking_release(c->s, &refusal.park);
     undo_back(c->s, mark);
-    *ret_starts = fits && !(q && q->preempts && q->preempt_stops); /* there others may go for it though it fits elsewhere */
+    *ret_starts = fits && !(q && flavor_preempts_first(q));
     return fits || refusal.preempts;
 }
 

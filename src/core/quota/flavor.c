@@ -129,9 +129,11 @@ static bool affinity_allows(const struct state *s, const struct shape *shape, st
 
 /* ---- one flavor for one set ---- */
 
+/* As good as the resource that it is worst for. */
 struct fitness {
     enum quota_mode mode;
     uint32_t level;
+    bool preempts; /* some resource does not fit as it stands, if not that one */
 };
 
 /* SOURCE Kueue: by fair sharing, whoever may reclaim at all may do so for what it borrows. */
@@ -140,15 +142,23 @@ static bool may_preempt_to_borrow(const struct state *s, const struct queue *q)
     return q->preempts_to_borrow || (shares_fairly(s, q) && q->reclaim != PREEMPT_NEVER);
 }
 
-static bool is_better(struct fitness a, struct fitness b)
+bool flavor_preempts_first(const struct queue *q)
 {
-    return a.mode != b.mode ? a.mode < b.mode : a.level < b.level;
+    return q->preempts && (q->preempt_stops || q->preempts_over_borrowing);
 }
 
-static void worsen(struct fitness *fitness, enum quota_mode mode, uint32_t level)
+static bool is_better(const struct queue *q, struct fitness a, struct fitness b)
 {
-    fitness->mode = mode > fitness->mode ? mode : fitness->mode;
-    fitness->level = level > fitness->level ? level : fitness->level;
+    bool by_level = a.level != b.level && (a.mode == b.mode || q->preempts_over_borrowing);
+    return by_level ? a.level < b.level : a.mode < b.mode;
+}
+
+static void worsen(const struct queue *q, struct fitness *fitness, struct fitness by)
+{
+    by.preempts = fitness->preempts || by.mode != QUOTA_FITS;
+    if (is_better(q, *fitness, by))
+        *fitness = by;
+    fitness->preempts = by.preempts;
 }
 
 /* SOURCE Kueue: preemption is thought of where the amount is within the own nominal quota, or somebody above may have lent it away, or the
@@ -163,7 +173,7 @@ static bool oracle_allows(const struct state *s, const struct flavor_search *f, 
         return false;
     enum quota_mode mode = choice ? f->oracle.ask(f->oracle.arg, flavor, resource, need, &level) : QUOTA_PREEMPTS;
     if (mode != QUOTA_NOT)
-        worsen(fitness, mode, level);
+        worsen(f->queue, fitness, (struct fitness){.mode = mode, .level = level});
     return mode != QUOTA_NOT;
 }
 
@@ -176,7 +186,8 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     const struct quota_cell *own = f->others_give_way ? quota_find(&s->quota, f->queue->quota, flavor, resource) : NULL;
     bool may_wait = own && need <= most && (need <= own->nominal || may_preempt_to_borrow(s, f->queue));
     if (need <= have || may_wait) {
-        worsen(fitness, QUOTA_FITS, quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need));
+        uint32_t level = quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need);
+        worsen(f->queue, fitness, (struct fitness){.mode = QUOTA_FITS, .level = level});
         return true;
     }
     bool may_preempt = f->oracle.ask && need <= most && oracle_allows(s, f, flavor, resource, need, choice, fitness);
@@ -276,7 +287,7 @@ static int pick(struct state *s, struct flavor_search *f, size_t cell, const str
         if (!flavor_allows(s, f, set, group, group->flavors[i], a, why) ||
             !quota_allows_all(s, f, set, group, group->flavors[i], &fitness, a, why))
             continue;
-        if (best < 0 || is_better(fitness, *ret_fitness)) {
+        if (best < 0 || is_better(f->queue, fitness, *ret_fitness)) {
             best = (int)i;
             *ret_fitness = fitness;
         }
@@ -314,7 +325,7 @@ static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set
             return false;
         f->chosen[cell] = (int8_t)flavor;
         f->borrow_level = fitness.level > f->borrow_level ? fitness.level : f->borrow_level;
-        f->preempts |= fitness.mode != QUOTA_FITS;
+        f->preempts |= fitness.preempts;
         for (uint32_t i = 0; i < c->demands_n; i++)
             if (group_covers(group, c->demands[i].resource))
                 book(f, set, c->demands[i].resource, c->demands[i].value, group->flavors[flavor], true);
@@ -338,7 +349,7 @@ static bool assign_plain(struct state *s, struct flavor_search *f, uint32_t set,
             continue;
         }
         f->borrow_level = fitness.level > f->borrow_level ? fitness.level : f->borrow_level;
-        f->preempts |= fitness.mode != QUOTA_FITS;
+        f->preempts |= fitness.preempts;
         book(f, set, c->demands[i].resource, c->demands[i].value, 0, false);
     }
     return fits;

@@ -3,7 +3,8 @@
  * ORDER  flavors in the order of the group. One that fits within own quota ends the search; one that must borrow ends it too when the queue
  *        says so (whenCanBorrow = MayStopSearch), else the lowest borrowing level wins. A flavor that nodes refused (flavor_refuse) is left
  *        out of the next search. With an oracle: what fits is better than what others give back, and that than what the own queue must
- *        end; only then the level counts.
+ *        end; only then the level counts. With preference = PreemptionOverBorrowing the level counts first. Of several resources of one
+ *        flavor the worst counts.
  *        The set that nodes refused moves first; when it has no flavor left, and without the others it would have had room, all
  *        combinations are gone through in turn.
  *        When a later set finds no quota, the sets before it look on from where they stopped, and all are asked again.
@@ -50,6 +51,8 @@ struct flavor_search {
     bool preempts;            /* out: some of it does not fit as it stands */
     bool others_give_way;     /* ask what would be had if gangs that stand in the way ended: own nominal quota counts as free */
 };
+/* Others may go for a gang of this queue in one flavor though it fits in another one: an oracle is asked at once. */
+bool flavor_preempts_first(const struct queue *q);
 void flavor_search_begin(const struct state *s, struct flavor_search *f, const struct queue *q, const struct flavor_demand *sets,
                          uint32_t sets_n, struct arena *a);
 /* Next assignment that quota allows. False: none; what was in the way is added to `why`. */

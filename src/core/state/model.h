@@ -305,6 +305,7 @@ struct queue {
     bool preempts_to_borrow; /* borrowWithinCohort */
     bool preempts;           /* some policy lets it preempt */
     bool preempt_stops;      /* whenCanPreempt: a flavor in which it may preempt ends the search for a better one */
+    bool preempts_over_borrowing; /* preference: a flavor in which it borrows less is better than one in which nobody has to go */
     enum preemption_policy within, reclaim, borrow;
     bool has_threshold;
     int32_t threshold;

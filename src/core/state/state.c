@@ -410,6 +410,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->priority = r->priority;
     q->borrow_stops = r->borrow_before_next_flavor;
     q->preempt_stops = r->preempt_before_next_flavor;
+    q->preempts_over_borrowing = r->preempt_before_borrowing;
     q->by_consumption = r->by_consumption;
     q->closed = r->closed;
     q->closed_text = r->closed_text;

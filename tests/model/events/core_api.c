@@ -56,10 +56,10 @@ static void print_queues(const struct model *m)
         const struct m_queue *q = &c->queues[i];
         if (!q->exists)
             continue;
-        printf("# queue q%d: cohort %d, strict %d, stop %d, layout %d, borrows first %d, preempts first %d, within %d, reclaims %d, borrowing %d "
-               "up to %d, weight %d, checks %d %d (flavors %x)\n", i, q->cohort, q->strict, q->stop, q->layout, q->borrow_before_next,
-               q->preempt_before_next, q->within, q->reclaim, q->borrow, q->threshold, q->weight_milli, q->checks[0], q->checks[1],
-               (unsigned)q->check_flavors);
+        printf("# queue q%d: cohort %d, strict %d, stop %d, layout %d, borrows first %d, preempts first %d %d, within %d, reclaims %d, "
+               "borrowing %d up to %d, weight %d, checks %d %d (flavors %x)\n", i, q->cohort, q->strict, q->stop, q->layout,
+               q->borrow_before_next, q->preempt_before_next, q->level_first, q->within, q->reclaim, q->borrow, q->threshold,
+               q->weight_milli, q->checks[0], q->checks[1], (unsigned)q->check_flavors);
         print_quotas("q", i, q->quota);
     }
 }
@@ -272,6 +272,7 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
                              .unlimited = volcano,
                              .borrow_before_next_flavor = q->borrow_before_next,
                              .preempt_before_next_flavor = q->preempt_before_next,
+                             .preempt_before_borrowing = q->level_first,
                              .within_queue = q->within,
                              .reclaim_within_cohort = q->reclaim,
                              .borrow_within_cohort = q->borrow,

@@ -55,7 +55,7 @@ struct m_cohort {
     struct m_quota quota[FLAVORS][RES_N];
 };
 struct m_queue {               /* the last one is Volcano's: no flavors, what it does not name is not counted */
-    bool exists, strict, borrow_before_next, preempt_before_next;
+    bool exists, strict, borrow_before_next, preempt_before_next, level_first;
     enum preemption_policy within, reclaim, borrow;
     int threshold;             /* of borrow; -1: none */
     int weight_milli;

@@ -112,7 +112,7 @@ static void put_queue(struct model *m, int slot)
     struct m_queue *q = &m->api.queues[slot];
     int layout = q->exists ? q->layout : (int)pick(m, 3);
     *q = (struct m_queue){.exists = true, .layout = layout, .strict = chance(m, 400), .borrow_before_next = chance(m, 500),
-                          .preempt_before_next = chance(m, 300), .cohort = (int)pick(m, COHORTS + 1) - 1,
+                          .preempt_before_next = chance(m, 300), .level_first = chance(m, 300), .cohort = (int)pick(m, COHORTS + 1) - 1,
                           .weight_milli = random_weight(m)};
     q->by_consumption = chance(m, 500);
     put_policies(m, q);

@@ -67,26 +67,41 @@ static enum mode mode_of(struct model *m, const struct plain_gang *g, int f, int
     return mode;
 }
 
-/* Flavors in order: fitting is better than taking back, and that than ending one's own; then the lower level. */
+/* Fitting is better than taking back, and that than ending one's own; then the lower level, or the level first. */
+static bool is_better(const struct tree_node *own, const struct choice *a, const struct choice *b)
+{
+    if (own->level_first && a->level != b->level)
+        return a->level < b->level;
+    return a->mode < b->mode || (a->mode == b->mode && a->level < b->level);
+}
+
+/* Flavors in order, each as good as the resource that it is worst for. */
 static struct choice find_flavor(struct model *m, const struct plain_gang *g, int but)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
     struct choice best = {.flavor = -1, .mode = MODE_NOT};
+    bool best_fits = true;
     for (int f = 0; f < FLAVORS; f++) {
         struct choice one = {.flavor = f};
-        for (int r = 0; r < RES_N; r++) {
-            int level;
-            enum mode mode = g->ask[r] ? mode_of(m, g, f, r, &level) : MODE_FITS;
-            one.mode = mode > one.mode ? mode : one.mode;
-            one.level = g->ask[r] && level > one.level ? level : one.level;
+        bool may = !(but >> f & 1), fits = true;
+        for (int r = 0; r < RES_N && may; r++) {
+            struct choice of = {.flavor = f};
+            of.mode = g->ask[r] ? mode_of(m, g, f, r, &of.level) : MODE_FITS;
+            one = g->ask[r] && is_better(own, &one, &of) ? of : one;
+            may = of.mode != MODE_NOT;
+            fits &= of.mode == MODE_FITS;
         }
-        if (one.mode == MODE_NOT || (but >> f & 1))
+        if (!may)
             continue;
-        if (one.mode < best.mode || (one.mode == best.mode && one.level < best.level))
+        if (best.flavor < 0 || is_better(own, &one, &best)) {
             best = one;
+            best_fits = fits;
+        }
         if ((!one.level || own->borrow_stops) && (one.mode == MODE_FITS || own->preempt_stops))
             break;
     }
+    if (best.mode == MODE_FITS && !best_fits) /* it borrows more of what fits than of what does not */
+        best.mode = MODE_PREEMPTS;
     return best;
 }
 
@@ -421,6 +436,7 @@ static void tell_queue(struct model *m, int i)
     q.r.strategy = n->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
     q.r.borrow_before_next_flavor = n->borrow_stops;
     q.r.preempt_before_next_flavor = n->preempt_stops;
+    q.r.preempt_before_borrowing = n->level_first;
     q.r.within_queue = n->within;
     q.r.reclaim_within_cohort = n->reclaim;
     q.r.borrow_within_cohort = n->borrow;
@@ -458,6 +474,7 @@ static void put_policies(struct model *m, struct tree_node *n)
     n->borrow = n->reclaim != PREEMPT_NEVER && pick(m, 2) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
     n->threshold = (int)pick(m, 4) - 1;
     n->preempt_stops = pick(m, 4) == 0;
+    n->level_first = pick(m, 3) == 0;
     if (m->quiet && n->within == PREEMPT_NEVER && (n->parent < 0 || n->reclaim == PREEMPT_NEVER))
         n->within = PREEMPT_LOWER_PRIORITY;
     if (m->seed % 4 == 0) { /* nobody is preempted, but by heads of StrictFIFO queues that take back what they lent: longer lives */

@@ -20,6 +20,7 @@ struct quota {
 struct tree_node {             /* cohorts, then queues */
     int parent;                /* -1: root */
     bool strict, borrow_stops, preempt_stops;
+    bool level_first;          /* preference: PreemptionOverBorrowing */
     bool by_consumption;       /* of its LocalQueues who has used less comes first */
     bool volcano;              /* of two such queues the one with the higher priority has its heads tried first */
     int priority;

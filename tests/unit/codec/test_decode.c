@@ -389,8 +389,14 @@ static void decodes_both_cluster_queue_shapes(void **state)
     assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
     assert_string_equal(name(w, q.cohort), "c2");
     assert_true(q.namespaces.matches_nothing);
-    assert_true(!q.borrow_before_next_flavor && q.preempt_before_next_flavor);
+    assert_true(!q.borrow_before_next_flavor && q.preempt_before_next_flavor && !q.preempt_before_borrowing);
     assert_int_equal(q.stop, STOP_HOLD_AND_DRAIN);
+    v = tree(w, "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"flavorFungibility\":{\"preference\":\"PreemptionOverBorrowing\"}}}");
+    assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
+    assert_true(q.preempt_before_borrowing);
+    v = tree(w, "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"flavorFungibility\":{\"preference\":\"BorrowingOverPreemption\"}}}");
+    assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
+    assert_false(q.preempt_before_borrowing);
     v = tree(w, "{\"metadata\":{\"name\":\"cq\"},\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"a\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":\"lots\"}]}]}]}}");
     assert_true(decode_cluster_queue(&w->d, v, &q, &e) < 0);
     assert_true(text_starts(e.text, "spec.resourceGroups[0]: flavors[0].resources[cpu]: nominalQuota: "));

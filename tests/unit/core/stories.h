@@ -136,6 +136,7 @@ static inline void story_queue(struct world *w, const char *name, const struct w
     q.r.stop = word_of(words, n, "drain", NULL) ? STOP_HOLD_AND_DRAIN : word_of(words, n, "hold", NULL) ? STOP_HOLD : STOP_NONE;
     q.r.borrow_before_next_flavor = word_of(words, n, "borrow-last", NULL) == NULL;
     q.r.preempt_before_next_flavor = word_of(words, n, "preempt-first", NULL) != NULL;
+    q.r.preempt_before_borrowing = word_of(words, n, "level-first", NULL) != NULL;
     q.r.within_queue = policy_of(word_of(words, n, "within", NULL));
     q.r.reclaim_within_cohort = policy_of(word_of(words, n, "reclaim", NULL));
     q.r.borrow_within_cohort = policy_of(word_of(words, n, "borrow", NULL));

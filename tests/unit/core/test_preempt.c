@@ -243,6 +243,25 @@ static const struct preemption_case cases[] = {
      ROOM "queue q in=c fa.gpu=8 fb.gpu=8 within=Lower reclaim=Any; queue other in=c fa.gpu=0 fb.gpu=0; runs a queue=q gpu=8 flavor=fa;"
           "runs b queue=other prio=9 gpu=8 flavor=fb; wants high queue=q prio=9 gpu=8",
      "evict b InCohortReclamation"},
+    {"borrowing is better than ending one's own",
+     ROOM "queue q in=c fa.gpu=4 fb.gpu=0 within=Lower; queue other in=c fa.gpu=0 fb.gpu=8; runs low queue=q gpu=4 flavor=fa;"
+          "wants high queue=q prio=9 gpu=4",
+     "start high"},
+    {"but not where the queue prefers preemption",
+     ROOM "queue q in=c fa.gpu=4 fb.gpu=0 within=Lower level-first; queue other in=c fa.gpu=0 fb.gpu=8; runs low queue=q gpu=4 flavor=fa;"
+          "wants high queue=q prio=9 gpu=4",
+     "evict low InClusterQueue"},
+    {"nor where what fits as it stands borrows as much",
+     ROOM "queue q in=c fa.gpu=4 fb.gpu=4 within=Lower level-first; runs low queue=q gpu=4 flavor=fa; wants high queue=q prio=9 gpu=4",
+     "start high"},
+    {"it borrows where nobody can go",
+     ROOM "queue q in=c fa.gpu=4 fb.gpu=0 within=Lower level-first; queue other in=c fa.gpu=0 fb.gpu=8; runs same queue=q prio=9 gpu=4 flavor=fa;"
+          "wants high queue=q prio=9 gpu=4",
+     "start high"},
+    {"where two resources differ the one that borrows more counts",
+     ROOM "queue q in=c fa.gpu=4 fa.cpu=0 fb.gpu=0 fb.cpu=8 within=Lower borrow=Lower reclaim=Any level-first;"
+          "queue other in=c fa.gpu=0 fa.cpu=8 fb.gpu=8 fb.cpu=0; runs low queue=q gpu=4 flavor=fa; wants high queue=q prio=9 gpu=4 cpu=4",
+     "evict low InClusterQueue"},
 
     /* ---- nodes: quota is not all ---- */
     {"who makes room on one node, not the first in order",
