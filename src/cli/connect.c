@@ -90,7 +90,7 @@ const struct json *connection_get_list(struct connection *c, struct arena *a, co
 }
 
 int connection_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
-                           void (*rows)(struct connection *c, struct output_table *t, struct err *e))
+                           void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
 {
     struct connection c;
     struct output_table t;
@@ -101,7 +101,7 @@ int connection_print_table(const struct options *o, const struct output_column *
     _cleanup_arena_ struct arena *a = arena_new();
     output_init(&t, a, columns, columns_n);
     t.format = output_format_of(o);
-    rows(&c, &t, &e);
+    rows(&c, &t, o, &e);
     code = e.code ? connection_fail(o->command->name, &e) : EXIT_OK;
     if (code == EXIT_OK)
         output_print(&t, t.format);

@@ -18,7 +18,7 @@ void connection_close(struct connection *c);
 
 /* A command that prints one table: `rows` asks the server and adds them; what it leaves in `e` is told instead. Returns the exit code. */
 int connection_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
-                           void (*rows)(struct connection *c, struct output_table *t, struct err *e));
+                           void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e));
 
 /* GET path (loops until answered). NULL on failure with code and text in e. The tree lives in the arena. */
 struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/collections/map.h"
-#include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/lookup/accelerators.h"
 #include "codec/decode/decode.h"
 #include "exporter/collect/pod_owner.h"
 #include "jobs/volcano/vcjob_pods.h"
@@ -41,17 +41,6 @@ struct nodes_view {
     bool all_holders;
 };
 enum { HOLDERS_SHOWN = 3 };
-
-static bool is_accelerator(const char *resource)
-{
-    return strstr(resource, "gpu") || strstr(resource, "/mig-") || text_starts(resource, "amd.com/");
-}
-
-static int64_t whole(const struct json *v)
-{
-    struct quantity q;
-    return v && quantity_parse(json_bytes(v), &q, NULL) == 0 ? quantity_whole(q) : 0;
-}
 
 static void holder_add(struct arena *a, struct use *use, const struct json *pod, int64_t n)
 {
@@ -141,8 +130,8 @@ static void pod_count(const struct nodes_view *v, const struct json *pod)
     struct json *requests = json_new(a, JSON_OBJECT);
     job_requests_add(a, requests, json_get(pod, "spec"), 1);
     JSON_EACH (amount, requests)
-        if (is_accelerator(amount->key) && whole(amount) > 0)
-            holder_add(a, map_put(v->uses, bytes_of(arena_printf(a, "%s %s", node, amount->key)), NULL), pod, whole(amount));
+        if (is_accelerator(amount->key) && whole_number(amount) > 0)
+            holder_add(a, map_put(v->uses, bytes_of(arena_printf(a, "%s %s", node, amount->key)), NULL), pod, whole_number(amount));
 }
 
 static const char *status_of(struct arena *a, const struct json *node)
@@ -229,16 +218,17 @@ static void node_rows(const struct nodes_view *v, const struct json *node)
 {
     bool any = false;
     JSON_EACH (amount, json_path(node, "status", "allocatable", NULL))
-        if (is_accelerator(amount->key) && whole(amount) > 0) {
-            node_row(v, node, amount->key, whole(amount));
+        if (is_accelerator(amount->key) && whole_number(amount) > 0) {
+            node_row(v, node, amount->key, whole_number(amount));
             any = true;
         }
     if (!any)
         node_row(v, node, NULL, 0);
 }
 
-static void all_rows(struct connection *c, struct output_table *t, struct err *e)
+static void all_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e)
 {
+    (void)o;
     struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), t->format != OUTPUT_TABLE};
     const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes", e);
     const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods", e) : NULL;

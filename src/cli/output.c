@@ -9,9 +9,9 @@
 
 enum output_format output_format_of(const struct options *o)
 {
-    static const char *const names[] = {"table", "wide", "json", "yaml", "csv"}; /* ORDER of output_format */
+    static const char *const names[] = {"table", "wide", "json", "yaml", "csv", "name"}; /* ORDER of output_format */
     const char *text = option_shared(o, "output");
-    for (int i = 0; text && i < 5; i++)
+    for (int i = 0; text && i < 6; i++)
         if (text_equal(text, names[i]))
             return (enum output_format)i;
     return OUTPUT_TABLE;
@@ -154,6 +154,67 @@ void output_json(const struct json *v, enum output_format format)
     fwrite(text.data, 1, text.n, stdout);
 }
 
+static uint32_t column_of(const struct output_table *t, const char *key)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < t->columns_n; i++)
+        if (text_equal(t->columns[i].key, key))
+            found = i;
+    return found;
+}
+
+static void print_names(const struct output_table *t)
+{
+    uint32_t kind = column_of(t, "kind"), name = column_of(t, "name");
+    for (uint32_t r = 0; r < t->rows_n; r++) {
+        print_plain(t->cells[r * t->columns_n + kind]);
+        putchar('/');
+        print_plain(t->cells[r * t->columns_n + name]);
+        putchar('\n');
+    }
+}
+
+struct sort_row {
+    const char *cell;
+    int64_t number; /* of a column of numbers */
+    uint32_t row;
+};
+
+static int compare_rows(const void *left, const void *right, void *reverse)
+{
+    const struct sort_row *a = left, *b = right;
+    int order = 0;
+    if (!a->cell != !b->cell)
+        return a->cell ? -1 : 1;
+    if (a->number != b->number)
+        order = a->number < b->number ? -1 : 1;
+    else if (a->cell)
+        order = strcmp(a->cell, b->cell);
+    if (order == 0)
+        return a->row < b->row ? -1 : 1;
+    return *(bool *)reverse ? -order : order;
+}
+
+void output_sort(struct output_table *t, const char *key, bool reverse)
+{
+    uint32_t column = column_of(t, key);
+    size_t row_bytes = t->columns_n * sizeof *t->cells;
+    struct sort_row *rows = mem_zero(t->rows_n + 1, sizeof *rows);
+    for (uint32_t r = 0; r < t->rows_n; r++) {
+        rows[r] = (struct sort_row){.cell = t->cells[r * t->columns_n + column], .row = r};
+        if (rows[r].cell && t->columns[column].is_number)
+            (void)bytes_int64(bytes_of(rows[r].cell), &rows[r].number);
+    }
+    qsort_r(rows, t->rows_n, sizeof *rows, compare_rows, &reverse);
+    const char **cells = mem_zero(t->rows_n + 1, row_bytes);
+    for (uint32_t r = 0; r < t->rows_n; r++)
+        memcpy(cells + r * t->columns_n, t->cells + rows[r].row * t->columns_n, row_bytes);
+    free(t->cells);
+    t->cells = cells;
+    t->rows_cap = (t->rows_n + 1) * t->columns_n;
+    free(rows);
+}
+
 void output_print(const struct output_table *t, enum output_format format)
 {
     switch (format) {
@@ -163,6 +224,9 @@ void output_print(const struct output_table *t, enum output_format format)
         break;
     case OUTPUT_CSV:
         print_csv(t);
+        break;
+    case OUTPUT_NAME:
+        print_names(t);
         break;
     case OUTPUT_JSON:
     case OUTPUT_YAML:

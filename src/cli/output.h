@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "wire/json.h"
 
-enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_CSV };
+enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_CSV, OUTPUT_NAME };
 
 /* What --output says; a table where it says nothing, or something else. */
 enum output_format output_format_of(const struct options *o);
@@ -36,6 +36,10 @@ struct output_table {
 void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n);
 /* columns_n cells; NULL prints as "-" (JSON null). Texts are copied. */
 void output_row(struct output_table *t, const char *const *cells);
+/* By the column of that key (the one for programs, where there are two): numbers as numbers, texts as bytes, the least first; equal rows
+ * stay as they were, and cells without a value come last either way. */
+void output_sort(struct output_table *t, const char *key, bool reverse);
+/* OUTPUT_NAME: columns "kind" and "name" as KIND/NAME, a line each. */
 void output_print(const struct output_table *t, enum output_format format);
 void output_fini(struct output_table *t);
 

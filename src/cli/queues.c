@@ -143,8 +143,9 @@ static void volcano_rows(struct output_table *t, const struct json *queue)
         volcano_row(t, queue, NULL);
 }
 
-static void queue_rows(struct connection *c, struct output_table *t, struct err *e)
+static void queue_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e)
 {
+    (void)o;
     const struct json *list = connection_get_list(c, t->arena, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", e);
     JSON_EACH (queue, json_get(list, "items"))
         cluster_queue_rows(t, queue);

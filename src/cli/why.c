@@ -3,6 +3,7 @@
  * The scheduler writes the tree on the Workload, PodGroup or Pod that it decides about (object_waiting); this command finds that object
  * from whatever the user names.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
@@ -27,6 +28,10 @@ static const struct {
     {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
     {" podgroup podgroups pg ", "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
     {" pod pods po ", "", "v1", "pods", "Pod", "Pod"},
+    {" deployment deployments deploy ", "apps", "v1", "deployments", "Deployment", "Deployment"},
+    {" replicaset replicasets rs ", "apps", "v1", "replicasets", "ReplicaSet", "ReplicaSet"},
+    {" statefulset statefulsets sts ", "apps", "v1", "statefulsets", "StatefulSet", "StatefulSet"},
+    {" daemonset daemonsets ds ", "apps", "v1", "daemonsets", "DaemonSet", "DaemonSet"},
 };
 enum {
     KIND_JOB,
@@ -37,6 +42,10 @@ enum {
     KIND_COSCHEDULING,
     KIND_NATIVE,
     KIND_POD,
+    KIND_DEPLOYMENT,
+    KIND_REPLICASET,
+    KIND_STATEFULSET,
+    KIND_DAEMONSET,
     KINDS_N
 };
 
@@ -76,8 +85,10 @@ static const struct json *items(struct answer *x, int kind, bool everywhere)
 
 static int find(struct answer *x, const char *kind, const char *name, struct err *e)
 {
-    const char *word = arena_printf(x->a, " %s ", kind);
+    char *word = arena_printf(x->a, " %s ", kind);
     bool known = false;
+    for (char *c = word; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
     for (int i = 0; i < KINDS_N; i++) {
         if (!strstr(kinds[i].names, word))
             continue;
@@ -93,7 +104,8 @@ static int find(struct answer *x, const char *kind, const char *name, struct err
         }
     }
     if (!known)
-        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, workload, podgroup or pod",
+        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, workload, podgroup, pod, deployment, "
+                       "replicaset, statefulset or daemonset",
                        kind);
     return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", kind, name, x->c->ns);
 }
@@ -117,6 +129,18 @@ static const struct json *waiting_pod(const struct json *pods, const char *owner
         if (*object_annotation(pod, "capstan.dev/reason"))
             return pod;
         if (!best || !json_path(pod, "spec", "nodeName", NULL))
+            best = pod;
+    }
+    return best;
+}
+
+/* Of the ReplicaSet that has one, the newer one during a rollout among them. */
+static const struct json *waiting_pod_of_deployment(struct answer *x, const char *uid)
+{
+    const struct json *pods = items(x, KIND_POD, false), *best = NULL;
+    JSON_EACH (set, items(x, KIND_REPLICASET, false)) {
+        const struct json *pod = strcmp(object_controller(set, "uid"), uid) == 0 ? waiting_pod(pods, object_meta(set, "uid")) : NULL;
+        if (pod && (!best || *object_annotation(pod, "capstan.dev/reason")))
             best = pod;
     }
     return best;
@@ -153,6 +177,14 @@ static void find_decided(struct answer *x)
         break;
     case KIND_POD:
         find_decided_of_pod(x);
+        break;
+    case KIND_DEPLOYMENT:
+        x->decided = waiting_pod_of_deployment(x, uid);
+        break;
+    case KIND_REPLICASET:
+    case KIND_STATEFULSET:
+    case KIND_DAEMONSET:
+        x->decided = waiting_pod(items(x, KIND_POD, false), uid);
         break;
     default:
         x->decided = x->object;

@@ -1,19 +1,27 @@
 /* pod_counts.c - see pod_counts.h */
 #include "cli/lookup/pod_counts.h"
+#include "base/amount.h"
 #include "base/clock.h"
 #include "base/collections/map.h"
 #include "base/memory.h"
+#include "cli/lookup/accelerators.h"
+#include "exporter/collect/pod_owner.h"
 #include "kube/object.h"
 
+struct entry {
+    struct pod_count count;
+    bool told;
+};
 struct pod_counts {
-    struct map *counts; /* "UID", "MAKER/NS/NAME": struct pod_count */
+    struct map *entries; /* "UID", "MAKER/NS/NAME": struct entry */
     struct arena *arena;
 };
+enum { KEYS_MAX = 2 + POD_GROUP_MAKERS_N };
 
 struct pod_counts *pod_counts_new(void)
 {
     struct pod_counts *p = mem_zero(1, sizeof *p);
-    p->counts = map_new(sizeof(struct pod_count));
+    p->entries = map_new(sizeof(struct entry));
     p->arena = arena_new();
     return p;
 }
@@ -22,26 +30,35 @@ void pod_counts_free(struct pod_counts *p)
 {
     if (!p)
         return;
-    map_free(p->counts);
+    map_free(p->entries);
     arena_free(p->arena);
     free(p);
 }
 
-void pod_counts_sum(struct pod_count *sum, struct pod_count more)
+void pod_counts_sum(struct arena *a, struct pod_count *sum, struct pod_count more)
 {
+    if (more.all_n && (!sum->all_n || more.priority > sum->priority))
+        sum->priority = more.priority;
     sum->all_n += more.all_n;
     sum->running_n += more.running_n;
     sum->waiting_n += more.waiting_n;
+    sum->devices_n = amount_plus(sum->devices_n, more.devices_n);
     if (more.bound_ms && (!sum->bound_ms || more.bound_ms < sum->bound_ms))
         sum->bound_ms = more.bound_ms;
     sum->message = sum->message ? sum->message : more.message;
+    sum->user = sum->user ? sum->user : more.user;
+    if (more.nodes && !sum->nodes)
+        sum->nodes = json_new(a, JSON_OBJECT);
+    JSON_EACH (node, more.nodes)
+        json_set_bool(a, sum->nodes, node->key, true);
 }
 
-static struct pod_count count_of(const struct json *pod)
+static struct pod_count count_of(struct arena *a, const struct json *pod)
 {
-    const char *phase = json_text(json_path(pod, "status", "phase", NULL), ""), *time;
-    const struct json *scheduled = object_condition(pod, "PodScheduled");
-    struct pod_count one = {0};
+    const struct json *spec = json_get(pod, "spec"), *scheduled = object_condition(pod, "PodScheduled");
+    const char *phase = json_text(json_path(pod, "status", "phase", NULL), ""), *node = json_get_text(spec, "nodeName", ""),
+               *user = pod_owner_of(a, json_get(pod, "metadata")).user, *time;
+    struct pod_count one = {.user = *user ? user : NULL};
     if (object_condition_true(pod, "PodScheduled")) {
         time = json_get_text(scheduled, "lastTransitionTime", "");
         if (!time_parse(bytes_of(time), &one.bound_ms))
@@ -51,15 +68,16 @@ static struct pod_count count_of(const struct json *pod)
         return one;
     one.all_n = 1;
     one.running_n = text_equal(phase, "Running");
-    one.waiting_n = !json_path(pod, "spec", "nodeName", NULL);
-    if (one.waiting_n)
+    one.waiting_n = !*node;
+    one.devices_n = accelerators_of(a, spec);
+    one.priority = json_get_int64(spec, "priority", 0);
+    if (one.waiting_n) {
         one.message = json_get_text(scheduled, "message", NULL);
+    } else {
+        one.nodes = json_new(a, JSON_OBJECT);
+        json_set_bool(a, one.nodes, node, true);
+    }
     return one;
-}
-
-static void count_add(struct pod_counts *p, const char *key, struct pod_count one)
-{
-    pod_counts_sum(map_put(p->counts, bytes_of(key), NULL), one);
 }
 
 static const char *group_key(struct arena *a, enum pod_group_maker maker, const char *ns, const char *name)
@@ -67,34 +85,67 @@ static const char *group_key(struct arena *a, enum pod_group_maker maker, const 
     return arena_printf(a, "%d/%s/%s", (int)maker, ns, name);
 }
 
+/* Returns how many: its own uid, that of its controller, its groups. */
+static uint32_t keys_of(struct arena *a, const struct json *pod, const char *keys[KEYS_MAX])
+{
+    uint32_t n = 0;
+    keys[n++] = object_meta(pod, "uid");
+    if (*object_controller(pod, "uid"))
+        keys[n++] = object_controller(pod, "uid");
+    for (int maker = 0; maker < POD_GROUP_MAKERS_N; maker++) {
+        const char *group = pod_group_name(pod, (enum pod_group_maker)maker);
+        if (*group)
+            keys[n++] = group_key(a, (enum pod_group_maker)maker, object_meta(pod, "namespace"), group);
+    }
+    return n;
+}
+
 void pod_counts_add(struct pod_counts *p, const struct json *pod)
 {
     if (object_deleting(pod))
         return; /* it ends, whoever it was of */
-    struct pod_count one = count_of(pod);
-    const char *owner = object_controller(pod, "uid");
-    count_add(p, object_meta(pod, "uid"), one);
-    if (*owner)
-        count_add(p, owner, one);
-    for (int maker = 0; maker < POD_GROUP_MAKERS_N; maker++) {
-        const char *group = pod_group_name(pod, (enum pod_group_maker)maker);
-        if (*group)
-            count_add(p, group_key(p->arena, (enum pod_group_maker)maker, object_meta(pod, "namespace"), group), one);
+    const char *keys[KEYS_MAX];
+    struct pod_count one = count_of(p->arena, pod);
+    uint32_t keys_n = keys_of(p->arena, pod, keys);
+    for (uint32_t i = 0; i < keys_n; i++) {
+        struct entry *entry = map_put(p->entries, bytes_of(keys[i]), NULL);
+        pod_counts_sum(p->arena, &entry->count, one);
     }
 }
 
-static struct pod_count found(const struct pod_counts *p, const char *key)
+static struct pod_count found(struct pod_counts *p, const char *key)
 {
-    const struct pod_count *count = map_find_text(p->counts, key);
-    return count ? *count : (struct pod_count){0};
+    struct entry *entry = map_find_text(p->entries, key);
+    if (!entry)
+        return (struct pod_count){0};
+    entry->told = true;
+    return entry->count;
 }
 
-struct pod_count pod_counts_of(const struct pod_counts *p, const char *uid)
+struct pod_count pod_counts_of(struct pod_counts *p, const char *uid)
 {
     return found(p, uid);
 }
 
-struct pod_count pod_counts_of_group(const struct pod_counts *p, enum pod_group_maker maker, const char *ns, const char *name)
+struct pod_count pod_counts_of_group(struct pod_counts *p, enum pod_group_maker maker, const char *ns, const char *name)
 {
     return found(p, group_key(p->arena, maker, ns, name));
+}
+
+struct pod_count pod_counts_one(const struct pod_counts *p, const struct json *pod)
+{
+    const struct entry *entry = map_find_text(p->entries, object_meta(pod, "uid"));
+    return entry ? entry->count : (struct pod_count){0};
+}
+
+bool pod_counts_told(struct pod_counts *p, const struct json *pod)
+{
+    const char *keys[KEYS_MAX];
+    uint32_t keys_n = keys_of(p->arena, pod, keys);
+    for (uint32_t i = 0; i < keys_n; i++) {
+        const struct entry *entry = map_find_text(p->entries, keys[i]);
+        if (entry && entry->told)
+            return true;
+    }
+    return false;
 }

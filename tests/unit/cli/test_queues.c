@@ -22,13 +22,12 @@ const struct json *connection_get_list(struct connection *c, struct arena *arena
 }
 
 int connection_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
-                           void (*rows)(struct connection *c, struct output_table *t, struct err *e))
+                           void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
 {
     struct output_table t;
     struct err e = {0};
-    (void)o;
     output_init(&t, a, columns, columns_n);
-    rows(NULL, &t, &e);
+    rows(NULL, &t, o, &e);
     assert_int_equal(t.rows_n, 1);
     for (uint32_t i = 0; i < columns_n; i++) {
         const char *cell = t.cells[i] ? t.cells[i] : "-";

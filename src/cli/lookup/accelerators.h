@@ -1,0 +1,13 @@
+/* accelerators.h - which resources are accelerators, and how many of them pods ask for */
+#ifndef CLI_LOOKUP_ACCELERATORS_H
+#define CLI_LOOKUP_ACCELERATORS_H
+#include "wire/json.h"
+
+/* GPUs of any maker, whole or as a part that a device plugin offers: nvidia.com/gpu, nvidia.com/mig-1g.5gb, amd.com/gpu. */
+bool is_accelerator(const char *resource);
+/* A quantity as a whole number, rounded up; 0 where it is none. */
+int64_t whole_number(const struct json *quantity);
+/* Of all kinds together, as the scheduler counts the containers of one pod. */
+int64_t accelerators_of(struct arena *a, const struct json *pod_spec);
+
+#endif

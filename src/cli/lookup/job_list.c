@@ -1,0 +1,344 @@
+/* job_list.c - see job_list.h
+ *
+ * What runs is counted in the pods themselves: a status says "active" of pods that wait for a node, too. Pods that are of no job are told
+ * last, by who made them, where they ask for accelerators.
+ */
+#include "cli/lookup/job_list.h"
+#include "base/amount.h"
+#include "base/clock.h"
+#include "base/collections/map.h"
+#include "cli/lookup/accelerators.h"
+#include "cli/lookup/pod_counts.h"
+#include "cli/lookup/reserved.h"
+#include "exporter/collect/pod_owner.h"
+#include "jobs/volcano/vcjob_pods.h"
+#include "kube/object.h"
+#include "sched/figures/workload_wait.h"
+
+struct finder {
+    struct arena *arena;
+    struct pod_counts *pods;
+    const struct json *workloads; /* items */
+    const struct json *jobs;
+    void (*show)(void *context, const struct job_line *line);
+    void *context;
+};
+
+static int64_t time_of(const struct json *v)
+{
+    int64_t ms;
+    return v && time_parse(json_bytes(v), &ms) ? ms : 0;
+}
+
+static int64_t time_of_text(const char *text)
+{
+    int64_t ms;
+    return time_parse(bytes_of(text), &ms) ? ms : 0;
+}
+
+static int64_t transition_of(const struct json *object, const char *type)
+{
+    return object_condition_true(object, type) ? time_of(json_get(object_condition(object, type), "lastTransitionTime")) : 0;
+}
+
+/* What the object and its pods say of every kind. */
+static void line_show(const struct finder *f, const struct json *object, struct job_line *line, const struct pod_count *pods)
+{
+    const char *user = pod_owner_of(f->arena, json_get(object, "metadata")).user;
+    line->ns = object_meta(object, "namespace");
+    line->name = line->name ? line->name : object_meta(object, "name");
+    line->created_ms = time_of_text(object_meta(object, "creationTimestamp"));
+    line->running_n = pods->running_n;
+    line->devices_n = line->devices_n ? line->devices_n : pods->devices_n;
+    line->nodes = pods->nodes;
+    line->user = *user ? user : pods->user;
+    if (!line->priority_known && pods->all_n) {
+        line->priority = pods->priority;
+        line->priority_known = true;
+    }
+    f->show(f->context, line);
+}
+
+static const struct json *workload_of(const struct finder *f, const struct json *job)
+{
+    const char *uid = object_meta(job, "uid");
+    JSON_EACH (workload, f->workloads)
+        if (strcmp(object_controller(workload, "uid"), uid) == 0)
+            return workload;
+    return NULL;
+}
+
+/* Of all pod sets, in the number that was granted, or else asked for. */
+static int64_t devices_of(struct arena *a, const struct json *workload)
+{
+    const struct json *given = json_first(json_path(workload, "status", "admission", "podSetAssignments", NULL));
+    int64_t sum = 0;
+    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
+        int64_t count = json_get_int64(given, "count", json_get_int64(set, "count", 1));
+        sum = amount_plus(sum, amount_times(count, accelerators_of(a, json_path(set, "template", "spec", NULL))));
+        given = given ? given->next : NULL;
+    }
+    return sum;
+}
+
+/* State, wait, priority and message of what Kueue's queues admit; `suspended`: the job itself says so. */
+static void queued_state(const struct finder *f, struct job_line *line, const struct json *job, const struct json *workload,
+                         bool suspended, const struct pod_count *pods)
+{
+    const char *awaited = workload ? reserved_text(f->arena, workload) : NULL,
+               *reserved = awaited ? awaited : json_get_text(object_condition(workload, "QuotaReserved"), "message", "");
+    line->queued_ms = workload ? time_of_text(workload_queued_since(workload)) : 0;
+    line->started_ms = workload ? transition_of(workload, "Admitted") : pods->bound_ms;
+    line->message = *reserved ? reserved : pods->message;
+    line->devices_n = devices_of(f->arena, workload);
+    line->priority_known = workload != NULL;
+    line->priority = json_int64(json_path(workload, "spec", "priority", NULL), 0);
+    if (object_condition_true(job, "Complete") || object_condition_true(job, "Failed")) {
+        const char *type = object_condition_true(job, "Complete") ? "Complete" : "Failed";
+        line->state = type;
+        line->message = json_get_text(object_condition(job, type), "message", "");
+    } else if (suspended) {
+        line->state = !json_get_bool(json_get(workload, "spec"), "active", true) ? "Deactivated" : workload ? "Queued" : "Suspended";
+    } else {
+        line->state = pods->running_n > 0 ? "Running" : "Pending";
+        line->message = pods->message ? pods->message : line->message;
+    }
+    line->idle = !text_equal(line->state, "Queued") && !text_equal(line->state, "Pending");
+}
+
+static void batch_job(const struct finder *f, const struct json *job)
+{
+    const struct json *spec = json_get(job, "spec"), *status = json_get(job, "status");
+    const char *owner = object_controller(job, "kind");
+    if (strcmp(owner, "TrainJob") == 0 || strcmp(owner, "JobSet") == 0)
+        return;
+    struct job_line line = {.kind = "Job", .queue = object_label(job, "kueue.x-k8s.io/queue-name")};
+    int64_t parallelism = json_get_int64(spec, "parallelism", 1),
+            completions = json_get_int64(spec, "completions", parallelism);
+    struct pod_count pods = pod_counts_of(f->pods, object_meta(job, "uid"));
+    const struct json *workload = workload_of(f, job);
+    line.gang_n = completions < parallelism ? completions : parallelism;
+    line.size = gang_size_of(workload);
+    queued_state(f, &line, job, workload, json_get_bool(spec, "suspend", false), &pods);
+    if (!workload) { /* its controller took it up then, at the latest when it was resumed */
+        line.queued_ms = time_of(json_get(status, "startTime"));
+        line.started_ms = line.started_ms ? line.started_ms : line.idle ? line.queued_ms : 0;
+        line.devices_n = amount_times(line.gang_n, accelerators_of(f->arena, json_path(spec, "template", "spec", NULL)));
+    }
+    line_show(f, job, &line, &pods);
+}
+
+/* SHAPE  one condition a phase, the newest at the tail. A wait begins with Restarting, or with the Pending after a start or a creation. */
+static void volcano_times(struct job_line *line, const struct json *status)
+{
+    const char *before = "";
+    JSON_EACH (condition, json_get(status, "conditions")) {
+        const char *phase = json_get_text(condition, "status", "");
+        int64_t ms = time_of(json_get(condition, "lastTransitionTime"));
+        if (strcmp(phase, "Running") == 0) {
+            line->started_ms = ms;
+        } else if (strcmp(phase, "Restarting") == 0 || (strcmp(phase, "Pending") == 0 && strcmp(before, "Restarting") != 0)) {
+            line->queued_ms = ms;
+            line->started_ms = 0;
+        }
+        before = phase;
+    }
+}
+
+static int64_t task_devices(struct arena *a, const struct json *job)
+{
+    struct vcjob_task *tasks;
+    uint32_t tasks_n = vcjob_tasks(a, job, &tasks);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < tasks_n; i++) {
+        int64_t each = accelerators_of(a, json_path(tasks[i].spec, "template", "spec", NULL));
+        sum = amount_plus(sum, amount_times(tasks[i].replicas, each));
+    }
+    return sum;
+}
+
+static void volcano_job(const struct finder *f, const struct json *job)
+{
+    const struct json *status = json_get(job, "status");
+    struct job_line line = {.kind = "vcjob", .queue = json_text(json_path(job, "spec", "queue", NULL), "default")};
+    struct pod_count pods = pod_counts_of(f->pods, object_meta(job, "uid"));
+    line.gang_n = json_int64(json_path(job, "spec", "minAvailable", NULL), 0);
+    line.devices_n = task_devices(f->arena, job);
+    line.state = json_text(json_path(status, "state", "phase", NULL), "Pending");
+    line.message = json_text(json_path(status, "state", "message", NULL), "");
+    line.idle = !text_equal(line.state, "Pending") && !text_equal(line.state, "Restarting");
+    if (!*line.message && !line.idle && pods.message)
+        line.message = pods.message;
+    volcano_times(&line, status);
+    line_show(f, job, &line, &pods);
+}
+
+/* Its pods are those of its jobs, which a JobSet of its name may stand between. */
+static struct pod_count train_pods(const struct finder *f, const struct json *train)
+{
+    struct pod_count all = {0};
+    JSON_EACH (job, f->jobs) {
+        const char *kind = object_controller(job, "kind");
+        bool by_set = strcmp(kind, "JobSet") == 0 && strcmp(object_controller(job, "name"), object_meta(train, "name")) == 0 &&
+                      strcmp(object_meta(job, "namespace"), object_meta(train, "namespace")) == 0;
+        if (by_set || strcmp(object_controller(job, "uid"), object_meta(train, "uid")) == 0)
+            pod_counts_sum(f->arena, &all, pod_counts_of(f->pods, object_meta(job, "uid")));
+    }
+    return all;
+}
+
+static void train_job(const struct finder *f, const struct json *job)
+{
+    const struct json *workload = workload_of(f, job);
+    struct job_line line = {.kind = "TrainJob", .queue = object_label(job, "kueue.x-k8s.io/queue-name")};
+    struct pod_count pods = train_pods(f, job);
+    line.gang_n = gang_size_of(workload).asked_n;
+    if (line.gang_n == 0)
+        line.gang_n = json_int64(json_path(job, "spec", "trainer", "numNodes", NULL), 1);
+    queued_state(f, &line, job, workload, json_get_bool(json_get(job, "spec"), "suspend", false), &pods);
+    line_show(f, job, &line, &pods);
+}
+
+static void pod_group(const struct finder *f, const struct json *group, enum pod_group_maker maker)
+{
+    const struct json *spec = json_get(group, "spec");
+    const char *owner = object_controller(group, "kind");
+    if (strcmp(owner, "Job") == 0 || strcmp(owner, "TrainJob") == 0)
+        return; /* shown as its job */
+    struct job_line line = {.kind = "PodGroup", .queue = json_get_text(spec, "queue", "")};
+    struct pod_count pods = pod_counts_of_group(f->pods, maker, object_meta(group, "namespace"), object_meta(group, "name"));
+    int64_t count = json_int64(json_path(spec, "schedulingPolicy", "gang", "minCount", NULL), 1);
+    line.gang_n = json_get_int64(spec, "minMember", count);
+    line.state = json_text(json_path(group, "status", "phase", NULL), pods.running_n ? "Running" : "Pending");
+    line.started_ms = pods.waiting_n && pods.running_n < line.gang_n ? 0 : pods.bound_ms;
+    line.message = pods.message;
+    line.idle = text_equal(line.state, "Finished") || text_equal(line.state, "Failed") || text_equal(line.state, "Completed");
+    line_show(f, group, &line, &pods);
+}
+
+/* Pods that stand in a queue of Kueue by themselves, one or a group: the Workload is all that there is of them. */
+static void queued_pods(const struct finder *f, const struct json *workload)
+{
+    const struct json *owner = json_item(json_path(workload, "metadata", "ownerReferences", NULL), 0);
+    if (strcmp(json_get_text(owner, "kind", ""), "Pod") != 0)
+        return;
+    struct job_line line = {.queue = json_text(json_path(workload, "spec", "queueName", NULL), "")};
+    struct pod_count pods =
+        pod_counts_of_group(f->pods, POD_GROUP_KUEUE, object_meta(workload, "namespace"), object_meta(workload, "name"));
+    bool single = !pods.all_n;
+    if (single)
+        pods = pod_counts_of(f->pods, json_get_text(owner, "uid", ""));
+    line.kind = single ? "Pod" : "PodGroup";
+    line.name = single ? json_get_text(owner, "name", "") : NULL;
+    line.size = gang_size_of(workload);
+    line.gang_n = line.size.asked_n;
+    queued_state(f, &line, NULL, workload, !object_condition_true(workload, "Admitted"), &pods);
+    const struct json *finished = object_condition(workload, "Finished");
+    if (object_condition_true(workload, "Finished")) {
+        line.state = text_equal(json_get_text(finished, "reason", ""), "Failed") ? "Failed" : "Complete";
+        line.message = json_get_text(finished, "message", "");
+        line.idle = true;
+    }
+    line_show(f, workload, &line, &pods);
+}
+
+/* ---- pods of no job ---- */
+
+struct loose {
+    struct pod_count pods;
+    const struct json *first; /* the pod that was created first */
+    const char *kind, *name;
+    struct loose *next;
+};
+
+/* Who made it, as people know him: the Deployment of a ReplicaSet, the JobSet of a Job. */
+static void maker_of(struct arena *a, const struct json *pod, struct loose *l)
+{
+    const char *kind = object_controller(pod, "kind");
+    l->kind = "Pod";
+    l->name = object_meta(pod, "name");
+    if (!*kind)
+        return;
+    bool of_set = *object_label(pod, "jobset.sigs.k8s.io/jobset-name") != '\0';
+    l->kind = text_equal(kind, "ReplicaSet") && *object_label(pod, "pod-template-hash") ? "Deployment" : of_set ? "JobSet" : kind;
+    l->name = text_equal(l->kind, kind) ? object_controller(pod, "name") : pod_owner_of(a, json_get(pod, "metadata")).job;
+}
+
+static void loose_add(const struct finder *f, struct map *by_maker, struct loose ***last, const struct json *pod)
+{
+    struct pod_count count = pod_counts_one(f->pods, pod);
+    if (object_deleting(pod) || !count.devices_n || pod_counts_told(f->pods, pod))
+        return;
+    struct loose *l = arena_zero(f->arena, 1, sizeof *l);
+    maker_of(f->arena, pod, l);
+    const char *key = arena_printf(f->arena, "%s/%s/%s", object_meta(pod, "namespace"), l->kind, l->name);
+    struct loose **known = map_put(by_maker, bytes_of(key), NULL);
+    if (*known) {
+        l = *known;
+    } else {
+        *known = **last = l;
+        *last = &l->next;
+    }
+    pod_counts_sum(f->arena, &l->pods, count);
+    if (!l->first || strcmp(object_meta(pod, "creationTimestamp"), object_meta(l->first, "creationTimestamp")) < 0)
+        l->first = pod;
+}
+
+static void loose_pods(const struct finder *f, const struct json *pods)
+{
+    struct map *by_maker = map_new(sizeof(struct loose *));
+    struct loose *first = NULL, **last = &first;
+    JSON_EACH (pod, pods)
+        loose_add(f, by_maker, &last, pod);
+    for (struct loose *l = first; l; l = l->next) {
+        struct job_line line = {.kind = l->kind, .name = l->name, .gang_n = 1, .message = l->pods.message};
+        line.queue = pod_owner_of(f->arena, json_get(l->first, "metadata")).queue;
+        line.state = l->pods.running_n ? "Running" : "Pending";
+        line.started_ms = l->pods.running_n ? l->pods.bound_ms : 0;
+        line_show(f, l->first, &line, &l->pods);
+    }
+    map_free(by_maker);
+}
+
+/* ---- all of them ---- */
+
+static const struct json *items_get(struct connection *c, struct arena *a, const char *group, const char *version, const char *plural,
+                                    struct err *e)
+{
+    return json_get(connection_get_list(c, a, kube_path(a, group, version, plural, c->ns, NULL, NULL), e), "items");
+}
+
+static void pod_groups(const struct finder *f, struct connection *c, struct err *e)
+{
+    static const struct {
+        const char *group, *version;
+        enum pod_group_maker maker;
+    } makers[] = {{"scheduling.volcano.sh", "v1beta1", POD_GROUP_VOLCANO},
+                  {"scheduling.x-k8s.io", "v1alpha1", POD_GROUP_COSCHEDULING},
+                  {"scheduling.k8s.io", "v1beta1", POD_GROUP_NATIVE}};
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        JSON_EACH (group, items_get(c, f->arena, makers[i].group, makers[i].version, "podgroups", e))
+            pod_group(f, group, makers[i].maker);
+}
+
+void job_list_find(struct connection *c, struct arena *a, void (*show)(void *context, const struct job_line *line), void *context,
+                   struct err *e)
+{
+    struct finder f = {.arena = a, .pods = pod_counts_new(), .show = show, .context = context};
+    const struct json *pods = items_get(c, a, "", "v1", "pods", e);
+    JSON_EACH (pod, pods)
+        pod_counts_add(f.pods, pod);
+    f.workloads = items_get(c, a, "kueue.x-k8s.io", "v1beta2", "workloads", e);
+    f.jobs = items_get(c, a, "batch", "v1", "jobs", e);
+    JSON_EACH (job, f.jobs)
+        batch_job(&f, job);
+    JSON_EACH (job, items_get(c, a, "batch.volcano.sh", "v1alpha1", "jobs", e))
+        volcano_job(&f, job);
+    JSON_EACH (job, items_get(c, a, "trainer.kubeflow.org", "v1alpha1", "trainjobs", e))
+        train_job(&f, job);
+    pod_groups(&f, c, e);
+    JSON_EACH (workload, f.workloads)
+        queued_pods(&f, workload);
+    loose_pods(&f, pods);
+    pod_counts_free(f.pods);
+}
