@@ -45,25 +45,6 @@ static const char *number(struct arena *a, int64_t n)
     return arena_printf(a, "%lld", (long long)n);
 }
 
-/* "gpu-0, gpu-1"; NULL: none */
-static const char *nodes_text(struct arena *a, const struct json *nodes)
-{
-    const char *text = NULL;
-    JSON_EACH (node, nodes)
-        text = arena_printf(a, "%s%s%s", text ? text : "", text ? ", " : "", node->key);
-    return text;
-}
-
-static const char *nodes_json(struct arena *a, const struct json *nodes)
-{
-    _cleanup_buf_ struct buf out = {0};
-    struct json *list = json_new(a, JSON_ARRAY);
-    JSON_EACH (node, nodes)
-        json_append(list, json_new_text(a, node->key));
-    json_write(&out, list);
-    return arena_text_n(a, out.data, out.n);
-}
-
 /* One of `patterns`, by commas, as file names are matched, whatever the case; NULL: all are wanted. */
 static bool is_wanted(struct arena *a, const char *patterns, const char *text)
 {
@@ -122,8 +103,8 @@ static void line_add(void *context, const struct job_line *line)
                                     number(a, age_ms / 1000),
                                     line->priority_known ? number(a, line->priority) : NULL,
                                     or_null(line->user),
-                                    nodes_text(a, line->nodes),
-                                    nodes_json(a, line->nodes),
+                                    output_keys_text(a, line->nodes),
+                                    output_keys_json(a, line->nodes),
                                     or_null(line->message)};
     output_row(v->t, cells);
 }

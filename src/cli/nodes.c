@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/lookup/accelerators.h"
+#include "cli/lookup/node_models.h"
 #include "codec/decode/decode.h"
 #include "exporter/collect/pod_owner.h"
 #include "jobs/volcano/vcjob_pods.h"
@@ -21,6 +22,15 @@ static const struct output_column columns[] = {
     {"warnings", "WARNINGS", false, true},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
+static const struct output_column summary_columns[] = {
+    {"product", "PRODUCT", .is_number = false},       {"resource", "RESOURCE", .is_number = false},
+    {"nodes", "NODES", .is_number = true},            {"usableNodes", "USABLE", .is_number = true},
+    {"total", "TOTAL", .is_number = true},            {"used", "USED", .is_number = true},
+    {"free", "FREE", .is_number = true},              {"emptyNodes", "EMPTY NODES", .is_number = true},
+    {"mostFree", "MOST FREE", .is_number = true},     {"queues", "QUEUES", .place = OUTPUT_FOR_PEOPLE},
+    {"queues", "QUEUES", .place = OUTPUT_FOR_PROGRAMS},
+};
+enum { SUMMARY_COLUMNS_N = sizeof summary_columns / sizeof *summary_columns };
 
 /* Who has devices of one resource of one node: pods of one job. */
 struct holder {
@@ -39,6 +49,7 @@ struct nodes_view {
     struct output_table *t;
     struct map *uses, *pods_n; /* "NODE RESOURCE": struct use; NODE: int64_t */
     bool all_holders;
+    struct node_models *models; /* add to these instead; NULL: a row each */
 };
 enum { HOLDERS_SHOWN = 3 };
 
@@ -196,6 +207,10 @@ static void node_row(const struct nodes_view *v, const struct json *node, const 
     const struct use *use = resource ? map_find_text(v->uses, arena_printf(a, "%s %s", name, resource)) : NULL;
     const int64_t *pods = map_find_text(v->pods_n, name);
     int64_t used = use ? use->devices_n : 0;
+    if (v->models) {
+        node_models_add(v->models, node, resource, total, used);
+        return;
+    }
     struct measured m = measured_of(a, node);
     const char *cells[COLUMNS_N] = {
         name,
@@ -222,16 +237,34 @@ static void node_rows(const struct nodes_view *v, const struct json *node)
             node_row(v, node, amount->key, whole_number(amount));
             any = true;
         }
-    if (!any)
+    if (!any && !v->models)
         node_row(v, node, NULL, 0);
+}
+
+static void model_row(struct output_table *t, const struct node_model *m)
+{
+    struct arena *a = t->arena;
+    int64_t numbers[] = {m->nodes_n, m->usable_nodes_n, m->total_n, m->used_n, m->free_n, m->empty_nodes_n, m->most_free_n};
+    const char *cells[SUMMARY_COLUMNS_N] = {m->product, m->resource};
+    for (int i = 0; i < 7; i++)
+        cells[2 + i] = arena_printf(a, "%lld", (long long)numbers[i]);
+    cells[9] = output_keys_text(a, m->queues);
+    cells[10] = output_keys_json(a, m->queues);
+    output_row(t, cells);
 }
 
 static void all_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e)
 {
-    (void)o;
-    struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), t->format != OUTPUT_TABLE};
+    struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), t->format != OUTPUT_TABLE, NULL};
+    struct node_models models;
     const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes", e);
     const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods", e) : NULL;
+    if (option_flag(o, OPT_NODES_SUMMARY)) {
+        static const char flavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors", queues[] = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues";
+        v.models = &models;
+        node_models_init(&models, t->arena, json_get(connection_get_list(c, t->arena, flavors, e), "items"),
+                         json_get(connection_get_list(c, t->arena, queues, e), "items"));
+    }
     JSON_EACH (pod, json_get(pods, "items"))
         pod_count(&v, pod);
     size_t at = 0;
@@ -240,11 +273,15 @@ static void all_rows(struct connection *c, struct output_table *t, const struct 
         holders_sort(t->arena, use);
     JSON_EACH (node, json_get(nodes, "items"))
         node_rows(&v, node);
+    for (const struct node_model *m = v.models ? v.models->first : NULL; m; m = m->next)
+        model_row(t, m);
     map_free(v.uses);
     map_free(v.pods_n);
 }
 
 int nodes_main(const struct options *o)
 {
+    if (option_flag(o, OPT_NODES_SUMMARY))
+        return connection_print_table(o, summary_columns, SUMMARY_COLUMNS_N, all_rows);
     return connection_print_table(o, columns, COLUMNS_N, all_rows);
 }

@@ -30,6 +30,24 @@ void output_row(struct output_table *t, const char *const *cells)
     t->rows_n++;
 }
 
+const char *output_keys_text(struct arena *a, const struct json *object)
+{
+    const char *text = NULL;
+    JSON_EACH (member, object)
+        text = arena_printf(a, "%s%s%s", text ? text : "", text ? ", " : "", member->key);
+    return text;
+}
+
+const char *output_keys_json(struct arena *a, const struct json *object)
+{
+    _cleanup_buf_ struct buf out = {0};
+    struct json *list = json_new(a, JSON_ARRAY);
+    JSON_EACH (member, object)
+        json_append(list, json_new_text(a, member->key));
+    json_write(&out, list);
+    return arena_text_n(a, out.data, out.n);
+}
+
 void output_fini(struct output_table *t)
 {
     free(t->cells);

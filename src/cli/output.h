@@ -43,6 +43,10 @@ void output_sort(struct output_table *t, const char *key, bool reverse);
 void output_print(const struct output_table *t, enum output_format format);
 void output_fini(struct output_table *t);
 
+/* The keys of an object as cells: "a, b" (NULL: none) for people, a list for programs. */
+const char *output_keys_text(struct arena *a, const struct json *object);
+const char *output_keys_json(struct arena *a, const struct json *object);
+
 /* At the end of a command: what it printed has to have arrived. Returns `code`, or says why not and returns 1; a reader that has seen
  * enough (a closed pipe) is no fault. */
 int output_finish(const char *command, int code);

@@ -92,3 +92,30 @@ done
 k patch deployment serve --type json -p '[{"op": "replace", "path": "/spec/template/spec/containers/0/resources", "value": {"limits": {"nvidia.com/gpu": 900}}}]' >/dev/null
 soon "why a Deployment waits: its first pod that does" 'Insufficient nvidia.com/gpu' "$PROGRAM" why deployment/serve -n "$NS"
 k delete priorityclass lists-high >/dev/null
+
+# nodes, model by model
+summary() { # PRODUCT RESOURCE KEY...
+    "$PROGRAM" nodes --summary --output json | /usr/bin/python3 -c '
+import json, sys
+row = [row for row in json.load(sys.stdin) if row["product"] == sys.argv[1] and row["resource"] == sys.argv[2]][0]
+print(*(row[key] for key in sys.argv[3:]))' "$@"
+}
+a100=NVIDIA-A100-SXM4-40GB
+{
+    echo "# YAML"
+    cat <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: $NS-a}, spec: {nodeLabels: {nvidia.com/gpu.product: $a100}}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {}, resourceGroups: [
+ {coveredResources: [nvidia.com/gpu], flavors: [{name: $NS-a, resources: [{name: nvidia.com/gpu, nominalQuota: 2}]}]}]}}
+YAML
+} | k apply -f - >/dev/null
+says "a model's nodes, and whose quota they are" "^2 2 16 [0-9]+ [0-9]+ [0-2] [0-8] .*'$NS-q'" \
+    summary $a100 nvidia.com/gpu nodes usableNodes total used free emptyNodes mostFree queues
+is "another resource of the same model" "1 14 []" summary $a100 nvidia.com/mig-1g.5gb nodes total queues
+is "another model" "4 32 []" summary Tesla-T4 nvidia.com/gpu nodes total queues
+"$KUBECTL" cordon t4-0 >/dev/null
+is "a cordoned node is not usable" "4 3 32 24" summary Tesla-T4 nvidia.com/gpu nodes usableNodes total free
+"$KUBECTL" uncordon t4-0 >/dev/null
+"$KUBECTL" delete clusterqueue "$NS-q" --wait=false >/dev/null
+"$KUBECTL" delete resourceflavor "$NS-a" --wait=false >/dev/null
