@@ -250,9 +250,10 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
     copy_told(g, r->domains, r->domains_n);
     for (uint32_t i = 0; i < g->sets_n && i < r->pod_sets_n && g->planned; i++)
         set_grant(&g->sets[i], r->pod_sets[i].granted);
+    g->reserved_ms = r->reserved_ms;
     for (uint32_t i = 0; i < g->members_n; i++) { /* they may have been seen before their gang */
         const struct pod *p = &s->pods[g->members[i]];
-        int32_t set = p->phase == POD_SUCCEEDED && !p->former ? pod_set_index(g, p) : -1;
+        int32_t set = p->phase == POD_SUCCEEDED && !gang_member_is_former(g, p) ? pod_set_index(g, p) : -1;
         if (set >= 0 && g->sets[set].done_n < g->sets[set].count)
             g->sets[set].done_n++;
     }
@@ -262,7 +263,6 @@ void admission_restore(struct state *s, struct gang *g, const struct gang_record
         unlink_later(s, g, name);
     find_placed_shapes(s, g);
     /* whether the first burst is over is found when it is settled: all members bound or done */
-    g->reserved_ms = r->reserved_ms;
     gang_enter(s, g, r->evicted ? GANG_LEAVING : r->reserved_only ? GANG_CHECKING : GANG_ADMITTED);
     g->answered = r->evicted;
 }

@@ -22,6 +22,12 @@ void gang_drop_sets(struct state *s, struct gang *g);
 
 /* Members to place, by (creation, key): unbound, ours, not gated, not ending. In the arena. */
 uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena *a, uint32_t **ret_pods);
+/* Did it run in an admission that was given back, before the one that stands? Known of what was seen; else its times tell. WHY both: the
+ * clocks of kubelets differ, and pods of a group are there before they are let in. */
+static inline bool gang_member_is_former(const struct gang *g, const struct pod *p)
+{
+    return p->former || (p->started_ms && p->started_ms < g->reserved_ms && p->created_ms < g->reserved_ms);
+}
 static inline bool gang_member_is_loose(const struct state *s, uint32_t pod)
 {
     const struct pod *p = &s->pods[pod];

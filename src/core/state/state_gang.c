@@ -646,7 +646,7 @@ static bool same_to_gang(const struct pod *a, const struct pod *b)
 
 static void count_done(struct gang *g, const struct pod *p)
 {
-    int32_t set = g && g->planned && gang_holds(g) && !p->former ? pod_set_index(g, p) : -1;
+    int32_t set = g && g->planned && gang_holds(g) && !gang_member_is_former(g, p) ? pod_set_index(g, p) : -1;
     if (set >= 0 && g->sets[set].done_n < g->sets[set].count)
         g->sets[set].done_n++;
 }

@@ -46,6 +46,44 @@ static void a_restart_that_lists_pods_first_knows_finished_members(void **state)
     restarted_with_a_finished_member(true);
 }
 
+/* A job of three lost its quota when one member had succeeded, and got it again for the other two: that one does not count for these. */
+static void restarted_with_a_member_of_before(bool pods_first)
+{
+    struct world w = world_new();
+    wide_queue(&w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(&w, "n0", "cpu=8000," GPU "=8", "");
+    node(&w, "n1", "cpu=8000," GPU "=8", "");
+    struct gang_record r = admitted(&w, a_workload(&w, "job", "ns/lq", 3, GPU "=8"));
+    struct pod_set *sets = arena_alloc(w.records, sizeof *sets);
+    *sets = r.pod_sets[0];
+    sets->granted = 2;
+    sets->reclaimed = 1;
+    r.pod_sets = sets;
+    r.reserved_ms = 9000;
+    struct pod_record over = a_pod(&w, "ns/job-0", "job", GPU "=8");
+    over.node = id(&w, "n0");
+    over.created_ms = 4000;
+    over.started_ms = 5000;
+    over.phase = POD_SUCCEEDED;
+    if (!pods_first)
+        gang_record(&w, r);
+    pod_record(&w, over);
+    if (pods_first)
+        gang_record(&w, r);
+    step(&w);
+    pod(&w, "ns/alone", NULL, GPU "=8");
+    step(&w);
+    assert_string_equal(node_of(&w, "ns/alone"), ""); /* both nodes are kept for the two */
+    world_free(&w);
+}
+
+static void a_restart_counts_no_member_of_an_admission_before(void **state)
+{
+    (void)state;
+    restarted_with_a_member_of_before(false);
+    restarted_with_a_member_of_before(true);
+}
+
 static void which_node_is_chosen_does_not_depend_on_the_order_of_listing(void **state)
 {
     (void)state;
@@ -194,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restart_that_lists_gangs_first_knows_finished_members),
         cmocka_unit_test(a_restart_that_lists_pods_first_knows_finished_members),
+        cmocka_unit_test(a_restart_counts_no_member_of_an_admission_before),
         cmocka_unit_test(which_node_is_chosen_does_not_depend_on_the_order_of_listing),
         cmocka_unit_test(a_group_is_the_same_whichever_name_was_seen_first),
         in_a_world(a_restart_that_lists_gangs_before_queues_takes_their_quota),
