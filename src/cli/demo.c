@@ -59,15 +59,13 @@ struct demo {
     struct kube_watch *watches[8];
     uint32_t watches_n;
     int64_t start_ms;
-    bool quiet, done;
+    bool done;
 };
 
 static void say(const struct demo *d, const char *format, ...) PRINTF_LIKE(2, 3);
 static void say(const struct demo *d, const char *format, ...)
 {
     va_list args;
-    if (d->quiet)
-        return;
     fprintf(stderr, "%6.1fs  ", (double)(loop_now_ms(d->loop) - d->start_ms) / 1000);
     va_start(args, format);
     vfprintf(stderr, format, args);
@@ -425,8 +423,7 @@ static int run(struct demo *d, enum output_format format, bool keep)
     while (!d->done && !all_ended(d) && loop_now_ms(d->loop) - d->start_ms < DEMO_TIMEOUT_MS)
         if (loop_run_for(d->loop, 100, NULL) < 0)
             break;
-    if (!d->quiet)
-        fputc('\n', stderr);
+    fputc('\n', stderr);
     print_table(d, format);
     int failed = d->refused_n > 0 || d->gangs_n == 0;
     for (uint32_t i = 0; i < d->gangs_n; i++)
@@ -493,7 +490,6 @@ static int demo_run(double speed, enum output_format format, bool keep)
         return EXIT_FAILED;
     }
     struct demo *d = mem_zero(1, sizeof *d);
-    d->quiet = !isatty(STDERR_FILENO); /* a pipe gets the table only */
     d->loop = loop_new();
     d->arena = arena_new();
     d->scratch = arena_new();

@@ -38,8 +38,8 @@ ends 1 "lint: a full disk" 'capstan lint: standard output: No space left' bash -
 ends 1 "--help: a full disk" 'No space left' bash -c '"$PROGRAM" --help >/dev/full'
 ends 0 "a reader that has seen enough is no fault" '' bash -c 'set -o pipefail; "$PROGRAM" nodes -o json | head -c 1 >/dev/null'
 
-# --- the demo, as somebody at a terminal reads it
-ends 0 "the demo: every example ends as it should" 'Job +team-red +owner +3 .* Complete' script -qec "'$PROGRAM' demo --speed 2" /dev/null
+# --- the demo, which tells on standard error what happens, to a terminal as to a pipe
+ends 0 "the demo: every example ends as it should" 'Job +team-red +owner +3 .* Complete' "$PROGRAM" demo --speed 2
 told=$said
 says "who had to give back what was borrowed" 'guest stops: .* due to reclamation within the cohort; preemptor path: /teams/red;' echo "$told"
 says "who had to stop for a higher priority" 'nightly stops: .* due to prioritization in the ClusterQueue; preemptor path: /teams/blue;' echo "$told"
