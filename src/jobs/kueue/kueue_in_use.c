@@ -5,9 +5,11 @@
  *   Topology                          while a ResourceFlavor names it
  *   Workload                          while its job or its pods are there and it is not over
  *
- * It is put on when it is missing (Workloads: when they are made, kueue_workload.c; queues and flavors in `capstan up`: by its API
- * server), and taken off what is being deleted as soon as nobody needs it. A Workload that is deleted while its job runs is released by
- * the job's own pass, once the job is stopped and what its start put in is out again.
+ * It is put on a queue when it is missing, on the next three when somebody names them (Workloads: when they are made, kueue_workload.c;
+ * queues and flavors in `capstan up`: by its API server), and taken off what is being deleted as soon as nobody needs it. Who takes it off
+ * by hand wants it gone: it is not put on again. A Workload that is deleted while its job runs is released by the job's own pass, once the
+ * job is stopped and what its start put in is out again.
+ * WHY not before somebody names it: who creates a flavor and changes it at once would have that refused as a conflict.
  * SOURCE Kueue: who moved from there has these finalizers on everything, and nobody else takes them off.
  */
 #include "jobs/kueue/kueue_in_use.h"
@@ -108,17 +110,24 @@ static bool ready(const struct kueue_in_use *k)
     return k->jobs->workloads && kube_cache_synced(k->jobs->workloads);
 }
 
+/* Marked is what was seen with the finalizer, by its uid: another of the same name may come later. */
 static void reconcile(void *arg, struct work *w)
 {
     struct held *h = arg;
     const struct json *object = ready(h->all) ? kube_cache_get(h->cache, "", w->name, w->arena) : NULL;
     if (!object)
         return;
-    bool leaving = object_deleting(object);
-    if (leaving && is_needed(h, w->name)) {
-        h->all->queues_leaving = h->all->queues_leaving || h->kind == HELD_QUEUES;
+    const char *key = arena_printf(w->arena, "/%s", w->name), *uid = object_meta(object, "uid");
+    bool leaving = object_deleting(object), has = object_has_finalizer(object, KUEUE_IN_USE_FINALIZER);
+    if (has && !leaving)
+        kube_cache_mark(h->cache, key, uid);
+    if (has ? !leaving : leaving || strcmp(kube_cache_marked(h->cache, key), uid) == 0)
         return;
-    }
+    bool needed = (h->kind == HELD_QUEUES && !leaving) || is_needed(h, w->name);
+    if (leaving && needed)
+        h->all->queues_leaving = h->all->queues_leaving || h->kind == HELD_QUEUES;
+    if (leaving == needed)
+        return;
     struct json *patch = object_finalizer_patch(w->arena, object, KUEUE_IN_USE_FINALIZER, !leaving);
     if (patch)
         work_patch(w, KUBE_PATCH_MERGE,
@@ -130,12 +139,39 @@ static void look_at(struct held *h, bool only_leaving)
     workqueue_add_all(h->queue, h->cache, only_leaving ? "\"deletionTimestamp\"" : NULL);
 }
 
+/* Somebody names it: it is given the finalizer unless it has it, or had it. */
+static void named(struct held *h, struct arena *a, const struct json *name)
+{
+    const char *key = arena_printf(a, "/%s", json_text(name, ""));
+    if (name && !*kube_cache_marked(h->cache, key))
+        workqueue_add(h->queue, key);
+}
+
+static void look_at_named(struct held *all, enum held_kind of, struct bytes raw)
+{
+    struct arena *a = arena_new();
+    const struct json *object = json_parse(a, raw, NULL, NULL);
+    if (of == HELD_FLAVORS)
+        named(&all[HELD_TOPOLOGIES], a, json_path(object, "spec", "topologyName", NULL));
+    if (of == HELD_QUEUES) {
+        JSON_EACH (group, json_path(object, "spec", "resourceGroups", NULL))
+            JSON_EACH (flavor, json_get(group, "flavors"))
+                named(&all[HELD_FLAVORS], a, json_get(flavor, "name"));
+        JSON_EACH (check, json_path(object, "spec", "admissionChecksStrategy", "admissionChecks", NULL))
+            named(&all[HELD_CHECKS], a, json_get(check, "name"));
+        JSON_EACH (check, json_path(object, "spec", "admissionChecks", NULL)) /* v1beta1 */
+            named(&all[HELD_CHECKS], a, check);
+    }
+    arena_free(a);
+}
+
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct held *h = arg;
-    (void)object;
-    if (event != KUBE_DELETED)
+    if (event != KUBE_DELETED) {
         workqueue_add(h->queue, key);
+        look_at_named(h->all->held, h->kind, object);
+    }
     if (h->kind == HELD_QUEUES) {
         look_at(&h->all->held[HELD_FLAVORS], true);
         look_at(&h->all->held[HELD_CHECKS], true);

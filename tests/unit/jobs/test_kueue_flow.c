@@ -99,6 +99,35 @@ static void test_what_kueue_held_is_let_go(void **state)
     assert_true(object_has_finalizer(check, "example.com/mine")); /* not ours to take off */
 }
 
+#define CHECK "/apis/kueue.x-k8s.io/v1beta2/admissionchecks/c"
+
+static void test_what_nobody_names_is_not_held(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"c\"},"
+           "\"spec\":{\"controllerName\":\"x/y\"}}");
+    run(1000);
+    assert_false(object_has_finalizer(get(CHECK), HELD));
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},"
+           "\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"c\"}]}}}");
+    run(1000);
+    assert_true(object_has_finalizer(get(CHECK), HELD));
+}
+
+static void test_what_is_let_go_by_hand_is_not_held_again(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    run(1000);
+    assert_true(object_has_finalizer(get(FLAVOR), HELD));
+    patch(FLAVOR, "{\"metadata\":{\"finalizers\":null}}");
+    patch(CQ, "{\"metadata\":{\"labels\":{\"looked\":\"at-again\"}}}");
+    run(1000);
+    assert_false(object_has_finalizer(get(FLAVOR), HELD));
+    delete(FLAVOR);
+    assert_null(get(FLAVOR));
+}
+
 static char *workload_path(void)
 {
     return arena_printf(w.a, "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/%s", object_meta(workload(), "name"));
@@ -729,6 +758,8 @@ int main(void)
         FLOW(test_queue_in_use_is_deleted_when_its_last_job_is_over),
         FLOW(test_queue_does_not_wait_for_what_was_evicted),
         FLOW(test_what_kueue_held_is_let_go),
+        FLOW(test_what_nobody_names_is_not_held),
+        FLOW(test_what_is_let_go_by_hand_is_not_held_again),
         FLOW(test_deleted_workload_stops_its_job_and_undoes_the_start),
         FLOW(test_workload_goes_with_its_job),
         FLOW(test_a_topology_that_is_missing_is_asked_for),
