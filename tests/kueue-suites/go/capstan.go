@@ -1,0 +1,70 @@
+// Beside pkg/capstan/capstan.go: what the suite's closure hands to Kueue's parts, and the metrics of the program in their place.
+package capstan
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	dto "github.com/prometheus/client_model/go"
+
+	config "sigs.k8s.io/kueue/apis/config/v1beta2"
+)
+
+var (
+	Configuration *config.Configuration         // of the core's controllers
+	Transform     []config.ResourceTransformation // of the queues
+	Scheduler     bool                          // whether a scheduler was started
+	GatesChanged  = func() {}
+	Address       string // HOST:PORT of the program's metrics
+)
+
+// Series are those of a family that have these labels among others; an error where the program knows no such family.
+func Series(family string, labels map[string]string) ([]*dto.Metric, error) {
+	response, err := http.Get("http://" + Address + "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	page, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Contains(page, []byte("\n# TYPE "+family+" ")) {
+		return nil, fmt.Errorf("capstan knows no metric %s", family)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
+	if err != nil {
+		return nil, err
+	}
+	var found []*dto.Metric
+	for _, m := range families[family].GetMetric() {
+		if Contains(m.Label, labels) {
+			found = append(found, m)
+		}
+	}
+	return found, nil
+}
+
+func Contains(has []*dto.LabelPair, wanted map[string]string) bool {
+	n := 0
+	for _, l := range has {
+		if v, ok := wanted[l.GetName()]; ok && v == l.GetValue() {
+			n++
+		}
+	}
+	return n == len(wanted)
+}
+
+// Family is the name in a description of a metric, which shows it only as text.
+func Family(description string) string {
+	_, rest, _ := strings.Cut(description, `fqName: "`)
+	name, _, _ := strings.Cut(rest, `"`)
+	return name
+}

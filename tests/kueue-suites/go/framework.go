@@ -1,0 +1,183 @@
+// Beside test/integration/framework/framework.go, in the place of its StartManager
+package framework
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/yaml"
+
+	config "sigs.k8s.io/kueue/apis/config/v1beta2"
+	"sigs.k8s.io/kueue/pkg/capstan"
+	"sigs.k8s.io/kueue/pkg/controller/jobframework"
+	"sigs.k8s.io/kueue/pkg/features"
+	utiltesting "sigs.k8s.io/kueue/pkg/util/testing"
+)
+
+// Gates that Kueue reads while it runs and Capstan only at its start: it is started anew where a spec switches one.
+var gatesAtStart = []string{"TASRespectNodeAffinityPreferred", "TASFailedNodeReplacement", "TASFailedNodeReplacementFailFast",
+	"UnadmittedWorkloadsExplicitStatus"}
+
+var (
+	up          *program
+	withHooks   = os.Getenv("SUITE_WEBHOOKS") != ""
+	withUp      = os.Getenv("SUITE_UP") != ""
+	withoutBind = os.Getenv("SUITE_WITHOUT_BINDING") != ""
+)
+
+func must(err error) {
+	ginkgo.GinkgoHelper()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+}
+
+func (f *Framework) capstanServer() (*rest.Config, error) {
+	if withUp {
+		var host string
+		up, host = startUp()
+		return &rest.Config{Host: host, QPS: 1000, Burst: 2000}, nil
+	}
+	if !withHooks { // nor conversion by one
+		f.testEnv.Scheme = runtime.NewScheme()
+		f.testEnv.WebhookInstallOptions.Paths = nil
+	}
+	return f.testEnv.Start()
+}
+
+func (f *Framework) capstanServerEnds() error {
+	if withUp {
+		up.end()
+		return nil
+	}
+	return f.testEnv.Stop()
+}
+
+// StartManager calls the suite's closure with a manager that is never started: the closure fills the variables that specs look at, and says
+// what the suite wants. Of the manager only webhooks run, and the cache that they read, in a suite that cannot be without.
+func (f *Framework) StartManager(ctx context.Context, cfg *rest.Config, setup ManagerSetup, opts ...ManagerOption) {
+	ginkgo.GinkgoHelper()
+	options := manager.Options{Scheme: f.scheme, Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: crconfig.Controller{SkipNameValidation: new(true)}}
+	if withHooks {
+		hooks := f.testEnv.WebhookInstallOptions
+		options.WebhookServer = webhook.NewServer(
+			webhook.Options{Host: hooks.LocalServingHost, Port: hooks.LocalServingPort, CertDir: hooks.LocalServingCertDir})
+	}
+	for _, opt := range opts {
+		opt(&options)
+	}
+	mgr, err := ctrl.NewManager(cfg, options)
+	must(err)
+	ctx, cancel := context.WithCancel(ctx)
+	capstan.Configuration, capstan.Transform, capstan.Scheduler, jobframework.CapstanOptions = &config.Configuration{}, nil, false, nil
+	setup(ctx, mgr)
+	done := make(chan struct{})
+	if withUp {
+		f.managerCancel, f.managerDone = cancel, done
+		close(done)
+		return
+	}
+	if withHooks {
+		go func() { _ = mgr.GetCache().Start(ctx) }()
+		go func() { _ = mgr.GetWebhookServer().Start(ctx) }()
+		awaitListener(f.testEnv.WebhookInstallOptions.LocalServingHost, f.testEnv.WebhookInstallOptions.LocalServingPort)
+	}
+	if capstan.Scheduler {
+		keepNodes(ctx, cfg, f.scheme)
+	}
+	scheduler := startScheduler(cfg)
+	gates := gatesNow()
+	capstan.GatesChanged = func() {
+		if now := gatesNow(); ctx.Err() == nil && now != gates {
+			gates = now
+			scheduler.end()
+			scheduler = startScheduler(cfg)
+		}
+	}
+	f.managerCancel, f.managerDone = cancel, done
+	go func() {
+		defer close(done)
+		<-ctx.Done()
+		scheduler.end()
+	}()
+}
+
+func gatesNow() (text string) {
+	differ := features.CapstanGates()
+	for _, g := range gatesAtStart {
+		if on, ok := differ[g]; ok {
+			text += g + "=" + strconv.FormatBool(on) + ","
+		}
+	}
+	return text
+}
+
+// startScheduler starts `capstan scheduler` as the suite would have started its manager.
+func startScheduler(cfg *rest.Config) *program {
+	ginkgo.GinkgoHelper()
+	kubeconfig, err := utiltesting.RestConfigToKubeConfig(cfg)
+	must(err)
+	c := configuration()
+	text, err := yaml.Marshal(c)
+	must(err)
+	name := nextName()
+	must(os.WriteFile(filepath.Join(folder, name+".kubeconfig"), kubeconfig, 0o600))
+	must(os.WriteFile(filepath.Join(folder, name+".config.yaml"), text, 0o644))
+	capstan.Address = freeAddress()
+	args := []string{"scheduler", "--kubeconfig", filepath.Join(folder, name+".kubeconfig"), "--leader-elect=false",
+		"--config", filepath.Join(folder, name+".config.yaml"), "--address", capstan.Address}
+	if !withoutBind {
+		args = append(args, "--default-scheduler")
+	}
+	if !capstan.Scheduler {
+		args = append(args, "--hold")
+	}
+	p := startProgram(name, args)
+	p.awaitLog(" scheduling ")
+	return p
+}
+
+// configuration is what the suite handed to its controllers, with the options that it handed to others, and its feature gates.
+func configuration() *config.Configuration {
+	ginkgo.GinkgoHelper()
+	c := capstan.Configuration.DeepCopy()
+	c.TypeMeta = metav1.TypeMeta{APIVersion: config.SchemeGroupVersion.String(), Kind: "Configuration"}
+	c.FeatureGates = features.CapstanGates()
+	if c.FairSharing != nil && len(c.FairSharing.PreemptionStrategies) == 0 { // as Kueue's scheduler takes it
+		c.FairSharing.PreemptionStrategies = []config.PreemptionStrategy{config.LessThanOrEqualToFinalShare, config.LessThanInitialShare}
+	}
+	c.Metrics.BindAddress, c.Health.HealthProbeBindAddress = "", ""
+	if len(capstan.Transform) > 0 {
+		c.Resources = &config.Resources{Transformations: capstan.Transform}
+	}
+	o := jobframework.CapstanOptions
+	if o == nil {
+		return c
+	}
+	c.ManageJobsWithoutQueueName = o.ManageJobsWithoutQueueName
+	if o.ManagedJobsNamespaceSelector != nil {
+		selector, err := metav1.ParseToLabelSelector(o.ManagedJobsNamespaceSelector.String())
+		must(err)
+		c.ManagedJobsNamespaceSelector = selector
+	}
+	c.Integrations = &config.Integrations{Frameworks: []string{"batch/job"}, LabelKeysToCopy: o.LabelKeysToCopy.UnsortedList()}
+	if o.EnabledFrameworks.Has("pod") {
+		c.Integrations.Frameworks = append(c.Integrations.Frameworks, "pod")
+	}
+	if after := o.WorkloadRetentionPolicy.AfterDeactivatedByKueue; after != nil && c.ObjectRetentionPolicies == nil {
+		c.ObjectRetentionPolicies = &config.ObjectRetentionPolicies{
+			Workloads: &config.WorkloadRetentionPolicy{AfterDeactivatedByKueue: &metav1.Duration{Duration: *after}}}
+	}
+	return c
+}
