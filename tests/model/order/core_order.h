@@ -157,6 +157,12 @@ void consumption_leaves(struct model *m, const struct plain_gang *g); /* no more
 const char *local_key(struct model *m, int queue, int local);
 void tell_local(struct model *m, int queue, int local, int told_gpus, int64_t ago_ms);
 
+/* core_order_tell.c */
+extern const char *const resources[RES_N], *const flavors[FLAVORS]; /* names */
+struct gang_record record_of(struct model *m, const struct plain_gang *g);
+void tell_cohort(struct model *m, int i);
+void tell_queue(struct model *m, int i);
+
 /* core_order_equals.c */
 void weigh_budgets(struct model *m, const struct victims *v); /* candidates in Kueue's order */
 int compare_stakes(const struct model *m, const struct plain_gang *a, const struct plain_gang *b);
