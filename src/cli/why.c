@@ -356,6 +356,18 @@ static void pod_state(struct answer *x)
         x->message = group;
 }
 
+/* A class that nobody has made: its Workload waits for it. NULL: it is there, or none is named. */
+static const char *missing_class(struct answer *x)
+{
+    static const char label[] = "kueue.x-k8s.io/priority-class";
+    const char *name = object_label(x->object, label);
+    struct err e = {0};
+    const char *path = kube_path(x->a, "kueue.x-k8s.io", "v1beta2", "workloadpriorityclasses", NULL, name, NULL);
+    if (!*name || connection_get(x->c, x->a, path, &e) || e.code != E_NOTFOUND)
+        return NULL;
+    return arena_printf(x->a, "WorkloadPriorityClass %s doesn't exist: create it, or take label %s off", name, label);
+}
+
 /* Nothing to be decided about: it is over, or no controller has taken it up. */
 static void undecided_state(struct answer *x)
 {
@@ -368,9 +380,12 @@ static void undecided_state(struct answer *x)
             x->state = ends[i];
             x->message = json_get_text(object_condition(x->object, ends[i]), "message", "");
         }
-    if (strcmp(x->state, "unknown") == 0)
-        x->message = "no Workload, PodGroup or Pod of it exists yet: is a controller for this kind running, and is it "
-                     "suspended?";
+    if (strcmp(x->state, "unknown") != 0)
+        return;
+    const char *class = missing_class(x);
+    x->state = class ? "pending" : x->state;
+    x->message = class ? class : "no Workload, PodGroup or Pod of it exists yet: is a controller for this kind running, and is it "
+                                 "suspended?";
 }
 
 /* Who stands in front is written once and changes: the list knows who it is now. */

@@ -65,12 +65,39 @@ static void remedy_sentence(struct buf *out, const struct reason *r, const struc
     }
 }
 
+/* What to do about it, where one thing is to be done. */
+static const char *advice_on(enum reason_code fault)
+{
+    switch ((int)fault) {
+    case REASON_QUEUE_MISSING:
+        return "; create it, or name another queue";
+    case REASON_NAMESPACE_MISMATCH:
+        return "; give the namespace the labels that the queue's namespaceSelector asks for, or name another queue";
+    case REASON_RESOURCE_UNCOVERED:
+        return "; give the queue quota for it, or do not ask for it";
+    case REASON_FLAVOR_MISSING:
+        return "; create it";
+    case REASON_TOPOLOGY_MISSING:
+        return "; create it";
+    case REASON_FLAVOR_TAINT:
+        return "; tolerate the taint, or give the queue another flavor";
+    case REASON_FLAVOR_AFFINITY:
+        return "; select labels that a flavor of the queue has";
+    default:
+        return "";
+    }
+}
+
 static void impossible_sentence(struct buf *out, const struct reason *r, const struct intern *names, explain_part *say)
 {
-    buf_text(out, "nothing would: ");
     if (r->child) {
+        buf_text(out, "nothing would before this is mended: ");
         say(out, r->child, names);
-    } else if (!r->resource) {
+        buf_text(out, advice_on(r->child->code));
+        return;
+    }
+    buf_text(out, "nothing would: ");
+    if (!r->resource) {
         buf_text(out, "it would not start if all nodes were empty and all quota its own");
     } else if (!r->have) {
         buf_printf(out, "no node has %s", intern_name(names, r->resource));

@@ -72,7 +72,8 @@
     X(NOT_HELPFUL,          "preemption-not-helpful") /* nodes_n nodes that would not hold it even if they were empty */           \
     X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
     X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
-    X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need` */ \
+    X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need`; \
+                                                      * child: what has to be mended first */                                        \
     X(NOT_COMPUTED,         "remedies-not-computed") /* have = enum remedies_gap */                                              \
     X(CHANGE_QUOTA,         "quota")                 /* need more nominal quota of flavor and resource for the queue */          \
     X(CHANGE_FREE,          "free")                  /* need more of resource free on the node `name` */                         \

@@ -394,11 +394,35 @@ static bool fits_in_an_empty_cluster(struct remedy_search *x)
     return fits;
 }
 
+/* What it was refused for, and no quota, room or end of others changes: its queue, flavors or topology have to be mended. NULL: nothing of
+ * that. WHY flavors only where nothing else is short: another one of them may be meant for it. */
+static struct reason *fault_of(struct remedy_search *x)
+{
+    static const enum reason_code faults[] = {REASON_RESOURCE_UNCOVERED, REASON_FLAVOR_MISSING, REASON_TOPOLOGY_MISSING,
+                                              REASON_TOPOLOGY_UNFIT, REASON_FLAVOR_TAINT, REASON_FLAVOR_AFFINITY, REASON_FLAVOR_TOPOLOGY};
+    const struct reason *why = x->gang->line ? x->gang->line->reason : x->gang->reason;
+    bool others = reason_find(why, REASON_QUOTA_SHORT) || reason_find(why, REASON_QUOTA_EXCEEDS_MAX) ||
+                  reason_find(why, REASON_PLACEMENT_FAILED);
+    for (size_t i = 0; i < (others ? 4 : sizeof faults / sizeof *faults); i++) {
+        const struct reason *found = reason_find(why, faults[i]);
+        if (!found)
+            continue;
+        struct reason *copy = reason_new(x->c->a, *found), *impossible = reason_new(x->c->a, (struct reason){.code = REASON_IMPOSSIBLE});
+        copy->child = copy->next = NULL;
+        reason_add(impossible, copy);
+        return impossible;
+    }
+    return NULL;
+}
+
 /* What the largest node has of what no node has enough of. */
 static struct reason *why_impossible(struct remedy_search *x)
 {
     const struct state *s = x->c->s;
     const struct gang *g = x->gang;
+    struct reason *fault = fault_of(x);
+    if (fault)
+        return fault;
     for (uint32_t i = 0; i < g->sets_n; i++) {
         const struct shape_class *c = &s->shapes.classes[g->sets[i].shape];
         for (uint32_t k = c->demands_n; k-- > 0;) {

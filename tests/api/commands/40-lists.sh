@@ -92,6 +92,13 @@ done
 k patch deployment serve --type json -p '[{"op": "replace", "path": "/spec/template/spec/containers/0/resources", "value": {"limits": {"nvidia.com/gpu": 900}}}]' >/dev/null
 soon "why a Deployment waits: its first pod that does" 'Insufficient nvidia.com/gpu' "$PROGRAM" why deployment/serve -n "$NS"
 k delete priorityclass lists-high >/dev/null
+k apply -f - >/dev/null <<'YAML'
+apiVersion: batch/v1
+kind: Job
+metadata: {name: classy, labels: {kueue.x-k8s.io/queue-name: q, kueue.x-k8s.io/priority-class: nobody-made-it}}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: a, image: x}]}}}
+YAML
+says "why a job with a priority class that is not there waits" "WorkloadPriorityClass nobody-made-it doesn't exist: create it" "$PROGRAM" why job/classy -n "$NS"
 
 # nodes, model by model
 summary() { # PRODUCT RESOURCE KEY...

@@ -81,7 +81,19 @@ static void impossible(void **state)
     says(w, "pod/ns/mig", "\"remedies\":[],\"impossible\":\"nothing would: no node has nvidia.com/mig-3g.40gb\"");
     says(w, "pod/ns/huge", "\"remedies\":[],\"impossible\":\"nothing would: a pod asks for 16 nvidia.com/gpu, and the largest node has 8\"");
     says(w, "many", "\"remedies\":[],\"impossible\":\"nothing would: it would not start if all nodes were empty and all quota its own\"");
-    says(w, "lost", "\"remedies\":[],\"impossible\":\"nothing would: LocalQueue nowhere doesn't exist\"");
+    says(w, "lost", "\"remedies\":[],\"impossible\":\"nothing would before this is mended: LocalQueue nowhere doesn't exist; create it, or name another queue\"");
+}
+
+/* What neither quota nor room changes: the queue has to be mended. */
+static void a_queue_to_be_mended(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=8,cpu=8000", "");
+    gpu_queue(w, "q", NULL, "ns/q", 8);
+    workload(w, "uncovered", "ns/q", 1, GPU "=1,cpu=1000");
+    step(w);
+    says(w, "uncovered", "\"remedies\":[],\"impossible\":\"nothing would before this is mended: ");
+    says(w, "uncovered", "; give the queue quota for it, or do not ask for it\"");
 }
 
 /* Team a has its quota, but b has borrowed it: who has it is named. */
@@ -341,7 +353,7 @@ static void why_nothing_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_a_world(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
-                                       in_a_world(impossible), in_a_world(lent_quota_names_the_borrower),
+                                       in_a_world(impossible), in_a_world(a_queue_to_be_mended), in_a_world(lent_quota_names_the_borrower),
                                        in_a_world(joint_needs), in_a_world(less_where_others_can_be_preempted),
                                        in_a_world(another_quota_ends_promises),
                                        in_a_world(room_is_not_that_of_victims), in_a_world(more_members_or_a_lower_minimum),
