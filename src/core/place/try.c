@@ -96,9 +96,14 @@ static struct flavor_demand *planned_demands(struct cycle *c, const struct gang 
     return sets;
 }
 
+static bool looks_for_victims(const struct cycle *c, const struct queue *q)
+{
+    return q && q->preempts && (!c->trial || c->trial_preempts);
+}
+
 static bool may_preempt(const struct cycle *c, const struct gang *g, const struct queue *q)
 {
-    return q && q->preempts && (!c->trial || c->trial_preempts) && c->s->now_ms >= g->own->preempts_after_ms;
+    return looks_for_victims(c, q) && c->s->now_ms >= g->own->preempts_after_ms;
 }
 
 /* That of lone pods is counted in preempt/lone.c. */
@@ -122,7 +127,8 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
     if (q) {
         flavor_search_begin(c->s, &search, q, planned_demands(c, g), g->sets_n, c->a);
         search.park = &refusal->park;
-        if (flavor_preempts_first(q) && may_preempt(c, g, q))
+        /* a flavor where it may preempt comes before a later one that fits, also while it has to wait before it does */
+        if (flavor_preempts_first(q) && looks_for_victims(c, q))
             search.oracle = preempt_oracle(c, g, q);
     }
     do {
@@ -133,7 +139,7 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
         }
         if (search.preempts) { /* quota is too little as it stands */
             misfit = (struct misfit){.pod_set = g->sets_n - 1};
-            bool told = keep && !all_have_left(g), found = preempt_assignment(c, g, q, &search, told, &victims);
+            bool told = keep && others_may_go(c, g, q), found = preempt_assignment(c, g, q, &search, told, &victims);
             if (!found && victims.lack == LACK_COMING)
                 return false;
             if (!found)

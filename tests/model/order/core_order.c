@@ -14,11 +14,15 @@
  * outlive the cycle.
  * Objects say how long a job should run, when its last checkpoint was and how long its pods take to end; some have pods that budgets
  * protect: of equals those go by whose end less is lost.
- * In most worlds each queue has LocalQueues, and of most queues who has used less comes first.
+ * In most worlds each queue has LocalQueues, and of most queues who has used less comes first. Now and then, in a copy of the core, all who
+ * wait are tried though nothing woke them: nobody may start (forced.h).
  * Most gangs ask for an amount of their own. Of those that are alike in a queue, as the core's lines have it, the first is tried for all.
  */
 #include "core_order.h"
 #include <limits.h>
+#include "../forced.h"
+
+enum { FORCE_EVERY = 8 };      /* steps */
 
 static uint32_t pick(struct model *m, uint32_t n)
 {
@@ -666,6 +670,8 @@ static void step(struct model *m)
     if (!state_check(m->w.s, &e))
         fail(m, e.text, 0);
     carry_out(m);
+    if ((m->seed + m->step) % FORCE_EVERY == 0 && !forced_world_rests(&m->w))
+        fail(m, "somebody starts, or has others go, if only he is tried", 0);
 }
 
 static void begin_consumption(struct model *m)

@@ -2,8 +2,8 @@
  *
  * SHAPE  core_order_tree.c: quotas and shares; core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the
  *        order of heads by shares; core_order_promise.c: what stands between others and those for whom somebody goes;
- *        core_order_equals.c: who of equals; core_order_consumption.c: what LocalQueues have used; core_order.c: the cycle, and the core
- *        beside it.
+ *        core_order_equals.c: who of equals; core_order_consumption.c: what LocalQueues have used; core_order_tell.c: what is told;
+ *        core_order.c: the cycle, and the core beside it.
  */
 #ifndef TESTS_MODEL_CORE_ORDER_H
 #define TESTS_MODEL_CORE_ORDER_H
@@ -104,6 +104,12 @@ struct model {
     int serial;
 };
 
+/* core_order_tell.c */
+extern const char *const resources[RES_N], *const flavors[FLAVORS];
+struct gang_record record_of(struct model *m, const struct plain_gang *g);
+void tell_cohort(struct model *m, int i);
+void tell_queue(struct model *m, int i);
+
 /* core_order_tree.c */
 int64_t max0(int64_t a);
 int64_t kept(const struct model *m, int i, int f, int r);
@@ -156,12 +162,6 @@ void consumption_lands(struct model *m, struct plain_gang *g);        /* and adm
 void consumption_leaves(struct model *m, const struct plain_gang *g); /* no more */
 const char *local_key(struct model *m, int queue, int local);
 void tell_local(struct model *m, int queue, int local, int told_gpus, int64_t ago_ms);
-
-/* core_order_tell.c */
-extern const char *const resources[RES_N], *const flavors[FLAVORS]; /* names */
-struct gang_record record_of(struct model *m, const struct plain_gang *g);
-void tell_cohort(struct model *m, int i);
-void tell_queue(struct model *m, int i);
 
 /* core_order_equals.c */
 void weigh_budgets(struct model *m, const struct victims *v); /* candidates in Kueue's order */

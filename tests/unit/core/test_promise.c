@@ -464,6 +464,23 @@ static void who_came_in_meanwhile_is_not_told_at_once(void **state)
     }
 }
 
+/* And tried once more before its time it does not start in a later flavor either. model_core_order 1987 6 1 */
+static void who_has_to_wait_does_not_take_a_later_flavor(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99; queue q fa.gpu=8 fb.gpu=8 within=Lower preempt-first; runs low queue=q gpu=8 at=5 flavor=fa;"
+             "wants high queue=q prio=9 gpu=8");
+    decides(w, "evict low InClusterQueue");
+    story(w, "runs other queue=q gpu=4 at=6 flavor=fa");
+    gone(w, CHANGE_GANG_GONE, "low");
+    decides(w, "");
+    int64_t at_ms = w->plan.wake_ms;
+    story(w, "queue q fa.gpu=8 fb.gpu=9 within=Lower preempt-first");
+    decides(w, "");
+    w->now_ms = at_ms;
+    decides(w, "evict other InClusterQueue");
+}
+
 /* Its victim still goes, so nothing has been in vain yet: when there is a node again, what leaves is its own again. */
 static void a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain(void **state)
 {
@@ -598,6 +615,7 @@ int main(void)
         in_a_world(a_former_member_is_no_reason_to_evict),
         in_a_world(what_its_victims_pods_still_hold_is_kept),
         in_a_world(the_own_quota_of_its_queue_is_kept),
+        in_a_world(who_has_to_wait_does_not_take_a_later_flavor),
         in_a_world(who_preempted_in_vain_waits_before_the_next),
         cmocka_unit_test(who_came_in_meanwhile_is_not_told_at_once),
         in_a_world(a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain),
