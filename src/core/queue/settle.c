@@ -558,14 +558,17 @@ static void settle_group(struct cycle *c, struct gang *g)
     parking_release(s, &park);
 }
 
-/* WHY  where queues take back what they deserve: others go for somebody, and a member that takes their room is no part of its group's
- * minimum, but the group would be the next to go, whole. */
+/* WHY  others go for somebody, and a member that took their room would be no part of its group's minimum. Where queues take back what they
+ * deserve, quota is kept, too: the group would be the next to go, whole. */
 static void settle_group_beside_promises(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
     uint32_t mark = undo_mark(s);
-    for (uint32_t i = 0; i < s->promised_n && g->queue && g->queue->has_shares; i++)
-        promise_put(s, s->promised[i], g->queue);
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        if (g->queue && g->queue->has_shares)
+            promise_put(s, s->promised[i], g->queue);
+        else
+            promise_put_rooms(s, s->promised[i]);
     settle_group(c, g);
     undo_back(s, mark);
     promises_lie_down(s);

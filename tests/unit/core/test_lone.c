@@ -316,6 +316,25 @@ static void both_sides_know_for_whom(void **state)
     assert_string_equal(why(w, "pod/ns/low"), "Preempted by pod ns/high on node a");
 }
 
+/* One member is all that the group needs, and starts; the next would take what a pod leaves for somebody else. core_remedy 1026562 */
+static void a_further_member_leaves_it_its_room(void **state)
+{
+    struct world *w = *state;
+    story(w, "node a gpu=8; pod low gpu=4 on=a; pod high prio=9 gpu=6");
+    step(w);
+    assert_string_equal(decided(w), "evict low" BY);
+    gang_record(w, a_group(w, "group", NULL, 1));
+    pod(w, "ns/first", "group", GPU "=2");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/first"));
+    pod(w, "ns/second", "group", GPU "=2");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    gone(w, CHANGE_POD_GONE, "ns/low");
+    step(w);
+    assert_string_equal(decided(w), "start high");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +355,7 @@ int main(void)
         in_a_world(who_is_told_to_go_for_nothing_is_not_told_for_ever),
         in_a_world(who_kept_it_apart_goes_elsewhere),
         in_a_world(it_is_told_why_nobody_can_go),
+        in_a_world(a_further_member_leaves_it_its_room),
         in_a_world(both_sides_know_for_whom),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
