@@ -423,6 +423,22 @@ static enum verdict where_others_may_go(struct remedy_search *x, const struct me
 
 /* ---- the whole ---- */
 
+/* WHY  which node somebody else takes then is not certain: what comes free by the end of others is scored otherwise than more of it. */
+static bool frees_room(const struct measures *m)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < m->n; i++)
+        any |= m->all[i].kind == MEASURE_FREE && m->all[i].amount;
+    return any;
+}
+
+/* WHY  of members that differ those are chosen that find places one after the other: where somebody else takes some room first, these may
+ * be others, and enough. */
+static bool less_may_be_more(const struct gang *g)
+{
+    return !g->planned && g->sets_n > 1;
+}
+
 static enum verdict acts_alone(struct remedy_search *x, const struct measures *m)
 {
     if (x->others_may_go)
@@ -462,7 +478,7 @@ enum verdict remedy_verdict(struct remedy_search *x, const struct measures *m)
     bool claims;
     if (alone == VERDICT_MAYBE)
         return VERDICT_MAYBE;
-    if ((alone == VERDICT_NO && !x->others_may_go) || !is_woken(x, m))
+    if (!is_woken(x, m) || (alone == VERDICT_NO && !x->others_may_go && !less_may_be_more(x->gang)))
         return VERDICT_NO;
     if (!find_rivals(x, m, &ahead, &others) || somebody_may_claim(x, &others))
         return VERDICT_MAYBE;
@@ -471,9 +487,11 @@ enum verdict remedy_verdict(struct remedy_search *x, const struct measures *m)
         return VERDICT_MAYBE;
     if (x->others_may_go || rivals_preempt)
         return where_others_may_go(x, m, &ahead, &others, alone);
+    if (alone == VERDICT_NO)
+        return ahead.n || others.n ? VERDICT_MAYBE : VERDICT_NO;
     if (!starts_beside_claims(x, &claims))
         return VERDICT_MAYBE;
-    if (claims && (!nobody_starts(x, &ahead) || !nobody_starts(x, &others)))
+    if ((claims || frees_room(m)) && (!nobody_starts(x, &ahead) || !nobody_starts(x, &others)))
         return VERDICT_MAYBE;
     if (ahead.n) {
         bool known = place_rivals(x, &ahead, x->gang);

@@ -237,6 +237,36 @@ static void room_is_not_that_of_victims(void **state)
     assert_non_null(entry_of(w, EFFECT_BIND, "ns/middle"));
 }
 
+/* With 5 cpus two large members find places and nobody else, which is too few; with what the pod ahead leaves of them one large member and
+ * two small ones do. model_core_remedy 1034334 */
+static void less_room_may_be_enough(void **state)
+{
+    static const char *const holders[] = {"ns/a", "ns/b", "ns/c"}, *const holds[] = {"cpu=4000", "cpu=1000", "cpu=2000"};
+    struct world *w = *state;
+    node(w, "n0", "cpu=7000", "");
+    for (int i = 0; i < 3; i++) {
+        struct pod_record p = a_pod(w, holders[i], NULL, holds[i]);
+        p.priority = 9;
+        pod_record(w, p);
+    }
+    step(w);
+    struct pod_record ahead = a_pod(w, "ns/ahead", NULL, "cpu=500");
+    ahead.priority = 1;
+    pod_record(w, ahead);
+    gang_record(w, a_group(w, "g", NULL, 3));
+    for (int i = 0; i < 5; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "ns/g-%d", i);
+        pod(w, key, "g", i < 2 ? "cpu=2500" : "cpu=1000");
+    }
+    step(w);
+    assert_null(strstr(remedies(w, "g"), "\"name\":\"c\""));
+    gone(w, CHANGE_POD_GONE, "ns/a");
+    gone(w, CHANGE_POD_GONE, "ns/b");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "g"));
+}
+
 /* Three pods of a group whose minimum is four. At first more of them may be under way. */
 static void more_members_or_a_lower_minimum(void **state)
 {
@@ -356,6 +386,7 @@ int main(void)
                                        in_a_world(impossible), in_a_world(a_queue_to_be_mended), in_a_world(lent_quota_names_the_borrower),
                                        in_a_world(joint_needs), in_a_world(less_where_others_can_be_preempted),
                                        in_a_world(another_quota_ends_promises),
+                                       in_a_world(less_room_may_be_enough),
                                        in_a_world(room_is_not_that_of_victims), in_a_world(more_members_or_a_lower_minimum),
                                        in_a_world(members_are_under_way_after_each_start),
                                        in_a_world(the_first_that_lack_members_are_looked_at),
