@@ -73,6 +73,10 @@ static const struct {
     const char *key, *harmless, *instead;
 } marks[] = {
     {"batch", "jobs", false, "kueue.x-k8s.io/elastic-job", "false", "a job that asks for more pods is stopped and queued again"},
+    {KUEUE, "workloads", false, "kueue.x-k8s.io/elastic-job", "false", "it keeps the pods that it was given"},
+    {KUEUE, "workloads", false, "kueue.x-k8s.io/workload-slice-replacement-for", NULL, "both Workloads count, each for itself"},
+    {KUEUE, "workloads", false, "kueue.x-k8s.io/allowed-resource-flavor", NULL, "it may be given any flavor of its queue"},
+    {KUEUE, "workloads", false, "kueue.x-k8s.io/priority-boost", "0", "spec.priority alone counts"},
     {"", "pods", false, "kueue.x-k8s.io/prebuilt-workload-name", NULL, "the pods get a Workload of their own"},
     {"", "pods", false, "kueue.x-k8s.io/pod-group-serving", "false", "the group is over when its pods are"},
     {"apps", "statefulsets", false, QUEUE_NAME_LABEL, NULL, OF_PODS},
