@@ -115,20 +115,23 @@ static void check_job_update(struct admission *x, const struct json *spec)
                     "job is suspended and status.startTime is not set)");
 }
 
+#define MIN_PARALLELISM "kueue.x-k8s.io/job-min-parallelism"
+
 /* Kueue's own rules for a Job that has a queue. */
 static void check_queued_job(struct admission *x, const struct json *spec)
 {
     const char *queue = admission_label(x->object, QUEUE_NAME_LABEL),
-               *fewest = admission_annotation(x->object, "kueue.x-k8s.io/job-min-parallelism");
+               *fewest = admission_annotation(x->object, MIN_PARALLELISM);
     const char *path = AT(x, "metadata.labels[%s]", QUEUE_NAME_LABEL);
     int64_t n;
     if (queue[0] && !name_is_dns_subdomain(bytes_of(queue)))
         admission_error_text(x, FIELD_INVALID, path, bytes_of(queue), NAME_DNS_SUBDOMAIN_RULE);
-    if (fewest[0] && (!bytes_int64(bytes_of(fewest), &n) || n < 1 || n >= json_get_int64(spec, "parallelism", 1)))
-        admission_error_text(x, FIELD_INVALID, "metadata.annotations[kueue.x-k8s.io/job-min-parallelism]",
-                             bytes_of(fewest),
-                             "should be a whole number between 0 and the job's parallelism, both excluded");
     int64_t parallelism = json_get_int64(spec, "parallelism", 1), completions = json_get_int64(spec, "completions", parallelism);
+    /* SOURCE Kueue: only where it is new. A job that starts with its fewest pods has that many. */
+    bool is_new = !x->old || !text_equal(fewest, admission_annotation(x->old, MIN_PARALLELISM));
+    if (fewest[0] && is_new && (!bytes_int64(bytes_of(fewest), &n) || n < 1 || n >= parallelism))
+        admission_error_text(x, FIELD_INVALID, "metadata.annotations[" MIN_PARALLELISM "]", bytes_of(fewest),
+                             "should be a whole number between 0 and the job's parallelism, both excluded");
     if (queue[0])
         admission_topology_annotations(x, json_path(spec, "template", "metadata", "annotations", NULL), "spec.template.metadata.annotations",
                                        completions < parallelism ? completions : parallelism);

@@ -117,6 +117,11 @@ set_quota few nominalQuota '"1"'
 K patch clusterqueue "$NS-few" --type merge -p '{"spec":{"stopPolicy":"None"}}' >/dev/null
 soon "fewer: one is too few, and one more would help" 'would help: 1 more nvidia.com/gpu of quota' why job/few
 soon "fewer: why says how many it wants" '^pods: 8 \(at least 2\)$' why job/few
+set_quota few nominalQuota '"2"'
+soon "fewer: with two it starts with its fewest" '^false 2$' k get job few -o 'jsonpath={.spec.suspend} {.spec.parallelism}'
+soon "fewer: and two run" '^2$' k get job few -o 'jsonpath={.status.active}'
+refuses "fewer: a number that is written anew is looked at" 'should be a whole number between 0 and the job.s parallelism' \
+    k annotate job few --overwrite kueue.x-k8s.io/job-min-parallelism=7
 remove few
 
 # --- priorities: WorkloadPriorityClass over PriorityClass; a changed value is followed
