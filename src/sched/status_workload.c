@@ -720,8 +720,11 @@ static void pending(struct pass *x)
         return;
     bool is_news = telling_cause(said) != telling_cause(g->text);
     set(x, "QuotaReserved", false, g->code, g->text);
-    if (is_shut)
+    if (is_shut) {
+        struct json *checks = check_list_reset(x->work->arena, x->workload, x->now_ms);
+        x->checks = checks ? checks : x->checks; /* what else is wrong with the list comes with the next pass */
         set(x, "Evicted", true, g->code, g->text);
+    }
     set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
     if (says_when_ready(x))
         say_unready(x);
