@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "checks.h"
 #include "near.h"
+#include "queued.h"
 #include "stakes.h"
 #include "used.h"
 
@@ -67,13 +68,14 @@ static void create_job_in(struct world *w, const char *name, int team)
     int pods = 1 + (int)pick(w, 8);
     const char *asks = team == 3 ? near_annotation(w) : "", *template = pod_template_asking(w, "Never", asks), *most = most_time(w);
     int number = (int)pick(w, NAMES);
+    const char *class = queued_label(w), *least = queued_annotation(w, pods);
     world_post(
         w, "/apis/batch/v1" NS "jobs",
         "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s%d\",\"labels\":{\"kueue.x-k8s.io/"
-        "queue-name\":\"team%d\"%s}},"
+        "queue-name\":\"team%d\"%s%s}%s},"
         "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"backoffLimit\":2,"
         "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
-        name, number, team, most, pods, pods, template);
+        name, number, team, most, class, least, pods, pods, template);
 }
 
 static void create_queued_job(struct world *w)
@@ -252,6 +254,11 @@ static void change_stakes(struct world *w)
     stakes_change(w, NAMES);
 }
 
+static void change_queued(struct world *w)
+{
+    queued_change(w, NAMES);
+}
+
 static void step(struct world *w)
 {
     static void (*const actions[])(struct world *) = {
@@ -261,7 +268,8 @@ static void step(struct world *w)
         delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue,
         checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job, create_unqueued_job,
         create_near_job,   create_near_job,   create_near_job,    near_change,
-        near_node_fails,   near_node_fails,   change_stakes,      change_stakes};
+        near_node_fails,   near_node_fails,   change_stakes,      change_stakes,      change_queued,      change_queued,
+        change_queued,     change_queued};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
@@ -297,6 +305,7 @@ static void rest(struct world *w)
                     "{\"spec\":{\"stopPolicy\":\"None\"}}");
     }
     world_patch(w, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team4", "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    queued_rest(w);
     for (int i = 0; i < 6; i++) { /* what is asked of them changes as they go on */
         checks_let_all(w);
         arena_reset(w->arena);

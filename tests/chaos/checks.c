@@ -61,7 +61,8 @@ static void on_workload(void *arg, enum kube_event event, struct bytes raw)
     c->passed_n += m->admitted && !old.admitted && m->listed_n > 0;
     c->failed_n += m->evicted && !old.evicted && strstr(json_get_text(object_condition(workload, "Evicted"), "reason", ""), "AdmissionCheck");
     if (m->evicted && !old.evicted && m->ready_n)
-        world_broken(c->world, "%s was evicted, and %d checks still stand as ready", key, m->ready_n);
+        world_broken(c->world, "%s was evicted (%s), and %d checks still stand as ready", key,
+                     json_get_text(object_condition(workload, "Evicted"), "reason", ""), m->ready_n);
 }
 
 struct checks *checks_new(struct world *w)
@@ -189,6 +190,17 @@ void checks_let_all(struct world *w)
             world_patch(w, arena_printf(w->arena, KUEUE "/namespaces/default/workloads/%s", strchr(key.data, '/') + 1),
                         "{\"spec\":{\"active\":true}}");
     }
+}
+
+const char *checks_any_workload(struct world *w)
+{
+    size_t n = map_count(w->checks->workloads), at = 0, skip = n ? random_below(&w->random, n) : 0;
+    struct bytes key;
+    const struct mirror_workload *m;
+    do {
+        m = map_next(w->checks->workloads, &at, &key);
+    } while (m && skip-- > 0);
+    return m ? arena_text(w->arena, strchr(key.data, '/') + 1) : NULL;
 }
 
 bool checks_at_rest(struct world *w)

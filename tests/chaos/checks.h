@@ -11,6 +11,7 @@ void checks_answer(struct world *w); /* some controller says something of some W
 void checks_change(struct world *w); /* q2 asks for others, or one of them is not active for a while */
 void checks_turn_all_away(struct world *w); /* all that was asked is answered with Retry */
 void checks_let_all(struct world *w); /* all controllers are there and say Ready, and what they rejected may try again */
+const char *checks_any_workload(struct world *w); /* its name, in the world's arena; NULL: there is none */
 /* Was the Workload of this name admitted when it was last heard of? */
 bool checks_let_start(const struct checks *c, const char *workload);
 uint64_t checks_passed_n(const struct checks *c); /* admitted after all their checks were ready */

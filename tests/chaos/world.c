@@ -1,6 +1,7 @@
 /* world.c - build it, watch it, check it */
 #include "checks.h"
 #include "near.h"
+#include "queued.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,6 +320,8 @@ static void seed(struct world *w)
     seed_object(w, KUEUE "\"LocalQueue\",\"metadata\":{\"name\":\"team2\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q2\"}}");
     for (int i = 0; near_seed(i); i++)
         seed_object(w, near_seed(i));
+    for (int i = 0; queued_seed(i); i++)
+        seed_object(w, queued_seed(i));
     for (int i = 0; i < 2; i++) {
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":"
