@@ -8,7 +8,7 @@
 #define GROUP "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups/g"
 
 static struct {
-    int writes_n, writes_of_c_n; /* c: the Workload of that name */
+    int writes_n, writes_of_c_n, writes_of_waiting_n; /* c: the Workload of that name; waiting: those called wait-… */
     char complaint[512]; /* a request that says that pods are missing */
 } seen;
 
@@ -18,6 +18,7 @@ static void door(void *ctx, struct http_exchange *x)
     (void)ctx;
     seen.writes_n += strcmp(r->method, "GET") != 0;
     seen.writes_of_c_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/workloads/c");
+    seen.writes_of_waiting_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/workloads/wait-");
     if (r->body.n && memmem(r->body.data, r->body.n, "pods exist", 10))
         snprintf(seen.complaint, sizeof seen.complaint, "%s %s %.*s", r->method, r->path, (int)r->body.n, r->body.data);
     apiserver_handle(w.server, x);
@@ -166,6 +167,29 @@ static void an_admission_is_one_write(void **state)
     assert_int_equal(seen.writes_n, 5);
 }
 
+/* Writes to Workloads that wait when one of so many gives its quota back and another starts. */
+static int told_of_an_end(int waiting_n)
+{
+    queues("1");
+    workload("c", 1);
+    run(3000);
+    for (int i = 0; i < waiting_n; i++)
+        workload(arena_printf(w.a, "wait-%d", i), 1);
+    run(TELLING_NUMBERS_MS);
+    assert_true(*object_waiting(workload_get(arena_printf(w.a, "wait-%d", waiting_n - 1))));
+    seen.writes_of_waiting_n = 0;
+    kube_delete(w.user, KUEUE "/namespaces/n/workloads/c", (struct bytes){0}, NULL, NULL);
+    run(TELLING_NUMBERS_MS);
+    assert_true(object_condition_true(workload_get("wait-0"), "Admitted"));
+    return seen.writes_of_waiting_n;
+}
+
+static void an_end_is_no_news_to_those_who_wait_on(void **state)
+{
+    (void)state;
+    assert_true(told_of_an_end(40) <= 2); /* who starts, and whom the next in line waits for by now */
+}
+
 static void ranked(const char *queue, const char *name, int priority)
 {
     create(arena_printf(w.a,
@@ -273,6 +297,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pods_that_stay_away_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_changed_number_is_no_news, setup, teardown),
         cmocka_unit_test_setup_teardown(a_changed_remark_is_told_in_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_end_is_no_news_to_those_who_wait_on, setup, teardown),
         cmocka_unit_test_setup_teardown(an_admission_is_one_write, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lifted_hold_lets_the_highest_in, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_writes_nothing, setup, teardown),
