@@ -124,6 +124,29 @@ static void a_namespace_that_changes_wakes_only_who_is_in_it(void **state)
     assert_int_equal(tries_n, FEW);
 }
 
+/* ---- quota that comes back ---- */
+
+static void quota_that_comes_back_wakes_only_its_own_tree(void **state)
+{
+    struct world *w = *state;
+    node(w, "n", "cpu=1000000," GPU "=1000", "");
+    for (int q = 0; q < FEW; q++) {
+        const char *local = numbered(w, "ns/lq", q), *name = numbered(w, "q", q);
+        gpu_queue(w, name, NULL, local, 1);
+        workload(w, numbered(w, "runs", q), local, 1, GPU "=1");
+        step(w);
+        workload(w, numbered(w, "waits", q), local, 1, GPU "=1");
+        workload(w, numbered(w, "waits-too", q), local, 1, GPU "=1");
+        workload(w, numbered(w, "is-wider", q), local, 2, GPU "=1");
+    }
+    step(w);
+    count_from_here();
+    gone(w, CHANGE_GANG_GONE, "runs-0");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
+    assert_true(tries_n <= 3); /* of 3 * FEW */
+}
+
 /* ---- many shapes ---- */
 
 static void look_at_all(struct world *w, const uint32_t *shapes)
@@ -154,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_that_stands_alone_does_not_make_others_look_at_all_pods),
         in_a_world(a_namespace_that_changes_wakes_only_who_is_in_it),
+        in_a_world(quota_that_comes_back_wakes_only_its_own_tree),
         in_a_world(many_shapes_look_only_at_nodes_that_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
