@@ -98,7 +98,10 @@ static void node_sentence(struct buf *out, const struct reason *r, const struct 
         buf_text(out, "each kind of pods would fit alone, but not all kinds together");
         break;
     case REASON_GAVE_UP:
-        buf_printf(out, "no arrangement of the kinds of pods was found in %lld steps", (long long)r->need);
+        if (r->have)
+            buf_printf(out, "more than %lld kinds of pods: only one arrangement of them was tried", (long long)r->have);
+        else
+            buf_printf(out, "no arrangement of the kinds of pods was found in %lld steps", (long long)r->need);
         break;
     default:
         break;

@@ -47,7 +47,7 @@
     X(NODE_LABELS,          "node-labels")           /* nodes_n nodes do not have the labels that the pod selects */             \
     X(PLACEMENT_FAILED,     "placement-failed")      /* quota yes, nodes no: have members placed, need; children say why */      \
     X(ARRANGEMENT,          "no-arrangement")        /* each kind of pods finds its places alone, all together do not: need = kinds */ \
-    X(GAVE_UP,              "search-stopped")        /* so many ways were tried that there may be one that was not: need = steps */    \
+    X(GAVE_UP,              "search-stopped")        /* there may be a way: need = steps that were tried, or have = most kinds */      \
     X(NO_NODES,             "no-nodes")              /* none match at all */                                                     \
     X(NODE_SELECTOR,        "node-selector")         /* nodes_n nodes do not match selector/affinity */                          \
     X(NODE_TAINT,           "node-taint")            /* nodes_n nodes have untolerated taint name */                             \

@@ -145,7 +145,8 @@ struct reason *why_unplaced(struct cycle *c, const struct misfit *m, name_id pod
         return r;
     }
     if (m->arrangement)
-        reason_add(r, make(c->a, (struct reason){.code = m->gave_up ? REASON_GAVE_UP : REASON_ARRANGEMENT, .need = PLACE_STEPS}));
+        reason_add(r, make(c->a, (struct reason){.code = m->gave_up ? REASON_GAVE_UP : REASON_ARRANGEMENT,
+                                                 .have = m->many_kinds ? PLACE_KINDS : 0, .need = PLACE_STEPS}));
     if (m->neighbours)
         add_neighbours(c, r, m, v);
     const struct diagnosis *d = view_diagnose(c->s, v, m->neighbours);

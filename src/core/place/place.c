@@ -391,6 +391,7 @@ static bool place_kinds(struct state *s, struct gang *g, struct want *wants, uin
     (void)one_by_one(s, g, wants, n, p, ret_misfit); /* as it stands now it is explained */
     ret_misfit->arrangement = p->kinds_n > 1;
     ret_misfit->gave_up = !may_search || !*steps;
+    ret_misfit->many_kinds = p->kinds_n > PLACE_KINDS;
     return false;
 }
 

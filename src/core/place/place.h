@@ -29,6 +29,7 @@ struct misfit {
     bool arrangement;     /* each kind finds its places alone, all of them together do not */
     struct domain_misfit domains; /* domains.topology: it was about those */
     bool gave_up;         /* a bound was hit: there may be a way that was not found */
+    bool many_kinds;      /* that bound is PLACE_KINDS: one arrangement was tried */
 };
 /* Place all. False: seats that were taken before it stopped still stand, and ret_misfit says what stopped it. `steps` (NULL: one attempt,
  * no search) is what is left for searches and is counted down. */

@@ -179,6 +179,7 @@ static void refuse(struct tiers *x, uint32_t topology, bool any)
     x->misfit.labels = last.labels;
     x->misfit.neighbours = last.neighbours;
     x->misfit.gave_up = last.gave_up;
+    x->misfit.many_kinds = last.many_kinds;
 }
 
 static bool has_domain(const struct topology *t, uint32_t level)

@@ -42,6 +42,57 @@ static void the_set_with_fewer_nodes_to_choose_from_chooses_first(void **state)
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* ---- and where there is no way, or none is found ---- */
+
+static void kinds_that_do_not_go_together(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=8000," GPU "=8", "");
+    struct pod_set sets[2] = {a_set(w, "a", 1, GPU "=8"), a_set(w, "b", 1, GPU "=4")};
+    gang_record(w, workload_of(w, "job", sets, 2));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+    assert_non_null(strstr(why_tree(w, "job"), "each kind of pods would fit alone, but not all kinds together"));
+}
+
+/* Nine kinds on a node that holds eight of any: so many are not searched, and no step was taken. */
+static void more_kinds_than_are_searched_are_said(void **state)
+{
+    struct world *w = *state;
+    struct pod_set sets[9];
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=8000," GPU "=8", "");
+    for (int i = 0; i < 9; i++) {
+        const char *name = arena_printf(w->records, "kind-%d", i);
+        sets[i] = a_set(w, name, 1, arena_printf(w->records, "cpu=%d," GPU "=1", i + 1));
+    }
+    gang_record(w, workload_of(w, "job", sets, 9));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+    assert_non_null(strstr(why_tree(w, "job"), "more than 8 kinds of pods: only one arrangement of them was tried"));
+    assert_null(strstr(why_tree(w, "job"), "steps"));
+}
+
+/* Eight kinds that ask for all GPUs of twelve nodes together: there may be a way, which takes longer to find than the search may. */
+static void a_search_that_ends_at_its_bound_is_said(void **state)
+{
+    struct world *w = *state;
+    struct pod_set sets[8];
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    for (int i = 0; i < 12; i++)
+        node(w, arena_printf(w->records, "n%d", i), arena_printf(w->records, "cpu=100000," GPU "=%d", 11 + i % 3), "");
+    for (int i = 0; i < 8; i++) {
+        const char *name = arena_printf(w->records, "kind-%d", i);
+        sets[i] = a_set(w, name, 4, arena_printf(w->records, GPU "=%d", 3 + i % 4));
+        sets[i].shape = shape_of(w, arena_printf(w->records, "cpu=%d," GPU "=%d", i + 1, 3 + i % 4), "");
+    }
+    gang_record(w, workload_of(w, "job", sets, 8));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+    assert_non_null(strstr(why_tree(w, "job"), "no arrangement of the kinds of pods was found in 8192 steps"));
+}
+
 /* SOURCE Kueue: of a set that is too large it tells what those before it ask for */
 static void a_set_that_quota_can_never_hold_beside_those_before_it(void **state)
 {
@@ -200,6 +251,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_member_with_fewer_nodes_to_choose_from_chooses_first),
         in_a_world(the_set_with_fewer_nodes_to_choose_from_chooses_first),
+        in_a_world(kinds_that_do_not_go_together),
+        in_a_world(more_kinds_than_are_searched_are_said),
+        in_a_world(a_search_that_ends_at_its_bound_is_said),
         in_a_world(a_set_that_quota_can_never_hold_beside_those_before_it),
         in_a_world(others_than_the_first_make_up_the_minimum_within_quota),
         in_a_world(two_gangs_that_each_lost_a_place_do_not_wait_for_each_other),
