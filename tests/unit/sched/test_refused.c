@@ -150,12 +150,55 @@ static void a_victim_goes_when_its_condition_is_written(void **state)
     assert_int_equal(seen.deletes_n, 1);
 }
 
+static void volcano_queue(const char *name)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"%s\"},\"spec\":{\"weight\":1,"
+                        "\"deserved\":{\"nvidia.com/gpu\":\"2\"},\"reclaimable\":true}}",
+                        name));
+}
+
+static void group_of_pods(const char *name, const char *in_queue, int pods_n)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"queue\":\"%s\",\"minMember\":%d}}",
+                        name, in_queue, pods_n));
+    for (int i = 0; i < pods_n; i++)
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s-%d\",\"namespace\":\"n\",\"annotations\":{"
+                            "\"scheduling.k8s.io/group-name\":\"%s\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
+                            "\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}",
+                            name, i, name));
+}
+
+/* A queue takes back what it deserves; the group must go whole, also where the server refuses to delete one of its pods at first. */
+static void a_group_goes_whole_when_a_deletion_is_refused(void **state)
+{
+    (void)state;
+    volcano_queue("has");
+    volcano_queue("wants");
+    scheduler_start();
+    group_of_pods("big", "has", 4);
+    run(3000);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(json_text(json_path(get(arena_printf(w.a, PODS "/big-%d", i)), "spec", "nodeName", NULL), ""), "n0");
+    refuse(PODS "/big-2", NULL, 500, 3);
+    group_of_pods("small", "wants", 2);
+    run(5000);
+    assert_int_equal(seen.refused_n, 0);
+    for (int i = 0; i < 4; i++)
+        assert_true(object_deleting(get(arena_printf(w.a, PODS "/big-%d", i))));
+    assert_int_equal(seen.deletes_n, 4 + 3); /* each once, but for the one that was refused */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_admission_that_was_refused_is_counted_when_it_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(a_scheduler_that_may_not_read_budgets_works_without, setup, teardown),
         cmocka_unit_test_setup_teardown(a_victim_goes_when_its_condition_is_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_group_goes_whole_when_a_deletion_is_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
