@@ -43,7 +43,7 @@ struct scheduler_counts {
     bool synced, leading;
 };
 struct scheduler_counts scheduler_counts(const struct scheduler *s);
-/* The controllers of pods tell it, for its metrics: one has lost a scheduling gate, so long after its Workload was admitted. */
+/* For its metrics: a pod has lost a scheduling gate, so long after its Workload was admitted. */
 void scheduler_pod_ungated(struct scheduler *s, const char *gate, const char *queue, bool is_group, double seconds);
 /* Its metrics as Prometheus reads them, appended. */
 void scheduler_page(const struct scheduler *s, bool openmetrics, struct buf *out);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
+#include "sched/workload_metrics.h"
 
 const char *const scheduler_default_names[] = {
     "capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", NULL};
@@ -166,7 +167,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->native_work = workqueue_new(c, status_native_group, s);
     s->pod_work = workqueue_new(c, status_pod, s);
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
-    s->gated = gated_pods_new(c, s->state, s->names, &s->leading);
+    s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     sources_start(s);
     elect(s);

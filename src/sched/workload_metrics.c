@@ -57,6 +57,19 @@ static double seconds(int64_t from_ms, int64_t until_ms)
     return until_ms > from_ms ? (double)(until_ms - from_ms) / 1000 : 0;
 }
 
+void workload_metrics_gate_opened(void *scheduler, const char *gate, const char *workload, bool is_group)
+{
+    struct scheduler *s = scheduler;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const char *slash = strchr(workload, '/');
+    const struct json *object = kube_cache_get(s->sources[SOURCE_WORKLOADS].cache, arena_text_n(a, workload, (size_t)(slash - workload)),
+                                               slash + 1, a);
+    int64_t now_ms = loop_wall_ms(s->loop);
+    if (object_condition_true(object, "Admitted"))
+        scheduler_pod_ungated(s, gate, json_text(json_path(object, "status", "admission", "clusterQueue", NULL), ""), is_group,
+                              seconds(since_ms(object, "Admitted", now_ms), now_ms));
+}
+
 void workload_eviction_parts(struct arena *a, const struct json *workload, const char *reason, const char **ret_reason,
                              const char **ret_cause)
 {

@@ -14,6 +14,8 @@ void workload_metrics_reserved(struct scheduler *s, const struct json *workload,
 void workload_metrics_evicted(struct scheduler *s, const struct json *workload, const char *queue);
 /* queue: whose workload made it necessary; reason: of the condition Preempted. */
 void workload_metrics_preempted(struct scheduler *s, const char *queue, const char *reason);
+/* A pod of this Workload ("ns/name") has lost a gate. */
+void workload_metrics_gate_opened(void *scheduler, const char *gate, const char *workload, bool is_group);
 /* A Workload as it came by the watch. */
 void workload_metrics_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload);
 

@@ -10,6 +10,7 @@
 
 #define GATE "kueue.x-k8s.io/topology"
 #define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+#define GROUP_LABEL "kueue.x-k8s.io/pod-group-name"
 enum { LOOK_MS = 1000, COLLECT_MS = 50 };
 
 struct member {
@@ -20,6 +21,8 @@ struct member {
 };
 struct gated_pods {
     const bool *leading;
+    void (*on_open)(void *arg, const char *gate, const char *workload, bool is_group);
+    void *arg;
     const struct state *state;
     struct intern *names;
     struct map *members;     /* "ns/name" -> struct member * */
@@ -232,6 +235,18 @@ static void add_labels(struct pass *p, uint32_t set, const char *domain, struct 
     }
 }
 
+struct opening { /* in the pass's arena, as its text is */
+    const struct gated_pods *x;
+    const char *workload;
+    bool is_group;
+};
+
+static void tell_open(void *arg)
+{
+    const struct opening *o = arg;
+    o->x->on_open(o->x->arg, GATE, o->workload, o->is_group);
+}
+
 static void act_ungate(struct pass *p, const struct member *m, uint32_t set, const struct row *row)
 {
     struct arena *a = p->work->arena;
@@ -243,6 +258,9 @@ static void act_ungate(struct pass *p, const struct member *m, uint32_t set, con
     json_set(a, spec, "schedulingGates", others->n ? others : json_new(a, JSON_NULL));
     if (row)
         add_labels(p, set, row->domain, json_ensure_object(a, spec, "nodeSelector"));
+    struct opening *o = arena_alloc(a, sizeof *o);
+    *o = (struct opening){p->x, p->work->key, *object_label(pod, GROUP_LABEL)};
+    work_then(p->work, tell_open, o);
     work_patch(p->work, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "pods", p->work->ns, object_meta(pod, "name"), NULL), patch);
 }
 
@@ -271,12 +289,15 @@ static void reconcile(void *arg, struct work *w)
         work_again(w, LOOK_MS);
 }
 
-struct gated_pods *gated_pods_new(struct kube_client *c, const struct state *s, struct intern *names, const bool *leading)
+struct gated_pods *gated_pods_new(struct kube_client *c, const struct state *s, struct intern *names, const bool *leading,
+                                  void (*on_open)(void *arg, const char *gate, const char *workload, bool is_group), void *arg)
 {
     struct gated_pods *x = mem_zero(1, sizeof *x);
     x->state = s;
     x->names = names;
     x->leading = leading;
+    x->on_open = on_open;
+    x->arg = arg;
     x->members = map_new(sizeof(struct member *));
     x->queue = workqueue_new(c, reconcile, x);
     return x;

@@ -14,8 +14,9 @@
 #include "kube/client.h"
 
 struct gated_pods;
-/* leading: nothing is written while it is false. */
-struct gated_pods *gated_pods_new(struct kube_client *c, const struct state *s, struct intern *names, const bool *leading);
+/* leading: nothing is written while it is false. on_open: a pod of this Workload has lost its gate. */
+struct gated_pods *gated_pods_new(struct kube_client *c, const struct state *s, struct intern *names, const bool *leading,
+                                  void (*on_open)(void *arg, const char *gate, const char *workload, bool is_group), void *arg);
 void gated_pods_free(struct gated_pods *x); /* NULL-safe */
 /* As it is now, with its text. */
 void gated_pods_seen(struct gated_pods *x, const struct pod_record *pod, struct bytes object);

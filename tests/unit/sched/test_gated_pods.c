@@ -74,6 +74,10 @@ static void each_goes_to_the_domain_of_its_index(void **state)
     run(2000);
     assert_string_equal(held_to("late", HOSTNAME), "x2");
     assert_null(spec_of("late", "schedulingGates"));
+    _cleanup_buf_ struct buf page = {0};
+    scheduler_page(w.scheduler, false, &page);
+    assert_non_null(strstr(page.data, "\nkueue_pod_scheduling_gate_removal_seconds_count{cluster_queue=\"cq\",is_group=\"false\","
+                                      "name=\"kueue.x-k8s.io/topology\",replica_role=\"standalone\"} 1\n"));
     pod("first", "0", GATES);
     pod("third", "2", GATES);
     run(2000);
