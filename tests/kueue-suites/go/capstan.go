@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -17,12 +19,22 @@ import (
 )
 
 var (
-	Configuration *config.Configuration         // of the core's controllers
+	Configuration *config.Configuration           // of the core's controllers; nil: there are none
 	Transform     []config.ResourceTransformation // of the queues
-	Scheduler     bool                          // whether a scheduler was started
+	Scheduler     bool                            // whether a scheduler was started
 	GatesChanged  = func() {}
 	Address       string // HOST:PORT of the program's metrics
 )
+
+var program = sync.OnceValue(func() []byte {
+	text, _ := os.ReadFile(os.Getenv("CAPSTAN"))
+	return text
+})
+
+// knows by the names in the program: a page has only families that have a series.
+func knows(family string) bool {
+	return bytes.Contains(program(), []byte(family+"\x00"))
+}
 
 // Series are those of a family that have these labels among others; an error where the program knows no such family.
 func Series(family string, labels map[string]string) ([]*dto.Metric, error) {
@@ -35,7 +47,7 @@ func Series(family string, labels map[string]string) ([]*dto.Metric, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Contains(page, []byte("\n# TYPE "+family+" ")) {
+	if !knows(family) {
 		return nil, fmt.Errorf("capstan knows no metric %s", family)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)

@@ -80,7 +80,7 @@ func (f *Framework) StartManager(ctx context.Context, cfg *rest.Config, setup Ma
 	mgr, err := ctrl.NewManager(cfg, options)
 	must(err)
 	ctx, cancel := context.WithCancel(ctx)
-	capstan.Configuration, capstan.Transform, capstan.Scheduler, jobframework.CapstanOptions = &config.Configuration{}, nil, false, nil
+	capstan.Configuration, capstan.Transform, capstan.Scheduler, jobframework.CapstanOptions = nil, nil, false, nil
 	setup(ctx, mgr)
 	done := make(chan struct{})
 	if withUp {
@@ -95,6 +95,10 @@ func (f *Framework) StartManager(ctx context.Context, cfg *rest.Config, setup Ma
 	}
 	if capstan.Scheduler {
 		keepNodes(ctx, cfg, f.scheme)
+	}
+	if capstan.Configuration == nil {
+		capstan.Configuration = &config.Configuration{}
+		letGo(ctx, cfg, f.scheme)
 	}
 	scheduler := startScheduler(cfg)
 	gates := gatesNow()
@@ -164,6 +168,9 @@ func configuration() *config.Configuration {
 	o := jobframework.CapstanOptions
 	if o == nil {
 		return c
+	}
+	if !o.WaitForPodsReady {
+		c.FeatureGates["DisableWaitForPodsReady"] = true
 	}
 	c.ManageJobsWithoutQueueName = o.ManageJobsWithoutQueueName
 	if o.ManagedJobsNamespaceSelector != nil {

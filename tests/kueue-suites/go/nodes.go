@@ -1,11 +1,13 @@
-// Beside test/integration/framework/capstan_nodes.go: nodes for a suite that has none
+// Beside test/integration/framework/capstan_nodes.go: what the suite's cluster lacks
 package framework
 
 import (
 	"context"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -71,6 +73,28 @@ func keepNodes(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme) {
 				}
 			case flavor.DeletionTimestamp == nil:
 				keep(flavor)
+			}
+		}
+	}()
+}
+
+// letGo takes off the finalizer that Capstan puts on where the suite has reconcilers of jobs alone, which do not know it: specs delete a
+// flavor before the queue that names it.
+func letGo(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme) {
+	c, err := client.New(cfg, client.Options{Scheme: scheme})
+	must(err)
+	lists := []client.ObjectList{&kueue.ClusterQueueList{}, &kueue.ResourceFlavorList{}, &kueue.AdmissionCheckList{}}
+	go func() {
+		for ; ctx.Err() == nil; time.Sleep(200 * time.Millisecond) {
+			for _, l := range lists {
+				_ = c.List(ctx, l)
+				_ = meta.EachListItem(l, func(o runtime.Object) error {
+					object := o.(client.Object)
+					if object.GetDeletionTimestamp() != nil && controllerutil.RemoveFinalizer(object, kueue.ResourceInUseFinalizerName) {
+						_ = c.Update(ctx, object)
+					}
+					return nil
+				})
 			}
 		}
 	}()
