@@ -74,6 +74,8 @@ struct seen_gang {
     char *text, *code, *tree;    /* why it waits: sentence, Kueue's reason, tree; NULL = does not wait */
     struct telling telling;
     int64_t joined_ms;           /* when its last member came */
+    int64_t placeless_ms;        /* a Workload: its checks are ready since then, and it has no place; 0 = not so */
+    uint8_t placeless_n;         /* Events that said it since */
     int32_t bind_failures_n;
 };
 struct seen_pod *seen_pod(struct scheduler *s, name_id key);
@@ -245,6 +247,8 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g);
 /* Milliseconds until the gang's reason may be written to the object that says `said`; 0: now (say telling_sent then); -1: nothing to
  * write. */
 int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, bool rest_is_said);
+/* A Workload that has quota, ready checks and no place, as seen now. */
+void status_placeless(struct scheduler *s, struct work *w, struct seen_gang *g, struct kube_object_ref about);
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */

@@ -449,11 +449,16 @@ static void admit(struct pass *x)
     send(x, admission);
 }
 
+static bool awaits_checks(const struct seen_gang *g)
+{
+    return !g || !g->code || strcmp(g->code, OBJECT_AWAITS_CHECKS) == 0;
+}
+
 /* Of quota that is ours: what it waits for, as a tree. Another writer's reservation is told by its conditions alone. */
 static void say_awaited(struct pass *x, bool ours)
 {
     const struct seen_gang *g = x->seen;
-    bool checks = !g || !g->code || strcmp(g->code, OBJECT_AWAITS_CHECKS) == 0;
+    bool checks = awaits_checks(g);
     if (checks)
         set(x, "Admitted", false, OBJECT_AWAITS_CHECKS, "The workload has not all checks ready");
     else
@@ -471,6 +476,8 @@ static void reserve(struct pass *x)
     if (is_told(x, queue)) {
         if (!object_condition_true(x->workload, "QuotaReserved") || object_condition_true(x->workload, "Evicted") || follow_rejection(x))
             return;
+        if (!awaits_checks(x->seen))
+            status_placeless(x->s, x->work, x->seen, ref_of(x));
         bool lists = sync_checks(x, admission_now(x)), ours = object_awaits_with_quota(x->workload);
         const char *said = json_get_text(object_condition(x->workload, OBJECT_WAITING), "message", "");
         int64_t wait_ms = !ours || !x->seen || !x->seen->tree ? 0 : status_telling_wait_ms(x->s, x->seen, x->seen->tree, said, true);
@@ -768,6 +775,8 @@ void status_workload(void *arg, struct work *w)
     const struct json *old = json_path(x.workload, "status", "conditions", NULL);
     x.conditions = json_is(old, JSON_ARRAY) ? json_clone(w->arena, old) : json_new(w->arena, JSON_ARRAY);
     x.generation = json_int64(json_path(x.workload, "metadata", "generation", NULL), 0);
+    if (x.seen && (phase != GANG_CHECKING || awaits_checks(x.seen)))
+        x.seen->placeless_ms = x.seen->placeless_n = 0;
     if (x.seen && x.seen->evict_sent && object_condition_true(x.workload, "Evicted"))
         count_eviction(&x);
     switch (phase) {

@@ -212,6 +212,10 @@ static void test_nodes_may_come_after_the_reservation(void **state)
     assert_string_equal(reason(workload(), "Admitted"), "PendingDelayedTopologyRequests");
     assert_non_null(strstr(said(workload(), "Admitted"), "nodes are available"));
     assert_non_null(strstr(object_waiting(workload()), "placement-failed"));
+    int told = 0;
+    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
+        told += text_equal(json_get_text(event, "reason", ""), "SecondPassFailed");
+    assert_int_equal(told, 3); /* after 1, 3 and 7 s */
     for (int i = 0; i < 3; i++)
         node(arena_printf(w.a, "more%d", i), 4);
     run(5000);
