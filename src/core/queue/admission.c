@@ -218,6 +218,8 @@ static void link_queue(struct state *s, struct gang *g, struct queue *q)
     gang_own(g)->unknown_queue = 0;
     ledger_open(s, g, q);
     ledger_recount(s, g);
+    if (g->reserved_only)
+        consumption_enter(s, g, q); /* whoever begins anew counts it like the scheduler that let it in */
 }
 
 static void unlink_later(struct state *s, struct gang *g, name_id queue)

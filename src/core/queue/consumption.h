@@ -11,6 +11,7 @@
  *
  * SHAPE  held, consumed and entry by resource in each LocalQueue; a gang remembers its part of held and entry. Consumed is also in the
  *        LocalQueue's status: of that and of what is known here the later counts, so a scheduler that starts anew goes on from there.
+ *        Entries follow from quota, as it is told of; only that of a gang that waits again is lost then.
  * ORDER  in a ClusterQueue that asks for it: LocalQueues by what they have used, then as always (lane.h). So do those that are preempted
  *        from one ClusterQueue, the other way round (preempt/candidates.h).
  * COST   a gang admitted: O(its resources + log of the LocalQueues that wait). All LocalQueues are looked at once an interval.

@@ -337,13 +337,14 @@ static struct fine_amount consumed_of(struct life *l, const struct consumption_l
     return (struct fine_amount){0};
 }
 
-void write_consumed(struct model *m)
+void write_consumed(struct model *m, bool all)
 {
     for (int i = 0; i < LOCALS; i++) {
         struct m_local *local = &m->api.locals[i];
         struct consumption_look look;
         name_id key = numbered(&m->life.w, "ns/lq", (uint32_t)i);
-        if (!local->exists || !chance(m, 700) || !state_local_queue_consumption(m->life.w.s, key, m->life.w.cycle, &look) || !look.at_ms)
+        if (!local->exists || !(all || chance(m, 700)) ||
+            !state_local_queue_consumption(m->life.w.s, key, m->life.w.cycle, &look) || !look.at_ms)
             continue;
         local->consumed_ms = look.at_ms;
         for (int k = 0; k < RES_N; k++)

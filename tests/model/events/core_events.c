@@ -66,7 +66,7 @@ static void step(struct model *m)
         oracle_check(m, &m->life);
         oracle_reasons(m, &m->life);
         submit(m, &m->life.w.plan);
-        write_consumed(m);
+        write_consumed(m, false);
     }
     nobody_waits_for_a_wake(m);
     if (m->step % REST_EVERY == REST_EVERY - 1) {

@@ -259,7 +259,7 @@ int local_queue_of(const struct cluster *c, const struct m_gang *g); /* queue sl
 void changed(struct model *m, enum object object, int slot); /* api changed: an event goes out */
 bool deliver(struct model *m, struct life *l, enum stream_id stream); /* the next event of a stream; false: none */
 void deliver_all(struct model *m, struct life *l);
-void write_consumed(struct model *m); /* into the status of LocalQueues, as the scheduler does after a cycle, sooner or later */
+void write_consumed(struct model *m, bool all); /* into the status of LocalQueues, as the scheduler does after a cycle, sooner or later */
 void check_consumed(struct model *m, struct life *fresh);
 void life_begin(struct model *m, struct life *l);  /* empty core fed with api in random order */
 void life_end(struct life *l);

@@ -397,6 +397,15 @@ static void decide_equally(struct model *m, struct life *fresh)
     submit(m, &m->life.w.plan);
 }
 
+/* What it paid on entry is remembered by this core alone (queue/consumption.h). */
+static bool somebody_keeps_an_entry(const struct state *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->gangs_n && !any; i++)
+        any = !gang_holds(s->gangs[i]) && s->gangs[i]->own->consumption && s->gangs[i]->own->consumption->entry_of;
+    return any;
+}
+
 void rest_checks(struct model *m)
 {
     static struct life fresh;
@@ -413,6 +422,7 @@ void rest_checks(struct model *m)
         nobody_waits_who_fits(m);
     if (!waiting_n && !room_is_kept(m))
         lone_rest_check(m);
+    write_consumed(m, true);
     memset(&fresh, 0, sizeof fresh);
     fresh.w.now_ms = m->life.w.now_ms;
     life_begin(m, &fresh);
@@ -420,7 +430,7 @@ void rest_checks(struct model *m)
         fresh_starts_nothing(m, &fresh);
         /* WHY not in a standstill: whom it refused before that began, a core that begins anew has not tried yet, and tries when it is over;
          * only one is let in then, and in a queue where somebody is refused it is none of the others */
-        if (!model_leaves_out("equal") && !ready_stands_still(m))
+        if (!model_leaves_out("equal") && !ready_stands_still(m) && !somebody_keeps_an_entry(m->life.w.s))
             decide_equally(m, &fresh);
     }
     life_end(&fresh);

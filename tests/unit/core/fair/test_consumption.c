@@ -350,6 +350,22 @@ static void a_new_scheduler_goes_on(void **unused)
     world_free(&w);
 }
 
+/* What is paid on entry follows from the quota that the Workload has. */
+static void a_new_scheduler_knows_who_waits_for_checks(void **unused)
+{
+    (void)unused;
+    struct world w = begin(ROOM "queue q gpu=2 consumption check=c; local a; runs a1 local=a gpu=2 reserved");
+    assert_int_equal(entry(&w, "ns/a"), 134);
+    assert_int_equal(share(&w, "ns/a"), 134);
+    assert_int_equal(consumed(&w, "ns/a"), 0);
+    world_free(&w);
+    w = begin_with(100, NULL, 0); /* also when its queue is seen later */
+    story(&w, ROOM "local a; runs a1 local=a gpu=2 reserved; queue q gpu=2 consumption check=c");
+    step(&w);
+    assert_int_equal(entry(&w, "ns/a"), 134);
+    world_free(&w);
+}
+
 static void a_local_queue_made_anew_has_used_nothing(void **unused)
 {
     (void)unused;
@@ -460,6 +476,7 @@ int main(void)
         cmocka_unit_test(entries_wait_for_checks),
         cmocka_unit_test(deactivated_before_it_ran),
         cmocka_unit_test(a_new_scheduler_goes_on),
+        cmocka_unit_test(a_new_scheduler_knows_who_waits_for_checks),
         cmocka_unit_test(a_local_queue_made_anew_has_used_nothing),
         cmocka_unit_test(without_a_half_life),
         cmocka_unit_test(strict_heads_change),
