@@ -218,8 +218,9 @@ static bool make_room(struct remedy_search *x, struct wishes *w, struct measures
 {
     struct state *s = x->c->s;
     uint32_t node = 0;
+    bool unused;
     if (w->n)
-        (void)place_some(s, x->gang, w->wants, w->n);
+        (void)place_some(s, x->gang, w->wants, w->n, &unused);
     for (uint32_t i = 0; i < w->n; i++) {
         struct measures lacks;
         if (w->wants[i].seat)
@@ -232,7 +233,7 @@ static bool make_room(struct remedy_search *x, struct wishes *w, struct measures
                 return false;
             add_or_raise(m, &lacks.all[k]);
         }
-        if (m->overflow || !place_some(s, x->gang, &w->wants[i], 1))
+        if (m->overflow || !place_some(s, x->gang, &w->wants[i], 1, &unused))
             return !m->overflow;
     }
     return true;

@@ -446,14 +446,14 @@ bool place_in_area(struct state *s, struct gang *g, struct want *wants, uint32_t
     return placed;
 }
 
-uint32_t place_some(struct state *s, struct gang *g, struct want *wants, uint32_t n)
+uint32_t place_some(struct state *s, struct gang *g, struct want *wants, uint32_t n, bool *ret_neighbours)
 {
     struct plan_of_kinds p = {0};
     uint32_t placed_n = 0;
-    bool unused;
+    *ret_neighbours = false;
     sort_into_kinds(s, wants, n, &p);
     for (uint32_t i = 0; i < n; i++)
-        placed_n += place_one(s, g, &wants[p.order[i]], NULL, &unused);
+        placed_n += place_one(s, g, &wants[p.order[i]], NULL, ret_neighbours);
     free(p.kinds);
     free(p.order);
     return placed_n;

@@ -41,7 +41,8 @@ struct area {
 };
 bool place_in_area(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct area *area, uint32_t *steps,
                    struct misfit *ret_misfit);
-/* Place as many as find a place, in the same order; wants without a place have seat 0. Returns how many were placed. */
-uint32_t place_some(struct state *s, struct gang *g, struct want *wants, uint32_t n);
+/* Place as many as find a place, in the same order; wants without a place have seat 0. Returns how many were placed; *ret_neighbours is
+ * true where filters on other pods kept one of the others away. */
+uint32_t place_some(struct state *s, struct gang *g, struct want *wants, uint32_t n, bool *ret_neighbours);
 
 #endif

@@ -435,23 +435,54 @@ static bool are_enough(struct cycle *c, const struct gang *g, const uint32_t *po
     return enough;
 }
 
-/* Members that differ: perhaps others than the first ones make it whole. All that find a place, or the fewest of them. */
+/* Does quota hold one more of them? Else `park` gets what would have to be available. */
+static bool quota_holds(const struct state *s, const struct queue *q, uint32_t shape, struct parking *park)
+{
+    const struct shape_class *c = &s->shapes.classes[shape];
+    bool holds = true;
+    for (uint32_t k = 0; q && k < c->demands_n; k++) {
+        const struct demand *d = &c->demands[k];
+        if (!quota_names(&s->quota, q->quota, 0, d->resource) || quota_available(&s->quota, q->quota, 0, d->resource) >= d->value)
+            continue;
+        parking_add_hope(park, 0, d->resource, d->value);
+        holds = false;
+    }
+    return holds;
+}
+
+/* Members that find quota and a place, in their order. Returns how many. */
+static uint32_t find_startable(struct cycle *c, struct gang *g, struct queue *q, const uint32_t *pods, uint32_t n, uint32_t *ret_pods,
+                               struct parking *park)
+{
+    struct want *wants = wishes(c, pods, n);
+    uint32_t mark = undo_mark(c->s), wants_n = 0, found_n = 0;
+    bool neighbours;
+    for (uint32_t i = 0; i < n; i++)
+        if (quota_holds(c->s, q, wants[i].shape, park))
+            wants[wants_n++] = wants[i];
+    (void)place_some(c->s, g, wants, wants_n, &neighbours);
+    for (uint32_t i = 0; i < wants_n; i++) {
+        if (!wants[i].seat || !quota_holds(c->s, q, wants[i].shape, park))
+            continue;
+        charge_on_trial(c->s, q, &wants[i], 1);
+        ret_pods[found_n++] = wants[i].pod;
+    }
+    undo_back(c->s, mark);
+    park->on |= neighbours ? PARK_NEIGHBOURS : 0;
+    return found_n;
+}
+
+/* Members that differ: perhaps others than the first ones make it whole. All that may start, or the fewest of them. */
 static bool try_others(struct cycle *c, struct gang *g, struct queue *q, const uint32_t *pods, uint32_t n, uint32_t *steps,
                        struct refusal *refusal)
 {
-    struct want *wants = wishes(c, pods, n);
-    uint32_t mark = undo_mark(c->s), *placed = arena_alloc(c->a, (n + 1) * sizeof *placed), placed_n = 0;
-    (void)place_some(c->s, g, wants, n);
-    for (uint32_t i = 0; i < n; i++)
-        if (wants[i].seat)
-            placed[placed_n++] = wants[i].pod;
-    undo_back(c->s, mark);
-    if (!are_enough(c, g, placed, placed_n))
+    uint32_t *found = arena_alloc(c->a, (n + 1) * sizeof *found), found_n = find_startable(c, g, q, pods, n, found, &refusal->park);
+    if (!are_enough(c, g, found, found_n))
         return false;
-    if (try_members(c, g, q, placed, placed_n, steps, refusal))
+    if (try_members(c, g, q, found, found_n, steps, refusal))
         return true;
-    uint32_t needed = fewest(c, g, placed, placed_n);
-    return needed < placed_n && try_members(c, g, q, placed, needed, steps, refusal);
+    uint32_t needed = fewest(c, g, found, found_n);
+    return needed < found_n && try_members(c, g, q, found, needed, steps, refusal);
 }
 
 static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)

@@ -459,6 +459,23 @@ static void group_of(struct world *w, const char *name, const char *queue, int g
     pod(w, key, name, requests);
 }
 
+/* Any member makes it whole: the first asks for more than the queue has, though there is a place for it. */
+static void a_group_starts_with_a_member_that_quota_holds(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct quota_record quota = {.resource = id(&w, GPU), .nominal = 1, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    node(&w, "n0", "cpu=8000," GPU "=8", "");
+    state_apply(w.s, &(struct change){.type = CHANGE_QUEUE, .queue = volcano_queue(&w, "volcano:v", 0, &quota)});
+    gang_record(&w, a_group(&w, "g", "volcano:v", 1));
+    pod(&w, "ns/a", "g", GPU "=3");
+    pod(&w, "ns/b", "g", "cpu=500");
+    run(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 1);
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/b"));
+    world_free(&w);
+}
+
 /* All of the queue that comes first, then the next one; a ClusterQueue's heads take part as ever. */
 static void volcano_queues_are_served_by_their_priority(void **state)
 {
@@ -670,6 +687,7 @@ int main(void)
         cmocka_unit_test(missing_things),
         cmocka_unit_test(queues_are_called_as_they_were_written),
         cmocka_unit_test(held_a_scheduler_only_looks_after_what_runs),
+        cmocka_unit_test(a_group_starts_with_a_member_that_quota_holds),
         cmocka_unit_test(volcano_queues_are_served_by_their_priority),
         cmocka_unit_test(a_fifo_queue_waits_for_its_first),
         cmocka_unit_test(a_group_without_pods_is_let_in_when_its_queue_could_hold_it),
