@@ -120,8 +120,8 @@ static void try_line(struct cycle *c, struct line *l)
         parking_release(s, &refusal.park);
         return;
     }
-    if (!g->alone && ((refusal.others && l->gangs.n > 1) || refusal.preempts)) {
-        order_step_aside(s, g); /* what it waits for, those behind it do not */
+    if (!g->alone && (refusal.others || refusal.preempts)) {
+        order_step_aside(s, g); /* what it waits for, those behind it do not, nor those who come */
         l = g->line;
     }
     cycle_explain_line(c, l, refusal.why);

@@ -50,6 +50,17 @@ static const struct gang *actor(const struct forced *f, const struct plan_entry 
     return gang_find(f->s, is_preempted ? e->reason->name : e->gang);
 }
 
+/* Nobody wakes a lone pod that waits for others by room on a node for which others wait: it is kept for those (wake.c). */
+static bool is_kept_from(const struct forced *f, const struct gang *g)
+{
+    const struct plan *p = &f->w->plan;
+    const struct plan_entry *bind = NULL;
+    for (uint32_t i = 0; i < p->entries_n && gang_is_lone(g) && !bind; i++)
+        bind = p->entries[i].effect == EFFECT_BIND && p->entries[i].gang == g->key ? &p->entries[i] : NULL;
+    uint32_t node = bind ? node_table_find(&f->s->nodes, bind->node) : 0;
+    return node && f->s->nodes.nodes[node].promised_n > 0;
+}
+
 /* What is not a reason is told of in words, and counted. `promised`: of those for whom others leave. */
 static uint32_t cycle_effects(const struct forced *f, bool promised)
 {
@@ -61,11 +72,12 @@ static uint32_t cycle_effects(const struct forced *f, bool promised)
         const struct plan_entry *e = &p->entries[i];
         const struct gang *g = actor(f, e);
         bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
-        if (e->effect == EFFECT_EXPLAIN || (preempts && f->somebody_leaves) || (promised && (!g || !waits_for_others(f, g->key))))
+        if (e->effect == EFFECT_EXPLAIN || (preempts && f->somebody_leaves) ||
+            (promised && (!g || !waits_for_others(f, g->key) || is_kept_from(f, g))))
             continue;
         n++;
-        fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),
-                intern_name(f->s->names, e->pod), g ? intern_name(f->s->names, g->key) : "");
+        fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),
+                intern_name(f->s->names, e->pod), intern_name(f->s->names, e->node), g ? intern_name(f->s->names, g->key) : "");
     }
     return n;
 }

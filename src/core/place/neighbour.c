@@ -67,16 +67,35 @@ static bool all_near_terms_select(const struct state *s, const struct shape *sha
     return true;
 }
 
+static void forbid_terms(struct state *s, const struct shape *shape, name_id own_ns, const struct label_set *pod, uint32_t node,
+                         struct neighbours *rules)
+{
+    for (uint32_t i = 0; i < shape->affinities_n; i++)
+        if (shape->affinities[i].anti && term_selects(s, &shape->affinities[i], own_ns, pod))
+            forbid(s, rules, shape->affinities[i].topology_key, node);
+}
+
 /* Other pods that do not want this one near them. */
 static void forbid_by_others(struct state *s, const struct label_set *self, struct neighbours *rules)
 {
     for (uint32_t i = 0; i < s->anti_seats_n; i++) {
         const struct seat *seat = &s->seats[s->anti_seats[i]];
-        const struct shape *other = &s->shapes.classes[seat->shape].shape;
-        name_id other_ns = s->shapes.sets[seat->labels].ns;
-        for (uint32_t k = 0; k < other->affinities_n; k++)
-            if (other->affinities[k].anti && term_selects(s, &other->affinities[k], other_ns, self))
-                forbid(s, rules, other->affinities[k].topology_key, seat->node);
+        forbid_terms(s, &s->shapes.classes[seat->shape].shape, s->shapes.sets[seat->labels].ns, self, seat->node, rules);
+    }
+}
+
+/* Lone pods that are promised room: where both could not stand, this one would take it. Nobody counts on it that they will be near.
+ * SOURCE kube-scheduler, nominated pods. */
+static void forbid_by_promised(struct state *s, const struct shape *shape, const struct label_set *self, struct neighbours *rules)
+{
+    for (uint32_t i = 0; i < s->promised_n; i++) {
+        const struct gang *g = s->promised[i];
+        if (!g->promise->stands || !g->promise->by_priority)
+            continue;
+        const struct pod *p = &s->pods[g->members[0]];
+        const struct label_set *other = &s->shapes.sets[p->labels];
+        forbid_terms(s, &s->shapes.classes[p->shape].shape, other->ns, self, g->promise->rooms->node, rules);
+        forbid_terms(s, shape, self->ns, other, g->promise->rooms->node, rules);
     }
 }
 
@@ -148,6 +167,7 @@ bool neighbour_prepare(struct state *s, uint32_t shape_id, uint32_t labels, stru
     const struct label_set *self = &s->shapes.sets[labels];
     *ret_rules = (struct neighbours){0};
     forbid_by_others(s, self, ret_rules);
+    forbid_by_promised(s, shape, self, ret_rules);
     if (!c->neighbours)
         return ret_rules->forbidden_n > 0 || ret_rules->too_many_keys;
     ret_rules->near = mem_zero(shape->affinities_n + 1, sizeof *ret_rules->near);

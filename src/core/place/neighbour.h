@@ -1,7 +1,8 @@
 /* neighbour.h - filters that look at other pods: required (anti-)affinity in both directions, and topology spread
  *
  * SHAPE  prepared once per pod to place: for every rule the counts per topology domain; then each node is asked cheaply.
- *        Places held for members to come count as pods.
+ *        Places held for members to come count as pods; so do, as far as anti-affinity goes, lone pods that wait for others to leave, while
+ *        what they are promised is kept from whoever is tried.
  * SOURCE kube-scheduler filters InterPodAffinity (with the exception for the first pod of a self-affine group) and PodTopologySpread
  *        (DoNotSchedule; node affinity is honoured, taints are not, when domains are counted).
  */
@@ -29,10 +30,10 @@ struct neighbours {
     bool too_many_keys;                /* more topology keys than can be kept: nothing fits, nothing is promised wrongly */
 };
 enum neighbour_verdict { NEIGHBOUR_OK, NEIGHBOUR_AFFINITY, NEIGHBOUR_ANTI, NEIGHBOUR_SPREAD };
-/* Some rule may touch pods of the shape: one of its own, or one of a pod that stands. */
+/* Some rule may touch pods of the shape: one of its own, or one of a pod that stands or is promised room. */
 static inline bool neighbour_matters(const struct state *s, uint32_t shape)
 {
-    return s->anti_seats_n || s->shapes.classes[shape].neighbours;
+    return s->anti_seats_n || s->promised_anti_n || s->shapes.classes[shape].neighbours;
 }
 /* Returns false when no rule touches this pod: then every node is fine and nothing has to be released. */
 bool neighbour_prepare(struct state *s, uint32_t shape, uint32_t labels, struct neighbours *ret_rules);

@@ -537,12 +537,14 @@ static void end_promise(struct state *s, struct gang *g, bool started)
 
 static void lone_looks(struct cycle *c, struct gang *g, struct refusal *refusal)
 {
-    bool neighbours;
+    bool neighbours, looks = c->s->shapes.classes[c->s->pods[g->members[0]].shape].neighbours;
     refusal->preempts = lone_preempts(c, g, refusal->why, &neighbours);
+    if (refusal->preempts && looks) /* who comes meanwhile may keep it away when its victims have left */
+        refusal->park.on |= PARK_NEIGHBOURS;
     if (!neighbours)
         return;
     refusal->park.on |= PARK_NEIGHBOURS;
-    refusal->others |= !c->s->shapes.classes[c->s->pods[g->members[0]].shape].neighbours;
+    refusal->others |= !looks;
 }
 
 bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)

@@ -1,5 +1,6 @@
 #include "core/place/undo.h"
 #include "base/memory.h"
+#include "core/preempt/promise.h"
 
 static void push(struct state *s, struct undo_step step)
 {
@@ -139,8 +140,11 @@ void undo_keep(struct state *s, uint32_t mark)
     uint32_t n = s->undo.n;
     s->undo.n = mark;
     for (uint32_t i = mark; i < n; i++) {
-        s->neighbours_changed |= s->undo.steps[i].kind == UNDO_SEAT_TAKE;
-        if (s->undo.steps[i].kind == UNDO_SEAT_LIFT)
-            seat_free(s, s->undo.steps[i].id);
+        const struct undo_step *step = &s->undo.steps[i];
+        s->neighbours_changed |= step->kind == UNDO_SEAT_TAKE;
+        if (step->kind == UNDO_SEAT_TAKE)
+            promises_shrink(s, s->seats[step->id].node);
+        if (step->kind == UNDO_SEAT_LIFT)
+            seat_free(s, step->id);
     }
 }

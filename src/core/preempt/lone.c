@@ -12,7 +12,7 @@ struct victim_pod {            /* one who may have to go */
     int32_t priority;
     int64_t started_ms;
     const char *key;
-    bool leaves, broken;       /* for this pod already; its end would break a budget */
+    bool leaves, deleted, broken; /* for this pod already; somebody has deleted it; its end would break a budget */
 };
 struct site {                  /* a node that would do */
     uint32_t node, victims_n, broken_n;
@@ -28,6 +28,7 @@ struct lone {
     bool neighbours;           /* some node would do, but for pods that stay */
     struct victim_pod *all;    /* of the node that is looked at; as many as stand on any */
     uint32_t n, looked_n, sites_n, unbroken_n;
+    uint32_t home;             /* the node where others leave for it already; 0: there is none */
     struct site best;
     struct reason *nodes;      /* children: why nodes would not do */
 };
@@ -73,6 +74,8 @@ static int compare_importance(const void *left, const void *right)
     const struct victim_pod *a = left, *b = right;
     if (a->leaves != b->leaves)
         return a->leaves ? 1 : -1;
+    if (a->deleted != b->deleted) /* the last to be taken back: it goes anyway */
+        return a->deleted ? 1 : -1;
     if (a->priority != b->priority)
         return a->priority > b->priority ? -1 : 1;
     if (a->started_ms != b->started_ms)
@@ -93,7 +96,8 @@ static uint32_t gather(struct lone *x, uint32_t node)
         struct victim_pod *one = &x->all[x->n++];
         *one = (struct victim_pod){.pod = s->seats[at].pod, .priority = p->priority, .key = intern_name(s->names, p->key)};
         one->started_ms = p->started_ms ? p->started_ms : INT64_MAX;
-        one->leaves = p->gang->preemptor == x->gang || p->deleting;
+        one->deleted = p->deleting;
+        one->leaves = p->gang->preemptor == x->gang || (p->deleting && node == x->home);
         leaving_n += one->leaves;
     }
     return leaving_n;
@@ -336,8 +340,7 @@ static uint32_t home_of(const struct lone *x)
 
 static bool look_at_home(struct lone *x)
 {
-    uint32_t home = home_of(x);
-    return home && gather(x, home) && may_be_enough(x, home) && look_at(x, home, &x->best);
+    return x->home && gather(x, x->home) && may_be_enough(x, x->home) && look_at(x, x->home, &x->best);
 }
 
 static void look_everywhere(struct lone *x)
@@ -408,6 +411,7 @@ static struct lone lone_of(struct cycle *c, struct gang *g)
     const struct state *s = c->s;
     const struct pod *p = &s->pods[g->members[0]];
     struct lone x = {.c = c, .gang = g, .want = {.shape = p->shape, .labels = p->labels, .pod = g->members[0]}};
+    x.home = home_of(&x);
     x.nodes = reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .have = LACK_NODES, .nodes_n = s->nodes.known_n});
     return x;
 }

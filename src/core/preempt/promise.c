@@ -39,6 +39,7 @@ static void list_add(struct state *s, struct gang *g)
     g->promise->at = s->promised_n;
     s->promised[s->promised_n++] = g;
     g->promise->queue->promised_n++;
+    s->promised_anti_n += g->promise->anti;
     count_on_node(s, g->promise, 1);
 }
 
@@ -48,6 +49,7 @@ static void list_remove(struct state *s, struct gang *g)
     s->promised[g->promise->at] = last;
     last->promise->at = g->promise->at;
     g->promise->queue->promised_n--;
+    s->promised_anti_n -= g->promise->anti;
     count_on_node(s, g->promise, UINT32_MAX); /* modulo 2^32 */
 }
 
@@ -259,6 +261,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->queue = x->queue;
     p->borrow_level = v->borrow_level;
     p->by_priority = gang_is_lone(g);
+    p->anti = p->by_priority && s->shapes.classes[wants->shape].anti;
     p->granted = g->planned ? counts_of_fewer(g) : NULL;
     note_spared(s, p, v, old);
     p->charges = copy(x->needs, x->needs_n, sizeof *p->charges);
@@ -383,6 +386,26 @@ static void note_all_taken(const struct state *s, const struct promise *p)
                 note_taken(s, p, s->pods[v->members[k]].seat);
         for (uint32_t k = 0; k < v->own->seats_n; k++)
             note_taken(s, p, v->own->seats[k]);
+    }
+}
+
+static bool is_short(const struct state *s, const struct promise *p)
+{
+    bool any = false;
+    note_all_taken(s, p);
+    for (uint32_t i = 0; i < p->rooms_n && !any; i++) {
+        int32_t column = node_table_find_column(&s->nodes, p->rooms[i].resource);
+        any = column >= 0 && node_free(&s->nodes, p->rooms[i].node)[column] + p->rooms[i].taken < p->rooms[i].amount;
+    }
+    return any;
+}
+
+void promises_shrink(struct state *s, uint32_t node)
+{
+    for (uint32_t i = 0; i < s->promised_n && s->nodes.nodes[node].promised_n; i++) {
+        const struct promise *p = s->promised[i]->promise;
+        if (p->by_priority && !p->stands && p->rooms->node == node && is_same_node(s, p->rooms) && is_short(s, p))
+            look_again(s, p, s->promised[i]);
     }
 }
 

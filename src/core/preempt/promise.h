@@ -47,6 +47,9 @@ static inline bool victim_gives_place(const struct gang *victim, const struct po
 bool promise_is_others(const struct gang *victim, const struct gang *g);
 /* The gang has left, with its pods, or stays after all: nobody waits for it any more. */
 void promise_forget_victim(struct state *s, struct gang *g);
+/* Somebody has taken room on the node. A lone pod to whom more of it is promised than will be left looks again. WHY  it waits there in vain
+ * else until its victims have left, and keeps others out meanwhile. */
+void promises_shrink(struct state *s, uint32_t node);
 /* Why a victim must go: a REASON_PREEMPTED in the arena. */
 const struct reason *promise_why(struct state *s, const struct gang *victim, struct arena *a);
 /* What its gang is told: a REASON_PREEMPTING in the arena. */

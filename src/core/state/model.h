@@ -406,6 +406,7 @@ struct promise {
     uint32_t borrow_level;
     int32_t *granted;        /* members of each set, where those are fewer than it asks for; NULL: all */
     bool by_priority;        /* of a lone pod (preempt/lone.h): one node, no quota */
+    bool anti;               /* that pod has required anti-affinity */
     bool stands;             /* on the undo log, while another gang is tried */
     uint8_t moved_n;         /* times that it became another one since a victim has left */
     struct gang **victims;
@@ -473,7 +474,7 @@ struct state {
     struct gang **work;      /* admitted gangs with something to settle: late pods, lost places, evictions */
     struct gang **unlinked;  /* admitted in queues that do not exist (yet) */
     struct gang **promised;  /* waiting gangs with a promise */
-    uint32_t promised_n, promised_cap;
+    uint32_t promised_n, promised_cap, promised_anti_n; /* the last: lone pods with required anti-affinity */
     struct queue **ready;    /* with lines to try */
     struct parking **parked;
     struct line **telling;

@@ -211,6 +211,7 @@ static void apply_node_gone(struct state *s, name_id name)
     seats_wake_holders(s, slot);
     lone_node_gone(s, slot);
     node_table_gone(&s->nodes, slot);
+    s->neighbours_changed = true; /* who stands there stands in no domain any more, and it counts in no spread */
 }
 
 /* ---- namespaces, flavors, queues ---- */

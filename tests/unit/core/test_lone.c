@@ -89,6 +89,11 @@ static const struct preemption_case cases[] = {
     {"what is free beside its victims, and is not needed, is for others",
      "node a; pod low gpu=4 on=a; pod high prio=9 gpu=6; pod small gpu=2", "evict low" BY "; start small"},
     {"what is needed is not", "node a; pod low gpu=4 on=a; pod high prio=9 gpu=6; pod small gpu=3", "evict low" BY},
+    {"nor where somebody else's end, who was deleted, is enough",
+     "node a; pod x gpu=4 on=a deleting; pod y prio=9 gpu=2 on=a; pod high prio=9 gpu=6; pod small gpu=2", ""},
+    {"where it must be apart from somebody, he does not come meanwhile",
+     FULL "pod high prio=9 gpu=8 apart=x; pod small app=x; pod other", "evict low" BY "; start other"},
+    {"nor who must be apart from it", FULL "pod high prio=9 gpu=8 app=x; pod small apart=x; pod other", "evict low" BY "; start other"},
     {"nobody counts on what another was promised", FULL "pod high prio=9 gpu=8; pod same prio=9 gpu=8; pod mid prio=5 gpu=8",
      "evict low" BY},
 };
@@ -239,6 +244,35 @@ static void it_looks_again_when_all_have_left_and_others_were_faster(void **stat
     then(w, "node b; pod x gpu=8 on=b", "evict x" BY);
 }
 
+/* What somebody else takes of its node is not there when its victims have left: it looks again at once. */
+static void it_looks_elsewhere_when_others_take_what_it_needs(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; node b; pod x gpu=4 on=a; pod y gpu=4 on=a; pod z prio=1 gpu=8 on=b; pod high prio=9 gpu=8",
+         "evict x" BY "; evict y" BY);
+    told(w, "x", OUTCOME_DONE);
+    told(w, "y", OUTCOME_DONE);
+    leaves(w, "x");
+    then(w, "pod other gpu=4 on=a foreign", "evict z" BY);
+}
+
+/* Of two that ask for the same, somebody who is there keeps one away, and not the other, who comes later. */
+static void who_must_not_be_near_keeps_nobody_else_away(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; pod guard prio=9 on=a apart=x; pod first gpu=1 app=x", "");
+    then(w, "pod second gpu=1", "start second");
+}
+
+/* Whoever stands on a node that is gone is near nobody. */
+static void who_kept_it_apart_stands_on_a_node_that_goes(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a host=h; node b host=h; pod other prio=9 on=a app=x; pod high prio=9 gpu=8 apart=x", "");
+    gone(w, CHANGE_NODE_GONE, "a");
+    then(w, "", "start high");
+}
+
 static void while_others_leave_for_it_nobody_else_does(void **state)
 {
     struct world *w = *state;
@@ -350,6 +384,9 @@ int main(void)
         in_a_world(what_was_refused_is_told_again),
         in_a_world(nobody_is_told_twice),
         in_a_world(it_looks_again_when_all_have_left_and_others_were_faster),
+        in_a_world(it_looks_elsewhere_when_others_take_what_it_needs),
+        in_a_world(who_must_not_be_near_keeps_nobody_else_away),
+        in_a_world(who_kept_it_apart_stands_on_a_node_that_goes),
         in_a_world(while_others_leave_for_it_nobody_else_does),
         in_a_world(a_gain_that_is_enough_with_others_wakes_it),
         in_a_world(who_is_told_to_go_for_nothing_is_not_told_for_ever),
