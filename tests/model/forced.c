@@ -61,6 +61,20 @@ static bool is_kept_from(const struct forced *f, const struct gang *g)
     return node && f->s->nodes.nodes[node].promised_n > 0;
 }
 
+/* It was refused beside the claim of a blocked head, which stands against nobody for whom others leave (decide.c). */
+static bool is_free_of_claims(const struct forced *f, const struct gang *g)
+{
+    const struct quota *t = &f->s->quota;
+    const struct queue *own = g->queue;
+    bool any = false;
+    for (uint32_t i = 1; i < f->s->queues_n && own && !any; i++) {
+        const struct queue *q = f->s->queues[i];
+        any = q != own && q->quota && t->nodes[q->quota].root == t->nodes[own->quota].root && q->strategy == QUEUE_STRICT_FIFO &&
+              q->blocked.n;
+    }
+    return any;
+}
+
 /* What is not a reason is told of in words, and counted. `promised`: of those for whom others leave. */
 static uint32_t cycle_effects(const struct forced *f, bool promised)
 {
@@ -72,8 +86,9 @@ static uint32_t cycle_effects(const struct forced *f, bool promised)
         const struct plan_entry *e = &p->entries[i];
         const struct gang *g = actor(f, e);
         bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
-        if (e->effect == EFFECT_EXPLAIN || (preempts && f->somebody_leaves) ||
-            (promised && (!g || !waits_for_others(f, g->key) || is_kept_from(f, g))))
+        bool waits = g && waits_for_others(f, g->key);
+        if (e->effect == EFFECT_EXPLAIN || (preempts && f->somebody_leaves) || (promised && !waits) ||
+            (waits && (is_kept_from(f, g) || is_free_of_claims(f, g))))
             continue;
         n++;
         fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),

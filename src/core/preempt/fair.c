@@ -1,5 +1,6 @@
 #include "core/preempt/fair.h"
 #include <string.h>
+#include "core/preempt/back.h"
 #include "core/preempt/promise.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
@@ -343,71 +344,13 @@ static bool may_take_back(const struct fair_order *f, const struct shares *a)
 
 /* ---- would it be taken back? ---- */
 
-static int64_t asked_of(const struct state *s, const struct gang *g, name_id resource)
-{
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < g->sets_n; i++) {
-        const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
-        for (uint32_t k = 0; k < c->demands_n; k++)
-            if (c->demands[k].resource == resource)
-                sum += c->demands[k].value * set_needs(&g->sets[i]);
-    }
-    return sum;
-}
-
-static int64_t had_of(const struct gang *g, name_id flavor, name_id resource)
-{
-    for (uint32_t i = 0; i < g->own->charges_n; i++)
-        if (g->own->charges[i].flavor == flavor && g->own->charges[i].resource == resource)
-            return g->own->charges[i].amount;
-    return 0;
-}
-
-/* What a queue has left of its own, of something that the preemptor needs; 0: nothing. */
-static int64_t own_left(const struct fair_order *f, const struct queue *q, const struct charge *need)
-{
-    const struct quota_cell *cell = quota_find(tree(f), q->quota, need->flavor, need->resource);
-    return cell && cell->usage < cell->subtree ? cell->subtree - cell->usage : 0;
-}
-
-/* Could this one, waiting or gone for the preemptor, have something of that within its queue's own quota? */
-static bool takes_back(const struct fair_order *f, const struct queue *q, const struct gang *g, bool waits)
-{
-    const struct preemptor *x = f->x;
-    if (q->reclaim == PREEMPT_LOWER_PRIORITY && g->priority <= x->gang->priority)
-        return false;
-    for (uint32_t i = 0; i < x->needs_n; i++) {
-        const struct charge *need = &x->needs[i];
-        int64_t asked = waits ? asked_of(x->c->s, g, need->resource) : had_of(g, need->flavor, need->resource);
-        if (x->is_short[i] && asked > 0 && asked <= own_left(f, q, need))
-            return true;
-    }
-    return false;
-}
-
-/* With the victim gone: those of its queue that wait for something, and those that have gone for the preemptor. */
-static bool somebody_takes_back(const struct fair_order *f, struct queue *q)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < f->x->needs_n && !any; i++)
-        any = f->x->is_short[i] && own_left(f, q, &f->x->needs[i]) > 0;
-    if (!any || q->reclaim == PREEMPT_NEVER)
-        return false;
-    any = false;
-    for (uint32_t i = 0; i < f->gone_n && !any; i++)
-        any = f->gone[i]->queue == q && takes_back(f, q, f->gone[i], false);
-    for (uint32_t i = 0; i < q->lines_n && !any; i++)
-        any = takes_back(f, q, line_first(q->lines[i]), true);
-    return any;
-}
-
 /* WHY  of three gangs one could go for the next for ever: who borrows takes the place of a large one by its share, smaller ones of that
  * queue take it back as what is their own, and the large one goes before them by its priority. */
 static bool is_in_vain(struct fair_order *f, const struct gang *victim)
 {
     put_gang(f, victim, -1);
     note_gone(f, victim);
-    bool vain = somebody_takes_back(f, victim->queue);
+    bool vain = back_taken_by_gone(f->x, victim->queue, f->gone, f->gone_n) || back_taken_by_waiting(f->x, victim->queue);
     f->gone_n--;
     put_gang(f, victim, 1);
     if (vain && f->refused.why == FAIR_ALLOWS)

@@ -1,6 +1,7 @@
 #include "core/preempt/victims.h"
 #include <stdlib.h>
 #include "core/place/undo.h"
+#include "core/preempt/back.h"
 #include "core/preempt/fair.h"
 #include "core/preempt/promise.h"
 
@@ -25,7 +26,7 @@ struct hunt {
     const struct want *wants;
     uint32_t wants_n;
     uint32_t *places, *chosen; /* nodes of the wants at the last try that held all; the same, sorted */
-    bool borrows, short_of_trials, quota_was_enough, looks_at_others;
+    bool borrows, short_of_trials, quota_was_enough, looks_at_others, taken_back;
     struct candidate *gone;    /* in order, from `first` on; those before it have been put back */
     uint32_t first, n, cap;
     uint32_t *marks;           /* of the undo log, before the seats of each were lifted */
@@ -273,6 +274,23 @@ static void put_back(struct hunt *h)
     h->first = needed;
 }
 
+/* It would borrow what its victims take back at once. By shares each candidate is asked about that (fair.c).
+ * WHY not by who waits in their queues: he may take it back, but it does not go before him again, as their queue borrows nothing then. */
+static bool is_in_vain(const struct hunt *h)
+{
+    const struct preemptor *x = h->x;
+    const struct gang **gone = arena_alloc(x->c->a, (h->n + 1) * sizeof *gone);
+    bool vain = false;
+    if (h->fair || !h->borrows || !level_now(x))
+        return false;
+    for (uint32_t i = h->first; i < h->n; i++)
+        gone[i - h->first] = h->gone[i].gang;
+    for (uint32_t i = h->first; i < h->n && !vain; i++)
+        vain = h->gone[i].class == CLASS_PRIORITY && !candidate_leaves(x, &h->gone[i]) &&
+               back_taken_by_gone(x, h->gone[i].gang->queue, gone, h->n - h->first);
+    return vain;
+}
+
 static bool hunt(struct hunt *h, struct victims *ret_victims)
 {
     struct state *s = h->x->c->s;
@@ -282,6 +300,8 @@ static bool hunt(struct hunt *h, struct victims *ret_victims)
     bool found = remove_enough(h);
     if (found) {
         put_back(h);
+        h->taken_back = is_in_vain(h);
+        found = !h->taken_back;
         ret_victims->n = h->n - h->first;
         ret_victims->all = &h->gone[h->first];
         ret_victims->borrows = h->borrows;
@@ -344,7 +364,7 @@ static bool find(const struct preemptor *x, const struct want *wants, uint32_t w
     fair_end(h.fair);
     if (found || !any)
         return found;
-    ret_victims->lack = h.short_of_trials ? LACK_TRIALS : quota_was_enough ? LACK_ROOM : LACK_QUOTA;
+    ret_victims->lack = h.short_of_trials ? LACK_TRIALS : h.taken_back ? LACK_TAKEN_BACK : quota_was_enough ? LACK_ROOM : LACK_QUOTA;
     if (h.fair && fair_refused(h.fair)->why != FAIR_ALLOWS && !h.short_of_trials) {
         ret_victims->lack = fair_refused(h.fair)->why == FAIR_TAKEN_BACK ? LACK_TAKEN_BACK : LACK_SHARES;
         ret_victims->refused = *fair_refused(h.fair);

@@ -135,6 +135,8 @@ void sort_victims(struct model *m, struct victims *v); /* where equals are spare
 void take_off(struct model *m, const struct victim *v, int sign);
 bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows);
 bool is_above(const struct model *m, int i, const struct need *x);
+/* They have gone for the gang, which borrows: would they take back at once what is their queues' own? */
+bool is_taken_back(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *gone);
 /* From the last but one to the first: who was not needed is put back. The others stay taken off. */
 void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
 int level_with(const struct model *m, const struct plain_gang *g, const struct need *x);

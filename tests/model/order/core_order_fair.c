@@ -160,17 +160,39 @@ static bool takes_back(const struct hunt *h, const struct plain_gang *v, bool an
     return takes && (reclaim == PREEMPT_ANY || (reclaim == PREEMPT_LOWER_PRIORITY && v->priority > h->g->priority));
 }
 
+static bool gone_take_back(const struct hunt *h, int queue)
+{
+    bool any = false;
+    for (int i = 0; i < h->gone->n; i++)
+        any |= h->m->gangs[h->gone->all[i].gang].queue == queue && takes_back(h, &h->m->gangs[h->gone->all[i].gang], false);
+    return any;
+}
+
+static bool waiting_take_back(const struct hunt *h, int queue)
+{
+    bool any = false;
+    for (int i = 0; i < GANGS; i++)
+        any |= h->m->gangs[i].exists && !h->m->gangs[i].admitted && h->m->gangs[i].queue == queue && takes_back(h, &h->m->gangs[i], true);
+    return any;
+}
+
 static bool is_in_vain(struct hunt *h, const struct victim *v)
 {
     int queue = h->m->gangs[v->gang].queue;
     take_off(h->m, v, 1);
-    bool vain = takes_back(h, &h->m->gangs[v->gang], false);
-    for (int i = 0; i < h->gone->n; i++)
-        vain |= h->m->gangs[h->gone->all[i].gang].queue == queue && takes_back(h, &h->m->gangs[h->gone->all[i].gang], false);
-    for (int i = 0; i < GANGS; i++)
-        vain |= h->m->gangs[i].exists && !h->m->gangs[i].admitted && h->m->gangs[i].queue == queue && takes_back(h, &h->m->gangs[i], true);
+    bool vain = takes_back(h, &h->m->gangs[v->gang], false) || gone_take_back(h, queue) || waiting_take_back(h, queue);
     take_off(h->m, v, -1);
     return vain;
+}
+
+bool is_taken_back(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *gone)
+{
+    const struct hunt h = {.m = m, .g = g, .x = x, .gone = gone};
+    bool any = false;
+    for (int i = 0; i < gone->n; i++)
+        any |= gone->all[i].class == 1 && m->gangs[gone->all[i].gang].leaves_for != (int)(g - m->gangs) &&
+               gone_take_back(&h, m->gangs[gone->all[i].gang].queue);
+    return any;
 }
 
 /* Is the preemptor's queue within its own, itself counted, in all that it needs, or in what of that is short? */

@@ -238,6 +238,10 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
     if (enough)
         put_back(m, g, x, borrows, &out);
     *ret_level = enough ? level_with(m, g, x) : 0;
+    if (enough && borrows && *ret_level && is_taken_back(m, g, x, &out)) {
+        enough = false;
+        *ret_level = 0;
+    }
     for (int i = 0; i < out.n; i++)
         take_off(m, &out.all[i], -1);
     out.n = enough ? out.n : 0;

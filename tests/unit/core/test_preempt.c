@@ -185,6 +185,18 @@ static const struct preemption_case cases[] = {
      ROOM "queue own in=c gpu=8 reclaim=Any borrow=Lower max=3; queue other in=c gpu=0; runs x queue=other prio=4 gpu=8;"
           "wants mine queue=own prio=9 gpu=8",
      "evict x InCohortReclamation"},
+    {"nobody goes for who would borrow what they take back at once",
+     ROOM "queue own in=c gpu=0 reclaim=Any borrow=Lower; queue lends in=c gpu=9; queue other in=c gpu=5 reclaim=Any;"
+          "runs x queue=other gpu=5; runs y queue=other gpu=6; wants mine queue=own prio=9 gpu=10",
+     ""},
+    {"but where their queue takes nothing back",
+     ROOM "queue own in=c gpu=0 reclaim=Any borrow=Lower; queue lends in=c gpu=9; queue other in=c gpu=5;"
+          "runs x queue=other gpu=5; runs y queue=other gpu=6; wants mine queue=own prio=9 gpu=10",
+     "evict x InCohortReclaimWhileBorrowing; evict y InCohortReclaimWhileBorrowing"},
+    {"or they have no room in what is its own",
+     ROOM "queue own in=c gpu=0 reclaim=Any borrow=Lower; queue lends in=c gpu=9; queue other in=c gpu=4 reclaim=Any;"
+          "runs x queue=other gpu=5; runs y queue=other gpu=6; wants mine queue=own prio=9 gpu=10",
+     "evict x InCohortReclaimWhileBorrowing; evict y InCohortReclaimWhileBorrowing"},
     {"within the own queue while borrowing",
      ROOM "queue own in=c gpu=4 within=Lower reclaim=Any; queue other in=c gpu=4; runs low queue=own gpu=8; wants high queue=own prio=9 gpu=8",
      ""},
