@@ -459,12 +459,10 @@ static void say_awaited(struct pass *x, bool ours)
 {
     const struct seen_gang *g = x->seen;
     bool checks = awaits_checks(g);
-    if (checks)
-        set(x, "Admitted", false, OBJECT_AWAITS_CHECKS, "The workload has not all checks ready");
-    else
-        set(x, "Admitted", false, OBJECT_AWAITS_PLACES, g->text);
+    const char *awaited = checks ? OBJECT_AWAITS_CHECKS : OBJECT_AWAITS_PLACES;
+    set(x, "Admitted", false, awaited, checks ? "The workload has not all checks ready" : g->text);
     if (ours)
-        set(x, OBJECT_WAITING, true, checks ? OBJECT_AWAITS_CHECKS : OBJECT_AWAITS_PLACES, g && g->tree ? g->tree : "");
+        set(x, OBJECT_WAITING, true, awaited, g && g->tree ? g->tree : "");
     else
         drop_reason(x);
 }
