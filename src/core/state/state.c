@@ -210,6 +210,7 @@ static void apply_node_gone(struct state *s, name_id name)
     s->shares_changed |= s->shares_n > 0;
     seats_wake_holders(s, slot);
     lone_node_gone(s, slot);
+    s->neighbours_changed = true; /* pods on it kept others from its zone, or were too few there */
     node_table_gone(&s->nodes, slot);
     s->neighbours_changed = true; /* who stands there stands in no domain any more, and it counts in no spread */
 }

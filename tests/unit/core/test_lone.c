@@ -326,6 +326,16 @@ static void who_kept_it_apart_goes_elsewhere(void **state)
     then(w, "", "evict low" BY);
 }
 
+/* It keeps nobody from the other nodes of its zone any more when its own goes. model_core_events 1012 400 1 */
+static void the_node_of_who_kept_it_apart_goes(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a host=h; node b gpu=1 host=h; pod other prio=9 gpu=1 on=b app=x; pod high gpu=8 apart=x", "");
+    then(w, "", "");
+    gone(w, CHANGE_NODE_GONE, "b");
+    then(w, "", "start high");
+}
+
 static void it_is_told_why_nobody_can_go(void **state)
 {
     struct world *w = *state;
@@ -391,6 +401,7 @@ int main(void)
         in_a_world(a_gain_that_is_enough_with_others_wakes_it),
         in_a_world(who_is_told_to_go_for_nothing_is_not_told_for_ever),
         in_a_world(who_kept_it_apart_goes_elsewhere),
+        in_a_world(the_node_of_who_kept_it_apart_goes),
         in_a_world(it_is_told_why_nobody_can_go),
         in_a_world(a_further_member_leaves_it_its_room),
         in_a_world(both_sides_know_for_whom),
