@@ -242,11 +242,18 @@ static bool promise_is_due(const struct gang *g)
     return q->strategy != QUEUE_STRICT_FIFO || order_blocker(q) == g || (ready && line_first(ready) == g && !order_blocker(q));
 }
 
+/* WHY in vain, where all have left: whom it was overtaken by may be somebody who went for another one, and so may be whoever went for it:
+ * each would start where the other was, and be told again, for ever. */
 static void drop_undue_promises(struct state *s)
 {
-    for (uint32_t i = s->promised_n; i-- > 0;)
-        if (!promise_is_due(s->promised[i]))
-            promise_drop(s, s->promised[i]);
+    for (uint32_t i = s->promised_n; i-- > 0;) {
+        struct gang *g = s->promised[i];
+        if (promise_is_due(g))
+            continue;
+        if (!g->promise->victims_n)
+            promise_was_vain(s, g);
+        promise_drop(s, g);
+    }
 }
 
 static void charge_claim(struct cycle *c, const struct nominee *one, int sign)

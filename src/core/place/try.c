@@ -524,12 +524,10 @@ static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, str
 
 static void end_promise(struct state *s, struct gang *g, bool started)
 {
-    if (started) {
+    if (started)
         g->vain_n = 0;
-    } else if (all_have_left(g)) {
-        gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
-        g->vain_n += g->vain_n < VAIN_DOUBLINGS;
-    }
+    else if (all_have_left(g))
+        promise_was_vain(s, g);
     if (started && gang_is_lone(g) && g->bound_n)
         lone_goes_before(s, g, s->seats[s->pods[g->members[0]].seat].node);
     promise_drop(s, g);

@@ -125,6 +125,12 @@ void promise_end(struct state *s, struct gang *g)
     promise_free(p);
 }
 
+void promise_was_vain(const struct state *s, struct gang *g)
+{
+    gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
+    g->vain_n += g->vain_n < VAIN_DOUBLINGS;
+}
+
 static void *copy(const void *from, uint32_t n, size_t size)
 {
     void *to = mem_alloc((n + 1) * size);

@@ -22,6 +22,7 @@
  * one of them are not to be tried again yet. */
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n);
 void promise_end(struct state *s, struct gang *g); /* of a gang that has one */
+void promise_was_vain(const struct state *s, struct gang *g); /* all have left, and it does not start: nobody goes for it for a while */
 static inline void promise_drop(struct state *s, struct gang *g)
 {
     if (g->promise)

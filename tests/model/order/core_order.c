@@ -257,7 +257,13 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     struct victims v;
     struct need x;
     put_promises_beside(m, g);
+    struct tree_node *own = &m->nodes[COHORTS + g->queue];
+    const struct tree_node as_told = *own;
+    if (g->patient)
+        own->within = own->reclaim = PREEMPT_NEVER;
     struct choice c = decide_one(m, g, &v, &x);
+    own->within = as_told.within;
+    own->reclaim = as_told.reclaim;
     struct plain_promise *p = promise_of(m, g);
     if (v.n && !(p && !p->victims.n))
         spare_equals(m, g, &x, &v, &c.level);
@@ -346,8 +352,11 @@ static void drop_undue(struct model *m)
 {
     for (int i = m->promises_n; i-- > 0;) {
         const struct plain_promise *p = &m->promises[i];
-        if (m->nodes[COHORTS + p->queue].strict && first_of(m, p->queue, false) != &m->gangs[p->gang])
-            drop_promise(m, &m->promises[i]);
+        if (!m->nodes[COHORTS + p->queue].strict || first_of(m, p->queue, false) == &m->gangs[p->gang])
+            continue;
+        m->gangs[p->gang].patient = !p->victims.n; /* nobody else goes for it before it has waited */
+        m->in_vain |= !p->victims.n;
+        drop_promise(m, &m->promises[i]);
     }
 }
 
@@ -358,7 +367,7 @@ static void reference(struct model *m)
     m->decided_n = 0;
     consumption_cycle(m);
     for (int i = 0; i < GANGS; i++)
-        m->gangs[i].tried = false;
+        m->gangs[i].tried = m->gangs[i].patient = false;
     while (any) {
         bool waits[NODES] = {false};
         drop_undue(m);

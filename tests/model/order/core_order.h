@@ -31,7 +31,7 @@ struct tree_node {             /* cohorts, then queues */
     int64_t own[FLAVORS][RES_N];
 };
 struct plain_gang {
-    bool exists, admitted, tried;
+    bool exists, admitted, tried, patient;
     bool leaving;              /* it was told to leave, and has not yet */
     int leaves_for;            /* gang that waits for it; -1: nobody does any more */
     int serial, queue, local, priority, flavor, count;

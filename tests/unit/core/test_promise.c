@@ -586,9 +586,29 @@ static void why_not(void **state)
     }
 }
 
+/* Whoever goes comes before those behind it in its own queue when it is back: each of the two stands where the other queue's next would. */
+static void two_strict_queues_do_not_end_each_others_heads_for_ever(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=100; queue a in=c strict reclaim=Any fa.gpu=1 fc.gpu=4; queue b in=c strict reclaim=Any fa.gpu=2 fc.gpu=3;"
+             "runs x queue=a gpu=2 prio=2 at=1 flavor=fa; runs y queue=b gpu=6 prio=3 at=2 flavor=fc;"
+             "wants v queue=a gpu=3 prio=1 at=3; wants u queue=b gpu=2 at=4");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 2);
+    leaves(w, "x", "wants x queue=a gpu=2 prio=2 at=1");
+    leaves(w, "y", "wants y queue=b gpu=6 prio=3 at=2");
+    decides_soon(w, "start y; start x");
+    outcome(w, EFFECT_ADMIT, "x", NULL, OUTCOME_DONE);
+    outcome(w, EFFECT_ADMIT, "y", NULL, OUTCOME_DONE);
+    story(w, "runs x queue=a gpu=2 prio=2 at=1 flavor=fa; runs y queue=b gpu=6 prio=3 at=2 flavor=fc");
+    decides(w, "");
+    decides(w, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        in_a_world(two_strict_queues_do_not_end_each_others_heads_for_ever),
         in_a_world(it_waits_for_its_victim_and_starts),
         in_a_world(a_victim_that_does_not_go_is_not_told_twice),
         in_a_world(an_eviction_that_was_refused_is_told_again),
