@@ -110,3 +110,16 @@ queue ""
 soon "until nobody asks for its checks any more" '^1$' running silent
 soon "and lists none" '^$' state silent nodes
 k delete jobs --all --wait=false >/dev/null
+
+# --- put aside while it waits: what was answered before it had quota does not stand when it is back
+queue "{name: $NS-budget}"
+K patch clusterqueue "$NS-q" --type merge -p '{"spec":{"stopPolicy":"Hold"}}' >/dev/null
+job aside
+soon "it waits, and its check is listed" '^Pending' state aside budget
+answer aside budget Ready
+soon "it is answered all the same" '^Ready said by budget' state aside budget
+k patch workload "$(workload_of aside)" --type merge -p '{"spec":{"active":false}}' >/dev/null
+soon "put aside it counts as evicted" '^True Deactivated' condition aside Evicted
+soon "and its check is asked anew" '^Pending Reset to Pending after eviction. Previously: Ready' state aside budget
+k delete job aside --wait=false >/dev/null
+K patch clusterqueue "$NS-q" --type merge -p '{"spec":{"stopPolicy":"None"}}' >/dev/null
