@@ -169,7 +169,8 @@ func configuration() *config.Configuration {
 	if o == nil {
 		return c
 	}
-	if !o.WaitForPodsReady {
+	// Reconcilers that do not tell of readiness, and a suite that did not say how long it is waited for.
+	if w := c.WaitForPodsReady; !o.WaitForPodsReady && (w == nil || w.Timeout.Duration == config.DefaultWaitForPodsReadyTimeout) {
 		c.FeatureGates["DisableWaitForPodsReady"] = true
 	}
 	c.ManageJobsWithoutQueueName = o.ManageJobsWithoutQueueName
