@@ -116,7 +116,7 @@ static void forget_gone(struct scheduler *s)
     struct finding *f;
     struct bytes name;
     for (size_t at = 0; (f = map_next(s->hypernodes->findings, &at, &name));)
-        if (!source_get(s, SOURCE_HYPERNODES, arena_printf(s->report, "/%.*s", (int)name.n, name.data), s->report)) {
+        if (!kube_cache_raw(s->sources[SOURCE_HYPERNODES].cache, "", arena_text_n(s->report, name.data, name.n)).n) {
             finding_clear(f);
             map_remove(s->hypernodes->findings, name);
         }
