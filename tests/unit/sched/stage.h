@@ -86,6 +86,33 @@ static inline void scheduler_start(void)
     scheduler_start_with((struct scheduler_config){0});
 }
 
+#define LEASE "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/capstan-scheduler"
+
+/* Another scheduler in the place of this one, while somebody else leads. */
+static inline void scheduler_follows(void)
+{
+    scheduler_stop(w.scheduler);
+    run(1000);
+    scheduler_free(w.scheduler);
+    kube_client_free(w.client);
+    w.client = kube_client_wrap(w.loop, http_local_client_new(w.loop, apiserver_handle, w.server, &w.faults, 2));
+    create("{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
+           "\"namespace\":\"kube-system\"},\"spec\":{\"holderIdentity\":\"other\",\"leaseDurationSeconds\":3600,"
+           "\"renewTime\":\"2026-01-01T00:00:00.000000Z\"}}");
+    w.scheduler = scheduler_new(w.loop, w.client,
+                                &(struct scheduler_config){.leader_elect = true, .identity = "follower", .sweep_always = true});
+    run(3000);
+    assert_true(scheduler_counts(w.scheduler).synced);
+    assert_false(scheduler_counts(w.scheduler).leading);
+}
+
+static inline void scheduler_comes_to_lead(void)
+{
+    kube_delete(w.user, LEASE, BYTES(""), NULL, NULL);
+    run(30000);
+    assert_true(scheduler_counts(w.scheduler).leading);
+}
+
 static inline void clients_close(void)
 {
     scheduler_free(w.scheduler);

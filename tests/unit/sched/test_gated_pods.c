@@ -148,11 +148,28 @@ static void ones_own_only_lose_the_gate(void **state)
     assert_string_equal(json_text(spec_of("q", "nodeName"), ""), "x2");
 }
 
+static void who_does_not_lead_opens_no_gate(void **state)
+{
+    (void)state;
+    begin("{\"nodeLabel\":\"" HOSTNAME "\"}");
+    workload();
+    run(3000);
+    scheduler_follows();
+    pod("p", "0", GATES);
+    pod("own", "1", OWN GATES);
+    run(5000);
+    assert_non_null(spec_of("p", "schedulingGates"));
+    assert_non_null(spec_of("own", "schedulingGates"));
+    scheduler_comes_to_lead();
+    assert_string_equal(held_to("p", HOSTNAME), "x1");
+    assert_null(spec_of("own", "schedulingGates"));
+}
+
 int main(void)
 {
 #define GATED(f) cmocka_unit_test_teardown(f, teardown)
     const struct CMUnitTest tests[] = {GATED(each_goes_to_the_domain_of_its_index), GATED(takes_another_domain_where_its_own_is_taken),
                                        GATED(waits_for_its_workload), GATED(labels_of_all_levels_where_the_lowest_is_no_node),
-                                       GATED(ones_own_only_lose_the_gate)};
+                                       GATED(ones_own_only_lose_the_gate), GATED(who_does_not_lead_opens_no_gate)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,10 +99,21 @@ static void is_left_alone(void **state)
         assert_string_equal(phase(names[i]), "Pending");
 }
 
+static void is_left_alone_by_who_does_not_lead(void **state)
+{
+    (void)state;
+    scheduler_follows();
+    pod("stray", "has", "x2", TOPOLOGY_ANNOTATION, "");
+    run(STRAY_WAIT_MS + 5000);
+    assert_string_equal(phase("stray"), "Pending");
+    scheduler_comes_to_lead();
+    assert_string_equal(phase("stray"), "Failed");
+}
+
 int main(void)
 {
 #define STRAY(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {STRAY(fails_where_its_workload_has_no_place), STRAY(fails_where_its_workload_waits),
-                                       STRAY(is_left_alone)};
+                                       STRAY(is_left_alone), STRAY(is_left_alone_by_who_does_not_lead)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
