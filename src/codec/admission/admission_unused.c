@@ -28,6 +28,7 @@ struct unused {
 #define NOT_A_GROUPS "it is read of what is queued the Kueue way: Jobs, TrainJobs, pods, Workloads"
 #define OF_THE_JOB "it is read of the job's own metadata"
 #define OF_PODS "pods are queued one by one: write it into spec.template.metadata.labels"
+#define TREE_BY_PARENT "the tree of queues is that of spec.parent, each with its spec.weight"
 #define NO_CONTROLLER "nothing makes jobs of it"
 
 static const struct unused table[] = {
@@ -81,6 +82,8 @@ static const struct {
     {"", "pods", false, "kueue.x-k8s.io/pod-group-serving", "false", "the group is over when its pods are"},
     {"apps", "statefulsets", false, QUEUE_NAME_LABEL, NULL, OF_PODS},
     {"apps", "daemonsets", false, QUEUE_NAME_LABEL, NULL, OF_PODS},
+    {VOLCANO, "queues", false, "volcano.sh/hierarchy", NULL, TREE_BY_PARENT},
+    {VOLCANO, "queues", false, "volcano.sh/hierarchy-weights", NULL, TREE_BY_PARENT},
     {VCJOB, "jobs", false, "volcano.sh/cooldown-time", NULL, RECLAIMED_ANY_TIME},
     {VCJOB, "jobs", false, "volcano.sh/revocable-zone", NULL, "its pods go to any node"},
     {VCJOB, "jobs", false, "volcano.sh/jdb-min-available", NULL, RECLAIMED_ANY_TIME},
