@@ -445,7 +445,7 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
         node_sentence(out, r, names);
         break;
     default:
-        if (!explain_domains(out, r, names) && !explain_remedies(out, r, names, state_sentence))
+        if (!explain_domains(out, r, names) && !explain_remedies(out, r, names, one_sentence))
             state_sentence(out, r, names);
         break;
     }
@@ -619,7 +619,7 @@ static void json_gap(struct buf *out, const char *key, const struct reason *gap,
 {
     struct buf message;
     buf_init(&message);
-    (void)explain_remedies(&message, gap, names, state_sentence);
+    (void)explain_remedies(&message, gap, names, one_sentence);
     buf_printf(out, ",\"%s\":", key);
     json_text(out, message.data ? message.data : "");
     buf_free(&message);
@@ -644,7 +644,7 @@ static void json_remedies(struct buf *out, const struct reason *remedies, const 
         }
         buf_text(out, "],\"message\":");
         buf_clear(&message);
-        (void)explain_remedies(&message, one, names, state_sentence);
+        (void)explain_remedies(&message, one, names, one_sentence);
         json_text(out, message.data ? message.data : "");
         buf_char(out, '}');
     }

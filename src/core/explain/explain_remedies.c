@@ -79,6 +79,8 @@ static const char *advice_on(enum reason_code fault)
         return "; create it";
     case REASON_TOPOLOGY_MISSING:
         return "; create it";
+    case REASON_TOPOLOGY_UNFIT:
+        return "; compare what the pods ask for with the levels of the Topology, and these with the labels of the nodes";
     case REASON_FLAVOR_TAINT:
         return "; tolerate the taint, or give the queue another flavor";
     case REASON_FLAVOR_AFFINITY:
@@ -91,9 +93,10 @@ static const char *advice_on(enum reason_code fault)
 static void impossible_sentence(struct buf *out, const struct reason *r, const struct intern *names, explain_part *say)
 {
     if (r->child) {
+        const struct reason *fault = r->child->code == REASON_QUEUE_INACTIVE && r->child->child ? r->child->child : r->child;
         buf_text(out, "nothing would before this is mended: ");
-        say(out, r->child, names);
-        buf_text(out, advice_on(r->child->code));
+        say(out, fault, names);
+        buf_text(out, advice_on(fault->code));
         return;
     }
     buf_text(out, "nothing would: ");

@@ -92,6 +92,21 @@ void parking_add_hope(struct parking *p, name_id flavor, name_id resource, int64
         p->hopes_n++;
 }
 
+void parking_add(struct state *s, struct parking *p, const struct parking *other)
+{
+    p->on |= other->on;
+    for (uint32_t i = 0; i < other->shapes_n && other->shapes_n <= PARK_SHAPES; i++)
+        parking_add_shape(s, p, other->shapes[i]);
+    if (other->shapes_n > PARK_SHAPES) {
+        parking_release(s, p);
+        p->shapes_n = PARK_SHAPES + 1;
+    }
+    for (uint32_t i = 0; i < other->hopes_n && other->hopes_n <= PARK_HOPES; i++)
+        parking_add_hope(p, other->hopes[i].flavor, other->hopes[i].resource, other->hopes[i].need);
+    if (other->hopes_n > PARK_HOPES)
+        p->hopes_n = PARK_HOPES + 1;
+}
+
 static void list_parked(struct state *s, struct parking *p)
 {
     MEM_RESERVE(s->parked, s->parked_cap, s->parked_n + 1);

@@ -47,6 +47,7 @@ struct parking *order_parked(const struct state *s, uint32_t i);
 /* A parking under construction: its shapes are references, which parking_release drops. */
 void parking_add_shape(struct state *s, struct parking *p, uint32_t shape);
 void parking_release(struct state *s, struct parking *p);
+void parking_add(struct state *s, struct parking *p, const struct parking *other); /* either wakes it */
 void parking_add_hope(struct parking *p, name_id flavor, name_id resource, int64_t need);
 void order_park_gang(struct state *s, struct gang *g, const struct parking *what); /* admitted: a place is missing */
 

@@ -63,19 +63,23 @@ static bool place_or_say(struct cycle *c, struct gang *g, struct want *wants, ui
     return false;
 }
 
+static bool parked(const struct gang *g)
+{
+    return g->park && g->park->at;
+}
+
+/* What another member of it waits for since just now wakes it, too. */
 static bool place_or_explain(struct cycle *c, struct gang *g, struct want *wants, uint32_t n)
 {
     struct parking park = {0};
     bool placed = place_or_say(c, g, wants, n, &park);
-    if (!placed)
+    if (!placed) {
+        if (parked(g))
+            parking_add(c->s, &park, g->park);
         order_park_gang(c->s, g, &park);
+    }
     parking_release(c->s, &park);
     return placed;
-}
-
-static bool parked(const struct gang *g)
-{
-    return g->park && g->park->at;
 }
 
 /* ---- places held for members to come ---- */

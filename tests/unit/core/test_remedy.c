@@ -92,8 +92,8 @@ static void a_queue_to_be_mended(void **state)
     gpu_queue(w, "q", NULL, "ns/q", 8);
     workload(w, "uncovered", "ns/q", 1, GPU "=1,cpu=1000");
     step(w);
-    says(w, "uncovered", "\"remedies\":[],\"impossible\":\"nothing would before this is mended: ");
-    says(w, "uncovered", "; give the queue quota for it, or do not ask for it\"");
+    says(w, "uncovered", "\"remedies\":[],\"impossible\":\"nothing would before this is mended: resource cpu unavailable in ClusterQueue; "
+                         "give the queue quota for it, or do not ask for it\"");
 }
 
 /* Team a has its quota, but b has borrowed it: who has it is named. */

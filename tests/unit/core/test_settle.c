@@ -152,6 +152,40 @@ static void who_loses_his_place_to_a_pod_of_others_finds_another(void **state)
     assert_string_equal(node_of(w, "ns/job-0"), "n1");
 }
 
+/* A node goes with two members of different kinds. Each waits for a place of its own: what helps the first wakes it, though the other was
+ * refused after it. */
+static void members_of_two_kinds_wait_each_for_its_own_place(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=1", "");
+    node(w, "n1", "cpu=64000," GPU "=6", "zone=y");
+    struct pod_set *sets = arena_zero(w->records, 3, sizeof *sets);
+    sets[0] = a_set(w, "main", 1, GPU "=1");
+    sets[1] = a_set(w, "wide", 1, GPU "=4");
+    sets[2] = a_set(w, "zoned", 1, GPU "=2");
+    sets[2].shape = shape_of(w, GPU "=2", "zone=y");
+    submit_and_admit(w, workload_of(w, "job", sets, 3));
+    pod_record(w, pod_in(w, "ns/main", "job", "main", GPU "=1", ""));
+    pod_record(w, pod_in(w, "ns/wide-0", "job", "wide", GPU "=4", ""));
+    pod_record(w, pod_in(w, "ns/zoned-0", "job", "zoned", GPU "=2", "zone=y"));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 3);
+    gone(w, CHANGE_NODE_GONE, "n1");
+    gone(w, CHANGE_POD_GONE, "ns/wide-0");
+    gone(w, CHANGE_POD_GONE, "ns/zoned-0");
+    pod_record(w, pod_in(w, "ns/wide-1", "job", "wide", GPU "=4", ""));
+    pod_record(w, pod_in(w, "ns/zoned-1", "job", "zoned", GPU "=2", "zone=y"));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    node(w, "n2", "cpu=64000," GPU "=4", "");
+    step(w);
+    assert_string_equal(node_of(w, "ns/wide-1"), "n2");
+    node(w, "n3", "cpu=64000," GPU "=4", "zone=y");
+    step(w);
+    assert_string_equal(node_of(w, "ns/zoned-1"), "n3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +195,7 @@ int main(void)
         in_a_world(pods_beyond_the_limit_of_a_turn_come_in_the_next),
         in_a_world(a_pod_stands_only_where_its_own_tolerations_let_it),
         in_a_world(who_loses_his_place_to_a_pod_of_others_finds_another),
+        in_a_world(members_of_two_kinds_wait_each_for_its_own_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
