@@ -1,4 +1,5 @@
 #include "core/preempt/back.h"
+#include "base/amount.h"
 #include "core/queue/lane.h"
 #include "core/queue/shrink.h"
 
@@ -9,7 +10,7 @@ static int64_t asked_of(const struct state *s, const struct gang *g, name_id res
         const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
         for (uint32_t k = 0; k < c->demands_n; k++)
             if (c->demands[k].resource == resource)
-                sum += c->demands[k].value * set_needs(&g->sets[i]);
+                sum = amount_plus(sum, amount_times(c->demands[k].value, set_needs(&g->sets[i])));
     }
     return sum;
 }
