@@ -6,8 +6,8 @@
  * by priority, then age. For each: all of lower priority leave a node; if it fits then, they come back one by one, those that a budget
  * protects first, then by priority, then who began first; who cannot come back is a victim. Of the nodes: fewest broken budgets, lowest
  * highest priority, least sum of priorities, fewest, whose highest began last, name. What was promised to one is not there for those after
- * it, and its victims are nobody else's. The first that fits without anybody's end is where the comparison stops: which node it takes is
- * asked elsewhere.
+ * it, nor is the node for who may not stand beside it, and its victims are nobody else's. The first that fits without anybody's end is
+ * where the comparison stops: which node it takes is asked elsewhere.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
@@ -34,6 +34,7 @@ struct model {
     struct plain_pod standing[STANDING], waiting[WAITING];
     int standing_n, waiting_n, budgets_n;
     struct plain_budget budgets[BUDGETS];
+    int promised[WAITING];       /* to the pod that waits: a node; -1: none */
     int64_t held[NODES][RES_N];  /* beyond what its victims still have, for pods that were promised a node */
     struct set expected[WAITING];
     int expected_n;
@@ -47,6 +48,11 @@ static uint32_t pick(struct model *m, uint32_t n)
 }
 
 /* ---- the rule ---- */
+
+static bool are_apart(const struct plain_pod *a, const struct plain_pod *b)
+{
+    return (a->apart && a->apart == b->app) || (b->apart && b->apart == a->app);
+}
 
 static bool fits(const struct model *m, const struct plain_pod *p, int node, const bool away[STANDING])
 {
@@ -63,9 +69,12 @@ static bool fits(const struct model *m, const struct plain_pod *p, int node, con
         if (s->node != node || away[i])
             continue;
         pods--;
-        if ((p->port && p->port == s->port) || (p->apart && p->apart == s->app) || (s->apart && s->apart == p->app))
+        if ((p->port && p->port == s->port) || are_apart(p, s))
             return false;
     }
+    for (int w = 0; w < m->waiting_n; w++)
+        if (m->promised[w] == node && are_apart(p, &m->waiting[w]))
+            return false;
     return m->ready[node] && pods > 0;
 }
 
@@ -171,6 +180,7 @@ static bool reference(struct model *m)
     static const bool nobody[STANDING];
     m->expected_n = 0;
     memset(m->held, 0, sizeof m->held);
+    memset(m->promised, -1, sizeof m->promised);
     for (int w = 0; w < m->waiting_n; w++) { /* made in this order */
         const struct plain_pod *p = &m->waiting[w];
         struct set best = {0}, one;
@@ -182,6 +192,7 @@ static bool reference(struct model *m)
                 best = one;
         if (best.n) {
             hold(m, p, &best);
+            m->promised[w] = best.node;
             m->expected[m->expected_n++] = best;
         }
     }
@@ -212,6 +223,7 @@ static void make(struct model *m)
     bool anti = !pick(m, 4);
     m->standing_n = 0;
     memset(m->held, 0, sizeof m->held);
+    m->waiting_n = 0;
     for (int n = 0; n < NODES; n++) {
         m->ready[n] = pick(m, 8) != 0;
         m->room[n][0] = 6 + pick(m, 8);

@@ -119,8 +119,8 @@ YAML
 } | k apply -f - >/dev/null
 says "a model's nodes, and whose quota they are" "^2 2 16 [0-9]+ [0-9]+ [0-2] [0-8] .*'$NS-q'" \
     summary $a100 nvidia.com/gpu nodes usableNodes total used free emptyNodes mostFree queues
-is "another resource of the same model" "1 14 []" summary $a100 nvidia.com/mig-1g.5gb nodes total queues
-is "another model" "4 32 []" summary Tesla-T4 nvidia.com/gpu nodes total queues
+is "another resource of the same model" "1 14" summary $a100 nvidia.com/mig-1g.5gb nodes total
+is "another model" "4 32" summary Tesla-T4 nvidia.com/gpu nodes total
 "$KUBECTL" cordon t4-0 >/dev/null
 is "a cordoned node is not usable" "4 3 32 24" summary Tesla-T4 nvidia.com/gpu nodes usableNodes total free
 "$KUBECTL" uncordon t4-0 >/dev/null
