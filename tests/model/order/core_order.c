@@ -257,13 +257,7 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     struct victims v;
     struct need x;
     put_promises_beside(m, g);
-    struct tree_node *own = &m->nodes[COHORTS + g->queue];
-    const struct tree_node as_told = *own;
-    if (g->patient)
-        own->within = own->reclaim = PREEMPT_NEVER;
     struct choice c = decide_one(m, g, &v, &x);
-    own->within = as_told.within;
-    own->reclaim = as_told.reclaim;
     struct plain_promise *p = promise_of(m, g);
     if (v.n && !(p && !p->victims.n))
         spare_equals(m, g, &x, &v, &c.level);
@@ -273,7 +267,7 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     m->counts.kept_n += p && c.flavor >= 0;
     bool all_have_left = p && !p->victims.n;
     m->in_vain |= all_have_left && (c.flavor < 0 || v.coming || v.n);
-    if (all_have_left && v.n) { /* others went for it in vain: nobody else goes before it has waited */
+    if ((all_have_left || g->patient) && v.n) { /* others went for it in vain: nobody else goes before it has waited */
         v.n = 0;
         c.flavor = -1;
         m->counts.vain_n++;
