@@ -259,15 +259,15 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     put_promises_beside(m, g);
     struct choice c = decide_one(m, g, &v, &x);
     struct plain_promise *p = promise_of(m, g);
-    if (v.n && !(p && !p->victims.n))
+    bool vain = g->patient || (p && !p->victims.n); /* others went for it: nobody else goes before it has waited */
+    if (v.n && !vain)
         spare_equals(m, g, &x, &v, &c.level);
     take_promises_off(m);
     g->tried = true;
     m->counts.coming_n += v.coming;
     m->counts.kept_n += p && c.flavor >= 0;
-    bool all_have_left = p && !p->victims.n;
-    m->in_vain |= all_have_left && (c.flavor < 0 || v.coming || v.n);
-    if ((all_have_left || g->patient) && v.n) { /* others went for it in vain: nobody else goes before it has waited */
+    m->in_vain |= vain && (c.flavor < 0 || v.coming || v.n);
+    if (vain && v.n) {
         v.n = 0;
         c.flavor = -1;
         m->counts.vain_n++;
