@@ -15,6 +15,7 @@
 struct apiserver_config {
     const char *data_dir; /* NULL = memory only */
     bool strict_kueue;
+    unsigned shares;         /* which its queues are served by: ADMISSION_*_SHARES (codec/admission/admission.h) */
     bool runs_queues;        /* so do the controllers beside it: queues and flavors have Kueue's finalizer from their creation on */
     bool check_host;         /* plain loopback mode: Host and Origin checks against DNS rebinding and CSRF */
     const char *listen_host; /* allowed Host besides localhost, 127.0.0.1, [::1] */

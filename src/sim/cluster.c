@@ -8,6 +8,7 @@
 #include "apiserver/apiserver.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "codec/admission/admission.h"
 #include "jobs/embedded.h"
 #include "jobs/jobs.h"
 #include "net/http_local.h"
@@ -297,6 +298,11 @@ static int register_nodes(struct cluster *c, const struct cluster_config *config
     return r;
 }
 
+static unsigned shares_of(const struct policy *p)
+{
+    return (p->fair.on ? ADMISSION_FAIR_SHARES : 0) | (p->consumption.on ? ADMISSION_USAGE_SHARES : 0);
+}
+
 static int start_server(struct cluster *c, const struct cluster_config *config, struct err *e)
 {
     _cleanup_free_ char *host = host_of(config->listen);
@@ -314,6 +320,7 @@ static int start_server(struct cluster *c, const struct cluster_config *config, 
         return r;
     struct apiserver_config api = {.data_dir = config->data_dir,
                                    .strict_kueue = config->strict_kueue,
+                                   .shares = shares_of(&config->policy),
                                    .runs_queues = true,
                                    .check_host = !config->tls,
                                    .listen_host = call,

@@ -233,6 +233,7 @@ static bool admit(struct object_write *w)
                           .object = w->object,
                           .asked = w->asked,
                           .strict_kueue = w->server->config.strict_kueue,
+                          .shares = w->server->config.shares,
                           .ephemeral = strcmp(w->subresource, "ephemeralcontainers") == 0,
                           .status_only = w->old && strcmp(w->subresource, "status") == 0,
                           .read = admission_read,

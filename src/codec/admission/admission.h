@@ -9,12 +9,16 @@
 #include "codec/kinds/kind.h"
 #include "codec/schema/field_errors.h"
 
+/* Which shares of its queues a scheduler keeps: what asks for others brings a warning. */
+enum admission_shares { ADMISSION_FAIR_SHARES = 1, ADMISSION_USAGE_SHARES = 2 };
+
 struct admission {
     struct arena *arena;
     const struct json *old;       /* NULL on create */
     struct json *object;          /* storage version of the kind; may be changed */
     const struct kind *asked;     /* as which it was written, when that is another kind than it is stored as; NULL = the same */
     bool strict_kueue;            /* refuse what Kueue refuses */
+    unsigned shares;              /* ADMISSION_*_SHARES that are on where the object is going; 0 where that is not known */
     bool ephemeral;               /* a write to pods/ephemeralcontainers: nothing else changes */
     bool status_only;             /* a write to /status: the spec is that of `old` */
     struct field_errors errors;   /* refuse when not empty */

@@ -10,7 +10,7 @@ struct unused {
     const char *path;     /* dots between members, [] after a list: each item. "" = the kind as a whole */
     const char *harmless; /* a value that asks for nothing; NULL = none */
     const char *instead;  /* what happens */
-    bool elsewhere;       /* it has an effect where `instead` says */
+    unsigned unless;      /* ADMISSION_*_SHARES: it has an effect where these are on, as `instead` says; 0 = it never has */
 };
 
 #define KUEUE "kueue.x-k8s.io"
@@ -32,11 +32,11 @@ struct unused {
 #define NO_CONTROLLER "nothing makes jobs of it"
 
 static const struct unused table[] = {
-    {KUEUE, "clusterqueues", "spec.fairSharing", NULL, FAIR_SHARES, true},
-    {KUEUE, "clusterqueues", "spec.admissionScope.admissionMode", "NoAdmissionFairSharing", SHARES_BY_USE, true},
+    {KUEUE, "clusterqueues", "spec.fairSharing", NULL, FAIR_SHARES, ADMISSION_FAIR_SHARES},
+    {KUEUE, "clusterqueues", "spec.admissionScope.admissionMode", "NoAdmissionFairSharing", SHARES_BY_USE, ADMISSION_USAGE_SHARES},
     {KUEUE, "clusterqueues", "spec.concurrentAdmissionPolicy", NULL, "a job stays in the flavor that it was given"},
-    {KUEUE, "cohorts", "spec.fairSharing", NULL, FAIR_SHARES, true},
-    {KUEUE, "localqueues", "spec.fairSharing", NULL, SHARES_BY_USE, true},
+    {KUEUE, "cohorts", "spec.fairSharing", NULL, FAIR_SHARES, ADMISSION_FAIR_SHARES},
+    {KUEUE, "localqueues", "spec.fairSharing", NULL, SHARES_BY_USE, ADMISSION_USAGE_SHARES},
     {KUEUE, "multikueueconfigs", "", NULL, NO_CHECKS},
     {KUEUE, "multikueueclusters", "", NULL, NO_CHECKS},
     {KUEUE, "workloads", "spec.podSets[].topologyRequest.podIndexLabel", NULL, NO_RANKS},
@@ -199,8 +199,8 @@ static void warn_of_fields(struct admission *x, const struct kind *k)
             return; /* said when it was written */
         if (!u->path[0])
             admission_warn(x, "%s: has no effect yet: %s", k->kind, u->instead);
-        else if (find(x, x->object, u->path, u->harmless, "", &path))
-            admission_warn(x, u->elsewhere ? "%s: has an effect only where %s" : "%s: has no effect yet: %s", path, u->instead);
+        else if (!(x->shares & u->unless) && find(x, x->object, u->path, u->harmless, "", &path))
+            admission_warn(x, u->unless ? "%s: has an effect only where %s" : "%s: has no effect yet: %s", path, u->instead);
     }
 }
 

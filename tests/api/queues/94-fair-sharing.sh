@@ -15,6 +15,9 @@ export KUBECONFIG=$PWD/own/kubeconfig
 "$KUBECTL" create namespace "$NS" >/dev/null
 refuses "nothing of fairSharing is told to do nothing" '^$' grep 'does nothing' own.log
 
+says "a weight is taken without a warning where shares are kept" '^cohort.kueue.x-k8s.io/weighed created$' bash -c \
+    "printf 'apiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {name: weighed}\nspec: {fairSharing: {weight: 2}}\n' | '$KUBECTL' apply -f - 2>&1"
+
 K() { "$KUBECTL" "$@"; }
 # The comment keeps kubectl from taking flow style for JSON.
 apply() { { echo "# YAML"; cat; } | k apply -f - >/dev/null 2>&1; }

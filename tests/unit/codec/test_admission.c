@@ -11,6 +11,7 @@
 struct world {
     struct arena *arena;
     struct kind_table *kinds;
+    unsigned shares;    /* that are kept where objects go */
     struct admission x; /* of the last admit */
     struct json *object;
     char *errors;       /* all, one text; "" when none */
@@ -67,8 +68,13 @@ static const char *admit_as(struct world *w, const char *yaml, const struct json
     const struct kind_version *kv = kind_version_find(k, slash ? slash + 1 : api);
     struct schema_findings found = {0};
     struct err e = {0};
-    w->x =
-        (struct admission){.arena = w->arena, .old = old, .object = v, .strict_kueue = strict, .read = can_read ? reader : NULL, .ctx = w};
+    w->x = (struct admission){.arena = w->arena,
+                              .old = old,
+                              .object = v,
+                              .strict_kueue = strict,
+                              .shares = w->shares,
+                              .read = can_read ? reader : NULL,
+                              .ctx = w};
     field_errors_init(&w->x.errors, w->arena);
     admission_repair(&w->x, k, kv->version);
     if (w->x.errors.n == 0) {
@@ -737,6 +743,14 @@ static void what_asks_for_nothing_is_not_told(void **state)
     assert_int_equal(w->x.warnings_n, 1);
     assert_string_equal(admit_as(w, queue, w->object, false, true), "");
     assert_int_equal(w->x.warnings_n, 0);
+    /* Nor who asks for shares that are kept where the object goes. */
+    w->shares = ADMISSION_USAGE_SHARES;
+    assert_string_equal(admit(w, queue), "");
+    assert_int_equal(w->x.warnings_n, 0);
+    w->shares = ADMISSION_FAIR_SHARES;
+    assert_string_equal(admit(w, queue), "");
+    assert_int_equal(w->x.warnings_n, 1);
+    w->shares = 0;
 }
 
 int main(void)
