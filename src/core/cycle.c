@@ -58,6 +58,7 @@ static const char *text_of_devices(struct cycle *c, const struct node *node, con
 
 void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat)
 {
+    c->s->others_changed = true;
     struct state *s = c->s;
     pod_sit(s, pod, seat);
     s->pods[pod].assumed = true;
@@ -135,8 +136,11 @@ static void find_remedies(struct cycle *c, struct line *l)
     if (reason_find(l->reason, REASON_PODS_UNREADY))
         return; /* it would start but for that */
     bool due = !l->remedied_ms || l->remedied_codes != l->codes || c->now_ms - l->remedied_ms >= REMEDY_EVERY_MS;
-    if (!due || !c->trials_left)
+    if (!due || !c->trials_left) {
+        if (l->reason->remedies)
+            order_look_again(c->s, l); /* they are from before */
         return;
+    }
     struct reason with = *l->reason;
     with.remedies = c->find_remedies(c, line_first(l));
     struct reason *old = l->reason;

@@ -52,6 +52,8 @@ struct seen_pod {
     bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
+    uint64_t told_tree;          /* hash of the tree of reasons that we have sent last; 0 = none */
+    bool tree_helps;             /* that said what would help */
 };
 struct seen_gang {
     name_id key, local_queue;
@@ -246,7 +248,7 @@ void status_pod(void *arg, struct work *w);
 void status_gang_changed(struct scheduler *s, struct seen_gang *g);
 /* Milliseconds until the gang's reason may be written to the object that says `said`; 0: now (say telling_sent then); -1: nothing to
  * write. */
-int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, bool rest_is_said);
+int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, enum telling_rest rest);
 /* A Workload that has quota, ready checks and no place, as seen now. */
 void status_placeless(struct scheduler *s, struct work *w, struct seen_gang *g, struct kube_object_ref about);
 /* Its waiting members are told why. */

@@ -10,9 +10,9 @@
 
 enum { QUEUE_LOOK_MS = 300 };
 
-int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, bool rest_is_said)
+int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, enum telling_rest rest)
 {
-    return telling_wait_ms(&g->telling, &s->tellings, text, said, rest_is_said,
+    return telling_wait_ms(&g->telling, &s->tellings, text, said, rest,
                            g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
                            g->members_missing ? g->joined_ms : 0, loop_now_ms(s->loop));
 }
@@ -136,13 +136,19 @@ static const char *volcano_said(const struct json *group)
     return strcmp(json_get_text(said, "status", ""), "True") == 0 ? json_get_text(said, "message", "") : "";
 }
 
+static enum telling_rest rest_of(const struct json *group, const char *tree)
+{
+    return tree ? telling_rest(tree, object_annotation(group, OBJECT_REASON)) : REST_IS_SAID;
+}
+
 /* Milliseconds until `why` may be told, 0 now, -1 nothing to tell. */
-static int64_t volcano_wait_ms(struct scheduler *s, struct seen_gang *g, const char *why, const char *said, bool is_kept_out)
+static int64_t volcano_wait_ms(struct scheduler *s, struct seen_gang *g, const char *why, const char *said, enum telling_rest rest,
+                               bool is_kept_out)
 {
     if (!why)
         return -1;
-    return is_kept_out ? telling_wait_ms(&g->telling, &s->tellings, why, said, true, TELLING_SETTLE_MS, 0, loop_now_ms(s->loop))
-                       : status_telling_wait_ms(s, g, why, said, true);
+    return is_kept_out ? telling_wait_ms(&g->telling, &s->tellings, why, said, rest, TELLING_SETTLE_MS, 0, loop_now_ms(s->loop))
+                       : status_telling_wait_ms(s, g, why, said, rest);
 }
 
 struct volcano_pass {
@@ -203,7 +209,7 @@ void status_volcano_group(void *arg, struct work *w)
     object_count_set(a, x.status, "succeeded", g->succeeded_n);
     object_count_set(a, x.status, "failed", g->failed_n);
     const char *why = volcano_reason(s, a, g, x.phase, kept_out, &tree);
-    int64_t wait_ms = volcano_wait_ms(s, g, why, said, kept_out != NULL);
+    int64_t wait_ms = volcano_wait_ms(s, g, why, said, rest_of(group, tree), kept_out != NULL);
     bool tells = wait_ms == 0, is_news = tells && telling_cause(why) != telling_cause(said);
     if (strcmp(x.phase, "Running") == 0)
         volcano_condition(s, a, x.status, true, "tasks in gang are ready to be scheduled", "");
@@ -289,7 +295,7 @@ void status_coscheduling_group(void *arg, struct work *w)
     if (diff && is_time(s, w, "coscheduling", strcmp(was, phase) == 0))
         work_patch_status(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"), group, diff);
     bool waits = g && g->text && !g->admitted && (strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0);
-    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group), true) : 0;
+    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group), rest_of(group, g->tree)) : 0;
     if (wait_ms > 0)
         work_again(w, wait_ms);
     if (wait_ms != 0)
@@ -315,7 +321,7 @@ void status_native_group(void *arg, struct work *w)
     if (!scheduled && !g->text)
         return;
     const char *said = json_get_text(object_condition(group, "PodGroupInitiallyScheduled"), "message", "");
-    int64_t wait_ms = scheduled ? 0 : status_telling_wait_ms(s, g, g->text, said, true);
+    int64_t wait_ms = scheduled ? 0 : status_telling_wait_ms(s, g, g->text, said, rest_of(group, g->tree));
     if (wait_ms > 0)
         work_again(w, wait_ms);
     if (wait_ms != 0)

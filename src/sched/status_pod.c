@@ -5,6 +5,7 @@
  *        once, but not each time that one node changes. The node is written at once, and the condition with it.
  */
 #include "base/clock.h"
+#include "base/collections/map.h"
 #include "sched/scheduler.h"
 
 static void add_condition(struct scheduler *s, struct arena *a, struct json *patch, const char *text)
@@ -51,6 +52,14 @@ static bool nominates(struct scheduler *s, struct work *w, const struct seen_pod
     return false;
 }
 
+/* LIMIT  the object itself is not kept: after a restart the tree is taken for said. */
+static enum telling_rest rest_of(const struct seen_pod *p, const char *tree)
+{
+    if (!tree || !p->told_tree || p->told_tree == hash_bytes(tree, strlen(tree), 1))
+        return REST_IS_SAID;
+    return telling_helps(tree) && !p->tree_helps ? REST_HELPS : REST_DIFFERS;
+}
+
 void status_pod(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -61,19 +70,22 @@ void status_pod(void *arg, struct work *w)
     const struct seen_gang *g = seen_gang(s, p->gang);
     if (!g || !g->text)
         return;
+    const char *tree = g->source == GANG_POD ? g->tree : NULL;
     int64_t now_ms = loop_now_ms(s->loop);
     bool is_news = !p->told || telling_cause(p->told) != telling_cause(g->text), nominating = nominates(s, w, p, g);
-    int64_t wait_ms = telling_wait_ms(&p->telling, NULL, g->text, p->told, true,
+    int64_t wait_ms = telling_wait_ms(&p->telling, NULL, g->text, p->told, rest_of(p, tree),
                                       g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
                                       g->members_missing ? g->joined_ms : 0, now_ms);
     if (wait_ms > 0)
         work_again(w, wait_ms);
     bool says = wait_ms == 0 || (wait_ms > 0 && nominating && g->nominated); /* one write for both */
     if (says || nominating)
-        tell(s, w, p, says ? g->text : NULL, g->source == GANG_POD ? g->tree : NULL, nominating, g->nominated);
+        tell(s, w, p, says ? g->text : NULL, tree, nominating, g->nominated);
     if (!says)
         return;
     telling_sent(&p->telling, now_ms);
+    p->told_tree = tree ? hash_bytes(tree, strlen(tree), 1) : 0;
+    p->tree_helps = tree && telling_helps(tree);
     struct kube_object_ref about = {"v1", "Pod", w->ns, w->name, intern_name(s->names, p->uid)};
     if (is_news)
         kube_event(s->events, &about, "Warning", "FailedScheduling", "%s", g->text);

@@ -478,7 +478,7 @@ static void reserve(struct pass *x)
             status_placeless(x->s, x->work, x->seen, ref_of(x));
         bool lists = sync_checks(x, admission_now(x)), ours = object_awaits_with_quota(x->workload);
         const char *said = json_get_text(object_condition(x->workload, OBJECT_WAITING), "message", "");
-        int64_t wait_ms = !ours || !x->seen || !x->seen->tree ? 0 : status_telling_wait_ms(x->s, x->seen, x->seen->tree, said, true);
+        int64_t wait_ms = !ours || !x->seen || !x->seen->tree ? 0 : status_telling_wait_ms(x->s, x->seen, x->seen->tree, said, REST_IS_SAID);
         if (wait_ms > 0)
             work_again(x->work, wait_ms);
         if (wait_ms == 0)
@@ -715,7 +715,7 @@ static void pending(struct pass *x)
     bool lacks = lacks_pods(x, state_gang_reason(x->s->state, x->gang));
     if (lacks && pause_ms > x->now_ms)
         work_again(x->work, pause_ms - x->now_ms);
-    bool rest = strcmp(object_waiting(x->workload), g->tree) == 0;
+    enum telling_rest rest = telling_rest(g->tree, object_waiting(x->workload));
     int64_t wait_ms = is_shut || is_back || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said, rest);
     if (wait_ms > 0)
         work_again(x->work, wait_ms);

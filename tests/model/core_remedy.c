@@ -46,6 +46,7 @@ struct model {
     struct plain_gang gangs[GANGS];
     bool over[GANGS];          /* of the fillers: ended again before the others came */
     bool volcano;              /* queues without flavors */
+    bool one_by_one;           /* the waiters come a second apart: who comes later may take what those before were told of */
     bool settled;              /* whom others went for at first have left */
     struct fair_policy fair;
     struct random random;
@@ -132,6 +133,7 @@ static void draw(struct model *m, uint64_t seed)
     for (int i = 0, n = pick(m, 3) ? (int)pick(m, QUEUES + 1) : 0; i < n && !m->volcano; i++)
         draw_policies(m, &m->queues[i]);
     m->settled = pick(m, 3);
+    m->one_by_one = pick(m, 2);
     if (!pick(m, 4))
         m->fair = (struct fair_policy){.on = true,
                                        .strategies_n = pick(m, 3),
@@ -283,7 +285,7 @@ static void tell_gang(struct world *w, const struct model *m, int i)
         r.queue = 0;
         r.local_queue = id(w, local_name(g->queue, queue));
     }
-    r.created_ms = (w->now_ms >= BEGIN_MS + LOOK_AGAIN_MS && waits(w, m, i) ? 2000 : 1000) + i;
+    r.created_ms = 1000 + i;
     r.priority = g->priority;
     if (g->type == TYPE_PLANNED) {
         struct pod_set *sets = arena_zero(w->records, 2, sizeof *sets);
@@ -360,15 +362,6 @@ static void cycle(struct world *w, bool remedies)
     decide(w->s, &config, w->now_ms, w->cycle, &w->plan);
 }
 
-/* All that wait for nobody are tried anew: what they were told may be older than what others have taken since. */
-static void look_again(struct world *w, const struct model *m)
-{
-    w->now_ms += LOOK_AGAIN_MS;
-    for (int i = 0; i < GANGS; i++)
-        if (waits(w, m, i) && m->gangs[i].type != TYPE_POD && !gang_of(w, m, i)->promise)
-            tell_gang(w, m, i);
-}
-
 static struct world build(const struct model *m, bool remedies)
 {
     struct world w = world_new();
@@ -394,8 +387,14 @@ static struct world build(const struct model *m, bool remedies)
         tell_queue(&w, m, i, true);
         tell_local(&w, m, i, true);
     }
-    for (int i = FILLERS; i < GANGS; i++)
+    for (int i = FILLERS; i < GANGS; i++) {
         submit(&w, m, i);
+        if (!m->one_by_one || i + 1 == GANGS)
+            continue;
+        cycle(&w, remedies);
+        answer_all(&w, m);
+        w.now_ms += 1000;
+    }
     cycle(&w, remedies);
     for (int i = 0; i < REST && m->settled && effects(&w, EFFECT_EVICT); i++) {
         answer_all(&w, m);
@@ -410,8 +409,10 @@ static struct world build(const struct model *m, bool remedies)
         w.now_ms += LOOK_AGAIN_MS;
         cycle(&w, remedies);
     }
-    look_again(&w, m);
-    cycle(&w, remedies);
+    for (int i = 0; i < 2; i++) { /* what was told is older than what others have taken since */
+        w.now_ms += LOOK_AGAIN_MS;
+        cycle(&w, remedies);
+    }
     return w;
 }
 

@@ -558,7 +558,7 @@ static struct reason *not_computed(struct cycle *c, const struct gang *g, enum r
 
 static enum remedies_gap gap_of(const struct remedy_search *x)
 {
-    return x->others_matter ? GAP_OTHERS : !x->trials_left ? GAP_TRIALS : GAP_MANY;
+    return x->others_matter || x->c->s->promised_n ? GAP_OTHERS : !x->trials_left ? GAP_TRIALS : GAP_MANY;
 }
 
 struct reason *remedy_find(struct cycle *c, struct gang *g)

@@ -411,6 +411,7 @@ void order_line_up(struct state *s, struct gang *g)
     g->alone |= g->bound_n > 0 || (!g->planned && g->members_n != loose_n(g)); /* what it has already makes it unlike all others */
     struct line *l = line_for(s, g);
     s->joined_last = l;
+    s->others_changed = true;
     g->line = l;
     heap_add(&l->gangs, g);
     if (l->gangs.n > 1 && line_first(l) == g) {
@@ -434,6 +435,7 @@ static void line_up_no_more(struct state *s, struct gang *g)
     if (!l)
         return;
     bool was_first = line_first(l) == g;
+    s->others_changed = true;
     g->line = NULL;
     if (l->queue->has_shares && l->queue->preempts)
         quota_rise(&s->quota, l->queue->quota); /* it holds nobody back any more (quota/deserve.h) */

@@ -65,6 +65,7 @@ void order_try_again(struct state *s, struct line *l);
 void order_end_standing(struct state *s); /* none of them may stay where they stand: they are parked like others */
 bool order_wake_tree(struct state *s,
                      uint32_t root); /* whom quota of this tree kept waiting, though there is enough: true, there are some */
+void order_look_again(struct state *s, struct line *l); /* the reason of this parked line is outdated */
 bool order_refresh(struct state *s,
                    int64_t now_ms); /* lines whose reason has been outdated for long are ready again: true, there are some */
 void order_end(struct state *s);

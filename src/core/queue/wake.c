@@ -15,6 +15,8 @@
 #include "core/queue/standing.h"
 
 #define FEW_NODES 4        /* so many may gain room, and lines are still woken one by one */
+#define REFRESH_MAX 200    /* reasons found anew in one cycle: who may start does not wait for thousands of them */
+#define REFRESH_PAUSE_MS 20
 #define REFRESH_MS 10000   /* so old may a reason be whose amounts have changed, though nobody can start for it */
 
 /* ---- may a line fit now? ---- */
@@ -225,25 +227,39 @@ static void note_outdated(struct state *s, struct parking *p, const struct queue
         refresh_after(s, p->tried_ms);
 }
 
+void order_look_again(struct state *s, struct line *l)
+{
+    l->park.outdated = true;
+    refresh_after(s, l->park.tried_ms);
+}
+
+/* WHY  whatever it was refused for: others who came, started or left since have taken what its reason counts, or would be tried beside it
+ * with what is said to help. Or in the same cycle, after it was tried. */
+static bool is_outdated(const struct state *s, const struct parking *p)
+{
+    return p->outdated || s->others_ms >= p->tried_ms || standing_outdated(p->line);
+}
+
 bool order_refresh(struct state *s, int64_t now_ms)
 {
     if (!s->refresh_ms || s->refresh_ms > now_ms)
         return false;
     s->refresh_ms = 0;
-    bool any = false;
+    uint32_t n = 0;
     for (uint32_t i = order_parked_n(s); i-- > 0;) {
         const struct parking *p = order_parked(s, i);
-        if (!p->line || !(p->outdated || standing_outdated(p->line)))
+        if (!p->line || !is_outdated(s, p))
             continue;
-        if (p->tried_ms + REFRESH_MS <= now_ms) {
-            order_line_ready(s, p->line, false);
-            any = true;
-        } else {
+        if (p->tried_ms + REFRESH_MS > now_ms) {
             refresh_after(s, p->tried_ms);
+        } else if (n++ < REFRESH_MAX) {
+            order_line_ready(s, p->line, false);
         }
     }
+    if (n > REFRESH_MAX)
+        s->refresh_ms = now_ms + REFRESH_PAUSE_MS;
     standing_retried(s);
-    return any;
+    return n > 0;
 }
 
 bool order_wake_tree(struct state *s, uint32_t root)
@@ -373,6 +389,10 @@ void order_try_again(struct state *s, struct line *l)
 
 void order_end(struct state *s)
 {
+    if (s->others_changed && order_parked_n(s))
+        refresh_after(s, s->now_ms);
+    s->others_ms = s->others_changed ? s->now_ms : s->others_ms;
+    s->others_changed = false;
     order_wake_standing(s);
     while (s->candidates_n) { /* the cycle was at its limit before their turn came: the next one tries them */
         struct line *l = s->candidates[s->candidates_n - 1];

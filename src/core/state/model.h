@@ -502,6 +502,8 @@ struct state {
     bool queues_changed;     /* some queue, flavor, cohort or namespace has `changed` set */
     uint64_t cycles_n;
     int64_t refresh_ms;      /* an outdated reason is to be found anew then; 0 = none is */
+    bool others_changed;     /* since the last cycle ended somebody came to wait, started, or left: what is said to others may be untrue */
+    int64_t others_ms;       /* when that was last */
     int64_t now_ms;          /* of the last cycle */
     struct buf text;         /* scratch */
 };

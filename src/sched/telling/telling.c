@@ -32,12 +32,24 @@ uint64_t telling_cause(const char *text)
     return hash_bytes(from, (size_t)(at - from), hash);
 }
 
+bool telling_helps(const char *tree)
+{
+    return strstr(tree, "\"remedies\":[{"); /* in a text its quotes would be escaped */
+}
+
+enum telling_rest telling_rest(const char *tree, const char *said)
+{
+    if (strcmp(tree, said) == 0)
+        return REST_IS_SAID;
+    return telling_helps(tree) && !telling_helps(said) ? REST_HELPS : REST_DIFFERS;
+}
+
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, bool rest_is_said, int64_t settle_ms,
+int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, enum telling_rest rest, int64_t settle_ms,
                         int64_t moved_ms, int64_t now_ms)
 {
     uint64_t cause = telling_cause(text);
@@ -49,12 +61,12 @@ int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *te
     if (strcmp(text, said) == 0) {
         t->told_ms = t->sent_ms ? t->sent_ms : t->told_ms ? t->told_ms : now_ms;
         t->sent_ms = 0;
-        if (rest_is_said)
+        if (rest == REST_IS_SAID)
             return -1;
     }
     int64_t due_ms = later(later(t->since_ms, moved_ms) + settle_ms, t->sent_ms ? t->sent_ms + TELLING_ECHO_MS : 0);
     if (*said && telling_cause(said) == cause)
-        due_ms = later(due_ms, (t->told_ms ? t->told_ms : t->since_ms) + TELLING_NUMBERS_MS);
+        due_ms = later(due_ms, (t->told_ms ? t->told_ms : t->since_ms) + (rest == REST_HELPS ? TELLING_AGAIN_MS : TELLING_NUMBERS_MS));
     else if (t->told_ms)
         due_ms = later(due_ms, t->told_ms + TELLING_AGAIN_MS);
     if (due_ms > now_ms)

@@ -3,8 +3,8 @@
  *   what it would say has changed -> stood for a while -> a place in the budget -> written -> not again for a while
  *
  * A sentence has a cause: itself without its numbers. One that differs in numbers only ("3 more needed", "2 more needed") is no news, and
- * is written rarely, so that what stands there does not become untrue for long. So is what stands beside the sentence (why nobody is
- * preempted, what would help), where that alone is another.
+ * is written rarely, so that what stands there does not become untrue for long. So is the tree that stands beside the sentence (why nobody
+ * is preempted, what would help), where that alone is another; but that something is known to help by now is news.
  *
  * WHY    Ten thousand wait; each completion changes what each of them could be told.
  * UNIT   monotonic milliseconds. Pure: time is an argument.
@@ -27,11 +27,14 @@ struct telling {
     int64_t sent_ms, told_ms;
     int64_t slot_ms;   /* its place in the budget; 0 = none yet */
 };
+/* The tree of reasons beside the sentence, as JSON: is it said already? */
+enum telling_rest { REST_IS_SAID, REST_DIFFERS, REST_HELPS };
+enum telling_rest telling_rest(const char *tree, const char *said);
+bool telling_helps(const char *tree); /* it says what would help */
 uint64_t telling_cause(const char *text);
 /* Milliseconds until `text` may be written to an object that says `said` (NULL or "": nothing); 0: now; -1: there is nothing to write.
- * rest_is_said: what stands beside it is as it should be. settle_ms counts from when the cause changed, and from moved_ms. budget may be
- * NULL. */
-int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, bool rest_is_said, int64_t settle_ms,
+ * settle_ms counts from when the cause changed, and from moved_ms. budget may be NULL. */
+int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, enum telling_rest rest, int64_t settle_ms,
                         int64_t moved_ms, int64_t now_ms);
 void telling_sent(struct telling *t, int64_t now_ms);
 void telling_drop(struct telling *t, struct bucket *budget, int64_t now_ms); /* it waits no longer */

@@ -380,6 +380,46 @@ static void why_nothing_is_said(void **state)
     assert_non_null(strstr(why_tree(w, "one"), "would help:\n  not computed: it depends on who else"));
 }
 
+/* Who comes later and starts takes what was counted: ten seconds later it is counted anew. */
+static void what_was_left_is_taken(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=16", "");
+    gpu_queue(w, "q", NULL, "ns/q", 12);
+    workload(w, "first", "ns/q", 4, GPU "=1");
+    workload(w, "large", "ns/q", 12, GPU "=1");
+    step(w);
+    says(w, "large", "\"resource\":\"nvidia.com/gpu\",\"add\":\"4\"}]");
+    workload(w, "second", "ns/q", 2, GPU "=1");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "second"));
+    assert_true(w->plan.wake_ms > w->now_ms && w->plan.wake_ms <= w->now_ms + 10000);
+    w->now_ms += 10000;
+    step(w);
+    assert_null(strstr(remedies(w, "large"), "\"add\":\"4\""));
+    says(w, "large", "\"resource\":\"nvidia.com/gpu\",\"add\":\"6\"}");
+    w->now_ms += 10000;
+    step(w);
+    assert_true(!w->plan.wake_ms); /* nothing has changed since */
+}
+
+/* The same of room on nodes. */
+static void room_that_was_left_is_taken(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=8", "");
+    pod(w, "ns/small", NULL, GPU "=1");
+    step(w);
+    pod(w, "ns/large", NULL, GPU "=8");
+    step(w);
+    says(w, "pod/ns/large", "\"add\":\"1\"");
+    pod(w, "ns/more", NULL, GPU "=2");
+    step(w);
+    w->now_ms += 10000;
+    step(w);
+    says(w, "pod/ns/large", "\"add\":\"3\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_a_world(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
@@ -390,6 +430,7 @@ int main(void)
                                        in_a_world(room_is_not_that_of_victims), in_a_world(more_members_or_a_lower_minimum),
                                        in_a_world(members_are_under_way_after_each_start),
                                        in_a_world(the_first_that_lack_members_are_looked_at),
-                                       in_a_world(fewer_of_a_workload), in_a_world(why_nothing_is_said)};
+                                       in_a_world(fewer_of_a_workload), in_a_world(why_nothing_is_said),
+                                       in_a_world(what_was_left_is_taken), in_a_world(room_that_was_left_is_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

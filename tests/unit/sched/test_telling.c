@@ -29,7 +29,7 @@ static void test_numbers_are_no_cause(void **state)
 
 static int64_t wait(struct telling *t, const char *text, const char *said, int64_t now_ms)
 {
-    return telling_wait_ms(t, NULL, text, said, true, TELLING_SETTLE_MS, 0, now_ms);
+    return telling_wait_ms(t, NULL, text, said, REST_IS_SAID, TELLING_SETTLE_MS, 0, now_ms);
 }
 
 static void test_one_object(void **state)
@@ -58,12 +58,30 @@ static void test_rest(void **state)
 {
     (void)state;
     struct telling t = {0};
-    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", true, TELLING_SETTLE_MS, 0, 1000), -1);
-    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", false, TELLING_SETTLE_MS, 0, 2000), 1000 + TELLING_NUMBERS_MS - 2000);
-    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", false, TELLING_SETTLE_MS, 0, 1000 + TELLING_NUMBERS_MS), 0);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_IS_SAID, TELLING_SETTLE_MS, 0, 1000), -1);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_DIFFERS, TELLING_SETTLE_MS, 0, 2000), 1000 + TELLING_NUMBERS_MS - 2000);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_DIFFERS, TELLING_SETTLE_MS, 0, 1000 + TELLING_NUMBERS_MS), 0);
     telling_sent(&t, 1000 + TELLING_NUMBERS_MS);
-    assert_true(telling_wait_ms(&t, NULL, "3 short", "3 short", false, TELLING_SETTLE_MS, 0, 1010 + TELLING_NUMBERS_MS) > 900);
-    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", true, TELLING_SETTLE_MS, 0, 1020 + TELLING_NUMBERS_MS), -1);
+    assert_true(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_DIFFERS, TELLING_SETTLE_MS, 0, 1010 + TELLING_NUMBERS_MS) > 900);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_IS_SAID, TELLING_SETTLE_MS, 0, 1020 + TELLING_NUMBERS_MS), -1);
+}
+
+/* What would help is known by now: that is told soon. */
+static void test_help(void **state)
+{
+    (void)state;
+    const char *none = "{\"message\":\"3 short\",\"notComputed\":\"depends\"}", *named = "{\"queue\":\"\\\"remedies\\\":[{\"}",
+               *some = "{\"message\":\"3 short\",\"remedies\":[{\"all\":[]}]}", *others = "{\"remedies\":[{\"all\":[1]}]}";
+    struct telling t = {0};
+    assert_int_equal(telling_rest(some, some), REST_IS_SAID);
+    assert_int_equal(telling_rest(some, none), REST_HELPS);
+    assert_int_equal(telling_rest(some, ""), REST_HELPS);
+    assert_int_equal(telling_rest(some, others), REST_DIFFERS);
+    assert_int_equal(telling_rest(none, some), REST_DIFFERS);
+    assert_int_equal(telling_rest(named, none), REST_DIFFERS);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_IS_SAID, TELLING_SETTLE_MS, 0, 1000), -1);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_HELPS, TELLING_SETTLE_MS, 0, 2000), 1000 + TELLING_AGAIN_MS - 2000);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_HELPS, TELLING_SETTLE_MS, 0, 1000 + TELLING_AGAIN_MS), 0);
 }
 
 /* After a restart the object says it already, or says something else. */
@@ -84,9 +102,9 @@ static void test_members(void **state)
     struct telling t = {0};
     for (int i = 1; i < 80; i++) {
         const char *text = i % 2 ? "6 of 80 pods exist" : "75 of 80 pods exist";
-        assert_true(telling_wait_ms(&t, NULL, text, NULL, true, TELLING_MEMBERS_MS, i * 100, i * 100) > 0);
+        assert_true(telling_wait_ms(&t, NULL, text, NULL, REST_IS_SAID, TELLING_MEMBERS_MS, i * 100, i * 100) > 0);
     }
-    assert_int_equal(telling_wait_ms(&t, NULL, "79 of 80 pods exist", NULL, true, TELLING_MEMBERS_MS, 7900, 7900 + TELLING_MEMBERS_MS), 0);
+    assert_int_equal(telling_wait_ms(&t, NULL, "79 of 80 pods exist", NULL, REST_IS_SAID, TELLING_MEMBERS_MS, 7900, 7900 + TELLING_MEMBERS_MS), 0);
 }
 
 static void test_budget(void **state)
@@ -96,15 +114,15 @@ static void test_budget(void **state)
     static struct telling t[LIMIT_TELLING_BURST + 20];
     int now_n = 0;
     for (int i = 0; i < LIMIT_TELLING_BURST + 20; i++)
-        now_n += telling_wait_ms(&t[i], &all, "x", NULL, true, 0, 0, 1000) == 0;
+        now_n += telling_wait_ms(&t[i], &all, "x", NULL, REST_IS_SAID, 0, 0, 1000) == 0;
     assert_int_equal(now_n, LIMIT_TELLING_BURST);
     struct telling *last = &t[LIMIT_TELLING_BURST + 19], one = {0};
-    int64_t wait_ms = telling_wait_ms(last, &all, "x", NULL, true, 0, 0, 1000);
+    int64_t wait_ms = telling_wait_ms(last, &all, "x", NULL, REST_IS_SAID, 0, 0, 1000);
     assert_int_equal(wait_ms, 20 * 1000 / LIMIT_TELLING_PER_S);
-    assert_int_equal(telling_wait_ms(last, &all, "x", NULL, true, 0, 0, 1000 + wait_ms), 0);                 /* its place is kept */
+    assert_int_equal(telling_wait_ms(last, &all, "x", NULL, REST_IS_SAID, 0, 0, 1000 + wait_ms), 0);                 /* its place is kept */
     for (int i = LIMIT_TELLING_BURST; i < LIMIT_TELLING_BURST + 20; i++)
         telling_drop(&t[i], &all, 1000);                                                             /* admitted meanwhile */
-    assert_int_equal(telling_wait_ms(&one, &all, "x", NULL, true, 0, 0, 1000), 1000 / LIMIT_TELLING_PER_S); /* theirs are given back */
+    assert_int_equal(telling_wait_ms(&one, &all, "x", NULL, REST_IS_SAID, 0, 0, 1000), 1000 / LIMIT_TELLING_PER_S); /* theirs are given back */
 }
 
 static void test_pace(void **state)
@@ -136,7 +154,7 @@ static void test_pace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_are_no_cause), cmocka_unit_test(test_one_object), cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_numbers_are_no_cause), cmocka_unit_test(test_one_object), cmocka_unit_test(test_rest), cmocka_unit_test(test_help),
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_members),              cmocka_unit_test(test_budget),     cmocka_unit_test(test_pace),
     };
