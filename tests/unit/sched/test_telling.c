@@ -59,7 +59,8 @@ static void test_rest(void **state)
     (void)state;
     struct telling t = {0};
     assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_IS_SAID, TELLING_SETTLE_MS, 0, 1000), -1);
-    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_DIFFERS, TELLING_SETTLE_MS, 0, 2000), 1000 + TELLING_NUMBERS_MS - 2000);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_DIFFERS, TELLING_SETTLE_MS, 0, 2000),
+                                     1000 + TELLING_NUMBERS_MS - 2000);
     assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_DIFFERS, TELLING_SETTLE_MS, 0, 1000 + TELLING_NUMBERS_MS), 0);
     telling_sent(&t, 1000 + TELLING_NUMBERS_MS);
     assert_true(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_DIFFERS, TELLING_SETTLE_MS, 0, 1010 + TELLING_NUMBERS_MS) > 900);
@@ -80,7 +81,8 @@ static void test_help(void **state)
     assert_int_equal(telling_rest(none, some), REST_DIFFERS);
     assert_int_equal(telling_rest(named, none), REST_DIFFERS);
     assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_IS_SAID, TELLING_SETTLE_MS, 0, 1000), -1);
-    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_HELPS, TELLING_SETTLE_MS, 0, 2000), 1000 + TELLING_AGAIN_MS - 2000);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_HELPS, TELLING_SETTLE_MS, 0, 2000),
+                                     1000 + TELLING_AGAIN_MS - 2000);
     assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_HELPS, TELLING_SETTLE_MS, 0, 1000 + TELLING_AGAIN_MS), 0);
 }
 
@@ -104,7 +106,8 @@ static void test_members(void **state)
         const char *text = i % 2 ? "6 of 80 pods exist" : "75 of 80 pods exist";
         assert_true(telling_wait_ms(&t, NULL, text, NULL, REST_IS_SAID, TELLING_MEMBERS_MS, i * 100, i * 100) > 0);
     }
-    assert_int_equal(telling_wait_ms(&t, NULL, "79 of 80 pods exist", NULL, REST_IS_SAID, TELLING_MEMBERS_MS, 7900, 7900 + TELLING_MEMBERS_MS), 0);
+    assert_int_equal(telling_wait_ms(&t, NULL, "79 of 80 pods exist", NULL, REST_IS_SAID, TELLING_MEMBERS_MS, 7900,
+                                     7900 + TELLING_MEMBERS_MS), 0);
 }
 
 static void test_budget(void **state)
@@ -122,7 +125,8 @@ static void test_budget(void **state)
     assert_int_equal(telling_wait_ms(last, &all, "x", NULL, REST_IS_SAID, 0, 0, 1000 + wait_ms), 0);                 /* its place is kept */
     for (int i = LIMIT_TELLING_BURST; i < LIMIT_TELLING_BURST + 20; i++)
         telling_drop(&t[i], &all, 1000);                                                             /* admitted meanwhile */
-    assert_int_equal(telling_wait_ms(&one, &all, "x", NULL, REST_IS_SAID, 0, 0, 1000), 1000 / LIMIT_TELLING_PER_S); /* theirs are given back */
+    assert_int_equal(telling_wait_ms(&one, &all, "x", NULL, REST_IS_SAID, 0, 0, 1000),
+                                     1000 / LIMIT_TELLING_PER_S); /* theirs are given back */
 }
 
 static void test_pace(void **state)
@@ -154,7 +158,8 @@ static void test_pace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_are_no_cause), cmocka_unit_test(test_one_object), cmocka_unit_test(test_rest), cmocka_unit_test(test_help),
+        cmocka_unit_test(test_numbers_are_no_cause), cmocka_unit_test(test_one_object), cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_help),
         cmocka_unit_test(test_restart),
         cmocka_unit_test(test_members),              cmocka_unit_test(test_budget),     cmocka_unit_test(test_pace),
     };
