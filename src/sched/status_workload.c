@@ -478,7 +478,8 @@ static void reserve(struct pass *x)
             status_placeless(x->s, x->work, x->seen, ref_of(x));
         bool lists = sync_checks(x, admission_now(x)), ours = object_awaits_with_quota(x->workload);
         const char *said = json_get_text(object_condition(x->workload, OBJECT_WAITING), "message", "");
-        int64_t wait_ms = !ours || !x->seen || !x->seen->tree ? 0 : status_telling_wait_ms(x->s, x->seen, x->seen->tree, said, REST_IS_SAID);
+        bool says = ours && x->seen && x->seen->tree;
+        int64_t wait_ms = says ? status_telling_wait_ms(x->s, x->seen, x->seen->tree, said, REST_IS_SAID) : 0;
         if (wait_ms > 0)
             work_again(x->work, wait_ms);
         if (wait_ms == 0)

@@ -49,8 +49,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, enum telling_rest rest, int64_t settle_ms,
-                        int64_t moved_ms, int64_t now_ms)
+int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, enum telling_rest rest,
+                        int64_t settle_ms, int64_t moved_ms, int64_t now_ms)
 {
     uint64_t cause = telling_cause(text);
     said = said ? said : "";

@@ -34,8 +34,8 @@ bool telling_helps(const char *tree); /* it says what would help */
 uint64_t telling_cause(const char *text);
 /* Milliseconds until `text` may be written to an object that says `said` (NULL or "": nothing); 0: now; -1: there is nothing to write.
  * settle_ms counts from when the cause changed, and from moved_ms. budget may be NULL. */
-int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, enum telling_rest rest, int64_t settle_ms,
-                        int64_t moved_ms, int64_t now_ms);
+int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *text, const char *said, enum telling_rest rest,
+                        int64_t settle_ms, int64_t moved_ms, int64_t now_ms);
 void telling_sent(struct telling *t, int64_t now_ms);
 void telling_drop(struct telling *t, struct bucket *budget, int64_t now_ms); /* it waits no longer */
 
