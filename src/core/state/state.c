@@ -195,7 +195,8 @@ static void apply_node(struct state *s, const struct node_record *r)
         seats_wake_holders(s, slot);
         order_wake_lost(s);
         s->shares_changed |= s->shares_n > 0;
-    } else if (new_devices) {
+    } else if (new_devices) { /* who holds one that is not healthy any more looks for another place */
+        seats_wake_holders(s, slot);
         node_table_gain(&s->nodes, slot);
     }
     if (s->nodes.columns_n > columns_n)

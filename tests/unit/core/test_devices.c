@@ -98,6 +98,41 @@ static void a_place_that_is_held_gives_way(void **state)
     world_free(&w);
 }
 
+/* Two nodes of one GPU each; that of the first, which is held for a pod to come, fails, and nothing else of the node is told. */
+static void a_place_that_is_held_moves_when_its_device_fails(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    struct queue_words q;
+    struct device device = {id(&w, GPU), id(&w, "a"), 0, 0, true};
+    struct node_record r = a_node(&w, "n0", "cpu=64000," GPU "=1", "");
+    r.devices = &device;
+    r.devices_n = 1;
+    flavor(&w, "any", "");
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "any", "cpu", 100000, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "any", GPU, 100, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    local_queue(&w, "ns/lq", "q");
+    node_record(&w, r);
+    workload(&w, "job", "ns/lq", 1, ONE);
+    run(&w);
+    node(&w, "n1", "cpu=1000," GPU "=1", "");
+    pod(&w, "ns/lone", NULL, "cpu=64000");
+    run(&w);
+    assert_null(entry_of(&w, EFFECT_BIND, "ns/lone")); /* a CPU of n0 is held */
+    device.healthy = false;
+    node_record(&w, r);
+    run(&w);
+    assert_true(decide_has_work(w.s)); /* what it gave back helps somebody */
+    run(&w);
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/lone"));
+    pod(&w, "ns/job-0", "job", ONE);
+    run(&w);
+    assert_string_equal(text_of(&w, entry_of(&w, EFFECT_BIND, "ns/job-0")->node), "n1");
+    world_free(&w);
+}
+
 static void what_two_were_told_is_free_when_both_are_gone(void **state)
 {
     (void)state;
@@ -200,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_correction_is_taken_in),
         cmocka_unit_test(two_pods_that_swapped),
         cmocka_unit_test(a_place_that_is_held_gives_way),
+        cmocka_unit_test(a_place_that_is_held_moves_when_its_device_fails),
         cmocka_unit_test(what_two_were_told_is_free_when_both_are_gone),
         cmocka_unit_test(an_old_annotation_is_not_the_last_word),
         cmocka_unit_test(many_devices_of_a_node),
