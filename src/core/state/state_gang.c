@@ -743,6 +743,7 @@ void state_apply_outcome(struct state *s, const struct outcome_record *r)
         return;
     }
     uint32_t at = r->effect == EFFECT_BIND ? id_map_get(&s->pod_by_key, r->pod) : 0;
+    at = at && s->pods[at].gang == g ? at : 0; /* else it was made anew since, as a pod of somebody else */
     if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
         /* what it must leave for is found again, and told again; where nobody let it in there is nothing to leave */
         if (!take_back_refused(s, g))

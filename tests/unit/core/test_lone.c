@@ -379,6 +379,26 @@ static void a_further_member_leaves_it_its_room(void **state)
     assert_string_equal(decided(w), "start high");
 }
 
+/* The bind of a member was refused, since the pod had been made anew by then, as one of no group; told late, that concerns no other pod. */
+static void a_bind_refused_for_the_pod_of_that_name_before_it(void **state)
+{
+    struct world *w = *state;
+    node(w, "a", GPU "=8", "");
+    gang_record(w, a_group(w, "group", NULL, 1));
+    pod(w, "ns/p", "group", GPU "=8");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/p"));
+    struct pod_record anew = a_pod(w, "ns/p", NULL, GPU "=8");
+    anew.uid = id(w, "anew");
+    pod_record(w, anew);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/p"));
+    outcome(w, EFFECT_BIND, "group", "ns/p", OUTCOME_FAILED);
+    pod(w, "ns/other", NULL, GPU "=8");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +425,7 @@ int main(void)
         in_a_world(it_is_told_why_nobody_can_go),
         in_a_world(a_further_member_leaves_it_its_room),
         in_a_world(both_sides_know_for_whom),
+        in_a_world(a_bind_refused_for_the_pod_of_that_name_before_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
