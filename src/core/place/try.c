@@ -563,7 +563,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     else if (!c->trial)
         end_promise(c->s, g, started);
     bool patient = !may_preempt(c, g, q);
-    if (!started && looks_for_victims(c, q) && (!patient || q->preempt_stops)) /* there victims decide which flavor ends the search */
+    if (!started && looks_for_victims(c, q) && (!patient || flavor_preempts_first(q))) /* there victims decide which flavor ends the search */
         park_widely(c->s, q, &refusal->park);
     if (!started && patient && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
         order_look_later(c->s, g, g->own->preempts_after_ms);

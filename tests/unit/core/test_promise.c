@@ -489,6 +489,28 @@ static void who_has_to_wait_does_not_take_a_later_flavor(void **state)
     decides_within_10_s(w, "evict other InClusterQueue");
 }
 
+/* Nor does it wait for that time when nobody can go for it any more in the flavor that it would have kept to: as "other" is of its own
+ * priority by then, it borrows the later flavor. model_core_order 10201 8 1 */
+static void who_has_to_wait_takes_a_later_flavor_when_nobody_can_go_in_the_first(void **state)
+{
+    static const char *const ways[] = {"preempt-first borrow-last", "level-first borrow-last"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct world w = world_new();
+        story(&w, "node n0 gpu=99; queue o in=c fa.gpu=0 fb.gpu=8");
+        story(&w, arena_printf(w.records, "queue q in=c fa.gpu=8/0 fb.gpu=0 within=Lower %s", ways[i]));
+        story(&w, "runs low queue=q gpu=8 at=5 flavor=fa; wants high queue=q prio=9 gpu=8");
+        decides(&w, "evict low InClusterQueue");
+        story(&w, "runs other queue=q gpu=4 at=6 flavor=fa");
+        gone(&w, CHANGE_GANG_GONE, "low");
+        decides_soon(&w, "");
+        story(&w, "runs other queue=q prio=9 gpu=4 at=6 flavor=fa");
+        decides_soon(&w, "start high");
+        assert_string_equal(text_of(&w, entry_of(&w, EFFECT_ADMIT, "high")->choices[0].flavor), "fb");
+        world_free(&w);
+    }
+}
+
 /* Its victim still goes, so nothing has been in vain yet: when there is a node again, what leaves is its own again. */
 static void a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain(void **state)
 {
@@ -646,6 +668,7 @@ int main(void)
         in_a_world(who_has_to_wait_does_not_take_a_later_flavor),
         in_a_world(who_preempted_in_vain_waits_before_the_next),
         cmocka_unit_test(who_came_in_meanwhile_is_not_told_at_once),
+        cmocka_unit_test(who_has_to_wait_takes_a_later_flavor_when_nobody_can_go_in_the_first),
         in_a_world(a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain),
         in_a_world(who_leaves_with_other_flavors_leaves_for_the_same_one),
         in_a_world(who_borrows_later_is_taken_back_from),
