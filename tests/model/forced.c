@@ -50,7 +50,8 @@ static const struct gang *actor(const struct forced *f, const struct plan_entry 
     return gang_find(f->s, is_preempted ? e->reason->name : e->gang);
 }
 
-/* Nobody wakes a lone pod that waits for others by room on a node for which others wait: it is kept for those (wake.c). */
+/* Nobody wakes a lone pod that waits for others by room on a node for which others wait: it is kept for those (wake.c). Those of lower
+ * priority wait for it no more once this one has started there. */
 static bool is_kept_from(const struct forced *f, const struct gang *g)
 {
     const struct plan *p = &f->w->plan;

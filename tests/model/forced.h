@@ -10,7 +10,8 @@
  *        is refused by the rule.
  * LIMIT  excepted is who has a wake that is certain: who waits after writes of his own that failed; for whom others leave, of what he may
  *        have since, that is quota that a blocked head of another queue claims, and for a lone pod nodes on which others leave for
- *        somebody else; and, while anybody leaves, those who would have others go: whoever leaves gives something back, and that wakes.
+ *        somebody of no lower priority; and, while anybody leaves, those who would have others go: whoever leaves gives something back, and
+ *        that wakes.
  *        SOURCE Kueue counts who leaves as there until he has left; kube-scheduler, PodEligibleToPreemptOthers.
  */
 #ifndef TESTS_MODEL_FORCED_H

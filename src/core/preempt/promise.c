@@ -415,6 +415,18 @@ void promises_shrink(struct state *s, uint32_t node)
     }
 }
 
+void promises_of_helping(struct state *s)
+{
+    for (uint32_t i = 0; i < s->helping_n; i++)
+        s->nodes.nodes[s->helping[i]].promised_highest = INT32_MIN;
+    for (uint32_t i = 0; i < s->promised_n && s->helping_n; i++) {
+        const struct promise *p = s->promised[i]->promise;
+        int32_t *highest = p->by_priority && is_same_node(s, p->rooms) ? &s->nodes.nodes[p->rooms->node].promised_highest : NULL;
+        if (highest && s->promised[i]->priority > *highest)
+            *highest = s->promised[i]->priority;
+    }
+}
+
 void promise_put(struct state *s, struct gang *g, const struct queue *q)
 {
     if (!g->promise || g->promise->stands)

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "core/place/fit.h"
 #include "core/preempt/lone.h"
+#include "core/preempt/promise.h"
 #include "core/queue/consumption.h"
 #include "core/queue/lane.h"
 #include "core/queue/order.h"
@@ -54,15 +55,16 @@ static bool shape_helped(const struct state *s, const struct parking *p)
 }
 
 /* A lone pod: another one of lower priority stands there, with whom it is perhaps enough. Who waits for others already is woken when they
- * have left (promise.c), and meanwhile by its own node and by nodes for which nobody waits: what comes free on the others is kept for those
- * who do. */
+ * have left (promise.c), and meanwhile by its own node and by nodes for which nobody waits but those of lower priority: what comes free on
+ * the others is kept for those who do. */
 static bool lone_helped(const struct state *s, const struct parking *p, const struct gang *g)
 {
     bool helped = false;
     if (!g->promise)
         return shape_helped(s, p) || (!g->preempts_nobody && g->priority > s->helping_lowest);
     for (uint32_t i = 0; i < s->helping_n && !helped; i++) {
-        bool may_help = s->helping[i] == g->promise->rooms->node || !s->nodes.nodes[s->helping[i]].promised_n;
+        const struct node *node = &s->nodes.nodes[s->helping[i]];
+        bool may_help = s->helping[i] == g->promise->rooms->node || !node->promised_n || node->promised_highest < g->priority;
         for (uint32_t k = 0; k < p->shapes_n && p->shapes_n <= PARK_SHAPES && may_help; k++)
             helped |= node_has(s, &s->shapes.classes[p->shapes[k]], s->helping[i]);
     }
@@ -197,6 +199,7 @@ static void take_gains(struct state *s)
         int32_t lowest = lone_lowest(s, s->helping[i]);
         s->helping_lowest = lowest < s->helping_lowest ? lowest : s->helping_lowest;
     }
+    promises_of_helping(s);
     MEM_RESERVE(s->helping_roots, s->helping_roots_cap, s->quota.stirred_n);
     for (s->helping_roots_n = 0; s->quota.stirred_n;) {
         struct quota_node *node = &s->quota.nodes[s->quota.stirred[--s->quota.stirred_n]];

@@ -188,6 +188,16 @@ static void it_starts_elsewhere_when_room_comes_free_there(void **state)
     then(w, "pod low gpu=8", "start low");
 }
 
+/* What comes free where others leave for one of lower priority is not kept from it. core_events 940 400 1 */
+static void it_starts_where_others_leave_for_a_lower_one(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; node b; pod v gpu=8 on=a; pod x prio=1 gpu=4 on=b; pod y prio=1 gpu=4 on=b; pod high prio=9 gpu=4", "evict v" BY);
+    then(w, "pod mid prio=5 gpu=8", "evict x" BY "; evict y" BY);
+    leaves(w, "x");
+    then(w, "", "start high");
+}
+
 /* Somebody else ends there first, and that is enough. */
 static void it_starts_on_its_node_before_those_have_left(void **state)
 {
@@ -408,6 +418,7 @@ int main(void)
         in_a_world(a_queue_does_not_take_the_room),
         in_a_world(a_higher_one_takes_the_room_and_the_other_looks_again),
         in_a_world(it_starts_elsewhere_when_room_comes_free_there),
+        in_a_world(it_starts_where_others_leave_for_a_lower_one),
         in_a_world(it_starts_on_its_node_before_those_have_left),
         in_a_world(it_looks_elsewhere_when_its_node_is_lost),
         in_a_world(it_starts_on_its_node_made_anew),
