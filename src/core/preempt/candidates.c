@@ -327,6 +327,27 @@ static bool leaves_for(const struct state *s, const struct gang *victim, const s
     return victim->preemptor == g && (victim->phase == GANG_LEAVING || gang_leaves_places(s, victim));
 }
 
+/* Of something more than others left for. */
+static bool asks_for_more(const struct preemptor *x)
+{
+    const struct promise *p = x->gang->promise;
+    bool more = false;
+    for (uint32_t i = 0; p && i < x->needs_n && !more; i++) {
+        uint32_t k = 0;
+        while (k < p->charges_n && (p->charges[k].flavor != x->needs[i].flavor || p->charges[k].resource != x->needs[i].resource))
+            k++;
+        more = x->needs[i].amount > (k < p->charges_n ? p->charges[k].amount : 0);
+    }
+    return more;
+}
+
+/* WHY not for more than it was told for: that may be refused it. With flavors in which it borrows more it would be preempted for that by
+ * whom it went before, and look for the others again, for ever. */
+static bool leaves_for_this(const struct preemptor *x, const struct gang *victim)
+{
+    return leaves_for(x->c->s, victim, x->gang) && !(uses_what_is_short(x, victim) && asks_for_more(x));
+}
+
 static bool is_found(const struct candidates *f, const struct gang *g)
 {
     for (uint32_t i = 0; i < f->n; i++)
@@ -343,7 +364,7 @@ static void gather_leaving(struct gathering *to)
     const struct promise *p = x->gang->promise;
     for (uint32_t i = 0; p && i < p->victims_n; i++) {
         struct gang *g = p->victims[i];
-        if (leaves_for(x->c->s, g, x->gang) && !is_found(to->found, g))
+        if (leaves_for_this(x, g) && !is_found(to->found, g))
             add(to, (struct candidate){.gang = g, .class = g->queue == x->queue ? CLASS_OWN : CLASS_PRIORITY, .while_borrowing = true});
     }
 }
@@ -473,7 +494,7 @@ void candidates_leaving(const struct preemptor *x, struct candidates *ret_candid
 
 bool candidate_leaves(const struct preemptor *x, const struct candidate *one)
 {
-    return leaves_for(x->c->s, one->gang, x->gang);
+    return leaves_for_this(x, one->gang);
 }
 
 bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows)

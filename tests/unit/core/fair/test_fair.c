@@ -355,6 +355,32 @@ static void who_stands_is_told_of_what_is_left(void **state)
     world_free(&w);
 }
 
+/* Others leave for "high" as it borrows three CPUs; who leaves counts as gone, but not so that it could borrow seven. core_events 1820 40 1 */
+static void it_borrows_no_more_than_others_left_for(void **state)
+{
+    (void)state;
+    struct world w = begin(BOTH);
+    story(&w, "node n0 gpu=1000 cpu=1000000; queue o in=c fb.gpu=2 fb.cpu=4000; queue q in=c fb.gpu=1 fb.cpu=8000 reclaim=Any;"
+             "queue p in=c fb.gpu=6 fb.cpu=0 fn.gpu=5 fn.cpu=8000 within=Lower reclaim=Lower borrow-last;"
+             "runs low queue=p prio=2 gpu=3 cpu=7000 flavor=fn; runs other queue=q prio=2 gpu=4 cpu=2000 flavor=fb;"
+             "wants high queue=p prio=3 set=s0 gpu=8 cpu=3000 set=s1 gpu=0 cpu=4000");
+    step(&w);
+    assert_string_equal(decided(&w), "evict low InClusterQueue; evict other InCohortFairSharing");
+    outcome(&w, EFFECT_EVICT, "low", NULL, OUTCOME_DONE);
+    outcome(&w, EFFECT_EVICT, "other", NULL, OUTCOME_DONE);
+    story(&w, "node n1 gpu=1"); /* it looks again */
+    step(&w);
+    assert_string_equal(decided(&w), "");
+    gone(&w, CHANGE_GANG_GONE, "low");
+    gone(&w, CHANGE_GANG_GONE, "other");
+    step(&w);
+    assert_string_equal(decided(&w), "start high");
+    const struct plan_entry *e = entry_of(&w, EFFECT_ADMIT, "high");
+    for (uint32_t i = 0; i < e->choices_n; i++)
+        assert_string_equal(text_of(&w, e->choices[i].flavor), e->choices[i].pod_set ? "fn" : "fb");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +389,7 @@ int main(void)
         cmocka_unit_test(both_sides_know_their_shares),
         cmocka_unit_test(who_would_borrow_is_told_which_policy_forbids_it),
         cmocka_unit_test(who_stands_is_told_of_what_is_left),
+        cmocka_unit_test(it_borrows_no_more_than_others_left_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
