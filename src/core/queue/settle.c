@@ -187,10 +187,29 @@ static void drop_all_held(struct state *s, struct gang *g)
         admission_drop_held(s, g, g->own->seats_n - 1);
 }
 
-static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
+/* Places that were taken in this settling: the last of those that are held. */
+struct taken {
+    uint32_t n;
+    bool neighbours_changed; /* before that */
+};
+
+/* What is held in vain others may need. WHY  what was taken a moment ago goes as if it had never been: nobody was refused for it, and the
+ * gang would be woken by what it gives back itself, take it, and give it back again, for ever. */
+static void give_up_held(struct state *s, struct gang *g, const struct taken *taken)
+{
+    struct gang_object *o = gang_own(g);
+    if (taken->n)
+        s->neighbours_changed = taken->neighbours_changed;
+    for (uint32_t n = taken->n; n; n--)
+        seat_untake(s, o->seats[--o->seats_n]);
+    drop_all_held(s, g);
+}
+
+static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t, struct taken *ret_taken)
 {
     uint32_t n;
     struct want *wants = missing(c, g, t, &n);
+    *ret_taken = (struct taken){.neighbours_changed = c->s->neighbours_changed};
     if (!n)
         return true;
     /* WHY all at once, and none when not all: two gangs that each lost a place must not hold the rest and wait for each other. */
@@ -199,12 +218,14 @@ static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t)
     if (!place_all(c->s, g, wants, n, &steps, &unused)) {
         undo_back(c->s, mark);
         drop_all_held(c->s, g);
+        ret_taken->neighbours_changed = c->s->neighbours_changed;
         for (uint32_t i = 0; i < g->sets_n; i++)
             t[i].held_n = 0;
         wants = missing(c, g, t, &n);
         if (!place_or_explain(c, g, wants, n))
             return false;
     }
+    ret_taken->n = n;
     undo_keep(c->s, mark);
     for (uint32_t i = 0; i < n; i++) {
         admission_hold_seat(g, wants[i].seat);
@@ -224,7 +245,8 @@ static bool hold_beside_promises(struct cycle *c, struct gang *g, struct tally *
     for (uint32_t i = 0; i < s->promised_n; i++)
         if (!ready_blocks(s, s->promised[i]))
             promise_put_rooms(s, s->promised[i]);
-    bool held = hold_missing(c, g, t);
+    struct taken unused;
+    bool held = hold_missing(c, g, t, &unused);
     undo_back(s, mark);
     promises_lie_down(s);
     return held;
@@ -433,7 +455,8 @@ static bool is_not_admitted_yet(const struct gang *g)
     return g->planned && (g->phase == GANG_CHECKING || (g->phase == GANG_RESERVED && !checks_ready(g)));
 }
 
-static void settle_members(struct cycle *c, struct gang *g, const struct lost *lost)
+/* *ret_taken: what it took for members to come, and did not need yet. */
+static void settle_members(struct cycle *c, struct gang *g, const struct lost *lost, struct taken *ret_taken)
 {
     struct state *s = c->s;
     uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose);
@@ -449,23 +472,26 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
     if (g->phase < GANG_BOUND) {
         drop_surplus(c, g, t);
         bool comes = !lost_for_good(g);
-        if (!whole && comes && !hold_missing(c, g, t)) { /* of a whole gang not the plan counts, but the pods that came */
+        if (!whole && comes && !hold_missing(c, g, t, ret_taken)) { /* of a whole gang not the plan counts, but the pods that came */
             wait_if_untold(c, g);
             return;
         }
     }
-    if (!whole && g->phase < GANG_BOUND && !g->bound_n)
-        return; /* the first burst waits until every member exists */
+    if (!whole && g->phase < GANG_BOUND && !any_live)
+        return; /* the first burst waits until every member exists; those that end beside it are none of its own */
     bool first_burst = g->phase < GANG_BOUND;
     for (uint32_t i = 0; i < loose_n; i += first_burst ? loose_n : 1) { /* later each comes for itself */
         uint32_t n;
         struct arrival *all = match(c, g, &loose[i], first_burst ? loose_n : 1, t, &n);
         bool bound = bind_arrivals(c, g, all, n, first_burst && whole);
         release_shapes(s, all, n);
-        if (!bound && first_burst) { /* as in hold_missing: what it holds in vain others may need */
-            drop_all_held(s, g);
+        if (!bound && first_burst) {
+            give_up_held(s, g, ret_taken);
+            *ret_taken = (struct taken){0};
             return;
         }
+        if (n)
+            *ret_taken = (struct taken){0};
     }
     if (whole && first_burst)
         gang_enter(s, g, GANG_BOUND);
@@ -477,7 +503,7 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
 /* ---- nodes that failed ---- */
 
 /* Other places for what stood on the failed node, in the domain that the rest requires; or it has to go, or waits. */
-static void replace_lost(struct cycle *c, struct gang *g, const struct lost *lost)
+static void replace_lost(struct cycle *c, struct gang *g, const struct lost *lost, const struct taken *taken)
 {
     struct state *s = c->s;
     struct tally *t = arena_zero(c->a, g->sets_n + 1, sizeof *t);
@@ -491,7 +517,7 @@ static void replace_lost(struct cycle *c, struct gang *g, const struct lost *los
         if (!s->lost_policy.patient)
             cycle_evict(c, g, lost_why_evict(c, lost));
         else if (!parked(g) && !place_or_explain(c, g, wants, n))
-            drop_all_held(s, g); /* as in hold_missing */
+            give_up_held(s, g, taken);
         return;
     }
     undo_keep(s, mark);
@@ -501,14 +527,14 @@ static void replace_lost(struct cycle *c, struct gang *g, const struct lost *los
     cycle_moved(c, g);
 }
 
-static void settle_lost(struct cycle *c, struct gang *g)
+static void settle_lost(struct cycle *c, struct gang *g, const struct taken *taken)
 {
     const struct lost lost = lost_find(c, g);
     lost_note(c, g, &lost);
     if (!g->own->lost || c->s->hold)
         return;
     if (lost_is_due(c, g))
-        replace_lost(c, g, &lost);
+        replace_lost(c, g, &lost, taken);
     else
         order_look_later(c->s, g, g->own->lost_ms + LOST_WAIT_MS);
 }
@@ -521,9 +547,10 @@ static void settle_planned(struct cycle *c, struct gang *g)
         cycle_evict(c, g, lost_why_evict(c, &lost));
         return;
     }
-    settle_members(c, g, &lost);
+    struct taken taken = {0};
+    settle_members(c, g, &lost, &taken);
     if (lost.nodes_n || g->own->lost)
-        settle_lost(c, g);
+        settle_lost(c, g, &taken);
 }
 
 /* ---- groups: members that came later bind alone ---- */

@@ -186,6 +186,84 @@ static void members_of_two_kinds_wait_each_for_its_own_place(void **state)
     assert_string_equal(node_of(w, "ns/zoned-1"), "n3");
 }
 
+/* A job of three was evicted and is let in again while its pods take their time to end. */
+static void let_in_beside_former_pods(struct world *w, int node_gpus)
+{
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", arena_printf(w->records, "cpu=64000," GPU "=%d", node_gpus), "");
+    struct gang_record r = a_workload(w, "job", "ns/lq", 3, GPU "=1"), stopped = r;
+    submit_and_admit(w, r);
+    for (int i = 0; i < 3; i++)
+        running_pod(w, arena_printf(w->records, "ns/job-%d", i), "job", GPU "=1", "n0");
+    gang_record(w, admitted(w, r));
+    step(w);
+    stopped.active = false;
+    gang_record(w, admitted(w, stopped));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 1);
+    for (int i = 0; i < 3; i++) {
+        struct pod_record p = a_pod(w, arena_printf(w->records, "ns/job-%d", i), "job", GPU "=1");
+        p.node = id(w, "n0");
+        p.phase = POD_RUNNING;
+        p.deleting = true;
+        pod_record(w, p);
+    }
+    outcome(w, EFFECT_EVICT, "job", "", OUTCOME_DONE);
+    gang_record(w, r);
+    step(w);
+    step(w);
+    gang_record(w, admitted(w, r));
+    step(w);
+}
+
+/* Those that are on their way out are no start of it. */
+static void a_job_starts_whole_beside_its_former_pods(void **state)
+{
+    struct world *w = *state;
+    let_in_beside_former_pods(w, 8);
+    pod(w, "ns/job-3", "job", GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    pod(w, "ns/job-4", "job", GPU "=1");
+    pod(w, "ns/job-5", "job", GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 3);
+}
+
+static void comes_to_rest(struct world *w)
+{
+    for (int i = 0; i < 4 && decide_has_work(w->s); i++)
+        step(w);
+    assert_false(decide_has_work(w->s));
+}
+
+static void a_part_of_a_job_waits_in_peace_beside_its_former_pods(void **state)
+{
+    struct world *w = *state;
+    let_in_beside_former_pods(w, 3);
+    gone(w, CHANGE_POD_GONE, "ns/job-2");
+    comes_to_rest(w); /* its place is held again */
+    pod(w, "ns/job-3", "job", GPU "=1");
+    pod(w, "ns/job-4", "job", GPU "=1");
+    comes_to_rest(w);
+}
+
+/* A job of three of which a scheduler before this one has started the first. A webhook made the second larger than was planned, so that it
+ * has no place, while the third has not come yet: what is held for it is given up, which helps nobody, least of all the job itself. */
+static void what_was_held_a_moment_ago_wakes_nobody_when_it_is_given_up(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=3", "");
+    gang_record(w, admitted(w, a_workload(w, "job", "ns/lq", 3, GPU "=1")));
+    running_pod(w, "ns/job-0", "job", GPU "=1", "n0");
+    pod(w, "ns/job-1", "job", GPU "=2");
+    comes_to_rest(w);
+    node(w, "n1", "cpu=64000," GPU "=2", "");
+    step(w);
+    assert_string_equal(node_of(w, "ns/job-1"), "n1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +274,9 @@ int main(void)
         in_a_world(a_pod_stands_only_where_its_own_tolerations_let_it),
         in_a_world(who_loses_his_place_to_a_pod_of_others_finds_another),
         in_a_world(members_of_two_kinds_wait_each_for_its_own_place),
+        in_a_world(a_job_starts_whole_beside_its_former_pods),
+        in_a_world(a_part_of_a_job_waits_in_peace_beside_its_former_pods),
+        in_a_world(what_was_held_a_moment_ago_wakes_nobody_when_it_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
