@@ -30,7 +30,7 @@ static enum quota_mode ask(void *arg, name_id flavor, name_id resource, int64_t 
     o->any = true;
     if (!victims_find(&x, NULL, 0, &v) && v.lack != LACK_COMING) {
         note_lack(o, &v);
-        return QUOTA_NOT;
+        return QUOTA_NOBODY;
     }
     *ret_level = v.borrow_level;
     for (uint32_t i = 0; i < v.n; i++)

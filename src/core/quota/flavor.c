@@ -149,6 +149,8 @@ bool flavor_preempts_first(const struct queue *q)
 
 static bool is_better(const struct queue *q, struct fitness a, struct fitness b)
 {
+    if ((a.mode == QUOTA_NOBODY) != (b.mode == QUOTA_NOBODY))
+        return b.mode == QUOTA_NOBODY;
     bool by_level = a.level != b.level && (a.mode == b.mode || q->preempts_over_borrowing);
     return by_level ? a.level < b.level : a.mode < b.mode;
 }
@@ -172,9 +174,8 @@ static bool oracle_allows(const struct state *s, const struct flavor_search *f, 
                  !quota_may_reclaim(&s->quota, f->queue->quota, flavor, resource, need)))
         return false;
     enum quota_mode mode = choice ? f->oracle.ask(f->oracle.arg, flavor, resource, need, &level) : QUOTA_PREEMPTS;
-    if (mode != QUOTA_NOT)
-        worsen(f->queue, fitness, (struct fitness){.mode = mode, .level = level});
-    return mode != QUOTA_NOT;
+    worsen(f->queue, fitness, (struct fitness){.mode = mode, .level = level});
+    return true;
 }
 
 static bool quota_allows(struct state *s, struct flavor_search *f, const struct flavor_demand *set, name_id flavor, name_id resource,
@@ -270,7 +271,7 @@ static bool quota_allows_all(struct state *s, struct flavor_search *f, const str
 /* SOURCE Kueue: what fits without borrowing ends the search; what borrows, or preempts, only where the queue says so. */
 static bool ends_search(const struct queue *q, struct fitness fitness)
 {
-    return (!fitness.level || q->borrow_stops) && (fitness.mode == QUOTA_FITS || q->preempt_stops);
+    return fitness.mode != QUOTA_NOBODY && (!fitness.level || q->borrow_stops) && (fitness.mode == QUOTA_FITS || q->preempt_stops);
 }
 
 static int pick(struct state *s, struct flavor_search *f, size_t cell, const struct flavor_demand *set,

@@ -23,8 +23,9 @@ struct flavor_demand {
     const struct topology_request *topology; /* NULL: it asks for none */
     uint32_t requests;        /* shape with what its pods ask for; 0: shape */
 };
-/* How quota allows it: as it stands; when others give back what they borrowed; when some of the own queue go, too; not at all. */
-enum quota_mode { QUOTA_FITS, QUOTA_RECLAIMS, QUOTA_PREEMPTS, QUOTA_NOT };
+/* How quota allows it: as it stands; when others give back what they borrowed; when some of the own queue go, too; when somebody goes whom
+ * nobody knows of yet; not at all. */
+enum quota_mode { QUOTA_FITS, QUOTA_RECLAIMS, QUOTA_PREEMPTS, QUOTA_NOBODY, QUOTA_NOT };
 struct flavor_oracle {        /* would preemption make room for that much, and at which borrowing level? */
     enum quota_mode (*ask)(void *arg, name_id flavor, name_id resource, int64_t amount, uint32_t *ret_level);
     void *arg;

@@ -121,6 +121,10 @@ static const struct table_case cases[] = {
     {"more than its own, and nobody may go for what is borrowed",
      NODES "queue q in=c fa.gpu=2 within=Lower reclaim=Any; queue other in=c fa.gpu=4; runs x queue=other gpu=6 flavor=fa; wants j prio=9 gpu=3",
      ""},
+    {"for two resources together somebody may go who may for neither alone",
+     NODES "queue q in=c fa.gpu=2 fa.cpu=2 fb.gpu=0 fb.cpu=0 reclaim=Lower; queue other in=c fa.gpu=2 fa.cpu=2; queue third in=c fa.gpu=0 fa.cpu=0;"
+           "runs low queue=other gpu=2 cpu=3 flavor=fa; runs high queue=third prio=9 gpu=1 flavor=fa; wants j prio=5 gpu=2 cpu=2",
+     "evict low InCohortReclamation"},
     {"of two the one in which less is borrowed then",
      NODES "queue q in=c fa.gpu=0 fb.gpu=4 within=Lower borrow=Lower reclaim=Any borrow-last; queue other in=c fa.gpu=4 fb.gpu=0;"
            "runs x queue=other gpu=4 flavor=fa; runs y gpu=4 flavor=fb; wants j prio=9 gpu=4",
