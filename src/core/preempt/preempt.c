@@ -1,4 +1,5 @@
 #include "core/preempt/preempt.h"
+#include "core/place/undo.h"
 #include "core/queue/checks.h"
 
 /* ---- flavors ---- */
@@ -66,6 +67,18 @@ static struct preemptor preemptor_of(struct cycle *c, struct gang *g, struct que
     return x;
 }
 
+/* Quota and nodes have room for it. WHY  flavors that fit are looked for without preemption, and in another order: nobody goes for those
+ * that only this search comes by. */
+static bool needs_nobody(const struct preemptor *x, const struct flavor_search *f, struct want *wants, uint32_t n)
+{
+    struct state *s = x->c->s;
+    uint32_t mark = undo_mark(s), steps = PLACE_STEPS;
+    struct misfit unused;
+    bool fits = x->for_nodes && f->tries_n && place_all(s, x->gang, wants, n, &steps, &unused);
+    undo_back(s, mark);
+    return fits;
+}
+
 bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep,
                                struct victims *ret_victims)
 {
@@ -77,7 +90,8 @@ bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const 
         (void)try_wishes(c, g, q, 0, &w);
     w.shapes_n = g->planned ? g->sets_n : 0;
     uint32_t n = checks_demanded(q, f->choices, f->choices_n) ? 0 : w.n; /* else quota is all that it takes now */
-    bool found = victims_find(&x, w.wants, n, ret_victims);
+    *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
+    bool found = !needs_nobody(&x, f, w.wants, n) && victims_find(&x, w.wants, n, ret_victims);
     if (found && keep)
         victims_spare(&x, w.wants, n, ret_victims);
     if (found && keep)
@@ -144,6 +158,8 @@ bool preempt_nominate(struct cycle *c, struct gang *g, struct queue *q, struct n
     do {
         if (!flavor_search_next(c->s, &search, c->a, unused))
             return false;
+        if (!search.preempts && !flavor_preempts_first(q))
+            continue; /* as in preempt_assignment */
         struct preemptor x = preemptor_of(c, g, q, &search);
         if (search.preempts && !victims_find(&x, NULL, 0, &v) && v.lack != LACK_COMING)
             continue;

@@ -121,6 +121,10 @@ static const struct table_case cases[] = {
     {"more than its own, and nobody may go for what is borrowed",
      NODES "queue q in=c fa.gpu=2 within=Lower reclaim=Any; queue other in=c fa.gpu=4; runs x queue=other gpu=6 flavor=fa; wants j prio=9 gpu=3",
      ""},
+    {"nobody goes for flavors in which all of it fits: they are not looked for in that order",
+     NODES "queue q in=c fa.gpu=0 fb.gpu=8/0 within=Lower borrow-last; queue other in=c fa.gpu=3 fb.gpu=0;" KINDS
+           "runs high prio=9 gpu=3 flavor=fb; runs low gpu=1 flavor=fb; wants j prio=5 set=one gpu=3 set=two gpu=4 where=kind:b",
+     ""},
     {"for two resources together somebody may go who may for neither alone",
      NODES "queue q in=c fa.gpu=2 fa.cpu=2 fb.gpu=0 fb.cpu=0 reclaim=Lower; queue other in=c fa.gpu=2 fa.cpu=2; queue third in=c fa.gpu=0 fa.cpu=0;"
            "runs low queue=other gpu=2 cpu=3 flavor=fa; runs high queue=third prio=9 gpu=1 flavor=fa; wants j prio=5 gpu=2 cpu=2",
