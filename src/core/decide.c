@@ -173,6 +173,15 @@ static const struct charge *copy_of_charges(struct cycle *c, const struct promis
     return charges;
 }
 
+/* As it stands, or once others have gone. */
+static bool find_place(void *arg)
+{
+    struct borrower *b = arg;
+    if (b->gang->planned && flavor_preempts_first(b->queue) && preempt_nominate(b->c, b->gang, b->queue, &b->as))
+        return true;
+    return find_level(b) || (b->queue->preempts && preempt_nominate(b->c, b->gang, b->queue, &b->as));
+}
+
 static struct nomination nominate(struct cycle *c, struct gang *g)
 {
     name_id missing;
@@ -180,16 +189,12 @@ static struct nomination nominate(struct cycle *c, struct gang *g)
     const struct promise *p = g->promise;
     if (p) /* victims that are still there count for those who come after it, not for its own place */
         return (struct nomination){p->borrow_level, copy_of_charges(c, p), p->charges_n};
-    if (b.queue && g->planned && flavor_preempts_first(b.queue) && preempt_nominate(c, g, b.queue, &b.as))
-        return b.as;
     bool is_counted = b.queue && (g->planned || b.queue->has_shares);
-    if (!is_counted || find_level(&b))
+    if (!is_counted || find_place(&b))
         return b.as;
-    bool found = shrink_may(g) && shrink_search(g, find_level, &b) && find_level(&b);
+    bool found = shrink_may(g) && shrink_search(g, find_place, &b) && find_place(&b);
     shrink_back(g);
     if (found)
-        return b.as;
-    if (b.queue->preempts && preempt_nominate(c, g, b.queue, &b.as))
         return b.as;
     b.others_give_way = true; /* it will not fit, but its claim has a place in the order */
     b.as = (struct nomination){0};

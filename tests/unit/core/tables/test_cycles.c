@@ -37,6 +37,13 @@ static const struct table_case cases[] = {
     {"who is not active waits for good", BEST "wants off gpu=1 stopped", "", "off", "deactivated"},
     {"who waits after an eviction waits", BEST "wants again gpu=1 later", ""},
 
+    {"who would have others go for all of its pods stands where that puts it, not where fewer would",
+     ROOM "queue q in=c gpu=4 within=Lower; queue other in=c gpu=1; runs low gpu=4; wants j prio=9 x=4 min=1 gpu=1; wants k queue=other gpu=1",
+     "evict low InClusterQueue; start k"},
+    {"and who would for fewer, where that puts it",
+     ROOM "queue q in=c gpu=4 within=Lower; queue other in=c gpu=1; runs low gpu=4; wants j prio=9 x=6 min=4 gpu=1; wants k queue=other gpu=1",
+     "evict low InClusterQueue; start k"},
+
     /* ---- stop policies ---- */
     {"a queue on hold lets nobody in", ROOM "queue q gpu=4 hold; wants a gpu=1", "", "a", "stopped"},
     {"and ends nobody", ROOM "queue q gpu=4 hold; runs r gpu=1; wants a gpu=1", ""},
