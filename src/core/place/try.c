@@ -176,6 +176,13 @@ struct probe {
     struct refusal refusal; /* of the last counts that were tried */
 };
 
+/* What others leave, who are told to already, will be enough for it. */
+static bool is_coming(const struct refusal *refusal)
+{
+    const struct reason *lack = reason_find(refusal->why->child, REASON_NO_PREEMPTION);
+    return lack && lack->have == LACK_COMING;
+}
+
 static bool counts_fit(void *arg)
 {
     struct probe *p = arg;
@@ -184,7 +191,8 @@ static bool counts_fit(void *arg)
     refusal_begin(p->c, p->queue, &p->refusal);
     bool fit = try_counts(p->c, p->gang, p->queue, false, &p->refusal);
     undo_back(p->c->s, mark);
-    return fit || (others_may_go(p->c, p->gang, p->queue) && preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why));
+    return fit || (others_may_go(p->c, p->gang, p->queue) &&
+                   (preempt_counts(p->c, p->gang, p->queue, false, p->refusal.why) || is_coming(&p->refusal)));
 }
 
 /* First of all what it was promised. WHY  under the flavors that others went for, and with no more members: with other ones it may borrow
@@ -236,12 +244,13 @@ static bool waits_for_fewer(struct cycle *c, struct gang *g, struct queue *q, st
     return waits;
 }
 
-/* All, or the most that fit. A refusal is of the fewest: that is what has to change. */
+/* All, or the most that fit. A refusal is of the fewest: that is what has to change. WHY  not fewer while others leave whose room is enough
+ * for more: who had told them to leave himself would wait for it, too. */
 static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
     if (try_promised(c, g, q) || try_counts(c, g, q, !c->trial, refusal))
         return true;
-    if (waits_for_fewer(c, g, q, refusal) || preempts(c, g, q, refusal) || !shrink_may(g))
+    if (waits_for_fewer(c, g, q, refusal) || preempts(c, g, q, refusal) || !shrink_may(g) || is_coming(refusal))
         return false;
     struct probe p = {.c = c, .gang = g, .queue = q};
     bool fits = shrink_search(g, counts_fit, &p);

@@ -43,6 +43,10 @@ static const struct table_case cases[] = {
     {"and who would for fewer, where that puts it",
      ROOM "queue q in=c gpu=4 within=Lower; queue other in=c gpu=1; runs low gpu=4; wants j prio=9 x=6 min=4 gpu=1; wants k queue=other gpu=1",
      "evict low InClusterQueue; start k"},
+    {"all of its pods, once others have left who are told to, rather than fewer now",
+     ROOM "queue a in=c gpu=4 reclaim=Any; queue b in=c gpu=4 reclaim=Any; queue z in=c gpu=0; runs x queue=z gpu=5;"
+          "wants j queue=a prio=9 x=4 gpu=1; wants k queue=b x=4 min=1 gpu=1",
+     "evict x InCohortReclamation", "k", "1 more needed"},
 
     /* ---- stop policies ---- */
     {"a queue on hold lets nobody in", ROOM "queue q gpu=4 hold; wants a gpu=1", "", "a", "stopped"},
