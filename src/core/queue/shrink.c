@@ -37,22 +37,20 @@ static void leave_out(struct gang *g, int64_t part, int64_t whole)
     }
 }
 
+/* WHY  halving asks the fewest last, not first: more may fit where those do not, by other flavors. */
 bool shrink_search(struct gang *g, bool (*fits)(void *arg), void *arg)
 {
-    int64_t whole = spare_of_all(g), enough = whole, too_little = 0; /* all that is asked for has been tried */
-    leave_out(g, whole, whole);
-    if (!fits(arg))
-        return false;
-    while (enough - too_little > 1) {
-        int64_t part = too_little + (enough - too_little) / 2;
+    int64_t whole = spare_of_all(g), least = 0, most = whole + 1; /* all that is asked for has been tried */
+    while (least < most) {
+        int64_t part = least + (most - least) / 2;
         leave_out(g, part, whole);
-        if (fits(arg))
-            enough = part;
+        if (part && fits(arg))
+            most = part;
         else
-            too_little = part;
+            least = part + 1;
     }
-    leave_out(g, enough, whole);
-    return true;
+    leave_out(g, most < whole ? most : whole, whole);
+    return most <= whole;
 }
 
 void shrink_to_fewest(struct gang *g)

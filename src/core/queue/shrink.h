@@ -17,7 +17,7 @@ static inline int32_t set_needs(const struct gang_set *set)
 }
 
 bool shrink_may(const struct gang *g);
-/* Grants the most that `fits`; it is asked of the fewest first. False: not even those, and they are what stands granted. */
+/* Grants the most that `fits`, as halving finds it. False: not even the fewest, of whom it was asked last and who stand granted. */
 bool shrink_search(struct gang *g, bool (*fits)(void *arg), void *arg);
 void shrink_to_fewest(struct gang *g);
 void shrink_back(struct gang *g); /* all that it asks for */

@@ -43,6 +43,10 @@ static const struct table_case cases[] = {
      ROOM "queue q fa.gpu=4 strict; wants a x=9 min=1 gpu=1; wants b gpu=1", "a: 4 gpu=fa"},
     {"a node selector holds for fewer, too",
      TWO "queue q fa.gpu=4 fb.gpu=2; flavor fa is=kind:a; flavor fb is=kind:b; wants j x=9 min=1 gpu=1 where=kind:b", "j: 2 gpu=fb"},
+    {"where more of them fit than the fewest: halving comes by those (3 would stand where two has to, 4 do not fit there)",
+     TWO "queue q in=c fb.gpu=0 fa.gpu=3/0 borrow-last; queue other in=c fb.gpu=4 fa.gpu=0; flavor fa is=kind:a; flavor fb is=kind:b;"
+         "wants j set=one x=5 min=3 gpu=1 set=two gpu=3 where=kind:a",
+     "j: 4 gpu=fb, 1 gpu=fa"},
     {"as many as nodes hold (Kueue would count quota alone)", "node n0 gpu=3; queue q fa.gpu=9; wants j x=9 min=1 gpu=1", "j: 3 gpu=fa"},
     {"and each of them whole", "node n0 gpu=3; node n1 gpu=3; queue q fa.gpu=99; wants j x=9 min=1 gpu=2", "j: 2 gpu=fa"},
 
