@@ -230,27 +230,29 @@ static bool preempts(struct cycle *c, struct gang *g, struct queue *q, struct re
     return refusal->preempts;
 }
 
-/* Others are leaving for fewer members: for those it goes on to wait. WHY  who leaves counts as gone, so more would fit by now; with more
- * it might be preempted for its share (try_promised). */
-static bool waits_for_fewer(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
+/* Others are leaving for fewer members: it starts with those, or goes on to wait for them (refusal->preempts). WHY  who leaves counts as
+ * gone, so more would fit by now; with more it might be preempted for its share (try_promised). */
+static bool try_fewer_promised(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
-    const struct promise *p = c->trial ? NULL : g->promise;
+    const struct promise *p = c->trial || refusal->preempts ? NULL : g->promise;
     if (!p || !p->granted || !p->victims_n)
         return false;
     for (uint32_t i = 0; i < g->sets_n; i++)
         set_grant(&g->sets[i], p->granted[i]);
-    bool waits = preempts(c, g, q, refusal);
+    if (try_counts(c, g, q, true, refusal))
+        return true;
+    (void)preempts(c, g, q, refusal);
     shrink_back(g);
-    return waits;
+    return false;
 }
 
 /* All, or the most that fit. A refusal is of the fewest: that is what has to change. WHY  not fewer while others leave whose room is enough
  * for more: who had told them to leave himself would wait for it, too. */
 static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
-    if (try_promised(c, g, q) || try_counts(c, g, q, !c->trial, refusal))
+    if (try_promised(c, g, q) || try_counts(c, g, q, !c->trial, refusal) || try_fewer_promised(c, g, q, refusal))
         return true;
-    if (waits_for_fewer(c, g, q, refusal) || preempts(c, g, q, refusal) || !shrink_may(g) || is_coming(refusal))
+    if (preempts(c, g, q, refusal) || !shrink_may(g) || is_coming(refusal))
         return false;
     struct probe p = {.c = c, .gang = g, .queue = q};
     bool fits = shrink_search(g, counts_fit, &p);

@@ -96,6 +96,18 @@ static void an_eviction_that_was_refused_is_told_again(void **state)
     }
 }
 
+static void who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q fa.gpu=3 fb.gpu=3 within=Lower; runs low queue=q flavor=fa gpu=3; runs high queue=q prio=9 flavor=fb gpu=3;"
+             "wants j queue=q prio=5 x=6 min=3 gpu=1");
+    decides(w, "evict low InClusterQueue");
+    outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_DONE);
+    gone(w, CHANGE_GANG_GONE, "high");
+    decides(w, "start j");
+    assert_string_equal(given(w), "j: 3 gpu=fb");
+}
+
 /* Alone it would leave in vain: it is told when the other can be. */
 static void nobody_is_told_before_all_can_be(void **state)
 {
@@ -642,6 +654,7 @@ int main(void)
         in_a_world(it_waits_for_its_victim_and_starts),
         in_a_world(a_victim_that_does_not_go_is_not_told_twice),
         in_a_world(an_eviction_that_was_refused_is_told_again),
+        in_a_world(who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first),
         in_a_world(nobody_is_told_before_all_can_be),
         in_a_world(a_refused_eviction_is_told_again_when_its_victim_changed),
         in_a_world(nobody_goes_for_one_that_has_gone),
