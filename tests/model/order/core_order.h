@@ -1,9 +1,10 @@
 /* core_order.h - random cohort trees in plain numbers, and what Kueue's cycle does with them, written out plainly
  *
- * SHAPE  core_order_tree.c: quotas and shares; core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the
- *        order of heads by shares; core_order_promise.c: what stands between others and those for whom somebody goes;
- *        core_order_equals.c: who of equals; core_order_consumption.c: what LocalQueues have used; core_order_tell.c: what is told;
- *        core_order.c: the cycle, and the core beside it.
+ * SHAPE  core_order_tree.c: quotas and shares; core_order_flavors.c: which flavors a gang is given, and who would go for it;
+ *        core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the order of heads by shares;
+ *        core_order_promise.c: what stands between others and those for whom somebody goes; core_order_equals.c: who of equals;
+ *        core_order_consumption.c: what LocalQueues have used; core_order_cycle.c: the cycle; core_order_random.c: what happens between
+ *        two of them; core_order_tell.c: what is told of it; core_order.c: the core beside it.
  */
 #ifndef TESTS_MODEL_CORE_ORDER_H
 #define TESTS_MODEL_CORE_ORDER_H
@@ -11,9 +12,21 @@
 #include "../../unit/core/world.h"
 #include "base/random.h"
 
-enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 2, RES_N = 2, GANGS = 40, LOCALS = 3, APPS = 2 };
+enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 4, RES_N = 3, GROUPS = 2, SETS = 3, GANGS = 40, LOCALS = 3, APPS = 2 };
+/* Of each flavor and resource. */
+#define FOR_EACH_CELL(f, r)           \
+    for (int f = 0; f < FLAVORS; f++) \
+        for (int r = 0; r < RES_N; r++)
 
-struct quota {
+struct amounts {
+    int64_t of[FLAVORS][RES_N];
+};
+struct group {                 /* of a queue: its resources come from one of its flavors, which are tried in this order */
+    bool covers[RES_N];
+    int flavors[FLAVORS], flavors_n;
+};
+
+struct plain_quota {
     bool named;
     int64_t nominal, borrowing, lending;
 };
@@ -27,15 +40,27 @@ struct tree_node {             /* cohorts, then queues */
     enum preemption_policy within, reclaim, borrow;
     int threshold;             /* -1: none */
     int weight_milli;
-    struct quota quota[FLAVORS][RES_N];
+    struct group groups[GROUPS]; /* of a queue */
+    int groups_n;
+    struct plain_quota quota[FLAVORS][RES_N];
     int64_t own[FLAVORS][RES_N];
+};
+struct pod_group {             /* a pod set of a gang */
+    int count, asked_n, fewest; /* count: of those asked for; fewest: it may start with so many */
+    int64_t ask[RES_N];        /* of each pod */
+};
+struct given {                 /* to a gang: of each pod set how many pods, and which flavor of each resource; -1: it asks for none */
+    int count[SETS], flavor[SETS][RES_N];
 };
 struct plain_gang {
     bool exists, admitted, tried, patient;
     bool leaving;              /* it was told to leave, and has not yet */
     int leaves_for;            /* gang that waits for it; -1: nobody does any more */
-    int serial, queue, local, priority, flavor, count;
-    int64_t created_ms, reserved_ms, ask[RES_N];
+    int serial, queue, local, priority;
+    int sets_n;
+    struct pod_group sets[SETS];
+    struct given given;        /* while it is admitted */
+    int64_t created_ms, reserved_ms;
     __int128 entry[RES_N];     /* of its LocalQueue's */
     int64_t checkpoint_ms;     /* 0: none */
     int minimum_run_s, grace_s; /* 0: not told */
@@ -60,21 +85,30 @@ struct victims {
     int n;
     bool coming;               /* nobody has to go: others leave already, and that is enough */
 };
-/* What is asked of the flavor, and of which of it there is too little. */
+/* What is asked of each flavor, and of what of it there is too little. */
 struct need {
-    int flavor;
-    int64_t amount[RES_N];
-    bool is_short[RES_N];
+    struct amounts amount;
+    bool is_short[FLAVORS][RES_N];
+};
+struct answer {                /* what can be done for a gang */
+    enum { NOTHING, STARTS, OTHERS_GO, OTHERS_LEAVE } what; /* the last: somebody leaves already, and it has only to wait */
+    struct given given;
+    struct need need;          /* all zero: it will use nothing */
+    struct victims victims;
+    int level;
 };
 struct plain_promise {         /* somebody leaves for a gang of this queue */
     int gang, queue, level;
     bool stands;               /* somebody else is tried */
+    struct given given;
     struct need need;
     struct victims victims;
-    int64_t kept[RES_N];       /* from the head that is tried */
+    struct amounts kept;       /* from the head that is tried */
 };
-struct counts {                /* what was compared */
+struct tally {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
+    uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
+    uint64_t fewer_by_others_n; /* preemptions for fewer pods */
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n;
 };
 struct decision {
@@ -90,6 +124,8 @@ struct model {
     int decided_n;
     struct plain_promise promises[GANGS];
     int promises_n;
+    bool plain;                /* one resource group and one pod set everywhere */
+    int flavors_n, resources_n; /* of those that there are, so many are used */
     bool told;                 /* queues were, before this cycle */
     bool quiet;                /* all queues preempt: some cycles are of those alone who wait for others */
     bool spares;               /* equals are ordered by what is lost by their end */
@@ -99,7 +135,7 @@ struct model {
     int resource_weights[RES_N];
     struct plain_local locals[QUEUES][LOCALS];
     int64_t cycle_ms, due_ms;
-    struct counts counts;
+    struct tally counts;
     uint64_t seed, step;
     int serial;
 };
@@ -111,6 +147,10 @@ void tell_cohort(struct model *m, int i);
 void tell_queue(struct model *m, int i);
 
 /* core_order_tree.c */
+int64_t asked_of(const struct plain_gang *g, int r);
+struct amounts charged(const struct plain_gang *g, const struct given *given);
+struct amounts charged_now(const struct plain_gang *g); /* admitted */
+void add_amounts(struct model *m, int queue, const struct amounts *a, int sign); /* to what is used */
 int64_t max0(int64_t a);
 int64_t kept(const struct model *m, int i, int f, int r);
 int64_t subtree(const struct model *m, int i, int f, int r);
@@ -132,6 +172,7 @@ int compare_shares(struct plain_share a, struct plain_share b);
 bool gang_allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v);
 bool goes_before(const struct model *m, const struct victim *a, const struct victim *b); /* of two queues, once they are sorted */
 void sort_victims(struct model *m, struct victims *v); /* where equals are spared: with what budgets say of those that are given */
+bool uses_what_is_short(const struct plain_gang *v, const struct need *x);
 void take_off(struct model *m, const struct victim *v, int sign);
 bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows);
 bool is_above(const struct model *m, int i, const struct need *x);
@@ -148,7 +189,7 @@ struct victims find_plainly(struct model *m, const struct plain_gang *g, const s
 /* The same, beside those who leave for others, where promises stand. */
 struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
 struct plain_promise *promise_of(struct model *m, const struct plain_gang *g); /* NULL: nobody leaves for it */
-void make_promise(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int level);
+void make_promise(struct model *m, const struct plain_gang *g, const struct answer *a);
 void drop_promise(struct model *m, struct plain_promise *p);
 void forget_victim(struct model *m, const struct plain_gang *v); /* it has left, or ended */
 bool is_held_for_others(const struct model *m, const struct plain_gang *v, const struct plain_gang *g); /* what it leaves */
@@ -171,15 +212,32 @@ int compare_stakes(const struct model *m, const struct plain_gang *a, const stru
 void spare_equals(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *v, int *level);
 void put_stakes(struct model *m, struct plain_gang *g);
 void put_budgets(struct model *m);
+int pods_of(const struct plain_gang *g); /* that it was given */
 void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *r, bool are_there);
 
 /* core_order_fair.c */
 struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
 struct plain_head {
     struct plain_gang *gang;   /* NULL: none, or it had its turn */
-    int flavor, level;         /* flavor -1: it will use nothing */
+    struct amounts uses;       /* it will use so much */
+    int level;
 };
 int next_fairly(struct model *m, const struct plain_head heads[QUEUES]); /* -1: nobody is left */
 bool gang_before(const struct plain_gang *a, const struct plain_gang *b);
+
+/* core_order_flavors.c */
+bool asks_for_group(const struct pod_group *set, const struct group *group);
+/* `vain`: others went for it, and it did not start: before it has waited nobody else goes. */
+struct answer decide_one(struct model *m, struct plain_gang *g, bool vain);
+struct answer place_of_failing(struct model *m, const struct plain_gang *g); /* as if those in the way gave way */
+
+/* core_order_cycle.c */
+void reference(struct model *m);
+
+/* core_order_random.c */
+uint32_t pick(struct model *m, uint32_t n);
+void begin(struct model *m);
+void change_something(struct model *m); /* before a cycle */
+void carry_out(struct model *m);        /* what the API says by then of those that were admitted, and of those that were told to leave */
 
 #endif

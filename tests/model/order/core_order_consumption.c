@@ -3,7 +3,7 @@
 #include "core_order.h"
 #include "core/quota/decay.h"
 
-static const int64_t NANO[RES_N] = {1000000, 1000000000}; /* of milli-cores, of GPUs */
+static const int64_t NANO[RES_N] = {1000000, 1000000000, 1000000000}; /* of milli-cores, of GPUs, of bytes */
 
 static struct plain_local *local_of(struct model *m, const struct plain_gang *g)
 {
@@ -34,6 +34,15 @@ int compare_used(const struct model *m, const struct plain_gang *a, const struct
 
 /* ---- what happens to it ---- */
 
+static int64_t given_of(const struct plain_gang *g, int r)
+{
+    struct amounts a = charged_now(g);
+    int64_t sum = 0;
+    for (int f = 0; f < FLAVORS; f++)
+        sum += a.of[f][r];
+    return sum;
+}
+
 static void sample(struct model *m, struct plain_local *l)
 {
     int64_t half_ms = m->consumption.half_life_ms, elapsed_ms = m->cycle_ms - l->at_ms;
@@ -61,7 +70,7 @@ void consumption_enters(struct model *m, struct plain_gang *g)
 {
     int64_t half_ms = m->consumption.half_life_ms;
     for (int r = 0; r < RES_N && m->consumption.on && half_ms && m->nodes[COHORTS + g->queue].by_consumption; r++) {
-        u128 whole = (u128)(g->ask[r] * g->count * (__int128)NANO[r]);
+        u128 whole = (u128)(given_of(g, r) * (__int128)NANO[r]);
         g->entry[r] = (__int128)decay_part(whole, ~decay_left(m->consumption.sampling_ms, half_ms));
         local_of(m, g)->entry[r] += g->entry[r];
     }
@@ -71,7 +80,7 @@ void consumption_lands(struct model *m, struct plain_gang *g)
 {
     struct plain_local *l = local_of(m, g);
     for (int r = 0; r < RES_N; r++)
-        l->held[r] += g->ask[r] * g->count;
+        l->held[r] += given_of(g, r);
     if (!m->consumption.on || !m->nodes[COHORTS + g->queue].by_consumption)
         return;
     sample(m, l);
@@ -85,7 +94,7 @@ void consumption_lands(struct model *m, struct plain_gang *g)
 void consumption_leaves(struct model *m, const struct plain_gang *g)
 {
     for (int r = 0; r < RES_N; r++)
-        local_of(m, g)->held[r] -= g->ask[r] * g->count;
+        local_of(m, g)->held[r] -= given_of(g, r);
 }
 
 /* ---- what is told ---- */
@@ -107,7 +116,7 @@ void tell_local(struct model *m, int queue, int local, int told_gpus, int64_t ag
     r.consumed_n = told_gpus >= 0;
     r.consumed_ms = told_gpus >= 0 ? m->w.now_ms - ago_ms : 0;
     if (m->consumption.on && r.consumed_ms > l->at_ms) {
-        l->consumed[0] = 0;
+        memset(l->consumed, 0, sizeof l->consumed);
         l->consumed[1] = told_gpus * (__int128)1000000000 + 500000000;
         l->at_ms = r.consumed_ms;
     }

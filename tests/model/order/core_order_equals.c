@@ -70,7 +70,7 @@ static void add_up(const struct model *m, const struct victims *v, int64_t ret[H
             continue;
         ret[BUDGETS_BROKEN] += broken_n(m, gangs, i);
         ret[EARLY] += is_early(m, g);
-        ret[LOST_S] += (m->w.now_ms - since_ms(m, g)) / 1000 * g->count;
+        ret[LOST_S] += (m->w.now_ms - since_ms(m, g)) / 1000 * pods_of(g);
         ret[LONGEST_GRACE_S] = grace_s(g) > ret[LONGEST_GRACE_S] ? grace_s(g) : ret[LONGEST_GRACE_S];
     }
 }
@@ -128,25 +128,36 @@ void put_budgets(struct model *m)
     }
 }
 
+int pods_of(const struct plain_gang *g)
+{
+    int n = 0;
+    for (int i = 0; i < g->sets_n; i++)
+        n += g->given.count[i];
+    return n;
+}
+
 /* Of gangs with an app: their pods stand on the one node, or are there no more. */
 void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *r, bool are_there)
 {
     struct world *w = &m->w;
     char key[32], label[16];
     snprintf(label, sizeof label, "app=a%d", g->app);
-    for (int i = 0; i < g->count && g->app && are_there != (g->pods_n > 0); i++) {
-        snprintf(key, sizeof key, "ns/p%d-%d", g->serial, i);
-        if (!are_there) {
-            gone(w, CHANGE_POD_GONE, key);
-            continue;
+    if (!g->app || are_there == (g->pods_n > 0))
+        return;
+    for (int set = 0; set < g->sets_n; set++)
+        for (int i = 0; i < g->given.count[set]; i++) {
+            snprintf(key, sizeof key, "ns/p%d-%d-%d", g->serial, set, i);
+            if (!are_there) {
+                gone(w, CHANGE_POD_GONE, key);
+                continue;
+            }
+            struct pod_record p = a_pod(w, key, text_of(w, r->key), "");
+            p.shape = r->pod_sets[set].shape;
+            p.shape.labels = labels_of(w, label, &p.shape.labels_n);
+            p.pod_set = r->pod_sets[set].name;
+            p.node = id(w, "n0");
+            p.phase = POD_RUNNING;
+            pod_record(w, p);
         }
-        struct pod_record p = a_pod(w, key, text_of(w, r->key), "");
-        p.shape = r->pod_sets[0].shape;
-        p.shape.labels = labels_of(w, label, &p.shape.labels_n);
-        p.pod_set = r->pod_sets[0].name;
-        p.node = id(w, "n0");
-        p.phase = POD_RUNNING;
-        pod_record(w, p);
-    }
-    g->pods_n = are_there && g->app ? g->count : 0;
+    g->pods_n = are_there ? pods_of(g) : 0;
 }

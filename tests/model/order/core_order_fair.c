@@ -4,8 +4,7 @@
 
 static void put_needs(struct model *m, const struct plain_gang *g, const struct need *x, int sign)
 {
-    for (int r = 0; r < RES_N; r++)
-        m->nodes[COHORTS + g->queue].own[x->flavor][r] += sign * x->amount[r];
+    add_amounts(m, g->queue, &x->amount, sign);
 }
 
 /* ---- whose turn ---- */
@@ -113,10 +112,11 @@ static int child_of(const struct model *m, int i, int cohort)
 
 static bool queue_borrows_what_it_uses(const struct model *m, const struct plain_gang *v)
 {
-    bool any = false;
-    for (int r = 0; r < RES_N; r++)
-        any |= v->ask[r] && usage(m, COHORTS + v->queue, v->flavor, r) > subtree(m, COHORTS + v->queue, v->flavor, r);
-    return any;
+    struct amounts has = charged_now(v);
+    FOR_EACH_CELL(f, r)
+        if (has.of[f][r] && usage(m, COHORTS + v->queue, f, r) > subtree(m, COHORTS + v->queue, f, r))
+            return true;
+    return false;
 }
 
 /* Ours with him and without; his without the victim and with. */
@@ -148,15 +148,17 @@ static bool strategy_allows(const struct hunt *h, const struct victim *v, const 
     return compare_shares(s->with, s->less) <= 0 && (!all_alike || h->m->gangs[v->gang].priority < h->g->priority);
 }
 
-/* Has the queue so much left of its own, of something that the preemptor is short of and the gang asks for? */
-static bool takes_back(const struct hunt *h, const struct plain_gang *v, bool any_flavor)
+/* Has the queue so much left of its own, of something that the preemptor is short of and the gang has, or asks for whatever the flavor? */
+static bool takes_back(const struct hunt *h, const struct plain_gang *v, bool waits)
 {
-    int queue = COHORTS + v->queue, f = h->x->flavor;
+    int queue = COHORTS + v->queue;
     enum preemption_policy reclaim = h->m->nodes[queue].reclaim;
+    struct amounts has = charged_now(v);
     bool takes = false;
-    for (int r = 0; r < RES_N; r++)
-        takes |= h->x->is_short[r] && v->ask[r] && (any_flavor || v->flavor == f) &&
-                 usage(h->m, queue, f, r) + v->ask[r] * v->count <= subtree(h->m, queue, f, r);
+    FOR_EACH_CELL(f, r) {
+        int64_t amount = waits ? asked_of(v, r) : has.of[f][r];
+        takes |= h->x->is_short[f][r] && amount && usage(h->m, queue, f, r) + amount <= subtree(h->m, queue, f, r);
+    }
     return takes && (reclaim == PREEMPT_ANY || (reclaim == PREEMPT_LOWER_PRIORITY && v->priority > h->g->priority));
 }
 
@@ -198,10 +200,10 @@ bool is_taken_back(struct model *m, const struct plain_gang *g, const struct nee
 /* Is the preemptor's queue within its own, itself counted, in all that it needs, or in what of that is short? */
 static bool is_within(const struct hunt *h, bool only_short)
 {
-    for (int r = 0; r < RES_N; r++)
-        if (h->x->amount[r] && (!only_short || h->x->is_short[r]) &&
-            usage(h->m, COHORTS + h->g->queue, h->x->flavor, r) > subtree(h->m, COHORTS + h->g->queue, h->x->flavor, r) &&
-            h->m->nodes[COHORTS + h->g->queue].parent >= 0)
+    int queue = COHORTS + h->g->queue;
+    FOR_EACH_CELL(f, r)
+        if (h->x->amount.of[f][r] && (!only_short || h->x->is_short[f][r]) && usage(h->m, queue, f, r) > subtree(h->m, queue, f, r) &&
+            h->m->nodes[queue].parent >= 0)
             return false;
     return true;
 }
@@ -237,10 +239,9 @@ static struct victims fair_candidates(struct model *m, const struct plain_gang *
         root = m->nodes[root].parent;
     for (int i = 0; i < GANGS; i++) {
         const struct plain_gang *v = &m->gangs[i];
-        bool uses = false, same = v->queue == g->queue;
-        for (int r = 0; r < RES_N; r++)
-            uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
-        if (!v->exists || !v->admitted || is_held_for_others(m, v, g) || !uses || !gang_allows(same ? own->within : own->reclaim, g, v) ||
+        bool same = v->queue == g->queue;
+        if (!v->exists || !v->admitted || is_held_for_others(m, v, g) || !uses_what_is_short(v, x) ||
+            !gang_allows(same ? own->within : own->reclaim, g, v) ||
             (!same && (root >= COHORTS || !is_below(m, COHORTS + v->queue, root) || !is_above(m, COHORTS + v->queue, x) ||
                        !queue_borrows_what_it_uses(m, v))))
             continue;
@@ -330,12 +331,6 @@ struct victims find_fairly(struct model *m, const struct plain_gang *g, const st
 
 /* ---- heads ---- */
 
-static void put_head(struct model *m, const struct plain_head *h, int sign)
-{
-    for (int r = 0; r < RES_N && h->flavor >= 0; r++)
-        m->nodes[COHORTS + h->gang->queue].own[h->flavor][r] += sign * h->gang->ask[r] * h->gang->count;
-}
-
 struct standing {
     struct plain_share share;
     bool borrows;
@@ -345,12 +340,12 @@ static struct standing standing_of(struct model *m, int i, const struct plain_he
 {
     bool is_promised = promise_of(m, h->gang); /* which counts anyway */
     if (!is_promised)
-        put_head(m, h, 1);
+        add_amounts(m, h->gang->queue, &h->uses, 1);
     struct standing s = {.share = plain_share(m, i)};
-    for (int r = 0; r < RES_N && h->flavor >= 0; r++)
-        s.borrows |= h->gang->ask[r] && usage(m, i, h->flavor, r) > subtree(m, i, h->flavor, r);
+    FOR_EACH_CELL(f, r)
+        s.borrows |= h->uses.of[f][r] && usage(m, i, f, r) > subtree(m, i, f, r);
     if (!is_promised)
-        put_head(m, h, -1);
+        add_amounts(m, h->gang->queue, &h->uses, -1);
     return s;
 }
 

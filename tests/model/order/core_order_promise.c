@@ -2,12 +2,6 @@
  * core/preempt/promise.h says what is asked for; the sums are made anew for each head. */
 #include "core_order.h"
 
-static void charge(struct model *m, int queue, int flavor, const int64_t amount[RES_N], int sign)
-{
-    for (int r = 0; r < RES_N; r++)
-        m->nodes[COHORTS + queue].own[flavor][r] += sign * amount[r];
-}
-
 static void take_all_off(struct model *m, const struct plain_promise *p, int sign)
 {
     for (int i = 0; i < p->victims.n; i++)
@@ -15,13 +9,13 @@ static void take_all_off(struct model *m, const struct plain_promise *p, int sig
 }
 
 /* What victims in the gang's own queue give back of what it needs. */
-static int64_t given_back(const struct model *m, const struct plain_promise *p, int r)
+static int64_t given_back(const struct model *m, const struct plain_promise *p, int f, int r)
 {
     int64_t sum = 0;
     for (int i = 0; i < p->victims.n; i++) {
         const struct plain_gang *v = &m->gangs[p->victims.all[i].gang];
-        if (v->queue == p->queue && v->flavor == p->need.flavor)
-            sum += v->ask[r] * v->count;
+        if (v->queue == p->queue)
+            sum += charged_now(v).of[f][r];
     }
     return sum;
 }
@@ -30,15 +24,18 @@ static int64_t given_back(const struct model *m, const struct plain_promise *p, 
  * queue all of it, where it will not borrow, but for what is given back there. */
 static void find_kept(struct model *m, struct plain_promise *p, int against)
 {
-    int queue = COHORTS + p->queue, f = p->need.flavor;
-    for (int r = 0; r < RES_N; r++) {
-        int64_t need = p->need.amount[r], now = available(m, queue, f, r);
+    int queue = COHORTS + p->queue;
+    FOR_EACH_CELL(f, r) {
+        int64_t need = p->need.amount.of[f][r], now = need ? available(m, queue, f, r) : 0;
+        p->kept.of[f][r] = 0;
+        if (!need)
+            continue;
         take_all_off(m, p, 1);
         int64_t then = available(m, queue, f, r);
         take_all_off(m, p, -1);
-        int64_t own = p->level || against != p->queue ? 0 : need - given_back(m, p, r);
+        int64_t own = p->level || against != p->queue ? 0 : need - given_back(m, p, f, r);
         int64_t kept_n = need - (then - now) > own ? need - (then - now) : own;
-        p->kept[r] = kept_n < 0 ? 0 : kept_n < need ? kept_n : need;
+        p->kept.of[f][r] = kept_n < 0 ? 0 : kept_n < need ? kept_n : need;
     }
 }
 
@@ -50,7 +47,7 @@ void put_promises_beside(struct model *m, const struct plain_gang *g)
         if (!p->stands)
             continue;
         find_kept(m, p, g->queue);
-        charge(m, p->queue, p->need.flavor, p->kept, 1);
+        add_amounts(m, p->queue, &p->kept, 1);
     }
 }
 
@@ -59,7 +56,7 @@ void take_promises_off(struct model *m)
     for (int i = 0; i < m->promises_n; i++) {
         struct plain_promise *p = &m->promises[i];
         if (p->stands)
-            charge(m, p->queue, p->need.flavor, p->kept, -1);
+            add_amounts(m, p->queue, &p->kept, -1);
         p->stands = false;
     }
 }
@@ -67,7 +64,7 @@ void take_promises_off(struct model *m)
 void put_whole_promises(struct model *m, int sign)
 {
     for (int i = 0; i < m->promises_n; i++)
-        charge(m, m->promises[i].queue, m->promises[i].need.flavor, m->promises[i].need.amount, sign);
+        add_amounts(m, m->promises[i].queue, &m->promises[i].need.amount, sign);
 }
 
 /* All victims have left, and whom they left for has started: false, there is nobody of that in this queue's tree. */
@@ -80,8 +77,8 @@ static bool look_ahead(struct model *m, int queue, int sign)
             continue;
         any = true;
         take_all_off(m, p, sign);
-        charge(m, p->queue, p->need.flavor, p->need.amount, sign);
-        charge(m, p->queue, p->need.flavor, p->kept, -sign);
+        add_amounts(m, p->queue, &p->need.amount, sign);
+        add_amounts(m, p->queue, &p->kept, -sign);
     }
     return any;
 }
@@ -97,9 +94,9 @@ struct victims find_victims(struct model *m, const struct plain_gang *g, const s
         return find_plainly(m, g, x, ret_level);
     const struct plain_promise *mine = promise_of(m, g);
     v.coming = !mine || !mine->victims.n; /* with victims of its own it asks whether it still needs them */
-    for (int r = 0; r < RES_N; r++) {
-        then.is_short[r] = x->amount[r] && x->amount[r] > available(m, COHORTS + g->queue, x->flavor, r);
-        v.coming &= !then.is_short[r];
+    FOR_EACH_CELL(f, r) {
+        then.is_short[f][r] = x->amount.of[f][r] && x->amount.of[f][r] > available(m, COHORTS + g->queue, f, r);
+        v.coming &= !then.is_short[f][r];
     }
     if (v.coming)
         *ret_level = level_with(m, g, x);
@@ -135,15 +132,15 @@ void drop_promise(struct model *m, struct plain_promise *p)
     *p = m->promises[--m->promises_n];
 }
 
-void make_promise(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int level)
+void make_promise(struct model *m, const struct plain_gang *g, const struct answer *a)
 {
     struct plain_promise *old = promise_of(m, g);
     if (old)
         drop_promise(m, old);
-    m->promises[m->promises_n++] = (struct plain_promise){.gang = (int)(g - m->gangs), .queue = g->queue, .level = level, .need = *x,
-                                                          .victims = *v};
-    for (int i = 0; i < v->n; i++)
-        m->gangs[v->all[i].gang].leaves_for = (int)(g - m->gangs);
+    m->promises[m->promises_n++] = (struct plain_promise){.gang = (int)(g - m->gangs), .queue = g->queue, .level = a->level,
+                                                          .given = a->given, .need = a->need, .victims = a->victims};
+    for (int i = 0; i < a->victims.n; i++)
+        m->gangs[a->victims.all[i].gang].leaves_for = (int)(g - m->gangs);
 }
 
 void forget_victim(struct model *m, const struct plain_gang *v)

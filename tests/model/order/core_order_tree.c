@@ -9,7 +9,7 @@ int64_t max0(int64_t a)
 
 int64_t subtree(const struct model *m, int i, int f, int r)
 {
-    const struct quota *q = &m->nodes[i].quota[f][r];
+    const struct plain_quota *q = &m->nodes[i].quota[f][r];
     int64_t sum = q->named ? q->nominal : 0;
     for (int c = 0; c < NODES && i < COHORTS; c++)
         if (m->nodes[c].parent == i)
@@ -19,7 +19,7 @@ int64_t subtree(const struct model *m, int i, int f, int r)
 
 int64_t kept(const struct model *m, int i, int f, int r)
 {
-    const struct quota *q = &m->nodes[i].quota[f][r];
+    const struct plain_quota *q = &m->nodes[i].quota[f][r];
     return !q->named || q->lending == NO_LIMIT ? 0 : max0(subtree(m, i, f, r) - q->lending);
 }
 
@@ -34,7 +34,7 @@ int64_t usage(const struct model *m, int i, int f, int r)
 
 int64_t available(const struct model *m, int i, int f, int r)
 {
-    const struct quota *q = &m->nodes[i].quota[f][r];
+    const struct plain_quota *q = &m->nodes[i].quota[f][r];
     int64_t used = usage(m, i, f, r), keeps = kept(m, i, f, r);
     if (m->nodes[i].parent < 0)
         return subtree(m, i, f, r) - used;
@@ -82,6 +82,37 @@ int64_t potential(struct model *m, int i, int f, int r)
     for (int q = 0; q < QUEUES; q++)
         m->nodes[COHORTS + q].own[f][r] = own[q];
     return most;
+}
+
+/* ---- amounts ---- */
+
+int64_t asked_of(const struct plain_gang *g, int r)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < g->sets_n; i++)
+        sum += g->sets[i].ask[r] * g->sets[i].count;
+    return sum;
+}
+
+struct amounts charged(const struct plain_gang *g, const struct given *given)
+{
+    struct amounts a = {0};
+    for (int i = 0; i < g->sets_n; i++)
+        for (int r = 0; r < RES_N; r++)
+            if (given->flavor[i][r] >= 0)
+                a.of[given->flavor[i][r]][r] += g->sets[i].ask[r] * given->count[i];
+    return a;
+}
+
+struct amounts charged_now(const struct plain_gang *g)
+{
+    return charged(g, &g->given);
+}
+
+void add_amounts(struct model *m, int queue, const struct amounts *a, int sign)
+{
+    FOR_EACH_CELL(f, r)
+        m->nodes[COHORTS + queue].own[f][r] += sign * a->of[f][r];
 }
 
 /* ---- shares: core/quota/share.h's definition ---- */

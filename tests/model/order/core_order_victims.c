@@ -2,8 +2,8 @@
 
 bool is_above(const struct model *m, int i, const struct need *x)
 {
-    for (int r = 0; r < RES_N; r++)
-        if (x->is_short[r] && usage(m, i, x->flavor, r) > subtree(m, i, x->flavor, r))
+    FOR_EACH_CELL(f, r)
+        if (x->is_short[f][r] && usage(m, i, f, r) > subtree(m, i, f, r))
             return true;
     return false;
 }
@@ -34,16 +34,15 @@ static bool path_is_above(const struct model *m, int queue, int shared, const st
  * what those above it are asked for. */
 static bool has_advantage(const struct model *m, const struct plain_gang *g, int shared, const struct need *x)
 {
-    int64_t left[RES_N];
+    struct amounts left = x->amount;
     bool any = false;
-    memcpy(left, x->amount, sizeof left);
     for (int i = COHORTS + g->queue; i != shared; i = m->nodes[i].parent) {
         bool holds = true;
-        for (int r = 0; r < RES_N; r++) {
-            if (!x->amount[r])
+        FOR_EACH_CELL(f, r) {
+            if (!x->amount.of[f][r])
                 continue;
-            holds &= usage(m, i, x->flavor, r) + left[r] <= subtree(m, i, x->flavor, r);
-            left[r] = max0(left[r] - max0(kept(m, i, x->flavor, r) - usage(m, i, x->flavor, r)));
+            holds &= usage(m, i, f, r) + left.of[f][r] <= subtree(m, i, f, r);
+            left.of[f][r] = max0(left.of[f][r] - max0(kept(m, i, f, r) - usage(m, i, f, r)));
         }
         any |= holds;
     }
@@ -131,16 +130,24 @@ void sort_victims(struct model *m, struct victims *v)
     sort_as_it_is(m, v);
 }
 
+bool uses_what_is_short(const struct plain_gang *v, const struct need *x)
+{
+    struct amounts has = charged_now(v);
+    FOR_EACH_CELL(f, r)
+        if (x->is_short[f][r] && has.of[f][r])
+            return true;
+    return false;
+}
+
 static struct victims candidates(struct model *m, const struct plain_gang *g, const struct need *x)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
     struct victims out = {.n = 0};
     for (int i = 0; i < GANGS; i++) {
         const struct plain_gang *v = &m->gangs[i];
-        bool uses = false, same = v->queue == g->queue;
-        for (int r = 0; r < RES_N; r++)
-            uses |= x->is_short[r] && v->ask[r] && v->flavor == x->flavor;
-        if (!v->exists || !v->admitted || is_held_for_others(m, v, g) || !uses || !gang_allows(same ? own->within : own->reclaim, g, v))
+        bool same = v->queue == g->queue;
+        if (!v->exists || !v->admitted || is_held_for_others(m, v, g) || !uses_what_is_short(v, x) ||
+            !gang_allows(same ? own->within : own->reclaim, g, v))
             continue;
         struct victim one = {.gang = i, .class = 2, .while_borrowing = true, .shared = -1};
         if (!same) {
@@ -163,17 +170,18 @@ static struct victims candidates(struct model *m, const struct plain_gang *g, co
 void take_off(struct model *m, const struct victim *v, int sign)
 {
     const struct plain_gang *g = &m->gangs[v->gang];
-    for (int r = 0; r < RES_N; r++)
-        m->nodes[COHORTS + g->queue].own[g->flavor][r] -= sign * g->ask[r] * g->count;
+    struct amounts a = charged_now(g);
+    add_amounts(m, g->queue, &a, -sign);
 }
 
 bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows)
 {
     int queue = COHORTS + g->queue;
-    for (int r = 0; r < RES_N; r++)
-        if (x->amount[r] && (x->amount[r] > available(m, queue, x->flavor, r) ||
-                             (!borrows && usage(m, queue, x->flavor, r) + x->amount[r] > subtree(m, queue, x->flavor, r))))
+    FOR_EACH_CELL(f, r) {
+        int64_t amount = x->amount.of[f][r];
+        if (amount && (amount > available(m, queue, f, r) || (!borrows && usage(m, queue, f, r) + amount > subtree(m, queue, f, r))))
             return false;
+    }
     return true;
 }
 
@@ -193,8 +201,8 @@ void put_back(struct model *m, const struct plain_gang *g, const struct need *x,
 int level_with(const struct model *m, const struct plain_gang *g, const struct need *x)
 {
     int most = 0;
-    for (int r = 0; r < RES_N; r++) {
-        int level = x->amount[r] ? borrow_level(m, COHORTS + g->queue, x->flavor, r, x->amount[r]) : 0;
+    FOR_EACH_CELL(f, r) {
+        int level = x->amount.of[f][r] ? borrow_level(m, COHORTS + g->queue, f, r, x->amount.of[f][r]) : 0;
         most = level > most ? level : most;
     }
     return most;
@@ -260,8 +268,8 @@ struct victims find_plainly(struct model *m, const struct plain_gang *g, const s
         hierarchy |= from.all[i].class == 0;
     }
     add_mine(m, g, &from);
-    for (int r = 0; r < RES_N; r++)
-        under &= !x->is_short[r] || own->own[x->flavor][r] < own->quota[x->flavor][r].nominal;
+    FOR_EACH_CELL(f, r)
+        under &= !x->is_short[f][r] || own->own[f][r] < own->quota[f][r].nominal;
     if (!others || (forbidden && !under))
         return remove_some(m, g, x, &from, true, ret_level);
     bool first = !(forbidden && !hierarchy);
