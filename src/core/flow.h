@@ -120,6 +120,7 @@ struct device {
     uint16_t link_group;       /* GPUs of one NVLink/NUMA group are close */
     bool healthy;
     uint16_t unit;             /* of a share, what it is a share of: several for one pod come from different ones; 0: no such share */
+    uint16_t parts;            /* a pod asks for so many parts of one of them, and others may have the rest; 0: it is given whole */
 };
 
 /* What an agent measured of a device, as its node's annotation says; not yet part of any decision. */

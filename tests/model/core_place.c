@@ -2,13 +2,17 @@
  *
  *   core_place [SEED [PODS [RUNS]]]
  *
- * When the core binds, every filter must hold for that node; when it refuses, no node may pass all filters.
+ * When the core binds, every filter must hold for that node; when it refuses, no node may pass all filters. In half of the runs GPUs have
+ * names and are given in parts, too: then those that a pod was given must have been free, or have had as many parts left.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
 #include "base/random.h"
 
 #define GPU "nvidia.com/gpu"
+#define PARTS "capstan.dev/gpu-milli"
+#define WHOLE 1000
+#define GPUS 4
 #define NODES 12
 #define PODS_MAX 400
 
@@ -22,6 +26,8 @@ struct plain_pod {
     int serial;
     int app;           /* label app=aN */
     int64_t cpu, gpu;
+    int64_t parts;     /* of one GPU; then gpu is 0 */
+    bool has[GPUS];    /* those that it was given */
     int zone;          /* wanted zone, -1 any */
     int not_zone;      /* node affinity NotIn, -1 none */
     bool tolerates;
@@ -34,6 +40,7 @@ struct model {
     struct plain_node nodes[NODES];
     struct plain_pod pods[PODS_MAX];
     int pods_n;
+    bool in_parts;
 };
 
 static int pick(struct model *m, int n)
@@ -50,6 +57,40 @@ static name_id numbered(struct model *m, const char *prefix, int n)
 
 /* ---- the filters, the slow way ---- */
 
+/* Parts of a GPU that nobody has. */
+static int64_t left_of(const struct model *m, int n, int gpu)
+{
+    int64_t left = WHOLE;
+    for (int i = 0; i < m->pods_n; i++)
+        if (m->pods[i].node == n && m->pods[i].has[gpu])
+            left -= m->pods[i].parts ? m->pods[i].parts : WHOLE;
+    return left;
+}
+
+static bool gpus_are_left(const struct model *m, const struct plain_pod *p, int n)
+{
+    int whole_n = 0, enough_n = 0;
+    for (int gpu = 0; gpu < m->nodes[n].gpu; gpu++) {
+        whole_n += left_of(m, n, gpu) == WHOLE;
+        enough_n += left_of(m, n, gpu) >= p->parts;
+    }
+    return p->parts ? enough_n > 0 : whole_n >= p->gpu;
+}
+
+/* What the plan gives to the pod: as many as it asks for, and free; then it has them. */
+static bool takes(const struct model *m, struct plain_pod *p, int n, const char *devices)
+{
+    int given_n = 0;
+    for (const char *at = devices ? strchr(devices, '=') : NULL; at; at = strchr(at + 1, ',')) {
+        int gpu = at[2] - '0'; /* "=g0,g1" */
+        if (gpu >= m->nodes[n].gpu || p->has[gpu] || left_of(m, n, gpu) < (p->parts ? p->parts : WHOLE))
+            return false;
+        given_n++;
+        p->has[gpu] = true;
+    }
+    return given_n == (p->parts ? 1 : p->gpu) && (!given_n || (strstr(devices, PARTS) != NULL) == (p->parts > 0));
+}
+
 static bool has_room(const struct model *m, const struct plain_pod *p, int n)
 {
     int64_t cpu = p->cpu, gpu = p->gpu;
@@ -61,7 +102,7 @@ static bool has_room(const struct model *m, const struct plain_pod *p, int n)
         if (p->port && m->pods[i].port == p->port)
             return false;
     }
-    return cpu <= m->nodes[n].cpu && gpu <= m->nodes[n].gpu;
+    return cpu <= m->nodes[n].cpu && (m->in_parts ? gpus_are_left(m, p, n) : gpu <= m->nodes[n].gpu);
 }
 
 static bool near_ok(const struct model *m, const struct plain_pod *p, int n)
@@ -168,7 +209,8 @@ static void add_rules(struct model *m, const struct plain_pod *p, struct shape *
 static struct pod_record record_of(struct model *m, const struct plain_pod *p, int serial)
 {
     char requests[64], zone[32] = "", key[32];
-    snprintf(requests, sizeof requests, "cpu=%d," GPU "=%d", (int)p->cpu, (int)p->gpu);
+    snprintf(requests, sizeof requests, p->parts ? "cpu=%d," PARTS "=%d" : "cpu=%d," GPU "=%d", (int)p->cpu,
+             (int)(p->parts ? p->parts : p->gpu));
     snprintf(key, sizeof key, "ns/p%d", serial);
     if (p->zone >= 0)
         snprintf(zone, sizeof zone, "zone=z%d", p->zone);
@@ -194,6 +236,20 @@ static struct pod_record record_of(struct model *m, const struct plain_pod *p, i
     return r;
 }
 
+/* Each GPU as a device that is given whole, and as one that is given in parts. */
+static void name_gpus(struct model *m, struct node_record *r, int n)
+{
+    struct device *all = arena_zero(m->w.records, 2 * (size_t)n + 1, sizeof *all);
+    for (int i = 0; i < n; i++) {
+        all[2 * i] = (struct device){.resource = id(&m->w, GPU), .id = numbered(m, "g", i), .gpu = (uint16_t)i, .healthy = true};
+        all[2 * i + 1] = all[2 * i];
+        all[2 * i + 1].resource = id(&m->w, PARTS);
+        all[2 * i + 1].parts = WHOLE;
+    }
+    r->devices = all;
+    r->devices_n = 2 * (uint32_t)n;
+}
+
 static void put_nodes(struct model *m)
 {
     for (int i = 0; i < NODES; i++) {
@@ -202,7 +258,8 @@ static void put_nodes(struct model *m)
                                  .tainted = pick(m, 5) == 0, .ready = pick(m, 10) != 0};
         char name[16], amounts[64], labels[64];
         snprintf(name, sizeof name, "n%d", i);
-        snprintf(amounts, sizeof amounts, "cpu=%d," GPU "=%d", (int)n->cpu, (int)n->gpu);
+        snprintf(amounts, sizeof amounts, m->in_parts ? "cpu=%d," GPU "=%d," PARTS "=%d" : "cpu=%d," GPU "=%d", (int)n->cpu, (int)n->gpu,
+                 (int)n->gpu * WHOLE);
         if (n->rack >= 0)
             snprintf(labels, sizeof labels, "zone=z%d,rack=r%d", n->zone, n->rack);
         else
@@ -213,18 +270,25 @@ static void put_nodes(struct model *m)
         r.taints = t;
         r.taints_n = n->tainted;
         r.ready = n->ready;
+        if (m->in_parts)
+            name_gpus(m, &r, (int)n->gpu);
         node_record(&m->w, r);
     }
 }
 
 static struct plain_pod random_pod(struct model *m)
 {
-    return (struct plain_pod){
+    struct plain_pod p = {
         .node = -1, .app = pick(m, 4), .cpu = 100 * (1 + pick(m, 20)), .gpu = pick(m, 3) ? 0 : pick(m, 3),
         .zone = pick(m, 4) ? -1 : pick(m, 3), .not_zone = pick(m, 5) ? -1 : pick(m, 3), .tolerates = pick(m, 4) == 0,
         .port = pick(m, 6) ? 0 : 8000 + pick(m, 2), .near_app = pick(m, 4) ? -1 : pick(m, 4), .far_app = pick(m, 5) ? -1 : pick(m, 4),
         .spread_skew = pick(m, 4) ? 0 : 1 + pick(m, 2),
     };
+    if (m->in_parts && pick(m, 2)) {
+        p.gpu = 0;
+        p.parts = 50 * (1 + pick(m, 20));
+    }
+    return p;
 }
 
 static void run_seed(uint64_t seed, int pods)
@@ -233,6 +297,7 @@ static void run_seed(uint64_t seed, int pods)
     struct model *m = &model;
     memset(m, 0, sizeof *m);
     m->w = world_new();
+    m->in_parts = seed % 2;
     m->random.state = seed;
     put_nodes(m);
     int bound = 0;
@@ -253,6 +318,10 @@ static void run_seed(uint64_t seed, int pods)
             if (chosen ? !fits(m, &p, n) : !e && fits(m, &p, n)) {
                 fprintf(stderr, "core_place: seed %" PRIu64 " pod %d node n%d: core says %s, filters say %s (%s)\n", seed, i, n,
                         chosen ? "yes" : "no", chosen ? "no" : "yes", why(&m->w, ""));
+                exit(1);
+            }
+            if (chosen && m->in_parts && !takes(m, &p, n, e->devices)) {
+                fprintf(stderr, "core_place: seed %" PRIu64 " pod %d node n%d: given \"%s\"\n", seed, i, n, e->devices ? e->devices : "");
                 exit(1);
             }
             if (chosen)

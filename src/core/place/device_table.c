@@ -7,6 +7,8 @@ void device_table_fini(struct device_table *t)
     free(t->all);
     free(t->spans);
     free(t->used);
+    free(t->gpus);
+    free(t->gpu_of);
     *t = (struct device_table){0};
 }
 
@@ -52,10 +54,22 @@ bool device_table_differs(const struct device_table *t, const struct device *all
         return true;
     for (uint16_t i = 0; i < count; i++) {
         if (compare(&sorted[i], &t->all[i], names) || sorted[i].link_group != t->all[i].link_group ||
-            sorted[i].healthy != t->all[i].healthy || sorted[i].unit != t->all[i].unit)
+            sorted[i].healthy != t->all[i].healthy || sorted[i].unit != t->all[i].unit || sorted[i].parts != t->all[i].parts)
             return true;
     }
     return false;
+}
+
+static uint32_t parts_left(const struct device_table *t, uint32_t at)
+{
+    return t->all[at].parts && t->all[at].healthy ? gpu_left(&t->gpus[t->gpu_of[at]]) : 0;
+}
+
+static bool is_free(const struct device_table *t, uint32_t at)
+{
+    if (t->all[at].parts)
+        return parts_left(t, at) != 0;
+    return t->all[at].healthy && !device_bit(t->used, at) && !(t->gpus && t->gpus[t->gpu_of[at]].taken);
 }
 
 static void count_free(struct device_table *t)
@@ -64,7 +78,24 @@ static void count_free(struct device_table *t)
         struct device_span *span = &t->spans[s];
         span->free_n = 0;
         for (uint16_t i = span->first; i < span->first + span->n; i++)
-            span->free_n += t->all[i].healthy && !device_bit(t->used, i);
+            span->free_n += is_free(t, i);
+    }
+}
+
+/* Devices in parts of one GPU, should there be several, are drawn from the same ledger. */
+static void make_ledger(struct device_table *t)
+{
+    t->gpus = mem_zero(t->n, sizeof *t->gpus);
+    t->gpu_of = mem_zero(t->n, sizeof *t->gpu_of);
+    for (uint16_t i = 0; i < t->n; i++) {
+        uint16_t at = 0;
+        while (at < t->gpus_n && t->gpus[at].gpu != t->all[i].gpu)
+            at++;
+        t->gpu_of[i] = at;
+        t->gpus_n += at == t->gpus_n;
+        t->gpus[at].gpu = t->all[i].gpu;
+        if (t->all[i].parts && !t->gpus[at].parts && t->all[i].healthy)
+            t->gpus[at].parts = t->all[i].parts;
     }
 }
 
@@ -78,6 +109,7 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
     t->all = mem_grow(t->all, t->n, sizeof *t->all);
     t->used = mem_zero(1, sizeof *t->used);
     size_t cap = 0;
+    bool in_parts = false;
     for (uint16_t i = 0; i < t->n; i++) {
         if (!i || t->all[i].resource != t->all[i - 1].resource) {
             MEM_RESERVE(t->spans, cap, t->spans_n + 1);
@@ -85,7 +117,11 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
         }
         t->spans[t->spans_n - 1].n++;
         t->spans[t->spans_n - 1].has_units |= t->all[i].unit != 0;
+        t->spans[t->spans_n - 1].in_parts |= t->all[i].parts != 0;
+        in_parts |= t->all[i].parts != 0;
     }
+    if (in_parts)
+        make_ledger(t);
     count_free(t);
 }
 
@@ -104,11 +140,6 @@ int32_t device_table_find(const struct device_table *t, name_id resource, name_i
         if (t->all[span->first + i].id == id)
             return span->first + (int32_t)i;
     return -1;
-}
-
-static bool is_free(const struct device_table *t, uint32_t at)
-{
-    return t->all[at].healthy && !device_bit(t->used, at);
 }
 
 /* Free devices of one link group, or of one GPU in it, that are not chosen yet. */
@@ -198,8 +229,39 @@ static void choose_share(const struct device_table *t, const struct device_span 
     device_bit_set(chosen, best);
 }
 
+/* The device with the fewest parts left that are enough; -1: there is none. */
+static int32_t choose_parts(const struct device_table *t, const struct device_span *span, int64_t parts)
+{
+    int32_t best = -1;
+    uint32_t best_left = UINT32_MAX;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) {
+        uint32_t left = parts_left(t, i);
+        if (left >= parts && left < best_left && left) {
+            best = (int32_t)i;
+            best_left = left;
+        }
+    }
+    return best;
+}
+
+uint64_t device_parts_room(const struct device_table *t, const struct device_span *span, int64_t parts)
+{
+    uint64_t room = 0;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) {
+        uint32_t left = parts_left(t, i);
+        room += left >= parts ? left / (uint64_t)parts : 0;
+    }
+    return room;
+}
+
 bool device_choose(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits)
 {
+    if (span->in_parts) {
+        int32_t at = choose_parts(t, span, wanted);
+        if (at >= 0)
+            device_bit_set(ret_bits, (uint32_t)at);
+        return at >= 0;
+    }
     if (span->free_n < wanted)
         return false;
     struct device_bits chosen = {0};
@@ -223,17 +285,45 @@ bool device_choose(const struct device_table *t, const struct device_span *span,
     return true;
 }
 
-void device_take(struct device_table *t, const struct device_bits *bits)
+/* In the ledger of GPUs; returns those of the bits that are given whole. */
+static struct device_bits book(struct device_table *t, const struct device_bits *bits, int64_t parts, int sign)
 {
+    struct device_bits whole = *bits;
+    for (uint32_t w = 0; w * 64 < t->n && t->gpus; w++)
+        for (uint64_t left = bits->words[w]; left; left &= left - 1) {
+            uint32_t at = w * 64 + (uint32_t)__builtin_ctzll(left);
+            struct gpu_ledger *g = &t->gpus[t->gpu_of[at]];
+            if (!t->all[at].parts) {
+                g->whole_n = (uint16_t)(g->whole_n + sign);
+                continue;
+            }
+            g->taken += (uint32_t)(sign * parts);
+            whole.words[w] &= ~(left & -left);
+        }
+    return whole;
+}
+
+void device_take(struct device_table *t, const struct device_bits *bits, int64_t parts)
+{
+    struct device_bits whole = book(t, bits, parts, 1);
     for (int i = 0; i < DEVICE_WORDS; i++)
-        t->used->words[i] |= bits->words[i];
+        t->used->words[i] |= whole.words[i];
     count_free(t);
 }
 
-void device_give(struct device_table *t, const struct device_bits *bits)
+void device_give(struct device_table *t, const struct device_bits *bits, int64_t parts)
 {
+    struct device_bits whole = book(t, bits, parts, -1);
     for (int i = 0; i < DEVICE_WORDS; i++)
-        t->used->words[i] &= ~bits->words[i];
+        t->used->words[i] &= ~whole.words[i];
+    count_free(t);
+}
+
+void device_table_clear(struct device_table *t)
+{
+    for (uint16_t i = 0; i < t->gpus_n; i++)
+        t->gpus[i].taken = t->gpus[i].whole_n = 0;
+    *t->used = (struct device_bits){0};
     count_free(t);
 }
 

@@ -52,22 +52,31 @@ uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t n
     const int64_t *left = node_free(&s->nodes, node);
     const struct device_table *devices = &s->nodes.nodes[node].devices;
     uint64_t copies = UINT32_MAX;
+    uint32_t spans_n = 0;
+    bool in_parts = false;
     for (uint32_t i = 0; i < c->demands_n; i++) {
         const struct demand *d = &c->demands[i];
         if (d->column < 0 || left[d->column] < d->value)
             return 0;
-        uint64_t free_n = (uint64_t)left[d->column];
+        uint64_t free_n = (uint64_t)left[d->column], parts_n = UINT64_MAX;
         if (i && devices->n) {
             const struct device_span *span = device_table_span(devices, d->resource);
-            if (span && span->free_n < free_n)
+            if (span && span->in_parts)
+                parts_n = device_parts_room(devices, span, d->value);
+            else if (span && span->free_n < free_n)
                 free_n = span->free_n;
+            spans_n += span != NULL;
+            in_parts |= span && span->in_parts;
         }
         uint64_t n = d->value == 1 ? free_n : free_n / (uint64_t)d->value;
+        n = parts_n < n ? parts_n : n;
         if (n < copies)
             copies = n;
         if (!copies)
             return 0;
     }
+    if (in_parts && spans_n > 1) /* either part of a GPU, or devices */
+        return 0;
     if (c->shape.ports_n)
         return fit_ports(s, c, node);
     return (uint32_t)copies;
@@ -81,6 +90,31 @@ static int64_t demand_for(const struct shape_class *c, name_id resource)
     return 0;
 }
 
+/* Of so many parts of a GPU that are gone others find fewer by so much. */
+static int64_t most_lost(const struct device_table *t, const struct device_span *taken, int64_t value, int64_t parts)
+{
+    int64_t most = taken->in_parts ? value : 0;
+    for (uint16_t i = 0; i < t->gpus_n && !taken->in_parts; i++)
+        most = t->gpus[i].parts > most ? t->gpus[i].parts : most;
+    return (most + parts - 1) / parts * device_span_takes(taken, value);
+}
+
+/* Where GPUs are given in parts: whichever device the other one will take. `span`: devices that c asks for. */
+static int64_t fit_room_least(const struct state *s, const struct shape_class *c, const struct shape_class *other,
+                              const struct device_span *span, uint32_t node)
+{
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    int64_t own = demand_for(c, span->resource), lost = 0;
+    for (uint32_t i = 1; i < other->demands_n; i++) {
+        const struct device_span *taken = device_table_span(t, other->demands[i].resource);
+        if (taken && span->in_parts)
+            lost += most_lost(t, taken, other->demands[i].value, own);
+        else if (taken)
+            lost += device_span_takes(taken, other->demands[i].value);
+    }
+    return (int64_t)fit_room(s, c, node) - (span->in_parts ? lost : (lost + own - 1) / own);
+}
+
 uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, const struct shape_class *other, uint32_t node)
 {
     const int64_t *left = node_free(&s->nodes, node);
@@ -92,10 +126,11 @@ uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, con
         int64_t free_n = left[d->column];
         free_n = (span && span->free_n < free_n ? span->free_n : free_n) - demand_for(other, d->resource);
         int64_t n = free_n < d->value ? 0 : free_n / d->value;
+        n = devices->gpus && span ? fit_room_least(s, c, other, span, node) : n;
         copies = n < copies ? n : copies;
     }
     for (uint32_t i = 0; i < other->shape.ports_n && copies > 0; i++)
         for (uint32_t k = 0; k < c->shape.ports_n && copies > 0; k++)
             copies = port_conflicts(&other->shape.ports[i], &c->shape.ports[k]) ? 0 : copies;
-    return (uint32_t)copies;
+    return copies > 0 ? (uint32_t)copies : 0;
 }

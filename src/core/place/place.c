@@ -14,7 +14,13 @@ struct kind {
     uint32_t fits_n;         /* nodes that can take one, before anything is placed */
     int64_t device, cpu, memory;
     uint32_t at;             /* of its first member in the caller's list */
-    uint32_t *nodes, nodes_n; /* search: nodes to try, best first */
+    struct spot *spots;      /* search: where to try it, best first */
+    uint32_t spots_n;
+};
+/* A node, or of one whose GPUs are given in parts one of them, for who asks for parts. */
+struct spot {
+    uint32_t node;
+    int32_t device;          /* -1: what seat_take chooses */
 };
 struct plan_of_kinds {
     const struct area *area; /* NULL: all nodes */
@@ -179,7 +185,8 @@ struct search {
 };
 
 struct candidate {
-    uint32_t harm, score, rank, slot;
+    uint32_t harm, score, rank;
+    struct spot at;
 };
 
 static int compare_candidates(const void *left, const void *right)
@@ -189,47 +196,78 @@ static int compare_candidates(const void *left, const void *right)
         return a->harm < b->harm ? -1 : 1;
     if (a->score != b->score)
         return a->score > b->score ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->at.device < b->at.device ? -1 : a->at.device > b->at.device;
 }
 
-/* Nodes that can take one of kind k, those that the fewest later kinds could use first. */
-static void list_nodes(struct search *x, uint32_t k)
+/* Devices of the node of which one of kind k takes parts; NULL: there are none. */
+static const struct device_span *parts_of(const struct state *s, const struct kind *kind, uint32_t node)
+{
+    const struct shape_class *c = &s->shapes.classes[kind->shape];
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    for (uint32_t i = 1; i < c->demands_n && t->gpus; i++) {
+        const struct device_span *span = device_table_span(t, c->demands[i].resource);
+        if (span && span->in_parts)
+            return span;
+    }
+    return NULL;
+}
+
+/* Spots for one of kind k, those that the fewest later kinds could use first. */
+static void list_spots(struct search *x, uint32_t k)
 {
     struct state *s = x->s;
     struct kind *kind = &x->p->kinds[k];
     uint32_t n = 0;
-    struct candidate *all = mem_alloc((s->nodes.n + 1) * sizeof *all);
+    size_t cap = 0;
+    struct candidate *all = NULL;
     const struct view *v = view_sync(s, kind->shape);
     const struct area *area = x->p->area;
     for (uint32_t i = 0; i < (area ? area->n : v->n); i++) { /* slot 0 has no room */
         uint32_t slot = area ? area->nodes[i] : i;
-        if (v->room[slot])
-            all[n++] = (struct candidate){.score = v->score[slot], .rank = s->nodes.rank[slot], .slot = slot};
+        if (!v->room[slot])
+            continue;
+        const struct device_span *span = parts_of(s, kind, slot);
+        for (int32_t d = span ? span->first : -1; d < (span ? span->first + span->n : 0); d++) {
+            MEM_RESERVE(all, cap, n + 1);
+            all[n++] = (struct candidate){.score = v->score[slot], .rank = s->nodes.rank[slot], .at = {slot, d}};
+        }
     }
     for (uint32_t later = k + 1; later < x->p->kinds_n; later++) {
         v = view_sync(s, x->p->kinds[later].shape);
         for (uint32_t i = 0; i < n; i++)
-            all[i].harm += v->room[all[i].slot] != 0;
+            all[i].harm += v->room[all[i].at.node] != 0;
     }
-    qsort(all, n, sizeof *all, compare_candidates);
-    kind->nodes = mem_grow(kind->nodes, n + 1, sizeof *kind->nodes);
+    if (n)
+        qsort(all, n, sizeof *all, compare_candidates);
+    kind->spots = mem_grow(kind->spots, n + 1, sizeof *kind->spots);
     for (uint32_t i = 0; i < n; i++)
-        kind->nodes[i] = all[i].slot;
-    kind->nodes_n = n;
+        kind->spots[i] = all[i].at;
+    kind->spots_n = n;
     free(all);
 }
 
 /* Would it make a difference which of the two is taken? Same room for each kind that is still to be placed, and alike in what is free. */
-static bool interchangeable(struct search *x, uint32_t k, uint32_t a, uint32_t b)
+static bool interchangeable(struct search *x, uint32_t k, struct spot at, struct spot other)
 {
     struct state *s = x->s;
+    uint32_t a = at.node, b = other.node;
     const struct device_table *left = &s->nodes.nodes[a].devices, *right = &s->nodes.nodes[b].devices;
+    if (at.device >= 0 && (other.device < 0 || gpu_left(&left->gpus[left->gpu_of[at.device]]) !=
+                                                   gpu_left(&right->gpus[right->gpu_of[other.device]])))
+        return false;
+    if (a == b)
+        return true;
     if (x->rules || left->spans_n != right->spans_n)
         return false;
     if (memcmp(node_free(&s->nodes, a), node_free(&s->nodes, b), s->nodes.columns_n * sizeof(int64_t)) != 0)
         return false;
     for (uint16_t i = 0; i < left->spans_n; i++)
         if (left->spans[i].resource != right->spans[i].resource || left->spans[i].free_n != right->spans[i].free_n)
+            return false;
+    for (uint16_t i = 0; i < left->gpus_n; i++)
+        if (left->gpus_n != right->gpus_n || gpu_left(&left->gpus[i]) != gpu_left(&right->gpus[i]))
             return false;
     for (; k < x->p->kinds_n; k++) {
         const struct view *v = view_sync(s, x->p->kinds[k].shape);
@@ -263,27 +301,30 @@ static bool allowed(struct search *x, const struct want *w, uint32_t node)
 
 #define TRIED_MAX 16
 
-/* The next node for the member at this position, from its cursor on; taken when true. `failed`: the node before, 0 = none. */
-static bool advance(struct search *x, uint32_t at, uint32_t failed)
+/* The next spot for the member at this position, from its cursor on; taken when true. `failed`: the one before; its node 0: none. */
+static bool advance(struct search *x, uint32_t at, struct spot failed)
 {
-    uint32_t k = x->kind_of[at], tried[TRIED_MAX] = {failed}, tried_n = failed != 0;
+    uint32_t k = x->kind_of[at], tried_n = failed.node != 0;
+    struct spot tried[TRIED_MAX] = {failed};
     const struct kind *kind = &x->p->kinds[k];
     struct want *w = &x->wants[x->p->order[at]];
-    for (; x->cursor[at] < kind->nodes_n && *x->steps; x->cursor[at]++) {
-        uint32_t node = kind->nodes[x->cursor[at]];
+    for (; x->cursor[at] < kind->spots_n && *x->steps; x->cursor[at]++) {
+        struct spot spot = kind->spots[x->cursor[at]];
         bool same = false;
-        if (!view_sync(x->s, kind->shape)->room[node])
+        if (!view_sync(x->s, kind->shape)->room[spot.node] || (spot.device >= 0 && !seat_parts_fit(x->s, w->shape, spot.node, spot.device)))
             continue;
         for (uint32_t i = 0; i < tried_n && !same; i++)
-            same = interchangeable(x, k, tried[i], node);
-        if (same || !allowed(x, w, node))
+            same = interchangeable(x, k, tried[i], spot);
+        if (same || !allowed(x, w, spot.node))
             continue;
         --*x->steps;
-        take(x->s, x->gang, w, node);
+        take(x->s, x->gang, w, spot.node);
+        if (spot.device >= 0)
+            seat_move_parts(x->s, w->seat, spot.device);
         if (all_have_room(x, at + 1))
             return true;
         undo_back(x->s, x->mark[at]);
-        tried[tried_n] = node; /* only now: as it stands without the member */
+        tried[tried_n] = spot; /* only now: as it stands without the member */
         tried_n += tried_n < TRIED_MAX - 1;
     }
     return false;
@@ -292,19 +333,20 @@ static bool advance(struct search *x, uint32_t at, uint32_t failed)
 /* Members of one kind stand on nodes in the order of its list: one of their many equal arrangements is enough. */
 static bool search_all(struct search *x)
 {
-    for (uint32_t at = 0, failed = 0;;) {
+    struct spot failed = {0};
+    for (uint32_t at = 0;;) {
         uint32_t k = x->kind_of[at];
         if (x->mark[at] == UINT32_MAX) { /* come from above */
             x->mark[at] = undo_mark(x->s);
             if (at == x->p->kinds[k].first) {
-                list_nodes(x, k);
+                list_spots(x, k);
                 x->cursor[at] = 0;
             } else {
                 x->cursor[at] = x->cursor[at - 1];
             }
         }
         if (advance(x, at, failed)) {
-            failed = 0;
+            failed.node = 0;
             if (++at == x->n)
                 return true;
             x->mark[at] = UINT32_MAX;
@@ -314,7 +356,7 @@ static bool search_all(struct search *x)
             return false;
         at--;
         undo_back(x->s, x->mark[at]);
-        failed = x->p->kinds[x->kind_of[at]].nodes[x->cursor[at]++];
+        failed = x->p->kinds[x->kind_of[at]].spots[x->cursor[at]++];
     }
 }
 
@@ -335,8 +377,8 @@ static bool search(struct state *s, struct gang *g, struct want *wants, uint32_t
     if (!found)
         undo_back(s, mark);
     for (uint32_t k = 0; k < p->kinds_n; k++) {
-        free(p->kinds[k].nodes);
-        p->kinds[k].nodes = NULL;
+        free(p->kinds[k].spots);
+        p->kinds[k].spots = NULL;
     }
     free(x.kind_of);
     return found;

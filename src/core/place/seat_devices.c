@@ -46,8 +46,53 @@ void seat_choose_devices(struct state *s, struct seat *seat)
         if (span)
             (void)device_choose(t, span, c->demands[i].value, &bits); /* fit_room has counted them: there are enough */
     }
-    device_take(t, &bits);
+    device_take(t, &bits, seat_parts(s, seat));
     seat_set_devices(seat, &bits);
+}
+
+static int64_t parts_on(const struct state *s, uint32_t shape, uint32_t node)
+{
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    const struct shape_class *c = &s->shapes.classes[shape];
+    for (uint32_t i = 1; i < c->demands_n && t->gpus; i++) {
+        const struct device_span *span = device_table_span(t, c->demands[i].resource);
+        if (span && span->in_parts)
+            return c->demands[i].value;
+    }
+    return 0;
+}
+
+int64_t seat_parts(const struct state *s, const struct seat *seat)
+{
+    return parts_on(s, seat->shape, seat->node);
+}
+
+bool seat_parts_fit(const struct state *s, uint32_t shape, uint32_t node, int32_t device)
+{
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    return t->all[device].healthy && gpu_left(&t->gpus[t->gpu_of[device]]) >= parts_on(s, shape, node);
+}
+
+void seat_move_parts(struct state *s, uint32_t id, int32_t device)
+{
+    struct seat *seat = &s->seats[id];
+    struct device_table *t = &s->nodes.nodes[seat->node].devices;
+    struct device_bits bits = seat_devices(seat);
+    device_give(t, &bits, seat_parts(s, seat));
+    bits = (struct device_bits){0};
+    device_bit_set(&bits, (uint32_t)device);
+    device_take(t, &bits, seat_parts(s, seat));
+    seat_set_devices(seat, &bits);
+    node_table_touch(&s->nodes, seat->node);
+}
+
+/* Those of the bits that are given whole. */
+static struct device_bits whole_bits(const struct device_table *t, struct device_bits bits)
+{
+    for (uint32_t i = 0; i < t->n && t->gpus; i++)
+        if (t->all[i].parts)
+            bits.words[i / 64] &= ~((uint64_t)1 << (i % 64));
+    return bits;
 }
 
 /* How many devices the seat lacks of its i-th demand; *ret_span: the node's devices of that resource, NULL none. */
@@ -56,7 +101,7 @@ static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_
     const struct shape_class *c = &s->shapes.classes[seat->shape];
     *ret_span = device_table_span(&s->nodes.nodes[seat->node].devices, c->demands[i].resource);
     struct device_bits bits = seat_devices(seat);
-    return *ret_span ? c->demands[i].value - bits_in(&bits, *ret_span) : 0;
+    return *ret_span ? device_span_takes(*ret_span, c->demands[i].value) - bits_in(&bits, *ret_span) : 0;
 }
 
 /* Chooses the devices that the seat lacks. Unlike seat_choose_devices nobody has counted before: a resource that is short is left out. */
@@ -66,11 +111,13 @@ static void choose_missing(struct state *s, struct seat *seat)
     const struct device_span *span;
     for (uint32_t i = 1; i < s->shapes.classes[seat->shape].demands_n; i++) {
         int64_t n = missing_n(s, seat, i, &span);
-        struct device_bits bits = seat_devices(seat);
-        if (n <= 0 || !device_choose(t, span, n, &bits))
+        struct device_bits had = seat_devices(seat), more = {0};
+        if (n <= 0 || !device_choose(t, span, span->in_parts ? seat_parts(s, seat) : n, &more))
             continue;
-        device_take(t, &bits);
-        seat_set_devices(seat, &bits);
+        device_take(t, &more, seat_parts(s, seat));
+        for (int w = 0; w < DEVICE_WORDS; w++)
+            had.words[w] |= more.words[w];
+        seat_set_devices(seat, &had);
     }
 }
 
@@ -94,7 +141,7 @@ static struct device_bits told_devices(const struct state *s, const struct seat 
     device_parse(t, bytes_of(intern_name(s->names, p->devices)), s->names, &all);
     for (uint32_t i = 1; i < c->demands_n; i++) {
         const struct device_span *span = device_table_span(t, c->demands[i].resource);
-        int64_t most = span ? c->demands[i].value : 0;
+        int64_t most = span ? device_span_takes(span, c->demands[i].value) : 0;
         for (uint32_t k = 0; most > 0 && k < span->n; k++)
             if (device_bit(&all, span->first + k)) {
                 device_bit_set(&out, span->first + k);
@@ -109,18 +156,35 @@ void seats_count_devices(struct state *s, uint32_t node)
     struct node *n = &s->nodes.nodes[node];
     struct device_bits used = {0};
     uint64_t twice = 0;
+    if (n->devices.n)
+        device_table_clear(&n->devices);
     for (uint32_t at = n->first_seat; at; at = s->seats[at].next) {
-        struct device_bits bits = seat_devices(&s->seats[at]);
+        struct device_bits bits = seat_devices(&s->seats[at]), whole = whole_bits(&n->devices, bits);
         for (int i = 0; i < DEVICE_WORDS; i++) {
-            twice |= used.words[i] & bits.words[i];
-            used.words[i] |= bits.words[i];
+            twice |= used.words[i] & whole.words[i];
+            used.words[i] |= whole.words[i];
         }
+        if (n->devices.n)
+            device_take(&n->devices, &bits, seat_parts(s, &s->seats[at]));
     }
     n->has_devices_twice = twice != 0;
-    if (!n->devices.n)
-        return;
-    device_give(&n->devices, n->devices.used);
-    device_take(&n->devices, &used);
+}
+
+/* A place that is held gives up devices of a GPU of which pods have left it too little: GPUs that are given in parts. */
+static void give_up_gpus(struct state *s, struct seat *seat)
+{
+    struct device_table *t = &s->nodes.nodes[seat->node].devices;
+    for (uint32_t i = 0; i < t->n && t->gpus; i++) {
+        const struct gpu_ledger *g = &t->gpus[t->gpu_of[i]];
+        struct device_bits bits = seat_devices(seat), one = {0};
+        bool is_good = t->all[i].parts ? !g->whole_n && g->taken <= g->parts : !g->taken;
+        if (is_good || !device_bit(&bits, i))
+            continue;
+        device_bit_set(&one, i);
+        device_give(t, &one, seat_parts(s, seat));
+        bits.words[i / 64] &= ~one.words[i / 64];
+        seat_set_devices(seat, &bits);
+    }
 }
 
 void seats_settle_held(struct state *s, uint32_t node)
@@ -128,20 +192,23 @@ void seats_settle_held(struct state *s, uint32_t node)
     struct node *n = &s->nodes.nodes[node];
     struct device_bits used = {0};
     for (uint32_t at = n->first_seat; at; at = s->seats[at].next) {
-        struct device_bits bits = seat_devices(&s->seats[at]);
+        struct device_bits bits = whole_bits(&n->devices, seat_devices(&s->seats[at]));
         for (int i = 0; s->seats[at].pod && i < DEVICE_WORDS; i++)
             used.words[i] |= bits.words[i];
     }
     for (uint32_t at = n->first_seat; at; at = s->seats[at].next) {
-        struct device_bits bits = seat_devices(&s->seats[at]);
+        struct device_bits bits = seat_devices(&s->seats[at]), whole = whole_bits(&n->devices, bits);
         for (int i = 0; !s->seats[at].pod && i < DEVICE_WORDS; i++) {
-            bits.words[i] &= ~used.words[i];
-            used.words[i] |= bits.words[i];
+            bits.words[i] &= ~(used.words[i] & whole.words[i]);
+            used.words[i] |= whole.words[i];
         }
         if (!s->seats[at].pod)
             seat_set_devices(&s->seats[at], &bits);
     }
     seats_count_devices(s, node);
+    for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
+        if (!s->seats[at].pod)
+            give_up_gpus(s, &s->seats[at]);
     for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
         if (!s->seats[at].pod)
             choose_missing(s, &s->seats[at]);

@@ -62,15 +62,28 @@ bool undo_room(struct state *s, uint32_t node, name_id resource, int64_t amount)
     const struct device_span *span = device_table_span(&n->devices, resource);
     struct device_bits given = {0};
     int64_t missing = span ? node_free(&s->nodes, node)[node_table_find_column(&s->nodes, resource)] + amount - span->free_n : 0;
-    if (n->has_devices_twice || (span && !used_devices(&n->devices, span, missing, &given)))
+    if (n->has_devices_twice || (span && (span->in_parts || !used_devices(&n->devices, span, missing, &given))))
         return false;
     add_room(s, node, resource, amount);
     push(s, (struct undo_step){.kind = UNDO_ROOM, .id = node, .resource = resource, .amount = amount});
     if (span) {
-        device_give(&n->devices, &given);
+        device_give(&n->devices, &given, 0);
         push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
     }
     return true;
+}
+
+/* Of each device what is left, until it is enough: for how many pods they are is not known here. */
+static void withhold_parts(struct device_table *t, const struct device_span *span, int64_t amount)
+{
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && amount > 0; i++) {
+        int64_t left = t->all[i].parts ? gpu_left(&t->gpus[t->gpu_of[i]]) : 0;
+        struct device_bits one = {0};
+        left = left < amount ? left : amount;
+        device_bit_set(&one, i);
+        device_take(t, &one, left);
+        amount -= left;
+    }
 }
 
 void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount)
@@ -85,9 +98,14 @@ void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amo
     add_room(s, node, resource, -amount);
     push(s, (struct undo_step){.kind = UNDO_ROOM, .id = node, .resource = resource, .amount = -amount});
     struct device_bits kept = {0};
+    if (span && span->in_parts) {
+        withhold_parts(t, span, amount);
+        push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
+        return;
+    }
     if (!span || !device_choose(t, span, amount < span->free_n ? amount : span->free_n, &kept))
         return;
-    device_take(t, &kept);
+    device_take(t, &kept, 0);
     push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
 }
 

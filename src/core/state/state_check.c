@@ -12,6 +12,31 @@
 
 /* ---- nodes ---- */
 
+/* GPUs that are given in parts: as much is taken as seats have, and more than there is only where the API has said so. */
+static bool check_gpus(const struct state *s, uint32_t slot, struct err *e)
+{
+    const struct node *node = &s->nodes.nodes[slot];
+    const struct device_table *t = &node->devices;
+    for (uint16_t gpu = 0; gpu < t->gpus_n; gpu++) {
+        int64_t taken = 0, whole_n = 0, held_n = 0;
+        for (uint32_t at = node->first_seat; at; at = s->seats[at].next) {
+            struct device_bits devices = seat_devices(&s->seats[at]);
+            for (uint32_t i = 0; i < t->n; i++) {
+                bool has = t->gpu_of[i] == gpu && device_bit(&devices, i);
+                held_n += has && !s->seats[at].pod;
+                whole_n += has && !t->all[i].parts;
+                taken += has && t->all[i].parts ? seat_parts(s, &s->seats[at]) : 0;
+            }
+        }
+        const char *name = intern_name(s->names, node->name);
+        if (taken != t->gpus[gpu].taken || whole_n != t->gpus[gpu].whole_n)
+            return err_set(e, E_INVALID, "GPU %u of node %s is not counted as its seats have it", t->gpus[gpu].gpu, name), false;
+        if (held_n && (taken > t->gpus[gpu].parts || (taken && whole_n)))
+            return err_set(e, E_INVALID, "GPU %u of node %s is held for more than there is", t->gpus[gpu].gpu, name), false;
+    }
+    return true;
+}
+
 static bool check_node(const struct state *s, uint32_t slot, struct err *e)
 {
     const struct node *node = &s->nodes.nodes[slot];
@@ -31,7 +56,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
             if (c->demands[i].column >= 0)
                 used[c->demands[i].column] += c->demands[i].value;
         for (uint32_t i = 0; i < node->devices.n; i++) {
-            if (!device_bit(&devices, i))
+            if (!device_bit(&devices, i) || node->devices.all[i].parts)
                 continue;
             if (device_bit(&bits, i) && !(node->has_devices_twice && seat->pod))
                 return err_set(e, E_INVALID, "device %u of node %s is given twice", i, name), false;
@@ -39,6 +64,8 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
             device_bit_set(&bits, i);
         }
     }
+    if (node->devices.gpus && !check_gpus(s, slot, e))
+        return false;
     if (twice != node->has_devices_twice || (node->devices.n && memcmp(&bits, node->devices.used, sizeof bits) != 0))
         return err_set(e, E_INVALID, "devices of node %s are not counted as its seats have them", name), false;
     if (seats_n != node->seats_n || ports_n != node->port_seats_n)
@@ -388,6 +415,8 @@ static uint64_t mix_nodes(const struct state *s, uint64_t h)
             h = mix(mix_name(s, mix_name(s, h, node->taints[i].key), node->taints[i].value), node->taints[i].effect);
         for (int i = 0; i < DEVICE_WORDS; i++)
             h = mix(h, node->devices.n ? node->devices.used->words[i] : 0);
+        for (uint16_t i = 0; i < node->devices.gpus_n; i++)
+            h = mix(h, node->devices.gpus[i].taken);
     }
     return h;
 }

@@ -45,7 +45,7 @@ static const char *choose(struct bench *b, name_id resource, int64_t n)
     const struct device_span *span = device_table_span(&b->t, resource);
     if (!span || !device_choose(&b->t, span, n, &bits))
         return "none";
-    device_take(&b->t, &bits);
+    device_take(&b->t, &bits, 0);
     buf_init(&out);
     device_text(&out, &b->t, &bits, b->names);
     snprintf(text, sizeof text, "%s", out.data);
@@ -108,8 +108,8 @@ static void text_round_trip(void **state)
     assert_true(device_bit(&bits, 1) && device_bit(&bits, 3) && !device_bit(&bits, 0));
     device_parse(&b.t, BYTES(""), b.names, &bits);
     device_parse(&b.t, BYTES(";;=,=,x"), b.names, &bits);
-    device_take(&b.t, &bits);
-    device_give(&b.t, &bits);
+    device_take(&b.t, &bits, 0);
+    device_give(&b.t, &bits, 0);
     assert_int_equal(device_table_span(&b.t, b.gpu)->free_n, 4);
     end(&b);
 }

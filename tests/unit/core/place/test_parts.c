@@ -1,0 +1,188 @@
+/* test_parts.c - GPUs of which pods take parts: one ledger for parts and whole devices, whoever chose them */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "../world.h"
+
+#define GPU "nvidia.com/gpu"
+#define PARTS "capstan.dev/gpu-milli"
+
+/* Each GPU as a device that is given whole, and as one that is given in parts; the GPU `ill` (-1: none) is. */
+static void node_of(struct world *w, const char *name, int gpus_n, int ill)
+{
+    char amounts[96];
+    snprintf(amounts, sizeof amounts, "cpu=64000," GPU "=%d," PARTS "=%d", gpus_n, gpus_n * 1000);
+    struct node_record r = a_node(w, name, amounts, "");
+    struct device *all = arena_zero(w->records, 2 * (size_t)gpus_n, sizeof *all);
+    for (int i = 0; i < gpus_n; i++) {
+        const char text[2] = {(char)('a' + i), 0};
+        all[2 * i] = (struct device){.resource = id(w, GPU), .id = id(w, text), .gpu = (uint16_t)i, .healthy = i != ill};
+        all[2 * i + 1] = all[2 * i];
+        all[2 * i + 1].resource = id(w, PARTS);
+        all[2 * i + 1].parts = 1000;
+    }
+    r.devices = all;
+    r.devices_n = 2 * (uint32_t)gpus_n;
+    node_record(w, r);
+}
+
+static void told(struct world *w, const char *key, const char *requests, const char *devices)
+{
+    struct pod_record p = a_pod(w, key, NULL, requests);
+    p.node = id(w, "n0");
+    p.phase = POD_RUNNING;
+    p.devices = id(w, devices);
+    pod_record(w, p);
+}
+
+static void check(struct world *w)
+{
+    struct err e = {0};
+    if (!state_check(w->s, &e))
+        fail_msg("%s", e.text);
+}
+
+/* What the pod is given in this cycle; "" when it is not bound. */
+static const char *given(struct world *w, const char *key, const char *requests)
+{
+    if (requests)
+        pod(w, key, NULL, requests);
+    run(w);
+    check(w);
+    const struct plan_entry *entry = entry_of(w, EFFECT_BIND, key);
+    return entry && entry->devices ? entry->devices : "";
+}
+
+static void the_fullest_that_is_enough(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 3, -1);
+    assert_string_equal(given(&w, "ns/p1", PARTS "=600"), PARTS "=a");
+    assert_string_equal(given(&w, "ns/p2", PARTS "=500"), PARTS "=b");
+    assert_string_equal(given(&w, "ns/p3", PARTS "=300"), PARTS "=a");
+    assert_string_equal(given(&w, "ns/p4", PARTS "=500"), PARTS "=b");
+    assert_string_equal(given(&w, "ns/p5", GPU "=1"), GPU "=c");
+    assert_string_equal(given(&w, "ns/p6", PARTS "=101"), ""); /* 100 of a are left */
+    assert_string_equal(given(&w, "ns/p7", PARTS "=100"), PARTS "=a");
+    gone(&w, CHANGE_POD_GONE, "ns/p5");
+    assert_string_equal(given(&w, "ns/p6", NULL), PARTS "=c");
+    world_free(&w);
+}
+
+static void a_gpu_is_given_whole_or_in_parts(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 2, -1);
+    assert_string_equal(given(&w, "ns/p1", PARTS "=1"), PARTS "=a");
+    assert_string_equal(given(&w, "ns/p2", GPU "=2"), "");
+    assert_string_equal(given(&w, "ns/p3", GPU "=1"), GPU "=b");
+    assert_string_equal(given(&w, "ns/p4", PARTS "=1000"), "");
+    gone(&w, CHANGE_POD_GONE, "ns/p1");
+    assert_string_equal(given(&w, "ns/p4", NULL), PARTS "=a");
+    assert_string_equal(given(&w, "ns/p5", PARTS "=1001"), "");       /* of one GPU */
+    assert_string_equal(given(&w, "ns/p6", GPU "=1," PARTS "=1"), ""); /* either, or */
+    gone(&w, CHANGE_POD_GONE, "ns/p3");
+    gone(&w, CHANGE_POD_GONE, "ns/p4");
+    run(&w);
+    check(&w);
+    assert_int_equal(effects(&w, EFFECT_BIND), 1); /* p2 */
+    world_free(&w);
+}
+
+static void an_ill_gpu_has_no_parts(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 2, 0);
+    assert_string_equal(given(&w, "ns/p1", PARTS "=700"), PARTS "=b");
+    assert_string_equal(given(&w, "ns/p2", PARTS "=700"), "");
+    node_of(&w, "n0", 2, -1);
+    assert_string_equal(given(&w, "ns/p2", NULL), PARTS "=a");
+    node_of(&w, "n0", 2, 0); /* who is there stays */
+    assert_string_equal(given(&w, "ns/p3", PARTS "=300"), PARTS "=b");
+    world_free(&w);
+}
+
+static void what_the_api_says_is_counted(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 2, -1);
+    told(&w, "ns/p1", PARTS "=700", PARTS "=b");
+    told(&w, "ns/p2", PARTS "=700", PARTS "=b"); /* more than there is: it may be a mistake, but they run */
+    check(&w);
+    assert_string_equal(given(&w, "ns/p3", PARTS "=100"), PARTS "=a");
+    gone(&w, CHANGE_POD_GONE, "ns/p1");
+    check(&w);
+    assert_string_equal(given(&w, "ns/p4", PARTS "=300"), PARTS "=b");
+    told(&w, "ns/p5", GPU "=1", GPU "=b"); /* a whole one of which pods have parts */
+    check(&w);
+    assert_string_equal(given(&w, "ns/p6", GPU "=1"), "");
+    gone(&w, CHANGE_POD_GONE, "ns/p5");
+    gone(&w, CHANGE_POD_GONE, "ns/p2");
+    check(&w);
+    gone(&w, CHANGE_POD_GONE, "ns/p4");
+    assert_string_equal(given(&w, "ns/p6", NULL), GPU "=b");
+    world_free(&w);
+}
+
+/* Places of a Workload for pods to come: parts of a GPU that a pod turns out to have. */
+static void a_place_that_is_held_gives_way(void **state)
+{
+    (void)state;
+    struct queue_words q;
+    struct world w = world_new();
+    node_of(&w, "n0", 2, -1);
+    flavor(&w, "f", "");
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "f", PARTS, 10000, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    local_queue(&w, "ns/lq", "q");
+    workload(&w, "job", "ns/lq", 1, PARTS "=600");
+    run(&w);
+    check(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    told(&w, "ns/p1", PARTS "=600", PARTS "=a"); /* where the place is held */
+    check(&w);
+    assert_string_equal(given(&w, "ns/p2", PARTS "=500"), ""); /* the place is on b now */
+    assert_string_equal(given(&w, "ns/p3", PARTS "=400"), PARTS "=a");
+    told(&w, "ns/p4", GPU "=1", GPU "=b");
+    run(&w);
+    check(&w);
+    world_free(&w);
+}
+
+/* One of higher priority waits for others to go; what they leave is kept for it. */
+static void room_is_kept_for_who_waits_for_it(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 1, -1);
+    assert_string_equal(given(&w, "ns/low", PARTS "=900"), PARTS "=a");
+    struct pod_record high = a_pod(&w, "ns/high", NULL, PARTS "=500");
+    high.priority = 10;
+    pod_record(&w, high);
+    run(&w);
+    check(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    pod(&w, "ns/small", NULL, PARTS "=600");
+    gone(&w, CHANGE_POD_GONE, "ns/low");
+    run(&w);
+    check(&w);
+    assert_non_null(entry_of(&w, EFFECT_BIND, "ns/high"));
+    assert_null(entry_of(&w, EFFECT_BIND, "ns/small"));
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fullest_that_is_enough),       cmocka_unit_test(a_gpu_is_given_whole_or_in_parts),
+        cmocka_unit_test(an_ill_gpu_has_no_parts),          cmocka_unit_test(what_the_api_says_is_counted),
+        cmocka_unit_test(a_place_that_is_held_gives_way),   cmocka_unit_test(room_is_kept_for_who_waits_for_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
