@@ -414,6 +414,16 @@ static bool refuse_before(struct flavor_search *f, uint32_t set)
     return ++f->tries_n <= TRIES_MAX && move_on(f, ((size_t)set + 1) * f->queue->groups_n);
 }
 
+/* Moving the set that nodes refused was not enough, and without the others it would have had room. */
+static bool begin_exhaustive(struct flavor_search *f)
+{
+    if (f->exhaustive || !f->others_matter)
+        return false;
+    f->exhaustive = true;
+    memset(f->refused, 0, (size_t)f->sets_n * f->queue->groups_n * sizeof *f->refused);
+    return true;
+}
+
 bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *a, struct reason *why)
 {
     for (;;) {
@@ -431,7 +441,7 @@ bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *
         /* WHY  quota stopped at this set; another flavor for a set before it may leave it room, but only after nodes refused one */
         if (!f->tries_n && resume(f, set))
             continue;
-        if (!f->tries_n || !refuse_before(f, set))
+        if (!f->tries_n || (!refuse_before(f, set) && !begin_exhaustive(f)))
             return false;
     }
 }
@@ -442,11 +452,5 @@ bool flavor_refuse(struct flavor_search *f, uint32_t set, bool alone)
     f->others_matter |= !alone && f->sets_n > 1;
     if (++f->tries_n > TRIES_MAX || !cells)
         return false;
-    if (move_on(f, f->exhaustive ? cells : ((size_t)set + 1) * f->queue->groups_n))
-        return true;
-    if (f->exhaustive || !f->others_matter)
-        return false;
-    f->exhaustive = true;
-    memset(f->refused, 0, cells * sizeof *f->refused);
-    return true;
+    return move_on(f, f->exhaustive ? cells : ((size_t)set + 1) * f->queue->groups_n) || begin_exhaustive(f);
 }

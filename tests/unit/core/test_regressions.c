@@ -339,6 +339,26 @@ static void another_set_moves_when_the_one_that_failed_has_no_flavor_left(void *
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* The same where the set that is blamed has another node in "fn", but no quota there. core_events 2009 200 1 */
+static void another_set_moves_when_quota_refuses_the_last_flavor_of_the_one_that_failed(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    flavor(w, "fb", "kind=b");
+    flavor(w, "fn", "");
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "fb", GPU, 5, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "fn", GPU, 2, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, "ns/lq", "q");
+    node(w, "nb", GPU "=4", "kind=b");
+    node(w, "na", GPU "=4", "kind=a");
+    struct pod_set sets[2] = {a_set(w, "a", 3, GPU "=1"), a_set(w, "b", 1, GPU "=2")};
+    gang_record(w, workload_of(w, "job", sets, 2));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
+}
+
 /* Two groups of resources. GPUs are asked for in "fa" first, cards in "fz", which is on nodes of kind b only; "fn" has no quota for cards.
  * Only GPUs in "fb" and cards in "fz" go together. */
 static void another_group_moves_when_quota_refuses_the_last_flavor_of_one(void **state)
@@ -717,6 +737,7 @@ int main(void)
         in_a_world(a_larger_member_takes_the_larger_place),
         in_a_world(a_refused_flavor_is_asked_again_when_an_earlier_set_moved),
         in_a_world(another_set_moves_when_the_one_that_failed_has_no_flavor_left),
+        in_a_world(another_set_moves_when_quota_refuses_the_last_flavor_of_the_one_that_failed),
         in_a_world(another_group_moves_when_quota_refuses_the_last_flavor_of_one),
         in_a_world(what_quota_counts_goes_with_its_gang),
         in_a_world(a_strict_queue_stays_closed_when_the_gang_that_overtook_its_head_goes),
