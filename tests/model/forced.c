@@ -10,6 +10,8 @@ struct forced {
     struct state *s;
     bool somebody_leaves;      /* for somebody else: what may be had once he has left is looked at then */
     name_id waiting[WAITING_MAX]; /* gangs for whom others leave */
+    name_id home[WAITING_MAX]; /* of a lone pod among them: the node that others leave for it; else 0 */
+    bool moved[WAITING_MAX];   /* it has started elsewhere, which nobody had to wake it for: others may have its home now */
     uint32_t waiting_n;
 };
 
@@ -35,12 +37,22 @@ static void make_ready(struct state *s, bool promised)
     }
 }
 
-static bool waits_for_others(const struct forced *f, name_id gang)
+/* Index in `waiting`; waiting_n: nobody leaves for it. */
+static uint32_t waiting_at(const struct forced *f, name_id gang)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < f->waiting_n && !any; i++)
-        any = f->waiting[i] == gang;
-    return any;
+    uint32_t at = 0;
+    while (at < f->waiting_n && f->waiting[at] != gang)
+        at++;
+    return at;
+}
+
+static const struct plan_entry *bind_of(const struct forced *f, const struct gang *g)
+{
+    const struct plan *p = &f->w->plan;
+    for (uint32_t i = 0; i < p->entries_n; i++)
+        if (p->entries[i].effect == EFFECT_BIND && p->entries[i].gang == g->key)
+            return &p->entries[i];
+    return NULL;
 }
 
 /* Whom an entry is for: of an eviction who preempts. */
@@ -54,12 +66,19 @@ static const struct gang *actor(const struct forced *f, const struct plan_entry 
  * priority wait for it no more once this one has started there. */
 static bool is_kept_from(const struct forced *f, const struct gang *g)
 {
-    const struct plan *p = &f->w->plan;
-    const struct plan_entry *bind = NULL;
-    for (uint32_t i = 0; i < p->entries_n && gang_is_lone(g) && !bind; i++)
-        bind = p->entries[i].effect == EFFECT_BIND && p->entries[i].gang == g->key ? &p->entries[i] : NULL;
+    const struct plan_entry *bind = gang_is_lone(g) ? bind_of(f, g) : NULL;
     uint32_t node = bind ? node_table_find(&f->s->nodes, bind->node) : 0;
     return node && f->s->nodes.nodes[node].promised_n > 0;
+}
+
+/* It starts where others left for one that has just started elsewhere, in the same cycle; that would have woken it. */
+static bool was_left_to(const struct forced *f, const struct gang *g)
+{
+    const struct plan_entry *bind = bind_of(f, g);
+    bool any = false;
+    for (uint32_t i = 0; i < f->waiting_n && bind && !any; i++)
+        any = f->moved[i] && f->home[i] == bind->node;
+    return any;
 }
 
 /* It was refused beside the claim of a blocked head, which stands against nobody for whom others leave (decide.c). */
@@ -77,7 +96,7 @@ static bool is_free_of_claims(const struct forced *f, const struct gang *g)
 }
 
 /* What is not a reason is told of in words, and counted. `promised`: of those for whom others leave. */
-static uint32_t cycle_effects(const struct forced *f, bool promised)
+static uint32_t cycle_effects(struct forced *f, bool promised)
 {
     const struct plan *p = &f->w->plan;
     static const char *const words[] = {"admit", "bind", "evict", "", "reserve", "move"};
@@ -87,9 +106,11 @@ static uint32_t cycle_effects(const struct forced *f, bool promised)
         const struct plan_entry *e = &p->entries[i];
         const struct gang *g = actor(f, e);
         bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
-        bool waits = g && waits_for_others(f, g->key);
-        if (e->effect == EFFECT_EXPLAIN || (preempts && f->somebody_leaves) || (promised && !waits) ||
-            (waits && (is_kept_from(f, g) || is_free_of_claims(f, g))))
+        uint32_t at = g ? waiting_at(f, g->key) : f->waiting_n;
+        bool waits = at < f->waiting_n, excepted = waits && (is_kept_from(f, g) || is_free_of_claims(f, g) || was_left_to(f, g));
+        if (excepted)
+            f->moved[at] = true;
+        if (e->effect == EFFECT_EXPLAIN || (preempts && f->somebody_leaves) || (promised && !waits) || excepted)
             continue;
         n++;
         fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),
@@ -117,8 +138,12 @@ static uint32_t force(struct forced *f)
     for (uint32_t i = 0; i < f->s->gangs_n; i++)
         f->somebody_leaves |= f->s->gangs[i]->phase == GANG_LEAVING;
     for (uint32_t i = 0; i < f->s->promised_n && f->waiting_n < WAITING_MAX; i++)
-        if (f->s->promised[i]->promise->victims_n)
+        if (f->s->promised[i]->promise->victims_n) {
+            const struct promise *p = f->s->promised[i]->promise;
+            f->home[f->waiting_n] = p->by_priority ? p->rooms->node_name : 0;
+            f->moved[f->waiting_n] = false;
             f->waiting[f->waiting_n++] = f->s->promised[i]->key;
+        }
     for (int promised = 0; promised < 2; promised++) {
         make_ready(f->s, promised);
         for (uint32_t i = 0; i < CYCLES_MAX && decide_has_work(f->s); i++)
