@@ -152,7 +152,8 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
                 cycle_admit(c, g);
             return true;
         }
-    } while (q && flavor_refuse(&search, misfit.pod_set, misfit.alone));
+        /* another set's flavor may be one with a check: then places are not asked for yet */
+    } while (q && flavor_refuse(&search, misfit.pod_set, misfit.alone && !checks_by_flavor(q)));
     return false;
 }
 

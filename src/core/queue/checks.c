@@ -20,6 +20,14 @@ bool checks_demanded(const struct queue *q, const struct flavor_choice *choices,
     return false;
 }
 
+bool checks_by_flavor(const struct queue *q)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < q->checks_n && !any; i++)
+        any = q->checks[i].flavors_n > 0;
+    return any;
+}
+
 static bool queue_is_known(const struct gang *g)
 {
     return g->queue && g->queue->known;

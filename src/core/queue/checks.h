@@ -8,6 +8,8 @@
 
 /* Does the queue, NULL for none, demand a check of a gang that is given these flavors? */
 bool checks_demanded(const struct queue *q, const struct flavor_choice *choices, uint32_t choices_n);
+/* Does it demand some of those alone who are given certain flavors? */
+bool checks_by_flavor(const struct queue *q);
 /* The gang holds quota: are all ready that are demanded of it? Where its queue is not known, all that its object lists. */
 bool checks_ready(const struct gang *g);
 /* Which are not, in the arena. */

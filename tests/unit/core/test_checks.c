@@ -52,6 +52,32 @@ static int64_t held(struct world *w, int row)
     return rows[row].reserved;
 }
 
+/* Set "a" has quota for its GPUs in "fa" alone, where no node has so many. Were "b" given "fb", the job would wait for a check, and not for
+ * places; "b" must not stay in "fa" because that comes first. core_events 2397 320 1 */
+static void another_set_moves_to_a_flavor_with_a_check(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    name_id only_b[] = {id(w, "fb")};
+    struct queue_check check = {.name = id(w, "buy"), .flavors = only_b, .flavors_n = 1};
+    flavor(w, "fa", "kind=a");
+    flavor(w, "fb", "kind=b");
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "fa", GPU, 8, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "fa", "cpu", 8000, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "fb", GPU, 0, NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "fb", "cpu", 8000, NO_LIMIT, NO_LIMIT);
+    q.r.checks = &check;
+    q.r.checks_n = 1;
+    queue_done(w, &q);
+    local_queue(w, "ns/lq", "q");
+    node(w, "n0", "cpu=8000," GPU "=4", "kind=a");
+    struct pod_set sets[2] = {a_set(w, "a", 1, GPU "=8"), a_set(w, "b", 1, "cpu=1000")};
+    gang_record(w, workload_of(w, "job", sets, 2));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_RESERVE), 1);
+}
+
 static void quota_is_taken_without_places(void **state)
 {
     struct world *w = *state;
@@ -440,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         in_a_world(quota_is_taken_without_places),
+        in_a_world(another_set_moves_to_a_flavor_with_a_check),
         in_a_world(checks_of_flavors_are_of_those_flavors),
         in_a_world(who_waits_for_checks_holds_no_nodes),
         in_a_world(answers_that_came_before_count),
