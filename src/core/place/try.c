@@ -174,7 +174,7 @@ struct probe {
     struct cycle *c;
     struct gang *gang;
     struct queue *queue;
-    struct refusal refusal; /* of the last counts that were tried */
+    struct refusal refusal; /* of the last counts that were tried; but what it waits for is that of all */
 };
 
 /* What others leave, who are told to already, will be enough for it. */
@@ -188,8 +188,11 @@ static bool counts_fit(void *arg)
 {
     struct probe *p = arg;
     uint32_t mark = undo_mark(p->c->s);
-    parking_release(p->c->s, &p->refusal.park);
+    const struct parking park = p->refusal.park;
+    bool others = p->refusal.others;
     refusal_begin(p->c, p->queue, &p->refusal);
+    p->refusal.park = park;
+    p->refusal.others = others;
     bool fit = try_counts(p->c, p->gang, p->queue, false, &p->refusal);
     undo_back(p->c->s, mark);
     return fit || (others_may_go(p->c, p->gang, p->queue) &&
@@ -247,17 +250,16 @@ static bool try_fewer_promised(struct cycle *c, struct gang *g, struct queue *q,
     return false;
 }
 
-/* All, or the most that fit. A refusal is of the fewest: that is what has to change. WHY  not fewer while others leave whose room is enough
- * for more: who had told them to leave himself would wait for it, too. */
+/* All, or the most that fit. A refusal is of the fewest, and tells of those; what was in the way of any may change, and more may fit where
+ * those do not. WHY  not fewer while others leave whose room is enough for more: who had told them to leave himself would wait for it, too. */
 static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
     if (try_promised(c, g, q) || try_counts(c, g, q, !c->trial, refusal) || try_fewer_promised(c, g, q, refusal))
         return true;
     if (preempts(c, g, q, refusal) || !shrink_may(g) || is_coming(refusal))
         return false;
-    struct probe p = {.c = c, .gang = g, .queue = q};
+    struct probe p = {.c = c, .gang = g, .queue = q, .refusal = {.park = refusal->park, .others = refusal->others}};
     bool fits = shrink_search(g, counts_fit, &p);
-    parking_release(c->s, &refusal->park);
     *refusal = p.refusal;
     bool starts = fits && try_counts(c, g, q, !c->trial, refusal);
     if (fits && !starts)

@@ -200,6 +200,34 @@ static void is_woken_by_nodes_for_the_fewest(void **state)
 }
 
 /* Refused, it asks for all as before: it was only tried with fewer. */
+/* One of set "a" takes "fa", which "b" needs whole; two of it take "fb", where the node is too small at first. core_events 100001 320 1 */
+static void is_woken_by_nodes_for_more_than_the_fewest(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    flavor(w, "fa", "kind=a");
+    flavor(w, "fb", "kind=b");
+    for (int i = 0; i < 2; i++) {
+        queue_begin(w, &q, i ? "q" : "lends", "c");
+        q.r.borrow_before_next_flavor = false;
+        queue_quota(w, &q, "fa", GPU, i ? 0 : 3, NO_LIMIT, NO_LIMIT);
+        queue_quota(w, &q, "fb", GPU, i ? 0 : 4, NO_LIMIT, NO_LIMIT);
+        queue_done(w, &q);
+    }
+    local_queue(w, "ns/lq", "q");
+    node(w, "na", GPU "=3", "kind=a");
+    node(w, "nb", GPU "=3", "kind=b");
+    struct pod_set sets[2] = {a_set(w, "a", 3, GPU "=2"), a_set(w, "b", 1, GPU "=3")};
+    sets[0].min_count = 1;
+    sets[1].shape = shape_of(w, GPU "=3", "kind=a");
+    gang_record(w, workload_of(w, "job", sets, 2));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+    node(w, "nb", GPU "=4", "kind=b");
+    step(w);
+    assert_int_equal(given(w, "job"), 2);
+}
+
 static void is_tried_whole_again(void **state)
 {
     struct world *w = *state;
@@ -321,6 +349,7 @@ int main(void)
         in_a_world(waits_for_the_fewest),
         in_a_world(is_woken_by_quota_for_the_fewest),
         in_a_world(is_woken_by_nodes_for_the_fewest),
+        in_a_world(is_woken_by_nodes_for_more_than_the_fewest),
         in_a_world(is_tried_whole_again),
         in_a_world(asks_for_all_again_after_an_eviction),
         in_a_world(a_restart_holds_what_was_granted),
