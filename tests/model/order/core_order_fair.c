@@ -192,7 +192,7 @@ bool is_taken_back(struct model *m, const struct plain_gang *g, const struct nee
     const struct hunt h = {.m = m, .g = g, .x = x, .gone = gone};
     bool any = false;
     for (int i = 0; i < gone->n; i++)
-        any |= gone->all[i].class == 1 && m->gangs[gone->all[i].gang].leaves_for != (int)(g - m->gangs) &&
+        any |= gone->all[i].class == 1 && !is_mine(m, &m->gangs[gone->all[i].gang], g, x) &&
                gone_take_back(&h, m->gangs[gone->all[i].gang].queue);
     return any;
 }
@@ -251,7 +251,7 @@ static struct victims fair_candidates(struct model *m, const struct plain_gang *
     sort_victims(m, &out);
     int n = 0;
     for (int i = 0; i < out.n; i++) /* who leaves for it already goes before all of them */
-        if (m->gangs[out.all[i].gang].leaves_for != (int)(g - m->gangs))
+        if (!is_mine(m, &m->gangs[out.all[i].gang], g, x))
             out.all[n++] = out.all[i];
     out.n = n;
     return out;
@@ -269,7 +269,7 @@ static bool take_mine(struct hunt *h, struct victims *gone)
 {
     struct victims mine = {.n = 0};
     bool enough = false;
-    add_mine(h->m, h->g, &mine);
+    add_mine(h->m, h->g, h->x, &mine);
     for (int i = 0; i < mine.n && !enough; i++) {
         take_off(h->m, &mine.all[i], 1);
         gone->all[gone->n++] = mine.all[i];

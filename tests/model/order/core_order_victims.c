@@ -208,17 +208,25 @@ int level_with(const struct model *m, const struct plain_gang *g, const struct n
     return most;
 }
 
-/* It leaves for this one: it goes, whatever the policies say by now. */
-static bool is_mine(const struct model *m, const struct victim *v, const struct plain_gang *g)
+static bool asks_for_more(struct model *m, const struct plain_gang *g, const struct need *x)
 {
-    return m->gangs[v->gang].leaves_for == (int)(g - m->gangs);
+    const struct plain_promise *p = promise_of(m, g);
+    bool more = false;
+    FOR_EACH_CELL(f, r)
+        more |= x->amount.of[f][r] > (p ? p->need.amount.of[f][r] : 0);
+    return more;
 }
 
-void add_mine(const struct model *m, const struct plain_gang *g, struct victims *to)
+bool is_mine(struct model *m, const struct plain_gang *v, const struct plain_gang *g, const struct need *x)
+{
+    return v->leaves_for == (int)(g - m->gangs) && !(uses_what_is_short(v, x) && asks_for_more(m, g, x));
+}
+
+void add_mine(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *to)
 {
     for (int i = 0; i < GANGS; i++) {
         struct victim one = {.gang = i, .class = m->gangs[i].queue == g->queue ? 2 : 1, .while_borrowing = true, .shared = -1};
-        bool found = !m->gangs[i].exists || !m->gangs[i].leaving || !is_mine(m, &one, g);
+        bool found = !m->gangs[i].exists || !m->gangs[i].leaving || !is_mine(m, &m->gangs[i], g, x);
         for (int k = 0; k < to->n && !found; k++)
             found = to->all[k].gang == i;
         int at = found ? 0 : to->n++;
@@ -236,7 +244,7 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
     bool enough = false;
     for (int i = 0; i < from->n && !enough; i++) {
         const struct victim *one = &from->all[i];
-        if (one->class != 2 && !is_mine(m, one, g) && ((borrows && !one->while_borrowing) ||
+        if (one->class != 2 && !is_mine(m, &m->gangs[one->gang], g, x) && ((borrows && !one->while_borrowing) ||
                                 !path_is_above(m, COHORTS + m->gangs[one->gang].queue, one->shared, x)))
             continue;
         take_off(m, one, 1);
@@ -267,7 +275,7 @@ struct victims find_plainly(struct model *m, const struct plain_gang *g, const s
         others |= from.all[i].class != 2;
         hierarchy |= from.all[i].class == 0;
     }
-    add_mine(m, g, &from);
+    add_mine(m, g, x, &from);
     FOR_EACH_CELL(f, r)
         under &= !x->is_short[f][r] || own->own[f][r] < own->quota[f][r].nominal;
     if (!others || (forbidden && !under))
