@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/log.h"
+#include "asked.h"
+#include "charged.h"
 #include "checks.h"
+#include "made.h"
 #include "near.h"
 #include "queued.h"
 #include "stakes.h"
@@ -94,6 +97,17 @@ static void create_checked_job(struct world *w)
 static void create_near_job(struct world *w)
 {
     create_job_in(w, "near", 3);
+}
+
+/* In a queue that asks an autoscaler for nodes first. */
+static void create_asked_job(struct world *w)
+{
+    create_job_in(w, "asked", 5);
+}
+
+static void create_charged_job(struct world *w)
+{
+    charged_create(w, NAMES);
 }
 
 /* Without a queue: where all jobs are to have one it is held. */
@@ -182,7 +196,8 @@ static void create_pod(struct world *w)
 static void delete_job(struct world *w)
 {
     static const char *const paths[] = {
-        "/apis/batch/v1" NS "jobs/job%d", "/apis/batch/v1" NS "jobs/checked%d", "/apis/batch/v1" NS "jobs/near%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
+        "/apis/batch/v1" NS "jobs/job%d", "/apis/batch/v1" NS "jobs/checked%d", "/apis/batch/v1" NS "jobs/near%d",
+        "/apis/batch/v1" NS "jobs/asked%d", "/apis/batch/v1" NS "jobs/charged%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
         "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups/pg%d", "/api/v1" NS "pods/pod%d"};
     const char *path = paths[pick(w, sizeof paths / sizeof *paths)];
     world_delete(w, arena_printf(w->arena, path, (int)pick(w, NAMES)));
@@ -269,7 +284,9 @@ static void step(struct world *w)
         checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job, create_unqueued_job,
         create_near_job,   create_near_job,   create_near_job,    near_change,
         near_node_fails,   near_node_fails,   change_stakes,      change_stakes,      change_queued,      change_queued,
-        change_queued,     change_queued};
+        change_queued,     change_queued,     made_create,        made_create,        made_create,        made_change,
+        create_asked_job,  create_asked_job,  asked_answer,       asked_answer,       asked_answer,       asked_change,
+        create_charged_job, create_charged_job, create_charged_job, charged_change};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
@@ -286,8 +303,10 @@ static bool pause_and_look(struct world *w)
         arena_reset(w->arena);
         loop_run_for(w->loop, 50, NULL);
     }
+    made_delete_left(w);
     loop_run_for(w->loop, 20000, NULL);
-    return world_check(w) && near_check(w) && used_check(w) && stakes_check(w) && world_check_onlooker(w);
+    return world_check(w) && near_check(w) && used_check(w) && stakes_check(w) && made_check(w) && asked_check(w) &&
+           charged_check(w) && world_check_onlooker(w);
 }
 
 /* Everything allowed again and time to settle. */
@@ -306,8 +325,10 @@ static void rest(struct world *w)
     }
     world_patch(w, "/apis/kueue.x-k8s.io/v1beta2" NS "localqueues/team4", "{\"spec\":{\"stopPolicy\":\"None\"}}");
     queued_rest(w);
+    made_delete_left(w);
     for (int i = 0; i < 6; i++) { /* what is asked of them changes as they go on */
         checks_let_all(w);
+        asked_let_all(w);
         arena_reset(w->arena);
         loop_run_for(w->loop, 5000, NULL);
     }
@@ -387,14 +408,19 @@ int main(int argc, char **argv)
             good = pause_and_look(&w);
         if (good && i % RESTS == RESTS - 1) {
             rest(&w);
-            good = world_check(&w) && world_check_rest(&w);
+            good = world_check(&w) && world_check_rest(&w) && made_check(&w) && asked_check(&w) && charged_check(&w);
             crowd(&w);
         }
     }
     struct scheduler_counts counts = world_counts(&w);
+    struct made_counts made = made_counts(w.made);
+    struct asked_counts asked = asked_counts(w.asked_for);
+    struct charged_counts charged = charged_counts(w.charged);
     bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && w.preemptions_n > 0 && w.lone_n > 0 &&
                 checks_passed_n(w.checks) > 0 && checks_failed_n(w.checks) > 0 &&
-                (!w.policy.ready.timeout_ms || w.late_n > 0); /* a few in a thousand steps */
+                (!w.policy.ready.timeout_ms || w.late_n > 0) && made.jobs_n > 0 && made.pods_n > 0 && made.out_of_sync_n > 0 &&
+                asked.failed_n > 0 && asked.pods_n > 0 &&
+                (!charged_policy(w.seed) || (charged.admitted_n > 0 && charged.full_n > 0)); /* a few in a thousand steps */
     bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || rare);
     printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted (%llu after checks), "
            "%llu evicted (%llu preempted, %llu late, %llu by checks), %llu pods of no queue\n",
@@ -403,6 +429,11 @@ int main(int argc, char **argv)
            (unsigned long long)counts.admits_n, (unsigned long long)checks_passed_n(w.checks), (unsigned long long)counts.evictions_n,
            (unsigned long long)w.preemptions_n, (unsigned long long)w.late_n, (unsigned long long)checks_failed_n(w.checks),
            (unsigned long long)w.lone_n);
+    printf("# prebuilt: %llu of jobs, %llu of pods, %llu out of sync; %llu asked of the autoscaler (%llu yes, %llu no), %llu pods with its "
+           "answer; %llu charged by rules (%llu to three quarters)\n",
+           (unsigned long long)made.jobs_n, (unsigned long long)made.pods_n, (unsigned long long)made.out_of_sync_n,
+           (unsigned long long)asked.made_n, (unsigned long long)asked.provisioned_n, (unsigned long long)asked.failed_n,
+           (unsigned long long)asked.pods_n, (unsigned long long)charged.admitted_n, (unsigned long long)charged.full_n);
     if (!good)
         printf("not ok 1 - seed %lld, step %lld: %s\n1..1\n", (long long)seed, (long long)i, w.fault);
     else

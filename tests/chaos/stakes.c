@@ -28,29 +28,6 @@ void stakes_change(struct world *w, int jobs_n)
         world_patch(w, BUDGETS "/jobs", "{\"spec\":{\"maxUnavailable\":%d}}", (int)n % 5);
 }
 
-struct look {
-    struct world *w;
-    struct arena *arena; /* WHY its own: the world's ends with what happens while one waits */
-    const struct json *list;
-};
-
-static void on_list(void *arg, const struct kube_answer *answer)
-{
-    struct look *l = arg;
-    l->list = answer->code == 0 ? json_get(json_parse(l->arena, answer->body, NULL, NULL), "items") : NULL;
-    l->w->asked = false;
-}
-
-static const struct json *read_all(struct world *w, struct arena *a, const char *path)
-{
-    struct look l = {.w = w, .arena = a};
-    w->asked = true;
-    kube_get(w->quiet_client, path, on_list, &l);
-    for (int k = 0; k < 1000 && w->asked; k++)
-        loop_run_for(w->loop, 1, NULL);
-    return l.list;
-}
-
 static void look_at(struct world *w, const struct json *workload, const struct json *job)
 {
     static const char *const keys[] = {DECODE_MINIMUM_RUN_ANNOTATION, DECODE_CHECKPOINT_ANNOTATION};
@@ -65,7 +42,7 @@ static void look_at(struct world *w, const struct json *workload, const struct j
 bool stakes_check(struct world *w)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    const struct json *jobs = read_all(w, a, JOBS), *workloads = read_all(w, a, "/apis/kueue.x-k8s.io/v1beta2/workloads");
+    const struct json *jobs = world_read(w, a, JOBS), *workloads = world_read(w, a, "/apis/kueue.x-k8s.io/v1beta2/workloads");
     JSON_EACH (workload, workloads)
         JSON_EACH (job, jobs)
             if (strcmp(object_controller(workload, "uid"), object_meta(job, "uid")) == 0)

@@ -1,5 +1,8 @@
 /* world.c - build it, watch it, check it */
+#include "asked.h"
+#include "charged.h"
 #include "checks.h"
+#include "made.h"
 #include "near.h"
 #include "queued.h"
 #include <stdarg.h>
@@ -176,9 +179,11 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
             world_broken(w, "%.*s was preempted, though it is of a gang, or has the highest priority", (int)key.n, key.data);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
             world_broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
-        if (p->bound && !old.bound && text_starts(json_get_text(metadata, "name", ""), "checked") &&
+        if (p->bound && !old.bound && (text_starts(p->gang, "checked") || text_starts(p->gang, "asked")) &&
             !checks_let_start(w->checks, object_annotation(pod, "kueue.x-k8s.io/workload")))
             world_broken(w, "%.*s was bound, though its Workload is not admitted", (int)key.n, key.data);
+        if (p->bound && !old.bound && text_starts(json_get_text(metadata, "name", ""), "asked"))
+            asked_pod_starts(w, json_get_text(metadata, "name", ""), metadata);
         if (p->bound && !old.bound) {
             p->bound_ms = loop_now_ms(w->loop);
             check_turn(w, key, p);
@@ -240,6 +245,31 @@ void world_patch(struct world *w, const char *path, const char *format, ...)
     va_start(args, format);
     write_path(w, path, format, args, false);
     va_end(args);
+}
+
+/* ---- what is there ---- */
+
+struct reading {
+    struct world *world;
+    struct arena *arena; /* WHY its own: the world's ends with what happens while one waits */
+    const struct json *items;
+};
+
+static void on_list(void *arg, const struct kube_answer *answer)
+{
+    struct reading *r = arg;
+    r->items = answer->code == 0 ? json_get(json_parse(r->arena, answer->body, NULL, NULL), "items") : NULL;
+    r->world->asked = false;
+}
+
+const struct json *world_read(struct world *w, struct arena *a, const char *path)
+{
+    struct reading r = {.world = w, .arena = a};
+    w->asked = true;
+    kube_get(w->quiet_client, path, on_list, &r);
+    for (int i = 0; i < 1000 && w->asked; i++)
+        loop_run_for(w->loop, 1, NULL);
+    return r.items;
 }
 
 void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails)
@@ -322,6 +352,10 @@ static void seed(struct world *w)
         seed_object(w, near_seed(i));
     for (int i = 0; queued_seed(i); i++)
         seed_object(w, queued_seed(i));
+    for (int i = 0; asked_seed(i); i++)
+        seed_object(w, asked_seed(i));
+    for (int i = 0; charged_seed(i); i++)
+        seed_object(w, charged_seed(i));
     for (int i = 0; i < 2; i++) {
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":"
@@ -352,13 +386,15 @@ static struct policy policy_of(uint64_t seed)
 static void begin_scheduler(struct world *w)
 {
     w->scheduler = scheduler_new(
-        w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true, .policy = w->policy});
+        w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true, .policy = w->policy,
+                                                .charge = charged_policy(w->seed)});
 }
 
 void world_init(struct world *w, uint64_t seed_number)
 {
     struct err e = {0};
     *w = (struct world){.random = {seed_number}, .arena = arena_new(), .pods = map_new(sizeof(struct mirror_pod))};
+    w->seed = seed_number;
     w->policy = policy_of(seed_number);
     w->spared = map_new(sizeof(int));
     w->policy.fair.on = seed_number % 2 == 0;
@@ -379,6 +415,9 @@ void world_init(struct world *w, uint64_t seed_number)
     w->pods_watch = kube_watch_new(w->quiet_client,
                                    &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = w});
     w->checks = checks_new(w);
+    w->made = made_new(w);
+    w->asked_for = asked_new(w);
+    w->charged = charged_new(w);
     w->events_watch =
         kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/events", .on_event = on_event, .arg = w});
     seed_object(w, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\",\"metadata\":{\"name\":\"capstan-scheduler\","
@@ -400,6 +439,9 @@ void world_fini(struct world *w)
     jobs_free(w->jobs);
     scheduler_free(w->scheduler);
     checks_free(w->checks);
+    made_free(w->made);
+    asked_free(w->asked_for);
+    charged_free(w->charged);
     kube_watch_free(w->pods_watch);
     kube_watch_free(w->events_watch);
     kube_client_free(w->client);
@@ -485,7 +527,8 @@ static void ask_onlooker(struct world *w, char *difference, size_t size)
     static const char *const words[] = {"admit", "bind", "evict", "", "reserve", "move"};
     struct scheduler *onlooker = scheduler_new(
         w->loop, w->onlooker_client, /* of its own: who does not lead holds back what its client would write */
-        &(struct scheduler_config){.default_scheduler = true, .leader_elect = true, .identity = "onlooker", .policy = w->policy});
+        &(struct scheduler_config){.default_scheduler = true, .leader_elect = true, .identity = "onlooker", .policy = w->policy,
+                                   .charge = charged_policy(w->seed)});
     loop_run_for(w->loop, 2000, NULL);
     world_let_bind(w);
     struct state *fresh = scheduler_state(onlooker);

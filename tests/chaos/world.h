@@ -36,7 +36,10 @@ struct mirror_pod {
     bool preempted;          /* by a pod of higher priority */
 };
 
+struct asked;
+struct charged;
 struct checks;
+struct made;
 struct world {
     struct loop *loop;
     struct apiserver *server;
@@ -51,6 +54,10 @@ struct world {
     struct kube_watch *pods_watch, *events_watch;
     struct map *pods; /* "ns/name" -> struct mirror_pod */
     struct checks *checks;
+    struct made *made;
+    struct asked *asked_for;
+    struct charged *charged;
+    uint64_t seed;       /* of four, three charge by rules of their own (charged.h) */
     struct map *spared; /* group of Kueue's -> int: replacements of members that succeeded all the same */
     struct random random;
     struct arena *arena;
@@ -67,6 +74,8 @@ void world_fini(struct world *w);
 void world_post(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
 void world_delete(struct world *w, const char *path);
 void world_patch(struct world *w, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The items of a list, in `a`; NULL: none are there. */
+const struct json *world_read(struct world *w, struct arena *a, const char *path);
 /* A pod of a group of Kueue's. One that fails or is evicted is replaced at once, as the group's makers do, by one that does not fail. */
 void world_create_member(struct world *w, const char *group, const char *name, int total, bool fails);
 void world_delete_group(struct world *w, uint64_t number); /* and its Workload; those before it were deleted earlier */
