@@ -18,7 +18,7 @@
  * wait are tried though nothing woke them: nobody may start (forced.h).
  * Most gangs ask for an amount of their own. Of those that are alike in a queue, as the core's lines have it, the first is tried for all.
  * In half of the worlds gangs have up to three pod sets and queues one or two resource groups of their own; in all some may start with
- * fewer pods.
+ * fewer pods. Some queues demand an admission check: it is answered some cycles later, and asked again of some that run.
  */
 #include "core_order.h"
 #include "../forced.h"
@@ -66,7 +66,7 @@ static void print_gang(struct model *m, const struct plain_gang *g)
     for (int i = 0; i < g->sets_n; i++)
         fprintf(stderr, " %d x cpu %d gpu %d memory %d,", g->sets[i].count, (int)g->sets[i].ask[0], (int)g->sets[i].ask[1],
                 (int)g->sets[i].ask[2]);
-    fprintf(stderr, " %s%s; %s\n", g->admitted ? given_words(m, &g->given) : "", g->leaving ? ", leaves" : "",
+    fprintf(stderr, " %s%s; %s\n", g->admitted ? given_words(m, &g->given) : "", g->leaving ? ", leaves" : g->checking ? ", waits for its check" : "",
             why(&m->w, arena_printf(m->w.cycle, "g%d", g->serial)));
 }
 
@@ -84,7 +84,7 @@ static void print_node(const struct model *m, int i)
     if (i >= COHORTS)
         fprintf(stderr, ", within %d reclaim %d borrow %d max %d%s%s%s%s%s %d;", n->within, n->reclaim, n->borrow, n->threshold,
                 n->strict ? ", strict" : "", n->borrow_stops ? ", stops" : "", n->preempt_stops ? ", preempts first" : "",
-                n->level_first ? ", level first" : "", n->volcano ? ", Volcano" : "", n->priority);
+                n->level_first ? ", level first" : n->check ? ", checks" : "", n->volcano ? ", Volcano" : "", n->priority);
     for (int g = 0; g < n->groups_n; g++) {
         fprintf(stderr, " (");
         for (int at = 0; at < n->groups[g].flavors_n; at++)
@@ -128,6 +128,11 @@ static void print_world(struct model *m)
         print_node(m, i);
 }
 
+static bool is_let_in(int victim_of)
+{
+    return victim_of == ADMITTED || victim_of == RESERVED || victim_of == READY;
+}
+
 static void fail(struct model *m, const char *what, int at)
 {
     const struct plan *p = &m->w.plan;
@@ -135,8 +140,9 @@ static void fail(struct model *m, const char *what, int at)
             m->told ? "" : " (queues not told)", what, at);
     for (int i = 0; i < m->decided_n; i++) {
         const struct plain_gang *g = &m->gangs[m->decided[i].gang];
-        if (m->decided[i].victim_of == ADMITTED)
-            fprintf(stderr, " g%d (q%d,%s)", g->serial, g->queue, given_words(m, &g->given));
+        if (is_let_in(m->decided[i].victim_of))
+            fprintf(stderr, " g%d (q%d,%s%s)", g->serial, g->queue, given_words(m, &g->given),
+                    m->decided[i].victim_of == RESERVED ? ", check" : "");
         else
             fprintf(stderr, " -g%d", g->serial);
     }
@@ -144,9 +150,9 @@ static void fail(struct model *m, const char *what, int at)
     for (uint32_t i = 0; i < p->entries_n; i++)
         if (p->entries[i].effect == EFFECT_EVICT)
             fprintf(stderr, " -%s", text_of(&m->w, p->entries[i].gang));
-        else if (p->entries[i].effect == EFFECT_ADMIT)
-            fprintf(stderr, " %s (%s,%s)", text_of(&m->w, p->entries[i].gang), text_of(&m->w, p->entries[i].queue),
-                    entry_words(m, &p->entries[i]));
+        else if (p->entries[i].effect == EFFECT_ADMIT || p->entries[i].effect == EFFECT_RESERVE)
+            fprintf(stderr, " %s (%s,%s%s)", text_of(&m->w, p->entries[i].gang), text_of(&m->w, p->entries[i].queue),
+                    entry_words(m, &p->entries[i]), p->entries[i].effect == EFFECT_RESERVE ? ", check" : "");
     fprintf(stderr, "\n");
     print_world(m);
     exit(1);
@@ -154,7 +160,7 @@ static void fail(struct model *m, const char *what, int at)
 
 /* ---- the core beside it ---- */
 
-static void count_admission(struct model *m, const struct plain_gang *g)
+static void count_admission(struct model *m, const struct plain_gang *g, int how)
 {
     bool used[FLAVORS] = {false};
     int used_n = 0;
@@ -164,6 +170,8 @@ static void count_admission(struct model *m, const struct plain_gang *g)
                 used[g->given.flavor[i][r]] = true;
     for (int f = 0; f < FLAVORS; f++)
         used_n += used[f];
+    m->counts.ready_n += how == READY;
+    m->counts.reserved_n += how == RESERVED;
     m->counts.admits_n++;
     m->counts.several_sets_n += g->sets_n > 1;
     m->counts.several_groups_n += m->nodes[COHORTS + g->queue].groups_n > 1;
@@ -172,27 +180,42 @@ static void count_admission(struct model *m, const struct plain_gang *g)
         m->counts.fewer_n += g->given.count[i] < g->sets[i].asked_n;
 }
 
+static void compare_given(struct model *m, const struct plan_entry *e, const struct plain_gang *g, int at)
+{
+    struct given given = given_in(m, e);
+    if (memcmp(given.count, g->given.count, sizeof given.count) != 0)
+        fail(m, arena_printf(m->w.cycle, "other counts for g%d", g->serial), at);
+    for (int i = 0; i < g->sets_n; i++)
+        if (memcmp(given.flavor[i], g->given.flavor[i], sizeof given.flavor[i]) != 0)
+            fail(m, arena_printf(m->w.cycle, "other flavors for g%d", g->serial), at);
+}
+
+static bool is_for_reason(const struct reason *r, int victim_of)
+{
+    if (victim_of == RETRIED || victim_of == DEACTIVATED)
+        return r->code == (victim_of == RETRIED ? REASON_CHECK_RETRIED : REASON_DEACTIVATED);
+    return r->code == REASON_PREEMPTED && r->have == victim_of;
+}
+
 /* An entry of the plan beside what the reference decided. */
 static void compare_one(struct model *m, const struct plan_entry *e, int at)
 {
     const struct plain_gang *g = &m->gangs[m->decided[at].gang];
     int victim_of = m->decided[at].victim_of;
-    const char *name = arena_printf(m->w.cycle, "g%d", g->serial);
-    if (e->gang != id(&m->w, name) || (e->effect == EFFECT_ADMIT) != (victim_of == ADMITTED))
-        fail(m, arena_printf(m->w.cycle, "not %s", name), at);
-    if (victim_of == ADMITTED) {
-        struct given given = given_in(m, e);
-        if (memcmp(given.count, g->given.count, sizeof given.count) != 0)
-            fail(m, arena_printf(m->w.cycle, "other counts for %s", name), at);
-        for (int i = 0; i < g->sets_n; i++)
-            if (memcmp(given.flavor[i], g->given.flavor[i], sizeof given.flavor[i]) != 0)
-                fail(m, arena_printf(m->w.cycle, "other flavors for %s", name), at);
-        count_admission(m, g);
+    enum effect effect = victim_of == RESERVED ? EFFECT_RESERVE : is_let_in(victim_of) ? EFFECT_ADMIT : EFFECT_EVICT;
+    if (e->gang != id(&m->w, arena_printf(m->w.cycle, "g%d", g->serial)) || e->effect != effect)
+        fail(m, arena_printf(m->w.cycle, "not g%d", g->serial), at);
+    if (effect != EFFECT_EVICT) {
+        compare_given(m, e, g, at);
+        count_admission(m, g, victim_of);
         return;
     }
-    if (e->reason->code != REASON_PREEMPTED || e->reason->have != victim_of)
-        fail(m, arena_printf(m->w.cycle, "another reason for %s than %s", name, preemption_name((enum preemption)victim_of)), at);
-    m->counts.evicts_n[victim_of]++;
+    if (!is_for_reason(e->reason, victim_of))
+        fail(m, arena_printf(m->w.cycle, "another reason for g%d", g->serial), at);
+    m->counts.retried_n += victim_of == RETRIED;
+    m->counts.rejected_n += victim_of == DEACTIVATED;
+    if (victim_of >= 0)
+        m->counts.evicts_n[victim_of]++;
 }
 
 static void compare(struct model *m)
@@ -200,7 +223,7 @@ static void compare(struct model *m)
     int at = 0;
     for (uint32_t i = 0; i < m->w.plan.entries_n; i++) {
         const struct plan_entry *e = &m->w.plan.entries[i];
-        if (e->effect != EFFECT_ADMIT && e->effect != EFFECT_EVICT)
+        if (e->effect != EFFECT_ADMIT && e->effect != EFFECT_EVICT && e->effect != EFFECT_RESERVE)
             continue;
         if (at == m->decided_n)
             fail(m, "one too many", at);
@@ -250,6 +273,11 @@ static bool tell(const struct tally *n)
                {n->several_groups_n, "in several resource groups"},
                {n->several_flavors_n, "in several flavors"},
                {n->fewer_n, "with fewer pods"},
+               {n->reserved_n, "with quota, but for a check"},
+               {n->ready_n, "admitted once it was ready"},
+               {n->retried_n, "that was to be tried again"},
+               {n->rejected_n, "that was rejected"},
+               {n->checking_victims_n, "preempted while it waited for a check"},
                {n->preemptions_n, "preemptions"},
                {n->further_n, "after another in the cycle"},
                {n->fewer_by_others_n, "for fewer pods"},

@@ -3,8 +3,8 @@
  * SHAPE  core_order_tree.c: quotas and shares; core_order_flavors.c: which flavors a gang is given, and who would go for it;
  *        core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the order of heads by shares;
  *        core_order_promise.c: what stands between others and those for whom somebody goes; core_order_equals.c: who of equals;
- *        core_order_consumption.c: what LocalQueues have used; core_order_cycle.c: the cycle; core_order_random.c: what happens between
- *        two of them; core_order_tell.c: what is told of it; core_order.c: the core beside it.
+ *        core_order_consumption.c: what LocalQueues have used; core_order_checks.c: admission checks; core_order_cycle.c: the cycle;
+ *        core_order_random.c: what happens between two of them; core_order_tell.c: what is told of it; core_order.c: the core beside it.
  */
 #ifndef TESTS_MODEL_CORE_ORDER_H
 #define TESTS_MODEL_CORE_ORDER_H
@@ -17,6 +17,8 @@ enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 4, RES_N = 3
 #define FOR_EACH_CELL(f, r)           \
     for (int f = 0; f < FLAVORS; f++) \
         for (int r = 0; r < RES_N; r++)
+
+enum { CHECKS_NOBODY, CHECKS_ALL, CHECKS_FLAVOR };
 
 struct amounts {
     int64_t of[FLAVORS][RES_N];
@@ -40,6 +42,7 @@ struct tree_node {             /* cohorts, then queues */
     enum preemption_policy within, reclaim, borrow;
     int threshold;             /* -1: none */
     int weight_milli;
+    int check;                 /* it demands one: CHECKS_NOBODY, CHECKS_ALL, or CHECKS_FLAVOR + flavor */
     struct group groups[GROUPS]; /* of a queue */
     int groups_n;
     struct plain_quota quota[FLAVORS][RES_N];
@@ -53,7 +56,12 @@ struct given {                 /* to a gang: of each pod set how many pods, and 
     int count[SETS], flavor[SETS][RES_N];
 };
 struct plain_gang {
-    bool exists, admitted, tried, patient;
+    bool exists, admitted, tried, patient; /* admitted: it has quota */
+    bool checking;             /* it has, and waits for its check */
+    bool counts;               /* its LocalQueue holds what it was given: it is really admitted, and has not left */
+    enum check_state check;
+    bool active;
+    int64_t not_before_ms;     /* it waits until then; 0: for nothing */
     bool leaving;              /* it was told to leave, and has not yet */
     int leaves_for;            /* gang that waits for it; -1: nobody does any more */
     int serial, queue, local, priority;
@@ -109,12 +117,14 @@ struct tally {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
+    uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n;
 };
 struct decision {
-    int gang, victim_of;       /* victim_of: enum preemption, or ADMITTED */
+    int gang, victim_of;       /* victim_of: enum preemption, or one of those below */
 };
-enum { ADMITTED = -1 };
+/* Let in; given quota, and to wait for its check; let in once that was ready; the last two are told to leave. */
+enum { ADMITTED = -1, RESERVED = -2, READY = -3, RETRIED = -4, DEACTIVATED = -5 };
 struct model {
     struct world w;
     struct random random;
@@ -203,7 +213,8 @@ int compare_used(const struct model *m, const struct plain_gang *a, const struct
 void consumption_cycle(struct model *m);                              /* all that are due are sampled */
 void consumption_enters(struct model *m, struct plain_gang *g);       /* given quota */
 void consumption_lands(struct model *m, struct plain_gang *g);        /* and admitted */
-void consumption_leaves(struct model *m, const struct plain_gang *g); /* no more */
+void consumption_leaves(struct model *m, struct plain_gang *g); /* no more */
+void consumption_forgets(struct model *m, struct plain_gang *g); /* it will not be given quota any more */
 const char *local_key(struct model *m, int queue, int local);
 void tell_local(struct model *m, int queue, int local, int told_gpus, int64_t ago_ms);
 
@@ -232,7 +243,15 @@ bool asks_for_group(const struct pod_group *set, const struct group *group);
 struct answer decide_one(struct model *m, struct plain_gang *g, bool vain);
 struct answer place_of_failing(struct model *m, const struct plain_gang *g); /* as if those in the way gave way */
 
+/* core_order_checks.c */
+bool is_checked(const struct model *m, const struct plain_gang *g, const struct given *given); /* would it be, with these flavors? */
+void settle_checks(struct model *m);
+void answer_checks(struct model *m);
+void put_back_checked(struct model *m, struct plain_gang *g);
+
 /* core_order_cycle.c */
+bool is_waiting(const struct model *m, const struct plain_gang *g); /* and may be tried */
+void note(struct model *m, int gang, int victim_of);
 void reference(struct model *m);
 
 /* core_order_random.c */

@@ -66,10 +66,21 @@ void consumption_cycle(struct model *m)
             sample(m, &m->locals[q][l]);
 }
 
+void consumption_forgets(struct model *m, struct plain_gang *g)
+{
+    for (int r = 0; r < RES_N; r++) {
+        local_of(m, g)->entry[r] -= g->entry[r];
+        g->entry[r] = 0;
+    }
+}
+
 void consumption_enters(struct model *m, struct plain_gang *g)
 {
     int64_t half_ms = m->consumption.half_life_ms;
-    for (int r = 0; r < RES_N && m->consumption.on && half_ms && m->nodes[COHORTS + g->queue].by_consumption; r++) {
+    if (!m->consumption.on || !m->nodes[COHORTS + g->queue].by_consumption)
+        return;
+    consumption_forgets(m, g); /* what it left earlier without having been admitted */
+    for (int r = 0; r < RES_N && half_ms; r++) {
         u128 whole = (u128)(given_of(g, r) * (__int128)NANO[r]);
         g->entry[r] = (__int128)decay_part(whole, ~decay_left(m->consumption.sampling_ms, half_ms));
         local_of(m, g)->entry[r] += g->entry[r];
@@ -79,22 +90,22 @@ void consumption_enters(struct model *m, struct plain_gang *g)
 void consumption_lands(struct model *m, struct plain_gang *g)
 {
     struct plain_local *l = local_of(m, g);
+    g->counts = true;
     for (int r = 0; r < RES_N; r++)
         l->held[r] += given_of(g, r);
     if (!m->consumption.on || !m->nodes[COHORTS + g->queue].by_consumption)
         return;
     sample(m, l);
-    for (int r = 0; r < RES_N; r++) {
+    for (int r = 0; r < RES_N; r++)
         l->consumed[r] += g->entry[r];
-        l->entry[r] -= g->entry[r];
-        g->entry[r] = 0;
-    }
+    consumption_forgets(m, g);
 }
 
-void consumption_leaves(struct model *m, const struct plain_gang *g)
+void consumption_leaves(struct model *m, struct plain_gang *g)
 {
-    for (int r = 0; r < RES_N; r++)
+    for (int r = 0; r < RES_N && g->counts; r++)
         local_of(m, g)->held[r] -= given_of(g, r);
+    g->counts = false;
 }
 
 /* ---- what is told ---- */

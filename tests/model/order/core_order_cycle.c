@@ -14,13 +14,18 @@ bool gang_before(const struct plain_gang *a, const struct plain_gang *b)
     return strcmp(left, right) < 0;
 }
 
+bool is_waiting(const struct model *m, const struct plain_gang *g)
+{
+    return g->exists && !g->admitted && g->active && g->not_before_ms <= m->w.now_ms;
+}
+
 /* Of those that wait, or but for those that had their turn in this cycle. */
 static struct plain_gang *first_of(struct model *m, int queue, bool but_tried)
 {
     struct plain_gang *first = NULL;
     for (int i = 0; i < GANGS; i++) {
         struct plain_gang *g = &m->gangs[i];
-        if (!g->exists || g->admitted || (but_tried && g->tried) || g->queue != queue)
+        if (!is_waiting(m, g) || (but_tried && g->tried) || g->queue != queue)
             continue;
         int used = first ? compare_used(m, g, first) : -1;
         m->counts.by_use_n += first && used && (used < 0) != gang_before(g, first);
@@ -35,7 +40,7 @@ static struct plain_gang *head_of(struct model *m, int queue, bool blocked)
     return blocked ? NULL : first_of(m, queue, true);
 }
 
-static void note(struct model *m, int gang, int victim_of)
+void note(struct model *m, int gang, int victim_of)
 {
     m->decided[m->decided_n++] = (struct decision){gang, victim_of};
 }
@@ -55,6 +60,7 @@ static void evict(struct model *m, const struct plain_gang *g, const struct answ
     make_promise(m, g, a);
     for (int i = 0; i < a->victims.n; i++) {
         const struct victim *v = &a->victims.all[i];
+        m->counts.checking_victims_n += m->gangs[v->gang].checking && !m->gangs[v->gang].leaving;
         if (!m->gangs[v->gang].leaving)
             note(m, v->gang, (int)reason_of(v));
         m->gangs[v->gang].leaving = true;
@@ -70,7 +76,8 @@ static void admit(struct model *m, struct plain_gang *g, const struct given *giv
     struct amounts a = charged_now(g);
     add_amounts(m, g->queue, &a, 1);
     consumption_enters(m, g);
-    note(m, (int)(g - m->gangs), ADMITTED);
+    g->checking = is_checked(m, g, given);
+    note(m, (int)(g - m->gangs), g->checking ? RESERVED : ADMITTED);
 }
 
 static bool are_alike(const struct plain_gang *a, const struct plain_gang *b)
@@ -84,7 +91,7 @@ static void stop_alike(struct model *m, const struct plain_gang *g)
 {
     for (int i = 0; i < GANGS; i++) {
         struct plain_gang *one = &m->gangs[i];
-        bool stops = one->exists && !one->admitted && !one->tried && are_alike(one, g);
+        bool stops = is_waiting(m, one) && !one->tried && are_alike(one, g);
         one->tried |= stops;
         m->counts.alike_n += stops;
     }
@@ -198,6 +205,7 @@ void reference(struct model *m)
     consumption_cycle(m);
     for (int i = 0; i < GANGS; i++)
         m->gangs[i].tried = m->gangs[i].patient = false;
+    settle_checks(m);
     while (any) {
         bool waits[NODES] = {false};
         drop_undue(m);

@@ -6,7 +6,7 @@ enum { GRACE_S = 30 };         /* of pods that say nothing */
 
 static bool is_early(const struct model *m, const struct plain_gang *g)
 {
-    return m->w.now_ms - g->reserved_ms < 1000 * (int64_t)g->minimum_run_s;
+    return !g->checking && m->w.now_ms - g->reserved_ms < 1000 * (int64_t)g->minimum_run_s;
 }
 
 static int64_t since_ms(const struct model *m, const struct plain_gang *g)

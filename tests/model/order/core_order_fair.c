@@ -174,7 +174,7 @@ static bool waiting_take_back(const struct hunt *h, int queue)
 {
     bool any = false;
     for (int i = 0; i < GANGS; i++)
-        any |= h->m->gangs[i].exists && !h->m->gangs[i].admitted && h->m->gangs[i].queue == queue && takes_back(h, &h->m->gangs[i], true);
+        any |= is_waiting(h->m, &h->m->gangs[i]) && h->m->gangs[i].queue == queue && takes_back(h, &h->m->gangs[i], true);
     return any;
 }
 

@@ -291,9 +291,10 @@ static struct answer with_fewer(struct model *m, struct plain_gang *g, bool nobo
         int middle = (least + most) / 2;
         leave_out(g, middle, whole);
         struct answer a = middle ? with_counts(m, g, nobody_goes) : (struct answer){.what = NOTHING};
-        if (a.what != NOTHING)
+        bool will_do = a.what != NOTHING && !(nobody_goes && a.what == OTHERS_LEAVE); /* nor does it wait for anybody then */
+        if (will_do)
             best = a;
-        *(a.what != NOTHING ? &most : &least) = middle + (a.what == NOTHING);
+        *(will_do ? &most : &least) = middle + !will_do;
     }
     if (whole)
         leave_out(g, 0, whole);

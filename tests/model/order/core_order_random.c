@@ -93,6 +93,8 @@ static void put_tree(struct model *m)
         put_policies(m, n);
         if (i >= COHORTS)
             put_groups(m, n);
+        if (i >= COHORTS && pick(m, 4) == 0)
+            n->check = CHECKS_ALL + (int)pick(m, 1 + (uint32_t)m->flavors_n);
         put_quotas(m, i);
     }
 }
@@ -135,7 +137,7 @@ static void new_gang(struct model *m)
     struct plain_gang *g = &m->gangs[pick(m, GANGS)];
     if (g->exists)
         return;
-    *g = (struct plain_gang){.exists = true, .leaves_for = -1, .serial = ++m->serial, .queue = (int)pick(m, QUEUES),
+    *g = (struct plain_gang){.exists = true, .active = true, .leaves_for = -1, .serial = ++m->serial, .queue = (int)pick(m, QUEUES),
                              .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6)};
     put_sets(m, g);
     g->charged_only = pick(m, 3) == 0;
@@ -154,7 +156,7 @@ static void new_gang_of_others(struct model *m)
     if (g->exists || !m->promises_n)
         return;
     const struct plain_promise *p = &m->promises[pick(m, (uint32_t)m->promises_n)];
-    *g = (struct plain_gang){.exists = true, .admitted = true, .leaves_for = -1, .serial = ++m->serial, .queue = p->queue,
+    *g = (struct plain_gang){.exists = true, .active = true, .admitted = true, .leaves_for = -1, .serial = ++m->serial, .queue = p->queue,
                              .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6)};
     g->sets_n = m->gangs[p->gang].sets_n;
     memcpy(g->sets, m->gangs[p->gang].sets, sizeof g->sets);
@@ -180,34 +182,41 @@ static void end_gang(struct model *m)
     forget_victim(m, g);
     if (promise_of(m, g))
         drop_promise(m, promise_of(m, g));
-    if (g->admitted)
-        consumption_leaves(m, g);
+    consumption_leaves(m, g);
+    consumption_forgets(m, g);
     tell_pods(m, g, NULL, false);
     snprintf(name, sizeof name, "g%d", g->serial);
     gone(&m->w, CHANGE_GANG_GONE, name);
     g->exists = false;
 }
 
+static void carry_out_one(struct model *m, struct plain_gang *g, int victim_of)
+{
+    bool reserved = victim_of == RESERVED;
+    char name[16];
+    snprintf(name, sizeof name, "g%d", g->serial);
+    if (!reserved && victim_of != ADMITTED && victim_of != READY) {
+        outcome(&m->w, EFFECT_EVICT, name, NULL, OUTCOME_DONE);
+        return;
+    }
+    if (!g->leaving && victim_of != READY)
+        g->reserved_ms = 1000 * (1 + pick(m, 4));
+    g->checking = reserved;
+    put_stakes(m, g);
+    struct gang_record r = record_of(m, g);
+    outcome(&m->w, reserved ? EFFECT_RESERVE : EFFECT_ADMIT, name, NULL, OUTCOME_DONE);
+    gang_record(&m->w, r);
+    if (reserved)
+        return;
+    tell_pods(m, g, &r, true);
+    consumption_lands(m, g);
+}
+
 /* What the API says by then of those that were admitted, and of those that were told to leave. */
 void carry_out(struct model *m)
 {
-    for (int i = 0; i < m->decided_n; i++) {
-        struct plain_gang *g = &m->gangs[m->decided[i].gang];
-        char name[16];
-        snprintf(name, sizeof name, "g%d", g->serial);
-        if (m->decided[i].victim_of != ADMITTED) {
-            outcome(&m->w, EFFECT_EVICT, name, NULL, OUTCOME_DONE);
-            continue;
-        }
-        if (!g->leaving)
-            g->reserved_ms = 1000 * (1 + pick(m, 4));
-        put_stakes(m, g);
-        struct gang_record r = record_of(m, g);
-        outcome(&m->w, EFFECT_ADMIT, name, NULL, OUTCOME_DONE);
-        gang_record(&m->w, r);
-        tell_pods(m, g, &r, true);
-        consumption_lands(m, g);
-    }
+    for (int i = 0; i < m->decided_n; i++)
+        carry_out_one(m, &m->gangs[m->decided[i].gang], m->decided[i].victim_of);
 }
 
 static void let_leave(struct model *m)
@@ -220,8 +229,11 @@ static void let_leave(struct model *m)
         add_amounts(m, g->queue, &a, -1);
         forget_victim(m, g);
         consumption_leaves(m, g);
+        if (!g->active)
+            consumption_forgets(m, g);
         g->leaving = g->admitted = false;
         g->leaves_for = -1;
+        put_back_checked(m, g);
         tell_pods(m, g, NULL, false);
         gang_record(&m->w, record_of(m, g));
     }
@@ -260,6 +272,7 @@ static void tell_all(struct model *m)
 void change_something(struct model *m)
 {
     let_leave(m);
+    answer_checks(m);
     put_budgets(m);
     for (uint32_t n = 1 + pick(m, 8); n; n--)
         new_gang(m);

@@ -52,9 +52,18 @@ struct gang_record record_of(struct model *m, const struct plain_gang *g)
     r.checkpoint_ms = g->checkpoint_ms;
     r.minimum_run_s = g->minimum_run_s;
     r.grace_s = g->grace_s;
+    r.active = g->active;
+    r.not_before_ms = g->not_before_ms;
+    if (m->nodes[COHORTS + g->queue].check) {
+        struct gang_check *check = arena_zero(w->records, 1, sizeof *check);
+        *check = (struct gang_check){id(w, "c"), g->check};
+        r.checks = check;
+        r.checks_n = 1;
+    }
     if (g->admitted) {
         snprintf(queue, sizeof queue, "q%d", g->queue);
         r.admitted = true;
+        r.reserved_only = g->checking;
         r.reserved_ms = g->reserved_ms;
         r.admitted_queue = id(w, queue);
         put_choices(w, g, &r);
@@ -112,6 +121,10 @@ void tell_queue(struct model *m, int i)
     q.r.borrow_threshold = n->threshold;
     q.r.has_weight = n->weight_milli != 1000;
     q.r.weight_nano = 1000000 * (int64_t)n->weight_milli;
+    name_id of = n->check >= CHECKS_FLAVOR ? id(&m->w, flavors[n->check - CHECKS_FLAVOR]) : 0;
+    struct queue_check check = {.name = id(&m->w, "c"), .flavors = &of, .flavors_n = of != 0};
+    q.r.checks = &check;
+    q.r.checks_n = n->check != CHECKS_NOBODY;
     for (int k = 0; k < n->groups_n; k++) {
         if (k)
             queue_next_group(&q);
