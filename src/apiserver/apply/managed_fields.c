@@ -2,6 +2,7 @@
 
 #include "apiserver/apply/managed_fields_set.h"
 #include "wire/json_index.h"
+#include "wire/json_reader.h"
 
 #define CONFLICTS_MAX 256
 #define CONFLICT_PATH_MAX 2048
@@ -151,6 +152,53 @@ void managed_fields_own(struct arena *a, struct json *object, struct managed_cha
         json_append(entries, entry_new(a, writer, "Update", json_copy(a, changed)));
     entries_fold(a, entries);
     entries_store(a, object, entries);
+}
+
+/* The reader stands before a set. */
+static bool set_has_status(struct json_reader *r)
+{
+    struct bytes key;
+    bool found = !json_reader_object(r);
+    while (json_reader_key(r, &key)) {
+        found = found || bytes_is(key, "f:status");
+        json_reader_skip(r);
+    }
+    return found;
+}
+
+/* The reader stands before an entry: it has an owner, who did not write it by a subresource and owns nothing of the status. */
+static bool entry_is_aside(struct json_reader *r)
+{
+    struct bytes key, manager = {0};
+    bool aside = json_reader_object(r), has_set = false;
+    while (aside && json_reader_key(r, &key)) {
+        if (bytes_is(key, "manager")) {
+            manager = json_reader_raw(r);
+        } else if (bytes_is(key, "fieldsV1")) {
+            has_set = true;
+            aside = !set_has_status(r);
+        } else {
+            aside = !bytes_is(key, "subresource");
+            json_reader_skip(r);
+        }
+    }
+    return aside && has_set && manager.n > 2;
+}
+
+/* WHY  most objects have one entry of who made them and one of who tells how they are: the second is made beside the first. */
+struct json *managed_fields_added(struct arena *a, struct bytes entries, struct managed_change change, const struct managed_writer *writer)
+{
+    const struct json *changed = change.changed;
+    bool status_only = changed && !change.removed && changed->n == 1 && strcmp(changed->first->key, "f:status") == 0;
+    struct json_reader r;
+    uint32_t n = 0;
+    json_reader_init(&r, entries);
+    if (!entries.n || !status_only || !*writer->subresource || !json_reader_array(&r))
+        return NULL;
+    for (; json_reader_item(&r); n++)
+        if (n + 1 == UPDATERS_MAX || !entry_is_aside(&r))
+            return NULL;
+    return r.failed ? NULL : entry_new(a, writer, "Update", json_copy(a, changed));
 }
 
 /* ---- apply: merge ---- */

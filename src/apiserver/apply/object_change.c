@@ -23,7 +23,7 @@ int object_modify(struct apiserver *s, const struct kind *k, const char *ns, con
 {
     struct object_write w;
     write_own(&w, as, s, k, ns, name, a);
-    if (!object_write_read(&w, name, APART_MANAGED))
+    if (!object_write_read(&w, name, false))
         return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
     w.object = json_copy(a, w.old);
     int r = fn(arg, a, w.object, e);
@@ -36,6 +36,20 @@ int object_modify(struct apiserver *s, const struct kind *k, const char *ns, con
         *ret_object = w.object;
     }
     return 0;
+}
+
+int object_modify_apart(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
+                        object_modify_apart_fn fn, void *arg, enum write_as as, struct err *e)
+{
+    struct object_write w;
+    write_own(&w, as, s, k, ns, name, a);
+    if (!object_write_read(&w, name, true))
+        return err_set(e, E_NOTFOUND, "%s \"%s\" not found", status_resource(a, k), name);
+    w.object = json_copy(a, w.old);
+    int r = fn(arg, a, w.object, &w.apart, e);
+    if (r < 0)
+        return r;
+    return object_write_run(&w) ? 0 : object_write_err(&w, e);
 }
 
 int object_create(struct apiserver *s, const struct kind *k, struct arena *a, struct json *object, struct err *e)

@@ -2,6 +2,7 @@
 #ifndef APISERVER_OBJECT_CHANGE_H
 #define APISERVER_OBJECT_CHANGE_H
 #include "apiserver/request/request.h"
+#include "apiserver/store/apart.h"
 
 /* What a write passes through, and what it skips of that. */
 enum write_as {
@@ -16,6 +17,10 @@ enum write_as {
 typedef int (*object_modify_fn)(void *arg, struct arena *a, struct json *object, struct err *e);
 int object_modify(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
                   object_modify_fn fn, void *arg, enum write_as as, struct json **ret_object, struct err *e);
+/* The same of a pod whose spec stays text (store/apart.h): fn finds it with apart_spec_get and may only add to it, with apart_spec_add. */
+typedef int (*object_modify_apart_fn)(void *arg, struct arena *a, struct json *object, struct apart *apart, struct err *e);
+int object_modify_apart(struct apiserver *s, const struct kind *k, const char *ns, const char *name, struct arena *a,
+                        object_modify_apart_fn fn, void *arg, enum write_as as, struct err *e);
 /* Storage version, with all checks. */
 int object_create(struct apiserver *s, const struct kind *k, struct arena *a, struct json *object, struct err *e);
 /* Delete as DELETE would with these options (eviction). Returns 0 or -E_* ; *ret_gone false when it is only marked. */

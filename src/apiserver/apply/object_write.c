@@ -277,10 +277,16 @@ static bool deletion_complete(const struct object_write *w)
  * own writes add little, and must be able to end what an older program stored. */
 static bool extent_check(struct object_write *w)
 {
+    enum { ENTRY_LEVEL = 3 }; /* of an entry of managedFields */
     if (object_write_is_own(w))
         return true;
     struct json_extent x = json_extent(w->object);
-    if (x.nodes + w->apart.spec.n > LIMIT_JSON_NODES) { /* a value takes a byte at least */
+    if (w->apart.managed_added) {
+        struct json_extent entry = json_extent(w->apart.managed_added);
+        x.nodes += entry.nodes;
+        x.depth = x.depth > entry.depth + ENTRY_LEVEL ? x.depth : entry.depth + ENTRY_LEVEL;
+    }
+    if (x.nodes + w->apart.managed.n + w->apart.spec.n > LIMIT_JSON_NODES) { /* a value takes a byte at least */
         object_write_join(w);
         x = json_extent(w->object);
     }
@@ -331,7 +337,7 @@ static bool store_now(struct object_write *w)
         return false;
     }
     const struct store_object *was = w->apart.spec.n ? store_get(store, w->kind_id, w->ns, name) : NULL;
-    questions_note(w->server->questions, w->kind_id, w->object, was ? was->body : NULL, body);
+    questions_note(w->server->questions, w->kind_id, w->object, was ? was->body : NULL, w->apart.spec_added, body);
     w->stored = (struct bytes){body->data, body->n}; /* the store or what waits for the commit refers to it */
     int r;
     if (!w->old)
@@ -346,12 +352,12 @@ static bool store_now(struct object_write *w)
     return true;
 }
 
-bool object_write_read(struct object_write *w, const char *name, unsigned parts)
+bool object_write_read(struct object_write *w, const char *name, bool without_spec)
 {
     const struct store_object *o = store_get(w->server->store, w->kind_id, w->ns, name);
     struct json *old = NULL;
     if (o && !object_defaults_late(w->kind, kind_storage(w->kind)->version))
-        old = apart_split(w->arena, (struct bytes){o->body->data, o->body->n}, parts, &w->apart);
+        old = apart_split(w->arena, (struct bytes){o->body->data, o->body->n}, without_spec, &w->apart);
     w->is_apart = old != NULL;
     w->old = old ? old : object_read(w->server, w->arena, w->kind, w->ns, name);
     return w->old != NULL;
@@ -378,13 +384,15 @@ bool object_write_run(struct object_write *w)
     struct managed_writer writer = {w->manager, object_api_version(w->arena, w->asked, w->version), w->subresource,
                                     time_format(now, loop_wall_ms(w->server->loop))};
     bool compared = w->is_apart;
-    if (w->is_apart && json_equal(w->old, w->object))
+    if (w->is_apart && !w->apart.spec_added && json_equal(w->old, w->object))
         return true;
-    if (!object_write_is_own(w))
-        apart_join_managed(w->arena, w->object, &w->apart);
     change_tell(w, w->object);
     if (w->is_told)
+        w->apart.managed_added = managed_fields_added(w->arena, w->apart.managed, w->told, &writer);
+    if (w->is_told && !w->apart.managed_added) {
+        apart_join_managed(w->arena, w->object, &w->apart);
         managed_fields_own(w->arena, w->object, w->told, &writer);
+    }
     managed_last(json_get(w->object, "metadata"));
     if (w->old && !compared && json_equal(w->old, w->object))
         return true;

@@ -32,7 +32,7 @@ struct object_write {
     const struct json *old; /* storage version; NULL = create */
     struct json *object;
     bool is_apart;      /* old and object were read without ... */
-    struct apart apart; /* ... this; of `object`, managedFields are joined before it is stored */
+    struct apart apart; /* ... this, of `object` as of `old` */
     struct managed_change told; /* what the writer himself changed, once ... */
     bool is_told;               /* ... this */
     const struct json_parse_info *info; /* duplicate keys of the body; NULL = none */
@@ -55,8 +55,9 @@ void object_write_init(struct object_write *w, const struct request_info *ri, st
 void object_write_asked(struct object_write *w, const struct http_exchange *x); /* it is x's sender who asks for it */
 bool object_write_decode(struct object_write *w); /* repair, prune, strictness, convert to storage version */
 bool object_write_run(struct object_write *w);    /* everything after decode */
-/* Read w->old apart (parts: of store/apart.h), for a change that does not look at managedFields. False: there is no such object. */
-bool object_write_read(struct object_write *w, const char *name, unsigned parts);
+/* Read w->old apart (store/apart.h), for a change that does not look at managedFields, nor at spec where it is to do without. False: there
+ * is no such object. */
+bool object_write_read(struct object_write *w, const char *name, bool without_spec);
 void object_write_join(struct object_write *w); /* object is whole again */
 bool object_write_fail(struct object_write *w, int http, const char *reason, const char *format, ...)
     PRINTF_LIKE(4, 5); /* returns false */

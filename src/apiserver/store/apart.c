@@ -1,7 +1,5 @@
 #include "apiserver/store/apart.h"
 
-#include <assert.h>
-
 #include "wire/json_reader.h"
 
 /* The reader stands in metadata: behind the value of managedFields, or behind metadata. */
@@ -75,15 +73,7 @@ static bool managed_cut(const struct json_reader *r, const char *from, struct by
     return *managed.data == '[' && (from[-1] == '{' || from[-1] == ',' || *to == '}');
 }
 
-/* Take managedFields out of the tree. */
-static struct json *entries_take(struct json *object)
-{
-    struct json *metadata = json_get(object, "metadata"), *entries = json_get(metadata, "managedFields");
-    (void)json_remove_item(metadata, entries); /* an object need not have them */
-    return entries;
-}
-
-struct json *apart_split(struct arena *a, struct bytes body, unsigned parts, struct apart *ret_apart)
+struct json *apart_split(struct arena *a, struct bytes body, bool without_spec, struct apart *ret_apart)
 {
     struct json_reader r;
     struct bytes key;
@@ -92,34 +82,51 @@ struct json *apart_split(struct arena *a, struct bytes body, unsigned parts, str
     const char *from = NULL;
     struct apart x = {0};
     json_reader_init(&r, body);
-    bool entered = metadata_enter(&r);
-    if (entered && parts & APART_MANAGED)
-        x.managed = managed_find(&r, &from);
+    if (!metadata_enter(&r))
+        return NULL;
+    x.managed = managed_find(&r, &from);
     if (x.managed.n && !managed_cut(&r, from, x.managed, &cuts[n++]))
         return NULL;
-    if (entered && parts & APART_SPEC) {
-        while ((x.managed.n || !(parts & APART_MANAGED)) && json_reader_key(&r, &key)) /* to the end of metadata */
-            json_reader_skip(&r);
+    while (without_spec && x.managed.n && json_reader_key(&r, &key)) /* to the end of metadata */
+        json_reader_skip(&r);
+    if (without_spec)
         x.spec = spec_find(&r, &from);
-    }
     if (x.spec.n)
         cuts[n++] = (struct cut){from, r.at};
     struct json *object = r.failed ? NULL : parse_without(a, body, cuts, n);
-    if (object && !x.managed.n)
-        x.entries = entries_take(object);
-    if (!object || (x.entries && x.entries->type != JSON_ARRAY))
+    if (!object || json_get(json_get(object, "metadata"), "managedFields"))
         return NULL;
     *ret_apart = x;
     return object;
 }
 
+const struct json *apart_spec_get(struct arena *a, const struct json *object, const struct apart *x, const char *key)
+{
+    struct json_reader r;
+    struct bytes name;
+    if (!x->spec.n)
+        return json_path(object, "spec", key, NULL);
+    if (!memmem(x->spec.data, x->spec.n, key, strlen(key))) /* a look before the walk: most have none */
+        return json_get(x->spec_added, key);
+    json_reader_init(&r, x->spec);
+    (void)json_reader_object(&r); /* it is one */
+    while (json_reader_key(&r, &name)) {
+        if (bytes_is(name, key))
+            return json_parse(a, json_reader_raw(&r), NULL, NULL);
+        json_reader_skip(&r);
+    }
+    return json_get(x->spec_added, key);
+}
+
 void apart_join_managed(struct arena *a, struct json *object, struct apart *x)
 {
-    struct json *entries = x->managed.n ? json_parse(a, x->managed, NULL, NULL) : x->entries;
+    struct json *entries = x->managed.n ? json_parse(a, x->managed, NULL, NULL) : NULL;
+    if (entries && x->managed_added)
+        json_append(entries, x->managed_added);
     if (entries)
         json_set(a, json_get(object, "metadata"), "managedFields", entries);
     x->managed = (struct bytes){0};
-    x->entries = NULL;
+    x->managed_added = NULL;
 }
 
 void apart_join(struct arena *a, struct json *object, struct apart *x)
@@ -130,17 +137,54 @@ void apart_join(struct arena *a, struct json *object, struct apart *x)
     for (const struct json *m = object->first; spec && m && strcmp(m->key, "metadata") != 0; m = m->next)
         at++;
     if (spec) {
+        for (struct json *m = json_first(x->spec_added), *next; m; m = next) {
+            next = m->next;
+            json_append(spec, m);
+        }
         spec->key = "spec";
         spec->key_n = sizeof "spec" - 1;
         json_insert(object, at, spec);
     }
     x->spec = (struct bytes){0};
+    x->spec_added = NULL;
+}
+
+void apart_spec_add(struct arena *a, struct json *object, struct apart *x, const char *key, struct json *v)
+{
+    if (x->spec.n && apart_spec_get(a, object, x, key))
+        apart_join(a, object, x);
+    if (x->spec.n && !x->spec_added)
+        x->spec_added = json_new(a, JSON_OBJECT);
+    json_set(a, x->spec.n ? x->spec_added : json_ensure_object(a, object, "spec"), key, v);
+}
+
+/* The text of a list or object, with one more item or the members of one more. */
+static void write_with(struct buf *out, struct bytes text, const struct json *added)
+{
+    if (!added) {
+        buf_bytes(out, text);
+        return;
+    }
+    size_t n = text.n - 1;
+    while (n > 1 && text.data[n - 1] == ' ')
+        n--;
+    buf_add(out, text.data, n);
+    if (n > 1)
+        buf_char(out, ',');
+    if (*text.data == '[') {
+        json_write(out, added);
+        buf_char(out, ']');
+        return;
+    }
+    size_t at = out->n;
+    json_write(out, added); /* its bracket closes the object ... */
+    memmove(out->data + at, out->data + at + 1, out->n - at - 1);
+    out->n--; /* ... that opened before */
 }
 
 void apart_write(struct buf *out, const struct json *object, const struct apart *x)
 {
     char before = '{';
-    assert(!x->entries && "who looks at managedFields joins them");
     JSON_EACH (m, object) {
         buf_char(out, before);
         before = ',';
@@ -152,12 +196,12 @@ void apart_write(struct buf *out, const struct json *object, const struct apart 
         if (x->managed.n) {
             out->n--; /* its '}' */
             buf_text(out, m->n ? ",\"managedFields\":" : "\"managedFields\":");
-            buf_bytes(out, x->managed);
+            write_with(out, x->managed, x->managed_added);
             buf_char(out, '}');
         }
         if (x->spec.n) {
             buf_text(out, ",\"spec\":");
-            buf_bytes(out, x->spec);
+            write_with(out, x->spec, x->spec_added);
         }
     }
     buf_char(out, '}');

@@ -62,7 +62,23 @@ static bool is_plain(const struct json *object)
     return !json_get(metadata, "ownerReferences") && !json_get(metadata, "finalizers") && !json_get(metadata, "deletionTimestamp");
 }
 
-void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, const struct blob *was, struct blob *body)
+/* Of a question about nothing but spec, which is that of `was` and what was added to it. Not noted: it has to look at both. */
+static void note_spec(const struct question *q, uint32_t number, const struct blob *was, const struct json *added, struct blob *body)
+{
+    enum selector_reach reach = selector_reach_members(&q->selector, added);
+    if (reach == SELECTOR_READS_NONE) {
+        body->notes |= was->notes & 3u << (STORE_NOTE_ANSWERS + 2 * number); /* none, where that was not asked */
+    } else if (reach == SELECTOR_READS_ONLY) {
+        struct json spec = *added, object = {.type = JSON_OBJECT, .first = &spec, .last = &spec, .n = 1};
+        spec.key = "spec";
+        spec.key_n = sizeof "spec" - 1;
+        spec.next = NULL;
+        note(body, number, selector_match_tree(&q->selector, &object));
+    }
+}
+
+void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, const struct blob *was,
+                    const struct json *spec_added, struct blob *body)
 {
     if (is_plain(object))
         body->notes |= STORE_NOTE_OWNERS | STORE_NOTE_PLAIN;
@@ -72,6 +88,6 @@ void questions_note(const struct questions *q, uint32_t kind_id, const struct js
         if (!was || q->all[i].spec == SELECTOR_READS_NONE)
             note(body, i, selector_match_tree(&q->all[i].selector, object));
         else if (q->all[i].spec == SELECTOR_READS_ONLY)
-            body->notes |= was->notes & 3u << (STORE_NOTE_ANSWERS + 2 * i); /* none, where that was not asked */
+            note_spec(&q->all[i], i, was, spec_added, body);
     }
 }

@@ -16,7 +16,8 @@ void questions_free(struct questions *q);
 uint32_t question_of(struct questions *q, uint32_t kind_id, const struct selector_kind *k, const char *labels, const char *fields);
 bool question_answer(const struct questions *q, uint32_t number, struct blob *body);
 /* Note with the body what the object that it was printed of answers to all of them, and whether it is plain (STORE_NOTE_PLAIN).
- * was: the object lacks its spec, which is that of this body (store/apart.h). */
-void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, const struct blob *was, struct blob *body);
+ * was: the object lacks its spec, which is that of this body, but for the members spec_added (store/apart.h). */
+void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, const struct blob *was,
+                    const struct json *spec_added, struct blob *body);
 
 #endif

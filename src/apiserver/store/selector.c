@@ -316,6 +316,17 @@ enum selector_reach selector_reach(const struct selector *s, const char *member)
     return !inside ? SELECTOR_READS_NONE : outside ? SELECTOR_READS_SOME : SELECTOR_READS_ONLY;
 }
 
+enum selector_reach selector_reach_members(const struct selector *s, const struct json *members)
+{
+    bool inside = false, outside = false;
+    for (const struct selector_term *t = s->fields; t; t = t->next) {
+        bool is = json_get(members, t->field->path[1]);
+        inside = inside || is;
+        outside = outside || !is;
+    }
+    return !inside ? SELECTOR_READS_NONE : outside ? SELECTOR_READS_SOME : SELECTOR_READS_ONLY;
+}
+
 const char *selector_name(const struct selector *s)
 {
     for (const struct selector_term *t = s->fields; t; t = t->next)

@@ -38,6 +38,8 @@ bool selector_match_tree(const struct selector *s, const struct json *object); /
 /* Does it read what stands under this member of the root, and anything else? */
 enum selector_reach { SELECTOR_READS_NONE, SELECTOR_READS_SOME, SELECTOR_READS_ONLY };
 enum selector_reach selector_reach(const struct selector *s, const char *member);
+/* Of one that reads only spec: does it read these members of it, and any others? */
+enum selector_reach selector_reach_members(const struct selector *s, const struct json *members);
 /* The value that metadata.name must have (watch and list of one object), or NULL. */
 const char *selector_name(const struct selector *s);
 /* The same of a field selector's text, whatever fields the kind may have besides. */

@@ -21,13 +21,13 @@ static int refuse(struct err *e, const char *pod, const char *format, const char
     return err_set(e, E_CONFLICT, "Operation cannot be fulfilled on pods/binding \"%s\": %s", pod, reason);
 }
 
-static int binding_check(const struct binding *b, const struct json *pod, struct err *e)
+static int binding_check(const struct binding *b, struct arena *a, const struct json *pod, const struct apart *apart, struct err *e)
 {
     const struct json *metadata = json_get(pod, "metadata"), *wanted = json_get(b->body, "metadata");
     const char *name = json_get_text(metadata, "name", ""), *uid = json_get_text(wanted, "uid", ""),
                *rv = json_get_text(wanted, "resourceVersion", "");
-    const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), "");
-    const struct json *gates = json_path(pod, "spec", "schedulingGates", NULL);
+    const char *node = json_text(apart_spec_get(a, pod, apart, "nodeName"), "");
+    const struct json *gates = apart_spec_get(a, pod, apart, "schedulingGates");
     if (*uid && strcmp(uid, json_get_text(metadata, "uid", "")) != 0)
         return refuse(e, name, "pod %s has another uid than %s: it was deleted and made again", uid);
     if (*rv && strcmp(rv, json_get_text(metadata, "resourceVersion", "")) != 0)
@@ -73,13 +73,13 @@ static void condition_set(struct arena *a, struct json *pod, int64_t now_ms)
     json_remove(scheduled, "message");
 }
 
-static int binding_apply(void *arg, struct arena *a, struct json *pod, struct err *e)
+static int binding_apply(void *arg, struct arena *a, struct json *pod, struct apart *apart, struct err *e)
 {
     struct binding *b = arg;
-    int r = binding_check(b, pod, e);
+    int r = binding_check(b, a, pod, apart, e);
     if (r < 0)
         return r;
-    json_set_text(a, json_ensure_object(a, pod, "spec"), "nodeName", b->node);
+    apart_spec_add(a, pod, apart, "nodeName", json_new_text(a, b->node));
     map_copy(a, pod, json_path(b->body, "metadata", "annotations", NULL), "annotations");
     map_copy(a, pod, json_path(b->body, "metadata", "labels", NULL), "labels");
     condition_set(a, pod, loop_wall_ms(b->server->loop));
@@ -132,10 +132,10 @@ void binding_handle(struct apiserver *s, struct http_exchange *x, const struct r
         return;
     if (ri->dry_run) {
         const struct json *pod = object_read(s, a, ri->kind, ri->ns, name);
-        r = pod ? binding_check(&b, pod, &e) : -E_NOTFOUND;
+        r = pod ? binding_check(&b, a, pod, &(struct apart){0}, &e) : -E_NOTFOUND;
     } else {
         /* no new generation: nobody changed what is wanted */
-        r = object_modify(s, ri->kind, ri->ns, name, a, binding_apply, &b, WRITE_OWN_STATUS, NULL, &e);
+        r = object_modify_apart(s, ri->kind, ri->ns, name, a, binding_apply, &b, WRITE_OWN_STATUS, &e);
     }
     if (r == -E_NOTFOUND)
         status_reply_not_found(x, ri, name);

@@ -104,7 +104,7 @@ static bool patched_read(struct object_write *w, const struct request_info *ri, 
 {
     if (json_is(patch, JSON_OBJECT) && !list_stored_converts(ri) && !json_path(patch, "metadata", "managedFields", NULL)) {
         bool status = object_kind_is(ri->kind, "", "pods") && strcmp(ri->subresource, "status") == 0;
-        return object_write_read(w, ri->name, status && !json_get(patch, "spec") ? APART_SPEC : 0);
+        return object_write_read(w, ri->name, status && !json_get(patch, "spec"));
     }
     w->old = object_read(ri->server, w->arena, ri->kind, ri->ns, ri->name);
     return w->old != NULL;

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 
+#define PODS "/api/v1/namespaces/default/pods"
 #define MAPS "/api/v1/namespaces/default/configmaps"
 
 static int setup(void **state)
@@ -254,6 +255,56 @@ static void many_selectors(void **state)
     }
 }
 
+/* A pod is bound while its spec stays text: who asks for its node, for the rest of its spec, for both or for more sees it come and go, also
+ * where the pod was made with an empty name of a node. */
+static void bound_by_selector(void **state)
+{
+    static const struct {
+        const char *query, *event; /* of the binding */
+    } cases[] = {
+        {"spec.nodeName!=", "ADDED"},
+        {"spec.nodeName=", "DELETED"},
+        {"spec.nodeName=n1", "ADDED"},
+        {"spec.nodeName=n2", ""},
+        {"spec.restartPolicy=Never", "MODIFIED"},
+        {"spec.restartPolicy=Always", ""},
+        {"spec.nodeName=n1,spec.restartPolicy=Never", "ADDED"},
+        {"spec.nodeName=n1,spec.restartPolicy=Always", ""},
+        {"spec.nodeName=n1,status.phase=Pending", "ADDED"},
+        {"status.phase=Pending", "MODIFIED"},
+    };
+    enum { N = sizeof cases / sizeof *cases };
+    static const char *const nodes[] = {"", "\"nodeName\":\"\","};
+    struct api *api = *state;
+    struct api_watch *w[N];
+    char target[200], body[400];
+    for (size_t i = 0; i < N; i++) {
+        snprintf(target, sizeof target, PODS "?watch=1&fieldSelector=%s", cases[i].query);
+        w[i] = api_watch_open(api, target);
+    }
+    for (size_t pod = 0; pod < 2; pod++) {
+        snprintf(body, sizeof body,
+                 "{\"metadata\":{\"name\":\"p%zu\"},\"spec\":{%s\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}", pod,
+                 nodes[pod]);
+        assert_int_equal(api_post(api, PODS, body), 201);
+        for (size_t i = 0; i < N; i++)
+            while (*api_watch_next(w[i]))
+                ;
+        snprintf(target, sizeof target, PODS "/p%zu/binding", pod);
+        assert_int_equal(api_post(api, target, "{\"target\":{\"kind\":\"Node\",\"name\":\"n1\"}}"), 201);
+        for (size_t i = 0; i < N; i++) {
+            const char *event = api_watch_next(w[i]);
+            if (strncmp(event, cases[i].event, strlen(cases[i].event)) != 0 || !*event != !*cases[i].event)
+                fail_msg("%s: \"%s\"", cases[i].query, event);
+            if (*event && *event != 'D')
+                assert_string_equal(json_text(json_path(api_watch_object(w[i]), "spec", "nodeName", NULL), ""), "n1");
+        }
+        assert_int_equal(api_post(api, target, "{\"target\":{\"kind\":\"Node\",\"name\":\"n2\"}}"), 409);
+    }
+    for (size_t i = 0; i < N; i++)
+        api_watch_close(w[i]);
+}
+
 static void server_goes_first(void **state)
 {
     struct api api;
@@ -272,7 +323,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, api_teardown)
         T(from_now_and_from_a_version),      T(selector_transitions), T(streaming_list), T(expired), T(fan_out),
-        T(each_by_its_own_selector),         T(many_selectors),
+        T(each_by_its_own_selector),         T(many_selectors),   T(bound_by_selector),
         cmocka_unit_test(server_goes_first), cmocka_unit_test(begins_after_the_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
