@@ -284,9 +284,13 @@ void kube_event(struct kube_recorder *r, const struct kube_object_ref *about, co
     tell(r, about, type, reason, &message);
 }
 
+/* WHY  thousands are done at once, and nearly all of those are dropped: before they are printed, and before they push out of memory what
+ * was written. */
 void kube_event_done(struct kube_recorder *r, const struct kube_object_ref *about, const char *reason, const char *format, ...)
 {
     _cleanup_buf_ struct buf message = {0};
+    if (bucket_wait_ms(&r->all[0], loop_now_ms(r->l), LIMIT_EVENT_BURST, 1000 / LIMIT_EVENTS_PER_S) > 0)
+        return;
     va_list args;
     va_start(args, format);
     buf_vprintf(&message, format, args);

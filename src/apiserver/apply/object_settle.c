@@ -44,8 +44,7 @@ static void create_settle(struct object_write *w)
     object_uid(w->server, uid);
     json_set_text(a, metadata, "uid", uid);
     json_set_text(a, metadata, "creationTimestamp", time_format(now, loop_wall_ms(w->server->loop)));
-    json_set_text(a, metadata, "resourceVersion",
-                  ""); /* set when it is stored; its place is before managedFields, where readers find it soon */
+    json_set_text(a, metadata, "resourceVersion", ""); /* set when it is stored */
     if (w->kind->flags & KIND_GENERATION)
         json_set_int64(a, metadata, "generation", 1);
     if (w->kind->flags & KIND_NAMESPACED)
@@ -189,6 +188,21 @@ static bool update_settle(struct object_write *w)
     return true;
 }
 
+/* ORDER  as Kubernetes prints it: what each reader of a text looks for stands before labels, annotations and owners.
+ *        What was read apart stands as it was stored, which is so, or as an older program left it. */
+static void metadata_order(struct json *metadata)
+{
+    static const char *const first[] = {"name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp"};
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        struct json *v = json_get(metadata, first[i]);
+        if (!v)
+            continue;
+        (void)json_remove_item(metadata, v); /* it is there */
+        json_insert(metadata, at++, v);
+    }
+}
+
 bool object_settle(struct object_write *w)
 {
     if (w->old) {
@@ -198,6 +212,8 @@ bool object_settle(struct object_write *w)
         create_settle(w);
     }
     struct json *metadata = json_get(w->object, "metadata");
+    if (!w->is_apart)
+        metadata_order(metadata);
     static const char *const emptied[] = {"finalizers", "ownerReferences", "labels", "annotations", NULL};
     for (size_t i = 0; emptied[i]; i++) {
         const struct json *v = json_get(metadata, emptied[i]);

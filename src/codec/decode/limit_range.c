@@ -46,7 +46,7 @@ void limit_range_container(struct arena *a, const struct json *ranges, struct js
 void limit_range_pod(struct arena *a, const struct json *ranges, struct json *pod)
 {
     _cleanup_buf_ struct buf told = {0};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2 && ranges; i++)
         JSON_EACH (container, json_path(pod, "spec", container_lists[i], NULL)) {
             struct json *set = json_new(a, JSON_ARRAY);
             limit_range_container(a, ranges, container, set);
@@ -162,6 +162,8 @@ static const char *sentence(struct arena *a, const struct json *broken)
 
 const char *limit_range_pod_broken(struct arena *a, const struct json *ranges, const struct json *pod)
 {
+    if (!ranges) /* most namespaces have none */
+        return NULL;
     const struct json *spec = json_get(pod, "spec");
     struct json *broken = json_new(a, JSON_ARRAY);
     for (int i = 0; i < 2; i++)

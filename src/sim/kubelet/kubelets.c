@@ -562,48 +562,50 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
         pod_stop(k, *slot, pod);
 }
 
-static struct bytes pod_key(struct arena *a, const struct json *object)
+static struct pod_life *pod_of(struct kubelets *k, struct bytes key)
 {
-    const struct json *metadata = json_get(object, "metadata");
-    return bytes_of(
-        arena_printf(a, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", "")));
+    struct pod_life **slot = map_find(k->pods, key);
+    return slot ? *slot : NULL;
 }
 
 /* Most events of a pod that runs here show what its kubelet has written itself: nothing of them is read again but whose they are.
- * WHY  by its generation: each change of its spec gives it another, and it stands near the beginning of the text. */
-static bool is_echo(struct kubelets *k, struct bytes object)
+ * WHY  by its generation: each change of its spec gives it another, and it stands near the beginning of the text. k->meta is of it. */
+static bool is_echo(const struct kubelets *k, const struct pod_life *p, struct bytes object)
 {
     static const char deletion[] = "\"deletionTimestamp\"";
-    if (!object_meta_read(object, &k->meta))
-        return false;
-    object_meta_key(&k->meta, &k->key);
-    struct pod_life **slot = map_find(k->pods, buf_view(&k->key));
-    if (!slot || !bytes_is(buf_view(&k->meta.uid), (*slot)->uid))
+    if (!p || !bytes_is(buf_view(&k->meta.uid), p->uid))
         return false;
     char same[40];
-    int n = text_printf(same, sizeof same, "\"generation\":%lld,", (long long)(*slot)->generation);
+    int n = text_printf(same, sizeof same, "\"generation\":%lld,", (long long)p->generation);
     return memmem(object.data, object.n, same, (size_t)n) && !memmem(object.data, object.n, deletion, sizeof deletion - 1);
+}
+
+static void pod_event(struct kubelets *k, enum kube_event event, struct bytes key, struct bytes object)
+{
+    object_without_managed_fields(object, &k->lean); /* a third of it, and no kubelet's business */
+    struct json *pod = json_parse(k->arena, buf_view(&k->lean), NULL, NULL);
+    struct pod_life *p = pod_of(k, key);
+    if (pod && event != KUBE_DELETED)
+        pod_changed(k, pod, key);
+    else if (pod && p)
+        pod_forget(k, p, key);
+    if (pod)
+        timer_rearm(k);
+    arena_reset(k->arena);
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct kubelets *k = arg;
-    if (k->listener)
-        k->listener(k->listener_arg, event, object);
-    if (event != KUBE_DELETED && is_echo(k, object))
+    if (!object_meta_read(object, &k->meta))
         return;
-    object_without_managed_fields(object, &k->lean); /* a third of it, and no kubelet's business */
-    struct json *pod = json_parse(k->arena, buf_view(&k->lean), NULL, NULL);
-    if (pod) {
-        struct bytes key = pod_key(k->arena, pod);
-        struct pod_life **slot = map_find(k->pods, key);
-        if (event != KUBE_DELETED)
-            pod_changed(k, pod, key);
-        else if (slot)
-            pod_forget(k, *slot, key);
-        timer_rearm(k);
-    }
-    arena_reset(k->arena);
+    object_meta_key(&k->meta, &k->key);
+    struct bytes key = buf_view(&k->key);
+    if (event == KUBE_DELETED || !is_echo(k, pod_of(k, key), object))
+        pod_event(k, event, key, object);
+    const struct pod_life *p = pod_of(k, key);
+    if (k->listener && (!p || p->devices)) /* most pods of a cluster have none, and run here */
+        k->listener(k->listener_arg, event, object);
 }
 
 static void on_node(void *arg, enum kube_event event, struct bytes object)
