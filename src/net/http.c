@@ -64,12 +64,14 @@ static bool is_unreserved(char c)
 void http_escape(struct buf *out, const char *text)
 {
     static const char hex[] = "0123456789ABCDEF";
-    for (; *text; text++) {
+    for (;; text++) {
+        const char *from = text;
+        while (is_unreserved(*text))
+            text++;
+        buf_add(out, from, (size_t)(text - from));
         unsigned char c = (unsigned char)*text;
-        if (is_unreserved((char)c)) {
-            buf_char(out, (char)c);
-            continue;
-        }
+        if (!c)
+            return;
         buf_char(out, '%');
         buf_char(out, hex[c >> 4]);
         buf_char(out, hex[c & 15]);

@@ -21,7 +21,7 @@
 #include "sched/bind_gate.h"
 #include "sched/scheduler.h"
 
-enum { AGAIN_FIRST_MS = 100, AGAIN_MAX_MS = 5000 };
+enum { AGAIN_FIRST_MS = 100, AGAIN_MAX_MS = 5000, BODY_BYTES = 400 };
 
 struct binding {
     struct scheduler *scheduler;
@@ -286,22 +286,20 @@ static bool may_be_sent(struct scheduler *s, struct binding *b)
 
 static char *binding_body(struct scheduler *s, const struct plan_entry *entry, const char *ns, const char *name)
 {
-    struct arena *a = s->scratch;
-    struct json *body = json_new(a, JSON_OBJECT);
-    json_set_text(a, body, "apiVersion", "v1");
-    json_set_text(a, body, "kind", "Binding");
-    struct json *meta = json_ensure_object(a, body, "metadata");
-    json_set_text(a, meta, "name", name);
-    json_set_text(a, meta, "namespace", ns);
-    json_set_text(a, meta, "uid", intern_name(s->names, entry->pod_uid));
-    if (entry->devices)
-        json_set_text(a, json_ensure_object(a, meta, "annotations"), DEVICES_ANNOTATION, entry->devices);
-    struct json *target = json_ensure_object(a, body, "target");
-    json_set_text(a, target, "apiVersion", "v1");
-    json_set_text(a, target, "kind", "Node");
-    json_set_text(a, target, "name", intern_name(s->names, entry->node));
     struct buf text = {0};
-    json_write(&text, body);
+    buf_reserve(&text, BODY_BYTES);
+    buf_text(&text, "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":");
+    json_write_member(&text, "name", name, '{');
+    json_write_member(&text, "namespace", ns, ',');
+    json_write_member(&text, "uid", intern_name(s->names, entry->pod_uid), ',');
+    if (entry->devices) {
+        buf_text(&text, ",\"annotations\":");
+        json_write_member(&text, DEVICES_ANNOTATION, entry->devices, '{');
+        buf_char(&text, '}');
+    }
+    buf_text(&text, "},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\"");
+    json_write_member(&text, "name", intern_name(s->names, entry->node), ',');
+    buf_text(&text, "}}");
     return buf_take(&text, NULL);
 }
 

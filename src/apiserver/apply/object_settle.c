@@ -10,6 +10,8 @@
 static void member_copy(struct arena *a, struct json *object, const struct json *from, const char *key)
 {
     const struct json *v = json_get(from, key);
+    if (v && json_equal(json_get(object, key), v))
+        return;
     if (v)
         json_set(a, object, key, json_copy(a, v));
     else

@@ -208,7 +208,7 @@ static int value_new(struct merge *m, const struct schema *s, const struct json 
                      struct json **ret_v)
 {
     if (patch->type != JSON_OBJECT) {
-        *ret_v = json_clone(m->arena, patch);
+        *ret_v = json_copy(m->arena, patch);
         return 0;
     }
     *ret_v = json_new(m->arena, JSON_OBJECT);
@@ -275,7 +275,7 @@ static void values_merge(struct merge *m, struct json *target, const struct json
         bool is_new;
         (void)items_put(&known, item_name(m, v, ""), &is_new);
         if (is_new)
-            json_append(target, json_clone(m->arena, v));
+            json_append(target, json_copy(m->arena, v));
     }
 }
 
@@ -284,7 +284,7 @@ static int merge_list(struct merge *m, const struct schema_field *f, struct json
                       const struct json *order, const struct place *place, struct json **ret_v)
 {
     if (!f || !f->merge_key) {
-        *ret_v = json_clone(m->arena, patch);
+        *ret_v = json_copy(m->arena, patch);
         return 0;
     }
     const char *key = f->merge_key;

@@ -216,7 +216,8 @@ static void warn_of_forms(struct admission *x)
 
 void admission_unused(struct admission *x, const struct kind *k)
 {
-    warn_of_fields(x, k);
+    if (!x->status_only) /* which has none of them */
+        warn_of_fields(x, k);
     warn_of_marks(x, k);
     warn_of_forms(x);
 }

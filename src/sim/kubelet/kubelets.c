@@ -147,10 +147,9 @@ static void act_status(struct kubelets *k, struct pod_life *p)
     if (p->sending)
         return;
     p->sending = true;
-    struct json *patch = pod_status_patch(k->arena, p, loop_wall_ms(k->loop), health_of(k, p));
     _cleanup_buf_ struct buf body = {0};
     buf_reserve(&body, STATUS_BYTES);
-    json_write(&body, patch);
+    pod_status_patch(&body, k->arena, p, loop_wall_ms(k->loop), health_of(k, p));
     const char *key = arena_printf(k->arena, "%s/%s", p->ns, p->name);
     struct status_call *call = mem_alloc(sizeof *call + strlen(key));
     call->kubelets = k;

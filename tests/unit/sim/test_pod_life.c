@@ -47,6 +47,15 @@ static void never_fails_with_an_exit_code(void **state)
 }
 
 /* lastState is of the run that ended, also while another one runs and after the server was started again. */
+static struct json *status_patch(struct arena *a, const struct pod_life *p, int64_t wall_ms)
+{
+    _cleanup_buf_ struct buf text = {0};
+    pod_status_patch(&text, a, p, wall_ms, (struct device_health){0});
+    struct json *patch = json_parse(a, buf_view(&text), NULL, NULL);
+    assert_non_null(patch);
+    return patch;
+}
+
 static void the_last_run_has_its_own_times(void **state)
 {
     (void)state;
@@ -57,9 +66,9 @@ static void the_last_run_has_its_own_times(void **state)
     pod_life_advance(p, 1000, 1);
     for (int runs = 0; runs < 2; runs++) {
         pod_life_advance(p, runs ? 12000 : 2000, 1);
-        struct json *patch = pod_status_patch(a, p, 12000, health);
         _cleanup_buf_ struct buf text = {0};
-        json_write(&text, patch);
+        pod_status_patch(&text, a, p, 12000, health);
+        struct json *patch = json_parse(a, buf_view(&text), NULL, NULL);
         assert_true((strstr(text.data, times) != NULL));
         assert_int_equal(p->step, runs ? POD_RUNNING_STEP : POD_WAITING);
         struct json *pod = json_new(a, JSON_OBJECT);
@@ -68,7 +77,7 @@ static void the_last_run_has_its_own_times(void **state)
         pod_life_resume(p, pod, 13000, 1);
         assert_int_equal(p->step, runs ? POD_RUNNING_STEP : POD_WAITING);
         _cleanup_buf_ struct buf again = {0};
-        json_write(&again, pod_status_patch(a, p, 13000, health));
+        pod_status_patch(&again, a, p, 13000, health);
         assert_true((strstr(again.data, times) != NULL));
     }
     pod_life_free(p);
@@ -124,10 +133,10 @@ static void status_names_the_phase(void **state)
     struct pod_life *p = life("Never", "\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"7\"", "");
     pod_life_advance(p, 1000, 1);
     assert_string_equal(
-        json_text(json_path(pod_status_patch(a, p, 1000, (struct device_health){0}), "status", "phase", NULL), ""),
+        json_text(json_path(status_patch(a, p, 1000), "status", "phase", NULL), ""),
         "Running");
     pod_life_advance(p, 2000, 1);
-    struct json *patch = pod_status_patch(a, p, 2000, (struct device_health){0});
+    struct json *patch = status_patch(a, p, 2000);
     assert_string_equal(json_text(json_path(patch, "status", "phase", NULL), ""), "Failed");
     const struct json *container = json_item(json_path(patch, "status", "containerStatuses", NULL), 0);
     assert_int_equal(json_int64(json_path(container, "state", "terminated", "exitCode", NULL), -1), 7);
@@ -151,7 +160,7 @@ static void init_containers_have_statuses_of_their_own(void **state)
     pod_life_advance(p, 1000, 1);
     pod_life_advance(p, 2000, 1);
     assert_int_equal(p->step, POD_WAITING);
-    const struct json *status = json_get(pod_status_patch(a, p, 2000, (struct device_health){0}), "status");
+    const struct json *status = json_get(status_patch(a, p, 2000), "status");
     const struct json *first = json_get(status, "initContainerStatuses"), *others = json_get(status, "containerStatuses");
     assert_int_equal(first->n, 2);
     assert_int_equal(others->n, 1);
@@ -164,7 +173,7 @@ static void init_containers_have_statuses_of_their_own(void **state)
     assert_string_equal(at(others, 0, "state", "reason"), "CrashLoopBackOff");
     p->step = POD_DONE;
     p->failed = true;
-    status = json_get(pod_status_patch(a, p, 2000, (struct device_health){0}), "status");
+    status = json_get(status_patch(a, p, 2000), "status");
     assert_string_equal(at(json_get(status, "initContainerStatuses"), 1, "state", "reason"), "Completed");
     assert_string_equal(at(json_get(status, "containerStatuses"), 0, "state", "reason"), "Error");
     pod_life_free(p);
