@@ -68,16 +68,38 @@ static void get_answered(void *arg, const struct kube_answer *answer)
     loop_stop(g->loop);
 }
 
-struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e)
+static struct json *wait_for(struct connection *c, struct pending_get *g, struct err *e)
 {
-    struct pending_get g = {.loop = c->loop, .arena = a, .error = e};
-    kube_get(c->client, path, get_answered, &g);
-    while (!g.done)
+    while (!g->done)
         if (loop_run(c->loop, e) < 0)
             return NULL;
     if (c->guessed && e->code == E_IO)
         (void)err_wrap(e, "no kubeconfig is there (KUBECONFIG, --kubeconfig), and kubectl's default does not answer");
-    return g.value;
+    return g->value;
+}
+
+struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e)
+{
+    struct pending_get g = {.loop = c->loop, .arena = a, .error = e};
+    kube_get(c->client, path, get_answered, &g);
+    return wait_for(c, &g, e);
+}
+
+struct json *connection_send(struct connection *c, struct arena *a, const char *method, const char *path, const char *content_type,
+                             const struct json *body, struct err *e)
+{
+    _cleanup_buf_ struct buf text = {0};
+    struct pending_get g = {.loop = c->loop, .arena = a, .error = e};
+    if (body)
+        json_write(&text, body);
+    kube_send(c->client, &(struct kube_call){.lane = KUBE_LANE_STATUS,
+                                             .method = method,
+                                             .path = path,
+                                             .content_type = content_type ? content_type : "application/json",
+                                             .body = buf_view(&text),
+                                             .on_answer = get_answered,
+                                             .arg = &g});
+    return wait_for(c, &g, e);
 }
 
 const struct json *connection_get_list(struct connection *c, struct arena *a, const char *path, struct err *e)

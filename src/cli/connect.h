@@ -22,6 +22,9 @@ int connection_print_table(const struct options *o, const struct output_column *
 
 /* GET path (loops until answered). NULL on failure with code and text in e. The tree lives in the arena. */
 struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e);
+/* The same for writes. body NULL: none; content_type NULL: JSON. */
+struct json *connection_send(struct connection *c, struct arena *a, const char *method, const char *path, const char *content_type,
+                             const struct json *body, struct err *e);
 /* Of a kind that may not be installed: then NULL without an error. The first error stays in e. */
 const struct json *connection_get_list(struct connection *c, struct arena *a, const char *path, struct err *e);
 /* Print "capstan VERB: text" on stderr and return the exit code for the error. */

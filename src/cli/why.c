@@ -3,13 +3,13 @@
  * The scheduler writes the tree on the Workload, PodGroup or Pod that it decides about (object_waiting); this command finds that object
  * from whatever the user names.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/lookup/gang_size.h"
+#include "cli/lookup/job_find.h"
 #include "cli/lookup/local_share.h"
 #include "cli/lookup/pod_group.h"
 #include "cli/lookup/preempted.h"
@@ -17,42 +17,10 @@
 #include "cli/lookup/why_until.h"
 #include "kube/object.h"
 
-static const struct {
-    const char *names, *group, *version, *plural, *title, *kind; /* title: for people; kind: for programs, as capstan jobs has it */
-} kinds[] = {
-    {" job jobs job.batch ", "batch", "v1", "jobs", "Job", "Job"},
-    {" job vcjob vcjobs vj ", "batch.volcano.sh", "v1alpha1", "jobs", "Volcano Job", "vcjob"},
-    {" job trainjob trainjobs ", "trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob", "TrainJob"},
-    {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "Workload"},
-    {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
-    {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
-    {" podgroup podgroups pg ", "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
-    {" pod pods po ", "", "v1", "pods", "Pod", "Pod"},
-    {" deployment deployments deploy ", "apps", "v1", "deployments", "Deployment", "Deployment"},
-    {" replicaset replicasets rs ", "apps", "v1", "replicasets", "ReplicaSet", "ReplicaSet"},
-    {" statefulset statefulsets sts ", "apps", "v1", "statefulsets", "StatefulSet", "StatefulSet"},
-    {" daemonset daemonsets ds ", "apps", "v1", "daemonsets", "DaemonSet", "DaemonSet"},
-};
-enum {
-    KIND_JOB,
-    KIND_VCJOB,
-    KIND_TRAINJOB,
-    KIND_WORKLOAD,
-    KIND_VOLCANO_GROUP, /* and the next: in the order of enum pod_group_maker */
-    KIND_COSCHEDULING,
-    KIND_NATIVE,
-    KIND_POD,
-    KIND_DEPLOYMENT,
-    KIND_REPLICASET,
-    KIND_STATEFULSET,
-    KIND_DAEMONSET,
-    KINDS_N
-};
-
 struct answer {
     struct connection *c;
     struct arena *a;
-    int kind;
+    enum job_kind kind;
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
     const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
@@ -64,60 +32,17 @@ struct answer {
     struct json *reason;       /* the tree, or NULL */
 };
 
-static const struct json *get(struct answer *x, int kind, const char *name, struct err *e)
+static const struct json *get(struct answer *x, enum job_kind kind, const char *name, struct err *e)
 {
-    return connection_get(
-        x->c, x->a, kube_path(x->a, kinds[kind].group, kinds[kind].version, kinds[kind].plural, x->c->ns, name, NULL),
-        e);
+    return job_get(x->c, x->a, kind, name, e);
 }
 
-static const struct json *items(struct answer *x, int kind, bool everywhere)
+static const struct json *items(struct answer *x, enum job_kind kind, bool everywhere)
 {
-    struct err e = {0};
-    const char *ns = everywhere ? NULL : x->c->ns;
-    return json_get(
-        connection_get(x->c, x->a,
-                       kube_path(x->a, kinds[kind].group, kinds[kind].version, kinds[kind].plural, ns, NULL, NULL), &e),
-        "items");
+    return job_items(x->c, x->a, kind, everywhere);
 }
 
 /* ---- finding ---- */
-
-static int find(struct answer *x, const char *kind, const char *name, struct err *e)
-{
-    char *word = arena_printf(x->a, " %s ", kind);
-    bool known = false;
-    for (char *c = word; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    for (int i = 0; i < KINDS_N; i++) {
-        if (!strstr(kinds[i].names, word))
-            continue;
-        known = true;
-        struct err one = {0};
-        x->object = get(x, i, name, &one);
-        x->kind = i;
-        if (x->object)
-            return 0;
-        if (one.code != E_NOTFOUND) {
-            *e = one;
-            return -one.code;
-        }
-    }
-    if (!known)
-        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, workload, podgroup, pod, deployment, "
-                       "replicaset, statefulset or daemonset",
-                       kind);
-    return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", kind, name, x->c->ns);
-}
-
-static const struct json *owned_by(const struct json *list, const char *uid)
-{
-    JSON_EACH (item, list)
-        JSON_EACH (owner, json_path(item, "metadata", "ownerReferences", NULL))
-            if (strcmp(json_get_text(owner, "uid", ""), uid) == 0)
-                return item;
-    return NULL;
-}
 
 /* The first pod of the owner that carries a reason, else the first that waits, else any. */
 static const struct json *waiting_pod(const struct json *pods, const char *owner_uid)
@@ -137,8 +62,8 @@ static const struct json *waiting_pod(const struct json *pods, const char *owner
 /* Of the ReplicaSet that has one, the newer one during a rollout among them. */
 static const struct json *waiting_pod_of_deployment(struct answer *x, const char *uid)
 {
-    const struct json *pods = items(x, KIND_POD, false), *best = NULL;
-    JSON_EACH (set, items(x, KIND_REPLICASET, false)) {
+    const struct json *pods = items(x, JOB_KIND_POD, false), *best = NULL;
+    JSON_EACH (set, items(x, JOB_KIND_REPLICASET, false)) {
         const struct json *pod = strcmp(object_controller(set, "uid"), uid) == 0 ? waiting_pod(pods, object_meta(set, "uid")) : NULL;
         if (pod && (!best || *object_annotation(pod, "capstan.dev/reason")))
             best = pod;
@@ -150,10 +75,10 @@ static void find_decided_of_pod(struct answer *x)
 {
     struct err e = {0};
     const char *name = object_annotation(x->object, "kueue.x-k8s.io/workload");
-    int kind = KIND_WORKLOAD;
+    enum job_kind kind = JOB_KIND_WORKLOAD;
     for (int maker = 0; !*name && maker < POD_GROUP_KUEUE; maker++) {
         name = pod_group_name(x->object, (enum pod_group_maker)maker);
-        kind = KIND_VOLCANO_GROUP + maker;
+        kind = (enum job_kind)(JOB_KIND_VOLCANO_GROUP + maker);
     }
     x->decided = *name ? get(x, kind, name, &e) : NULL;
     if (!x->decided)
@@ -164,29 +89,33 @@ static void find_decided(struct answer *x)
 {
     const char *uid = object_meta(x->object, "uid");
     switch (x->kind) {
-    case KIND_JOB:
-    case KIND_TRAINJOB:
-        x->decided = owned_by(items(x, KIND_WORKLOAD, false), uid);
-        if (!x->decided && x->kind == KIND_TRAINJOB)
-            x->decided = owned_by(items(x, KIND_COSCHEDULING, false), uid);
+    case JOB_KIND_JOB:
+    case JOB_KIND_TRAINJOB:
+        x->decided = job_owned_by(items(x, JOB_KIND_WORKLOAD, false), uid);
+        if (!x->decided && x->kind == JOB_KIND_TRAINJOB)
+            x->decided = job_owned_by(items(x, JOB_KIND_COSCHEDULING, false), uid);
         if (!x->decided)
-            x->decided = waiting_pod(items(x, KIND_POD, false), uid);
+            x->decided = waiting_pod(items(x, JOB_KIND_POD, false), uid);
         break;
-    case KIND_VCJOB:
-        x->decided = owned_by(items(x, KIND_VOLCANO_GROUP, false), uid);
+    case JOB_KIND_VCJOB:
+        x->decided = job_owned_by(items(x, JOB_KIND_VOLCANO_GROUP, false), uid);
         break;
-    case KIND_POD:
+    case JOB_KIND_POD:
         find_decided_of_pod(x);
         break;
-    case KIND_DEPLOYMENT:
+    case JOB_KIND_DEPLOYMENT:
         x->decided = waiting_pod_of_deployment(x, uid);
         break;
-    case KIND_REPLICASET:
-    case KIND_STATEFULSET:
-    case KIND_DAEMONSET:
-        x->decided = waiting_pod(items(x, KIND_POD, false), uid);
+    case JOB_KIND_REPLICASET:
+    case JOB_KIND_STATEFULSET:
+    case JOB_KIND_DAEMONSET:
+        x->decided = waiting_pod(items(x, JOB_KIND_POD, false), uid);
         break;
-    default:
+    case JOB_KIND_WORKLOAD:
+    case JOB_KIND_VOLCANO_GROUP:
+    case JOB_KIND_COSCHEDULING:
+    case JOB_KIND_NATIVE:
+    case JOB_KINDS_N:
         x->decided = x->object;
         break;
     }
@@ -249,7 +178,7 @@ static void find_position(struct answer *x)
         return;
     const struct json *by = counts_shares(x, local_queues, cluster_queue) ? local_queues : NULL;
     x->position = 0;
-    JSON_EACH (other, items(x, KIND_WORKLOAD, true))
+    JSON_EACH (other, items(x, JOB_KIND_WORKLOAD, true))
         if (waits_in(other, local_queues, cluster_queue)) {
             x->of_n++;
             x->position += stands_before(other, x->decided, by);
@@ -265,7 +194,7 @@ static const char *admitted_message(struct answer *x, const struct json *workloa
 {
     const char *text = arena_printf(x->a, "admitted by ClusterQueue %s", queue), *why = NULL;
     int64_t n = 0;
-    JSON_EACH (pod, items(x, KIND_POD, false)) {
+    JSON_EACH (pod, items(x, JOB_KIND_POD, false)) {
         if (strcmp(object_annotation(pod, "kueue.x-k8s.io/workload"), object_meta(workload, "name")) != 0 ||
             json_path(pod, "spec", "nodeName", NULL) || object_deleting(pod))
             continue;
@@ -295,7 +224,7 @@ static void workload_state(struct answer *x)
     x->queue = json_text(json_path(w, "spec", "queueName", NULL), "");
     x->size = gang_size_of(w);
     if (object_condition_true(w, "Preempted"))
-        x->preempted = preempted_of(x->a, w, items(x, KIND_WORKLOAD, true));
+        x->preempted = preempted_of(x->a, w, items(x, JOB_KIND_WORKLOAD, true));
     if (x->preempted)
         add_shares(x);
     x->message = json_get_text(object_condition(w, "QuotaReserved"), "message", "not tried yet");
@@ -338,7 +267,7 @@ static const char *group_message(struct answer *x)
     int64_t n = 0;
     if (!*group)
         return NULL;
-    JSON_EACH (pod, items(x, KIND_POD, false))
+    JSON_EACH (pod, items(x, JOB_KIND_POD, false))
         n += text_equal(pod_group_name(pod, POD_GROUP_KUEUE), group) && !object_deleting(pod);
     return arena_printf(x->a, "%lld of %s pods of group %s exist", (long long)n, object_annotation(x->decided, total),
                         group);
@@ -460,7 +389,7 @@ static void print_remedies(const struct json *reason)
 
 static void print_text(const struct answer *x)
 {
-    printf("%s%s %s/%s%s: %s\n", output_bold(), kinds[x->kind].title, object_meta(x->object, "namespace"),
+    printf("%s%s %s/%s%s: %s\n", output_bold(), job_kinds[x->kind].title, object_meta(x->object, "namespace"),
            object_meta(x->object, "name"), output_plain(), x->state);
     if (*x->cluster_queue)
         printf("queue: %s (cluster queue %s)\n", x->queue, x->cluster_queue);
@@ -487,7 +416,7 @@ static void print_json(const struct answer *x, enum output_format format)
 {
     struct arena *a = x->a;
     struct json *out = json_new(a, JSON_OBJECT);
-    json_set_text(a, out, "kind", kinds[x->kind].kind);
+    json_set_text(a, out, "kind", job_kinds[x->kind].kind);
     json_set_text(a, out, "namespace", object_meta(x->object, "namespace"));
     json_set_text(a, out, "name", object_meta(x->object, "name"));
     json_set_text(a, out, "state", x->state);
@@ -518,12 +447,16 @@ static void print_json(const struct answer *x, enum output_format format)
     output_json(out, format);
 }
 
-static int answer(struct connection *c, enum output_format format, const char *what, const char *name)
+static int answer(struct connection *c, const struct options *o)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     struct answer x = {.c = c, .a = a};
     struct err e = {0};
-    int r = find(&x, name > what ? arena_text_n(a, what, (size_t)(name - what - 1)) : "job", name, &e);
+    const char *what = o->arguments[0], *word, *name;
+    enum output_format format = output_format_of(o);
+    if (!job_split(a, what, &word, &name))
+        return options_wrong(o, "%s", o->command->arguments_wrong);
+    int r = job_find(c, a, word, name, &x.kind, &x.object, &e);
     if (r < 0) {
         int code = connection_fail("why", &e);
         return e.code == E_INVALID ? EXIT_USAGE : code;
@@ -546,7 +479,7 @@ int why_main(const struct options *o)
     int code = connection_open(&c, o, true);
     if (code != EXIT_OK)
         return code;
-    code = answer(&c, output_format_of(o), what, name);
+    code = answer(&c, o);
     connection_close(&c);
     return code;
 }

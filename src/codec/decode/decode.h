@@ -25,6 +25,7 @@
 #define DECODE_FEEDBACK_MAX_BYTES (16u << 10) /* agents write no more; longer ones are not read */
 /* On a job that is queued the Kueue way, or its Workload: who of equals is preempted (core/preempt/stakes.h). */
 #define DECODE_MINIMUM_RUN_ANNOTATION "capstan.dev/minimum-run-seconds"
+#define DECODE_HOLD_ANNOTATION "capstan.dev/hold" /* on pod groups: any value but "false" keeps them from starting */
 #define DECODE_CHECKPOINT_ANNOTATION "capstan.dev/checkpoint-time"
 #define DECODE_MINIMUM_RUN_MOST_S 86400 /* WHY a longer one keeps others of its priority in front of it for as long */
 #define DECODE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"

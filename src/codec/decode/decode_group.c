@@ -19,6 +19,16 @@ static int32_t class_priority(const struct decoder *d, const struct json *spec)
     return name[0] && d->priority_of ? d->priority_of(d->ctx, name) : 0;
 }
 
+/* A pod group has no field to be held by. */
+static void decode_group_hold(const struct decoder *d, const struct json *object, struct gang_record *g)
+{
+    const struct json *held = json_get(json_path(object, "metadata", "annotations", NULL), DECODE_HOLD_ANNOTATION);
+    if (!json_is(held, JSON_STRING) || bytes_is(json_bytes(held), "false"))
+        return;
+    g->on_hold = true;
+    g->hold_text = intern_text_id(d->names, "It is held: annotation " DECODE_HOLD_ANNOTATION " (capstan resume takes it off)");
+}
+
 /* What all pod groups have in common. */
 static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, struct gang_record *g, struct err *e)
 {
@@ -34,6 +44,7 @@ static int group_begin(const struct decoder *d, const struct json *object, enum 
     g->uid = decode_name(d, json_path(object, "metadata", "uid", NULL));
     g->active = !json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
     g->min_members = 1;
+    decode_group_hold(d, object, g);
     return 0;
 }
 

@@ -684,6 +684,10 @@ static void decodes_the_other_groups(void **state)
                      0);
     assert_string_equal(name(w, g.key), "coscheduling/n/g");
     assert_true(g.min_members == 3 && g.queue == 0);
+    assert_false(g.on_hold);
+    assert_int_equal(decode_coscheduling_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\",\"annotations\":{\"capstan.dev/hold\":\"true\"}}}"), &g, &e), 0);
+    assert_true(g.on_hold && !g.hold_is_fault && strstr(name(w, g.hold_text), "It is held"));
+    assert_true(decode_volcano_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\",\"annotations\":{\"capstan.dev/hold\":\"false\"}}}"), &g, &e) == 0 && !g.on_hold);
     assert_int_equal(decode_native_pod_group(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{\"priority\":9,\"schedulingPolicy\":{\"gang\":{\"minCount\":8}}}}"), &g, &e), 0);
     assert_true(g.min_members == 8 && g.priority == 9);
     assert_int_equal(decode_volcano_queue(&w->d, tree(w, "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"capability\":{\"cpu\":\"2\"},\"deserved\":{\"cpu\":\"1\"},\"guarantee\":{\"resource\":{\"memory\":\"1Ki\"}},\"weight\":3,\"reclaimable\":false,\"parent\":\"p\",\"priority\":7,\"dequeueStrategy\":\"fifo\"},\"status\":{\"state\":\"Closed\"}}"), &q, &e), 0);

@@ -1,0 +1,93 @@
+/* job_find.c - see job_find.h */
+#include "cli/lookup/job_find.h"
+#include <ctype.h>
+#include "kube/object.h"
+
+const struct job_kind_row job_kinds[JOB_KINDS_N] = {
+    {" job jobs job.batch ", "batch", "v1", "jobs", "Job", "Job"},
+    {" job vcjob vcjobs vj ", "batch.volcano.sh", "v1alpha1", "jobs", "Volcano Job", "vcjob"},
+    {" job trainjob trainjobs ", "trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob", "TrainJob"},
+    {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "Workload"},
+    {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
+    {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
+    {" podgroup podgroups pg ", "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
+    {" pod pods po ", "", "v1", "pods", "Pod", "Pod"},
+    {" deployment deployments deploy ", "apps", "v1", "deployments", "Deployment", "Deployment"},
+    {" replicaset replicasets rs ", "apps", "v1", "replicasets", "ReplicaSet", "ReplicaSet"},
+    {" statefulset statefulsets sts ", "apps", "v1", "statefulsets", "StatefulSet", "StatefulSet"},
+    {" daemonset daemonsets ds ", "apps", "v1", "daemonsets", "DaemonSet", "DaemonSet"},
+};
+
+const struct json *job_get(struct connection *c, struct arena *a, enum job_kind kind, const char *name, struct err *e)
+{
+    const struct job_kind_row *k = &job_kinds[kind];
+    return connection_get(c, a, kube_path(a, k->group, k->version, k->plural, c->ns, name, NULL), e);
+}
+
+const struct json *job_items(struct connection *c, struct arena *a, enum job_kind kind, bool everywhere)
+{
+    struct err e = {0};
+    const struct job_kind_row *k = &job_kinds[kind];
+    return json_get(connection_get(c, a, kube_path(a, k->group, k->version, k->plural, everywhere ? NULL : c->ns, NULL, NULL), &e), "items");
+}
+
+int job_find(struct connection *c, struct arena *a, const char *word, const char *name, enum job_kind *ret_kind,
+             const struct json **ret_object, struct err *e)
+{
+    char *called = arena_printf(a, " %s ", word);
+    bool known = false;
+    for (char *at = called; *at; at++)
+        *at = (char)tolower((unsigned char)*at);
+    for (int i = 0; i < JOB_KINDS_N; i++) {
+        if (!strstr(job_kinds[i].names, called))
+            continue;
+        known = true;
+        struct err one = {0};
+        const struct json *object = job_get(c, a, (enum job_kind)i, name, &one);
+        if (object) {
+            *ret_object = object;
+            *ret_kind = (enum job_kind)i;
+            return 0;
+        }
+        if (one.code != E_NOTFOUND) {
+            *e = one;
+            return -one.code;
+        }
+    }
+    struct err one = {0};
+    const struct json *group = strstr(job_kinds[JOB_KIND_NATIVE].names, called) ? job_get(c, a, JOB_KIND_WORKLOAD, name, &one) : NULL;
+    if (group && job_is_pod_group(group)) {
+        *ret_object = group;
+        *ret_kind = JOB_KIND_WORKLOAD;
+        return 0;
+    }
+    if (!known)
+        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, workload, podgroup, pod, deployment, "
+                       "replicaset, statefulset or daemonset",
+                       word);
+    return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", word, name, c->ns);
+}
+
+bool job_is_pod_group(const struct json *workload)
+{
+    const struct json *owner = json_item(json_path(workload, "metadata", "ownerReferences", NULL), 0);
+    return text_equal(json_get_text(owner, "kind", ""), "Pod");
+}
+
+const struct json *job_owned_by(const struct json *list, const char *uid)
+{
+    JSON_EACH (item, list)
+        JSON_EACH (owner, json_path(item, "metadata", "ownerReferences", NULL))
+            if (strcmp(json_get_text(owner, "uid", ""), uid) == 0)
+                return item;
+    return NULL;
+}
+
+bool job_split(struct arena *a, const char *what, const char **ret_word, const char **ret_name)
+{
+    static const char in_names[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+    const char *slash = strchr(what, '/');
+    *ret_name = slash ? slash + 1 : what;
+    *ret_word = slash ? arena_text_n(a, what, (size_t)(slash - what)) : "job";
+    return **ret_name && (*ret_name)[strspn(*ret_name, in_names)] == '\0' && strcmp(*ret_name, ".") != 0 && strcmp(*ret_name, "..") != 0;
+}
