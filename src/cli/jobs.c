@@ -114,7 +114,9 @@ static void job_rows(struct connection *c, struct output_table *t, const struct 
     /* ORDER of the words of --sort: the columns by whose numbers or texts rows are put in order. */
     static const char *const keys[] = {"name", "state", "gpus", "waitSeconds", "ageSeconds", "priority", "queue", "user", "running"};
     struct jobs_view v = {.t = t, .o = o, .now_ms = loop_wall_ms(c->loop)};
-    job_list_find(c, t->arena, line_add, &v, e);
+    const char *unread = job_list_find(c, t->arena, line_add, &v, e);
+    if (unread && !e->code)
+        fprintf(stderr, "capstan jobs: not shown, since you may not list them: %s\n", unread);
     int sort = option_word(o, OPT_JOBS_SORT);
     if (sort >= 0)
         output_sort(t, keys[sort], option_flag(o, OPT_JOBS_REVERSE));

@@ -48,7 +48,7 @@ static void lead_again(struct scheduler *s, bool others_led)
 static void maybe_lead(struct scheduler *s)
 {
     bool can = s->synced && (s->config.leader_elect ? kube_lease_held(s->lease) : true);
-    if (!can || s->leading || s->closing)
+    if (!can || s->leading || s->closing || s->config.look)
         return;
     uint64_t before = s->term;
     s->term = s->lease ? kube_lease_term(s->lease) : 0;

@@ -5,6 +5,7 @@
  *   hypernode_source.c  HyperNodes -> the topology of tiers, and what their status says
  *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
  *   act.c       plan -> writes; answers -> outcomes
+ *   preview.c   would this start? asked of a scheduler that only looks
  *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain
  *   bind_gate.c which binds wait until another pod has its devices

@@ -22,6 +22,7 @@ struct finder {
     const struct json *jobs;
     void (*show)(void *context, const struct job_line *line);
     void *context;
+    const char *unread; /* kinds that may not be listed; NULL none */
 };
 
 static int64_t time_of(const struct json *v)
@@ -302,13 +303,20 @@ static void loose_pods(const struct finder *f, const struct json *pods)
 
 /* ---- all of them ---- */
 
-static const struct json *items_get(struct connection *c, struct arena *a, const char *group, const char *version, const char *plural,
+/* WHY  rights are given kind by kind: whoever may see his Jobs and not somebody else's kind of pod group sees his Jobs. */
+static const struct json *items_get(struct finder *f, struct connection *c, const char *group, const char *version, const char *plural,
                                     struct err *e)
 {
-    return json_get(connection_get_list(c, a, kube_path(a, group, version, plural, c->ns, NULL, NULL), e), "items");
+    struct err one = {0};
+    const struct json *list = connection_get_list(c, f->arena, kube_path(f->arena, group, version, plural, c->ns, NULL, NULL), &one);
+    if (one.code == E_DENIED && *group)
+        f->unread = arena_printf(f->arena, "%s%s%s.%s", f->unread ? f->unread : "", f->unread ? ", " : "", plural, group);
+    else if (one.code && !e->code)
+        *e = one;
+    return json_get(list, "items");
 }
 
-static void pod_groups(const struct finder *f, struct connection *c, struct err *e)
+static void pod_groups(struct finder *f, struct connection *c, struct err *e)
 {
     static const struct {
         const char *group, *version;
@@ -317,28 +325,29 @@ static void pod_groups(const struct finder *f, struct connection *c, struct err 
                   {"scheduling.x-k8s.io", "v1alpha1", POD_GROUP_COSCHEDULING},
                   {"scheduling.k8s.io", "v1beta1", POD_GROUP_NATIVE}};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        JSON_EACH (group, items_get(c, f->arena, makers[i].group, makers[i].version, "podgroups", e))
+        JSON_EACH (group, items_get(f, c, makers[i].group, makers[i].version, "podgroups", e))
             pod_group(f, group, makers[i].maker);
 }
 
-void job_list_find(struct connection *c, struct arena *a, void (*show)(void *context, const struct job_line *line), void *context,
-                   struct err *e)
+const char *job_list_find(struct connection *c, struct arena *a, void (*show)(void *context, const struct job_line *line), void *context,
+                          struct err *e)
 {
     struct finder f = {.arena = a, .pods = pod_counts_new(), .show = show, .context = context};
-    const struct json *pods = items_get(c, a, "", "v1", "pods", e);
+    const struct json *pods = items_get(&f, c, "", "v1", "pods", e);
     JSON_EACH (pod, pods)
         pod_counts_add(f.pods, pod);
-    f.workloads = items_get(c, a, "kueue.x-k8s.io", "v1beta2", "workloads", e);
-    f.jobs = items_get(c, a, "batch", "v1", "jobs", e);
+    f.workloads = items_get(&f, c, "kueue.x-k8s.io", "v1beta2", "workloads", e);
+    f.jobs = items_get(&f, c, "batch", "v1", "jobs", e);
     JSON_EACH (job, f.jobs)
         batch_job(&f, job);
-    JSON_EACH (job, items_get(c, a, "batch.volcano.sh", "v1alpha1", "jobs", e))
+    JSON_EACH (job, items_get(&f, c, "batch.volcano.sh", "v1alpha1", "jobs", e))
         volcano_job(&f, job);
-    JSON_EACH (job, items_get(c, a, "trainer.kubeflow.org", "v1alpha1", "trainjobs", e))
+    JSON_EACH (job, items_get(&f, c, "trainer.kubeflow.org", "v1alpha1", "trainjobs", e))
         train_job(&f, job);
     pod_groups(&f, c, e);
     JSON_EACH (workload, f.workloads)
         queued_pods(&f, workload);
     loose_pods(&f, pods);
     pod_counts_free(f.pods);
+    return f.unread;
 }

@@ -22,8 +22,8 @@ struct job_line {
 };
 
 /* Asks the server for everything and calls `show` with each job. Texts stand in the arena, or in what stands there. The first error that
- * is not "no such kind" is left in e. */
-void job_list_find(struct connection *c, struct arena *a, void (*show)(void *context, const struct job_line *line), void *context,
-               struct err *e);
+ * is not "no such kind" is left in e. Returns the kinds that the user may not list, by commas; NULL: there are none. Pods he has to. */
+const char *job_list_find(struct connection *c, struct arena *a, void (*show)(void *context, const struct job_line *line), void *context,
+                          struct err *e);
 
 #endif

@@ -13,7 +13,7 @@ ends() {
 export PROGRAM
 
 # --- a full disk
-for verb in up demo scheduler agent why hold resume requeue move cancel queues jobs nodes report lint nvsim mig sessions completion version; do
+for verb in up demo scheduler agent submit why hold resume requeue move cancel queues jobs nodes report lint nvsim mig sessions completion version; do
     ends 0 "$verb --help: an example" '[Ee]xample' "$PROGRAM" "$verb" --help
     ends 0 "help $verb is the same" '[Uu]sage: capstan '"$verb" "$PROGRAM" help "$verb"
     ends 2 "$verb --hlep: what was meant" "capstan $verb: unknown option --hlep; did you mean --help\?" "$PROGRAM" "$verb" --hlep

@@ -1,0 +1,86 @@
+/* forecast.c - see forecast.h */
+#include "cli/drive/forecast.h"
+#include "base/clock.h"
+#include "cli/lookup/why_until.h"
+
+enum { TIMEOUT_MS = 20000 };
+
+/* A few of the lists that the scheduler cannot do without: who may not read one of these gets no forecast. NULL: all may be read. */
+static const char *unreadable(struct connection *c, struct arena *a)
+{
+    static const char *const paths[] = {"/api/v1/nodes?limit=1", "/api/v1/pods?limit=1", "/api/v1/namespaces?limit=1",
+                                        "/apis/kueue.x-k8s.io/v1beta2/workloads?limit=1",
+                                        "/apis/kueue.x-k8s.io/v1beta2/clusterqueues?limit=1"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct err e = {0};
+        (void)connection_get(c, a, paths[i], &e);
+        if (e.code && e.code != E_NOTFOUND)
+            return arena_text(a, e.text);
+    }
+    return NULL;
+}
+
+/* When the remedy that is there first comes by itself: each of its changes is the end of something that has a known one. 0: none is. */
+static int64_t comes_ms(const struct json *remedies)
+{
+    int64_t first_ms = 0;
+    JSON_EACH (remedy, remedies) {
+        int64_t last_ms = 0;
+        bool known = json_first(json_get(remedy, "all")) != NULL;
+        JSON_EACH (change, json_get(remedy, "all")) {
+            int64_t ms = 0;
+            known = known && time_parse(bytes_of(json_get_text(change, "until", "")), &ms);
+            last_ms = ms > last_ms ? ms : last_ms;
+        }
+        if (known && (!first_ms || last_ms < first_ms))
+            first_ms = last_ms;
+    }
+    return first_ms;
+}
+
+static void waits_text(struct connection *c, struct arena *a, const struct preview *p, struct buf *out)
+{
+    char time[TIME_TEXT_MAX];
+    bool never = p->verdict == PREVIEW_NEVER;
+    struct json *reason = p->reason ? json_clone(a, p->reason) : NULL, *remedies = json_get(reason, "remedies");
+    why_until(c, a, remedies);
+    buf_printf(out, "%s: %s\n", never ? "could not start as things are" : "would wait", json_get_text(reason, "message", p->message));
+    if (json_get(reason, "impossible"))
+        buf_printf(out, "would help: %s\n", json_get_text(reason, "impossible", ""));
+    if (p->position > 0)
+        buf_printf(out, "behind: %d other%s in its queue\n", (int)p->position, p->position == 1 ? "" : "s");
+    int64_t ms = p->position <= 0 && !never ? comes_ms(remedies) : 0;
+    if (ms)
+        buf_printf(out, "starts: %s at the latest\n", time_format(time, ms));
+    const char *lead = "would help: ";
+    JSON_EACH (remedy, remedies) {
+        buf_printf(out, "%s%s\n", lead, json_get_text(remedy, "message", "?"));
+        lead = "        or: ";
+    }
+}
+
+struct forecast forecast_make(struct connection *c, struct arena *a, const struct json *objects)
+{
+    struct preview p = {.verdict = PREVIEW_UNKNOWN};
+    struct err e = {0};
+    _cleanup_buf_ struct buf out = {0};
+    const char *denied = unreadable(c, a);
+    if (!denied && preview_run(c->loop, c->client, NULL, NULL, objects, TIMEOUT_MS, a, &p, &e) < 0)
+        denied = e.text;
+    switch (p.verdict) {
+    case PREVIEW_STARTS:
+        buf_text(&out, "would start now\n");
+        break;
+    case PREVIEW_CHECKED:
+        buf_text(&out, "would get its quota now, and start when the admission checks of its queue are ready\n");
+        break;
+    case PREVIEW_WAITS:
+    case PREVIEW_NEVER:
+        waits_text(c, a, &p, &out);
+        break;
+    case PREVIEW_UNKNOWN:
+        buf_printf(&out, "not known whether it would start now: %s\n", denied ? denied : "it was not decided");
+        break;
+    }
+    return (struct forecast){.verdict = p.verdict, .text = arena_text_n(a, out.data, out.n)};
+}
