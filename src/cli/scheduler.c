@@ -42,8 +42,7 @@ static int take_configuration(struct run *r, const struct options *o)
     if (c->leader_elect != CONFIGURATION_UNSET && !o->on_line[OPT_SCHEDULER_LEADER_ELECT])
         r->scheduler.leader_elect = c->leader_elect == CONFIGURATION_ON;
     r->jobs.says_ready = c->policy.ready.timeout_ms > 0;
-    r->jobs.no_kueue_jobs = c->no_jobs;
-    r->jobs.no_kueue_trainjobs = c->no_trainjobs;
+    r->jobs.unqueued = c->unqueued;
     r->jobs.no_kueue_pods = c->no_pods;
     r->jobs.policy = &c->workloads;
     if (!r->scheduler.lease_ns)

@@ -109,8 +109,8 @@ static int take_configuration(struct up_options *u, const struct options *o)
     int code = configuration_file_take(o, path, u->arena, &u->configuration);
     if (code == EXIT_OK && (c->leader_elect != CONFIGURATION_UNSET || c->lease_namespace))
         fprintf(stderr, "capstan up: --config %s: leaderElection does nothing: this process has the only scheduler\n", path);
-    if (code == EXIT_OK && (c->no_jobs || c->no_trainjobs || c->no_pods))
-        fprintf(stderr, "capstan up: --config %s: integrations.frameworks does nothing: Jobs, TrainJobs and pods are all queued here\n",
+    if (code == EXIT_OK && (c->unqueued || c->no_pods))
+        fprintf(stderr, "capstan up: --config %s: integrations.frameworks does nothing: all kinds are queued here\n",
                 path);
     u->cluster.policy = c->policy;
     u->cluster.policy.volcano_preempt = option_flag(o, OPT_UP_VOLCANO_PREEMPT);

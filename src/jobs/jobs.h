@@ -13,7 +13,8 @@ struct jobs_config {
     bool embedded;    /* no other operators run: run TrainJobs ourselves */
     bool run_trainjobs; /* create the jobs of TrainJobs, also when not embedded */
     bool no_kueue;    /* somebody else's Kueue is installed: leave queue-name labels alone */
-    bool no_kueue_jobs, no_kueue_trainjobs, no_kueue_pods; /* these kinds are not queued the Kueue way */
+    uint32_t unqueued; /* bit i: kind i of codec/kinds/queued_kinds.h is not queued the Kueue way */
+    bool no_kueue_pods; /* nor are pods */
     const struct workload_policy *policy; /* NULL: Kueue's defaults; the caller's as long as the jobs */
     bool says_ready;  /* somebody waits for pods to be ready (core/policy.h): Workloads say whether they are */
     /* A pod that is queued itself has lost a gate of Kueue's, so long after its Workload was admitted in this ClusterQueue. May be NULL. */

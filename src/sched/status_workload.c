@@ -7,6 +7,7 @@
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/quantity.h"
+#include "codec/kinds/queued_kinds.h"
 #include "sched/checks/check_list.h"
 #include "sched/domains/domain_status.h"
 #include "sched/scheduler.h"
@@ -332,7 +333,7 @@ static bool says_when_ready(const struct pass *x)
 {
     const struct json *owner = json_item(json_path(x->workload, "metadata", "ownerReferences", NULL), 0);
     const char *kind = json_get_text(owner, "kind", ""); /* pods of a group own their Workload, and none controls it */
-    return x->s->config.policy.ready.timeout_ms && (strcmp(kind, "Job") == 0 || strcmp(kind, "TrainJob") == 0 || strcmp(kind, "Pod") == 0);
+    return x->s->config.policy.ready.timeout_ms && (queued_kind_named(kind) || strcmp(kind, "Pod") == 0);
 }
 
 static void say_unready(struct pass *x)

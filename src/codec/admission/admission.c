@@ -141,9 +141,9 @@ const char *admission_annotation(const struct json *object, const char *key)
     return json_text(json_get(json_path(object, "metadata", "annotations", NULL), key), "");
 }
 
-void admission_queue_name(struct admission *x, struct json *spec)
+void admission_queue_name(struct admission *x, struct json *policy)
 {
-    if (x->old || !spec)
+    if (x->old || !policy)
         return;
     const char *ns = json_text(json_path(x->object, "metadata", "namespace", NULL), "default");
     bool owned = admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL)) > 0;
@@ -153,7 +153,7 @@ void admission_queue_name(struct admission *x, struct json *spec)
         json_set_text(x->arena, json_ensure_object(x->arena, metadata, "labels"), QUEUE_NAME_LABEL, "default");
     }
     if (admission_label(x->object, QUEUE_NAME_LABEL)[0])
-        json_set_bool(x->arena, spec, "suspend", true);
+        json_set_bool(x->arena, policy, "suspend", true);
 }
 
 bool admission_is_one_of(struct bytes text, const char *const *names)

@@ -120,27 +120,18 @@ static void check_job_update(struct admission *x, const struct json *spec)
 /* Kueue's own rules for a Job that has a queue. */
 static void check_queued_job(struct admission *x, const struct json *spec)
 {
-    const char *queue = admission_label(x->object, QUEUE_NAME_LABEL),
-               *fewest = admission_annotation(x->object, MIN_PARALLELISM);
-    const char *path = AT(x, "metadata.labels[%s]", QUEUE_NAME_LABEL);
+    const char *fewest = admission_annotation(x->object, MIN_PARALLELISM);
     int64_t n;
-    if (queue[0] && !name_is_dns_subdomain(bytes_of(queue)))
-        admission_error_text(x, FIELD_INVALID, path, bytes_of(queue), NAME_DNS_SUBDOMAIN_RULE);
+    admission_queue_rules(x, &queued_kinds[QUEUED_JOB]);
     int64_t parallelism = json_get_int64(spec, "parallelism", 1), completions = json_get_int64(spec, "completions", parallelism);
     /* SOURCE Kueue: only where it is new. A job that starts with its fewest pods has that many. */
     bool is_new = !x->old || !text_equal(fewest, admission_annotation(x->old, MIN_PARALLELISM));
     if (fewest[0] && is_new && (!bytes_int64(bytes_of(fewest), &n) || n < 1 || n >= parallelism))
         admission_error_text(x, FIELD_INVALID, "metadata.annotations[" MIN_PARALLELISM "]", bytes_of(fewest),
                              "should be a whole number between 0 and the job's parallelism, both excluded");
-    if (queue[0])
+    if (admission_label(x->object, QUEUE_NAME_LABEL)[0])
         admission_topology_annotations(x, json_path(spec, "template", "metadata", "annotations", NULL), "spec.template.metadata.annotations",
                                        completions < parallelism ? completions : parallelism);
-    if (!x->old)
-        return;
-    const char *was = admission_label(x->old, QUEUE_NAME_LABEL);
-    bool runs = !json_get_bool(json_get(x->old, "spec"), "suspend", false) && !json_get_bool(spec, "suspend", false);
-    if (was[0] && runs && !text_equal(was, queue))
-        admission_error_text(x, FIELD_INVALID, path, bytes_of(queue), IMMUTABLE);
 }
 
 static void admit_job(struct admission *x)

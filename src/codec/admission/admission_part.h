@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/quantity.h"
 #include "codec/admission/admission.h"
+#include "codec/kinds/queued_kinds.h"
 #include "codec/schema/validate_name.h"
 
 #define AT(x, ...) arena_printf((x)->arena, __VA_ARGS__) /* a field path */
@@ -97,6 +98,12 @@ struct json *admission_trainer_fix(struct admission *x, const struct kind *k);
 void admission_unused(struct admission *x, const struct kind *k); /* of every group: warns of what does nothing */
 void admission_trainer(struct admission *x, const struct kind *k);  /* trainer.kubeflow.org, scheduling.x-k8s.io */
 /* Jobs of any kind with a queue name start suspended; a namespace's LocalQueue "default" takes jobs that name none. */
-void admission_queue_name(struct admission *x, struct json *spec);
+void admission_queue_name(struct admission *x, struct json *policy); /* policy: what has `suspend` */
+/* The name of its queue, and when it may change. */
+void admission_queue_rules(struct admission *x, const struct queued_kind *k);
+/* Who runs it: `controller` (NULL: anybody may), or another cluster; it stays so. */
+void admission_managed_by(struct admission *x, const struct queued_kind *k, const char *controller);
+void admission_kubeflow(struct admission *x, const struct kind *k); /* kubeflow.org */
+void admission_jobset(struct admission *x, const struct kind *k);   /* jobset.x-k8s.io */
 
 #endif

@@ -26,6 +26,8 @@ static const struct {
     {"topology.volcano.sh", admission_volcano, NULL, NULL},
     {"scheduling.x-k8s.io", admission_trainer, NULL, NULL},
     {"trainer.kubeflow.org", admission_trainer, NULL, admission_trainer_fix},
+    {"kubeflow.org", admission_kubeflow, NULL, NULL},
+    {"jobset.x-k8s.io", admission_jobset, NULL, NULL},
 };
 #define GROUPS_N (sizeof groups / sizeof groups[0])
 

@@ -83,6 +83,7 @@ static void admit_train_job(struct admission *x)
     if (nodes && json_int64(nodes, 0) < 1)
         admission_error(x, FIELD_INVALID, "spec.trainer.numNodes", nodes, "must be greater than or equal to 1");
     admission_queue_name(x, spec);
+    admission_queue_rules(x, &queued_kinds[QUEUED_TRAINJOB]);
     if (x->old && !json_get_bool(json_get(x->old, "spec"), "suspend", false)) {
         admission_immutable(x, "spec", "runtimeRef");
         admission_immutable(x, "spec", "trainer");

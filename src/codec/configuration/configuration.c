@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/quantity.h"
 #include "codec/configuration/configuration_part.h"
+#include "codec/kinds/queued_kinds.h"
 #include "wire/yaml.h"
 
 #define GROUP "config.kueue.x-k8s.io/"
@@ -221,20 +222,22 @@ static void read_frameworks(struct configuration_reader *r, const struct json *r
     const struct json *list = json_path(root, "integrations", "frameworks", NULL);
     _cleanup_buf_ struct buf others = {0};
     c->frameworks_given = json_first(list) != NULL;
-    c->no_jobs = c->no_trainjobs = c->no_pods = c->frameworks_given;
+    c->no_pods = c->frameworks_given;
+    c->unqueued = c->frameworks_given ? (1u << QUEUED_KINDS_N) - 1 : 0;
     JSON_EACH (item, list) {
         const char *name = json_text(item, "");
-        if (text_equal(name, "batch/job"))
-            c->no_jobs = false;
-        else if (text_equal(name, "trainer.kubeflow.org/trainjob"))
-            c->no_trainjobs = false;
+        size_t i = 0;
+        while (i < QUEUED_KINDS_N && !text_equal(name, queued_kinds[i].framework))
+            i++;
+        if (i < QUEUED_KINDS_N)
+            c->unqueued &= ~(1u << i);
         else if (text_equal(name, "pod"))
             c->no_pods = false;
         else
             buf_printf(&others, "%s%s", others.n ? ", " : "", name);
     }
     if (others.n)
-        buf_printf(r->warnings, "integrations.frameworks: %s: nothing is done for them: Capstan queues Jobs, TrainJobs and pods\n",
+        buf_printf(r->warnings, "integrations.frameworks: %s: nothing is done for them: docs/compatibility.md has the kinds that are queued\n",
                    others.data);
 }
 

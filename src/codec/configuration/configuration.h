@@ -28,7 +28,8 @@ struct configuration {
     enum configuration_switch leader_elect;
     const char *lease_namespace; /* NULL = not said */
     bool frameworks_given;       /* those that are not named are not queued; else all that Capstan knows are */
-    bool no_jobs, no_trainjobs, no_pods;
+    uint32_t unqueued;           /* bit i: kind i of codec/kinds/queued_kinds.h is not */
+    bool no_pods;
 };
 
 /* Without a file. SOURCE Kueue 0.19: waitForPodsReady with its defaults. */

@@ -9,9 +9,10 @@
 #define MIN_PARALLELISM "kueue.x-k8s.io/job-min-parallelism"
 #define ASKED "capstan.dev/asked-parallelism"
 
-static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why)
+static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
 {
     (void)j;
+    (void)k;
     const struct json *spec = json_get(job, "spec"), *template = json_get(spec, "template");
     if (!json_is(template, JSON_OBJECT)) {
         *ret_why = "spec.template is missing";
@@ -27,13 +28,6 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json 
         json_set_int64(a, set, "minCount", min_count);
     json_append(sets, set);
     return sets;
-}
-
-static const char *priority_class(struct arena *a, const struct json *job, const struct json *sets)
-{
-    (void)a;
-    (void)sets;
-    return json_text(json_path(job, "spec", "template", "spec", "priorityClassName", NULL), NULL);
 }
 
 static bool follows_parallelism(const struct json *job)
@@ -58,11 +52,11 @@ static void start_with(struct arena *a, const struct json *job, int64_t granted,
     json_set_text(a, json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations"), ASKED, asked);
 }
 
-static int start(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
+static int start(struct arena *a, const struct queued_kind *k, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
                  struct json *patch, struct err *e)
 {
     struct json *spec = json_ensure_object(a, patch, "spec");
-    json_set_bool(a, spec, "suspend", false);
+    (void)k;
     if (starts_n == 0)
         return 0;
     const struct json *now = json_get(job, "spec");
@@ -112,9 +106,10 @@ static void restore_count(struct arena *a, const struct json *job, const struct 
         json_set_int64(a, spec, "completions", count);
 }
 
-static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch,
+static bool restore(struct arena *a, const struct queued_kind *k, const struct json *job, const struct json *workload, struct json *patch,
                     bool *ret_status)
 {
+    (void)k;
     const struct json *now = json_path(job, "spec", "template", NULL);
     const struct json *set = json_item(json_path(workload, "spec", "podSets", NULL), 0);
     if (!json_path(now, "metadata", "annotations", KUEUE_WORKLOAD_ANNOTATION, NULL))
@@ -184,19 +179,18 @@ static int64_t over_n(const struct json *job, int64_t count)
     return left >= count ? 0 : left > 0 ? count - left : count;
 }
 
+static void over(struct arena *a, const struct json *job, const struct json *workload, struct json *ret_over)
+{
+    const struct json *set = json_item(json_path(workload, "spec", "podSets", NULL), 0);
+    json_set_int64(a, ret_over, json_get_text(set, "name", "main"), over_n(job, json_get_int64(set, "count", 1)));
+}
+
 const struct kueue_kind kueue_job_kind = {
-    .group = "batch",
-    .version = "v1",
-    .plural = "jobs",
-    .kind = "Job",
-    .api_version = "batch/v1",
-    .prefix = "job",
     .pod_sets = pod_sets,
-    .priority_class = priority_class,
     .start = start,
     .restore = restore,
     .rewind = rewind_start,
     .active = active,
     .ready_n = ready_n,
-    .over_n = over_n,
+    .over = over,
 };

@@ -1,16 +1,18 @@
-/* kueue_kind.h - how one kind of job is queued the Kueue way: a handful of callbacks, one file a kind
+/* kueue_kind.h - how one kind of job is queued the Kueue way: a row in codec/kinds/queued_kinds.c and a handful of callbacks; one file a
+ * kind, or a family of kinds that are written alike
  *
  *   job (suspended, label kueue.x-k8s.io/queue-name) -> Workload -> admitted -> start: selectors and tolerations of the flavors,
  *   suspend=false
  *                                                             evicted -> stop: suspend=true, what start put in is taken out again
  *
- * SHAPE  every kind has spec.suspend, and conditions Complete or Failed when it is over.
+ * SHAPE  every kind has suspend, and a condition when it is over, where codec/kinds/queued_kinds.h says.
  *
  * Callbacks read the job's JSON and build merge patches; they do no I/O.
  */
 #ifndef JOBS_KUEUE_KIND_H
 #define JOBS_KUEUE_KIND_H
 #include "codec/kinds/in_use_name.h"
+#include "codec/kinds/queued_kinds.h"
 #include "jobs/controllers.h"
 
 #define KUEUE_QUEUE_LABEL "kueue.x-k8s.io/queue-name"
@@ -33,35 +35,34 @@ struct kueue_start {
 };
 
 struct kueue_kind {
-    const char *group, *version, *plural, *kind;
-    const char *api_version;    /* "batch/v1" */
-    const char *prefix;         /* of Workload names: "job" */
     /* Array of spec.podSets for the Workload, original templates. NULL: it cannot be said; *ret_why is a sentence, or untouched: it is not
      * known yet. */
-    struct json *(*pod_sets)(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why);
-    const char *(*priority_class)(struct arena *a, const struct json *job, const struct json *pod_sets);
+    struct json *(*pod_sets)(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why);
+    /* NULL: that of the first pod set that has one */
+    const char *(*priority_class)(const struct queued_kind *k, const struct json *job);
     /* Merge patches for the job; of its metadata only annotations. start: 0 or -E_CONFLICT with a sentence when a selector contradicts the
-     * job's own. */
-    int (*start)(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n, struct json *patch,
-                 struct err *e);
+     * job's own; suspend is taken off besides. */
+    int (*start)(struct arena *a, const struct queued_kind *k, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
+                 struct json *patch, struct err *e);
     /* Undo what start put in; false when there is nothing to undo. `status`: it is status that must be patched first. */
-    bool (*restore)(struct arena *a, const struct json *job, const struct json *workload, struct json *patch, bool *ret_status);
+    bool (*restore)(struct arena *a, const struct queued_kind *k, const struct json *job, const struct json *workload, struct json *patch,
+                    bool *ret_status);
     /* Patch of status that lets the template of a suspended job change again; false when it may change. NULL: it always may. */
     bool (*rewind)(struct arena *a, const struct json *job, struct json *patch);
     bool (*active)(const struct json *job); /* has pods that are not gone */
     int64_t (*ready_n)(const struct json *job); /* members that are ready or done; NULL: the kind cannot tell */
     /* Kinds that count in something else than members; written only where somebody waits for it. NULL: ready_n tells. */
     bool (*all_ready)(struct jobs *j, struct arena *a, const struct json *job);
-    /* Of `count` members of its only pod set, those that will not be needed again; NULL: the kind cannot tell. */
-    int64_t (*over_n)(const struct json *job, int64_t count);
+    /* Members that will not be needed again: pod set -> count. NULL: the kind cannot tell. */
+    void (*over)(struct arena *a, const struct json *job, const struct json *workload, struct json *over);
 };
-extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind;
+extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind, kueue_jobset_kind, kueue_kubeflow_kind;
 
 /* Of a Workload in the namespace that is looked at; name NULL: of all of them. */
 char *kueue_workload_path(const struct work *w, const char *name, const char *sub);
 int64_t kueue_indexes_n(const char *list, int64_t below); /* of a batch/v1 Job's completedIndexes, failedIndexes */
 /* "<kind lower>-<job name>-<5 hex>", at most 253 characters. */
-char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job, const char *uid);
+char *kueue_workload_name(struct arena *a, const char *kind, const char *group, const char *job, const char *uid);
 /* Pods that ask for the same are one role of their group: the name of its pod set. */
 const char *kueue_role(struct arena *a, const struct json *pod);
 /* What a pod set has for its template when the pod itself was not made from one. */

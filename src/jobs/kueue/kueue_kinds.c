@@ -12,9 +12,23 @@
 
 enum { ANCESTORS_MOST = 10, UNREAD_MS = 200, MISSED_MS = 5000 }; /* asked for again: a watch is behind; somebody has to make it */
 
+/* ORDER queued_kinds */
+static const struct kueue_kind *const calls[QUEUED_KINDS_N] = {
+    [QUEUED_JOB] = &kueue_job_kind,
+    [QUEUED_TRAINJOB] = &kueue_trainjob_kind,
+    [QUEUED_JOBSET] = &kueue_jobset_kind,
+    [QUEUED_MPIJOB] = &kueue_kubeflow_kind,
+    [QUEUED_PYTORCHJOB] = &kueue_kubeflow_kind,
+    [QUEUED_TFJOB] = &kueue_kubeflow_kind,
+    [QUEUED_XGBOOSTJOB] = &kueue_kubeflow_kind,
+    [QUEUED_JAXJOB] = &kueue_kubeflow_kind,
+    [QUEUED_PADDLEJOB] = &kueue_kubeflow_kind,
+};
+
 struct served {
     struct kueue_kinds *all;
-    const struct kueue_kind *kind;
+    const struct queued_kind *kind;
+    const struct kueue_kind *calls;
     struct kube_cache *cache; /* marked by "ns/workload" that the job names */
     struct workqueue *queue;
     struct map *missed;      /* by key: hash of why its pod sets cannot be said, as an Event has told */
@@ -24,7 +38,7 @@ struct kueue_kinds {
     struct map *parents; /* uids of jobs that control others, as those others say; those whose Workload is waited for */
     struct map *strayed; /* keys of jobs that a Workload says it is of, and is not theirs */
     struct arena *scratch;
-    struct served served[2];
+    struct served served[QUEUED_KINDS_N];
     uint32_t served_n;
 };
 
@@ -39,37 +53,38 @@ struct pass {
 
 static char *job_path(const struct pass *x, const char *sub)
 {
-    const struct kueue_kind *k = x->s->kind;
+    const struct queued_kind *k = x->s->kind;
     return kube_path(x->work->arena, k->group, k->version, k->plural, x->work->ns, x->work->name, sub);
 }
 
-#define WARN(x, reason, ...)                                                                                           \
-    job_event((x)->s->all->jobs, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, "Warning", reason, __VA_ARGS__)
-/* Of the next write, once it is done. */
-#define TELL_THEN(x, reason, ...)                                                                                      \
-    job_event_then((x)->s->all->jobs, (x)->work, (x)->job, (x)->s->kind->api_version, (x)->s->kind->kind, "Normal",    \
-                   reason, __VA_ARGS__)
-
-/* A child of a kind that is itself queued follows its owner. */
-static bool owned_by_queued_kind(const struct json *job)
+static const char *api_version(const struct pass *x)
 {
-    static const char *const owners[] = {"TrainJob", "JobSet", "MPIJob", "PyTorchJob", "TFJob", "RayJob", "RayCluster"};
-    const char *kind = object_controller(job, "kind");
-    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
-        if (strcmp(kind, owners[i]) == 0)
-            return true;
-    return false;
+    return arena_printf(x->work->arena, "%s/%s", x->s->kind->group, x->s->kind->version);
 }
 
-static bool is_suspended(const struct json *job)
+#define WARN(x, reason, ...)                                                                                                        \
+    job_event((x)->s->all->jobs, (x)->job, api_version(x), (x)->s->kind->kind, "Warning", reason, __VA_ARGS__)
+/* Of the next write, once it is done. */
+#define TELL_THEN(x, reason, ...)                                                                                                   \
+    job_event_then((x)->s->all->jobs, (x)->work, (x)->job, api_version(x), (x)->s->kind->kind, "Normal", reason, __VA_ARGS__)
+
+/* A child of a kind that is itself queued follows its owner; RayCluster, TFJob's like: of kinds that are queued elsewhere, too. */
+static bool owned_by_queued_kind(const struct json *job)
 {
-    return json_get_bool(json_get(job, "spec"), "suspend", false);
+    const char *kind = object_controller(job, "kind");
+    const struct queued_kind *k = queued_kind_named(kind);
+    return strcmp(kind, "RayJob") == 0 || strcmp(kind, "RayCluster") == 0 || (k && k != &queued_kinds[QUEUED_JOB]);
+}
+
+static bool is_suspended(const struct pass *x)
+{
+    return queued_kind_is_suspended(x->s->kind, x->job);
 }
 
 static void suspend(struct pass *x, const char *reason, const char *why)
 {
     struct json *patch = object_patch(x->work->arena, x->job);
-    json_set_bool(x->work->arena, json_ensure_object(x->work->arena, patch, "spec"), "suspend", true);
+    json_set_bool(x->work->arena, queued_kind_policy(x->work->arena, x->s->kind, patch), "suspend", true);
     TELL_THEN(x, reason, "%s", why);
     work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, NULL), patch);
 }
@@ -78,11 +93,26 @@ static void suspend(struct pass *x, const char *reason, const char *why)
 
 #define CLASS_NOT_FOUND "WorkloadPriorityClassNotFound"
 
+static struct json *pod_sets_of(struct pass *x, const char **ret_why)
+{
+    return x->s->calls->pod_sets(x->s->all->jobs, x->work->arena, x->s->kind, x->job, ret_why);
+}
+
+/* SOURCE Kueue: what the kind says, where it says one for the job as a whole; else that of the first pod set that has one. */
+static const char *priority_class_of(const struct pass *x, const struct json *pod_sets)
+{
+    const char *class = x->s->calls->priority_class ? x->s->calls->priority_class(x->s->kind, x->job) : "";
+    JSON_EACH (set, pod_sets)
+        if (!*class)
+            class = json_text(json_path(set, "template", "spec", "priorityClassName", NULL), "");
+    return class;
+}
+
 /* NULL: they cannot be said yet, and are asked for again. WHY  what a job is made from does not name the job. */
 static struct json *wanted_pod_sets(struct pass *x)
 {
     const char *why = NULL;
-    struct json *sets = x->s->kind->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why);
+    struct json *sets = pod_sets_of(x, &why);
     if (sets)
         (void)map_remove(x->s->missed, bytes_of(x->work->key));
     if (!sets && why) {
@@ -99,15 +129,14 @@ static struct json *wanted_pod_sets(struct pass *x)
 static struct json *wanted_workload(struct pass *x)
 {
     struct arena *a = x->work->arena;
-    const struct kueue_kind *k = x->s->kind;
     struct json *pod_sets = wanted_pod_sets(x);
     if (!pod_sets)
         return NULL;
     struct kueue_workload_request r = {
         .name = x->workload_name, .queue = object_label(x->job, KUEUE_QUEUE_LABEL), .owner = x->job};
-    r.priority_class = k->priority_class(a, x->job, pod_sets);
+    r.priority_class = priority_class_of(x, pod_sets);
     r.pod_sets = pod_sets;
-    r.owner_references = job_owner(a, x->job, k->api_version, k->kind);
+    r.owner_references = job_owner(a, x->job, api_version(x), x->s->kind->kind);
     const char *why = "";
     struct json *workload = kueue_workload(x->s->all->jobs, a, &r, &why);
     if (!workload)
@@ -128,8 +157,7 @@ static void create_workload(struct pass *x)
 static bool outgrown(struct pass *x)
 {
     const char *why;
-    const struct json *want = x->s->kind->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why),
-                      *is = json_item(json_path(x->workload, "spec", "podSets", NULL), 0);
+    const struct json *want = pod_sets_of(x, &why), *is = json_item(json_path(x->workload, "spec", "podSets", NULL), 0);
     if (!want)
         return false;
     JSON_EACH (set, want) {
@@ -191,7 +219,7 @@ static bool follow_priority(struct pass *x)
     if (object_condition_true(x->workload, "QuotaReserved") && (!own || !*wanted || strcmp(wanted, json_get_text(ref, "name", "")) == 0))
         return false;
     struct json *patch = object_patch(a, x->workload), *spec = json_ensure_object(a, patch, "spec");
-    if (!kueue_set_priority(x->s->all->jobs, a, wanted, x->s->kind->priority_class(a, x->job, json_get(is, "podSets")), spec)) {
+    if (!kueue_set_priority(x->s->all->jobs, a, wanted, priority_class_of(x, json_get(is, "podSets")), spec)) {
         WARN(x, CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", wanted);
         return false;
     }
@@ -228,14 +256,15 @@ static void start(struct pass *x)
         work_again(x->work, UNREAD_MS); /* the flavor's own watch is behind */
         return;
     }
-    if (x->s->kind->active(x->job))
+    if (x->s->calls->active(x->job))
         return; /* made before it was suspended; their end brings the next pass */
     struct json *patch = object_patch(a, x->job);
-    if (x->s->kind->rewind && x->s->kind->rewind(a, x->job, patch)) {
+    if (x->s->calls->rewind && x->s->calls->rewind(a, x->job, patch)) {
         work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, "status"), patch);
         return;
     }
-    if (x->s->kind->start(a, x->job, starts, n, patch, &e) < 0) {
+    json_set_bool(a, queued_kind_policy(a, x->s->kind, patch), "suspend", false);
+    if (x->s->calls->start(a, x->s->kind, x->job, starts, n, patch, &e) < 0) {
         kueue_workload_finish(x->work, x->workload, false, "FailedToStart", e.text, x->now_ms);
         WARN(x, "FailedToStart", "%s", e.text);
         return;
@@ -247,12 +276,12 @@ static void start(struct pass *x)
 /* The job is suspended: take out what start put in. Returns true when that is not over yet. */
 static bool undo_start(struct pass *x)
 {
-    const struct kueue_kind *k = x->s->kind;
+    const struct kueue_kind *k = x->s->calls;
     struct json *patch = object_patch(x->work->arena, x->job);
     bool status = false;
     if (k->active(x->job))
         return true; /* pods are still going away; their end brings the next pass */
-    if (k->restore(x->work->arena, x->job, x->workload, patch, &status)) {
+    if (k->restore(x->work->arena, x->s->kind, x->job, x->workload, patch, &status)) {
         work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, status ? "status" : NULL), patch);
         return true;
     }
@@ -281,7 +310,7 @@ static void drop_workload(struct pass *x)
 /* Somebody deletes the Workload: it goes when its job stands still and is as it was. */
 static void pass_with_leaving_workload(struct pass *x)
 {
-    if (!is_suspended(x->job))
+    if (!is_suspended(x))
         suspend(x, "Stopped", "Workload is deleted");
     else if (!undo_start(x))
         kueue_workload_let_go(x->work, x->workload);
@@ -302,7 +331,7 @@ static int64_t running_n(struct pass *x, int64_t all_n)
 {
     const char *why;
     int64_t n = 0;
-    const struct json *sets = x->s->kind->pod_sets(x->s->all->jobs, x->work->arena, x->job, &why);
+    const struct json *sets = pod_sets_of(x, &why);
     JSON_EACH (set, sets)
         n += json_get_int64(set, "count", 1);
     return sets ? n : all_n;
@@ -313,18 +342,18 @@ static void pass_of_admitted(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct jobs *j = x->s->all->jobs;
-    const struct kueue_kind *k = x->s->kind;
+    const struct kueue_kind *k = x->s->calls;
     const struct json *sets = json_path(x->workload, "spec", "podSets", NULL);
     struct json *over = json_new(a, JSON_OBJECT);
     int64_t count = 0;
-    if (is_suspended(x->job)) {
+    if (is_suspended(x)) {
         start(x);
         return;
     }
     JSON_EACH (set, sets)
         count += json_get_int64(set, "count", 1);
-    if (k->over_n)
-        json_set_int64(a, over, json_get_text(json_item(sets, 0), "name", "main"), k->over_n(x->job, count));
+    if (k->over)
+        k->over(a, x->job, x->workload, over);
     if (kueue_workload_reclaim(x->work, x->workload, over))
         return; /* its change brings the next pass */
     if (k->ready_n && j->config.says_ready)
@@ -335,7 +364,7 @@ static void pass_of_admitted(struct pass *x)
 
 static void pass_with_workload(struct pass *x)
 {
-    bool suspended = is_suspended(x->job);
+    bool suspended = is_suspended(x);
     if (object_deleting(x->workload)) {
         pass_with_leaving_workload(x);
         return;
@@ -369,11 +398,11 @@ static void pass_with_workload(struct pass *x)
         update_workload(x, wanted);
 }
 
-static const char *workload_name(const struct kueue_kind *k, struct arena *a, const struct json *job)
+static const char *workload_name(const struct queued_kind *k, struct arena *a, const struct json *job)
 {
     if (*kueue_prebuilt_name(job))
         return kueue_prebuilt_name(job);
-    return kueue_workload_name(a, k->prefix, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
+    return kueue_workload_name(a, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
 }
 
 /* SOURCE Kueue: a job has one Workload; others that name it as their controller go. */
@@ -428,8 +457,8 @@ static bool follows_ancestor(struct pass *x)
     if (!workload_of)
         return false;
     const struct json *workload = kube_cache_get(x->s->all->jobs->workloads, x->work->ns, workload_of, x->work->arena);
-    bool over = object_condition_true(x->job, "Complete") || object_condition_true(x->job, "Failed");
-    if (!over && !is_suspended(x->job) && !(workload && object_condition_true(workload, "Admitted")))
+    bool over = object_condition_true(x->job, x->s->kind->succeeded) || object_condition_true(x->job, "Failed");
+    if (!over && !is_suspended(x) && !(workload && object_condition_true(workload, "Admitted")))
         suspend(x, "Suspended", "Kueue managed child job suspended");
     return true;
 }
@@ -437,11 +466,10 @@ static bool follows_ancestor(struct pass *x)
 /* Is the Workload that was made for the job its own? */
 static bool adopt(struct pass *x)
 {
-    const struct kueue_kind *k = x->s->kind;
     if (kueue_workload_is_of(x->workload, x->job))
         return true;
     struct kueue_workload_request r = {.name = x->workload_name, .owner = x->job};
-    r.owner_references = job_owner(x->work->arena, x->job, k->api_version, k->kind);
+    r.owner_references = job_owner(x->work->arena, x->job, api_version(x), x->s->kind->kind);
     r.pod_sets = wanted_pod_sets(x);
     if (r.pod_sets)
         kueue_workload_adopt(x->s->all->jobs, x->work, x->workload, &r, x->now_ms);
@@ -459,12 +487,13 @@ static void job_gone(struct served *s, const struct json *job, struct arena *a)
 /* The Workload of a job that is over is, too. Returns true when the job is. */
 static bool finish(struct pass *x)
 {
-    bool succeeded = object_condition_true(x->job, "Complete");
+    const char *well = x->s->kind->succeeded;
+    bool succeeded = object_condition_true(x->job, well);
     if (!succeeded && !object_condition_true(x->job, "Failed"))
         return false;
     if (!x->workload || object_condition_true(x->workload, "Finished"))
         return true;
-    const char *message = json_get_text(object_condition(x->job, succeeded ? "Complete" : "Failed"), "message", "");
+    const char *message = json_get_text(object_condition(x->job, succeeded ? well : "Failed"), "message", "");
     if (!*message)
         message = arena_printf(x->work->arena, "%s %s", x->s->kind->kind, succeeded ? "finished successfully" : "failed");
     TELL_THEN(x, "FinishedWorkload", "Workload '%s/%s' is declared finished", x->work->ns, x->workload_name);
@@ -504,7 +533,7 @@ static void reconcile(void *arg, struct work *w)
         pass_with_workload(&x);
         return;
     }
-    if (!is_suspended(x.job))
+    if (!is_suspended(&x))
         suspend(&x, "Suspended", "Suspended until its Workload is admitted");
     else if (!prebuilt)
         create_workload(&x);
@@ -584,7 +613,7 @@ static bool is_stray(const struct served *s, const struct json *workload, const 
     if (!kube_cache_raw(s->cache, object_meta(workload, "namespace"), name).n)
         return false;
     wanted = slash ? slash + 1
-                   : kueue_workload_name(a, s->kind->prefix, s->kind->kind, s->kind->group, name, object_controller(workload, "uid"));
+                   : kueue_workload_name(a, s->kind->kind, s->kind->group, name, object_controller(workload, "uid"));
     return strcmp(wanted, object_meta(workload, "name")) != 0;
 }
 
@@ -625,23 +654,21 @@ enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind
 
 struct kueue_kinds *kueue_kinds_new(struct jobs *j)
 {
-    static const struct kueue_kind *const kinds[] = {&kueue_job_kind, &kueue_trainjob_kind};
     struct kueue_kinds *k = mem_zero(1, sizeof *k);
     k->jobs = j;
     k->scratch = arena_new();
     k->parents = map_new(1);
     k->strayed = map_new(1);
-    const bool unserved[] = {j->config.no_kueue_jobs, j->config.no_kueue_trainjobs};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (unserved[i])
+    for (size_t i = 0; i < QUEUED_KINDS_N; i++) {
+        if (j->config.unqueued & 1u << i)
             continue;
         struct served *s = &k->served[k->served_n++];
         s->all = k;
-        s->kind = kinds[i];
+        s->kind = &queued_kinds[i];
+        s->calls = calls[i];
         s->queue = workqueue_new(j->client, reconcile, s);
         s->missed = map_new(sizeof(uint64_t));
-        const char *path =
-            kube_path(k->scratch, kinds[i]->group, kinds[i]->version, kinds[i]->plural, NULL, NULL, NULL);
+        const char *path = kube_path(k->scratch, s->kind->group, s->kind->version, s->kind->plural, NULL, NULL, NULL);
         struct kube_cache_config config = {
             .watch = {.path = path, .label_selector = j->policy.all_jobs ? NULL : KUEUE_QUEUE_LABEL, .optional = true},
             .on_change = on_change,

@@ -109,11 +109,7 @@ static bool total_read(const struct json *pod, int64_t *ret_total)
 /* Pods of jobs that are queued themselves already belong to the job's Workload. */
 static bool belongs_to_job(const struct json *pod)
 {
-    static const char *const kinds[] = {"Job", "TrainJob", "JobSet", "MPIJob", "PyTorchJob"};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(object_controller(pod, "kind"), kinds[i]) == 0)
-            return true;
-    return false;
+    return queued_kind_named(object_controller(pod, "kind")) != NULL;
 }
 
 /* ---- roles ---- */
@@ -541,7 +537,7 @@ static void member_add(struct pass *x, const struct json *pod)
 static const char *workload_of_single(struct arena *a, const struct json *pod)
 {
     const char *made = kueue_prebuilt_name(pod);
-    return *made ? made : kueue_workload_name(a, "pod", "Pod", "", object_meta(pod, "name"), object_meta(pod, "uid"));
+    return *made ? made : kueue_workload_name(a, "Pod", "", object_meta(pod, "name"), object_meta(pod, "uid"));
 }
 
 static bool ready(struct kueue_pods *k)

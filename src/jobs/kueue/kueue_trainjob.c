@@ -17,8 +17,9 @@ static struct json *pod_set(struct arena *a, const struct trainjob_set *s)
     return set;
 }
 
-static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json *job, const char **ret_why)
+static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
 {
+    (void)k;
     struct trainjob_set *sets = NULL;
     if (!kube_cache_synced(j->runtimes) || !kube_cache_synced(j->cluster_runtimes))
         return NULL;
@@ -35,18 +36,6 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct json 
     return n ? list : NULL;
 }
 
-static const char *priority_class(struct arena *a, const struct json *job, const struct json *sets)
-{
-    (void)a;
-    (void)job;
-    JSON_EACH (set, sets) {
-        const char *class = json_text(json_path(set, "template", "spec", "priorityClassName", NULL), "");
-        if (*class)
-            return class;
-    }
-    return NULL;
-}
-
 static struct json *other_patches(struct arena *a, const struct json *job)
 {
     struct json *list = json_new(a, JSON_ARRAY);
@@ -56,12 +45,12 @@ static struct json *other_patches(struct arena *a, const struct json *job)
     return list;
 }
 
-static int start(struct arena *a, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
+static int start(struct arena *a, const struct queued_kind *k, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
                  struct json *patch, struct err *e)
 {
+    (void)k;
     struct json *spec = json_ensure_object(a, patch, "spec"), *list = other_patches(a, job),
                 *ours = json_new(a, JSON_OBJECT);
-    json_set_bool(a, spec, "suspend", false);
     json_set_text(a, ours, "manager", MANAGER);
     struct json *runtime = json_ensure_object(a, ours, "trainingRuntimeSpec");
     struct json *jobs = json_ensure_array(a, json_ensure_object(a, json_ensure_object(a, runtime, "template"), "spec"),
@@ -80,9 +69,10 @@ static int start(struct arena *a, const struct json *job, const struct kueue_sta
     return 0;
 }
 
-static bool restore(struct arena *a, const struct json *job, const struct json *workload, struct json *patch,
+static bool restore(struct arena *a, const struct queued_kind *k, const struct json *job, const struct json *workload, struct json *patch,
                     bool *ret_status)
 {
+    (void)k;
     (void)workload;
     (void)ret_status;
     const struct json *now = json_path(job, "spec", "runtimePatches", NULL);
@@ -116,14 +106,7 @@ static bool all_ready(struct jobs *j, struct arena *a, const struct json *job)
 }
 
 const struct kueue_kind kueue_trainjob_kind = {
-    .group = "trainer.kubeflow.org",
-    .version = "v1alpha1",
-    .plural = "trainjobs",
-    .kind = "TrainJob",
-    .api_version = "trainer.kubeflow.org/v1alpha1",
-    .prefix = "trainjob",
     .pod_sets = pod_sets,
-    .priority_class = priority_class,
     .start = start,
     .restore = restore,
     .active = active,

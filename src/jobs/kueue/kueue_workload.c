@@ -4,9 +4,11 @@
 #include "codec/decode/decode.h"
 #include "jobs/kueue/kueue_kind.h"
 
-char *kueue_workload_name(struct arena *a, const char *prefix, const char *kind, const char *group, const char *job,
-                          const char *uid)
+char *kueue_workload_name(struct arena *a, const char *kind, const char *group, const char *job, const char *uid)
 {
+    char *prefix = arena_text(a, kind);
+    for (char *c = prefix; *c; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
     const char *text = arena_printf(a, "%s\n%s\n%s\n%s", kind, group, job, uid);
     unsigned char digest[20] = {0};
     (void)gnutls_hash_fast(GNUTLS_DIG_SHA1, text, strlen(text), digest); /* cannot fail for a known digest */

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "codec/decode/decode.h"
 #include "codec/kinds/podset_names.h"
+#include "codec/kinds/queued_kinds.h"
 #include "core/state/topology.h"
 #include "kube/object.h"
 #include "kube/workqueue.h"
@@ -70,11 +71,7 @@ static bool has_gate(const struct json *pod)
 /* Of the integration of pods: no job that is queued itself made it. */
 static bool is_queued_itself(const struct json *pod)
 {
-    static const char *const kinds[] = {"Job", "TrainJob", "JobSet", "MPIJob", "PyTorchJob"};
-    bool itself = *object_label(pod, QUEUE_LABEL);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && itself; i++)
-        itself = !text_equal(object_controller(pod, "kind"), kinds[i]);
-    return itself;
+    return *object_label(pod, QUEUE_LABEL) && !queued_kind_named(object_controller(pod, "kind"));
 }
 
 static int64_t rank_of(const struct json *pod)

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include "base/limits.h"
 #include "codec/configuration/configuration_part.h"
+#include "codec/kinds/queued_kinds.h"
 
 #define V2 "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
 #define V1 "apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\n"
@@ -179,11 +180,11 @@ static void others(void **unused)
                                     "integrations: {frameworks: [batch/job, pod]}\n");
     assert_int_equal(x.c.leader_elect, CONFIGURATION_OFF);
     assert_string_equal(x.c.lease_namespace, "here");
-    assert_true(x.c.frameworks_given && !x.c.no_jobs && x.c.no_trainjobs && !x.c.no_pods);
+    assert_true(x.c.frameworks_given && x.c.unqueued == (((1u << QUEUED_KINDS_N) - 1) & ~(1u << QUEUED_JOB)) && !x.c.no_pods);
     reading_free(&x);
     x = read_text(V2);
     assert_int_equal(x.c.leader_elect, CONFIGURATION_UNSET);
-    assert_true(!x.c.frameworks_given && !x.c.no_jobs && !x.c.no_trainjobs && !x.c.no_pods);
+    assert_true(!x.c.frameworks_given && !x.c.unqueued && !x.c.no_pods);
     assert_int_equal(x.warnings.n, 0);
     reading_free(&x);
 }
@@ -410,7 +411,7 @@ static const struct {
      "leaderElection.resourceName does nothing: Capstan elects its leader by the Lease capstan-scheduler, with times of its own\n"},
     {V2 "webhook: null\nmultiKueue: null\n", ""},
     {V2 "integrations: {frameworks: [pod, ray.io/rayjob, deployment]}\n",
-     "integrations.frameworks: ray.io/rayjob, deployment: nothing is done for them: Capstan queues Jobs, TrainJobs and pods\n"},
+     "integrations.frameworks: ray.io/rayjob, deployment: nothing is done for them: docs/compatibility.md has the kinds that are queued\n"},
     {V2 "featureGates: {PartialAdmission: true, TopologyAwareScheduling: true, DisableWaitForPodsReady: true}\n", ""},
     {V2 "featureGates: {PartialAdmission: false}\n", "featureGates[PartialAdmission] does nothing: Capstan does this always\n"},
     {V2 "fairSharing: {preemptionStrategies: [LessThanInitialShare]}\n", ""},

@@ -11,13 +11,13 @@ static void test_name(void **state)
 {
     (void)state;
     /* The hash is the first five hex digits of the SHA-1 of "Job\nbatch\nsample\nuid". */
-    assert_string_equal(kueue_workload_name(a, "job", "Job", "batch", "sample", "uid"), "job-sample-45037");
+    assert_string_equal(kueue_workload_name(a, "Job", "batch", "sample", "uid"), "job-sample-45037");
     char longest[300];
     memset(longest, 'x', sizeof longest);
     longest[260] = '\0';
-    const char *name = kueue_workload_name(a, "job", "Job", "batch", longest, "uid");
+    const char *name = kueue_workload_name(a, "Job", "batch", longest, "uid");
     assert_true(strlen(name) <= 253);
-    assert_string_not_equal(name, kueue_workload_name(a, "job", "Job", "batch", longest, "other"));
+    assert_string_not_equal(name, kueue_workload_name(a, "Job", "batch", longest, "other"));
 }
 
 static void test_start_and_restore(void **state)
@@ -132,18 +132,19 @@ static void test_job_pod_sets(void **state)
     const char *why = NULL;
     struct json *job = parse(
         "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"parallelism\":4,\"completions\":3,\"template\":{\"spec\":{}}}}");
-    struct json *sets = kueue_job_kind.pod_sets(NULL, a, job, &why);
+    struct json *sets = kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], job, &why);
     assert_int_equal(sets->n, 1);
     assert_string_equal(json_get_text(json_item(sets, 0), "name", ""), "main");
     assert_int_equal(json_get_int64(json_item(sets, 0), "count", 0), 3);
     assert_null(json_get(json_item(sets, 0), "minCount"));
     job = parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/job-min-parallelism\":\"2\"}},\"spec\":{\"parallelism\":4,"
                 "\"completions\":3,\"template\":{}}}");
-    assert_int_equal(json_get_int64(json_item(kueue_job_kind.pod_sets(NULL, a, job, &why), 0), "minCount", 0), 2);
+    sets = kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], job, &why);
+    assert_int_equal(json_get_int64(json_first(sets), "minCount", 0), 2);
     job = parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/job-min-parallelism\":\"3\"}},\"spec\":{\"parallelism\":4,"
                 "\"completions\":3,\"template\":{}}}"); /* all that run at a time */
-    assert_null(json_get(json_item(kueue_job_kind.pod_sets(NULL, a, job, &why), 0), "minCount"));
-    assert_null(kueue_job_kind.pod_sets(NULL, a, parse("{\"spec\":{}}"), &why));
+    assert_null(json_get(json_item(kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], job, &why), 0), "minCount"));
+    assert_null(kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], parse("{\"spec\":{}}"), &why));
     assert_non_null(why);
 }
 
@@ -154,8 +155,8 @@ static void test_what_is_asked_of_topologies(void **state)
     const char *why = NULL;
     struct json *job = parse("{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/podset-required-topology\":\"rack\"}}}}}");
     struct json *asked = parse("{\"required\":\"rack\",\"podIndexLabel\":\"batch.kubernetes.io/job-completion-index\"}");
-    assert_true(json_equal(json_get(json_item(kueue_job_kind.pod_sets(NULL, a, job, &why), 0), "topologyRequest"), asked));
-    struct json *plain = kueue_job_kind.pod_sets(NULL, a, parse("{\"spec\":{\"template\":{}}}"), &why);
+    assert_true(json_equal(json_get(json_item(kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], job, &why), 0), "topologyRequest"), asked));
+    struct json *plain = kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], parse("{\"spec\":{\"template\":{}}}"), &why);
     assert_null(json_get(json_item(plain, 0), "topologyRequest"));
     const struct json *pod = parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/podset-unconstrained-topology\":\"true\"}},\"spec\":{}}");
     asked = parse("{\"unconstrained\":true,\"podIndexLabel\":\"kueue.x-k8s.io/pod-group-pod-index\"}");
@@ -186,7 +187,11 @@ static void test_indexes(void **state)
 
 static int64_t over(const char *spec, const char *status, int64_t count)
 {
-    return kueue_job_kind.over_n(parse(arena_printf(a, "{\"spec\":{%s},\"status\":{%s}}", spec, status)), count);
+    const struct json *job = parse(arena_printf(a, "{\"spec\":{%s},\"status\":{%s}}", spec, status)),
+                      *workload = parse(arena_printf(a, "{\"spec\":{\"podSets\":[{\"name\":\"x\",\"count\":%d}]}}", (int)count));
+    struct json *found = json_new(a, JSON_OBJECT);
+    kueue_job_kind.over(a, job, workload, found);
+    return json_get_int64(found, "x", -1);
 }
 
 static void test_members_that_are_over(void **state)
@@ -212,12 +217,12 @@ static void test_lowered_parallelism_is_restored(void **state)
                              "\"template\":{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/workload\":\"x\"}}}}}");
     struct json *patch = json_new(a, JSON_OBJECT);
     bool status = false;
-    assert_true(kueue_job_kind.restore(a, job, workload, patch, &status));
+    assert_true(kueue_job_kind.restore(a, &queued_kinds[QUEUED_JOB], job, workload, patch, &status));
     assert_false(status);
     patch_merge(a, &job, patch);
     assert_int_equal(json_get_int64(json_get(job, "spec"), "parallelism", 0), 4);
     assert_int_equal(json_get_int64(json_get(job, "spec"), "completions", 0), 4);
-    assert_false(kueue_job_kind.restore(a, job, workload, json_new(a, JSON_OBJECT), &status));
+    assert_false(kueue_job_kind.restore(a, &queued_kinds[QUEUED_JOB], job, workload, json_new(a, JSON_OBJECT), &status));
 }
 
 /* Starts `job` with `granted` pods and says what it is started with, and again what it is when that was undone. */
@@ -228,12 +233,12 @@ static const struct json *started_and_stopped(const char *job_text, int64_t gran
     struct json *job = parse(job_text), *patch = json_new(a, JSON_OBJECT);
     struct err e = {0};
     bool status = false;
-    assert_int_equal(kueue_job_kind.start(a, job, &s, 1, patch, &e), 0);
+    assert_int_equal(kueue_job_kind.start(a, &queued_kinds[QUEUED_JOB], job, &s, 1, patch, &e), 0);
     patch_merge(a, &job, patch);
     *ret_started = json_clone(a, json_get(job, "spec"));
     patch_merge(a, &job, parse(changed));
     patch = json_new(a, JSON_OBJECT);
-    assert_true(kueue_job_kind.restore(a, job, workload, patch, &status));
+    assert_true(kueue_job_kind.restore(a, &queued_kinds[QUEUED_JOB], job, workload, patch, &status));
     patch_merge(a, &job, patch);
     assert_string_equal(object_annotation(job, "capstan.dev/asked-parallelism"), "");
     return json_get(job, "spec");

@@ -1,0 +1,44 @@
+/* queued_kinds.h - the kinds of jobs that are queued the Kueue way: their names, and where in them stands what all kinds have
+ *
+ * One table: who reads, checks, starts, lists or configures queued jobs asks it. What a kind needs beyond it is in jobs/kueue.
+ *
+ * SOURCE Kueue's integrations; the API types of each project. ORDER of `roles`: that of the pod sets in Workloads.
+ */
+#ifndef CODEC_QUEUED_KINDS_H
+#define CODEC_QUEUED_KINDS_H
+#include "wire/json.h"
+
+enum queued_kind_id {
+    QUEUED_JOB,
+    QUEUED_TRAINJOB,
+    QUEUED_JOBSET,
+    QUEUED_MPIJOB,
+    QUEUED_PYTORCHJOB,
+    QUEUED_TFJOB,
+    QUEUED_XGBOOSTJOB,
+    QUEUED_JAXJOB,
+    QUEUED_PADDLEJOB,
+    QUEUED_KINDS_N
+};
+
+struct queued_kind {
+    const char *group, *version, *plural, *kind;
+    const char *framework;       /* its name in integrations.frameworks of Kueue's Configuration */
+    const char *policy;          /* member of spec that has suspend and managedBy; NULL: spec itself */
+    const char *succeeded;       /* the condition of one that is over and well; "Failed" is that of the others */
+    const char *replicas;        /* Kubeflow's: member of spec that has a template for each role; NULL: the kind is made otherwise */
+    const char *const *roles;    /* its members, NULL after the last */
+    const char *container;       /* the container of each role that runs the program */
+};
+extern const struct queued_kind queued_kinds[QUEUED_KINDS_N];
+
+/* By kind alone, as owner references name it; NULL: no such. */
+const struct queued_kind *queued_kind_named(const char *kind);
+/* By resource; NULL: no such. */
+const struct queued_kind *queued_kind_of(const char *group, const char *plural);
+/* What has `suspend` of a job, or of its like in a patch, made where it is missing. */
+struct json *queued_kind_policy(struct arena *a, const struct queued_kind *k, struct json *job);
+bool queued_kind_is_suspended(const struct queued_kind *k, const struct json *job);
+const char *queued_kind_managed_by(const struct queued_kind *k, const struct json *job); /* or "" */
+
+#endif

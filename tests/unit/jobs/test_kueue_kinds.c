@@ -1,0 +1,176 @@
+/* What the kinds of jobs become as Workloads, written out; started, and as they were before. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "../tree.h"
+#include "jobs/kueue/kueue_kind.h"
+#include "wire/patch.h"
+
+#define TEMPLATE(image) "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"" image "\"}]}}"
+#define SET(name, count, image) "{\"name\":\"" name "\",\"count\":" count "," TEMPLATE(image) "}"
+
+static const struct {
+    enum queued_kind_id kind;
+    const struct kueue_kind *calls;
+    const char *spec, *pod_sets, *priority_class;
+} cases[] = {
+    {QUEUED_PYTORCHJOB, &kueue_kubeflow_kind,
+     "{\"runPolicy\":{\"schedulingPolicy\":{\"priorityClass\":\"high\"}},\"pytorchReplicaSpecs\":{\"Worker\":{\"replicas\":3," TEMPLATE("w")
+     "},\"Master\":{" TEMPLATE("m") "}}}",
+     "[" SET("master", "1", "m") "," SET("worker", "3", "w") "]", "high"},
+    {QUEUED_PYTORCHJOB, &kueue_kubeflow_kind, "{\"pytorchReplicaSpecs\":{\"Worker\":{\"replicas\":0," TEMPLATE("w") "}}}",
+     "[" SET("worker", "0", "w") "]", ""},
+    {QUEUED_TFJOB, &kueue_kubeflow_kind,
+     "{\"tfReplicaSpecs\":{\"Evaluator\":{" TEMPLATE("e") "},\"Worker\":{\"replicas\":2," TEMPLATE("w") "},\"PS\":{" TEMPLATE("p")
+     "},\"Master\":{" TEMPLATE("m") "},\"Chief\":{" TEMPLATE("c") "}}}",
+     "[" SET("chief", "1", "c") "," SET("master", "1", "m") "," SET("ps", "1", "p") "," SET("worker", "2", "w") ","
+     SET("evaluator", "1", "e") "]", ""},
+    {QUEUED_XGBOOSTJOB, &kueue_kubeflow_kind, "{\"xgbReplicaSpecs\":{\"Worker\":{" TEMPLATE("w") "},\"Master\":{" TEMPLATE("m") "}}}",
+     "[" SET("master", "1", "m") "," SET("worker", "1", "w") "]", ""},
+    {QUEUED_JAXJOB, &kueue_kubeflow_kind, "{\"jaxReplicaSpecs\":{\"Worker\":{\"replicas\":4," TEMPLATE("w") "}}}",
+     "[" SET("worker", "4", "w") "]", ""},
+    {QUEUED_PADDLEJOB, &kueue_kubeflow_kind, "{\"paddleReplicaSpecs\":{\"Worker\":{\"replicas\":2," TEMPLATE("w") "}}}",
+     "[" SET("worker", "2", "w") "]", ""},
+    {QUEUED_MPIJOB, &kueue_kubeflow_kind,
+     "{\"mpiReplicaSpecs\":{\"Worker\":{\"replicas\":2," TEMPLATE("w") "},\"Launcher\":{\"replicas\":1," TEMPLATE("l") "}}}",
+     "[" SET("launcher", "1", "l") "," SET("worker", "2", "w") "]", ""},
+    {QUEUED_JOBSET, &kueue_jobset_kind,
+     "{\"replicatedJobs\":[{\"name\":\"b\",\"replicas\":2,\"template\":{\"spec\":{\"parallelism\":3,\"completions\":4," TEMPLATE("x")
+     "}}},{\"name\":\"a\",\"replicas\":1,\"template\":{\"spec\":{\"parallelism\":5,\"completions\":2," TEMPLATE("y")
+     "}}},{\"name\":\"none\",\"replicas\":0,\"template\":{\"spec\":{" TEMPLATE("z") "}}}]}",
+     "[" SET("b", "6", "x") "," SET("a", "2", "y") "," SET("none", "0", "z") "]", NULL},
+};
+
+static struct json *job_of(size_t i)
+{
+    return parse(arena_printf(a, "{\"metadata\":{\"name\":\"j\",\"namespace\":\"n\"},\"spec\":%s}", cases[i].spec));
+}
+
+static void test_pod_sets(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct queued_kind *k = &queued_kinds[cases[i].kind];
+        const char *why = "";
+        const struct json *is = cases[i].calls->pod_sets(NULL, a, k, job_of(i), &why);
+        assert_non_null(is);
+        assert_true(json_equal(is, parse(cases[i].pod_sets)));
+        if (cases[i].priority_class)
+            assert_string_equal(cases[i].calls->priority_class(k, job_of(i)), cases[i].priority_class);
+        assert_null(cases[i].calls->pod_sets(NULL, a, k, parse("{\"spec\":{}}"), &why));
+        assert_true(*why);
+    }
+}
+
+/* The start of each pod set goes into its own template; undone, the job is what it was, but for suspend. */
+static void test_started_and_stopped(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct queued_kind *k = &queued_kinds[cases[i].kind];
+        struct json *before = job_of(i), *job = json_clone(a, before), *patch = json_new(a, JSON_OBJECT);
+        struct json *workload = parse(arena_printf(a, "{\"spec\":{\"podSets\":%s}}", cases[i].pod_sets));
+        const struct json *sets = json_path(workload, "spec", "podSets", NULL);
+        struct kueue_start starts[8];
+        uint32_t n = 0;
+        bool status = false;
+        struct err e = {0};
+        JSON_EACH (set, sets)
+            starts[n++] = (struct kueue_start){.pod_set = json_get_text(set, "name", ""), .workload = "wl", .cluster_queue = "cq",
+                .local_queue = "lq", .node_labels = parse(arena_printf(a, "{\"set\":\"%s\"}", json_get_text(set, "name", ""))),
+                .tolerations = parse("[{\"key\":\"gpu\",\"operator\":\"Exists\"}]")};
+        assert_false(cases[i].calls->restore(a, k, job, workload, json_new(a, JSON_OBJECT), &status));
+        assert_int_equal(cases[i].calls->start(a, k, job, starts, n, patch, &e), 0);
+        patch_merge(a, &job, patch);
+        const char *why;
+        JSON_EACH (set, cases[i].calls->pod_sets(NULL, a, k, job, &why)) {
+            const char *name = json_get_text(set, "name", "");
+            const struct json *template = json_get(set, "template");
+            assert_string_equal(json_text(json_path(template, "spec", "nodeSelector", "set", NULL), ""), name);
+            assert_string_equal(object_label(template, KUEUE_PODSET_LABEL), name);
+            assert_string_equal(object_annotation(template, KUEUE_WORKLOAD_ANNOTATION), "wl");
+            assert_int_equal(json_path(template, "spec", "tolerations", NULL)->n, 1);
+        }
+        patch = json_new(a, JSON_OBJECT);
+        assert_true(cases[i].calls->restore(a, k, job, workload, patch, &status));
+        assert_false(status);
+        patch_merge(a, &job, patch);
+        JSON_EACH (set, cases[i].calls->pod_sets(NULL, a, k, job, &why)) { /* empty maps may stay */
+            assert_null(json_path(set, "template", "metadata", "labels", KUEUE_PODSET_LABEL, NULL));
+            assert_null(json_path(set, "template", "metadata", "annotations", KUEUE_WORKLOAD_ANNOTATION, NULL));
+            assert_null(json_path(set, "template", "spec", "tolerations", NULL));
+            assert_null(json_path(set, "template", "spec", "nodeSelector", NULL));
+        }
+        assert_false(cases[i].calls->restore(a, k, job, workload, json_new(a, JSON_OBJECT), &status));
+    }
+}
+
+static void test_a_selector_that_contradicts(void **state)
+{
+    (void)state;
+    const struct json *job = parse("{\"spec\":{\"mpiReplicaSpecs\":{\"Worker\":{\"template\":{\"spec\":{\"nodeSelector\":{\"x\":\"1\"}}}}}}}");
+    struct kueue_start s = {.pod_set = "worker", .workload = "w", .cluster_queue = "c", .local_queue = "l", .node_labels = parse("{\"x\":\"2\"}")};
+    struct err e = {0};
+    int r = kueue_kubeflow_kind.start(a, &queued_kinds[QUEUED_MPIJOB], job, &s, 1, json_new(a, JSON_OBJECT), &e);
+    assert_int_equal(r, -E_CONFLICT);
+    assert_non_null(strstr(e.text, "pod set worker: nodeSelector x=1 contradicts 2"));
+}
+
+static void test_topology_requests(void **state)
+{
+    (void)state;
+    const char *why;
+    const struct json *job = parse("{\"spec\":{\"replicatedJobs\":[{\"name\":\"r\",\"replicas\":3,\"template\":{\"spec\":{\"template\":{"
+                                   "\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/podset-required-topology\":\"rack\"}}}}}}]}}");
+    const struct json *set = json_first(kueue_jobset_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOBSET], job, &why));
+    assert_true(json_equal(json_get(set, "topologyRequest"),
+                           parse("{\"required\":\"rack\",\"podIndexLabel\":\"batch.kubernetes.io/job-completion-index\","
+                                 "\"subGroupIndexLabel\":\"jobset.sigs.k8s.io/job-index\",\"subGroupCount\":3}")));
+    job = parse("{\"spec\":{\"jaxReplicaSpecs\":{\"Worker\":{\"template\":{\"metadata\":{\"annotations\":{"
+                "\"kueue.x-k8s.io/podset-preferred-topology\":\"rack\"}}}}}}}");
+    set = json_first(kueue_kubeflow_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JAXJOB], job, &why));
+    assert_true(json_equal(json_get(set, "topologyRequest"),
+                           parse("{\"preferred\":\"rack\",\"podIndexLabel\":\"training.kubeflow.org/replica-index\"}")));
+}
+
+static void test_what_a_jobset_tells(void **state)
+{
+    (void)state;
+#define SPEC "\"spec\":{\"replicatedJobs\":[{\"name\":\"a\",\"replicas\":2,\"template\":{\"spec\":{\"parallelism\":3}}}," \
+             "{\"name\":\"b\",\"replicas\":1,\"template\":{\"spec\":{}}}]}"
+    struct json *over = json_new(a, JSON_OBJECT);
+    const struct json *job = parse("{" SPEC ",\"status\":{\"replicatedJobsStatus\":[{\"name\":\"a\",\"ready\":1,\"succeeded\":1,\"active\":1},"
+                                   "{\"name\":\"b\",\"ready\":0,\"active\":1}]}}");
+    kueue_jobset_kind.over(a, job, NULL, over);
+    assert_int_equal(json_get_int64(over, "a", 0), 3);
+    assert_int_equal(json_get_int64(over, "b", 0), 0);
+    assert_true(kueue_jobset_kind.active(job));
+    assert_false(kueue_jobset_kind.all_ready(NULL, a, job));
+    job = parse("{" SPEC ",\"status\":{\"replicatedJobsStatus\":[{\"name\":\"a\",\"ready\":1,\"succeeded\":1},{\"name\":\"b\",\"ready\":1}]}}");
+    assert_true(kueue_jobset_kind.all_ready(NULL, a, job));
+    assert_false(kueue_jobset_kind.active(job));
+    assert_false(kueue_jobset_kind.active(parse("{" SPEC "}")));
+}
+
+static void test_what_kubeflow_tells(void **state)
+{
+    (void)state;
+    assert_true(kueue_kubeflow_kind.active(parse("{\"status\":{\"replicaStatuses\":{\"Master\":{},\"Worker\":{\"active\":1}}}}")));
+    assert_false(kueue_kubeflow_kind.active(parse("{\"status\":{\"replicaStatuses\":{\"Worker\":{\"succeeded\":1}}}}")));
+    assert_true(kueue_kubeflow_kind.all_ready(NULL, a, parse("{\"status\":{\"conditions\":[{\"type\":\"Running\",\"status\":\"True\"}]}}")));
+    assert_false(kueue_kubeflow_kind.all_ready(NULL, a, parse("{}")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pod_sets),
+        cmocka_unit_test(test_started_and_stopped),
+        cmocka_unit_test(test_a_selector_that_contradicts),
+        cmocka_unit_test(test_topology_requests),
+        cmocka_unit_test(test_what_a_jobset_tells),
+        cmocka_unit_test(test_what_kubeflow_tells),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
