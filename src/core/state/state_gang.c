@@ -344,6 +344,8 @@ static void follow_admission(struct state *s, struct gang *g, const struct gang_
         admission_recount(s, g);
     bool was_admitted = g->api_admitted;
     g->api_admitted = r->admitted;
+    if (r->admitted && !was_admitted && r->foreign && g->phase == GANG_LEAVING && g->answered)
+        admission_release(s, g); /* it had left, and before anybody looked somebody else has let it in again */
     if (is_told_otherwise(g, r))
         admission_adopt(s, g, r);
     if (r->admitted && g->phase == GANG_WAITING)

@@ -462,6 +462,29 @@ static void what_is_promised_to_one_that_waits_for_it_is_for_it(void **state)
     assert_null(entry_of(w, EFFECT_ADMIT, "high"));
 }
 
+/* It was told to leave, and has; in the same turn another writer has reserved quota for it: that is no reason to wait until it leaves.
+ * core_events 110131 120 1 */
+static void who_has_left_may_be_let_in_by_others_before_anybody_looks(void **state)
+{
+    struct world *w = *state;
+    checked_queue(w, true);
+    struct gang_record r = a_workload(w, "job", "ns/lq", 1, GPU "=1");
+    gang_record(w, r);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_RESERVE, "job"));
+    r.active = false;
+    gang_record(w, r);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "job"));
+    outcome(w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+    r.active = true;
+    r = reserved(w, r, "fa", CHECK_PENDING, CHECK_PENDING);
+    r.foreign = true;
+    gang_record(w, r);
+    step(w);
+    assert_int_equal(phase(w), GANG_CHECKING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +504,7 @@ int main(void)
         in_a_world(preemption),
         in_a_world(what_is_promised_is_not_for_one_whose_checks_are_ready),
         in_a_world(what_is_promised_to_one_that_waits_for_it_is_for_it),
+        in_a_world(who_has_left_may_be_let_in_by_others_before_anybody_looks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
