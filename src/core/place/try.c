@@ -167,7 +167,7 @@ static void refusal_begin(struct cycle *c, const struct queue *q, struct refusal
 {
     r->why = why_it_waits(c, q);
     r->park.on = r->park.shapes_n = r->park.hopes_n = 0;
-    r->preempts = r->others = false;
+    r->preempts = r->others = r->park.takes = false;
 }
 
 struct probe {

@@ -210,6 +210,8 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
         consumption_enter(s, g, q);
     if (q && lets_others_preempt(s, g, q))
         quota_rise(&s->quota, q->quota);
+    if (q && s->takers_awaited_n)
+        quota_take(&s->quota, q->quota);
     gang_enter(s, g, !g->planned ? GANG_BOUND : checks_demanded(q, choices, choices_n) ? GANG_CHECKING : GANG_RESERVED);
 }
 

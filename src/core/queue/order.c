@@ -95,6 +95,7 @@ void parking_add_hope(struct parking *p, name_id flavor, name_id resource, int64
 void parking_add(struct state *s, struct parking *p, const struct parking *other)
 {
     p->on |= other->on;
+    p->takes |= other->takes;
     for (uint32_t i = 0; i < other->shapes_n && other->shapes_n <= PARK_SHAPES; i++)
         parking_add_shape(s, p, other->shapes[i]);
     if (other->shapes_n > PARK_SHAPES) {
@@ -113,12 +114,14 @@ static void list_parked(struct state *s, struct parking *p)
     s->parked[s->parked_n++] = p;
     p->at = s->parked_n;
     s->borrowers_awaited_n += (p->on & PARK_BORROWERS) != 0;
+    s->takers_awaited_n += p->takes;
 }
 
 static void park_on(struct state *s, struct parking *p, const struct parking *what)
 {
     uint32_t shapes_n = what->shapes_n > PARK_SHAPES ? 0 : what->shapes_n;
     p->on = what->on;
+    p->takes = what->takes;
     p->shapes_n = what->shapes_n;
     p->hopes_n = what->hopes_n;
     for (uint32_t i = 0; i < what->hopes_n && what->hopes_n <= PARK_HOPES; i++)
@@ -138,6 +141,7 @@ static void leave_parked(struct state *s, struct parking *p)
     }
     struct parking *last = s->parked[--s->parked_n];
     s->borrowers_awaited_n -= (p->on & PARK_BORROWERS) != 0;
+    s->takers_awaited_n -= p->takes;
     s->parked[p->at - 1] = last;
     last->at = p->at;
     p->at = 0;
@@ -150,6 +154,7 @@ static void unpark(struct state *s, struct parking *p)
     leave_parked(s, p);
     parking_release(s, p);
     p->on = p->hopes_n = 0;
+    p->takes = false;
 }
 
 uint32_t order_parked_n(const struct state *s)

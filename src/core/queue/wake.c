@@ -96,7 +96,7 @@ static bool may_fit(const struct state *s, const struct parking *p, const struct
     if (!(p->on & PARK_QUOTA) || !q || !q->quota)
         return false;
     const struct quota_node *root = &s->quota.nodes[s->quota.nodes[q->quota].root];
-    if (root->helping && order_hope_met(s, p, q))
+    if ((root->helping && order_hope_met(s, p, q)) || (root->taking && p->takes))
         return true;
     /* somebody's share is higher, or he has more than he deserves, or than is his own: others may be preempted now who might not before */
     return root->rising && q->reclaim != PREEMPT_NEVER && (s->fair.on || q->has_shares || (p->on & PARK_BORROWERS));
@@ -206,7 +206,8 @@ static void take_gains(struct state *s)
         s->helping_roots[s->helping_roots_n++] = (uint32_t)(node - s->quota.nodes);
         node->helping = node->gained;
         node->rising = node->rose;
-        node->gained = node->rose = false;
+        node->taking = node->took;
+        node->gained = node->rose = node->took = false;
     }
     s->quota_helping = s->helping_roots_n > 0;
     s->neighbours_helping = s->neighbours_changed;
@@ -403,8 +404,10 @@ void order_end(struct state *s)
         if (may_fit(s, &l->park, l->queue))
             order_line_ready(s, l, false);
     }
-    for (uint32_t i = 0; i < s->helping_roots_n; i++)
-        s->quota.nodes[s->helping_roots[i]].helping = s->quota.nodes[s->helping_roots[i]].rising = false;
+    for (uint32_t i = 0; i < s->helping_roots_n; i++) {
+        struct quota_node *root = &s->quota.nodes[s->helping_roots[i]];
+        root->helping = root->rising = root->taking = false;
+    }
     s->helping_roots_n = 0;
     s->quota_helping = s->neighbours_helping = false;
     s->helping_n = 0;

@@ -424,6 +424,16 @@ static bool begin_exhaustive(struct flavor_search *f)
     return true;
 }
 
+/* The set found no quota beside what was chosen before, where there were other flavors. With less of the one that came first something else
+ * may be chosen there, and what is left be enough for this one: Kueue has it so, and looks at no other combination. */
+static bool chose_before(const struct flavor_search *f, uint32_t set)
+{
+    bool any = false;
+    for (size_t cell = 0; cell < (size_t)(set + 1) * f->queue->groups_n && !any; cell++)
+        any = f->chosen[cell] >= 0 && f->queue->groups[cell % f->queue->groups_n].flavors_n > 1;
+    return any;
+}
+
 bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *a, struct reason *why)
 {
     for (;;) {
@@ -438,6 +448,8 @@ bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *
         }
         if (set == f->sets_n)
             return true;
+        if (f->park && chose_before(f, set))
+            f->park->takes = true;
         /* WHY  quota stopped at this set; another flavor for a set before it may leave it room, but only after nodes refused one */
         if (!f->tries_n && resume(f, set))
             continue;

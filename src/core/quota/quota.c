@@ -193,7 +193,7 @@ static void link_children(struct quota *q)
 
 static void stir(struct quota *q, struct quota_node *root)
 {
-    if (root->gained || root->rose)
+    if (root->gained || root->rose || root->took)
         return;
     MEM_RESERVE(q->stirred, q->stirred_cap, q->stirred_n + 1);
     q->stirred[q->stirred_n++] = (uint32_t)(root - q->nodes);
@@ -567,6 +567,13 @@ void quota_rise(struct quota *q, uint32_t queue)
     struct quota_node *root = &q->nodes[q->nodes[queue].root];
     stir(q, root);
     root->rose = q->rose = true;
+}
+
+void quota_take(struct quota *q, uint32_t queue)
+{
+    struct quota_node *root = &q->nodes[q->nodes[queue].root];
+    stir(q, root);
+    root->took = q->rose = true;
 }
 
 void quota_touch(struct quota *q, uint32_t queue)

@@ -52,6 +52,7 @@ struct quota_node {
     bool changed;              /* its record is another one since the tree was built */
     bool rose;                 /* root: something below was charged since the last look, which raises somebody's share */
     bool rising;               /* root: it had when this cycle began */
+    bool took, taking;         /* root: the same of anything that was let in, where somebody waits for that */
     bool touched;              /* it stands in quota.touched */
     struct side *side;         /* scratch (preempt/fair.c) */
     uint64_t share_of;         /* quota.built when `share` was found, if no usage has changed here since; 0 = unknown */
@@ -111,6 +112,7 @@ bool quota_raise(struct quota *q, uint32_t queue, name_id flavor, name_id resour
 void quota_gain(struct quota *q, uint32_t queue);
 /* Somebody was charged: what others may preempt by their share may be more now. */
 void quota_rise(struct quota *q, uint32_t queue);
+void quota_take(struct quota *q, uint32_t queue); /* somebody was let in */
 /* What the queue uses is another amount for good: no search that is taken back. */
 void quota_touch(struct quota *q, uint32_t queue);
 

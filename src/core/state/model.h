@@ -99,7 +99,8 @@ struct parking {
     uint32_t at;             /* index + 1 in state.parked, 0 = not parked, PARK_STANDS */
     uint8_t on;              /* bits of enum park */
     uint8_t shapes_n, hopes_n; /* one more than the array holds: too many, any gain counts */
-    bool outdated;           /* what the line's reason counts is another amount by now */
+    bool outdated : 1;       /* what the line's reason counts is another amount by now */
+    bool takes : 1;          /* PARK_QUOTA: what others take may help, too (flavor.h) */
     int64_t tried_ms;        /* when the line was refused */
     struct gang *gang;       /* who waits: one of the two */
     struct line *line;
@@ -485,6 +486,7 @@ struct state {
     uint32_t *helping_roots; /* this cycle: trees that had gained or risen */
     uint32_t helping_roots_n, helping_roots_cap;
     uint32_t borrowers_awaited_n; /* parkings on PARK_BORROWERS */
+    uint32_t takers_awaited_n; /* parkings with `takes` */
     struct map *lines;       /* key of a line -> struct line * */
     struct line *joined_last; /* one of them, or NULL: gangs that come in one burst are mostly alike */
     uint32_t *helping;       /* this cycle: nodes that gained room since the last; and lines that this may help, tried one by one */

@@ -359,6 +359,37 @@ static void another_set_moves_when_quota_refuses_the_last_flavor_of_the_one_that
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* "a" is given four of "fa", though it could have "fb", and "b", which needs three of "fa", has none left: once somebody else has taken some
+ * of it, "a" goes elsewhere. core_events 77159 10 1 */
+static void what_others_take_may_let_it_start(void **state)
+{
+    struct world *w = *state;
+    struct queue_words q;
+    flavor(w, "fa", "kind=a");
+    flavor(w, "fb", "kind=b");
+    for (int i = 0; i < 2; i++) {
+        queue_begin(w, &q, i ? "q" : "lends", "c");
+        q.r.borrow_before_next_flavor = false;
+        queue_quota(w, &q, "fa", GPU, i ? 0 : 6, NO_LIMIT, NO_LIMIT);
+        queue_quota(w, &q, "fb", GPU, i ? 0 : 4, NO_LIMIT, NO_LIMIT);
+        queue_done(w, &q);
+        local_queue(w, i ? "ns/lq" : "ns/other", i ? "q" : "lends");
+    }
+    node(w, "na", GPU "=8", "kind=a");
+    node(w, "nb", GPU "=8", "kind=b");
+    struct pod_set sets[2] = {a_set(w, "a", 1, GPU "=4"), a_set(w, "b", 1, GPU "=3")};
+    sets[1].shape = shape_of(w, GPU "=3", "kind=a");
+    gang_record(w, workload_of(w, "job", sets, 2));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+    workload(w, "other", "ns/other", 1, GPU "=3");
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "other"));
+    assert_true(decide_has_work(w->s));
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
+}
+
 /* Two groups of resources. GPUs are asked for in "fa" first, cards in "fz", which is on nodes of kind b only; "fn" has no quota for cards.
  * Only GPUs in "fb" and cards in "fz" go together. */
 static void another_group_moves_when_quota_refuses_the_last_flavor_of_one(void **state)
@@ -738,6 +769,7 @@ int main(void)
         in_a_world(a_refused_flavor_is_asked_again_when_an_earlier_set_moved),
         in_a_world(another_set_moves_when_the_one_that_failed_has_no_flavor_left),
         in_a_world(another_set_moves_when_quota_refuses_the_last_flavor_of_the_one_that_failed),
+        in_a_world(what_others_take_may_let_it_start),
         in_a_world(another_group_moves_when_quota_refuses_the_last_flavor_of_one),
         in_a_world(what_quota_counts_goes_with_its_gang),
         in_a_world(a_strict_queue_stays_closed_when_the_gang_that_overtook_its_head_goes),
