@@ -421,9 +421,12 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         s->name = intern_text_id(d->names, json_get_text(item, "name", "main"));
         s->count = count_of(json_get(item, "count"), 1);
         s->min_count = count_of(json_get(item, "minCount"), s->count);
+        decode_topology_request(d, json_get(item, "topologyRequest"), &s->topology);
+        /* WHY  a job of fewer pods than one of its slices is refused by Kueue's webhook, and could never be started */
+        if (s->topology.slices_n && s->min_count < s->topology.slices[0].size)
+            s->min_count = s->topology.slices[0].size;
         if (s->min_count > s->count)
             s->min_count = s->count;
-        decode_topology_request(d, json_get(item, "topologyRequest"), &s->topology);
         const struct json *pod_template = decode_updated_template(d, object, intern_name(d->names, s->name), json_get(item, "template"));
         if (decode_set_template(d, pod_template, path, g, &s->shape, e) < 0)
             return -E_INVALID;

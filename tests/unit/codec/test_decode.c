@@ -594,6 +594,27 @@ static void decodes_topologies(void **state)
     "}]},\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{\"clusterQueue\":\"q\"," \
     "\"podSetAssignments\":[{\"name\":\"a\",\"count\":4,\"topologyAssignment\":" status "}]}}}"
 
+/* Kueue's webhook refuses to start a job with fewer pods than a slice has. */
+static void a_set_never_starts_with_less_than_a_slice(void **state)
+{
+    static const struct {
+        int32_t count, min_count, slice, fewest;
+    } cases[] = {{6, 1, 2, 2}, {6, 3, 2, 3}, {6, 1, 8, 6}};
+    struct world *w = *state;
+    struct gang_record g;
+    struct err e = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct json *v = tree(w, arena_printf(w->d.arena,
+            "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ml\"},\"spec\":{\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":%d,"
+            "\"minCount\":%d,\"topologyRequest\":{\"required\":\"zone\",\"podSetSliceRequiredTopology\":\"host\",\"podSetSliceSize\":%d},"
+            "\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}}]}}",
+            cases[i].count, cases[i].min_count, cases[i].slice));
+        assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
+        assert_int_equal(g.pod_sets[0].min_count, cases[i].fewest);
+        assert_int_equal(g.min_members, cases[i].fewest);
+    }
+}
+
 static void decodes_what_is_asked_of_topologies(void **state)
 {
     static const struct {
@@ -735,6 +756,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(admitted_asks_for_what_it_was_given, world_open, world_close),
         cmocka_unit_test_setup_teardown(quota_may_count_otherwise, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_topologies, world_open, world_close),
+        cmocka_unit_test_setup_teardown(a_set_never_starts_with_less_than_a_slice, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_what_is_asked_of_topologies, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_assigned_domains, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_the_other_groups, world_open, world_close),
