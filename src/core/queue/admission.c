@@ -427,7 +427,10 @@ void pod_leave_seat(struct state *s, uint32_t at)
 static bool leaves_its_place(const struct pod *p)
 {
     const struct gang *g = p->gang;
-    return p->seat && p->phase != POD_SUCCEEDED && g && g->planned && g->active && gang_holds(g) && g->phase != GANG_LEAVING;
+    if (!p->seat || !g || !g->planned || !g->active || !gang_holds(g) || g->phase == GANG_LEAVING)
+        return false;
+    int32_t set = pod_set_index(g, p);
+    return p->phase != POD_SUCCEEDED || (set >= 0 && !p->former && !set_ends_by_success(&g->sets[set]));
 }
 
 void pod_end_seat(struct state *s, uint32_t at)

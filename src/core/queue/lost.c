@@ -3,6 +3,7 @@
 #include "core/place/fit.h"
 #include "core/queue/admission.h"
 #include "core/queue/order.h"
+#include "core/queue/shrink.h"
 
 /* WHY not what else makes a node unfit (its labels): that is nobody's failure, and who stands there goes on. SOURCE Kueue. */
 static bool node_failed(const struct state *s, uint32_t shape, uint32_t node)
@@ -55,7 +56,7 @@ static int64_t lacking(struct state *s, const struct gang *g, uint32_t set, cons
     }
     for (uint32_t i = 0; i < g->own->told_n; i++)
         told += g->own->told[i].pod_set == set && !row_failed(s, t, &g->own->told[i], of->placed_shape) ? g->own->told[i].count : 0;
-    return (int64_t)of->count - (of->done_n > of->reclaimed_n ? of->done_n : of->reclaimed_n) - (told > standing ? told : standing);
+    return (int64_t)of->count - set_gone_n(of) - (told > standing ? told : standing);
 }
 
 /* SOURCE Kueue: while a pod of it goes on there nothing is lost. */

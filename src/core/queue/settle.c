@@ -13,6 +13,7 @@
 #include "core/queue/lost.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
+#include "core/queue/shrink.h"
 #include "core/quota/deserve.h"
 #include "core/quota/ledger.h"
 
@@ -149,7 +150,7 @@ static void drop_surplus(struct cycle *c, struct gang *g, struct tally *t)
 {
     for (uint32_t i = g->own->seats_n; i-- > 0;) {
         uint32_t set = c->s->seats[g->own->seats[i]].pod_set;
-        if (t[set].held_n <= 0 || t[set].bound_n + t[set].held_n + over_n(&g->sets[set]) <= g->sets[set].count)
+        if (t[set].held_n <= 0 || t[set].bound_n + t[set].held_n + set_gone_n(&g->sets[set]) <= g->sets[set].count)
             continue;
         t[set].held_n--;
         admission_drop_held(c->s, g, i);
@@ -159,7 +160,7 @@ static void drop_surplus(struct cycle *c, struct gang *g, struct tally *t)
 /* Members of a set that have neither a place nor are done. */
 static int32_t lack_of(const struct gang_set *set, const struct tally *t)
 {
-    return set->count - t->bound_n - t->held_n - t->lost_n - over_n(set);
+    return set->count - t->bound_n - t->held_n - t->lost_n - set_gone_n(set);
 }
 
 /* Wants for all of them. */
@@ -461,10 +462,11 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
     struct state *s = c->s;
     uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose);
     struct tally *t = count_sets(c, g, loose, loose_n);
-    bool whole = true, any_live = false;
+    bool whole = true, any_live = false, needs_no_more = true;
     for (uint32_t i = 0; i < g->sets_n; i++) {
         t[i].lost_n = lost->of_set ? lost->of_set[i] : 0;
         whole &= t[i].live_n + t[i].loose_n + over_n(&g->sets[i]) >= g->sets[i].count;
+        needs_no_more &= t[i].live_n + t[i].loose_n + set_gone_n(&g->sets[i]) >= g->sets[i].count;
         any_live |= t[i].live_n > 0;
     }
     if (g->phase == GANG_BOUND && !whole && !any_live)
@@ -496,7 +498,7 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
     if (whole && first_burst)
         gang_enter(s, g, GANG_BOUND);
     /* WHY parked: a gang keeps the pods that run, but while one of them waits for a place it holds none that others may be waiting for. */
-    if (whole || parked(g))
+    if (needs_no_more || parked(g))
         drop_all_held(s, g);
 }
 
@@ -510,7 +512,7 @@ static void replace_lost(struct cycle *c, struct gang *g, const struct lost *los
     uint32_t n, mark = undo_mark(s), steps = PLACE_STEPS;
     struct misfit unused;
     for (uint32_t i = 0; i < g->sets_n; i++)
-        t[i].bound_n = g->sets[i].count - over_n(&g->sets[i]) - lost->of_set[i];
+        t[i].bound_n = g->sets[i].count - set_gone_n(&g->sets[i]) - lost->of_set[i];
     struct want *wants = missing(c, g, t, &n);
     if (!place_all(s, g, wants, n, &steps, &unused)) {
         undo_back(s, mark);

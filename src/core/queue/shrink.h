@@ -16,6 +16,18 @@ static inline int32_t set_needs(const struct gang_set *set)
     return set->count - set->reclaimed_n;
 }
 
+/* Does nobody come in the place of a pod that has succeeded? WHY  where the set has fewer than it asks for, what was left out comes after
+ * those that run, and the dialect says when nothing does any more (reclaimed_n). */
+static inline bool set_ends_by_success(const struct gang_set *set)
+{
+    return set->count == set->asked_n;
+}
+/* Members that need no place any more. */
+static inline int32_t set_gone_n(const struct gang_set *set)
+{
+    return set_ends_by_success(set) && set->done_n > set->reclaimed_n ? set->done_n : set->reclaimed_n;
+}
+
 bool shrink_may(const struct gang *g);
 /* Grants the most that `fits`, as halving finds it. False: not even the fewest, of whom it was asked last and who stand granted. */
 bool shrink_search(struct gang *g, bool (*fits)(void *arg), void *arg);

@@ -266,6 +266,42 @@ static void a_restart_holds_what_was_granted(void **state)
     assert_int_equal(held(w), 2);
 }
 
+/* Two at a time of four: who comes after one that succeeded has its place, and it is free when nobody is to come any more. */
+static void who_was_left_out_comes_after_those_that_run(void **state)
+{
+    struct world *w = *state;
+    gpu_queue(w, "q", NULL, "ns/lq", 100);
+    node(w, "n0", GPU "=2", "");
+    struct gang_record r = submit(w, "a", 2, 4);
+    assert_int_equal(given(w, "a"), 2);
+    gang_record(w, granted(w, r, 2));
+    members(w, "a", 2);
+    pod(w, "ns/alone", NULL, GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    for (int i = 0; i < 2; i++) {
+        struct pod_record over = pod_in(w, i ? "ns/a-1" : "ns/a-0", "a", "main", GPU "=1", "");
+        over.node = id(w, "n0");
+        over.phase = POD_SUCCEEDED;
+        pod_record(w, over);
+        step(w);
+        assert_string_equal(node_of(w, "ns/alone"), "");
+        pod_record(w, pod_in(w, i ? "ns/a-3" : "ns/a-2", "a", "main", GPU "=1", ""));
+        step(w);
+        assert_string_equal(node_of(w, i ? "ns/a-3" : "ns/a-2"), "n0");
+    }
+    struct pod_record over = pod_in(w, "ns/a-2", "a", "main", GPU "=1", "");
+    over.node = id(w, "n0");
+    over.phase = POD_SUCCEEDED;
+    pod_record(w, over);
+    r = granted(w, r, 2);
+    ((struct pod_set *)r.pod_sets)[0].reclaimed = 3;
+    gang_record(w, r);
+    step(w);
+    step(w);
+    assert_string_equal(node_of(w, "ns/alone"), "n0");
+}
+
 static void a_refused_write_takes_back_all(void **state)
 {
     struct world *w = *state;
@@ -353,6 +389,7 @@ int main(void)
         in_a_world(is_tried_whole_again),
         in_a_world(asks_for_all_again_after_an_eviction),
         in_a_world(a_restart_holds_what_was_granted),
+        in_a_world(who_was_left_out_comes_after_those_that_run),
         in_a_world(a_refused_write_takes_back_all),
         in_a_world(a_record_without_our_word_changes_nothing),
         in_a_world(what_another_has_granted_counts),
