@@ -247,6 +247,9 @@ static void look_at(struct world *w, const struct json *workload)
     JSON_EACH (given, json_path(workload, "status", "admission", "podSetAssignments", NULL)) {
         const struct json *set = set_named(workload, json_get_text(given, "name", "main"));
         int64_t n = json_get_int64(given, "count", 1);
+        bool in_q6 = text_equal(json_get_text(json_path(workload, "status", "admission", NULL), "clusterQueue", ""), "q6");
+        if (in_q6 && set && counts(w->seed, set, CREDITS) > 0 && !json_get(json_get(given, "resourceUsage"), CREDITS))
+            world_broken(w, "Workload %s does not say how many credits it uses", object_meta(workload, "name"));
         JSON_EACH (used, json_get(given, "resourceUsage")) {
             int64_t is = amount(json_get(given, "resourceUsage"), used->key), one = set ? counts(w->seed, set, used->key) : 0;
             if (set && !text_equal(used->key, "pods") && is != one * n)
