@@ -148,13 +148,23 @@ void made_change(struct world *w)
         world_delete(w, arena_printf(w->arena, PODS "/madepod%d", number));
 }
 
+static bool is_named(const struct json *users, const char *workload)
+{
+    JSON_EACH (user, users)
+        if (text_equal(object_label(user, NAME_LABEL), workload) && !object_deleting(user))
+            return true;
+    return false;
+}
+
 void made_delete_left(struct world *w)
 {
-    size_t at = 0;
-    struct bytes key;
-    for (const struct owner *o; (o = map_next(w->made->owners, &at, &key));)
-        if (!o->uid[0])
-            world_delete(w, arena_printf(w->arena, WORKLOADS "/%s", key.data));
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *workloads = world_read(w, a, WORKLOADS), *jobs = world_read(w, a, JOBS), *pods = world_read(w, a, PODS);
+    JSON_EACH (one, workloads) {
+        const char *name = object_meta(one, "name");
+        if (text_starts(name, "made") && !*object_controller(one, "uid") && !is_named(jobs, name) && !is_named(pods, name))
+            world_delete(w, arena_printf(w->arena, WORKLOADS "/%s", name));
+    }
 }
 
 /* ---- rules ---- */
