@@ -13,6 +13,8 @@ struct forced {
     name_id home[WAITING_MAX]; /* of a lone pod among them: the node that others leave for it; else 0 */
     bool moved[WAITING_MAX];   /* it has started elsewhere, which nobody had to wake it for: others may have its home now */
     uint32_t waiting_n;
+    name_id looking[WAITING_MAX]; /* gangs that look again soon, as long as others leave */
+    uint32_t looking_n;
 };
 
 /* Its writes fail, and it tries again at a time that is certain. */
@@ -55,6 +57,14 @@ static const struct plan_entry *bind_of(const struct forced *f, const struct gan
     return NULL;
 }
 
+static bool is_among(const name_id *gangs, uint32_t n, name_id gang)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < n && !any; i++)
+        any = gangs[i] == gang;
+    return any;
+}
+
 /* Whom an entry is for: of an eviction who preempts. */
 static const struct gang *actor(const struct forced *f, const struct plan_entry *e)
 {
@@ -95,6 +105,14 @@ static bool is_free_of_claims(const struct forced *f, const struct gang *g)
     return any;
 }
 
+/* It could start with fewer members, and waits for what others leave as long as that is enough for all: it looks again soon. */
+static bool looks_again_soon(const struct forced *f, const struct gang *g)
+{
+    const struct reason *r = state_gang_reason(f->s, g->key);
+    const struct reason *lack = r ? reason_find(r->child, REASON_NO_PREEMPTION) : NULL;
+    return lack && lack->have == LACK_COMING && g->timer_at;
+}
+
 /* What is not a reason is told of in words, and counted. `promised`: of those for whom others leave. */
 static uint32_t cycle_effects(struct forced *f, bool promised)
 {
@@ -110,7 +128,8 @@ static uint32_t cycle_effects(struct forced *f, bool promised)
         bool waits = at < f->waiting_n, excepted = waits && (is_kept_from(f, g) || is_free_of_claims(f, g) || was_left_to(f, g));
         if (excepted)
             f->moved[at] = true;
-        if (e->effect == EFFECT_EXPLAIN || (preempts && f->somebody_leaves) || (promised && !waits) || excepted)
+        bool looks = g && is_among(f->looking, f->looking_n, g->key);
+        if (e->effect == EFFECT_EXPLAIN || looks || (preempts && f->somebody_leaves) || (promised && !waits) || excepted)
             continue;
         n++;
         fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),
@@ -133,10 +152,13 @@ static bool settle(const struct forced *f)
 static uint32_t force(struct forced *f)
 {
     uint32_t n = 0;
-    f->waiting_n = 0;
+    f->waiting_n = f->looking_n = 0;
     f->somebody_leaves = f->s->promised_n > 0;
     for (uint32_t i = 0; i < f->s->gangs_n; i++)
         f->somebody_leaves |= f->s->gangs[i]->phase == GANG_LEAVING;
+    for (uint32_t i = 0; i < f->s->gangs_n && f->looking_n < WAITING_MAX; i++)
+        if (looks_again_soon(f, f->s->gangs[i]))
+            f->looking[f->looking_n++] = f->s->gangs[i]->key;
     for (uint32_t i = 0; i < f->s->promised_n && f->waiting_n < WAITING_MAX; i++)
         if (f->s->promised[i]->promise->victims_n) {
             const struct promise *p = f->s->promised[i]->promise;

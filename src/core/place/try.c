@@ -10,6 +10,10 @@
 #include "core/queue/shrink.h"
 #include "core/quota/deserve.h"
 
+/* Who could start with fewer members waits for what others leave, if that is enough for all of them. Somebody may take it meanwhile, and
+ * nothing that is given back wakes it then. */
+#define COMING_LOOK_AGAIN_MS 1000
+
 void refusal_of_misfit(struct state *s, struct parking *park, const struct misfit *m, const struct want *wants, uint32_t n)
 {
     park->on |= m->neighbours ? PARK_NODES | PARK_NEIGHBOURS : PARK_NODES;
@@ -581,6 +585,10 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         park_widely(c->s, q, &refusal->park);
     if (!started && patient && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
         order_look_later(c->s, g, g->own->preempts_after_ms);
+    if (!started && refusal->preempts && !c->trial) /* WHY  it would be looked at anew, without its promise */
+        order_look_later(c->s, g, 0);
+    else if (!started && g->planned && is_coming(refusal) && shrink_may(g) && !c->trial)
+        order_look_later(c->s, g, c->s->now_ms + COMING_LOOK_AGAIN_MS);
     return started;
 }
 

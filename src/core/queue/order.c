@@ -538,7 +538,8 @@ void order_look_later(struct state *s, struct gang *g, int64_t at_ms)
 {
     heap_remove(&s->timers, g);
     g->retry_ms = at_ms;
-    heap_add(&s->timers, g);
+    if (at_ms)
+        heap_add(&s->timers, g);
 }
 
 /* ---- the sets of a pod group ---- */

@@ -108,6 +108,42 @@ static void who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first
     assert_string_equal(given(w), "j: 3 gpu=fb");
 }
 
+/* It waits for what others leave, which would be enough for all of its pods. Who takes some of it gives nothing back, which would wake it. */
+static void who_waits_for_all_pods_looks_again_whether_that_is_still_coming(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=100; queue a in=c fa.gpu=4 reclaim=Any; queue b in=c fa.gpu=4 fb.gpu=6 reclaim=Any borrow=Lower;"
+             "queue d in=c fa.gpu=4; queue z in=c fa.gpu=0; runs x queue=z flavor=fa gpu=9; wants j queue=a prio=9 x=4 gpu=1;"
+             "wants k queue=b x=8 min=6 gpu=1");
+    decides(w, "evict x InCohortReclamation");
+    outcome(w, EFFECT_EVICT, "x", NULL, OUTCOME_DONE);
+    story(w, "wants m queue=d x=3 gpu=1");
+    decides(w, "start m");
+    decides(w, "");
+    assert_true(w->plan.wake_ms > w->now_ms && w->plan.wake_ms <= w->now_ms + 1000);
+    w->now_ms = w->plan.wake_ms;
+    decides(w, "start k");
+    assert_string_equal(given(w), "k: 6 gpu=fb");
+}
+
+static void who_looks_again_keeps_what_he_was_promised_meanwhile(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=100; queue a in=c gpu=4 reclaim=Any; queue b in=c gpu=4 reclaim=Any; queue z in=c gpu=0; runs x queue=z gpu=5;"
+             "wants j queue=a prio=9 x=4 gpu=1; wants k queue=b x=4 min=1 gpu=1");
+    decides(w, "evict x InCohortReclamation");
+    outcome(w, EFFECT_EVICT, "x", NULL, OUTCOME_DONE);
+    story(w, "wants m queue=z gpu=1");
+    decides(w, "start m"); /* what was coming for k is not enough any more */
+    decides(w, "evict m InCohortReclamation");
+    outcome(w, EFFECT_EVICT, "m", NULL, OUTCOME_DONE);
+    const struct gang *k = gang_find(w->s, id(w, "k"));
+    int64_t since_ms = k->promise->since_ms;
+    w->now_ms += 2000;
+    decides(w, "");
+    assert_true(k->promise && k->promise->since_ms == since_ms);
+}
+
 /* Alone it would leave in vain: it is told when the other can be. */
 static void nobody_is_told_before_all_can_be(void **state)
 {
@@ -655,6 +691,8 @@ int main(void)
         in_a_world(a_victim_that_does_not_go_is_not_told_twice),
         in_a_world(an_eviction_that_was_refused_is_told_again),
         in_a_world(who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first),
+        in_a_world(who_waits_for_all_pods_looks_again_whether_that_is_still_coming),
+        in_a_world(who_looks_again_keeps_what_he_was_promised_meanwhile),
         in_a_world(nobody_is_told_before_all_can_be),
         in_a_world(a_refused_eviction_is_told_again_when_its_victim_changed),
         in_a_world(nobody_goes_for_one_that_has_gone),
