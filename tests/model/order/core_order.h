@@ -134,6 +134,7 @@ struct model {
     int decided_n;
     struct plain_promise promises[GANGS];
     int promises_n;
+    bool only_grace;           /* of what is lost by their end nothing else tells gangs apart */
     bool plain;                /* one resource group and one pod set everywhere */
     int flavors_n, resources_n; /* of those that there are, so many are used */
     bool told;                 /* queues were, before this cycle */

@@ -107,7 +107,7 @@ void put_stakes(struct model *m, struct plain_gang *g)
     g->checkpoint_ms = random_below(&m->random, 2) ? 0 : m->w.now_ms + 1000000 - (int64_t)random_below(&m->random, 3000000);
     g->checkpoint_ms = g->checkpoint_ms < 0 ? 0 : g->checkpoint_ms;
     g->grace_s = graces_s[random_below(&m->random, sizeof graces_s / sizeof *graces_s)];
-    if (m->seed % 4 == 0) { /* nothing but that tells them apart: all have written one since they were let in */
+    if (m->only_grace) { /* nothing but that tells them apart: all have written one since they were let in */
         g->minimum_run_s = 0;
         g->checkpoint_ms = 5000;
     }

@@ -120,7 +120,7 @@ static void put_sets(struct model *m, struct plain_gang *g)
         struct pod_group *set = &g->sets[i];
         bool only = !m->plain && pick(m, 3) == 0;
         int one = (int)pick(m, RES_N);
-        set->count = set->asked_n = set->fewest = 1 + (int)pick(m, 3);
+        set->count = set->asked_n = set->fewest = m->only_grace ? 1 : 1 + (int)pick(m, 3);
         for (int r = 0; r < m->resources_n; r++)
             set->ask[r] = only && r != one ? 0 : r ? pick(m, 4) : 500 * (1 + pick(m, 4));
     }
@@ -320,8 +320,10 @@ void begin(struct model *m)
             m->w.fair.strategies[0] = strategies[1];
     }
     m->quiet = m->seed % 2;
+    m->w.no_remedies = m->seed % 8; /* half of the time goes there, and nothing is compared of it */
     begin_consumption(m);
     m->plain = pick(m, 2);
+    m->only_grace = pick(m, 3) == 0;
     m->flavors_n = m->plain ? 2 : FLAVORS;
     m->resources_n = m->plain ? 2 : RES_N;
     for (int f = 0; f < FLAVORS; f++)

@@ -19,7 +19,7 @@ struct world {
     struct plan plan;
     int64_t now_ms;
     struct fair_policy fair;
-    bool hold;
+    bool hold, no_remedies;
     struct lost_policy lost;
     bool node_wishes;
 };
@@ -276,7 +276,8 @@ static inline void outcome(struct world *w, enum effect effect, const char *gang
 static inline void run(struct world *w)
 {
     arena_reset(w->cycle);
-    struct decide_config config = {.fair = w->fair, .hold = w->hold, .lost = w->lost, .node_wishes = w->node_wishes};
+    struct decide_config config = {.fair = w->fair, .hold = w->hold, .lost = w->lost, .node_wishes = w->node_wishes,
+                                   .no_remedies = w->no_remedies};
     decide(w->s, &config, w->now_ms, w->cycle, &w->plan);
 }
 /* As the scheduler does between two cycles; the plan and the records are void after it. */
