@@ -99,8 +99,8 @@ static void an_eviction_that_was_refused_is_told_again(void **state)
 static void who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first(void **state)
 {
     struct world *w = *state;
-    story(w, "node n0 gpu=8; queue q fa.gpu=3 fb.gpu=3 within=Lower; runs low queue=q flavor=fa gpu=3; runs high queue=q prio=9 flavor=fb gpu=3;"
-             "wants j queue=q prio=5 x=6 min=3 gpu=1");
+    story(w, "node n0 gpu=8; queue q fa.gpu=3 fb.gpu=3 within=Lower; runs low queue=q flavor=fa gpu=3;"
+             "runs high queue=q prio=9 flavor=fb gpu=3; wants j queue=q prio=5 x=6 min=3 gpu=1");
     decides(w, "evict low InClusterQueue");
     outcome(w, EFFECT_EVICT, "low", NULL, OUTCOME_DONE);
     gone(w, CHANGE_GANG_GONE, "high");
