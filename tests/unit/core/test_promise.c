@@ -108,7 +108,7 @@ static void who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first
     assert_string_equal(given(w), "j: 3 gpu=fb");
 }
 
-/* It waits for what others leave, which would be enough for all of its pods. Who takes some of it gives nothing back, which would wake it. */
+/* It waits for what others leave, which would be enough for all of its pods. Who takes some of it gives nothing back that would wake it. */
 static void who_waits_for_all_pods_looks_again_whether_that_is_still_coming(void **state)
 {
     struct world *w = *state;
