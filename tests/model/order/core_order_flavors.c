@@ -250,7 +250,7 @@ static bool holds_as_promised(const struct model *m, const struct plain_promise 
 
 static bool preempts(const struct tree_node *own)
 {
-    return own->within != PREEMPT_NEVER || own->reclaim != PREEMPT_NEVER;
+    return own->within != PREEMPT_NEVER || (own->parent >= 0 && own->reclaim != PREEMPT_NEVER);
 }
 
 /* With as many pods as its sets count now. `nobody_goes`: it is not looked for. */
