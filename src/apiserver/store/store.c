@@ -7,69 +7,13 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "apiserver/store/ring.h"
 #include "apiserver/store/store_file.h"
+#include "apiserver/store/store_parts.h"
 #include "base/collections/map.h"
 #include "base/log.h"
 
-struct entry {
-    struct store_object o; /* o.ns, o.name point into key */
-    struct ring_key *key;
-    int64_t row_id;
-};
-struct kind_data {
-    char *name;
-    uint32_t id;
-    bool stored; /* its row in the file's kind table exists */
-    struct entry **entries;
-    size_t n, cap;
-    size_t looked_at; /* index that was found last: a write looks for what was just read */
-    uint64_t changes; /* counts inserts and removes: cursors look up their place again */
-    struct ring ring;
-    struct store_watch *watches;
-    uint64_t woken_batch; /* commit in which the watches were woken last */
-};
-struct change {
-    struct kind_data *kind;
-    struct ring_event e;
-    int64_t row_id;
-    uint64_t old_rv;
-};
-struct durable {
-    void (*fn)(void *arg, bool ok);
-    void *arg;
-};
-struct observer {
-    void (*fn)(void *arg, uint32_t kind, const struct store_event *event);
-    void *arg;
-};
-struct store {
-    struct loop *loop;
-    struct store_file *file;
-    struct kind_data **kinds; /* [id - 1] */
-    size_t kinds_n, kinds_cap;
-    struct map *kind_ids;
-    uint64_t rv, committed_rv;
-    uint64_t batch; /* commits so far */
-    struct change *pending;
-    size_t pending_n, pending_cap;
-    struct durable *durables;
-    size_t durables_n, durables_cap;
-    size_t rings_bytes; /* sum over all rings */
-    struct observer *observers;
-    size_t observers_n, observers_cap;
-    struct observer on_change; /* fn NULL = nobody */
-};
-struct store_watch {
-    struct store *store;
-    struct kind_data *kind;
-    uint64_t seq, since_rv, seen_rv;
-    void (*wake)(void *arg);
-    void *arg;
-    struct store_watch *next;
-    struct store_watch **link;
-    struct ring_event held; /* the event handed out last */
-};
+#define TURNS_PER_COMMIT 3 /* where somebody looks ahead; else 1 */
+
 struct store_cursor {
     struct store *store;
     struct kind_data *kind;
@@ -82,12 +26,6 @@ struct store_cursor {
 static struct blob *blob_ref_or_null(struct blob *b)
 {
     return b ? blob_ref(b) : NULL;
-}
-
-static struct kind_data *kind_data(const struct store *s, uint32_t kind)
-{
-    assert(kind >= 1 && kind <= s->kinds_n);
-    return s->kinds[kind - 1];
 }
 
 static int key_compare(const char *ns, const char *name, const struct entry *b)
@@ -130,19 +68,20 @@ static struct entry *entry_find(struct kind_data *k, const char *ns, const char 
 }
 
 /* Takes over the key's and the body's reference. */
-static void entry_insert(struct kind_data *k, struct ring_key *key, uint64_t rv, int64_t row_id, struct blob *body)
+static struct entry *entry_insert(struct kind_data *k, struct ring_key *key, uint64_t rv, int64_t row_id, struct blob *body)
 {
     bool found;
     size_t at = k->n && key_compare(key->ns, key->name, k->entries[k->n - 1]) > 0
                     ? k->n
                     : entry_place(k, key->ns, key->name, &found);
     struct entry *x = mem_alloc(sizeof *x);
-    *x = (struct entry){{key->ns, key->name, rv, body}, key, row_id};
+    *x = (struct entry){.o = {key->ns, key->name, rv, body}, .key = key, .row_id = row_id};
     MEM_RESERVE(k->entries, k->cap, k->n + 1);
     memmove(k->entries + at + 1, k->entries + at, (k->n - at) * sizeof *k->entries);
     k->entries[at] = x;
     k->n++;
     k->changes++;
+    return x;
 }
 
 static void entry_remove(struct kind_data *k, const char *ns, const char *name)
@@ -189,7 +128,7 @@ static int load_object(void *arg, const struct store_row *row, struct err *e)
         return err_set(e, E_IO,
                        "row %lld of table object is damaged: move the file away to start empty, or put a copy back",
                        (long long)row->id);
-    entry_insert(s->kinds[row->kind - 1], ring_key_new(row->ns, row->name), row->rv, row->id,
+    (void)entry_insert(s->kinds[row->kind - 1], ring_key_new(row->ns, row->name), row->rv, row->id,
                  blob_new(row->body.data, row->body.n));
     return 0;
 }
@@ -310,7 +249,7 @@ static void change_undo(struct change *c)
     if (v->type == STORE_ADDED) {
         entry_remove(c->kind, v->ns, v->name);
     } else if (v->type == STORE_DELETED) {
-        entry_insert(c->kind, ring_key_ref(c->e.key), c->old_rv, c->row_id, blob_ref(v->old));
+        (void)entry_insert(c->kind, ring_key_ref(c->e.key), c->old_rv, c->row_id, blob_ref(v->old));
     } else {
         struct entry *x = entry_find(c->kind, v->ns, v->name);
         blob_unref(x->o.body);
@@ -323,6 +262,8 @@ static void change_undo(struct change *c)
 static int change_write(struct store *s, const struct change *c, struct err *e)
 {
     const struct store_event *v = &c->e.event;
+    if (c->is_superseded || (c->is_new && v->type == STORE_DELETED))
+        return 0;
     if (!c->kind->stored) {
         int r = store_file_kind(s->file, c->kind->id, c->kind->name, e);
         if (r < 0)
@@ -331,7 +272,7 @@ static int change_write(struct store *s, const struct change *c, struct err *e)
     }
     if (v->type == STORE_DELETED)
         return store_file_remove(s->file, c->row_id, e);
-    if (v->type == STORE_MODIFIED)
+    if (!c->is_new)
         return store_file_update(s->file, c->row_id, v->rv, (struct bytes){v->body->data, v->body->n}, e);
     struct store_row row = {c->row_id, c->kind->id, v->ns, v->name, v->rv, {v->body->data, v->body->n}};
     return store_file_insert(s->file, &row, e);
@@ -360,14 +301,6 @@ static void pending_undo(struct store *s)
         s->on_change.fn(s->on_change.arg, 0, NULL);
 }
 
-static void watches_wake(struct kind_data *k)
-{
-    for (struct store_watch *w = k->watches, *next; w; w = next) {
-        next = w->next;
-        w->wake(w->arg);
-    }
-}
-
 static void observers_tell(struct store *s, const struct change *changes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -382,24 +315,25 @@ static void commit(struct store *s)
     size_t n = s->pending_n, durables_n = s->durables_n;
     bool ok = n == 0 || pending_write(s, n, &e) == 0;
     if (!ok) {
-        log_error("the store could not commit, the writes of this turn are refused error=\"%s\"", e.text);
+        log_error("the store could not commit, the last writes are refused error=\"%s\"", e.text);
         pending_undo(s);
+        store_ahead_lose(s);
         n = 0;
     }
     struct change *done = s->pending;
     struct durable *durables = s->durables;
     s->pending = NULL;
-    s->pending_n = s->pending_cap = 0;
+    s->pending_n = s->pending_cap = s->told_n = s->turns_n = 0;
     s->durables = NULL;
     s->durables_n = s->durables_cap = 0;
     rings_add(s, done, n);
+    s->batch++;
     for (size_t i = 0; i < durables_n; i++)
         durables[i].fn(durables[i].arg, ok);
-    s->batch++;
     for (size_t i = 0; i < n; i++)
         if (done[i].kind->woken_batch != s->batch) {
             done[i].kind->woken_batch = s->batch;
-            watches_wake(done[i].kind);
+            (void)store_watches_wake(done[i].kind, false); /* who looks ahead has been */
         }
     observers_tell(s, done, n);
     for (size_t i = 0; i < n; i++)
@@ -408,14 +342,24 @@ static void commit(struct store *s)
     free(durables);
 }
 
-static void turn_ended(void *arg)
+static void turn_ended(void *arg);
+
+static void commit_ask(void *arg)
 {
-    commit(arg);
+    struct store *s = arg;
+    loop_at_turn_end(s->loop, turn_ended, s);
 }
 
-static void commit_ask(struct store *s)
+/* WHY  a pod that was made is seen in the second turn and bound in the third: its row is written once then. */
+static void turn_ended(void *arg)
 {
-    loop_at_turn_end(s->loop, turn_ended, s);
+    struct store *s = arg;
+    if ((store_ahead_tell(s) || s->turns_n) && s->turns_n < TURNS_PER_COMMIT - 1) {
+        s->turns_n++;
+        loop_defer(s->loop, commit_ask, s);
+        return;
+    }
+    commit(s);
 }
 
 /* Takes over the references in c. */
@@ -435,6 +379,18 @@ static struct change change_new(struct kind_data *k, enum store_event_type type,
         .kind = k, .e = {{type, rv, key->ns, key->name, blob_ref_or_null(body), blob_ref_or_null(old)}, ring_key_ref(key)}};
 }
 
+/* x changes, or goes: c is to write its row, and not the change before. */
+static void change_follows(struct store *s, struct entry *x, struct change *c)
+{
+    if (x->change_n && x->change_batch == (uint32_t)s->batch) {
+        struct change *before = &s->pending[x->change_n - 1];
+        before->is_superseded = true;
+        c->is_new = before->is_new;
+    }
+    x->change_n = (uint32_t)s->pending_n + 1;
+    x->change_batch = (uint32_t)s->batch;
+}
+
 int store_create(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t rv, struct blob *body,
                  struct err *e)
 {
@@ -442,9 +398,11 @@ int store_create(struct store *s, uint32_t kind, const char *ns, const char *nam
     if (entry_find(k, ns, name))
         return err_set(e, E_EXISTS, "%s %s/%s exists", k->name, ns, name);
     struct ring_key *key = ring_key_new(ns, name);
-    entry_insert(k, key, rv, (int64_t)rv, blob_ref(body));
+    struct entry *x = entry_insert(k, key, rv, (int64_t)rv, blob_ref(body));
     struct change c = change_new(k, STORE_ADDED, key, rv, body, NULL);
     c.row_id = (int64_t)rv;
+    change_follows(s, x, &c);
+    c.is_new = true;
     pending_add(s, c);
     return 0;
 }
@@ -473,6 +431,7 @@ int store_update(struct store *s, uint32_t kind, const char *ns, const char *nam
     struct change c = change_new(k, STORE_MODIFIED, x->key, rv, body, x->o.body);
     c.row_id = x->row_id;
     c.old_rv = x->o.rv;
+    change_follows(s, x, &c);
     blob_unref(x->o.body);
     x->o.body = blob_ref(body);
     x->o.rv = rv;
@@ -491,6 +450,7 @@ int store_delete(struct store *s, uint32_t kind, const char *ns, const char *nam
     struct change c = change_new(k, STORE_DELETED, x->key, rv, last_body, x->o.body);
     c.row_id = x->row_id;
     c.old_rv = x->o.rv;
+    change_follows(s, x, &c);
     entry_remove(k, c.e.event.ns, c.e.event.name);
     pending_add(s, c);
     return 0;
@@ -523,6 +483,7 @@ void store_close(struct store *s)
     while (s->pending_n || s->durables_n)
         commit(s);
     loop_forget(s->loop, turn_ended, s);
+    loop_forget(s->loop, commit_ask, s);
     store_file_close(s->file);
     for (size_t i = 0; i < s->kinds_n; i++) {
         struct kind_data *k = s->kinds[i];
@@ -664,64 +625,4 @@ int store_snapshot(struct store *s, uint32_t kind, const char *ns, const char *a
     *ret_items = x.items;
     *ret_n = x.n;
     return 0;
-}
-
-/* ---- watching ---- */
-
-int store_watch_new(struct store *s, uint32_t kind, uint64_t since_rv, void (*wake)(void *arg), void *arg,
-                    struct store_watch **ret_w, struct err *e)
-{
-    struct kind_data *k = kind_data(s, kind);
-    if (since_rv < k->ring.dropped_rv)
-        return err_set(e, E_GONE, "too old resource version: %llu (%llu)", (unsigned long long)since_rv,
-                       (unsigned long long)k->ring.dropped_rv);
-    struct store_watch *w = mem_zero(1, sizeof *w);
-    *w = (struct store_watch){
-        .store = s, .kind = k, .since_rv = since_rv, .seen_rv = since_rv, .wake = wake, .arg = arg};
-    w->seq = ring_place(&k->ring, since_rv);
-    w->next = k->watches;
-    w->link = &k->watches;
-    if (w->next)
-        w->next->link = &w->next;
-    k->watches = w;
-    *ret_w = w;
-    return 0;
-}
-
-const struct store_event *store_watch_next(struct store_watch *w, int *ret_code)
-{
-    struct kind_data *k = w->kind;
-    *ret_code = 0;
-    ring_event_release(&w->held);
-    if (w->seq < k->ring.first_seq) {
-        *ret_code = -E_GONE;
-        return NULL;
-    }
-    while (w->seq < k->ring.next_seq) {
-        const struct ring_event *e = ring_at(&k->ring, w->seq++);
-        if (e->event.rv <= w->since_rv)
-            continue;
-        w->held = ring_event_copy(e);
-        w->seen_rv = e->event.rv;
-        return &w->held.event;
-    }
-    if (w->store->committed_rv > w->seen_rv)
-        w->seen_rv = w->store->committed_rv;
-    return NULL;
-}
-
-uint64_t store_watch_rv(const struct store_watch *w)
-{
-    return w->seen_rv;
-}
-
-void store_watch_free(struct store_watch *w)
-{
-    if (!w)
-        return;
-    ring_event_release(&w->held);
-    *w->link = w->next;
-    if (w->next)
-        w->next->link = w->link;
-    free(w);
 }

@@ -4,7 +4,8 @@
  *        Every change has the next resourceVersion of one global counter and enters the ring of its kind, where watchers have cursors.
  *        SQLite (WAL; store_wal.h): table object(kind, ns, name, rv, body), table meta(counter). On start everything is read back.
  * RACE   single thread. Writes of one loop turn share one transaction (group commit): they take effect in memory at once, and
- *        the callbacks given to store_when_durable run after the commit: answer clients only then. Watchers see a change after its commit.
+ *        the callbacks given to store_when_durable run after the commit: answer clients only then. Watchers see a change after its commit,
+ *        but for those inside (store_watch_ahead): what they write of it in the next turns shares its transaction.
  * WHY    a process killed with SIGKILL at any moment loses nothing that was acknowledged.
  */
 #ifndef APISERVER_STORE_H
@@ -46,7 +47,7 @@ const char *store_kind_name(const struct store *s, uint32_t kind); /* "group/plu
  * clients have seen. None is given again, and who resumes from one is told to list again. */
 #define STORE_START_JUMP 1000000
 uint64_t store_rv(const struct store *s); /* newest committed or pending */
-bool store_dirty(const struct store *s);  /* writes wait for the end of this turn */
+bool store_dirty(const struct store *s);  /* writes wait for their commit */
 const struct store_object *store_get(const struct store *s, uint32_t kind, const char *ns,
                                      const char *name); /* good until the next write */
 /* expect_rv: 0 = any; else -E_CONFLICT unless the stored rv is equal. body must already contain the new rv: take it
@@ -59,7 +60,7 @@ int store_update(struct store *s, uint32_t kind, const char *ns, const char *nam
 int store_delete(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t expect_rv, uint64_t rv,
                  struct blob *last_body, struct err *e);
 
-/* Call fn(arg) once everything written so far is on disk (end of this turn). ok = false: the commit failed (disk full),
+/* Call fn(arg) once everything written so far is on disk (end of this turn, or of one of the next). ok = false: the commit failed (disk full),
  * the writes are undone. */
 void store_when_durable(struct store *s, void (*fn)(void *arg, bool ok), void *arg);
 
@@ -79,6 +80,9 @@ struct store_watch;
 /* since_rv: events with rv > since_rv. -E_GONE when the ring has dropped some of them. */
 int store_watch_new(struct store *s, uint32_t kind, uint64_t since_rv, void (*wake)(void *arg), void *arg,
                     struct store_watch **ret_w, struct err *e);
+/* This one is part of the process, and ends with it: it sees what is written at the end of the turn, before the commit. What it sees may be
+ * taken back when the commit fails; then it is too slow, so that it begins anew. */
+void store_watch_ahead(struct store_watch *w);
 /* Next committed event, or NULL. -E_GONE in *ret_code when the watcher was too slow. The event is good until the next
  * call. */
 const struct store_event *store_watch_next(struct store_watch *w, int *ret_code);

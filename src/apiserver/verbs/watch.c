@@ -381,8 +381,11 @@ static void cursor_open(struct watch *w)
     if (w->rv > now)
         (void)err_set(&e, E_GONE, "too large resource version: %llu (%llu)", (unsigned long long)w->rv,
                       (unsigned long long)now);
-    else if (store_watch_new(store, w->ri.kind_id, since, wake, w, &w->cursor, &e) == 0)
+    else if (store_watch_new(store, w->ri.kind_id, since, wake, w, &w->cursor, &e) == 0) {
+        if (w->raw)
+            store_watch_ahead(w->cursor);
         return;
+    }
     w->chunk = end_chunk(w, encode_error(w, 410, "Expired", e.text));
 }
 

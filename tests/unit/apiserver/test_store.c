@@ -501,13 +501,143 @@ static void damaged(void **state)
     temporary_remove(dir);
 }
 
+/* Whoever looks ahead: binds what he sees, as a scheduler would. */
+struct binder {
+    struct fixture *f;
+    struct store_watch *w;
+    char seen[200]; /* types and resourceVersions */
+    int uncommitted_n, code;
+    bool binds;
+};
+
+static void binder_looks(void *arg)
+{
+    struct binder *b = arg;
+    const struct store_event *e;
+    while ((e = store_watch_next(b->w, &b->code))) {
+        bool added = e->type == STORE_ADDED;
+        char name[8];
+        snprintf(name, sizeof name, "%s", e->name);
+        size_t n = strlen(b->seen);
+        snprintf(b->seen + n, sizeof b->seen - n, "%c%s ", "AMD"[e->type], name);
+        b->uncommitted_n += store_dirty(b->f->store);
+        if (added && b->binds)
+            write_object(b->f, STORE_MODIFIED, "a", name);
+    }
+}
+
+static void binder_wakes(void *arg)
+{
+    struct binder *b = arg;
+    loop_defer(b->f->loop, binder_looks, b);
+}
+
+static void binder_open(struct binder *b, struct fixture *f, bool ahead)
+{
+    struct err e = {0};
+    *b = (struct binder){.f = f, .binds = ahead};
+    assert_int_equal(store_watch_new(f->store, f->pods, store_rv(f->store), binder_wakes, b, &b->w, &e), 0);
+    if (ahead)
+        store_watch_ahead(b->w);
+}
+
+/* Inside, a change is seen before its commit, and once; outside after it. What follows from it is committed with it, in one row. */
+static void looked_at_ahead(void **state)
+{
+    char dir[64];
+    struct fixture f;
+    struct binder inside, outside;
+    temporary(dir);
+    open_at(&f, dir);
+    write_object(&f, STORE_ADDED, "a", "0");
+    turn(&f);
+    binder_open(&inside, &f, true);
+    binder_open(&outside, &f, false);
+    for (int round = 1; round < 3; round++) {
+        char name[8];
+        snprintf(name, sizeof name, "%d", round);
+        write_object(&f, STORE_ADDED, "a", name);
+        store_when_durable(f.store, on_durable, &f);
+        turn(&f);
+        assert_int_equal(f.durable_n, round);
+    }
+    write_object(&f, STORE_DELETED, "a", "1");
+    write_object(&f, STORE_ADDED, "a", "1");
+    write_object(&f, STORE_MODIFIED, "a", "0");
+    write_object(&f, STORE_DELETED, "a", "0");
+    write_object(&f, STORE_ADDED, "a", "3");
+    write_object(&f, STORE_DELETED, "a", "3");
+    inside.binds = false;
+    turn(&f);
+    assert_false(store_dirty(f.store));
+    assert_string_equal(inside.seen, "A1 M1 A2 M2 D1 A1 M0 D0 A3 D3 ");
+    assert_string_equal(outside.seen, inside.seen);
+    assert_true(inside.uncommitted_n >= 8 && inside.code == 0);
+    assert_int_equal(outside.uncommitted_n, 0);
+    assert_int_equal(store_watch_rv(inside.w), store_watch_rv(outside.w));
+    uint64_t one = store_get(f.store, f.pods, "a", "1")->rv, two = store_get(f.store, f.pods, "a", "2")->rv;
+    store_watch_free(inside.w);
+    store_watch_free(outside.w);
+    close_all(&f);
+    open_at(&f, dir);
+    listed(&f, NULL, NULL, "a/1 a/2 ");
+    assert_int_equal(store_get(f.store, f.pods, "a", "1")->rv, one);
+    assert_int_equal(store_get(f.store, f.pods, "a", "2")->rv, two);
+    char body[40];
+    snprintf(body, sizeof body, "\"rv\":%d}", (int)two); /* the row is as it was last */
+    assert_non_null(strstr(store_get(f.store, f.pods, "a", "2")->body->data, body));
+    close_all(&f);
+    temporary_remove(dir);
+}
+
+/* Who saw what the disk then did not take begins anew; who had seen none of it goes on. */
+static void looked_at_in_vain(void **state)
+{
+    char dir[64];
+    struct fixture f;
+    struct binder inside, outside;
+    struct rlimit before, small = {1, RLIM_INFINITY};
+    temporary(dir);
+    open_at(&f, dir);
+    write_object(&f, STORE_ADDED, "a", "0");
+    turn(&f);
+    binder_open(&inside, &f, true);
+    binder_open(&outside, &f, false);
+    signal(SIGXFSZ, SIG_IGN);
+    log_set_level(LOG_ERROR + 1);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    write_object(&f, STORE_ADDED, "a", "1");
+    store_when_durable(f.store, on_durable, &f);
+    turn(&f);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(f.failed_n, 1);
+    listed(&f, NULL, NULL, "a/0 ");
+    assert_string_equal(inside.seen, "A1 M1 ");
+    assert_null(store_watch_next(inside.w, &inside.code));
+    assert_int_equal(inside.code, -E_GONE);
+    store_watch_free(inside.w);
+    binder_open(&inside, &f, true);
+    write_object(&f, STORE_ADDED, "a", "2");
+    turn(&f);
+    assert_string_equal(inside.seen, "A2 M2 ");
+    assert_string_equal(outside.seen, "A2 M2 ");
+    store_watch_free(inside.w);
+    store_watch_free(outside.w);
+    close_all(&f);
+    open_at(&f, dir);
+    listed(&f, NULL, NULL, "a/0 a/2 ");
+    close_all(&f);
+    temporary_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_store),  cmocka_unit_test(conflicts),  cmocka_unit_test(order_and_cursors),
         cmocka_unit_test(commit_order), cmocka_unit_test(ring_limit), cmocka_unit_test(snapshot),
         cmocka_unit_test(kept_on_disk), cmocka_unit_test(killed),     cmocka_unit_test(closed_in_a_turn),
-        cmocka_unit_test(large_commits),
+        cmocka_unit_test(large_commits), cmocka_unit_test(looked_at_ahead), cmocka_unit_test(looked_at_in_vain),
         cmocka_unit_test(disk_full),    cmocka_unit_test(in_use),     cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
