@@ -4,11 +4,14 @@
 #include <stdio.h>
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/history/finished_jobs.h"
+#include "cli/history/usage_read.h"
+#include "cli/live/live.h"
 
 static const struct output_column columns[] = {
-    {"namespace", "NAMESPACE", .is_number = false},
-    {"kind", "KIND", .is_number = false},
-    {"name", "NAME", .is_number = false},
+    {"namespace", "NAMESPACE", .is_key = true},
+    {"kind", "KIND", .is_key = true},
+    {"name", "NAME", .is_key = true},
     {"gang", "GANG", .is_number = true, .place = OUTPUT_FOR_PEOPLE},
     {"gang", "GANG", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
     {"gangAsked", "ASKED", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
@@ -16,11 +19,11 @@ static const struct output_column columns[] = {
     {"running", "RUNNING", .is_number = true},
     {"gpus", "GPUS", .is_number = true},
     {"state", "STATE", .is_number = false},
-    {"wait", "WAIT", .is_number = false},
-    {"waitSeconds", "WAIT S", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
+    {"wait", "WAIT", .ticks = true},
+    {"waitSeconds", "WAIT S", .is_number = true, .ticks = true, .place = OUTPUT_FOR_PROGRAMS},
     {"queue", "QUEUE", .is_number = false},
-    {"age", "AGE", .is_number = false},
-    {"ageSeconds", "AGE S", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
+    {"age", "AGE", .ticks = true},
+    {"ageSeconds", "AGE S", .is_number = true, .ticks = true, .place = OUTPUT_FOR_PROGRAMS},
     {"priority", "PRIORITY", .is_number = true, .wide = true},
     {"user", "USER", .wide = true},
     {"nodes", "NODES", .wide = true, .place = OUTPUT_FOR_PEOPLE},
@@ -122,7 +125,119 @@ static void job_rows(struct connection *c, struct output_table *t, const struct 
         output_sort(t, keys[sort], option_flag(o, OPT_JOBS_REVERSE));
 }
 
+/* ---- those that are over, from the usage store ---- */
+
+static const struct output_column finished_columns[] = {
+    {"namespace", "NAMESPACE", .is_number = false},
+    {"kind", "KIND", .is_number = false},
+    {"name", "NAME", .is_number = false},
+    {"pods", "PODS", .is_number = true},
+    {"allocatedHours", "GPU-H GIVEN", .is_number = true},
+    {"activeHours", "GPU-H USED", .is_number = true},
+    {"wait", "WAIT", .is_number = false},
+    {"waitSeconds", "WAIT S", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
+    {"ran", "RAN", .is_number = false},
+    {"runSeconds", "RAN S", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
+    {"ended", "ENDED", .is_number = false},
+    {"queue", "QUEUE", .is_number = false},
+    {"user", "USER", .is_number = false},
+    {"started", "STARTED", .wide = true},
+    {"nodes", "NODES", .wide = true, .place = OUTPUT_FOR_PEOPLE},
+    {"nodes", "NODES", .place = OUTPUT_FOR_PROGRAMS},
+};
+enum { FINISHED_COLUMNS_N = sizeof finished_columns / sizeof *finished_columns };
+
+static bool finished_wanted(struct arena *a, const struct options *o, const struct finished_job *j, const char *ns)
+{
+    return (!ns || text_equal(j->ns, ns)) && is_wanted(a, option_text(o, OPT_JOBS_NAME), j->name) &&
+           is_wanted(a, option_text(o, OPT_JOBS_QUEUE), j->queue) && is_wanted(a, option_text(o, OPT_JOBS_USER), j->user) &&
+           is_on_wanted_node(a, option_text(o, OPT_JOBS_NODE), j->nodes);
+}
+
+static void finished_row(struct output_table *t, const struct finished_job *j)
+{
+    struct arena *a = t->arena;
+    char wait[TIME_TEXT_MAX], ran[TIME_TEXT_MAX], started[TIME_TEXT_MAX], ended[TIME_TEXT_MAX];
+    bool known = j->wait_s >= 0;
+    int64_t ran_ms = j->end_s > j->start_s ? (int64_t)((j->end_s - j->start_s) * 1000) : 0;
+    const char *cells[FINISHED_COLUMNS_N] = {j->ns,
+                                             j->is_pod ? "Pod" : "Job",
+                                             j->name,
+                                             number(a, j->pods_n),
+                                             arena_printf(a, "%.3f", j->allocated_h),
+                                             arena_printf(a, "%.3f", j->active_h),
+                                             known ? time_age(wait, (int64_t)(j->wait_s * 1000)) : NULL,
+                                             known ? number(a, (int64_t)j->wait_s) : NULL,
+                                             time_age(ran, ran_ms),
+                                             number(a, ran_ms / 1000),
+                                             time_format(ended, (int64_t)(j->end_s * 1000)),
+                                             or_null(j->queue),
+                                             or_null(j->user),
+                                             time_format(started, (int64_t)(j->start_s * 1000)),
+                                             output_keys_text(a, j->nodes),
+                                             output_keys_json(a, j->nodes)};
+    output_row(t, cells);
+}
+
+/* ORDER of the words of --sort; NULL: it is nothing that the store keeps. Of a job that is over the age is since its end. */
+enum { SORT_AGE = 4 };
+static const char *const finished_keys[] = {"name", NULL, "allocatedHours", "waitSeconds", "ended", NULL, "queue", "user", NULL};
+
+static int finished_print(const struct options *o, const char *ns, double since_s, double now_s)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct output_table t;
+    struct err e = {0};
+    struct usage_record *records;
+    struct finished_job *jobs;
+    const char *read_from, *store = option_text(o, OPT_JOBS_STORE);
+    uint32_t records_n;
+    int sort = option_word(o, OPT_JOBS_SORT), r = usage_read(store, a, since_s, now_s, &records, &records_n, &read_from, &e);
+    if (r < 0) {
+        fprintf(stderr, "capstan jobs: %s\n", e.text);
+        return r == -E_NOTFOUND ? EXIT_NOT_FOUND : EXIT_FAILED;
+    }
+    output_init(&t, a, finished_columns, FINISHED_COLUMNS_N);
+    uint32_t n = finished_jobs(a, records, records_n, since_s, now_s, &jobs);
+    for (uint32_t i = 0; i < n; i++)
+        if (finished_wanted(a, o, &jobs[i], ns))
+            finished_row(&t, &jobs[i]);
+    if (sort >= 0) /* who ended last is the youngest */
+        output_sort(&t, finished_keys[sort], option_flag(o, OPT_JOBS_REVERSE) != (sort == SORT_AGE));
+    output_print(&t, output_format_of(o));
+    output_fini(&t);
+    return EXIT_OK;
+}
+
+static int finished(const struct options *o)
+{
+    double now_s = (double)clock_wall_us() / 1e6, since_s;
+    const char *since = option_text(o, OPT_JOBS_SINCE);
+    int sort = option_word(o, OPT_JOBS_SORT);
+    struct connection c;
+    if (option_text(o, OPT_JOBS_STATE))
+        return options_wrong(o, "--state: how a job ended is not in the usage store");
+    if (option_flag(o, OPT_JOBS_WATCH))
+        return options_wrong(o, "--watch: what is over does not change");
+    if (sort >= 0 && !finished_keys[sort])
+        return options_wrong(o, "--sort: with --finished use name, gpus, wait, age, queue or user");
+    if (!usage_when(since, now_s, &since_s))
+        return options_wrong(o, "--since: " USAGE_WHEN_WRONG);
+    if (since_s >= now_s)
+        return options_wrong(o, "--since lies in the future");
+    int code = connection_open(&c, o, true); /* it says which namespace */
+    if (code != EXIT_OK)
+        return code;
+    code = finished_print(o, c.ns, since_s, now_s);
+    connection_close(&c);
+    return code;
+}
+
 int jobs_main(const struct options *o)
 {
-    return connection_print_table(o, columns, COLUMNS_N, job_rows);
+    if (option_flag(o, OPT_JOBS_FINISHED))
+        return finished(o);
+    if (o->on_line[OPT_JOBS_SINCE] || o->on_line[OPT_JOBS_STORE])
+        return options_wrong(o, "--since and --store go with --finished");
+    return live_print_table(o, columns, COLUMNS_N, job_rows);
 }

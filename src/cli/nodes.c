@@ -5,6 +5,7 @@
 #include "base/collections/map.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/live/live.h"
 #include "cli/lookup/accelerators.h"
 #include "cli/lookup/node_models.h"
 #include "codec/decode/decode.h"
@@ -13,17 +14,17 @@
 #include "kube/object.h"
 
 static const struct output_column columns[] = {
-    {"node", "NODE", false, false},        {"status", "STATUS", false, false},
-    {"product", "PRODUCT", false, false},  {"resource", "RESOURCE", false, false},
+    {"node", "NODE", .is_key = true},       {"status", "STATUS", false, false},
+    {"product", "PRODUCT", false, false},  {"resource", "RESOURCE", .is_key = true},
     {"total", "TOTAL", true, false},       {"used", "USED", true, false},
     {"free", "FREE", true, false},         {"usedBy", "USED BY", .place = OUTPUT_FOR_PEOPLE},
     {"usedBy", "USED BY", .place = OUTPUT_FOR_PROGRAMS}, {"pods", "PODS", true, true},
-    {"busyPercent", "BUSY %", true, true}, {"measuredSecondsAgo", "MEASURED S AGO", true, true},
+    {"busyPercent", "BUSY %", true, true, .ticks = true}, {"measuredSecondsAgo", "MEASURED S AGO", true, true, .ticks = true},
     {"warnings", "WARNINGS", false, true},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
 static const struct output_column summary_columns[] = {
-    {"product", "PRODUCT", .is_number = false},       {"resource", "RESOURCE", .is_number = false},
+    {"product", "PRODUCT", .is_key = true},           {"resource", "RESOURCE", .is_key = true},
     {"nodes", "NODES", .is_number = true},            {"usableNodes", "USABLE", .is_number = true},
     {"total", "TOTAL", .is_number = true},            {"used", "USED", .is_number = true},
     {"free", "FREE", .is_number = true},              {"emptyNodes", "EMPTY NODES", .is_number = true},
@@ -282,6 +283,6 @@ static void all_rows(struct connection *c, struct output_table *t, const struct 
 int nodes_main(const struct options *o)
 {
     if (option_flag(o, OPT_NODES_SUMMARY))
-        return connection_print_table(o, summary_columns, SUMMARY_COLUMNS_N, all_rows);
-    return connection_print_table(o, columns, COLUMNS_N, all_rows);
+        return live_print_table(o, summary_columns, SUMMARY_COLUMNS_N, all_rows);
+    return live_print_table(o, columns, COLUMNS_N, all_rows);
 }

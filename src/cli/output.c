@@ -65,10 +65,10 @@ static int text_columns(const char *text)
 }
 
 /* WHY  names come from whoever may create objects: what moves the cursor or starts a line does not reach the terminal. */
-static void print_plain(const char *cell)
+static void print_plain(const char *cell, FILE *f)
 {
     for (; *cell; cell++)
-        putchar((unsigned char)*cell < ' ' || *cell == 0x7f ? '?' : *cell);
+        fputc((unsigned char)*cell < ' ' || *cell == 0x7f ? '?' : *cell, f);
 }
 
 static bool is_hidden(const struct output_column *column, bool wide)
@@ -76,18 +76,24 @@ static bool is_hidden(const struct output_column *column, bool wide)
     return column->place == OUTPUT_FOR_PROGRAMS || (column->wide && !wide);
 }
 
-static void print_aligned(const struct output_table *t, bool wide)
+static void measure(const struct output_table *t, const struct output_layout *layout, int *widths)
 {
-    int *widths = mem_zero(t->columns_n, sizeof *widths);
     for (uint32_t c = 0; c < t->columns_n; c++) {
-        widths[c] = text_columns(t->columns[c].title);
+        int least = layout && layout->headless ? 0 : text_columns(t->columns[c].title);
+        widths[c] = widths[c] > least ? widths[c] : least;
         for (uint32_t r = 0; r < t->rows_n; r++) {
             const char *cell = t->cells[r * t->columns_n + c];
             int n = text_columns(cell ? cell : "-");
             widths[c] = n > widths[c] ? n : widths[c];
         }
     }
-    for (uint32_t r = 0; r <= t->rows_n; r++) {
+}
+
+void output_aligned(const struct output_table *t, bool wide, const struct output_layout *layout, FILE *f)
+{
+    int *own = mem_zero(t->columns_n, sizeof *own), *widths = layout && layout->widths ? layout->widths : own;
+    measure(t, layout, widths);
+    for (uint32_t r = layout && layout->headless; r <= t->rows_n; r++) {
         int gap = 0;
         for (uint32_t c = 0; c < t->columns_n; c++) {
             if (is_hidden(&t->columns[c], wide))
@@ -95,13 +101,13 @@ static void print_aligned(const struct output_table *t, bool wide)
             const char *cell = r == 0 ? t->columns[c].title : t->cells[(r - 1) * t->columns_n + c];
             cell = cell ? cell : "-";
             int pad = widths[c] - text_columns(cell);
-            printf("%*s", gap + (t->columns[c].is_number ? pad : 0), "");
-            print_plain(cell);
+            fprintf(f, "%*s", gap + (t->columns[c].is_number ? pad : 0), "");
+            print_plain(cell, f);
             gap = 3 + (t->columns[c].is_number ? 0 : pad);
         }
-        putchar('\n');
+        fputc('\n', f);
     }
-    free(widths);
+    free(own);
 }
 
 /* RFC 4180. WHY  a spreadsheet calculates what begins like a formula: such a name gets an apostrophe, which makes it text. */
@@ -118,9 +124,9 @@ static void print_csv_cell(const char *cell, bool is_number)
         putchar('"');
 }
 
-static void print_csv(const struct output_table *t)
+void output_csv(const struct output_table *t, bool headless)
 {
-    for (uint32_t r = 0; r <= t->rows_n; r++) {
+    for (uint32_t r = headless; r <= t->rows_n; r++) {
         const char *gap = "";
         for (uint32_t c = 0; c < t->columns_n; c++) {
             if (is_hidden(&t->columns[c], true))
@@ -134,30 +140,46 @@ static void print_csv(const struct output_table *t)
     }
 }
 
+static struct json *row_json(const struct output_table *t, uint32_t r)
+{
+    struct json *row = json_new(t->arena, JSON_OBJECT);
+    for (uint32_t c = 0; c < t->columns_n; c++) {
+        const char *cell = t->cells[r * t->columns_n + c];
+        int64_t number;
+        struct json *v = NULL;
+        if (t->columns[c].place == OUTPUT_FOR_PEOPLE)
+            continue;
+        if (!cell)
+            v = json_new(t->arena, JSON_NULL);
+        else if (t->columns[c].place == OUTPUT_FOR_PROGRAMS)
+            v = json_parse(t->arena, bytes_of(cell), NULL, NULL);
+        else if (t->columns[c].is_number && bytes_int64(bytes_of(cell), &number))
+            v = json_new_int64(t->arena, number);
+        else if (t->columns[c].is_number)
+            v = json_parse(t->arena, bytes_of(cell), NULL, NULL);
+        else
+            v = json_new_text(t->arena, cell);
+        json_set(t->arena, row, t->columns[c].key, v);
+    }
+    return row;
+}
+
 static struct json *table_json(const struct output_table *t)
 {
     struct json *rows = json_new(t->arena, JSON_ARRAY);
-    for (uint32_t r = 0; r < t->rows_n; r++) {
-        struct json *row = json_new(t->arena, JSON_OBJECT);
-        for (uint32_t c = 0; c < t->columns_n; c++) {
-            const char *cell = t->cells[r * t->columns_n + c];
-            int64_t number;
-            struct json *v = NULL;
-            if (t->columns[c].place == OUTPUT_FOR_PEOPLE)
-                continue;
-            if (!cell)
-                v = json_new(t->arena, JSON_NULL);
-            else if (t->columns[c].place == OUTPUT_FOR_PROGRAMS)
-                v = json_parse(t->arena, bytes_of(cell), NULL, NULL);
-            else if (t->columns[c].is_number && bytes_int64(bytes_of(cell), &number))
-                v = json_new_int64(t->arena, number);
-            else
-                v = json_new_text(t->arena, cell);
-            json_set(t->arena, row, t->columns[c].key, v);
-        }
-        json_append(rows, row);
-    }
+    for (uint32_t r = 0; r < t->rows_n; r++)
+        json_append(rows, row_json(t, r));
     return rows;
+}
+
+void output_json_lines(const struct output_table *t)
+{
+    for (uint32_t r = 0; r < t->rows_n; r++) {
+        _cleanup_buf_ struct buf text = {0};
+        json_write(&text, row_json(t, r));
+        fwrite(text.data, 1, text.n, stdout);
+        putchar('\n');
+    }
 }
 
 void output_json(const struct json *v, enum output_format format)
@@ -185,16 +207,16 @@ static void print_names(const struct output_table *t)
 {
     uint32_t kind = column_of(t, "kind"), name = column_of(t, "name");
     for (uint32_t r = 0; r < t->rows_n; r++) {
-        print_plain(t->cells[r * t->columns_n + kind]);
+        print_plain(t->cells[r * t->columns_n + kind], stdout);
         putchar('/');
-        print_plain(t->cells[r * t->columns_n + name]);
+        print_plain(t->cells[r * t->columns_n + name], stdout);
         putchar('\n');
     }
 }
 
 struct sort_row {
     const char *cell;
-    int64_t number; /* of a column of numbers */
+    double number; /* of a column of numbers */
     uint32_t row;
 };
 
@@ -221,7 +243,7 @@ void output_sort(struct output_table *t, const char *key, bool reverse)
     for (uint32_t r = 0; r < t->rows_n; r++) {
         rows[r] = (struct sort_row){.cell = t->cells[r * t->columns_n + column], .row = r};
         if (rows[r].cell && t->columns[column].is_number)
-            (void)bytes_int64(bytes_of(rows[r].cell), &rows[r].number);
+            rows[r].number = strtod(rows[r].cell, NULL);
     }
     qsort_r(rows, t->rows_n, sizeof *rows, compare_rows, &reverse);
     const char **cells = mem_zero(t->rows_n + 1, row_bytes);
@@ -238,10 +260,10 @@ void output_print(const struct output_table *t, enum output_format format)
     switch (format) {
     case OUTPUT_TABLE:
     case OUTPUT_WIDE:
-        print_aligned(t, format == OUTPUT_WIDE);
+        output_aligned(t, format == OUTPUT_WIDE, NULL, stdout);
         break;
     case OUTPUT_CSV:
-        print_csv(t);
+        output_csv(t, false);
         break;
     case OUTPUT_NAME:
         print_names(t);

@@ -5,6 +5,7 @@
  */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
+#include <stdio.h>
 #include "cli/options.h"
 #include "wire/json.h"
 
@@ -24,6 +25,8 @@ struct output_column {
     bool is_number;    /* JSON: number; table: right aligned */
     bool wide;         /* table: only with --output wide */
     enum output_place place;
+    bool is_key;       /* rows of one listing differ in these: by them a row is found again in the next */
+    bool ticks;        /* it is another one each time, without anything having happened: an age */
 };
 struct output_table {
     const struct output_column *columns;
@@ -42,6 +45,17 @@ void output_sort(struct output_table *t, const char *key, bool reverse);
 /* OUTPUT_NAME: columns "kind" and "name" as KIND/NAME, a line each. */
 void output_print(const struct output_table *t, enum output_format format);
 void output_fini(struct output_table *t);
+
+/* Lines of one table that comes in parts. widths: of each column, those of the parts before; they only grow. */
+struct output_layout {
+    int *widths; /* NULL: of this part alone */
+    bool headless;
+};
+/* Aligned columns, as table and wide print them. */
+void output_aligned(const struct output_table *t, bool wide, const struct output_layout *layout, FILE *f);
+void output_csv(const struct output_table *t, bool headless);
+/* Each row as one line of JSON. */
+void output_json_lines(const struct output_table *t);
 
 /* The keys of an object as cells: "a, b" (NULL: none) for people, a list for programs. */
 const char *output_keys_text(struct arena *a, const struct json *object);

@@ -12,13 +12,14 @@
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/live/live.h"
 #include "codec/decode/decode.h"
 #include "kube/object.h"
 
 static const struct output_column columns[] = {
-    {"queue", "QUEUE", false, false},       {"kind", "KIND", false, true},
+    {"queue", "QUEUE", .is_key = true},     {"kind", "KIND", .wide = true, .is_key = true},
     {"cohort", "COHORT", false, true},      {"strategy", "STRATEGY", false, true},
-    {"flavor", "FLAVOR", false, false},     {"resource", "RESOURCE", false, false},
+    {"flavor", "FLAVOR", .is_key = true},   {"resource", "RESOURCE", .is_key = true},
     {"nominal", "NOMINAL", false, false},   {"used", "USED", false, false},
     {"borrowed", "BORROWED", false, false}, {"limit", "LIMIT", false, false},
     {"guaranteed", "GUARANTEED", false, true}, {"weight", "WEIGHT", false, true},
@@ -156,5 +157,5 @@ static void queue_rows(struct connection *c, struct output_table *t, const struc
 
 int queues_main(const struct options *o)
 {
-    return connection_print_table(o, columns, COLUMNS_N, queue_rows);
+    return live_print_table(o, columns, COLUMNS_N, queue_rows);
 }

@@ -3,17 +3,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/memory.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
+#include "cli/history/usage_read.h"
 #include "exporter/report/report_prometheus.h"
 
 #define HOUR_S 3600.0
-#define SPAN_MAX_S (3660 * 86400.0)
 #define FORMAT_HTML (-2)
 
 struct report_options {
@@ -27,41 +26,17 @@ struct report_options {
 
 /* ---- options ---- */
 
-/* "7d" before now, or a time. */
-static bool when_parse(const char *text, double now_s, double *ret_s)
-{
-    static const struct {
-        char unit;
-        double seconds;
-    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
-    char *end;
-    double amount = *text >= '0' && *text <= '9' ? strtod(text, &end) : NAN;
-    if (isfinite(amount) && *end && !end[1])
-        for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-            if (*end == units[i].unit && amount * units[i].seconds <= SPAN_MAX_S) {
-                *ret_s = now_s - amount * units[i].seconds;
-                return true;
-            }
-    int64_t wall_ms;
-    _cleanup_buf_ struct buf day = {0};
-    buf_printf(&day, "%sT00:00:00Z", text);
-    if (!time_parse(bytes_of(text), &wall_ms) && !time_parse(buf_view(&day), &wall_ms))
-        return false;
-    *ret_s = (double)wall_ms / 1000;
-    return true;
-}
-
 static int set_span(struct report_options *o)
 {
     double now_s = (double)clock_wall_us() / 1e6;
     o->until_s = now_s;
-    if (!when_parse(o->since, now_s, &o->since_s))
-        return options_wrong(o->given, "--since: write 30m, 12h, 7d, 4w, 2026-01-31 or 2026-01-31T08:00:00Z");
-    if (o->until && !when_parse(o->until, now_s, &o->until_s))
-        return options_wrong(o->given, "--until: write 30m, 12h, 7d, 4w, 2026-01-31 or 2026-01-31T08:00:00Z");
+    if (!usage_when(o->since, now_s, &o->since_s))
+        return options_wrong(o->given, "--since: " USAGE_WHEN_WRONG);
+    if (o->until && !usage_when(o->until, now_s, &o->until_s))
+        return options_wrong(o->given, "--until: " USAGE_WHEN_WRONG);
     if (o->since_s >= o->until_s)
         return options_wrong(o->given, "--since must be before --until");
-    if (o->until_s - o->since_s > SPAN_MAX_S)
+    if (o->until_s - o->since_s > USAGE_SPAN_MAX_S)
         return options_wrong(o->given, "more than ten years are asked for");
     if (!o->prometheus) { /* the store keeps hours */
         o->since_s = floor(o->since_s / HOUR_S) * HOUR_S;
@@ -87,54 +62,10 @@ static int take(struct report_options *o, const struct options *given)
 
 /* ---- reading ---- */
 
-/* PATH of a data directory means the store in it. */
-static void store_of(struct buf *out, const char *path)
-{
-    struct stat st;
-    buf_text(out, path);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        buf_text(out, path[strlen(path) - 1] == '/' ? "usage.db" : "/usage.db");
-}
-
-/* The store of the cluster that the other commands ask: `capstan up` keeps it and the kubeconfig in one folder. */
-static void default_store(struct buf *out)
-{
-    const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME"), *list = getenv("KUBECONFIG");
-    for (bool there = false; list && *list && !there; list += strcspn(list, ":"), list += *list == ':') {
-        size_t n = strcspn(list, ":");
-        const char *slash = memrchr(list, '/', n);
-        if (n == 0)
-            continue;
-        buf_clear(out);
-        buf_add(out, list, slash ? (size_t)(slash - list) + 1 : 0);
-        buf_text(out, "usage.db");
-        there = access(out->data, F_OK) == 0;
-    }
-    if (out->n)
-        return;
-    if (base && *base)
-        buf_printf(out, "%s/capstan/usage.db", base);
-    else
-        buf_printf(out, "%s/.local/share/capstan/usage.db", home && *home ? home : ".");
-}
-
 static int read_store(struct report_options *o, struct arena *a, struct usage_record **ret_records, uint32_t *ret_n, struct err *e)
 {
-    _cleanup_buf_ struct buf path = {0};
-    struct usage_store *store = NULL;
-    if (o->store)
-        store_of(&path, o->store);
-    else
-        default_store(&path);
-    o->read_from = arena_text(a, path.data);
-    int r = usage_open_to_read(path.data, &store, e);
-    if (r == -E_NOTFOUND)
-        return err_set(e, E_NOTFOUND, "%s: there is no such file; name the data directory of 'capstan up' or of an agent with --store, or "
-                       "a --prometheus", path.data);
-    if (r == 0)
-        r = usage_since(store, a, o->since_s, o->until_s, ret_records, ret_n, e);
-    usage_close(store);
-    return r;
+    int r = usage_read(o->store, a, o->since_s, o->until_s, ret_records, ret_n, &o->read_from, e);
+    return r == -E_NOTFOUND ? err_set(e, E_NOTFOUND, "%s, or a --prometheus", arena_text(a, e->text)) : r;
 }
 
 static int read_prometheus(struct report_options *o, struct arena *a, struct usage_record **ret_records,

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/connect.h"
+#include "cli/live/live.h"
 
 static const char *served;
 static struct arena *a;
@@ -21,8 +21,8 @@ const struct json *connection_get_list(struct connection *c, struct arena *arena
     return strstr(path, "/clusterqueues") ? json_parse(arena, bytes_of(served), NULL, e) : NULL;
 }
 
-int connection_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
-                           void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
+int live_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
+                     void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
 {
     struct output_table t;
     struct err e = {0};

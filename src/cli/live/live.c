@@ -1,0 +1,275 @@
+/* live.c - see live.h */
+#include "cli/live/live.h"
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/collections/map.h"
+#include "base/memory.h"
+
+enum {
+    FRONT_N = 2, /* columns before those of the table: when, what */
+    KEY_WIDTH = 12,
+};
+
+struct row_seen {
+    const char **cells;
+    bool still_there;
+};
+struct live_rows {
+    struct map *by_key; /* struct row_seen */
+    struct arena *arena;
+    uint32_t columns_n;
+};
+
+/* ---- what has changed ---- */
+
+static const char *key_of(struct arena *a, const struct output_table *t, const char *const *cells)
+{
+    const char *key = "";
+    for (uint32_t c = 0; c < t->columns_n; c++)
+        if (t->columns[c].is_key)
+            key = arena_printf(a, "%s%s\n", key, cells[c] ? cells[c] : "");
+    return key;
+}
+
+static bool is_same(const struct output_table *t, const char *const *before, const char *const *now)
+{
+    for (uint32_t c = 0; c < t->columns_n; c++)
+        if (!t->columns[c].ticks && strcmp(before[c] ? before[c] : "", now[c] ? now[c] : "") != 0)
+            return false;
+    return true;
+}
+
+struct live_rows *live_rows_new(const struct output_table *t)
+{
+    struct live_rows *rows = mem_zero(1, sizeof *rows);
+    *rows = (struct live_rows){.by_key = map_new(sizeof(struct row_seen)), .arena = arena_new(), .columns_n = t->columns_n};
+    for (uint32_t r = 0; r < t->rows_n; r++) {
+        const char *const *cells = &t->cells[r * t->columns_n];
+        struct row_seen *seen = map_put(rows->by_key, bytes_of(key_of(rows->arena, t, cells)), NULL);
+        seen->cells = arena_alloc(rows->arena, t->columns_n * sizeof *seen->cells);
+        for (uint32_t c = 0; c < t->columns_n; c++)
+            seen->cells[c] = arena_text(rows->arena, cells[c]);
+    }
+    return rows;
+}
+
+void live_rows_free(struct live_rows *rows)
+{
+    if (!rows)
+        return;
+    map_free(rows->by_key);
+    arena_free(rows->arena);
+    free(rows);
+}
+
+static void change_add(struct output_table *changes, const char *time, const char *change, const char *const *cells, uint32_t n)
+{
+    const char **all = arena_alloc(changes->arena, (FRONT_N + n) * sizeof *all);
+    all[0] = time;
+    all[1] = change;
+    memcpy(all + FRONT_N, cells, n * sizeof *all);
+    output_row(changes, all);
+}
+
+void live_changes(struct output_table *changes, const char *time, const struct live_rows *before, const struct output_table *now)
+{
+    for (uint32_t r = 0; r < now->rows_n; r++) {
+        const char *const *cells = &now->cells[r * now->columns_n];
+        struct row_seen *seen = before ? map_find(before->by_key, bytes_of(key_of(changes->arena, now, cells))) : NULL;
+        if (seen)
+            seen->still_there = true;
+        if (!seen || !is_same(now, seen->cells, cells))
+            change_add(changes, time, !before ? "there" : seen ? "changed" : "new", cells, now->columns_n);
+    }
+    size_t at = 0;
+    struct bytes key;
+    for (struct row_seen *seen; before && (seen = map_next(before->by_key, &at, &key));)
+        if (!seen->still_there)
+            change_add(changes, time, "gone", seen->cells, now->columns_n);
+}
+
+/* ---- a terminal ---- */
+
+static size_t cut_line(struct buf *out, const char *line, size_t n, int columns)
+{
+    int at = 0, all = 0;
+    size_t cut = n;
+    for (size_t i = 0; i < n; i++)
+        all += ((unsigned char)line[i] & 0xc0) != 0x80;
+    for (size_t i = 0; all > columns && i < n; i++) {
+        at += ((unsigned char)line[i] & 0xc0) != 0x80;
+        if (at == columns) {
+            cut = i;
+            break;
+        }
+    }
+    buf_bytes(out, (struct bytes){line, cut});
+    if (cut < n)
+        buf_char(out, '>');
+    return n;
+}
+
+void live_cut(struct buf *out, const char *text, int columns, int lines, const char *end)
+{
+    int n = 0, at = 0;
+    for (const char *c = text; *c; c++)
+        n += *c == '\n';
+    for (const char *line = text; *line; at++) {
+        const char *stop = strchrnul(line, '\n');
+        if (n > lines && at == lines - 1) {
+            char more[64];
+            int more_n = snprintf(more, sizeof more, "... %d more", n - at);
+            cut_line(out, more, (size_t)more_n, columns);
+            buf_text(out, end);
+            return;
+        }
+        cut_line(out, line, (size_t)(stop - line), columns);
+        buf_text(out, end);
+        line = *stop ? stop + 1 : stop;
+    }
+}
+
+static bool is_screen(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+/* WHY  line by line over what stands there: a screen that is wiped first flickers. */
+static void screen(const struct output_table *t, bool first)
+{
+    struct winsize w = {0};
+    _cleanup_buf_ struct buf out = {0};
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&text, &n);
+    if (!f)
+        return;
+    output_aligned(t, t->format == OUTPUT_WIDE, NULL, f);
+    if (fclose(f) != 0)
+        return;
+    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &w); /* else as below */
+    int columns = w.ws_col > 1 ? w.ws_col : 80, lines = w.ws_row > 2 ? w.ws_row - 1 : 23;
+    buf_text(&out, first ? "\033[H\033[2J" : "\033[H");
+    live_cut(&out, text, columns, lines, "\033[K\r\n");
+    buf_text(&out, "\033[J");
+    fwrite(out.data, 1, out.n, stdout);
+    free(text);
+}
+
+/* ---- turns ---- */
+
+struct live {
+    struct connection c;
+    const struct options *o;
+    struct output_column *columns; /* with those in front */
+    struct live_rows *before;
+    int *widths;
+    bool told, screen;
+    struct err trouble; /* as it was said last */
+};
+
+static void lines(struct live *x, const struct output_table *t)
+{
+    char time[TIME_TEXT_MAX];
+    struct output_table changes;
+    output_init(&changes, t->arena, x->columns, t->columns_n + FRONT_N);
+    live_changes(&changes, time_format(time, clock_wall_us() / 1000), x->before, t);
+    if (t->format == OUTPUT_CSV)
+        output_csv(&changes, x->told);
+    else if (t->format == OUTPUT_JSON)
+        output_json_lines(&changes);
+    else if (changes.rows_n || !x->told)
+        output_aligned(&changes, t->format == OUTPUT_WIDE, &(struct output_layout){.widths = x->widths, .headless = x->told}, stdout);
+    output_fini(&changes);
+    live_rows_free(x->before);
+    x->before = live_rows_new(t);
+}
+
+/* Trouble after the first time is waited out, and told once. */
+static int trouble(struct live *x, const struct err *e)
+{
+    if (!x->told)
+        return connection_fail(x->o->command->name, e);
+    if (strcmp(e->text, x->trouble.text) != 0)
+        fprintf(stderr, "capstan %s: %s; trying again\n", x->o->command->name, e->text);
+    x->trouble = *e;
+    return EXIT_OK;
+}
+
+static int turn(struct live *x, const struct output_column *columns, uint32_t columns_n,
+                void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct output_table t;
+    struct err e = {0};
+    int code = EXIT_OK;
+    output_init(&t, a, columns, columns_n);
+    t.format = output_format_of(x->o);
+    rows(&x->c, &t, x->o, &e);
+    if (e.code)
+        code = trouble(x, &e);
+    else if (x->screen)
+        screen(&t, !x->told);
+    else
+        lines(x, &t);
+    x->told |= !e.code;
+    output_fini(&t);
+    return code;
+}
+
+/* WHY  while nothing changes nothing is written, and a pipe without a reader would not be noticed. */
+static bool has_reader(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP));
+}
+
+static int watch(struct live *x, const struct output_column *columns, uint32_t columns_n,
+                 void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
+{
+    int64_t period_ms = option_number(x->o, (uint32_t)option_find(x->o->command, "period", 6), 0);
+    int code = connection_open(&x->c, x->o, true);
+    struct err e = {0};
+    while (code == EXIT_OK) {
+        code = turn(x, columns, columns_n, rows);
+        if (code != EXIT_OK || fflush(stdout) != 0 || ferror(stdout)) /* output_finish says what is wrong with it */
+            break;
+        if (!has_reader())
+            break;
+        if (loop_run_for(x->c.loop, period_ms, &e) < 0)
+            code = connection_fail(x->o->command->name, &e);
+    }
+    connection_close(&x->c);
+    return code;
+}
+
+int live_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
+                     void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
+{
+    int watch_at = option_find(o->command, "watch", 5), period_at = option_find(o->command, "period", 6);
+    enum output_format format = output_format_of(o);
+    if (!option_flag(o, (uint32_t)watch_at))
+        return o->on_line[period_at] ? options_wrong(o, "--period goes with --watch") : connection_print_table(o, columns, columns_n, rows);
+    if (format == OUTPUT_YAML || format == OUTPUT_NAME)
+        return options_wrong(o, "--watch: use --output table, wide, csv or json");
+    struct output_column *all = mem_zero(columns_n + FRONT_N, sizeof *all);
+    all[0] = (struct output_column){.key = "time", .title = "TIME"};
+    all[1] = (struct output_column){.key = "change", .title = "CHANGE"};
+    memcpy(all + FRONT_N, columns, columns_n * sizeof *all);
+    int *widths = mem_zero(columns_n + FRONT_N, sizeof *widths);
+    widths[0] = sizeof "2026-01-31T12:00:00Z" - 1;
+    widths[1] = sizeof "changed" - 1;
+    for (uint32_t i = 0; i < columns_n; i++) /* what comes later may be longer than what is there at the beginning */
+        widths[FRONT_N + i] = columns[i].is_key ? KEY_WIDTH : 0;
+    struct live x = {.o = o, .columns = all, .widths = widths, .screen = is_screen() && format <= OUTPUT_WIDE};
+    int code = watch(&x, columns, columns_n, rows);
+    live_rows_free(x.before);
+    free(widths);
+    free(all);
+    return code;
+}
