@@ -1,5 +1,5 @@
 # make            build into build/
-# make demo       install what is missing, build, run the examples on an embedded cluster, print what happened
+# make demo       install what is missing, build, tell what happens while two teams share an embedded cluster
 # make test       install what is missing, run every test
 # More: HACKING.md
 

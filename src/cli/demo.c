@@ -1,4 +1,4 @@
-/* demo.c - capstan demo: an embedded cluster for a minute; apply the examples, tell what happens, print a table
+/* demo.c - capstan demo: a story (cli/story), or with --output the examples on an embedded cluster and a table of what happened
  *
  *   examples (in the binary) --POST--> cluster <--watch-- pods, jobs, workloads, pod groups: first seen, bound, finished
  *
@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/story/story.h"
 #include "codec/configuration/configuration.h"
 #include "codec/kinds/kind.h"
 #include "example_files.h"
@@ -524,5 +525,7 @@ int demo_main(const struct options *o)
     log_set_level(LOG_WARNING);
     if (!cluster_speed_parse(option_text(o, OPT_DEMO_SPEED), &speed))
         return options_wrong(o, "--speed: a number from 0.001 to 1000000");
+    if (!option_text(o, OPT_DEMO_OUTPUT))
+        return story_main(speed, option_flag(o, OPT_DEMO_KEEP));
     return demo_run(speed, output_format_of(o), option_flag(o, OPT_DEMO_KEEP));
 }

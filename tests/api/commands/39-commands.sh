@@ -39,7 +39,7 @@ ends 1 "--help: a full disk" 'No space left' bash -c '"$PROGRAM" --help >/dev/fu
 ends 0 "a reader that has seen enough is no fault" '' bash -c 'set -o pipefail; "$PROGRAM" nodes -o json | head -c 1 >/dev/null'
 
 # --- the demo, which tells on standard error what happens, to a terminal as to a pipe
-ends 0 "the demo: every example ends as it should" 'Job +team-red +owner +3 .* Complete' "$PROGRAM" demo --speed 2
+ends 0 "the demo's examples: each ends as it should" 'Job +team-red +owner +3 .* Complete' "$PROGRAM" demo --output table --speed 2
 told=$said
 says "who had to give back what was borrowed" 'guest stops: .* due to reclamation within the cohort; preemptor path: /teams/red;' echo "$told"
 says "who had to stop for a higher priority" 'nightly stops: .* due to prioritization in the ClusterQueue; preemptor path: /teams/blue;' echo "$told"
@@ -47,6 +47,26 @@ says "who had to stop for a fair share" 'sweep-[ab] stops: .* due to Fair Sharin
 says "and why it does not come back before there is room" 'sweep-[ab] waits: .*; ClusterQueue gold has a share of 500, and with this one its own side would have 1000' echo "$told"
 says "how much of the pool it has" 'ClusterQueue green borrows (500|1000)/1000 of what cohort lab has' echo "$told"
 says "and why it waits" 'guest waits: .*insufficient unused quota for nvidia.com/gpu in flavor t4, 3 more needed' echo "$told"
+
+# --- the demo's story: every fact in it is waited for, so that exit code 0 says they were all true
+began=$SECONDS
+ends 0 "the demo tells its story" 'Yours to try:' "$PROGRAM" demo
+told=$said
+says "in half a minute" '^([0-9]|[123][0-9])$' echo $((SECONDS - began))
+says "a gang that waits, and why" 'insufficient unused quota for nvidia.com/gpu in flavor a100, 4 more needed' echo "$told"
+says "what would help" 'would help: the end of Workload (vision/job-detect|nlp/job-bert)-' echo "$told"
+says "a bar of GPUs by node" '^ +a100-40gb-[01] +\[(BBBBBBBB|PPPPPP\.\.)\]' echo "$told"
+says "a layout, and one that is refused" 'event MIGConfigFailed: in use by nlp/notebook' echo "$told"
+says "a GPU that fails" 'event GPUError: XID 79 GPU has fallen off the bus' echo "$told"
+says "and whose it was" 'pretrain had it: capstan requeue' echo "$told"
+says "without it the job runs again" '\[PPPPPP\.x\]' echo "$told"
+says "borrowed" 'nlp/sweep runs: 2 of 2 pods' echo "$told"
+says "taken back" 'nlp/sweep has to leave, due to reclamation within the cohort' echo "$told"
+says "priority" 'vision/urgent has to leave, due to prioritization in the ClusterQueue' echo "$told"
+says "who wasted what" 'nlp/bert +[0-9]+ +1[0-9]  <- ask them' echo "$told"
+is "no line is longer than a wide window" '' awk 'length > 130' <<<"$told"
+is "and no escapes for a pipe" 0 bash -c 'grep -c "$(printf "\\033")" <<<"$1"; true' - "$told"
+ends 1 "a full disk" 'No space left' bash -c '"$PROGRAM" demo --speed 10 >/dev/full' -
 
 # --- stray arguments, options without a use
 for words in "queues stray" "jobs stray" "nodes stray" "version stray" "--version stray" "demo stray" "up stray" "scheduler stray" "report stray" \
