@@ -24,6 +24,13 @@ int64_t clock_monotonic_us(void)
     return clock_read_us(CLOCK_MONOTONIC);
 }
 
+int64_t clock_monotonic_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 struct timespec clock_monotonic_after(int64_t ms)
 {
     int64_t us = clock_monotonic_us() + ms * 1000;

@@ -58,5 +58,12 @@
                                             * begins at 12500 in the whole cluster */
 #define LIMIT_AGENT_CONFIG_BYTES (1u << 20) /* a node's device plugin config; what a ConfigMap can hold */
 #define LIMIT_AGENT_CONFIG_ENTRIES 1024    /* entries of one list in it: 64 GPUs with 7 MIG devices each are 448 */
+/* Traces that `capstan sim` reads. What is kept of a pod is 4 bytes, of a node 1 KB. */
+#define LIMIT_TRACE_LINE 65536             /* bytes of a line */
+#define LIMIT_TRACE_COLUMNS 256
+#define LIMIT_TRACE_NODES 1000000
+#define LIMIT_TRACE_PODS 20000000          /* the largest public trace has 3.4 million jobs */
+#define LIMIT_TRACE_KINDS 65536            /* of pods that differ in what they ask for; public traces have some hundreds */
+#define LIMIT_TRACE_MODELS 64              /* of GPUs, and so many sets of them that pods accept */
 
 #endif

@@ -515,10 +515,11 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     c.find_remedies = remedy_find;
     c.preempt_trials_left = c.spare_trials_left = CYCLE_PREEMPT_TRIALS;
     s->now_ms = now_ms;
-    if (s->spread != (config && config->spread)) {
-        s->spread = config && config->spread;
+    enum placement placement = config ? config->placement : PLACEMENT_BINPACK;
+    if (s->placement != placement)
         view_table_forget(s);
-    }
+    s->placement = placement;
+    s->placement_seed = config ? config->placement_seed : 0;
     s->hold = config && config->hold;
     s->all_wake = config && config->all_wake;
     s->node_wishes = config && config->node_wishes;

@@ -20,7 +20,8 @@ struct decide_config {
     struct lost_policy lost;
     bool node_wishes;     /* as in struct policy */
     bool hold;            /* nobody is let in, and nobody goes for anybody: what holds something already is settled */
-    bool spread;          /* score: spread instead of pack (default pack: fewest free GPUs first, whole-GPU fragments last) */
+    enum placement placement; /* default: fewest free GPUs first, whole-GPU fragments last */
+    uint64_t placement_seed;  /* of PLACEMENT_RANDOM */
 };
 void decide(struct state *s, const struct decide_config *config, int64_t now_ms, struct arena *a, struct plan *ret_plan);
 

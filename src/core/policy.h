@@ -47,6 +47,21 @@ struct lost_policy {
     bool patient; /* where there is no other node the gang waits for one; else it is evicted */
 };
 
+/* Which of the nodes that hold a pod is best, by name: core/score/score.h. */
+#define PLACEMENTS(X) \
+    X(BINPACK, "binpack")       \
+    X(SPREAD, "spread")         \
+    X(RANDOM, "random")         \
+    X(BESTFIT, "bestfit")       \
+    X(DOTPRODUCT, "dotproduct") \
+    X(PACKING, "packing")       \
+    X(CLUSTERING, "clustering") \
+    X(FGD, "fgd")               \
+    X(CAPSTAN, "capstan")
+#define X(name, text) PLACEMENT_##name,
+enum placement { PLACEMENTS(X) };
+#undef X
+
 struct policy {
     bool node_wishes;         /* preferred node affinity counts among domains of a topology. SOURCE TASRespectNodeAffinityPreferred */
     struct fair_policy fair;

@@ -39,7 +39,7 @@ static void turn(void *arg)
     int64_t now_ms = loop_wall_ms(s->loop);
     struct decide_config config = {.gangs_max = GANGS_PER_TURN, .pods_max = PODS_PER_TURN, .fair = s->config.policy.fair,
                                    .lost = s->config.policy.lost, .node_wishes = s->config.policy.node_wishes,
-                                   .hold = s->config.hold, .spread = s->config.spread};
+                                   .hold = s->config.hold, .placement = s->config.spread ? PLACEMENT_SPREAD : PLACEMENT_BINPACK};
     struct plan plan = {0};
     bool tries = decide_has_work(s->state);
     int64_t began_us = loop_clock_us(s->loop);

@@ -244,6 +244,11 @@ static int32_t choose_parts(const struct device_table *t, const struct device_sp
     return best;
 }
 
+bool device_parts_fit(const struct device_table *t, uint32_t device, int64_t parts)
+{
+    return parts_left(t, device) >= parts;
+}
+
 uint64_t device_parts_room(const struct device_table *t, const struct device_span *span, int64_t parts)
 {
     uint64_t room = 0;

@@ -55,6 +55,7 @@ bool device_choose(const struct device_table *t, const struct device_span *span,
 void device_take(struct device_table *t, const struct device_bits *bits, int64_t parts);
 void device_give(struct device_table *t, const struct device_bits *bits, int64_t parts);
 void device_table_clear(struct device_table *t); /* nobody has any */
+bool device_parts_fit(const struct device_table *t, uint32_t device, int64_t parts); /* are so many of it left? */
 /* How many pods find so many parts each. */
 uint64_t device_parts_room(const struct device_table *t, const struct device_span *span, int64_t parts);
 

@@ -5,6 +5,7 @@
 #include "core/place/tiers.h"
 #include "core/place/undo.h"
 #include "core/place/view.h"
+#include "core/score/score.h"
 
 /* ---- kinds ---- */
 
@@ -156,10 +157,20 @@ static void take(struct state *s, struct gang *g, struct want *w, uint32_t node)
     undo_seat(s, w->seat);
 }
 
+/* Any that has room. */
+static uint32_t draw_node(const struct state *s, const struct view *v)
+{
+    uint64_t drawn = v->fits_n ? score_draw(s, 0) % v->fits_n : 0;
+    for (uint32_t slot = 1; slot < v->n; slot++)
+        if (v->room[slot] && !drawn--)
+            return slot;
+    return 0;
+}
+
 static bool place_one(struct state *s, struct gang *g, struct want *w, const struct area *area, bool *ret_neighbours)
 {
     struct view *v = view_sync(s, w->shape);
-    uint32_t node = area ? best_of_area(s, v, NULL, area) : view_best(v);
+    uint32_t node = area ? best_of_area(s, v, NULL, area) : s->placement == PLACEMENT_RANDOM ? draw_node(s, v) : view_best(v);
     struct neighbours rules;
     w->seat = 0;
     if (node && neighbour_matters(s, w->shape) && neighbour_prepare(s, w->shape, w->labels, &rules)) {

@@ -6,6 +6,7 @@
  */
 #include "base/memory.h"
 #include "core/queue/order.h"
+#include "core/score/score.h"
 #include "core/state/model.h"
 
 struct device_bits seat_devices(const struct seat *seat)
@@ -43,7 +44,10 @@ void seat_choose_devices(struct state *s, struct seat *seat)
     struct device_bits bits = {0};
     for (uint32_t i = 1; i < c->demands_n; i++) {
         const struct device_span *span = device_table_span(t, c->demands[i].resource);
-        if (span)
+        int32_t device = span && span->in_parts ? score_device(s, seat->shape, seat->node, span, c->demands[i].value) : -1;
+        if (device >= 0)
+            device_bit_set(&bits, (uint32_t)device);
+        else if (span)
             (void)device_choose(t, span, c->demands[i].value, &bits); /* fit_room has counted them: there are enough */
     }
     device_take(t, &bits, seat_parts(s, seat));
@@ -70,7 +74,7 @@ int64_t seat_parts(const struct state *s, const struct seat *seat)
 bool seat_parts_fit(const struct state *s, uint32_t shape, uint32_t node, int32_t device)
 {
     const struct device_table *t = &s->nodes.nodes[node].devices;
-    return t->all[device].healthy && gpu_left(&t->gpus[t->gpu_of[device]]) >= parts_on(s, shape, node);
+    return device_parts_fit(t, (uint32_t)device, parts_on(s, shape, node));
 }
 
 void seat_move_parts(struct state *s, uint32_t id, int32_t device)

@@ -1,7 +1,7 @@
 #include "core/place/view.h"
 #include "base/memory.h"
 #include "core/place/fit.h"
-#include "core/place/score.h"
+#include "core/score/score.h"
 
 struct view_table *view_table_new(void)
 {

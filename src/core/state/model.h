@@ -440,7 +440,9 @@ struct state {
     uint32_t *anti_seats;    /* seats whose pods have required anti-affinity, unordered */
     uint32_t anti_seats_n, anti_seats_cap;
     bool neighbours_changed; /* a pod came or went since the last cycle */
-    bool spread;             /* score of the last cycle */
+    enum placement placement; /* of the last cycle */
+    uint64_t placement_seed; /* the same */
+    struct targets *targets; /* core/score/target.h; NULL: none are known */
     bool hold, all_wake, node_wishes; /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */
     struct lost_policy lost_policy; /* the same */

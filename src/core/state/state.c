@@ -12,6 +12,7 @@
 #include "core/queue/lost.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
+#include "core/score/target.h"
 #include "core/state/state_gang.h"
 #include "core/state/state_unused.h"
 
@@ -71,6 +72,21 @@ void state_set_ready_policy(struct state *s, const struct ready_policy *policy)
         ready_follow(s, s->gangs[i]);
 }
 
+static void drop_targets(struct state *s)
+{
+    for (uint32_t i = 0; s->targets && i < s->targets->terms_n; i++)
+        shape_release(s, s->targets->terms[i]);
+    targets_free(s->targets);
+    s->targets = NULL;
+}
+
+void state_set_targets(struct state *s, const struct target *all, uint32_t n, uint64_t total)
+{
+    drop_targets(s);
+    s->targets = n ? targets_new(s, all, n, total) : NULL;
+    view_table_forget(s);
+}
+
 void state_free(struct state *s)
 {
     if (!s)
@@ -107,6 +123,7 @@ void state_free(struct state *s)
     free(s->flavors);
     free(s->topologies);
     free(s->undo.steps);
+    drop_targets(s);
     view_table_free(s->views);
     quota_fini(&s->quota);
     shape_table_fini(&s->shapes);
@@ -161,6 +178,10 @@ static bool set_devices(struct state *s, uint32_t slot, const struct node_record
     for (uint32_t at = s->nodes.nodes[slot].first_seat; at; at = s->seats[at].next) {
         struct device_bits had = seat_devices(&s->seats[at]), bits = translated(old, &fresh, &had);
         seat_set_devices(&s->seats[at], &bits);
+    }
+    for (uint16_t i = 0; i < fresh.spans_n; i++) {
+        int32_t column = fresh.spans[i].in_parts ? node_table_column(&s->nodes, fresh.spans[i].resource) : -1;
+        s->nodes.in_parts |= column >= 0 ? (uint64_t)1 << column : 0;
     }
     device_table_fini(old);
     *old = fresh;

@@ -11,6 +11,17 @@ struct state *state_new(void);
 void state_free(struct state *s);
 void state_set_ready_policy(struct state *s, const struct ready_policy *policy); /* all zero until then */
 void state_set_consumption_policy(struct state *s, const struct consumption_policy *policy); /* once, first of all; off until then */
+/* Pods that are expected, by kind, the most frequent first: placements that ask what is left for (core/score/target.h) look at them. */
+struct target {
+    struct shape on;         /* what it demands of a node's labels; the rest is not looked at */
+    int64_t cpu_milli;
+    uint32_t gpus_n, gpu_milli; /* of so many GPUs so much each */
+    uint32_t count;
+};
+/* total: of all pods, also of those of no kind here. */
+void state_set_targets(struct state *s, const struct target *all, uint32_t n, uint64_t total);
+/* How much of all GPUs is of no use to them, and how much is left of all, in thousandths of one. */
+void state_fragmentation(struct state *s, int64_t *ret_lost, int64_t *ret_left);
 struct intern *state_names(struct state *s); /* codecs intern here */
 /* Before intern_sweep of that pool: marks every name that the state holds, and drops what it keeps for names that nobody mentions any more.
  * Only between cycles, when no change is on its way in and no plan is still to be acted on; whoever else keeps ids marks those too. */

@@ -1,0 +1,45 @@
+#include "core/score/gpus.h"
+
+struct gpu_ask gpu_ask_of(const struct state *s, const struct shape_class *c)
+{
+    struct gpu_ask ask = {0};
+    for (uint32_t i = 1; i < c->demands_n; i++) {
+        const struct demand *d = &c->demands[i];
+        if (d->column == s->column_cpu)
+            ask.cpu = d->value;
+        else if (d->column >= 0 && (s->nodes.in_parts >> d->column & 1))
+            ask = (struct gpu_ask){ask.cpu, 1, d->value < GPU_WHOLE ? (uint32_t)d->value : GPU_WHOLE};
+        else if ((int32_t)i == c->device_demand)
+            ask = (struct gpu_ask){ask.cpu, d->value < NODE_GPUS ? (uint32_t)d->value : NODE_GPUS, GPU_WHOLE};
+    }
+    return ask;
+}
+
+void node_gpus_of(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus)
+{
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    struct node_gpus *g = ret_gpus;
+    g->n = g->all = 0;
+    if (t->gpus) {
+        for (; g->n < t->gpus_n && g->n < NODE_GPUS; g->n++)
+            g->all += g->left[g->n] = gpu_left(&t->gpus[g->n]);
+        return;
+    }
+    int32_t column = c->device_demand >= 0 ? c->demands[c->device_demand].column : -1;
+    int64_t have = column < 0 ? 0 : node_allocatable(&s->nodes, node)[column];
+    int64_t left = column < 0 ? 0 : node_free(&s->nodes, node)[column];
+    for (; g->n < have && g->n < NODE_GPUS; g->n++)
+        g->all += g->left[g->n] = g->n < left ? GPU_WHOLE : 0;
+}
+
+void node_gpus_take(struct node_gpus *g, const struct gpu_ask *ask)
+{
+    uint32_t wanted = ask->n;
+    for (uint32_t i = 0; i < g->n && wanted; i++) {
+        if (g->left[i] < ask->each || ask->each < GPU_WHOLE)
+            continue;
+        g->left[i] -= ask->each;
+        g->all -= ask->each;
+        wanted--;
+    }
+}

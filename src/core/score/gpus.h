@@ -1,0 +1,30 @@
+/* gpus.h - what scores look at: the GPUs of a node, and what a pod asks of them
+ *
+ * UNIT   thousandths of a GPU.
+ * LIMIT  NODE_GPUS of a node; further ones count as taken.
+ */
+#ifndef CORE_GPUS_H
+#define CORE_GPUS_H
+#include "core/state/model.h"
+
+#define NODE_GPUS 64u
+#define GPU_WHOLE 1000u
+struct node_gpus {
+    uint32_t n, all; /* all: what is left of them together */
+    uint32_t left[NODE_GPUS]; /* ORDER as in the ledger of the node's device table, where it has one */
+};
+struct gpu_ask {
+    int64_t cpu;
+    uint32_t n, each; /* of so many GPUs so much each: parts of one, or whole ones; n = 0: of none */
+};
+struct gpu_ask gpu_ask_of(const struct state *s, const struct shape_class *c);
+/* Of a node without a ledger the devices that c asks for; of none where it asks for none. */
+void node_gpus_of(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus);
+static inline bool gpu_ask_is_part(const struct gpu_ask *ask)
+{
+    return ask->n == 1 && ask->each < GPU_WHOLE;
+}
+/* Whole ones are taken from GPUs that have so much left; which of them makes no difference here. */
+void node_gpus_take(struct node_gpus *g, const struct gpu_ask *ask);
+
+#endif

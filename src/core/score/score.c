@@ -1,0 +1,118 @@
+#include "core/score/score.h"
+#include "core/score/published.h"
+#include "core/score/stranding.h"
+
+static uint32_t capped(int64_t value, uint32_t most)
+{
+    return value < 0 ? 0 : value > most ? most : (uint32_t)value;
+}
+
+/* What would be left of a column after the pod, in 1/1023 of what the node has. */
+static uint32_t left_share(const struct state *s, uint32_t node, int32_t column, int64_t value)
+{
+    int64_t have = node_allocatable(&s->nodes, node)[column], left = node_free(&s->nodes, node)[column] - value;
+    if (have <= 0 || left <= 0)
+        return 0;
+    if (have > INT64_MAX / 1024) /* absurd amounts must not overflow */
+        return capped(left / (have / 1023), 1023);
+    return (uint32_t)(left * 1023 / have);
+}
+
+static int64_t asked(const struct shape_class *c, int32_t column)
+{
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (c->demands[i].column == column)
+            return c->demands[i].value;
+    return 0;
+}
+
+/* Does the node have devices while the pod asks for none? Columns after pods, cpu and memory that are extended resources count. */
+static bool wastes_devices(const struct state *s, const struct shape_class *c, uint32_t node)
+{
+    if (c->device_demand >= 0)
+        return false;
+    const int64_t *have = node_allocatable(&s->nodes, node);
+    for (uint32_t i = 0; i < s->device_columns_n; i++)
+        if (have[s->device_columns[i]] > 0)
+            return true;
+    return false;
+}
+
+static uint32_t score_packed(const struct state *s, const struct shape_class *c, uint32_t node)
+{
+    uint32_t devices = 0;
+    if (c->device_demand >= 0) {
+        const struct demand *d = &c->demands[c->device_demand];
+        devices = capped(node_free(&s->nodes, node)[d->column] - d->value, 1023);
+    }
+    uint32_t cpu = left_share(s, node, s->column_cpu, asked(c, s->column_cpu));
+    uint32_t memory = left_share(s, node, s->column_memory, asked(c, s->column_memory));
+    uint32_t left = devices << 20 | cpu << 10 | memory;
+    uint32_t best = s->placement == PLACEMENT_SPREAD ? left : (1u << 30) - 1 - left;
+    return (wastes_devices(s, c, node) ? 0 : 1u << 30) + best + 1;
+}
+
+uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node)
+{
+    uint32_t unused;
+    switch (s->placement) {
+    case PLACEMENT_BINPACK:
+    case PLACEMENT_SPREAD:
+        return score_packed(s, c, node);
+    case PLACEMENT_RANDOM:
+        return 1;
+    case PLACEMENT_BESTFIT:
+        return (uint32_t)(1 + score_bestfit(s, c, node));
+    case PLACEMENT_DOTPRODUCT:
+        return (uint32_t)(1 + score_dotproduct(s, c, node));
+    case PLACEMENT_PACKING:
+        return (uint32_t)(1 + score_packing(s, c, node));
+    case PLACEMENT_CLUSTERING:
+        return (uint32_t)(1 + score_clustering(s, c, node));
+    case PLACEMENT_FGD:
+        return (uint32_t)(1 + score_fgd(s, c, node, &unused));
+    case PLACEMENT_CAPSTAN:
+        return score_capstan(s, c, node, &unused);
+    }
+    return 1;
+}
+
+uint64_t score_draw(const struct state *s, uint64_t of)
+{
+    uint64_t x = s->placement_seed * 0x9e3779b97f4a7c15u + s->nodes.seq * 0xbf58476d1ce4e5b9u + of;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* One of those that have enough left. */
+static int32_t draw_device(const struct state *s, const struct device_table *t, const struct device_span *span, int64_t parts)
+{
+    uint32_t enough_n = 0;
+    for (int32_t i = span->first; i < span->first + span->n; i++)
+        enough_n += device_parts_fit(t, (uint32_t)i, parts);
+    uint64_t drawn = enough_n ? score_draw(s, 1) % enough_n : 0;
+    for (int32_t i = span->first; i < span->first + span->n; i++)
+        if (device_parts_fit(t, (uint32_t)i, parts) && !drawn--)
+            return i;
+    return -1;
+}
+
+int32_t score_device(struct state *s, uint32_t shape, uint32_t node, const struct device_span *span, int64_t parts)
+{
+    const struct shape_class *c = &s->shapes.classes[shape];
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    uint32_t gpu = 0;
+    if (s->placement == PLACEMENT_RANDOM)
+        return draw_device(s, t, span, parts);
+    if (s->placement != PLACEMENT_FGD && s->placement != PLACEMENT_CAPSTAN)
+        return -1;
+    if (s->placement == PLACEMENT_FGD)
+        (void)score_fgd(s, c, node, &gpu);
+    else
+        (void)score_capstan(s, c, node, &gpu);
+    for (int32_t i = span->first; i < span->first + span->n; i++)
+        if (t->gpu_of[i] == gpu && device_parts_fit(t, (uint32_t)i, parts))
+            return i;
+    return -1;
+}

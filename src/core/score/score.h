@@ -1,0 +1,18 @@
+/* score.h - which of the nodes that fit is best, as one integer; and which GPU of it, where parts of one are asked for
+ *
+ * UNIT   0 = does not fit; 1 .. 2^32-1, greater is better. Integers only: equal on every machine, no order of summation.
+ * ORDER  binpack: nodes without devices that the pod does not ask for, then fewest devices left over, then least cpu left, then least
+ *        memory left; spread: the other way round after the first. Others: published.h, stranding.h. Ties go to the node that comes
+ *        first by name (view.c). random: all are equal, and place.c draws (score_draw).
+ */
+#ifndef CORE_SCORE_H
+#define CORE_SCORE_H
+#include "core/state/model.h"
+
+uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node);
+/* The device of the span where a pod of the shape, which asks for so many parts, is best; -1: the fullest that is enough. */
+int32_t score_device(struct state *s, uint32_t shape, uint32_t node, const struct device_span *span, int64_t parts);
+/* A number for who stands somewhere next: the same state and seed give the same. */
+uint64_t score_draw(const struct state *s, uint64_t of);
+
+#endif

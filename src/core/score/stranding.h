@@ -1,0 +1,13 @@
+/* stranding.h - Capstan's own choice: what is left is to be of use to those who will come
+ *
+ * UNIT   thousandths of a GPU, cut into buckets: nodes that differ by less are equal, and the first by name wins, so that pods gather.
+ * SOURCE docs/placement.md has the terms and where each constant comes from.
+ */
+#ifndef CORE_STRANDING_H
+#define CORE_STRANDING_H
+#include "core/score/gpus.h"
+
+/* 1 .. 2^30; greater is better. ret_gpu as in score_fgd. */
+uint32_t score_capstan(struct state *s, const struct shape_class *c, uint32_t node, uint32_t *ret_gpu);
+
+#endif

@@ -1,0 +1,199 @@
+#include "core/score/target.h"
+#include <stdlib.h>
+#include "base/memory.h"
+
+void targets_free(struct targets *t)
+{
+    if (!t)
+        return;
+    free(t->kinds);
+    free(t->terms);
+    free(t->nodes);
+    free(t->classes);
+    free(t->cpus);
+    free(t->rows);
+    free(t);
+}
+
+/* ---- kinds ---- */
+
+/* The place of these demands on nodes among all; TARGET_TERMS: there are too many. */
+static uint32_t term_of(struct state *s, struct targets *t, const struct shape *shape)
+{
+    const struct shape bare = {.node_labels = shape->node_labels, .node_labels_n = shape->node_labels_n,
+                               .node_terms = shape->node_terms, .node_terms_n = shape->node_terms_n};
+    uint32_t id = shape_class_id(&s->shapes, &s->nodes, &bare, s->names), at = 0;
+    while (at < t->terms_n && t->terms[at] != id)
+        at++;
+    if (at < t->terms_n || t->terms_n == TARGET_TERMS) {
+        (void)shape_class_unref(&s->shapes, id); /* not the last reference, or of a class that nobody has seen */
+        return at;
+    }
+    t->terms[t->terms_n++] = id;
+    return at;
+}
+
+static int compare_cpus(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void list_cpus(struct targets *t)
+{
+    uint32_t n = 0;
+    t->cpus = mem_alloc((t->kinds_n + 1) * sizeof *t->cpus);
+    for (uint32_t i = 0; i < t->kinds_n; i++)
+        t->cpus[i] = t->kinds[i].cpu;
+    if (t->kinds_n)
+        qsort(t->cpus, t->kinds_n, sizeof *t->cpus, compare_cpus);
+    for (uint32_t i = 0; i < t->kinds_n; i++)
+        if (!i || t->cpus[i] != t->cpus[i - 1])
+            t->cpus[n++] = t->cpus[i];
+    t->cpus_n = n;
+}
+
+/* Between two amounts that kinds ask for of one GPU it makes no difference how much is left. */
+static void list_levels(struct targets *t)
+{
+    bool asked[GPU_WHOLE + 1] = {false};
+    for (uint32_t i = 0; i < t->kinds_n; i++)
+        if (t->kinds[i].n == 1)
+            asked[t->kinds[i].each] = true;
+    for (uint32_t left = 1; left <= GPU_WHOLE; left++)
+        t->level_of[left] = (uint16_t)(t->level_of[left - 1] + asked[left]);
+    t->levels_n = t->level_of[GPU_WHOLE] + 1u;
+    t->row_n = 1 + t->levels_n + TARGET_SEVERAL + 1;
+}
+
+/* Of all pods, as part of those that are of some kind. SOURCE as in fgd.c. */
+static binary64 part_of(int64_t count, int64_t known, int64_t total)
+{
+    binary64 all = b64_of(total);
+    return b64_over(b64_over(b64_of(count), all), b64_over(b64_of(known), all));
+}
+
+struct targets *targets_new(struct state *s, const struct target *all, uint32_t n, uint64_t total)
+{
+    struct targets *t = mem_zero(1, sizeof *t);
+    t->kinds_n = n < TARGETS_MAX ? n : TARGETS_MAX;
+    t->kinds = mem_zero(t->kinds_n, sizeof *t->kinds);
+    t->terms = mem_zero(TARGET_TERMS, sizeof *t->terms);
+    for (uint32_t i = 0; i < t->kinds_n; i++) {
+        const struct target *from = &all[i];
+        struct target_kind *k = &t->kinds[i];
+        uint32_t gpus_n = from->gpus_n < TARGET_SEVERAL ? from->gpus_n : TARGET_SEVERAL, each = from->gpu_milli;
+        k->each = !gpus_n || !each ? 0 : gpus_n > 1 || each > GPU_WHOLE ? GPU_WHOLE : each;
+        k->n = k->each ? gpus_n : 0;
+        k->count = from->count;
+        k->cpu = from->cpu_milli;
+        k->term = term_of(s, t, &from->on);
+        t->weight += k->count;
+        t->cpu += k->n ? k->cpu * k->count : 0;
+        t->gpu += (int64_t)k->n * k->each * k->count;
+    }
+    for (uint32_t i = 0; i < t->kinds_n; i++)
+        t->kinds[i].part = part_of(t->kinds[i].count, t->weight, (int64_t)total);
+    list_cpus(t);
+    list_levels(t);
+    return t;
+}
+
+void state_fragmentation(struct state *s, int64_t *ret_lost, int64_t *ret_left)
+{
+    static const struct shape_class nobody = {.device_demand = -1};
+    int64_t lost = 0;
+    *ret_left = 0;
+    for (uint32_t node = 1; node < s->nodes.n; node++) {
+        struct node_gpus g;
+        if (!(s->nodes.flags[node] & NODE_KNOWN))
+            continue;
+        node_gpus_of(s, &nobody, node, &g);
+        *ret_left += g.all;
+        if (!s->targets)
+            continue;
+        struct target_row row = target_row_of(s, node, s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu]);
+        lost += target_lost(s->targets, &row, &g);
+    }
+    *ret_lost = s->targets && s->targets->weight ? lost / s->targets->weight : 0;
+}
+
+/* ---- nodes ---- */
+
+static uint32_t class_of(struct targets *t, uint64_t holds)
+{
+    uint32_t at = 0;
+    while (at < t->classes_n && t->classes[at] != holds)
+        at++;
+    if (at == t->classes_n) {
+        MEM_RESERVE(t->classes, t->classes_cap, t->classes_n + 1);
+        t->classes[t->classes_n++] = holds;
+    }
+    return at;
+}
+
+static const struct target_node *node_known(struct state *s, uint32_t node)
+{
+    struct targets *t = s->targets;
+    if (node >= t->nodes_cap) {
+        t->nodes = mem_grow(t->nodes, s->nodes.cap, sizeof *t->nodes);
+        memset(t->nodes + t->nodes_cap, 0, (s->nodes.cap - t->nodes_cap) * sizeof *t->nodes);
+        t->nodes_cap = s->nodes.cap;
+    }
+    struct target_node *known = &t->nodes[node];
+    const struct node *n = &s->nodes.nodes[node];
+    if (known->known && known->record_seq == n->record_seq)
+        return known;
+    uint64_t holds = 0;
+    for (uint32_t i = 0; i < t->terms_n; i++)
+        if (node_terms_match(&s->shapes.classes[t->terms[i]].shape, node_labels(&s->nodes, node), n->name, s->names))
+            holds |= (uint64_t)1 << i;
+    *known = (struct target_node){n->record_seq, class_of(t, holds), true};
+    return known;
+}
+
+uint64_t target_terms(struct state *s, uint32_t node)
+{
+    uint32_t class = node_known(s, node)->class; /* may be a new one */
+    return s->targets->classes[class];
+}
+
+static void fill_row(const struct targets *t, uint32_t *row, uint64_t holds, int64_t cpu)
+{
+    uint32_t *by_level = row + 1, *by_idle = by_level + t->levels_n;
+    memset(row, 0, t->row_n * sizeof *row);
+    row[0] = (uint32_t)t->weight;
+    for (uint32_t i = 0; i < t->kinds_n; i++) {
+        const struct target_kind *k = &t->kinds[i];
+        if (!k->n || k->cpu > cpu || k->term >= TARGET_TERMS || !(holds >> k->term & 1))
+            continue;
+        for (uint32_t idle = k->n; k->n > 1 && idle <= TARGET_SEVERAL; idle++)
+            by_idle[idle] += k->count;
+        if (k->n > 1)
+            continue;
+        row[0] -= k->count;
+        for (uint32_t level = 0; level < t->level_of[k->each]; level++)
+            by_level[level] += k->count;
+    }
+}
+
+struct target_row target_row_of(struct state *s, uint32_t node, int64_t cpu_free)
+{
+    struct targets *t = s->targets;
+    uint32_t class = node_known(s, node)->class, low = 0, high = t->cpus_n;
+    while (t->rows_cap < t->classes_n) {
+        uint32_t more = t->rows_cap++;
+        t->rows = mem_grow(t->rows, (size_t)t->rows_cap * (t->cpus_n + 1) * t->row_n, sizeof *t->rows);
+        for (uint32_t i = 0; i <= t->cpus_n; i++)
+            fill_row(t, &t->rows[((size_t)more * (t->cpus_n + 1) + i) * t->row_n], t->classes[more], i ? t->cpus[i - 1] : INT64_MIN);
+    }
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (t->cpus[middle] <= cpu_free)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const uint32_t *row = &t->rows[((size_t)class * (t->cpus_n + 1) + low) * t->row_n];
+    return (struct target_row){row, row + 1, row + 1 + t->levels_n};
+}

@@ -1,0 +1,67 @@
+/* target.h - the pods that are expected, and how much of a node's GPUs is of no use to them: fragmentation as FGD measures it
+ *
+ *     F(node) = sum over kinds of pods, by how often they come, of what is left of GPUs that
+ *               has too little left for one of the kind, where the node can take one; else, or where the kind asks for no GPU: of all
+ *
+ * SHAPE  state_set_targets gives them. The exact F is in thousandths of a GPU times `weight`; from tables by what the node is accepted for,
+ *        how much cpu it has free (`cpus`), and what is left of each GPU (`levels`).
+ * LIMIT  TARGETS_MAX kinds, the first ones; TARGET_TERMS different demands on nodes among them, further ones hold nowhere.
+ * SOURCE Weng et al., Beware of Fragmentation, USENIX ATC 2023.
+ */
+#ifndef CORE_TARGET_H
+#define CORE_TARGET_H
+#include "core/score/binary64.h"
+#include "core/score/gpus.h"
+
+#define TARGETS_MAX 512u
+#define TARGET_TERMS 64u
+#define TARGET_SEVERAL 16u /* GPUs of a pod; of more so many */
+struct target_kind {
+    int64_t cpu;
+    uint32_t n, each, count;
+    uint32_t term;          /* which of `terms` holds for nodes that take it */
+    binary64 part;          /* of all pods */
+};
+struct target_node {        /* what is known of a node's record */
+    uint64_t record_seq;
+    uint32_t class;
+    bool known;
+};
+struct targets {
+    struct target_kind *kinds;
+    uint32_t kinds_n;
+    int64_t weight;         /* sum of counts */
+    int64_t cpu, gpu;       /* what those that ask for GPUs ask for together, by count */
+    uint32_t *terms;        /* shapes that say it; references */
+    uint32_t terms_n;
+    struct target_node *nodes; /* by slot */
+    uint32_t nodes_cap;
+    uint64_t *classes;      /* nodes that the same terms hold for: which do, as bits */
+    uint32_t classes_n, classes_cap;
+    int64_t *cpus;          /* that kinds ask for, each once, ascending */
+    uint32_t cpus_n, levels_n, row_n;
+    uint16_t level_of[GPU_WHOLE + 1];
+    uint32_t *rows;         /* by class, by how many of cpus are free: struct target_row */
+    uint32_t rows_cap;
+};
+/* A row: of all that is left this weight is lost; of what is left of one GPU, by level; of whole GPUs it is not, by how many are idle. */
+struct target_row {
+    const uint32_t *all, *by_level, *by_idle;
+};
+struct targets *targets_new(struct state *s, const struct target *all, uint32_t n, uint64_t total); /* as state_set_targets; n > 0 */
+void targets_free(struct targets *t); /* NULL-safe; whoever calls it has released the terms */
+uint64_t target_terms(struct state *s, uint32_t node); /* that hold, as bits */
+struct target_row target_row_of(struct state *s, uint32_t node, int64_t cpu_free);
+
+static inline int64_t target_lost(const struct targets *t, const struct target_row *row, const struct node_gpus *g)
+{
+    int64_t lost = (int64_t)g->all * *row->all;
+    uint32_t idle = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        lost += (int64_t)g->left[i] * row->by_level[t->level_of[g->left[i]]];
+        idle += g->left[i] == GPU_WHOLE;
+    }
+    return lost - (int64_t)idle * GPU_WHOLE * row->by_idle[idle < TARGET_SEVERAL ? idle : TARGET_SEVERAL];
+}
+
+#endif
