@@ -255,7 +255,7 @@ static bool try_fewer_promised(struct cycle *c, struct gang *g, struct queue *q,
 }
 
 /* All, or the most that fit. A refusal is of the fewest, and tells of those; what was in the way of any may change, and more may fit where
- * those do not. WHY  not fewer while others leave whose room is enough for more: who had told them to leave himself would wait for it, too. */
+ * those do not. WHY  not fewer while others leave whose room is enough for more: who had told them to leave himself would wait for it. */
 static bool try_planned(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
     if (try_promised(c, g, q) || try_counts(c, g, q, !c->trial, refusal) || try_fewer_promised(c, g, q, refusal))
@@ -581,7 +581,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     else if (!c->trial)
         end_promise(c->s, g, started);
     bool patient = !may_preempt(c, g, q);
-    if (!started && looks_for_victims(c, q) && (!patient || flavor_preempts_first(q))) /* there victims decide which flavor ends the search */
+    if (!started && looks_for_victims(c, q) && (!patient || flavor_preempts_first(q))) /* there victims decide which flavor it is */
         park_widely(c->s, q, &refusal->park);
     if (!started && patient && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
         order_look_later(c->s, g, g->own->preempts_after_ms);

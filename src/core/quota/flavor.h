@@ -7,8 +7,8 @@
  *        flavor the worst counts.
  *        The set that nodes refused moves first; when it has no flavor left, and without the others it would have had room, all
  *        combinations are gone through in turn.
- *        When a later set finds no quota, the sets before it look on from where they stopped, and all are asked again. It may find some once
- *        others have taken what comes first for a set before it: then `park` waits for that, too.
+ *        When a later set finds no quota, the sets before it look on from where they stopped, and all are asked again. It may find some
+ *        once others have taken what comes first for a set before it: then `park` waits for that, too.
  * LIMIT  64 flavors a group (a bit each), as Kueue has it.
  * SOURCE Kueue flavor assignment and fungibility.
  */

@@ -192,7 +192,8 @@ bool is_taken_back(struct model *m, const struct plain_gang *g, const struct nee
 /* From the last but one to the first: who was not needed is put back. The others stay taken off. */
 void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
 int level_with(const struct model *m, const struct plain_gang *g, const struct need *x);
-/* It leaves for this one, which asks for no more of anything than it was told to leave for: it goes, whatever policies and shares say now. */
+/* It leaves for this one, which asks for no more of anything than others were told to leave for: it goes,
+ * whatever policies and shares say now. */
 bool is_mine(struct model *m, const struct plain_gang *v, const struct plain_gang *g, const struct need *x);
 void add_mine(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *to);
 struct victims find_plainly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);

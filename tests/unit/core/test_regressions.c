@@ -359,8 +359,8 @@ static void another_set_moves_when_quota_refuses_the_last_flavor_of_the_one_that
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
-/* "a" is given four of "fa", though it could have "fb", and "b", which needs three of "fa", has none left: once somebody else has taken some
- * of it, "a" goes elsewhere. core_events 77159 10 1 */
+/* "a" is given four of "fa", though it could have "fb", and "b", which needs three of "fa", has too little left: once somebody else has
+ * taken some of it, "a" goes elsewhere. core_events 77159 10 1 */
 static void what_others_take_may_let_it_start(void **state)
 {
     struct world *w = *state;

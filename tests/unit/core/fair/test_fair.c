@@ -355,7 +355,8 @@ static void who_stands_is_told_of_what_is_left(void **state)
     world_free(&w);
 }
 
-/* Others leave for "high" as it borrows three CPUs; who leaves counts as gone, but not so that it could borrow seven. core_events 1820 40 1 */
+/* Others leave for "high" as it borrows three CPUs; who leaves counts as gone, but not so that it could borrow seven.
+ * core_events 1820 40 1 */
 static void it_borrows_no_more_than_others_left_for(void **state)
 {
     (void)state;
