@@ -239,10 +239,12 @@ static uint32_t nominate_claims(struct cycle *c, struct nominee *all)
     return n;
 }
 
-/* StrictFIFO: nobody waits for others behind somebody else. */
+/* StrictFIFO: nobody waits for others behind somebody else. In a standstill nobody's turn comes, and what they left stays its own. */
 static bool promise_is_due(const struct gang *g)
 {
     struct queue *q = g->promise->queue;
+    if (g->line && g->line->park.at && (g->line->park.on & PARK_READY))
+        return true;
     const struct line *ready = lane_first_ready(q);
     return q->strategy != QUEUE_STRICT_FIFO || order_blocker(q) == g || (ready && line_first(ready) == g && !order_blocker(q));
 }

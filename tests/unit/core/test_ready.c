@@ -462,6 +462,45 @@ static void strict_queues_keep_their_order(void **state)
     assert_int_equal(effects(w, EFFECT_ADMIT), 1);
 }
 
+/* "low" has left for "high", and then nobody is let in: what it left is kept, also in a StrictFIFO queue. core_events 160132 330 1 */
+static void what_others_left_is_kept_while_nobody_is_let_in(void **state)
+{
+    struct world *w = *state;
+    struct ready_policy p = policy_of(true, -1);
+    struct queue_words q;
+    state_set_ready_policy(w->s, &p);
+    node(w, "n0", "cpu=8000," GPU "=9", "");
+    gpu_queue(w, "other", NULL, "ns/lo", 1);
+    queue_begin(w, &q, "q", NULL);
+    q.r.strategy = QUEUE_STRICT_FIFO;
+    q.r.within_queue = PREEMPT_LOWER_PRIORITY;
+    queue_quota(w, &q, "any", GPU, 9, NO_LIMIT, NO_LIMIT); /* x counts here once it is admitted (jobs.h) */
+    queue_done(w, &q);
+    local_queue(w, "ns/lq", "q");
+    struct gang_record low = a_workload(w, "low", "ns/lq", 1, GPU "=8"), high = a_workload(w, "high", "ns/lq", 1, GPU "=8"),
+                       x = a_workload(w, "x", "ns/lo", 1, GPU "=1");
+    high.priority = 9;
+    gang_record(w, low);
+    step(w);
+    say(w, low, PODS_READY);
+    gang_record(w, high);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "low"));
+    gang_record(w, x);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "x"));
+    say(w, x, PODS_START);
+    gone(w, CHANGE_GANG_GONE, "low");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+    pod(w, "ns/lone", NULL, GPU "=4");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    say(w, x, PODS_READY);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "high"));
+}
+
 static void a_standstill_survives_a_restart(void **state)
 {
     struct world *w = *state;
@@ -512,6 +551,7 @@ int main(void)
         in_a_world(all_who_were_late_come_after_those_who_waited),
         in_a_world(who_was_late_comes_after_those_who_are_like_it),
         in_a_world(strict_queues_keep_their_order),
+        in_a_world(what_others_left_is_kept_while_nobody_is_let_in),
         in_a_world(a_standstill_survives_a_restart),
     };
     return cmocka_run_group_tests_name("ready", tests, NULL, NULL);
