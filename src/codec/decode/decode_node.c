@@ -155,7 +155,7 @@ static int read_devices(struct node_reader *n)
     if (list->n > LIMIT_DEVICES_PER_NODE)
         return err_set(n->e, E_LIMIT, "metadata.annotations[%s]: %u devices, at most %d are counted",
                        DEVICES_ANNOTATION, list->n, LIMIT_DEVICES_PER_NODE);
-    struct device *devices = list->n ? arena_alloc(n->d->arena, list->n * sizeof *devices) : NULL;
+    struct device *devices = list->n ? arena_zero(n->d->arena, list->n, sizeof *devices) : NULL;
     uint32_t devices_n = 0;
     JSON_EACH (item, list) {
         struct device *dev = &devices[devices_n];

@@ -270,6 +270,9 @@ static void decodes_a_node(void **state)
         "\"status\":{\"allocatable\":{\"cpu\":\"63500m\",\"memory\":\"250Gi\",\"nvidia.com/gpu\":\"8\"},\"conditions\":[{\"status\":\"False\",\"type\":\"DiskPressure\"},{\"status\":\"True\",\"type\":\"Ready\"}]}}";
     struct node_record n;
     struct err e = {0};
+    enum { OF_BEFORE = 1 << 14 };
+    memset(arena_alloc(w->d.arena, OF_BEFORE), 0xff, OF_BEFORE); /* what an earlier record has left there says nothing */
+    arena_reset(w->d.arena);
     assert_int_equal(decode_node(&w->d, bytes_of(text), &n, &e), 0);
     assert_string_equal(name(w, n.name), "n1");
     assert_int_equal(amount(w, n.allocatable, n.allocatable_n, "cpu"), 63500);
@@ -279,6 +282,8 @@ static void decodes_a_node(void **state)
     assert_false(n.devices[0].healthy);
     assert_int_equal(n.devices[0].link_group, 1);
     assert_int_equal(n.devices[1].gpu, 1);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(n.devices[i].parts, 0);
     assert_true(n.devices[1].healthy);
 }
 
