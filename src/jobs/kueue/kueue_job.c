@@ -35,12 +35,44 @@ static bool follows_parallelism(const struct json *job)
     return strcmp(object_annotation(job, "kueue.x-k8s.io/job-completions-equal-parallelism"), "true") == 0;
 }
 
-/* Fewer pods than it asks for. WHY not where it has fewer completions left anyway: then its parallelism says nothing. */
+/* How many indexes below `below` a list like "1,3-5,7" has. SOURCE batch/v1 completedIndexes: sorted, without overlaps. */
+int64_t kueue_indexes_n(const char *list, int64_t below)
+{
+    int64_t n = 0;
+    while (*list) {
+        char *end;
+        int64_t first = strtoll(list, &end, 10), last = *end == '-' ? strtoll(end + 1, &end, 10) : first;
+        if (end == list)
+            return n;
+        if (last >= below)
+            last = below - 1;
+        if (first >= 0 && last >= first)
+            n += last - first + 1;
+        if (*end != ',')
+            return n; /* the end, or no such list */
+        list = end + 1;
+    }
+    return n;
+}
+
+/* Completions that are decided. SOURCE batch/v1: of an Indexed job also the indexes that failed for good. */
+static int64_t decided_n(const struct json *job, int64_t completions)
+{
+    const struct json *spec = json_get(job, "spec"), *status = json_get(job, "status");
+    if (strcmp(json_get_text(spec, "completionMode", ""), "Indexed") != 0)
+        return json_get_int64(status, "succeeded", 0);
+    return kueue_indexes_n(json_get_text(status, "completedIndexes", ""), completions) +
+           kueue_indexes_n(json_get_text(status, "failedIndexes", ""), completions);
+}
+
+/* Fewer pods than it asks for. WHY not where it has no more completions left: then its parallelism says nothing, and a number below its
+ * slice size would be refused. */
 static void start_with(struct arena *a, const struct json *job, int64_t granted, struct json *patch)
 {
     const struct json *now = json_get(job, "spec"), *completions = json_get(now, "completions");
     int64_t parallelism = json_get_int64(now, "parallelism", 1);
-    if (granted <= 0 || granted >= parallelism || granted >= json_get_int64(now, "completions", parallelism))
+    int64_t all = json_get_int64(now, "completions", parallelism);
+    if (granted <= 0 || granted >= parallelism || granted >= all - decided_n(job, all))
         return;
     struct json *spec = json_ensure_object(a, patch, "spec");
     const char *asked = arena_printf(a, "%lld/%lld", (long long)granted, (long long)parallelism);
@@ -136,36 +168,6 @@ static int64_t ready_n(const struct json *job)
     const struct json *status = json_get(job, "status"),
                       *uncounted = json_path(status, "uncountedTerminatedPods", "succeeded", NULL);
     return json_get_int64(status, "ready", 0) + json_get_int64(status, "succeeded", 0) + (uncounted ? uncounted->n : 0);
-}
-
-/* How many indexes below `below` a list like "1,3-5,7" has. SOURCE batch/v1 completedIndexes: sorted, without overlaps. */
-int64_t kueue_indexes_n(const char *list, int64_t below)
-{
-    int64_t n = 0;
-    while (*list) {
-        char *end;
-        int64_t first = strtoll(list, &end, 10), last = *end == '-' ? strtoll(end + 1, &end, 10) : first;
-        if (end == list)
-            return n;
-        if (last >= below)
-            last = below - 1;
-        if (first >= 0 && last >= first)
-            n += last - first + 1;
-        if (*end != ',')
-            return n; /* the end, or no such list */
-        list = end + 1;
-    }
-    return n;
-}
-
-/* Completions that are decided. SOURCE batch/v1: of an Indexed job also the indexes that failed for good. */
-static int64_t decided_n(const struct json *job, int64_t completions)
-{
-    const struct json *spec = json_get(job, "spec"), *status = json_get(job, "status");
-    if (strcmp(json_get_text(spec, "completionMode", ""), "Indexed") != 0)
-        return json_get_int64(status, "succeeded", 0);
-    return kueue_indexes_n(json_get_text(status, "completedIndexes", ""), completions) +
-           kueue_indexes_n(json_get_text(status, "failedIndexes", ""), completions);
 }
 
 /* Fewer completions are left than run at a time. A work queue, without completions, starts no pod after the first success. */

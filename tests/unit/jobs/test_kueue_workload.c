@@ -250,6 +250,7 @@ static void test_a_job_is_again_what_it_was_before_it_started_with_fewer(void **
     static const struct {
         const char *annotations, *spec, *changed;
         int64_t granted, parallelism, completions, restored, restored_completions; /* completions 0: none */
+        int64_t succeeded;
     } cases[] = {
         {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{}", 4, 4, 8, 8, 8},
         {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":10,\"completions\":6", "{}", 4, 4, 6, 10,
@@ -261,11 +262,14 @@ static void test_a_job_is_again_what_it_was_before_it_started_with_fewer(void **
          "{}", 3, 3, 3, 8, 0},
         {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{\"spec\":{\"parallelism\":5}}", 4, 4, 8,
          5, 8},
-        {"", "\"parallelism\":8,\"completions\":8", "{}", 4, 8, 8, 8, 8}, /* it does not allow it */
+        {"", "\"parallelism\":8,\"completions\":8", "{}", 4, 8, 8, 8, 8, 0}, /* it does not allow it */
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{}", 1, 8, 8, 8, 8, 7}, /* all that are left */
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{}", 2, 2, 8, 8, 8, 5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct json *started, *stopped = started_and_stopped(
-            arena_printf(a, "{\"metadata\":{\"annotations\":{%s}},\"spec\":{%s,\"template\":{}}}", cases[i].annotations, cases[i].spec),
+            arena_printf(a, "{\"metadata\":{\"annotations\":{%s}},\"spec\":{%s,\"template\":{}},\"status\":{\"succeeded\":%d}}",
+                         cases[i].annotations, cases[i].spec, (int)cases[i].succeeded),
             cases[i].granted, cases[i].changed, &started);
         assert_int_equal(json_get_int64(started, "parallelism", 0), cases[i].parallelism);
         assert_int_equal(json_get_int64(started, "completions", 0), cases[i].completions);
