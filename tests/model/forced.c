@@ -12,6 +12,7 @@ struct forced {
     name_id waiting[WAITING_MAX]; /* gangs for whom others leave */
     name_id home[WAITING_MAX]; /* of a lone pod among them: the node that others leave for it; else 0 */
     bool moved[WAITING_MAX];   /* it has started elsewhere, which nobody had to wake it for: others may have its home now */
+    bool whole[WAITING_MAX];   /* they leave for all of its members */
     uint32_t waiting_n;
     name_id looking[WAITING_MAX]; /* gangs that look again soon, as long as others leave */
     uint32_t looking_n;
@@ -113,6 +114,16 @@ static bool looks_again_soon(const struct forced *f, const struct gang *g)
     return lack && lack->have == LACK_COMING && g->timer_at;
 }
 
+/* Others leave for all of its members, and somebody has taken so much meanwhile that it may not ask for those any more but for fewer: it has
+ * all of them when they have left. */
+static bool does_with_fewer(const struct forced *f, uint32_t at, const struct plan_entry *e, const struct gang *g)
+{
+    bool fewer = false;
+    for (uint32_t i = 0; i < e->counts_n && i < g->sets_n; i++)
+        fewer |= e->counts[i] < g->sets[i].asked_n - g->sets[i].over_n;
+    return fewer && f->whole[at];
+}
+
 /* What is not a reason is told of in words, and counted. `promised`: of those for whom others leave. */
 static uint32_t cycle_effects(struct forced *f, bool promised)
 {
@@ -125,7 +136,8 @@ static uint32_t cycle_effects(struct forced *f, bool promised)
         const struct gang *g = actor(f, e);
         bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
         uint32_t at = g ? waiting_at(f, g->key) : f->waiting_n;
-        bool waits = at < f->waiting_n, excepted = waits && (is_kept_from(f, g) || is_free_of_claims(f, g) || was_left_to(f, g));
+        bool waits = at < f->waiting_n, excepted = waits && (is_kept_from(f, g) || is_free_of_claims(f, g) || was_left_to(f, g) ||
+                                                             does_with_fewer(f, at, e, g));
         if (excepted)
             f->moved[at] = true;
         bool looks = g && is_among(f->looking, f->looking_n, g->key);
@@ -164,6 +176,7 @@ static uint32_t force(struct forced *f)
             const struct promise *p = f->s->promised[i]->promise;
             f->home[f->waiting_n] = p->by_priority ? p->rooms->node_name : 0;
             f->moved[f->waiting_n] = false;
+            f->whole[f->waiting_n] = !p->granted;
             f->waiting[f->waiting_n++] = f->s->promised[i]->key;
         }
     for (int promised = 0; promised < 2; promised++) {

@@ -124,7 +124,7 @@ static void put_sets(struct model *m, struct plain_gang *g)
         for (int r = 0; r < m->resources_n; r++)
             set->ask[r] = only && r != one ? 0 : r ? pick(m, 4) : 500 * (1 + pick(m, 4));
     }
-    if (pick(m, 4) == 0) {
+    for (uint32_t n = pick(m, 4) == 0 ? 1 + pick(m, 2) : 0; n; n--) {
         struct pod_group *set = &g->sets[pick(m, (uint32_t)g->sets_n)];
         set->count = set->asked_n += (int)pick(m, 3);
         set->fewest = 1 + (int)pick(m, (uint32_t)set->asked_n);
