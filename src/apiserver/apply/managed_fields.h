@@ -19,8 +19,8 @@ struct managed_change {
 struct managed_change managed_fields_compare(struct arena *a, const struct schema *s, const struct json *old, const struct json *object);
 /* What changed belongs to the writer and to nobody else. */
 void managed_fields_own(struct arena *a, struct json *object, struct managed_change change, const struct managed_writer *writer);
-/* The same for who has only a status to own, which nobody has yet: his entry, to follow the others, which stay the text that they are. NULL:
- * they have to be looked at. */
+/* The same for who has only a status to own, which nobody has yet: his entry, to follow the others, which stay the text that they are.
+ * NULL: they have to be looked at. */
 struct json *managed_fields_added(struct arena *a, struct bytes entries, struct managed_change change, const struct managed_writer *writer);
 /* Both, after a write that is no apply: what changed between old (NULL = created) and object. */
 void managed_fields_update(struct arena *a, const struct schema *s, const struct json *old, struct json *object,

@@ -262,7 +262,7 @@ static void change_undo(struct change *c)
 static int change_write(struct store *s, const struct change *c, struct err *e)
 {
     const struct store_event *v = &c->e.event;
-    if (c->is_superseded || (c->is_new && v->type == STORE_DELETED))
+    if (c->is_superseded)
         return 0;
     if (!c->kind->stored) {
         int r = store_file_kind(s->file, c->kind->id, c->kind->name, e);
@@ -272,10 +272,8 @@ static int change_write(struct store *s, const struct change *c, struct err *e)
     }
     if (v->type == STORE_DELETED)
         return store_file_remove(s->file, c->row_id, e);
-    if (!c->is_new)
-        return store_file_update(s->file, c->row_id, v->rv, (struct bytes){v->body->data, v->body->n}, e);
     struct store_row row = {c->row_id, c->kind->id, v->ns, v->name, v->rv, {v->body->data, v->body->n}};
-    return store_file_insert(s->file, &row, e);
+    return store_file_put(s->file, &row, e);
 }
 
 static int pending_write(struct store *s, size_t n, struct err *e)
@@ -379,14 +377,11 @@ static struct change change_new(struct kind_data *k, enum store_event_type type,
         .kind = k, .e = {{type, rv, key->ns, key->name, blob_ref_or_null(body), blob_ref_or_null(old)}, ring_key_ref(key)}};
 }
 
-/* x changes, or goes: c is to write its row, and not the change before. */
-static void change_follows(struct store *s, struct entry *x, struct change *c)
+/* x changes, or goes, by the change that is added next: it writes the row, and not the one before. */
+static void change_follows(struct store *s, struct entry *x)
 {
-    if (x->change_n && x->change_batch == (uint32_t)s->batch) {
-        struct change *before = &s->pending[x->change_n - 1];
-        before->is_superseded = true;
-        c->is_new = before->is_new;
-    }
+    if (x->change_n && x->change_batch == (uint32_t)s->batch)
+        s->pending[x->change_n - 1].is_superseded = true;
     x->change_n = (uint32_t)s->pending_n + 1;
     x->change_batch = (uint32_t)s->batch;
 }
@@ -401,8 +396,7 @@ int store_create(struct store *s, uint32_t kind, const char *ns, const char *nam
     struct entry *x = entry_insert(k, key, rv, (int64_t)rv, blob_ref(body));
     struct change c = change_new(k, STORE_ADDED, key, rv, body, NULL);
     c.row_id = (int64_t)rv;
-    change_follows(s, x, &c);
-    c.is_new = true;
+    change_follows(s, x);
     pending_add(s, c);
     return 0;
 }
@@ -431,7 +425,7 @@ int store_update(struct store *s, uint32_t kind, const char *ns, const char *nam
     struct change c = change_new(k, STORE_MODIFIED, x->key, rv, body, x->o.body);
     c.row_id = x->row_id;
     c.old_rv = x->o.rv;
-    change_follows(s, x, &c);
+    change_follows(s, x);
     blob_unref(x->o.body);
     x->o.body = blob_ref(body);
     x->o.rv = rv;
@@ -450,7 +444,7 @@ int store_delete(struct store *s, uint32_t kind, const char *ns, const char *nam
     struct change c = change_new(k, STORE_DELETED, x->key, rv, last_body, x->o.body);
     c.row_id = x->row_id;
     c.old_rv = x->o.rv;
-    change_follows(s, x, &c);
+    change_follows(s, x);
     entry_remove(k, c.e.event.ns, c.e.event.name);
     pending_add(s, c);
     return 0;

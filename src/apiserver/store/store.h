@@ -60,8 +60,8 @@ int store_update(struct store *s, uint32_t kind, const char *ns, const char *nam
 int store_delete(struct store *s, uint32_t kind, const char *ns, const char *name, uint64_t expect_rv, uint64_t rv,
                  struct blob *last_body, struct err *e);
 
-/* Call fn(arg) once everything written so far is on disk (end of this turn, or of one of the next). ok = false: the commit failed (disk full),
- * the writes are undone. */
+/* Call fn(arg) once everything written so far is on disk (end of this turn, or of one of the next). ok = false: the commit failed
+ * (disk full), the writes are undone. */
 void store_when_durable(struct store *s, void (*fn)(void *arg, bool ok), void *arg);
 
 /* Objects of a kind in (ns, name) order; ns NULL = all namespaces. Starts after `after` ("ns/name" or NULL). */

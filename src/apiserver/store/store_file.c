@@ -15,13 +15,12 @@
 #define FORMAT 1
 #define CHECKPOINT_PAGES 2000
 
-enum statement { BEGIN, COMMIT, ROLLBACK, INSERT, UPDATE, REMOVE, KIND, COUNTER, STATEMENTS_N };
+enum statement { BEGIN, COMMIT, ROLLBACK, PUT, REMOVE, KIND, COUNTER, STATEMENTS_N };
 static const char *const statement_sql[STATEMENTS_N] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
-    [INSERT] = "INSERT INTO object(id, kind, ns, name, rv, body) VALUES(?, ?, ?, ?, ?, ?)",
-    [UPDATE] = "UPDATE object SET rv = ?, body = ? WHERE id = ?",
+    [PUT] = "INSERT OR REPLACE INTO object(id, kind, ns, name, rv, body) VALUES(?, ?, ?, ?, ?, ?)",
     [REMOVE] = "DELETE FROM object WHERE id = ?",
     [KIND] = "INSERT OR REPLACE INTO kind(id, name) VALUES(?, ?)",
     [COUNTER] = "INSERT OR REPLACE INTO meta(key, value) VALUES('counter', ?)",
@@ -265,25 +264,16 @@ int store_file_kind(struct store_file *f, uint32_t id, const char *name, struct 
     return run(f, KIND, "write kind", e);
 }
 
-int store_file_insert(struct store_file *f, const struct store_row *row, struct err *e)
+int store_file_put(struct store_file *f, const struct store_row *row, struct err *e)
 {
-    sqlite3_stmt *st = f->statements[INSERT];
+    sqlite3_stmt *st = f->statements[PUT];
     sqlite3_bind_int64(st, 1, row->id);
     sqlite3_bind_int64(st, 2, row->kind);
     sqlite3_bind_text(st, 3, row->ns, -1, SQLITE_STATIC);
     sqlite3_bind_text(st, 4, row->name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(st, 5, (sqlite3_int64)row->rv);
     sqlite3_bind_blob64(st, 6, row->body.data, row->body.n, SQLITE_STATIC);
-    return run(f, INSERT, "write object", e);
-}
-
-int store_file_update(struct store_file *f, int64_t id, uint64_t rv, struct bytes body, struct err *e)
-{
-    sqlite3_stmt *st = f->statements[UPDATE];
-    sqlite3_bind_int64(st, 1, (sqlite3_int64)rv);
-    sqlite3_bind_blob64(st, 2, body.data, body.n, SQLITE_STATIC);
-    sqlite3_bind_int64(st, 3, id);
-    return run(f, UPDATE, "write object", e);
+    return run(f, PUT, "write object", e);
 }
 
 int store_file_remove(struct store_file *f, int64_t id, struct err *e)

@@ -30,9 +30,9 @@ void store_file_close(struct store_file *f); /* NULL-safe */
 /* One transaction: begin, any number of put/remove/kind, commit or rollback. */
 int store_file_begin(struct store_file *f, struct err *e);
 int store_file_kind(struct store_file *f, uint32_t id, const char *name, struct err *e);
-int store_file_insert(struct store_file *f, const struct store_row *row, struct err *e);
-int store_file_update(struct store_file *f, int64_t id, uint64_t rv, struct bytes body, struct err *e);
-int store_file_remove(struct store_file *f, int64_t id, struct err *e);
+/* WHY  whole, also where one is there already: what it holds is not read first. */
+int store_file_put(struct store_file *f, const struct store_row *row, struct err *e);
+int store_file_remove(struct store_file *f, int64_t id, struct err *e); /* no error where there is none */
 int store_file_commit(struct store_file *f, uint64_t counter, struct err *e);
 void store_file_rollback(struct store_file *f);
 

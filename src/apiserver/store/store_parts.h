@@ -30,7 +30,6 @@ struct change {
     struct ring_event e;
     int64_t row_id;
     uint64_t old_rv;
-    bool is_new;        /* the file has no such row yet */
     bool is_superseded; /* a later change of the batch writes the row */
 };
 struct durable {

@@ -383,7 +383,8 @@ static void added_to_texts(void **state)
     (void)state;
     static const char *const texts[][2] = {
         {"{\"metadata\":{\"name\":\"n\",\"managedFields\":[{\"a\":1}]},\"spec\":{\"x\":[1]},\"status\":{}}",
-         "{\"metadata\":{\"name\":\"n\",\"managedFields\":[{\"a\":1},{\"m\":2}]},\"spec\":{\"x\":[1],\"nodeName\":\"a\",\"y\":{}},\"status\":{}}"},
+         "{\"metadata\":{\"name\":\"n\",\"managedFields\":[{\"a\":1},{\"m\":2}]},"
+         "\"spec\":{\"x\":[1],\"nodeName\":\"a\",\"y\":{}},\"status\":{}}"},
         {"{\"metadata\":{\"managedFields\":[]},\"spec\":{}}",
          "{\"metadata\":{\"managedFields\":[{\"m\":2}]},\"spec\":{\"nodeName\":\"a\",\"y\":{}}}"},
         {"{\"metadata\":{\"managedFields\":[ ]},\"spec\":{ }}",

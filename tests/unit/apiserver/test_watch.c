@@ -284,8 +284,9 @@ static void bound_by_selector(void **state)
     }
     for (size_t pod = 0; pod < 2; pod++) {
         snprintf(body, sizeof body,
-                 "{\"metadata\":{\"name\":\"p%zu\"},\"spec\":{%s\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}", pod,
-                 nodes[pod]);
+                 "{\"metadata\":{\"name\":\"p%zu\"},\"spec\":{%s\"restartPolicy\":\"Never\","
+                 "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+                 pod, nodes[pod]);
         assert_int_equal(api_post(api, PODS, body), 201);
         for (size_t i = 0; i < N; i++)
             while (*api_watch_next(w[i]))
