@@ -12,6 +12,7 @@ struct cycle {
     uint32_t entries_cap;
     uint32_t gangs_left, pods_left;
     uint32_t trials_left;             /* of remedies */
+    bool no_counts;                   /* as in decide_config */
     struct reason *(*find_remedies)(struct cycle *c, struct gang *g); /* explain/remedy.h */
     uint32_t preempt_trials_left;     /* of sets of victims on nodes (preempt/victims.h) */
     uint32_t spare_trials_left;       /* the same of second searches among equals: nobody's first search is short of them */

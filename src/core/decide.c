@@ -514,6 +514,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     c.gangs_left = config && config->gangs_max ? config->gangs_max : GANGS_MAX_DEFAULT;
     c.pods_left = config && config->pods_max ? config->pods_max : PODS_MAX_DEFAULT;
     c.trials_left = config && config->no_remedies ? 0 : CYCLE_TRIALS;
+    c.no_counts = config && config->no_counts;
     c.find_remedies = remedy_find;
     c.preempt_trials_left = c.spare_trials_left = CYCLE_PREEMPT_TRIALS;
     s->now_ms = now_ms;

@@ -15,6 +15,7 @@ struct decide_config {
     uint32_t gangs_max;   /* most gangs tried in one call (bounded turn); 0 = 1024 */
     uint32_t pods_max;    /* stop after this many placed pods; 0 = 20000 */
     bool no_remedies;     /* what would help is not looked for: for those who do not read it */
+    bool no_counts;       /* the same: of who finds no place it is not counted what each node lacks */
     bool all_wake;        /* nobody stands in the order of shares (queue/standing.h): for those who compare what is decided without it */
     struct fair_policy fair; /* off: who borrows at a lower level comes first, and policies alone say who is preempted */
     struct lost_policy lost;

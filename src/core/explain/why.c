@@ -149,6 +149,8 @@ struct reason *why_unplaced(struct cycle *c, const struct misfit *m, name_id pod
                                                  .have = m->many_kinds ? PLACE_KINDS : 0, .need = PLACE_STEPS}));
     if (m->neighbours)
         add_neighbours(c, r, m, v);
+    if (c->no_counts)
+        return r;
     const struct diagnosis *d = view_diagnose(c->s, v, m->neighbours);
     for (uint32_t i = 0; i < d->resources_n; i++)
         reason_add(r, make(c->a, (struct reason){.code = REASON_NODE_RESOURCE, .resource = d->resources[i].name,

@@ -9,6 +9,7 @@ void device_table_fini(struct device_table *t)
     free(t->used);
     free(t->gpus);
     free(t->gpu_of);
+    free(t->left);
     *t = (struct device_table){0};
 }
 
@@ -62,7 +63,7 @@ bool device_table_differs(const struct device_table *t, const struct device *all
 
 static uint32_t parts_left(const struct device_table *t, uint32_t at)
 {
-    return t->all[at].parts && t->all[at].healthy ? gpu_left(&t->gpus[t->gpu_of[at]]) : 0;
+    return t->all[at].parts && t->all[at].healthy ? t->left[t->gpu_of[at]] : 0;
 }
 
 static bool is_free(const struct device_table *t, uint32_t at)
@@ -70,6 +71,14 @@ static bool is_free(const struct device_table *t, uint32_t at)
     if (t->all[at].parts)
         return parts_left(t, at) != 0;
     return t->all[at].healthy && !device_bit(t->used, at) && !(t->gpus && t->gpus[t->gpu_of[at]].taken);
+}
+
+static void count_left(struct device_table *t, uint16_t at)
+{
+    const struct gpu_ledger *g = &t->gpus[at];
+    uint16_t left = g->whole_n || g->taken >= g->parts ? 0 : (uint16_t)(g->parts - g->taken);
+    t->left_all += (uint32_t)left - t->left[at];
+    t->left[at] = left;
 }
 
 static void count_free(struct device_table *t)
@@ -87,6 +96,7 @@ static void make_ledger(struct device_table *t)
 {
     t->gpus = mem_zero(t->n, sizeof *t->gpus);
     t->gpu_of = mem_zero(t->n, sizeof *t->gpu_of);
+    t->left = mem_zero(t->n, sizeof *t->left);
     for (uint16_t i = 0; i < t->n; i++) {
         uint16_t at = 0;
         while (at < t->gpus_n && t->gpus[at].gpu != t->all[i].gpu)
@@ -97,6 +107,8 @@ static void make_ledger(struct device_table *t)
         if (t->all[i].parts && !t->gpus[at].parts && t->all[i].healthy)
             t->gpus[at].parts = t->all[i].parts;
     }
+    for (uint16_t at = 0; at < t->gpus_n; at++)
+        count_left(t, at);
 }
 
 void device_table_set(struct device_table *t, const struct device *all, uint32_t n, const struct intern *names)
@@ -254,7 +266,8 @@ uint64_t device_parts_room(const struct device_table *t, const struct device_spa
     uint64_t room = 0;
     for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) {
         uint32_t left = parts_left(t, i);
-        room += left >= parts ? left / (uint64_t)parts : 0;
+        if (left >= parts)
+            room += left < 2 * parts ? 1 : left / (uint32_t)parts;
     }
     return room;
 }
@@ -298,12 +311,13 @@ static struct device_bits book(struct device_table *t, const struct device_bits 
         for (uint64_t left = bits->words[w]; left; left &= left - 1) {
             uint32_t at = w * 64 + (uint32_t)__builtin_ctzll(left);
             struct gpu_ledger *g = &t->gpus[t->gpu_of[at]];
-            if (!t->all[at].parts) {
+            if (t->all[at].parts) {
+                g->taken += (uint32_t)(sign * parts);
+                whole.words[w] &= ~(left & -left);
+            } else {
                 g->whole_n = (uint16_t)(g->whole_n + sign);
-                continue;
             }
-            g->taken += (uint32_t)(sign * parts);
-            whole.words[w] &= ~(left & -left);
+            count_left(t, t->gpu_of[at]);
         }
     return whole;
 }
@@ -328,6 +342,8 @@ void device_table_clear(struct device_table *t)
 {
     for (uint16_t i = 0; i < t->gpus_n; i++)
         t->gpus[i].taken = t->gpus[i].whole_n = 0;
+    for (uint16_t i = 0; i < t->gpus_n; i++)
+        count_left(t, i);
     *t->used = (struct device_bits){0};
     count_free(t);
 }

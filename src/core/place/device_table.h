@@ -40,6 +40,8 @@ struct device_table {
     struct device_bits *used; /* those that are given whole; NULL: there are no devices */
     struct gpu_ledger *gpus;  /* NULL: none is given in parts */
     uint16_t *gpu_of;         /* by device: its place in gpus */
+    uint16_t *left;           /* by place in gpus: parts that a pod can be given of it */
+    uint32_t left_all;        /* of all */
     uint16_t gpus_n;
 };
 void device_table_fini(struct device_table *t);
@@ -65,11 +67,6 @@ void device_text(struct buf *out, const struct device_table *t, const struct dev
  * and what comes after 2 * LIMIT_DEVICES_PER_NODE names. */
 void device_parse(const struct device_table *t, struct bytes text, const struct intern *names, struct device_bits *ret_bits);
 
-/* Parts that a pod can be given of the GPU. */
-static inline uint32_t gpu_left(const struct gpu_ledger *g)
-{
-    return g->whole_n || g->taken >= g->parts ? 0 : g->parts - g->taken;
-}
 /* How many devices a demand of so much takes. */
 static inline int64_t device_span_takes(const struct device_span *span, int64_t value)
 {

@@ -47,35 +47,46 @@ bool fit_ports(const struct state *s, const struct shape_class *c, uint32_t node
     return true;
 }
 
+static uint64_t times_in(uint64_t free_n, int64_t value)
+{
+    if (value == 1)
+        return free_n;
+    if ((free_n | (uint64_t)value) >> 32 == 0) /* WHY  the machine divides those faster */
+        return (uint32_t)free_n / (uint32_t)value;
+    return free_n / (uint64_t)value;
+}
+
+/* Of devices with names, where the columns hold `copies`. */
+static uint64_t devices_room(const struct device_table *t, const struct shape_class *c, uint64_t copies)
+{
+    uint32_t spans_n = 0;
+    bool in_parts = false;
+    for (uint32_t i = 1; i < c->demands_n && copies; i++) {
+        const struct demand *d = &c->demands[i];
+        const struct device_span *span = d->extended ? device_table_span(t, d->resource) : NULL;
+        if (!span)
+            continue;
+        uint64_t n = span->in_parts ? device_parts_room(t, span, d->value) : times_in(span->free_n, d->value);
+        copies = n < copies ? n : copies;
+        in_parts |= span->in_parts;
+        spans_n++;
+    }
+    return in_parts && spans_n > 1 ? 0 : copies; /* either part of a GPU, or devices */
+}
+
 uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t node)
 {
     const int64_t *left = node_free(&s->nodes, node);
     const struct device_table *devices = &s->nodes.nodes[node].devices;
     uint64_t copies = UINT32_MAX;
-    uint32_t spans_n = 0;
-    bool in_parts = false;
     for (uint32_t i = 0; i < c->demands_n; i++) {
         const struct demand *d = &c->demands[i];
         if (d->column < 0 || left[d->column] < d->value)
             return 0;
-        uint64_t free_n = (uint64_t)left[d->column], parts_n = UINT64_MAX;
-        if (i && devices->n) {
-            const struct device_span *span = device_table_span(devices, d->resource);
-            if (span && span->in_parts)
-                parts_n = device_parts_room(devices, span, d->value);
-            else if (span && span->free_n < free_n)
-                free_n = span->free_n;
-            spans_n += span != NULL;
-            in_parts |= span && span->in_parts;
-        }
-        uint64_t n = d->value == 1 ? free_n : free_n / (uint64_t)d->value;
-        n = parts_n < n ? parts_n : n;
-        if (n < copies)
-            copies = n;
-        if (!copies)
-            return 0;
+        uint64_t n = times_in((uint64_t)left[d->column], d->value);
+        copies = n < copies ? n : copies;
     }
-    if (in_parts && spans_n > 1) /* either part of a GPU, or devices */
+    if (devices->n && !(copies = devices_room(devices, c, copies)))
         return 0;
     if (c->shape.ports_n)
         return fit_ports(s, c, node);
@@ -106,7 +117,7 @@ static int64_t fit_room_least(const struct state *s, const struct shape_class *c
     const struct device_table *t = &s->nodes.nodes[node].devices;
     int64_t own = demand_for(c, span->resource), lost = 0;
     for (uint32_t i = 1; i < other->demands_n; i++) {
-        const struct device_span *taken = device_table_span(t, other->demands[i].resource);
+        const struct device_span *taken = other->demands[i].extended ? device_table_span(t, other->demands[i].resource) : NULL;
         if (taken && span->in_parts)
             lost += most_lost(t, taken, other->demands[i].value, own);
         else if (taken)
@@ -122,7 +133,7 @@ uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, con
     int64_t copies = fit_room(s, c, node);
     for (uint32_t i = 0; i < c->demands_n && copies > 0; i++) {
         const struct demand *d = &c->demands[i];
-        const struct device_span *span = i && devices->n ? device_table_span(devices, d->resource) : NULL;
+        const struct device_span *span = d->extended && devices->n ? device_table_span(devices, d->resource) : NULL;
         int64_t free_n = left[d->column];
         free_n = (span && span->free_n < free_n ? span->free_n : free_n) - demand_for(other, d->resource);
         int64_t n = free_n < d->value ? 0 : free_n / d->value;

@@ -265,8 +265,7 @@ static bool interchangeable(struct search *x, uint32_t k, struct spot at, struct
     struct state *s = x->s;
     uint32_t a = at.node, b = other.node;
     const struct device_table *left = &s->nodes.nodes[a].devices, *right = &s->nodes.nodes[b].devices;
-    if (at.device >= 0 && (other.device < 0 || gpu_left(&left->gpus[left->gpu_of[at.device]]) !=
-                                                   gpu_left(&right->gpus[right->gpu_of[other.device]])))
+    if (at.device >= 0 && (other.device < 0 || left->left[left->gpu_of[at.device]] != right->left[right->gpu_of[other.device]]))
         return false;
     if (a == b)
         return true;
@@ -278,7 +277,7 @@ static bool interchangeable(struct search *x, uint32_t k, struct spot at, struct
         if (left->spans[i].resource != right->spans[i].resource || left->spans[i].free_n != right->spans[i].free_n)
             return false;
     for (uint16_t i = 0; i < left->gpus_n; i++)
-        if (left->gpus_n != right->gpus_n || gpu_left(&left->gpus[i]) != gpu_left(&right->gpus[i]))
+        if (left->gpus_n != right->gpus_n || left->left[i] != right->left[i])
             return false;
     for (; k < x->p->kinds_n; k++) {
         const struct view *v = view_sync(s, x->p->kinds[k].shape);

@@ -43,7 +43,7 @@ void seat_choose_devices(struct state *s, struct seat *seat)
     const struct shape_class *c = &s->shapes.classes[seat->shape];
     struct device_bits bits = {0};
     for (uint32_t i = 1; i < c->demands_n; i++) {
-        const struct device_span *span = device_table_span(t, c->demands[i].resource);
+        const struct device_span *span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
         int32_t device = span && span->in_parts ? score_device(s, seat->shape, seat->node, span, c->demands[i].value) : -1;
         if (device >= 0)
             device_bit_set(&bits, (uint32_t)device);
@@ -103,7 +103,7 @@ static struct device_bits whole_bits(const struct device_table *t, struct device
 static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_t i, const struct device_span **ret_span)
 {
     const struct shape_class *c = &s->shapes.classes[seat->shape];
-    *ret_span = device_table_span(&s->nodes.nodes[seat->node].devices, c->demands[i].resource);
+    *ret_span = c->demands[i].extended ? device_table_span(&s->nodes.nodes[seat->node].devices, c->demands[i].resource) : NULL;
     struct device_bits bits = seat_devices(seat);
     return *ret_span ? device_span_takes(*ret_span, c->demands[i].value) - bits_in(&bits, *ret_span) : 0;
 }
@@ -144,7 +144,7 @@ static struct device_bits told_devices(const struct state *s, const struct seat 
         return out;
     device_parse(t, bytes_of(intern_name(s->names, p->devices)), s->names, &all);
     for (uint32_t i = 1; i < c->demands_n; i++) {
-        const struct device_span *span = device_table_span(t, c->demands[i].resource);
+        const struct device_span *span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
         int64_t most = span ? device_span_takes(span, c->demands[i].value) : 0;
         for (uint32_t k = 0; most > 0 && k < span->n; k++)
             if (device_bit(&all, span->first + k)) {

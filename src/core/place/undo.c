@@ -77,7 +77,7 @@ bool undo_room(struct state *s, uint32_t node, name_id resource, int64_t amount)
 static void withhold_parts(struct device_table *t, const struct device_span *span, int64_t amount)
 {
     for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && amount > 0; i++) {
-        int64_t left = t->all[i].parts ? gpu_left(&t->gpus[t->gpu_of[i]]) : 0;
+        int64_t left = t->all[i].parts ? t->left[t->gpu_of[i]] : 0;
         struct device_bits one = {0};
         left = left < amount ? left : amount;
         device_bit_set(&one, i);

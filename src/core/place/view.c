@@ -61,12 +61,16 @@ static uint32_t better_of(const struct view *v, const uint32_t *rank, uint32_t a
     return !v->score[a] || rank[a] < rank[b] ? a : b;
 }
 
+/* Where another slot won before and wins again, nothing changes above. */
 static void play_up(struct view *v, const uint32_t *rank, uint32_t slot)
 {
     uint32_t at = (v->leaves + slot) / 2, best = better_of(v, rank, slot, slot ^ 1);
-    v->winner[at] = best;
-    for (; at > 1; at /= 2)
-        v->winner[at / 2] = best = better_of(v, rank, best, v->winner[at ^ 1]);
+    for (; v->winner[at] != best || best == slot; at /= 2) {
+        v->winner[at] = best;
+        if (at == 1)
+            break;
+        best = better_of(v, rank, best, v->winner[at ^ 1]);
+    }
 }
 
 /* The way up from the node's leaf. A tree that is another one by now is counted anew when it is asked for. */
@@ -124,10 +128,13 @@ static void build(struct state *s, struct view *v)
 static void repair(struct state *s, struct view *v)
 {
     const struct shape_class *c = &s->shapes.classes[v->shape];
+    const uint64_t since = v->seq;
     v->n = s->nodes.n;
     for (; v->seq < s->nodes.seq; v->seq++) {
         uint32_t slot = s->nodes.journal[v->seq % NODE_JOURNAL];
-        if (s->nodes.nodes[slot].record_seq > v->seq)
+        if (s->nodes.touched[slot] != v->seq + 1) /* and once more since */
+            continue;
+        if (s->nodes.nodes[slot].record_seq > since)
             v->cause[slot] = (uint8_t)fit_record(s, c, slot, NULL);
         look(s, v, c, slot);
         play_up(v, s->nodes.rank, slot);

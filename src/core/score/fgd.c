@@ -89,16 +89,17 @@ int64_t score_fgd(struct state *s, const struct shape_class *c, uint32_t node, u
         node_gpus_take(&g, &ask);
         return score_of(b64_minus(before, lost(s->targets, terms, cpu - ask.cpu, &g)));
     }
+    uint16_t *left = node_gpus_own(&g);
     for (uint32_t i = 0; i < g.n; i++) {
-        bool known = g.left[i] < ask.each;
+        bool known = left[i] < ask.each;
         for (uint32_t j = 0; j < i && !known; j++)
-            known = g.left[j] == g.left[i];
+            known = left[j] == left[i];
         if (known)
             continue;
-        g.left[i] -= ask.each;
+        left[i] = (uint16_t)(left[i] - ask.each);
         g.all -= ask.each;
         int64_t score = score_of(b64_minus(before, lost(s->targets, terms, cpu - ask.cpu, &g)));
-        g.left[i] += ask.each;
+        left[i] = (uint16_t)(left[i] + ask.each);
         g.all += ask.each;
         if (score > best) {
             best = score;

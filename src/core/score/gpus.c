@@ -21,24 +21,35 @@ void node_gpus_of(const struct state *s, const struct shape_class *c, uint32_t n
     struct node_gpus *g = ret_gpus;
     g->n = g->all = 0;
     if (t->gpus) {
-        for (; g->n < t->gpus_n && g->n < NODE_GPUS; g->n++)
-            g->all += g->left[g->n] = gpu_left(&t->gpus[g->n]);
+        g->n = t->gpus_n < NODE_GPUS ? t->gpus_n : NODE_GPUS;
+        g->all = t->left_all;
+        g->left = t->left;
         return;
     }
     int32_t column = c->device_demand >= 0 ? c->demands[c->device_demand].column : -1;
     int64_t have = column < 0 ? 0 : node_allocatable(&s->nodes, node)[column];
     int64_t left = column < 0 ? 0 : node_free(&s->nodes, node)[column];
     for (; g->n < have && g->n < NODE_GPUS; g->n++)
-        g->all += g->left[g->n] = g->n < left ? GPU_WHOLE : 0;
+        g->all += g->own[g->n] = g->n < left ? GPU_WHOLE : 0;
+    g->left = g->own;
+}
+
+uint16_t *node_gpus_own(struct node_gpus *g)
+{
+    if (g->left != g->own && g->n)
+        memcpy(g->own, g->left, g->n * sizeof *g->own);
+    g->left = g->own;
+    return g->own;
 }
 
 void node_gpus_take(struct node_gpus *g, const struct gpu_ask *ask)
 {
     uint32_t wanted = ask->n;
+    uint16_t *own = wanted ? node_gpus_own(g) : NULL;
     for (uint32_t i = 0; i < g->n && wanted; i++) {
-        if (g->left[i] < ask->each || ask->each < GPU_WHOLE)
+        if (own[i] < ask->each || ask->each < GPU_WHOLE)
             continue;
-        g->left[i] -= ask->each;
+        own[i] = (uint16_t)(own[i] - ask->each);
         g->all -= ask->each;
         wanted--;
     }

@@ -11,7 +11,8 @@
 #define GPU_WHOLE 1000u
 struct node_gpus {
     uint32_t n, all; /* all: what is left of them together */
-    uint32_t left[NODE_GPUS]; /* ORDER as in the ledger of the node's device table, where it has one */
+    const uint16_t *left; /* of each; ORDER as in the ledger of the node's device table, where it has one */
+    uint16_t own[NODE_GPUS]; /* where it has none, or something is tried */
 };
 struct gpu_ask {
     int64_t cpu;
@@ -24,6 +25,7 @@ static inline bool gpu_ask_is_part(const struct gpu_ask *ask)
 {
     return ask->n == 1 && ask->each < GPU_WHOLE;
 }
+uint16_t *node_gpus_own(struct node_gpus *g); /* what is left, to be written to */
 /* Whole ones are taken from GPUs that have so much left; which of them makes no difference here. */
 void node_gpus_take(struct node_gpus *g, const struct gpu_ask *ask);
 

@@ -36,11 +36,13 @@ int64_t score_dotproduct(struct state *s, const struct shape_class *c, uint32_t 
 /* Those that have the least left first, in place; few of them. */
 static void sort_gpus(struct node_gpus *g)
 {
+    uint16_t *own = node_gpus_own(g);
     for (uint32_t i = 1; i < g->n; i++) {
-        uint32_t left = g->left[i], at = i;
-        for (; at && g->left[at - 1] > left; at--)
-            g->left[at] = g->left[at - 1];
-        g->left[at] = left;
+        uint16_t left = own[i];
+        uint32_t at = i;
+        for (; at && own[at - 1] > left; at--)
+            own[at] = own[at - 1];
+        own[at] = left;
     }
 }
 
@@ -62,7 +64,7 @@ int64_t score_packing(struct state *s, const struct shape_class *c, uint32_t nod
             continue;
         wanted--;
         opened_n += g.left[i] == GPU_WHOLE;
-        left_percent += g.left[i] * 100 / GPU_WHOLE;
+        left_percent += (int64_t)g.left[i] * 100 / GPU_WHOLE;
     }
     if (opened_n)
         return 50 - opened_n > 33 ? 50 - opened_n : 33;

@@ -52,13 +52,12 @@ static uint32_t score_packed(const struct state *s, const struct shape_class *c,
     return (wastes_devices(s, c, node) ? 0 : 1u << 30) + best + 1;
 }
 
-uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node)
+static uint32_t score_by_policy(struct state *s, const struct shape_class *c, uint32_t node)
 {
     uint32_t unused;
     switch (s->placement) {
     case PLACEMENT_BINPACK:
     case PLACEMENT_SPREAD:
-        return score_packed(s, c, node);
     case PLACEMENT_RANDOM:
         return 1;
     case PLACEMENT_BESTFIT:
@@ -75,6 +74,11 @@ uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node)
         return score_capstan(s, c, node, &unused);
     }
     return 1;
+}
+
+uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node)
+{
+    return s->placement <= PLACEMENT_SPREAD ? score_packed(s, c, node) : score_by_policy(s, c, node);
 }
 
 uint64_t score_draw(const struct state *s, uint64_t of)

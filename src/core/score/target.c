@@ -51,6 +51,11 @@ static void list_cpus(struct targets *t)
         if (!i || t->cpus[i] != t->cpus[i - 1])
             t->cpus[n++] = t->cpus[i];
     t->cpus_n = n;
+    for (uint32_t i = 0, at = 0; i < TARGET_CPU_STEPS; i++) {
+        while (at < n && t->cpus[at] < (int64_t)i << TARGET_CPU_SHIFT)
+            at++;
+        t->cpu_steps[i] = (uint16_t)at;
+    }
 }
 
 /* Between two amounts that kinds ask for of one GPU it makes no difference how much is left. */
@@ -112,7 +117,8 @@ void state_fragmentation(struct state *s, int64_t *ret_lost, int64_t *ret_left)
         *ret_left += g.all;
         if (!s->targets)
             continue;
-        struct target_row row = target_row_of(s, node, s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu]);
+        int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu];
+        struct target_row row = target_row_of(s, target_node_of(s, node)->class, cpu);
         lost += target_lost(s->targets, &row, &g);
     }
     *ret_lost = s->targets && s->targets->weight ? lost / s->targets->weight : 0;
@@ -132,7 +138,7 @@ static uint32_t class_of(struct targets *t, uint64_t holds)
     return at;
 }
 
-static const struct target_node *node_known(struct state *s, uint32_t node)
+struct target_node *target_node_look(struct state *s, uint32_t node)
 {
     struct targets *t = s->targets;
     if (node >= t->nodes_cap) {
@@ -142,19 +148,17 @@ static const struct target_node *node_known(struct state *s, uint32_t node)
     }
     struct target_node *known = &t->nodes[node];
     const struct node *n = &s->nodes.nodes[node];
-    if (known->known && known->record_seq == n->record_seq)
-        return known;
     uint64_t holds = 0;
     for (uint32_t i = 0; i < t->terms_n; i++)
         if (node_terms_match(&s->shapes.classes[t->terms[i]].shape, node_labels(&s->nodes, node), n->name, s->names))
             holds |= (uint64_t)1 << i;
-    *known = (struct target_node){n->record_seq, class_of(t, holds), true};
+    *known = (struct target_node){.record_seq = n->record_seq, .class = class_of(t, holds), .known = true};
     return known;
 }
 
 uint64_t target_terms(struct state *s, uint32_t node)
 {
-    uint32_t class = node_known(s, node)->class; /* may be a new one */
+    uint32_t class = target_node_of(s, node)->class; /* may be a new one */
     return s->targets->classes[class];
 }
 
@@ -177,23 +181,22 @@ static void fill_row(const struct targets *t, uint32_t *row, uint64_t holds, int
     }
 }
 
-struct target_row target_row_of(struct state *s, uint32_t node, int64_t cpu_free)
+struct target_row target_row_of(struct state *s, uint32_t class, int64_t cpu_free)
 {
     struct targets *t = s->targets;
-    uint32_t class = node_known(s, node)->class, low = 0, high = t->cpus_n;
+    uint32_t low = 0;
     while (t->rows_cap < t->classes_n) {
         uint32_t more = t->rows_cap++;
         t->rows = mem_grow(t->rows, (size_t)t->rows_cap * (t->cpus_n + 1) * t->row_n, sizeof *t->rows);
         for (uint32_t i = 0; i <= t->cpus_n; i++)
             fill_row(t, &t->rows[((size_t)more * (t->cpus_n + 1) + i) * t->row_n], t->classes[more], i ? t->cpus[i - 1] : INT64_MIN);
     }
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (t->cpus[middle] <= cpu_free)
-            low = middle + 1;
-        else
-            high = middle;
+    if (cpu_free >= 0) {
+        uint64_t step = (uint64_t)cpu_free >> TARGET_CPU_SHIFT;
+        low = t->cpu_steps[step < TARGET_CPU_STEPS ? step : TARGET_CPU_STEPS - 1];
     }
+    while (low < t->cpus_n && t->cpus[low] <= cpu_free)
+        low++;
     const uint32_t *row = &t->rows[((size_t)class * (t->cpus_n + 1) + low) * t->row_n];
     return (struct target_row){row, row + 1, row + 1 + t->levels_n};
 }

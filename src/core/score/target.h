@@ -15,6 +15,8 @@
 
 #define TARGETS_MAX 512u
 #define TARGET_TERMS 64u
+#define TARGET_CPU_SHIFT 9u /* half a core: few kinds ask for amounts between two steps */
+#define TARGET_CPU_STEPS 512u
 #define TARGET_SEVERAL 16u /* GPUs of a pod; of more so many */
 struct target_kind {
     int64_t cpu;
@@ -22,10 +24,11 @@ struct target_kind {
     uint32_t term;          /* which of `terms` holds for nodes that take it */
     binary64 part;          /* of all pods */
 };
-struct target_node {        /* what is known of a node's record */
-    uint64_t record_seq;
+struct target_node {        /* what is known of a node */
+    uint64_t record_seq, touched; /* as it was then: class; lost */
+    int64_t lost;           /* as stranding.c counts */
     uint32_t class;
-    bool known;
+    bool known, has_lost;
 };
 struct targets {
     struct target_kind *kinds;
@@ -40,6 +43,7 @@ struct targets {
     uint32_t classes_n, classes_cap;
     int64_t *cpus;          /* that kinds ask for, each once, ascending */
     uint32_t cpus_n, levels_n, row_n;
+    uint16_t cpu_steps[TARGET_CPU_STEPS]; /* how many of cpus are less than so many times 2^TARGET_CPU_SHIFT */
     uint16_t level_of[GPU_WHOLE + 1];
     uint32_t *rows;         /* by class, by how many of cpus are free: struct target_row */
     uint32_t rows_cap;
@@ -50,8 +54,15 @@ struct target_row {
 };
 struct targets *targets_new(struct state *s, const struct target *all, uint32_t n, uint64_t total); /* as state_set_targets; n > 0 */
 void targets_free(struct targets *t); /* NULL-safe; whoever calls it has released the terms */
+struct target_node *target_node_look(struct state *s, uint32_t node);
 uint64_t target_terms(struct state *s, uint32_t node); /* that hold, as bits */
-struct target_row target_row_of(struct state *s, uint32_t node, int64_t cpu_free);
+struct target_row target_row_of(struct state *s, uint32_t class, int64_t cpu_free);
+
+static inline struct target_node *target_node_of(struct state *s, uint32_t node)
+{
+    struct target_node *known = node < s->targets->nodes_cap ? &s->targets->nodes[node] : NULL;
+    return known && known->known && known->record_seq == s->nodes.nodes[node].record_seq ? known : target_node_look(s, node);
+}
 
 static inline int64_t target_lost(const struct targets *t, const struct target_row *row, const struct node_gpus *g)
 {

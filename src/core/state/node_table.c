@@ -27,6 +27,7 @@ void node_table_fini(struct node_table *t)
     free(t->journal);
     free(t->gained);
     free(t->rank);
+    free(t->touched);
     free(t->sorted);
     id_map_fini(&t->by_name);
     *t = (struct node_table){0};
@@ -49,6 +50,7 @@ static void resize(struct node_table *t, uint32_t cap, uint32_t stride)
         t->nodes = mem_grow(t->nodes, cap, sizeof *t->nodes);
         t->flags = mem_grow(t->flags, cap, sizeof *t->flags);
         t->rank = mem_grow(t->rank, cap, sizeof *t->rank);
+        t->touched = mem_grow(t->touched, cap, sizeof *t->touched);
         t->sorted = mem_grow(t->sorted, cap, sizeof *t->sorted);
     }
     t->cap = cap;
@@ -124,6 +126,7 @@ uint32_t node_table_slot(struct node_table *t, name_id name)
     }
     t->nodes[slot] = (struct node){.name = name};
     t->flags[slot] = 0;
+    t->touched[slot] = 0;
     memset(node_free(t, slot), 0, t->stride * sizeof(int64_t));
     memset(node_allocatable(t, slot), 0, t->stride * sizeof(int64_t));
     id_map_put(&t->by_name, name, slot);
@@ -269,6 +272,7 @@ void node_table_drop_if_unused(struct node_table *t, uint32_t slot)
 void node_table_touch(struct node_table *t, uint32_t slot)
 {
     t->journal[t->seq++ % NODE_JOURNAL] = slot;
+    t->touched[slot] = t->seq;
 }
 
 void node_table_gain(struct node_table *t, uint32_t slot)

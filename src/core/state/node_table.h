@@ -52,6 +52,7 @@ struct node_table {
     uint64_t labels_seq;     /* changes of labels so far, nodes that come or go among them */
     uint64_t seq;            /* touches so far; the last NODE_JOURNAL of them are in `journal` */
     uint32_t *journal;
+    uint64_t *touched;       /* by slot: the journal position after its last touch */
     uint32_t *gained;        /* nodes with more room or a better record since the last cycle */
     uint32_t gained_n, gained_cap;
 };

@@ -141,10 +141,11 @@ static void fill_demands(struct shape_class *c, struct node_table *nodes, const 
         const struct amount *r = &c->shape.requests[i];
         if (r->value <= 0 || r->resource == nodes->columns[0])
             continue;
-        if (c->device_demand < 0 && is_extended(intern_name(names, r->resource)))
+        bool extended = is_extended(intern_name(names, r->resource));
+        if (c->device_demand < 0 && extended)
             c->device_demand = (int32_t)c->demands_n;
-        c->demands[c->demands_n++] =
-            (struct demand){.column = node_table_find_column(nodes, r->resource), .resource = r->resource, .value = r->value};
+        c->demands[c->demands_n++] = (struct demand){.column = node_table_find_column(nodes, r->resource), .resource = r->resource,
+                                                     .extended = extended, .value = r->value};
     }
 }
 

@@ -11,6 +11,7 @@
 struct demand {           /* one resource of a shape */
     int32_t column;       /* -1: no node has had it so far */
     name_id resource;
+    bool extended;        /* nodes may have devices of it, by name */
     int64_t value;
 };
 struct shape_class {
