@@ -6,6 +6,7 @@
 #include "core/place/undo.h"
 #include "core/place/view.h"
 #include "core/score/score.h"
+#include "core/score/target.h"
 
 /* ---- kinds ---- */
 
@@ -167,10 +168,27 @@ static uint32_t draw_node(const struct state *s, const struct view *v)
     return 0;
 }
 
+/* Where the best is kept for others: the best of those that are not. */
+static uint32_t best_not_kept(struct state *s, const struct view *v, uint32_t node)
+{
+    const struct shape_class *c = &s->shapes.classes[v->shape];
+    uint32_t best = 0;
+    if (!node || s->placement != PLACEMENT_CAPSTAN || !s->targets || !reserve_keeps(s, c, node))
+        return node;
+    for (uint32_t slot = 1; slot < v->n; slot++) {
+        bool better = v->score[slot] && (!best || v->score[slot] > v->score[best] ||
+                                         (v->score[slot] == v->score[best] && s->nodes.rank[slot] < s->nodes.rank[best]));
+        if (better && !reserve_keeps(s, c, slot))
+            best = slot;
+    }
+    return best;
+}
+
 static bool place_one(struct state *s, struct gang *g, struct want *w, const struct area *area, bool *ret_neighbours)
 {
     struct view *v = view_sync(s, w->shape);
     uint32_t node = area ? best_of_area(s, v, NULL, area) : s->placement == PLACEMENT_RANDOM ? draw_node(s, v) : view_best(v);
+    node = area ? node : best_not_kept(s, v, node);
     struct neighbours rules;
     w->seat = 0;
     if (node && neighbour_matters(s, w->shape) && neighbour_prepare(s, w->shape, w->labels, &rules)) {

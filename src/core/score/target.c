@@ -6,6 +6,7 @@ void targets_free(struct targets *t)
 {
     if (!t)
         return;
+    reserve_free(&t->reserve);
     free(t->kinds);
     free(t->terms);
     free(t->nodes);
@@ -81,10 +82,14 @@ static binary64 part_of(int64_t count, int64_t known, int64_t total)
 struct targets *targets_new(struct state *s, const struct target *all, uint32_t n, uint64_t total)
 {
     struct targets *t = mem_zero(1, sizeof *t);
-    t->kinds_n = n < TARGETS_MAX ? n : TARGETS_MAX;
-    t->kinds = mem_zero(t->kinds_n, sizeof *t->kinds);
+    t->kinds = mem_zero(TARGETS_MAX, sizeof *t->kinds);
     t->terms = mem_zero(TARGET_TERMS, sizeof *t->terms);
-    for (uint32_t i = 0; i < t->kinds_n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t gpus_n = all[i].gpus_n < NODE_GPUS ? all[i].gpus_n : NODE_GPUS;
+        t->asked_of[gpus_n] += (int64_t)gpus_n * all[i].gpu_milli * all[i].count;
+    }
+    uint64_t covered = 0;
+    for (uint32_t i = 0; i < n && i < TARGETS_MAX && 100 * covered < TARGETS_COVER * total; i++) {
         const struct target *from = &all[i];
         struct target_kind *k = &t->kinds[i];
         uint32_t gpus_n = from->gpus_n < TARGET_SEVERAL ? from->gpus_n : TARGET_SEVERAL, each = from->gpu_milli;
@@ -96,6 +101,8 @@ struct targets *targets_new(struct state *s, const struct target *all, uint32_t 
         t->weight += k->count;
         t->cpu += k->n ? k->cpu * k->count : 0;
         t->gpu += (int64_t)k->n * k->each * k->count;
+        covered += k->count;
+        t->kinds_n++;
     }
     for (uint32_t i = 0; i < t->kinds_n; i++)
         t->kinds[i].part = part_of(t->kinds[i].count, t->weight, (int64_t)total);

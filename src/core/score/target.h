@@ -5,6 +5,7 @@
  *
  * SHAPE  state_set_targets gives them. The exact F is in thousandths of a GPU times `weight`; from tables by what the node is accepted for,
  *        how much cpu it has free (`cpus`), and what is left of each GPU (`levels`).
+ *        The first kinds that are TARGETS_COVER per cent of all pods are expected; the others only count for what they ask for.
  * LIMIT  TARGETS_MAX kinds, the first ones; TARGET_TERMS different demands on nodes among them, further ones hold nowhere.
  * SOURCE Weng et al., Beware of Fragmentation, USENIX ATC 2023.
  */
@@ -12,8 +13,10 @@
 #define CORE_TARGET_H
 #include "core/score/binary64.h"
 #include "core/score/gpus.h"
+#include "core/score/reserve.h"
 
 #define TARGETS_MAX 512u
+#define TARGETS_COVER 95u
 #define TARGET_TERMS 64u
 #define TARGET_CPU_SHIFT 9u /* half a core: few kinds ask for amounts between two steps */
 #define TARGET_CPU_STEPS 512u
@@ -45,6 +48,8 @@ struct targets {
     uint32_t cpus_n, levels_n, row_n;
     uint16_t cpu_steps[TARGET_CPU_STEPS]; /* how many of cpus are less than so many times 2^TARGET_CPU_SHIFT */
     uint16_t level_of[GPU_WHOLE + 1];
+    int64_t asked_of[NODE_GPUS + 1]; /* by GPUs of a pod: what all pods ask for, those of rare kinds, too */
+    struct reserve reserve;
     uint32_t *rows;         /* by class, by how many of cpus are free: struct target_row */
     uint32_t rows_cap;
 };

@@ -11,7 +11,7 @@ struct state *state_new(void);
 void state_free(struct state *s);
 void state_set_ready_policy(struct state *s, const struct ready_policy *policy); /* all zero until then */
 void state_set_consumption_policy(struct state *s, const struct consumption_policy *policy); /* once, first of all; off until then */
-/* Pods that are expected, by kind, the most frequent first: placements that ask what is left for (core/score/target.h) look at them. */
+/* Pods that may come, by kind, the most frequent first: placements that ask what is left for (core/score/target.h) look at them. */
 struct target {
     struct shape on;         /* what it demands of a node's labels; the rest is not looked at */
     int64_t cpu_milli;

@@ -12,7 +12,6 @@
 #define GPU_PART "capstan.dev/gpu-milli"
 #define NODE_PODS 1001        /* SOURCE of the published runs */
 #define PROGRESS_EVERY 4096
-#define TARGETS_COVER 95      /* per cent of the pods. SOURCE FGD: rarer kinds are not expected */
 
 const int replay_points[REPLAY_POINTS] = {80, 90, 95, 100, 110, 120, 130};
 
@@ -114,7 +113,7 @@ static void make_shapes(struct replay *r)
     }
 }
 
-/* ---- what is expected: SOURCE FGD, the most frequent kinds by cpu, GPUs and models that cover 95 % of the pods ---- */
+/* ---- what is expected: kinds by cpu, GPUs and models, the most frequent first ---- */
 
 static int compare_texts(const char *a, const char *b)
 {
@@ -152,7 +151,6 @@ static void tell_targets(struct replay *r)
     struct trace_kind *all = arena_alloc(r->records, (t->kinds_n + 1) * sizeof *all);
     struct target *targets = arena_zero(r->records, t->kinds_n + 1, sizeof *targets);
     uint32_t n = 0, targets_n = 0;
-    uint64_t covered = 0;
     memcpy(all, t->kinds, t->kinds_n * sizeof *all);
     qsort(all, t->kinds_n, sizeof *all, by_asks);
     for (uint32_t i = 0; i < t->kinds_n; i++) { /* memory makes no difference */
@@ -162,11 +160,10 @@ static void tell_targets(struct replay *r)
             all[n++] = all[i];
     }
     qsort(all, n, sizeof *all, by_count);
-    for (; targets_n < n && 100 * covered < (uint64_t)TARGETS_COVER * t->pods_n; targets_n++) {
+    for (; targets_n < n; targets_n++) {
         const struct trace_kind *k = &all[targets_n];
         targets[targets_n] = (struct target){.cpu_milli = k->cpu_milli, .gpus_n = k->gpus_n, .gpu_milli = k->gpu_milli, .count = k->count};
         add_models(r, k->models, &targets[targets_n].on);
-        covered += k->count;
     }
     state_set_targets(r->s, targets, targets_n, t->pods_n);
 }

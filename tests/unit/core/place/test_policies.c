@@ -1,0 +1,164 @@
+/* test_policies.c - placement policies on a few nodes: what is expected of the pods to come, and what is kept for them */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "../world.h"
+
+#define GPU "nvidia.com/gpu"
+#define PARTS "capstan.dev/gpu-milli"
+
+static void node_of(struct world *w, const char *name, int gpus_n, int cpu)
+{
+    char amounts[96];
+    snprintf(amounts, sizeof amounts, "cpu=%d," GPU "=%d," PARTS "=%d", cpu, gpus_n, gpus_n * 1000);
+    struct node_record r = a_node(w, name, amounts, "");
+    struct device *all = arena_zero(w->records, 2 * (size_t)gpus_n, sizeof *all);
+    for (int i = 0; i < gpus_n; i++) {
+        const char text[2] = {(char)('a' + i), 0};
+        all[2 * i] = (struct device){.resource = id(w, GPU), .id = id(w, text), .gpu = (uint16_t)i, .healthy = true};
+        all[2 * i + 1] = all[2 * i];
+        all[2 * i + 1].resource = id(w, PARTS);
+        all[2 * i + 1].parts = 1000;
+    }
+    r.devices = all;
+    r.devices_n = 2 * (uint32_t)gpus_n;
+    node_record(w, r);
+}
+
+/* Where the pod goes; "" nowhere, and then it is gone. */
+static const char *placed(struct world *w, enum placement placement, const char *key, const char *requests)
+{
+    struct decide_config config = {.placement = placement, .placement_seed = 3, .no_counts = true};
+    struct err e = {0};
+    pod(w, key, NULL, requests);
+    arena_reset(w->cycle);
+    decide(w->s, &config, w->now_ms, w->cycle, &w->plan);
+    if (!state_check(w->s, &e))
+        fail_msg("%s", e.text);
+    const struct plan_entry *entry = entry_of(w, EFFECT_BIND, key);
+    if (!entry)
+        gone(w, CHANGE_POD_GONE, key);
+    return entry ? text_of(w, entry->node) : "";
+}
+
+static void without_targets(void **state)
+{
+    (void)state;
+    static const enum placement all[] = {PLACEMENT_FGD, PLACEMENT_CAPSTAN};
+    for (size_t i = 0; i < 2; i++) {
+        struct world w = world_new();
+        node_of(&w, "n0", 1, 8000);
+        node_of(&w, "n1", 1, 8000);
+        assert_string_equal(placed(&w, all[i], "ns/p1", PARTS "=500"), "n0");
+        assert_string_equal(placed(&w, all[i], "ns/p2", PARTS "=500"), "n0");
+        assert_string_equal(placed(&w, all[i], "ns/p3", "cpu=1000"), "n0");
+        world_free(&w);
+    }
+}
+
+/* Half a GPU is asked for by all: who asks for 0.4 goes where 0.4 or 0.9 are left, so that a half stays; and leaves GPUs with cpu alone. */
+static void what_is_left_is_of_use(void **state)
+{
+    (void)state;
+    static const enum placement all[] = {PLACEMENT_FGD, PLACEMENT_CAPSTAN};
+    for (size_t i = 0; i < 2; i++) {
+        struct world w = world_new();
+        node_of(&w, "n0", 1, 8000);
+        node_of(&w, "n1", 1, 8000);
+        state_set_targets(w.s, &(struct target){.cpu_milli = 1000, .gpus_n = 1, .gpu_milli = 500, .count = 10}, 1, 10);
+        assert_string_equal(placed(&w, all[i], "ns/p1", "cpu=1000," PARTS "=600"), "n0");
+        assert_string_equal(placed(&w, all[i], "ns/p2", "cpu=1000," PARTS "=400"), "n0");
+        int64_t lost, left;
+        state_fragmentation(w.s, &lost, &left);
+        assert_int_equal(left, 1000);
+        assert_int_equal(lost, 0);
+        assert_string_equal(placed(&w, all[i], "ns/p3", "cpu=1000," PARTS "=600"), "n1");
+        state_fragmentation(w.s, &lost, &left);
+        assert_int_equal(left, 400);
+        assert_int_equal(lost, 400);
+        state_set_targets(w.s, NULL, 0, 0);
+        world_free(&w);
+    }
+}
+
+/* Half of the GPUs are asked for by pods that take a whole node: of three nodes one is kept for them (two thirds of 1.5). */
+static void whole_nodes_are_kept(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    char key[16];
+    for (int i = 0; i < 3; i++) {
+        snprintf(key, sizeof key, "n%d", i);
+        node_of(&w, key, 4, 64000);
+    }
+    const struct target targets[] = {{.cpu_milli = 1000, .gpus_n = 1, .gpu_milli = 1000, .count = 40},
+                                     {.cpu_milli = 4000, .gpus_n = 4, .gpu_milli = 1000, .count = 10}};
+    state_set_targets(w.s, targets, 2, 50);
+    for (int i = 0; i < 8; i++) {
+        snprintf(key, sizeof key, "ns/p%d", i);
+        assert_string_not_equal(placed(&w, PLACEMENT_CAPSTAN, key, "cpu=1000," GPU "=1"), "");
+    }
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/q", "cpu=1000," GPU "=1"), "");
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/q", "cpu=1000," PARTS "=10"), "");
+    assert_string_not_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/cpu", "cpu=1000"), ""); /* takes no GPU */
+    const char *node = placed(&w, PLACEMENT_CAPSTAN, "ns/whole", "cpu=4000," GPU "=4");
+    assert_string_not_equal(node, "");
+    gone(&w, CHANGE_POD_GONE, "ns/whole");
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/q", "cpu=1000," GPU "=1"), "");
+    gone(&w, CHANGE_POD_GONE, "ns/p0");
+    assert_string_not_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/q", "cpu=1000," GPU "=1"), ""); /* where p0 was */
+    assert_string_not_equal(placed(&w, PLACEMENT_BINPACK, "ns/r", "cpu=1000," GPU "=1"), ""); /* others keep nothing */
+    world_free(&w);
+}
+
+static void random_goes_anywhere(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    char key[16];
+    int seen[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        snprintf(key, sizeof key, "n%d", i);
+        node_of(&w, key, 8, 640000);
+    }
+    for (int i = 0; i < 40; i++) {
+        snprintf(key, sizeof key, "ns/p%d", i);
+        const char *node = placed(&w, PLACEMENT_RANDOM, key, PARTS "=300");
+        assert_string_not_equal(node, "");
+        seen[node[1] - '0']++;
+    }
+    for (int i = 0; i < 4; i++)
+        assert_true(seen[i] >= 3);
+    world_free(&w);
+}
+
+/* More kinds and more demands on nodes than are looked at. */
+static void bounded(void **state)
+{
+    (void)state;
+    static struct target all[700];
+    struct world w = world_new();
+    node_of(&w, "n0", 2, 64000);
+    for (int i = 0; i < 700; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "model=m%d", i % 100);
+        all[i] = (struct target){.on = shape_of(&w, "", label), .cpu_milli = i, .gpus_n = (uint32_t)i % 90, .gpu_milli = 1 + (uint32_t)i * 7,
+                                 .count = 1};
+    }
+    state_set_targets(w.s, all, 700, 700);
+    for (int p = 0; p <= PLACEMENT_CAPSTAN; p++) {
+        char key[16];
+        snprintf(key, sizeof key, "ns/p%d", p);
+        assert_string_equal(placed(&w, (enum placement)p, key, PARTS "=100"), "n0");
+    }
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without_targets),      cmocka_unit_test(what_is_left_is_of_use),
+                                       cmocka_unit_test(whole_nodes_are_kept), cmocka_unit_test(random_goes_anywhere),
+                                       cmocka_unit_test(bounded)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
