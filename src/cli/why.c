@@ -91,6 +91,13 @@ static void find_decided(struct answer *x)
     switch (x->kind) {
     case JOB_KIND_JOB:
     case JOB_KIND_TRAINJOB:
+    case JOB_KIND_JOBSET:
+    case JOB_KIND_MPIJOB:
+    case JOB_KIND_PYTORCHJOB:
+    case JOB_KIND_TFJOB:
+    case JOB_KIND_XGBOOSTJOB:
+    case JOB_KIND_JAXJOB:
+    case JOB_KIND_PADDLEJOB:
         x->decided = job_owned_by(items(x, JOB_KIND_WORKLOAD, false), uid);
         if (!x->decided && x->kind == JOB_KIND_TRAINJOB)
             x->decided = job_owned_by(items(x, JOB_KIND_COSCHEDULING, false), uid);
@@ -301,10 +308,10 @@ static const char *missing_class(struct answer *x)
 static void undecided_state(struct answer *x)
 {
     const struct json *state = json_path(x->object, "status", "state", NULL);
-    static const char *const ends[] = {"Complete", "Failed"};
+    static const char *const ends[] = {"Complete", "Completed", "Succeeded", "Failed"};
     x->state = json_get_text(state, "phase", "unknown");
     x->message = json_get_text(state, "message", "");
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 4; i++)
         if (object_condition_true(x->object, ends[i])) {
             x->state = ends[i];
             x->message = json_get_text(object_condition(x->object, ends[i]), "message", "");

@@ -11,15 +11,16 @@ enum { WAIT_MS = 60000, LOOK_MS = 200 };
 
 static enum job_kind kind_called(const char *api_kind)
 {
-    if (text_equal(api_kind, "TrainJob"))
-        return JOB_KIND_TRAINJOB;
-    return text_equal(api_kind, "Job") ? JOB_KIND_JOB : JOB_KINDS_N;
+    for (int i = 0; i < JOB_KINDS_N; i++)
+        if (job_queued_kind((enum job_kind)i) && text_equal(job_kinds[i].kind, api_kind))
+            return (enum job_kind)i;
+    return JOB_KINDS_N;
 }
 
-/* The kinds that own what queues decide about. ORDER of job_kinds. */
+/* The kinds that own what queues decide about. */
 static bool owns(enum job_kind kind)
 {
-    return kind == JOB_KIND_JOB || kind == JOB_KIND_VCJOB || kind == JOB_KIND_TRAINJOB;
+    return kind == JOB_KIND_VCJOB || job_queued_kind(kind) != NULL;
 }
 
 /* A name alone must be one job's: what is done to the wrong one cannot be taken back. */
@@ -57,7 +58,7 @@ static void find_workload(struct drive *d)
         d->workload = d->object;
     else if (*group)
         d->workload = job_get(d->c, d->a, JOB_KIND_WORKLOAD, group, &e);
-    else if (d->kind == JOB_KIND_JOB || d->kind == JOB_KIND_TRAINJOB || d->kind == JOB_KIND_POD)
+    else if (job_queued_kind(d->kind) || d->kind == JOB_KIND_POD)
         d->workload = job_owned_by(job_items(d->c, d->a, JOB_KIND_WORKLOAD, false), object_meta(d->object, "uid"));
 }
 
@@ -96,7 +97,8 @@ bool drive_is_over(const struct drive *d)
     for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
         if (text_equal(phase, phases[i]))
             return true;
-    return object_condition_true(d->object, "Complete") || object_condition_true(d->object, "Failed") ||
+    const struct queued_kind *k = job_queued_kind(d->kind);
+    return (k && (object_condition_true(d->object, k->succeeded) || object_condition_true(d->object, "Failed"))) ||
            object_condition_true(d->workload, "Finished");
 }
 
@@ -174,6 +176,15 @@ int drive_patch_object(struct drive *d, const char *patch, struct err *e)
 int drive_patch_workload(struct drive *d, const char *patch, struct err *e)
 {
     return drive_patch(d, JOB_KIND_WORKLOAD, object_meta(d->workload, "name"), patch, e);
+}
+
+int drive_suspend(struct drive *d, bool suspend, struct err *e)
+{
+    _cleanup_buf_ struct buf text = {0};
+    struct json *patch = json_new(d->a, JSON_OBJECT);
+    json_set_bool(d->a, queued_kind_policy(d->a, job_queued_kind(d->kind), patch), "suspend", suspend);
+    json_write(&text, patch);
+    return drive_patch_object(d, arena_text(d->a, text.data), e);
 }
 
 int drive_command(struct drive *d, const char *action, struct err *e)

@@ -7,7 +7,7 @@
  *                     hold                        resume             requeue                      move
  *   with a Workload   active: false               active: true       the one, then the other      label queue-name of who owns it
  *   vcjob             Command AbortJob            ResumeJob          RestartJob                   spec.queue
- *   Job, TrainJob     suspend: true               suspend: false     the one, then the other      label queue-name
+ *   Job and the like  suspend: true               suspend: false     the one, then the other      label queue-name
  *   PodGroup          annotation capstan.dev/hold it is taken off    -                            spec.queue, of Volcano's
  */
 #ifndef CLI_DRIVE_DRIVE_H
@@ -40,6 +40,8 @@ int drive_may_stop(const struct drive *d, bool stop, const char *verb, struct er
 int drive_patch(struct drive *d, enum job_kind kind, const char *name, const char *patch, struct err *e);
 int drive_patch_object(struct drive *d, const char *patch, struct err *e);
 int drive_patch_workload(struct drive *d, const char *patch, struct err *e);
+/* Of a job in no queue. */
+int drive_suspend(struct drive *d, bool suspend, struct err *e);
 /* A Command of bus.volcano.sh for the object. */
 int drive_command(struct drive *d, const char *action, struct err *e);
 /* Reads the Workload anew until `is` says yes; -E_AGAIN after a minute. */

@@ -46,7 +46,7 @@ static bool is_held(const struct drive *d, enum way way)
     case WAY_COMMAND:
         return text_equal(phase_of(d), "Aborted") || text_equal(phase_of(d), "Aborting");
     case WAY_SUSPEND:
-        return json_get_bool(json_get(d->object, "spec"), "suspend", false);
+        return queued_kind_is_suspended(job_queued_kind(d->kind), d->object);
     case WAY_ANNOTATION:
         return *object_annotation(d->object, DECODE_HOLD_ANNOTATION) != '\0';
     }
@@ -61,7 +61,7 @@ static int set_held(struct drive *d, enum way way, bool held, struct err *e)
     case WAY_COMMAND:
         return drive_command(d, held ? "AbortJob" : "ResumeJob", e);
     case WAY_SUSPEND:
-        return drive_patch_object(d, held ? "{\"spec\":{\"suspend\":true}}" : "{\"spec\":{\"suspend\":false}}", e);
+        return drive_suspend(d, held, e);
     case WAY_ANNOTATION:
         return drive_patch_object(d, arena_printf(d->a, "{\"metadata\":{\"annotations\":{\"" DECODE_HOLD_ANNOTATION "\":%s}}}",
                                                   held ? "\"true\"" : "null"), e);

@@ -19,11 +19,11 @@ static int put_aside(struct drive *d, struct err *e)
 
 static int suspend_and_resume(struct drive *d, struct err *e)
 {
-    if (drive_patch_object(d, "{\"spec\":{\"suspend\":true}}", e) < 0)
+    if (drive_suspend(d, true, e) < 0)
         return -e->code;
     if (drive_wait(d, drive_gave_back, "its pods have not ended", e) < 0)
         return err_wrap(e, "it is held now, and 'capstan resume' lets it go on");
-    return drive_patch_object(d, "{\"spec\":{\"suspend\":false}}", e);
+    return drive_suspend(d, false, e);
 }
 
 static int requeue(struct drive *d, struct err *e)
@@ -102,7 +102,7 @@ static int write_queue(struct drive *d, const char *queue, struct err *e)
                *field = arena_printf(d->a, "{\"spec\":{\"queueName\":\"%s\"}}", queue);
     if (d->kind == JOB_KIND_VCJOB || d->kind == JOB_KIND_VOLCANO_GROUP)
         return drive_patch_object(d, arena_printf(d->a, "{\"spec\":{\"queue\":\"%s\"}}", queue), e);
-    if (d->kind == JOB_KIND_JOB || d->kind == JOB_KIND_TRAINJOB)
+    if (job_queued_kind(d->kind))
         return drive_patch_object(d, label, e);
     const struct json *pods = drive_pods(d);
     JSON_EACH (pod, pods)

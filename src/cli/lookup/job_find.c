@@ -7,6 +7,13 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" job jobs job.batch ", "batch", "v1", "jobs", "Job", "Job"},
     {" job vcjob vcjobs vj ", "batch.volcano.sh", "v1alpha1", "jobs", "Volcano Job", "vcjob"},
     {" job trainjob trainjobs ", "trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob", "TrainJob"},
+    {" job jobset jobsets ", "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", "JobSet"},
+    {" job mpijob mpijobs ", "kubeflow.org", "v2beta1", "mpijobs", "MPIJob", "MPIJob"},
+    {" job pytorchjob pytorchjobs ", "kubeflow.org", "v1", "pytorchjobs", "PyTorchJob", "PyTorchJob"},
+    {" job tfjob tfjobs ", "kubeflow.org", "v1", "tfjobs", "TFJob", "TFJob"},
+    {" job xgboostjob xgboostjobs ", "kubeflow.org", "v1", "xgboostjobs", "XGBoostJob", "XGBoostJob"},
+    {" job jaxjob jaxjobs ", "kubeflow.org", "v1", "jaxjobs", "JAXJob", "JAXJob"},
+    {" job paddlejob paddlejobs ", "kubeflow.org", "v1", "paddlejobs", "PaddleJob", "PaddleJob"},
     {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "Workload"},
     {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
     {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
@@ -62,10 +69,15 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
         return 0;
     }
     if (!known)
-        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, workload, podgroup, pod, deployment, "
-                       "replicaset, statefulset or daemonset",
+        return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, jobset, mpijob, pytorchjob, tfjob, xgboostjob, "
+                       "jaxjob, paddlejob, workload, podgroup, pod, deployment, replicaset, statefulset or daemonset",
                        word);
     return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", word, name, c->ns);
+}
+
+const struct queued_kind *job_queued_kind(enum job_kind kind)
+{
+    return queued_kind_of(job_kinds[kind].group, job_kinds[kind].plural);
 }
 
 bool job_is_pod_group(const struct json *workload)

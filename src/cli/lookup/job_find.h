@@ -5,11 +5,19 @@
 #ifndef CLI_LOOKUP_JOB_FIND_H
 #define CLI_LOOKUP_JOB_FIND_H
 #include "cli/connect.h"
+#include "codec/kinds/queued_kinds.h"
 
 enum job_kind {
     JOB_KIND_JOB,
     JOB_KIND_VCJOB,
     JOB_KIND_TRAINJOB,
+    JOB_KIND_JOBSET, /* and the next: Kueue's other kinds (codec/kinds/queued_kinds.h) */
+    JOB_KIND_MPIJOB,
+    JOB_KIND_PYTORCHJOB,
+    JOB_KIND_TFJOB,
+    JOB_KIND_XGBOOSTJOB,
+    JOB_KIND_JAXJOB,
+    JOB_KIND_PADDLEJOB,
     JOB_KIND_WORKLOAD,
     JOB_KIND_VOLCANO_GROUP, /* and the next: in the order of enum pod_group_maker */
     JOB_KIND_COSCHEDULING,
@@ -39,6 +47,9 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
 
 /* Kueue's pod group is no object of its own: the Workload that its pods own is. "podgroup" finds that, too. */
 bool job_is_pod_group(const struct json *workload);
+
+/* What is queued the Kueue way, but for pods; NULL: it is not. */
+const struct queued_kind *job_queued_kind(enum job_kind kind);
 
 /* The first of the list with an owner of that uid; NULL none. */
 const struct json *job_owned_by(const struct json *list, const char *uid);

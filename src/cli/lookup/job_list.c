@@ -10,6 +10,7 @@
 #include "cli/lookup/accelerators.h"
 #include "cli/lookup/pod_counts.h"
 #include "cli/lookup/reserved.h"
+#include "codec/kinds/queued_kinds.h"
 #include "exporter/collect/pod_owner.h"
 #include "jobs/volcano/vcjob_pods.h"
 #include "kube/object.h"
@@ -94,8 +95,10 @@ static void queued_state(const struct finder *f, struct job_line *line, const st
     line->devices_n = devices_of(f->arena, workload);
     line->priority_known = workload != NULL;
     line->priority = json_int64(json_path(workload, "spec", "priority", NULL), 0);
-    if (object_condition_true(job, "Complete") || object_condition_true(job, "Failed")) {
-        const char *type = object_condition_true(job, "Complete") ? "Complete" : "Failed";
+    const struct queued_kind *kind = queued_kind_named(line->kind);
+    const char *succeeded = kind ? kind->succeeded : "Complete";
+    if (object_condition_true(job, succeeded) || object_condition_true(job, "Failed")) {
+        const char *type = object_condition_true(job, succeeded) ? succeeded : "Failed";
         line->state = type;
         line->message = json_get_text(object_condition(job, type), "message", "");
     } else if (suspended) {
@@ -174,10 +177,10 @@ static void volcano_job(const struct finder *f, const struct json *job)
     line_show(f, job, &line, &pods);
 }
 
-/* Its pods are those of its jobs, which a JobSet of its name may stand between. */
+/* Its pods are its own, or those of its jobs, which a JobSet of its name may stand between. */
 static struct pod_count train_pods(const struct finder *f, const struct json *train)
 {
-    struct pod_count all = {0};
+    struct pod_count all = pod_counts_of(f->pods, object_meta(train, "uid"));
     JSON_EACH (job, f->jobs) {
         const char *kind = object_controller(job, "kind");
         bool by_set = strcmp(kind, "JobSet") == 0 && strcmp(object_controller(job, "name"), object_meta(train, "name")) == 0 &&
@@ -188,15 +191,18 @@ static struct pod_count train_pods(const struct finder *f, const struct json *tr
     return all;
 }
 
-static void train_job(const struct finder *f, const struct json *job)
+/* A TrainJob, JobSet or one of Kubeflow's. A JobSet that a TrainJob has made is shown as that. */
+static void train_job(const struct finder *f, const struct json *job, const struct queued_kind *kind)
 {
     const struct json *workload = workload_of(f, job);
-    struct job_line line = {.kind = "TrainJob", .queue = object_label(job, "kueue.x-k8s.io/queue-name")};
+    if (text_equal(object_controller(job, "kind"), "TrainJob"))
+        return;
+    struct job_line line = {.kind = kind->kind, .queue = object_label(job, "kueue.x-k8s.io/queue-name")};
     struct pod_count pods = train_pods(f, job);
     line.gang_n = gang_size_of(workload).asked_n;
     if (line.gang_n == 0)
-        line.gang_n = json_int64(json_path(job, "spec", "trainer", "numNodes", NULL), 1);
-    queued_state(f, &line, job, workload, json_get_bool(json_get(job, "spec"), "suspend", false), &pods);
+        line.gang_n = json_int64(json_path(job, "spec", "trainer", "numNodes", NULL), pods.all_n ? pods.all_n : 1);
+    queued_state(f, &line, job, workload, queued_kind_is_suspended(kind, job), &pods);
     line_show(f, job, &line, &pods);
 }
 
@@ -342,8 +348,11 @@ const char *job_list_find(struct connection *c, struct arena *a, void (*show)(vo
         batch_job(&f, job);
     JSON_EACH (job, items_get(&f, c, "batch.volcano.sh", "v1alpha1", "jobs", e))
         volcano_job(&f, job);
-    JSON_EACH (job, items_get(&f, c, "trainer.kubeflow.org", "v1alpha1", "trainjobs", e))
-        train_job(&f, job);
+    for (int i = QUEUED_TRAINJOB; i < QUEUED_KINDS_N; i++) {
+        const struct queued_kind *k = &queued_kinds[i];
+        JSON_EACH (job, items_get(&f, c, k->group, k->version, k->plural, e))
+            train_job(&f, job, k);
+    }
     pod_groups(&f, c, e);
     JSON_EACH (workload, f.workloads)
         queued_pods(&f, workload);

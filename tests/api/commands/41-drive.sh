@@ -99,6 +99,28 @@ soon "it runs there" '^tune=Running$' states tune
 ends 0 "requeued" 'TrainJob/tune: requeued' requeue tune
 ends 0 "cancelled" 'TrainJob/tune: cancelled' cancel tune
 
+# --- and Kubeflow's others: their operator makes the pods, the queue says when
+k apply -f - >/dev/null <<YAML
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: torch, labels: {kueue.x-k8s.io/queue-name: day}}
+spec:
+  pytorchReplicaSpecs:
+    Master: {replicas: 1, template: {spec: {containers: [{name: pytorch, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+    Worker: {replicas: 2, template: {spec: {containers: [{name: pytorch, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+YAML
+suspended() { k get pytorchjob torch -o 'jsonpath={.spec.runPolicy.suspend}'; }
+soon "a PyTorchJob is let in" '^false$' suspended
+is "and listed" 'torch=Pending' states torch
+says "as what it is" '^PyTorchJob/torch$' "$PROGRAM" jobs -n "$NS" --name torch -o name
+ends 0 "held" '^PyTorchJob/torch: held' hold torch --stop
+soon "it is suspended" '^true$' suspended
+is "and not awaited" 'torch=Deactivated' states torch
+ends 0 "moved" 'PyTorchJob/torch: moved from queue day to night' move pytorchjob/torch -q night
+ends 0 "and resumed" 'PyTorchJob/torch: resumed' resume torch
+soon "in the other queue" "admitted by ClusterQueue $NS-night" "$PROGRAM" why pytorchjob/torch -n "$NS"
+ends 0 "cancelled" 'PyTorchJob/torch: cancelled' cancel torch
+
 # --- in no queue
 job plain 2 1
 soon "a Job in no queue runs" 'plain=Running' states plain
