@@ -5,6 +5,7 @@
 # kubectl.get.nodes.over.start `kubectl get nodes` less `kubectl version --client`, best of 25 each
 # server.bind.10000 ...        see load.c; 1,000 nodes
 # server.bind.cpu.10000        CPU time of the server (user and system) for one pod: created, placed, bound, running, told
+# cli.jobs.10000 ...           what the lists take that people read, best of 25, with all of these pods: capstan jobs, nodes, nodes --summary, queues
 # up.rss.1000x10000            resident memory 5 s after these
 set -u
 work=$(mktemp -d)
@@ -77,5 +78,10 @@ if [ -x "$BUILD/bench/bench_load" ]; then
     sleep 5
     figure server.bind.cpu.10000 $((($(cpu_ticks) - before) * 1000000 / $(getconf CLK_TCK) / 10000)) us
     figure up.rss.1000x10000 "$(rss_kb)" KB
+    export KUBECONFIG=$work/n1000/kubeconfig
+    figure cli.jobs.10000 "$(best_ms "$CAPSTAN" jobs --all-namespaces)" ms
+    figure cli.nodes.10000 "$(best_ms "$CAPSTAN" nodes)" ms
+    figure cli.nodes.summary.10000 "$(best_ms "$CAPSTAN" nodes --summary)" ms
+    figure cli.queues.10000 "$(best_ms "$CAPSTAN" queues)" ms
 fi
 stop

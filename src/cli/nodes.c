@@ -258,8 +258,8 @@ static void all_rows(struct connection *c, struct output_table *t, const struct 
 {
     struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), t->format != OUTPUT_TABLE, NULL};
     struct node_models models;
-    const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes", e);
-    const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods", e) : NULL;
+    const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes" NODES_FIELDS, e);
+    const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods" NODES_POD_FIELDS, e) : NULL;
     if (option_flag(o, OPT_NODES_SUMMARY)) {
         static const char flavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors", queues[] = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues";
         v.models = &models;

@@ -119,6 +119,7 @@ int preview_run(struct loop *l, struct kube_client *c, const struct policy *poli
     name_id gang;
     if (policy)
         config.policy = *policy;
+    kube_client_halt(c, KUBE_HALT); /* reads alone leave */
     struct scheduler *s = scheduler_new(l, c, &config);
     int r = 0;
     for (int64_t end_ms = loop_now_ms(l) + timeout_ms; r == 0 && !s->synced;) {
@@ -135,6 +136,7 @@ int preview_run(struct loop *l, struct kube_client *c, const struct policy *poli
     if (r == 0)
         ask(s, gang, a, &p);
     scheduler_free(s);
+    kube_client_halt(c, KUBE_GO);
     *ret_preview = p;
     return r;
 }

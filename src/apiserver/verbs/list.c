@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "apiserver/request/accept.h"
+#include "apiserver/request/fields.h"
 #include "apiserver/request/status.h"
 #include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
@@ -125,6 +126,25 @@ static void plain_items(struct list_writer *w, struct buf *out, bool partial)
     buf_text(out, "]}");
 }
 
+/* Less of each object. What is no JSON in the store is shown whole. */
+static void less_items(struct list_writer *w, struct buf *out, const struct fields *fields)
+{
+    _cleanup_buf_ struct buf whole = {0};
+    for (size_t i = 0; i < w->items_n; i++) {
+        struct bytes object = {w->items[i]->data, w->items[i]->n};
+        if (i)
+            buf_char(out, ',');
+        if (list_converts(w->ri, w->items[i])) {
+            buf_clear(&whole);
+            list_object_write(&whole, w->ri, w->items[i], false);
+            object = buf_view(&whole);
+        }
+        if (!fields_write(out, fields, object))
+            buf_bytes(out, object);
+    }
+    buf_text(out, "]}");
+}
+
 void list_writer_drop(struct list_writer *w)
 {
     for (size_t i = 0; i < w->items_n; i++)
@@ -140,16 +160,26 @@ void list_writer_reply(struct list_writer *w)
     snprintf(rv, sizeof rv, "%llu", (unsigned long long)w->rv);
     _cleanup_buf_ struct buf out = {0};
     bool table = table_wanted(&w->x->request), partial = accept_partial(&w->x->request);
+    const char *less = table || partial ? NULL : http_query(&w->x->request, "fields");
+    struct fields fields;
+    struct err e = {0};
+    if (less && *less && fields_parse(bytes_of(less), &fields, &e) < 0) {
+        list_writer_drop(w);
+        status_reply(w->x, 400, "BadRequest", w->ri, NULL, "%s", e.text);
+        return;
+    }
     if (table)
         table_reply(w, &out, rv);
     else
         plain_head(w, &out, rv, partial);
-    if (!table && streams(w, partial)) {
+    if (less && *less) {
+        less_items(w, &out, &fields);
+    } else if (!table && streams(w, partial)) {
         list_stream_reply(w->ri->server, w->x, buf_view(&out), w->items, w->items_n);
         w->items = NULL;
         return;
     }
-    if (!table)
+    if (!table && !(less && *less))
         plain_items(w, &out, partial);
     buf_char(&out, '\n');
     list_writer_drop(w);

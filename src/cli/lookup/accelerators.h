@@ -3,6 +3,16 @@
 #define CLI_LOOKUP_ACCELERATORS_H
 #include "wire/json.h"
 
+/* What lists look at, for servers that can leave the rest out (apiserver/request/fields.h); others send all. */
+#define LISTED_POD "metadata(name,namespace,uid,creationTimestamp,deletionTimestamp,labels,annotations,ownerReferences)"
+#define LISTED_POD_SPEC "nodeName,overhead,containers(resources),initContainers(resources,restartPolicy)"
+#define JOBS_POD_FIELDS \
+    "?fields=" LISTED_POD ",spec(" LISTED_POD_SPEC ",priority,schedulingGroup)," \
+    "status(phase,conditions(type,status,lastTransitionTime,message))"
+#define NODES_POD_FIELDS "?fields=" LISTED_POD ",spec(" LISTED_POD_SPEC "),status(phase)"
+#define NODES_FIELDS \
+    "?fields=metadata(name,labels,annotations(capstan.dev/gpu-feedback)),spec(unschedulable),status(allocatable,conditions(type,status))"
+
 /* GPUs of any maker, whole or as a part that a device plugin offers: nvidia.com/gpu, nvidia.com/mig-1g.5gb, amd.com/gpu. */
 bool is_accelerator(const char *resource);
 /* A quantity as a whole number, rounded up; 0 where it is none. */

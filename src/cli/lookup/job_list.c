@@ -314,7 +314,8 @@ static const struct json *items_get(struct finder *f, struct connection *c, cons
                                     struct err *e)
 {
     struct err one = {0};
-    const struct json *list = connection_get_list(c, f->arena, kube_path(f->arena, group, version, plural, c->ns, NULL, NULL), &one);
+    const char *path = kube_path(f->arena, group, version, plural, c->ns, NULL, NULL);
+    const struct json *list = connection_get_list(c, f->arena, *group ? path : arena_printf(f->arena, "%s" JOBS_POD_FIELDS, path), &one);
     if (one.code == E_DENIED && *group)
         f->unread = arena_printf(f->arena, "%s%s%s.%s", f->unread ? f->unread : "", f->unread ? ", " : "", plural, group);
     else if (one.code && !e->code)

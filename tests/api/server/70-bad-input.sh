@@ -51,3 +51,10 @@ if embedded && command -v curl >/dev/null; then
     says "watch of initial events without a version" '"code":422' curl -s "$server/api/v1/namespaces?watch=true&sendInitialEvents=true"
     is "the server is still up" "ok" raw /healthz
 fi
+
+# --- less of each object: ?fields=
+if embedded; then
+    says "a list with less" '"items":\[\{"metadata":\{"name":"[^"]*"\},"status":\{"phase":"[A-Za-z]*"\}\}\]' raw "/api/v1/namespaces?limit=1&fields=metadata(name),status(phase)"
+    refuses "brackets that do not close" 'fields: a bracket is not closed; write names between commas' raw "/api/v1/namespaces?fields=metadata(name"
+    says "a table has its own" '"kind":"Table"' bash -c 'curl -s -H "Accept: application/json;as=Table;v=v1;g=meta.k8s.io" "$("$0" config view --raw -o "jsonpath={.clusters[0].cluster.server}")/api/v1/namespaces?fields=metadata(name)"' "$KUBECTL"
+fi
