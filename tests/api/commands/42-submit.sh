@@ -103,7 +103,7 @@ if at_least 24; then
     anna() { local code=$1; shift; said=$(KUBECONFIG=anna.yaml "$PROGRAM" "$@" 2>&1); [ $? = "$code" ] && printf '%s\n' "$said"; }
     says "it is not known whether it would start" 'not known whether it would start now: .*nodes.* is forbidden' anna 0 submit --gpus 1 --image x --name hers
     says "it is there" 'Job +hers' anna 0 jobs
-    says "and kinds that she may not list are named" 'not shown, since you may not list them: podgroups.scheduling.k8s.io$' anna 0 jobs
+    says "and kinds that she may not list are named" 'not shown, since you may not list them: .*podgroups.scheduling.k8s.io$' anna 0 jobs
     says "not at once: not at all" 'not submitted' anna 4 submit --gpus 1 --image x --immediate
     says "her jobs may be held" 'Job/hers: ' anna 0 hold hers --stop
     says "and cancelled" 'Job/hers: cancelled' anna 0 cancel hers
