@@ -17,6 +17,15 @@ int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const c
                            g->members_missing ? g->joined_ms : 0, loop_now_ms(s->loop));
 }
 
+bool status_annotate(struct arena *a, struct json *patch, const struct json *object, const char *tree)
+{
+    if (strcmp(object_annotation(object, OBJECT_REASON), tree ? tree : "") == 0)
+        return false;
+    struct json *annotations = json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations");
+    json_set(a, annotations, OBJECT_REASON, tree ? json_new_text(a, tree) : json_new(a, JSON_NULL));
+    return true;
+}
+
 /* Figures alone are written at the pace of figures. False: later; the work comes again. */
 static bool is_time(struct scheduler *s, struct work *w, const char *kind, bool only_figures)
 {

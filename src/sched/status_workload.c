@@ -109,15 +109,6 @@ static void send(struct pass *x, struct json *admission)
     work_patch(x->work, KUBE_PATCH_MERGE, path_of(x, "status"), patch);
 }
 
-bool status_annotate(struct arena *a, struct json *patch, const struct json *object, const char *tree)
-{
-    if (strcmp(object_annotation(object, OBJECT_REASON), tree ? tree : "") == 0)
-        return false;
-    struct json *annotations = json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations");
-    json_set(a, annotations, OBJECT_REASON, tree ? json_new_text(a, tree) : json_new(a, JSON_NULL));
-    return true;
-}
-
 /* ---- admission checks ---- */
 
 /* Of its queue, given this admission; NULL: it waits. Where the queue is gone: what it lists. */
@@ -479,8 +470,8 @@ static void reserve(struct pass *x)
             status_placeless(x->s, x->work, x->seen, ref_of(x));
         bool lists = sync_checks(x, admission_now(x)), ours = object_awaits_with_quota(x->workload);
         const char *said = json_get_text(object_condition(x->workload, OBJECT_WAITING), "message", "");
-        bool says = ours && x->seen && x->seen->tree;
-        int64_t wait_ms = says ? status_telling_wait_ms(x->s, x->seen, x->seen->tree, said, REST_IS_SAID) : 0;
+        const char *tree = ours && x->seen ? x->seen->tree : NULL;
+        int64_t wait_ms = tree ? status_telling_wait_ms(x->s, x->seen, tree, said, REST_IS_SAID) : 0;
         if (wait_ms > 0)
             work_again(x->work, wait_ms);
         if (wait_ms == 0)
