@@ -405,6 +405,16 @@ static int decode_set_template(const struct decoder *d, const struct json *pod_t
     return 0;
 }
 
+/* Is the name one of "a,b"? */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t name_n = strlen(name);
+    for (size_t n = strcspn(list, ","); *list; list += n + (list[n] == ','), n = strcspn(list, ","))
+        if (n == name_n && memcmp(list, name, n) == 0)
+            return true;
+    return false;
+}
+
 static int decode_pod_sets(const struct decoder *d, const struct json *object, struct gang_record *g,
                            struct pod_set **ret_sets, struct err *e)
 {
@@ -412,6 +422,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
     if (list_n(list) > LIMIT_PODSETS)
         return err_set(e, E_LIMIT, "spec.podSets: %u pod sets, at most %d are allowed", list->n, LIMIT_PODSETS);
     struct pod_set *sets = list_n(list) ? arena_zero(d->arena, list->n, sizeof *sets) : NULL;
+    const char *later = json_text(json_path(object, "metadata", "annotations", DECODE_LATER_ANNOTATION, NULL), "");
     uint32_t n = 0;
     int64_t members = 0;
     JSON_EACH (item, sets ? list : NULL) {
@@ -419,6 +430,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         struct pod_set *s = &sets[n];
         (void)snprintf(path, sizeof path, "spec.podSets[%u].template", n); /* fits */
         s->name = intern_text_id(d->names, json_get_text(item, "name", "main"));
+        s->later = is_listed(later, json_get_text(item, "name", "main"));
         s->count = count_of(json_get(item, "count"), 1);
         s->min_count = count_of(json_get(item, "minCount"), s->count);
         decode_topology_request(d, json_get(item, "topologyRequest"), &s->topology);

@@ -456,16 +456,34 @@ static bool is_not_admitted_yet(const struct gang *g)
     return g->planned && (g->phase == GANG_CHECKING || (g->phase == GANG_RESERVED && !checks_ready(g)));
 }
 
+static bool set_is_whole(const struct gang_set *set, const struct tally *t)
+{
+    return t->live_n + t->loose_n + over_n(set) >= set->count;
+}
+
+/* Those that may be bound now: of a set that comes later all together, too. Returns how many. */
+static uint32_t those_that_begin(struct cycle *c, const struct gang *g, const struct tally *t, uint32_t *loose, uint32_t loose_n)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < loose_n; i++) {
+        int32_t set = pod_set_index(g, &c->s->pods[loose[i]]);
+        if (set < 0 || !g->sets[set].later || t[set].live_n || set_is_whole(&g->sets[set], &t[set]))
+            loose[n++] = loose[i];
+    }
+    return n;
+}
+
 /* *ret_taken: what it took for members to come, and did not need yet. */
 static void settle_members(struct cycle *c, struct gang *g, const struct lost *lost, struct taken *ret_taken)
 {
     struct state *s = c->s;
     uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose);
     struct tally *t = count_sets(c, g, loose, loose_n);
-    bool whole = true, any_live = false, needs_no_more = true;
+    bool whole = true, begins = true, any_live = false, needs_no_more = true;
     for (uint32_t i = 0; i < g->sets_n; i++) {
         t[i].lost_n = lost->of_set ? lost->of_set[i] : 0;
-        whole &= t[i].live_n + t[i].loose_n + over_n(&g->sets[i]) >= g->sets[i].count;
+        whole &= set_is_whole(&g->sets[i], &t[i]);
+        begins &= g->sets[i].later || set_is_whole(&g->sets[i], &t[i]);
         needs_no_more &= t[i].live_n + t[i].loose_n + set_gone_n(&g->sets[i]) >= g->sets[i].count;
         any_live |= t[i].live_n > 0;
     }
@@ -479,9 +497,10 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
             return;
         }
     }
-    if (!whole && g->phase < GANG_BOUND && !any_live)
-        return; /* the first burst waits until every member exists; those that end beside it are none of its own */
+    if (!begins && g->phase < GANG_BOUND && !any_live)
+        return; /* the first burst waits until every member exists that is not made later; those that end beside it are none of its own */
     bool first_burst = g->phase < GANG_BOUND;
+    loose_n = those_that_begin(c, g, t, loose, loose_n);
     for (uint32_t i = 0; i < loose_n; i += first_burst ? loose_n : 1) { /* later each comes for itself */
         uint32_t n;
         struct arrival *all = match(c, g, &loose[i], first_burst ? loose_n : 1, t, &n);

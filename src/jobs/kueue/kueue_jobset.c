@@ -44,6 +44,21 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
     return NULL;
 }
 
+/* Those that depend on others, or stand behind others in order. */
+static const char *later(struct arena *a, const struct queued_kind *k, const struct json *job)
+{
+    const char *list = NULL, *order = json_text(json_path(job, "spec", "startupPolicy", "startupPolicyOrder", NULL), "");
+    (void)k;
+    JSON_EACH (replicated, replicated_jobs(job)) {
+        const struct json *depends = json_get(replicated, "dependsOn");
+        bool behind = strcmp(order, "InOrder") == 0 && replicated != json_first(replicated_jobs(job));
+        const char *name = json_get_text(replicated, "name", "");
+        if (behind || (json_is(depends, JSON_ARRAY) && depends->n))
+            list = list ? arena_printf(a, "%s,%s", list, name) : name;
+    }
+    return list;
+}
+
 static struct json *list_copy(struct arena *a, const struct json *job)
 {
     const struct json *list = replicated_jobs(job);
@@ -131,6 +146,7 @@ static void over(struct arena *a, const struct json *job, const struct json *wor
 
 const struct kueue_kind kueue_jobset_kind = {
     .pod_sets = pod_sets,
+    .later = later,
     .start = start,
     .restore = restore,
     .active = active,

@@ -38,6 +38,8 @@ struct kueue_kind {
     /* Array of spec.podSets for the Workload, original templates. NULL: it cannot be said; *ret_why is a sentence, or untouched: it is not
      * known yet. */
     struct json *(*pod_sets)(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why);
+    /* Pod sets whose pods are made when those of others have begun or ended, as DECODE_LATER_ANNOTATION has them; NULL: none. */
+    const char *(*later)(struct arena *a, const struct queued_kind *k, const struct json *job);
     /* NULL: that of the first pod set that has one */
     const char *(*priority_class)(const struct queued_kind *k, const struct json *job);
     /* Merge patches for the job; of its metadata only annotations. start: 0 or -E_CONFLICT with a sentence when a selector contradicts the
@@ -85,7 +87,7 @@ void kueue_template_restore(struct arena *a, const struct json *now, const struc
 
 /* The Workload for an owner: ready to be created. */
 struct kueue_workload_request {
-    const char *name, *queue, *priority_class;
+    const char *name, *queue, *priority_class, *later; /* later: as struct kueue_kind has it */
     struct json *owner_references, *pod_sets;
     const struct json *owner;
 };

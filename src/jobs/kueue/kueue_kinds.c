@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/collections/map.h"
 #include "base/log.h"
+#include "codec/decode/decode.h"
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_retention.h"
 #include "jobs/kueue/kueue_scope.h"
@@ -136,6 +137,7 @@ static struct json *wanted_workload(struct pass *x)
         .name = x->workload_name, .queue = object_label(x->job, KUEUE_QUEUE_LABEL), .owner = x->job};
     r.priority_class = priority_class_of(x, pod_sets);
     r.pod_sets = pod_sets;
+    r.later = x->s->calls->later ? x->s->calls->later(a, x->s->kind, x->job) : NULL;
     r.owner_references = job_owner(a, x->job, api_version(x), x->s->kind->kind);
     const char *why = "";
     struct json *workload = kueue_workload(x->s->all->jobs, a, &r, &why);
@@ -196,12 +198,17 @@ static void update_workload(struct pass *x, struct json *wanted)
         return; /* its change brings the next pass */
     if (differs)
         json_set(a, spec, "podSets", json_clone(a, sets));
-    const char *queue = json_get_text(want, "queueName", "");
+    const char *later = object_annotation(wanted, DECODE_LATER_ANNOTATION), *queue = json_get_text(want, "queueName", "");
+    bool later_differs = strcmp(later, object_annotation(x->workload, DECODE_LATER_ANNOTATION)) != 0;
+    if (later_differs)
+        json_set(a, json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations"), DECODE_LATER_ANNOTATION,
+                 *later ? json_new_text(a, later) : json_new(a, JSON_NULL));
     if (*queue && strcmp(json_get_text(json_get(x->workload, "spec"), "queueName", ""), queue) != 0)
         json_set_text(a, spec, "queueName", queue);
-    if (spec->n == 0)
+    if (spec->n == 0 && !later_differs)
         return;
-    json_set(a, patch, "spec", spec);
+    if (spec->n)
+        json_set(a, patch, "spec", spec);
     TELL_THEN(x, "UpdatedWorkload", "Updated workload: %s/%s", x->work->ns, x->workload_name);
     work_patch(x->work, KUBE_PATCH_MERGE, kueue_workload_path(x->work, x->workload_name, NULL), patch);
 }

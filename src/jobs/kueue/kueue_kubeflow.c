@@ -37,6 +37,14 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
     return NULL;
 }
 
+/* WHY  the workers would wait for a launcher that is made when they are ready. */
+static const char *later(struct arena *a, const struct queued_kind *k, const struct json *job)
+{
+    (void)a;
+    bool waits = strcmp(json_get_text(json_get(job, "spec"), "launcherCreationPolicy", ""), "WaitForWorkersReady") == 0;
+    return k == &queued_kinds[QUEUED_MPIJOB] && waits ? "launcher" : NULL;
+}
+
 static const char *priority_class(const struct queued_kind *k, const struct json *job)
 {
     return json_text(json_path(job, "spec", k->policy, "schedulingPolicy", "priorityClass", NULL), "");
@@ -107,6 +115,7 @@ static bool all_ready(struct jobs *j, struct arena *a, const struct json *job)
 
 const struct kueue_kind kueue_kubeflow_kind = {
     .pod_sets = pod_sets,
+    .later = later,
     .priority_class = priority_class,
     .start = start,
     .restore = restore,

@@ -6,7 +6,7 @@
 #define MANAGER "kueue.x-k8s.io/manager"
 
 /* SOURCE Kueue: its jobs are those of a JobSet, whose completion indexes begin anew with each. */
-static struct json *pod_set(struct arena *a, const struct trainjob_set *s)
+static struct json *pod_set(struct arena *a, const struct replicated_job *s)
 {
     struct json *set = kueue_pod_set(a, s->name, s->replicas * s->count, json_get(s->job_spec, "template"), KUEUE_JOB_INDEX_LABEL),
                 *request = json_get(set, "topologyRequest");
@@ -20,7 +20,7 @@ static struct json *pod_set(struct arena *a, const struct trainjob_set *s)
 static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
 {
     (void)k;
-    struct trainjob_set *sets = NULL;
+    struct replicated_job *sets = NULL;
     if (!kube_cache_synced(j->runtimes) || !kube_cache_synced(j->cluster_runtimes))
         return NULL;
     uint32_t n = trainjob_sets(a, job, trainjob_runtime(j, a, job), &sets, ret_why);
@@ -94,7 +94,7 @@ static bool active(const struct json *job)
 /* SOURCE Kueue: counted in jobs; each is ready with all of its pods. */
 static bool all_ready(struct jobs *j, struct arena *a, const struct json *job)
 {
-    struct trainjob_set *sets = NULL;
+    struct replicated_job *sets = NULL;
     const char *why;
     uint32_t n = trainjob_sets(a, job, trainjob_runtime(j, a, job), &sets, &why);
     int64_t jobs_n = 0, ready_n = 0;

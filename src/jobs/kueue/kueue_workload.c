@@ -186,6 +186,8 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
         if (text_starts(annotation->key, "provreq.kueue.x-k8s.io/"))
             json_set(a, json_ensure_object(a, meta, "annotations"), annotation->key, json_clone(a, annotation));
     (void)kueue_copy_stakes(a, r->owner, workload, workload);
+    if (r->later)
+        json_set_text(a, json_ensure_object(a, meta, "annotations"), DECODE_LATER_ANNOTATION, r->later);
     struct json *spec = json_ensure_object(a, workload, "spec");
     json_set(a, spec, "podSets", r->pod_sets);
     if (*r->queue)

@@ -264,6 +264,64 @@ static void what_was_held_a_moment_ago_wakes_nobody_when_it_is_given_up(void **s
     assert_string_equal(node_of(w, "ns/job-1"), "n1");
 }
 
+static void two_sets(struct world *w, const char *first, int first_n, const char *then, int then_n)
+{
+    struct pod_set *sets = arena_zero(w->records, 2, sizeof *sets);
+    sets[0] = a_set(w, first, first_n, GPU "=1");
+    sets[1] = a_set(w, then, then_n, GPU "=1");
+    sets[1].later = true;
+    submit_and_admit(w, workload_of(w, "job", sets, 2));
+}
+
+/* A launcher that is made when the workers are ready: they do not wait for it, and nobody takes its place meanwhile. */
+static void a_set_that_comes_later_is_not_waited_for_and_keeps_its_places(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=3", "");
+    two_sets(w, "worker", 2, "launcher", 1);
+    pod_record(w, pod_in(w, "ns/w0", "job", "worker", GPU "=1", ""));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0); /* its own set is not whole */
+    pod_record(w, pod_in(w, "ns/w1", "job", "worker", GPU "=1", ""));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    pod(w, "ns/alone", NULL, GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    pod_record(w, pod_in(w, "ns/l", "job", "launcher", GPU "=1", ""));
+    step(w);
+    assert_string_equal(node_of(w, "ns/l"), "n0");
+}
+
+/* Jobs that are made when others are over start together all the same. */
+static void a_set_that_comes_later_starts_whole(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=8", "");
+    two_sets(w, "data", 1, "train", 2);
+    struct pod_record p = pod_in(w, "ns/d", "job", "data", GPU "=1", "");
+    pod_record(w, p);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 1);
+    p.phase = POD_SUCCEEDED;
+    p.node = id(w, "n0");
+    pod_record(w, p);
+    step(w);
+    pod_record(w, pod_in(w, "ns/t0", "job", "train", GPU "=1", ""));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    pod_record(w, pod_in(w, "ns/t1", "job", "train", GPU "=1", ""));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    gone(w, CHANGE_POD_GONE, "ns/t0"); /* one alone is made again */
+    step(w);
+    pod_record(w, pod_in(w, "ns/t2", "job", "train", GPU "=1", ""));
+    step(w);
+    assert_string_equal(node_of(w, "ns/t2"), "n0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +335,8 @@ int main(void)
         in_a_world(a_job_starts_whole_beside_its_former_pods),
         in_a_world(a_part_of_a_job_waits_in_peace_beside_its_former_pods),
         in_a_world(what_was_held_a_moment_ago_wakes_nobody_when_it_is_given_up),
+        in_a_world(a_set_that_comes_later_is_not_waited_for_and_keeps_its_places),
+        in_a_world(a_set_that_comes_later_starts_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
