@@ -22,6 +22,8 @@ struct kueue_scope;
 struct kueue_in_use;
 struct provisioning;
 struct trainjobs;
+struct jobsets;
+struct trainings;
 struct jobs {
     struct kube_client *client;
     struct loop *loop;
@@ -42,6 +44,8 @@ struct jobs {
     struct kueue_in_use *kueue_in_use;
     struct provisioning *provisioning;
     struct trainjobs *trainjobs;
+    struct jobsets *jobsets;     /* these two: NULL where their operators run */
+    struct trainings *trainings; /* Kubeflow's jobs */
 };
 
 /* Everybody's on_change does at most: note something, workqueue_add. */
@@ -84,6 +88,10 @@ void kueue_read_all(struct jobs *j);
 struct json *trainjob_runtime(struct jobs *j, struct arena *a, const struct json *trainjob);
 struct trainjobs *trainjobs_new(struct jobs *j);
 void trainjobs_free(struct trainjobs *t);
+struct jobsets *jobsets_new(struct jobs *j);
+void jobsets_free(struct jobsets *t);
+struct trainings *trainings_new(struct jobs *j);
+void trainings_free(struct trainings *t);
 
 void job_event(struct jobs *j, const struct json *object, const char *api_version, const char *kind, const char *type, const char *reason,
                const char *format, ...) PRINTF_LIKE(7, 8);

@@ -121,6 +121,10 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     }
     if (config->embedded || config->run_trainjobs)
         j->trainjobs = trainjobs_new(j);
+    if (config->embedded) {
+        j->jobsets = jobsets_new(j);
+        j->trainings = trainings_new(j);
+    }
     return j;
 }
 
@@ -129,6 +133,8 @@ void jobs_free(struct jobs *j)
     if (!j)
         return;
     trainjobs_free(j->trainjobs);
+    jobsets_free(j->jobsets);
+    trainings_free(j->trainings);
     vcjobs_free(j->vcjobs);
     volcano_pods_free(j->volcano_pods);
     kueue_kinds_free(j->kueue);

@@ -10,7 +10,7 @@
 struct jobs;
 struct workload_policy;
 struct jobs_config {
-    bool embedded;    /* no other operators run: run TrainJobs ourselves */
+    bool embedded;    /* no other operators run: what they make of TrainJobs, JobSets and Kubeflow's jobs we make ourselves */
     bool run_trainjobs; /* create the jobs of TrainJobs, also when not embedded */
     bool no_kueue;    /* somebody else's Kueue is installed: leave queue-name labels alone */
     uint32_t unqueued; /* bit i: kind i of codec/kinds/queued_kinds.h is not queued the Kueue way */

@@ -17,6 +17,7 @@ struct unused {
 #define VOLCANO "scheduling.volcano.sh"
 #define VCJOB "batch.volcano.sh"
 #define NATIVE "scheduling.k8s.io"
+#define KUBEFLOW "kubeflow.org"
 #define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
 #define RECLAIMED_ANY_TIME "a queue that has more than it deserves may lose it whole at any time; volcano.sh/preemptable: 'false' keeps it"
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
@@ -30,6 +31,13 @@ struct unused {
 #define OF_PODS "pods are queued one by one: write it into spec.template.metadata.labels"
 #define TREE_BY_PARENT "the tree of queues is that of spec.parent, each with its spec.weight"
 #define NO_CONTROLLER "nothing makes jobs of it"
+
+#define NOT_SCALED "the job keeps its number of pods"
+/* They go into a PodGroup, which jobs have that no queue holds. */
+#define OF_ALL_KUBEFLOW(plural) \
+    {KUBEFLOW, plural, "spec.runPolicy.schedulingPolicy.queue", NULL, "a job is queued by its label kueue.x-k8s.io/queue-name"}, \
+    {KUBEFLOW, plural, "spec.runPolicy.schedulingPolicy.minResources", NULL, "minAvailable pods count, whatever they ask for"}, \
+    {KUBEFLOW, plural, "spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds", NULL, "the job waits until it fits"}
 
 static const struct unused table[] = {
     {KUEUE, "clusterqueues", "spec.fairSharing", NULL, FAIR_SHARES, ADMISSION_FAIR_SHARES},
@@ -54,7 +62,22 @@ static const struct unused table[] = {
     {VCJOB, "cronjobs", "", NULL, NO_CONTROLLER},
     {"flow.volcano.sh", "jobflows", "", NULL, NO_CONTROLLER},
     {"flow.volcano.sh", "jobtemplates", "", NULL, NO_CONTROLLER},
-    {"jobset.x-k8s.io", "jobsets", "", NULL, NO_CONTROLLER},
+    {"jobset.x-k8s.io", "jobsets", "spec.volumeClaimPolicies", NULL, "no claims are made: write the volumes into the pod templates"},
+    {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.rules[].onJobFailureMessagePatterns", NULL, "the rule is applied whatever a job says"},
+    {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.restartStrategy", "Recreate", "all jobs are made again"},
+    {"jobset.x-k8s.io", "jobsets", "spec.replicatedJobs[].groupName", "default", "jobs and pods get no labels of the group"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.metrics", NULL, NOT_SCALED},
+    {KUBEFLOW, "paddlejobs", "spec.elasticPolicy.metrics", NULL, NOT_SCALED},
+    {KUBEFLOW, "paddlejobs", "spec.elasticPolicy.minReplicas", NULL, NOT_SCALED},
+    {KUBEFLOW, "paddlejobs", "spec.elasticPolicy.maxReplicas", NULL, NOT_SCALED},
+    {KUBEFLOW, "paddlejobs", "spec.elasticPolicy.maxRestarts", NULL, "write spec.runPolicy.backoffLimit"},
+    {KUBEFLOW, "tfjobs", "spec.enableDynamicWorker", "false", "TF_CONFIG names all workers"},
+    OF_ALL_KUBEFLOW("pytorchjobs"),
+    OF_ALL_KUBEFLOW("tfjobs"),
+    OF_ALL_KUBEFLOW("xgboostjobs"),
+    OF_ALL_KUBEFLOW("jaxjobs"),
+    OF_ALL_KUBEFLOW("paddlejobs"),
+    OF_ALL_KUBEFLOW("mpijobs"),
     {"nodeinfo.volcano.sh", "numatopologies", "", NULL, NO_TOPOLOGY},
     {"scheduling.x-k8s.io", "podgroups", "spec.scheduleTimeoutSeconds", "60", "the group waits until it fits"},
     {"scheduling.x-k8s.io", "podgroups", "spec.minResources", NULL, "minMember pods count, whatever they ask for"},
@@ -88,6 +111,7 @@ static const struct {
     {VCJOB, "jobs", false, "volcano.sh/revocable-zone", NULL, "its pods go to any node"},
     {VCJOB, "jobs", false, "volcano.sh/jdb-min-available", NULL, RECLAIMED_ANY_TIME},
     {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
+    {"jobset.x-k8s.io", "jobsets", false, "alpha.jobset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {"batch", "jobs", true, DECODE_MINIMUM_RUN_ANNOTATION, "0", OF_THE_JOB},
     {"batch", "jobs", true, DECODE_CHECKPOINT_ANNOTATION, NULL, OF_THE_JOB},
     {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
@@ -163,7 +187,7 @@ static bool has_marks(const struct json *metadata)
     static const char *const maps[] = {"labels", "annotations"};
     for (int i = 0; i < 2; i++)
         JSON_EACH (m, json_get(metadata, maps[i]))
-            if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "volcano.sh/") || text_equal(m->key, forms[0].key) ||
+            if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "alpha.jobset.sigs.k8s.io/") || text_starts(m->key, "volcano.sh/") || text_equal(m->key, forms[0].key) ||
                 text_equal(m->key, forms[1].key))
                 return true;
     return false;

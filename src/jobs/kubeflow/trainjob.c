@@ -1,15 +1,13 @@
 /* trainjob.c - running TrainJobs where no trainer operator is installed (the embedded cluster)
  *
- * Jobs are named and labelled as a JobSet would: <trainjob>-<replicatedJob>-<i>, Indexed, behind a headless Service of
- * the TrainJob's name. Without a queue, podGroupPolicy.coscheduling makes the trainer's pods one gang.
+ * Its Jobs are those of a JobSet of its name (child_jobs.h). Without a queue, podGroupPolicy.coscheduling makes the trainer's pods one
+ * gang.
  */
 #include "base/clock.h"
 #include "jobs/controllers.h"
 #include "jobs/kubeflow/trainjob_sets.h"
 
 #define API_VERSION "trainer.kubeflow.org/v1alpha1"
-#define SET_LABEL "jobset.sigs.k8s.io/jobset-name"
-#define JOB_LABEL "jobset.sigs.k8s.io/replicatedjob-name"
 
 struct trainjobs {
     struct jobs *jobs;
@@ -20,8 +18,9 @@ struct pass {
     struct trainjobs *t;
     struct work *work;
     const struct json *job, *runtime;
-    struct trainjob_set *sets;
+    struct replicated_job *sets;
     uint32_t sets_n;
+    struct child_jobs children;
     bool gang; /* a coscheduling PodGroup of our making */
 };
 
@@ -34,73 +33,11 @@ struct json *trainjob_runtime(struct jobs *j, struct arena *a, const struct json
     return kube_cache_get(j->cluster_runtimes, "", name, a);
 }
 
-static const char *child_name(const struct pass *x, const struct trainjob_set *set, int64_t i)
-{
-    return arena_printf(x->work->arena, "%s-%s-%lld", x->work->name, set->name, (long long)i);
-}
-
-static const struct json *child_get(const struct pass *x, const struct trainjob_set *set, int64_t i)
-{
-    return kube_cache_get(x->t->children, x->work->ns, child_name(x, set, i), x->work->arena);
-}
-
-static void labels_set(const struct pass *x, struct json *meta, const struct trainjob_set *set, int64_t i)
-{
-    struct arena *a = x->work->arena;
-    struct json *labels = json_ensure_object(a, meta, "labels");
-    json_set_text(a, labels, SET_LABEL, x->work->name);
-    json_set_text(a, labels, JOB_LABEL, set->name);
-    json_set_text(a, labels, "jobset.sigs.k8s.io/job-index", arena_printf(a, "%lld", (long long)i));
-    if (set->is_trainer)
-        json_set_text(a, labels, TRAINJOB_STEP_LABEL, "trainer");
-}
-
-static struct json *object_new(const struct pass *x, const char *api_version, const char *kind, const char *name)
-{
-    struct arena *a = x->work->arena;
-    return job_object(a, x->job, job_owner(a, x->job, API_VERSION, "TrainJob"), api_version, kind, name);
-}
-
-static void child_create(struct pass *x, const struct trainjob_set *set, int64_t i)
-{
-    struct arena *a = x->work->arena;
-    struct json *child = object_new(x, "batch/v1", "Job", child_name(x, set, i));
-    labels_set(x, json_get(child, "metadata"), set, i);
-    struct json *spec = json_clone(a, set->job_spec);
-    json_set(a, child, "spec", spec);
-    json_set_int64(a, spec, "parallelism", set->count);
-    json_set_int64(a, spec, "completions", set->count);
-    json_set_text(a, spec, "completionMode", "Indexed");
-    if (!json_get(spec, "backoffLimit"))
-        json_set_int64(a, spec, "backoffLimit", 0);
-    struct json *template = json_ensure_object(a, spec, "template");
-    struct json *meta = json_ensure_object(a, template, "metadata"),
-                *pod_spec = json_ensure_object(a, template, "spec");
-    labels_set(x, meta, set, i);
-    if (x->gang && set->is_trainer)
-        json_set_text(a, json_ensure_object(a, meta, "labels"), "scheduling.x-k8s.io/pod-group", x->work->name);
-    if (!json_get(pod_spec, "restartPolicy"))
-        json_set_text(a, pod_spec, "restartPolicy", "Never");
-    json_set_text(a, pod_spec, "subdomain", x->work->name);
-    trainjob_env(a, x->job, x->runtime, set, template);
-    work_create(x->work, kube_path(a, "batch", "v1", "jobs", x->work->ns, NULL, NULL), child);
-}
-
-static void service_create(struct pass *x)
-{
-    struct arena *a = x->work->arena;
-    struct json *service = object_new(x, "v1", "Service", x->work->name),
-                *spec = json_ensure_object(a, service, "spec");
-    json_set_text(a, spec, "clusterIP", "None");
-    json_set_bool(a, spec, "publishNotReadyAddresses", true);
-    json_set_text(a, json_ensure_object(a, spec, "selector"), SET_LABEL, x->work->name);
-    work_create(x->work, kube_path(a, "", "v1", "services", x->work->ns, NULL, NULL), service);
-}
-
 static void gang_create(struct pass *x)
 {
     struct arena *a = x->work->arena;
-    struct json *group = object_new(x, "scheduling.x-k8s.io/v1alpha1", "PodGroup", x->work->name),
+    struct json *owners = job_owner(a, x->job, API_VERSION, "TrainJob");
+    struct json *group = job_object(a, x->job, owners, "scheduling.x-k8s.io/v1alpha1", "PodGroup", x->work->name),
                 *spec = json_ensure_object(a, group, "spec");
     struct json *resources = json_new(a, JSON_OBJECT);
     int64_t members = 0;
@@ -117,94 +54,31 @@ static void gang_create(struct pass *x)
     work_create(x->work, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", x->work->ns, NULL, NULL), group);
 }
 
-/* ---- children ---- */
-
-static bool dependency_met(const struct pass *x, const struct json *dependency)
+/* What the trainer's pods get besides, once for all of them. */
+static void decorate(struct pass *x)
 {
-    bool complete = strcmp(json_get_text(dependency, "status", "Complete"), "Complete") == 0;
-    for (uint32_t s = 0; s < x->sets_n; s++) {
-        if (strcmp(x->sets[s].name, json_get_text(dependency, "name", "")) != 0)
+    struct arena *a = x->work->arena;
+    for (uint32_t i = 0; i < x->sets_n; i++) {
+        struct json *template = json_ensure_object(a, x->sets[i].job_spec, "template"), *meta = json_ensure_object(a, template, "metadata");
+        if (!x->sets[i].is_trainer)
             continue;
-        for (int64_t i = 0; i < x->sets[s].replicas; i++) {
-            const struct json *child = child_get(x, &x->sets[s], i);
-            bool ready = json_int64(json_path(child, "status", "ready", NULL), 0) >= x->sets[s].count;
-            if (!object_condition_true(child, "Complete") && (complete || !ready))
-                return false;
-        }
+        json_set_text(a, json_ensure_object(a, meta, "labels"), TRAINJOB_STEP_LABEL, "trainer");
+        struct json *labels = json_new(a, JSON_OBJECT);
+        json_set_text(a, labels, TRAINJOB_STEP_LABEL, "trainer");
+        x->sets[i].labels = labels;
+        if (x->gang)
+            json_set_text(a, json_get(meta, "labels"), "scheduling.x-k8s.io/pod-group", x->work->name);
+        trainjob_env(a, x->job, x->runtime, &x->sets[i], template);
     }
-    return true;
 }
 
-static bool may_start(const struct pass *x, const struct trainjob_set *set)
+static void make(struct pass *x)
 {
-    JSON_EACH (dependency, set->depends_on)
-        if (!dependency_met(x, dependency))
-            return false;
-    return true;
-}
-
-/* They are made again with what the next start injects. */
-static void children_stop(struct pass *x)
-{
-    struct work *w = x->work;
-    for (uint32_t s = 0; s < x->sets_n; s++)
-        for (int64_t i = 0; i < x->sets[s].replicas; i++) {
-            const struct json *child = child_get(x, &x->sets[s], i);
-            if (child)
-                work_delete(w, kube_path(w->arena, "batch", "v1", "jobs", w->ns, object_meta(child, "name"), NULL),
-                            object_meta(child, "uid"), "Background");
-        }
-}
-
-static void children_make(struct pass *x)
-{
-    bool service = false;
-    for (uint32_t s = 0; s < x->sets_n; s++) {
-        if (!may_start(x, &x->sets[s]))
-            continue;
-        for (int64_t i = 0; i < x->sets[s].replicas; i++) {
-            if (child_get(x, &x->sets[s], i))
-                continue;
-            if (!service)
-                service_create(x);
-            service = true;
-            if (x->gang && x->sets[s].is_trainer)
-                gang_create(x);
-            child_create(x, &x->sets[s], i);
-        }
-    }
+    if (child_jobs_make(&x->children) && x->gang)
+        gang_create(x);
 }
 
 /* ---- status ---- */
-
-static struct json *job_status(const struct pass *x, const struct trainjob_set *set, bool *ret_failed,
-                               bool *ret_complete)
-{
-    struct arena *a = x->work->arena;
-    int64_t ready = 0, succeeded = 0, failed = 0, active = 0, suspended = 0;
-    for (int64_t i = 0; i < set->replicas; i++) {
-        const struct json *child = child_get(x, set, i), *status = json_get(child, "status");
-        if (!child)
-            continue;
-        bool job_complete = object_condition_true(child, "Complete"),
-             job_failed = object_condition_true(child, "Failed");
-        succeeded += job_complete;
-        failed += job_failed;
-        active += !job_complete && !job_failed && json_get_int64(status, "active", 0) > 0;
-        ready += !job_complete && !job_failed && json_get_int64(status, "ready", 0) >= set->count;
-        suspended += json_get_bool(json_get(child, "spec"), "suspend", false);
-    }
-    *ret_failed = *ret_failed || failed > 0;
-    *ret_complete = *ret_complete && succeeded >= set->replicas;
-    struct json *out = json_new(a, JSON_OBJECT);
-    json_set_text(a, out, "name", set->name);
-    json_set_int64(a, out, "ready", ready);
-    json_set_int64(a, out, "succeeded", succeeded);
-    json_set_int64(a, out, "failed", failed);
-    json_set_int64(a, out, "active", active);
-    json_set_int64(a, out, "suspended", suspended);
-    return out;
-}
 
 static void status_write(struct pass *x, bool suspend)
 {
@@ -214,8 +88,12 @@ static void status_write(struct pass *x, bool suspend)
     struct json *status = json_is(old, JSON_OBJECT) ? json_clone(a, old) : json_new(a, JSON_OBJECT);
     struct json *list = json_new(a, JSON_ARRAY);
     bool failed = false, complete = true;
-    for (uint32_t s = 0; s < x->sets_n; s++)
-        json_append(list, job_status(x, &x->sets[s], &failed, &complete));
+    for (uint32_t s = 0; s < x->sets_n; s++) {
+        struct child_counts n = child_jobs_count(&x->children, &x->sets[s]);
+        failed = failed || n.failed > 0;
+        complete = complete && n.succeeded >= x->sets[s].replicas;
+        json_append(list, child_jobs_status(a, &x->sets[s], &n));
+    }
     json_set(a, status, "jobsStatus", list);
     struct json *conditions = json_ensure_array(a, status, "conditions");
     int64_t now_ms = loop_wall_ms(x->t->jobs->loop);
@@ -265,10 +143,13 @@ static void reconcile(void *arg, struct work *w)
     bool injected = false;
     JSON_EACH (patch, json_path(x.job, "spec", "runtimePatches", NULL))
         injected = injected || strcmp(json_get_text(patch, "manager", ""), "kueue.x-k8s.io/manager") == 0;
+    decorate(&x);
+    x.children = (struct child_jobs){.work = w, .cache = t->children, .owner = x.job, .api_version = API_VERSION, .kind = "TrainJob",
+                                     .subdomain = w->name, .jobs = x.sets, .n = x.sets_n};
     if (suspend)
-        children_stop(&x);
+        child_jobs_stop(&x.children);
     else if (!queued || injected) /* a queued one that was never admitted is about to be suspended */
-        children_make(&x);
+        make(&x);
     status_write(&x, suspend);
 }
 
@@ -302,7 +183,7 @@ struct trainjobs *trainjobs_new(struct jobs *j)
         .on_change = on_change,
         .arg = t};
     struct kube_cache_config children = {
-        .watch = {.path = "/apis/batch/v1/jobs", .label_selector = SET_LABEL}, .on_change = on_child, .arg = t};
+        .watch = {.path = "/apis/batch/v1/jobs", .label_selector = CHILD_SET_LABEL}, .on_change = on_child, .arg = t};
     t->cache = kube_cache_new(j->client, &jobs);
     t->children = kube_cache_new(j->client, &children);
     return t;

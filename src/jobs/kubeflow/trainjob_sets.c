@@ -71,7 +71,7 @@ static void patches_merge(struct arena *a, const struct json *trainjob, const ch
 }
 
 static void set_fill(struct arena *a, const struct json *trainjob, const struct json *runtime, const struct json *job,
-                     struct trainjob_set *set)
+                     struct replicated_job *set)
 {
     const struct json *trainer = json_path(trainjob, "spec", "trainer", NULL),
                       *spec = json_path(job, "template", "spec", NULL);
@@ -92,13 +92,19 @@ static void set_fill(struct arena *a, const struct json *trainjob, const struct 
         set->replicas = set->count = 1; /* initializers */
     }
     patches_merge(a, trainjob, set->name, template);
-    static const char *const ours[] = {"parallelism", "completions", "suspend", "completionMode"};
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        (void)json_remove(set->job_spec, ours[i]);
+    (void)json_remove(set->job_spec, "suspend");
+    json_set_int64(a, set->job_spec, "parallelism", set->count);
+    json_set_int64(a, set->job_spec, "completions", set->count);
+    json_set_text(a, set->job_spec, "completionMode", "Indexed");
+    if (!json_get(set->job_spec, "backoffLimit"))
+        json_set_int64(a, set->job_spec, "backoffLimit", 0);
+    struct json *pod_spec = json_ensure_object(a, template, "spec");
+    if (!json_get(pod_spec, "restartPolicy"))
+        json_set_text(a, pod_spec, "restartPolicy", "Never");
 }
 
 uint32_t trainjob_sets(struct arena *a, const struct json *trainjob, const struct json *runtime,
-                       struct trainjob_set **ret_sets, const char **ret_why)
+                       struct replicated_job **ret_sets, const char **ret_why)
 {
     const struct json *jobs = json_path(runtime, "spec", "template", "spec", "replicatedJobs", NULL);
     uint32_t n = 0;
@@ -107,7 +113,7 @@ uint32_t trainjob_sets(struct arena *a, const struct json *trainjob, const struc
                            : "the runtime that spec.runtimeRef names does not exist";
         return 0;
     }
-    struct trainjob_set *sets = arena_zero(a, jobs->n, sizeof *sets);
+    struct replicated_job *sets = arena_zero(a, jobs->n, sizeof *sets);
     JSON_EACH (job, jobs)
         set_fill(a, trainjob, runtime, job, &sets[n++]);
     *ret_sets = sets;
@@ -125,7 +131,7 @@ static struct json *env_new(struct arena *a, struct json *list, const char *name
 }
 
 void trainjob_env(struct arena *a, const struct json *trainjob, const struct json *runtime,
-                  const struct trainjob_set *set, struct json *pod_template)
+                  const struct replicated_job *set, struct json *pod_template)
 {
     struct json *container = container_named(json_get(pod_template, "spec"), "node");
     const struct json *ml = json_path(runtime, "spec", "mlPolicy", NULL);

@@ -14,8 +14,11 @@
 #define VCJOB "batch.volcano.sh"
 #define COSCHEDULING "scheduling.x-k8s.io"
 #define NATIVE "scheduling.k8s.io"
+#define JOBSET "jobset.x-k8s.io"
+#define KUBEFLOW "kubeflow.org"
 
-/* Fields that do something, with all that stands below them. "" = the kind as a whole: none of its fields is looked at. */
+/* Fields that do something, with all that stands below them. "" = the kind as a whole: none of its fields is looked at. NULL: all kinds of
+ * the group. */
 static const struct {
     const char *group, *plural, *path;
 } works[] = {
@@ -93,6 +96,53 @@ static const struct {
     {VCJOB, "jobs", "spec.tasks[].partitionPolicy.totalPartitions"}, /* must be replicas / partitionSize */
     {VCJOB, "jobs", "spec.tasks[].partitionPolicy.partitionSize"},
     {"bus.volcano.sh", "commands", ""},
+    {JOBSET, "jobsets", "spec.replicatedJobs[].name"},
+    {JOBSET, "jobsets", "spec.replicatedJobs[].template"},
+    {JOBSET, "jobsets", "spec.replicatedJobs[].replicas"},
+    {JOBSET, "jobsets", "spec.replicatedJobs[].dependsOn"},
+    {JOBSET, "jobsets", "spec.network"},
+    {JOBSET, "jobsets", "spec.successPolicy"},
+    {JOBSET, "jobsets", "spec.failurePolicy.maxRestarts"},
+    {JOBSET, "jobsets", "spec.failurePolicy.rules[].name"},
+    {JOBSET, "jobsets", "spec.failurePolicy.rules[].action"},
+    {JOBSET, "jobsets", "spec.failurePolicy.rules[].onJobFailureReasons"},
+    {JOBSET, "jobsets", "spec.failurePolicy.rules[].targetReplicatedJobs"},
+    {JOBSET, "jobsets", "spec.startupPolicy"},
+    {JOBSET, "jobsets", "spec.suspend"},
+    {JOBSET, "jobsets", "spec.coordinator"},
+    {JOBSET, "jobsets", "spec.managedBy"},
+    {JOBSET, "jobsets", "spec.ttlSecondsAfterFinished"},
+    {KUBEFLOW, NULL, "spec.runPolicy.cleanPodPolicy"},
+    {KUBEFLOW, NULL, "spec.runPolicy.ttlSecondsAfterFinished"},
+    {KUBEFLOW, NULL, "spec.runPolicy.activeDeadlineSeconds"},
+    {KUBEFLOW, NULL, "spec.runPolicy.backoffLimit"},
+    {KUBEFLOW, NULL, "spec.runPolicy.suspend"},
+    {KUBEFLOW, NULL, "spec.runPolicy.managedBy"},
+    {KUBEFLOW, NULL, "spec.runPolicy.schedulingPolicy.minAvailable"},
+    {KUBEFLOW, NULL, "spec.runPolicy.schedulingPolicy.priorityClass"},
+    {KUBEFLOW, "pytorchjobs", "spec.pytorchReplicaSpecs"},
+    {KUBEFLOW, "pytorchjobs", "spec.nprocPerNode"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.minReplicas"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.maxReplicas"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.rdzvBackend"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.rdzvPort"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.rdzvHost"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.rdzvId"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.rdzvConf"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.standalone"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.nProcPerNode"},
+    {KUBEFLOW, "pytorchjobs", "spec.elasticPolicy.maxRestarts"},
+    {KUBEFLOW, "tfjobs", "spec.tfReplicaSpecs"},
+    {KUBEFLOW, "tfjobs", "spec.successPolicy"},
+    {KUBEFLOW, "xgboostjobs", "spec.xgbReplicaSpecs"},
+    {KUBEFLOW, "jaxjobs", "spec.jaxReplicaSpecs"},
+    {KUBEFLOW, "paddlejobs", "spec.paddleReplicaSpecs"},
+    {KUBEFLOW, "mpijobs", "spec.slotsPerWorker"},
+    {KUBEFLOW, "mpijobs", "spec.runLauncherAsWorker"},
+    {KUBEFLOW, "mpijobs", "spec.mpiReplicaSpecs"},
+    {KUBEFLOW, "mpijobs", "spec.sshAuthMountPath"},
+    {KUBEFLOW, "mpijobs", "spec.launcherCreationPolicy"},
+    {KUBEFLOW, "mpijobs", "spec.mpiImplementation"},
     {COSCHEDULING, "podgroups", "spec.minMember"},
     {NATIVE, "priorityclasses", ""},
     {NATIVE, "podgroups", "spec.schedulingPolicy"},
@@ -104,7 +154,8 @@ static const struct {
 static bool does_work(const struct kind *k, const char *path)
 {
     for (size_t i = 0; i < sizeof works / sizeof *works; i++)
-        if (text_equal(works[i].group, k->group) && text_equal(works[i].plural, k->plural) && text_equal(works[i].path, path))
+        if (text_equal(works[i].group, k->group) && (!works[i].plural || text_equal(works[i].plural, k->plural)) &&
+            text_equal(works[i].path, path))
             return true;
     return false;
 }
@@ -194,7 +245,7 @@ static void test_every_field_works_or_warns(void **state)
 {
     (void)state;
     static const char *const groups[] = {KUEUE, VOLCANO, VCJOB, COSCHEDULING, NATIVE, "bus.volcano.sh", "flow.volcano.sh",
-                                         "topology.volcano.sh", "nodeinfo.volcano.sh", "jobset.x-k8s.io", NULL};
+                                         "topology.volcano.sh", "nodeinfo.volcano.sh", JOBSET, KUBEFLOW, NULL};
     struct kind_table *kinds = kind_table_new();
     uint32_t kinds_n = 0;
     fields_n = 0;

@@ -158,7 +158,8 @@ static void test_what_kubeflow_tells(void **state)
     (void)state;
     assert_true(kueue_kubeflow_kind.active(parse("{\"status\":{\"replicaStatuses\":{\"Master\":{},\"Worker\":{\"active\":1}}}}")));
     assert_false(kueue_kubeflow_kind.active(parse("{\"status\":{\"replicaStatuses\":{\"Worker\":{\"succeeded\":1}}}}")));
-    assert_true(kueue_kubeflow_kind.all_ready(NULL, a, parse("{\"status\":{\"conditions\":[{\"type\":\"Running\",\"status\":\"True\"}]}}")));
+    const struct json *running = parse("{\"status\":{\"conditions\":[{\"type\":\"Running\",\"status\":\"True\"}]}}");
+    assert_true(kueue_kubeflow_kind.all_ready(NULL, a, running));
     assert_false(kueue_kubeflow_kind.all_ready(NULL, a, parse("{}")));
 }
 

@@ -26,7 +26,7 @@ static void test_merge(void **state)
                              "\"spec\":{\"replicatedJobs\":"
                              "[{\"name\":\"node\",\"template\":{\"spec\":{\"template\":{\"spec\":{\"nodeSelector\":{"
                              "\"x\":\"y\"}}}}}}]}}}}]}}");
-    struct trainjob_set *sets;
+    struct replicated_job *sets;
     const char *why = NULL;
     assert_int_equal(trainjob_sets(a, job, parse(runtime_text), &sets, &why), 2);
     assert_false(sets[0].is_trainer);
@@ -54,7 +54,7 @@ static void test_merge(void **state)
 static void test_defaults_and_missing(void **state)
 {
     (void)state;
-    struct trainjob_set *sets;
+    struct replicated_job *sets;
     const char *why = NULL;
     struct json *job = parse("{\"metadata\":{\"name\":\"t\"},\"spec\":{}}");
     assert_int_equal(trainjob_sets(a, job, parse(runtime_text), &sets, &why), 2);

@@ -59,7 +59,8 @@ static void check_template(struct admission *x, const struct queued_kind *k, con
         admission_error(x, FIELD_INVALID, AT(x, "%s[0].name", at), json_get(json_first(containers), "name"),
                         "a %s runs its program in the container \"%s\": write name: %s", k->kind, k->container, k->container);
     if (admission_label(x->object, QUEUE_NAME_LABEL)[0])
-        admission_topology_annotations(x, json_path(template, "metadata", "annotations", NULL), AT(x, "%s.metadata.annotations", path), count);
+        admission_topology_annotations(x, json_path(template, "metadata", "annotations", NULL), AT(x, "%s.metadata.annotations", path),
+                                       count);
 }
 
 /* Roles of which there is one pod, those that must be there, and those that exclude each other. */

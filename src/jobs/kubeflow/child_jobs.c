@@ -1,0 +1,231 @@
+/* child_jobs.c - see child_jobs.h */
+#include "jobs/kubeflow/child_jobs.h"
+#include <gnutls/crypto.h>
+#include "jobs/controllers.h"
+
+static const char *name_of(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
+{
+    return arena_printf(c->work->arena, "%s-%s-%lld", c->work->name, job->name, (long long)i);
+}
+
+static const char *number(struct arena *a, int64_t n)
+{
+    return arena_printf(a, "%lld", (long long)n);
+}
+
+static const struct json *get_any(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
+{
+    const struct json *child = kube_cache_get(c->cache, c->work->ns, name_of(c, job, i), c->work->arena);
+    bool own = child && strcmp(object_controller(child, "uid"), object_meta(c->owner, "uid")) == 0;
+    return own ? child : NULL;
+}
+
+static bool is_of_attempt(const struct child_jobs *c, const struct json *child)
+{
+    const char *attempt = object_label(child, CHILD_ATTEMPT_LABEL);
+    return strcmp(*attempt ? attempt : "0", number(c->work->arena, c->attempt)) == 0;
+}
+
+const struct json *child_jobs_get(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
+{
+    const struct json *child = get_any(c, job, i);
+    return child && is_of_attempt(c, child) ? child : NULL;
+}
+
+static bool is_over(const struct json *child)
+{
+    return object_condition_true(child, "Complete") || object_condition_true(child, "Failed");
+}
+
+struct child_counts child_jobs_count(const struct child_jobs *c, const struct replicated_job *job)
+{
+    struct child_counts n = {0};
+    for (int64_t i = 0; i < job->replicas; i++) {
+        const struct json *child = child_jobs_get(c, job, i), *status = json_get(child, "status");
+        if (!child)
+            continue;
+        bool over = is_over(child);
+        int64_t up = json_get_int64(status, "ready", 0) + json_get_int64(status, "succeeded", 0);
+        n.succeeded += object_condition_true(child, "Complete");
+        n.failed += object_condition_true(child, "Failed");
+        n.active += !over && json_get_int64(status, "active", 0) > 0;
+        n.ready += !over && up >= job->count;
+        n.suspended += json_get_bool(json_get(child, "spec"), "suspend", false);
+    }
+    return n;
+}
+
+struct json *child_jobs_status(struct arena *a, const struct replicated_job *job, const struct child_counts *n)
+{
+    struct json *out = json_new(a, JSON_OBJECT);
+    json_set_text(a, out, "name", job->name);
+    json_set_int64(a, out, "ready", n->ready);
+    json_set_int64(a, out, "succeeded", n->succeeded);
+    json_set_int64(a, out, "failed", n->failed);
+    json_set_int64(a, out, "active", n->active);
+    json_set_int64(a, out, "suspended", n->suspended);
+    return out;
+}
+
+/* ---- making ---- */
+
+static int64_t all_n(const struct child_jobs *c, const struct replicated_job *until)
+{
+    int64_t n = 0;
+    for (uint32_t s = 0; s < c->n && &c->jobs[s] != until; s++)
+        n += c->jobs[s].replicas;
+    return n;
+}
+
+/* Identifies the Job among all of the cluster. */
+static const char *job_key(const struct child_jobs *c, const char *name)
+{
+    const char *text = arena_printf(c->work->arena, "%s/%s", c->work->ns, name);
+    unsigned char digest[20] = {0};
+    char *hex = arena_alloc(c->work->arena, 2 * sizeof digest + 1);
+    (void)gnutls_hash_fast(GNUTLS_DIG_SHA1, text, strlen(text), digest); /* cannot fail for a known digest */
+    for (size_t i = 0; i < sizeof digest; i++)
+        for (int half = 0; half < 2; half++)
+            hex[2 * i + (size_t)half] = "0123456789abcdef"[(half ? digest[i] : digest[i] >> 4) & 15];
+    hex[2 * sizeof digest] = '\0';
+    return hex;
+}
+
+/* The same stand on the Job and on its pods, as labels and as annotations. */
+static void mark(const struct child_jobs *c, struct json *meta, const struct replicated_job *job, int64_t i)
+{
+    struct arena *a = c->work->arena;
+    const struct {
+        const char *key, *value;
+    } marks[] = {
+        {CHILD_SET_LABEL, c->work->name},
+        {"jobset.sigs.k8s.io/jobset-uid", object_meta(c->owner, "uid")},
+        {"jobset.sigs.k8s.io/replicatedjob-name", job->name},
+        {"jobset.sigs.k8s.io/replicatedjob-replicas", number(a, job->replicas)},
+        {"jobset.sigs.k8s.io/global-replicas", number(a, all_n(c, NULL))},
+        {"jobset.sigs.k8s.io/job-index", number(a, i)},
+        {"jobset.sigs.k8s.io/job-global-index", number(a, all_n(c, job) + i)},
+        {"jobset.sigs.k8s.io/job-key", job_key(c, name_of(c, job, i))},
+        {CHILD_ATTEMPT_LABEL, number(a, c->attempt)},
+    };
+    struct json *labels = json_ensure_object(a, meta, "labels"), *annotations = json_ensure_object(a, meta, "annotations");
+    for (size_t m = 0; m < sizeof marks / sizeof *marks; m++) {
+        json_set_text(a, labels, marks[m].key, marks[m].value);
+        json_set_text(a, annotations, marks[m].key, marks[m].value);
+    }
+}
+
+static void copy_members(struct arena *a, struct json *meta, const char *group, const struct json *from)
+{
+    JSON_EACH (member, json_is(from, JSON_OBJECT) ? from : NULL)
+        json_set(a, json_ensure_object(a, meta, group), member->key, json_clone(a, member));
+}
+
+static struct json *object_new(const struct child_jobs *c, const char *api_version, const char *kind, const char *name)
+{
+    struct arena *a = c->work->arena;
+    return job_object(a, c->owner, job_owner(a, c->owner, c->api_version, c->kind), api_version, kind, name);
+}
+
+static void create(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
+{
+    struct arena *a = c->work->arena;
+    struct json *child = object_new(c, "batch/v1", "Job", name_of(c, job, i)), *spec = json_clone(a, job->job_spec);
+    copy_members(a, json_get(child, "metadata"), "labels", job->labels);
+    copy_members(a, json_get(child, "metadata"), "annotations", job->annotations);
+    mark(c, json_get(child, "metadata"), job, i);
+    json_set(a, child, "spec", spec);
+    struct json *template = json_ensure_object(a, spec, "template"), *pod_spec = json_ensure_object(a, template, "spec");
+    mark(c, json_ensure_object(a, template, "metadata"), job, i);
+    if (c->subdomain)
+        json_set_text(a, pod_spec, "subdomain", c->subdomain);
+    work_create(c->work, kube_path(a, "batch", "v1", "jobs", c->work->ns, NULL, NULL), child);
+}
+
+static void service_create(const struct child_jobs *c)
+{
+    struct arena *a = c->work->arena;
+    struct json *service = object_new(c, "v1", "Service", c->subdomain), *spec = json_ensure_object(a, service, "spec");
+    json_set_text(a, spec, "clusterIP", "None");
+    json_set_bool(a, spec, "publishNotReadyAddresses", !c->hides_unready);
+    json_set_text(a, json_ensure_object(a, spec, "selector"), CHILD_SET_LABEL, c->work->name);
+    work_create(c->work, kube_path(a, "", "v1", "services", c->work->ns, NULL, NULL), service);
+}
+
+static bool dependency_met(const struct child_jobs *c, const struct json *dependency)
+{
+    bool complete = strcmp(json_get_text(dependency, "status", "Complete"), "Complete") == 0;
+    for (uint32_t s = 0; s < c->n; s++) {
+        if (strcmp(c->jobs[s].name, json_get_text(dependency, "name", "")) != 0)
+            continue;
+        struct child_counts n = child_jobs_count(c, &c->jobs[s]);
+        if ((complete ? n.succeeded : n.ready + n.succeeded + n.failed) < c->jobs[s].replicas)
+            return false;
+    }
+    return true;
+}
+
+static bool may_start(const struct child_jobs *c, const struct replicated_job *job)
+{
+    for (uint32_t s = 0; c->in_order && &c->jobs[s] != job; s++) {
+        struct child_counts n = child_jobs_count(c, &c->jobs[s]);
+        if (n.ready + n.succeeded < c->jobs[s].replicas)
+            return false;
+    }
+    JSON_EACH (dependency, job->depends_on)
+        if (!dependency_met(c, dependency))
+            return false;
+    return true;
+}
+
+bool child_jobs_make(const struct child_jobs *c)
+{
+    bool any = false;
+    for (uint32_t s = 0; s < c->n; s++) {
+        if (!may_start(c, &c->jobs[s]))
+            continue;
+        for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
+            if (get_any(c, &c->jobs[s], i))
+                continue; /* that of an earlier attempt goes first */
+            if (!any && c->subdomain)
+                service_create(c);
+            any = true;
+            create(c, &c->jobs[s], i);
+        }
+    }
+    return any;
+}
+
+/* ---- ending ---- */
+
+void child_jobs_delete(const struct child_jobs *c, const struct json *child)
+{
+    struct work *w = c->work;
+    if (!object_deleting(child))
+        work_delete(w, kube_path(w->arena, "batch", "v1", "jobs", w->ns, object_meta(child, "name"), NULL), object_meta(child, "uid"),
+                    "Background");
+}
+
+void child_jobs_stop(const struct child_jobs *c)
+{
+    for (uint32_t s = 0; s < c->n; s++)
+        for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
+            const struct json *child = get_any(c, &c->jobs[s], i);
+            if (child && !is_over(child))
+                child_jobs_delete(c, child);
+        }
+}
+
+bool child_jobs_clear(const struct child_jobs *c)
+{
+    bool any = false;
+    for (uint32_t s = 0; s < c->n; s++)
+        for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
+            const struct json *child = get_any(c, &c->jobs[s], i);
+            if (!child || is_of_attempt(c, child))
+                continue;
+            any = true;
+            child_jobs_delete(c, child);
+        }
+    return any;
+}

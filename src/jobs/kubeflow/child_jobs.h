@@ -1,0 +1,52 @@
+/* child_jobs.h - the batch Jobs of a JobSet, or of a TrainJob, which is run as one; for the embedded cluster
+ *
+ *     replicatedJobs ──▶ Jobs <owner>-<replicatedJob>-<i>, behind a headless Service, those that depend on others after them
+ *
+ * SHAPE  nothing is kept: the Jobs that are there, and the owner, say what is to be done.
+ * SOURCE jobset v1alpha2, for names, labels and when what depends on others may start.
+ */
+#ifndef JOBS_CHILD_JOBS_H
+#define JOBS_CHILD_JOBS_H
+#include "kube/cache.h"
+#include "kube/workqueue.h"
+#include "wire/json.h"
+
+#define CHILD_SET_LABEL "jobset.sigs.k8s.io/jobset-name"
+#define CHILD_ATTEMPT_LABEL "jobset.sigs.k8s.io/restart-attempt"
+
+struct replicated_job {
+    const char *name;
+    int64_t replicas, count;       /* jobs of it, pods that one runs at a time */
+    bool is_trainer;               /* of a TrainJob: it trains */
+    struct json *job_spec;         /* JobSpec; without suspend */
+    const struct json *labels, *annotations; /* of the Jobs; NULL: none */
+    const struct json *depends_on; /* array or NULL */
+};
+struct child_jobs {
+    struct work *work;
+    const struct kube_cache *cache; /* Jobs that have the label */
+    const struct json *owner;
+    const char *api_version, *kind; /* of the owner */
+    const char *subdomain;          /* NULL: pods get no host names */
+    bool hides_unready;             /* the Service shows only pods that are ready */
+    bool in_order;                  /* each begins when those before it are ready */
+    int64_t attempt;                /* Jobs of an earlier one are in the way */
+    struct replicated_job *jobs;
+    uint32_t n;
+};
+/* How many of them are in which state. */
+struct child_counts {
+    int64_t ready, succeeded, failed, active, suspended;
+};
+const struct json *child_jobs_get(const struct child_jobs *c, const struct replicated_job *job, int64_t i); /* of this attempt, or NULL */
+struct child_counts child_jobs_count(const struct child_jobs *c, const struct replicated_job *job);
+struct json *child_jobs_status(struct arena *a, const struct replicated_job *job, const struct child_counts *n);
+/* Those that may start and are not there. True: there were some. */
+bool child_jobs_make(const struct child_jobs *c);
+/* Those that have not ended are deleted: they are made again with what the next start puts in. */
+void child_jobs_stop(const struct child_jobs *c);
+void child_jobs_delete(const struct child_jobs *c, const struct json *child);
+/* Those of earlier attempts are deleted. True: there are some. */
+bool child_jobs_clear(const struct child_jobs *c);
+
+#endif

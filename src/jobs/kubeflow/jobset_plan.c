@@ -1,0 +1,118 @@
+/* jobset_plan.c - see jobset_plan.h */
+#include "jobs/kubeflow/jobset_plan.h"
+#include "kube/object.h"
+
+const char *jobset_subdomain(struct arena *a, const struct json *jobset)
+{
+    const struct json *network = json_path(jobset, "spec", "network", NULL);
+    const char *given = json_get_text(network, "subdomain", "");
+    if (!json_get_bool(network, "enableDNSHostnames", true))
+        return NULL;
+    return arena_text(a, *given ? given : object_meta(jobset, "name"));
+}
+
+/* Every Job and pod is told where the coordinator is found. */
+static void tell_coordinator(struct arena *a, const struct json *jobset, struct replicated_job *job, struct json *meta)
+{
+    const struct json *coordinator = json_path(jobset, "spec", "coordinator", NULL);
+    const char *domain = jobset_subdomain(a, jobset);
+    if (!coordinator || !domain)
+        return;
+    const char *at = arena_printf(a, "%s-%s-%lld-%lld.%s", object_meta(jobset, "name"), json_get_text(coordinator, "replicatedJob", ""),
+                                  (long long)json_get_int64(coordinator, "jobIndex", 0),
+                                  (long long)json_get_int64(coordinator, "podIndex", 0), domain);
+    struct json *both = json_new(a, JSON_OBJECT);
+    json_set_text(a, both, "jobset.sigs.k8s.io/coordinator", at);
+    JSON_EACH (old, job->annotations)
+        json_set(a, both, old->key, json_clone(a, old));
+    job->annotations = both;
+    json_set_text(a, json_ensure_object(a, meta, "annotations"), "jobset.sigs.k8s.io/coordinator", at);
+}
+
+uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicated_job **ret_jobs)
+{
+    const struct json *list = json_path(jobset, "spec", "replicatedJobs", NULL);
+    struct replicated_job *jobs = arena_zero(a, (list ? list->n : 0) + 1u, sizeof *jobs);
+    uint32_t n = 0;
+    JSON_EACH (replicated, list) {
+        const struct json *template = json_get(replicated, "template"), *spec = json_get(template, "spec"),
+                          *meta = json_get(template, "metadata");
+        struct replicated_job *job = &jobs[n++];
+        int64_t parallelism = json_get_int64(spec, "parallelism", 1), completions = json_get_int64(spec, "completions", parallelism);
+        job->name = json_get_text(replicated, "name", "");
+        job->replicas = json_get_int64(replicated, "replicas", 1);
+        job->count = completions < parallelism ? completions : parallelism;
+        job->job_spec = json_is(spec, JSON_OBJECT) ? json_clone(a, spec) : json_new(a, JSON_OBJECT);
+        job->labels = json_get(meta, "labels");
+        job->annotations = json_get(meta, "annotations");
+        job->depends_on = json_get(replicated, "dependsOn");
+        (void)json_remove(job->job_spec, "suspend");
+        if (strcmp(json_get_text(job->job_spec, "completionMode", ""), "Indexed") == 0 && !json_get(job->job_spec, "completions"))
+            json_set_int64(a, job->job_spec, "completions", parallelism);
+        struct json *pods = json_ensure_object(a, job->job_spec, "template");
+        tell_coordinator(a, jobset, job, json_ensure_object(a, pods, "metadata"));
+    }
+    *ret_jobs = jobs;
+    return n;
+}
+
+static bool has_name(const struct json *list, const char *name)
+{
+    bool found = !list || !list->n; /* who names none means all */
+    JSON_EACH (one, list)
+        found = found || strcmp(json_text(one, ""), name) == 0;
+    return found;
+}
+
+static bool succeeded(const struct json *jobset, const struct replicated_job *jobs, uint32_t n, const struct child_counts *counts)
+{
+    const struct json *policy = json_path(jobset, "spec", "successPolicy", NULL), *targets = json_get(policy, "targetReplicatedJobs");
+    bool any = strcmp(json_get_text(policy, "operator", "All"), "Any") == 0;
+    int64_t wanted = 0, done = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (has_name(targets, jobs[i].name)) {
+            wanted += jobs[i].replicas;
+            done += counts[i].succeeded;
+        }
+    return any ? done > 0 : done >= wanted;
+}
+
+/* Of the first rule that fits the Job; without one the set is restarted. */
+static const char *action_of(const struct json *policy, const struct json *failed, const struct replicated_job *of)
+{
+    const char *reason = json_get_text(object_condition(failed, "Failed"), "reason", "");
+    JSON_EACH (rule, json_get(policy, "rules"))
+        if (has_name(json_get(rule, "targetReplicatedJobs"), of->name) && has_name(json_get(rule, "onJobFailureReasons"), reason))
+            return json_get_text(rule, "action", "RestartJobSet");
+    return "RestartJobSet";
+}
+
+static struct jobset_decision after_failure(struct arena *a, const struct json *jobset, const struct json *failed,
+                                            const struct replicated_job *of)
+{
+    const struct json *policy = json_path(jobset, "spec", "failurePolicy", NULL);
+    const char *job = object_meta(failed, "name"), *action = action_of(policy, failed, of);
+    int64_t used = json_int64(json_path(jobset, "status", "restartsCountTowardsMax", NULL), 0);
+    if (!policy)
+        return (struct jobset_decision){JOBSET_FAILED, false, false, "FailedJobs",
+            arena_printf(a, "jobset failed due to one or more job failures (first failed job: %s)", job)};
+    if (strcmp(action, "FailJobSet") == 0)
+        return (struct jobset_decision){JOBSET_FAILED, false, false, "FailJobSetFailurePolicyAction",
+            arena_printf(a, "applying FailJobSet failure policy action (first failed job: %s)", job)};
+    bool counts = strstr(action, "IgnoreMaxRestarts") == NULL;
+    if (counts && used >= json_get_int64(policy, "maxRestarts", 0))
+        return (struct jobset_decision){JOBSET_FAILED, false, false, "ReachedMaxRestarts",
+            arena_printf(a, "jobset failed due to reaching max number of restarts (first failed job: %s)", job)};
+    bool alone = text_starts(action, "RestartJob") && !text_starts(action, "RestartJobSet");
+    return (struct jobset_decision){JOBSET_RESTARTS, counts, alone, NULL, NULL};
+}
+
+struct jobset_decision jobset_decide(struct arena *a, const struct json *jobset, const struct replicated_job *jobs, uint32_t n,
+                                     const struct child_counts *counts, const struct json *failed, const struct replicated_job *of)
+{
+    if (failed)
+        return after_failure(a, jobset, failed, of);
+    if (n && succeeded(jobset, jobs, n, counts))
+        return (struct jobset_decision){JOBSET_COMPLETED, false, false, "AllJobsCompleted", "jobset completed successfully"};
+    return (struct jobset_decision){JOBSET_GOES_ON, false, false, NULL, NULL};
+}
