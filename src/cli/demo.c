@@ -16,6 +16,7 @@
 #include "cli/story/story.h"
 #include "codec/configuration/configuration.h"
 #include "codec/kinds/kind.h"
+#include "codec/kinds/queued_kinds.h"
 #include "example_files.h"
 #include "kube/object.h"
 #include "kube/watch.h"
@@ -57,7 +58,7 @@ struct demo {
     struct map *pods; /* "ns/name" -> struct pod_seen */
     struct map *shares; /* name of a ClusterQueue -> int64_t: its share, as it was told last */
     struct configuration configuration;
-    struct kube_watch *watches[8];
+    struct kube_watch *watches[7 + QUEUED_KINDS_N];
     uint32_t watches_n;
     int64_t start_ms;
     bool done;
@@ -78,11 +79,11 @@ static void say(const struct demo *d, const char *format, ...)
 
 static bool makes_pods(const char *kind)
 {
-    static const char *const kinds[] = {"Pod", "Job", "TrainJob", "Deployment", "PodGroup", "CronJob"};
+    static const char *const kinds[] = {"Pod", "Deployment", "PodGroup", "CronJob"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (text_equal(kind, kinds[i]))
             return true;
-    return false;
+    return queued_kind_named(kind) != NULL;
 }
 
 static void gang_add(struct demo *d, const struct json *object)
@@ -246,6 +247,14 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     arena_reset(d->scratch);
 }
 
+static bool is_success(const char *condition)
+{
+    for (size_t i = 0; i < QUEUED_KINDS_N; i++)
+        if (text_equal(condition, queued_kinds[i].succeeded))
+            return true;
+    return false;
+}
+
 /* Jobs of any dialect: ended by a condition or a phase. */
 static void on_job(void *arg, enum kube_event event, struct bytes raw)
 {
@@ -260,7 +269,7 @@ static void on_job(void *arg, enum kube_event event, struct bytes raw)
         JSON_EACH (c, json_get(status, "conditions")) {
             const char *type = json_get_text(c, "type", "");
             if (text_equal(json_get_text(c, "status", ""), "True") &&
-                (text_equal(type, "Complete") || text_equal(type, "Failed")))
+                (is_success(type) || text_equal(type, "Failed")))
                 gang_end(d, g, text_equal(type, "Failed"), type);
         }
         const char *phase = json_get_text(json_get(status, "state"), "phase", "");
@@ -410,9 +419,9 @@ static void settle(struct demo *d)
 static int run(struct demo *d, enum output_format format, bool keep)
 {
     watch(d, "/api/v1/pods", on_pod);
-    watch(d, "/apis/batch/v1/jobs", on_job);
     watch(d, "/apis/batch.volcano.sh/v1alpha1/jobs", on_job);
-    watch(d, "/apis/trainer.kubeflow.org/v1alpha1/trainjobs", on_job);
+    for (size_t i = 0; i < QUEUED_KINDS_N; i++)
+        watch(d, kube_path(d->arena, queued_kinds[i].group, queued_kinds[i].version, queued_kinds[i].plural, NULL, NULL, NULL), on_job);
     watch(d, "/apis/kueue.x-k8s.io/v1beta2/workloads", on_reason);
     watch(d, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", on_queue);
     watch(d, "/apis/scheduling.volcano.sh/v1beta1/podgroups", on_reason);

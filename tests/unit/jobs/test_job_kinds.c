@@ -1,0 +1,236 @@
+/* PyTorchJobs, MPIJobs, JobSets and their family through a queue and without, to their end, on a virtual clock. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "world.h"
+
+#define PYTORCH "/apis/kubeflow.org/v1/namespaces/n/pytorchjobs/p"
+#define MPI "/apis/kubeflow.org/v2beta1/namespaces/n/mpijobs/m"
+#define JOBSET "/apis/jobset.x-k8s.io/v1alpha2/namespaces/n/jobsets/s"
+#define QUEUED ",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}"
+/* A template whose pods run for so many seconds and ask for one GPU. */
+#define RUNS(container, seconds)                                                                                            \
+    "\"template\":{\"metadata\":{\"labels\":{\"mine\":\"1\"},\"annotations\":{\"capstan.dev/run-seconds\":\"" seconds "\"}},"   \
+    "\"spec\":{\"nodeSelector\":{\"capstan.dev/simulated\":\"true\"},\"containers\":[{\"name\":\"" container "\",\"image\":\"i\"," \
+    "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}"
+
+static void pytorch(const char *labels, int workers, const char *more)
+{
+    create(arena_printf(w.a, "{\"apiVersion\":\"kubeflow.org/v1\",\"kind\":\"PyTorchJob\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"%s},"
+                             "\"spec\":{%s\"pytorchReplicaSpecs\":{\"Master\":{" RUNS("pytorch", "10") "},\"Worker\":{\"replicas\":%d,"
+                             RUNS("pytorch", "10") "}}}}", labels, more, workers));
+}
+
+static void mpi(const char *labels, const char *policy)
+{
+    create(arena_printf(w.a, "{\"apiVersion\":\"kubeflow.org/v2beta1\",\"kind\":\"MPIJob\",\"metadata\":{\"name\":\"m\",\"namespace\":\"n\"%s},"
+                             "\"spec\":{\"launcherCreationPolicy\":\"%s\",\"runPolicy\":{\"cleanPodPolicy\":\"Running\"},"
+                             "\"mpiReplicaSpecs\":{\"Launcher\":{" RUNS("l", "30") "},\"Worker\":{\"replicas\":3," RUNS("w", "600") "}}}}",
+                        labels, policy));
+}
+
+static void jobset(const char *labels, const char *more, const char *first_exits)
+{
+    create(arena_printf(w.a, "{\"apiVersion\":\"jobset.x-k8s.io/v1alpha2\",\"kind\":\"JobSet\",\"metadata\":{\"name\":\"s\",\"namespace\":\"n\"%s},"
+                             "\"spec\":{%s\"replicatedJobs\":[{\"name\":\"data\",\"template\":{\"spec\":{\"backoffLimit\":0,\"template\":{"
+                             "\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"5\",\"capstan.dev/exit-code\":\"%s\"}},\"spec\":{"
+                             "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}},"
+                             "{\"name\":\"train\",\"replicas\":2,\"dependsOn\":[{\"name\":\"data\",\"status\":\"Complete\"}],\"template\":{\"spec\":{"
+                             "\"parallelism\":2,\"completions\":2," RUNS("c", "10") "}}}]}}", labels, more, first_exits));
+}
+
+static bool is(const char *path, const char *condition)
+{
+    return object_condition_true(get(path), condition);
+}
+
+static bool is_suspended(const char *path)
+{
+    const struct json *spec = json_get(get(path), "spec"), *policy = json_get(spec, "runPolicy");
+    return json_get_bool(policy ? policy : spec, "suspend", false);
+}
+
+/* What decides where pods run and whose they are, of each pod template in the job. */
+static const char *templates(const char *path)
+{
+    const struct json *spec = json_get(get(path), "spec");
+    _cleanup_buf_ struct buf text = {0};
+    static const char *const roles[] = {"pytorchReplicaSpecs", "mpiReplicaSpecs", "replicatedJobs"};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        JSON_EACH (role, json_get(spec, roles[i]))
+            json_write(&text, role);
+    return arena_text_n(w.a, text.data, text.n);
+}
+
+static const char *counts(void)
+{
+    const char *text = "";
+    JSON_EACH (set, json_path(workload(), "spec", "podSets", NULL))
+        text = arena_printf(w.a, "%s%s=%lld ", text, json_get_text(set, "name", ""), (long long)json_get_int64(set, "count", 0));
+    return text;
+}
+
+#define OF_P "training.kubeflow.org%2Fjob-name%3Dp"
+#define OF_M "training.kubeflow.org%2Fjob-name%3Dm"
+#define OF_S "jobset.sigs.k8s.io%2Fjobset-name%3Ds"
+static int of_job(const char *selector, const char *phase)
+{
+    return pods_n(selector, phase);
+}
+
+static void test_pytorch_waits_starts_whole_and_ends(void **state)
+{
+    (void)state;
+    QUOTA("2");
+    pytorch(QUEUED, 2, "");
+    run(3000);
+    assert_true(is_suspended(PYTORCH));
+    assert_string_equal(counts(), "master=1 worker=2 ");
+    assert_int_equal(of_job(OF_P, ""), 0);
+    assert_true(is(PYTORCH, "Suspended"));
+    patch("/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq",
+          "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"a100\",\"resources\":["
+          "{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"8\"}]}]}]}}");
+    run(4000);
+    assert_int_equal(of_job(OF_P, "Running"), 3);
+    assert_true(is(PYTORCH, "Running"));
+    assert_true(object_condition_true(workload(), "PodsReady"));
+    run(15000);
+    assert_true(is(PYTORCH, "Succeeded"));
+    assert_true(object_condition_true(workload(), "Finished"));
+    assert_string_equal(reason(workload(), "Finished"), "Succeeded");
+}
+
+static const char *workload_of_only(void)
+{
+    return arena_printf(w.a, "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/%s", object_meta(workload(), "name"));
+}
+
+/* Started, stopped and started again: between the two it is, to the byte, what its owner wrote. */
+static void stopped_and_restored(const char *path, const char *selector, int pods)
+{
+    run(8000);
+    assert_int_equal(of_job(selector, "Running"), pods);
+    assert_non_null(strstr(templates(path), "kueue.x-k8s.io/podset"));
+    patch(workload_of_only(), "{\"spec\":{\"active\":false}}");
+    run(8000);
+    assert_true(is_suspended(path));
+    assert_true(is(path, "Suspended"));
+    assert_int_equal(of_job(selector, "Running"), 0);
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+}
+
+static void test_what_was_stopped_is_as_before(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    const struct {
+        const char *path, *selector;
+        int pods;
+    } kinds[] = {{PYTORCH, OF_P, 3}, {MPI, OF_M, 4}, {JOBSET, OF_S, 4}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        delete(LQ); /* nothing starts before it was looked at */
+        if (i == 0)
+            pytorch(QUEUED, 2, "");
+        else if (i == 1)
+            mpi(QUEUED, "AtStartup");
+        else
+            jobset(QUEUED, "", "0");
+        const char *before = templates(kinds[i].path);
+        create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"n\"},"
+               "\"spec\":{\"clusterQueue\":\"cq\"}}");
+        stopped_and_restored(kinds[i].path, kinds[i].selector, kinds[i].pods);
+        assert_string_equal(templates(kinds[i].path), before);
+        patch(workload_of_only(), "{\"spec\":{\"active\":true}}");
+        run(8000);
+        assert_false(is_suspended(kinds[i].path));
+        assert_int_equal(of_job(kinds[i].selector, "Running"), kinds[i].pods);
+        delete(kinds[i].path);
+        run(8000);
+        assert_null(workload());
+    }
+}
+
+static void test_launcher_comes_when_the_workers_are_ready(void **state)
+{
+    (void)state;
+    QUOTA("4");
+    mpi(QUEUED, "WaitForWorkersReady");
+    run(2500);
+    assert_string_equal(object_annotation(workload(), "capstan.dev/later-pod-sets"), "launcher");
+    run(4500);
+    assert_int_equal(of_job(OF_M, "Running"), 4);
+    assert_true(is(MPI, "Running"));
+    run(35000);
+    assert_true(is(MPI, "Succeeded"));
+    assert_true(object_condition_true(workload(), "Finished"));
+    assert_int_equal(of_job(OF_M, "Running"), 0); /* the workers are not needed any more */
+    assert_non_null(get("/api/v1/namespaces/n/secrets/m-ssh"));
+    assert_non_null(strstr(json_text(json_path(get("/api/v1/namespaces/n/configmaps/m-config"), "data", "hostfile", NULL), ""),
+                           "m-worker-2.m.n.svc slots=1\n"));
+}
+
+static void test_jobs_that_depend_on_others_come_after_them(void **state)
+{
+    (void)state;
+    QUOTA("4");
+    jobset(QUEUED, "", "0");
+    run(3000);
+    assert_string_equal(counts(), "data=1 train=4 ");
+    assert_int_equal(of_job(OF_S, "Running"), 1);
+    run(8000);
+    assert_int_equal(of_job(OF_S, "Running"), 4);
+    assert_string_equal(json_get_text(json_first(json_path(workload(), "status", "reclaimablePods", NULL)), "name", ""), "data");
+    run(15000);
+    assert_true(is(JOBSET, "Completed"));
+    assert_string_equal(json_text(json_path(get(JOBSET), "status", "terminalState", NULL), ""), "Completed");
+    assert_true(object_condition_true(workload(), "Finished"));
+}
+
+static void test_a_jobset_that_fails_is_made_again_so_often(void **state)
+{
+    (void)state;
+    jobset("", "\"failurePolicy\":{\"maxRestarts\":2},", "1");
+    run(60000);
+    assert_true(is(JOBSET, "Failed"));
+    assert_string_equal(reason(get(JOBSET), "Failed"), "ReachedMaxRestarts");
+    assert_int_equal(json_int64(json_path(get(JOBSET), "status", "restarts", NULL), 0), 2);
+}
+
+static void test_managed_by_others(void **state)
+{
+    (void)state;
+    jobset("", "\"managedBy\":\"example.com/mine\",", "0");
+    pytorch("", 1, "\"runPolicy\":{\"managedBy\":\"kueue.x-k8s.io/multikueue\"},");
+    run(5000);
+    assert_int_equal(of_job(OF_S, ""), 0);
+    assert_int_equal(of_job(OF_P, ""), 0);
+    assert_null(object_condition(get(JOBSET), "Suspended"));
+}
+
+/* Nine pods, and room for eight: none starts. */
+static void test_without_a_queue_it_starts_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    pytorch("", 8, "");
+    run(5000);
+    assert_int_equal(of_job(OF_P, ""), 0);
+    node("n3", 4);
+    run(8000);
+    assert_int_equal(of_job(OF_P, "Running"), 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_pytorch_waits_starts_whole_and_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_was_stopped_is_as_before, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_launcher_comes_when_the_workers_are_ready, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_jobs_that_depend_on_others_come_after_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_jobset_that_fails_is_made_again_so_often, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_managed_by_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_without_a_queue_it_starts_whole_or_not_at_all, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

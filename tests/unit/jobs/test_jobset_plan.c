@@ -1,0 +1,82 @@
+/* What becomes of a JobSet whose Jobs succeed and fail. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "../tree.h"
+#include "jobs/kubeflow/jobset_plan.h"
+
+#define JOBS "\"replicatedJobs\":[{\"name\":\"a\",\"replicas\":2,\"template\":{\"spec\":{\"parallelism\":4,\"completions\":3}}}," \
+             "{\"name\":\"b\",\"template\":{\"metadata\":{\"labels\":{\"x\":\"y\"}},\"spec\":{\"completionMode\":\"Indexed\"}}}]"
+
+static const struct json *set_of(const char *more, const char *status)
+{
+    return parse(arena_printf(a, "{\"metadata\":{\"name\":\"js\"},\"spec\":{%s" JOBS "},\"status\":{%s}}", more, status));
+}
+
+static void test_jobs(void **state)
+{
+    (void)state;
+    struct replicated_job *jobs;
+    const struct json *set = set_of("\"coordinator\":{\"replicatedJob\":\"a\",\"jobIndex\":1},", "");
+    assert_int_equal(jobset_jobs(a, set, &jobs), 2);
+    assert_int_equal(jobs[0].replicas, 2);
+    assert_int_equal(jobs[0].count, 3);
+    assert_int_equal(jobs[1].replicas, 1);
+    assert_int_equal(json_get_int64(jobs[1].job_spec, "completions", 0), 1); /* Indexed needs it */
+    assert_string_equal(json_get_text(jobs[1].labels, "x", ""), "y");
+    assert_string_equal(json_get_text(jobs[1].annotations, "jobset.sigs.k8s.io/coordinator", ""), "js-a-1-0.js");
+    assert_string_equal(jobset_subdomain(a, set), "js");
+    assert_string_equal(jobset_subdomain(a, set_of("\"network\":{\"subdomain\":\"net\"},", "")), "net");
+    assert_null(jobset_subdomain(a, set_of("\"network\":{\"enableDNSHostnames\":false},", "")));
+}
+
+static struct jobset_decision decide(const struct json *set, int64_t a_well, int64_t b_well, const char *failed)
+{
+    struct replicated_job *jobs;
+    uint32_t n = jobset_jobs(a, set, &jobs);
+    struct child_counts counts[2] = {{.succeeded = a_well}, {.succeeded = b_well}};
+    const struct json *job = failed ? parse(arena_printf(a, "{\"metadata\":{\"name\":\"js-a-0\"},\"status\":{\"conditions\":[{\"type\":"
+        "\"Failed\",\"status\":\"True\",\"reason\":\"%s\"}]}}", failed)) : NULL;
+    return jobset_decide(a, set, jobs, n, counts, job, &jobs[0]);
+}
+
+static void test_success(void **state)
+{
+    (void)state;
+    assert_int_equal(decide(set_of("", ""), 2, 0, NULL).verdict, JOBSET_GOES_ON);
+    assert_int_equal(decide(set_of("", ""), 2, 1, NULL).verdict, JOBSET_COMPLETED);
+    const struct json *any = set_of("\"successPolicy\":{\"operator\":\"Any\",\"targetReplicatedJobs\":[\"a\"]},", "");
+    assert_int_equal(decide(any, 0, 1, NULL).verdict, JOBSET_GOES_ON);
+    assert_int_equal(decide(any, 1, 0, NULL).verdict, JOBSET_COMPLETED);
+    const struct json *of_b = set_of("\"successPolicy\":{\"operator\":\"All\",\"targetReplicatedJobs\":[\"b\"]},", "");
+    assert_int_equal(decide(of_b, 0, 1, NULL).verdict, JOBSET_COMPLETED);
+}
+
+static void test_failure(void **state)
+{
+    (void)state;
+#define POLICY(most, rules) "\"failurePolicy\":{\"maxRestarts\":" most ",\"rules\":[" rules "]},"
+    struct jobset_decision d = decide(set_of("", ""), 0, 0, "BackoffLimitExceeded");
+    assert_int_equal(d.verdict, JOBSET_FAILED);
+    assert_string_equal(d.reason, "FailedJobs");
+    assert_string_equal(d.message, "jobset failed due to one or more job failures (first failed job: js-a-0)");
+    d = decide(set_of(POLICY("2", ""), "\"restartsCountTowardsMax\":1"), 0, 0, "BackoffLimitExceeded");
+    assert_true(d.verdict == JOBSET_RESTARTS && d.counts && !d.alone);
+    d = decide(set_of(POLICY("2", ""), "\"restartsCountTowardsMax\":2"), 0, 0, "BackoffLimitExceeded");
+    assert_int_equal(d.verdict, JOBSET_FAILED);
+    assert_string_equal(d.reason, "ReachedMaxRestarts");
+    static const char rules[] = POLICY("0", "{\"name\":\"x\",\"action\":\"FailJobSet\",\"onJobFailureReasons\":[\"PodFailurePolicy\"]},"
+        "{\"name\":\"y\",\"action\":\"RestartJobSet\",\"targetReplicatedJobs\":[\"b\"]},"
+        "{\"name\":\"z\",\"action\":\"RestartJobAndIgnoreMaxRestarts\"}");
+    d = decide(set_of(rules, ""), 0, 0, "PodFailurePolicy");
+    assert_string_equal(d.reason, "FailJobSetFailurePolicyAction");
+    d = decide(set_of(rules, ""), 0, 0, "BackoffLimitExceeded");
+    assert_true(d.verdict == JOBSET_RESTARTS && !d.counts && d.alone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs), cmocka_unit_test(test_success), cmocka_unit_test(test_failure)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
