@@ -26,7 +26,7 @@ struct unused {
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
 #define NO_RANKS "the pods of a set take its places in the order in which they come"
 #define NO_CHECKS "Capstan answers no check of its own"
-#define NOT_A_GROUPS "it is read of what is queued the Kueue way: Jobs, TrainJobs, pods, Workloads"
+#define NOT_A_GROUPS "it is read of what is queued the Kueue way: jobs, pods, Workloads"
 #define OF_THE_JOB "it is read of the job's own metadata"
 #define OF_PODS "pods are queued one by one: write it into spec.template.metadata.labels"
 #define TREE_BY_PARENT "the tree of queues is that of spec.parent, each with its spec.weight"

@@ -49,7 +49,7 @@ void configuration_read_workloads(struct configuration_reader *r, const struct j
     *p = (struct workload_policy){.all_jobs = json_get_bool(root, "manageJobsWithoutQueueName", false)};
     p->namespaces = namespaces_of(r, root, p->all_jobs);
     if (p->all_jobs)
-        buf_printf(r->warnings, "manageJobsWithoutQueueName: pods that name no queue are not held, only Jobs and TrainJobs are\n");
+        buf_printf(r->warnings, "manageJobsWithoutQueueName: pods that name no queue are not held, only jobs are\n");
     p->labels = configuration_texts(r->a, json_path(root, "integrations", "labelKeysToCopy", NULL), &p->labels_n);
     const struct json *kept = json_path(root, "objectRetentionPolicies", "workloads", NULL);
     p->finished = retention_of(kept, "afterFinished");

@@ -4,7 +4,7 @@
  *
  * SHAPE  struct training is the view of one job in one pass: its roles, and the pods that are there. training_pod.c, training_env.c and
  *        mpi_objects.c are pure; training.c carries out.
- * SOURCE training-operator 1.9, mpi-operator 0.6: names, labels, environment, which role decides.
+ * SOURCE training-operator 1.9, mpi-operator 0.8: names, labels, environment, which role decides.
  */
 #ifndef JOBS_TRAINING_H
 #define JOBS_TRAINING_H

@@ -1,7 +1,7 @@
 /* training_status.h - what the status of a Kubeflow job says, from its pods; see training.h
  *
  * Pure.
- * SOURCE training-operator 1.9, mpi-operator 0.6: whose success is the job's, reasons and messages of conditions. The last condition is the
+ * SOURCE training-operator 1.9, mpi-operator 0.8: whose success is the job's, reasons and messages of conditions. The last condition is the
  * state of the job. Running is true once all pods run or have succeeded: Kueue takes it for readiness.
  */
 #ifndef JOBS_TRAINING_STATUS_H

@@ -232,7 +232,7 @@ static void jobs_without_a_queue(void **unused)
     expect_namespaces(V2 "managedJobsNamespaceSelector: {matchLabels: {team: a}}\n", "{\"matchLabels\":{\"team\":\"a\"}}");
     struct reading x = read_text(V2 "manageJobsWithoutQueueName: true\nintegrations: {frameworks: [batch/job]}\n");
     assert_true(x.c.workloads.all_jobs);
-    assert_string_equal(x.warnings.data, "manageJobsWithoutQueueName: pods that name no queue are not held, only Jobs and TrainJobs are\n");
+    assert_string_equal(x.warnings.data, "manageJobsWithoutQueueName: pods that name no queue are not held, only jobs are\n");
     reading_free(&x);
     x = read_text(V2 "manageJobsWithoutQueueName: false\n");
     assert_true(!x.c.workloads.all_jobs && x.warnings.n == 0);

@@ -1,6 +1,6 @@
 /* admission_kubeflow.c - the kinds of Kubeflow's training and MPI operators: what their webhooks refuse; see admission_part.h
  *
- * SOURCE training-operator 1.9 and mpi-operator 0.6, for what is refused; the roles stand in codec/kinds/queued_kinds.c.
+ * SOURCE training-operator 1.9 and mpi-operator 0.8, for what is refused; the roles stand in codec/kinds/queued_kinds.c.
  */
 #include <ctype.h>
 #include "codec/admission/admission_part.h"
