@@ -2,8 +2,8 @@
  *
  *     roles of the spec ──▶ pods <job>-<role>-<i>, a headless Service each ──▶ conditions of the status
  *
- * SHAPE  struct training is the view of one job in one pass: its roles, and the pods that are there. training_pod.c, training_env.c and
- *        mpi_objects.c are pure; training.c carries out.
+ * SHAPE  struct training is the view of one job in one pass: its roles, and the pods that are there. training_roles.c, training_pod.c,
+ *        training_env.c and mpi_objects.c are pure; training.c carries out.
  * SOURCE training-operator 1.9, mpi-operator 0.8: names, labels, environment, which role decides.
  */
 #ifndef JOBS_TRAINING_H
@@ -50,14 +50,15 @@ const struct training_role *training_role_named(const struct training *t, const 
 bool training_is_mpi(const struct training *t);
 bool training_waits_for_workers(const struct training *t); /* its launcher does */
 
-/* training_pod.c */
 const char *training_pod_name(struct arena *a, const struct training *t, const struct training_role *role, int64_t i);
-struct json *training_pod(struct arena *a, const struct training *t, const struct training_role *role, int64_t i);
-struct json *training_service(struct arena *a, const struct training *t, const struct training_role *role, int64_t i);
-struct json *training_gang(struct arena *a, const struct training *t);
 const char *training_api_version(struct arena *a, const struct training *t);
 /* "Never" where exit codes say whether it is run again. */
 const char *training_restarts(const struct training *t, const struct training_role *role);
+
+/* training_pod.c */
+struct json *training_pod(struct arena *a, const struct training *t, const struct training_role *role, int64_t i);
+struct json *training_service(struct arena *a, const struct training *t, const struct training_role *role, int64_t i);
+struct json *training_gang(struct arena *a, const struct training *t);
 
 /* training_env.c: appended to the environment of the containers. */
 void training_env(struct arena *a, const struct training *t, const struct training_role *role, int64_t i, struct json *pod_spec);
