@@ -382,6 +382,7 @@ static void tell_sets(struct world *w, const struct m_gang *g, struct gang_recor
                                    .min_count = from->min_count,
                                    .reclaimed = from->reclaimed,
                                    .granted = from->granted,
+                                   .later = from->later,
                                    .is_charged = from->is_charged};
         struct amount *charged = arena_zero(w->records, RES_N, sizeof *charged);
         for (int k = 0; k < RES_N && from->is_charged; k++)

@@ -80,6 +80,7 @@ struct m_set {
     int min_count;             /* planned gangs: the fewest, 0 = count */
     int granted;               /* of an admitted gang: members that it was given, 0 = all */
     int task_min;              /* pod groups: minTaskMember, 0 = none */
+    bool later;                /* planned gangs: the first burst does not wait for it, and it starts whole itself */
     bool is_charged;           /* planned gangs: quota counts this, whatever the pods ask for */
     int64_t charged[RES_N];
 };

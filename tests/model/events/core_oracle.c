@@ -506,6 +506,29 @@ static struct presence present(const struct life *l, int gang, int set)
     return n;
 }
 
+/* Members of a set that must be bound for it to be whole. */
+static int needed(const struct life *l, int slot, const struct m_set *of, const struct presence *n)
+{
+    const struct m_gang *g = &l->seen.gangs[slot];
+    struct m_set set = *of;
+    set.granted = g->admitted ? set.granted : l->granted[slot][set.name];
+    int over = n->succeeded > set_over(&set) ? n->succeeded : set_over(&set);
+    return g->type == TYPE_PLANNED ? set_count(&set) - over : set.task_min - n->succeeded;
+}
+
+/* A set that comes later begins whole, too. set_binds: by its name. */
+static void check_later(struct model *m, struct life *l, int slot, const int *set_binds)
+{
+    const struct m_gang *g = &l->seen.gangs[slot];
+    char key[40];
+    for (int i = 0; i < g->sets_n; i++) {
+        struct presence n = present(l, slot, g->sets[i].name);
+        int need = needed(l, slot, &g->sets[i], &n), binds = set_binds[g->sets[i].name];
+        if (g->sets[i].later && binds && n.bound == binds && n.bound < need)
+            die(m, "set s%d of %s comes later, and begins with %d of %d members", g->sets[i].name, gang_key(g, key), n.bound, need);
+    }
+}
+
 static void check_burst(struct model *m, struct life *l, int slot, int binds)
 {
     const struct m_gang *g = &l->seen.gangs[slot];
@@ -517,11 +540,8 @@ static void check_burst(struct model *m, struct life *l, int slot, int binds)
     }
     for (int i = 0; i < g->sets_n; i++) {
         struct presence n = present(l, slot, g->sets[i].name);
-        struct m_set set = g->sets[i];
-        set.granted = g->admitted ? set.granted : l->granted[slot][set.name];
-        int over = n.succeeded > set_over(&set) ? n.succeeded : set_over(&set);
-        int need = g->type == TYPE_PLANNED ? set_count(&set) - over : set.task_min - n.succeeded;
-        if (n.bound < need)
+        int need = needed(l, slot, &g->sets[i], &n);
+        if (n.bound < need && !g->sets[i].later)
             die(m, "%s starts with %d of %d members of set s%d", gang_key(g, key), n.bound, need, g->sets[i].name);
     }
     if (g->type != TYPE_PLANNED && all.bound + all.succeeded < g->min_members)
@@ -543,7 +563,7 @@ static void note_plan(struct model *m, const struct life *l)
 void oracle_plan(struct model *m, struct life *l)
 {
     const struct plan *p = &l->w.plan;
-    int binds[GANGS] = {0};
+    int binds[GANGS] = {0}, set_binds[GANGS][SETS] = {0};
     note_plan(m, l);
     ready_check_plan(m, l);
     for (uint32_t i = 0; i < p->entries_n; i++) {
@@ -559,8 +579,10 @@ void oracle_plan(struct model *m, struct life *l)
             lone_check_victim(m, l, e);
         else if (e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED)
             check_preempted(m, l, e, gang);
-        if (e->effect == EFFECT_BIND && gang >= 0)
+        if (e->effect == EFFECT_BIND && gang >= 0) {
             binds[gang]++;
+            set_binds[gang][l->seen.pods[find_pod(l, e->pod)].set]++;
+        }
         if ((e->effect != EFFECT_ADMIT && e->effect != EFFECT_RESERVE) || gang < 0)
             continue;
         check_admit(m, l, e, gang);
@@ -569,8 +591,10 @@ void oracle_plan(struct model *m, struct life *l)
         l->started[gang] = false;
     }
     for (int i = 0; i < GANGS; i++)
-        if (binds[i])
+        if (binds[i]) {
             check_burst(m, l, i, binds[i]);
+            check_later(m, l, i, set_binds[i]);
+        }
 }
 
 void oracle_check(struct model *m, const struct life *l)

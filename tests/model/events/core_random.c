@@ -401,6 +401,7 @@ static void new_gang(struct model *m)
     for (int i = 0; i < g->sets_n; i++) {
         g->sets[i] = (struct m_set){.name = i, .kind = random_kind(m), .count = 1 + (int)pick(m, g->sets_n > 1 ? 3 : 5)};
         g->sets[i].task_min = g->type == TYPE_PLANNED || chance(m, 500) ? 0 : 1 + (int)pick(m, (uint32_t)g->sets[i].count);
+        g->sets[i].later = g->type == TYPE_PLANNED && i > 0 && chance(m, 250) && !model_leaves_out("later");
         if (g->type == TYPE_PLANNED && chance(m, 250))
             g->sets[i].min_count = 1 + (int)pick(m, (uint32_t)g->sets[i].count);
         members += g->sets[i].min_count ? g->sets[i].min_count : g->sets[i].task_min ? g->sets[i].task_min : g->sets[i].count;
