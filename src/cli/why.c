@@ -98,8 +98,10 @@ static void find_decided(struct answer *x)
     case JOB_KIND_XGBOOSTJOB:
     case JOB_KIND_JAXJOB:
     case JOB_KIND_PADDLEJOB:
+    case JOB_KIND_RAYJOB:
+    case JOB_KIND_RAYCLUSTER:
         x->decided = job_owned_by(items(x, JOB_KIND_WORKLOAD, false), uid);
-        if (!x->decided && x->kind == JOB_KIND_TRAINJOB)
+        if (!x->decided && x->kind != JOB_KIND_JOB)
             x->decided = job_owned_by(items(x, JOB_KIND_COSCHEDULING, false), uid);
         if (!x->decided)
             x->decided = waiting_pod(items(x, JOB_KIND_POD, false), uid);

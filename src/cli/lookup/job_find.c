@@ -14,6 +14,8 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" job xgboostjob xgboostjobs ", "kubeflow.org", "v1", "xgboostjobs", "XGBoostJob", "XGBoostJob"},
     {" job jaxjob jaxjobs ", "kubeflow.org", "v1", "jaxjobs", "JAXJob", "JAXJob"},
     {" job paddlejob paddlejobs ", "kubeflow.org", "v1", "paddlejobs", "PaddleJob", "PaddleJob"},
+    {" job rayjob rayjobs ", "ray.io", "v1", "rayjobs", "RayJob", "RayJob"},
+    {" job raycluster rayclusters ", "ray.io", "v1", "rayclusters", "RayCluster", "RayCluster"},
     {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "Workload"},
     {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
     {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
@@ -70,7 +72,7 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
     }
     if (!known)
         return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, jobset, mpijob, pytorchjob, tfjob, xgboostjob, "
-                       "jaxjob, paddlejob, workload, podgroup, pod, deployment, replicaset, statefulset or daemonset",
+                       "jaxjob, paddlejob, rayjob, raycluster, workload, podgroup, pod, deployment, replicaset, statefulset or daemonset",
                        word);
     return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", word, name, c->ns);
 }

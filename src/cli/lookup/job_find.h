@@ -18,6 +18,8 @@ enum job_kind {
     JOB_KIND_XGBOOSTJOB,
     JOB_KIND_JAXJOB,
     JOB_KIND_PADDLEJOB,
+    JOB_KIND_RAYJOB,
+    JOB_KIND_RAYCLUSTER,
     JOB_KIND_WORKLOAD,
     JOB_KIND_VOLCANO_GROUP, /* and the next: in the order of enum pod_group_maker */
     JOB_KIND_COSCHEDULING,

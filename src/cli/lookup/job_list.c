@@ -110,11 +110,17 @@ static void queued_state(const struct finder *f, struct job_line *line, const st
     line->idle = !text_equal(line->state, "Queued") && !text_equal(line->state, "Pending");
 }
 
+/* Shown as the job that an operator has made it of. */
+static bool is_part(const struct json *object)
+{
+    const struct queued_kind *k = queued_kind_named(object_controller(object, "kind"));
+    return k && k != &queued_kinds[QUEUED_JOB];
+}
+
 static void batch_job(const struct finder *f, const struct json *job)
 {
     const struct json *spec = json_get(job, "spec"), *status = json_get(job, "status");
-    const char *owner = object_controller(job, "kind");
-    if (strcmp(owner, "TrainJob") == 0 || strcmp(owner, "JobSet") == 0)
+    if (is_part(job))
         return;
     struct job_line line = {.kind = "Job", .queue = object_label(job, "kueue.x-k8s.io/queue-name")};
     int64_t parallelism = json_get_int64(spec, "parallelism", 1),
@@ -191,11 +197,11 @@ static struct pod_count train_pods(const struct finder *f, const struct json *tr
     return all;
 }
 
-/* A TrainJob, JobSet or one of Kubeflow's. A JobSet that a TrainJob has made is shown as that. */
+/* What an operator runs. A JobSet that a TrainJob has made is shown as that. */
 static void train_job(const struct finder *f, const struct json *job, const struct queued_kind *kind)
 {
     const struct json *workload = workload_of(f, job);
-    if (text_equal(object_controller(job, "kind"), "TrainJob"))
+    if (is_part(job))
         return;
     struct job_line line = {.kind = kind->kind, .queue = object_label(job, "kueue.x-k8s.io/queue-name")};
     struct pod_count pods = train_pods(f, job);
@@ -209,8 +215,7 @@ static void train_job(const struct finder *f, const struct json *job, const stru
 static void pod_group(const struct finder *f, const struct json *group, enum pod_group_maker maker)
 {
     const struct json *spec = json_get(group, "spec");
-    const char *owner = object_controller(group, "kind");
-    if (strcmp(owner, "Job") == 0 || strcmp(owner, "TrainJob") == 0)
+    if (queued_kind_named(object_controller(group, "kind")))
         return; /* shown as its job */
     struct job_line line = {.kind = "PodGroup", .queue = json_get_text(spec, "queue", "")};
     struct pod_count pods = pod_counts_of_group(f->pods, maker, object_meta(group, "namespace"), object_meta(group, "name"));

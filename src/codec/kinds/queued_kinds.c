@@ -20,6 +20,10 @@ const struct queued_kind queued_kinds[QUEUED_KINDS_N] = {
     [QUEUED_XGBOOSTJOB] = KUBEFLOW("v1", "xgboostjob", "XGBoostJob", "xgbReplicaSpecs", master_worker, "xgboost"),
     [QUEUED_JAXJOB] = KUBEFLOW("v1", "jaxjob", "JAXJob", "jaxReplicaSpecs", worker, "jax"),
     [QUEUED_PADDLEJOB] = KUBEFLOW("v1", "paddlejob", "PaddleJob", "paddleReplicaSpecs", master_worker, "paddle"),
+    [QUEUED_RAYJOB] = {.group = "ray.io", .version = "v1", .plural = "rayjobs", .kind = "RayJob", .framework = "ray.io/rayjob",
+                       .succeeded = ""},
+    [QUEUED_RAYCLUSTER] = {.group = "ray.io", .version = "v1", .plural = "rayclusters", .kind = "RayCluster",
+                           .framework = "ray.io/raycluster", .succeeded = ""},
 };
 
 const struct queued_kind *queued_kind_named(const char *kind)

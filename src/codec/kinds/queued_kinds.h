@@ -18,6 +18,8 @@ enum queued_kind_id {
     QUEUED_XGBOOSTJOB,
     QUEUED_JAXJOB,
     QUEUED_PADDLEJOB,
+    QUEUED_RAYJOB,
+    QUEUED_RAYCLUSTER,
     QUEUED_KINDS_N
 };
 
@@ -25,7 +27,7 @@ struct queued_kind {
     const char *group, *version, *plural, *kind;
     const char *framework;       /* its name in integrations.frameworks of Kueue's Configuration */
     const char *policy;          /* member of spec that has suspend and managedBy; NULL: spec itself */
-    const char *succeeded;       /* the condition of one that is over and well; "Failed" is that of the others */
+    const char *succeeded;       /* the condition of one that is over and well; "Failed" is that of the others; "": it has none */
     const char *replicas;        /* Kubeflow's: member of spec that has a template for each role; NULL: the kind is made otherwise */
     const char *const *roles;    /* its members, NULL after the last */
     const char *container;       /* the container of each role that runs the program */

@@ -52,17 +52,22 @@ struct kueue_kind {
     /* Patch of status that lets the template of a suspended job change again; false when it may change. NULL: it always may. */
     bool (*rewind)(struct arena *a, const struct json *job, struct json *patch);
     bool (*active)(const struct json *job); /* has pods that are not gone */
+    /* Kinds without conditions: is it over, and well, with which message? NULL: the conditions of queued_kinds tell. */
+    bool (*over_well)(const struct json *job, bool *ret_well, const char **ret_message);
+    bool (*is_skipped)(const struct json *job); /* nothing is done about such a job, whatever its labels say; NULL: of none */
     int64_t (*ready_n)(const struct json *job); /* members that are ready or done; NULL: the kind cannot tell */
     /* Kinds that count in something else than members; written only where somebody waits for it. NULL: ready_n tells. */
     bool (*all_ready)(struct jobs *j, struct arena *a, const struct json *job);
     /* Members that will not be needed again: pod set -> count. NULL: the kind cannot tell. */
     void (*over)(struct arena *a, const struct json *job, const struct json *workload, struct json *over);
 };
-extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind, kueue_jobset_kind, kueue_kubeflow_kind;
+extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind, kueue_jobset_kind, kueue_kubeflow_kind, kueue_rayjob_kind,
+    kueue_raycluster_kind;
 
 /* Of a Workload in the namespace that is looked at; name NULL: of all of them. */
 char *kueue_workload_path(const struct work *w, const char *name, const char *sub);
 int64_t kueue_indexes_n(const char *list, int64_t below); /* of a batch/v1 Job's completedIndexes, failedIndexes */
+char *kueue_lower(struct arena *a, const char *text); /* names of pod sets and Workloads are in lower case */
 /* "<kind lower>-<job name>-<5 hex>", at most 253 characters. */
 char *kueue_workload_name(struct arena *a, const char *kind, const char *group, const char *job, const char *uid);
 /* Pods that ask for the same are one role of their group: the name of its pod set. */

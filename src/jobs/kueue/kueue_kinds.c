@@ -24,6 +24,8 @@ static const struct kueue_kind *const calls[QUEUED_KINDS_N] = {
     [QUEUED_XGBOOSTJOB] = &kueue_kubeflow_kind,
     [QUEUED_JAXJOB] = &kueue_kubeflow_kind,
     [QUEUED_PADDLEJOB] = &kueue_kubeflow_kind,
+    [QUEUED_RAYJOB] = &kueue_rayjob_kind,
+    [QUEUED_RAYCLUSTER] = &kueue_raycluster_kind,
 };
 
 struct served {
@@ -69,12 +71,11 @@ static const char *api_version(const struct pass *x)
 #define TELL_THEN(x, reason, ...)                                                                                                   \
     job_event_then((x)->s->all->jobs, (x)->work, (x)->job, api_version(x), (x)->s->kind->kind, "Normal", reason, __VA_ARGS__)
 
-/* A child of a kind that is itself queued follows its owner; RayCluster, TFJob's like: of kinds that are queued elsewhere, too. */
+/* A child of a kind that is itself queued follows its owner. */
 static bool owned_by_queued_kind(const struct json *job)
 {
-    const char *kind = object_controller(job, "kind");
-    const struct queued_kind *k = queued_kind_named(kind);
-    return strcmp(kind, "RayJob") == 0 || strcmp(kind, "RayCluster") == 0 || (k && k != &queued_kinds[QUEUED_JOB]);
+    const struct queued_kind *k = queued_kind_named(object_controller(job, "kind"));
+    return k && k != &queued_kinds[QUEUED_JOB];
 }
 
 static bool is_suspended(const struct pass *x)
@@ -451,6 +452,16 @@ static const struct json *parent_of(const struct pass *x, const struct json *job
     return NULL;
 }
 
+static bool is_over(const struct pass *x, bool *ret_well, const char **ret_message)
+{
+    const char *well = x->s->kind->succeeded;
+    if (x->s->calls->over_well)
+        return x->s->calls->over_well(x->job, ret_well, ret_message);
+    *ret_well = object_condition_true(x->job, well);
+    *ret_message = json_get_text(object_condition(x->job, *ret_well ? well : "Failed"), "message", "");
+    return *ret_well || object_condition_true(x->job, "Failed");
+}
+
 /* Is the job part of another that is queued, however far above? Then it runs while that one's Workload does, and has none of its own.
  * SOURCE Kueue, for how far it looks, too. */
 static bool follows_ancestor(struct pass *x)
@@ -464,8 +475,9 @@ static bool follows_ancestor(struct pass *x)
     if (!workload_of)
         return false;
     const struct json *workload = kube_cache_get(x->s->all->jobs->workloads, x->work->ns, workload_of, x->work->arena);
-    bool over = object_condition_true(x->job, x->s->kind->succeeded) || object_condition_true(x->job, "Failed");
-    if (!over && !is_suspended(x) && !(workload && object_condition_true(workload, "Admitted")))
+    bool unused;
+    const char *unused_too;
+    if (!is_over(x, &unused, &unused_too) && !is_suspended(x) && !(workload && object_condition_true(workload, "Admitted")))
         suspend(x, "Suspended", "Kueue managed child job suspended");
     return true;
 }
@@ -494,13 +506,12 @@ static void job_gone(struct served *s, const struct json *job, struct arena *a)
 /* The Workload of a job that is over is, too. Returns true when the job is. */
 static bool finish(struct pass *x)
 {
-    const char *well = x->s->kind->succeeded;
-    bool succeeded = object_condition_true(x->job, well);
-    if (!succeeded && !object_condition_true(x->job, "Failed"))
+    bool succeeded;
+    const char *message;
+    if (!is_over(x, &succeeded, &message))
         return false;
     if (!x->workload || object_condition_true(x->workload, "Finished"))
         return true;
-    const char *message = json_get_text(object_condition(x->job, succeeded ? well : "Failed"), "message", "");
     if (!*message)
         message = arena_printf(x->work->arena, "%s %s", x->s->kind->kind, succeeded ? "finished successfully" : "failed");
     TELL_THEN(x, "FinishedWorkload", "Workload '%s/%s' is declared finished", x->work->ns, x->workload_name);
@@ -522,7 +533,7 @@ static void reconcile(void *arg, struct work *w)
         job_gone(s, x.job, w->arena);
         return;
     }
-    if (owned_by_queued_kind(x.job))
+    if (owned_by_queued_kind(x.job) || (s->calls->is_skipped && s->calls->is_skipped(x.job)))
         return;
     if (follows_ancestor(&x))
         return;

@@ -12,14 +12,6 @@ static const struct json *roles_of(const struct queued_kind *k, const struct jso
     return json_path(job, "spec", k->replicas, NULL);
 }
 
-static const char *pod_set_name(struct arena *a, const char *role)
-{
-    char *name = arena_text(a, role);
-    for (char *c = name; *c; c++)
-        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
-    return name;
-}
-
 static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
 {
     const struct json *roles = roles_of(k, job);
@@ -28,7 +20,7 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
     for (const char *const *name = k->roles; *name; name++) {
         const struct json *role = json_get(roles, *name);
         if (json_is(role, JSON_OBJECT))
-            json_append(sets, kueue_pod_set(a, pod_set_name(a, *name), json_get_int64(role, "replicas", 1), json_get(role, "template"),
+            json_append(sets, kueue_pod_set(a, kueue_lower(a, *name), json_get_int64(role, "replicas", 1), json_get(role, "template"),
                                             REPLICA_INDEX_LABEL));
     }
     if (sets->n)
@@ -55,7 +47,7 @@ static const struct json *template_of(struct arena *a, const struct queued_kind 
                                       const char **ret_role)
 {
     for (const char *const *name = k->roles; *name; name++)
-        if (text_equal(pod_set_name(a, *name), set)) {
+        if (text_equal(kueue_lower(a, *name), set)) {
             *ret_role = *name;
             return json_get(json_get(roles_of(k, job), *name), "template");
         }

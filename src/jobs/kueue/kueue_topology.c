@@ -41,7 +41,8 @@ void kueue_topology_request(struct arena *a, struct json *set, const struct json
         json_set_text(a, request, "podSetGroupName", group);
     if (!request->n)
         return;
-    json_set_text(a, request, "podIndexLabel", index_label);
+    if (index_label)
+        json_set_text(a, request, "podIndexLabel", index_label);
     json_set(a, set, "topologyRequest", request);
 }
 

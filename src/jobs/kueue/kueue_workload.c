@@ -4,11 +4,17 @@
 #include "codec/decode/decode.h"
 #include "jobs/kueue/kueue_kind.h"
 
+char *kueue_lower(struct arena *a, const char *text)
+{
+    char *lower = arena_text(a, text);
+    for (char *c = lower; *c; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+    return lower;
+}
+
 char *kueue_workload_name(struct arena *a, const char *kind, const char *group, const char *job, const char *uid)
 {
-    char *prefix = arena_text(a, kind);
-    for (char *c = prefix; *c; c++)
-        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+    const char *prefix = kueue_lower(a, kind);
     const char *text = arena_printf(a, "%s\n%s\n%s\n%s", kind, group, job, uid);
     unsigned char digest[20] = {0};
     (void)gnutls_hash_fast(GNUTLS_DIG_SHA1, text, strlen(text), digest); /* cannot fail for a known digest */

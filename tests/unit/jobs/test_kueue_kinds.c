@@ -40,6 +40,16 @@ static const struct {
      "}}},{\"name\":\"a\",\"replicas\":1,\"template\":{\"spec\":{\"parallelism\":5,\"completions\":2," TEMPLATE("y")
      "}}},{\"name\":\"none\",\"replicas\":0,\"template\":{\"spec\":{" TEMPLATE("z") "}}}]}",
      "[" SET("b", "6", "x") "," SET("a", "2", "y") "," SET("none", "0", "z") "]", NULL},
+    {QUEUED_RAYCLUSTER, &kueue_raycluster_kind,
+     "{\"headGroupSpec\":{" TEMPLATE("h") "},\"workerGroupSpecs\":[{\"groupName\":\"Big\",\"replicas\":2,\"numOfHosts\":4," TEMPLATE("b")
+     "},{\"groupName\":\"small\"," TEMPLATE("s") "}]}",
+     "[" SET("head", "1", "h") "," SET("big", "8", "b") "," SET("small", "1", "s") "]", NULL},
+    {QUEUED_RAYJOB, &kueue_rayjob_kind,
+     "{\"rayClusterSpec\":{\"headGroupSpec\":{" TEMPLATE("h") "},\"workerGroupSpecs\":[{\"groupName\":\"w\",\"replicas\":3," TEMPLATE("w")
+     "}]},\"submitterPodTemplate\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"m\"}]}}}",
+     "[" SET("head", "1", "h") "," SET("w", "3", "w") "," SET("submitter", "1", "m") "]", NULL},
+    {QUEUED_RAYJOB, &kueue_rayjob_kind,
+     "{\"submissionMode\":\"HTTPMode\",\"rayClusterSpec\":{\"headGroupSpec\":{" TEMPLATE("h") "}}}", "[" SET("head", "1", "h") "]", NULL},
 };
 
 static struct json *job_of(size_t i)
@@ -106,6 +116,47 @@ static void test_started_and_stopped(void **state)
     }
 }
 
+/* What KubeRay adds to what is written is counted. */
+static void test_what_ray_adds(void **state)
+{
+    (void)state;
+    const struct queued_kind *k = &queued_kinds[QUEUED_RAYJOB];
+    const char *why;
+    const struct json *job = parse("{\"metadata\":{\"annotations\":{\"ray.io/ft-enabled\":\"true\"}},\"spec\":{\"submissionMode\":\"SidecarMode\","
+                                   "\"rayClusterSpec\":{\"enableInTreeAutoscaling\":true,\"headGroupSpec\":{\"template\":{\"spec\":{"
+                                   "\"containers\":[{\"name\":\"h\",\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":\"1Gi\"}}}]}}}}}}");
+    const struct json *sets = kueue_rayjob_kind.pod_sets(NULL, a, k, job, &why);
+    assert_int_equal(sets->n, 1);
+    assert_true(json_equal(json_path(json_first(sets), "template", "spec", "containers", NULL),
+        parse("[{\"name\":\"h\",\"resources\":{\"requests\":{\"cpu\":\"200m\",\"memory\":\"1Gi\"}}},"
+              "{\"name\":\"autoscaler\",\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"512Mi\"},\"limits\":{\"cpu\":\"500m\","
+              "\"memory\":\"512Mi\"}}},{\"name\":\"ray-job-submitter\",\"resources\":{\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},"
+              "\"requests\":{\"cpu\":\"500m\",\"memory\":\"200Mi\"}}}]")));
+    job = parse("{\"spec\":{\"rayClusterSpec\":{\"headGroupSpec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"h\",\"image\":\"ray\"}]}}}}}}");
+    const struct json *submitter = json_item(kueue_rayjob_kind.pod_sets(NULL, a, k, job, &why), 1);
+    assert_string_equal(json_text(json_path(submitter, "template", "spec", "restartPolicy", NULL), ""), "Never");
+    assert_string_equal(json_get_text(json_first(json_path(submitter, "template", "spec", "containers", NULL)), "image", ""), "ray");
+    assert_string_equal(kueue_rayjob_kind.later(a, k, job), "submitter");
+}
+
+static void test_what_ray_tells(void **state)
+{
+    (void)state;
+    bool well;
+    const char *message;
+    assert_false(kueue_rayjob_kind.over_well(parse("{\"status\":{\"jobDeploymentStatus\":\"Running\"}}"), &well, &message));
+    const char *done = "{\"status\":{\"jobDeploymentStatus\":\"Complete\",\"jobStatus\":\"SUCCEEDED\",\"message\":\"done\"}}";
+    assert_true(kueue_rayjob_kind.over_well(parse(done), &well, &message) && well);
+    assert_string_equal(message, "done");
+    assert_true(kueue_rayjob_kind.over_well(parse("{\"status\":{\"jobDeploymentStatus\":\"Failed\"}}"), &well, &message) && !well);
+    assert_false(kueue_rayjob_kind.active(parse("{}")));
+    assert_false(kueue_rayjob_kind.active(parse("{\"status\":{\"jobDeploymentStatus\":\"Suspended\"}}")));
+    assert_true(kueue_rayjob_kind.active(parse("{\"status\":{\"jobDeploymentStatus\":\"Running\"}}")));
+    assert_true(kueue_rayjob_kind.is_skipped(parse("{\"spec\":{\"clusterSelector\":{\"ray.io/cluster\":\"x\"}}}")));
+    assert_true(kueue_raycluster_kind.active(parse("{\"status\":{\"state\":\"ready\"}}")));
+    assert_true(kueue_raycluster_kind.all_ready(NULL, a, parse("{\"status\":{\"state\":\"ready\"}}")));
+}
+
 static void test_a_selector_that_contradicts(void **state)
 {
     (void)state;
@@ -168,6 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pod_sets),
         cmocka_unit_test(test_started_and_stopped),
+        cmocka_unit_test(test_what_ray_adds),
+        cmocka_unit_test(test_what_ray_tells),
         cmocka_unit_test(test_a_selector_that_contradicts),
         cmocka_unit_test(test_topology_requests),
         cmocka_unit_test(test_what_a_jobset_tells),

@@ -1,0 +1,279 @@
+/* kueue_ray.c - RayCluster and RayJob, queued the Kueue way: pod sets head, a worker group each, and of a RayJob whose submitter is a Job
+ * of its own, submitter
+ *
+ * Merge patches replace lists whole: start and restore write all worker groups, each as it is but for its pod template.
+ *
+ * SOURCE Kueue, for what KubeRay adds to a head pod and quota has to count.
+ */
+#include "base/quantity.h"
+#include "jobs/kueue/kueue_kind.h"
+#include "wire/patch.h"
+
+#define HEAD "head"
+#define SUBMITTER "submitter"
+#define SUBMITTER_CONTAINER "ray-job-submitter"
+
+static bool is_rayjob(const struct queued_kind *k)
+{
+    return k == &queued_kinds[QUEUED_RAYJOB];
+}
+
+static const struct json *cluster_spec(const struct queued_kind *k, const struct json *job)
+{
+    const struct json *spec = json_get(job, "spec");
+    return is_rayjob(k) ? json_get(spec, "rayClusterSpec") : spec;
+}
+
+static bool is_submitted_as(const struct json *job, const char *mode)
+{
+    return strcmp(json_get_text(json_get(job, "spec"), "submissionMode", "K8sJobMode"), mode) == 0;
+}
+
+/* ---- pod sets ---- */
+
+static struct json *add_container(struct arena *a, struct json *pod_spec, const char *name)
+{
+    struct json *container = json_new(a, JSON_OBJECT);
+    json_set_text(a, container, "name", name);
+    json_append(json_ensure_array(a, pod_spec, "containers"), container);
+    return container;
+}
+
+static void set_amounts(struct arena *a, struct json *container, const char *which, const char *cpu, const char *memory)
+{
+    struct json *amounts = json_ensure_object(a, json_ensure_object(a, container, "resources"), which);
+    json_set_text(a, amounts, "cpu", cpu);
+    json_set_text(a, amounts, "memory", memory);
+}
+
+static void set_submitter(struct arena *a, struct json *container)
+{
+    set_amounts(a, container, "limits", "1", "1Gi");
+    set_amounts(a, container, "requests", "500m", "200Mi");
+}
+
+/* No less than this is asked for. */
+static void at_least(struct arena *a, struct json *requests, const char *resource, const char *amount)
+{
+    struct quantity least, is;
+    struct err unused;
+    const struct json *now = json_get(requests, resource);
+    bool less = !now || quantity_parse(json_bytes(now), &is, &unused) < 0;
+    if (!less && quantity_parse(bytes_of(amount), &least, &unused) == 0)
+        less = quantity_compare(is, least) < 0;
+    if (less)
+        json_set_text(a, requests, resource, amount);
+}
+
+/* What KubeRay makes of the head's template beyond what stands there. */
+static void grow_head(struct arena *a, const struct queued_kind *k, const struct json *job, struct json *head)
+{
+    const struct json *cluster = cluster_spec(k, job), *options = json_path(cluster, "autoscalerOptions", "resources", NULL);
+    struct json *spec = json_get(head, "spec"), *first = json_first(json_get(spec, "containers"));
+    bool survives = json_get(cluster, "gcsFaultToleranceOptions") || strcmp(object_annotation(job, "ray.io/ft-enabled"), "true") == 0;
+    if (survives && first) {
+        struct json *requests = json_ensure_object(a, json_ensure_object(a, first, "resources"), "requests");
+        at_least(a, requests, "cpu", "200m");
+        at_least(a, requests, "memory", "256Mi");
+    }
+    if (json_get_bool(cluster, "enableInTreeAutoscaling", false)) {
+        struct json *container = add_container(a, spec, "autoscaler");
+        set_amounts(a, container, "requests", "500m", "512Mi");
+        set_amounts(a, container, "limits", "500m", "512Mi");
+        if (options)
+            json_set(a, container, "resources", json_clone(a, options));
+    }
+    if (is_rayjob(k) && is_submitted_as(job, "SidecarMode"))
+        set_submitter(a, add_container(a, spec, SUBMITTER_CONTAINER));
+}
+
+static int64_t workers_n(const struct json *group)
+{
+    int64_t hosts = json_get_int64(group, "numOfHosts", 1);
+    return json_get_int64(group, "replicas", 1) * (hosts > 1 ? hosts : 1);
+}
+
+/* That of the job, or what KubeRay takes where there is none. */
+static const struct json *submitter_template(struct arena *a, const struct json *job)
+{
+    const struct json *own = json_path(job, "spec", "submitterPodTemplate", NULL),
+                      *head = json_path(job, "spec", "rayClusterSpec", "headGroupSpec", "template", "spec", "containers", NULL);
+    if (json_is(own, JSON_OBJECT))
+        return own;
+    struct json *made = json_new(a, JSON_OBJECT), *spec = json_ensure_object(a, made, "spec");
+    struct json *container = add_container(a, spec, SUBMITTER_CONTAINER);
+    json_set_text(a, container, "image", json_get_text(json_first(head), "image", ""));
+    set_submitter(a, container);
+    json_set_text(a, spec, "restartPolicy", "Never");
+    return made;
+}
+
+static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
+{
+    const struct json *cluster = cluster_spec(k, job), *head = json_path(cluster, "headGroupSpec", "template", NULL);
+    struct json *sets = json_new(a, JSON_ARRAY);
+    (void)j;
+    if (!json_is(json_get(head, "spec"), JSON_OBJECT)) {
+        *ret_why = arena_printf(a, "%s.headGroupSpec.template has no spec", is_rayjob(k) ? "spec.rayClusterSpec" : "spec");
+        return NULL;
+    }
+    struct json *first = kueue_pod_set(a, HEAD, 1, head, NULL);
+    grow_head(a, k, job, json_get(first, "template"));
+    json_append(sets, first);
+    JSON_EACH (group, json_get(cluster, "workerGroupSpecs"))
+        json_append(sets, kueue_pod_set(a, kueue_lower(a, json_get_text(group, "groupName", "")), workers_n(group),
+                                        json_get(group, "template"), NULL));
+    if (is_rayjob(k) && is_submitted_as(job, "K8sJobMode"))
+        json_append(sets, kueue_pod_set(a, SUBMITTER, 1, submitter_template(a, job), NULL));
+    return sets;
+}
+
+/* It is made when the cluster answers. */
+static const char *later(struct arena *a, const struct queued_kind *k, const struct json *job)
+{
+    (void)a;
+    return is_rayjob(k) && is_submitted_as(job, "K8sJobMode") ? SUBMITTER : NULL;
+}
+
+/* ---- starting ---- */
+
+/* A job's templates, copied to be changed. */
+struct templates {
+    struct json *head, *groups, *submitter; /* groups: list of worker groups; submitter: NULL, none */
+};
+
+static struct templates copy_templates(struct arena *a, const struct queued_kind *k, const struct json *job)
+{
+    const struct json *cluster = cluster_spec(k, job), *head = json_path(cluster, "headGroupSpec", "template", NULL),
+                      *groups = json_get(cluster, "workerGroupSpecs");
+    bool submits = is_rayjob(k) && is_submitted_as(job, "K8sJobMode");
+    return (struct templates){head ? json_clone(a, head) : json_new(a, JSON_OBJECT), groups ? json_clone(a, groups) : NULL,
+                              submits ? json_clone(a, submitter_template(a, job)) : NULL};
+}
+
+static struct json *template_of(struct arena *a, const struct templates *t, const char *set)
+{
+    if (strcmp(set, HEAD) == 0)
+        return t->head;
+    JSON_EACH (group, t->groups)
+        if (strcmp(kueue_lower(a, json_get_text(group, "groupName", "")), set) == 0)
+            return json_get(group, "template");
+    return strcmp(set, SUBMITTER) == 0 ? t->submitter : NULL;
+}
+
+/* The head as a difference, for it stands in no list. */
+static void write_templates(struct arena *a, const struct queued_kind *k, const struct json *job, const struct templates *t,
+                            struct json *patch)
+{
+    struct json *spec = json_ensure_object(a, patch, "spec"), *to = is_rayjob(k) ? json_ensure_object(a, spec, "rayClusterSpec") : spec;
+    const struct json *now = json_path(cluster_spec(k, job), "headGroupSpec", "template", NULL),
+                      *submitter = json_path(job, "spec", "submitterPodTemplate", NULL);
+    struct json *diff = object_diff(a, now, t->head);
+    if (diff)
+        json_set(a, json_ensure_object(a, to, "headGroupSpec"), "template", diff);
+    if (t->groups)
+        json_set(a, to, "workerGroupSpecs", t->groups);
+    diff = t->submitter ? object_diff(a, submitter, t->submitter) : NULL;
+    if (diff)
+        json_set(a, spec, "submitterPodTemplate", diff);
+}
+
+static int start(struct arena *a, const struct queued_kind *k, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
+                 struct json *patch, struct err *e)
+{
+    struct templates t = copy_templates(a, k, job);
+    for (uint32_t i = 0; i < starts_n; i++) {
+        struct json *now = template_of(a, &t, starts[i].pod_set), *added = json_new(a, JSON_OBJECT);
+        int r = now ? kueue_template_start(a, now, &starts[i], added, e) : 0;
+        if (r < 0)
+            return r;
+        if (now)
+            patch_merge(a, &now, added);
+    }
+    write_templates(a, k, job, &t, patch);
+    return 0;
+}
+
+static bool restore(struct arena *a, const struct queued_kind *k, const struct json *job, const struct json *workload, struct json *patch,
+                    bool *ret_status)
+{
+    struct templates t = copy_templates(a, k, job);
+    bool any = false;
+    (void)ret_status;
+    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
+        struct json *now = template_of(a, &t, json_get_text(set, "name", "main")), *undone = json_new(a, JSON_OBJECT);
+        if (!json_path(now, "metadata", "annotations", KUEUE_WORKLOAD_ANNOTATION, NULL))
+            continue;
+        kueue_template_restore(a, now, json_get(set, "template"), undone);
+        patch_merge(a, &now, undone);
+        any = true;
+    }
+    if (any)
+        write_templates(a, k, job, &t, patch);
+    return any;
+}
+
+/* ---- what they tell ---- */
+
+static const char *status_text(const struct json *job, const char *key)
+{
+    return json_get_text(json_get(job, "status"), key, "");
+}
+
+static bool cluster_active(const struct json *job)
+{
+    return strcmp(status_text(job, "state"), "ready") == 0;
+}
+
+static bool cluster_ready(struct jobs *j, struct arena *a, const struct json *job)
+{
+    (void)j;
+    (void)a;
+    return cluster_active(job);
+}
+
+static bool job_active(const struct json *job)
+{
+    const char *is = status_text(job, "jobDeploymentStatus");
+    return *is && strcmp(is, "Suspended") != 0;
+}
+
+static bool job_ready(struct jobs *j, struct arena *a, const struct json *job)
+{
+    (void)j;
+    (void)a;
+    return strcmp(json_text(json_path(job, "status", "rayClusterStatus", "state", NULL), ""), "ready") == 0;
+}
+
+static bool job_over(const struct json *job, bool *ret_well, const char **ret_message)
+{
+    const char *is = status_text(job, "jobDeploymentStatus");
+    *ret_well = strcmp(status_text(job, "jobStatus"), "SUCCEEDED") == 0;
+    *ret_message = status_text(job, "message");
+    return strcmp(is, "Failed") == 0 || strcmp(is, "Complete") == 0;
+}
+
+/* It runs in a cluster that is there already. */
+static bool job_is_skipped(const struct json *job)
+{
+    const struct json *selector = json_path(job, "spec", "clusterSelector", NULL);
+    return json_is(selector, JSON_OBJECT) && selector->n;
+}
+
+const struct kueue_kind kueue_raycluster_kind = {
+    .pod_sets = pod_sets,
+    .start = start,
+    .restore = restore,
+    .active = cluster_active,
+    .all_ready = cluster_ready,
+};
+const struct kueue_kind kueue_rayjob_kind = {
+    .pod_sets = pod_sets,
+    .later = later,
+    .start = start,
+    .restore = restore,
+    .active = job_active,
+    .all_ready = job_ready,
+    .over_well = job_over,
+    .is_skipped = job_is_skipped,
+};
