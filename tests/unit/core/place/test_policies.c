@@ -143,7 +143,7 @@ static void bounded(void **state)
     for (int i = 0; i < 700; i++) {
         char label[16];
         snprintf(label, sizeof label, "model=m%d", i % 100);
-        all[i] = (struct target){.on = shape_of(&w, "", label), .cpu_milli = i, .gpus_n = (uint32_t)i % 90, .gpu_milli = 1 + (uint32_t)i * 7,
+        all[i] = (struct target){.on = shape_of(&w, "", label), .cpu_milli = i, .gpus_n = (uint32_t)i % 90, .gpu_milli = (uint32_t)i * 7,
                                  .count = 1};
     }
     state_set_targets(w.s, all, 700, 700);
