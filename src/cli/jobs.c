@@ -7,6 +7,7 @@
 #include "cli/history/finished_jobs.h"
 #include "cli/history/usage_read.h"
 #include "cli/live/live.h"
+#include "cli/lookup/why_until.h"
 
 static const struct output_column columns[] = {
     {"namespace", "NAMESPACE", .is_key = true},
@@ -28,11 +29,13 @@ static const struct output_column columns[] = {
     {"user", "USER", .wide = true},
     {"nodes", "NODES", .wide = true, .place = OUTPUT_FOR_PEOPLE},
     {"nodes", "NODES", .place = OUTPUT_FOR_PROGRAMS},
+    {"startsBy", "STARTS BY", .wide = true},
     {"message", "MESSAGE", .wide = true},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
 struct jobs_view {
+    struct connection *c;
     struct output_table *t;
     const struct options *o;
     int64_t now_ms;
@@ -77,6 +80,19 @@ static bool line_wanted(const struct jobs_view *v, const struct job_line *line)
            is_on_wanted_node(a, option_text(v->o, OPT_JOBS_NODE), line->nodes);
 }
 
+/* When a job that waits starts at the latest, where that is known; else NULL.
+ * WHY  not for the short table: it asks for whoever holds what the job needs. Of each queue only the first one is told what would help. */
+static const char *starts_by(const struct jobs_view *v, const struct job_line *line)
+{
+    struct arena *a = v->t->arena;
+    char time[TIME_TEXT_MAX];
+    bool asked = v->t->format != OUTPUT_TABLE && v->t->format != OUTPUT_NAME && line->reason && *line->reason;
+    struct json *remedies = asked ? json_get(json_parse(a, bytes_of(line->reason), NULL, NULL), "remedies") : NULL;
+    why_until(v->c, a, remedies);
+    int64_t ms = why_until_comes_ms(remedies);
+    return ms ? arena_text(a, time_format(time, ms)) : NULL;
+}
+
 static void line_add(void *context, const struct job_line *line)
 {
     struct jobs_view *v = context;
@@ -108,6 +124,7 @@ static void line_add(void *context, const struct job_line *line)
                                     or_null(line->user),
                                     output_keys_text(a, line->nodes),
                                     output_keys_json(a, line->nodes),
+                                    starts_by(v, line),
                                     or_null(line->message)};
     output_row(v->t, cells);
 }
@@ -116,7 +133,7 @@ static void job_rows(struct connection *c, struct output_table *t, const struct 
 {
     /* ORDER of the words of --sort: the columns by whose numbers or texts rows are put in order. */
     static const char *const keys[] = {"name", "state", "gpus", "waitSeconds", "ageSeconds", "priority", "queue", "user", "running"};
-    struct jobs_view v = {.t = t, .o = o, .now_ms = loop_wall_ms(c->loop)};
+    struct jobs_view v = {.c = c, .t = t, .o = o, .now_ms = loop_wall_ms(c->loop)};
     const char *unread = job_list_find(c, t->arena, line_add, &v, e);
     if (unread && !e->code)
         fprintf(stderr, "capstan jobs: not shown, since you may not list them: %s\n", unread);

@@ -20,24 +20,6 @@ static const char *unreadable(struct connection *c, struct arena *a)
     return NULL;
 }
 
-/* When the remedy that is there first comes by itself: each of its changes is the end of something that has a known one. 0: none is. */
-static int64_t comes_ms(const struct json *remedies)
-{
-    int64_t first_ms = 0;
-    JSON_EACH (remedy, remedies) {
-        int64_t last_ms = 0;
-        bool known = json_first(json_get(remedy, "all")) != NULL;
-        JSON_EACH (change, json_get(remedy, "all")) {
-            int64_t ms = 0;
-            known = known && time_parse(bytes_of(json_get_text(change, "until", "")), &ms);
-            last_ms = ms > last_ms ? ms : last_ms;
-        }
-        if (known && (!first_ms || last_ms < first_ms))
-            first_ms = last_ms;
-    }
-    return first_ms;
-}
-
 static void waits_text(struct connection *c, struct arena *a, const struct preview *p, struct buf *out)
 {
     char time[TIME_TEXT_MAX];
@@ -49,7 +31,7 @@ static void waits_text(struct connection *c, struct arena *a, const struct previ
         buf_printf(out, "would help: %s\n", json_get_text(reason, "impossible", ""));
     if (p->position > 0)
         buf_printf(out, "behind: %d other%s in its queue\n", (int)p->position, p->position == 1 ? "" : "s");
-    int64_t ms = p->position <= 0 && !never ? comes_ms(remedies) : 0;
+    int64_t ms = p->position <= 0 && !never ? why_until_comes_ms(remedies) : 0;
     if (ms)
         buf_printf(out, "starts: %s at the latest\n", time_format(time, ms));
     const char *lead = "would help: ";

@@ -108,6 +108,7 @@ static void queued_state(const struct finder *f, struct job_line *line, const st
         line->message = pods->message ? pods->message : line->message;
     }
     line->idle = !text_equal(line->state, "Queued") && !text_equal(line->state, "Pending");
+    line->reason = workload && text_equal(line->state, "Queued") ? object_waiting(workload) : NULL;
 }
 
 /* Shown as the job that an operator has made it of. */

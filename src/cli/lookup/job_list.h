@@ -18,6 +18,7 @@ struct job_line {
     int64_t created_ms;                    /* wall; 0 malformed */
     int64_t queued_ms, started_ms;         /* wall; queued 0: when it was created; started 0: not yet */
     bool idle;                             /* it waits for nothing: over, stopped by somebody */
+    const char *reason;                    /* JSON text of why its Workload waits, NULL or "": it does not */
     const struct json *nodes;              /* names of its pods' nodes, as keys; NULL none */
 };
 

@@ -115,3 +115,20 @@ void why_until(struct connection *c, struct arena *a, struct json *remedies)
             say(a, remedy, arena_printf(a, "the end of %s %s/%s", kind, x.ns, name), text);
         }
 }
+
+int64_t why_until_comes_ms(const struct json *remedies)
+{
+    int64_t first_ms = 0;
+    JSON_EACH (remedy, remedies) {
+        int64_t last_ms = 0;
+        bool known = json_first(json_get(remedy, "all")) != NULL;
+        JSON_EACH (change, json_get(remedy, "all")) {
+            int64_t ms = 0;
+            known = known && time_parse(bytes_of(json_get_text(change, "until", "")), &ms);
+            last_ms = ms > last_ms ? ms : last_ms;
+        }
+        if (known && (!first_ms || last_ms < first_ms))
+            first_ms = last_ms;
+    }
+    return first_ms;
+}

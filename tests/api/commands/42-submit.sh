@@ -54,6 +54,10 @@ deadline=$(date -u -d "$(k get job first -o 'jsonpath={.status.startTime}') + 36
 k delete job second >/dev/null
 soon "it is gone" NotFound bash -c '"$0" get workloads -n "$1" -o name | grep -q second || echo NotFound' "$KUBECTL" "$NS"
 ends 0 "the one that runs has a limit of its own" "starts: $deadline at the latest" --gpus 1 --dry-run
+ends 0 "it waits for that" 'Job/queued: submitted' --gpus 1 --name queued
+soon "the list says so, too" "\"startsBy\": \"$deadline\"" "$PROGRAM" jobs -n "$NS" --name queued -o json
+says "but of nobody who runs" '"startsBy": null' "$PROGRAM" jobs -n "$NS" --name first -o json
+"$PROGRAM" cancel -n "$NS" queued >/dev/null
 ends 4 "at once or not at all" 'not submitted: it would not start at once' --gpus 1 --name now --immediate
 refuses "it was not submitted" NotFound k get job now
 ends 0 "a higher priority has others leave" 'would wait: .*[Pp]reempt' --gpus 1 --name urgent --priority "$NS-high"
