@@ -114,8 +114,8 @@ static bool looks_again_soon(const struct forced *f, const struct gang *g)
     return lack && lack->have == LACK_COMING && g->timer_at;
 }
 
-/* Others leave for all of its members, and somebody has taken so much meanwhile that it may not ask for those any more but for fewer: it has
- * all of them when they have left. */
+/* Others leave for all of its members, and somebody has taken so much meanwhile that it may not ask for those any more but for fewer: it
+ * has all of them when they have left. */
 static bool does_with_fewer(const struct forced *f, uint32_t at, const struct plan_entry *e, const struct gang *g)
 {
     bool fewer = false;

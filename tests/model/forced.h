@@ -11,7 +11,8 @@
  * LIMIT  excepted is who has a wake that is certain: who waits after writes of his own that failed; who looks again soon whether what
  *        others leave is still enough for all of its members, and could start with fewer; for whom others leave, of what he may have since,
  *        that is quota that a blocked head of another queue claims, what fewer members need than others leave for, and for a lone pod nodes
- *        on which others leave for somebody of no lower priority; and, while anybody leaves, those who would have others go: whoever leaves gives something back, and that wakes.
+ *        on which others leave for somebody of no lower priority; and, while anybody leaves, those who would have others go: whoever leaves
+ *        gives something back, and that wakes.
  *        SOURCE Kueue counts who leaves as there until he has left; kube-scheduler, PodEligibleToPreemptOthers.
  */
 #ifndef TESTS_MODEL_FORCED_H

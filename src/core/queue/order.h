@@ -25,7 +25,8 @@ void order_line_up(struct state *s, struct gang *g);          /* gets in line; i
 void order_sets_of_group(struct state *s, struct gang *g);    /* finds the sets of a pod group from the members that can be bound */
 
 void order_wake_lost(struct state *s); /* some node has changed: who waits because one failed looks whether it is back (lost.h) */
-void order_look_later(struct state *s, struct gang *g, int64_t at_ms); /* in line: it is woken then, whatever happens meanwhile; 0: not any more */
+/* In line: it is woken then, whatever happens meanwhile; 0: not any more. */
+void order_look_later(struct state *s, struct gang *g, int64_t at_ms);
 
 /* ---- lines ---- */
 struct line *order_first(struct queue *q);          /* next to try; NULL: none is ready, or all are behind a blocked head */
