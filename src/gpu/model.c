@@ -45,3 +45,8 @@ const struct mig_profile *mig_profile_by_nvml_index(const struct gpu_model *m, u
             return &m->profiles[i];
     return NULL;
 }
+
+bool gpu_is_resource(const char *resource)
+{
+    return strstr(resource, "gpu") || strstr(resource, "/mig-") || strncmp(resource, "amd.com/", 8) == 0;
+}

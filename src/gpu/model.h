@@ -78,4 +78,7 @@ const struct mig_profile *mig_profile_find(const struct gpu_model *m, const char
 const struct mig_profile *mig_profile_by_id(const struct gpu_model *m, uint32_t id);
 const struct mig_profile *mig_profile_by_nvml_index(const struct gpu_model *m, uint32_t index);
 
+/* Is it a resource of accelerators, whole or as a part that a device plugin offers: nvidia.com/gpu, nvidia.com/mig-1g.5gb, amd.com/gpu? */
+bool gpu_is_resource(const char *resource);
+
 #endif

@@ -2,11 +2,12 @@
 #include "cli/lookup/accelerators.h"
 #include "base/amount.h"
 #include "base/quantity.h"
+#include "gpu/model.h"
 #include "jobs/volcano/vcjob_pods.h"
 
 bool is_accelerator(const char *resource)
 {
-    return strstr(resource, "gpu") || strstr(resource, "/mig-") || text_starts(resource, "amd.com/");
+    return gpu_is_resource(resource);
 }
 
 int64_t whole_number(const struct json *quantity)

@@ -90,7 +90,7 @@ struct share_parts {
 bool state_share_parts(struct state *s, name_id name, bool is_cohort, struct share_parts *ret_parts);
 /* As state_queue_active_n counts. */
 bool state_gang_is_active(const struct state *s, name_id gang);
-/* What all members that are not over ask of quota together; in the arena. */
+/* What all members that are not over ask of quota together (of a pod group, those that exist); in the arena. */
 uint32_t state_gang_asks(const struct state *s, name_id gang, struct arena *a, struct amount **ret_rows);
 /* Is the queue able to admit? 0, or a reason (QUEUE_INACTIVE / QUEUE_STOPPED ...) in the arena. */
 const struct reason *state_queue_problem(const struct state *s, name_id queue, struct arena *a);
@@ -158,6 +158,41 @@ struct node_look {
 };
 uint32_t state_nodes(const struct state *s, struct arena *a, struct node_look **ret_nodes);
 uint64_t state_nodes_seq(const struct state *s); /* is another one when state_nodes would say something else */
+
+/* One node as people look at it: each of its single devices and who has it, and what else of the kind is taken. In the arena, but the
+ * labels, which are the state's own until the next change. Both names 0: nobody has it; pod 0: it is kept for a member that does not exist
+ * yet; gang 0: the pod is one that others serve. */
+struct device_look {
+    name_id resource, id, gang, pod;
+    uint16_t gpu;
+    bool healthy;
+};
+struct node_detail {
+    bool ready, unschedulable;
+    const struct label *labels;
+    uint32_t labels_n;
+    struct device_look *devices; /* by resource, then GPU */
+    uint32_t devices_n;
+    /* Extended resources without single devices: how much there is, and who has how much of it. */
+    struct amount *amounts;
+    uint32_t amounts_n;
+    struct amount_look {
+        name_id resource, gang, pod;
+        int64_t value;
+    } *taken;
+    uint32_t taken_n;
+};
+bool state_node_detail(const struct state *s, name_id node, struct arena *a, struct node_detail *ret_detail); /* false: it is not there */
+
+/* A gang likewise. */
+struct gang_look {
+    name_id ns, queue_title; /* the queue that it stands in or is charged to, as users wrote it; 0 = none */
+    int32_t priority;
+    int32_t asked_n, bound_n; /* members: wanted (of a group at least), with a place */
+    int64_t created_ms, started_ms; /* started: its first pod that stands there was taken in by its kubelet; 0 = not yet */
+    bool active, on_hold, finished;
+};
+bool state_gang_look(const struct state *s, name_id gang, struct gang_look *ret_look); /* false: it is not known */
 
 /* What an agent last measured of the node's devices, and how old that is; 0: nothing, or older than FEEDBACK_PERIODS. The state's own,
  * until the node changes. No decision reads it yet. */

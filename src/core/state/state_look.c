@@ -344,7 +344,90 @@ uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms
     return f->n;
 }
 
+bool state_gang_look(const struct state *s, name_id gang, struct gang_look *ret_look)
+{
+    const struct gang *g = gang_find(s, gang);
+    if (!g)
+        return false;
+    name_id missing;
+    const struct queue *q = g->queue ? g->queue : gang_asks_queue(s, g, &missing);
+    *ret_look = (struct gang_look){.ns = g->ns,
+                                   .queue_title = q ? q->title : g->own->queue_title,
+                                   .priority = g->priority,
+                                   .bound_n = (int32_t)g->bound_n,
+                                   .created_ms = g->created_ms,
+                                   .active = g->active,
+                                   .on_hold = g->on_hold,
+                                   .finished = g->finished};
+    for (uint32_t i = 0; g->planned && i < g->sets_n; i++)
+        ret_look->asked_n += g->sets[i].asked_n;
+    if (!g->planned)
+        ret_look->asked_n = g->min_members > (int32_t)g->members_n ? g->min_members : (int32_t)g->members_n;
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        if (p->started_ms && !p->former && (!ret_look->started_ms || p->started_ms < ret_look->started_ms))
+            ret_look->started_ms = p->started_ms;
+    }
+    return true;
+}
+
 /* ---- nodes ---- */
+
+static void look_at_devices(const struct state *s, const struct node *node, struct node_detail *d)
+{
+    for (uint32_t seat = node->first_seat; seat; seat = s->seats[seat].next) {
+        const struct seat *at = &s->seats[seat];
+        struct device_bits bits = seat_devices(at);
+        for (uint32_t i = 0; i < d->devices_n; i++)
+            if (device_bit(&bits, i)) {
+                d->devices[i].gang = at->gang ? at->gang->key : 0;
+                d->devices[i].pod = at->pod ? s->pods[at->pod].key : 0;
+            }
+    }
+}
+
+static void look_at_taken(const struct state *s, const struct node *node, struct node_detail *d)
+{
+    for (uint32_t seat = node->first_seat; seat; seat = s->seats[seat].next) {
+        const struct seat *at = &s->seats[seat];
+        const struct shape_class *c = &s->shapes.classes[at->shape];
+        for (uint32_t k = 0; k < c->demands_n; k++)
+            for (uint32_t i = 0; i < d->amounts_n; i++)
+                if (c->demands[k].resource == d->amounts[i].resource && c->demands[k].value > 0)
+                    d->taken[d->taken_n++] = (struct amount_look){c->demands[k].resource, at->gang ? at->gang->key : 0,
+                                                                  at->pod ? s->pods[at->pod].key : 0, c->demands[k].value};
+    }
+}
+
+bool state_node_detail(const struct state *s, name_id name, struct arena *a, struct node_detail *ret_detail)
+{
+    uint32_t slot = name ? node_table_find(&s->nodes, name) : 0;
+    if (!slot || !(s->nodes.flags[slot] & NODE_KNOWN))
+        return false;
+    const struct node *node = &s->nodes.nodes[slot];
+    const struct device_table *t = &node->devices;
+    struct node_detail d = {.ready = s->nodes.flags[slot] & NODE_READY,
+                            .unschedulable = s->nodes.flags[slot] & NODE_UNSCHEDULABLE,
+                            .labels = node->labels,
+                            .labels_n = node->labels_n,
+                            .devices = arena_zero(a, t->n + 1u, sizeof *d.devices),
+                            .devices_n = t->n,
+                            .amounts = arena_zero(a, s->device_columns_n + 1, sizeof *d.amounts)};
+    for (uint32_t i = 0; i < t->n; i++)
+        d.devices[i] = (struct device_look){.resource = t->all[i].resource, .id = t->all[i].id, .gpu = t->all[i].gpu,
+                                            .healthy = t->all[i].healthy};
+    for (uint32_t i = 0; i < s->device_columns_n; i++) {
+        name_id resource = s->nodes.columns[s->device_columns[i]];
+        int64_t value = node_allocatable(&s->nodes, slot)[s->device_columns[i]];
+        if (value > 0 && !device_table_span(t, resource))
+            d.amounts[d.amounts_n++] = (struct amount){resource, value};
+    }
+    look_at_devices(s, node, &d);
+    d.taken = arena_zero(a, (size_t)node->seats_n * d.amounts_n + 1, sizeof *d.taken);
+    look_at_taken(s, node, &d);
+    *ret_detail = d;
+    return true;
+}
 
 struct ranked_node {
     uint32_t rank;
