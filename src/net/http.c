@@ -55,6 +55,36 @@ void http_stream_wake(struct http_exchange *x)
     x->ops->wake(x);
 }
 
+/* Host without port: "[::1]:8080" -> "[::1]". */
+static struct bytes host_of(const char *authority)
+{
+    size_t n = *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
+    size_t all = strlen(authority);
+    return (struct bytes){authority, n < all ? n : all};
+}
+
+bool http_host_is(const char *authority, const char *name)
+{
+    struct bytes host = host_of(authority);
+    return host.n == strlen(name) && strncasecmp(host.data, name, host.n) == 0;
+}
+
+bool http_host_is_loopback(const char *authority)
+{
+    return http_host_is(authority, "localhost") || http_host_is(authority, "127.0.0.1") || http_host_is(authority, "[::1]");
+}
+
+bool http_origin_is_own(const struct http_request *r)
+{
+    const char *origin = http_header(r, "origin"), *host = http_header(r, "host"), *authority = origin ? strstr(origin, "://") : NULL;
+    return !origin || (authority && host && strcmp(authority + 3, host) == 0);
+}
+
+bool http_from_here(const struct http_exchange *x)
+{
+    return !x->ops->from_here || x->ops->from_here(x);
+}
+
 static bool is_unreserved(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||

@@ -65,7 +65,16 @@ struct http_exchange_ops {
     /* NULL: a socket, whose requests never take events. */
     void (*stream_events)(struct http_exchange *x, int status, const char *content_type, http_pull_event_fn pull,
                           void (*closed)(void *arg), void *arg);
+    bool (*from_here)(const struct http_exchange *x); /* NULL: the carrier is in this process */
 };
+
+/* Does the host of "name:port" or "[::1]:port" have this name, in whatever case? */
+bool http_host_is(const char *authority, const char *name);
+bool http_host_is_loopback(const char *authority); /* localhost, 127.0.0.1, [::1] */
+/* Sent by a page of this very server, or by no page at all? WHY  another port of this machine is another web site. */
+bool http_origin_is_own(const struct http_request *r);
+/* Does the client run on this machine (its address is a loopback one, or it came by a unix socket)? */
+bool http_from_here(const struct http_exchange *x);
 
 /* Add a response header before the answer (several of one name are allowed: Warning). Values are copied; CR/LF in
  * values become spaces. */

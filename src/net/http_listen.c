@@ -134,3 +134,15 @@ int http_listen(const char *address, int *ret_port, struct err *e)
     *ret_port = port;
     return fd;
 }
+
+bool http_address_is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_UNIX)
+        return true;
+    if (address->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
+    if (address->sa_family != AF_INET6)
+        return false;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+}

@@ -232,7 +232,14 @@ static void server_wake(struct http_exchange *hx)
         exchange_resume(x);
 }
 
-static const struct http_exchange_ops server_ops = {server_header, server_reply, server_stream, server_wake, NULL};
+static bool server_from_here(const struct http_exchange *hx)
+{
+    const struct exchange *x = (const struct exchange *)hx;
+    const union MHD_ConnectionInfo *info = x->server ? MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS) : NULL;
+    return info && http_address_is_loopback(info->client_addr);
+}
+
+static const struct http_exchange_ops server_ops = {server_header, server_reply, server_stream, server_wake, NULL, server_from_here};
 
 static void refuse(struct exchange *x, int status, const char *reason, const char *message)
 {

@@ -5,35 +5,13 @@
  */
 #include "apiserver/access/access_control.h"
 
-#include <ctype.h>
-
 #include "apiserver/access/rbac.h"
 #include "apiserver/request/status.h"
 
-/* Host without port: "[::1]:8080" -> "[::1]". */
-static struct bytes host_of(const char *authority)
-{
-    size_t n = *authority == '[' ? strcspn(authority, "]") + 1 : strcspn(authority, ":");
-    size_t all = strlen(authority);
-    return (struct bytes){authority, n < all ? n : all};
-}
-
-static bool host_equal(struct bytes host, const char *name)
-{
-    if (host.n != strlen(name))
-        return false;
-    for (size_t i = 0; i < host.n; i++)
-        if (tolower((unsigned char)host.data[i]) != tolower((unsigned char)name[i]))
-            return false;
-    return true;
-}
-
 static bool host_allowed(const struct apiserver *s, const char *authority)
 {
-    struct bytes host = host_of(authority);
     const char *own = s->config.listen_host;
-    return host_equal(host, "localhost") || host_equal(host, "127.0.0.1") || host_equal(host, "[::1]") ||
-           (own && *own && host_equal(host, own));
+    return http_host_is_loopback(authority) || (own && *own && http_host_is(authority, own));
 }
 
 static bool host_check(const struct apiserver *s, struct http_exchange *x)
@@ -47,11 +25,7 @@ static bool host_check(const struct apiserver *s, struct http_exchange *x)
                      host);
         return false;
     }
-    if (!origin)
-        return true;
-    const char *authority = strstr(origin, "://");
-    /* Another port of this machine is another web site. */
-    if (authority && host && strcmp(authority + 3, host) == 0)
+    if (http_origin_is_own(&x->request))
         return true;
     status_reply(
         x, 403, "Forbidden", NULL, NULL,
