@@ -135,7 +135,7 @@ static int wait_for_answers(const struct run *r, int ms, bool told)
 }
 
 /* The ports that --address and --visibility-address name. EXIT_OK, or it was said what is wrong. */
-static int open_ports(struct run *r, const struct options *o, const struct scheduler *s)
+static int open_ports(struct run *r, const struct options *o, struct scheduler *s)
 {
     const char *address = option_text(o, OPT_SCHEDULER_ADDRESS);
     const struct visibility_port_config *visibility = &r->visibility_config;
@@ -143,7 +143,7 @@ static int open_ports(struct run *r, const struct options *o, const struct sched
     if (address && scheduler_port_new(r->connection.loop, s, address, &r->port, &e) < 0)
         return options_wrong(o, "--address: %s", e.text);
     if (address)
-        log_info("metrics, healthz and readyz port=%d", scheduler_port_number(r->port));
+        log_info("metrics, healthz, readyz and (here) ui port=%d", scheduler_port_number(r->port));
     if (visibility->address && visibility_port_new(r->connection.loop, r->connection.client, s, visibility, &r->visibility, &e) < 0)
         return options_wrong(o, "--visibility-address: %s", e.text);
     if (visibility->address)

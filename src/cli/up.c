@@ -163,8 +163,8 @@ int up_main(const struct options *o)
     r = cluster_start(l, &u->cluster, &c, &e);
     if (r == 0) {
         printf(
-            "cluster:     %s  (%u simulated nodes)\nkubeconfig:  %s\n\n  export KUBECONFIG=%s\n  kubectl get nodes\n",
-            cluster_url(c), cluster_nodes(c), cluster_kubeconfig(c), cluster_kubeconfig(c));
+            "cluster:     %s  (%u simulated nodes)\npage:        %s/ui/\nkubeconfig:  %s\n\n  export KUBECONFIG=%s\n  kubectl get nodes\n",
+            cluster_url(c), cluster_nodes(c), cluster_url(c), cluster_kubeconfig(c), cluster_kubeconfig(c));
         fflush(stdout);
         r = loop_run(l, &e);
     }

@@ -16,6 +16,7 @@
 #include "sched/sched.h"
 #include "sched/serve/port.h"
 #include "sched/serve/visibility.h"
+#include "sched/view/view.h"
 #include "sim/certificates.h"
 #include "sim/folder.h"
 #include "sim/kubelet/kubelets.h"
@@ -38,6 +39,7 @@ struct cluster {
     struct certificates certificates;
     struct kube_client *client, *sim_client;
     struct scheduler *scheduler;
+    struct view *view; /* the web page */
     struct jobs *jobs;
     struct embedded_controllers *controllers;
     struct kubelets *kubelets;
@@ -415,6 +417,8 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
                                     .metrics = config->metrics});
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
     apiserver_set_pending(c->apiserver, on_pending, c);
+    c->view = view_new(c->loop, c->scheduler);
+    apiserver_add_route(c->apiserver, "/", view_handle, c->view); /* / itself, and /ui */
     c->jobs = jobs_new(c->client, &(struct jobs_config){.embedded = true, .policy = config->workloads,
                                                         .says_ready = config->policy.ready.timeout_ms > 0,
                                                         .on_ungated = on_ungated, .arg = c});
@@ -461,6 +465,7 @@ void cluster_stop(struct cluster *c)
     free(c->agents);
     embedded_controllers_free(c->controllers);
     jobs_free(c->jobs);
+    view_free(c->view);
     scheduler_free(c->scheduler);
     kube_client_free(c->sim_client);
     kube_client_free(c->client);

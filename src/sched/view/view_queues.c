@@ -1,0 +1,139 @@
+/* view_queues.c - queues of Kueue and of Volcano: what is theirs, what they have, and who waits in which place
+ *
+ * SHAPE  {"n":name,"kd":"ClusterQueue"|"Queue","co":cohort or queue above,"st":strategy,"act":1,"why":why it admits nothing,"pend","adm","res",
+ *         "share":thousandths,"rows":[[flavor,resource,nominal,reserved,borrowed,most,lends]...],   -1: no limit
+ *         "lq":[[key,pending,reserving]...],"wait":[gang...],"waitn":how many}
+ */
+#include <stdlib.h>
+#include "sched/view/view_part.h"
+#include "wire/json.h"
+
+enum { WAITING_SHOWN = 100 };
+
+void view_queues_drop(struct view_queue *q)
+{
+    free(q->cohort);
+    free(q->strategy);
+    q->cohort = q->strategy = NULL;
+}
+
+static void rows_write(const struct view *v, struct buf *out, name_id id)
+{
+    struct queue_usage *rows;
+    uint32_t n = state_queue_usage(v->s->state, id, v->scratch, &rows);
+    buf_text(out, ",\"rows\":[");
+    for (uint32_t i = 0; i < n; i++) {
+        const struct queue_usage *r = &rows[i];
+        int64_t nominal = r->nominal >= NO_END ? -1 : r->nominal,
+                most = r->borrowing_limit == NO_LIMIT || nominal < 0 ? -1 : nominal + r->borrowing_limit;
+        buf_text(out, i ? ",[" : "[");
+        json_write_string(out, bytes_of(intern_name(v->s->names, r->flavor)));
+        buf_char(out, ',');
+        json_write_string(out, bytes_of(intern_name(v->s->names, r->resource)));
+        buf_printf(out, ",%lld,%lld,%lld,%lld,%lld]", (long long)nominal, (long long)r->reserved,
+                   (long long)(nominal < 0 ? 0 : r->borrowed), (long long)most,
+                   (long long)(r->lending_limit == NO_LIMIT ? -1 : r->lending_limit));
+    }
+    buf_char(out, ']');
+}
+
+static void waiting_write(const struct view *v, struct buf *out, name_id id, int32_t pending_n)
+{
+    struct pending_gang *all = NULL;
+    uint32_t n = pending_n > 0 ? state_queue_pending(v->s->state, id, v->scratch, &all) : 0;
+    buf_text(out, ",\"wait\":[");
+    for (uint32_t i = 0; i < n && i < WAITING_SHOWN; i++) {
+        buf_text(out, i ? "," : "");
+        json_write_string(out, bytes_of(intern_name(v->s->names, all[i].gang)));
+    }
+    buf_printf(out, "],\"waitn\":%u", n);
+}
+
+static void locals_write(const struct view *v, struct buf *out, const char *queue)
+{
+    const struct kube_cache *cache = v->s->sources[SOURCE_LOCAL_QUEUES].cache;
+    struct bytes key, raw;
+    const char *before = "";
+    buf_text(out, ",\"lq\":[");
+    for (size_t at = 0; kube_cache_next_of(cache, queue, &at, &key, &raw);) {
+        struct queue_counts counts = {0};
+        (void)state_local_queue_counts(v->s->state, intern_find(v->s->names, key), &counts);
+        buf_printf(out, "%s[", before);
+        json_write_string(out, key);
+        buf_printf(out, ",%d,%d]", (int)counts.pending_n, (int)counts.reserving_n);
+        before = ",";
+    }
+    buf_char(out, ']');
+}
+
+static void queue_tell(struct view *v, struct view_queue *q, const char *name, bool active, const char *why)
+{
+    if (q->row.pass && q->active != active)
+        view_history_event(v, "q", name, active ? EVENT_GOOD : EVENT_WARNS,
+                           active ? "queue %s admits again" : "queue %s admits nothing: %s", name, why);
+    q->active = active;
+}
+
+/* id: what the core finds it by. */
+static void queue_write(struct view *v, struct view_queue *q, const char *kind, const char *name, name_id id)
+{
+    struct queue_counts counts;
+    if (!id || !state_queue_counts(v->s->state, id, &counts))
+        return;
+    bool is_kueue = *kind == 'C';
+    const struct reason *problem = q->deleting ? NULL : state_queue_problem(v->s->state, id, v->scratch);
+    _cleanup_buf_ struct buf why = {0};
+    int64_t share = 0;
+    if (q->deleting)
+        buf_text(&why, "it is being deleted");
+    else if (problem)
+        explain_sentence(&why, problem, v->s->names);
+    struct buf *out = view_row_begin(v, 'q', is_kueue ? name : arena_printf(v->scratch, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
+    view_row_text(out, "n", name);
+    view_row_text(out, "kd", kind);
+    view_row_text(out, "co", q->cohort);
+    view_row_text(out, "st", q->strategy);
+    view_row_number(out, "act", !why.n);
+    view_row_text(out, "why", why.n ? why.data : NULL);
+    view_row_number(out, "pend", counts.pending_n);
+    view_row_number(out, "res", counts.reserving_n);
+    view_row_number(out, "adm", counts.admitted_n);
+    if (is_kueue && v->s->config.policy.fair.on && state_share(v->s->state, id, false, &share))
+        buf_printf(out, ",\"share\":%lld", (long long)share);
+    rows_write(v, out, id);
+    if (is_kueue)
+        locals_write(v, out, name);
+    waiting_write(v, out, id, counts.pending_n);
+    queue_tell(v, q, name, !why.n, why.n ? why.data : "");
+    view_row_end(v, &q->row);
+}
+
+static void object_take(struct view *v, struct view_queue *q, struct bytes raw, bool is_kueue)
+{
+    if (!view_row_object_is_new(&q->object, raw))
+        return;
+    const struct json *object = json_parse(v->scratch, raw, NULL, NULL), *spec = json_get(object, "spec");
+    view_queues_drop(q);
+    q->cohort = mem_text(is_kueue ? json_text(decode_queue_cohort(spec), "") : json_get_text(spec, "parent", ""));
+    q->strategy = mem_text(is_kueue ? json_get_text(spec, "queueingStrategy", "BestEffortFIFO") : "");
+    q->deleting = object_deleting(object);
+}
+
+void view_queues_write(struct view *v)
+{
+    static const struct {
+        enum source_id source;
+        const char *kind, *prefix;
+    } kinds[] = {{SOURCE_QUEUES, "ClusterQueue", ""}, {SOURCE_VOLCANO_QUEUES, "Queue", DECODE_VOLCANO_QUEUE_PREFIX}};
+    for (int i = 0; i < 2; i++) {
+        const struct kube_cache *cache = v->s->sources[kinds[i].source].cache;
+        struct bytes key, raw;
+        for (size_t at = 0; cache && kube_cache_next(cache, &at, &key, &raw);) {
+            const char *name = arena_text_n(v->scratch, key.data + 1, key.n - 1), /* "/name" */
+                *id = arena_printf(v->scratch, "%s%s", kinds[i].prefix, name);
+            struct view_queue *q = map_put(v->queues, bytes_of(id), NULL);
+            object_take(v, q, raw, i == 0);
+            queue_write(v, q, kinds[i].kind, name, intern_find(v->s->names, bytes_of(id)));
+        }
+    }
+}
