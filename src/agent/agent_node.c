@@ -34,7 +34,7 @@ struct agent_node {
     struct loop_timer *timer;
     char *fields;
     bool seen, in_flight, status_in_flight;
-    bool again; /* fed: what is wanted has changed while something was in flight */
+    bool again; /* what is wanted, or what stands there, has changed while something was in flight */
     char *asked[AGENT_ASKED_N]; /* values on the node; NULL: not there */
     struct arena *have_arena;
     struct json *have; /* metadata of the node: labels of nvidia.com and the annotation; NULL: fed, or no node */
@@ -62,7 +62,7 @@ static const char *node_path(const struct agent *a, struct arena *m, const char 
 static void send_later(struct agent *a, int64_t delay_ms)
 {
     struct agent_node *n = a->node;
-    n->again = n->in_flight && a->o.feed;
+    n->again = n->in_flight;
     if (a->kube && !n->in_flight && !n->leaving && !loop_timer_running(n->timer))
         loop_timer_start(n->timer, delay_ms, 0);
 }
@@ -89,7 +89,7 @@ static void on_patched(void *arg, const struct kube_answer *answer)
         n->error = (struct err){0};
         if (n->again)
             send_later(a, n->interval_ms);
-        return; /* else the watch shows what the node has now */
+        return; /* else the watch shows what the node has now, or has shown it already */
     }
     send_again(a, answer);
 }
