@@ -49,8 +49,11 @@ static void tick(void *arg)
     int64_t waited_ms = loop_now_ms(v->loop) - v->last_ms;
     bool is_due = v->s->synced && waited_ms >= v->rest_ms && (waited_ms >= IDLE_MS || view_stream_count(v->viewers));
     bool is_usage_due = loop_wall_ms(v->loop) - v->recent_ms >= VIEW_RECENT_MS;
-    if (is_due && (v->seen_changes != changes_of(v) || is_usage_due))
-        pass(v);
+    if (!is_due || (v->seen_changes == changes_of(v) && !is_usage_due))
+        return;
+    pass(v);
+    if (!view_stream_count(v->viewers))
+        view_pass_forget(v);
 }
 
 struct view *view_new(struct loop *l, struct scheduler *s)
@@ -106,7 +109,7 @@ uint32_t view_viewers(const struct view *v)
 /* As of now, or of a moment ago: who comes again and again does not cost a pass each time. */
 static struct blob *snapshot_now(struct view *v)
 {
-    if (!v->pass || (loop_now_ms(v->loop) - v->last_ms >= v->rest_ms && v->seen_changes != changes_of(v)))
+    if (!v->all.n || (loop_now_ms(v->loop) - v->last_ms >= v->rest_ms && v->seen_changes != changes_of(v)))
         pass(v);
     return view_pass_snapshot(v);
 }

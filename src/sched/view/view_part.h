@@ -120,6 +120,7 @@ void view_jobs_drop(struct view_job *j);
 /* view_pass.c */
 bool view_pass(struct view *v); /* true: there is a delta in `set` and `del` */
 struct blob *view_pass_snapshot(struct view *v); /* of the last pass; a reference that the caller has */
+void view_pass_forget(struct view *v);           /* the texts of the last pass, which nobody reads: whoever comes gets a new one */
 
 /* view_stream.c */
 struct viewers *view_stream_new(struct loop *l);

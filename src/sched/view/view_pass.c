@@ -122,6 +122,15 @@ bool view_pass(struct view *v)
     return true;
 }
 
+void view_pass_forget(struct view *v)
+{
+    buf_free(&v->all);
+    buf_free(&v->set);
+    buf_free(&v->del);
+    blob_unref(v->snapshot);
+    v->snapshot = NULL;
+}
+
 struct blob *view_pass_snapshot(struct view *v)
 {
     if (!v->snapshot) {
