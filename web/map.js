@@ -5,7 +5,7 @@
 import { clean, tint } from "./dom.js";
 import { gpusOf, teamOf, teamSlot } from "./store.js";
 
-const sizes = [56, 48, 40, 32, 26, 21, 17, 13, 10, 8, 6]; // of a cell
+const sizes = [92, 72, 56, 48, 40, 32, 26, 21, 17, 13, 10, 8, 6]; // of a cell
 const idleBelow = 50; // thousandths: held, and next to nothing is done with it
 
 export class GpuMap {
@@ -289,7 +289,7 @@ export class GpuMap {
   words(text, x, y, w, h, on) {
     const p = this.paint,
       [r, g, b] = on.match(/[\d.]+/g)?.map(Number) ?? [0, 0, 0];
-    p.font = "600 11px system-ui, sans-serif";
+    p.font = `600 ${Math.max(11, Math.round(w / 5))}px system-ui, sans-serif`;
     p.textAlign = "center";
     p.fillStyle = r * 0.3 + g * 0.59 + b * 0.11 > 140 ? "#10151d" : "#fff";
     p.fillText(text, x + w / 2, y + h / 2 + 1);
