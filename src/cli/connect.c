@@ -68,11 +68,20 @@ static void get_answered(void *arg, const struct kube_answer *answer)
     loop_stop(g->loop);
 }
 
+/* WHY  which members a list was asked for says nothing to whoever reads that it failed. */
+static void leave_out_fields(struct err *e)
+{
+    char *from = strstr(e->text, "?fields="), *to = from ? strstr(from, ": ") : NULL;
+    if (to)
+        memmove(from, to, strlen(to) + 1);
+}
+
 static struct json *wait_for(struct connection *c, struct pending_get *g, struct err *e)
 {
     while (!g->done)
         if (loop_run(c->loop, e) < 0)
             return NULL;
+    leave_out_fields(e);
     if (c->guessed && e->code == E_IO)
         (void)err_wrap(e, "no kubeconfig is there (KUBECONFIG, --kubeconfig), and kubectl's default does not answer");
     return g->value;

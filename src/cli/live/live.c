@@ -232,8 +232,10 @@ static bool has_reader(void)
 static int watch(struct live *x, const struct output_column *columns, uint32_t columns_n,
                  void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
 {
-    int64_t period_ms = option_number(x->o, (uint32_t)option_find(x->o->command, "period", 6), 0);
-    int code = connection_open(&x->c, x->o, true);
+    const struct options *o = x->o;
+    int64_t period_ms = 0;
+    (void)duration_parse(bytes_of(option_shared(o, "period")), &period_ms); /* it has a default, and was checked */
+    int code = connection_open(&x->c, o, true);
     struct err e = {0};
     while (code == EXIT_OK) {
         code = turn(x, columns, columns_n, rows);
@@ -251,10 +253,11 @@ static int watch(struct live *x, const struct output_column *columns, uint32_t c
 int live_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
                      void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
 {
-    int watch_at = option_find(o->command, "watch", 5), period_at = option_find(o->command, "period", 6);
+    const char *watches = option_shared(o, "watch");
     enum output_format format = output_format_of(o);
-    if (!option_flag(o, (uint32_t)watch_at))
-        return o->on_line[period_at] ? options_wrong(o, "--period goes with --watch") : connection_print_table(o, columns, columns_n, rows);
+    bool on = false;
+    if (!watches || !text_bool(watches, &on) || !on)
+        return o->on_line[option_find(o->command, "period", 6)] ? options_wrong(o, "--period goes with --watch") : connection_print_table(o, columns, columns_n, rows);
     if (format == OUTPUT_YAML || format == OUTPUT_NAME)
         return options_wrong(o, "--watch: use --output table, wide, csv or json");
     struct output_column *all = mem_zero(columns_n + FRONT_N, sizeof *all);
