@@ -11,10 +11,9 @@ const uint32_t story_nodes_n = sizeof story_nodes / sizeof *story_nodes;
 
 #define QUEUE_PATH "/apis/kueue.x-k8s.io/v1beta2/"
 #define SPLIT_NODE "/api/v1/nodes/a100-80gb-0"
-#define GONE_SOON 6
 
 static const struct story_job bert = {"nlp", "bert", 2, 4, 3600, "0.12", NULL},
-                              detect = {"vision", "detect", 3, 2, GONE_SOON, "0.9", NULL},
+                              detect = {"vision", "detect", 3, 2, 3600, "0.9", NULL},
                               pretrain = {"vision", "pretrain", 3, 2, 3600, "0.95", NULL},
                               sweep = {"nlp", "sweep", 2, 1, 3600, "0.7", NULL},
                               urgent = {"vision", "urgent", 2, 1, 3600, "0.8", NULL},
@@ -76,13 +75,6 @@ static bool has_reason(struct story *s, const void *of)
     return reason_of(s, of) != NULL;
 }
 
-static bool is_over(struct story *s, const void *of)
-{
-    const struct story_job *job = of;
-    const struct json *o = story_get(s, kube_path(s->a, "batch", "v1", "jobs", job->ns, job->name, NULL));
-    return object_condition_true(o, "Complete");
-}
-
 static void waits(struct story *s)
 {
     story_say(s, "vision submits pretrain: 3 pods of 2 again; it has 2 GPUs left, so all of it waits and holds nothing");
@@ -99,10 +91,10 @@ static void waits(struct story *s)
         story_more("%s%s", lead, json_get_text(remedy, "message", "?"));
         lead = "        or: ";
     }
-    if (!story_wait(s, is_over, &detect, "vision/detect to end"))
+    story_pause(s);
+    story_say(s, "vision ends the other one: capstan cancel job/detect");
+    if (!story_delete(s, kube_path(s->a, "batch", "v1", "jobs", detect.ns, detect.name, NULL)) || !story_starts(s, &pretrain))
         return;
-    story_say(s, "detect has ended");
-    story_starts(s, &pretrain);
     story_bars(s);
 }
 

@@ -36,6 +36,7 @@ void story_pause(struct story *s);                                         /* as
 const struct json *story_get(struct story *s, const char *path);           /* NULL: it is not there */
 bool story_post(struct story *s, const char *path, const char *object);    /* JSON text */
 bool story_patch(struct story *s, const char *path, const char *patch);    /* a merge patch */
+bool story_delete(struct story *s, const char *path);                      /* and what it made */
 /* Waits until `is` says so. False: it did not come true in time, and that was said. */
 bool story_wait(struct story *s, bool (*is)(struct story *s, const void *of), const void *of, const char *what);
 

@@ -5,7 +5,7 @@
 #include "cli/story/story.h"
 #include "kube/object.h"
 
-enum { LOOK_MS = 20, PAUSE_MS = 1200, LATE_MS = 20000, PROGRESS_MS = 300, BAR_MAX = 64 };
+enum { LOOK_MS = 20, PAUSE_MS = 1600, LATE_MS = 20000, PROGRESS_MS = 300, BAR_MAX = 64 };
 
 void story_say(struct story *s, const char *format, ...)
 {
@@ -68,6 +68,11 @@ bool story_post(struct story *s, const char *path, const char *object)
 bool story_patch(struct story *s, const char *path, const char *patch)
 {
     return send(s, "PATCH", path, kube_patch_type(KUBE_PATCH_MERGE), patch);
+}
+
+bool story_delete(struct story *s, const char *path)
+{
+    return send(s, "DELETE", path, NULL, "{\"propagationPolicy\":\"Background\"}");
 }
 
 bool story_wait(struct story *s, bool (*is)(struct story *s, const void *of), const void *of, const char *what)
