@@ -1,5 +1,5 @@
-/* fields.c - a line of names, an object: what is left of the object is JSON again, and no longer than it was; naming the same of that leaves
- * it as it is */
+/* fields.c - a line of names, an object: what is left of the object is JSON again, and no longer than it was; naming the same of that
+ * leaves it as it is */
 #include <string.h>
 #include "apiserver/request/fields.h"
 #include "wire/json.h"

@@ -2,8 +2,8 @@
  *
  *   everything that the scheduler watches ──read once──▶ its state + what is not there yet ──decide──▶ starts, waits and why
  *
- * Nothing is written: the copy never leads, and the client is halted meanwhile. It decides as the scheduler would that reads the same, with the same queues, and whoever waits
- * before the new one is served first.
+ * Nothing is written: the copy never leads, and the client is halted meanwhile. It decides as the scheduler would that reads the same,
+ * with the same queues, and whoever waits before the new one is served first.
  */
 #ifndef SCHED_PREVIEW_H
 #define SCHED_PREVIEW_H

@@ -27,7 +27,8 @@ static int parse_list(struct parser *p, uint8_t of, int depth)
         if (p->at == start)
             return wrong(p, "a name is missing");
         if (p->f->n > FIELDS_MAX || depth > FIELDS_DEPTH_MAX)
-            return err_set(p->e, E_LIMIT, "fields: more than %d names, or more than %d brackets in each other", FIELDS_MAX, FIELDS_DEPTH_MAX);
+            return err_set(p->e, E_LIMIT, "fields: more than %d names, or more than %d brackets in each other", FIELDS_MAX,
+                           FIELDS_DEPTH_MAX);
         uint8_t at = p->f->n++;
         p->f->all[at] = (struct field){.name = {(char *)start, (size_t)(p->at - start)}};
         *link = at;

@@ -1,9 +1,9 @@
 /* fields.h - a list with less of each object: ?fields=metadata(name,labels),status(phase)
  *
- * What a tool that prints a table needs of ten thousand pods is a tenth of them. Other API servers do not know the parameter and answer with
- * whole objects, so that whoever asks reads both. Members that are named and not there are left out; what is named is shown as it is
- * stored. A name stands for itself, dots and slashes included; what follows it in brackets is of its members, or of each item where it is
- * a list.
+ * What a tool that prints a table needs of ten thousand pods is a tenth of them. Other API servers do not know the parameter and
+ * answer with whole objects, so that whoever asks reads both. Members that are named and not there are left out; what is named is
+ * shown as it is stored. A name stands for itself, dots and slashes included; what follows it in brackets is of its members, or of
+ * each item where it is a list.
  * LIMIT  FIELDS_MAX names, FIELDS_DEPTH_MAX brackets.
  */
 #ifndef APISERVER_FIELDS_H

@@ -256,8 +256,11 @@ int live_print_table(const struct options *o, const struct output_column *column
     const char *watches = option_shared(o, "watch");
     enum output_format format = output_format_of(o);
     bool on = false;
-    if (!watches || !text_bool(watches, &on) || !on)
-        return o->on_line[option_find(o->command, "period", 6)] ? options_wrong(o, "--period goes with --watch") : connection_print_table(o, columns, columns_n, rows);
+    bool watching = watches && text_bool(watches, &on) && on;
+    if (!watching && o->on_line[option_find(o->command, "period", 6)])
+        return options_wrong(o, "--period goes with --watch");
+    if (!watching)
+        return connection_print_table(o, columns, columns_n, rows);
     if (format == OUTPUT_YAML || format == OUTPUT_NAME)
         return options_wrong(o, "--watch: use --output table, wide, csv or json");
     struct output_column *all = mem_zero(columns_n + FRONT_N, sizeof *all);
