@@ -24,11 +24,21 @@ int64_t clock_monotonic_us(void)
     return clock_read_us(CLOCK_MONOTONIC);
 }
 
-int64_t clock_monotonic_ns(void)
+static int64_t clock_read_ns(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t clock_monotonic_ns(void)
+{
+    return clock_read_ns(CLOCK_MONOTONIC);
+}
+
+int64_t clock_thread_ns(void)
+{
+    return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 struct timespec clock_monotonic_after(int64_t ms)

@@ -12,6 +12,7 @@
 int64_t clock_wall_us(void);      /* CLOCK_REALTIME; only loop/ and cli/ may call it, everybody else is told the time */
 int64_t clock_monotonic_us(void); /* likewise */
 int64_t clock_monotonic_ns(void); /* likewise, and sim/trace: how long a decision takes */
+int64_t clock_thread_ns(void);    /* that the processor has worked for this thread; the same */
 struct timespec clock_monotonic_after(int64_t ms); /* CLOCK_MONOTONIC in so long: for threads that wait with a limit */
 
 #define TIME_TEXT_MAX 40

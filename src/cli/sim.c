@@ -86,6 +86,7 @@ static struct json *result_json(struct arena *a, const struct options *o, const 
     json_set_int64(a, root, "failed_pods", (int64_t)r->failed_n);
     json_set_int64(a, root, "decisions", (int64_t)r->decisions_n);
     set_number(a, root, "decisions_per_second", r->decided_ns ? (double)r->decisions_n * 1e9 / (double)r->decided_ns : 0, 0);
+    set_number(a, root, "decisions_per_cpu_second", r->worked_ns ? (double)r->decisions_n * 1e9 / (double)r->worked_ns : 0, 0);
     struct json *latency = json_ensure_object(a, root, "latency_us");
     set_number(a, latency, "p50", (double)r->p50_ns / 1000, 2);
     set_number(a, latency, "p99", (double)r->p99_ns / 1000, 2);
@@ -114,8 +115,9 @@ static void print_table(const struct json *root)
                 {"fragmentation_of_all_percent", "useless, % of all GPUs"},
                 {"accepted_by_gpus", "accepted, %, by GPUs asked for"},
                 {"latency_us", "time of a decision, us"}};
-    printf("policy %s: %s decisions, %s a second, %s pods found no place\n", json_get_text(root, "policy", ""),
-           json_get(root, "decisions")->text, json_get(root, "decisions_per_second")->text, json_get(root, "failed_pods")->text);
+    printf("policy %s: %s decisions, %s a second (%s a second of CPU time), %s pods found no place\n", json_get_text(root, "policy", ""),
+           json_get(root, "decisions")->text, json_get(root, "decisions_per_second")->text,
+           json_get(root, "decisions_per_cpu_second")->text, json_get(root, "failed_pods")->text);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         print_curve(json_get(root, rows[i].key), rows[i].title);
 }

@@ -255,7 +255,9 @@ static void fill_up(struct replay *r)
             int64_t lost, left;
             if (replay_points[p] != percent)
                 continue;
+            int64_t start = clock_thread_ns();
             state_fragmentation(r->s, &lost, &left);
+            r->result->worked_ns -= clock_thread_ns() - start;
             sums[p][0] += (double)r->used_milli / all * 100;
             sums[p][1] += left ? (double)lost / (double)left * 100 : 0;
             sums[p][2] += (double)lost / all * 100;
@@ -363,10 +365,12 @@ void trace_replay(const struct trace *t, const struct replay_options *o, struct 
         tell_node(&r, i);
     make_shapes(&r);
     tell_targets(&r);
+    int64_t start = clock_thread_ns();
     if (o->load > 0)
         come_and_go(&r);
     else
         fill_up(&r);
+    ret_result->worked_ns += clock_thread_ns() - start;
     ret_result->allocation_end = (double)r.used_milli / (double)t->gpu_milli * 100;
     ret_result->decisions_n = r.latency->n;
     ret_result->decided_ns = r.latency->sum_ns;

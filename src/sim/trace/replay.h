@@ -27,6 +27,7 @@ struct replay_result {
     double allocation[REPLAY_POINTS], fragmentation[REPLAY_POINTS], fragmentation_of_all[REPLAY_POINTS]; /* -1: no pod came at that */
     double allocation_mean, allocation_end; /* with churn, over the time that is measured; at the end */
     uint64_t failed_n, decisions_n;
+    int64_t worked_ns; /* what the processor worked for all decisions, and for those who leave: other programs have no part in it */
     int64_t decided_ns, p50_ns, p99_ns, most_ns;
     uint64_t came_n[REPLAY_GPUS], accepted_n[REPLAY_GPUS]; /* by GPUs asked for */
     uint64_t parts_came_n, parts_accepted_n;               /* by those who ask for a part of one; not in the others */
