@@ -1,7 +1,7 @@
 #include "core/score/stranding.h"
 #include "core/score/target.h"
 
-#define BUCKET 40
+#define BUCKET 40 /* as wide as that of FGD near 0 */
 #define MIDDLE (1 << 29)
 
 /* GPUs that will find no cpu (once), and cpu that will find no GPUs (half, as GPUs that would go with it); `left` of all GPUs. */
@@ -70,7 +70,8 @@ uint32_t score_capstan(struct state *s, const struct shape_class *c, uint32_t no
         node_gpus_take(&g, &ask);
         after = target_lost(t, &row, &g) + stranded(t, g.all, cpu - ask.cpu);
     }
-    int64_t gain = before - after, bucket = BUCKET * t->weight;
+    int64_t scarce = (int64_t)ask.n * ask.each * (target_price(s, known->class) - 1000) / 1000;
+    int64_t gain = before - after - t->weight * scarce, bucket = BUCKET * t->weight;
     int64_t score = MIDDLE + gain / bucket - (gain % bucket < 0);
     return score < 1 ? 1 : score > 2 * MIDDLE ? 2u * MIDDLE : (uint32_t)score;
 }

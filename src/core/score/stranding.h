@@ -1,5 +1,8 @@
 /* stranding.h - Capstan's own choice: what is left is to be of use to those who will come
  *
+ *     gain = what of the node is of no use before - after - what is taken * (how scarce the GPUs of the node are - 1)
+ *     no use = fragmentation (target.h) + GPUs that will find no cpu + half of the cpu, in GPUs, that will find none
+ *
  * UNIT   thousandths of a GPU, cut into buckets: nodes that differ by less are equal, and the first by name wins, so that pods gather.
  * SOURCE docs/placement.md has the terms and where each constant comes from.
  */

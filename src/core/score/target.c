@@ -11,6 +11,7 @@ void targets_free(struct targets *t)
     free(t->terms);
     free(t->nodes);
     free(t->classes);
+    free(t->prices);
     free(t->cpus);
     free(t->rows);
     free(t);
@@ -167,6 +168,41 @@ uint64_t target_terms(struct state *s, uint32_t node)
 {
     uint32_t class = target_node_of(s, node)->class; /* may be a new one */
     return s->targets->classes[class];
+}
+
+/* What each kind asks for is spread over all GPUs that it accepts. */
+static void find_prices(struct state *s)
+{
+    struct targets *t = s->targets;
+    int64_t gpus_of[TARGET_TERMS] = {0}, all_n = 0, all = 0;
+    for (uint32_t node = 1; node < s->nodes.n; node++) {
+        int64_t gpus_n = s->nodes.flags[node] & NODE_KNOWN ? s->nodes.nodes[node].devices.gpus_n : 0;
+        uint64_t holds = target_terms(s, node);
+        for (uint32_t i = 0; i < t->terms_n; i++)
+            gpus_of[i] += holds >> i & 1 ? gpus_n : 0;
+        all_n += gpus_n;
+    }
+    t->priced_seq = s->nodes.labels_seq;
+    t->prices_n = t->classes_n;
+    t->prices = mem_grow(t->prices, t->prices_n + 1, sizeof *t->prices);
+    memset(t->prices, 0, (t->prices_n + 1) * sizeof *t->prices);
+    for (uint32_t i = 0; i < t->kinds_n; i++) {
+        const struct target_kind *k = &t->kinds[i];
+        int64_t asked = (int64_t)k->n * k->each * k->count, gpus_n = k->term < TARGET_TERMS ? gpus_of[k->term] : 0;
+        for (uint32_t c = 0; c < t->classes_n && gpus_n; c++)
+            t->prices[c] += t->classes[c] >> k->term & 1 ? 1000 * asked / gpus_n : 0;
+        all += gpus_n ? asked : 0;
+    }
+    for (uint32_t c = 0; c < t->classes_n; c++)
+        t->prices[c] = all ? (t->prices[c] * all_n + all / 2) / all : 1000;
+}
+
+int64_t target_price(struct state *s, uint32_t class)
+{
+    struct targets *t = s->targets;
+    if (class >= t->prices_n || t->priced_seq != s->nodes.labels_seq)
+        find_prices(s);
+    return t->prices[class];
 }
 
 static void fill_row(const struct targets *t, uint32_t *row, uint64_t holds, int64_t cpu)

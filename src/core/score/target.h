@@ -44,6 +44,9 @@ struct targets {
     uint32_t nodes_cap;
     uint64_t *classes;      /* nodes that the same terms hold for: which do, as bits */
     uint32_t classes_n, classes_cap;
+    int64_t *prices;        /* by class, once prices_n are known: how much its GPUs are asked for, in thousandths of the mean */
+    uint32_t prices_n;
+    uint64_t priced_seq;    /* of labels_seq of the nodes */
     int64_t *cpus;          /* that kinds ask for, each once, ascending */
     uint32_t cpus_n, levels_n, row_n;
     uint16_t cpu_steps[TARGET_CPU_STEPS]; /* how many of cpus are less than so many times 2^TARGET_CPU_SHIFT */
@@ -68,6 +71,9 @@ static inline struct target_node *target_node_of(struct state *s, uint32_t node)
     struct target_node *known = node < s->targets->nodes_cap ? &s->targets->nodes[node] : NULL;
     return known && known->known && known->record_seq == s->nodes.nodes[node].record_seq ? known : target_node_look(s, node);
 }
+
+/* How scarce the node's GPUs are: 1000 where kinds accept all nodes alike, more where many accept no others. */
+int64_t target_price(struct state *s, uint32_t class);
 
 static inline int64_t target_lost(const struct targets *t, const struct target_row *row, const struct node_gpus *g)
 {

@@ -82,6 +82,32 @@ static void what_is_left_is_of_use(void **state)
     }
 }
 
+/* Half of the pods take GPUs of one model alone: others leave these to them, though a node with those comes first. */
+static void scarce_models_are_left(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    char key[16];
+    for (int i = 0; i < 4; i++) {
+        snprintf(key, sizeof key, "n%d", i);
+        node_of(&w, key, 1, 8000);
+    }
+    struct node_record r = a_node(&w, "n0", "cpu=8000," GPU "=1," PARTS "=1000", "model=rare");
+    struct device devices[] = {{.resource = id(&w, GPU), .id = id(&w, "a"), .healthy = true},
+                               {.resource = id(&w, PARTS), .id = id(&w, "a"), .healthy = true, .parts = 1000}};
+    r.devices = devices;
+    r.devices_n = 2;
+    node_record(&w, r);
+    const struct target targets[] = {{.cpu_milli = 1000, .gpus_n = 1, .gpu_milli = 1000, .count = 10},
+                                     {.on = shape_of(&w, "", "model=rare"), .cpu_milli = 1000, .gpus_n = 1, .gpu_milli = 1000, .count = 10}};
+    state_set_targets(w.s, targets, 2, 20);
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/p1", "cpu=1000," GPU "=1"), "n1");
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/p2", "cpu=1000," PARTS "=1000"), "n2");
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/p3", "cpu=1000," GPU "=1"), "n3");
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/p4", "cpu=1000," GPU "=1"), "n0"); /* rather than nowhere */
+    world_free(&w);
+}
+
 /* Half of the GPUs are asked for by pods that take a whole node: of three nodes one is kept for them (two thirds of 1.5). */
 static void whole_nodes_are_kept(void **state)
 {
@@ -159,6 +185,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(without_targets),      cmocka_unit_test(what_is_left_is_of_use),
                                        cmocka_unit_test(whole_nodes_are_kept), cmocka_unit_test(random_goes_anywhere),
-                                       cmocka_unit_test(bounded)};
+                                       cmocka_unit_test(bounded),              cmocka_unit_test(scarce_models_are_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
