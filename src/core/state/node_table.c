@@ -123,10 +123,10 @@ uint32_t node_table_slot(struct node_table *t, name_id name)
         if (t->n >= t->cap)
             resize(t, t->cap ? t->cap * 2 : 16, t->stride);
         slot = t->n++;
+        t->touched[slot] = 0; /* one that was used before keeps its last touch: views have not seen it yet */
     }
     t->nodes[slot] = (struct node){.name = name};
     t->flags[slot] = 0;
-    t->touched[slot] = 0;
     memset(node_free(t, slot), 0, t->stride * sizeof(int64_t));
     memset(node_allocatable(t, slot), 0, t->stride * sizeof(int64_t));
     id_map_put(&t->by_name, name, slot);

@@ -99,7 +99,8 @@ static void scarce_models_are_left(void **state)
     r.devices_n = 2;
     node_record(&w, r);
     const struct target targets[] = {{.cpu_milli = 1000, .gpus_n = 1, .gpu_milli = 1000, .count = 10},
-                                     {.on = shape_of(&w, "", "model=rare"), .cpu_milli = 1000, .gpus_n = 1, .gpu_milli = 1000, .count = 10}};
+                                     {.cpu_milli = 1000, .gpus_n = 1, .gpu_milli = 1000, .count = 10,
+                                      .on = shape_of(&w, "", "model=rare")}};
     state_set_targets(w.s, targets, 2, 20);
     assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/p1", "cpu=1000," GPU "=1"), "n1");
     assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/p2", "cpu=1000," PARTS "=1000"), "n2");
