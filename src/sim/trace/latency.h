@@ -2,6 +2,7 @@
 #ifndef SIM_LATENCY_H
 #define SIM_LATENCY_H
 #include <stdint.h>
+#include "base/amount.h"
 
 #define LATENCY_STEPS 64
 struct latency {
@@ -19,7 +20,7 @@ static inline void latency_add(struct latency *l, int64_t ns)
     uint32_t step = latency_step(n);
     l->counts[step < 64 * LATENCY_STEPS ? step : 64 * LATENCY_STEPS - 1]++;
     l->n++;
-    l->sum_ns += (int64_t)n;
+    l->sum_ns = amount_plus(l->sum_ns, (int64_t)n);
     l->most_ns = ns > l->most_ns ? ns : l->most_ns;
 }
 static inline int64_t latency_percentile(const struct latency *l, uint64_t per_cent)
