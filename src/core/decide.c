@@ -530,6 +530,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     take_fair_sharing(s, config ? &config->fair : &(struct fair_policy){0});
     deserve_settle(s, a);
     quota_settle(&s->quota);
+    promises_rank(s);
     order_begin(s, now_ms);
     line_up_all(&c);
     settle_all(&c);

@@ -415,16 +415,16 @@ void promises_shrink(struct state *s, uint32_t node)
     }
 }
 
-void promises_of_helping(struct state *s)
+void promises_rank(struct state *s)
 {
-    for (uint32_t i = 0; i < s->helping_n; i++)
-        s->nodes.nodes[s->helping[i]].promised_highest = INT32_MIN;
-    for (uint32_t i = 0; i < s->promised_n && s->helping_n; i++) {
-        const struct promise *p = s->promised[i]->promise;
-        int32_t *highest = p->by_priority && is_same_node(s, p->rooms) ? &s->nodes.nodes[p->rooms->node].promised_highest : NULL;
-        if (highest && s->promised[i]->priority > *highest)
-            *highest = s->promised[i]->priority;
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < s->promised_n; i++) {
+            const struct promise *p = s->promised[i]->promise;
+            if (!p->by_priority || !is_same_node(s, p->rooms))
+                continue;
+            int32_t *highest = &s->nodes.nodes[p->rooms->node].promised_highest, priority = s->promised[i]->priority;
+            *highest = pass == 0 || priority > *highest ? priority : *highest;
+        }
 }
 
 void promise_put(struct state *s, struct gang *g, const struct queue *q)

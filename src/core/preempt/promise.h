@@ -51,8 +51,8 @@ void promise_forget_victim(struct state *s, struct gang *g);
 /* Somebody has taken room on the node. A lone pod to whom more of it is promised than will be left looks again. WHY  it waits there in vain
  * else until its victims have left, and keeps others out meanwhile. */
 void promises_shrink(struct state *s, uint32_t node);
-/* Of each node that helps in this cycle: the highest priority of the lone pods that wait for others to leave it. */
-void promises_of_helping(struct state *s);
+/* Of each node that others leave for lone pods: the highest priority of these, as a cycle begins. */
+void promises_rank(struct state *s);
 /* Why a victim must go: a REASON_PREEMPTED in the arena. */
 const struct reason *promise_why(struct state *s, const struct gang *victim, struct arena *a);
 /* What its gang is told: a REASON_PREEMPTING in the arena. */

@@ -167,6 +167,18 @@ struct parking *order_parked(const struct state *s, uint32_t i)
     return i < s->parked_n ? s->parked[i] : &standing_line(s, i - s->parked_n)->park;
 }
 
+void order_refresh_after(struct state *s, int64_t tried_ms)
+{
+    if (!s->refresh_ms || tried_ms + REFRESH_MS < s->refresh_ms)
+        s->refresh_ms = tried_ms + REFRESH_MS;
+}
+
+void order_look_again(struct state *s, struct line *l)
+{
+    l->park.outdated = true;
+    order_refresh_after(s, l->park.tried_ms);
+}
+
 void order_end_standing(struct state *s)
 {
     for (uint32_t i = standing_n(s); i-- > 0;) {

@@ -67,6 +67,9 @@ void order_end_standing(struct state *s); /* none of them may stay where they st
 bool order_wake_tree(struct state *s,
                      uint32_t root); /* whom quota of this tree kept waiting, though there is enough: true, there are some */
 void order_look_again(struct state *s, struct line *l); /* the reason of this parked line is outdated */
+/* So old may a reason be whose amounts have changed, though nobody can start for it: then it is looked for anew (order_refresh). */
+#define REFRESH_MS 10000
+void order_refresh_after(struct state *s, int64_t tried_ms);
 bool order_refresh(struct state *s,
                    int64_t now_ms); /* lines whose reason has been outdated for long are ready again: true, there are some */
 void order_end(struct state *s);

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "core/place/fit.h"
 #include "core/preempt/lone.h"
-#include "core/preempt/promise.h"
 #include "core/queue/consumption.h"
 #include "core/queue/lane.h"
 #include "core/queue/order.h"
@@ -18,7 +17,6 @@
 #define FEW_NODES 4        /* so many may gain room, and lines are still woken one by one */
 #define REFRESH_MAX 200    /* reasons found anew in one cycle: who may start does not wait for thousands of them */
 #define REFRESH_PAUSE_MS 20
-#define REFRESH_MS 10000   /* so old may a reason be whose amounts have changed, though nobody can start for it */
 
 /* ---- may a line fit now? ---- */
 
@@ -199,7 +197,6 @@ static void take_gains(struct state *s)
         int32_t lowest = lone_lowest(s, s->helping[i]);
         s->helping_lowest = lowest < s->helping_lowest ? lowest : s->helping_lowest;
     }
-    promises_of_helping(s);
     MEM_RESERVE(s->helping_roots, s->helping_roots_cap, s->quota.stirred_n);
     for (s->helping_roots_n = 0; s->quota.stirred_n;) {
         struct quota_node *node = &s->quota.nodes[s->quota.stirred[--s->quota.stirred_n]];
@@ -214,12 +211,6 @@ static void take_gains(struct state *s)
     s->quota.gained = s->quota.rose = s->neighbours_changed = false;
 }
 
-static void refresh_after(struct state *s, int64_t tried_ms)
-{
-    if (!s->refresh_ms || tried_ms + REFRESH_MS < s->refresh_ms)
-        s->refresh_ms = tried_ms + REFRESH_MS;
-}
-
 /* Nothing that lets it start, but what its reason counts may be another amount. */
 static void note_outdated(struct state *s, struct parking *p, const struct queue *q)
 {
@@ -228,13 +219,7 @@ static void note_outdated(struct state *s, struct parking *p, const struct queue
     bool quota = (p->on & PARK_QUOTA) && q->quota && s->quota.nodes[s->quota.nodes[q->quota].root].helping;
     p->outdated = quota || ((p->on & PARK_NODES) && s->helping_n);
     if (p->outdated)
-        refresh_after(s, p->tried_ms);
-}
-
-void order_look_again(struct state *s, struct line *l)
-{
-    l->park.outdated = true;
-    refresh_after(s, l->park.tried_ms);
+        order_refresh_after(s, p->tried_ms);
 }
 
 /* WHY  whatever it was refused for: others who came, started or left since have taken what its reason counts, or would be tried beside it
@@ -255,7 +240,7 @@ bool order_refresh(struct state *s, int64_t now_ms)
         if (!p->line || !is_outdated(s, p))
             continue;
         if (p->tried_ms + REFRESH_MS > now_ms) {
-            refresh_after(s, p->tried_ms);
+            order_refresh_after(s, p->tried_ms);
         } else if (n++ < REFRESH_MAX) {
             order_line_ready(s, p->line, false);
         }
@@ -330,7 +315,7 @@ static void help_standing(struct state *s)
         if (!s->quota.nodes[root].helping || !standing_gained(s, root, s->now_ms, &outdated_ms))
             continue;
         if (outdated_ms != INT64_MAX)
-            refresh_after(s, outdated_ms);
+            order_refresh_after(s, outdated_ms);
         s->standing_root = root;
         n++;
     }
@@ -394,7 +379,7 @@ void order_try_again(struct state *s, struct line *l)
 void order_end(struct state *s)
 {
     if (s->others_changed && order_parked_n(s))
-        refresh_after(s, s->now_ms);
+        order_refresh_after(s, s->now_ms);
     s->others_ms = s->others_changed ? s->now_ms : s->others_ms;
     s->others_changed = false;
     order_wake_standing(s);

@@ -29,7 +29,7 @@ struct node {
     struct node_feedback *feedback; /* NULL: none */
     uint32_t seats_n, port_seats_n;
     uint32_t promised_n;     /* lone pods that wait for others to leave it (preempt/lone.h) */
-    int32_t promised_highest; /* of a node that helps, as the cycle began: their highest priority */
+    int32_t promised_highest; /* their highest priority, as the cycle began */
     bool has_devices_twice;  /* the API has named one device for two pods */
     uint64_t record_seq;     /* journal position of the last change of the record itself */
 };

@@ -263,7 +263,8 @@ static void test_a_job_is_again_what_it_was_before_it_started_with_fewer(void **
         {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{\"spec\":{\"parallelism\":5}}", 4, 4, 8,
          5, 8},
         {"", "\"parallelism\":8,\"completions\":8", "{}", 4, 8, 8, 8, 8, 0}, /* it does not allow it */
-        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{}", 1, 8, 8, 8, 8, 7}, /* all that are left */
+        /* all that are left */
+        {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{}", 1, 8, 8, 8, 8, 7},
         {"\"kueue.x-k8s.io/job-min-parallelism\":\"2\"", "\"parallelism\":8,\"completions\":8", "{}", 2, 2, 8, 8, 8, 5},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
