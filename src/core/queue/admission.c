@@ -63,7 +63,7 @@ static void count_anew(struct state *s, struct gang *g)
 void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
 {
     bool begins = !gang_holds(g) && (phase == GANG_CHECKING || phase == GANG_RESERVED);
-    g->answered = false;
+    g->answered = g->let_in_again = false;
     g->phase = phase;
     if (phase != GANG_WAITING)
         promise_drop(s, g);
@@ -308,7 +308,7 @@ bool admission_is_as_told(const struct gang *g, const struct gang_record *r)
 
 void admission_adopt(struct state *s, struct gang *g, const struct gang_record *r)
 {
-    bool leaving = g->phase == GANG_LEAVING, answered = g->answered;
+    bool leaving = g->phase == GANG_LEAVING, answered = g->answered, let_in_again = g->let_in_again;
     struct gang *preemptor = g->preemptor; /* who waits for it goes on waiting */
     g->preemptor = NULL;
     admission_release(s, g);
@@ -318,6 +318,7 @@ void admission_adopt(struct state *s, struct gang *g, const struct gang_record *
     if (leaving && g->phase != GANG_LEAVING) { /* what it was told stands: only what it holds is something else */
         gang_enter(s, g, GANG_LEAVING);
         g->answered = answered;
+        g->let_in_again = let_in_again;
     }
     g->preemptor = preemptor;
     if (!gang_holds(g))

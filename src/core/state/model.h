@@ -239,6 +239,7 @@ struct gang {
     bool keeps_places : 1;   /* the same */
     bool admit_refused : 1;  /* while binds of the same plan were under way: taken back when they fail, too */
     bool answered : 1;       /* GANG_LEAVING: what EVICT asked for has been done */
+    bool let_in_again : 1;   /* GANG_LEAVING, not answered yet: since EVICT was told another writer has reserved quota for it */
     bool preempts_nobody : 1; /* of a pod that does not, or of a group in line with such a member */
     bool alone : 1;          /* in a line of its own: another pod keeps it away, which may not be so for others */
     bool in_work : 1;        /* which of the two look_at means */

@@ -337,16 +337,29 @@ static void wait_again(struct state *s, struct gang *g)
         admission_release(s, g);
 }
 
+/* It was told to leave, and somebody else has reserved quota for it: it had left before anybody looked, or had never been let in. It holds
+ * that reservation from now on. WHY  it is not judged before its EVICT is answered: that may have come after the reservation, too. */
+static void take_up(struct state *s, struct gang *g, const struct gang_record *r)
+{
+    bool answered = g->answered;
+    admission_release(s, g);
+    admission_restore(s, g, r);
+    if (answered || r->evicted)
+        return;
+    gang_enter(s, g, GANG_LEAVING);
+    g->let_in_again = true;
+}
+
 /* Its object says whether it is admitted. WHY was_admitted: a record without it may be older than our own write; only after one with it
  * does it mean that somebody has taken it back. */
-static void follow_admission(struct state *s, struct gang *g, const struct gang_record *r, bool sets_stay)
+static void follow_admission(struct state *s, struct gang *g, const struct gang_record *r, bool was_foreign, bool sets_stay)
 {
     if (gang_holds(g) && !sets_stay)
         admission_recount(s, g);
     bool was_admitted = g->api_admitted;
     g->api_admitted = r->admitted;
-    if (r->admitted && !was_admitted && r->foreign && g->phase == GANG_LEAVING && g->answered)
-        admission_release(s, g); /* it had left, and before anybody looked somebody else has let it in again */
+    if (r->admitted && r->foreign && !(was_admitted && was_foreign) && g->phase == GANG_LEAVING)
+        take_up(s, g, r);
     if (is_told_otherwise(g, r))
         admission_adopt(s, g, r);
     if (r->admitted && g->phase == GANG_WAITING)
@@ -375,6 +388,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
         return;
     order_forget(s, g); /* its place in the order may change */
     s->shares_changed |= s->shares_n && (g->own->queue_name || r->queue);
+    bool was_foreign = g->foreign;
     take_record(g, r);
     if (r->finished) {
         admission_release(s, g);
@@ -385,7 +399,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     if (r->finished || !g->planned)
         g->api_admitted = r->admitted;
     if (g->planned && !r->finished)
-        follow_admission(s, g, r, sets_stay);
+        follow_admission(s, g, r, was_foreign, sets_stay);
     admission_follow_pods(s, g);
     wait_again(s, g);
     admission_recount_queues(s, g);
@@ -724,7 +738,10 @@ static void outcome_done(struct state *s, struct gang *g, const struct outcome_r
     if (r->effect == EFFECT_ADMIT && g->phase == GANG_RESERVED)
         gang_enter(s, g, GANG_ADMITTED);
     if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
-        g->answered = true;
+        if (g->let_in_again)
+            gang_enter(s, g, g->reserved_only ? GANG_CHECKING : GANG_ADMITTED);
+        else
+            g->answered = true;
         order_wake(s, g);
     }
 }

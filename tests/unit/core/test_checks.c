@@ -485,6 +485,72 @@ static void who_has_left_may_be_let_in_by_others_before_anybody_looks(void **sta
     assert_int_equal(phase(w), GANG_CHECKING);
 }
 
+/* The same, but its eviction is answered only after the reservation was seen: in vain as it was, it is judged anew.
+ * core_events 167225 400 1 (of commit 663f5cfb) */
+static void who_was_let_in_by_others_before_its_eviction_was_answered(void **state)
+{
+    struct world *w = *state;
+    checked_queue(w, true);
+    for (int active = 0; active < 2; active++) {
+        struct gang_record r = a_workload(w, "job", "ns/lq", 1, GPU "=1");
+        gang_record(w, r);
+        step(w);
+        assert_non_null(entry_of(w, EFFECT_RESERVE, "job"));
+        r.active = false;
+        gang_record(w, r);
+        step(w);
+        assert_non_null(entry_of(w, EFFECT_EVICT, "job"));
+        r.active = active;
+        struct gang_record other = reserved(w, r, "fb", CHECK_PENDING, CHECK_PENDING);
+        other.foreign = true;
+        gang_record(w, other);
+        step(w);
+        assert_int_equal(phase(w), GANG_LEAVING);
+        outcome(w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+        step(w);
+        assert_int_equal(phase(w), active ? GANG_CHECKING : GANG_LEAVING);
+        assert_int_equal(held(w, 0), 0);
+        assert_int_equal(held(w, 1), 1);
+        if (active)
+            continue;
+        assert_non_null(entry_of(w, EFFECT_EVICT, "job")); /* what it must leave for is told of the new reservation, too */
+        outcome(w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+        gang_record(w, r);
+        step(w);
+        assert_int_equal(phase(w), GANG_WAITING);
+    }
+}
+
+/* What we had reserved is gone and another's is there, in one look: it is not what was told to leave. */
+static void a_reservation_of_another_in_the_place_of_ours(void **state)
+{
+    struct world *w = *state;
+    checked_queue(w, true);
+    for (int answered_first = 0; answered_first < 2; answered_first++) {
+        struct gang_record r = a_workload(w, "job", "ns/lq", 1, GPU "=1");
+        gang_record(w, r);
+        step(w);
+        assert_int_equal(phase(w), GANG_CHECKING);
+        gang_record(w, reserved(w, r, "fa", CHECK_PENDING, CHECK_PENDING));
+        step(w);
+        gang_record(w, reserved(w, r, "fa", CHECK_RETRY, CHECK_PENDING));
+        step(w);
+        assert_non_null(entry_of(w, EFFECT_EVICT, "job"));
+        if (answered_first)
+            outcome(w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+        struct gang_record other = reserved(w, r, "fa", CHECK_PENDING, CHECK_PENDING);
+        other.foreign = true;
+        gang_record(w, other);
+        if (!answered_first)
+            outcome(w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+        step(w);
+        assert_int_equal(phase(w), GANG_CHECKING);
+        assert_int_equal(held(w, 0), 1);
+        gang_record(w, r);
+        step(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +571,8 @@ int main(void)
         in_a_world(what_is_promised_is_not_for_one_whose_checks_are_ready),
         in_a_world(what_is_promised_to_one_that_waits_for_it_is_for_it),
         in_a_world(who_has_left_may_be_let_in_by_others_before_anybody_looks),
+        in_a_world(who_was_let_in_by_others_before_its_eviction_was_answered),
+        in_a_world(a_reservation_of_another_in_the_place_of_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
