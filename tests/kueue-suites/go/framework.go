@@ -180,6 +180,9 @@ func configuration() *config.Configuration {
 		c.ManagedJobsNamespaceSelector = selector
 	}
 	c.Integrations = &config.Integrations{Frameworks: []string{"batch/job"}, LabelKeysToCopy: o.LabelKeysToCopy.UnsortedList()}
+	if framework := os.Getenv("SUITE_FRAMEWORK"); framework != "" {
+		c.Integrations.Frameworks = append(c.Integrations.Frameworks, framework)
+	}
 	if o.EnabledFrameworks.Has("pod") {
 		c.Integrations.Frameworks = append(c.Integrations.Frameworks, "pod")
 	}
