@@ -149,6 +149,7 @@ const struct kueue_kind kueue_jobset_kind = {
     .later = later,
     .start = start,
     .restore = restore,
+    .restores_at_once = true,
     .active = active,
     .all_ready = all_ready,
     .over = over,

@@ -49,6 +49,7 @@ struct kueue_kind {
     /* Undo what start put in; false when there is nothing to undo. `status`: it is status that must be patched first. */
     bool (*restore)(struct arena *a, const struct queued_kind *k, const struct json *job, const struct json *workload, struct json *patch,
                     bool *ret_status);
+    bool restores_at_once; /* templates may change while it runs: what is stopped is restored in the same write. SOURCE Kueue */
     /* Patch of status that lets the template of a suspended job change again; false when it may change. NULL: it always may. */
     bool (*rewind)(struct arena *a, const struct json *job, struct json *patch);
     bool (*active)(const struct json *job); /* has pods that are not gone */

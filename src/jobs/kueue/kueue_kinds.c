@@ -87,6 +87,9 @@ static void suspend(struct pass *x, const char *reason, const char *why)
 {
     struct json *patch = object_patch(x->work->arena, x->job);
     json_set_bool(x->work->arena, queued_kind_policy(x->work->arena, x->s->kind, patch), "suspend", true);
+    bool unused = false;
+    if (x->s->calls->restores_at_once && x->workload)
+        (void)x->s->calls->restore(x->work->arena, x->s->kind, x->job, x->workload, patch, &unused);
     TELL_THEN(x, reason, "%s", why);
     work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, NULL), patch);
 }

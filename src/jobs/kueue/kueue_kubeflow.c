@@ -111,6 +111,7 @@ const struct kueue_kind kueue_kubeflow_kind = {
     .priority_class = priority_class,
     .start = start,
     .restore = restore,
+    .restores_at_once = true,
     .active = active,
     .all_ready = all_ready,
 };

@@ -264,6 +264,7 @@ const struct kueue_kind kueue_raycluster_kind = {
     .pod_sets = pod_sets,
     .start = start,
     .restore = restore,
+    .restores_at_once = true,
     .active = cluster_active,
     .all_ready = cluster_ready,
 };
@@ -272,6 +273,7 @@ const struct kueue_kind kueue_rayjob_kind = {
     .later = later,
     .start = start,
     .restore = restore,
+    .restores_at_once = true,
     .active = job_active,
     .all_ready = job_ready,
     .over_well = job_over,
