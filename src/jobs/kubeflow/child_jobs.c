@@ -1,11 +1,19 @@
 /* child_jobs.c - see child_jobs.h */
 #include "jobs/kubeflow/child_jobs.h"
 #include <gnutls/crypto.h>
+#include "base/limits.h"
 #include "jobs/controllers.h"
+
+enum { MADE_MOST = 200 };
 
 static const char *name_of(const struct child_jobs *c, const struct replicated_job *job, int64_t i)
 {
     return arena_printf(c->work->arena, "%s-%s-%lld", c->work->name, job->name, (long long)i);
+}
+
+int64_t child_jobs_bound(int64_t replicas)
+{
+    return replicas < 0 ? 0 : replicas > LIMIT_GANG_MEMBERS ? LIMIT_GANG_MEMBERS : replicas;
 }
 
 static const char *number(struct arena *a, int64_t n)
@@ -180,20 +188,20 @@ static bool may_start(const struct child_jobs *c, const struct replicated_job *j
 
 bool child_jobs_make(const struct child_jobs *c)
 {
-    bool any = false;
-    for (uint32_t s = 0; s < c->n; s++) {
+    int made_n = 0;
+    for (uint32_t s = 0; s < c->n && made_n < MADE_MOST; s++) {
         if (!may_start(c, &c->jobs[s]))
             continue;
-        for (int64_t i = 0; i < c->jobs[s].replicas; i++) {
+        for (int64_t i = 0; i < c->jobs[s].replicas && made_n < MADE_MOST; i++) {
             if (get_any(c, &c->jobs[s], i))
                 continue; /* that of an earlier attempt goes first */
-            if (!any && c->subdomain)
+            if (!made_n && c->subdomain)
                 service_create(c);
-            any = true;
+            made_n++;
             create(c, &c->jobs[s], i);
         }
     }
-    return any;
+    return made_n > 0;
 }
 
 /* ---- ending ---- */

@@ -16,7 +16,7 @@
 
 struct replicated_job {
     const char *name;
-    int64_t replicas, count;       /* jobs of it, pods that one runs at a time */
+    int64_t replicas, count;       /* jobs of it (LIMIT: child_jobs_bound), pods that one runs at a time */
     bool is_trainer;               /* of a TrainJob: it trains */
     struct json *job_spec;         /* JobSpec; without suspend */
     const struct json *labels, *annotations; /* of the Jobs; NULL: none */
@@ -38,10 +38,11 @@ struct child_jobs {
 struct child_counts {
     int64_t ready, succeeded, failed, active, suspended;
 };
+int64_t child_jobs_bound(int64_t replicas); /* no more than LIMIT_GANG_MEMBERS jobs, whatever is asked for */
 const struct json *child_jobs_get(const struct child_jobs *c, const struct replicated_job *job, int64_t i); /* of this attempt, or NULL */
 struct child_counts child_jobs_count(const struct child_jobs *c, const struct replicated_job *job);
 struct json *child_jobs_status(struct arena *a, const struct replicated_job *job, const struct child_counts *n);
-/* Those that may start and are not there. True: there were some. */
+/* Those that may start and are not there; some hundreds a pass: their coming brings the next. True: there were some. */
 bool child_jobs_make(const struct child_jobs *c);
 /* Those that have not ended are deleted: they are made again with what the next start puts in. */
 void child_jobs_stop(const struct child_jobs *c);

@@ -40,7 +40,7 @@ uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicat
         struct replicated_job *job = &jobs[n++];
         int64_t parallelism = json_get_int64(spec, "parallelism", 1), completions = json_get_int64(spec, "completions", parallelism);
         job->name = json_get_text(replicated, "name", "");
-        job->replicas = json_get_int64(replicated, "replicas", 1);
+        job->replicas = child_jobs_bound(json_get_int64(replicated, "replicas", 1));
         job->count = completions < parallelism ? completions : parallelism;
         job->job_spec = json_is(spec, JSON_OBJECT) ? json_clone(a, spec) : json_new(a, JSON_OBJECT);
         job->labels = json_get(meta, "labels");

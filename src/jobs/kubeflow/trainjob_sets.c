@@ -77,7 +77,7 @@ static void set_fill(struct arena *a, const struct json *trainjob, const struct 
                       *spec = json_path(job, "template", "spec", NULL);
     const char *step = json_text(json_path(job, "template", "metadata", "labels", TRAINJOB_STEP_LABEL, NULL), "");
     set->name = json_get_text(job, "name", "node");
-    set->replicas = json_get_int64(job, "replicas", 1);
+    set->replicas = child_jobs_bound(json_get_int64(job, "replicas", 1));
     set->count = json_get_int64(spec, "parallelism", 1);
     set->is_trainer = strcmp(step, "trainer") == 0 || (!*step && strcmp(set->name, "node") == 0);
     set->depends_on = json_get(job, "dependsOn");

@@ -66,6 +66,17 @@ static void check_names(struct admission *x, const struct json *replicated, cons
                         "its pods would have the host name %s, which has more than 63 characters: shorten it, or metadata.name", pod);
 }
 
+/* Numbers whose product, or sum, nobody could run: jobs are made one by one. */
+static void check_size(struct admission *x, const struct json *replicated, const char *path, int64_t pods, int64_t *all)
+{
+    int64_t replicas = json_get_int64(replicated, "replicas", 1);
+    bool many = replicas > LIMIT_GANG_MEMBERS || pods > LIMIT_GANG_MEMBERS;
+    *all += many ? 0 : replicas * pods;
+    if (many || *all > LIMIT_GANG_MEMBERS)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.replicas", path), json_get(replicated, "replicas"),
+                        "with parallelism this makes more than %d pods, which is the most of one gang", LIMIT_GANG_MEMBERS);
+}
+
 static void check_depends(struct admission *x, const struct json *list, const struct json *replicated, const char *path)
 {
     uint32_t i = 0;
@@ -82,6 +93,7 @@ static void check_list(struct admission *x, const struct json *spec, const struc
 {
     bool queued = admission_label(x->object, QUEUE_NAME_LABEL)[0], depends = false;
     uint32_t i = 0;
+    int64_t all = 0;
     if (!admission_list_n(list))
         admission_error(x, FIELD_REQUIRED, LIST, NULL, "the jobs that belong together, each with a name and a template");
     admission_unique(x, list, LIST, "name");
@@ -90,6 +102,7 @@ static void check_list(struct admission *x, const struct json *spec, const struc
         int64_t parallelism = json_get_int64(job, "parallelism", 1), completions = json_get_int64(job, "completions", parallelism),
                 pods = completions < parallelism ? completions : parallelism;
         const char *path = AT(x, LIST "[%u]", i++);
+        check_size(x, replicated, path, pods, &all);
         depends = depends || admission_list_n(json_get(replicated, "dependsOn"));
         if (!x->old)
             check_names(x, replicated, path, completions);

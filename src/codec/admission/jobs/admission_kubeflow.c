@@ -100,6 +100,9 @@ static void check_roles(struct admission *x, const struct queued_kind *k, struct
         else
             check_template(x, k, json_get(role, "template"), AT(x, "%s.template", path), json_get_int64(role, "replicas", 1));
         admission_not_negative(x, role, path, "replicas");
+        if (json_get_int64(role, "replicas", 1) > LIMIT_GANG_MEMBERS)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.replicas", path), json_get(role, "replicas"), "must be at most %d: the most of one gang",
+                            LIMIT_GANG_MEMBERS);
     }
     check_counts(x, k, roles);
 }
