@@ -318,6 +318,7 @@ struct pod_set {
     int32_t min_count;         /* fewest that may start; 0 = count */
     int32_t reclaimed;         /* of count: over for good, need neither quota nor place (Kueue reclaimablePods) */
     int32_t granted;           /* of an admitted gang: so many of count it was given; 0 = all */
+    bool in_turns;             /* others may come in the place of pods that succeeded; `reclaimed` says when nobody does any more */
     bool later;                /* its pods are made when others have begun or ended: places are kept for them, and nobody waits for them */
 };
 /* Which flavor each (pod set, resource) of an admitted gang was given. */

@@ -68,7 +68,7 @@ static const char *most_time(struct world *w)
 
 static void create_job_in(struct world *w, const char *name, int team)
 {
-    int pods = 1 + (int)pick(w, 8);
+    int pods = 1 + (int)pick(w, 8), completions = pick(w, 3) ? pods : pods + (int)pick(w, 2 * (uint64_t)pods);
     const char *asks = team == 3 ? near_annotation(w) : "", *template = pod_template_asking(w, "Never", asks), *most = most_time(w);
     int number = (int)pick(w, NAMES);
     const char *class = queued_label(w), *least = queued_annotation(w, pods);
@@ -78,7 +78,7 @@ static void create_job_in(struct world *w, const char *name, int team)
         "queue-name\":\"team%d\"%s%s}%s},"
         "\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,\"backoffLimit\":2,"
         "\"ttlSecondsAfterFinished\":30,\"template\":%s}}",
-        name, number, team, most, class, least, pods, pods, template);
+        name, number, team, most, class, least, pods, completions, template);
 }
 
 static void create_queued_job(struct world *w)

@@ -5,6 +5,7 @@
 #include "codec/decode/decode_part.h"
 #include "codec/decode/template_rules.h"
 #include "codec/kinds/kind_convert.h"
+#include "codec/kinds/queued_kinds.h"
 #include "core/state/topology.h"
 
 int decode_namespace(const struct decoder *d, const struct json *object, struct namespace_record *ret_ns, struct err *e)
@@ -380,6 +381,23 @@ static void decode_reclaimable(const struct json *list, const struct intern *nam
     }
 }
 
+static const struct json *controlling_owner(const struct json *object)
+{
+    JSON_EACH (owner, json_path(object, "metadata", "ownerReferences", NULL))
+        if (json_get_bool(owner, "controller", false))
+            return owner;
+    return NULL;
+}
+
+/* Pods of a job may come after others that have succeeded: it may have more completions than it runs pods at a time, and its Workload
+ * does not say how many. */
+static bool comes_in_turns(const struct json *object)
+{
+    const struct json *owner = controlling_owner(object);
+    const struct queued_kind *k = owner ? queued_kind_of_owner(owner) : NULL;
+    return k && k->reclaims;
+}
+
 /* The template as its pods will be. What no pod can be made of waits, and says why. */
 static int decode_set_template(const struct decoder *d, const struct json *pod_template, const char *path,
                                struct gang_record *g, struct shape *ret_shape, struct err *e)
@@ -425,6 +443,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
     const char *later = json_text(json_path(object, "metadata", "annotations", DECODE_LATER_ANNOTATION, NULL), "");
     uint32_t n = 0;
     int64_t members = 0;
+    bool in_turns = comes_in_turns(object);
     JSON_EACH (item, sets ? list : NULL) {
         char path[64];
         struct pod_set *s = &sets[n];
@@ -443,6 +462,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         if (decode_set_template(d, pod_template, path, g, &s->shape, e) < 0)
             return -E_INVALID;
         s->is_charged = charge_apply(d->charge, d->arena, d->names, s->shape.requests, s->shape.requests_n, &s->charged, &s->charged_n);
+        s->in_turns = in_turns;
         members += s->min_count;
         n++;
     }
@@ -582,10 +602,7 @@ static void decode_ready(const struct json *object, struct gang_record *g)
 
 static bool is_of_one_pod(const struct json *object)
 {
-    JSON_EACH (owner, json_path(object, "metadata", "ownerReferences", NULL))
-        if (json_get_bool(owner, "controller", false))
-            return bytes_is(json_bytes(json_get(owner, "kind")), "Pod");
-    return false;
+    return bytes_is(json_bytes(json_get(controlling_owner(object), "kind")), "Pod");
 }
 
 /* SOURCE Kueue: a pod that was stopped does not start again; its Workload needs no place. */

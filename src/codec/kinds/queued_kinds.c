@@ -1,5 +1,6 @@
 /* queued_kinds.c - see queued_kinds.h */
 #include "codec/kinds/queued_kinds.h"
+#include <string.h>
 
 static const char *const master_worker[] = {"Master", "Worker", NULL}, *const launcher_worker[] = {"Launcher", "Worker", NULL},
                   *const worker[] = {"Worker", NULL}, *const tensorflow[] = {"Chief", "Master", "PS", "Worker", "Evaluator", NULL};
@@ -9,11 +10,12 @@ static const char *const master_worker[] = {"Master", "Worker", NULL}, *const la
      .succeeded = "Succeeded", .replicas = r, .roles = of, .container = c}
 
 const struct queued_kind queued_kinds[QUEUED_KINDS_N] = {
-    [QUEUED_JOB] = {.group = "batch", .version = "v1", .plural = "jobs", .kind = "Job", .framework = "batch/job", .succeeded = "Complete"},
+    [QUEUED_JOB] = {.group = "batch", .version = "v1", .plural = "jobs", .kind = "Job", .framework = "batch/job", .succeeded = "Complete",
+                    .reclaims = true},
     [QUEUED_TRAINJOB] = {.group = "trainer.kubeflow.org", .version = "v1alpha1", .plural = "trainjobs", .kind = "TrainJob",
                          .framework = "trainer.kubeflow.org/trainjob", .succeeded = "Complete"},
     [QUEUED_JOBSET] = {.group = "jobset.x-k8s.io", .version = "v1alpha2", .plural = "jobsets", .kind = "JobSet",
-                       .framework = "jobset.x-k8s.io/jobset", .succeeded = "Completed"},
+                       .framework = "jobset.x-k8s.io/jobset", .succeeded = "Completed", .reclaims = true},
     [QUEUED_MPIJOB] = KUBEFLOW("v2beta1", "mpijob", "MPIJob", "mpiReplicaSpecs", launcher_worker, NULL),
     [QUEUED_PYTORCHJOB] = KUBEFLOW("v1", "pytorchjob", "PyTorchJob", "pytorchReplicaSpecs", master_worker, "pytorch"),
     [QUEUED_TFJOB] = KUBEFLOW("v1", "tfjob", "TFJob", "tfReplicaSpecs", tensorflow, "tensorflow"),
@@ -32,6 +34,14 @@ const struct queued_kind *queued_kind_named(const char *kind)
         if (text_equal(queued_kinds[i].kind, kind))
             return &queued_kinds[i];
     return NULL;
+}
+
+const struct queued_kind *queued_kind_of_owner(const struct json *owner)
+{
+    const struct queued_kind *k = queued_kind_named(json_get_text(owner, "kind", ""));
+    const char *version = json_get_text(owner, "apiVersion", "");
+    size_t n = k ? strlen(k->group) : 0;
+    return k && text_starts(version, k->group) && version[n] == '/' ? k : NULL;
 }
 
 const struct queued_kind *queued_kind_of(const char *group, const char *plural)

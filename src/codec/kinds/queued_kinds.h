@@ -30,12 +30,15 @@ struct queued_kind {
     const char *succeeded;       /* the condition of one that is over and well; "Failed" is that of the others; "": it has none */
     const char *replicas;        /* Kubeflow's: member of spec that has a template for each role; NULL: the kind is made otherwise */
     const char *const *roles;    /* its members, NULL after the last */
+    bool reclaims;               /* its controller says in reclaimablePods when nobody comes after a pod that has succeeded */
     const char *container;       /* the container of each role that runs the program */
 };
 extern const struct queued_kind queued_kinds[QUEUED_KINDS_N];
 
 /* By kind alone, as owner references name it; NULL: no such. */
 const struct queued_kind *queued_kind_named(const char *kind);
+/* As an owner reference's apiVersion and kind say it; NULL: no such. */
+const struct queued_kind *queued_kind_of_owner(const struct json *owner);
 /* By resource; NULL: no such. */
 const struct queued_kind *queued_kind_of(const char *group, const char *plural);
 /* What has `suspend` of a job, or of its like in a patch, made where it is missing. */

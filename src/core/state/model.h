@@ -71,6 +71,7 @@ struct gang_set {
     int32_t reclaimed_n;     /* of count: the dialect says that they are over; at most count */
     int32_t asked_n, min_count,
         over_n; /* what the record says: members wanted, the fewest, and those of asked_n that are over (shrink.h) */
+    bool in_turns;           /* as in pod_set */
     bool later;              /* its members come when others have begun: they wait for each other, and nobody for them */
 };
 struct charge {

@@ -6,6 +6,7 @@
 #include "core/queue/lane.h"
 #include "core/queue/lost.h"
 #include "core/queue/ready.h"
+#include "core/queue/shrink.h"
 #include "core/state/model.h"
 #include "core/state/state.h"
 #include "core/state/state_check.h"
@@ -158,7 +159,7 @@ static bool check_places(const struct state *s, const struct gang *g, struct err
                    (g->phase == GANG_RESERVED || g->phase == GANG_ADMITTED);
     for (uint32_t set = 0; set < g->sets_n && g->planned && settled; set++) {
         const struct gang_set *of = &g->sets[set];
-        int64_t placed_n = of->done_n > of->reclaimed_n ? of->done_n : of->reclaimed_n;
+        int64_t placed_n = set_gone_n(of);
         for (uint32_t i = 0; i < g->members_n; i++)
             placed_n += s->pods[g->members[i]].seat && pod_set_index(g, &s->pods[g->members[i]]) == (int32_t)set;
         for (uint32_t i = 0; i < g->own->seats_n; i++)

@@ -116,10 +116,11 @@ static void subtract_unused(const struct state *s, const struct gang *g, struct 
     }
     for (uint32_t i = 0; !unused && i < g->sets_n; i++) {
         const struct shape_class *c = &s->shapes.classes[set_charged(&g->sets[i])];
-        for (uint32_t k = 0; k < c->demands_n && g->sets[i].done_n; k++) {
+        int32_t done_n = set_gone_n(&g->sets[i]) - g->sets[i].reclaimed_n; /* what is reclaimed is not reserved any more */
+        for (uint32_t k = 0; k < c->demands_n && done_n; k++) {
             struct queue_usage *row = row_of(rows, n, choice_of(g, i, c->demands[k].resource), c->demands[k].resource);
             if (row)
-                row->used -= c->demands[k].value * g->sets[i].done_n;
+                row->used -= c->demands[k].value * done_n;
         }
     }
 }

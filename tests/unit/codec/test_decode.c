@@ -443,6 +443,35 @@ static void decodes_a_workload(void **state)
     assert_string_equal(name(w, g.local_queue), "ml/"); /* no queue: not "needs none" */
 }
 
+/* Of a job whose controller says in reclaimablePods when nobody comes after a pod any more. */
+static void knows_whose_pods_come_in_turns(void **state)
+{
+    static const struct {
+        const char *owners;
+        bool in_turns;
+    } cases[] = {
+        {"", false},
+        {"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"controller\":true}", true},
+        {"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\"}", false},
+        {"{\"apiVersion\":\"jobset.x-k8s.io/v1alpha2\",\"kind\":\"JobSet\",\"controller\":true}", true},
+        {"{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"controller\":true}", false},
+        {"{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"TrainJob\",\"controller\":true}", false},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"controller\":true}", false},
+        {"{\"kind\":\"Job\",\"controller\":true}", false},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gang_record g;
+        struct err e = {0};
+        const struct json *v = tree(w, arena_printf(w->d.arena,
+                                                    "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ml\",\"ownerReferences\":[%s]},\"spec\":{"
+                                                    "\"podSets\":[{\"name\":\"a\",\"template\":{}},{\"name\":\"b\",\"template\":{}}]}}",
+                                                    cases[i].owners));
+        assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
+        assert_true(g.pod_sets[0].in_turns == cases[i].in_turns && g.pod_sets[1].in_turns == cases[i].in_turns);
+    }
+}
+
 /* What is lost by its end. What cannot be read was not said. */
 static void says_what_is_lost_by_its_end(void **state)
 {
@@ -750,6 +779,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_what_is_no_pod, world_open, world_close),
         cmocka_unit_test_setup_teardown(wrong_types_are_survived, world_open, world_close),
         cmocka_unit_test_setup_teardown(an_endless_text_of_devices_says_nothing, world_open, world_close),
+        cmocka_unit_test_setup_teardown(knows_whose_pods_come_in_turns, world_open, world_close),
         cmocka_unit_test_setup_teardown(says_what_is_lost_by_its_end, world_open, world_close),
         cmocka_unit_test_setup_teardown(decodes_a_node, world_open, world_close),
         cmocka_unit_test_setup_teardown(too_many_devices_are_refused, world_open, world_close),

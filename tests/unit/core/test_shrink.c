@@ -266,7 +266,42 @@ static void a_restart_holds_what_was_granted(void **state)
     assert_int_equal(held(w), 2);
 }
 
-/* Two at a time of four: who comes after one that succeeded has its place, and it is free when nobody is to come any more. */
+static void pod_of_a(struct world *w, int number, const char *at, bool over)
+{
+    char key[32];
+    snprintf(key, sizeof key, "ns/a-%d", number);
+    struct pod_record r = pod_in(w, key, "a", "main", GPU "=1", "");
+    r.node = at ? id(w, at) : 0;
+    r.phase = over ? POD_SUCCEEDED : POD_PENDING;
+    pod_record(w, r);
+    step(w);
+}
+
+/* Two at a time of four, `r` was let in for two: who comes after one that succeeded has its place, and it is free when nobody is to come
+ * any more: `left_out` of what is reclaimed was never granted. */
+static void come_in_turns(struct world *w, struct gang_record r, int32_t left_out)
+{
+    gang_record(w, granted(w, r, 2));
+    members(w, "a", 2);
+    pod(w, "ns/alone", NULL, GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    for (int i = 0; i < 2; i++) {
+        pod_of_a(w, i, "n0", true);
+        assert_string_equal(node_of(w, "ns/alone"), "");
+        pod_of_a(w, i + 2, NULL, false);
+        assert_string_equal(node_of(w, i ? "ns/a-3" : "ns/a-2"), "n0");
+    }
+    pod_of_a(w, 2, "n0", true);
+    assert_string_equal(node_of(w, "ns/alone"), "");
+    r = granted(w, r, 2);
+    ((struct pod_set *)r.pod_sets)[0].reclaimed = left_out + 1;
+    gang_record(w, r);
+    step(w);
+    step(w);
+    assert_string_equal(node_of(w, "ns/alone"), "n0");
+}
+
 static void who_was_left_out_comes_after_those_that_run(void **state)
 {
     struct world *w = *state;
@@ -274,32 +309,72 @@ static void who_was_left_out_comes_after_those_that_run(void **state)
     node(w, "n0", GPU "=2", "");
     struct gang_record r = submit(w, "a", 2, 4);
     assert_int_equal(given(w, "a"), 2);
-    gang_record(w, granted(w, r, 2));
-    members(w, "a", 2);
-    pod(w, "ns/alone", NULL, GPU "=1");
-    step(w);
-    assert_int_equal(effects(w, EFFECT_BIND), 2);
-    for (int i = 0; i < 2; i++) {
-        struct pod_record over = pod_in(w, i ? "ns/a-1" : "ns/a-0", "a", "main", GPU "=1", "");
-        over.node = id(w, "n0");
-        over.phase = POD_SUCCEEDED;
-        pod_record(w, over);
-        step(w);
-        assert_string_equal(node_of(w, "ns/alone"), "");
-        pod_record(w, pod_in(w, i ? "ns/a-3" : "ns/a-2", "a", "main", GPU "=1", ""));
-        step(w);
-        assert_string_equal(node_of(w, i ? "ns/a-3" : "ns/a-2"), "n0");
-    }
-    struct pod_record over = pod_in(w, "ns/a-2", "a", "main", GPU "=1", "");
-    over.node = id(w, "n0");
-    over.phase = POD_SUCCEEDED;
-    pod_record(w, over);
-    r = granted(w, r, 2);
-    ((struct pod_set *)r.pod_sets)[0].reclaimed = 3;
+    come_in_turns(w, r, 2);
+}
+
+/* Of a job that has more completions than it runs pods at a time. */
+static struct gang_record two_in_turns(struct world *w)
+{
+    struct gang_record r = between(w, "a", 2, 2);
+    ((struct pod_set *)r.pod_sets)[0].in_turns = true;
+    return r;
+}
+
+static void who_comes_after_one_that_succeeded_has_its_place(void **state)
+{
+    struct world *w = *state;
+    gpu_queue(w, "q", NULL, "ns/lq", 100);
+    node(w, "n0", GPU "=2", "");
+    struct gang_record r = two_in_turns(w);
     gang_record(w, r);
     step(w);
+    come_in_turns(w, r, 0);
+}
+
+/* A core that begins anew while nobody has come yet after one that succeeded. */
+static void a_restart_keeps_the_place_of_who_comes_after(void **state)
+{
+    struct world *w = *state;
+    gpu_queue(w, "q", NULL, "ns/lq", 100);
+    node(w, "n0", GPU "=2", "");
+    gang_record(w, granted(w, two_in_turns(w), 2));
+    for (int i = 0; i < 4; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "ns/a-%d", i);
+        struct pod_record r = pod_in(w, key, "a", "main", GPU "=1", "");
+        r.node = id(w, "n0");
+        r.phase = i < 3 ? POD_SUCCEEDED : POD_RUNNING;
+        pod_record(w, r);
+    }
+    pod(w, "ns/alone", NULL, GPU "=1");
     step(w);
-    assert_string_equal(node_of(w, "ns/alone"), "n0");
+    assert_string_equal(node_of(w, "ns/alone"), "");
+    pod_of_a(w, 4, NULL, false);
+    assert_string_equal(node_of(w, "ns/a-4"), "n0");
+    assert_string_equal(node_of(w, "ns/alone"), "");
+}
+
+/* What is reclaimed is neither reserved nor used. */
+static void what_is_over_is_not_used(void **state)
+{
+    struct world *w = *state;
+    struct queue_usage *rows;
+    quota_of(w, 8);
+    struct gang_record r = submit(w, "a", 2, 2);
+    gang_record(w, granted(w, r, 2));
+    members(w, "a", 2);
+    step(w);
+    pod_of_a(w, 0, "n0", true);
+    assert_int_equal(state_queue_usage(w->s, id(w, "q"), w->cycle, &rows), 1);
+    assert_int_equal(rows[0].reserved, 2);
+    assert_int_equal(rows[0].used, 1);
+    r = granted(w, r, 2);
+    ((struct pod_set *)r.pod_sets)[0].reclaimed = 1;
+    gang_record(w, r);
+    step(w);
+    assert_int_equal(state_queue_usage(w->s, id(w, "q"), w->cycle, &rows), 1);
+    assert_int_equal(rows[0].reserved, 1);
+    assert_int_equal(rows[0].used, 1);
 }
 
 static void a_refused_write_takes_back_all(void **state)
@@ -390,6 +465,9 @@ int main(void)
         in_a_world(asks_for_all_again_after_an_eviction),
         in_a_world(a_restart_holds_what_was_granted),
         in_a_world(who_was_left_out_comes_after_those_that_run),
+        in_a_world(who_comes_after_one_that_succeeded_has_its_place),
+        in_a_world(a_restart_keeps_the_place_of_who_comes_after),
+        in_a_world(what_is_over_is_not_used),
         in_a_world(a_refused_write_takes_back_all),
         in_a_world(a_record_without_our_word_changes_nothing),
         in_a_world(what_another_has_granted_counts),

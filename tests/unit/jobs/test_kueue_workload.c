@@ -279,6 +279,17 @@ static void test_a_job_is_again_what_it_was_before_it_started_with_fewer(void **
     }
 }
 
+/* The places of pods that have succeeded are kept for others to come where the job says when none comes any more, and only there. */
+static void test_who_says_what_is_over(void **state)
+{
+    static const struct kueue_kind *const calls[QUEUED_KINDS_N] = {
+        &kueue_job_kind,     &kueue_trainjob_kind, &kueue_jobset_kind,  &kueue_kubeflow_kind, &kueue_kubeflow_kind, &kueue_kubeflow_kind,
+        &kueue_kubeflow_kind, &kueue_kubeflow_kind, &kueue_kubeflow_kind, &kueue_rayjob_kind,   &kueue_raycluster_kind};
+    (void)state;
+    for (int i = 0; i < QUEUED_KINDS_N; i++)
+        assert_int_equal(queued_kinds[i].reclaims, calls[i]->over != NULL);
+}
+
 static void test_role(void **state)
 {
     (void)state;
@@ -305,6 +316,6 @@ int main(void)
                                        cmocka_unit_test(test_members_that_are_over),
                                        cmocka_unit_test(test_lowered_parallelism_is_restored),
                                        cmocka_unit_test(test_a_job_is_again_what_it_was_before_it_started_with_fewer),
-                                       cmocka_unit_test(test_role)};
+                                       cmocka_unit_test(test_who_says_what_is_over), cmocka_unit_test(test_role)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
