@@ -543,9 +543,11 @@ static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, str
 static void end_promise(struct state *s, struct gang *g, bool started)
 {
     if (started)
-        g->vain_n = 0;
+        g->vain_n = g->unkept_n = 0;
     else if (all_have_left(g))
         promise_was_vain(s, g);
+    else if (g->promise && !gang_is_lone(g))
+        promise_unkept(s, g);
     if (started && gang_is_lone(g) && g->bound_n)
         lone_goes_before(s, g, s->seats[s->pods[g->members[0]].seat].node);
     promise_drop(s, g);

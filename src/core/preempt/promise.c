@@ -84,7 +84,7 @@ void promise_forget_victim(struct state *s, struct gang *g)
         return;
     memmove(&p->victims[i], &p->victims[i + 1], (--p->victims_n - i) * sizeof *p->victims);
     gain_anywhere(s, p);
-    p->moved_n = 0;
+    p->moved_n = preemptor->unkept_n = 0;
     if (!p->victims_n) /* all have left: it starts, or others were faster, who are no victims of its */
         look_again(s, p, preemptor);
 }
@@ -129,6 +129,16 @@ void promise_was_vain(const struct state *s, struct gang *g)
 {
     gang_own(g)->preempts_after_ms = s->now_ms + ((int64_t)VAIN_FIRST_MS << g->vain_n);
     g->vain_n += g->vain_n < VAIN_DOUBLINGS;
+}
+
+/* WHY  what it kept from others may be what one of them counts on, so that each finds its victims only without the promise of the other, or
+ * only beside it: the two would be made and ended in turns, without a write, until somebody has left. */
+void promise_unkept(const struct state *s, struct gang *g)
+{
+    if (++g->unkept_n <= MOVES_MOST)
+        return;
+    g->unkept_n = 0;
+    promise_was_vain(s, g);
 }
 
 static void *copy(const void *from, uint32_t n, size_t size)

@@ -23,6 +23,7 @@
 void promise_make(const struct preemptor *x, const struct victims *v, const struct want *wants, uint32_t wants_n);
 void promise_end(struct state *s, struct gang *g); /* of a gang that has one */
 void promise_was_vain(const struct state *s, struct gang *g); /* all have left, and it does not start: nobody goes for it for a while */
+void promise_unkept(const struct state *s, struct gang *g); /* they still leave, and are not enough any more: often, and it was in vain */
 static inline void promise_drop(struct state *s, struct gang *g)
 {
     if (g->promise)

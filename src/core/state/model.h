@@ -230,6 +230,7 @@ struct gang {
     enum gang_phase phase : 8; /* core/state/state.h has the picture */
     enum preemption preempted_as : 8;
     uint8_t vain_n;          /* times in a row that others left for it and it did not start all the same */
+    uint8_t unkept_n;        /* its promises in a row that ended before a victim had left */
     uint8_t failures_n;      /* of its writes, in a row */
     uint8_t counted;         /* bits of enum counted */
     bool planned : 1, active : 1, on_hold : 1, hold_is_fault : 1, finished : 1; /* what its object says */

@@ -57,6 +57,7 @@ struct given {                 /* to a gang: of each pod set how many pods, and 
 };
 struct plain_gang {
     bool exists, admitted, tried, patient; /* admitted: it has quota */
+    int unkept_n;              /* promises in a row that ended before a victim had left */
     bool checking;             /* it has, and waits for its check */
     bool counts;               /* its LocalQueue holds what it was given: it is really admitted, and has not left */
     enum check_state check;

@@ -2,6 +2,8 @@
 #include "core_order.h"
 #include <limits.h>
 
+enum { UNKEPT_MOST = 4 };      /* promises */
+
 bool gang_before(const struct plain_gang *a, const struct plain_gang *b)
 {
     char left[16], right[16];
@@ -71,6 +73,7 @@ static void admit(struct model *m, struct plain_gang *g, const struct given *giv
 {
     g->admitted = true;
     g->alone = false;
+    g->unkept_n = 0;
     g->reserved_ms = m->w.now_ms; /* later than all that the API has told of */
     g->given = *given;
     struct amounts a = charged_now(g);
@@ -97,6 +100,16 @@ static void stop_alike(struct model *m, const struct plain_gang *g)
     }
 }
 
+/* Where that happened often, nobody goes for it before it has waited. */
+static void end_promise(struct model *m, struct plain_gang *g, struct plain_promise *p, bool starts)
+{
+    if (!starts && p->victims.n && ++g->unkept_n > UNKEPT_MOST) {
+        g->unkept_n = 0;
+        m->in_vain = true;
+    }
+    drop_promise(m, p);
+}
+
 /* True: it is admitted, or others go for it. */
 static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
 {
@@ -116,7 +129,7 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
         m->counts.vain_n++;
     }
     if (p && a.what != OTHERS_GO)
-        drop_promise(m, p);
+        end_promise(m, g, p, a.what == STARTS);
     if (a.what == OTHERS_GO)
         evict(m, g, &a);
     else if (a.what == STARTS)

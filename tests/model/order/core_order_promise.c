@@ -147,6 +147,8 @@ void forget_victim(struct model *m, const struct plain_gang *v)
 {
     struct plain_promise *p = v->leaves_for >= 0 ? promise_of(m, &m->gangs[v->leaves_for]) : NULL;
     for (int i = p ? p->victims.n : 0; i-- > 0;)
-        if (&m->gangs[p->victims.all[i].gang] == v)
+        if (&m->gangs[p->victims.all[i].gang] == v) {
+            m->gangs[v->leaves_for].unkept_n = 0;
             memmove(&p->victims.all[i], &p->victims.all[i + 1], (size_t)(--p->victims.n - i) * sizeof p->victims.all[0]);
+        }
 }

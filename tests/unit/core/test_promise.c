@@ -683,10 +683,30 @@ static void two_strict_queues_do_not_end_each_others_heads_for_ever(void **state
     decides(w, "");
 }
 
+/* "large" counts on what v leaves beside "small", which then finds no CPU that it could take back; without "small" v does not leave for
+ * anybody, "large" has not enough, and so on. model_core_order 2015649 8 1 */
+static void two_do_not_take_the_ground_of_each_others_promise_for_ever(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99 cpu=99; queue a in=c gpu=0 cpu=10 within=Lower; queue b in=c gpu=3 cpu=0 within=Lower; runs v queue=b gpu=3 cpu=5;"
+             "runs w queue=a gpu=0 cpu=4; wants small queue=b prio=1 gpu=3 cpu=1");
+    decides(w, "evict v InClusterQueue");
+    story(w, "wants large queue=a prio=2 gpu=0 cpu=9");
+    decides(w, "evict w InClusterQueue");
+    story(w, "node n1 gpu=1");
+    for (int i = 0; i < 20 && decide_has_work(w->s); i++)
+        decides(w, "");
+    assert_false(decide_has_work(w->s));
+    leaves(w, "v", "wants v queue=b gpu=3 cpu=5");
+    leaves(w, "w", "wants w queue=a gpu=0 cpu=4");
+    decides_soon(w, "start large; start small");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         in_a_world(two_strict_queues_do_not_end_each_others_heads_for_ever),
+        in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
         in_a_world(it_waits_for_its_victim_and_starts),
         in_a_world(a_victim_that_does_not_go_is_not_told_twice),
         in_a_world(an_eviction_that_was_refused_is_told_again),
