@@ -106,7 +106,7 @@ static bool is_free_of_claims(const struct forced *f, const struct gang *g)
     return any;
 }
 
-/* It could start with fewer members, and waits for what others leave as long as that is enough for all: it looks again soon. */
+/* It could start with fewer members, or borrow, and waits for what others leave as long as that is better: it looks again soon. */
 static bool looks_again_soon(const struct forced *f, const struct gang *g)
 {
     const struct reason *r = state_gang_reason(f->s, g->key);

@@ -10,8 +10,9 @@
 #include "core/queue/shrink.h"
 #include "core/quota/deserve.h"
 
-/* Who could start with fewer members waits for what others leave, if that is enough for all of them. Somebody may take it meanwhile, and
- * nothing that is given back wakes it then. */
+/* Who could start with fewer members waits for what others leave, if that is enough for all of them; and who could start in a flavor where
+ * it borrows, if it is within its queue's own quota in another one. Somebody may take it meanwhile, and nothing that is given back wakes it
+ * then. */
 #define COMING_LOOK_AGAIN_MS 1000
 
 void refusal_of_misfit(struct state *s, struct parking *park, const struct misfit *m, const struct want *wants, uint32_t n)
@@ -589,7 +590,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         order_look_later(c->s, g, g->own->preempts_after_ms);
     if (!started && refusal->preempts && !c->trial) /* WHY  it would be looked at anew, without its promise */
         order_look_later(c->s, g, 0);
-    else if (!started && g->planned && is_coming(refusal) && shrink_may(g) && !c->trial)
+    else if (!started && g->planned && is_coming(refusal) && !c->trial && (shrink_may(g) || flavor_preempts_first(q)))
         order_look_later(c->s, g, c->s->now_ms + COMING_LOOK_AGAIN_MS);
     return started;
 }

@@ -126,6 +126,23 @@ static void who_waits_for_all_pods_looks_again_whether_that_is_still_coming(void
     assert_string_equal(given(w), "k: 6 gpu=fb");
 }
 
+/* What comes is within its queue's own quota until somebody of its queue is promised some of that: then it starts in the flavor where it
+ * borrows, which fits. model_core_order 2004369 8 1 */
+static void who_waits_not_to_borrow_looks_again_whether_that_is_still_so(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=100; queue h in=c fa.gpu=2 reclaim=Any; queue m in=c fa.gpu=4 fb.gpu=1 reclaim=Any level-first;"
+             "queue l in=c fb.gpu=2; queue o in=c fa.gpu=0; runs v1 queue=o prio=-1 flavor=fa gpu=4; runs v2 queue=o flavor=fa gpu=2; wants high queue=h gpu=2");
+    decides(w, "evict v1 InCohortReclamation");
+    story(w, "wants mine queue=m prio=1 gpu=2");
+    decides(w, "");
+    story(w, "wants late queue=m gpu=3");
+    decides(w, "evict v2 InCohortReclamation");
+    w->now_ms += 1000;
+    decides(w, "start mine");
+    assert_string_equal(given(w), "mine: 1 gpu=fb");
+}
+
 static void who_looks_again_keeps_what_he_was_promised_meanwhile(void **state)
 {
     struct world *w = *state;
@@ -712,6 +729,7 @@ int main(void)
         in_a_world(an_eviction_that_was_refused_is_told_again),
         in_a_world(who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first),
         in_a_world(who_waits_for_all_pods_looks_again_whether_that_is_still_coming),
+        in_a_world(who_waits_not_to_borrow_looks_again_whether_that_is_still_so),
         in_a_world(who_looks_again_keeps_what_he_was_promised_meanwhile),
         in_a_world(nobody_is_told_before_all_can_be),
         in_a_world(a_refused_eviction_is_told_again_when_its_victim_changed),
