@@ -197,7 +197,22 @@ static void drop_entry(struct state *s, struct gang *g, bool to_consumed)
     used_changed(s, l);
 }
 
-/* SOURCE Kueue: of all that it asks for, but the number of its pods. */
+/* Of the i-th charge's resource, in all flavors; 0: a charge before it has counted it. */
+static uint64_t asked_in_all(const struct gang *g, uint32_t i)
+{
+    const struct charge *all = g->own->charges;
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < g->own->charges_n; k++) {
+        if (all[k].resource == all[i].resource && k < i)
+            return 0;
+        if (all[k].resource == all[i].resource && __builtin_add_overflow(sum, (uint64_t)all[k].amount, &sum))
+            return UINT64_MAX;
+    }
+    return sum;
+}
+
+/* SOURCE Kueue: of all that it asks for, but the number of its pods. WHY  rounded once for each resource: who asks for as much in other
+ * flavors would have used another amount. */
 void consumption_enter(struct state *s, struct gang *g, const struct queue *q)
 {
     if (!s->consumption.on || !q || !q->by_consumption || !g->planned || !g->own->local_queue)
@@ -209,7 +224,7 @@ void consumption_enter(struct state *s, struct gang *g, const struct queue *q)
     own->entry_of = g->own->local_queue;
     for (uint32_t i = 0; i < g->own->charges_n; i++) {
         const struct charge *c = &g->own->charges[i];
-        u128 entry = c->resource == s->name_pods ? 0 : decay_part(nano_of(s, c->resource, (uint64_t)c->amount), part);
+        u128 entry = c->resource == s->name_pods ? 0 : decay_part(nano_of(s, c->resource, asked_in_all(g, i)), part);
         row_of(&own->own, c->resource)->entry += entry;
         row_of(&l->consumption, c->resource)->entry += entry;
     }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "../stories.h"
+#include "core/queue/gang.h"
 #include "core/quota/decay.h"
 #include "core/state/model.h"
 
@@ -196,7 +197,8 @@ static void resources_count_by_their_weights(void **unused)
     (void)unused;
     const struct resource_weight weights[] = {{"cpu", 0}, {GPU, INT64_C(2500000000)}};
     struct world w = begin_with(100, weights, 2);
-    story(&w, ROOM "queue q gpu=2 cpu=100000 consumption; local a; local b; wants a1 local=a gpu=1 cpu=90000; wants b1 local=b gpu=1 cpu=10");
+    story(&w, ROOM "queue q gpu=2 cpu=100000 consumption; local a; local b;"
+                          "wants a1 local=a gpu=1 cpu=90000; wants b1 local=b gpu=1 cpu=10");
     step(&w);
     land(&w);
     later(&w, 100);
@@ -225,6 +227,22 @@ static void an_interval_is_paid_on_entry(void **unused)
     later(&w, 10000);
     assert_int_equal(consumed(&w, "ns/a"), 0);
     assert_int_equal(share(&w, "ns/a"), 0);
+    world_free(&w);
+}
+
+/* Rounded once, whatever its flavors. model_core_order 733682 8 1 */
+static void who_asks_for_as_much_pays_as_much(void **unused)
+{
+    (void)unused;
+    struct world w = begin(ROOM "queue q fa.gpu=1 fb.gpu=5 consumption; local a; local b; wants a1 local=a set=one gpu=1 set=two gpu=2; wants b1 local=b gpu=3");
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 2);
+    assert_int_equal(entry_of(&w, EFFECT_ADMIT, "a1")->choices[0].flavor, id(&w, "fa"));
+    assert_int_equal(entry_of(&w, EFFECT_ADMIT, "a1")->choices[1].flavor, id(&w, "fb"));
+    for (int landed = 0; landed < 2; landed++) {
+        struct used a = local_queue_named(w.s, id(&w, "ns/a"))->used, b = local_queue_named(w.s, id(&w, "ns/b"))->used;
+        assert_true(a.sum && a.sum == b.sum);
+        land(&w);
+    }
     world_free(&w);
 }
 
@@ -472,6 +490,7 @@ int main(void)
         cmocka_unit_test(twice_the_weight_half_the_share),
         cmocka_unit_test(resources_count_by_their_weights),
         cmocka_unit_test(an_interval_is_paid_on_entry),
+        cmocka_unit_test(who_asks_for_as_much_pays_as_much),
         cmocka_unit_test(a_refused_write_is_not_paid),
         cmocka_unit_test(entries_wait_for_checks),
         cmocka_unit_test(deactivated_before_it_ran),
