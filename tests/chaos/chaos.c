@@ -345,6 +345,16 @@ static void create_crowd_job(struct world *w, const char *name, const char *prio
                name, priority_class, 2);
 }
 
+static bool any_crowd_job_runs(struct world *w)
+{
+    bool any = false;
+    JSON_EACH (job, world_read(w, w->arena, "/apis/batch/v1" NS "jobs"))
+        any |= text_starts(json_text(json_path(job, "metadata", "name", NULL), ""), "crowd") &&
+               !json_get_bool(json_get(job, "spec"), "suspend", true);
+    arena_reset(w->arena);
+    return any;
+}
+
 static void create_crowd_pod(struct world *w, int number, const char *priority_class)
 {
     world_post(w, "/api/v1" NS "pods",
@@ -364,6 +374,10 @@ static void crowd(struct world *w)
     for (int i = 0; i < 3; i++) { /* 24 GPUs: more than the cohort has */
         create_crowd_job(w, arena_printf(w->arena, "crowd%d", i), "");
         loop_run_for(w->loop, 3000, NULL);
+    }
+    for (int i = 0; i < 60 && !any_crowd_job_runs(w); i++) { /* where all pods must be ready first, whoever waits for nodes gets them */
+        asked_let_all(w);
+        loop_run_for(w->loop, 5000, NULL);
     }
     create_crowd_job(w, "crowd-urgent", "urgent");
     create_checked_job(w);

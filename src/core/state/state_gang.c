@@ -124,7 +124,8 @@ static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_
         same = sets[i].name == g->sets[i].name && sets[i].shape == g->sets[i].shape && sets[i].charged == g->sets[i].charged &&
                sets[i].count == g->sets[i].count && sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels &&
                sets[i].asked_n == g->sets[i].asked_n && sets[i].min_count == g->sets[i].min_count && sets[i].over_n == g->sets[i].over_n &&
-               sets[i].in_turns == g->sets[i].in_turns && sets[i].later == g->sets[i].later && same_topology(set_topology(&sets[i]), set_topology(&g->sets[i]));
+               sets[i].in_turns == g->sets[i].in_turns && sets[i].later == g->sets[i].later &&
+               same_topology(set_topology(&sets[i]), set_topology(&g->sets[i]));
     return same;
 }
 
