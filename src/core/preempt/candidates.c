@@ -497,10 +497,17 @@ bool candidate_leaves(const struct preemptor *x, const struct candidate *one)
     return leaves_for_this(x, one->gang);
 }
 
+/* WHY  who leaves so that it does not borrow is not one by whom it borrows: else it would find less than it was promised, and might start
+ * in another flavor, so that all have left in vain. Without a search that does not borrow, he is. */
+static bool may_borrow_by(const struct preemptor *x, const struct candidate *one, bool borrows)
+{
+    return !borrows || one->while_borrowing || x->gang->promise->borrow_level || x->queue->borrow == PREEMPT_NEVER;
+}
+
 bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows)
 {
     const struct quota *t = &x->c->s->quota;
-    if (one->class == CLASS_OWN || candidate_leaves(x, one))
+    if (one->class == CLASS_OWN || (candidate_leaves(x, one) && may_borrow_by(x, one, borrows)))
         return true;
     if ((borrows && !one->while_borrowing) || !one->gang->queue || !candidate_may_go(x, one->gang))
         return false;

@@ -244,7 +244,10 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
     bool enough = false;
     for (int i = 0; i < from->n && !enough; i++) {
         const struct victim *one = &from->all[i];
-        if (one->class != 2 && !is_mine(m, &m->gangs[one->gang], g, x) && ((borrows && !one->while_borrowing) ||
+        const struct plain_promise *own = promise_of(m, g);
+        bool mine = is_mine(m, &m->gangs[one->gang], g, x) && (!borrows || one->while_borrowing || !own || own->level ||
+                    m->nodes[COHORTS + g->queue].borrow == PREEMPT_NEVER);
+        if (one->class != 2 && !mine && ((borrows && !one->while_borrowing) ||
                                 !path_is_above(m, COHORTS + m->gangs[one->gang].queue, one->shared, x)))
             continue;
         take_off(m, one, 1);

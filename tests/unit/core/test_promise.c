@@ -700,6 +700,23 @@ static void two_strict_queues_do_not_end_each_others_heads_for_ever(void **state
     decides(w, "");
 }
 
+/* While they leave it would have enough with v gone alone, if it borrowed; and where it borrows another flavor fits. Tried once more it
+ * keeps to what they were told for. model_core_order 3017178 8 1 */
+static void who_waits_not_to_borrow_does_not_borrow_meanwhile(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99; queue q in=c fa.gpu=4 fb.gpu=0 within=Lower reclaim=Any borrow=Lower level-first; queue o in=c fa.gpu=2;"
+             "queue x in=c fb.gpu=4; runs v queue=o prio=1 flavor=fa gpu=4; runs low queue=q flavor=fa gpu=2; wants high queue=q prio=1 gpu=3");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 2);
+    story(w, "node n1 gpu=1");
+    decides(w, "");
+    gone(w, CHANGE_GANG_GONE, "low");
+    gone(w, CHANGE_GANG_GONE, "v");
+    decides_soon(w, "start high");
+    assert_string_equal(text_of(w, entry_of(w, EFFECT_ADMIT, "high")->choices[0].flavor), "fa");
+}
+
 /* "large" counts on what v leaves beside "small", which then finds no CPU that it could take back; without "small" v does not leave for
  * anybody, "large" has not enough, and so on. model_core_order 2015649 8 1 */
 static void two_do_not_take_the_ground_of_each_others_promise_for_ever(void **state)
@@ -723,6 +740,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         in_a_world(two_strict_queues_do_not_end_each_others_heads_for_ever),
+        in_a_world(who_waits_not_to_borrow_does_not_borrow_meanwhile),
         in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
         in_a_world(it_waits_for_its_victim_and_starts),
         in_a_world(a_victim_that_does_not_go_is_not_told_twice),
