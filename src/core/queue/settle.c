@@ -492,7 +492,7 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
     if (g->phase < GANG_BOUND) {
         drop_surplus(c, g, t);
         bool comes = !lost_for_good(g);
-        if (!needs_no_more && comes && !hold_missing(c, g, t, ret_taken)) { /* of a whole gang not the plan counts, but the pods that came */
+        if (!needs_no_more && comes && !hold_missing(c, g, t, ret_taken)) { /* of a whole gang those count that came, not the plan */
             wait_if_untold(c, g);
             return;
         }

@@ -688,6 +688,22 @@ static bool has_set(const struct m_gang *g, int name)
     return false;
 }
 
+/* Live pods that the set should have. Where it was let in with fewer than it asks for, the others come after those that have succeeded,
+ * and the job says when nobody does any more. */
+static int wanted(struct model *m, int slot, struct m_set *s, int succeeded, bool all)
+{
+    int over = set_over(s), left = s->count - succeeded;
+    if (set_count(s) == s->count)
+        return s->count - (succeeded > over ? succeeded : over);
+    left = left > 0 ? left : 0;
+    if (left < set_needs(s) && (all || chance(m, 500))) {
+        s->reclaimed = s->count - left;
+        note(m, "gang %u: of set s%d only %d are to come", m->api.gangs[slot].serial, s->name, left);
+        changed(m, OBJ_GANG, slot);
+    }
+    return left < set_needs(s) ? left : set_needs(s);
+}
+
 static void job_controller(struct model *m, int slot, bool all)
 {
     struct m_gang *g = &m->api.gangs[slot];
@@ -713,7 +729,7 @@ static void job_controller(struct model *m, int slot, bool all)
     bool over = runs;
     for (int i = 0; i < g->sets_n && runs; i++) {
         struct members n = members_of(m, slot, g->sets[i].name);
-        int done = set_over(&g->sets[i]), want = set_count(&g->sets[i]) - (n.succeeded > done ? n.succeeded : done);
+        int want = wanted(m, slot, &g->sets[i], n.succeeded, all);
         for (; n.live < want && (all || chance(m, 700)); n.live++)
             new_member(m, slot, i);
         if (n.live > want && n.any >= 0)
