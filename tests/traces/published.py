@@ -3,7 +3,7 @@
 
     TRACES_DATA=DIR    openb_*.csv.gz, the orders and published_analysis_*.csv.gz (default: ../shared/data/openb beside the sources)
     FULL=1             all traces and orders that are there; else one of each policy
-Exit code 77: the data is not there."""
+Where the data is not there it is skipped, with a word."""
 import collections
 import csv
 import gzip
@@ -29,8 +29,8 @@ def published(kind):
 def main():
     capstan = sys.argv[1]
     if not (data / "openb_arrival_order.tar.gz").exists():
-        print("skipped: no traces at", data)
-        sys.exit(77)
+        print("ok 1 # SKIP no traces at", data)
+        sys.exit(0)
     allocated, useless = published("allo"), published("frag_ratio")
     policies = {p: next(k for k in sorted({key[1] for key in allocated}) if k[3:].lower()[:4] == n[3:].lower()[:4]) for p, n in names.items()}
     off = collections.Counter()

@@ -268,7 +268,7 @@ print(len(rows), "wait as long as they did" if all(row["queueWaitSeconds"] <= fl
     soon "ready when all has been read" '^ok' page /readyz
     soon "it says that it leads" '^capstan_scheduler_leading 1$' page /metrics
     says "OpenMetrics when asked for" '^# EOF$' page /metrics -H 'Accept: application/openmetrics-text; version=1.0.0'
-    says "nothing else is there" 'not found: /metrics, /healthz and /readyz are here' page /debug/pprof
+    says "nothing else is there" 'not found: /ui/, /metrics, /healthz and /readyz are here' page /debug/pprof
     says "and nothing is taken" 'is 405$' page /metrics -X POST
     ends 2 "what is no port" 'listen address ":8081x": write HOST:PORT' "$PROGRAM" scheduler --address :8081x
     ends 2 "a port that is taken" 'capstan scheduler: --address: .*in use' "$PROGRAM" scheduler --address "127.0.0.1:$port"

@@ -99,7 +99,7 @@ soon "it runs there" '^tune=Running$' states tune
 ends 0 "requeued" 'TrainJob/tune: requeued' requeue tune
 ends 0 "cancelled" 'TrainJob/tune: cancelled' cancel tune
 
-# --- and Kubeflow's others: their operator makes the pods, the queue says when
+# --- and Kubeflow's others: their operator makes the pods, here what stands in for it, and the queue says when
 k apply -f - >/dev/null <<YAML
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -111,7 +111,7 @@ spec:
 YAML
 suspended() { k get pytorchjob torch -o 'jsonpath={.spec.runPolicy.suspend}'; }
 soon "a PyTorchJob is let in" '^false$' suspended
-is "and listed" 'torch=Pending' states torch
+soon "it is listed, and runs" '^torch=Running$' states torch
 says "as what it is" '^PyTorchJob/torch$' "$PROGRAM" jobs -n "$NS" --name torch -o name
 ends 0 "held" '^PyTorchJob/torch: held' hold torch --stop
 soon "it is suspended" '^true$' suspended
