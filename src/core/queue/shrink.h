@@ -16,12 +16,11 @@ static inline int32_t set_needs(const struct gang_set *set)
     return set->count - set->reclaimed_n;
 }
 
-/* Does nobody come in the place of a pod that has succeeded? WHY  where the set has fewer than it asks for, what was left out comes after
- * those that run, and a job may have more completions than it runs pods at a time: the dialect says when nobody comes any more
- * (reclaimed_n). */
+/* Does nobody come in the place of a pod that has succeeded? WHY  a job may have more completions than it runs pods at a time, or was let
+ * in with fewer than it asks for: the dialect says when nobody comes any more (reclaimed_n). */
 static inline bool set_ends_by_success(const struct gang_set *set)
 {
-    return set->count == set->asked_n && !set->in_turns;
+    return !set->in_turns;
 }
 /* Members that need no place any more. */
 static inline int32_t set_gone_n(const struct gang_set *set)

@@ -307,9 +307,27 @@ static void who_was_left_out_comes_after_those_that_run(void **state)
     struct world *w = *state;
     gpu_queue(w, "q", NULL, "ns/lq", 100);
     node(w, "n0", GPU "=2", "");
-    struct gang_record r = submit(w, "a", 2, 4);
+    struct gang_record r = between(w, "a", 2, 4);
+    ((struct pod_set *)r.pod_sets)[0].in_turns = true;
+    gang_record(w, r);
+    step(w);
     assert_int_equal(given(w, "a"), 2);
     come_in_turns(w, r, 2);
+}
+
+/* Nobody is known to come after those that were granted: a place is free when its pod has succeeded. */
+static void who_does_not_come_in_turns_leaves_its_place(void **state)
+{
+    struct world *w = *state;
+    gpu_queue(w, "q", NULL, "ns/lq", 100);
+    node(w, "n0", GPU "=2", "");
+    struct gang_record r = submit(w, "a", 2, 4);
+    gang_record(w, granted(w, r, 2));
+    members(w, "a", 2);
+    pod(w, "ns/alone", NULL, GPU "=1");
+    step(w);
+    pod_of_a(w, 0, "n0", true);
+    assert_string_equal(node_of(w, "ns/alone"), "n0");
 }
 
 /* Of a job that has more completions than it runs pods at a time. */
@@ -465,6 +483,7 @@ int main(void)
         in_a_world(asks_for_all_again_after_an_eviction),
         in_a_world(a_restart_holds_what_was_granted),
         in_a_world(who_was_left_out_comes_after_those_that_run),
+        in_a_world(who_does_not_come_in_turns_leaves_its_place),
         in_a_world(who_comes_after_one_that_succeeded_has_its_place),
         in_a_world(a_restart_keeps_the_place_of_who_comes_after),
         in_a_world(what_is_over_is_not_used),
