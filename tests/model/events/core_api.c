@@ -382,6 +382,7 @@ static void tell_sets(struct world *w, const struct m_gang *g, struct gang_recor
                                    .min_count = from->min_count,
                                    .reclaimed = from->reclaimed,
                                    .granted = from->granted,
+                                   .in_turns = from->in_turns,
                                    .later = from->later,
                                    .is_charged = from->is_charged};
         struct amount *charged = arena_zero(w->records, RES_N, sizeof *charged);
@@ -523,10 +524,15 @@ void changed(struct model *m, enum object object, int slot)
 static void see_pod(struct life *l, int slot, const struct m_pod *p)
 {
     struct assumed *a = &l->assumed[slot];
+    const struct m_pod *was = &l->seen.pods[slot];
+    if (was->exists && was->gang >= 0 && was->phase == POD_SUCCEEDED && (!p->exists || p->serial != was->serial))
+        l->done_gone[was->gang][was->set]++;
     if (a->serial && (!p->exists || p->serial != a->serial || p->node >= 0 || p->phase >= POD_SUCCEEDED))
         *a = (struct assumed){0};
-    if (p->exists && p->gang >= 0 && p->node >= 0)
+    if (p->exists && p->gang >= 0 && p->node >= 0) {
         l->started[p->gang] = true; /* it runs: whoever comes now may come alone */
+        l->begun[p->gang] |= (uint8_t)(1U << p->set);
+    }
     l->seen.pods[slot] = *p;
 }
 
@@ -578,8 +584,11 @@ static void see(struct life *l, const struct event *e)
         tell_local(l, e->slot, &e->local);
         break;
     case OBJ_GANG:
-        if (l->seen.gangs[e->slot].serial && l->seen.gangs[e->slot].serial != e->gang.serial)
+        if (l->seen.gangs[e->slot].serial && l->seen.gangs[e->slot].serial != e->gang.serial) {
             l->started[e->slot] = false;
+            l->begun[e->slot] = 0;
+            memset(l->done_gone[e->slot], 0, sizeof l->done_gone[e->slot]);
+        }
         l->seen.gangs[e->slot] = e->gang;
         tell_gang(l, &e->gang);
         break;
@@ -640,6 +649,8 @@ void life_begin(struct model *m, struct life *l)
     memset(&l->seen, 0, sizeof l->seen);
     memset(l->assumed, 0, sizeof l->assumed);
     memset(l->started, 0, sizeof l->started);
+    memset(l->begun, 0, sizeof l->begun);
+    memset(l->done_gone, 0, sizeof l->done_gone);
     memset(l->reserved, 0, sizeof l->reserved);
     l->w = world_new();
     l->w.fair = m->fair;

@@ -81,6 +81,8 @@ struct m_set {
     int granted;               /* of an admitted gang: members that it was given, 0 = all */
     int task_min;              /* pod groups: minTaskMember, 0 = none */
     bool later;                /* planned gangs: the first burst does not wait for it, and it starts whole itself */
+    bool in_turns;             /* planned gangs: `more` pods come after those that have succeeded, then the others are reclaimed */
+    int more;
     bool is_charged;           /* planned gangs: quota counts this, whatever the pods ask for */
     int64_t charged[RES_N];
 };
@@ -206,6 +208,8 @@ struct life {
     struct cluster seen;
     struct assumed assumed[PODS];
     bool started[GANGS];       /* the first burst is over */
+    uint8_t begun[GANGS];      /* bits by name of the set: some of its pods had a place since then */
+    int done_gone[GANGS][SETS]; /* by name of the set: members that succeeded and were deleted then */
     uint32_t reserved[GANGS];  /* serial of one that waited for its checks when the last decision began, or was given quota only by it */
     int granted[GANGS][SETS];  /* by name of the set: what the last plan gave it where that is not all, else 0 */
     struct stream streams[STREAM_N];

@@ -516,16 +516,20 @@ static int needed(const struct life *l, int slot, const struct m_set *of, const 
     return g->type == TYPE_PLANNED ? set_count(&set) - over : set.task_min - n->succeeded;
 }
 
-/* A set that comes later begins whole, too. set_binds: by its name. */
+/* A set that comes later begins whole, too. One whose pods come in turns goes on with one. set_binds: by its name. */
 static void check_later(struct model *m, struct life *l, int slot, const int *set_binds)
 {
     const struct m_gang *g = &l->seen.gangs[slot];
     char key[40];
     for (int i = 0; i < g->sets_n; i++) {
         struct presence n = present(l, slot, g->sets[i].name);
+        n.succeeded += l->done_gone[slot][g->sets[i].name];
         int need = needed(l, slot, &g->sets[i], &n), binds = set_binds[g->sets[i].name];
-        if (g->sets[i].later && binds && n.bound == binds && n.bound < need)
+        bool goes_on = g->sets[i].in_turns && l->begun[slot] & 1U << g->sets[i].name;
+        if (g->sets[i].later && binds && n.bound == binds && n.bound < need && !goes_on)
             die(m, "set s%d of %s comes later, and begins with %d of %d members", g->sets[i].name, gang_key(g, key), n.bound, need);
+        if (binds)
+            l->begun[slot] |= (uint8_t)(1U << g->sets[i].name);
     }
 }
 
@@ -589,6 +593,8 @@ void oracle_plan(struct model *m, struct life *l)
         l->reserved[gang] = e->effect == EFFECT_RESERVE ? l->seen.gangs[gang].serial : 0;
         note_granted(m, l, e, gang);
         l->started[gang] = false;
+        l->begun[gang] = 0;
+        memset(l->done_gone[gang], 0, sizeof l->done_gone[gang]);
     }
     for (int i = 0; i < GANGS; i++)
         if (binds[i]) {

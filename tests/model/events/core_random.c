@@ -402,6 +402,8 @@ static void new_gang(struct model *m)
         g->sets[i] = (struct m_set){.name = i, .kind = random_kind(m), .count = 1 + (int)pick(m, g->sets_n > 1 ? 3 : 5)};
         g->sets[i].task_min = g->type == TYPE_PLANNED || chance(m, 500) ? 0 : 1 + (int)pick(m, (uint32_t)g->sets[i].count);
         g->sets[i].later = g->type == TYPE_PLANNED && i > 0 && chance(m, 250) && !model_leaves_out("later");
+        g->sets[i].in_turns = g->type == TYPE_PLANNED && chance(m, 300) && !model_leaves_out("turns");
+        g->sets[i].more = (int)pick(m, 4);
         if (g->type == TYPE_PLANNED && chance(m, 250))
             g->sets[i].min_count = 1 + (int)pick(m, (uint32_t)g->sets[i].count);
         members += g->sets[i].min_count ? g->sets[i].min_count : g->sets[i].task_min ? g->sets[i].task_min : g->sets[i].count;
@@ -509,6 +511,7 @@ static void change_gang(struct model *m)
     else if (what == 9 && g->type == TYPE_PLANNED && g->admitted) {
         struct m_set *s = &g->sets[pick(m, (uint32_t)g->sets_n)];
         s->reclaimed += s->reclaimed < s->count;
+        s->in_turns ^= chance(m, 100) && !model_leaves_out("turns"); /* a job has taken up a Workload that was made before it */
     } else if (what >= 12 && g->type == TYPE_PLANNED && g->admitted && !g->evicting)
         g->finished = true;
     else if (what == 11 && g->type == TYPE_PLANNED && g->admitted)
@@ -688,13 +691,13 @@ static bool has_set(const struct m_gang *g, int name)
     return false;
 }
 
-/* Live pods that the set should have. Where it was let in with fewer than it asks for, the others come after those that have succeeded,
- * and the job says when nobody does any more. */
+/* Live pods that the set should have. Where they come in turns, others come after those that have succeeded, those first that were left
+ * out, and the job says when nobody does any more. */
 static int wanted(struct model *m, int slot, struct m_set *s, int succeeded, bool all)
 {
-    int over = set_over(s), left = s->count - succeeded;
-    if (set_count(s) == s->count)
-        return s->count - (succeeded > over ? succeeded : over);
+    int over = set_over(s), left = s->count + s->more - succeeded;
+    if (!s->in_turns)
+        return set_count(s) - (succeeded > over ? succeeded : over);
     left = left > 0 ? left : 0;
     if (left < set_needs(s) && (all || chance(m, 500))) {
         s->reclaimed = s->count - left;
