@@ -473,6 +473,24 @@ static uint32_t those_that_begin(struct cycle *c, const struct gang *g, const st
     return n;
 }
 
+/* How many of LOOSE are bound together, of a gang that has begun: one, or all of a set that comes later and has nobody left, which begins
+ * again. Those are moved to the front. */
+static uint32_t those_at_once(struct cycle *c, const struct gang *g, const struct tally *t, uint32_t *loose, uint32_t loose_n)
+{
+    int32_t set = pod_set_index(g, &c->s->pods[loose[0]]);
+    if (set < 0 || !g->sets[set].later || g->sets[set].in_turns || t[set].live_n)
+        return 1;
+    uint32_t n = 1;
+    for (uint32_t i = 1; i < loose_n; i++) {
+        if (pod_set_index(g, &c->s->pods[loose[i]]) != set)
+            continue;
+        uint32_t pod = loose[i];
+        loose[i] = loose[n];
+        loose[n++] = pod;
+    }
+    return n;
+}
+
 /* *ret_taken: what it took for members to come, and did not need yet. */
 static void settle_members(struct cycle *c, struct gang *g, const struct lost *lost, struct taken *ret_taken)
 {
@@ -501,9 +519,10 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
         return; /* the first burst waits until every member exists that is not made later; those that end beside it are none of its own */
     bool first_burst = g->phase < GANG_BOUND;
     loose_n = those_that_begin(c, g, t, loose, loose_n);
-    for (uint32_t i = 0; i < loose_n; i += first_burst ? loose_n : 1) { /* later each comes for itself */
+    for (uint32_t i = 0, at_once; i < loose_n; i += at_once) {
+        at_once = first_burst ? loose_n : those_at_once(c, g, t, &loose[i], loose_n - i);
         uint32_t n;
-        struct arrival *all = match(c, g, &loose[i], first_burst ? loose_n : 1, t, &n);
+        struct arrival *all = match(c, g, &loose[i], at_once, t, &n);
         bool bound = bind_arrivals(c, g, all, n, first_burst && whole);
         release_shapes(s, all, n);
         if (!bound && first_burst) {

@@ -322,6 +322,31 @@ static void a_set_that_comes_later_starts_whole(void **state)
     assert_string_equal(node_of(w, "ns/t2"), "n0");
 }
 
+/* Nobody of it is left, and for one of two alone there is a place: it would wait in vain for the other. */
+static void a_set_that_comes_later_starts_again_whole(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=3", "");
+    two_sets(w, "data", 1, "train", 2);
+    pod_record(w, pod_in(w, "ns/d", "job", "data", GPU "=1", ""));
+    pod_record(w, pod_in(w, "ns/t0", "job", "train", GPU "=1", ""));
+    pod_record(w, pod_in(w, "ns/t1", "job", "train", GPU "=1", ""));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 3);
+    gone(w, CHANGE_POD_GONE, "ns/t0");
+    gone(w, CHANGE_POD_GONE, "ns/t1");
+    node(w, "n0", "cpu=64000," GPU "=2", ""); /* a GPU has failed */
+    comes_to_rest(w);
+    pod_record(w, pod_in(w, "ns/t2", "job", "train", GPU "=1", ""));
+    pod_record(w, pod_in(w, "ns/t3", "job", "train", GPU "=1", ""));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    node(w, "n1", "cpu=64000," GPU "=1", "");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +362,7 @@ int main(void)
         in_a_world(what_was_held_a_moment_ago_wakes_nobody_when_it_is_given_up),
         in_a_world(a_set_that_comes_later_is_not_waited_for_and_keeps_its_places),
         in_a_world(a_set_that_comes_later_starts_whole),
+        in_a_world(a_set_that_comes_later_starts_again_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
