@@ -137,8 +137,7 @@ static void find_remedies(struct cycle *c, struct line *l)
         return; /* it would start but for that */
     bool due = !l->remedied_ms || l->remedied_codes != l->codes || c->now_ms - l->remedied_ms >= REMEDY_EVERY_MS;
     if (!due || !c->trials_left) {
-        if (l->reason->remedies)
-            order_look_again(c->s, l); /* they are from before */
+        order_look_again(c->s, l); /* they are from before, or went with the reason that they were found for */
         return;
     }
     struct reason with = *l->reason;
@@ -146,8 +145,10 @@ static void find_remedies(struct cycle *c, struct line *l)
     struct reason *old = l->reason;
     l->reason = reason_copy(&with);
     free(old);
-    l->remedied_ms = c->now_ms;
+    l->remedied_ms = with.remedies ? c->now_ms : 0;
     l->remedied_codes = l->codes;
+    if (!with.remedies && !line_first(l)->promise)
+        order_look_again(c->s, l); /* this cycle has too much else to do */
 }
 
 /* Amounts have changed, causes have not: only the first of the line hears of it, and of what would help it. */
@@ -186,8 +187,7 @@ static bool tell_line(struct cycle *c, struct line *l)
     }
     if (!l->park.at)
         return false; /* its turn comes */
-    if (line_first(l)->told_hash != l->reason_hash || l->reason->remedies)
-        find_remedies(c, l);
+    find_remedies(c, l);
     tell_first(c, l);
     tell_all(c, l, reason_of_line(c, l), l->reason_hash, l->codes);
     return true;

@@ -420,6 +420,28 @@ static void room_that_was_left_is_taken(void **state)
     says(w, "pod/ns/large", "\"add\":\"3\"");
 }
 
+/* It is tried again after a moment, for another reason, and what would help went with the one before: that is looked for again. */
+static void another_reason_soon_after(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", GPU "=64", "");
+    preempting_queue(w, "a", "co", "ns/a", 16);
+    preempting_queue(w, "b", "co", "ns/b", 16);
+    workload(w, "stays", "ns/b", 8, GPU "=1");
+    workload(w, "ends", "ns/b", 8, GPU "=1");
+    workload(w, "own", "ns/a", 14, GPU "=1");
+    step(w);
+    workload(w, "large", "ns/a", 24, GPU "=1");
+    step(w);
+    says(w, "large", "\"change\":\"end\"");
+    w->now_ms += 8000;
+    gone(w, CHANGE_GANG_GONE, "ends");
+    step(w);
+    w->now_ms += 10000;
+    step(w);
+    says(w, "large", "\"change\":\"end\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_a_world(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
@@ -431,6 +453,7 @@ int main(void)
                                        in_a_world(members_are_under_way_after_each_start),
                                        in_a_world(the_first_that_lack_members_are_looked_at),
                                        in_a_world(fewer_of_a_workload), in_a_world(why_nothing_is_said),
-                                       in_a_world(what_was_left_is_taken), in_a_world(room_that_was_left_is_taken)};
+                                       in_a_world(what_was_left_is_taken), in_a_world(room_that_was_left_is_taken),
+                                       in_a_world(another_reason_soon_after)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
