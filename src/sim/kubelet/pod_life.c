@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/quantity.h"
+#include "kube/object.h"
 #include "sim/kubelet/kubelets.h"
 #include "sim/kubelet/pod_command.h"
 
@@ -221,7 +222,8 @@ struct pod_life *pod_life_new(const struct json *pod, uint32_t address)
     p->devices = pod_devices_read(pod);
     p->start_ms = annotation_ms(annotations, "capstan.dev/start-seconds", POD_START_MS);
     read_end(p, pod);
-    time_parse(json_bytes(json_get(metadata, "creationTimestamp")), &p->created_wall_ms);
+    if (!time_parse(json_bytes(json_get(object_condition(pod, "PodScheduled"), "lastTransitionTime")), &p->scheduled_wall_ms))
+        time_parse(json_bytes(json_get(metadata, "creationTimestamp")), &p->scheduled_wall_ms);
     return p;
 }
 

@@ -50,7 +50,7 @@ struct pod_life {
     int exit_code;
     uint32_t restarts_n;
     uint32_t address;      /* makes the pod IP */
-    int64_t created_wall_ms, started_wall_ms, ended_wall_ms;
+    int64_t scheduled_wall_ms, started_wall_ms, ended_wall_ms;
     int64_t last_started_wall_ms; /* of the run before this one */
     int64_t cpu_milli, memory_bytes;
     struct pod_devices *devices; /* NULL: asks for none */

@@ -131,7 +131,7 @@ static void write_conditions(struct buf *out, const struct pod_life *p, int64_t 
     write_condition(out, "Initialized", true, completed, p->started_wall_ms);
     write_condition(out, "Ready", running, not_ready, wall_ms);
     write_condition(out, "ContainersReady", running, not_ready, wall_ms);
-    write_condition(out, "PodScheduled", true, NULL, p->created_wall_ms);
+    write_condition(out, "PodScheduled", true, NULL, p->scheduled_wall_ms);
     buf_char(out, ']');
 }
 

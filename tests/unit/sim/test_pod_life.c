@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include "kube/object.h"
 #include "sim/kubelet/kubelets.h"
 #include "sim/kubelet/pod_life.h"
 #include "sim/kubelet/pod_status.h"
@@ -54,6 +55,20 @@ static struct json *status_patch(struct arena *a, const struct pod_life *p, int6
     struct json *patch = json_parse(a, buf_view(&text), NULL, NULL);
     assert_non_null(patch);
     return patch;
+}
+
+static void it_was_scheduled_when_its_binding_says(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const char *text = "{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":\"u\",\"creationTimestamp\":\"2026-01-01T00:00:00Z\"},"
+                       "\"spec\":{\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]},\"status\":{\"conditions\":["
+                       "{\"type\":\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:07Z\"}]}}";
+    struct json *pod = json_parse(a, bytes_of(text), NULL, NULL);
+    struct pod_life *p = pod_life_new(pod, 1);
+    const struct json *scheduled = object_condition(status_patch(a, p, 1767225700000), "PodScheduled");
+    assert_string_equal(json_get_text(scheduled, "lastTransitionTime", ""), "2026-01-01T00:00:07Z");
+    pod_life_free(p);
 }
 
 static void the_last_run_has_its_own_times(void **state)
@@ -223,6 +238,7 @@ int main(void)
         cmocka_unit_test(never_succeeds_after_its_time),
         cmocka_unit_test(what_is_told_to_end_ends_for_good),
         cmocka_unit_test(never_fails_with_an_exit_code),
+        cmocka_unit_test(it_was_scheduled_when_its_binding_says),
         cmocka_unit_test(the_last_run_has_its_own_times),
         cmocka_unit_test(on_failure_restarts_with_doubling_delay),
         cmocka_unit_test(always_runs_until_deleted),
