@@ -120,6 +120,18 @@ const struct json *connection_get_list(struct connection *c, struct arena *a, co
     return list;
 }
 
+/* An empty table looks like a failure: where it is of one namespace, the others are named. For people only. */
+static void say_nothing_found(const struct connection *c, const struct output_table *t, const struct options *o)
+{
+    if (t->rows_n || t->format > OUTPUT_WIDE)
+        return;
+    int all = option_find(o->command, "all-namespaces", 14);
+    if (c->ns && all >= 0 && o->command->options[all].role == OPTION_IS_OPTION)
+        fprintf(stderr, "capstan %s: nothing in namespace %s; --all-namespaces shows the others\n", o->command->name, c->ns);
+    else
+        fprintf(stderr, "capstan %s: nothing to show\n", o->command->name);
+}
+
 int connection_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
                            void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
 {
@@ -134,8 +146,10 @@ int connection_print_table(const struct options *o, const struct output_column *
     t.format = output_format_of(o);
     rows(&c, &t, o, &e);
     code = e.code ? connection_fail(o->command->name, &e) : EXIT_OK;
-    if (code == EXIT_OK)
+    if (code == EXIT_OK) {
         output_print(&t, t.format);
+        say_nothing_found(&c, &t, o);
+    }
     output_fini(&t);
     connection_close(&c);
     return code;
