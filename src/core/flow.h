@@ -379,7 +379,8 @@ struct gang_record {
     int32_t minimum_run_s;     /* of equals those who have run so long go first; 0 = whenever */
     int32_t grace_s;           /* that its pods have to end, the longest; 0 = not told */
     bool of_one_pod;           /* its only pod owns it: that pod does not come back on another node */
-    bool foreign;              /* reserved_only, and another writer's reservation: admitted when its checks are ready, places or not */
+    bool foreign;              /* reserved_only, and admitted when its checks are ready, places or not: another writer has reserved it, or
+                                * a check has said that its nodes may come later */
     enum gang_pods pods;
     int64_t unready_ms, admitted_ms; /* since when pods has been said so; since when it has been admitted; 0 = not known */
     int32_t retries_n;         /* times that it was evicted because its pods were not ready in time */

@@ -166,6 +166,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->coscheduling_work = workqueue_new(c, status_coscheduling_group, s);
     s->native_work = workqueue_new(c, status_native_group, s);
     s->pod_work = workqueue_new(c, status_pod, s);
+    s->check_work = workqueue_new(c, status_check, s);
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
@@ -198,7 +199,7 @@ void scheduler_free(struct scheduler *s)
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work,      s->queue_work, s->cohort_work,       s->local_queue_work,
                                   s->volcano_queue_work, s->group_work, s->coscheduling_work, s->native_work,
-                                  s->pod_work,           s->delete_work};
+                                  s->pod_work,           s->delete_work, s->check_work};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);

@@ -79,6 +79,7 @@ struct seen_gang {
     int64_t joined_ms;           /* when its last member came */
     int64_t placeless_ms;        /* a Workload: its checks are ready since then, and it has no place; 0 = not so */
     uint8_t placeless_n;         /* Events that said it since */
+    int64_t whole_ms;            /* wall time: a Workload's pods had all their places then; 0 = not seen so */
     int32_t bind_failures_n;
 };
 struct seen_pod *seen_pod(struct scheduler *s, name_id key);
@@ -157,7 +158,7 @@ struct scheduler {
 
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
     struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
-        *native_work, *pod_work, *delete_work;
+        *native_work, *pod_work, *delete_work, *check_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
     uint32_t binds_in_flight_n;
     struct bind_gate *gate;      /* NULL until a pod with limits was seen (bind.c) */
@@ -232,7 +233,7 @@ void binds_go_on(struct scheduler *s); /* the lease was won back: what was held 
 void binds_mark_names(struct scheduler *s);
 void binds_abandon(struct scheduler *s); /* the scheduler goes: no answer may find it */
 
-/* status_workload.c, status_queue.c, status_group.c, status_pod.c: work_fn */
+/* status_workload.c, status_queue.c, status_group.c, status_pod.c, status_check.c: work_fn */
 void status_workload(void *arg, struct work *w);
 void status_cluster_queue(void *arg, struct work *w);
 void status_cohort(void *arg, struct work *w);
@@ -245,6 +246,7 @@ void status_volcano_group(void *arg, struct work *w);
 void status_coscheduling_group(void *arg, struct work *w);
 void status_native_group(void *arg, struct work *w);
 void status_pod(void *arg, struct work *w);
+void status_check(void *arg, struct work *w);
 /* The gang's state or reason changed: whatever shows it is written soon. */
 void status_gang_changed(struct scheduler *s, struct seen_gang *g);
 /* Milliseconds until the gang's reason may be written to the object that says `said`; 0: now (say telling_sent then); -1: nothing to
@@ -252,6 +254,10 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g);
 int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, enum telling_rest rest);
 /* A Workload that has quota, ready checks and no place, as seen now. */
 void status_placeless(struct scheduler *s, struct work *w, struct seen_gang *g, struct kube_object_ref about);
+/* status_check.c: LIST (NULL: that of the Workload, which has quota) with what the scheduler's own checks say; NULL: as it is.
+ * *ret_again_ms: in so many ms they may say more; untouched: they will not. */
+struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
+                                    struct arena *a, int64_t *ret_again_ms);
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */

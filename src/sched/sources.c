@@ -488,8 +488,9 @@ static void on_check(void *arg, enum kube_event event, const char *key, struct b
     struct scheduler *s = checks->scheduler;
     struct source *queues = &s->sources[SOURCE_QUEUES];
     struct bytes at, raw;
-    (void)event;
     (void)object;
+    if (s->leading && event != KUBE_DELETED)
+        workqueue_add(s->check_work, key);
     for (size_t i = 0; queues->cache && kube_cache_next(queues->cache, &i, &at, &raw);) {
         if (!memmem(raw.data, raw.n, key + 1, strlen(key + 1)))
             continue;

@@ -383,6 +383,7 @@ void status_queues_changed(struct scheduler *s)
     all_of(s, SOURCE_COHORTS, s->cohort_work);
     all_of(s, SOURCE_LOCAL_QUEUES, s->local_queue_work);
     all_of(s, SOURCE_VOLCANO_QUEUES, s->volcano_queue_work);
+    all_of(s, SOURCE_CHECKS, s->check_work);
 }
 
 void status_local_queues_changed(struct scheduler *s)

@@ -133,10 +133,15 @@ static const struct json *admission_now(const struct pass *x)
     return json_is(admission, JSON_OBJECT) ? admission : NULL;
 }
 
-/* The list follows the queue. Returns whether it has to be written. */
+/* The list follows the queue, and with quota the checks that are answered here. Returns whether it has to be written. */
 static bool sync_checks(struct pass *x, const struct json *admission)
 {
+    int64_t again_ms = 0;
     x->checks = check_list_synced(x->work->arena, x->workload, demanded(x, admission), x->now_ms);
+    struct json *answered = admission ? status_checks_answered(x->s, x->seen, x->workload, x->checks, x->work->arena, &again_ms) : NULL;
+    x->checks = answered ? answered : x->checks;
+    if (again_ms)
+        work_again(x->work, again_ms);
     return x->checks != NULL;
 }
 
@@ -764,6 +769,8 @@ void status_workload(void *arg, struct work *w)
         return;
     }
     const struct json *old = json_path(x.workload, "status", "conditions", NULL);
+    if (x.seen && phase == GANG_BOUND)
+        x.seen->whole_ms = x.now_ms;
     x.conditions = json_is(old, JSON_ARRAY) ? json_clone(w->arena, old) : json_new(w->arena, JSON_ARRAY);
     x.generation = json_int64(json_path(x.workload, "metadata", "generation", NULL), 0);
     if (x.seen && (phase != GANG_CHECKING || awaits_checks(x.seen)))

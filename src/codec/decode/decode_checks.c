@@ -1,5 +1,6 @@
 /* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods */
 #include "codec/decode/decode_part.h"
+#include "codec/kinds/scale_up_names.h"
 #include "codec/kinds/waiting_names.h"
 
 static const struct json *list_of(const struct json *v)
@@ -53,6 +54,15 @@ bool decode_reserved_by_us(const struct json *object)
     struct bytes why = json_bytes(json_get(waits, "reason"));
     return bytes_is(json_bytes(json_get(waits, "status")), "True") &&
            (bytes_is(why, OBJECT_AWAITS_CHECKS) || bytes_is(why, OBJECT_AWAITS_PLACES));
+}
+
+bool decode_waits_for_machines(const struct json *object)
+{
+    JSON_EACH (check, list_of(json_path(object, "status", "admissionChecks", NULL)))
+        JSON_EACH (update, state_of(json_bytes(json_get(check, "state"))) == CHECK_READY ? list_of(json_get(check, "podSetUpdates")) : NULL)
+            if (json_get(json_get(update, "annotations"), SCALE_UP_ANNOTATION))
+                return true;
+    return false;
 }
 
 /* ---- pod templates ---- */

@@ -553,7 +553,7 @@ static void decode_admission(const struct decoder *d, const struct json *object,
     g->admitted = true;
     g->reserved_only = !decode_condition_true(object, "Admitted");
     g->evicted = decode_condition_true(object, "Evicted");
-    g->foreign = g->reserved_only && !decode_reserved_by_us(object);
+    g->foreign = g->reserved_only && (!decode_reserved_by_us(object) || decode_waits_for_machines(object));
     if (!time_parse(json_bytes(json_get(decode_condition(object, "QuotaReserved"), "lastTransitionTime")), &g->reserved_ms))
         g->reserved_ms = 0;
     g->admitted_queue = decode_name(d, json_get(admission, "clusterQueue"));

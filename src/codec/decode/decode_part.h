@@ -70,6 +70,7 @@ int64_t decode_created_ms(const struct json *object);
 void decode_queue_checks(const struct decoder *d, const struct json *spec, struct queue_record *q);
 void decode_gang_checks(const struct decoder *d, const struct json *object, struct gang_record *g);
 bool decode_reserved_by_us(const struct json *object); /* a Workload with quota that is not admitted yet */
+bool decode_waits_for_machines(const struct json *object); /* one of its checks has said that they may come later */
 /* The template of the Workload's pod set `set` with what its checks add to its pods, once it has quota. */
 const struct json *decode_updated_template(const struct decoder *d, const struct json *object, const char *set,
                                            const struct json *pod_template);

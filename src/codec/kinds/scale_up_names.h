@@ -1,0 +1,9 @@
+/* scale_up_names.h - what the admission check for machines that come is called, and what its gangs' pods carry */
+#ifndef CODEC_SCALE_UP_NAMES_H
+#define CODEC_SCALE_UP_NAMES_H
+
+#define SCALE_UP_CONTROLLER "capstan.dev/scale-up" /* spec.controllerName of an AdmissionCheck */
+#define SCALE_UP_TIMEOUT "capstan.dev/scale-up-timeout" /* annotation of the check: how long machines may take */
+#define SCALE_UP_ANNOTATION "capstan.dev/scale-up" /* of pods: they may be made before their machines, which have so long to come */
+
+#endif

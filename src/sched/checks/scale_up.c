@@ -1,0 +1,112 @@
+#include "sched/checks/scale_up.h"
+#include <string.h>
+#include "base/clock.h"
+#include "codec/kinds/scale_up_names.h"
+#include "kube/object.h"
+
+#define TIMEOUT_TEXT "15m"
+#define KEEP_ANNOTATION "karpenter.sh/do-not-disrupt"
+enum { TIMEOUT_LEAST_MS = 1000, PAUSE_S = 60, PAUSE_MOST_S = 1800 };
+#define TIMEOUT_MOST_MS INT64_C(604800000) /* 7 days */
+
+static const char *timeout_text(const struct json *check)
+{
+    const char *text = object_annotation(check, SCALE_UP_TIMEOUT);
+    return *text ? text : TIMEOUT_TEXT;
+}
+
+/* 0: it says no time. */
+static int64_t timeout_ms(const struct json *check)
+{
+    int64_t ms;
+    return duration_parse(bytes_of(timeout_text(check)), &ms) && ms >= TIMEOUT_LEAST_MS && ms <= TIMEOUT_MOST_MS ? ms : 0;
+}
+
+const char *scale_up_wrong(struct arena *a, const struct json *check)
+{
+    if (json_get(json_get(check, "spec"), "parameters"))
+        return "spec.parameters: " SCALE_UP_CONTROLLER " takes none; leave it out";
+    if (!timeout_ms(check))
+        return arena_printf(a, "metadata.annotations[" SCALE_UP_TIMEOUT "]: \"%s\" is no time from 1s to 168h; write one like 15m",
+                            timeout_text(check));
+    return NULL;
+}
+
+/* ---- one entry ---- */
+
+static void set_state(struct arena *a, struct json *entry, const char *state, const char *message, int64_t now_ms)
+{
+    char since[TIME_TEXT_MAX];
+    json_set_text(a, entry, "state", state);
+    json_set_text(a, entry, "message", message);
+    json_set_text(a, entry, "lastTransitionTime", arena_text(a, time_format(since, now_ms)));
+}
+
+/* What the pods of each set carry. WHY do-not-disrupt: an autoscaler that moves one member to a cheaper node ends all of them; who has
+ * written the annotation himself has decided. */
+static struct json *updates(struct arena *a, const struct json *workload, const struct json *check)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
+        struct json *update = json_new(a, JSON_OBJECT), *annotations = json_ensure_object(a, update, "annotations");
+        json_set_text(a, update, "name", json_get_text(set, "name", "main"));
+        json_set_text(a, annotations, SCALE_UP_ANNOTATION, timeout_text(check));
+        if (!json_get(json_path(set, "template", "metadata", "annotations", NULL), KEEP_ANNOTATION))
+            json_set_text(a, annotations, KEEP_ANNOTATION, "true");
+        json_append(list, update);
+    }
+    return list;
+}
+
+/* Since when it waits for machines; 0: it does not. */
+static int64_t waits_since_ms(const struct scale_up *x)
+{
+    int64_t ms;
+    const struct json *admitted = object_condition(x->workload, "Admitted");
+    if (x->whole || !object_condition_true(x->workload, "Admitted") ||
+        !time_parse(bytes_of(json_get_text(admitted, "lastTransitionTime", "")), &ms))
+        return 0;
+    return ms > x->whole_ms ? ms : x->whole_ms;
+}
+
+static int64_t pause_s(const struct json *entry)
+{
+    int64_t tried = json_get_int64(entry, "retryCount", 0);
+    int64_t s = tried >= 0 && tried < 5 ? PAUSE_S << tried : PAUSE_MOST_S;
+    return s < PAUSE_MOST_S ? s : PAUSE_MOST_S;
+}
+
+/* True: the entry was changed. */
+static bool follow(struct arena *a, const struct scale_up *x, const struct json *check, struct json *entry, int64_t *ret_again_ms)
+{
+    const char *is = json_get_text(entry, "state", "Pending");
+    if (strcmp(is, "Pending") == 0) {
+        set_state(a, entry, "Ready", arena_printf(a, "machines for its pods have %s to come", timeout_text(check)), x->now_ms);
+        json_set(a, entry, "podSetUpdates", updates(a, x->workload, check));
+        return true;
+    }
+    int64_t since_ms = strcmp(is, "Ready") == 0 ? waits_since_ms(x) : 0, left_ms = since_ms + timeout_ms(check) - x->now_ms;
+    if (!since_ms)
+        return false;
+    if (left_ms > 0) {
+        *ret_again_ms = left_ms;
+        return false;
+    }
+    set_state(a, entry, "Retry", arena_printf(a, "the machines for its pods did not come within %s", timeout_text(check)), x->now_ms);
+    json_set_int64(a, entry, "requeueAfterSeconds", pause_s(entry));
+    return true;
+}
+
+struct json *scale_up_followed(struct arena *a, const struct scale_up *x, const struct json *list, int64_t *ret_again_ms)
+{
+    struct json *now = json_new(a, JSON_ARRAY);
+    bool changed = false;
+    JSON_EACH (state, json_is(list, JSON_ARRAY) ? list : NULL) {
+        const struct json *check = x->find(x->ctx, json_get_text(state, "name", ""), a);
+        struct json *entry = json_clone(a, state);
+        if (check && strcmp(json_get_text(json_get(check, "spec"), "controllerName", ""), SCALE_UP_CONTROLLER) == 0 && timeout_ms(check))
+            changed |= follow(a, x, check, entry, ret_again_ms);
+        json_append(now, entry);
+    }
+    return changed ? now : NULL;
+}

@@ -1,0 +1,29 @@
+/* scale_up.h - the admission check of controller capstan.dev/scale-up: a gang may start on machines that are not there yet
+ *
+ *   quota reserved -> Ready, in the same write -> admitted without places -> its pods are unschedulable, all at once: an autoscaler that
+ *   looks for such pods (Karpenter, Cluster Autoscaler) buys for all of them -> bound whole when the last place is there
+ *                                             -> not in time: Retry, which takes the quota back; it comes again after a pause
+ *
+ * Its annotation capstan.dev/scale-up-timeout says how long machines may take (15m).
+ * Pure: JSON in, JSON out, times are arguments.
+ */
+#ifndef SCHED_CHECKS_SCALE_UP_H
+#define SCHED_CHECKS_SCALE_UP_H
+#include "sched/checks/queue_checks.h"
+
+/* What is wrong with such a check; NULL: nothing. */
+const char *scale_up_wrong(struct arena *a, const struct json *check);
+
+struct scale_up {
+    const struct json *workload;
+    bool whole;           /* all of its pods have places */
+    int64_t whole_ms;     /* wall time when it had last; 0 = never */
+    int64_t now_ms;
+    check_finder *find;
+    void *ctx;
+};
+/* LIST (array of entries, as status.admissionChecks) as such checks would have it of a Workload with quota; NULL: it is so already.
+ * *ret_again_ms: in so many ms there may be more to say; untouched: nothing will. */
+struct json *scale_up_followed(struct arena *a, const struct scale_up *x, const struct json *list, int64_t *ret_again_ms);
+
+#endif

@@ -1,0 +1,39 @@
+/* status_check.c - the admission checks that the scheduler answers itself (checks/scale_up.h): their condition Active, and what they say of
+ * Workloads with quota */
+#include "sched/checks/scale_up.h"
+#include "sched/scheduler.h"
+#include "codec/kinds/scale_up_names.h"
+
+void status_check(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct arena *a = w->arena;
+    const struct json *check = s->leading ? source_get(s, SOURCE_CHECKS, w->key, a) : NULL;
+    if (!check || object_deleting(check) ||
+        strcmp(json_get_text(json_get(check, "spec"), "controllerName", ""), SCALE_UP_CONTROLLER) != 0)
+        return;
+    const char *wrong = scale_up_wrong(a, check);
+    struct json *conditions = object_conditions_copy(a, check), *status = json_new(a, JSON_OBJECT);
+    if (!object_condition_set(a, conditions, "Active", !wrong, wrong ? "BadParameters" : "Active",
+                              wrong ? wrong : "The admission check is active", loop_wall_ms(s->loop), object_generation_of(check)))
+        return;
+    json_set(a, status, "conditions", conditions);
+    work_patch_status(w, kube_path(a, "kueue.x-k8s.io", "v1beta2", "admissionchecks", NULL, w->name, "status"), check, status);
+}
+
+static const struct json *find_check(void *ctx, const char *name, struct arena *a)
+{
+    return source_get(ctx, SOURCE_CHECKS, arena_printf(a, "/%s", name), a);
+}
+
+struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
+                                    struct arena *a, int64_t *ret_again_ms)
+{
+    const struct scale_up x = {.workload = workload,
+                               .whole = g && state_gang_phase(s->state, g->key) == GANG_BOUND,
+                               .whole_ms = g ? g->whole_ms : 0,
+                               .now_ms = loop_wall_ms(s->loop),
+                               .find = find_check,
+                               .ctx = s};
+    return scale_up_followed(a, &x, list ? list : json_path(workload, "status", "admissionChecks", NULL), ret_again_ms);
+}
