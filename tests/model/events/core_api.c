@@ -424,7 +424,7 @@ static void tell_gang(struct life *l, const struct m_gang *g)
         r.checks = checks;
         r.admitted = g->admitted;
         r.reserved_only = g->admitted && g->reserved_only;
-        r.foreign = r.reserved_only && g->foreign;
+        r.foreign = r.reserved_only && starts_without_places(g);
         r.evicted = g->admitted && g->evicting;
         r.reserved_ms = g->reserved_ms;
         r.pods = g->pods;

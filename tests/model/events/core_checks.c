@@ -94,6 +94,12 @@ static bool is_silent(const struct m_gang *g, int check)
     return (g->serial + (uint32_t)check) % 6 == 0;
 }
 
+/* Others have reserved it, or its second check has said that machines come. */
+bool starts_without_places(const struct m_gang *g)
+{
+    return g->foreign || (g->serial % 3 == 0 && g->checks[1] == CHECK_READY);
+}
+
 static void answer_checks(struct model *m, int slot, bool all)
 {
     struct m_gang *g = &m->api.gangs[slot];
@@ -171,7 +177,7 @@ void nobody_waits_behind_checks(struct model *m)
                 wishes[s].flavors |= g->choices[s][r] >= 0 ? 1 << g->choices[s][r] : 0;
         }
         snprintf(text, sizeof text, "%s", gang_key(g, key));
-        if (g->foreign || brute_place(&m->api, &room, wishes, g->sets_n) == 1)
+        if (starts_without_places(g) || brute_place(&m->api, &room, wishes, g->sets_n) == 1)
             die(m, "%s has quota, its checks are ready and there is room, but it waits: %s", text, why(&m->life.w, text));
     }
 }

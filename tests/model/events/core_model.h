@@ -279,6 +279,7 @@ void random_controllers(struct model *m, bool all); /* job controllers and kubel
 /* core_checks.c: admission checks, their controllers, and what must hold of gangs that wait for them */
 bool check_demanded(const struct cluster *c, int queue, int check, int8_t choices[SETS][RES_N]);
 bool checks_answered(const struct cluster *c, const struct m_gang *g); /* admitted, and all that are demanded of it are ready */
+bool starts_without_places(const struct m_gang *g); /* admitted when its checks are ready, places or not */
 void list_checks(const struct cluster *c, struct m_gang *g); /* Pending, where its queue demands them since */
 void reset_checks(struct model *m, struct m_gang *g);        /* it is evicted */
 void random_checks(struct model *m);                         /* of queues; reservations by others; answers taken back */
