@@ -282,6 +282,14 @@ static void say_if_never(struct cycle *c, const struct gang *g, struct queue *q,
                         reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = LACK_POLICY}));
 }
 
+static bool has_choice_of_flavors(const struct queue *q)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < q->groups_n; i++)
+        any |= q->groups[i].flavors_n > 1;
+    return any;
+}
+
 /* WHY  anything that is given back may be enough together with those who can be preempted by then. Who takes back may preempt more as soon
  * as others borrow more: nobody has to give anything back for that. */
 static void park_widely(struct state *s, const struct queue *q, struct parking *p)
@@ -586,6 +594,8 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     bool patient = !may_preempt(c, g, q);
     if (!started && looks_for_victims(c, q) && (!patient || flavor_preempts_first(q))) /* there victims decide which flavor it is */
         park_widely(c->s, q, &refusal->park);
+    /* WHY  it waits in a flavor for those who are to go, though another one may fit, until others take what makes that one worse */
+    refusal->park.takes |= !started && looks_for_victims(c, q) && flavor_preempts_first(q) && has_choice_of_flavors(q);
     if (!started && patient && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
         order_look_later(c->s, g, g->own->preempts_after_ms);
     if (!started && refusal->preempts && !c->trial) /* WHY  it would be looked at anew, without its promise */

@@ -102,7 +102,7 @@ struct parking {
     uint8_t on;              /* bits of enum park */
     uint8_t shapes_n, hopes_n; /* one more than the array holds: too many, any gain counts */
     bool outdated : 1;       /* what the line's reason counts is another amount by now */
-    bool takes : 1;          /* PARK_QUOTA: what others take may help, too (flavor.h) */
+    bool takes : 1;          /* PARK_QUOTA: what others take may help, too (flavor.h, place/try.c) */
     int64_t tried_ms;        /* when the line was refused */
     struct gang *gang;       /* who waits: one of the two */
     struct line *line;

@@ -4,50 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "core/state/model.h"
-#include "stories.h"
-
-static void decides(struct world *w, const char *expected)
-{
-    step(w);
-    if (strcmp(decided(w), expected) != 0)
-        fail_msg("decided \"%s\", expected \"%s\"", decided(w), expected);
-}
-
-/* In this cycle or in the next: what the last one gave back is looked at then. */
-static void decides_soon(struct world *w, const char *expected)
-{
-    step(w);
-    if (!*decided(w))
-        decides(w, expected);
-    else if (strcmp(decided(w), expected) != 0)
-        fail_msg("decided \"%s\", expected \"%s\"", decided(w), expected);
-}
-
-/* When the plan says so, though nothing else changes: reasons are looked for anew in between. */
-static void decides_within_10_s(struct world *w, const char *expected)
-{
-    int64_t end_ms = w->now_ms + 10000;
-    do {
-        assert_true(w->plan.wake_ms > w->now_ms && w->plan.wake_ms <= end_ms);
-        w->now_ms = w->plan.wake_ms;
-        step(w);
-    } while (!*decided(w));
-    if (strcmp(decided(w), expected) != 0)
-        fail_msg("decided \"%s\", expected \"%s\"", decided(w), expected);
-}
-
-/* The API shows that the eviction was written, and then that its job has stopped: the same line as when it came, but with "wants". */
-static void leaves(struct world *w, const char *name, const char *wants)
-{
-    outcome(w, EFFECT_EVICT, name, NULL, OUTCOME_DONE);
-    story(w, wants);
-}
-
-static void says(struct world *w, const char *gang, const char *part)
-{
-    if (!strstr(why_tree(w, gang), part))
-        fail_msg("\"%s\" is not in:\n%s", part, why_tree(w, gang));
-}
+#include "promises.h"
 
 #define FULL "node n0 gpu=8; queue q gpu=8 within=Lower; runs low queue=q gpu=8 at=5 on=n0; "
 
@@ -106,59 +63,6 @@ static void who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first
     gone(w, CHANGE_GANG_GONE, "high");
     decides(w, "start j");
     assert_string_equal(given(w), "j: 3 gpu=fb");
-}
-
-/* It waits for what others leave, which would be enough for all of its pods. Who takes some of it gives nothing back that would wake it. */
-static void who_waits_for_all_pods_looks_again_whether_that_is_still_coming(void **state)
-{
-    struct world *w = *state;
-    story(w, "node n0 gpu=100; queue a in=c fa.gpu=4 reclaim=Any; queue b in=c fa.gpu=4 fb.gpu=6 reclaim=Any borrow=Lower;"
-             "queue d in=c fa.gpu=4; queue z in=c fa.gpu=0; runs x queue=z flavor=fa gpu=9; wants j queue=a prio=9 x=4 gpu=1;"
-             "wants k queue=b x=8 min=6 gpu=1");
-    decides(w, "evict x InCohortReclamation");
-    outcome(w, EFFECT_EVICT, "x", NULL, OUTCOME_DONE);
-    story(w, "wants m queue=d x=3 gpu=1");
-    decides(w, "start m");
-    decides(w, "");
-    assert_true(w->plan.wake_ms > w->now_ms && w->plan.wake_ms <= w->now_ms + 1000);
-    w->now_ms = w->plan.wake_ms;
-    decides(w, "start k");
-    assert_string_equal(given(w), "k: 6 gpu=fb");
-}
-
-/* What comes is within its queue's own quota until somebody of its queue is promised some of that: then it starts in the flavor where it
- * borrows, which fits. model_core_order 2004369 8 1 */
-static void who_waits_not_to_borrow_looks_again_whether_that_is_still_so(void **state)
-{
-    struct world *w = *state;
-    story(w, "node n0 gpu=100; queue h in=c fa.gpu=2 reclaim=Any; queue m in=c fa.gpu=4 fb.gpu=1 reclaim=Any level-first;"
-             "queue l in=c fb.gpu=2; queue o in=c fa.gpu=0; runs v1 queue=o prio=-1 flavor=fa gpu=4; runs v2 queue=o flavor=fa gpu=2; wants high queue=h gpu=2");
-    decides(w, "evict v1 InCohortReclamation");
-    story(w, "wants mine queue=m prio=1 gpu=2");
-    decides(w, "");
-    story(w, "wants late queue=m gpu=3");
-    decides(w, "evict v2 InCohortReclamation");
-    w->now_ms += 1000;
-    decides(w, "start mine");
-    assert_string_equal(given(w), "mine: 1 gpu=fb");
-}
-
-static void who_looks_again_keeps_what_he_was_promised_meanwhile(void **state)
-{
-    struct world *w = *state;
-    story(w, "node n0 gpu=100; queue a in=c gpu=4 reclaim=Any; queue b in=c gpu=4 reclaim=Any; queue z in=c gpu=0; runs x queue=z gpu=5;"
-             "wants j queue=a prio=9 x=4 gpu=1; wants k queue=b x=4 min=1 gpu=1");
-    decides(w, "evict x InCohortReclamation");
-    outcome(w, EFFECT_EVICT, "x", NULL, OUTCOME_DONE);
-    story(w, "wants m queue=z gpu=1");
-    decides(w, "start m"); /* what was coming for k is not enough any more */
-    decides(w, "evict m InCohortReclamation");
-    outcome(w, EFFECT_EVICT, "m", NULL, OUTCOME_DONE);
-    const struct gang *k = gang_find(w->s, id(w, "k"));
-    int64_t since_ms = k->promise->since_ms;
-    w->now_ms += 2000;
-    decides(w, "");
-    assert_true(k->promise && k->promise->since_ms == since_ms);
 }
 
 /* Alone it would leave in vain: it is told when the other can be. */
@@ -376,19 +280,6 @@ static void what_comes_from_elsewhere_ends_no_promise(void **state)
     says(w, "g", "pending the preemption of 1 workload(s)");
 }
 
-/* What comes by itself under the first flavor is waited for: nobody goes under the next one. */
-static void a_flavor_that_comes_by_itself_is_waited_for(void **state)
-{
-    struct world *w = *state;
-    story(w, "node n0 gpu=16; queue alpha in=c fa.gpu=2 fb.gpu=2 reclaim=Any; queue gamma in=c fa.gpu=2 reclaim=Any;"
-             "queue beta in=c fa.gpu=2; runs b0 queue=beta flavor=fa gpu=2 since=1 on=n0; runs b1 queue=beta flavor=fa gpu=4 since=2 on=n0;"
-             "runs w queue=beta flavor=fb gpu=2 since=3 on=n0; wants g queue=gamma gpu=2");
-    decides(w, "evict b1 InCohortReclamation");
-    story(w, "wants a queue=alpha gpu=2");
-    decides(w, "");
-    says(w, "a", "workloads that are preempted for others will leave quota enough for it, too");
-}
-
 static void fewer_members_only_where_all_cannot_be_had(void **state)
 {
     struct world *w = *state;
@@ -539,43 +430,6 @@ static void who_came_in_meanwhile_is_not_told_at_once(void **state)
     }
 }
 
-/* And tried once more before its time it does not start in a later flavor either. model_core_order 1987 6 1 */
-static void who_has_to_wait_does_not_take_a_later_flavor(void **state)
-{
-    struct world *w = *state;
-    story(w, "node n0 gpu=99; queue q fa.gpu=8 fb.gpu=8 within=Lower preempt-first; runs low queue=q gpu=8 at=5 flavor=fa;"
-             "wants high queue=q prio=9 gpu=8");
-    decides(w, "evict low InClusterQueue");
-    story(w, "runs other queue=q gpu=4 at=6 flavor=fa");
-    gone(w, CHANGE_GANG_GONE, "low");
-    decides(w, "");
-    story(w, "queue q fa.gpu=8 fb.gpu=9 within=Lower preempt-first");
-    decides(w, "");
-    decides_within_10_s(w, "evict other InClusterQueue");
-}
-
-/* Nor does it wait for that time when nobody can go for it any more in the flavor that it would have kept to: as "other" is of its own
- * priority by then, it borrows the later flavor. model_core_order 10201 8 1 */
-static void who_has_to_wait_takes_a_later_flavor_when_nobody_can_go_in_the_first(void **state)
-{
-    static const char *const ways[] = {"preempt-first borrow-last", "level-first borrow-last"};
-    (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        struct world w = world_new();
-        story(&w, "node n0 gpu=99; queue o in=c fa.gpu=0 fb.gpu=8");
-        story(&w, arena_printf(w.records, "queue q in=c fa.gpu=8/0 fb.gpu=0 within=Lower %s", ways[i]));
-        story(&w, "runs low queue=q gpu=8 at=5 flavor=fa; wants high queue=q prio=9 gpu=8");
-        decides(&w, "evict low InClusterQueue");
-        story(&w, "runs other queue=q gpu=4 at=6 flavor=fa");
-        gone(&w, CHANGE_GANG_GONE, "low");
-        decides_soon(&w, "");
-        story(&w, "runs other queue=q prio=9 gpu=4 at=6 flavor=fa");
-        decides_soon(&w, "start high");
-        assert_string_equal(text_of(&w, entry_of(&w, EFFECT_ADMIT, "high")->choices[0].flavor), "fb");
-        world_free(&w);
-    }
-}
-
 /* Its victim still goes, so nothing has been in vain yet: when there is a node again, what leaves is its own again. */
 static void a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain(void **state)
 {
@@ -681,74 +535,13 @@ static void why_not(void **state)
     }
 }
 
-/* Whoever goes comes before those behind it in its own queue when it is back: each of the two stands where the other queue's next would. */
-static void two_strict_queues_do_not_end_each_others_heads_for_ever(void **state)
-{
-    struct world *w = *state;
-    story(w, "node n0 gpu=100; queue a in=c strict reclaim=Any fa.gpu=1 fc.gpu=4; queue b in=c strict reclaim=Any fa.gpu=2 fc.gpu=3;"
-             "runs x queue=a gpu=2 prio=2 at=1 flavor=fa; runs y queue=b gpu=6 prio=3 at=2 flavor=fc;"
-             "wants v queue=a gpu=3 prio=1 at=3; wants u queue=b gpu=2 at=4");
-    step(w);
-    assert_int_equal(effects(w, EFFECT_EVICT), 2);
-    leaves(w, "x", "wants x queue=a gpu=2 prio=2 at=1");
-    leaves(w, "y", "wants y queue=b gpu=6 prio=3 at=2");
-    decides_soon(w, "start y; start x");
-    outcome(w, EFFECT_ADMIT, "x", NULL, OUTCOME_DONE);
-    outcome(w, EFFECT_ADMIT, "y", NULL, OUTCOME_DONE);
-    story(w, "runs x queue=a gpu=2 prio=2 at=1 flavor=fa; runs y queue=b gpu=6 prio=3 at=2 flavor=fc");
-    decides(w, "");
-    decides(w, "");
-}
-
-/* While they leave it would have enough with v gone alone, if it borrowed; and where it borrows another flavor fits. Tried once more it
- * keeps to what they were told for. model_core_order 3017178 8 1 */
-static void who_waits_not_to_borrow_does_not_borrow_meanwhile(void **state)
-{
-    struct world *w = *state;
-    story(w, "node n0 gpu=99; queue q in=c fa.gpu=4 fb.gpu=0 within=Lower reclaim=Any borrow=Lower level-first; queue o in=c fa.gpu=2;"
-             "queue x in=c fb.gpu=4; runs v queue=o prio=1 flavor=fa gpu=4; runs low queue=q flavor=fa gpu=2; wants high queue=q prio=1 gpu=3");
-    step(w);
-    assert_int_equal(effects(w, EFFECT_EVICT), 2);
-    story(w, "node n1 gpu=1");
-    decides(w, "");
-    gone(w, CHANGE_GANG_GONE, "low");
-    gone(w, CHANGE_GANG_GONE, "v");
-    decides_soon(w, "start high");
-    assert_string_equal(text_of(w, entry_of(w, EFFECT_ADMIT, "high")->choices[0].flavor), "fa");
-}
-
-/* "large" counts on what v leaves beside "small", which then finds no CPU that it could take back; without "small" v does not leave for
- * anybody, "large" has not enough, and so on. model_core_order 2015649 8 1 */
-static void two_do_not_take_the_ground_of_each_others_promise_for_ever(void **state)
-{
-    struct world *w = *state;
-    story(w, "node n0 gpu=99 cpu=99; queue a in=c gpu=0 cpu=10 within=Lower; queue b in=c gpu=3 cpu=0 within=Lower; runs v queue=b gpu=3 cpu=5;"
-             "runs w queue=a gpu=0 cpu=4; wants small queue=b prio=1 gpu=3 cpu=1");
-    decides(w, "evict v InClusterQueue");
-    story(w, "wants large queue=a prio=2 gpu=0 cpu=9");
-    decides(w, "evict w InClusterQueue");
-    story(w, "node n1 gpu=1");
-    for (int i = 0; i < 20 && decide_has_work(w->s); i++)
-        decides(w, "");
-    assert_false(decide_has_work(w->s));
-    leaves(w, "v", "wants v queue=b gpu=3 cpu=5");
-    leaves(w, "w", "wants w queue=a gpu=0 cpu=4");
-    decides_soon(w, "start large; start small");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        in_a_world(two_strict_queues_do_not_end_each_others_heads_for_ever),
-        in_a_world(who_waits_not_to_borrow_does_not_borrow_meanwhile),
-        in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
         in_a_world(it_waits_for_its_victim_and_starts),
         in_a_world(a_victim_that_does_not_go_is_not_told_twice),
         in_a_world(an_eviction_that_was_refused_is_told_again),
         in_a_world(who_waits_with_fewer_pods_starts_with_them_where_there_is_room_first),
-        in_a_world(who_waits_for_all_pods_looks_again_whether_that_is_still_coming),
-        in_a_world(who_waits_not_to_borrow_looks_again_whether_that_is_still_so),
-        in_a_world(who_looks_again_keeps_what_he_was_promised_meanwhile),
         in_a_world(nobody_is_told_before_all_can_be),
         in_a_world(a_refused_eviction_is_told_again_when_its_victim_changed),
         in_a_world(nobody_goes_for_one_that_has_gone),
@@ -764,7 +557,6 @@ int main(void)
         in_a_world(each_takes_back_what_it_needs_itself),
         in_a_world(who_needs_what_is_left_over_evicts_nobody),
         in_a_world(what_comes_from_elsewhere_ends_no_promise),
-        in_a_world(a_flavor_that_comes_by_itself_is_waited_for),
         in_a_world(fewer_members_only_where_all_cannot_be_had),
         in_a_world(it_starts_with_as_many_as_others_went_for),
         in_a_world(who_comes_before_one_alike_looks_for_itself),
@@ -772,10 +564,8 @@ int main(void)
         in_a_world(a_former_member_is_no_reason_to_evict),
         in_a_world(what_its_victims_pods_still_hold_is_kept),
         in_a_world(the_own_quota_of_its_queue_is_kept),
-        in_a_world(who_has_to_wait_does_not_take_a_later_flavor),
         in_a_world(who_preempted_in_vain_waits_before_the_next),
         cmocka_unit_test(who_came_in_meanwhile_is_not_told_at_once),
-        cmocka_unit_test(who_has_to_wait_takes_a_later_flavor_when_nobody_can_go_in_the_first),
         in_a_world(a_promise_that_is_lost_before_its_victims_have_left_is_not_in_vain),
         in_a_world(who_leaves_with_other_flavors_leaves_for_the_same_one),
         in_a_world(who_borrows_later_is_taken_back_from),
