@@ -3,15 +3,15 @@
  *
  *   core_order [SEED [STEPS [RUNS]]]
  *
- * Nodes have room for all, so only quota and order decide. The cycle: the head of every queue; who borrows less comes first, then
- * priority, age, uid, or as shares say in every other world; each is tried with what those before it left, but for those who would borrow
- * while a queue that may take that back goes on within its own quota; a head that fails blocks a StrictFIFO queue and steps aside in a
- * BestEffortFIFO one; again until no queue has a head. StrictFIFO queues in a cohort may reclaim whatever they lent, so a blocked head
- * keeps nothing for itself. Of Volcano's queues those with the highest priority go first. A head for whom others must go steps aside as
- * well, and what is promised to it is nobody else's for the rest of the cycle; those who were told to leave do so some cycles later. Who
- * is admitted and who is evicted, in which order and for which reason, is what the core must say; on hold nobody is. Everybody is tried in
- * each cycle: queues are told anew before it, or, where all of them preempt and so wait for anything, a node gains room; then promises
- * outlive the cycle.
+ * Nodes have room for all in most worlds, so only quota and order decide. The cycle: the head of every queue; who borrows less comes
+ * first, then priority, age, uid, or as shares say in every other world; each is tried with what those before it left, but for those who
+ * would borrow while a queue that may take that back goes on within its own quota; a head that fails blocks a StrictFIFO queue and steps
+ * aside in a BestEffortFIFO one; again until no queue has a head. StrictFIFO queues in a cohort may reclaim whatever they lent, so a
+ * blocked head keeps nothing for itself. Of Volcano's queues those with the highest priority go first. A head for whom others must go
+ * steps aside as well, and what is promised to it is nobody else's for the rest of the cycle; those who were told to leave do so some
+ * cycles later. Who is admitted and who is evicted, in which order and for which reason, is what the core must say; on hold nobody is.
+ * Everybody is tried in each cycle: queues are told anew before it, or, where all of them preempt and so wait for anything, a node gains
+ * room; then promises outlive the cycle.
  * Objects say how long a job should run, when its last checkpoint was and how long its pods take to end; some have pods that budgets
  * protect: of equals those go by whose end less is lost.
  * In most worlds each queue has LocalQueues, and of most queues who has used less comes first. Now and then, in a copy of the core, all who
@@ -19,6 +19,8 @@
  * Most gangs ask for an amount of their own. Of those that are alike in a queue, as the core's lines have it, the first is tried for all.
  * In half of the worlds gangs have up to three pod sets and queues one or two resource groups of their own; in all some may start with
  * fewer pods. Some queues demand an admission check: it is answered some cycles later, and asked again of some that run.
+ * In every eighth world flavors have a topology of one to three levels over up to six nodes, and gangs of one pod set require, prefer or do
+ * not mind a level: who has quota must find places, too, others go for places as for quota, and in which domains a gang stands is compared.
  */
 #include "core_order.h"
 #include "../forced.h"
@@ -66,6 +68,8 @@ static void print_gang(struct model *m, const struct plain_gang *g)
     for (int i = 0; i < g->sets_n; i++)
         fprintf(stderr, " %d x cpu %d gpu %d memory %d,", g->sets[i].count, (int)g->sets[i].ask[0], (int)g->sets[i].ask[1],
                 (int)g->sets[i].ask[2]);
+    if (m->places.n)
+        fprintf(stderr, " mode %d level %d in %s", g->sets[0].mode, g->sets[0].level, domains_words(m, g));
     fprintf(stderr, " %s%s; %s\n", g->admitted ? given_words(m, &g->given) : "", g->leaving ? ", leaves" : g->checking ? ", waits for its check" : "",
             why(&m->w, arena_printf(m->w.cycle, "g%d", g->serial)));
 }
@@ -126,6 +130,7 @@ static void print_world(struct model *m)
             print_gang(m, &m->gangs[i]);
     for (int i = 0; i < NODES; i++)
         print_node(m, i);
+    print_places(m);
 }
 
 static bool is_let_in(int victim_of)
@@ -176,6 +181,12 @@ static void count_admission(struct model *m, const struct plain_gang *g, int how
     m->counts.several_sets_n += g->sets_n > 1;
     m->counts.several_groups_n += m->nodes[COHORTS + g->queue].groups_n > 1;
     m->counts.several_flavors_n += used_n > 1;
+    for (int i = 0, several = 0; i < PLACES && m->places.n; i++) {
+        several += g->on[i] > 0;
+        m->counts.several_domains_n += several == 2 && g->on[i];
+    }
+    if (m->places.n)
+        m->counts.domains_n[g->sets[0].mode]++;
     for (int i = 0; i < g->sets_n; i++)
         m->counts.fewer_n += g->given.count[i] < g->sets[i].asked_n;
 }
@@ -188,6 +199,9 @@ static void compare_given(struct model *m, const struct plan_entry *e, const str
     for (int i = 0; i < g->sets_n; i++)
         if (memcmp(given.flavor[i], g->given.flavor[i], sizeof given.flavor[i]) != 0)
             fail(m, arena_printf(m->w.cycle, "other flavors for g%d", g->serial), at);
+    const char *domains = domains_of(&m->w, text_of(&m->w, e->gang));
+    if (m->places.n && strcmp(domains, domains_words(m, g)) != 0)
+        fail(m, arena_printf(m->w.cycle, "g%d stands in %s, not in %s", g->serial, domains, domains_words(m, g)), at);
 }
 
 static bool is_for_reason(const struct reason *r, int victim_of)
@@ -278,6 +292,12 @@ static bool tell(const struct tally *n)
                {n->retried_n, "that was to be tried again"},
                {n->rejected_n, "that was rejected"},
                {n->checking_victims_n, "preempted while it waited for a check"},
+               {n->domains_n[0], "in any domains"},
+               {n->domains_n[1], "in a required one"},
+               {n->domains_n[2], "in a preferred one"},
+               {n->domains_n[3], "unconstrained"},
+               {n->several_domains_n, "of them in several nodes"},
+               {n->freed_places_n, "preemptions for places alone"},
                {n->preemptions_n, "preemptions"},
                {n->further_n, "after another in the cycle"},
                {n->fewer_by_others_n, "for fewer pods"},

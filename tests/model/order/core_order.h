@@ -4,13 +4,15 @@
  *        core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the order of heads by shares;
  *        core_order_promise.c: what stands between others and those for whom somebody goes; core_order_equals.c: who of equals;
  *        core_order_consumption.c: what LocalQueues have used; core_order_checks.c: admission checks; core_order_cycle.c: the cycle;
- *        core_order_random.c: what happens between two of them; core_order_tell.c: what is told of it; core_order.c: the core beside it.
+ *        core_order_nodes.c: domains of a topology; core_order_random.c: what happens between two cycles; core_order_tell.c: what is
+ *        told of it; core_order.c: the core beside it.
  */
 #ifndef TESTS_MODEL_CORE_ORDER_H
 #define TESTS_MODEL_CORE_ORDER_H
 #include <inttypes.h>
 #include "../../unit/core/world.h"
 #include "base/random.h"
+#include "core_order_places.h"
 
 enum { COHORTS = 4, QUEUES = 6, NODES = COHORTS + QUEUES, FLAVORS = 4, RES_N = 3, GROUPS = 2, SETS = 3, GANGS = 40, LOCALS = 3, APPS = 2 };
 /* Of each flavor and resource. */
@@ -51,6 +53,7 @@ struct tree_node {             /* cohorts, then queues */
 struct pod_group {             /* a pod set of a gang */
     int count, asked_n, fewest; /* count: of those asked for; fewest: it may start with so many */
     int64_t ask[RES_N];        /* of each pod */
+    int mode, level;           /* in a world with a topology (core_order_places.h) */
 };
 struct given {                 /* to a gang: of each pod set how many pods, and which flavor of each resource; -1: it asks for none */
     int count[SETS], flavor[SETS][RES_N];
@@ -77,6 +80,8 @@ struct plain_gang {
     bool alone;                /* others had to go for it: it is like nobody else until it, or its queue, is told anew */
     int app, pods_n;           /* app 0: it has no pods; pods_n: that are there */
     bool breaks;               /* a budget, as a candidate (weigh_budgets) */
+    int on[PLACES];            /* in a world with a topology: pods that it was given places for */
+    bool lifted;               /* while others look for places: as if it had gone */
 };
 struct plain_local {           /* consumed, entry: in 1e-9 of a core, of a GPU */
     int weight_milli;
@@ -93,11 +98,14 @@ struct victims {
     struct victim all[GANGS];
     int n;
     bool coming;               /* nobody has to go: others leave already, and that is enough */
+    int on[PLACES];            /* where the gang stands then */
 };
 /* What is asked of each flavor, and of what of it there is too little. */
 struct need {
     struct amounts amount;
     bool is_short[FLAVORS][RES_N];
+    int pods_n, flavor;        /* places, too, for so many pods; 0: quota alone */
+    bool for_nodes;            /* quota is enough */
 };
 struct answer {                /* what can be done for a gang */
     enum { NOTHING, STARTS, OTHERS_GO, OTHERS_LEAVE } what; /* the last: somebody leaves already, and it has only to wait */
@@ -105,6 +113,7 @@ struct answer {                /* what can be done for a gang */
     struct need need;          /* all zero: it will use nothing */
     struct victims victims;
     int level;
+    int on[PLACES];
 };
 struct plain_promise {         /* somebody leaves for a gang of this queue */
     int gang, queue, level;
@@ -118,6 +127,7 @@ struct tally {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
+    uint64_t domains_n[4], several_domains_n, freed_places_n; /* by mode; where quota was enough, and nodes were not */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n;
 };
@@ -135,6 +145,9 @@ struct model {
     int decided_n;
     struct plain_promise promises[GANGS];
     int promises_n;
+    struct places places;      /* n 0: no topology, and room for all on one node */
+    int64_t withheld[PLACES][PLACE_RES]; /* by promises that stand */
+    bool blind;                /* to nodes: heads are put in order by quota */
     bool only_grace;           /* of what is lost by their end nothing else tells gangs apart */
     bool plain;                /* one resource group and one pod set everywhere */
     int flavors_n, resources_n; /* of those that there are, so many are used */
@@ -184,6 +197,8 @@ int compare_shares(struct plain_share a, struct plain_share b);
 bool gang_allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v);
 bool goes_before(const struct model *m, const struct victim *a, const struct victim *b); /* of two queues, once they are sorted */
 void sort_victims(struct model *m, struct victims *v); /* where equals are spared: with what budgets say of those that are given */
+/* Of another queue: it uses something of which its queue has more than its own; where nodes are short, that this one asks for. */
+bool may_go(const struct model *m, const struct plain_gang *v, const struct need *x);
 bool uses_what_is_short(const struct plain_gang *v, const struct need *x);
 void take_off(struct model *m, const struct victim *v, int sign);
 bool is_held(const struct model *m, const struct plain_gang *g, const struct need *x, bool borrows);
@@ -192,6 +207,9 @@ bool is_above(const struct model *m, int i, const struct need *x);
 bool is_taken_back(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *gone);
 /* From the last but one to the first: who was not needed is put back. The others stay taken off. */
 void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
+/* They go, until it is enough; enough: also for places. */
+void lift(struct model *m, const struct victim *v, bool gone);
+bool is_enough(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
 int level_with(const struct model *m, const struct plain_gang *g, const struct need *x);
 /* It leaves for this one, which asks for no more of anything than others were told to leave for: it goes,
  * whatever policies and shares say now. */
@@ -229,6 +247,18 @@ void put_stakes(struct model *m, struct plain_gang *g);
 void put_budgets(struct model *m);
 int pods_of(const struct plain_gang *g); /* that it was given */
 void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *r, bool are_there);
+
+/* core_order_nodes.c */
+bool nodes_hold(const struct model *m, const struct plain_gang *g, const struct need *x, int ret_on[PLACES]);
+bool is_on_one_of(const struct plain_gang *g, const int on[PLACES]);
+void withhold(struct model *m, const struct plain_promise *p);
+void put_places(struct model *m);
+void put_domains(struct model *m, struct pod_group *set);
+void tell_places(struct model *m);
+struct topology_request request_of(struct model *m, const struct pod_group *set);
+void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_record *r);
+const char *domains_words(struct model *m, const struct plain_gang *g);
+void print_places(struct model *m);
 
 /* core_order_fair.c */
 struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);

@@ -57,6 +57,7 @@ static void evict(struct model *m, const struct plain_gang *g, const struct answ
 {
     m->counts.preemptions_n++;
     m->counts.further_n += m->promises_n > 0;
+    m->counts.freed_places_n += a->need.for_nodes;
     for (int i = 0; i < g->sets_n; i++)
         m->counts.fewer_by_others_n += a->given.count[i] < g->sets[i].asked_n;
     make_promise(m, g, a);
@@ -69,8 +70,9 @@ static void evict(struct model *m, const struct plain_gang *g, const struct answ
     }
 }
 
-static void admit(struct model *m, struct plain_gang *g, const struct given *given)
+static void admit(struct model *m, struct plain_gang *g, const struct given *given, const int on[PLACES])
 {
+    memcpy(g->on, on, sizeof g->on);
     g->admitted = true;
     g->alone = false;
     g->unkept_n = 0;
@@ -133,7 +135,7 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     if (a.what == OTHERS_GO)
         evict(m, g, &a);
     else if (a.what == STARTS)
-        admit(m, g, &a.given);
+        admit(m, g, &a.given, a.on);
     g->alone |= a.what == OTHERS_GO;
     if (a.what == NOTHING || a.what == OTHERS_LEAVE)
         stop_alike(m, g);
@@ -184,6 +186,7 @@ static void nominate(struct model *m, const bool blocked[QUEUES], struct plain_h
     for (int q = 0; q < QUEUES; q++)
         first[q] = head_of(m, q, blocked[q]);
     keep_highest(m, first);
+    m->blind = true;
     for (int q = 0; q < QUEUES; q++) {
         heads[q] = (struct plain_head){.gang = first[q]};
         if (!first[q])
@@ -195,6 +198,7 @@ static void nominate(struct model *m, const bool blocked[QUEUES], struct plain_h
         heads[q].uses = a.need.amount;
         heads[q].level = a.level;
     }
+    m->blind = false;
 }
 
 /* In a StrictFIFO queue nobody waits for others behind somebody else. */

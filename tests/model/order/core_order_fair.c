@@ -110,15 +110,6 @@ static int child_of(const struct model *m, int i, int cohort)
     return i;
 }
 
-static bool queue_borrows_what_it_uses(const struct model *m, const struct plain_gang *v)
-{
-    struct amounts has = charged_now(v);
-    FOR_EACH_CELL(f, r)
-        if (has.of[f][r] && usage(m, COHORTS + v->queue, f, r) > subtree(m, COHORTS + v->queue, f, r))
-            return true;
-    return false;
-}
-
 /* Ours with him and without; his without the victim and with. */
 struct four {
     struct plain_share with, without, less, all;
@@ -213,7 +204,7 @@ static bool goes(struct hunt *h, struct victim *v, bool within, bool within_all)
 {
     if (v->class == 2)
         return true;
-    if (!queue_borrows_what_it_uses(h->m, &h->m->gangs[v->gang]))
+    if (!may_go(h->m, &h->m->gangs[v->gang], h->x))
         return false;
     struct four s = shares_of(h, v);
     v->class = within ? 0 : 3;
@@ -243,7 +234,7 @@ static struct victims fair_candidates(struct model *m, const struct plain_gang *
         if (!v->exists || !v->admitted || is_held_for_others(m, v, g) || !uses_what_is_short(v, x) ||
             !gang_allows(same ? own->within : own->reclaim, g, v) ||
             (!same && (root >= COHORTS || !is_below(m, COHORTS + v->queue, root) || !is_above(m, COHORTS + v->queue, x) ||
-                       !queue_borrows_what_it_uses(m, v))))
+                       !may_go(m, v, x))))
             continue;
         struct victim one = {.gang = i, .class = same ? 2 : 1, .while_borrowing = true, .shared = -1};
         out.all[out.n++] = one;
@@ -271,10 +262,10 @@ static bool take_mine(struct hunt *h, struct victims *gone)
     bool enough = false;
     add_mine(h->m, h->g, h->x, &mine);
     for (int i = 0; i < mine.n && !enough; i++) {
-        take_off(h->m, &mine.all[i], 1);
+        lift(h->m, &mine.all[i], true);
         gone->all[gone->n++] = mine.all[i];
         put_needs(h->m, h->g, h->x, -1);
-        enough = is_held(h->m, h->g, h->x, true);
+        enough = is_enough(h->m, h->g, h->x, true, gone);
         put_needs(h->m, h->g, h->x, 1);
     }
     return enough;
@@ -291,10 +282,10 @@ static bool run_strategy(struct hunt *h, struct victims *gone)
         int queue = h->m->gangs[one.gang].queue;
         bool enough = false;
         if (goes(h, &one, within && !h->second, within_all && !h->second)) {
-            take_off(h->m, &one, 1);
+            lift(h->m, &one, true);
             gone->all[gone->n++] = one;
             put_needs(h->m, h->g, h->x, -1);
-            enough = is_held(h->m, h->g, h->x, true);
+            enough = is_enough(h->m, h->g, h->x, true, gone);
             put_needs(h->m, h->g, h->x, 1);
         }
         if (enough)
@@ -324,7 +315,7 @@ struct victims find_fairly(struct model *m, const struct plain_gang *g, const st
         put_back(m, g, x, true, &gone);
     *ret_level = enough ? level_with(m, g, x) : 0;
     for (int i = 0; i < gone.n; i++)
-        take_off(m, &gone.all[i], -1);
+        lift(m, &gone.all[i], false);
     gone.n = enough ? gone.n : 0;
     return gone;
 }

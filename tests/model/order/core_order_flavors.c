@@ -7,7 +7,7 @@
 #include "core_order.h"
 
 enum { ANEW_MOST = 64 };       /* times */
-enum look { AS_IT_STANDS, ONCE_OTHERS_HAVE_GONE, AS_IF_OTHERS_GAVE_WAY };
+enum look { AS_IT_STANDS, ONCE_OTHERS_HAVE_GONE, ONLY_VICTIMS, AS_IF_OTHERS_GAVE_WAY };
 enum mode { MODE_FITS, MODE_RECLAIMS, MODE_PREEMPTS, MODE_NOBODY, MODE_NOT }; /* nobody: can be preempted for that alone */
 struct fitness {
     enum mode mode;
@@ -65,7 +65,7 @@ static struct fitness fitness_of(const struct search *h, int f, int r, int64_t a
         return of;
     if (h->look == AS_IF_OTHERS_GAVE_WAY && amount <= potential(h->m, queue, f, r) && may_wait)
         return of;
-    if (h->look != ONCE_OTHERS_HAVE_GONE || amount > potential(h->m, queue, f, r) ||
+    if ((h->look != ONCE_OTHERS_HAVE_GONE && h->look != ONLY_VICTIMS) || amount > potential(h->m, queue, f, r) ||
         (!may_wait && !may_be_reclaimed(h->m, queue, f, r, amount)))
         return (struct fitness){.mode = MODE_NOT};
     return ask_victims(h, f, r, amount);
@@ -156,21 +156,42 @@ static bool preempts_first(const struct tree_node *own)
     return own->preempt_stops || own->level_first;
 }
 
-/* All pod sets have their flavors. What fits was looked for before, where it comes first: who finds it here does not have others go. */
+/* Where quota is enough all of it is looked for. */
+static void find_short(const struct search *h, struct need *x)
+{
+    bool any = false;
+    FOR_EACH_CELL(f, r) {
+        int64_t amount = x->amount.of[f][r];
+        x->is_short[f][r] = amount && amount > available(h->m, COHORTS + h->g->queue, f, r); /* below 0 after a cut */
+        any |= x->is_short[f][r];
+    }
+    x->for_nodes = !any;
+    FOR_EACH_CELL(f, r)
+        x->is_short[f][r] |= !any && x->amount.of[f][r];
+}
+
+static bool starts(struct search *h)
+{
+    struct answer *a = &h->found;
+    a->what = nodes_hold(h->m, h->g, &a->need, a->on) ? STARTS : NOTHING;
+    h->refused |= a->what == NOTHING;
+    return a->what != NOTHING;
+}
+
+/* All pod sets have their flavors. What fits was looked for before: who finds it here does not have others go, unless nodes refused it. */
 static bool take_answer(struct search *h, bool fits, int level)
 {
     struct answer *a = &h->found;
-    a->what = STARTS;
+    int unused[PLACES];
     a->level = level;
-    if (h->look != ONCE_OTHERS_HAVE_GONE || (fits && preempts_first(h->own)))
-        return true;
-    if (fits) {
+    a->need.pods_n = h->m->places.n && !h->m->blind ? h->g->sets[0].count : 0;
+    a->need.flavor = a->given.flavor[0][0];
+    if (h->look == AS_IT_STANDS || h->look == AS_IF_OTHERS_GAVE_WAY || (fits && h->look == ONCE_OTHERS_HAVE_GONE))
+        return starts(h);
+    find_short(h, &a->need);
+    if (fits && (!a->need.pods_n || (h->refused && nodes_hold(h->m, h->g, &a->need, unused)))) {
         h->refused = true;
         return false;
-    }
-    FOR_EACH_CELL(f, r) {
-        int64_t amount = a->need.amount.of[f][r];
-        a->need.is_short[f][r] = amount && amount > available(h->m, COHORTS + h->g->queue, f, r); /* below 0 after a cut */
     }
     a->victims = find_victims(h->m, h->g, &a->need, &a->level);
     a->what = a->victims.n ? OTHERS_GO : a->victims.coming ? OTHERS_LEAVE : NOTHING;
@@ -257,12 +278,12 @@ static bool preempts(const struct tree_node *own)
 static struct answer with_counts(struct model *m, const struct plain_gang *g, bool nobody_goes)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
-    struct answer a = {.what = NOTHING};
-    if (!preempts(own) || !preempts_first(own))
-        a = search(m, g, AS_IT_STANDS);
-    else
-        return search(m, g, ONCE_OTHERS_HAVE_GONE);
-    return a.what == NOTHING && preempts(own) && !nobody_goes ? search(m, g, ONCE_OTHERS_HAVE_GONE) : a;
+    bool first = preempts(own) && preempts_first(own);
+    struct answer a = search(m, g, first ? ONCE_OTHERS_HAVE_GONE : AS_IT_STANDS);
+    if ((a.what != NOTHING && a.what != OTHERS_LEAVE) || !preempts(own) || nobody_goes || (first && !m->places.n))
+        return a;
+    struct answer others_go = search(m, g, ONLY_VICTIMS); /* first in the flavor that only nodes refused */
+    return others_go.what == NOTHING ? a : others_go;
 }
 
 /* ---- fewer pods ---- */
@@ -324,12 +345,17 @@ static bool has_fewer(const struct plain_gang *g, const struct given *given)
 struct answer decide_one(struct model *m, struct plain_gang *g, bool vain)
 {
     const struct plain_promise *p = promise_of(m, g);
-    if (p && holds_as_promised(m, p))
-        return (struct answer){.what = STARTS, .given = p->given, .need = p->need, .level = p->level};
+    struct answer promised = {.what = STARTS};
+    if (p && holds_as_promised(m, p) && nodes_hold(m, g, &p->need, promised.on)) {
+        promised.given = p->given;
+        promised.need = p->need;
+        promised.level = p->level;
+        return promised;
+    }
     struct answer a = with_counts(m, g, true);
     if (a.what == NOTHING && p && p->victims.n && has_fewer(g, &p->given)) /* others leave for so many */
         a = with_those_promised(m, g, p);
-    if (a.what == NOTHING)
+    if (a.what == NOTHING || a.what == OTHERS_LEAVE)
         a = with_counts(m, g, false);
     if (a.what == STARTS || (!vain && a.what != NOTHING))
         return a;

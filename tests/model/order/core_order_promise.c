@@ -48,6 +48,7 @@ void put_promises_beside(struct model *m, const struct plain_gang *g)
             continue;
         find_kept(m, p, g->queue);
         add_amounts(m, p->queue, &p->kept, 1);
+        withhold(m, p);
     }
 }
 
@@ -59,6 +60,7 @@ void take_promises_off(struct model *m)
             add_amounts(m, p->queue, &p->kept, -1);
         p->stands = false;
     }
+    memset(m->withheld, 0, sizeof m->withheld);
 }
 
 void put_whole_promises(struct model *m, int sign)
@@ -93,8 +95,10 @@ struct victims find_victims(struct model *m, const struct plain_gang *g, const s
     if (!look_ahead(m, g->queue, 1))
         return find_plainly(m, g, x, ret_level);
     const struct plain_promise *mine = promise_of(m, g);
-    v.coming = !mine || !mine->victims.n; /* with victims of its own it asks whether it still needs them */
+    v.coming = !x->for_nodes && (!mine || !mine->victims.n); /* with victims of its own it asks whether it still needs them */
     FOR_EACH_CELL(f, r) {
+        if (x->for_nodes)
+            continue;
         then.is_short[f][r] = x->amount.of[f][r] && x->amount.of[f][r] > available(m, COHORTS + g->queue, f, r);
         v.coming &= !then.is_short[f][r];
     }

@@ -123,6 +123,8 @@ static void put_sets(struct model *m, struct plain_gang *g)
         set->count = set->asked_n = set->fewest = m->only_grace ? 1 : 1 + (int)pick(m, 3);
         for (int r = 0; r < m->resources_n; r++)
             set->ask[r] = only && r != one ? 0 : r ? pick(m, 4) : 500 * (1 + pick(m, 4));
+        if (m->places.n)
+            put_domains(m, set);
     }
     for (uint32_t n = pick(m, 4) == 0 ? 1 + pick(m, 2) : 0; n; n--) {
         struct pod_group *set = &g->sets[pick(m, (uint32_t)g->sets_n)];
@@ -145,6 +147,10 @@ static void new_gang(struct model *m)
     const struct plain_gang *other = &m->gangs[pick(m, GANGS)];
     if (other->exists && m->seed % 3)
         make_alike(g, other);
+    if (m->places.n) {
+        g->charged_only = false;
+        g->app = 0;
+    }
     put_stakes(m, g);
     gang_record(&m->w, record_of(m, g));
 }
@@ -153,7 +159,7 @@ static void new_gang(struct model *m)
 static void new_gang_of_others(struct model *m)
 {
     struct plain_gang *g = &m->gangs[pick(m, GANGS)];
-    if (g->exists || !m->promises_n)
+    if (g->exists || !m->promises_n || m->places.n)
         return;
     const struct plain_promise *p = &m->promises[pick(m, (uint32_t)m->promises_n)];
     *g = (struct plain_gang){.exists = true, .active = true, .admitted = true, .leaves_for = -1, .serial = ++m->serial, .queue = p->queue,
@@ -232,6 +238,7 @@ static void let_leave(struct model *m)
         if (!g->active)
             consumption_forgets(m, g);
         g->leaving = g->admitted = false;
+        memset(g->on, 0, sizeof g->on);
         g->leaves_for = -1;
         put_back_checked(m, g);
         tell_pods(m, g, NULL, false);
@@ -282,7 +289,7 @@ void change_something(struct model *m)
         new_gang_of_others(m);
     m->told = !m->quiet || !m->step || m->in_vain || !pick(m, 3);
     if (!m->told)
-        node(&m->w, "n0",
+        node(&m->w, m->places.n ? "of no flavor" : "n0",
              arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d,memory=%d", 1000000000 + (int)m->step, 1000000 + (int)m->step,
                           1000000 + (int)m->step), "");
     else
@@ -319,17 +326,25 @@ void begin(struct model *m)
         if (m->w.fair.strategies_n == 1 && m->seed / 24 % 2)
             m->w.fair.strategies[0] = strategies[1];
     }
+    bool has_places = m->seed / 16 % 8 == 7;
     m->quiet = m->seed % 2;
-    m->w.no_remedies = m->seed % 8; /* half of the time goes there, and nothing is compared of it */
+    m->w.no_remedies = m->seed % 8 || has_places; /* half of the time goes there, and nothing is compared of it */
     begin_consumption(m);
-    m->plain = pick(m, 2);
+    m->plain = pick(m, 2) || has_places;
     m->only_grace = pick(m, 3) == 0;
     m->flavors_n = m->plain ? 2 : FLAVORS;
     m->resources_n = m->plain ? 2 : RES_N;
     for (int f = 0; f < FLAVORS; f++)
         flavor(&m->w, flavors[f], "");
-    node(&m->w, "n0", "cpu=1000000000,nvidia.com/gpu=1000000,memory=1000000", "");
+    if (has_places) {
+        put_places(m);
+        tell_places(m);
+    } else {
+        node(&m->w, "n0", "cpu=1000000000,nvidia.com/gpu=1000000,memory=1000000", "");
+    }
     put_tree(m);
+    for (int i = 0; i < NODES && has_places; i++)
+        m->nodes[i].check = CHECKS_NOBODY;
     for (int i = 0; i < QUEUES; i++)
         for (int l = 0; l < LOCALS; l++) {
             m->locals[i][l].weight_milli = 1000;

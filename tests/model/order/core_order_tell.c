@@ -4,8 +4,9 @@
 const char *const resources[RES_N] = {"cpu", "nvidia.com/gpu", "memory"};
 const char *const flavors[FLAVORS] = {"fa", "fb", "fc", "fd"};
 
-static void put_sets(struct world *w, const struct plain_gang *g, struct gang_record *r)
+static void put_sets(struct model *m, const struct plain_gang *g, struct gang_record *r)
 {
+    struct world *w = &m->w;
     struct pod_set *sets = arena_zero(w->records, SETS, sizeof *sets);
     for (int i = 0; i < g->sets_n; i++) {
         char requests[96];
@@ -15,6 +16,8 @@ static void put_sets(struct world *w, const struct plain_gang *g, struct gang_re
         *one = (struct pod_set){.name = id(w, arena_printf(w->records, "s%d", i)), .count = g->sets[i].asked_n,
                                 .min_count = g->sets[i].fewest, .granted = g->admitted ? g->given.count[i] : 0};
         one->shape = shape_of(w, requests, "");
+        if (m->places.n)
+            one->topology = request_of(m, &g->sets[i]);
         if (!g->charged_only)
             continue;
         one->charged = one->shape.requests;
@@ -43,7 +46,7 @@ struct gang_record record_of(struct model *m, const struct plain_gang *g)
     char name[16], queue[16];
     snprintf(name, sizeof name, "g%d", g->serial);
     struct gang_record r = a_workload(w, name, local_key(m, g->queue, g->local), 1, "");
-    put_sets(w, g, &r);
+    put_sets(m, g, &r);
     r.min_members = 0;
     for (int i = 0; i < g->sets_n; i++)
         r.min_members += g->sets[i].fewest;
@@ -67,6 +70,7 @@ struct gang_record record_of(struct model *m, const struct plain_gang *g)
         r.reserved_ms = g->reserved_ms;
         r.admitted_queue = id(w, queue);
         put_choices(w, g, &r);
+        put_domains_told(m, g, &r);
     }
     return r;
 }

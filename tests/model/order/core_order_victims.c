@@ -139,6 +139,20 @@ bool uses_what_is_short(const struct plain_gang *v, const struct need *x)
     return false;
 }
 
+static bool uses_what_is_borrowed(const struct model *m, const struct plain_gang *v, const struct need *x)
+{
+    struct amounts has = charged_now(v);
+    FOR_EACH_CELL(f, r)
+        if (has.of[f][r] && (!x || x->amount.of[f][r]) && usage(m, COHORTS + v->queue, f, r) > subtree(m, COHORTS + v->queue, f, r))
+            return true;
+    return false;
+}
+
+bool may_go(const struct model *m, const struct plain_gang *v, const struct need *x)
+{
+    return (!x->for_nodes || uses_what_is_borrowed(m, v, x)) && (!m->w.fair.on || uses_what_is_borrowed(m, v, NULL));
+}
+
 static struct victims candidates(struct model *m, const struct plain_gang *g, const struct need *x)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
@@ -147,7 +161,7 @@ static struct victims candidates(struct model *m, const struct plain_gang *g, co
         const struct plain_gang *v = &m->gangs[i];
         bool same = v->queue == g->queue;
         if (!v->exists || !v->admitted || is_held_for_others(m, v, g) || !uses_what_is_short(v, x) ||
-            !gang_allows(same ? own->within : own->reclaim, g, v))
+            !gang_allows(same ? own->within : own->reclaim, g, v) || (!same && !may_go(m, v, x)))
             continue;
         struct victim one = {.gang = i, .class = 2, .while_borrowing = true, .shared = -1};
         if (!same) {
@@ -185,13 +199,30 @@ bool is_held(const struct model *m, const struct plain_gang *g, const struct nee
     return true;
 }
 
+void lift(struct model *m, const struct victim *v, bool gone)
+{
+    take_off(m, v, gone ? 1 : -1);
+    m->gangs[v->gang].lifted = gone;
+}
+
+bool is_enough(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v)
+{
+    int on[PLACES];
+    if (!is_held(m, g, x, borrows) || !nodes_hold(m, g, x, on))
+        return false;
+    memcpy(v->on, on, sizeof on);
+    return true;
+}
+
+/* Who stands nowhere where the gang would leaves it there. */
 void put_back(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v)
 {
     for (int i = v->n - 2; i >= 0; i--) {
         struct victim one = v->all[i];
-        take_off(m, &one, -1);
-        if (!is_held(m, g, x, borrows)) {
-            take_off(m, &one, 1);
+        lift(m, &one, false);
+        bool in_the_way = is_on_one_of(&m->gangs[one.gang], v->on);
+        if (in_the_way ? !is_enough(m, g, x, borrows, v) : !is_held(m, g, x, borrows)) {
+            lift(m, &one, true);
             continue;
         }
         memmove(&v->all[i], &v->all[i + 1], (size_t)(--v->n - i) * sizeof one);
@@ -247,12 +278,12 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
         const struct plain_promise *own = promise_of(m, g);
         bool mine = is_mine(m, &m->gangs[one->gang], g, x) && (!borrows || one->while_borrowing || !own || own->level ||
                     m->nodes[COHORTS + g->queue].borrow == PREEMPT_NEVER);
-        if (one->class != 2 && !mine && ((borrows && !one->while_borrowing) ||
+        if (one->class != 2 && !mine && ((borrows && !one->while_borrowing) || !may_go(m, &m->gangs[one->gang], x) ||
                                 !path_is_above(m, COHORTS + m->gangs[one->gang].queue, one->shared, x)))
             continue;
-        take_off(m, one, 1);
+        lift(m, one, true);
         out.all[out.n++] = *one;
-        enough = is_held(m, g, x, borrows);
+        enough = is_enough(m, g, x, borrows, &out);
     }
     if (enough)
         put_back(m, g, x, borrows, &out);
@@ -262,7 +293,7 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
         *ret_level = 0;
     }
     for (int i = 0; i < out.n; i++)
-        take_off(m, &out.all[i], -1);
+        lift(m, &out.all[i], false);
     out.n = enough ? out.n : 0;
     return out;
 }

@@ -1,0 +1,146 @@
+/* core_order_nodes.c - worlds whose flavors have a topology: who is given quota stands in domains of a few nodes, too. All is counted anew
+ * for each question: what those have who are given quota and are not taken off, and what is kept for those for whom others leave */
+#include "core_order.h"
+
+static void add_pods(int64_t to[PLACES][PLACE_RES], const int on[PLACES], const struct plain_gang *g, int sign)
+{
+    for (int i = 0; i < PLACES; i++)
+        for (int r = 0; r < PLACE_RES; r++)
+            to[i][r] += sign * on[i] * g->sets[0].ask[r];
+}
+
+/* `kept`: and what is kept from the head that is tried. */
+static void add_up(const struct model *m, bool kept, int64_t ret_used[PLACES][PLACE_RES])
+{
+    memset(ret_used, 0, PLACES * sizeof *ret_used);
+    for (int i = 0; i < GANGS; i++)
+        if (m->gangs[i].exists && m->gangs[i].admitted && !m->gangs[i].lifted)
+            add_pods(ret_used, m->gangs[i].on, &m->gangs[i], 1);
+    for (int i = 0; i < PLACES * PLACE_RES && kept; i++)
+        ret_used[i / PLACE_RES][i % PLACE_RES] += m->withheld[i / PLACE_RES][i % PLACE_RES];
+}
+
+bool nodes_hold(const struct model *m, const struct plain_gang *g, const struct need *x, int ret_on[PLACES])
+{
+    const struct pod_group *set = &g->sets[0];
+    const struct place_ask ask = {.mode = set->mode, .level = set->level, .count = x->pods_n, .flavor = x->flavor,
+                                  .each = {set->ask[0], set->ask[1]}};
+    int64_t used[PLACES][PLACE_RES];
+    memset(ret_on, 0, PLACES * sizeof *ret_on);
+    if (!m->places.n || m->blind || !x->pods_n)
+        return true;
+    add_up(m, true, used);
+    return find_places(&m->places, used, &ask, ret_on);
+}
+
+bool is_on_one_of(const struct plain_gang *g, const int on[PLACES])
+{
+    bool any = false;
+    for (int i = 0; i < PLACES; i++)
+        any |= g->on[i] && on[i];
+    return any;
+}
+
+/* Of each node what its gang needs beyond what its victims still hold, as far as it is left. */
+void withhold(struct model *m, const struct plain_promise *p)
+{
+    int64_t need[PLACES][PLACE_RES] = {0}, used[PLACES][PLACE_RES];
+    add_pods(need, p->victims.on, &m->gangs[p->gang], 1);
+    for (int i = 0; i < p->victims.n; i++)
+        add_pods(need, m->gangs[p->victims.all[i].gang].on, &m->gangs[p->victims.all[i].gang], -1);
+    add_up(m, true, used);
+    for (int i = 0; i < m->places.n; i++)
+        for (int r = 0; r < PLACE_RES; r++) {
+            int64_t left = m->places.all[i].has[r] - used[i][r];
+            m->withheld[i][r] += max0(need[i][r] < left ? need[i][r] : left);
+        }
+}
+
+/* ---- random ---- */
+
+static int compare_places(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    return a->value[0] != b->value[0] ? a->value[0] - b->value[0] : a->value[1] - b->value[1];
+}
+
+void put_places(struct model *m)
+{
+    struct places *p = &m->places;
+    p->n = 2 + (int)pick(m, PLACES - 1);
+    p->levels_n = 1 + (int)pick(m, PLACE_LEVELS);
+    for (int i = 0; i < p->n; i++) {
+        p->all[i] = (struct place){.flavor = (int)pick(m, 2), .has = {1000 * (1 + pick(m, 5)), pick(m, 7)}};
+        for (int l = 0; l + 1 < p->levels_n; l++)
+            p->all[i].value[l] = (int)pick(m, 3);
+    }
+    qsort(p->all, (size_t)p->n, sizeof *p->all, compare_places);
+}
+
+void put_domains(struct model *m, struct pod_group *set)
+{
+    set->mode = (int)pick(m, 4);
+    set->level = (int)pick(m, (uint32_t)m->places.levels_n);
+}
+
+/* ---- what is told ---- */
+
+static const char *const level_names[PLACE_LEVELS] = {"block", "rack", "kubernetes.io/hostname"};
+
+static const char *level_name(const struct model *m, int level)
+{
+    return level_names[PLACE_LEVELS - m->places.levels_n + level];
+}
+
+void tell_places(struct model *m)
+{
+    const char *levels = "";
+    for (int l = 0; l < m->places.levels_n; l++)
+        levels = arena_printf(m->w.records, "%s%s%s", levels, l ? "," : "", level_name(m, l));
+    topology(&m->w, "t", levels);
+    for (int f = 0; f < m->flavors_n; f++)
+        topology_flavor(&m->w, flavors[f], "t", arena_printf(m->w.records, "kind=%s", flavors[f]));
+    for (int i = 0; i < m->places.n; i++) {
+        const struct place *p = &m->places.all[i];
+        const char *labels = arena_printf(m->w.records, "kind=%s,kubernetes.io/hostname=n%d", flavors[p->flavor], i);
+        for (int l = 0; l + 1 < m->places.levels_n; l++)
+            labels = arena_printf(m->w.records, "%s,%s=v%d", labels, level_name(m, l), p->value[l]);
+        node(&m->w, arena_printf(m->w.records, "n%d", i),
+             arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d,pods=110", (int)p->has[0], (int)p->has[1]), labels);
+    }
+}
+
+struct topology_request request_of(struct model *m, const struct pod_group *set)
+{
+    struct topology_request r = {.mode = (enum topology_mode)set->mode};
+    if (r.mode == TOPOLOGY_REQUIRED || r.mode == TOPOLOGY_PREFERRED)
+        r.level = id(&m->w, level_name(m, set->level));
+    return r;
+}
+
+void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_record *r)
+{
+    struct domain_choice *all = arena_zero(m->w.records, PLACES, sizeof *all);
+    for (int i = 0; i < m->places.n; i++)
+        if (g->on[i])
+            all[r->domains_n++] = (struct domain_choice){0, id(&m->w, arena_printf(m->w.records, "n%d", i)), g->on[i]};
+    r->domains = all;
+}
+
+const char *domains_words(struct model *m, const struct plain_gang *g)
+{
+    const char *text = "";
+    for (int i = 0; i < m->places.n; i++)
+        if (g->on[i])
+            text = arena_printf(m->w.cycle, "%s%sn%d=%d", text, *text ? " " : "", i, g->on[i]);
+    return text;
+}
+
+void print_places(struct model *m)
+{
+    for (int i = 0; i < m->places.n; i++) {
+        const struct place *p = &m->places.all[i];
+        fprintf(stderr, "  n%d of %s: cpu %d gpu %d in %d/%d\n", i, flavors[p->flavor], (int)p->has[0], (int)p->has[1], p->value[0],
+                p->value[1]);
+    }
+}

@@ -1,0 +1,24 @@
+/* core_order_places.h - where pods stand in domains of a topology, in plain numbers; the rule is that of ../domains/reference.h */
+#ifndef TESTS_MODEL_CORE_ORDER_PLACES_H
+#define TESTS_MODEL_CORE_ORDER_PLACES_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PLACES = 6, PLACE_LEVELS = 3, PLACE_RES = 2 };
+struct place {                 /* a node; in the order of their paths */
+    int value[PLACE_LEVELS];   /* but of the lowest level, where each is a domain of its own */
+    int flavor;
+    int64_t has[PLACE_RES];
+};
+struct places {
+    struct place all[PLACES];
+    int n, levels_n;
+};
+struct place_ask {             /* one pod set of a flavor; mode, level: enum topology_mode, and of REQUIRED and PREFERRED where */
+    int mode, level, count, flavor;
+    int64_t each[PLACE_RES];
+};
+/* False: it cannot stand beside what is used. */
+bool find_places(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, int ret_on[PLACES]);
+
+#endif
