@@ -395,6 +395,18 @@ void admission_drop_held(struct state *s, struct gang *g, uint32_t at)
     seat_free(s, seat);
 }
 
+void admission_leave_held(struct state *s, const struct pod *p, uint32_t set, uint32_t node)
+{
+    struct gang *g = p->gang;
+    if (p->deleting || !gang_holds(g) || gang_member_is_former(g, p))
+        return;
+    for (uint32_t i = 0; i < g->own->seats_n; i++)
+        if (s->seats[g->own->seats[i]].node == node && s->seats[g->own->seats[i]].pod_set == set) {
+            admission_drop_held(s, g, i);
+            return;
+        }
+}
+
 /* ---- pods and their seats ---- */
 
 void pod_sit(struct state *s, uint32_t at, uint32_t seat)

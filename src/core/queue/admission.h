@@ -37,6 +37,9 @@ void admission_recount(struct state *s, struct gang *g);
 
 void admission_hold_seat(struct gang *g, uint32_t seat);
 void admission_drop_held(struct state *s, struct gang *g, uint32_t at); /* free g->seats[at]; order of the rest is kept */
+/* Others have bound the pod of its set to the node: a place that is held for such a pod there is its own, which it takes anew. WHY at once:
+ * until its gang is settled the two would count twice, and whoever holds places on that node might lose them for it. */
+void admission_leave_held(struct state *s, const struct pod *p, uint32_t set, uint32_t node);
 
 /* Pod and seat belong together from now on. */
 void pod_sit(struct state *s, uint32_t pod, uint32_t seat);

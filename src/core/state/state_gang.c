@@ -617,8 +617,10 @@ static void sit_where_told(struct state *s, uint32_t at, const struct pod_record
         return;
     }
     pod_leave_seat(s, at);
-    node = node_table_slot(&s->nodes, r->node); /* only now: leaving may have dropped the slot of an unknown node */
     int32_t set = p->gang && p->gang->planned ? pod_set_index(p->gang, p) : 0;
+    if (p->gang && set >= 0)
+        admission_leave_held(s, p, (uint32_t)set, node_table_find(&s->nodes, r->node));
+    node = node_table_slot(&s->nodes, r->node); /* only now: leaving may have dropped the slot of an unknown node */
     uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, false);
     pod_sit(s, at, seat);
     s->others_changed = true;

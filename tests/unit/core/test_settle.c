@@ -347,6 +347,31 @@ static void a_set_that_comes_later_starts_again_whole(void **state)
     assert_int_equal(effects(w, EFFECT_BIND), 2);
 }
 
+/* Another scheduler has bound the pod of "second" where that holds a place for it: it takes that, and "first", which waits for its own pod
+ * on the same node, loses nothing to it, nor to who comes then. model_core_order 301492 12 1, with pods in domains */
+static void a_pod_bound_by_others_takes_the_place_that_is_held_for_it(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=8", "");
+    workload(w, "first", "ns/lq", 1, FOUR);
+    workload(w, "second", "ns/lq", 1, FOUR);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 2);
+    outcome(w, EFFECT_ADMIT, "first", NULL, OUTCOME_DONE);
+    outcome(w, EFFECT_ADMIT, "second", NULL, OUTCOME_DONE);
+    struct pod_record p = a_pod(w, "ns/second-0", "second", FOUR);
+    p.node = id(w, "n0");
+    p.phase = POD_RUNNING;
+    pod_record(w, p);
+    workload(w, "third", "ns/lq", 1, FOUR);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+    pod(w, "ns/first-0", "first", FOUR);
+    step(w);
+    assert_string_equal(node_of(w, "ns/first-0"), "n0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +380,7 @@ int main(void)
         in_a_world(success_and_the_end_of_the_job_give_the_room_back),
         in_a_world(pods_beyond_the_limit_of_a_turn_come_in_the_next),
         in_a_world(a_pod_stands_only_where_its_own_tolerations_let_it),
+        in_a_world(a_pod_bound_by_others_takes_the_place_that_is_held_for_it),
         in_a_world(who_loses_his_place_to_a_pod_of_others_finds_another),
         in_a_world(members_of_two_kinds_wait_each_for_its_own_place),
         in_a_world(a_job_starts_whole_beside_its_former_pods),
