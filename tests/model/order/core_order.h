@@ -258,6 +258,7 @@ void tell_places(struct model *m);
 struct topology_request request_of(struct model *m, const struct pod_group *set);
 void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_record *r);
 const char *domains_words(struct model *m, const struct plain_gang *g);
+const char *node_of(struct model *m, const struct plain_gang *g, int pod); /* of those that it was given */
 void print_places(struct model *m);
 
 /* core_order_fair.c */

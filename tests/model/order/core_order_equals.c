@@ -136,7 +136,7 @@ int pods_of(const struct plain_gang *g)
     return n;
 }
 
-/* Of gangs with an app: their pods stand on the one node, or are there no more. */
+/* Of gangs with an app: their pods stand on the one node, or where they were given places, or are there no more. */
 void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *r, bool are_there)
 {
     struct world *w = &m->w;
@@ -155,7 +155,7 @@ void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *
             p.shape = r->pod_sets[set].shape;
             p.shape.labels = labels_of(w, label, &p.shape.labels_n);
             p.pod_set = r->pod_sets[set].name;
-            p.node = id(w, "n0");
+            p.node = id(w, node_of(m, g, i));
             p.phase = POD_RUNNING;
             pod_record(w, p);
         }

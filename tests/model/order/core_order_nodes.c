@@ -136,6 +136,14 @@ const char *domains_words(struct model *m, const struct plain_gang *g)
     return text;
 }
 
+const char *node_of(struct model *m, const struct plain_gang *g, int pod)
+{
+    int at = 0;
+    for (int n = m->places.n ? g->on[0] : pod + 1; pod >= n; n += g->on[at])
+        at++;
+    return arena_printf(m->w.records, "n%d", at);
+}
+
 void print_places(struct model *m)
 {
     for (int i = 0; i < m->places.n; i++) {

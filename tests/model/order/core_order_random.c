@@ -147,10 +147,7 @@ static void new_gang(struct model *m)
     const struct plain_gang *other = &m->gangs[pick(m, GANGS)];
     if (other->exists && m->seed % 3)
         make_alike(g, other);
-    if (m->places.n) {
-        g->charged_only = false;
-        g->app = 0;
-    }
+    g->charged_only &= !m->places.n;
     put_stakes(m, g);
     gang_record(&m->w, record_of(m, g));
 }
