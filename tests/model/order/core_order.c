@@ -297,6 +297,7 @@ static bool tell(const struct tally *n)
                {n->domains_n[2], "in a preferred one"},
                {n->domains_n[3], "unconstrained"},
                {n->several_domains_n, "of them in several nodes"},
+               {n->ready_waits_n, "ready, and waited for places"},
                {n->freed_places_n, "preemptions for places alone"},
                {n->preemptions_n, "preemptions"},
                {n->further_n, "after another in the cycle"},

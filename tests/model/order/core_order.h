@@ -127,7 +127,7 @@ struct tally {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
-    uint64_t domains_n[4], several_domains_n, freed_places_n; /* by mode; where quota was enough, and nodes were not */
+    uint64_t domains_n[4], several_domains_n, freed_places_n, ready_waits_n; /* by mode; where quota was enough, and nodes were not */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n;
 };

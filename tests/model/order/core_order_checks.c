@@ -12,6 +12,18 @@ bool is_checked(const struct model *m, const struct plain_gang *g, const struct 
     return any;
 }
 
+/* It has quota, and needs places now, beside those that are promised. False: there are none. */
+static bool find_its_places(struct model *m, struct plain_gang *g)
+{
+    const struct need x = {.pods_n = g->given.count[0], .flavor = g->given.flavor[0][0]};
+    for (int i = 0; i < m->promises_n; i++)
+        withhold(m, &m->promises[i]);
+    bool found = nodes_hold(m, g, &x, g->on);
+    memset(m->withheld, 0, sizeof m->withheld);
+    m->counts.ready_waits_n += !found;
+    return found;
+}
+
 /* Before anybody is let in, in the order of gangs. */
 void settle_checks(struct model *m)
 {
@@ -32,7 +44,7 @@ void settle_checks(struct model *m)
         if (!g->active || retries) {
             g->leaving = true;
             note(m, first, g->active ? RETRIED : DEACTIVATED);
-        } else if (g->checking && g->check == CHECK_READY) {
+        } else if (g->checking && g->check == CHECK_READY && find_its_places(m, g)) {
             g->checking = false;
             note(m, first, READY);
         }

@@ -184,7 +184,8 @@ static bool take_answer(struct search *h, bool fits, int level)
     struct answer *a = &h->found;
     int unused[PLACES];
     a->level = level;
-    a->need.pods_n = h->m->places.n && !h->m->blind ? h->g->sets[0].count : 0;
+    bool now = h->m->places.n && !h->m->blind && !is_checked(h->m, h->g, &a->given); /* else quota is all that it takes now */
+    a->need.pods_n = now ? h->g->sets[0].count : 0;
     a->need.flavor = a->given.flavor[0][0];
     if (h->look == AS_IT_STANDS || h->look == AS_IF_OTHERS_GAVE_WAY || (fits && h->look == ONCE_OTHERS_HAVE_GONE))
         return starts(h);

@@ -340,8 +340,6 @@ void begin(struct model *m)
         node(&m->w, "n0", "cpu=1000000000,nvidia.com/gpu=1000000,memory=1000000", "");
     }
     put_tree(m);
-    for (int i = 0; i < NODES && has_places; i++)
-        m->nodes[i].check = CHECKS_NOBODY;
     for (int i = 0; i < QUEUES; i++)
         for (int l = 0; l < LOCALS; l++) {
             m->locals[i][l].weight_milli = 1000;
