@@ -19,8 +19,9 @@
  * Most gangs ask for an amount of their own. Of those that are alike in a queue, as the core's lines have it, the first is tried for all.
  * In half of the worlds gangs have up to three pod sets and queues one or two resource groups of their own; in all some may start with
  * fewer pods. Some queues demand an admission check: it is answered some cycles later, and asked again of some that run.
- * In every eighth world flavors have a topology of one to three levels over up to six nodes, and gangs of one pod set require, prefer or do
- * not mind a level: who has quota must find places, too, others go for places as for quota, and in which domains a gang stands is compared.
+ * In every eighth world flavors have a topology of one to three levels over up to six nodes, and one or two pod sets of a gang require,
+ * prefer or do not mind a level: who has quota must find places, too, others go for places as for quota, and in which domains a gang stands
+ * is compared.
  */
 #include "core_order.h"
 #include "../forced.h"
@@ -69,7 +70,8 @@ static void print_gang(struct model *m, const struct plain_gang *g)
         fprintf(stderr, " %d x cpu %d gpu %d memory %d,", g->sets[i].count, (int)g->sets[i].ask[0], (int)g->sets[i].ask[1],
                 (int)g->sets[i].ask[2]);
     if (m->places.n)
-        fprintf(stderr, " mode %d level %d in %s", g->sets[0].mode, g->sets[0].level, domains_words(m, g));
+        fprintf(stderr, " mode %d level %d, %d %d in %s", g->sets[0].mode, g->sets[0].level, g->sets[1].mode, g->sets[1].level,
+                domains_words(m, g));
     fprintf(stderr, " %s%s; %s\n", g->admitted ? given_words(m, &g->given) : "", g->leaving ? ", leaves" : g->checking ? ", waits for its check" : "",
             why(&m->w, arena_printf(m->w.cycle, "g%d", g->serial)));
 }
@@ -182,11 +184,12 @@ static void count_admission(struct model *m, const struct plain_gang *g, int how
     m->counts.several_groups_n += m->nodes[COHORTS + g->queue].groups_n > 1;
     m->counts.several_flavors_n += used_n > 1;
     for (int i = 0, several = 0; i < PLACES && m->places.n; i++) {
-        several += g->on[i] > 0;
-        m->counts.several_domains_n += several == 2 && g->on[i];
+        several += is_on(&g->on, i);
+        m->counts.several_domains_n += several == 2 && is_on(&g->on, i);
     }
-    if (m->places.n)
-        m->counts.domains_n[g->sets[0].mode]++;
+    for (int i = 0; i < g->sets_n && m->places.n; i++)
+        m->counts.domains_n[g->sets[i].mode]++;
+    m->counts.sets_in_domains_n += m->places.n && g->sets_n > 1;
     for (int i = 0; i < g->sets_n; i++)
         m->counts.fewer_n += g->given.count[i] < g->sets[i].asked_n;
 }
@@ -296,7 +299,8 @@ static bool tell(const struct tally *n)
                {n->domains_n[1], "in a required one"},
                {n->domains_n[2], "in a preferred one"},
                {n->domains_n[3], "unconstrained"},
-               {n->several_domains_n, "of them in several nodes"},
+               {n->sets_in_domains_n, "of two pod sets"},
+               {n->several_domains_n, "on several nodes"},
                {n->ready_waits_n, "ready, and waited for places"},
                {n->freed_places_n, "preemptions for places alone"},
                {n->preemptions_n, "preemptions"},

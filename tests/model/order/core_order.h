@@ -58,6 +58,9 @@ struct pod_group {             /* a pod set of a gang */
 struct given {                 /* to a gang: of each pod set how many pods, and which flavor of each resource; -1: it asks for none */
     int count[SETS], flavor[SETS][RES_N];
 };
+struct seats {                 /* of each pod set how many pods stand on each node, in a world with a topology */
+    int n[SETS][PLACES];
+};
 struct plain_gang {
     bool exists, admitted, tried, patient; /* admitted: it has quota */
     int unkept_n;              /* promises in a row that ended before a victim had left */
@@ -80,7 +83,7 @@ struct plain_gang {
     bool alone;                /* others had to go for it: it is like nobody else until it, or its queue, is told anew */
     int app, pods_n;           /* app 0: it has no pods; pods_n: that are there */
     bool breaks;               /* a budget, as a candidate (weigh_budgets) */
-    int on[PLACES];            /* in a world with a topology: pods that it was given places for */
+    struct seats on;           /* that it was given */
     bool lifted;               /* while others look for places: as if it had gone */
 };
 struct plain_local {           /* consumed, entry: in 1e-9 of a core, of a GPU */
@@ -98,13 +101,14 @@ struct victims {
     struct victim all[GANGS];
     int n;
     bool coming;               /* nobody has to go: others leave already, and that is enough */
-    int on[PLACES];            /* where the gang stands then */
+    struct seats on;           /* where the gang stands then */
 };
 /* What is asked of each flavor, and of what of it there is too little. */
 struct need {
     struct amounts amount;
     bool is_short[FLAVORS][RES_N];
-    int pods_n, flavor;        /* places, too, for so many pods; 0: quota alone */
+    bool places;               /* it needs those, too: of each pod set so many, on nodes of a flavor */
+    int pods_n[SETS], flavor[SETS];
     bool for_nodes;            /* quota is enough */
 };
 struct answer {                /* what can be done for a gang */
@@ -113,7 +117,7 @@ struct answer {                /* what can be done for a gang */
     struct need need;          /* all zero: it will use nothing */
     struct victims victims;
     int level;
-    int on[PLACES];
+    struct seats on;
 };
 struct plain_promise {         /* somebody leaves for a gang of this queue */
     int gang, queue, level;
@@ -127,7 +131,8 @@ struct tally {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
-    uint64_t domains_n[4], several_domains_n, freed_places_n, ready_waits_n; /* by mode; where quota was enough, and nodes were not */
+    uint64_t domains_n[4], several_domains_n, sets_in_domains_n; /* by mode */
+    uint64_t freed_places_n, ready_waits_n; /* where quota was enough, and nodes were not; ready, and there were none */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n;
 };
@@ -249,8 +254,12 @@ int pods_of(const struct plain_gang *g); /* that it was given */
 void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *r, bool are_there);
 
 /* core_order_nodes.c */
-bool nodes_hold(const struct model *m, const struct plain_gang *g, const struct need *x, int ret_on[PLACES]);
-bool is_on_one_of(const struct plain_gang *g, const int on[PLACES]);
+/* The first of its pod sets that finds no places; sets_n: all do. */
+int refused_set(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on);
+bool nodes_hold(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on);
+bool is_on_one_of(const struct plain_gang *g, const struct seats *on);
+void put_places_needed(const struct plain_gang *g, const struct given *given, struct need *x);
+bool is_on(const struct seats *on, int node);
 void withhold(struct model *m, const struct plain_promise *p);
 void put_places(struct model *m);
 void put_domains(struct model *m, struct pod_group *set);
@@ -258,7 +267,7 @@ void tell_places(struct model *m);
 struct topology_request request_of(struct model *m, const struct pod_group *set);
 void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_record *r);
 const char *domains_words(struct model *m, const struct plain_gang *g);
-const char *node_of(struct model *m, const struct plain_gang *g, int pod); /* of those that it was given */
+const char *node_of(struct model *m, const struct plain_gang *g, int set, int pod); /* of those that it was given */
 void print_places(struct model *m);
 
 /* core_order_fair.c */

@@ -15,10 +15,11 @@ bool is_checked(const struct model *m, const struct plain_gang *g, const struct 
 /* It has quota, and needs places now, beside those that are promised. False: there are none. */
 static bool find_its_places(struct model *m, struct plain_gang *g)
 {
-    const struct need x = {.pods_n = g->given.count[0], .flavor = g->given.flavor[0][0]};
+    struct need x = {.places = m->places.n};
+    put_places_needed(g, &g->given, &x);
     for (int i = 0; i < m->promises_n; i++)
         withhold(m, &m->promises[i]);
-    bool found = nodes_hold(m, g, &x, g->on);
+    bool found = nodes_hold(m, g, &x, &g->on);
     memset(m->withheld, 0, sizeof m->withheld);
     m->counts.ready_waits_n += !found;
     return found;

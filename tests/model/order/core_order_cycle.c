@@ -70,9 +70,9 @@ static void evict(struct model *m, const struct plain_gang *g, const struct answ
     }
 }
 
-static void admit(struct model *m, struct plain_gang *g, const struct given *given, const int on[PLACES])
+static void admit(struct model *m, struct plain_gang *g, const struct given *given, const struct seats *on)
 {
-    memcpy(g->on, on, sizeof g->on);
+    g->on = *on;
     g->admitted = true;
     g->alone = false;
     g->unkept_n = 0;
@@ -135,7 +135,7 @@ static bool try_one(struct model *m, struct plain_gang *g, bool blocked[QUEUES])
     if (a.what == OTHERS_GO)
         evict(m, g, &a);
     else if (a.what == STARTS)
-        admit(m, g, &a.given, a.on);
+        admit(m, g, &a.given, &a.on);
     g->alone |= a.what == OTHERS_GO;
     if (a.what == NOTHING || a.what == OTHERS_LEAVE)
         stop_alike(m, g);

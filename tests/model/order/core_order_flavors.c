@@ -2,7 +2,8 @@
  *
  * Pod set after pod set, in each group of the queue's resources, the best flavor is taken; what those before take of it counts. When
  * nothing is left for a later one, those before it go on after the flavor that ended their search, all others begin anew. When nobody
- * goes for what was found, the last choice is another one, and so on backwards: all that there are (core/quota/flavor.h).
+ * goes for what was found, the last choice is another one, and so on backwards: all that there are (core/quota/flavor.h). A pod set that
+ * nodes refused takes another one itself, or one before it does; at last all that there are.
  */
 #include "core_order.h"
 
@@ -23,6 +24,8 @@ struct search {
     struct answer found;
     bool fits, refused;        /* some whole choice was */
     int failed_set;
+    int last_set;              /* that takes another flavor now: nodes refused it, whatever those after it have */
+    bool others_matter, exhaustive;
 };
 
 static bool preempts_to_borrow(const struct model *m, const struct tree_node *own)
@@ -173,8 +176,11 @@ static void find_short(const struct search *h, struct need *x)
 static bool starts(struct search *h)
 {
     struct answer *a = &h->found;
-    a->what = nodes_hold(h->m, h->g, &a->need, a->on) ? STARTS : NOTHING;
+    int set = refused_set(h->m, h->g, &a->need, &a->on);
+    a->what = set == h->g->sets_n ? STARTS : NOTHING;
     h->refused |= a->what == NOTHING;
+    h->others_matter |= a->what == NOTHING && set > 0;
+    h->last_set = h->exhaustive ? SETS : set;
     return a->what != NOTHING;
 }
 
@@ -182,21 +188,23 @@ static bool starts(struct search *h)
 static bool take_answer(struct search *h, bool fits, int level)
 {
     struct answer *a = &h->found;
-    int unused[PLACES];
+    struct seats unused;
     a->level = level;
-    bool now = h->m->places.n && !h->m->blind && !is_checked(h->m, h->g, &a->given); /* else quota is all that it takes now */
-    a->need.pods_n = now ? h->g->sets[0].count : 0;
-    a->need.flavor = a->given.flavor[0][0];
+    h->last_set = SETS;
+    a->need.places = h->m->places.n && !h->m->blind && !is_checked(h->m, h->g, &a->given); /* else quota is all that it takes now */
+    put_places_needed(h->g, &a->given, &a->need);
     if (h->look == AS_IT_STANDS || h->look == AS_IF_OTHERS_GAVE_WAY || (fits && h->look == ONCE_OTHERS_HAVE_GONE))
         return starts(h);
     find_short(h, &a->need);
-    if (fits && (!a->need.pods_n || (h->refused && nodes_hold(h->m, h->g, &a->need, unused)))) {
+    if (fits && (!a->need.places || (h->refused && nodes_hold(h->m, h->g, &a->need, &unused)))) {
         h->refused = true;
+        h->others_matter |= h->g->sets_n > 1;
         return false;
     }
     a->victims = find_victims(h->m, h->g, &a->need, &a->level);
     a->what = a->victims.n ? OTHERS_GO : a->victims.coming ? OTHERS_LEAVE : NOTHING;
     h->refused |= a->what == NOTHING;
+    h->others_matter |= a->what == NOTHING && h->g->sets_n > 1;
     return a->what != NOTHING;
 }
 
@@ -214,13 +222,15 @@ static bool choose(struct search *h, int at, bool fits, int level)
         struct fitness of = {0};
         int best = best_flavor(h, set, group_at, refused, &of);
         h->failed_set = set;
-        if (best < 0)
+        if (best < 0) {
+            h->last_set = SETS;
             return false;
+        }
         take(h, set, group, group->flavors[best], 1);
         if (choose(h, at + 1, fits && of.fits, of.level > level ? of.level : level))
             return true;
         take(h, set, group, group->flavors[best], -1);
-        if (!h->refused)
+        if (!h->refused || set > h->last_set)
             return false;
         refused[best] = true;
     }
@@ -250,6 +260,8 @@ static struct answer search(struct model *m, const struct plain_gang *g, enum lo
     for (int n = 0; n <= ANEW_MOST; n++)
         if (choose(&h, 0, true, 0))
             return h.found;
+        else if (h.refused && h.others_matter && !h.exhaustive && m->places.n)
+            h.exhaustive = true;
         else if (h.refused || !go_on(&h))
             break;
     return (struct answer){.what = NOTHING};
@@ -347,7 +359,7 @@ struct answer decide_one(struct model *m, struct plain_gang *g, bool vain)
 {
     const struct plain_promise *p = promise_of(m, g);
     struct answer promised = {.what = STARTS};
-    if (p && holds_as_promised(m, p) && nodes_hold(m, g, &p->need, promised.on)) {
+    if (p && holds_as_promised(m, p) && nodes_hold(m, g, &p->need, &promised.on)) {
         promised.given = p->given;
         promised.need = p->need;
         promised.level = p->level;

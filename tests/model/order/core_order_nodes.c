@@ -2,11 +2,12 @@
  * for each question: what those have who are given quota and are not taken off, and what is kept for those for whom others leave */
 #include "core_order.h"
 
-static void add_pods(int64_t to[PLACES][PLACE_RES], const int on[PLACES], const struct plain_gang *g, int sign)
+static void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struct plain_gang *g, int sign)
 {
-    for (int i = 0; i < PLACES; i++)
-        for (int r = 0; r < PLACE_RES; r++)
-            to[i][r] += sign * on[i] * g->sets[0].ask[r];
+    for (int set = 0; set < g->sets_n; set++)
+        for (int i = 0; i < PLACES; i++)
+            for (int r = 0; r < PLACE_RES; r++)
+                to[i][r] += sign * on->n[set][i] * g->sets[set].ask[r];
 }
 
 /* `kept`: and what is kept from the head that is tried. */
@@ -15,29 +16,60 @@ static void add_up(const struct model *m, bool kept, int64_t ret_used[PLACES][PL
     memset(ret_used, 0, PLACES * sizeof *ret_used);
     for (int i = 0; i < GANGS; i++)
         if (m->gangs[i].exists && m->gangs[i].admitted && !m->gangs[i].lifted)
-            add_pods(ret_used, m->gangs[i].on, &m->gangs[i], 1);
+            add_pods(ret_used, &m->gangs[i].on, &m->gangs[i], 1);
     for (int i = 0; i < PLACES * PLACE_RES && kept; i++)
         ret_used[i / PLACE_RES][i % PLACE_RES] += m->withheld[i / PLACE_RES][i % PLACE_RES];
 }
 
-bool nodes_hold(const struct model *m, const struct plain_gang *g, const struct need *x, int ret_on[PLACES])
+void put_places_needed(const struct plain_gang *g, const struct given *given, struct need *x)
 {
-    const struct pod_group *set = &g->sets[0];
-    const struct place_ask ask = {.mode = set->mode, .level = set->level, .count = x->pods_n, .flavor = x->flavor,
-                                  .each = {set->ask[0], set->ask[1]}};
-    int64_t used[PLACES][PLACE_RES];
-    memset(ret_on, 0, PLACES * sizeof *ret_on);
-    if (!m->places.n || m->blind || !x->pods_n)
-        return true;
-    add_up(m, true, used);
-    return find_places(&m->places, used, &ask, ret_on);
+    for (int set = 0; set < g->sets_n; set++) {
+        x->pods_n[set] = given->count[set];
+        x->flavor[set] = given->flavor[set][0];
+    }
 }
 
-bool is_on_one_of(const struct plain_gang *g, const int on[PLACES])
+/* Set by set; what those before it take counts. */
+int refused_set(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on)
+{
+    int64_t used[PLACES][PLACE_RES];
+    *ret_on = (struct seats){0};
+    if (!x->places || m->blind)
+        return g->sets_n;
+    add_up(m, true, used);
+    for (int set = 0; set < g->sets_n; set++) {
+        const struct pod_group *asks = &g->sets[set];
+        const struct place_ask ask = {.mode = asks->mode, .level = asks->level, .count = x->pods_n[set], .flavor = x->flavor[set],
+                                      .each = {asks->ask[0], asks->ask[1]}};
+        if (!find_places(&m->places, used, &ask, ret_on->n[set])) {
+            *ret_on = (struct seats){0};
+            return set;
+        }
+        for (int i = 0; i < PLACES; i++)
+            for (int r = 0; r < PLACE_RES; r++)
+                used[i][r] += ret_on->n[set][i] * asks->ask[r];
+    }
+    return g->sets_n;
+}
+
+bool nodes_hold(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on)
+{
+    return refused_set(m, g, x, ret_on) == g->sets_n;
+}
+
+bool is_on(const struct seats *on, int node)
+{
+    bool any = false;
+    for (int set = 0; set < SETS; set++)
+        any |= on->n[set][node] > 0;
+    return any;
+}
+
+bool is_on_one_of(const struct plain_gang *g, const struct seats *on)
 {
     bool any = false;
     for (int i = 0; i < PLACES; i++)
-        any |= g->on[i] && on[i];
+        any |= is_on(&g->on, i) && is_on(on, i);
     return any;
 }
 
@@ -45,9 +77,9 @@ bool is_on_one_of(const struct plain_gang *g, const int on[PLACES])
 void withhold(struct model *m, const struct plain_promise *p)
 {
     int64_t need[PLACES][PLACE_RES] = {0}, used[PLACES][PLACE_RES];
-    add_pods(need, p->victims.on, &m->gangs[p->gang], 1);
+    add_pods(need, &p->victims.on, &m->gangs[p->gang], 1);
     for (int i = 0; i < p->victims.n; i++)
-        add_pods(need, m->gangs[p->victims.all[i].gang].on, &m->gangs[p->victims.all[i].gang], -1);
+        add_pods(need, &m->gangs[p->victims.all[i].gang].on, &m->gangs[p->victims.all[i].gang], -1);
     add_up(m, true, used);
     for (int i = 0; i < m->places.n; i++)
         for (int r = 0; r < PLACE_RES; r++) {
@@ -120,26 +152,34 @@ struct topology_request request_of(struct model *m, const struct pod_group *set)
 
 void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_record *r)
 {
-    struct domain_choice *all = arena_zero(m->w.records, PLACES, sizeof *all);
-    for (int i = 0; i < m->places.n; i++)
-        if (g->on[i])
-            all[r->domains_n++] = (struct domain_choice){0, id(&m->w, arena_printf(m->w.records, "n%d", i)), g->on[i]};
+    struct domain_choice *all = arena_zero(m->w.records, SETS * PLACES, sizeof *all);
+    for (int set = 0; set < g->sets_n; set++)
+        for (int i = 0; i < m->places.n; i++)
+            if (g->on.n[set][i])
+                all[r->domains_n++] =
+                    (struct domain_choice){(uint16_t)set, id(&m->w, arena_printf(m->w.records, "n%d", i)), g->on.n[set][i]};
     r->domains = all;
 }
 
 const char *domains_words(struct model *m, const struct plain_gang *g)
 {
     const char *text = "";
-    for (int i = 0; i < m->places.n; i++)
-        if (g->on[i])
-            text = arena_printf(m->w.cycle, "%s%sn%d=%d", text, *text ? " " : "", i, g->on[i]);
+    for (int set = 0; set < g->sets_n; set++) {
+        bool first = true;
+        for (int i = 0; i < m->places.n; i++) {
+            if (!g->on.n[set][i])
+                continue;
+            text = arena_printf(m->w.cycle, "%s%sn%d=%d", text, !*text ? "" : first ? "; " : " ", i, g->on.n[set][i]);
+            first = false;
+        }
+    }
     return text;
 }
 
-const char *node_of(struct model *m, const struct plain_gang *g, int pod)
+const char *node_of(struct model *m, const struct plain_gang *g, int set, int pod)
 {
     int at = 0;
-    for (int n = m->places.n ? g->on[0] : pod + 1; pod >= n; n += g->on[at])
+    for (int n = m->places.n ? g->on.n[set][0] : pod + 1; pod >= n; n += g->on.n[set][at])
         at++;
     return arena_printf(m->w.records, "n%d", at);
 }

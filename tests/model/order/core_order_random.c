@@ -115,7 +115,9 @@ static void make_alike(struct plain_gang *g, const struct plain_gang *to)
 /* Some ask for one resource only, and then perhaps for that of another group than the set before. */
 static void put_sets(struct model *m, struct plain_gang *g)
 {
-    g->sets_n = m->plain ? 1 : 1 + (int)pick(m, m->nodes[COHORTS + g->queue].groups_n > 1 ? 2 : SETS);
+    const struct tree_node *own = &m->nodes[COHORTS + g->queue];
+    bool two = m->places.n && own->check < CHECKS_FLAVOR && pick(m, 3) == 0; /* not where places are asked for in some flavors only */
+    g->sets_n = m->plain ? 1 + two : 1 + (int)pick(m, own->groups_n > 1 ? 2 : SETS);
     for (int i = 0; i < g->sets_n; i++) {
         struct pod_group *set = &g->sets[i];
         bool only = !m->plain && pick(m, 3) == 0;
@@ -235,7 +237,7 @@ static void let_leave(struct model *m)
         if (!g->active)
             consumption_forgets(m, g);
         g->leaving = g->admitted = false;
-        memset(g->on, 0, sizeof g->on);
+        g->on = (struct seats){0};
         g->leaves_for = -1;
         put_back_checked(m, g);
         tell_pods(m, g, NULL, false);

@@ -207,10 +207,10 @@ void lift(struct model *m, const struct victim *v, bool gone)
 
 bool is_enough(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v)
 {
-    int on[PLACES];
-    if (!is_held(m, g, x, borrows) || !nodes_hold(m, g, x, on))
+    struct seats on;
+    if (!is_held(m, g, x, borrows) || !nodes_hold(m, g, x, &on))
         return false;
-    memcpy(v->on, on, sizeof on);
+    v->on = on;
     return true;
 }
 
@@ -220,7 +220,7 @@ void put_back(struct model *m, const struct plain_gang *g, const struct need *x,
     for (int i = v->n - 2; i >= 0; i--) {
         struct victim one = v->all[i];
         lift(m, &one, false);
-        bool in_the_way = is_on_one_of(&m->gangs[one.gang], v->on);
+        bool in_the_way = is_on_one_of(&m->gangs[one.gang], &v->on);
         if (in_the_way ? !is_enough(m, g, x, borrows, v) : !is_held(m, g, x, borrows)) {
             lift(m, &one, true);
             continue;
