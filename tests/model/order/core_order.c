@@ -20,8 +20,8 @@
  * In half of the worlds gangs have up to three pod sets and queues one or two resource groups of their own; in all some may start with
  * fewer pods. Some queues demand an admission check: it is answered some cycles later, and asked again of some that run.
  * In every eighth world flavors have a topology of one to three levels over up to six nodes, and one or two pod sets of a gang require,
- * prefer or do not mind a level: who has quota must find places, too, others go for places as for quota, and in which domains a gang stands
- * is compared.
+ * prefer or do not mind a level, some in slices: who has quota must find places, too, others go for places as for quota, and in which
+ * domains a gang stands is compared.
  */
 #include "core_order.h"
 #include "../forced.h"
@@ -189,6 +189,8 @@ static void count_admission(struct model *m, const struct plain_gang *g, int how
     }
     for (int i = 0; i < g->sets_n && m->places.n; i++)
         m->counts.domains_n[g->sets[i].mode]++;
+    for (int i = 0; i < g->sets_n && m->places.n; i++)
+        m->counts.sliced_n += g->sets[i].slice_size > 1 && g->given.count[i] > 1;
     m->counts.sets_in_domains_n += m->places.n && g->sets_n > 1;
     for (int i = 0; i < g->sets_n; i++)
         m->counts.fewer_n += g->given.count[i] < g->sets[i].asked_n;
@@ -300,6 +302,7 @@ static bool tell(const struct tally *n)
                {n->domains_n[2], "in a preferred one"},
                {n->domains_n[3], "unconstrained"},
                {n->sets_in_domains_n, "of two pod sets"},
+               {n->sliced_n, "in slices"},
                {n->several_domains_n, "on several nodes"},
                {n->ready_waits_n, "ready, and waited for places"},
                {n->freed_places_n, "preemptions for places alone"},

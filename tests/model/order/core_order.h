@@ -53,7 +53,7 @@ struct tree_node {             /* cohorts, then queues */
 struct pod_group {             /* a pod set of a gang */
     int count, asked_n, fewest; /* count: of those asked for; fewest: it may start with so many */
     int64_t ask[RES_N];        /* of each pod */
-    int mode, level;           /* in a world with a topology (core_order_places.h) */
+    int mode, level, slice_level, slice_size; /* in a world with a topology (core_order_places.h) */
 };
 struct given {                 /* to a gang: of each pod set how many pods, and which flavor of each resource; -1: it asks for none */
     int count[SETS], flavor[SETS][RES_N];
@@ -131,7 +131,7 @@ struct tally {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
-    uint64_t domains_n[4], several_domains_n, sets_in_domains_n; /* by mode */
+    uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n; /* by mode */
     uint64_t freed_places_n, ready_waits_n; /* where quota was enough, and nodes were not; ready, and there were none */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n;

@@ -40,6 +40,7 @@ int refused_set(const struct model *m, const struct plain_gang *g, const struct 
     for (int set = 0; set < g->sets_n; set++) {
         const struct pod_group *asks = &g->sets[set];
         const struct place_ask ask = {.mode = asks->mode, .level = asks->level, .count = x->pods_n[set], .flavor = x->flavor[set],
+                                      .slice_level = asks->slice_level, .slice_size = asks->slice_size,
                                       .each = {asks->ask[0], asks->ask[1]}};
         if (!find_places(&m->places, used, &ask, ret_on->n[set])) {
             *ret_on = (struct seats){0};
@@ -113,6 +114,9 @@ void put_domains(struct model *m, struct pod_group *set)
 {
     set->mode = (int)pick(m, 4);
     set->level = (int)pick(m, (uint32_t)m->places.levels_n);
+    set->slice_size = pick(m, 4) ? 0 : 1 + (int)pick(m, 3);
+    int from = set->mode == TOPOLOGY_REQUIRED || set->mode == TOPOLOGY_PREFERRED ? set->level : 0;
+    set->slice_level = from + (int)pick(m, (uint32_t)(m->places.levels_n - from));
 }
 
 /* ---- what is told ---- */
@@ -147,6 +151,8 @@ struct topology_request request_of(struct model *m, const struct pod_group *set)
     struct topology_request r = {.mode = (enum topology_mode)set->mode};
     if (r.mode == TOPOLOGY_REQUIRED || r.mode == TOPOLOGY_PREFERRED)
         r.level = id(&m->w, level_name(m, set->level));
+    if (set->slice_size)
+        r.slices[r.slices_n++] = (struct topology_slice){id(&m->w, level_name(m, set->slice_level)), set->slice_size};
     return r;
 }
 

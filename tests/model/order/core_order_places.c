@@ -17,6 +17,11 @@ bool find_places(const struct places *p, int64_t used[PLACES][PLACE_RES], const 
     }
     g.sets[0] = (struct ask){.mode = (enum topology_mode)ask->mode, .level = ask->level, .count = ask->count, .cpu = (int)ask->each[0],
                              .gpu = (int)ask->each[1]};
+    if (ask->slice_size) {
+        g.sets[0].layers_n = 1;
+        g.sets[0].layer_level[0] = ask->slice_level;
+        g.sets[0].layer_size[0] = ask->slice_size;
+    }
     bool fits = reference_place(&c, &u, &g);
     for (int i = 0; i < PLACES; i++)
         ret_on[i] = fits ? g.on[0][i] : 0;

@@ -16,6 +16,7 @@ struct places {
 };
 struct place_ask {             /* one pod set of a flavor; mode, level: enum topology_mode, and of REQUIRED and PREFERRED where */
     int mode, level, count, flavor;
+    int slice_level, slice_size; /* size 0: single pods */
     int64_t each[PLACE_RES];
 };
 /* False: it cannot stand beside what is used. */
