@@ -252,6 +252,11 @@ static void compare(struct model *m)
         fail(m, "one is missing", at);
 }
 
+bool is_forced(const struct model *m)
+{
+    return (m->seed + m->step) % FORCE_EVERY == 0;
+}
+
 static void step(struct model *m)
 {
     struct err e = {0};
@@ -263,7 +268,7 @@ static void step(struct model *m)
     if (!state_check(m->w.s, &e))
         fail(m, e.text, 0);
     carry_out(m);
-    if ((m->seed + m->step) % FORCE_EVERY == 0 && !forced_world_rests(&m->w))
+    if (is_forced(m) && !forced_world_rests(&m->w))
         fail(m, "somebody starts, or has others go, if only he is tried", 0);
 }
 

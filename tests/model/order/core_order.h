@@ -170,6 +170,9 @@ struct model {
     int serial;
 };
 
+/* core_order.c */
+bool is_forced(const struct model *m); /* after this cycle all who wait are tried, though nothing woke them */
+
 /* core_order_tell.c */
 extern const char *const resources[RES_N], *const flavors[FLAVORS];
 struct gang_record record_of(struct model *m, const struct plain_gang *g);

@@ -204,8 +204,11 @@ static void carry_out_one(struct model *m, struct plain_gang *g, int victim_of)
         outcome(&m->w, EFFECT_EVICT, name, NULL, OUTCOME_DONE);
         return;
     }
-    if (!g->leaving && victim_of != READY)
+    /* WHY not another time then: candidates would be in another order by what the API says alone, which wakes nobody */
+    if (!g->leaving && victim_of != READY) {
         g->reserved_ms = 1000 * (1 + pick(m, 4));
+        g->reserved_ms = is_forced(m) ? m->w.now_ms - m->w.now_ms % 1000 : g->reserved_ms;
+    }
     g->checking = reserved;
     put_stakes(m, g);
     struct gang_record r = record_of(m, g);
