@@ -348,10 +348,10 @@ static void create_crowd_job(struct world *w, const char *name, const char *prio
 static bool any_crowd_job_runs(struct world *w)
 {
     bool any = false;
-    JSON_EACH (job, world_read(w, w->arena, "/apis/batch/v1" NS "jobs"))
+    _cleanup_arena_ struct arena *a = arena_new(); /* the world's ends with what happens while one waits */
+    JSON_EACH (job, world_read(w, a, "/apis/batch/v1" NS "jobs"))
         any |= text_starts(json_text(json_path(job, "metadata", "name", NULL), ""), "crowd") &&
                !json_get_bool(json_get(job, "spec"), "suspend", true);
-    arena_reset(w->arena);
     return any;
 }
 
