@@ -128,8 +128,8 @@ static void on_status_patched(void *arg, const struct kube_answer *answer)
     struct kubelets *k = call->kubelets;
     struct pod_life **slot = map_find(k->pods, (struct bytes){call->key, call->key_n});
     struct pod_life *p = slot && (*slot)->order == call->order ? *slot : NULL;
-    bool lost =
-        answer->code != 0 && answer->code != -E_NOTFOUND && answer->code != -E_CONFLICT && answer->code != -E_INVALID;
+    /* also by a conflict. WHY  where the pod is another one by now the watch says so, and this one is forgotten */
+    bool lost = answer->code != 0 && answer->code != -E_NOTFOUND && answer->code != -E_INVALID;
     free(call);
     if (!p)
         return;

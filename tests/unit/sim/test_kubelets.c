@@ -14,6 +14,7 @@ struct world {
     struct apiserver *server;
     struct kube_client *client;
     struct kubelets *kubelets;
+    struct http_faults faults;
     struct arena *arena;
     struct json *body; /* of the last answer */
     int code;
@@ -46,7 +47,7 @@ static int setup(void **state)
     for (int i = 0; i < 2; i++)
         assert_int_equal(
             apiserver_create(w->server, w->arena, node_object_make(w->arena, &kind, i, i, loop_wall_ms(w->loop), false), NULL), 0);
-    w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, 1));
+    w->client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, &w->faults, 1));
     kubelets_start(w, 1);
     *state = w;
     return 0;
@@ -107,6 +108,25 @@ static void a_pod_ends_at_its_deadline(void **state)
     assert_int_equal(json_int64(json_path(container, "state", "terminated", "exitCode", NULL), 0), 137);
     loop_run_for(w->loop, 60000, NULL);
     assert_string_equal(state_of(w, "p"), "Failed DeadlineExceeded");
+}
+
+/* Whatever kept its status from being written, if it is still there. */
+static void the_end_of_a_pod_is_told_until_it_is_known(void **state)
+{
+    static const struct http_faults all[] = {{.status_409_permille = 1000}, {.status_429_permille = 1000}, {.status_500_permille = 1000},
+                                             {.refuse_permille = 1000}};
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *name = arena_printf(w->arena, "p%zu", i);
+        pod_new(w, name, "\"nodeName\":\"node-0\",\"activeDeadlineSeconds\":5," CONTAINERS);
+        loop_run_for(w->loop, 3000, NULL);
+        assert_string_equal(state_of(w, name), "Running");
+        w->faults = all[i];
+        loop_run_for(w->loop, 8000, NULL);
+        w->faults = (struct http_faults){0};
+        loop_run_for(w->loop, 8000, NULL);
+        assert_string_equal(state_of(w, name), "Failed DeadlineExceeded");
+    }
 }
 
 static void restarts_do_not_move_the_deadline(void **state)
@@ -347,6 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_pod_ends_at_its_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_end_of_a_pod_is_told_until_it_is_known, setup, teardown),
         cmocka_unit_test_setup_teardown(restarts_do_not_move_the_deadline, setup, teardown),
         cmocka_unit_test_setup_teardown(a_deadline_can_be_set_later_and_outlives_the_kubelet, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fast_cluster_has_fast_deadlines, setup, teardown),
