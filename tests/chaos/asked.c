@@ -29,12 +29,13 @@ struct asked {
     struct world *world;
     struct kube_watch *requests_watch, *workloads_watch;
     struct map *requests;  /* name -> struct mirror_request */
-    struct map *consumed;  /* name of a Workload with quota -> struct consumed */
+    struct map *consumed;  /* name of a Workload -> struct consumed */
     struct arena *arena;
     struct asked_counts counts;
 };
 struct consumed {
     char request[160]; /* that its pods are to consume; "" = none */
+    char first[160];   /* the same when it was admitted. WHY  who runs already starts pods as his job was started, whatever is asked later */
     bool admitted;
 };
 
@@ -89,14 +90,17 @@ static void on_workload(void *arg, enum kube_event event, struct bytes raw)
     arena_reset(s->arena);
     const struct json *workload = json_parse(s->arena, raw, NULL, NULL);
     const char *name = object_meta(workload, "name");
-    if (event == KUBE_DELETED || !entry_of(workload)) {
+    if (event == KUBE_DELETED) {
         map_remove(s->consumed, bytes_of(name));
         return;
     }
     struct consumed *c = map_put(s->consumed, bytes_of(name), NULL);
     const struct json *update = json_item(json_get(entry_of(workload), "podSetUpdates"), 0);
     snprintf(c->request, sizeof c->request, "%s", json_get_text(json_get(update, "annotations"), CONSUME, ""));
+    bool was_admitted = c->admitted;
     c->admitted = object_condition_true(workload, "Admitted") && !object_condition_true(workload, "Evicted");
+    if (c->admitted && !was_admitted)
+        memcpy(c->first, c->request, sizeof c->first);
 }
 
 struct asked *asked_new(struct world *w)
@@ -135,8 +139,9 @@ void asked_pod_starts(struct world *w, const char *pod, const struct json *metad
     const char *request = json_get_text(json_get(metadata, "annotations"), CONSUME, "");
     const struct consumed *c = map_find_text(w->asked_for->consumed, workload);
     w->asked_for->counts.pods_n += *request != '\0';
-    if (c && c->admitted && !text_equal(c->request, request))
-        world_broken(w, "%s starts for request '%s', and its Workload has '%s'", pod, request, c->request);
+    if (c && c->admitted && !text_equal(c->request, request) && !text_equal(c->first, request))
+        world_broken(w, "%s starts for request '%s', and its Workload has '%s', and had '%s' when it was admitted", pod, request, c->request,
+                     c->first);
 }
 
 /* ---- the autoscaler, and others ---- */
