@@ -289,7 +289,7 @@ static void try_beside_promises(struct cycle *c, const struct nominee *all, uint
             charge_claim(c, &all[i], -1);
     for (uint32_t i = 0; i < s->promised_n; i++)
         if (s->promised[i] != all[at].gang && !lone_yields(s->promised[i], all[at].gang))
-            promise_put(s, s->promised[i], all[at].line->queue);
+            promise_put(s, s->promised[i], all[at].line->queue, all[at].gang);
     try_line(c, all[at].line);
     undo_back(s, mark);
     promises_lie_down(s);

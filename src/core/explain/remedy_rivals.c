@@ -247,7 +247,7 @@ enum verdict remedy_acts(struct remedy_search *x, const struct measures *m, stru
     spend(x, cost);
     for (uint32_t i = 0; i < s->promised_n; i++)
         if (s->promised[i] != g && !lone_yields(s->promised[i], g) && keeps_promise(x, m, s->promised[i]->promise))
-            promise_put(s, s->promised[i], q);
+            promise_put(s, s->promised[i], q, g);
     c->preempt_trials_left = x->trials_left;
     bool starts, acts = try_on_trial_preempting(c, g, &starts) || (gang_is_lone(g) && any_node(x, m, g, would_preempt_on));
     undo_back(s, mark);

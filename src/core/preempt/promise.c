@@ -393,12 +393,14 @@ static void note_taken(const struct state *s, const struct promise *p, uint32_t 
 }
 
 /* WHY  by seat, not by room: a large gang is promised as many rooms as its victims have members. */
-static void note_all_taken(const struct state *s, const struct promise *p)
+static void note_all_taken(const struct state *s, const struct promise *p, const struct gang *but)
 {
     for (uint32_t i = 0; i < p->rooms_n; i++)
         p->rooms[i].taken = 0;
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
+        if (v == but)
+            continue;
         for (uint32_t k = 0; k < v->members_n; k++)
             if (victim_gives_place(v, &s->pods[v->members[k]]))
                 note_taken(s, p, s->pods[v->members[k]].seat);
@@ -410,7 +412,7 @@ static void note_all_taken(const struct state *s, const struct promise *p)
 static bool is_short(const struct state *s, const struct promise *p)
 {
     bool any = false;
-    note_all_taken(s, p);
+    note_all_taken(s, p, NULL);
     for (uint32_t i = 0; i < p->rooms_n && !any; i++) {
         int32_t column = node_table_find_column(&s->nodes, p->rooms[i].resource);
         any = column >= 0 && node_free(&s->nodes, p->rooms[i].node)[column] + p->rooms[i].taken < p->rooms[i].amount;
@@ -439,24 +441,27 @@ void promises_rank(struct state *s)
         }
 }
 
-void promise_put(struct state *s, struct gang *g, const struct queue *q)
+static void put_rooms(struct state *s, struct promise *p, const struct gang *but)
+{
+    p->stands = true;
+    note_all_taken(s, p, but);
+    for (uint32_t i = 0; i < p->rooms_n; i++)
+        if (is_same_node(s, &p->rooms[i]))
+            undo_withhold(s, p->rooms[i].node, p->rooms[i].resource, p->rooms[i].amount - p->rooms[i].taken);
+}
+
+void promise_put(struct state *s, struct gang *g, const struct queue *q, const struct gang *against)
 {
     if (!g->promise || g->promise->stands)
         return;
     put_charges(s, g->promise, q);
-    promise_put_rooms(s, g);
+    put_rooms(s, g->promise, against);
 }
 
 void promise_put_rooms(struct state *s, struct gang *g)
 {
-    struct promise *p = g->promise;
-    if (!p || p->stands)
-        return;
-    p->stands = true;
-    note_all_taken(s, p);
-    for (uint32_t i = 0; i < p->rooms_n; i++)
-        if (is_same_node(s, &p->rooms[i]))
-            undo_withhold(s, p->rooms[i].node, p->rooms[i].resource, p->rooms[i].amount - p->rooms[i].taken);
+    if (g->promise && !g->promise->stands)
+        put_rooms(s, g->promise, NULL);
 }
 
 void promises_lie_down(struct state *s)

@@ -29,8 +29,9 @@ static inline void promise_drop(struct state *s, struct gang *g)
     if (g->promise)
         promise_end(s, g);
 }
-/* On the undo log, against somebody of queue q; no-op when it stands already. */
-void promise_put(struct state *s, struct gang *g, const struct queue *q);
+/* On the undo log, against somebody of queue q; no-op when it stands already. What the pods of `against` still have does not count for what
+ * it leaves. WHY  let in again it is no victim any more, and whom it left that for would have to look for another one: it again. */
+void promise_put(struct state *s, struct gang *g, const struct queue *q, const struct gang *against);
 void promise_put_rooms(struct state *s, struct gang *g); /* on nodes alone: against somebody who has his quota */
 /* On the undo log: the quota of q's tree as it will be when the victims of all promises that stand but g's have left, and their gangs have
  * started. False: there are none. */

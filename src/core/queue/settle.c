@@ -637,7 +637,7 @@ static void settle_group_beside_promises(struct cycle *c, struct gang *g)
     uint32_t mark = undo_mark(s);
     for (uint32_t i = 0; i < s->promised_n; i++)
         if (g->queue && g->queue->has_shares)
-            promise_put(s, s->promised[i], g->queue);
+            promise_put(s, s->promised[i], g->queue, g);
         else
             promise_put_rooms(s, s->promised[i]);
     settle_group(c, g);
