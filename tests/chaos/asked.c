@@ -35,7 +35,7 @@ struct asked {
 };
 struct consumed {
     char request[160]; /* that its pods are to consume; "" = none */
-    char first[160];   /* the same when it was admitted. WHY  who runs already starts pods as his job was started, whatever is asked later */
+    char first[160];   /* the same when it was admitted. WHY  who runs starts pods as his job was started, whatever is asked later */
     bool admitted;
 };
 
@@ -140,8 +140,8 @@ void asked_pod_starts(struct world *w, const char *pod, const struct json *metad
     const struct consumed *c = map_find_text(w->asked_for->consumed, workload);
     w->asked_for->counts.pods_n += *request != '\0';
     if (c && c->admitted && !text_equal(c->request, request) && !text_equal(c->first, request))
-        world_broken(w, "%s starts for request '%s', and its Workload has '%s', and had '%s' when it was admitted", pod, request, c->request,
-                     c->first);
+        world_broken(w, "%s starts for request '%s', and its Workload has '%s', and had '%s' when it was admitted", pod, request,
+                     c->request, c->first);
 }
 
 /* ---- the autoscaler, and others ---- */

@@ -14,6 +14,7 @@
 #include "asked.h"
 #include "charged.h"
 #include "checks.h"
+#include "kinds.h"
 #include "made.h"
 #include "near.h"
 #include "queued.h"
@@ -286,7 +287,8 @@ static void step(struct world *w)
         near_node_fails,   near_node_fails,   change_stakes,      change_stakes,      change_queued,      change_queued,
         change_queued,     change_queued,     made_create,        made_create,        made_create,        made_change,
         create_asked_job,  create_asked_job,  asked_answer,       asked_answer,       asked_answer,       asked_change,
-        create_charged_job, create_charged_job, create_charged_job, charged_change};
+        create_charged_job, create_charged_job, create_charged_job, charged_change,
+        kinds_create,      kinds_create,      kinds_create,       kinds_create,       kinds_change,       kinds_change};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
@@ -306,7 +308,7 @@ static bool pause_and_look(struct world *w)
     made_delete_left(w);
     loop_run_for(w->loop, 20000, NULL);
     return world_check(w) && near_check(w) && used_check(w) && stakes_check(w) && made_check(w) && asked_check(w) &&
-           charged_check(w) && world_check_onlooker(w);
+           charged_check(w) && kinds_check(w) && world_check_onlooker(w);
 }
 
 /* Everything allowed again and time to settle. */
@@ -422,7 +424,7 @@ int main(int argc, char **argv)
             good = pause_and_look(&w);
         if (good && i % RESTS == RESTS - 1) {
             rest(&w);
-            good = world_check(&w) && world_check_rest(&w) && made_check(&w) && asked_check(&w) && charged_check(&w);
+            good = world_check(&w) && world_check_rest(&w) && made_check(&w) && asked_check(&w) && charged_check(&w) && kinds_check(&w);
             crowd(&w);
         }
     }
@@ -433,7 +435,7 @@ int main(int argc, char **argv)
     bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && w.preemptions_n > 0 && w.lone_n > 0 &&
                 checks_passed_n(w.checks) > 0 && checks_failed_n(w.checks) > 0 &&
                 (!w.policy.ready.timeout_ms || w.late_n > 0) && made.jobs_n > 0 && made.pods_n > 0 && made.out_of_sync_n > 0 &&
-                asked.failed_n > 0 && asked.pods_n > 0 &&
+                asked.failed_n > 0 && asked.pods_n > 0 && kinds_all_ran(&w) &&
                 (!charged_policy(w.seed) || (charged.admitted_n > 0 && charged.full_n > 0)); /* a few in a thousand steps */
     bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || rare);
     printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted (%llu after checks), "
@@ -448,6 +450,9 @@ int main(int argc, char **argv)
            (unsigned long long)made.jobs_n, (unsigned long long)made.pods_n, (unsigned long long)made.out_of_sync_n,
            (unsigned long long)asked.made_n, (unsigned long long)asked.provisioned_n, (unsigned long long)asked.failed_n,
            (unsigned long long)asked.pods_n, (unsigned long long)charged.admitted_n, (unsigned long long)charged.full_n);
+    printf("# pods that started: %llu of JobSets, %llu of TrainJobs, %llu of MPIJobs, %llu of PyTorchJobs, %llu of TFJobs\n",
+           (unsigned long long)w.kinds_started_n[0], (unsigned long long)w.kinds_started_n[1], (unsigned long long)w.kinds_started_n[2],
+           (unsigned long long)w.kinds_started_n[3], (unsigned long long)w.kinds_started_n[4]);
     if (!good)
         printf("not ok 1 - seed %lld, step %lld: %s\n1..1\n", (long long)seed, (long long)i, w.fault);
     else

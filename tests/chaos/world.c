@@ -2,6 +2,7 @@
 #include "asked.h"
 #include "charged.h"
 #include "checks.h"
+#include "kinds.h"
 #include "made.h"
 #include "near.h"
 #include "queued.h"
@@ -35,7 +36,9 @@ void world_broken(struct world *w, const char *format, ...)
 static const char *gang_name(const struct json *metadata)
 {
     const struct json *labels = json_get(metadata, "labels");
-    const char *name = json_get_text(labels, "batch.kubernetes.io/job-name", NULL);
+    const char *name = json_get_text(labels, "jobset.sigs.k8s.io/jobset-name", NULL);
+    name = name ? name : json_get_text(labels, "training.kubeflow.org/job-name", NULL);
+    name = name ? name : json_get_text(labels, "batch.kubernetes.io/job-name", NULL);
     name = name ? name : json_get_text(labels, "volcano.sh/job-name", NULL);
     name = name ? name : json_get_text(labels, "kueue.x-k8s.io/pod-group-name", NULL);
     return name ? name : json_get_text(labels, "scheduling.x-k8s.io/pod-group", "");
@@ -179,13 +182,15 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
             world_broken(w, "%.*s was preempted, though it is of a gang, or has the highest priority", (int)key.n, key.data);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
             world_broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
-        if (p->bound && !old.bound && (text_starts(p->gang, "checked") || text_starts(p->gang, "asked")) &&
+        if (p->bound && !old.bound && (text_starts(p->gang, "checked") || text_starts(p->gang, "asked") ||
+                                       text_starts(p->gang, KINDS_PREFIX)) &&
             !checks_let_start(w->checks, object_annotation(pod, "kueue.x-k8s.io/workload")))
             world_broken(w, "%.*s was bound, though its Workload is not admitted", (int)key.n, key.data);
         if (p->bound && !old.bound && text_starts(json_get_text(metadata, "name", ""), "asked"))
             asked_pod_starts(w, json_get_text(metadata, "name", ""), metadata);
         if (p->bound && !old.bound) {
             p->bound_ms = loop_now_ms(w->loop);
+            kinds_pod_starts(w, p->gang);
             check_turn(w, key, p);
         }
         if (p->bound && !p->over && !old.bound)
@@ -356,6 +361,8 @@ static void seed(struct world *w)
         seed_object(w, asked_seed(i));
     for (int i = 0; charged_seed(i); i++)
         seed_object(w, charged_seed(i));
+    for (int i = 0; kinds_seed(i); i++)
+        seed_object(w, kinds_seed(i));
     for (int i = 0; i < 2; i++) {
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":"

@@ -15,6 +15,7 @@
 
 #define WORLD_NODES 6
 #define WORLD_GPUS 4
+#define KINDS_N 5 /* of kinds.h */
 /* resourceGroups of a queue with %d GPUs */
 #define WORLD_QUOTA                                                                                                    \
     "[{\"coveredResources\":[\"cpu\",\"nvidia.com/"                                                                    \
@@ -66,6 +67,7 @@ struct world {
     bool keeps_all; /* Workloads stay when they are over, and jobs without a queue run */
     uint64_t events_n, restarts_n, preemptions_n, late_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
     uint64_t lone_n; /* pods of no queue that were preempted */
+    uint64_t kinds_started_n[KINDS_N]; /* pods of theirs that got a node */
 };
 void world_broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3); /* a rule: the first is kept */
 void world_init(struct world *w, uint64_t seed);
