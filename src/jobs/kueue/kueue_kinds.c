@@ -373,6 +373,12 @@ static void pass_of_admitted(struct pass *x)
         kueue_workload_ready(x->work, x->workload, k->all_ready(j, a, x->job), x->now_ms);
 }
 
+/* And keeps it, also while it waits for its checks: what they are asked for is what the job was. */
+static bool holds_quota(const struct json *workload)
+{
+    return kueue_admitted(workload) || (object_condition_true(workload, "QuotaReserved") && !object_condition_true(workload, "Evicted"));
+}
+
 static void pass_with_workload(struct pass *x)
 {
     bool suspended = is_suspended(x);
@@ -382,7 +388,7 @@ static void pass_with_workload(struct pass *x)
     }
     if (follow_priority(x) || follow_stakes(x))
         return; /* its change brings the next pass */
-    if (kueue_admitted(x->workload) && outgrown(x)) {
+    if (holds_quota(x->workload) && outgrown(x)) {
         if (!suspended)
             suspend(x, "Stopped", "No matching Workload; the job was changed while it was admitted");
         else if (!settle(x))

@@ -197,6 +197,27 @@ static void test_job_that_shrinks_after_pods_are_over(void **state)
     assert_null(json_path(workload(), "status", "reclaimablePods", NULL));
 }
 
+/* SOURCE Kueue: what the checks answer is of the pods that the Workload has, so it is made anew. */
+static void test_job_that_grows_while_its_checks_are_asked(void **state)
+{
+    (void)state;
+    checked();
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
+    job("j", 4, "true");
+    patch(JOB, "{\"spec\":{\"parallelism\":2}}");
+    run(2000);
+    patch(CQ, "{\"spec\":{\"stopPolicy\":\"None\"}}");
+    run(2000);
+    assert_true(object_condition_true(workload(), "QuotaReserved"));
+    const char *before = object_meta(workload(), "uid");
+    patch(JOB, "{\"spec\":{\"parallelism\":4}}");
+    run(3000);
+    assert_string_not_equal(object_meta(workload(), "uid"), before);
+    assert_int_equal(json_get_int64(json_item(json_path(workload(), "spec", "podSets", NULL), 0), "count", 0), 4);
+    assert_true(object_condition_true(workload(), "QuotaReserved"));
+    assert_string_equal(state_of("a"), "Pending");
+}
+
 static void test_nodes_may_come_after_the_reservation(void **state)
 {
     (void)state;
@@ -520,6 +541,7 @@ int main(void)
         FLOW(test_made_is_told_once_it_is),
         FLOW(test_long_message_of_a_check_keeps_nobody),
         FLOW(test_job_that_shrinks_after_pods_are_over),
+        FLOW(test_job_that_grows_while_its_checks_are_asked),
         FLOW(test_nodes_may_come_after_the_reservation),
         FLOW(test_retry),
         FLOW(test_rejected),
