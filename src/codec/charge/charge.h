@@ -31,6 +31,7 @@ struct charge_policy {
     const struct charge_rule *rules; /* no two of one input */
     uint32_t rules_n;
     bool ignores_undeclared;     /* what a ClusterQueue has no quota for is not counted; else nobody with it is admitted */
+    bool counts_reclaimable;     /* pods that are over for good are counted until their Workload is. SOURCE the gate ReclaimablePods, off */
 };
 
 /* Amounts sorted by resource, as the requests are, in `a`. False: quota counts the requests as they are. NULL policy: so it does. */

@@ -21,6 +21,7 @@ void configuration_read_charge(struct configuration_reader *r, const struct json
     *p = (struct charge_policy){.rules = rules};
     p->ignores_undeclared = text_equal(json_get_text(v, "quotaCheckStrategy", ""), "IgnoreUndeclared") &&
                             json_get_bool(json_get(root, "featureGates"), "QuotaCheckStrategy", true);
+    p->counts_reclaimable = !json_get_bool(json_get(root, "featureGates"), "ReclaimablePods", true);
     p->excluded = configuration_texts(r->a, json_get(v, "excludeResourcePrefixes"), &p->excluded_n);
     JSON_EACH (one, list) {
         struct charge_rule *rule = &rules[p->rules_n++];

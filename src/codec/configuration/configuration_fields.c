@@ -179,7 +179,7 @@ const struct configuration_gate configuration_gates[] = {
     {"PriorityBoost", GATE_NEVER},
     {"PrioritySortingWithinCohort", GATE_ALWAYS},
     {"QuotaCheckStrategy", GATE_HONOURED},
-    {"ReclaimablePods", GATE_ALWAYS},
+    {"ReclaimablePods", GATE_HONOURED},
     {"RecomputeAssignmentUponPreemptionTargetsOverlap", GATE_INSIDE},
     {"RejectUpdatesToCQWithInvalidOnFlavors", GATE_INSIDE},
     {"RemoveFinalizersWithStrictPatch", GATE_INSIDE},

@@ -54,4 +54,5 @@ void configuration_read_workloads(struct configuration_reader *r, const struct j
     const struct json *kept = json_path(root, "objectRetentionPolicies", "workloads", NULL);
     p->finished = retention_of(kept, "afterFinished");
     p->deactivated = retention_of(kept, "afterDeactivatedByKueue");
+    p->hides_reclaimable = !json_get_bool(json_get(root, "featureGates"), "ReclaimablePods", true);
 }

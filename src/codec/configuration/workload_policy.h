@@ -22,6 +22,7 @@ struct workload_policy {
     uint32_t labels_n;
     struct retention finished;    /* a Workload since it is finished */
     struct retention deactivated; /* the job of a Workload that was deactivated by us */
+    bool hides_reclaimable;       /* pods that are over for good are not told of. SOURCE the gate ReclaimablePods, off */
 };
 
 #endif

@@ -469,7 +469,8 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
     if (members > LIMIT_GANG_MEMBERS)
         return err_set(e, E_LIMIT, "spec.podSets: %lld pods, at most %d in one gang", (long long)members,
                        LIMIT_GANG_MEMBERS);
-    decode_reclaimable(json_path(object, "status", "reclaimablePods", NULL), d->names, sets, n);
+    if (!d->charge || !d->charge->counts_reclaimable)
+        decode_reclaimable(json_path(object, "status", "reclaimablePods", NULL), d->names, sets, n);
     g->pod_sets = *ret_sets = sets;
     g->pod_sets_n = n;
     g->min_members = (int32_t)members;

@@ -363,7 +363,7 @@ static void pass_of_admitted(struct pass *x)
     }
     JSON_EACH (set, sets)
         count += json_get_int64(set, "count", 1);
-    if (k->over)
+    if (k->over && !j->policy.hides_reclaimable)
         k->over(a, x->job, x->workload, over);
     if (kueue_workload_reclaim(x->work, x->workload, over))
         return; /* its change brings the next pass */

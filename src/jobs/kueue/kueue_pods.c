@@ -416,7 +416,7 @@ static bool reclaim(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct json *over = json_new(a, JSON_OBJECT);
-    bool reclaims = *group_of(x->members.pods[0]) && !is_serving(x->members.pods[0]);
+    bool reclaims = !x->k->jobs->policy.hides_reclaimable && *group_of(x->members.pods[0]) && !is_serving(x->members.pods[0]);
     for (uint32_t i = 0; i < x->members.n && reclaims; i++) {
         const struct json *pod = x->members.pods[i];
         const char *role = object_label(pod, KUEUE_PODSET_LABEL);

@@ -283,6 +283,20 @@ static void explicit_status(void **unused)
     }
 }
 
+static void reclaimable(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {V2, V2 "featureGates: {ReclaimablePods: true}\n", V2 "featureGates: {ReclaimablePods: false}\n"};
+    for (int i = 0; i < 3; i++) {
+        struct reading x = read_text(texts[i]);
+        assert_int_equal(x.r, 0);
+        assert_int_equal(x.warnings.n, 0);
+        assert_int_equal(x.c.charge.counts_reclaimable, i == 2);
+        assert_int_equal(x.c.workloads.hides_reclaimable, i == 2);
+        reading_free(&x);
+    }
+}
+
 static void undeclared(void **unused)
 {
     (void)unused;
@@ -495,7 +509,8 @@ int main(void)
         cmocka_unit_test(pods_ready),       cmocka_unit_test(fair_sharing),
         cmocka_unit_test(admission_fair_sharing),   cmocka_unit_test(others),         cmocka_unit_test(carried),
         cmocka_unit_test(wrong_is_refused), cmocka_unit_test(unused_is_said), cmocka_unit_test(table_is_sound), cmocka_unit_test(hostile),
-        cmocka_unit_test(workloads),        cmocka_unit_test(undeclared), cmocka_unit_test(explicit_status), cmocka_unit_test(failed_nodes),
+        cmocka_unit_test(workloads),        cmocka_unit_test(reclaimable),
+        cmocka_unit_test(undeclared), cmocka_unit_test(explicit_status), cmocka_unit_test(failed_nodes),
         cmocka_unit_test(node_wishes),      cmocka_unit_test(jobs_without_a_queue), cmocka_unit_test(series_of_local_queues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -497,6 +497,31 @@ static void test_excluded_resources_need_no_quota(void **state)
     assert_int_equal(pods_n("job-name=j", ""), 2);
 }
 
+/* Of two at a time, three in all; a quota of two. */
+static void test_pods_that_are_over_keep_their_quota_where_it_is_switched_off(void **state)
+{
+    (void)state;
+    static const struct workload_policy hides = {.hides_reclaimable = true};
+    static const struct charge_policy counts = {.counts_reclaimable = true};
+    QUOTA("2");
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\",\"labels\":{"
+           "\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"suspend\":true,\"parallelism\":2,\"completions\":3,\"template\":{\"metadata\":{"
+           "\"annotations\":{\"capstan.dev/run-seconds\":\"30\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":["
+           "{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}}}");
+    jobs_with(&hides);
+    run(45000); /* two have ended, the third runs */
+    assert_int_equal(pods_n("", "Running"), 1);
+    assert_null(json_path(workload(), "status", "reclaimablePods", NULL));
+    scheduler_with(&counts);
+    jobs_with(NULL);
+    assert_int_equal(json_get_int64(json_item(json_path(workload(), "status", "reclaimablePods", NULL), 0), "count", 0), 1);
+    job("k", 1, "true");
+    run(3000);
+    assert_false(is_admitted("k"));
+    scheduler_with(NULL);
+    assert_true(is_admitted("k"));
+}
+
 static void test_what_a_queue_does_not_name_may_need_no_quota(void **state)
 {
     (void)state;
@@ -650,6 +675,7 @@ int main(void)
         FLOW(test_what_was_given_outlives_the_rules),
         FLOW(test_checkpoints_of_a_running_job_are_told_on),
         FLOW(test_excluded_resources_need_no_quota),
+        FLOW(test_pods_that_are_over_keep_their_quota_where_it_is_switched_off),
         FLOW(test_what_a_queue_does_not_name_may_need_no_quota),
         FLOW(test_what_a_queue_names_needs_quota_always),
         FLOW(test_jobs_without_a_queue_wait_for_one),
