@@ -593,6 +593,13 @@ static void end_pause(struct pass *x)
     send(x, NULL);
 }
 
+/* RACE it has to go, or is over, before anybody has looked at its admission. */
+static void tell_late(struct pass *x)
+{
+    if (x->seen && x->seen->admit_sent && object_condition_true(x->workload, "QuotaReserved"))
+        tell_admitted(x, json_get_text(admission_now(x), "clusterQueue", ""));
+}
+
 static void evict(struct pass *x)
 {
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
@@ -600,8 +607,7 @@ static void evict(struct pass *x)
         act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
         return;
     }
-    if (x->seen && x->seen->admit_sent && object_condition_true(x->workload, "QuotaReserved")) /* it has to go before that was looked at */
-        tell_admitted(x, json_get_text(admission_now(x), "clusterQueue", ""));
+    tell_late(x);
     const struct reason *why = state_gang_reason(x->s->state, x->gang);
     if (why && why->code == REASON_RETRIES_EXCEEDED && json_get_bool(json_get(x->workload, "spec"), "active", true)) {
         deactivate(x, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries");
@@ -765,6 +771,7 @@ void status_workload(void *arg, struct work *w)
     enum gang_phase phase = x.gang ? state_gang_phase(s->state, x.gang) : GANG_UNKNOWN;
     x.workload = source_get(s, SOURCE_WORKLOADS, w->key, w->arena);
     if (!x.workload || object_deleting(x.workload)) {
+        tell_late(&x);
         gone(&x, phase);
         return;
     }
@@ -794,6 +801,7 @@ void status_workload(void *arg, struct work *w)
         break;
     case GANG_UNKNOWN:
     case GANG_OVER:
+        tell_late(&x);
         break;
     }
 }

@@ -167,6 +167,43 @@ static void an_admission_is_one_write(void **state)
     assert_int_equal(seen.writes_n, 5);
 }
 
+static bool is_counted(const char *line)
+{
+    struct buf page;
+    buf_init(&page);
+    scheduler_page(w.scheduler, false, &page);
+    bool counted = page.n && memmem(page.data, page.n, line, strlen(line));
+    buf_free(&page);
+    return counted;
+}
+
+/* Somebody finishes a Workload, or deletes one that has a finalizer, before the scheduler has seen that it is admitted. */
+static void an_admission_that_ends_at_once_is_told(void **state)
+{
+    (void)state;
+    static const char finished[] = "[{\"op\":\"add\",\"path\":\"/status/conditions/-\",\"value\":{\"type\":\"Finished\",\"status\":\"True\","
+                                   "\"reason\":\"ByTest\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}}]";
+    queues("4");
+    run(3000);
+    for (int deletes = 0; deletes < 2; deletes++) {
+        const char *name = deletes ? "d" : "c", *path = arena_printf(w.a, WORKLOADS "/%s", name);
+        workload(name, 1);
+        if (deletes)
+            kube_patch(w.user, KUBE_PATCH_MERGE, path, BYTES("{\"metadata\":{\"finalizers\":[\"example.com/stays\"]}}"), NULL, NULL);
+        for (int i = 0; i < 5000 && !object_condition_true(get(path), "Admitted"); i++)
+            run(1);
+        if (deletes)
+            kube_delete(w.user, path, BYTES(""), NULL, NULL);
+        else
+            kube_patch(w.user, KUBE_PATCH_JSON, arena_printf(w.a, "%s/status", path), bytes_of(finished), NULL, NULL);
+        run(3000);
+        assert_true(is_counted(arena_printf(w.a, "kueue_quota_reserved_workloads_total{cluster_queue=\"cq\",priority_class=\"\","
+                                                 "replica_role=\"standalone\"} %d\n", deletes + 1)));
+        assert_true(is_counted(arena_printf(w.a, "kueue_admitted_workloads_total{cluster_queue=\"cq\",priority_class=\"\","
+                                                 "replica_role=\"standalone\"} %d\n", deletes + 1)));
+    }
+}
+
 /* Writes to Workloads that wait when one of so many gives its quota back and another starts. */
 static int told_of_an_end(int waiting_n)
 {
@@ -299,6 +336,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_changed_remark_is_told_in_time, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_is_no_news_to_those_who_wait_on, setup, teardown),
         cmocka_unit_test_setup_teardown(an_admission_is_one_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_admission_that_ends_at_once_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lifted_hold_lets_the_highest_in, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_writes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_happened_meanwhile_is_told, setup, teardown),
