@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
@@ -23,8 +24,32 @@ var (
 	Transform     []config.ResourceTransformation // of the queues
 	Scheduler     bool                            // whether a scheduler was started
 	GatesChanged  = func() {}
-	Address       string // HOST:PORT of the program's metrics
+	address       string             // HOST:PORT of the program's metrics
+	before        map[string]float64 // what counters had when they were reset, by family and labels
 )
+
+func init() { prometheus.CapstanReset = reset }
+
+// Begins is called with the address of the metrics of a program that starts.
+func Begins(at string) { address, before = at, map[string]float64{} }
+
+func reset(description string) {
+	family := Family(description)
+	if address == "" || !knows(family) {
+		return
+	}
+	found, _ := Series(family, nil)
+	for _, m := range found {
+		before[family+labelsOf(m)] += m.GetCounter().GetValue()
+	}
+}
+
+func labelsOf(m *dto.Metric) (text string) {
+	for _, l := range m.Label {
+		text += " " + l.GetName() + "=" + l.GetValue()
+	}
+	return text
+}
 
 var program = sync.OnceValue(func() []byte {
 	text, _ := os.ReadFile(os.Getenv("CAPSTAN"))
@@ -38,7 +63,7 @@ func knows(family string) bool {
 
 // Series are those of a family that have these labels among others; an error where the program knows no such family.
 func Series(family string, labels map[string]string) ([]*dto.Metric, error) {
-	response, err := http.Get("http://" + Address + "/metrics")
+	response, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +83,9 @@ func Series(family string, labels map[string]string) ([]*dto.Metric, error) {
 	var found []*dto.Metric
 	for _, m := range families[family].GetMetric() {
 		if Contains(m.Label, labels) {
+			if m.Counter != nil {
+				m.Counter.Value = new(m.Counter.GetValue() - before[family+labelsOf(m)])
+			}
 			found = append(found, m)
 		}
 	}

@@ -28,7 +28,7 @@ import (
 
 // Gates that Kueue reads while it runs and Capstan only at its start: it is started anew where a spec switches one.
 var gatesAtStart = []string{"TASRespectNodeAffinityPreferred", "TASFailedNodeReplacement", "TASFailedNodeReplacementFailFast",
-	"UnadmittedWorkloadsExplicitStatus"}
+	"UnadmittedWorkloadsExplicitStatus", "ReclaimablePods"}
 
 var (
 	up          *program
@@ -100,6 +100,10 @@ func (f *Framework) StartManager(ctx context.Context, cfg *rest.Config, setup Ma
 		capstan.Configuration = &config.Configuration{}
 		letGo(ctx, cfg, f.scheme)
 	}
+	closes := func() {}
+	if options.NewClient != nil {
+		cfg, closes = throughClient(cfg, f.scheme, options.NewClient)
+	}
 	scheduler := startScheduler(cfg)
 	gates := gatesNow()
 	capstan.GatesChanged = func() {
@@ -114,6 +118,7 @@ func (f *Framework) StartManager(ctx context.Context, cfg *rest.Config, setup Ma
 		defer close(done)
 		<-ctx.Done()
 		scheduler.end()
+		closes()
 	}()
 }
 
@@ -138,9 +143,10 @@ func startScheduler(cfg *rest.Config) *program {
 	name := nextName()
 	must(os.WriteFile(filepath.Join(folder, name+".kubeconfig"), kubeconfig, 0o600))
 	must(os.WriteFile(filepath.Join(folder, name+".config.yaml"), text, 0o644))
-	capstan.Address = freeAddress()
+	address := freeAddress()
+	capstan.Begins(address)
 	args := []string{"scheduler", "--kubeconfig", filepath.Join(folder, name+".kubeconfig"), "--leader-elect=false",
-		"--config", filepath.Join(folder, name+".config.yaml"), "--address", capstan.Address}
+		"--config", filepath.Join(folder, name+".config.yaml"), "--address", address}
 	if !withoutBind {
 		args = append(args, "--default-scheduler")
 	}
