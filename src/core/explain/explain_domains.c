@@ -103,6 +103,9 @@ bool explain_domains(struct buf *out, const struct reason *r, const struct inter
     case REASON_TOPOLOGY_LAYER:
         buf_printf(out, "%lld/%lld slice(s) fit on level %s", (long long)r->have, (long long)r->need, intern_name(names, r->name));
         return true;
+    case REASON_TOPOLOGY_OUTSIDE:
+        buf_printf(out, "%u node(s) with room are in no domain of it: they have no label %s", r->nodes_n, intern_name(names, r->name));
+        return true;
     case REASON_TIER_SHORT:
         buf_printf(out, "no HyperNode up to tier %s holds %lld pod(s) together: \"%s\" has room for %lld", intern_name(names, r->name),
                    (long long)r->need, intern_name(names, r->resource), (long long)r->have);

@@ -40,6 +40,7 @@
                                                       * children: nodes without place; TOPOLOGY_LAYER */                          \
     X(TOPOLOGY_SHORT_SLICES, "topology-short-of-slices") /* the same, of slices */                                               \
     X(TOPOLOGY_LAYER,       "topology-layer")        /* slices of the level `name`: have, need */                                \
+    X(TOPOLOGY_OUTSIDE,     "topology-outside")      /* nodes_n nodes have room, and are in no domain: no label `name` */        \
     X(TOPOLOGY_UNFIT,       "topology-unfit")        /* have = enum domain_trouble; name = level, resource = another level */  \
     X(TIER_SHORT,           "tier-short")            /* in HyperNode `resource` have of need pods find a place, and in none of a tier \
                                                       * up to `name` more of them */                                             \

@@ -142,6 +142,25 @@ static void add_exclusions(struct cycle *c, struct reason *r, const struct misfi
     add(c, r, (struct reason){.code = REASON_NODE_PORT, .nodes_n = x->ports_n});
 }
 
+/* What would hold a pod, had it the labels of the topology: by the first that it lacks. */
+static void add_outside(struct cycle *c, struct reason *r, const struct misfit *m, const struct flavor *f)
+{
+    struct state *s = c->s;
+    const struct topology *t = topology_sync(s, m->domains.topology);
+    const struct view *v = view_sync(s, m->shape);
+    uint32_t lack_n[TOPOLOGY_LEVELS] = {0};
+    for (uint32_t node = 1; node < s->nodes.n && !t->has_tiers; node++) {
+        uint32_t level = 0;
+        if (topology_leaf(t, node) || v->cause[node] != FIT_OK || !v->room[node] || !is_of_flavor(s, f, node))
+            continue;
+        while (level + 1 < t->levels_n && label_find(node_labels(&s->nodes, node), t->levels[level]))
+            level++;
+        lack_n[level]++;
+    }
+    for (uint32_t i = 0; i < t->levels_n; i++)
+        add(c, r, (struct reason){.code = REASON_TOPOLOGY_OUTSIDE, .name = t->levels[i], .nodes_n = lack_n[i]});
+}
+
 struct reason *why_no_domain(struct cycle *c, const struct misfit *m, name_id pod_set, name_id flavor)
 {
     const struct domain_misfit *d = &m->domains;
@@ -160,5 +179,6 @@ struct reason *why_no_domain(struct cycle *c, const struct misfit *m, name_id po
         reason_add(r, reason_new(c->a, (struct reason){.code = REASON_TOPOLOGY_LAYER, .name = d->layers[i], .have = d->layer_have[i],
                                                        .need = d->layer_want[i]}));
     add_exclusions(c, r, m, flavor);
+    add_outside(c, r, m, flavor ? flavor_find(c->s, flavor) : NULL);
     return r;
 }

@@ -449,6 +449,21 @@ static void the_reasons_count_domains_that_are_no_nodes(void **state)
                                      "nodes: 4; excluded: taint \"a=1:NoSchedule\": 2, taint \"b:NoSchedule\": 1");
 }
 
+/* Kueue's sentence counts what is in the topology; the tree says what is not, and why. */
+static void nodes_without_a_label_of_the_topology_are_told(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "R", "r1:4");
+    node(w, "bare-1", "cpu=9000,pods=110", "tas=yes");
+    node(w, "bare-2", "cpu=9000,pods=110", "tas=yes");
+    node(w, "full", "cpu=500,pods=110", "tas=yes");
+    node(w, "other", "cpu=9000,pods=110", "disk=ssd");
+    gang_record(w, domain_gang(w, "a", "5 required=R"));
+    step(w);
+    assert_string_equal(why(w, "a"), "couldn't assign flavors to pod set main: topology \"t\" allows to fit only 4 out of 5 pod(s)");
+    assert_non_null(strstr(why_tree(w, "a"), "2 node(s) with room are in no domain of it: they have no label rack"));
+}
+
 static void the_reasons_count_ports(void **state)
 {
     struct world *w = *state;
@@ -734,6 +749,7 @@ int main(void)
         in_a_world(flavors_of_several_topologies_are_refused),
         in_a_world(the_reasons_count_nodes),
         in_a_world(the_reasons_count_domains_that_are_no_nodes),
+        in_a_world(nodes_without_a_label_of_the_topology_are_told),
         in_a_world(the_reasons_count_ports),
         in_a_world(a_group_in_two_topologies_is_refused),
         in_a_world(a_topology_that_changes_moves_nobody),
