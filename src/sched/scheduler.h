@@ -81,6 +81,7 @@ struct seen_gang {
     uint8_t placeless_n;         /* Events that said it since */
     int64_t whole_ms;            /* wall time: a Workload's pods had all their places then; 0 = not seen so */
     int32_t bind_failures_n;
+    char *refused;               /* what the API server said to our eviction; NULL: nothing against it */
 };
 struct seen_pod *seen_pod(struct scheduler *s, name_id key);
 struct seen_gang *seen_gang(const struct scheduler *s, name_id key); /* NULL: neither its object nor a pod of it is there */
@@ -258,6 +259,11 @@ void status_placeless(struct scheduler *s, struct work *w, struct seen_gang *g, 
  * *ret_again_ms: in so many ms they may say more; untouched: they will not. */
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
                                     struct arena *a, int64_t *ret_again_ms);
+const char *status_evicted_reason(const struct reason *why); /* of condition Evicted */
+/* The server refused that this gang is evicted, and said so; "": it did not, or not any more. why: it goes. */
+void status_refused_note(struct scheduler *s, struct seen_gang *victim, const struct reason *why, const char *refused);
+/* `text`, and how many of those whom `why` waits for were to be evicted in vain. In the arena. */
+const char *status_refused_text(const struct scheduler *s, struct arena *a, const struct reason *why, const char *text);
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */

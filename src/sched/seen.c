@@ -72,6 +72,7 @@ static void gang_free(struct seen_gang *g)
     free(g->text);
     free(g->code);
     free(g->tree);
+    free(g->refused);
     free(g);
 }
 

@@ -495,24 +495,6 @@ static void reserve(struct pass *x)
     send(x, admission);
 }
 
-/* Kueue's reason of the Evicted condition. */
-static const char *evicted_reason(const struct reason *r)
-{
-    if (!r)
-        return "Preempted";
-    if (r->code == REASON_NODE_LOST || r->code == REASON_NODE_NOT_READY)
-        return "NodeFailures";
-    if (r->code == REASON_STOPPED_QUEUE || r->code == REASON_QUEUE_STOPPED)
-        return r->name ? "LocalQueueStopped" : "ClusterQueueStopped";
-    if (r->code == REASON_PODS_TIMEOUT)
-        return "PodsReadyTimeout";
-    if (r->code == REASON_DEACTIVATED || r->code == REASON_INACTIVE || r->code == REASON_RETRIES_EXCEEDED)
-        return "Deactivated";
-    if (r->code == REASON_CHECK_RETRIED)
-        return "AdmissionCheck";
-    return "Preempted";
-}
-
 /* The job that the preemptor is of: the core does not know it. */
 static name_id job_uid_of(const struct pass *x, name_id preemptor)
 {
@@ -557,25 +539,12 @@ static void tell_preemptor(struct pass *x, const struct reason *why)
     buf_free(&text);
 }
 
-/* The queue for which it went: the end of "preemptor path: /cohort/queue;" in the condition's message. "" = it says none. */
-static const char *preempting_queue(const struct pass *x, const struct json *preempted)
-{
-    static const char before[] = "preemptor path: ";
-    const char *path = strstr(json_get_text(preempted, "message", ""), before), *end = path ? strchr(path, ';') : NULL, *from = end;
-    while (from && from > path + sizeof before - 1 && from[-1] != '/')
-        from--;
-    return from ? arena_text_n(x->work->arena, from, (size_t)(end - from)) : "";
-}
-
 /* The object shows it. WHY from what it shows: it may have given back everything by now. */
 static void count_eviction(struct pass *x)
 {
-    const struct json *preempted = object_condition_true(x->workload, "Preempted") ? object_condition(x->workload, "Preempted") : NULL;
-    const char *by = preempted ? preempting_queue(x, preempted) : "";
     x->seen->evict_sent = false;
     workload_metrics_evicted(x->s, x->workload, x->seen->charged_queue ? intern_name(x->s->names, x->seen->charged_queue) : "");
-    if (*by)
-        workload_metrics_preempted(x->s, by, json_get_text(preempted, "reason", ""));
+    workload_metrics_preempted(x->s, x->work->arena, x->workload);
 }
 
 /* Its quota is held yet at the end of its pause, which is said all the same. SOURCE Kueue. */
@@ -602,18 +571,20 @@ static void tell_late(struct pass *x)
 
 static void evict(struct pass *x)
 {
+    const struct reason *why = state_gang_reason(x->s->state, x->gang);
     if (object_condition_true(x->workload, "Evicted") || object_condition_true(x->workload, "Finished")) {
+        status_refused_note(x->s, x->seen, why, "");
         end_pause(x);
         act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
         return;
     }
     tell_late(x);
-    const struct reason *why = state_gang_reason(x->s->state, x->gang);
+    status_refused_note(x->s, x->seen, why, work_failure(x->work));
     if (why && why->code == REASON_RETRIES_EXCEEDED && json_get_bool(json_get(x->workload, "spec"), "active", true)) {
         deactivate(x, "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries");
         return; /* its change brings the eviction */
     }
-    const char *reason = evicted_reason(why), *message = why_evicted(x, why);
+    const char *reason = status_evicted_reason(why), *message = why_evicted(x, why);
     if (strcmp(reason, "Deactivated") == 0 && object_condition_true(x->workload, "DeactivationTarget")) {
         const struct json *target = object_condition(x->workload, "DeactivationTarget");
         reason = arena_printf(x->work->arena, "DeactivatedDueTo%s", json_get_text(target, "reason", ""));
@@ -703,6 +674,7 @@ static bool is_untried(const struct pass *x)
 static void pending(struct pass *x)
 {
     struct seen_gang *g = x->seen;
+    const struct reason *why = state_gang_reason(x->s->state, x->gang);
     if (!g || object_condition_true(x->workload, "QuotaReserved") || object_condition_true(x->workload, "Finished"))
         return;
     if (is_untried(x)) {
@@ -712,27 +684,28 @@ static void pending(struct pass *x)
     }
     bool lists = sync_checks(x, NULL);
     const char *said = json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "");
+    const char *text = status_refused_text(x->s, x->work->arena, why, g->text);
     /* SOURCE Kueue: what is deactivated counts as evicted, although it had nothing. That is more than a reason, and written at once. */
     bool is_shut = strcmp(g->code, "Deactivated") == 0 && !object_condition_true(x->workload, "Evicted");
     int64_t pause_ms = pause_end_ms(x->workload);
     bool is_back = pause_ms && pause_ms <= x->now_ms;
-    bool lacks = lacks_pods(x, state_gang_reason(x->s->state, x->gang));
+    bool lacks = lacks_pods(x, why);
     if (lacks && pause_ms > x->now_ms)
         work_again(x->work, pause_ms - x->now_ms);
     enum telling_rest rest = telling_rest(g->tree, object_waiting(x->workload));
-    int64_t wait_ms = is_shut || is_back || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, g->text, said, rest);
+    int64_t wait_ms = is_shut || is_back || forget_retries(x, NULL) ? 0 : status_telling_wait_ms(x->s, g, text, said, rest);
     if (wait_ms > 0)
         work_again(x->work, wait_ms);
     if (wait_ms != 0 && lists)
         send(x, NULL);
     if (wait_ms != 0)
         return;
-    bool is_news = telling_cause(said) != telling_cause(g->text);
-    set(x, "QuotaReserved", false, g->code, g->text);
+    bool is_news = telling_cause(said) != telling_cause(text);
+    set(x, "QuotaReserved", false, g->code, text);
     if (is_shut) {
         struct json *checks = check_list_reset(x->work->arena, x->workload, x->now_ms);
         x->checks = checks ? checks : x->checks; /* what else is wrong with the list comes with the next pass */
-        set(x, "Evicted", true, g->code, g->text);
+        set(x, "Evicted", true, g->code, text);
     }
     set(x, "Admitted", false, "NoReservation", "The workload has no reservation");
     if (says_when_ready(x))
@@ -743,7 +716,7 @@ static void pending(struct pass *x)
     }
     set(x, OBJECT_WAITING, true, g->code, g->tree);
     if (is_news)
-        event_then(x, "Warning", g->code, g->text);
+        event_then(x, "Warning", g->code, text);
     /* somebody has taken its quota back, and could not take this out, which others had written */
     send(x, admission_now(x) ? json_new(x->work->arena, JSON_NULL) : NULL);
     telling_sent(&g->telling, loop_now_ms(x->s->loop));
@@ -782,6 +755,8 @@ void status_workload(void *arg, struct work *w)
     x.generation = json_int64(json_path(x.workload, "metadata", "generation", NULL), 0);
     if (x.seen && (phase != GANG_CHECKING || awaits_checks(x.seen)))
         x.seen->placeless_ms = x.seen->placeless_n = 0;
+    if (phase != GANG_LEAVING)
+        status_refused_note(s, x.seen, NULL, "");
     if (x.seen && x.seen->evict_sent && object_condition_true(x.workload, "Evicted"))
         count_eviction(&x);
     switch (phase) {

@@ -150,10 +150,22 @@ void workload_metrics_evicted(struct scheduler *s, const struct json *workload, 
         metrics_time(s->metrics, METRICS_READY_RUN, &whose, seconds(since_ms(workload, "PodsReady", evicted_ms), evicted_ms));
 }
 
-void workload_metrics_preempted(struct scheduler *s, const char *queue, const char *reason)
+/* The queue for which it went: the end of "preemptor path: /cohort/queue;" in the condition's message. "" = it says none. */
+static const char *preempting_queue(struct arena *a, const struct json *preempted)
 {
-    if (*if_there(s, SOURCE_QUEUES, "", queue))
-        metrics_preempted(s->metrics, queue, reason);
+    static const char before[] = "preemptor path: ";
+    const char *path = strstr(json_get_text(preempted, "message", ""), before), *end = path ? strchr(path, ';') : NULL, *from = end;
+    while (from && from > path + sizeof before - 1 && from[-1] != '/')
+        from--;
+    return from ? arena_text_n(a, from, (size_t)(end - from)) : "";
+}
+
+void workload_metrics_preempted(struct scheduler *s, struct arena *a, const struct json *workload)
+{
+    const struct json *preempted = object_condition_true(workload, "Preempted") ? object_condition(workload, "Preempted") : NULL;
+    const char *queue = preempted ? preempting_queue(a, preempted) : "";
+    if (*queue && *if_there(s, SOURCE_QUEUES, "", queue))
+        metrics_preempted(s->metrics, queue, json_get_text(preempted, "reason", ""));
 }
 
 /* ---- what others may have done ---- */

@@ -12,8 +12,8 @@
 void workload_metrics_admitted(struct scheduler *s, const struct json *workload, const char *queue, bool was_reserved, int64_t now_ms);
 void workload_metrics_reserved(struct scheduler *s, const struct json *workload, const char *queue, int64_t now_ms);
 void workload_metrics_evicted(struct scheduler *s, const struct json *workload, const char *queue);
-/* queue: whose workload made it necessary; reason: of the condition Preempted. */
-void workload_metrics_preempted(struct scheduler *s, const char *queue, const char *reason);
+/* If it was evicted for another: for whose queue, as its condition Preempted says. */
+void workload_metrics_preempted(struct scheduler *s, struct arena *a, const struct json *workload);
 /* A pod of this Workload ("ns/name") has lost a gate. */
 void workload_metrics_gate_opened(void *scheduler, const char *gate, const char *workload, bool is_group);
 /* A Workload as it came by the watch. */

@@ -19,7 +19,7 @@ static void door(void *ctx, struct http_exchange *x)
     if (seen.refused_n && strcmp(r->path, seen.refused_path) == 0 && part) {
         seen.refused_n--;
         http_reply_text(x, seen.refused_status, "application/json",
-                        arena_printf(w.a, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":%d}",
+                        arena_printf(w.a, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"no, says the door\",\"code\":%d}",
                                      seen.refused_status));
         return;
     }
@@ -73,13 +73,18 @@ static void counted(const char *series, int64_t n)
 
 /* ---- admissions ---- */
 
-static void workload(const char *name)
+static void workload_of(const char *name, int priority, int gpus)
 {
     create(arena_printf(w.a,
                         "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"spec\":{"
-                        "\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
-                        "\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}}]}}",
-                        name));
+                        "\"priority\":%d,\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
+                        "\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"%d\"}}}]}}}]}}",
+                        name, priority, gpus));
+}
+
+static void workload(const char *name)
+{
+    workload_of(name, 0, 2);
 }
 
 /* Its quota was reserved by somebody else; what is left is that it is admitted. */
@@ -102,6 +107,38 @@ static void an_admission_that_was_refused_is_counted_when_it_is_written(void **s
     assert_true(object_condition_true(get(WORKLOADS "/a"), "Admitted"));
     assert_int_equal(events("Admitted"), 1);
     counted("kueue_admitted_workloads_total", 1);
+}
+
+/* ---- evictions ---- */
+
+static const char *said_of(const char *name)
+{
+    return json_get_text(object_condition(get(arena_printf(w.a, WORKLOADS "/%s", name)), "QuotaReserved"), "message", "");
+}
+
+static void an_eviction_that_is_refused_is_told_to_who_waits_for_it(void **state)
+{
+    (void)state;
+    queue();
+    kube_patch(w.user, KUBE_PATCH_MERGE, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq",
+               BYTES("{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"LowerPriority\"}}}"), NULL, NULL);
+    scheduler_start();
+    workload_of("low", 0, 4);
+    run(3000);
+    assert_true(object_condition_true(get(WORKLOADS "/low"), "Admitted"));
+    refuse(WORKLOADS "/low/status", "\"Evicted\"", 500, 1000);
+    workload_of("high", 1000, 4);
+    run(10000);
+    assert_non_null(strstr(said_of("high"), ", pending the preemption of 1 workload(s). Preempting 1 workload(s) failed, will retry: "));
+    assert_non_null(strstr(said_of("high"), "no, says the door"));
+    assert_false(object_condition_true(get(WORKLOADS "/low"), "Evicted"));
+    const char *version = object_meta(get(WORKLOADS "/high"), "resourceVersion");
+    run(60000);
+    assert_string_equal(object_meta(get(WORKLOADS "/high"), "resourceVersion"), version); /* said once, however often it is tried */
+    refuse("", NULL, 0, 0);
+    run(60000);
+    assert_true(object_condition_true(get(WORKLOADS "/low"), "Evicted"));
+    assert_null(strstr(said_of("high"), "failed"));
 }
 
 /* ---- what may not be read ---- */
@@ -196,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_admission_that_was_refused_is_counted_when_it_is_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_eviction_that_is_refused_is_told_to_who_waits_for_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_scheduler_that_may_not_read_budgets_works_without, setup, teardown),
         cmocka_unit_test_setup_teardown(a_victim_goes_when_its_condition_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(a_group_goes_whole_when_a_deletion_is_refused, setup, teardown),
