@@ -177,6 +177,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
 
 void scheduler_stop(struct scheduler *s)
 {
+    if (s->leading && !s->closing)
+        seen_farewell(s);
     s->closing = true;
     s->leading = false;
     if (s->told_leading)

@@ -94,6 +94,7 @@ void seen_pod_gone(struct scheduler *s, name_id key);
 void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
 void seen_gang_gone(struct scheduler *s, name_id key);
 void seen_mark_names(struct scheduler *s);
+void seen_farewell(struct scheduler *s); /* it ends, and says what it has not said yet of what it did */
 void seen_fini(struct scheduler *s);
 
 /* ---------------------------------------------------------------- the whole ------------------------------------------------------ */
@@ -259,6 +260,8 @@ void status_placeless(struct scheduler *s, struct work *w, struct seen_gang *g, 
  * *ret_again_ms: in so many ms they may say more; untouched: they will not. */
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
                                     struct arena *a, int64_t *ret_again_ms);
+/* It ends: what it wrote to a Workload and has not looked at since is told, as far as the object shows it. */
+void status_workload_farewell(struct scheduler *s, struct seen_gang *g);
 const char *status_evicted_reason(const struct reason *why); /* of condition Evicted */
 /* The server refused that this gang is evicted, and said so; "": it did not, or not any more. why: it goes. */
 void status_refused_note(struct scheduler *s, struct seen_gang *victim, const struct reason *why, const char *refused);

@@ -234,6 +234,15 @@ void seen_mark_names(struct scheduler *s)
     }
 }
 
+void seen_farewell(struct scheduler *s)
+{
+    struct bytes key;
+    struct seen_gang **gang;
+    for (size_t at = 0; (gang = map_next(s->gangs, &at, &key));)
+        if ((*gang)->admit_sent && (*gang)->source == GANG_WORKLOAD)
+            status_workload_farewell(s, *gang);
+}
+
 void seen_fini(struct scheduler *s)
 {
     size_t at = 0;

@@ -733,6 +733,18 @@ static void gone(struct pass *x, enum gang_phase phase)
         act_outcome(x->s, EFFECT_EVICT, x->gang, 0, 0);
 }
 
+void status_workload_farewell(struct scheduler *s, struct seen_gang *g)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const char *key = seen_gang_object(s, g), *name;
+    char ns[256];
+    pod_key_split(key, ns, &name);
+    struct work w = {.key = key, .ns = ns, .name = name, .arena = a};
+    struct pass x = {.s = s, .work = &w, .gang = g->key, .seen = g, .now_ms = loop_wall_ms(s->loop)};
+    x.workload = source_get(s, SOURCE_WORKLOADS, key, a);
+    tell_late(&x);
+}
+
 void status_workload(void *arg, struct work *w)
 {
     struct scheduler *s = arg;

@@ -204,6 +204,26 @@ static void an_admission_that_ends_at_once_is_told(void **state)
     }
 }
 
+/* The scheduler ends as soon as the object shows what it has written, before it comes back to it. */
+static void what_was_done_is_told_at_the_end(void **state)
+{
+    (void)state;
+    queues("4");
+    run(3000);
+    workload("a", 1);
+    for (int i = 0; i < 5000 && !object_condition_true(workload_get("a"), "Admitted"); i++)
+        run(1);
+    run(2);
+    scheduler_stop(w.scheduler);
+    run(1000);
+    int told_n = 0;
+    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items")) {
+        const char *reason = json_get_text(event, "reason", "");
+        told_n += strcmp(reason, "QuotaReserved") == 0 || strcmp(reason, "Admitted") == 0;
+    }
+    assert_int_equal(told_n, 2);
+}
+
 /* Writes to Workloads that wait when one of so many gives its quota back and another starts. */
 static int told_of_an_end(int waiting_n)
 {
@@ -337,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_end_is_no_news_to_those_who_wait_on, setup, teardown),
         cmocka_unit_test_setup_teardown(an_admission_is_one_write, setup, teardown),
         cmocka_unit_test_setup_teardown(an_admission_that_ends_at_once_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_done_is_told_at_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lifted_hold_lets_the_highest_in, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_writes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_happened_meanwhile_is_told, setup, teardown),
