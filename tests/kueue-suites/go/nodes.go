@@ -25,7 +25,8 @@ var resourcesOfNodes = []corev1.ResourceName{"cpu", "memory", "ephemeral-storage
 	"nvidia.com/mig-2g.10gb", "nvidia.com/gpucores", "nvidia.com/gpumem", "nvidia.com/total-gpucores", "nvidia.com/total-gpumem",
 	"example.com/gpu", "example.com/gpu1", "example.com/gpu2", "example.com/res1", "example.com/res2", "example.com/test-resource",
 	"example.com/accelerator-memory", "kueue.x-k8s.io/cpu",
-	"networking.example.com/vpc1", "pods"}
+	"networking.example.com/vpc", "networking.example.com/vpc1", "networking.other.com/vpc", "storage.example.com/disk", "example.com/credits",
+	"pods"}
 
 // keepNodes keeps one node of practically unlimited size for each flavor without a topology: Capstan admits only what has a place.
 func keepNodes(ctx context.Context, cfg *rest.Config, scheme *runtime.Scheme) {
