@@ -30,6 +30,13 @@ struct amount {
     name_id resource;
     int64_t value;
 };
+/* What a pod that asks for shares of GPUs requests, whatever its dialect calls it: of all its shares together. Nodes have devices of the
+ * first, which are given in parts (docs/design/0020-shares.md). */
+#define GPU_SHARE_PREFIX "capstan.dev/gpu-"
+#define GPU_SHARE_MILLI "capstan.dev/gpu-milli"               /* thousandths of a GPU */
+#define GPU_SHARE_MEMORY "capstan.dev/gpu-memory"             /* bytes */
+#define GPU_SHARE_MEMORY_MILLI "capstan.dev/gpu-memory-milli" /* thousandths of its memory, whatever that is */
+#define GPU_SHARE_COUNT "capstan.dev/gpu-shares"              /* equal shares, each of another GPU of one node; not requested: one */
 
 /* One expression of a label selector or node selector. SOURCE core/v1 NodeSelectorRequirement, meta/v1 LabelSelectorRequirement. */
 enum requirement_op { REQUIRE_IN, REQUIRE_NOT_IN, REQUIRE_EXISTS, REQUIRE_NOT_EXISTS, REQUIRE_GREATER, REQUIRE_LESS };
@@ -121,6 +128,7 @@ struct device {
     bool healthy;
     uint16_t unit;             /* of a share, what it is a share of: several for one pod come from different ones; 0: no such share */
     uint16_t parts;            /* a pod asks for so many parts of one of them, and others may have the rest; 0: it is given whole */
+    uint32_t memory_mib;       /* of the GPU, where it is given in parts; 0 unknown */
 };
 
 /* What an agent measured of a device, as its node's annotation says; not yet part of any decision. */

@@ -55,7 +55,8 @@ bool device_table_differs(const struct device_table *t, const struct device *all
         return true;
     for (uint16_t i = 0; i < count; i++) {
         if (compare(&sorted[i], &t->all[i], names) || sorted[i].link_group != t->all[i].link_group ||
-            sorted[i].healthy != t->all[i].healthy || sorted[i].unit != t->all[i].unit || sorted[i].parts != t->all[i].parts)
+            sorted[i].healthy != t->all[i].healthy || sorted[i].unit != t->all[i].unit || sorted[i].parts != t->all[i].parts ||
+            sorted[i].memory_mib != t->all[i].memory_mib)
             return true;
     }
     return false;
@@ -70,15 +71,19 @@ static bool is_free(const struct device_table *t, uint32_t at)
 {
     if (t->all[at].parts)
         return parts_left(t, at) != 0;
-    return t->all[at].healthy && !device_bit(t->used, at) && !(t->gpus && t->gpus[t->gpu_of[at]].taken);
+    return t->all[at].healthy && !device_bit(t->used, at) && !(t->gpus && t->gpus[t->gpu_of[at]].shares_n);
 }
 
 static void count_left(struct device_table *t, uint16_t at)
 {
-    const struct gpu_ledger *g = &t->gpus[at];
+    struct gpu_ledger *g = &t->gpus[at];
     uint16_t left = g->whole_n || g->taken >= g->parts ? 0 : (uint16_t)(g->parts - g->taken);
+    int64_t memory = g->memory_mib ? g->memory_mib : 1000, memory_left = g->taken_mib < memory ? (memory - g->taken_mib) * 1000 / memory : 0;
+    uint16_t room = memory_left < left ? (uint16_t)memory_left : left;
     t->left_all += (uint32_t)left - t->left[at];
+    t->room_all += (uint32_t)room - g->room;
     t->left[at] = left;
+    g->room = room;
 }
 
 static void count_free(struct device_table *t)
@@ -106,6 +111,8 @@ static void make_ledger(struct device_table *t)
         t->gpus[at].gpu = t->all[i].gpu;
         if (t->all[i].parts && !t->gpus[at].parts && t->all[i].healthy)
             t->gpus[at].parts = t->all[i].parts;
+        if (t->all[i].memory_mib)
+            t->gpus[at].memory_mib = t->all[i].memory_mib;
     }
     for (uint16_t at = 0; at < t->gpus_n; at++)
         count_left(t, at);
@@ -130,6 +137,7 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
         t->spans[t->spans_n - 1].n++;
         t->spans[t->spans_n - 1].has_units |= t->all[i].unit != 0;
         t->spans[t->spans_n - 1].in_parts |= t->all[i].parts != 0;
+        t->parts_at = t->all[i].parts ? (uint16_t)(t->spans_n - 1) : t->parts_at;
         in_parts |= t->all[i].parts != 0;
     }
     if (in_parts)
@@ -241,45 +249,8 @@ static void choose_share(const struct device_table *t, const struct device_span 
     device_bit_set(chosen, best);
 }
 
-/* The device with the fewest parts left that are enough; -1: there is none. */
-static int32_t choose_parts(const struct device_table *t, const struct device_span *span, int64_t parts)
-{
-    int32_t best = -1;
-    uint32_t best_left = UINT32_MAX;
-    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) {
-        uint32_t left = parts_left(t, i);
-        if (left >= parts && left < best_left && left) {
-            best = (int32_t)i;
-            best_left = left;
-        }
-    }
-    return best;
-}
-
-bool device_parts_fit(const struct device_table *t, uint32_t device, int64_t parts)
-{
-    return parts_left(t, device) >= parts;
-}
-
-uint64_t device_parts_room(const struct device_table *t, const struct device_span *span, int64_t parts)
-{
-    uint64_t room = 0;
-    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) {
-        uint32_t left = parts_left(t, i);
-        if (left >= parts)
-            room += left < 2 * parts ? 1 : left / (uint32_t)parts;
-    }
-    return room;
-}
-
 bool device_choose(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits)
 {
-    if (span->in_parts) {
-        int32_t at = choose_parts(t, span, wanted);
-        if (at >= 0)
-            device_bit_set(ret_bits, (uint32_t)at);
-        return at >= 0;
-    }
     if (span->free_n < wanted)
         return false;
     struct device_bits chosen = {0};
@@ -303,8 +274,8 @@ bool device_choose(const struct device_table *t, const struct device_span *span,
     return true;
 }
 
-/* In the ledger of GPUs; returns those of the bits that are given whole. */
-static struct device_bits book(struct device_table *t, const struct device_bits *bits, int64_t parts, int sign)
+/* In the ledger of GPUs; returns those of the bits that are given whole, or with a share. */
+static struct device_bits book(struct device_table *t, const struct device_bits *bits, const struct gpu_share *share, int sign)
 {
     struct device_bits whole = *bits;
     for (uint32_t w = 0; w * 64 < t->n && t->gpus; w++)
@@ -312,9 +283,11 @@ static struct device_bits book(struct device_table *t, const struct device_bits 
             uint32_t at = w * 64 + (uint32_t)__builtin_ctzll(left);
             struct gpu_ledger *g = &t->gpus[t->gpu_of[at]];
             if (t->all[at].parts) {
-                g->taken += (uint32_t)(sign * parts);
+                g->taken += share ? sign * (int64_t)share->parts : 0;
+                g->taken_mib += share ? sign * device_share_mib(g, share) : 0;
+                g->shares_n = (uint16_t)(g->shares_n + sign);
                 whole.words[w] &= ~(left & -left);
-            } else {
+            } else if (!device_bits_share(t, bits, t->gpu_of[at])) {
                 g->whole_n = (uint16_t)(g->whole_n + sign);
             }
             count_left(t, t->gpu_of[at]);
@@ -322,17 +295,17 @@ static struct device_bits book(struct device_table *t, const struct device_bits 
     return whole;
 }
 
-void device_take(struct device_table *t, const struct device_bits *bits, int64_t parts)
+void device_take(struct device_table *t, const struct device_bits *bits, const struct gpu_share *share)
 {
-    struct device_bits whole = book(t, bits, parts, 1);
+    struct device_bits whole = book(t, bits, share, 1);
     for (int i = 0; i < DEVICE_WORDS; i++)
         t->used->words[i] |= whole.words[i];
     count_free(t);
 }
 
-void device_give(struct device_table *t, const struct device_bits *bits, int64_t parts)
+void device_give(struct device_table *t, const struct device_bits *bits, const struct gpu_share *share)
 {
-    struct device_bits whole = book(t, bits, parts, -1);
+    struct device_bits whole = book(t, bits, share, -1);
     for (int i = 0; i < DEVICE_WORDS; i++)
         t->used->words[i] &= ~whole.words[i];
     count_free(t);
@@ -341,7 +314,7 @@ void device_give(struct device_table *t, const struct device_bits *bits, int64_t
 void device_table_clear(struct device_table *t)
 {
     for (uint16_t i = 0; i < t->gpus_n; i++)
-        t->gpus[i].taken = t->gpus[i].whole_n = 0;
+        t->gpus[i].taken = t->gpus[i].whole_n = t->gpus[i].shares_n = 0, t->gpus[i].taken_mib = 0;
     for (uint16_t i = 0; i < t->gpus_n; i++)
         count_left(t, i);
     *t->used = (struct device_bits){0};

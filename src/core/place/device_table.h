@@ -6,7 +6,7 @@
  * LIMIT  LIMIT_DEVICES_PER_NODE devices; further ones are not taken in.
  * ORDER  choice: fewest link groups, then the tightest group, then GPUs already broken into, then lowest position. Shares of units: units
  *        of which the pod has none yet, then those already broken into, then lowest position. Parts: the device with the fewest left that
- *        are enough, then lowest position.
+ *        are enough, then the least memory, then lowest position; of several GPUs those of which most such shares are left.
  * SOURCE docs/design/0020-shares.md
  */
 #ifndef CORE_DEVICE_TABLE_H
@@ -27,11 +27,23 @@ struct device_span {
     bool has_units; /* some of them are shares of units */
     bool in_parts;  /* a demand is for parts of one of them; free_n: those with any left */
 };
+/* What a pod asks of each of `n` GPUs; n = 0: it asks for no shares. */
+struct gpu_share {
+    uint16_t n;
+    uint32_t parts;
+    uint32_t memory_mib;
+    uint32_t memory_milli; /* thousandths of its memory, beside memory_mib */
+};
+#define SHARE_MOST 1000000 /* thousandths: more are as good as so many, no GPU has them */
 struct gpu_ledger {
     uint16_t gpu;
-    uint16_t parts;   /* of it; 0: it is given as devices only, or ill */
-    uint16_t whole_n; /* devices of it that pods have, a device of two pods twice */
-    uint32_t taken;   /* parts that pods have: more than there are, where the API has said so */
+    uint16_t parts;      /* of it; 0: it is given as devices only, or ill */
+    uint16_t whole_n;    /* devices of it that pods have without a share of it, a device of two pods twice */
+    uint16_t shares_n;   /* shares of it that pods have */
+    uint16_t room;       /* thousandths that a share of both its parts and its memory would find */
+    uint32_t memory_mib; /* 0 unknown: shares of it in MiB fit nowhere */
+    int64_t taken;       /* parts that pods have: more than there are, where the API has said so */
+    int64_t taken_mib;   /* as taken; of unknown memory its thousandths */
 };
 struct device_table {
     struct device *all;
@@ -42,7 +54,9 @@ struct device_table {
     uint16_t *gpu_of;         /* by device: its place in gpus */
     uint16_t *left;           /* by place in gpus: parts that a pod can be given of it */
     uint32_t left_all;        /* of all */
+    uint32_t room_all;        /* of all */
     uint16_t gpus_n;
+    uint16_t parts_at;        /* with a ledger: the span of those that are given in parts */
 };
 void device_table_fini(struct device_table *t);
 /* Returns true when the list differs from what was there; then bits of seats must be translated with device_table_find. */
@@ -51,15 +65,30 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
 const struct device_span *device_table_span(const struct device_table *t, name_id resource); /* NULL: anonymous */
 int32_t device_table_find(const struct device_table *t, name_id resource, name_id id);       /* -1: none */
 
-/* Set in `ret_bits` the `wanted` best free devices of the span, or the best one that has as many parts left; false when there are none. */
+/* Set in `ret_bits` the `wanted` best free devices of the span, which are given whole; false when there are too few. */
 bool device_choose(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits);
-/* `parts`: how many of each of those that are given in parts. */
-void device_take(struct device_table *t, const struct device_bits *bits, int64_t parts);
-void device_give(struct device_table *t, const struct device_bits *bits, int64_t parts);
+/* `share`: of each GPU of which the bits name the device that is given in parts; the other devices of that GPU go with the share. */
+void device_take(struct device_table *t, const struct device_bits *bits, const struct gpu_share *share);
+void device_give(struct device_table *t, const struct device_bits *bits, const struct gpu_share *share);
 void device_table_clear(struct device_table *t); /* nobody has any */
-bool device_parts_fit(const struct device_table *t, uint32_t device, int64_t parts); /* are so many of it left? */
-/* How many pods find so many parts each. */
-uint64_t device_parts_room(const struct device_table *t, const struct device_span *span, int64_t parts);
+
+/* device_share.c: shares of a table with a ledger. `slots`: with each share come so many free devices of that span and of that GPU, which
+ * are what a device plugin hands out; NULL: none. */
+struct share_slots {
+    const struct device_span *span;
+    uint32_t n;
+};
+bool device_share_fits(const struct device_table *t, uint32_t device, const struct gpu_share *share, const struct share_slots *slots);
+/* How many pods find such shares. */
+uint64_t device_share_room(const struct device_table *t, const struct gpu_share *share, const struct share_slots *slots);
+/* `device`: the one to take the share of; -1: the best, or the n best. */
+bool device_choose_share(const struct device_table *t, const struct gpu_share *share, const struct share_slots *slots, int32_t device,
+                         struct device_bits *ret_bits);
+int64_t device_share_mib(const struct gpu_ledger *g, const struct gpu_share *share); /* what it takes of the GPU's memory, as taken_mib */
+/* Of so many pods that find such shares others find fewer by this at most, should a pod take a share of `other` (of one GPU). */
+int64_t device_share_lost(const struct device_table *t, const struct gpu_share *share, const struct gpu_share *other);
+/* Has the GPU of the bits' device in parts `at`? Devices of it go with a share then. */
+bool device_bits_share(const struct device_table *t, const struct device_bits *bits, uint16_t at);
 
 /* "nvidia.com/gpu=0,3;..." in table order; adds nothing when no bit is set. */
 void device_text(struct buf *out, const struct device_table *t, const struct device_bits *bits, const struct intern *names);
@@ -67,11 +96,6 @@ void device_text(struct buf *out, const struct device_table *t, const struct dev
  * and what comes after 2 * LIMIT_DEVICES_PER_NODE names. */
 void device_parse(const struct device_table *t, struct bytes text, const struct intern *names, struct device_bits *ret_bits);
 
-/* How many devices a demand of so much takes. */
-static inline int64_t device_span_takes(const struct device_span *span, int64_t value)
-{
-    return span->in_parts ? 1 : value;
-}
 static inline bool device_bit(const struct device_bits *b, uint32_t at)
 {
     return b->words[at / 64] >> (at % 64) & 1;

@@ -59,19 +59,20 @@ static uint64_t times_in(uint64_t free_n, int64_t value)
 /* Of devices with names, where the columns hold `copies`. */
 static uint64_t devices_room(const struct device_table *t, const struct shape_class *c, uint64_t copies)
 {
-    uint32_t spans_n = 0;
-    bool in_parts = false;
+    if (c->share.n) {
+        struct share_slots slots;
+        uint64_t n = t->gpus && shape_slots(c, t, &slots) ? device_share_room(t, &c->share, slots.n ? &slots : NULL) : 0;
+        return n < copies ? n : copies;
+    }
     for (uint32_t i = 1; i < c->demands_n && copies; i++) {
         const struct demand *d = &c->demands[i];
         const struct device_span *span = d->extended ? device_table_span(t, d->resource) : NULL;
         if (!span)
             continue;
-        uint64_t n = span->in_parts ? device_parts_room(t, span, d->value) : times_in(span->free_n, d->value);
+        uint64_t n = times_in(span->free_n, d->value);
         copies = n < copies ? n : copies;
-        in_parts |= span->in_parts;
-        spans_n++;
     }
-    return in_parts && spans_n > 1 ? 0 : copies; /* either part of a GPU, or devices */
+    return copies;
 }
 
 uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t node)
@@ -86,7 +87,7 @@ uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t n
         uint64_t n = times_in((uint64_t)left[d->column], d->value);
         copies = n < copies ? n : copies;
     }
-    if (devices->n && !(copies = devices_room(devices, c, copies)))
+    if ((devices->n || c->share.n) && !(copies = devices_room(devices, c, copies)))
         return 0;
     if (c->shape.ports_n)
         return fit_ports(s, c, node);
@@ -101,29 +102,46 @@ static int64_t demand_for(const struct shape_class *c, name_id resource)
     return 0;
 }
 
-/* Of so many parts of a GPU that are gone others find fewer by so much. */
-static int64_t most_lost(const struct device_table *t, const struct device_span *taken, int64_t value, int64_t parts)
+/* How many devices of the span one GPU has at most. */
+static int64_t most_of_one(const struct device_table *t, const struct device_span *span)
 {
-    int64_t most = taken->in_parts ? value : 0;
-    for (uint16_t i = 0; i < t->gpus_n && !taken->in_parts; i++)
-        most = t->gpus[i].parts > most ? t->gpus[i].parts : most;
-    return (most + parts - 1) / parts * device_span_takes(taken, value);
+    int64_t most = 0, n = 0;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) { /* by GPU */
+        n = i > span->first && t->gpu_of[i] == t->gpu_of[i - 1] ? n + 1 : 1;
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
-/* Where GPUs are given in parts: whichever device the other one will take. `span`: devices that c asks for. */
-static int64_t fit_room_least(const struct state *s, const struct shape_class *c, const struct shape_class *other,
-                              const struct device_span *span, uint32_t node)
+/* Pods with such shares that a GPU would hold which nobody has: where it is given whole they are fewer by so many. */
+static int64_t most_on_one(const struct device_table *t, const struct shape_class *c)
 {
-    const struct device_table *t = &s->nodes.nodes[node].devices;
-    int64_t own = demand_for(c, span->resource), lost = 0;
+    const struct gpu_share all = {1, 1000, 0, 1000};
+    return device_share_lost(t, &c->share, &all);
+}
+
+/* Pods of shape c for which there is room beside one of the other, whichever devices that will take. */
+static int64_t shares_room_least(const struct device_table *t, const struct shape_class *c, const struct shape_class *other, int64_t room)
+{
+    struct share_slots slots, others = {0};
+    int64_t lost = 0;
+    if (!shape_slots(c, t, &slots) || (other->share.n && !shape_slots(other, t, &others)))
+        return 0;
+    if (other->share.n) {
+        int64_t of_slots = slots.n ? (others.n + slots.n - 1) / slots.n : 0, of_one = device_share_lost(t, &c->share, &other->share);
+        return room - other->share.n * (of_slots > of_one ? of_slots : of_one);
+    }
     for (uint32_t i = 1; i < other->demands_n; i++) {
         const struct device_span *taken = other->demands[i].extended ? device_table_span(t, other->demands[i].resource) : NULL;
-        if (taken && span->in_parts)
-            lost += most_lost(t, taken, other->demands[i].value, own);
-        else if (taken)
-            lost += device_span_takes(taken, other->demands[i].value);
+        lost += taken && !taken->in_parts ? other->demands[i].value * most_on_one(t, c) : 0;
     }
-    return (int64_t)fit_room(s, c, node) - (span->in_parts ? lost : (lost + own - 1) / own);
+    return room - lost;
+}
+
+/* Devices of the span that are left beside one of the other, where that takes shares of GPUs. */
+static int64_t devices_left_least(const struct device_table *t, const struct device_span *span, const struct shape_class *other)
+{
+    return span->free_n - other->share.n * most_of_one(t, span);
 }
 
 uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, const struct shape_class *other, uint32_t node)
@@ -131,13 +149,15 @@ uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, con
     const int64_t *left = node_free(&s->nodes, node);
     const struct device_table *devices = &s->nodes.nodes[node].devices;
     int64_t copies = fit_room(s, c, node);
+    if (c->share.n && copies > 0)
+        copies = shares_room_least(devices, c, other, copies);
     for (uint32_t i = 0; i < c->demands_n && copies > 0; i++) {
         const struct demand *d = &c->demands[i];
-        const struct device_span *span = d->extended && devices->n ? device_table_span(devices, d->resource) : NULL;
-        int64_t free_n = left[d->column];
+        const struct device_span *span = d->extended && devices->n && !c->share.n ? device_table_span(devices, d->resource) : NULL;
+        int64_t free_n = left[d->column], own = span && devices->gpus && other->share.n ? devices_left_least(devices, span, other) : INT64_MAX;
         free_n = (span && span->free_n < free_n ? span->free_n : free_n) - demand_for(other, d->resource);
+        free_n = own < free_n ? own : free_n;
         int64_t n = free_n < d->value ? 0 : free_n / d->value;
-        n = devices->gpus && span ? fit_room_least(s, c, other, span, node) : n;
         copies = n < copies ? n : copies;
     }
     for (uint32_t i = 0; i < other->shape.ports_n && copies > 0; i++)

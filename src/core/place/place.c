@@ -230,17 +230,11 @@ static int compare_candidates(const void *left, const void *right)
     return a->at.device < b->at.device ? -1 : a->at.device > b->at.device;
 }
 
-/* Devices of the node of which one of kind k takes parts; NULL: there are none. */
+/* Devices of the node of which one of kind k takes a share; NULL: there are none, or it takes several. */
 static const struct device_span *parts_of(const struct state *s, const struct kind *kind, uint32_t node)
 {
-    const struct shape_class *c = &s->shapes.classes[kind->shape];
     const struct device_table *t = &s->nodes.nodes[node].devices;
-    for (uint32_t i = 1; i < c->demands_n && t->gpus; i++) {
-        const struct device_span *span = device_table_span(t, c->demands[i].resource);
-        if (span && span->in_parts)
-            return span;
-    }
-    return NULL;
+    return s->shapes.classes[kind->shape].share.n == 1 && t->gpus ? &t->spans[t->parts_at] : NULL;
 }
 
 /* Spots for one of kind k, those that the fewest later kinds could use first. */
@@ -277,13 +271,20 @@ static void list_spots(struct search *x, uint32_t k)
     free(all);
 }
 
+/* As much left of both. Of devices that go with shares as many are free where as many shares are taken, or it is taken for another GPU. */
+static bool same_gpu(const struct device_table *left, uint16_t a, const struct device_table *right, uint16_t b)
+{
+    const struct gpu_ledger *x = &left->gpus[a], *y = &right->gpus[b];
+    return left->left[a] == right->left[b] && x->memory_mib == y->memory_mib && x->taken_mib == y->taken_mib && x->shares_n == y->shares_n;
+}
+
 /* Would it make a difference which of the two is taken? Same room for each kind that is still to be placed, and alike in what is free. */
 static bool interchangeable(struct search *x, uint32_t k, struct spot at, struct spot other)
 {
     struct state *s = x->s;
     uint32_t a = at.node, b = other.node;
     const struct device_table *left = &s->nodes.nodes[a].devices, *right = &s->nodes.nodes[b].devices;
-    if (at.device >= 0 && (other.device < 0 || left->left[left->gpu_of[at.device]] != right->left[right->gpu_of[other.device]]))
+    if (at.device >= 0 && (other.device < 0 || !same_gpu(left, left->gpu_of[at.device], right, right->gpu_of[other.device])))
         return false;
     if (a == b)
         return true;
@@ -295,7 +296,7 @@ static bool interchangeable(struct search *x, uint32_t k, struct spot at, struct
         if (left->spans[i].resource != right->spans[i].resource || left->spans[i].free_n != right->spans[i].free_n)
             return false;
     for (uint16_t i = 0; i < left->gpus_n; i++)
-        if (left->gpus_n != right->gpus_n || left->left[i] != right->left[i])
+        if (left->gpus_n != right->gpus_n || !same_gpu(left, i, right, i))
             return false;
     for (; k < x->p->kinds_n; k++) {
         const struct view *v = view_sync(s, x->p->kinds[k].shape);
@@ -339,7 +340,7 @@ static bool advance(struct search *x, uint32_t at, struct spot failed)
     for (; x->cursor[at] < kind->spots_n && *x->steps; x->cursor[at]++) {
         struct spot spot = kind->spots[x->cursor[at]];
         bool same = false;
-        if (!view_sync(x->s, kind->shape)->room[spot.node] || (spot.device >= 0 && !seat_parts_fit(x->s, w->shape, spot.node, spot.device)))
+        if (!view_sync(x->s, kind->shape)->room[spot.node] || (spot.device >= 0 && !seat_share_fits(x->s, w->shape, spot.node, spot.device)))
             continue;
         for (uint32_t i = 0; i < tried_n && !same; i++)
             same = interchangeable(x, k, tried[i], spot);
@@ -348,7 +349,7 @@ static bool advance(struct search *x, uint32_t at, struct spot failed)
         --*x->steps;
         take(x->s, x->gang, w, spot.node);
         if (spot.device >= 0)
-            seat_move_parts(x->s, w->seat, spot.device);
+            seat_move_share(x->s, w->seat, spot.device);
         if (all_have_room(x, at + 1))
             return true;
         undo_back(x->s, x->mark[at]);

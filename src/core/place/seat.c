@@ -71,7 +71,7 @@ static void unstand(struct state *s, uint32_t id)
     add_amounts(s, seat, 1);
     if (n->devices.n) {
         struct device_bits bits = seat_devices(seat);
-        device_give(&n->devices, &bits, seat_parts(s, seat));
+        device_give(&n->devices, &bits, seat_share(s, seat));
     }
     if (seat->prev)
         s->seats[seat->prev].next = seat->next;
@@ -116,7 +116,7 @@ void seat_return(struct state *s, uint32_t id)
     seat->lifted = false;
     if (t->n) {
         struct device_bits bits = seat_devices(seat);
-        device_take(t, &bits, seat_parts(s, seat));
+        device_take(t, &bits, seat_share(s, seat));
     }
     stand(s, id, seat->prev, seat->next); /* where it stood: decisions must not see that it was away */
 }

@@ -37,55 +37,77 @@ static int64_t bits_in(const struct device_bits *bits, const struct device_span 
     return n;
 }
 
+/* The devices that a plugin hands out for a pod that asks for shares: of one resource, as many with each share. False: it asks for some in
+ * another way, which no node can give. */
+bool shape_slots(const struct shape_class *c, const struct device_table *t, struct share_slots *ret_slots)
+{
+    *ret_slots = (struct share_slots){0};
+    for (uint32_t i = 1; i < c->demands_n; i++) {
+        const struct demand *d = &c->demands[i];
+        const struct device_span *span = d->extended ? device_table_span(t, d->resource) : NULL;
+        if (!span || span->in_parts)
+            continue;
+        if (ret_slots->n || d->value % c->share.n || d->value / c->share.n > LIMIT_DEVICES_PER_NODE)
+            return false;
+        *ret_slots = (struct share_slots){span, (uint32_t)(d->value / c->share.n)};
+    }
+    return true;
+}
+
+/* NULL: the pod asks for no share, or its node gives none. */
+static const struct gpu_share *share_on(const struct state *s, uint32_t shape, uint32_t node)
+{
+    const struct gpu_share *share = &s->shapes.classes[shape].share;
+    return share->n && s->nodes.nodes[node].devices.gpus ? share : NULL;
+}
+
+const struct gpu_share *seat_share(const struct state *s, const struct seat *seat)
+{
+    return share_on(s, seat->shape, seat->node);
+}
+
+/* `device`: of the GPU of which it takes a share, -1: the best. */
+static bool choose_shares(const struct state *s, const struct seat *seat, int32_t device, struct device_bits *ret_bits)
+{
+    const struct device_table *t = &s->nodes.nodes[seat->node].devices;
+    struct share_slots slots;
+    return shape_slots(&s->shapes.classes[seat->shape], t, &slots) &&
+           device_choose_share(t, seat_share(s, seat), slots.n ? &slots : NULL, device, ret_bits);
+}
+
 void seat_choose_devices(struct state *s, struct seat *seat)
 {
     struct device_table *t = &s->nodes.nodes[seat->node].devices;
     const struct shape_class *c = &s->shapes.classes[seat->shape];
     struct device_bits bits = {0};
-    for (uint32_t i = 1; i < c->demands_n; i++) {
+    if (seat_share(s, seat))
+        (void)choose_shares(s, seat, score_device(s, seat->shape, seat->node), &bits); /* fit_room has counted them: there are enough */
+    for (uint32_t i = 1; i < c->demands_n && !seat_share(s, seat); i++) {
         const struct device_span *span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
-        int32_t device = span && span->in_parts ? score_device(s, seat->shape, seat->node, span, c->demands[i].value) : -1;
-        if (device >= 0)
-            device_bit_set(&bits, (uint32_t)device);
-        else if (span)
-            (void)device_choose(t, span, c->demands[i].value, &bits); /* fit_room has counted them: there are enough */
+        if (span)
+            (void)device_choose(t, span, c->demands[i].value, &bits);
     }
-    device_take(t, &bits, seat_parts(s, seat));
+    device_take(t, &bits, seat_share(s, seat));
     seat_set_devices(seat, &bits);
 }
 
-static int64_t parts_on(const struct state *s, uint32_t shape, uint32_t node)
+bool seat_share_fits(const struct state *s, uint32_t shape, uint32_t node, int32_t device)
 {
     const struct device_table *t = &s->nodes.nodes[node].devices;
-    const struct shape_class *c = &s->shapes.classes[shape];
-    for (uint32_t i = 1; i < c->demands_n && t->gpus; i++) {
-        const struct device_span *span = device_table_span(t, c->demands[i].resource);
-        if (span && span->in_parts)
-            return c->demands[i].value;
-    }
-    return 0;
+    struct share_slots slots;
+    return shape_slots(&s->shapes.classes[shape], t, &slots) &&
+           device_share_fits(t, (uint32_t)device, share_on(s, shape, node), slots.n ? &slots : NULL);
 }
 
-int64_t seat_parts(const struct state *s, const struct seat *seat)
-{
-    return parts_on(s, seat->shape, seat->node);
-}
-
-bool seat_parts_fit(const struct state *s, uint32_t shape, uint32_t node, int32_t device)
-{
-    const struct device_table *t = &s->nodes.nodes[node].devices;
-    return device_parts_fit(t, (uint32_t)device, parts_on(s, shape, node));
-}
-
-void seat_move_parts(struct state *s, uint32_t id, int32_t device)
+void seat_move_share(struct state *s, uint32_t id, int32_t device)
 {
     struct seat *seat = &s->seats[id];
     struct device_table *t = &s->nodes.nodes[seat->node].devices;
     struct device_bits bits = seat_devices(seat);
-    device_give(t, &bits, seat_parts(s, seat));
+    device_give(t, &bits, seat_share(s, seat));
     bits = (struct device_bits){0};
-    device_bit_set(&bits, (uint32_t)device);
-    device_take(t, &bits, seat_parts(s, seat));
+    (void)choose_shares(s, seat, device, &bits); /* seat_share_fits has said so */
+    device_take(t, &bits, seat_share(s, seat));
     seat_set_devices(seat, &bits);
     node_table_touch(&s->nodes, seat->node);
 }
@@ -99,54 +121,86 @@ static struct device_bits whole_bits(const struct device_table *t, struct device
     return bits;
 }
 
-/* How many devices the seat lacks of its i-th demand; *ret_span: the node's devices of that resource, NULL none. */
-static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_t i, const struct device_span **ret_span)
+/* How many devices a pod of this shape takes of those that its i-th demand is for; *ret_span: these, NULL none. The demand after the last is
+ * its shares. */
+static int64_t takes_n(const struct state *s, uint32_t shape, uint32_t node, uint32_t i, const struct device_span **ret_span)
 {
-    const struct shape_class *c = &s->shapes.classes[seat->shape];
-    *ret_span = c->demands[i].extended ? device_table_span(&s->nodes.nodes[seat->node].devices, c->demands[i].resource) : NULL;
-    struct device_bits bits = seat_devices(seat);
-    return *ret_span ? device_span_takes(*ret_span, c->demands[i].value) - bits_in(&bits, *ret_span) : 0;
+    const struct shape_class *c = &s->shapes.classes[shape];
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    const struct gpu_share *share = share_on(s, shape, node);
+    if (i == c->demands_n) {
+        *ret_span = share ? &t->spans[t->parts_at] : NULL;
+        return share ? share->n : 0;
+    }
+    *ret_span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
+    *ret_span = *ret_span && (*ret_span)->in_parts ? NULL : *ret_span;
+    return *ret_span ? c->demands[i].value : 0;
 }
 
-/* Chooses the devices that the seat lacks. Unlike seat_choose_devices nobody has counted before: a resource that is short is left out. */
+/* How many devices the seat lacks of them. */
+static int64_t missing_n(const struct state *s, const struct seat *seat, uint32_t i, const struct device_span **ret_span)
+{
+    struct device_bits bits = seat_devices(seat);
+    int64_t n = takes_n(s, seat->shape, seat->node, i, ret_span);
+    return *ret_span ? n - bits_in(&bits, *ret_span) : 0;
+}
+
+bool seat_lacks_devices(const struct state *s, const struct seat *seat)
+{
+    const struct device_span *span;
+    for (uint32_t i = 1; i <= s->shapes.classes[seat->shape].demands_n; i++)
+        if (missing_n(s, seat, i, &span) > 0)
+            return true;
+    return false;
+}
+
+static void give_all(struct state *s, struct seat *seat)
+{
+    struct device_bits bits = seat_devices(seat), none = {0};
+    device_give(&s->nodes.nodes[seat->node].devices, &bits, seat_share(s, seat));
+    seat_set_devices(seat, &none);
+}
+
+/* Chooses the devices that the seat lacks. Unlike seat_choose_devices nobody has counted before: a resource that is short is left out.
+ * Shares, and what goes with them, are of one GPU each: all are chosen anew. */
 static void choose_missing(struct state *s, struct seat *seat)
 {
     struct device_table *t = &s->nodes.nodes[seat->node].devices;
     const struct device_span *span;
+    if (seat_share(s, seat)) {
+        struct device_bits bits = {0};
+        if (!seat_lacks_devices(s, seat))
+            return;
+        give_all(s, seat);
+        (void)choose_shares(s, seat, -1, &bits);
+        device_take(t, &bits, seat_share(s, seat));
+        seat_set_devices(seat, &bits);
+        return;
+    }
     for (uint32_t i = 1; i < s->shapes.classes[seat->shape].demands_n; i++) {
         int64_t n = missing_n(s, seat, i, &span);
         struct device_bits had = seat_devices(seat), more = {0};
-        if (n <= 0 || !device_choose(t, span, span->in_parts ? seat_parts(s, seat) : n, &more))
+        if (n <= 0 || !device_choose(t, span, n, &more))
             continue;
-        device_take(t, &more, seat_parts(s, seat));
+        device_take(t, &more, NULL);
         for (int w = 0; w < DEVICE_WORDS; w++)
             had.words[w] |= more.words[w];
         seat_set_devices(seat, &had);
     }
 }
 
-bool seat_lacks_devices(const struct state *s, const struct seat *seat)
-{
-    const struct device_span *span;
-    for (uint32_t i = 1; i < s->shapes.classes[seat->shape].demands_n; i++)
-        if (missing_n(s, seat, i, &span) > 0)
-            return true;
-    return false;
-}
-
 /* The devices that the pod's annotation names, of each resource no more than the pod asks for: its owner may have written anything. */
 static struct device_bits told_devices(const struct state *s, const struct seat *seat, const struct pod *p)
 {
     const struct device_table *t = &s->nodes.nodes[seat->node].devices;
-    const struct shape_class *c = &s->shapes.classes[seat->shape];
     struct device_bits all = {0}, out = {0};
     if (!t->n || !p->devices || p->assumed) /* assumed: the annotation is older than our own choice */
         return out;
     device_parse(t, bytes_of(intern_name(s->names, p->devices)), s->names, &all);
-    for (uint32_t i = 1; i < c->demands_n; i++) {
-        const struct device_span *span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
-        int64_t most = span ? device_span_takes(span, c->demands[i].value) : 0;
-        for (uint32_t k = 0; most > 0 && k < span->n; k++)
+    for (uint32_t i = 1; i <= s->shapes.classes[seat->shape].demands_n; i++) {
+        const struct device_span *span;
+        int64_t most = takes_n(s, seat->shape, seat->node, i, &span);
+        for (uint32_t k = 0; span && most > 0 && k < span->n; k++)
             if (device_bit(&all, span->first + k)) {
                 device_bit_set(&out, span->first + k);
                 most--;
@@ -169,23 +223,30 @@ void seats_count_devices(struct state *s, uint32_t node)
             used.words[i] |= whole.words[i];
         }
         if (n->devices.n)
-            device_take(&n->devices, &bits, seat_parts(s, &s->seats[at]));
+            device_take(&n->devices, &bits, seat_share(s, &s->seats[at]));
     }
     n->has_devices_twice = twice != 0;
 }
 
-/* A place that is held gives up devices of a GPU of which pods have left it too little: GPUs that are given in parts. */
+/* A place that is held gives up devices of a GPU of which pods have left it too little: GPUs that are given in parts. With a share of it all
+ * goes: the rest of its devices are of one GPU with their shares. */
 static void give_up_gpus(struct state *s, struct seat *seat)
 {
     struct device_table *t = &s->nodes.nodes[seat->node].devices;
     for (uint32_t i = 0; i < t->n && t->gpus; i++) {
         const struct gpu_ledger *g = &t->gpus[t->gpu_of[i]];
         struct device_bits bits = seat_devices(seat), one = {0};
-        bool is_good = t->all[i].parts ? !g->whole_n && g->taken <= g->parts : !g->taken;
+        int64_t memory = g->memory_mib ? g->memory_mib : 1000;
+        bool is_share = device_bits_share(t, &bits, t->gpu_of[i]);
+        bool is_good = is_share ? !g->whole_n && g->taken <= g->parts && g->taken_mib <= memory : !g->shares_n;
         if (is_good || !device_bit(&bits, i))
             continue;
+        if (is_share) {
+            give_all(s, seat);
+            return;
+        }
         device_bit_set(&one, i);
-        device_give(t, &one, seat_parts(s, seat));
+        device_give(t, &one, NULL);
         bits.words[i / 64] &= ~one.words[i / 64];
         seat_set_devices(seat, &bits);
     }

@@ -56,33 +56,45 @@ static void add_room(struct state *s, uint32_t node, name_id resource, int64_t a
     node_table_touch(&s->nodes, node);
 }
 
+/* Of a share, and no device of a node: room in the sum of them is none in a GPU. */
+static bool is_of_shares(const struct state *s, name_id resource)
+{
+    return text_starts(intern_name(s->names, resource), GPU_SHARE_PREFIX);
+}
+
 bool undo_room(struct state *s, uint32_t node, name_id resource, int64_t amount)
 {
     struct node *n = &s->nodes.nodes[node];
     const struct device_span *span = device_table_span(&n->devices, resource);
     struct device_bits given = {0};
     int64_t missing = span ? node_free(&s->nodes, node)[node_table_find_column(&s->nodes, resource)] + amount - span->free_n : 0;
-    if (n->has_devices_twice || (span && (span->in_parts || !used_devices(&n->devices, span, missing, &given))))
+    if (n->has_devices_twice || (!span && is_of_shares(s, resource)) || (span && (span->in_parts || !used_devices(&n->devices, span, missing, &given))))
         return false;
     add_room(s, node, resource, amount);
     push(s, (struct undo_step){.kind = UNDO_ROOM, .id = node, .resource = resource, .amount = amount});
     if (span) {
-        device_give(&n->devices, &given, 0);
+        device_give(&n->devices, &given, NULL);
         push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
     }
     return true;
 }
 
-/* Of each device what is left, until it is enough: for how many pods they are is not known here. */
-static void withhold_parts(struct device_table *t, const struct device_span *span, int64_t amount)
+/* Of each device what is left, until it is enough: for how many pods they are is not known here. `memory`: bytes of it, else parts. */
+static void withhold_shares(struct device_table *t, bool memory, int64_t amount)
 {
+    const struct device_span *span = &t->spans[t->parts_at];
     for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && amount > 0; i++) {
-        int64_t left = t->all[i].parts ? t->left[t->gpu_of[i]] : 0;
+        const struct gpu_ledger *g = &t->gpus[t->gpu_of[i]];
+        int64_t unit = memory ? 1 << 20 : 1, wanted = (amount - 1) / unit + 1;
+        int64_t left = memory ? (int64_t)g->memory_mib - g->taken_mib : t->left[t->gpu_of[i]];
         struct device_bits one = {0};
-        left = left < amount ? left : amount;
+        left = left < wanted ? left : wanted;
+        if (left <= 0)
+            continue;
+        struct gpu_share share = {1, memory ? 0 : (uint32_t)left, memory ? (uint32_t)left : 0, 0};
         device_bit_set(&one, i);
-        device_take(t, &one, left);
-        amount -= left;
+        device_take(t, &one, &share);
+        amount -= left * unit;
     }
 }
 
@@ -98,14 +110,15 @@ void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amo
     add_room(s, node, resource, -amount);
     push(s, (struct undo_step){.kind = UNDO_ROOM, .id = node, .resource = resource, .amount = -amount});
     struct device_bits kept = {0};
-    if (span && span->in_parts) {
-        withhold_parts(t, span, amount);
+    bool memory = resource == intern_find(s->names, BYTES(GPU_SHARE_MEMORY));
+    if (t->gpus && (memory || (span && span->in_parts))) {
+        withhold_shares(t, memory, amount);
         push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
         return;
     }
     if (!span || !device_choose(t, span, amount < span->free_n ? amount : span->free_n, &kept))
         return;
-    device_take(t, &kept, 0);
+    device_take(t, &kept, NULL);
     push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
 }
 

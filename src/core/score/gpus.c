@@ -7,11 +7,11 @@ struct gpu_ask gpu_ask_of(const struct state *s, const struct shape_class *c)
         const struct demand *d = &c->demands[i];
         if (d->column == s->column_cpu)
             ask.cpu = d->value;
-        else if (d->column >= 0 && (s->nodes.in_parts >> d->column & 1))
-            ask = (struct gpu_ask){ask.cpu, 1, d->value < GPU_WHOLE ? (uint32_t)d->value : GPU_WHOLE};
-        else if ((int32_t)i == c->device_demand)
+        else if ((int32_t)i == c->device_demand && !c->share.n)
             ask = (struct gpu_ask){ask.cpu, d->value < NODE_GPUS ? (uint32_t)d->value : NODE_GPUS, GPU_WHOLE};
     }
+    if (c->share.n)
+        ask = (struct gpu_ask){ask.cpu, c->share.n < NODE_GPUS ? c->share.n : NODE_GPUS, c->share.parts >= GPU_WHOLE ? GPU_WHOLE : c->share.parts ? c->share.parts : 1};
     return ask;
 }
 

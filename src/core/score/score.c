@@ -41,7 +41,9 @@ static bool wastes_devices(const struct state *s, const struct shape_class *c, u
 static uint32_t score_packed(const struct state *s, const struct shape_class *c, uint32_t node)
 {
     uint32_t devices = 0;
-    if (c->device_demand >= 0) {
+    if (c->share.n && s->nodes.nodes[node].devices.gpus) {
+        devices = capped(s->nodes.nodes[node].devices.room_all / 16, 1023);
+    } else if (c->device_demand >= 0) {
         const struct demand *d = &c->demands[c->device_demand];
         devices = capped(node_free(&s->nodes, node)[d->column] - d->value, 1023);
     }
@@ -90,33 +92,38 @@ uint64_t score_draw(const struct state *s, uint64_t of)
 }
 
 /* One of those that have enough left. */
-static int32_t draw_device(const struct state *s, const struct device_table *t, const struct device_span *span, int64_t parts)
+static int32_t draw_device(const struct state *s, uint32_t shape, uint32_t node)
 {
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    const struct device_span *span = &t->spans[t->parts_at];
     uint32_t enough_n = 0;
     for (int32_t i = span->first; i < span->first + span->n; i++)
-        enough_n += device_parts_fit(t, (uint32_t)i, parts);
+        enough_n += seat_share_fits(s, shape, node, i);
     uint64_t drawn = enough_n ? score_draw(s, 1) % enough_n : 0;
     for (int32_t i = span->first; i < span->first + span->n; i++)
-        if (device_parts_fit(t, (uint32_t)i, parts) && !drawn--)
+        if (seat_share_fits(s, shape, node, i) && !drawn--)
             return i;
     return -1;
 }
 
-int32_t score_device(struct state *s, uint32_t shape, uint32_t node, const struct device_span *span, int64_t parts)
+int32_t score_device(struct state *s, uint32_t shape, uint32_t node)
 {
     const struct shape_class *c = &s->shapes.classes[shape];
     const struct device_table *t = &s->nodes.nodes[node].devices;
     uint32_t gpu = 0;
+    if (c->share.n != 1)
+        return -1;
     if (s->placement == PLACEMENT_RANDOM)
-        return draw_device(s, t, span, parts);
+        return draw_device(s, shape, node);
     if (s->placement != PLACEMENT_FGD && s->placement != PLACEMENT_CAPSTAN)
         return -1;
     if (s->placement == PLACEMENT_FGD)
         (void)score_fgd(s, c, node, &gpu);
     else
         (void)score_capstan(s, c, node, &gpu);
+    const struct device_span *span = &t->spans[t->parts_at];
     for (int32_t i = span->first; i < span->first + span->n; i++)
-        if (t->gpu_of[i] == gpu && device_parts_fit(t, (uint32_t)i, parts))
+        if (t->gpu_of[i] == gpu && seat_share_fits(s, shape, node, i))
             return i;
     return -1;
 }

@@ -569,10 +569,12 @@ void seat_return(struct state *s, uint32_t seat); /* back to where it was lifted
 struct device_bits seat_devices(const struct seat *seat);
 void seat_set_devices(struct seat *seat, const struct device_bits *bits);
 void seat_choose_devices(struct state *s, struct seat *seat); /* all that it asks for; it has none */
-int64_t seat_parts(const struct state *s, const struct seat *seat); /* that it has of a device that is given in parts; 0: of none */
-/* For who asks for parts: does the device have as many left? The seat has this one then, and not the one that was chosen. */
-bool seat_parts_fit(const struct state *s, uint32_t shape, uint32_t node, int32_t device);
-void seat_move_parts(struct state *s, uint32_t seat, int32_t device);
+const struct gpu_share *seat_share(const struct state *s, const struct seat *seat); /* of each GPU; NULL: it has none */
+/* False: no node can give such devices beside such shares. ret_slots->n = 0: only shares. */
+bool shape_slots(const struct shape_class *c, const struct device_table *t, struct share_slots *ret_slots);
+/* For who asks for a share: does the device have as much left? The seat has this one then, and not the one that was chosen. */
+bool seat_share_fits(const struct state *s, uint32_t shape, uint32_t node, int32_t device);
+void seat_move_share(struct state *s, uint32_t seat, int32_t device);
 void seat_take_told_devices(struct state *s, uint32_t seat);  /* what the API says of its pod, where that is something else */
 void seats_settle_held(struct state *s, uint32_t node);       /* places that are held give devices up to pods, and are given others */
 void seats_count_devices(struct state *s, uint32_t node);     /* those in use, anew */

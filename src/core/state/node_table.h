@@ -48,7 +48,6 @@ struct node_table {
     uint32_t sorted_n;
     uint32_t stride, columns_n;
     name_id columns[LIMIT_RESOURCES];
-    uint64_t in_parts;       /* by column, as bits: some node has devices of it that are given in parts */
     uint64_t labels_seq;     /* changes of labels so far, nodes that come or go among them */
     uint64_t seq;            /* touches so far; the last NODE_JOURNAL of them are in `journal` */
     uint32_t *journal;

@@ -131,6 +131,40 @@ static bool is_extended(const char *resource)
     return strchr(resource, '/') != NULL;
 }
 
+static int64_t each_of(int64_t all, uint16_t n)
+{
+    return n && all > 0 ? (all - 1) / n + 1 : 0;
+}
+
+/* SHAPE  requests are of all shares together. */
+static void fill_share(struct shape_class *c, const struct intern *names)
+{
+    int64_t parts = 0, bytes = 0, memory_milli = 0, n = 1;
+    for (uint32_t i = 0; i < c->shape.requests_n; i++) {
+        const struct amount *r = &c->shape.requests[i];
+        const char *name = intern_name(names, r->resource);
+        if (strncmp(name, GPU_SHARE_PREFIX, sizeof GPU_SHARE_PREFIX - 1) != 0)
+            continue;
+        int64_t *to = !strcmp(name, GPU_SHARE_MILLI)          ? &parts
+                      : !strcmp(name, GPU_SHARE_MEMORY)       ? &bytes
+                      : !strcmp(name, GPU_SHARE_MEMORY_MILLI) ? &memory_milli
+                      : !strcmp(name, GPU_SHARE_COUNT)        ? &n
+                                                              : NULL;
+        if (to)
+            *to = r->value;
+    }
+    if (parts <= 0 && bytes <= 0 && memory_milli <= 0)
+        return;
+    c->share.n = n > LIMIT_DEVICES_PER_NODE ? LIMIT_DEVICES_PER_NODE + 1 : n < 1 ? 1 : (uint16_t)n;
+    int64_t mib = each_of(each_of(bytes, c->share.n), 1 << 10); /* in two steps: of KiB, then */
+    mib = each_of(mib, 1 << 10);
+    parts = each_of(parts, c->share.n);
+    memory_milli = each_of(memory_milli, c->share.n);
+    c->share.parts = parts < SHARE_MOST ? (uint32_t)parts : SHARE_MOST;
+    c->share.memory_milli = memory_milli < SHARE_MOST ? (uint32_t)memory_milli : SHARE_MOST;
+    c->share.memory_mib = mib < UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
+}
+
 static void fill_demands(struct shape_class *c, struct node_table *nodes, const struct intern *names)
 {
     c->demands = mem_zero(c->shape.requests_n + 1, sizeof *c->demands);
@@ -147,6 +181,7 @@ static void fill_demands(struct shape_class *c, struct node_table *nodes, const 
         c->demands[c->demands_n++] = (struct demand){.column = node_table_find_column(nodes, r->resource), .resource = r->resource,
                                                      .extended = extended, .value = r->value};
     }
+    fill_share(c, names);
 }
 
 static void grow_class_buckets(struct shape_table *t)

@@ -179,10 +179,6 @@ static bool set_devices(struct state *s, uint32_t slot, const struct node_record
         struct device_bits had = seat_devices(&s->seats[at]), bits = translated(old, &fresh, &had);
         seat_set_devices(&s->seats[at], &bits);
     }
-    for (uint16_t i = 0; i < fresh.spans_n; i++) {
-        int32_t column = fresh.spans[i].in_parts ? node_table_column(&s->nodes, fresh.spans[i].resource) : -1;
-        s->nodes.in_parts |= column >= 0 ? (uint64_t)1 << column : 0;
-    }
     device_table_fini(old);
     *old = fresh;
     seats_new_devices(s, slot);

@@ -19,21 +19,25 @@ static bool check_gpus(const struct state *s, uint32_t slot, struct err *e)
     const struct node *node = &s->nodes.nodes[slot];
     const struct device_table *t = &node->devices;
     for (uint16_t gpu = 0; gpu < t->gpus_n; gpu++) {
-        int64_t taken = 0, whole_n = 0, held_n = 0;
+        int64_t taken = 0, taken_mib = 0, whole_n = 0, shares_n = 0, held_n = 0;
+        const struct gpu_ledger *g = &t->gpus[gpu];
         for (uint32_t at = node->first_seat; at; at = s->seats[at].next) {
             struct device_bits devices = seat_devices(&s->seats[at]);
             for (uint32_t i = 0; i < t->n; i++) {
                 bool has = t->gpu_of[i] == gpu && device_bit(&devices, i);
                 held_n += has && !s->seats[at].pod;
-                whole_n += has && !t->all[i].parts;
-                taken += has && t->all[i].parts ? seat_parts(s, &s->seats[at]) : 0;
+                whole_n += has && !t->all[i].parts && !device_bits_share(t, &devices, gpu);
+                const struct gpu_share *share = has && t->all[i].parts ? seat_share(s, &s->seats[at]) : NULL;
+                shares_n += has && t->all[i].parts;
+                taken += share ? share->parts : 0;
+                taken_mib += share ? device_share_mib(g, share) : 0;
             }
         }
         const char *name = intern_name(s->names, node->name);
-        if (taken != t->gpus[gpu].taken || whole_n != t->gpus[gpu].whole_n)
-            return err_set(e, E_INVALID, "GPU %u of node %s is not counted as its seats have it", t->gpus[gpu].gpu, name), false;
-        if (held_n && (taken > t->gpus[gpu].parts || (taken && whole_n)))
-            return err_set(e, E_INVALID, "GPU %u of node %s is held for more than there is", t->gpus[gpu].gpu, name), false;
+        if (taken != g->taken || taken_mib != g->taken_mib || whole_n != g->whole_n || shares_n != g->shares_n)
+            return err_set(e, E_INVALID, "GPU %u of node %s is not counted as its seats have it", g->gpu, name), false;
+        if (held_n && (taken > g->parts || taken_mib > (g->memory_mib ? g->memory_mib : 1000) || (shares_n && whole_n)))
+            return err_set(e, E_INVALID, "GPU %u of node %s is held for more than there is", g->gpu, name), false;
     }
     return true;
 }

@@ -7,6 +7,9 @@
 
 #define GPU "nvidia.com/gpu"
 #define PARTS "capstan.dev/gpu-milli"
+#define BYTES_OF "capstan.dev/gpu-memory"
+#define OF_MEMORY "capstan.dev/gpu-memory-milli"
+#define COUNT "capstan.dev/gpu-shares"
 
 /* Each GPU as a device that is given whole, and as one that is given in parts; the GPU `ill` (-1: none) is. */
 static void node_of(struct world *w, const char *name, int gpus_n, int ill)
@@ -177,12 +180,167 @@ static void room_is_kept_for_who_waits_for_it(void **state)
     world_free(&w);
 }
 
+/* GPUs of so many MiB (0: nobody says), each handed out `slots_n` times by its device plugin. */
+static void node_with_memory(struct world *w, const char *name, int gpus_n, uint32_t mib, int slots_n)
+{
+    char amounts[200];
+    snprintf(amounts, sizeof amounts, "cpu=64000," GPU "=%d," PARTS "=%d," BYTES_OF "=%lld," OF_MEMORY "=%d," COUNT "=%d", gpus_n * slots_n,
+             gpus_n * 1000, (long long)gpus_n * mib << 20, gpus_n * 1000, gpus_n * 1000);
+    struct node_record r = a_node(w, name, amounts, "");
+    uint32_t n = 0;
+    struct device *all = arena_zero(w->records, (size_t)gpus_n * (size_t)(slots_n + 1), sizeof *all);
+    for (int i = 0; i < gpus_n; i++)
+        for (int k = 0; k <= slots_n; k++) {
+            const char text[3] = {(char)('a' + i), k ? (char)('0' + k - 1) : 0, 0};
+            all[n++] = (struct device){.resource = id(w, k ? GPU : PARTS), .id = id(w, text), .gpu = (uint16_t)i, .healthy = true,
+                                       .unit = (uint16_t)(k ? i + 1 : 0), .parts = k ? 0 : 1000, .memory_mib = k ? 0 : mib};
+        }
+    r.devices = all;
+    r.devices_n = n;
+    node_record(w, r);
+}
+
+static void memory_is_counted_beside_parts(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_with_memory(&w, "n0", 2, 16384, 1);
+    assert_string_equal(given(&w, "ns/p1", PARTS "=100," BYTES_OF "=12884901889"), PARTS "=a"); /* 12 GiB and less than 1 MiB more */
+    assert_string_equal(given(&w, "ns/p2", BYTES_OF "=4294967296"), PARTS "=b"); /* a has 4 GiB less 1 MiB */
+    assert_string_equal(given(&w, "ns/p3", OF_MEMORY "=750"), PARTS "=b");
+    assert_string_equal(given(&w, "ns/p4", BYTES_OF "=1"), PARTS "=a");
+    assert_string_equal(given(&w, "ns/p5", GPU "=1"), ""); /* shares of memory keep a GPU from being given whole */
+    assert_string_equal(given(&w, "ns/p6", PARTS "=950"), PARTS "=b");
+    assert_string_equal(given(&w, "ns/p7", BYTES_OF "=17179869185"), "");
+    gone(&w, CHANGE_POD_GONE, "ns/p2");
+    gone(&w, CHANGE_POD_GONE, "ns/p3");
+    gone(&w, CHANGE_POD_GONE, "ns/p6");
+    assert_string_equal(given(&w, "ns/p5", NULL), GPU "=b0");
+    world_free(&w);
+}
+
+static void of_unknown_memory_only_thousandths(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_with_memory(&w, "n0", 1, 0, 1);
+    assert_string_equal(given(&w, "ns/p1", BYTES_OF "=1"), "");
+    assert_string_equal(given(&w, "ns/p2", OF_MEMORY "=600"), PARTS "=a");
+    assert_string_equal(given(&w, "ns/p3", OF_MEMORY "=401"), "");
+    assert_string_equal(given(&w, "ns/p4", OF_MEMORY "=400"), PARTS "=a");
+    world_free(&w);
+}
+
+static void several_shares_are_of_several_gpus(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_with_memory(&w, "n0", 3, 1000, 1);
+    assert_string_equal(given(&w, "ns/p1", PARTS "=600"), PARTS "=a");
+    assert_string_equal(given(&w, "ns/p2", PARTS "=1000," COUNT "=2"), PARTS "=b,c"); /* 500 each: where most is left */
+    assert_string_equal(given(&w, "ns/p3", PARTS "=1200," COUNT "=3"), PARTS "=a,b,c");
+    assert_string_equal(given(&w, "ns/p4", PARTS "=202," COUNT "=2"), "");
+    assert_string_equal(given(&w, "ns/p5", PARTS "=200," COUNT "=2"), PARTS "=b,c");
+    gone(&w, CHANGE_POD_GONE, "ns/p1");
+    assert_string_equal(given(&w, "ns/p6", PARTS "=600," COUNT "=4"), "");
+    world_free(&w);
+}
+
+/* What the kubelet hands out is of the GPU of which the pod has a share. */
+static void slots_go_with_shares(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_with_memory(&w, "n0", 2, 16384, 3);
+    assert_string_equal(given(&w, "ns/p1", PARTS "=300," GPU "=1"), PARTS "=a;" GPU "=a0");
+    assert_string_equal(given(&w, "ns/p2", PARTS "=300," GPU "=1"), PARTS "=a;" GPU "=a1");
+    assert_string_equal(given(&w, "ns/p3", PARTS "=100," GPU "=2"), PARTS "=b;" GPU "=b0,b1");
+    assert_string_equal(given(&w, "ns/p4", GPU "=1"), ""); /* without a share: from a GPU that has none */
+    assert_string_equal(given(&w, "ns/p5", PARTS "=200," GPU "=2," COUNT "=2"), PARTS "=a,b;" GPU "=a2,b2");
+    assert_string_equal(given(&w, "ns/p6", PARTS "=100," GPU "=1"), ""); /* all are handed out */
+    assert_string_equal(given(&w, "ns/p7", PARTS "=100"), PARTS "=a");   /* not from the kubelet */
+    assert_string_equal(given(&w, "ns/p8", PARTS "=2," GPU "=3," COUNT "=2"), "");
+    gone(&w, CHANGE_POD_GONE, "ns/p3");
+    assert_string_equal(given(&w, "ns/p6", NULL), PARTS "=b;" GPU "=b0");
+    gone(&w, CHANGE_POD_GONE, "ns/p5");
+    gone(&w, CHANGE_POD_GONE, "ns/p6");
+    assert_string_equal(given(&w, "ns/p4", NULL), GPU "=b0");
+    assert_string_equal(given(&w, "ns/p9", PARTS "=1," GPU "=1"), PARTS "=a;" GPU "=a2"); /* b is given as devices */
+    world_free(&w);
+}
+
+static void as_bound_before_a_restart(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    told(&w, "ns/p1", PARTS "=600," BYTES_OF "=4294967296," GPU "=1", PARTS "=b;" GPU "=b1");
+    node_with_memory(&w, "n0", 2, 16384, 2);
+    run(&w);
+    check(&w);
+    assert_string_equal(given(&w, "ns/p2", PARTS "=401," GPU "=1"), PARTS "=a;" GPU "=a0");
+    assert_string_equal(given(&w, "ns/p3", PARTS "=400," GPU "=1"), PARTS "=b;" GPU "=b0");
+    world_free(&w);
+}
+
+/* A place that is held, with what the kubelet would hand out, moves as a whole. */
+static void a_held_share_moves_with_its_slot(void **state)
+{
+    (void)state;
+    struct queue_words q;
+    struct world w = world_new();
+    node_with_memory(&w, "n0", 2, 16384, 2);
+    flavor(&w, "f", "");
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "f", PARTS, 10000, NO_LIMIT, NO_LIMIT);
+    queue_quota(&w, &q, "f", GPU, 10000, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    local_queue(&w, "ns/lq", "q");
+    workload(&w, "job", "ns/lq", 1, PARTS "=600," GPU "=1");
+    run(&w);
+    check(&w);
+    assert_int_equal(effects(&w, EFFECT_ADMIT), 1);
+    told(&w, "ns/p1", PARTS "=600," GPU "=1", PARTS "=a;" GPU "=a0");
+    check(&w);
+    assert_string_equal(given(&w, "ns/p2", PARTS "=500"), ""); /* the place is on b now */
+    told(&w, "ns/p3", GPU "=1", GPU "=b0");                    /* nowhere */
+    check(&w);
+    gone(&w, CHANGE_POD_GONE, "ns/p1");
+    run(&w);
+    check(&w);
+    world_free(&w);
+}
+
+/* So large that sums of it overflow. */
+static void absurd_amounts(void **state)
+{
+    (void)state;
+    static const char *const asks[] = {PARTS "=9223372036854775807", BYTES_OF "=9223372036854775807", OF_MEMORY "=9223372036854775807",
+                                       PARTS "=1," COUNT "=9223372036854775807", PARTS "=9223372036854775807," BYTES_OF
+                                       "=9223372036854775807," OF_MEMORY "=9223372036854775807," COUNT "=9223372036854775807"};
+    struct world w = world_new();
+    node_with_memory(&w, "n0", 2, UINT32_MAX, 2);
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "ns/w%zu", i);
+        assert_string_equal(given(&w, key, asks[i]), "");
+        snprintf(key, sizeof key, "ns/t%zu", i);
+        told(&w, key, asks[i], PARTS "=a");
+        check(&w);
+    }
+    assert_string_equal(given(&w, "ns/p", PARTS "=1000"), PARTS "=b");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fullest_that_is_enough),       cmocka_unit_test(a_gpu_is_given_whole_or_in_parts),
         cmocka_unit_test(an_ill_gpu_has_no_parts),          cmocka_unit_test(what_the_api_says_is_counted),
         cmocka_unit_test(a_place_that_is_held_gives_way),   cmocka_unit_test(room_is_kept_for_who_waits_for_it),
+        cmocka_unit_test(memory_is_counted_beside_parts),   cmocka_unit_test(of_unknown_memory_only_thousandths),
+        cmocka_unit_test(several_shares_are_of_several_gpus), cmocka_unit_test(slots_go_with_shares),
+        cmocka_unit_test(as_bound_before_a_restart),        cmocka_unit_test(a_held_share_moves_with_its_slot),
+        cmocka_unit_test(absurd_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
