@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/quantity.h"
 #include "codec/decode/decode.h"
+#include "codec/share/share.h"
 #include "core/device_list.h"
 #include "kube/watch.h"
 
@@ -62,33 +63,32 @@ struct chosen {
     uint32_t n, next;
 };
 
-/* MiB of "4Gi", "4G" (both GiB, as MPS counts), "512M", "4096" (MiB); 0: not understood. */
-static uint64_t parse_mib(const char *text)
+/* Of the pod's share of a GPU: as much as the scheduler has counted. */
+static struct allocate_limits share_limits(const struct agent *a, const struct json *pod)
 {
-    struct quantity q;
-    size_t digits = strspn(text, "0123456789");
-    int64_t n;
-    if (digits == 0 || digits > 12 || !bytes_int64((struct bytes){text, digits}, &n))
-        return 0;
-    const char *unit = text + digits;
-    if (!*unit)
-        return (uint64_t)n;
-    if (text_equal(unit, "G") || text_equal(unit, "g"))
-        return (uint64_t)n << 10;
-    if (text_equal(unit, "M") || text_equal(unit, "m"))
-        return (uint64_t)n;
-    return quantity_parse(bytes_of(text), &q, NULL) == 0 ? (uint64_t)quantity_whole(q) >> 20 : 0;
+    struct share_input in;
+    struct share share;
+    struct share_fault fault;
+    const struct driver_reading *r = a->projection ? a->projection->snapshot->reading : NULL;
+    share_input_of(json_path(pod, "metadata", "annotations", NULL), json_get(pod, "spec"), &in);
+    if (share_read(&in, &share, &fault) <= 0)
+        return (struct allocate_limits){0};
+    int64_t of_memory = r && r->gpus_n ? r->gpus[0].memory_mib * share.memory_milli / 1000 : 0;
+    return (struct allocate_limits){.thread_percentage = (uint32_t)((share.milli + 9) / 10),
+                                    .pinned_memory_mib = (uint64_t)(share.bytes ? share.bytes >> 20 : of_memory)};
 }
 
-static struct allocate_limits pod_limits(const struct json *annotations)
+static struct allocate_limits pod_limits(const struct agent *a, const struct json *pod)
 {
-    struct allocate_limits limits = {0};
+    const struct json *annotations = json_path(pod, "metadata", "annotations", NULL);
+    struct allocate_limits limits = share_limits(a, pod);
     int64_t percentage;
     const char *text = json_get_text(annotations, DECODE_PERCENTAGE_ANNOTATION, "");
     if (bytes_int64(bytes_of(text), &percentage) && percentage > 0 && percentage <= 100)
         limits.thread_percentage = (uint32_t)percentage;
-    limits.pinned_memory_mib =
-        parse_mib(json_get_text(annotations, DECODE_PINNED_MEMORY_ANNOTATION, json_get_text(annotations, DECODE_KETI_LIMITS_ANNOTATION, "")));
+    uint64_t mib =
+        share_mib(json_get_text(annotations, DECODE_PINNED_MEMORY_ANNOTATION, json_get_text(annotations, DECODE_KETI_LIMITS_ANNOTATION, "")));
+    limits.pinned_memory_mib = mib ? mib : limits.pinned_memory_mib;
     return limits;
 }
 
@@ -160,7 +160,7 @@ static void steer_pod(struct agent *a, struct arena *m, const struct json *pod, 
     const struct json *annotations = json_path(pod, "metadata", "annotations", NULL), *spec = json_get(pod, "spec");
     const char *text = json_get_text(annotations, DEVICES_ANNOTATION, NULL);
     struct wants *w = arena_zero(m, 1, sizeof *w);
-    w->limits = pod_limits(annotations);
+    w->limits = pod_limits(a, pod);
     if (text)
         read_chosen(m, text, w);
     JSON_EACH(one, json_get(spec, "initContainers"))

@@ -412,6 +412,8 @@ struct pod_record {
     /* what its containers ask of device plugins, each kind once: "nvidia.com/gpu=1,nvidia.com/gpu=2"; 0 = nothing */
     name_id device_asks;
     name_id device_limits;     /* of the annotations that limit its share of a device; equal ids = equal limits, 0 = none */
+    bool shares;               /* it asks for shares of GPUs ... */
+    bool share_slots;          /* ... and its containers for devices that go with them */
     bool admitted;             /* its kubelet has taken it in: the devices are handed out */
     bool deleting;
     bool gated;                /* has scheduling gates: exists, but must not be bound */

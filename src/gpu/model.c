@@ -48,5 +48,9 @@ const struct mig_profile *mig_profile_by_nvml_index(const struct gpu_model *m, u
 
 bool gpu_is_resource(const char *resource)
 {
+    static const char *const amounts[] = {"capstan.dev/gpu-", "nvidia.com/gpumem", "nvidia.com/gpucores"}; /* of a GPU, not GPUs */
+    for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++)
+        if (strncmp(resource, amounts[i], strlen(amounts[i])) == 0)
+            return false;
     return strstr(resource, "gpu") || strstr(resource, "/mig-") || strncmp(resource, "amd.com/", 8) == 0;
 }

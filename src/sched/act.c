@@ -81,6 +81,30 @@ void act_bind_failed(struct scheduler *s, name_id gang, name_id pod, name_id nod
     delete_pods(s, g, "the gang could not be bound whole", true);
 }
 
+/* Who limits its share of a GPU, and how do its containers come by it? Only MPS daemons limit anything. */
+static void tell_share(struct scheduler *s, const struct kube_object_ref *about, const struct seen_pod *p, name_id node)
+{
+    struct node_detail d = {0};
+    const char *strategy = "none", *of_node = intern_name(s->names, node);
+    name_id key = intern_find(s->names, BYTES("nvidia.com/gpu.sharing-strategy"));
+    if (!p->share_slots) {
+        kube_event(s->events, about, "Warning", "ShareNotHandedOut",
+                   "its share of a GPU of %s is counted, but no container asks for the GPU: annotation " DEVICES_ANNOTATION
+                   " says which it is; write nvidia.com/gpu: 1 into the limits of its container",
+                   of_node);
+        return;
+    }
+    arena_reset(s->scratch);
+    if (text_starts(intern_name(s->names, p->device_asks), "keti.com/") || !state_node_detail(s->state, node, s->scratch, &d))
+        return;
+    for (uint32_t i = 0; key && i < d.labels_n; i++)
+        strategy = d.labels[i].key == key ? intern_name(s->names, d.labels[i].value) : strategy;
+    if (!text_equal(strategy, "mps"))
+        kube_event(s->events, about, "Warning", "ShareNotEnforced",
+                   "its share of a GPU of %s is counted, but nothing keeps it from taking more: the node's sharing strategy is %s, not mps",
+                   of_node, strategy);
+}
+
 void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name_id node)
 {
     struct seen_gang *g = seen_gang(s, gang);
@@ -91,6 +115,9 @@ void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name
     kube_event_done(s->events, &about, "Scheduled", "Successfully assigned %s to %s", intern_name(s->names, pod),
                     intern_name(s->names, node));
     s->counts.binds_n++;
+    const struct seen_pod *p = seen_pod(s, pod);
+    if (p && p->uid == uid && p->shares)
+        tell_share(s, &about, p, node);
 }
 
 /* ---- admit, evict, explain ---- */

@@ -49,6 +49,7 @@ struct seen_pod {
     name_id nominated, nominating; /* what its status names; what we have sent last */
     int64_t nominating_ms;       /* when; 0 = never */
     bool bound, admitted, ours, gated, deleting;
+    bool shares, share_slots;    /* as in pod_record */
     struct seen_removal *removal; /* NULL: it stays */
     bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;

@@ -160,6 +160,8 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     p->scheduler = r->scheduler;
     p->nominated = r->nominated;
     p->admitted = r->admitted;
+    p->shares = r->shares;
+    p->share_slots = r->share_slots;
     p->gang = gang;
     p->phase = r->phase;
     p->bound = r->node != 0;

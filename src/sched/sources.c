@@ -81,6 +81,21 @@ static void note_told(struct scheduler *s, const struct pod_record *pod, struct 
     seen_pod_told(p, json_bytes(json_get(object_condition(o, "PodScheduled"), "message")));
 }
 
+/* Its owner sees why it waits. The recorder counts repeats. */
+static void tell_undecodable(struct scheduler *s, struct bytes object, const struct err *e)
+{
+    arena_reset(s->scratch);
+    const struct json *o = json_parse(s->scratch, object, NULL, NULL);
+    const char *scheduler = json_text(json_path(o, "spec", "schedulerName", NULL), "");
+    name_id id = intern_find(s->names, bytes_of(scheduler));
+    bool ours = false;
+    for (uint32_t i = 0; id && i < s->decoder.schedulers_n; i++)
+        ours |= s->decoder.schedulers[i] == id;
+    struct kube_object_ref about = {"v1", "Pod", object_meta(o, "namespace"), object_meta(o, "name"), object_meta(o, "uid")};
+    if (ours && s->leading)
+        kube_event(s->events, &about, "Warning", "FailedScheduling", "the pod cannot be scheduled as it is written: %s", e->text);
+}
+
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct scheduler *s = arg;
@@ -96,6 +111,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct err e;
     if (decode_pod(&s->decoder, object, &pod, &e) < 0) {
         log_undecodable("pod", object, &e);
+        tell_undecodable(s, object, &e);
         return;
     }
     pod.gated = pod.gated || waits_for_workload(s, &pod);

@@ -62,6 +62,9 @@ enum admission_pod_use { ADMISSION_POD, ADMISSION_TEMPLATE_ALWAYS, ADMISSION_TEM
 void admission_pod_spec(struct admission *x, const struct json *spec, const char *path, enum admission_pod_use use);
 /* metadata.labels/annotations and spec of a template at path ("spec.template"); defaults first. */
 void admission_template(struct admission *x, struct json *pod_template, const char *path, enum admission_pod_use use);
+/* Shares of GPUs; paths: "metadata" and "spec" of it. */
+void admission_share(struct admission *x, const struct json *metadata, const struct json *spec, const char *metadata_path,
+                     const char *spec_path);
 bool admission_pod_spec_fix(struct admission *x, struct json *spec); /* true when changed */
 void admission_containers(struct admission *x, const struct json *spec, const char *path);
 /* Of a pod that is created: the overhead, node selector and tolerations of its RuntimeClass. */

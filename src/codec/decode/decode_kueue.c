@@ -400,8 +400,9 @@ static bool comes_in_turns(const struct json *object)
 
 /* The template as its pods will be. What no pod can be made of waits, and says why. */
 static int decode_set_template(const struct decoder *d, const struct json *pod_template, const char *path,
-                               struct gang_record *g, struct shape *ret_shape, struct err *e)
+                               struct gang_record *g, struct pod_set *set, struct err *e)
 {
+    struct shape *ret_shape = &set->shape;
     struct template_rules rules = {0};
     const char *class = json_text(json_path(pod_template, "spec", "runtimeClassName", NULL), "");
     if (d->limit_ranges)
@@ -409,11 +410,20 @@ static int decode_set_template(const struct decoder *d, const struct json *pod_t
     if (d->runtime_class && class[0])
         rules.runtime_class = d->runtime_class(d->ctx, class, d->arena);
     pod_template = template_rules_apply(d->arena, pod_template, &rules);
-    if (decode_template(d, pod_template, g->ns, path, ret_shape, e) < 0)
+    const struct amount *counted;
+    uint32_t counted_n;
+    const char *broken_share;
+    if (decode_template_counted(d, pod_template, g->ns, path, ret_shape, &counted, &counted_n, &broken_share, e) < 0)
         return -E_INVALID;
+    set->is_charged = charge_apply(d->charge, d->arena, d->names, counted, counted_n, &set->charged, &set->charged_n);
+    if (!set->is_charged && counted != ret_shape->requests) {
+        set->is_charged = true;
+        set->charged = counted;
+        set->charged_n = counted_n;
+    }
     if (g->on_hold)
         return 0;
-    const char *broken = template_rules_broken(d->arena, pod_template, path, &rules);
+    const char *broken = broken_share ? broken_share : template_rules_broken(d->arena, pod_template, path, &rules);
     if (!broken)
         broken = template_rules_pod_broken(d, ret_shape, path, &rules);
     if (broken) {
@@ -459,9 +469,8 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         if (s->min_count > s->count)
             s->min_count = s->count;
         const struct json *pod_template = decode_updated_template(d, object, intern_name(d->names, s->name), json_get(item, "template"));
-        if (decode_set_template(d, pod_template, path, g, &s->shape, e) < 0)
+        if (decode_set_template(d, pod_template, path, g, s, e) < 0)
             return -E_INVALID;
-        s->is_charged = charge_apply(d->charge, d->arena, d->names, s->shape.requests, s->shape.requests_n, &s->charged, &s->charged_n);
         s->in_turns = in_turns;
         members += s->min_count;
         n++;

@@ -172,6 +172,69 @@ static int read_devices(struct node_reader *n)
     return 0;
 }
 
+/* "GPU-..." of "GPU-...::2", a whole GPU or a share that a device plugin hands out; 0: it is neither (MIG, or another plugin's). */
+static name_id gpu_of(const struct node_reader *n, const struct device *dev)
+{
+    const char *id = intern_name(n->d->names, dev->id), *end = strstr(id, "::");
+    if (!text_starts(id, "GPU-"))
+        return 0;
+    return intern_id(n->d->names, (struct bytes){id, end ? (size_t)(end - id) : strlen(id)});
+}
+
+/* SOURCE label of NVIDIA's feature discovery and our agent: MiB of each GPU. */
+static uint32_t gpu_memory_mib(const struct node_reader *n)
+{
+    name_id key = intern_find(n->d->names, BYTES("nvidia.com/gpu.memory"));
+    int64_t mib = 0;
+    for (uint32_t i = 0; key && i < n->labels.n; i++)
+        if (n->labels.items[i].key == key && !bytes_int64(bytes_of(intern_name(n->d->names, n->labels.items[i].value)), &mib))
+            return 0;
+    return mib > 0 && mib <= SHARE_MEMORY_MOST_MIB ? (uint32_t)mib : 0;
+}
+
+static void add_share_amounts(struct node_reader *n, int64_t gpus_n, uint32_t mib)
+{
+    struct amount *all = arena_alloc(n->d->arena, (n->node->allocatable_n + 4) * sizeof *all);
+    const char *const names[] = {GPU_SHARE_MILLI, GPU_SHARE_MEMORY, GPU_SHARE_MEMORY_MILLI, GPU_SHARE_COUNT};
+    const int64_t values[] = {gpus_n * 1000, gpus_n * mib << 20, gpus_n * 1000, gpus_n * 1000};
+    uint32_t all_n = 0;
+    for (uint32_t i = 0; i < n->node->allocatable_n; i++) /* nobody else says what there is of them */
+        if (!text_starts(intern_name(n->d->names, n->node->allocatable[i].resource), GPU_SHARE_PREFIX))
+            all[all_n++] = n->node->allocatable[i];
+    for (int i = 0; i < 4; i++)
+        all[all_n++] = (struct amount){intern_text_id(n->d->names, names[i]), values[i]};
+    decode_sort_amounts(all, all_n);
+    n->node->allocatable = all;
+    n->node->allocatable_n = all_n;
+}
+
+/* Each GPU of which a plugin hands out the whole, or shares, is also a device that is given in parts. First in the list: a table that is full
+ * loses the last. */
+static void offer_shares(struct node_reader *n)
+{
+    const struct device *own = n->node->devices;
+    struct device *all = arena_zero(n->d->arena, 2 * n->node->devices_n, sizeof *all);
+    uint32_t gpus_n = 0, mib = gpu_memory_mib(n);
+    name_id milli = intern_text_id(n->d->names, GPU_SHARE_MILLI);
+    for (uint32_t i = 0; i < n->node->devices_n; i++) {
+        name_id gpu = gpu_of(n, &own[i]);
+        uint32_t at = 0;
+        while (gpu && at < gpus_n && all[at].id != gpu)
+            at++;
+        if (gpu && at == gpus_n)
+            all[gpus_n++] = (struct device){.resource = milli, .id = gpu, .gpu = own[i].gpu, .link_group = own[i].link_group, .parts = 1000,
+                                            .memory_mib = mib};
+        if (gpu)
+            all[at].healthy |= own[i].healthy;
+    }
+    if (!gpus_n)
+        return;
+    memcpy(&all[gpus_n], own, n->node->devices_n * sizeof *own);
+    n->node->devices = all;
+    n->node->devices_n += gpus_n;
+    add_share_amounts(n, gpus_n, mib);
+}
+
 int decode_node(const struct decoder *d, struct bytes text, struct node_record *ret_node, struct err *e)
 {
     struct json_reader r;
@@ -204,6 +267,8 @@ int decode_node(const struct decoder *d, struct bytes text, struct node_record *
     node.labels_n = n.labels.n;
     if (n.devices.n && read_devices(&n) < 0)
         return -E_INVALID;
+    if (node.devices_n)
+        offer_shares(&n);
     if (n.feedback.n)
         decode_feedback(d, n.feedback, &node);
     *ret_node = node;

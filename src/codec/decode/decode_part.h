@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "base/limits.h"
 #include "codec/decode/decode.h"
+#include "codec/share/share.h"
 #include "wire/json_reader.h"
 
 /* An array that grows in an arena. Old copies stay there until the arena ends: doubling keeps that below the final size. */
@@ -50,11 +51,16 @@ struct pod_spec {
     struct bytes affinity, spreads;                            /* raw JSON; n = 0: none */
     int32_t priority;
     bool gated, preempts_nobody;
+    uint32_t share_containers_n;                               /* that ask for a share of a GPU by resources */
 };
 int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct buf *scratch, const char *path, struct shape *shape,
                          struct pod_spec *ret_spec, struct err *e);
 /* Affinity terms and spreads into a shape whose labels and ns are set. */
 int decode_shape_finish(const struct decoder *d, const struct pod_spec *spec, const char *path, struct shape *shape, struct err *e);
+
+/* decode_template with what quota counts. A fault of its share is no error: its text is *ret_broken, NULL none. */
+int decode_template_counted(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path, struct shape *ret_shape,
+                            const struct amount **ret_counted, uint32_t *ret_counted_n, const char **ret_broken, struct err *e);
 
 /* Trees. */
 void decode_affinity(const struct decoder *d, const struct json *affinity, struct shape *shape);

@@ -6,7 +6,8 @@ struct pod_meta {
     struct label_list labels;
     char ns[LIMIT_NAME + 1], name[LIMIT_NAME + 1];
     name_id uid, devices, volcano_task;
-    name_id percentage, pinned_memory, keti_limits; /* annotations that the agent reads, too */
+    name_id percentage, pinned_memory;              /* annotations that the agent reads, too */
+    name_id notes[SHARE_NOTES_N];
     struct bytes workload, volcano_group;           /* interned texts: live as long as the pool */
     int64_t created_ms;
     bool deleting;
@@ -33,6 +34,18 @@ static name_id read_devices(const struct decoder *d, struct json_reader *r, stru
     return fits ? intern_id(d->names, text) : 0;
 }
 
+static bool read_share_note(const struct decoder *d, struct bytes key, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
+{
+    if (!key.n || (key.data[0] != 'g' && key.data[0] != 'G'))
+        return false;
+    for (int i = 0; i < SHARE_NOTES_N; i++)
+        if (bytes_is(key, share_notes[i])) {
+            m->notes[i] = decode_read_name(d, r, scratch);
+            return true;
+        }
+    return false;
+}
+
 static void read_annotations(const struct decoder *d, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
 {
     struct bytes key;
@@ -51,9 +64,7 @@ static void read_annotations(const struct decoder *d, struct json_reader *r, str
             m->percentage = decode_read_name(d, r, scratch);
         else if (DECODE_IS(key, DECODE_PINNED_MEMORY_ANNOTATION))
             m->pinned_memory = decode_read_name(d, r, scratch);
-        else if (DECODE_IS(key, DECODE_KETI_LIMITS_ANNOTATION))
-            m->keti_limits = decode_read_name(d, r, scratch);
-        else
+        else if (!read_share_note(d, key, r, scratch, m))
             json_reader_skip(r);
     }
 }
@@ -117,13 +128,81 @@ static void read_status(const struct decoder *d, struct json_reader *r, struct b
     pod->admitted = started || pod->phase != POD_PENDING;
 }
 
-/* The three texts in one: whoever wrote the same has the same limits. WHY  no ids in it: a text outlives the names that nobody marks. */
-static name_id limits_of(const struct decoder *d, const struct pod_meta *m)
+/* The three texts in one, and the share: whoever wrote the same has the same limits. WHY  no ids in it: a text outlives the names that nobody
+ * marks. */
+static name_id limits_of(const struct decoder *d, const struct pod_meta *m, const struct share *share)
 {
-    const struct bytes a = interned(d, m->percentage), b = interned(d, m->pinned_memory), c = interned(d, m->keti_limits);
+    const struct bytes a = interned(d, m->percentage), b = interned(d, m->pinned_memory), c = interned(d, m->notes[NOTE_KETI_LIMITS]);
+    if (share->form != SHARE_NONE)
+        return intern_text_id(d->names, arena_printf(d->arena, "%zu,%zu:%s%s%s;%lld,%lld,%lld", a.n, b.n, a.data, b.data, c.data,
+                                                     (long long)share->milli, (long long)share->bytes, (long long)share->memory_milli));
     if (!a.n && !b.n && !c.n)
         return 0;
     return intern_text_id(d->names, arena_printf(d->arena, "%zu,%zu:%s%s%s", a.n, b.n, a.data, b.data, c.data));
+}
+
+/* ---- shares of GPUs ---- */
+
+struct shape_share {
+    struct share share;
+    struct share_fault fault;
+    const struct amount *counted; /* by quota */
+    uint32_t counted_n;
+};
+
+static int64_t requested(const struct decoder *d, const struct shape *shape, const char *resource)
+{
+    name_id id = intern_find(d->names, bytes_of(resource));
+    for (uint32_t i = 0; id && i < shape->requests_n; i++)
+        if (shape->requests[i].resource == id)
+            return shape->requests[i].value;
+    return 0;
+}
+
+/* From annotations (NULL: absent) and the requests of the shape, which become what nodes must hold. 1, 0: it asks for none; -E_INVALID: fault
+ * says why, and the shape asks for a whole GPU in parts. */
+static int decode_share(const struct decoder *d, const char *const notes[SHARE_NOTES_N], const struct pod_spec *spec, struct shape *shape,
+                 struct shape_share *ret_share)
+{
+    struct share_input in = {.containers_n = spec->share_containers_n};
+    bool any = in.containers_n > 0;
+    *ret_share = (struct shape_share){.counted = shape->requests, .counted_n = shape->requests_n};
+    for (int i = 0; i < SHARE_NOTES_N; i++) {
+        in.notes[i] = notes[i];
+        any |= notes[i] != NULL;
+    }
+    if (!any)
+        return 0;
+    for (int i = 0; i < SHARE_AMOUNTS_N; i++)
+        in.amounts[i] = requested(d, shape, share_amounts[i]);
+    int r = share_read(&in, &ret_share->share, &ret_share->fault);
+    if (r < 0) /* WHY  whoever runs with it all the same has as much of a GPU as there is */
+        ret_share->share = (struct share){.form = SHARE_OWN, .count = 1, .milli = 1000, .memory_milli = 1000};
+    if (r)
+        share_apply(&ret_share->share, d->arena, d->names, &shape->requests, &shape->requests_n, &ret_share->counted, &ret_share->counted_n);
+    return r;
+}
+
+/* "metadata.annotations[gpu-fraction]: write ..."; metadata, spec: their paths, with the point. */
+static const char *decode_share_fault(struct arena *a, const struct share_fault *fault, const char *metadata, const char *spec)
+{
+    return fault->note ? arena_printf(a, "%sannotations[%s]: %s", metadata, fault->note, fault->text)
+                       : arena_printf(a, "%scontainers[*].resources.limits[%s]: %s", spec, fault->resource, fault->text);
+}
+
+/* What is wrong with the share of a pod that is bound counts as a whole GPU; others are refused. */
+static int read_share(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec, struct pod_record *pod,
+                      struct share *ret_share, struct err *e)
+{
+    const char *notes[SHARE_NOTES_N];
+    struct shape_share read;
+    for (int i = 0; i < SHARE_NOTES_N; i++)
+        notes[i] = m->notes[i] ? intern_name(d->names, m->notes[i]) : NULL;
+    int r = decode_share(d, notes, spec, &pod->shape, &read);
+    *ret_share = read.share;
+    pod->share_slots = read.share.slots > 0;
+    pod->shares = read.share.form != SHARE_NONE;
+    return r >= 0 || spec->node ? 0 : err_set(e, E_INVALID, "%s", decode_share_fault(d->arena, &read.fault, "metadata.", "spec."));
 }
 
 static name_id label_value(const struct decoder *d, const struct label_list *labels, const char *key)
@@ -227,13 +306,16 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     pod.node = spec.node;
     pod.devices = m.devices;
     pod.device_asks = spec.device_asks;
-    pod.device_limits = limits_of(d, &m);
     pod.deleting = m.deleting;
     pod.gated = spec.gated;
     pod.preempts_nobody = spec.preempts_nobody;
     pod.scheduler = spec.scheduler;
     pod.ours = is_ours(d, spec.scheduler);
     find_gang(d, &m, &spec, &pod);
+    struct share share;
+    if (read_share(d, &m, &spec, &pod, &share, e) < 0)
+        return -E_INVALID;
+    pod.device_limits = limits_of(d, &m, &share);
     int failed = decode_shape_finish(d, &spec, "spec.", &pod.shape, e);
     if (failed < 0)
         return failed;
@@ -241,8 +323,8 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     return 0;
 }
 
-int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path,
-                    struct shape *ret_shape, struct err *e)
+int decode_template_counted(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path, struct shape *ret_shape,
+                            const struct amount **ret_counted, uint32_t *ret_counted_n, const char **ret_broken, struct err *e)
 {
     /* One reader for pods and templates: the template is printed and read again. Workloads are few. */
     _cleanup_buf_ struct buf text, scratch;
@@ -263,6 +345,26 @@ int decode_template(const struct decoder *d, const struct json *pod_template, na
             decode_shape_finish(d, &spec, "spec.", &shape, e) < 0)
             return err_wrap(e, "%s", path);
     }
+    const char *notes[SHARE_NOTES_N];
+    struct shape_share read;
+    for (int i = 0; i < SHARE_NOTES_N; i++)
+        notes[i] = json_text(json_path(pod_template, "metadata", "annotations", share_notes[i], NULL), NULL);
+    bool broken = decode_share(d, notes, &spec, &shape, &read) < 0;
+    *ret_broken = broken ? decode_share_fault(d->arena, &read.fault, arena_printf(d->arena, "%s.metadata.", path),
+                                              arena_printf(d->arena, "%s.spec.", path))
+                         : NULL;
+    *ret_counted = read.counted;
+    *ret_counted_n = read.counted_n;
     *ret_shape = shape;
     return 0;
+}
+
+int decode_template(const struct decoder *d, const struct json *pod_template, name_id ns, const char *path, struct shape *ret_shape,
+                    struct err *e)
+{
+    const struct amount *counted;
+    uint32_t counted_n;
+    const char *broken;
+    int r = decode_template_counted(d, pod_template, ns, path, ret_shape, &counted, &counted_n, &broken, e);
+    return r == 0 && broken ? err_set(e, E_INVALID, "%s", broken) : r;
 }

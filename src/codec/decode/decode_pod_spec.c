@@ -35,6 +35,7 @@ struct container_draft {
     struct container_request rows[CONTAINER_RESOURCES];
     uint32_t rows_n;
     bool restarts; /* restartPolicy Always: a sidecar when among the init containers */
+    bool shares;   /* it asks for a share of a GPU */
 };
 
 static struct container_request *container_row(struct container_draft *c, name_id resource)
@@ -82,6 +83,7 @@ static int read_amounts(struct spec_reader *s, struct container_draft *c, bool l
         if (decode_read_quantity(s->r, s->scratch, decode_is_milli(key), &value, s->e) < 0)
             return err_wrap(s->e, "%s[%.*s]", limits ? "limits" : "requests", (int)(key.n < 80 ? key.n : 80), key.data);
         name_id resource = intern_id(s->d->names, key);
+        c->shares |= value > 0 && share_is_resource(key);
         struct container_request *row = container_row(c, resource);
         if (limits && value > 0 && memchr(key.data, '/', key.n))
             add_device_ask(s, resource, value);
@@ -145,7 +147,7 @@ static int read_container(struct spec_reader *s, bool init)
 {
     struct container_draft c;
     c.rows_n = 0;
-    c.restarts = false;
+    c.restarts = c.shares = false;
     struct bytes key, text;
     uint32_t ports_before = s->ports_n;
     if (!json_reader_object(s->r))
@@ -167,6 +169,7 @@ static int read_container(struct spec_reader *s, bool init)
     if (init && !c.restarts)
         s->ports_n =
             ports_before; /* plain init containers hold no port while the pod runs; the API counts sidecars only */
+    s->out->share_containers_n += c.shares;
     pod_requests_add(&s->requests,
                      !init        ? POD_CONTAINER
                      : c.restarts ? POD_SIDECAR
@@ -189,6 +192,7 @@ static int read_overhead(struct spec_reader *s)
 {
     struct container_draft c;
     c.rows_n = 0;
+    c.shares = false;
     if (read_amounts(s, &c, false) < 0)
         return err_wrap(s->e, "%soverhead", s->path);
     pod_requests_add(&s->requests, POD_OVERHEAD, c.rows, c.rows_n);
@@ -199,6 +203,7 @@ static int read_pod_level(struct spec_reader *s)
 {
     struct container_draft c;
     c.rows_n = 0;
+    c.shares = false;
     if (read_resources(s, &c) < 0)
         return err_wrap(s->e, "%sresources", s->path);
     pod_requests_add(&s->requests, POD_LEVEL, c.rows, c.rows_n);

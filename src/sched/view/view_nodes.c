@@ -100,7 +100,7 @@ static void device_write(struct node_writing *w, struct buf *out, const struct d
 static void devices_write(struct node_writing *w, struct buf *out)
 {
     for (uint32_t i = 0; i < w->d.devices_n; i++)
-        w->parts[w->d.devices[i].gpu % GPUS_TOLD_APART]++;
+        w->parts[w->d.devices[i].gpu % GPUS_TOLD_APART] += gpu_is_resource(intern_name(w->v->s->names, w->d.devices[i].resource));
     buf_text(out, ",\"g\":[");
     bool is_first = true;
     for (uint32_t i = 0; i < w->d.devices_n; i++)

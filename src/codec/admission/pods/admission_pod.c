@@ -1,4 +1,5 @@
 #include "codec/admission/admission_part.h"
+#include "codec/share/share.h"
 
 #include <stdio.h>
 
@@ -277,6 +278,25 @@ void admission_template(struct admission *x, struct json *pod_template, const ch
     admission_pod_defaults(x, json_get(pod_template, "spec"));
     admission_labels(x, json_get(metadata, "labels"), admission_below(x, path, "metadata.labels"));
     admission_pod_spec(x, json_get(pod_template, "spec"), admission_below(x, path, "spec"), use);
+    if (!x->old)
+        admission_share(x, metadata, json_get(pod_template, "spec"), admission_below(x, path, "metadata"), admission_below(x, path, "spec"));
+}
+
+/* WHY  what it says once it is bound is counted: its owner must not take more of a GPU by writing that it takes less. */
+static void admission_pod_share(struct admission *x, const struct json *spec)
+{
+    const struct json *is = json_path(x->object, "metadata", "annotations", NULL), *was = json_path(x->old, "metadata", "annotations", NULL);
+    bool bound = json_get_text(json_get(x->old, "spec"), "nodeName", "")[0] != '\0', differs = !x->old;
+    for (int i = 0; i < SHARE_NOTES_N && x->old; i++) {
+        const struct json *a = json_get(is, share_notes[i]), *b = json_get(was, share_notes[i]);
+        bool same = a && b ? json_equal(a, b) : !a && !b;
+        if (!same && bound && i <= NOTE_KAI_DEVICES)
+            admission_error(x, FIELD_FORBIDDEN, AT(x, "metadata.annotations[%s]", share_notes[i]), NULL,
+                            "the pod has its share of a GPU: make another pod that asks for another share");
+        differs |= !same;
+    }
+    if (differs)
+        admission_share(x, json_get(x->object, "metadata"), spec, "metadata", "spec");
 }
 
 void admission_pod(struct admission *x, const struct kind *k)
@@ -305,6 +325,7 @@ void admission_pod(struct admission *x, const struct kind *k)
     admission_pod_spec(x, spec, "spec", ADMISSION_POD);
     if (admission_label(x->object, QUEUE_NAME_LABEL)[0])
         admission_topology_annotations(x, json_path(x->object, "metadata", "annotations", NULL), "metadata.annotations", 0);
+    admission_pod_share(x, spec);
     if (x->old)
         admission_pod_update(x);
     else

@@ -1,0 +1,38 @@
+/* admission_share.c - shares of GPUs that a pod or a template asks for: what is wrong is refused, what does nothing is said */
+#include "codec/admission/admission_part.h"
+#include "codec/share/share.h"
+
+static void say(void *ctx, const char *text)
+{
+    admission_warn(ctx, "%s", text);
+}
+
+static const struct json *value_of(const struct json *container, const char *resource)
+{
+    const struct json *limit = json_path(container, "resources", "limits", resource, NULL);
+    return limit ? limit : json_path(container, "resources", "requests", resource, NULL);
+}
+
+void admission_share(struct admission *x, const struct json *metadata, const struct json *spec, const char *metadata_path,
+                     const char *spec_path)
+{
+    const struct json *annotations = json_get(metadata, "annotations");
+    struct share_input in;
+    struct share share = {.form = SHARE_NONE};
+    struct share_fault fault;
+    share_input_of(annotations, spec, &in);
+    if (share_read(&in, &share, &fault) >= 0) {
+        share_unused(&in, &share, x->arena, AT(x, "%s.annotations", metadata_path), say, x);
+        return;
+    }
+    if (fault.note) {
+        admission_error(x, FIELD_INVALID, AT(x, "%s.annotations[%s]", metadata_path, fault.note), json_get(annotations, fault.note), "%s",
+                        fault.text);
+        return;
+    }
+    const char *at;
+    const struct json *container = share_container_of(x->arena, spec, fault.resource, &at);
+    bool limits = json_path(container, "resources", "limits", fault.resource, NULL) != NULL;
+    admission_error(x, FIELD_INVALID, AT(x, "%s.%s.resources.%s[%s]", spec_path, at, limits ? "limits" : "requests", fault.resource),
+                    value_of(container, fault.resource), "%s", fault.text);
+}

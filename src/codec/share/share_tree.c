@@ -1,0 +1,56 @@
+/* share_tree.c - what a codec of shares reads, from a pod or template as a tree */
+#include "base/amount.h"
+#include "base/quantity.h"
+#include "codec/share/share.h"
+#include "wire/json.h"
+
+static int64_t amount_in(const struct json *container, const char *resource)
+{
+    struct quantity q;
+    const struct json *limit = json_path(container, "resources", "limits", resource, NULL);
+    const struct json *v = limit ? limit : json_path(container, "resources", "requests", resource, NULL);
+    return v && quantity_parse(json_bytes(v), &q, NULL) == 0 && quantity_sign(q) > 0 ? quantity_whole(q) : 0;
+}
+
+static bool asks(const struct json *container)
+{
+    for (int i = 0; i < AMOUNT_GPU; i++)
+        if (amount_in(container, share_amounts[i]))
+            return true;
+    return false;
+}
+
+void share_input_of(const struct json *annotations, const struct json *pod_spec, struct share_input *ret_input)
+{
+    struct share_input in = {.containers_n = 0};
+    for (int i = 0; i < SHARE_NOTES_N; i++)
+        in.notes[i] = json_get_text(annotations, share_notes[i], NULL);
+    JSON_EACH (container, json_get(pod_spec, "containers")) {
+        in.containers_n += asks(container);
+        for (int i = 0; i < SHARE_AMOUNTS_N; i++)
+            in.amounts[i] = amount_plus(in.amounts[i], amount_in(container, share_amounts[i]));
+    }
+    JSON_EACH (container, json_get(pod_spec, "initContainers")) {
+        in.containers_n += asks(container);
+        for (int i = 0; i < SHARE_AMOUNTS_N; i++) {
+            int64_t n = amount_in(container, share_amounts[i]);
+            in.amounts[i] = n > in.amounts[i] ? n : in.amounts[i];
+        }
+    }
+    *ret_input = in;
+}
+
+const struct json *share_container_of(struct arena *a, const struct json *pod_spec, const char *resource, const char **ret_path)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    for (int l = 0; l < 2; l++) {
+        uint32_t at = 0;
+        JSON_EACH (container, json_get(pod_spec, lists[l])) {
+            *ret_path = arena_printf(a, "%s[%u]", lists[l], at++);
+            if (amount_in(container, resource))
+                return container;
+        }
+    }
+    *ret_path = "containers[0]";
+    return NULL;
+}
