@@ -162,16 +162,27 @@ int local_queue_of(const struct cluster *c, const struct m_gang *g)
 
 /* ---- plain numbers -> records ---- */
 
+static int by_id(const void *left, const void *right)
+{
+    const struct amount *a = left, *b = right;
+    return a->resource < b->resource ? -1 : a->resource > b->resource;
+}
+
 static struct shape shape_record(struct world *w, const struct kind *k)
 {
     struct arena *a = w->records;
     struct shape s = {.ns = id(w, "ns")};
-    struct amount *requests = arena_zero(a, RES_N, sizeof *requests);
+    struct amount *requests = arena_zero(a, RES_N + 2, sizeof *requests);
     struct label *labels = arena_zero(a, FLAVORS + 1, sizeof *labels);
     bool tolerates = k->tolerates;
     for (int r = 0; r < RES_N; r++)
         if (k->ask[r])
             requests[s.requests_n++] = (struct amount){id(w, resource_names[r]), k->ask[r]};
+    if (k->milli)
+        requests[s.requests_n++] = (struct amount){id(w, GPU_SHARE_MILLI), k->milli};
+    if (k->gib)
+        requests[s.requests_n++] = (struct amount){id(w, GPU_SHARE_MEMORY), (int64_t)k->gib << 30};
+    qsort(requests, s.requests_n, sizeof *requests, by_id);
     for (int f = 0; f < FLAVORS; f++) {
         bool has = k->flavors >> f & 1, twice = false;
         tolerates |= has && flavor_facts[f].tolerates;
@@ -200,7 +211,7 @@ static void tell_node(struct life *l, int slot, const struct m_node *n)
         return;
     }
     struct arena *a = w->records;
-    struct amount *amounts = arena_zero(a, RES_N, sizeof *amounts);
+    struct amount *amounts = arena_zero(a, RES_N + 2, sizeof *amounts);
     struct label *labels = arena_zero(a, 3, sizeof *labels);
     struct taint *taint = arena_zero(a, 1, sizeof *taint);
     struct node_record r = {
@@ -213,13 +224,24 @@ static void tell_node(struct life *l, int slot, const struct m_node *n)
     labels[r.labels_n++] = (struct label){id(w, "host"), name};
     *taint = (struct taint){.key = id(w, "dedicated"), .value = id(w, "x"), .effect = TAINT_NO_SCHEDULE};
     r.taints_n = n->tainted;
+    if (n->shared && n->room[RES_GPU]) {
+        amounts[r.allocatable_n++] = (struct amount){id(w, GPU_SHARE_MILLI), GPU_MILLI * n->room[RES_GPU]};
+        amounts[r.allocatable_n++] = (struct amount){id(w, GPU_SHARE_MEMORY), GPU_GIB * n->room[RES_GPU] << 30};
+    }
+    qsort(amounts, r.allocatable_n, sizeof *amounts, by_id);
     if (n->named && n->room[RES_GPU]) {
-        struct device *all = arena_zero(a, (size_t)n->room[RES_GPU], sizeof *all);
+        struct device *all = arena_zero(a, 2 * (size_t)n->room[RES_GPU], sizeof *all);
         for (int64_t k = 0; k < n->room[RES_GPU]; k++)
             all[k] = (struct device){.resource = id(w, resource_names[RES_GPU]), .id = numbered(w, "", (uint32_t)k), .gpu = (uint16_t)k,
                                      .link_group = (uint16_t)(k / 2), .healthy = k || !n->sick};
         r.devices = all;
         r.devices_n = (uint32_t)n->room[RES_GPU];
+        for (int64_t k = 0; k < n->room[RES_GPU] && n->shared; k++) {
+            all[r.devices_n] = all[k];
+            all[r.devices_n].resource = id(w, GPU_SHARE_MILLI);
+            all[r.devices_n].parts = GPU_MILLI;
+            all[r.devices_n++].memory_mib = GPU_GIB << 10;
+        }
     }
     state_apply(w->s, &(struct change){.type = CHANGE_NODE, .node = r});
 }

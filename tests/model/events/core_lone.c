@@ -28,7 +28,9 @@ static bool fits(const struct cluster *c, const struct assumed *assumed, const s
     room_left(c, assumed, &room);
     for (int r = 0; r < RES_N; r++)
         fits &= !p->kind.ask[r] || p->kind.ask[r] <= room.left[node][r];
-    return fits;
+    if (fits && c->nodes[node].shared)
+        fits = share_most(&p->kind, &room.share[node], 1) == 1;
+    return fits && (c->nodes[node].shared || (!p->kind.milli && !p->kind.gib));
 }
 
 /* All of lower priority are gone from the node. */

@@ -31,16 +31,19 @@ enum {
     ZONES = 3,
     CHECKS = 2
 };
-enum { CHOICES = SETS * RES_N, WRITES = 256, ANSWERS = 512, STREAM = 4096, DEVICES_TEXT = 64 };
+enum { CHOICES = SETS * RES_N, WRITES = 256, ANSWERS = 512, STREAM = 4096, DEVICES_TEXT = 128 };
+enum { GPUS_MAX = 24, GPU_MILLI = 1000, GPU_GIB = 16 }; /* of a node; of a GPU that is given in parts as well */
 
 struct kind {                  /* what one pod asks for */
     int64_t ask[RES_N];
+    int milli, gib;            /* a share of one GPU; with ask[RES_GPU] = 1: and its device. 0: none */
     int zone;                  /* -1: any */
     bool tolerates;
     int flavors;               /* bits: labels and tolerations of these were written into the pod */
 };
 struct m_node {
     bool exists, ready, cordoned, tainted, named, sick; /* named: devices have ids; sick: device 0 is broken */
+    bool shared;               /* and are given in parts as well */
     int64_t room[RES_N];
     int kind, zone;
 };
@@ -230,10 +233,11 @@ struct model {
     bool checks;               /* queues demand admission checks */
     bool preempts;             /* most queues let their gangs preempt */
     struct fair_policy fair;   /* of all lives */
+    bool shares;               /* nodes give their GPUs in parts as well, and many ask for some */
     bool crowds;               /* many pods of no queue, of many priorities */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
-    uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, evicts_n, preempts_n, lone_n, late_n, restarts_n, rests_n;
+    uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, shares_n, evicts_n, preempts_n, lone_n, late_n, restarts_n, rests_n;
     char last[8][320];         /* the last events, for people who read a failure */
     uint32_t last_n;
 };
@@ -293,8 +297,18 @@ void work_writes(struct model *m, bool all);       /* writes that are due reach 
 void work_answers(struct model *m, bool all);      /* answers that are due come back */
 
 /* core_oracle.c: what must hold after each decision */
+struct fit_gpu {               /* a GPU that is given in parts */
+    int milli, gib;
+    bool device;               /* nobody has its device */
+};
+struct fit_share {             /* of one node */
+    int64_t milli, gib;        /* of all its GPUs together, those that are gone too */
+    int untouched, given_n;    /* healthy GPUs of which nobody has anything; those that are given in parts */
+    struct fit_gpu given[GPUS_MAX];
+};
 struct fit_node {              /* room left on the nodes */
     int64_t left[NODES][RES_N];
+    struct fit_share share[NODES];
 };
 void decide_now(struct life *l);
 void oracle_check(struct model *m, const struct life *l);
@@ -323,6 +337,16 @@ bool some_flavors_place(const struct cluster *c, const struct m_gang *g, int que
 
 bool has_device_twice(const struct cluster *c, int node); /* two pods there say that they have the same one */
 
+/* core_shares.c: parts of GPUs */
+void random_share(struct model *m, struct kind *k); /* instead of GPUs, now and then */
+bool names_device(const char *devices, int device); /* does "nvidia.com/gpu=0,3" name it? */
+bool names_share(const char *devices, int device);
+void share_left(const struct cluster *c, const struct assumed *assumed, int node, struct fit_share *ret_share);
+int64_t share_most(const struct kind *k, const struct fit_share *share, int64_t most); /* pods alone, that ask for a share or for whole GPUs */
+bool share_take(const struct kind *k, struct fit_share *share, int at); /* of given[at], or of one that is untouched: at = given_n */
+void check_shares(struct model *m, const struct cluster *c, const struct assumed *assumed); /* no GPU has more taken of it than there is */
+const char *devices_of(const struct m_pod *p, const struct assumed *a);
+int node_of(const struct m_pod *p, const struct assumed *a);
 /* core_ready.c: pods that must be ready in time */
 void ready_policy(struct model *m);
 void ready_say(struct model *m, int slot);         /* a gang's controller says whether its pods are */

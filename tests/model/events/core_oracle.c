@@ -57,7 +57,7 @@ bool kind_may_stand(const struct kind *k, int flavors, const struct m_node *n)
     return !n->tainted || tolerates;
 }
 
-static int node_of(const struct m_pod *p, const struct assumed *a)
+int node_of(const struct m_pod *p, const struct assumed *a)
 {
     if (!p->exists || p->phase >= POD_SUCCEEDED)
         return -1;
@@ -78,19 +78,9 @@ bool neighbours_allow(const struct cluster *c, const struct assumed *assumed, co
     return true;
 }
 
-static const char *devices_of(const struct m_pod *p, const struct assumed *a)
+const char *devices_of(const struct m_pod *p, const struct assumed *a)
 {
     return p->node >= 0 || !a || a->serial != p->serial ? p->devices : a->devices;
-}
-
-/* Does "nvidia.com/gpu=0,3" name this device? */
-static bool names_device(const char *devices, int device)
-{
-    const char *at = strchr(devices, '=');
-    for (; at && *at; at = strpbrk(at + 1, ",;"))
-        if (strtol(at + 1, NULL, 10) == device)
-            return true;
-    return false;
 }
 
 bool has_device_twice(const struct cluster *c, int node)
@@ -120,6 +110,7 @@ void room_left(const struct cluster *c, const struct assumed *assumed, struct fi
             for (int d = 0; d < c->nodes[n].room[RES_GPU] && c->nodes[n].named; d++)
                 good -= names_device(devices, d) && (d || !c->nodes[n].sick);
         }
+        share_left(c, assumed, n, &ret_room->share[n]);
         if (c->nodes[n].named && good < ret_room->left[n][RES_GPU])
             ret_room->left[n][RES_GPU] = good;
     }
@@ -143,7 +134,37 @@ static int64_t most_on(const struct brute *b, const struct wish *w, int node)
             int64_t fits = max0(b->room.left[node][r]) / w->kind.ask[r];
             most = fits < most ? fits : most;
         }
-    return most;
+    return b->c->nodes[node].shared ? share_most(&w->kind, &b->room.share[node], most) : most;
+}
+
+static int brute_step(struct brute *b, int w, int node, int64_t left);
+
+/* Shares, one after the other: each of a GPU from `at` of the node on. */
+static int brute_share(struct brute *b, int w, int node, int at, int64_t left)
+{
+    const struct wish *wish = &b->wishes[w];
+    if (--b->budget < 0)
+        return -1;
+    if (!left)
+        return w + 1 == b->n ? 1 : brute_step(b, w + 1, 0, b->wishes[w + 1].count);
+    for (; node < NODES; node++, at = 0) {
+        if (!b->c->nodes[node].shared || !kind_may_stand(&wish->kind, wish->flavors, &b->c->nodes[node]))
+            continue;
+        bool fits = true;
+        for (int r = 0; r < RES_N; r++)
+            fits &= wish->kind.ask[r] <= max0(b->room.left[node][r]);
+        for (int given_n = b->room.share[node].given_n; fits && at <= given_n; at++) {
+            struct fit_node before = b->room;
+            bool taken = share_take(&wish->kind, &b->room.share[node], at);
+            for (int r = 0; r < RES_N; r++)
+                b->room.left[node][r] -= wish->kind.ask[r];
+            int found = taken ? brute_share(b, w, node, at, left - 1) : 0;
+            b->room = before;
+            if (found)
+                return found;
+        }
+    }
+    return 0;
 }
 
 /* `left` members of wish w still need a place on node.. and after. */
@@ -155,13 +176,17 @@ static int brute_step(struct brute *b, int w, int node, int64_t left)
         return w + 1 == b->n ? 1 : brute_step(b, w + 1, 0, b->wishes[w + 1].count);
     if (node == NODES)
         return 0;
+    if (b->wishes[w].kind.milli || b->wishes[w].kind.gib)
+        return brute_share(b, w, node, 0, left);
     int64_t most = most_on(b, &b->wishes[w], node);
     for (int64_t here = most < left ? most : left; here >= 0; here--) {
         for (int r = 0; r < RES_N; r++)
             b->room.left[node][r] -= here * b->wishes[w].kind.ask[r];
+        b->room.share[node].untouched -= (int)(here * b->wishes[w].kind.ask[RES_GPU]);
         int found = brute_step(b, w, node + 1, left - here);
         for (int r = 0; r < RES_N; r++)
             b->room.left[node][r] += here * b->wishes[w].kind.ask[r];
+        b->room.share[node].untouched += (int)(here * b->wishes[w].kind.ask[RES_GPU]);
         if (found)
             return found;
     }
@@ -408,6 +433,18 @@ static void check_devices(struct model *m, const struct life *l, int slot)
     }
     if (n->named && named != p->kind.ask[RES_GPU])
         die(m, "%s was given %d devices", pod_key(p, key), (int)named);
+    int shares_n = 0;
+    for (int d = 0; d < n->room[RES_GPU] && (p->kind.milli || p->kind.gib); d++) {
+        shares_n += names_share(mine->devices, d);
+        if (names_share(mine->devices, d) != names_device(mine->devices, d) && p->kind.ask[RES_GPU])
+            die(m, "%s was given a device of another GPU than its share", pod_key(p, key));
+        if (names_share(mine->devices, d) && !d && n->sick)
+            die(m, "%s was given a share of a GPU that is broken", pod_key(p, key));
+    }
+    m->shares_n += (uint32_t)shares_n;
+    if (shares_n != (p->kind.milli || p->kind.gib))
+        die(m, "%s was given %d shares", pod_key(p, key), shares_n);
+    check_shares(m, &l->seen, l->assumed);
 }
 
 static void check_bind(struct model *m, struct life *l, const struct plan_entry *e)

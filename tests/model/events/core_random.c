@@ -7,7 +7,7 @@ static void put_node(struct model *m, int slot)
 {
     struct m_node *n = &m->api.nodes[slot];
     *n = (struct m_node){.exists = true, .ready = !chance(m, 80), .cordoned = chance(m, 60), .tainted = chance(m, 150),
-                           .named = chance(m, 500), .kind = slot % 2, .zone = slot % ZONES};
+                           .named = chance(m, 500) || m->shares, .shared = m->shares, .kind = slot % 2, .zone = slot % ZONES};
     n->room[RES_CPU] = 1000 * (4 + pick(m, 16));
     n->room[RES_GPU] = pick(m, 5) ? 1 + pick(m, 8) : 0;
     n->room[RES_NIC] = pick(m, 3);
@@ -201,6 +201,7 @@ void random_world(struct model *m)
     put_fair_sharing(m);
     m->checks = chance(m, 400) && !model_leaves_out("checks");
     m->crowds = chance(m, 500);
+    m->shares = m->seed % 4 == 1;
     for (int i = 0; i < NODES; i++)
         put_node(m, i);
     for (int i = 0; i < COHORTS; i++)
@@ -221,6 +222,7 @@ static struct kind random_kind(struct model *m)
     k.ask[RES_CPU] = 500 * (1 + pick(m, 6));
     k.ask[RES_GPU] = chance(m, 600) ? 1 + pick(m, chance(m, 200) ? 8 : 3) : 0;
     k.ask[RES_NIC] = chance(m, 120);
+    random_share(m, &k);
     return k;
 }
 
@@ -233,6 +235,10 @@ static void charge_otherwise(struct model *m, struct m_gang *g)
         s->is_charged = otherwise;
         for (int r = 0; r < RES_N; r++)
             s->charged[r] = (int64_t)pick(m, 3) * (s->kind.ask[r] ? s->kind.ask[r] : r == RES_GPU);
+        if (g->type == TYPE_PLANNED && !otherwise && (s->kind.milli || s->kind.gib)) { /* no queue has quota for shares */
+            s->is_charged = true;
+            memcpy(s->charged, s->kind.ask, sizeof s->charged);
+        }
     }
 }
 
@@ -325,7 +331,7 @@ static void stray_pod(struct model *m)
     p->anti = p->app && chance(m, 250) ? 1 + (int)pick(m, 2) : 0;
     if (m->crowds && chance(m, 500)) { /* large, so that others are in its way */
         p->kind.ask[RES_CPU] = 1000 * (3 + pick(m, 8));
-        p->kind.ask[RES_GPU] = chance(m, 300) ? 1 + pick(m, 6) : 0;
+        p->kind.ask[RES_GPU] = chance(m, 300) ? p->kind.milli || p->kind.gib ? 1 : 1 + pick(m, 6) : 0;
         p->kind.ask[RES_NIC] = 0;
     }
     if (p->foreign && chance(m, 800)) { /* another scheduler's: it only takes up room, here where there is some */

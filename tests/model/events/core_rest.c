@@ -175,7 +175,7 @@ static int flavors_of(const struct m_gang *g, int set_name)
 
 static bool same_kind(const struct kind *a, const struct kind *b)
 {
-    bool same = a->zone == b->zone && a->tolerates == b->tolerates && a->flavors == b->flavors;
+    bool same = a->zone == b->zone && a->tolerates == b->tolerates && a->flavors == b->flavors && a->milli == b->milli && a->gib == b->gib;
     for (int r = 0; r < RES_N; r++)
         same &= a->ask[r] == b->ask[r];
     return same;
