@@ -9,6 +9,8 @@
 #include "cli/lookup/accelerators.h"
 #include "cli/lookup/node_models.h"
 #include "codec/decode/decode.h"
+#include "codec/share/share.h"
+#include "core/device_list.h"
 #include "exporter/collect/pod_owner.h"
 #include "jobs/volcano/vcjob_pods.h"
 #include "kube/object.h"
@@ -49,10 +51,15 @@ struct use {
 struct nodes_view {
     struct output_table *t;
     struct map *uses, *pods_n; /* "NODE RESOURCE": struct use; NODE: int64_t */
+    struct map *memory_mib, *shared; /* NODE: int64_t, of each GPU; "NODE" and "NODE GPU": struct shared */
     bool all_holders;
     struct node_models *models; /* add to these instead; NULL: a row each */
 };
 enum { HOLDERS_SHOWN = 3 };
+/* GPUs of which pods have shares: who asks for a whole one does not get them, nor what else a plugin hands out of them. */
+struct shared {
+    int64_t gpus_n, slots_n; /* slots: devices that those pods have of a plugin */
+};
 
 static void holder_add(struct arena *a, struct use *use, const struct json *pod, int64_t n)
 {
@@ -131,6 +138,39 @@ static const char *holders_json(struct arena *a, const struct use *use)
     return arena_text_n(a, out.data, out.n);
 }
 
+/* Thousandths of a GPU: the larger of what it has of one and of its memory. */
+static int64_t share_size(const struct share *s, int64_t memory_mib)
+{
+    int64_t of_memory = s->bytes && memory_mib ? ((s->bytes >> 10) * 1000 / memory_mib + 1023) >> 10 : s->memory_milli;
+    return of_memory > s->milli ? of_memory : s->milli;
+}
+
+static void shares_count(const struct nodes_view *v, const struct json *pod, const char *node)
+{
+    struct arena *a = v->t->arena;
+    const struct json *annotations = json_path(pod, "metadata", "annotations", NULL);
+    struct share_input in;
+    struct share share;
+    struct share_fault fault;
+    share_input_of(annotations, json_get(pod, "spec"), &in);
+    if (share_read(&in, &share, &fault) <= 0)
+        return;
+    const int64_t *memory_mib = map_find_text(v->memory_mib, node);
+    int64_t size = share_size(&share, memory_mib ? *memory_mib : 0) * share.count;
+    holder_add(a, map_put(v->uses, bytes_of(arena_printf(a, "%s " GPU_SHARE_MILLI, node)), NULL), pod, size);
+    struct device_list l = {.rest = bytes_of(json_get_text(annotations, DEVICES_ANNOTATION, ""))};
+    int64_t new_n = 0;
+    while (device_list_next(&l))
+        if (bytes_is(l.resource, GPU_SHARE_MILLI)) {
+            struct shared *gpu = map_put(v->shared, bytes_of(arena_printf(a, "%s %.*s", node, (int)l.id.n, l.id.data)), NULL);
+            new_n += !gpu->gpus_n;
+            gpu->gpus_n = 1;
+        }
+    struct shared *of_node = map_put(v->shared, bytes_of(node), NULL);
+    of_node->gpus_n += new_n;
+    of_node->slots_n += share.slots;
+}
+
 static void pod_count(const struct nodes_view *v, const struct json *pod)
 {
     struct arena *a = v->t->arena;
@@ -139,11 +179,23 @@ static void pod_count(const struct nodes_view *v, const struct json *pod)
     if (!*node || strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
         return;
     ++*(int64_t *)map_put(v->pods_n, bytes_of(node), NULL);
+    shares_count(v, pod, node);
     struct json *requests = json_new(a, JSON_OBJECT);
     job_requests_add(a, requests, json_get(pod, "spec"), 1);
     JSON_EACH (amount, requests)
         if (is_accelerator(amount->key) && whole_number(amount) > 0)
             holder_add(a, map_put(v->uses, bytes_of(arena_printf(a, "%s %s", node, amount->key)), NULL), pod, whole_number(amount));
+}
+
+/* Devices of the resource that nobody has and that only pods with shares would get. */
+static int64_t kept_by_shares(const struct nodes_view *v, const struct json *node, const char *resource)
+{
+    const struct shared *shared = map_find_text(v->shared, json_text(json_path(node, "metadata", "name", NULL), ""));
+    if (!shared || !resource || strstr(resource, "/mig-") || text_equal(resource, GPU_SHARE_MILLI))
+        return 0;
+    int64_t replicas = whole_number(json_path(node, "metadata", "labels", "nvidia.com/gpu.replicas", NULL));
+    int64_t kept = shared->gpus_n * (replicas > 0 ? replicas : 1) - shared->slots_n;
+    return kept > 0 ? kept : 0;
 }
 
 static const char *status_of(struct arena *a, const struct json *node)
@@ -207,9 +259,9 @@ static void node_row(const struct nodes_view *v, const struct json *node, const 
     const char *name = json_text(json_path(node, "metadata", "name", NULL), "");
     const struct use *use = resource ? map_find_text(v->uses, arena_printf(a, "%s %s", name, resource)) : NULL;
     const int64_t *pods = map_find_text(v->pods_n, name);
-    int64_t used = use ? use->devices_n : 0;
+    int64_t used = use ? use->devices_n : 0, free_n = total - used - kept_by_shares(v, node, resource);
     if (v->models) {
-        node_models_add(v->models, node, resource, total, used);
+        node_models_add(v->models, node, resource, total, total - (free_n > 0 ? free_n : 0));
         return;
     }
     struct measured m = measured_of(a, node);
@@ -220,7 +272,7 @@ static void node_row(const struct nodes_view *v, const struct json *node, const 
         resource,
         arena_printf(a, "%lld", (long long)total),
         arena_printf(a, "%lld", (long long)used),
-        arena_printf(a, "%lld", (long long)(total > used ? total - used : 0)),
+        arena_printf(a, "%lld", (long long)(free_n > 0 ? free_n : 0)),
         use ? holders_text(a, use, v->all_holders) : NULL,
         holders_json(a, use),
         arena_printf(a, "%lld", (long long)(pods ? *pods : 0)),
@@ -238,6 +290,9 @@ static void node_rows(const struct nodes_view *v, const struct json *node)
             node_row(v, node, amount->key, whole_number(amount));
             any = true;
         }
+    const struct shared *shared = map_find_text(v->shared, json_text(json_path(node, "metadata", "name", NULL), ""));
+    if (shared && shared->gpus_n && !v->models)
+        node_row(v, node, GPU_SHARE_MILLI, 1000 * shared->gpus_n);
     if (!any && !v->models)
         node_row(v, node, NULL, 0);
 }
@@ -256,7 +311,8 @@ static void model_row(struct output_table *t, const struct node_model *m)
 
 static void all_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e)
 {
-    struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), t->format != OUTPUT_TABLE, NULL};
+    struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), map_new(sizeof(int64_t)), map_new(sizeof(struct shared)),
+                           t->format != OUTPUT_TABLE, NULL};
     struct node_models models;
     const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes" NODES_FIELDS, e);
     const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods" NODES_POD_FIELDS, e) : NULL;
@@ -266,6 +322,9 @@ static void all_rows(struct connection *c, struct output_table *t, const struct 
         node_models_init(&models, t->arena, json_get(connection_get_list(c, t->arena, flavors, e), "items"),
                          json_get(connection_get_list(c, t->arena, queues, e), "items"));
     }
+    JSON_EACH (node, json_get(nodes, "items"))
+        *(int64_t *)map_put(v.memory_mib, json_bytes(json_path(node, "metadata", "name", NULL)), NULL) =
+            whole_number(json_path(node, "metadata", "labels", "nvidia.com/gpu.memory", NULL));
     JSON_EACH (pod, json_get(pods, "items"))
         pod_count(&v, pod);
     size_t at = 0;
@@ -277,6 +336,8 @@ static void all_rows(struct connection *c, struct output_table *t, const struct 
     for (const struct node_model *m = v.models ? v.models->first : NULL; m; m = m->next)
         model_row(t, m);
     map_free(v.uses);
+    map_free(v.memory_mib);
+    map_free(v.shared);
     map_free(v.pods_n);
 }
 

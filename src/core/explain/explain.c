@@ -88,6 +88,9 @@ static void node_sentence(struct buf *out, const struct reason *r, const struct 
     case REASON_NODE_DEVICE:
         buf_printf(out, "%u node(s) had too few healthy devices", r->nodes_n);
         break;
+    case REASON_NODE_SHARE:
+        buf_printf(out, "%u node(s) had no GPU with so large a share left", r->nodes_n);
+        break;
     case REASON_NO_VICTIMS:
         buf_printf(out, "%u No preemption victims found for incoming pod", r->nodes_n);
         break;
@@ -438,6 +441,7 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_NODE_ANTI_AFFINITY:
     case REASON_NODE_SPREAD:
     case REASON_NODE_DEVICE:
+    case REASON_NODE_SHARE:
     case REASON_NO_VICTIMS:
     case REASON_NOT_HELPFUL:
     case REASON_ARRANGEMENT:

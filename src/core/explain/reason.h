@@ -60,6 +60,7 @@
     X(NODE_ANTI_AFFINITY,   "pod-anti-affinity")                                                                                 \
     X(NODE_SPREAD,          "topology-spread")                                                                                   \
     X(NODE_DEVICE,          "devices-unhealthy")                                                                                 \
+    X(NODE_SHARE,           "gpu-share-short")       /* no GPU of nodes_n nodes has so large a share left */                      \
     X(PREEMPTING,           "preempting")            /* need gangs must end for it (lone pods: on node `name`; in Volcano's queue \
                                                       * `queue`: `have` of them for their lower priority in it) */                         \
                                                      /* children: PREEMPTED_GANG, SPARED */                                        \

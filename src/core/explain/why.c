@@ -162,6 +162,6 @@ struct reason *why_unplaced(struct cycle *c, const struct misfit *m, name_id pod
     add_count(c, r, REASON_NODE_UNSCHEDULABLE, d->unschedulable_n);
     add_count(c, r, REASON_NODE_NOT_READY, d->not_ready_n);
     add_count(c, r, REASON_NODE_PORT, d->ports_n);
-    add_count(c, r, REASON_NODE_DEVICE, d->devices_n);
+    add_count(c, r, c->s->shapes.classes[m->shape].share.n ? REASON_NODE_SHARE : REASON_NODE_DEVICE, d->devices_n);
     return r;
 }

@@ -169,7 +169,8 @@ static void say_why_not(struct lone *x, uint32_t node)
     else {
         enum neighbour_verdict verdict = fit_room(s, c, node) ? neighbours_say(x, node) : NEIGHBOUR_OK;
         x->neighbours |= verdict != NEIGHBOUR_OK;
-        add_reason(x, (struct reason){.code = by_verdict[verdict]});
+        bool share = verdict == NEIGHBOUR_OK && c->share.n;
+        add_reason(x, (struct reason){.code = share ? REASON_NODE_SHARE : by_verdict[verdict]});
     }
 }
 
