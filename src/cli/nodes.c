@@ -311,8 +311,8 @@ static void model_row(struct output_table *t, const struct node_model *m)
 
 static void all_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e)
 {
-    struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), map_new(sizeof(int64_t)), map_new(sizeof(struct shared)),
-                           t->format != OUTPUT_TABLE, NULL};
+    struct nodes_view v = {t, map_new(sizeof(struct use)), map_new(sizeof(int64_t)), map_new(sizeof(int64_t)),
+                           map_new(sizeof(struct shared)), t->format != OUTPUT_TABLE, NULL};
     struct node_models models;
     const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes" NODES_FIELDS, e);
     const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods" NODES_POD_FIELDS, e) : NULL;

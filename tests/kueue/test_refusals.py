@@ -154,7 +154,7 @@ def older_clients(check, of, server, converts):
 def examples(check, server):
     """What this repository shows to newcomers is written as Kueue wants it."""
     folder = os.path.join(HERE, "../../examples")
-    for file in sorted(f for f in os.listdir(folder) if f.endswith(".yaml")):
+    for file in sorted(os.path.join(sub, f) for sub in ("", "jobs") for f in os.listdir(os.path.join(folder, sub)) if f.endswith(".yaml")):
         with open(os.path.join(folder, file), encoding="utf-8") as f:
             objects = [o for o in yaml.safe_load_all(f) if o and o["apiVersion"].startswith("kueue.x-k8s.io/")]
         said = []

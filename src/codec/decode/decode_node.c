@@ -208,8 +208,8 @@ static void add_share_amounts(struct node_reader *n, int64_t gpus_n, uint32_t mi
     n->node->allocatable_n = all_n;
 }
 
-/* Each GPU of which a plugin hands out the whole, or shares, is also a device that is given in parts. First in the list: a table that is full
- * loses the last. */
+/* Each GPU of which a plugin hands out the whole, or shares, is also a device that is given in parts. First in the list: a table that is
+ * full loses the last. */
 static void offer_shares(struct node_reader *n)
 {
     const struct device *own = n->node->devices;

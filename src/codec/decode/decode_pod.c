@@ -128,8 +128,8 @@ static void read_status(const struct decoder *d, struct json_reader *r, struct b
     pod->admitted = started || pod->phase != POD_PENDING;
 }
 
-/* The three texts in one, and the share: whoever wrote the same has the same limits. WHY  no ids in it: a text outlives the names that nobody
- * marks. */
+/* The three texts in one, and the share: whoever wrote the same has the same limits. WHY  no ids in it: a text outlives the names that
+ * nobody marks. */
 static name_id limits_of(const struct decoder *d, const struct pod_meta *m, const struct share *share)
 {
     const struct bytes a = interned(d, m->percentage), b = interned(d, m->pinned_memory), c = interned(d, m->notes[NOTE_KETI_LIMITS]);
@@ -159,8 +159,8 @@ static int64_t requested(const struct decoder *d, const struct shape *shape, con
     return 0;
 }
 
-/* From annotations (NULL: absent) and the requests of the shape, which become what nodes must hold. 1, 0: it asks for none; -E_INVALID: fault
- * says why, and the shape asks for a whole GPU in parts. */
+/* From annotations (NULL: absent) and the requests of the shape, which become what nodes must hold. 1, 0: it asks for none; -E_INVALID:
+ * fault says why, and the shape asks for a whole GPU in parts. */
 static int decode_share(const struct decoder *d, const char *const notes[SHARE_NOTES_N], const struct pod_spec *spec, struct shape *shape,
                  struct shape_share *ret_share)
 {
@@ -179,7 +179,8 @@ static int decode_share(const struct decoder *d, const char *const notes[SHARE_N
     if (r < 0) /* WHY  whoever runs with it all the same has as much of a GPU as there is */
         ret_share->share = (struct share){.form = SHARE_OWN, .count = 1, .milli = 1000, .memory_milli = 1000};
     if (r)
-        share_apply(&ret_share->share, d->arena, d->names, &shape->requests, &shape->requests_n, &ret_share->counted, &ret_share->counted_n);
+        share_apply(&ret_share->share, d->arena, d->names, &shape->requests, &shape->requests_n, &ret_share->counted,
+                    &ret_share->counted_n);
     return r;
 }
 

@@ -90,7 +90,8 @@ int share_read(const struct share_input *in, struct share *ret_share, struct sha
     struct share share = {.form = own ? SHARE_OWN : hami ? SHARE_HAMI : kai ? SHARE_KAI : keti ? SHARE_KETI : SHARE_NONE, .count = 1};
     if (share.form == SHARE_NONE)
         return 0;
-    enum share_note second = in->notes[NOTE_KAI_FRACTION] ? NOTE_KAI_FRACTION : in->notes[NOTE_KAI_MEMORY] ? NOTE_KAI_MEMORY : NOTE_KAI_DEVICES;
+    enum share_note second = in->notes[NOTE_KAI_FRACTION] ? NOTE_KAI_FRACTION
+                             : in->notes[NOTE_KAI_MEMORY] ? NOTE_KAI_MEMORY : NOTE_KAI_DEVICES;
     if (kai && (own || hami))
         return share_wrong_note(ret_fault, second, "the pod asks for a share by resources of its containers as well: write one of the two");
     if (own && hami)
@@ -155,16 +156,15 @@ void share_apply(const struct share *share, struct arena *a, struct intern *name
 
 /* ---- what does nothing ---- */
 
-void share_unused(const struct share_input *in, const struct share *share, struct arena *a, const char *annotations, share_say *say, void *ctx)
+void share_unused(const struct share_input *in, const struct share *share, struct arena *a, const char *annotations, share_say *say,
+                  void *ctx)
 {
     if (in->notes[NOTE_KETI_REQUEST] && share->form != SHARE_KETI)
         say(ctx, arena_printf(a, "%s[GPUrequest]: has no effect: it counts beside a limit keti.com/mpsgpu", annotations));
     if (share->form == SHARE_HAMI && in->amounts[AMOUNT_HAMI_MEMORY] && in->amounts[AMOUNT_HAMI_PERCENTAGE])
         say(ctx, "spec.containers: nvidia.com/gpumem-percentage has no effect beside nvidia.com/gpumem");
     if (share->form != SHARE_NONE && !share->slots)
-        say(ctx, share->form == SHARE_HAMI || share->form == SHARE_OWN
-                     ? "spec.containers: the share is counted, but nothing hands the GPU to a container: write nvidia.com/gpu: 1 into its limits "
-                       "as well (nodes hand out a GPU several times where time-slicing or MPS is configured)"
-                     : arena_printf(a, "%s: the share is counted, but nothing hands the GPU to a container: write nvidia.com/gpu: 1 into its "
-                                       "limits as well (nodes hand out a GPU several times where time-slicing or MPS is configured)", annotations));
+        say(ctx, arena_printf(a, "%s: the share is counted, but nothing hands the GPU to a container: write nvidia.com/gpu: 1 into its limits as "
+                                 "well (nodes hand out a GPU several times where time-slicing or MPS is configured)",
+                              share->form == SHARE_KAI ? annotations : "spec.containers"));
 }

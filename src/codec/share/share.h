@@ -1,7 +1,7 @@
 /* share.h - forms in which a pod asks for a share of a GPU: each is a codec from annotations and container resources to one struct share
  *
  *   own    limits capstan.dev/gpu-milli, gpu-memory, gpu-memory-milli, and gpu-shares for several: of all of them together
- *   HAMi   limits nvidia.com/gpumem (MiB), nvidia.com/gpumem-percentage, nvidia.com/gpucores (percent), each of each of nvidia.com/gpu GPUs.
+ *   HAMi   limits nvidia.com/gpumem (MiB), nvidia.com/gpumem-percentage, nvidia.com/gpucores (percent), of each of nvidia.com/gpu GPUs.
  *          No word of memory: all of it. No word of cores: none in particular
  *   KAI    annotations gpu-fraction, or gpu-memory (MiB); gpu-fraction-num-devices. A fraction is one of the memory as well
  *   KETI   limit keti.com/mpsgpu with annotation GPUrequest (as "4Gi"): memory of the one GPU of which the clients are
@@ -56,13 +56,14 @@ const struct json *share_container_of(struct arena *a, const struct json *pod_sp
 int share_read(const struct share_input *in, struct share *ret_share, struct share_fault *ret_fault);
 /* What is read and does nothing: says it with a path, as many times as there are. `annotations`: path of them, "metadata.annotations". */
 typedef void share_say(void *ctx, const char *text);
-void share_unused(const struct share_input *in, const struct share *share, struct arena *a, const char *annotations, share_say *say, void *ctx);
+void share_unused(const struct share_input *in, const struct share *share, struct arena *a, const char *annotations, share_say *say,
+                  void *ctx);
 
 /* MiB of "4Gi", "4G" (both GiB, as MPS counts), "512M", "4096" (MiB); 0: not understood. */
 uint64_t share_mib(const char *text);
 
-/* A pod's requests with a share: *requests become what nodes must hold. What quota counts instead of them in *ret_counted: what the form's own
- * dialect counts, which is what containers ask for, and of KAI, where they ask for nothing, the share. Sorted, in `a`. */
+/* A pod's requests with a share: *requests become what nodes must hold. What quota counts instead of them in *ret_counted: what the form's
+ * own dialect counts, which is what containers ask for, and of KAI, where they ask for nothing, the share. Sorted, in `a`. */
 void share_apply(const struct share *share, struct arena *a, struct intern *names, const struct amount **requests, uint32_t *requests_n,
                  const struct amount **ret_counted, uint32_t *ret_counted_n);
 

@@ -3,7 +3,8 @@
 
 int share_read_hami(const struct share_input *in, struct share *share, struct share_fault *fault)
 {
-    int64_t memory = in->amounts[AMOUNT_HAMI_MEMORY], percentage = in->amounts[AMOUNT_HAMI_PERCENTAGE], cores = in->amounts[AMOUNT_HAMI_CORES];
+    int64_t memory = in->amounts[AMOUNT_HAMI_MEMORY], cores = in->amounts[AMOUNT_HAMI_CORES];
+    int64_t percentage = in->amounts[AMOUNT_HAMI_PERCENTAGE];
     share->slots = in->amounts[AMOUNT_GPU];
     share->count = share->slots ? share->slots : 1;
     if (share->count > SHARE_DEVICES_MOST)

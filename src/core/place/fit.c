@@ -154,7 +154,8 @@ uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, con
     for (uint32_t i = 0; i < c->demands_n && copies > 0; i++) {
         const struct demand *d = &c->demands[i];
         const struct device_span *span = d->extended && devices->n && !c->share.n ? device_table_span(devices, d->resource) : NULL;
-        int64_t free_n = left[d->column], own = span && devices->gpus && other->share.n ? devices_left_least(devices, span, other) : INT64_MAX;
+        bool in_way = span && devices->gpus && other->share.n;
+        int64_t free_n = left[d->column], own = in_way ? devices_left_least(devices, span, other) : INT64_MAX;
         free_n = (span && span->free_n < free_n ? span->free_n : free_n) - demand_for(other, d->resource);
         free_n = own < free_n ? own : free_n;
         int64_t n = free_n < d->value ? 0 : free_n / d->value;

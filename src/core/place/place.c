@@ -340,7 +340,8 @@ static bool advance(struct search *x, uint32_t at, struct spot failed)
     for (; x->cursor[at] < kind->spots_n && *x->steps; x->cursor[at]++) {
         struct spot spot = kind->spots[x->cursor[at]];
         bool same = false;
-        if (!view_sync(x->s, kind->shape)->room[spot.node] || (spot.device >= 0 && !seat_share_fits(x->s, w->shape, spot.node, spot.device)))
+        if (!view_sync(x->s, kind->shape)->room[spot.node] ||
+            (spot.device >= 0 && !seat_share_fits(x->s, w->shape, spot.node, spot.device)))
             continue;
         for (uint32_t i = 0; i < tried_n && !same; i++)
             same = interchangeable(x, k, tried[i], spot);

@@ -121,8 +121,8 @@ static struct device_bits whole_bits(const struct device_table *t, struct device
     return bits;
 }
 
-/* How many devices a pod of this shape takes of those that its i-th demand is for; *ret_span: these, NULL none. The demand after the last is
- * its shares. */
+/* How many devices a pod of this shape takes of those that its i-th demand is for; *ret_span: these, NULL none. The demand after the last
+ * is its shares. */
 static int64_t takes_n(const struct state *s, uint32_t shape, uint32_t node, uint32_t i, const struct device_span **ret_span)
 {
     const struct shape_class *c = &s->shapes.classes[shape];
@@ -189,6 +189,24 @@ static void choose_missing(struct state *s, struct seat *seat)
     }
 }
 
+/* Shares are of the GPUs of which a kubelet has given devices with them, whatever was chosen: it writes what it has given. */
+static void shares_follow(const struct device_table *t, struct device_bits *bits)
+{
+    const struct device_span *span = &t->spans[t->parts_at];
+    struct device_bits out = *bits;
+    bool given = false;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++)
+        out.words[i / 64] &= ~((uint64_t)1 << (i % 64));
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++)
+        for (uint32_t k = 0; k < t->n; k++)
+            if (!t->all[k].parts && device_bit(bits, k) && t->gpu_of[k] == t->gpu_of[i]) {
+                device_bit_set(&out, i);
+                given = true;
+            }
+    if (given)
+        *bits = out;
+}
+
 /* The devices that the pod's annotation names, of each resource no more than the pod asks for: its owner may have written anything. */
 static struct device_bits told_devices(const struct state *s, const struct seat *seat, const struct pod *p)
 {
@@ -206,6 +224,8 @@ static struct device_bits told_devices(const struct state *s, const struct seat 
                 most--;
             }
     }
+    if (seat_share(s, seat))
+        shares_follow(t, &out);
     return out;
 }
 
@@ -228,8 +248,8 @@ void seats_count_devices(struct state *s, uint32_t node)
     n->has_devices_twice = twice != 0;
 }
 
-/* A place that is held gives up devices of a GPU of which pods have left it too little: GPUs that are given in parts. With a share of it all
- * goes: the rest of its devices are of one GPU with their shares. */
+/* A place that is held gives up devices of a GPU of which pods have left it too little: GPUs that are given in parts. With a share of it
+ * all goes: the rest of its devices are of one GPU with their shares. */
 static void give_up_gpus(struct state *s, struct seat *seat)
 {
     struct device_table *t = &s->nodes.nodes[seat->node].devices;

@@ -68,7 +68,9 @@ bool undo_room(struct state *s, uint32_t node, name_id resource, int64_t amount)
     const struct device_span *span = device_table_span(&n->devices, resource);
     struct device_bits given = {0};
     int64_t missing = span ? node_free(&s->nodes, node)[node_table_find_column(&s->nodes, resource)] + amount - span->free_n : 0;
-    if (n->has_devices_twice || (!span && is_of_shares(s, resource)) || (span && (span->in_parts || !used_devices(&n->devices, span, missing, &given))))
+    if (n->has_devices_twice || (span ? span->in_parts : is_of_shares(s, resource)))
+        return false;
+    if (span && !used_devices(&n->devices, span, missing, &given))
         return false;
     add_room(s, node, resource, amount);
     push(s, (struct undo_step){.kind = UNDO_ROOM, .id = node, .resource = resource, .amount = amount});

@@ -11,7 +11,8 @@ struct gpu_ask gpu_ask_of(const struct state *s, const struct shape_class *c)
             ask = (struct gpu_ask){ask.cpu, d->value < NODE_GPUS ? (uint32_t)d->value : NODE_GPUS, GPU_WHOLE};
     }
     if (c->share.n)
-        ask = (struct gpu_ask){ask.cpu, c->share.n < NODE_GPUS ? c->share.n : NODE_GPUS, c->share.parts >= GPU_WHOLE ? GPU_WHOLE : c->share.parts ? c->share.parts : 1};
+        ask = (struct gpu_ask){ask.cpu, c->share.n < NODE_GPUS ? c->share.n : NODE_GPUS,
+                               c->share.parts >= GPU_WHOLE ? GPU_WHOLE : c->share.parts ? c->share.parts : 1};
     return ask;
 }
 

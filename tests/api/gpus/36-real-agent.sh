@@ -75,6 +75,14 @@ ok "a pod on a share" O apply -f share.yaml
 soon "runs" '^Running$' O get pod share -o 'jsonpath={.status.phase}'
 is "on the chosen one" "$(chosen share)" given share
 ok "the pod ends" O delete pod share --grace-period=0 --force
+pod ask t4-mps-0 keti.com/mpsgpu 1 | sed 's/annotations: {/&GPUrequest: 6Gi, /' >ask.yaml
+ok "a pod that asks for memory of its GPU" O apply -f ask.yaml
+soon "runs" '^Running$' O get pod ask -o 'jsonpath={.status.phase}'
+soon "and is limited to that by MPS" '^env CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=GPU-[0-9a-f-]+=6144M$' O logs ask
+pod more t4-mps-0 keti.com/mpsgpu 1 | sed 's/annotations: {/&GPUrequest: 10Gi, /' >more.yaml
+ok "another that asks for more than is left" O apply -f more.yaml
+soon "waits" 'no GPU with so large a share left' O get pod more -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
+ok "both end" O delete pod ask more --grace-period=0 --force
 
 # --- init containers and sidecars: on one GPU of two beside p1, and on both
 parts() { # NAME FIRST: an init container or sidecar with a GPU, then a container with one

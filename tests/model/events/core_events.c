@@ -94,8 +94,8 @@ static uint64_t run_seed(uint64_t seed, uint64_t steps, bool sweeps)
     if (sweeps)
         printf("# seed %" PRIu64 ": %u admitted (%u with fewer members), %u with quota only, %u to try again, %u bound (%u with shares), %u evicted "
                "(%u preempted, %u of them pods alone, %u late), %u restarts, %u rests\n",
-               seed, m->admits_n, m->fewer_n, m->reserves_n, m->retries_n, m->binds_n, m->shares_n, m->evicts_n, m->preempts_n, m->lone_n, m->late_n,
-               m->restarts_n, m->rests_n);
+               seed, m->admits_n, m->fewer_n, m->reserves_n, m->retries_n, m->binds_n, m->shares_n, m->evicts_n, m->preempts_n, m->lone_n,
+               m->late_n, m->restarts_n, m->rests_n);
     life_end(&m->life);
     return m->trace;
 }

@@ -342,7 +342,7 @@ void random_share(struct model *m, struct kind *k); /* instead of GPUs, now and 
 bool names_device(const char *devices, int device); /* does "nvidia.com/gpu=0,3" name it? */
 bool names_share(const char *devices, int device);
 void share_left(const struct cluster *c, const struct assumed *assumed, int node, struct fit_share *ret_share);
-int64_t share_most(const struct kind *k, const struct fit_share *share, int64_t most); /* pods alone, that ask for a share or for whole GPUs */
+int64_t share_most(const struct kind *k, const struct fit_share *share, int64_t most); /* of them, one after the other */
 bool share_take(const struct kind *k, struct fit_share *share, int at); /* of given[at], or of one that is untouched: at = given_n */
 void check_shares(struct model *m, const struct cluster *c, const struct assumed *assumed); /* no GPU has more taken of it than there is */
 const char *devices_of(const struct m_pod *p, const struct assumed *a);

@@ -279,13 +279,12 @@ static void decodes_a_node(void **state)
     assert_true(n.ready && n.unschedulable);
     assert_int_equal(n.taints_n, 1);
     assert_int_equal(n.devices_n, 2 + 2); /* each in parts, too: test_gpu_shares.c */
-    const struct device *own = &n.devices[2];
-    assert_false(own[0].healthy);
-    assert_int_equal(own[0].link_group, 1);
-    assert_int_equal(own[1].gpu, 1);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(own[i].parts, 0);
-    assert_true(own[1].healthy);
+    assert_false(n.devices[2].healthy);
+    assert_int_equal(n.devices[2].link_group, 1);
+    assert_int_equal(n.devices[3].gpu, 1);
+    for (int i = 2; i < 4; i++)
+        assert_int_equal(n.devices[i].parts, 0);
+    assert_true(n.devices[3].healthy);
 }
 
 /* {"metadata":...} with the annotation's text in it. */

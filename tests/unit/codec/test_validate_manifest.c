@@ -124,22 +124,28 @@ static void fixed_is_clean(void **state)
     }
 }
 
-static void examples_are_clean(void **state)
+static void clean(const char *path)
 {
-    (void)state;
-    DIR *folder = opendir(EXAMPLES_PATH);
+    DIR *folder = opendir(path);
     assert_non_null(folder);
     for (struct dirent *entry; (entry = readdir(folder));) {
         struct lint l;
         if (!text_ends(entry->d_name, ".yaml"))
             continue;
         lint_open(&l, true);
-        assert_true(lint_file(&l, EXAMPLES_PATH, entry->d_name));
+        assert_true(lint_file(&l, path, entry->d_name));
         if (l.report.findings_n)
             fail_msg("%s", l.findings.data);
         lint_close(&l);
     }
     closedir(folder);
+}
+
+static void examples_are_clean(void **state)
+{
+    (void)state;
+    clean(EXAMPLES_PATH);
+    clean(EXAMPLES_PATH "/jobs");
 }
 
 static void manifests_of_users(void **state)

@@ -285,7 +285,8 @@ void admission_template(struct admission *x, struct json *pod_template, const ch
 /* WHY  what it says once it is bound is counted: its owner must not take more of a GPU by writing that it takes less. */
 static void admission_pod_share(struct admission *x, const struct json *spec)
 {
-    const struct json *is = json_path(x->object, "metadata", "annotations", NULL), *was = json_path(x->old, "metadata", "annotations", NULL);
+    const struct json *is = json_path(x->object, "metadata", "annotations", NULL);
+    const struct json *was = json_path(x->old, "metadata", "annotations", NULL);
     bool bound = json_get_text(json_get(x->old, "spec"), "nodeName", "")[0] != '\0', differs = !x->old;
     for (int i = 0; i < SHARE_NOTES_N && x->old; i++) {
         const struct json *a = json_get(is, share_notes[i]), *b = json_get(was, share_notes[i]);

@@ -282,6 +282,24 @@ static void as_bound_before_a_restart(void **state)
     world_free(&w);
 }
 
+/* A kubelet writes what it has given, which may be another device than the chosen one, and nothing of shares. */
+static void shares_follow_what_a_kubelet_gives(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {GPU "=b1", PARTS "=a;" GPU "=b1"};
+    for (int i = 0; i < 2; i++) {
+        struct world w = world_new();
+        node_with_memory(&w, "n0", 2, 16384, 2);
+        assert_string_equal(given(&w, "ns/p1", PARTS "=600," GPU "=1"), PARTS "=a;" GPU "=a0");
+        told(&w, "ns/p1", PARTS "=600," GPU "=1", texts[i]);
+        run(&w);
+        check(&w);
+        assert_string_equal(given(&w, "ns/p2", PARTS "=401," GPU "=1"), PARTS "=a;" GPU "=a0");
+        assert_string_equal(given(&w, "ns/p3", PARTS "=400," GPU "=1"), PARTS "=b;" GPU "=b0");
+        world_free(&w);
+    }
+}
+
 /* A place that is held, with what the kubelet would hand out, moves as a whole. */
 static void a_held_share_moves_with_its_slot(void **state)
 {
@@ -340,7 +358,7 @@ int main(void)
         cmocka_unit_test(memory_is_counted_beside_parts),   cmocka_unit_test(of_unknown_memory_only_thousandths),
         cmocka_unit_test(several_shares_are_of_several_gpus), cmocka_unit_test(slots_go_with_shares),
         cmocka_unit_test(as_bound_before_a_restart),        cmocka_unit_test(a_held_share_moves_with_its_slot),
-        cmocka_unit_test(absurd_amounts),
+        cmocka_unit_test(absurd_amounts),                   cmocka_unit_test(shares_follow_what_a_kubelet_gives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
