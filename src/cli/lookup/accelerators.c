@@ -2,6 +2,7 @@
 #include "cli/lookup/accelerators.h"
 #include "base/amount.h"
 #include "base/quantity.h"
+#include "codec/share/share.h"
 #include "gpu/model.h"
 #include "jobs/volcano/vcjob_pods.h"
 
@@ -16,13 +17,25 @@ int64_t whole_number(const struct json *quantity)
     return quantity && quantity_parse(json_bytes(quantity), &q, NULL) == 0 ? quantity_whole(q) : 0;
 }
 
-int64_t accelerators_of(struct arena *a, const struct json *pod_spec)
+struct accelerators accelerators_of(struct arena *a, const struct json *pod)
 {
     struct json *requests = json_new(a, JSON_OBJECT);
+    struct share_input in;
+    struct share share;
+    struct share_fault fault;
+    share_input_of(json_path(pod, "metadata", "annotations", NULL), json_get(pod, "spec"), &in);
+    if (share_read(&in, &share, &fault) > 0)
+        return (struct accelerators){0, share.count};
     int64_t n = 0;
-    job_requests_add(a, requests, pod_spec, 1);
+    job_requests_add(a, requests, json_get(pod, "spec"), 1);
     JSON_EACH (amount, requests)
         if (is_accelerator(amount->key))
             n = amount_plus(n, whole_number(amount));
-    return n;
+    return (struct accelerators){n, 0};
+}
+
+void accelerators_add(struct accelerators *sum, int64_t n, struct accelerators each)
+{
+    sum->devices_n = amount_plus(sum->devices_n, amount_times(n, each.devices_n));
+    sum->shares_n = amount_plus(sum->shares_n, amount_times(n, each.shares_n));
 }

@@ -17,7 +17,12 @@
 bool is_accelerator(const char *resource);
 /* A quantity as a whole number, rounded up; 0 where it is none. */
 int64_t whole_number(const struct json *quantity);
-/* Of all kinds together, as the scheduler counts the containers of one pod. */
-int64_t accelerators_of(struct arena *a, const struct json *pod_spec);
+/* Of all kinds together, as the scheduler counts the containers of one pod, or template; GPUs of which it has shares apart from others. */
+struct accelerators {
+    int64_t devices_n, shares_n;
+};
+struct accelerators accelerators_of(struct arena *a, const struct json *pod);
+/* `n` times `each` more of them. */
+void accelerators_add(struct accelerators *sum, int64_t n, struct accelerators each);
 
 #endif

@@ -51,7 +51,8 @@ static void line_show(const struct finder *f, const struct json *object, struct 
     line->name = line->name ? line->name : object_meta(object, "name");
     line->created_ms = time_of_text(object_meta(object, "creationTimestamp"));
     line->running_n = pods->running_n;
-    line->devices_n = line->devices_n ? line->devices_n : pods->devices_n;
+    if (!line->asked.devices_n && !line->asked.shares_n)
+        line->asked = pods->asked;
     line->nodes = pods->nodes;
     line->user = *user ? user : pods->user;
     if (!line->priority_known && pods->all_n) {
@@ -71,13 +72,13 @@ static const struct json *workload_of(const struct finder *f, const struct json 
 }
 
 /* Of all pod sets, in the number that was granted, or else asked for. */
-static int64_t devices_of(struct arena *a, const struct json *workload)
+static struct accelerators devices_of(struct arena *a, const struct json *workload)
 {
     const struct json *given = json_first(json_path(workload, "status", "admission", "podSetAssignments", NULL));
-    int64_t sum = 0;
+    struct accelerators sum = {0};
     JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
         int64_t count = json_get_int64(given, "count", json_get_int64(set, "count", 1));
-        sum = amount_plus(sum, amount_times(count, accelerators_of(a, json_path(set, "template", "spec", NULL))));
+        accelerators_add(&sum, count, accelerators_of(a, json_get(set, "template")));
         given = given ? given->next : NULL;
     }
     return sum;
@@ -92,7 +93,7 @@ static void queued_state(const struct finder *f, struct job_line *line, const st
     line->queued_ms = workload ? time_of_text(workload_queued_since(workload)) : 0;
     line->started_ms = workload ? transition_of(workload, "Admitted") : pods->bound_ms;
     line->message = *reserved ? reserved : pods->message;
-    line->devices_n = devices_of(f->arena, workload);
+    line->asked = devices_of(f->arena, workload);
     line->priority_known = workload != NULL;
     line->priority = json_int64(json_path(workload, "spec", "priority", NULL), 0);
     const struct queued_kind *kind = queued_kind_named(line->kind);
@@ -134,7 +135,7 @@ static void batch_job(const struct finder *f, const struct json *job)
     if (!workload) { /* its controller took it up then, at the latest when it was resumed */
         line.queued_ms = time_of(json_get(status, "startTime"));
         line.started_ms = line.started_ms ? line.started_ms : line.idle ? line.queued_ms : 0;
-        line.devices_n = amount_times(line.gang_n, accelerators_of(f->arena, json_path(spec, "template", "spec", NULL)));
+        accelerators_add(&line.asked, line.gang_n, accelerators_of(f->arena, json_get(spec, "template")));
     }
     line_show(f, job, &line, &pods);
 }
@@ -156,15 +157,13 @@ static void volcano_times(struct job_line *line, const struct json *status)
     }
 }
 
-static int64_t task_devices(struct arena *a, const struct json *job)
+static struct accelerators task_devices(struct arena *a, const struct json *job)
 {
     struct vcjob_task *tasks;
     uint32_t tasks_n = vcjob_tasks(a, job, &tasks);
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < tasks_n; i++) {
-        int64_t each = accelerators_of(a, json_path(tasks[i].spec, "template", "spec", NULL));
-        sum = amount_plus(sum, amount_times(tasks[i].replicas, each));
-    }
+    struct accelerators sum = {0};
+    for (uint32_t i = 0; i < tasks_n; i++)
+        accelerators_add(&sum, tasks[i].replicas, accelerators_of(a, json_get(tasks[i].spec, "template")));
     return sum;
 }
 
@@ -174,7 +173,7 @@ static void volcano_job(const struct finder *f, const struct json *job)
     struct job_line line = {.kind = "vcjob", .queue = json_text(json_path(job, "spec", "queue", NULL), "default")};
     struct pod_count pods = pod_counts_of(f->pods, object_meta(job, "uid"));
     line.gang_n = json_int64(json_path(job, "spec", "minAvailable", NULL), 0);
-    line.devices_n = task_devices(f->arena, job);
+    line.asked = task_devices(f->arena, job);
     line.state = json_text(json_path(status, "state", "phase", NULL), "Pending");
     line.message = json_text(json_path(status, "state", "message", NULL), "");
     line.idle = !text_equal(line.state, "Pending") && !text_equal(line.state, "Restarting");
@@ -280,7 +279,7 @@ static void maker_of(struct arena *a, const struct json *pod, struct loose *l)
 static void loose_add(const struct finder *f, struct map *by_maker, struct loose ***last, const struct json *pod)
 {
     struct pod_count count = pod_counts_one(f->pods, pod);
-    if (object_deleting(pod) || !count.devices_n || pod_counts_told(f->pods, pod))
+    if (object_deleting(pod) || !(count.asked.devices_n || count.asked.shares_n) || pod_counts_told(f->pods, pod))
         return;
     struct loose *l = arena_zero(f->arena, 1, sizeof *l);
     maker_of(f->arena, pod, l);

@@ -5,13 +5,14 @@
 #ifndef CLI_LOOKUP_JOB_LIST_H
 #define CLI_LOOKUP_JOB_LIST_H
 #include "cli/connect.h"
+#include "cli/lookup/accelerators.h"
 #include "cli/lookup/gang_size.h"
 
 struct job_line {
     const char *kind, *ns, *name, *state;
     const char *queue, *message, *user; /* NULL or "": none */
     int64_t gang_n, running_n;
-    int64_t devices_n;                     /* accelerators that its pods ask for, all of the gang together */
+    struct accelerators asked;             /* that its pods ask for, all of the gang together */
     int64_t priority;
     bool priority_known;                   /* by its Workload or its pods */
     struct gang_size size;                 /* of what may start with fewer than it asks for; else nothing */

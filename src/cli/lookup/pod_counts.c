@@ -1,10 +1,8 @@
 /* pod_counts.c - see pod_counts.h */
 #include "cli/lookup/pod_counts.h"
-#include "base/amount.h"
 #include "base/clock.h"
 #include "base/collections/map.h"
 #include "base/memory.h"
-#include "cli/lookup/accelerators.h"
 #include "exporter/collect/pod_owner.h"
 #include "kube/object.h"
 
@@ -42,7 +40,7 @@ void pod_counts_sum(struct arena *a, struct pod_count *sum, struct pod_count mor
     sum->all_n += more.all_n;
     sum->running_n += more.running_n;
     sum->waiting_n += more.waiting_n;
-    sum->devices_n = amount_plus(sum->devices_n, more.devices_n);
+    accelerators_add(&sum->asked, 1, more.asked);
     if (more.bound_ms && (!sum->bound_ms || more.bound_ms < sum->bound_ms))
         sum->bound_ms = more.bound_ms;
     sum->message = sum->message ? sum->message : more.message;
@@ -69,7 +67,7 @@ static struct pod_count count_of(struct arena *a, const struct json *pod)
     one.all_n = 1;
     one.running_n = text_equal(phase, "Running");
     one.waiting_n = !*node;
-    one.devices_n = accelerators_of(a, spec);
+    one.asked = accelerators_of(a, pod);
     one.priority = json_get_int64(spec, "priority", 0);
     if (one.waiting_n) {
         one.message = json_get_text(scheduled, "message", NULL);

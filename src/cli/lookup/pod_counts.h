@@ -4,13 +4,14 @@
  */
 #ifndef CLI_LOOKUP_POD_COUNTS_H
 #define CLI_LOOKUP_POD_COUNTS_H
+#include "cli/lookup/accelerators.h"
 #include "cli/lookup/pod_group.h"
 
 struct pod_count {
     int64_t all_n, running_n; /* pods that have not ended; of those in phase Running */
     int64_t waiting_n;        /* without a node */
     int64_t bound_ms;         /* wall: when the first one that is there had its node; 0 none */
-    int64_t devices_n;        /* accelerators that those ask for which have not ended */
+    struct accelerators asked; /* that those ask for which have not ended */
     int64_t priority;         /* the highest; meaningless where all_n is 0 */
     const char *message;      /* why the first one waits for its node, NULL none; stands in the list */
     const char *user;         /* whose the first one is that says so, NULL none */

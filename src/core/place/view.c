@@ -240,6 +240,16 @@ static struct lack *lack_of(struct lack *all, uint32_t *n, name_id name)
     return &all[(*n)++];
 }
 
+/* Devices that nobody has, but for GPUs of which pods have shares: those are in use. -1: none are kept so. */
+static int64_t beside_shares(const struct device_table *t, const struct demand *demand)
+{
+    const struct device_span *span = t->gpus && demand->extended ? device_table_span(t, demand->resource) : NULL;
+    for (uint32_t i = span ? span->first : 0; span && i < (uint32_t)span->first + span->n; i++)
+        if (!t->all[i].parts && t->all[i].healthy && !device_bit(t->used, i) && t->gpus[t->gpu_of[i]].shares_n)
+            return span->free_n;
+    return -1;
+}
+
 static void lacks_of_node(const struct state *s, const struct view *v, struct diagnosis *d, uint32_t slot)
 {
     const struct shape_class *c = &s->shapes.classes[v->shape];
@@ -248,6 +258,8 @@ static void lacks_of_node(const struct state *s, const struct view *v, struct di
     for (uint32_t i = 0; i < c->demands_n; i++) {
         const struct demand *demand = &c->demands[i];
         int64_t rest = demand->column < 0 ? 0 : left[demand->column];
+        int64_t beside = c->share.n ? -1 : beside_shares(&s->nodes.nodes[slot].devices, demand);
+        rest = beside >= 0 && beside < rest ? beside : rest;
         rest -= demand->value * (int64_t)(c->shape.ports_n ? 0 : v->room[slot]);
         if (rest >= demand->value)
             continue;

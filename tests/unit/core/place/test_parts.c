@@ -68,6 +68,7 @@ static void the_fullest_that_is_enough(void **state)
     assert_string_equal(given(&w, "ns/p4", PARTS "=500"), PARTS "=b");
     assert_string_equal(given(&w, "ns/p5", GPU "=1"), GPU "=c");
     assert_string_equal(given(&w, "ns/p6", PARTS "=101"), ""); /* 100 of a are left */
+    assert_non_null(strstr(why(&w, "pod/ns/p6"), "1 node(s) had no GPU with so large a share left"));
     assert_string_equal(given(&w, "ns/p7", PARTS "=100"), PARTS "=a");
     gone(&w, CHANGE_POD_GONE, "ns/p5");
     assert_string_equal(given(&w, "ns/p6", NULL), PARTS "=c");
@@ -210,6 +211,7 @@ static void memory_is_counted_beside_parts(void **state)
     assert_string_equal(given(&w, "ns/p3", OF_MEMORY "=750"), PARTS "=b");
     assert_string_equal(given(&w, "ns/p4", BYTES_OF "=1"), PARTS "=a");
     assert_string_equal(given(&w, "ns/p5", GPU "=1"), ""); /* shares of memory keep a GPU from being given whole */
+    assert_non_null(strstr(why(&w, "pod/ns/p5"), "1 Insufficient " GPU));
     assert_string_equal(given(&w, "ns/p6", PARTS "=950"), PARTS "=b");
     assert_string_equal(given(&w, "ns/p7", BYTES_OF "=17179869185"), "");
     gone(&w, CHANGE_POD_GONE, "ns/p2");
