@@ -81,7 +81,7 @@ soon "runs" '^Running$' O get pod ask -o 'jsonpath={.status.phase}'
 soon "and is limited to that by MPS" '^env CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=GPU-[0-9a-f-]+=6144M$' O logs ask
 pod more t4-mps-0 keti.com/mpsgpu 1 | sed 's/annotations: {/&GPUrequest: 10Gi, /' >more.yaml
 ok "another that asks for more than is left" O apply -f more.yaml
-soon "waits" 'no GPU with so large a share left' O get pod more -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
+soon "waits" 'Insufficient capstan.dev/gpu-memory' O get pod more -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
 ok "both end" O delete pod ask more --grace-period=0 --force
 
 # --- init containers and sidecars: on one GPU of two beside p1, and on both
