@@ -22,6 +22,7 @@ import (
 var (
 	Configuration *config.Configuration           // of the core's controllers; nil: there are none
 	Transform     []config.ResourceTransformation // of the queues
+	QuotaCheck    config.QuotaCheckStrategy       // of the scheduler; "": as it is by default
 	Scheduler     bool                            // whether a scheduler was started
 	GatesChanged  = func() {}
 	address       string             // HOST:PORT of the program's metrics

@@ -28,7 +28,7 @@ import (
 
 // Gates that Kueue reads while it runs and Capstan only at its start: it is started anew where a spec switches one.
 var gatesAtStart = []string{"TASRespectNodeAffinityPreferred", "TASFailedNodeReplacement", "TASFailedNodeReplacementFailFast",
-	"UnadmittedWorkloadsExplicitStatus", "ReclaimablePods"}
+	"UnadmittedWorkloadsExplicitStatus", "ReclaimablePods", "QuotaCheckStrategy"}
 
 var (
 	up          *program
@@ -80,7 +80,7 @@ func (f *Framework) StartManager(ctx context.Context, cfg *rest.Config, setup Ma
 	mgr, err := ctrl.NewManager(cfg, options)
 	must(err)
 	ctx, cancel := context.WithCancel(ctx)
-	capstan.Configuration, capstan.Transform, capstan.Scheduler, jobframework.CapstanOptions = nil, nil, false, nil
+	capstan.Configuration, capstan.Transform, capstan.QuotaCheck, capstan.Scheduler, jobframework.CapstanOptions = nil, nil, "", false, nil
 	setup(ctx, mgr)
 	done := make(chan struct{})
 	if withUp {
@@ -170,6 +170,12 @@ func configuration() *config.Configuration {
 	c.Metrics.BindAddress, c.Health.HealthProbeBindAddress = "", ""
 	if len(capstan.Transform) > 0 {
 		c.Resources = &config.Resources{Transformations: capstan.Transform}
+	}
+	if capstan.QuotaCheck != "" {
+		if c.Resources == nil {
+			c.Resources = &config.Resources{}
+		}
+		c.Resources.QuotaCheckStrategy = &capstan.QuotaCheck
 	}
 	o := jobframework.CapstanOptions
 	if o == nil {
