@@ -41,8 +41,8 @@ static bool wastes_devices(const struct state *s, const struct shape_class *c, u
 static uint32_t score_packed(const struct state *s, const struct shape_class *c, uint32_t node)
 {
     uint32_t devices = 0;
-    if (c->share.n && s->nodes.nodes[node].devices.gpus) {
-        devices = capped(s->nodes.nodes[node].devices.room_all / 16, 1023);
+    if ((c->share.memory_mib || c->share.memory_milli) && s->nodes.nodes[node].devices.gpus) {
+        devices = capped(s->nodes.nodes[node].devices.room_all, 1023);
     } else if (c->device_demand >= 0) {
         const struct demand *d = &c->demands[c->device_demand];
         devices = capped(node_free(&s->nodes, node)[d->column] - d->value, 1023);
