@@ -44,7 +44,8 @@ struct flavor_oracle preempt_oracle(struct cycle *c, struct gang *g, struct queu
 {
     struct oracle *o = arena_alloc(c->a, sizeof *o);
     *o = (struct oracle){.c = c, .gang = g, .queue = q, .lack = LACK_CANDIDATES};
-    return (struct flavor_oracle){ask, o};
+    const struct promise *p = g->promise && g->promise->victims_n && g->promise->queue == q ? g->promise : NULL;
+    return (struct flavor_oracle){ask, o, p};
 }
 
 /* ---- one assignment ---- */

@@ -163,15 +163,25 @@ static void worsen(const struct queue *q, struct fitness *fitness, struct fitnes
     fitness->preempts = by.preempts;
 }
 
+static bool is_promised(const struct promise *p, name_id flavor, name_id resource, int64_t need)
+{
+    bool any = false;
+    for (uint32_t i = 0; p && i < p->charges_n && !any; i++)
+        any = p->charges[i].flavor == flavor && p->charges[i].resource == resource && p->charges[i].amount >= need;
+    return any;
+}
+
 /* SOURCE Kueue: preemption is thought of where the amount is within the own nominal quota, or somebody above may have lent it away, or the
- * queue may preempt while it borrows. `choice`: there are other flavors, so that it matters how good this one is. */
+ * queue may preempt while it borrows. Here also where others leave for it already, whatever another one has been promised since: each has
+ * what it waits for once they have left. `choice`: there are other flavors, so that it matters how good this one is. */
 static bool oracle_allows(const struct state *s, const struct flavor_search *f, name_id flavor, name_id resource, int64_t need,
                           bool choice, struct fitness *fitness)
 {
     const struct quota_cell *own = quota_find(&s->quota, f->queue->quota, flavor, resource);
     uint32_t level = quota_borrow_level(&s->quota, f->queue->quota, flavor, resource, need);
     if (!own || (need > own->nominal && !may_preempt_to_borrow(s, f->queue) &&
-                 !quota_may_reclaim(&s->quota, f->queue->quota, flavor, resource, need)))
+                 !quota_may_reclaim(&s->quota, f->queue->quota, flavor, resource, need) &&
+                 !is_promised(f->oracle.promised, flavor, resource, need)))
         return false;
     enum quota_mode mode = choice ? f->oracle.ask(f->oracle.arg, flavor, resource, need, &level) : QUOTA_PREEMPTS;
     worsen(f->queue, fitness, (struct fitness){.mode = mode, .level = level});

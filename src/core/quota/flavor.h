@@ -30,6 +30,7 @@ enum quota_mode { QUOTA_FITS, QUOTA_RECLAIMS, QUOTA_PREEMPTS, QUOTA_NOBODY, QUOT
 struct flavor_oracle {        /* would preemption make room for that much, and at which borrowing level? */
     enum quota_mode (*ask)(void *arg, name_id flavor, name_id resource, int64_t amount, uint32_t *ret_level);
     void *arg;
+    const struct promise *promised; /* others leave for so much already; NULL: nobody does */
 };
 struct flavor_search {
     const struct queue *queue;

@@ -44,6 +44,13 @@ static bool may_be_reclaimed(const struct model *m, int queue, int f, int r, int
     return m->nodes[i].parent >= 0;
 }
 
+/* Others leave for so much already. */
+static bool is_promised(const struct search *h, int f, int r, int64_t amount)
+{
+    const struct plain_promise *p = promise_of(h->m, h->g);
+    return p && p->victims.n && p->need.amount.of[f][r] >= amount;
+}
+
 static struct fitness ask_victims(const struct search *h, int f, int r, int64_t amount)
 {
     struct need x = {0};
@@ -69,7 +76,7 @@ static struct fitness fitness_of(const struct search *h, int f, int r, int64_t a
     if (h->look == AS_IF_OTHERS_GAVE_WAY && amount <= potential(h->m, queue, f, r) && may_wait)
         return of;
     if ((h->look != ONCE_OTHERS_HAVE_GONE && h->look != ONLY_VICTIMS) || amount > potential(h->m, queue, f, r) ||
-        (!may_wait && !may_be_reclaimed(h->m, queue, f, r, amount)))
+        (!may_wait && !may_be_reclaimed(h->m, queue, f, r, amount) && !is_promised(h, f, r, amount)))
         return (struct fitness){.mode = MODE_NOT};
     return ask_victims(h, f, r, amount);
 }

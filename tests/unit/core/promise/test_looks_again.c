@@ -197,6 +197,26 @@ static void two_do_not_take_the_ground_of_each_others_promise_for_ever(void **st
     decides_soon(w, "start large; start small");
 }
 
+/* "large" needs more than its queue's own CPUs. Once "other" is promised so much that all of the tree would have to hold both, policies let
+ * nobody look for victims for that: but low leaves for it already, and each has what it waits for soon. model_core_order 50015921 8 1 */
+static void what_another_is_promised_ends_no_promise(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99; cohort r cpu=2000; cohort s in=r; queue a in=r gpu=5 cpu=2000 within=Newer reclaim=Any;"
+             "queue b in=s gpu=0 cpu=1000 within=Lower reclaim=Any borrow=Lower; runs low queue=a prio=1 gpu=4 cpu=1012;"
+             "runs v queue=a gpu=0 cpu=506; runs w queue=b prio=2 gpu=0 cpu=535; wants large queue=a prio=2 gpu=4 cpu=2031");
+    decides(w, "evict low InClusterQueue");
+    story(w, "wants other queue=b prio=1 gpu=0 cpu=2007");
+    decides(w, "evict v InCohortReclaimWhileBorrowing");
+    story(w, "node n1 gpu=1");
+    decides(w, "");
+    decides(w, "");
+    gone(w, CHANGE_GANG_GONE, "low");
+    decides_soon(w, "start large");
+    gone(w, CHANGE_GANG_GONE, "v");
+    decides_soon(w, "start other");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +230,7 @@ int main(void)
         in_a_world(who_waits_not_to_borrow_does_not_borrow_meanwhile),
         in_a_world(what_others_take_may_let_it_start_in_another_flavor),
         in_a_world(what_others_are_promised_may_let_it_start_in_another_flavor),
+        in_a_world(what_another_is_promised_ends_no_promise),
         in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
