@@ -76,7 +76,7 @@ static void admit(struct model *m, struct plain_gang *g, const struct given *giv
     g->admitted = true;
     g->alone = false;
     g->unkept_n = 0;
-    g->reserved_ms = m->w.now_ms; /* later than all that the API has told of */
+    g->reserved_ms = m->w.now_ms - m->w.now_ms % 1000; /* as the API will have it */
     g->given = *given;
     struct amounts a = charged_now(g);
     add_amounts(m, g->queue, &a, 1);
