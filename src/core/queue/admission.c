@@ -436,14 +436,15 @@ void pod_leave_seat(struct state *s, uint32_t at)
     p->assumed = false;
 }
 
-/* Its job goes on, and a pod that takes over is expected. */
+/* Its job goes on, and a pod that takes over is expected. WHY  not where one of an admission before this one stood: its object may have been
+ * told other domains since, and a place that is looked for anew is told. */
 static bool leaves_its_place(const struct pod *p)
 {
     const struct gang *g = p->gang;
-    if (!p->seat || !g || !g->planned || !g->active || !gang_holds(g) || g->phase == GANG_LEAVING)
+    if (!p->seat || !g || !g->planned || !g->active || !gang_holds(g) || g->phase == GANG_LEAVING || p->former)
         return false;
     int32_t set = pod_set_index(g, p);
-    return p->phase != POD_SUCCEEDED || (set >= 0 && !p->former && !set_ends_by_success(&g->sets[set]));
+    return p->phase != POD_SUCCEEDED || (set >= 0 && !set_ends_by_success(&g->sets[set]));
 }
 
 void pod_end_seat(struct state *s, uint32_t at)

@@ -601,6 +601,36 @@ static void a_new_start_remembers_where_it_was_told(void **state)
     assert_string_equal(domains_of(w, "c"), "x1=1");
 }
 
+/* It was stopped and is let in again elsewhere, while its pod takes its time to end: what that one leaves is not where it was told. */
+static void a_pod_of_an_earlier_admission_leaves_it_no_place(void **state)
+{
+    struct world *w = *state;
+    cluster(w, "RH", "r1/x1:1 r2/x4:1");
+    struct gang_record g = domain_gang(w, "a", "1 unconstrained"), stopped = domain_admitted(w, g);
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1");
+    gang_record(w, domain_admitted(w, g));
+    struct pod_record p = pod_in(w, "ns/a-0", "a", "main", "cpu=1000", "tas=yes");
+    p.node = id(w, "x1");
+    p.phase = POD_RUNNING;
+    pod_record(w, p);
+    step(w);
+    stopped.active = false;
+    gang_record(w, stopped);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 1);
+    p.deleting = true;
+    pod_record(w, p);
+    outcome(w, EFFECT_EVICT, "a", "", OUTCOME_DONE);
+    gang_record(w, g);
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x4=1");
+    gone(w, CHANGE_POD_GONE, "ns/a-0");
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x4=1");
+}
+
 static void no_more_is_told_than_the_set_has(void **state)
 {
     struct world *w = *state;
@@ -757,6 +787,7 @@ int main(void)
         in_a_world(a_lost_place_is_found_in_the_same_domain),
         in_a_world(a_lost_place_of_a_slice_is_found_with_the_slice),
         in_a_world(a_new_start_remembers_where_it_was_told),
+        in_a_world(a_pod_of_an_earlier_admission_leaves_it_no_place),
         in_a_world(no_more_is_told_than_the_set_has),
         in_a_world(without_room_there_it_starts_elsewhere),
         in_a_world(a_group_that_lost_all_starts_elsewhere_together),
