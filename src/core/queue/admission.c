@@ -436,7 +436,7 @@ void pod_leave_seat(struct state *s, uint32_t at)
     p->assumed = false;
 }
 
-/* Its job goes on, and a pod that takes over is expected. WHY  not where one of an admission before this one stood: its object may have been
+/* Its job goes on, and a pod that takes over is expected. WHY  not where one of an earlier admission stood: its object may have been
  * told other domains since, and a place that is looked for anew is told. */
 static bool leaves_its_place(const struct pod *p)
 {
