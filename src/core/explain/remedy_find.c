@@ -567,7 +567,8 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     name_id missing;
     struct remedy_search x = {.c = c, .gang = g, .queue = gang_asks_queue(s, g, &missing)};
     bool preempts = lone_may_preempt_any(s, g) || (x.queue && x.queue->preempts && candidates_any(s, x.queue, g));
-    x.others_may_go = preempts || s->promised_n;
+    /* who would rather preempt than take the next flavor chooses others than who looks for nobody, also when there is nobody to preempt */
+    x.others_may_go = preempts || s->promised_n || (x.queue && flavor_preempts_first(x.queue));
     if (!c->trials_left || s->fresh_n || s->work_n || g->promise)
         return NULL;
     if (remedy_looks_at_others(s, g))

@@ -442,6 +442,49 @@ static void another_reason_soon_after(void **state)
     says(w, "large", "\"change\":\"end\"");
 }
 
+static void cpu_and_gpus(struct world *w, const char *name, const int64_t nominal[4])
+{
+    struct queue_words q;
+    queue_begin(w, &q, name, "co");
+    q.r.within_queue = PREEMPT_LOWER_PRIORITY;
+    q.r.borrow_before_next_flavor = false;
+    q.r.preempt_before_next_flavor = true;
+    queue_quota(w, &q, "fa", "cpu", nominal[0], NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "fa", GPU, nominal[1], NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "fb", "cpu", nominal[2], NO_LIMIT, NO_LIMIT);
+    queue_quota(w, &q, "fb", GPU, nominal[3], NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+}
+
+/* The queue would rather preempt than take the next flavor. With 6 more cpu the second set has them in fa as its own, but another queue
+ * has borrowed one of them and cannot be made to go: so the first set goes to fb, and there is room. Who looked for nobody to preempt would
+ * not come to that, and ask for 7. */
+static void nobody_to_preempt_is_another_choice_of_flavors(void **state)
+{
+    struct world *w = *state;
+    node(w, "na", "cpu=64," GPU "=64", "kind=a");
+    node(w, "nb", "cpu=64," GPU "=64", "kind=b");
+    flavor(w, "fa", "kind=a");
+    flavor(w, "fb", "kind=b");
+    cpu_and_gpus(w, "lender", (int64_t[]){2, 8, 0, 8});
+    cpu_and_gpus(w, "q", (int64_t[]){5, 0, 3, 0});
+    local_queue(w, "ns/lender", "lender");
+    local_queue(w, "ns/q", "q");
+    workload(w, "holder", "ns/lender", 3, "cpu=1");
+    step(w);
+    struct pod_set *sets = arena_zero(w->records, 2, sizeof *sets);
+    sets[0] = a_set(w, "head", 1, "cpu=3," GPU "=1");
+    sets[1] = a_set(w, "work", 8, "cpu=1");
+    struct gang_record r = workload_of(w, "large", sets, 2);
+    r.local_queue = id(w, "ns/q");
+    gang_record(w, r);
+    step(w);
+    says(w, "large", "{\"change\":\"quota\",\"queue\":\"q\",\"flavor\":\"fa\",\"resource\":\"cpu\",\"add\":\"6m\"}");
+    cpu_and_gpus(w, "q", (int64_t[]){11, 0, 3, 0});
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "large"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_a_world(quota_in_debt), cmocka_unit_test(as_many_as_are_missing),
@@ -454,6 +497,7 @@ int main(void)
                                        in_a_world(the_first_that_lack_members_are_looked_at),
                                        in_a_world(fewer_of_a_workload), in_a_world(why_nothing_is_said),
                                        in_a_world(what_was_left_is_taken), in_a_world(room_that_was_left_is_taken),
-                                       in_a_world(another_reason_soon_after)};
+                                       in_a_world(another_reason_soon_after),
+                                       in_a_world(nobody_to_preempt_is_another_choice_of_flavors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
