@@ -237,3 +237,12 @@ bool child_jobs_clear(const struct child_jobs *c)
         }
     return any;
 }
+
+void child_jobs_seen(struct workqueue *owners, const char *kind, const char *key, struct bytes object)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *child = json_parse(a, object, NULL, NULL);
+    const char *slash = strchr(key, '/'), *owner = object_controller(child, "name");
+    if (*owner && strcmp(object_controller(child, "kind"), kind) == 0)
+        workqueue_add(owners, arena_printf(a, "%.*s/%s", (int)(slash - key), key, owner));
+}

@@ -34,6 +34,8 @@ struct child_jobs {
     struct replicated_job *jobs;
     uint32_t n;
 };
+/* A Job with the label was seen, or has gone: its owner of this kind is looked at. KEY "ns/name" of the Job. */
+void child_jobs_seen(struct workqueue *owners, const char *kind, const char *key, struct bytes object);
 /* How many of them are in which state. */
 struct child_counts {
     int64_t ready, succeeded, failed, active, suspended;

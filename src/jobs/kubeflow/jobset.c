@@ -161,14 +161,9 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
 
 static void on_child(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
-    struct jobsets *t = arg;
+    const struct jobsets *t = arg;
     (void)event;
-    struct arena *a = arena_new();
-    const struct json *child = json_parse(a, object, NULL, NULL);
-    const char *slash = strchr(key, '/'), *owner = object_controller(child, "name");
-    if (*owner && strcmp(object_controller(child, "kind"), "JobSet") == 0)
-        workqueue_add(t->queue, arena_printf(a, "%.*s/%s", (int)(slash - key), key, owner));
-    arena_free(a);
+    child_jobs_seen(t->queue, "JobSet", key, object);
 }
 
 struct jobsets *jobsets_new(struct jobs *j)

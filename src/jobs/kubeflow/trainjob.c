@@ -163,14 +163,9 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
 
 static void on_child(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
-    struct trainjobs *t = arg;
+    const struct trainjobs *t = arg;
     (void)event;
-    struct arena *a = arena_new();
-    const struct json *child = json_parse(a, object, NULL, NULL);
-    const char *slash = strchr(key, '/'), *owner = object_controller(child, "name");
-    if (*owner && strcmp(object_controller(child, "kind"), "TrainJob") == 0)
-        workqueue_add(t->queue, arena_printf(a, "%.*s/%s", (int)(slash - key), key, owner));
-    arena_free(a);
+    child_jobs_seen(t->queue, "TrainJob", key, object);
 }
 
 struct trainjobs *trainjobs_new(struct jobs *j)
