@@ -160,6 +160,8 @@ const char *asked_seed(int at)
         KUEUE_OBJECT "\"AdmissionCheck\",\"metadata\":{\"name\":\"" CHECK "\"},\"spec\":{\"controllerName\":"
                      "\"kueue.x-k8s.io/provisioning-request\",\"parameters\":{\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":"
                      "\"ProvisioningRequestConfig\",\"name\":\"" CHECK "\"}}}",
+        KUEUE_OBJECT "\"AdmissionCheck\",\"metadata\":{\"name\":\"machines\",\"annotations\":{\"capstan.dev/scale-up-timeout\":\"20s\"}},"
+                     "\"spec\":{\"controllerName\":\"capstan.dev/scale-up\"}}",
         KUEUE_OBJECT "\"ClusterQueue\",\"metadata\":{\"name\":\"q5\"},\"spec\":{\"namespaceSelector\":{},\"admissionChecksStrategy\":{"
                      "\"admissionChecks\":[{\"name\":\"" CHECK "\"}]},\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],"
                      "\"flavors\":[{\"name\":\"any\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1000},{\"name\":\"nvidia.com/gpu\","
@@ -236,9 +238,10 @@ static void demand(struct world *w, const char *checks)
 
 void asked_change(struct world *w)
 {
-    static const char *const demands[] = {"{\"name\":\"" CHECK "\"}", "{\"name\":\"" CHECK "\"}", "{\"name\":\"" CHECK "\"},{\"name\":\"budget\"}", ""};
+    static const char *const demands[] = {"{\"name\":\"" CHECK "\"}", "{\"name\":\"" CHECK "\"}", "{\"name\":\"" CHECK "\"},{\"name\":\"budget\"}",
+                                          "", "{\"name\":\"machines\"}", "{\"name\":\"" CHECK "\"},{\"name\":\"machines\"}"};
     struct mirror_request *r;
-    const char *name = some_request(w, &r), *checks = demands[pick(w, 4)];
+    const char *name = some_request(w, &r), *checks = demands[pick(w, 6)];
     int what = pick(w, 5);
     if (what == 0)
         change_config(w);
