@@ -8,7 +8,7 @@ void status_check(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
     struct arena *a = w->arena;
-    const struct json *check = s->leading ? source_get(s, SOURCE_CHECKS, w->key, a) : NULL;
+    const struct json *check = s->leading ? kube_cache_get(s->sources[SOURCE_CHECKS].cache, "", w->name, a) : NULL;
     if (!check || object_deleting(check) ||
         strcmp(json_get_text(json_get(check, "spec"), "controllerName", ""), SCALE_UP_CONTROLLER) != 0)
         return;
@@ -23,7 +23,8 @@ void status_check(void *arg, struct work *w)
 
 static const struct json *find_check(void *ctx, const char *name, struct arena *a)
 {
-    return source_get(ctx, SOURCE_CHECKS, arena_printf(a, "/%s", name), a);
+    const struct scheduler *s = ctx;
+    return kube_cache_get(s->sources[SOURCE_CHECKS].cache, "", name, a);
 }
 
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,

@@ -37,33 +37,9 @@ static int64_t bits_in(const struct device_bits *bits, const struct device_span 
     return n;
 }
 
-/* The devices that a plugin hands out for a pod that asks for shares: of one resource, as many with each share. False: it asks for some in
- * another way, which no node can give. */
-bool shape_slots(const struct shape_class *c, const struct device_table *t, struct share_slots *ret_slots)
-{
-    *ret_slots = (struct share_slots){0};
-    for (uint32_t i = 1; i < c->demands_n; i++) {
-        const struct demand *d = &c->demands[i];
-        const struct device_span *span = d->extended ? device_table_span(t, d->resource) : NULL;
-        if (!span || span->in_parts)
-            continue;
-        if (ret_slots->n || d->value % c->share.n || d->value / c->share.n > LIMIT_DEVICES_PER_NODE)
-            return false;
-        *ret_slots = (struct share_slots){span, (uint32_t)(d->value / c->share.n)};
-    }
-    return true;
-}
-
-/* NULL: the pod asks for no share, or its node gives none. */
-static const struct gpu_share *share_on(const struct state *s, uint32_t shape, uint32_t node)
-{
-    const struct gpu_share *share = &s->shapes.classes[shape].share;
-    return share->n && s->nodes.nodes[node].devices.gpus ? share : NULL;
-}
-
 const struct gpu_share *seat_share(const struct state *s, const struct seat *seat)
 {
-    return share_on(s, seat->shape, seat->node);
+    return shape_share_on(s, seat->shape, seat->node);
 }
 
 /* `device`: of the GPU of which it takes a share, -1: the best. */
@@ -89,14 +65,6 @@ void seat_choose_devices(struct state *s, struct seat *seat)
     }
     device_take(t, &bits, seat_share(s, seat));
     seat_set_devices(seat, &bits);
-}
-
-bool seat_share_fits(const struct state *s, uint32_t shape, uint32_t node, int32_t device)
-{
-    const struct device_table *t = &s->nodes.nodes[node].devices;
-    struct share_slots slots;
-    return shape_slots(&s->shapes.classes[shape], t, &slots) &&
-           device_share_fits(t, (uint32_t)device, share_on(s, shape, node), slots.n ? &slots : NULL);
 }
 
 void seat_move_share(struct state *s, uint32_t id, int32_t device)
@@ -127,7 +95,7 @@ static int64_t takes_n(const struct state *s, uint32_t shape, uint32_t node, uin
 {
     const struct shape_class *c = &s->shapes.classes[shape];
     const struct device_table *t = &s->nodes.nodes[node].devices;
-    const struct gpu_share *share = share_on(s, shape, node);
+    const struct gpu_share *share = shape_share_on(s, shape, node);
     if (i == c->demands_n) {
         *ret_span = share ? &t->spans[t->parts_at] : NULL;
         return share ? share->n : 0;

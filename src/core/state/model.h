@@ -565,15 +565,20 @@ void seat_untake(struct state *s, uint32_t seat); /* part of an undone search */
 void seat_lift(struct state *s, uint32_t seat);   /* off its node for a while: the slot, its shape and its devices are remembered */
 void seat_return(struct state *s, uint32_t seat); /* back to where it was lifted from; nothing else may stand there by now */
 
+/* share_fit.c */
+/* False: no node can give such devices beside such shares. ret_slots->n = 0: only shares. */
+bool shape_slots(const struct shape_class *c, const struct device_table *t, struct share_slots *ret_slots);
+/* NULL: the shape asks for no share, or the node gives none. */
+const struct gpu_share *shape_share_on(const struct state *s, uint32_t shape, uint32_t node);
+/* For who asks for a share: does the device have as much left? */
+bool seat_share_fits(const struct state *s, uint32_t shape, uint32_t node, int32_t device);
+
 /* seat_devices.c */
 struct device_bits seat_devices(const struct seat *seat);
 void seat_set_devices(struct seat *seat, const struct device_bits *bits);
 void seat_choose_devices(struct state *s, struct seat *seat); /* all that it asks for; it has none */
 const struct gpu_share *seat_share(const struct state *s, const struct seat *seat); /* of each GPU; NULL: it has none */
-/* False: no node can give such devices beside such shares. ret_slots->n = 0: only shares. */
-bool shape_slots(const struct shape_class *c, const struct device_table *t, struct share_slots *ret_slots);
-/* For who asks for a share: does the device have as much left? The seat has this one then, and not the one that was chosen. */
-bool seat_share_fits(const struct state *s, uint32_t shape, uint32_t node, int32_t device);
+/* The seat has a share of this device then, which seat_share_fits allows, and not of the one that was chosen. */
 void seat_move_share(struct state *s, uint32_t seat, int32_t device);
 void seat_take_told_devices(struct state *s, uint32_t seat);  /* what the API says of its pod, where that is something else */
 void seats_settle_held(struct state *s, uint32_t node);       /* places that are held give devices up to pods, and are given others */
