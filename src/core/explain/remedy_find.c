@@ -119,9 +119,13 @@ static int64_t lack_of(const struct state *s, const struct demand *d, uint32_t n
     return left < d->value ? d->value - left : 0;
 }
 
+/* In thousandths. A part may be far more than the whole: others were bound to the node though it is full. */
 static int64_t share(int64_t part, int64_t whole)
 {
-    return whole > INT64_MAX / 1000 ? part / (whole / 1000) : part * 1000 / whole;
+    const int64_t most = INT64_MAX / 1000;
+    if (part <= most)
+        return part * 1000 / whole;
+    return whole >= 1000 && part / (whole / 1000) < most ? part / (whole / 1000) : most;
 }
 
 /* How far the node is from holding one more, by share of what it asks, in thousandths; -1: it could not ever, or does now. */
