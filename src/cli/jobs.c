@@ -19,7 +19,6 @@ static const struct output_column columns[] = {
     {"gangFewest", "FEWEST", .is_number = true, .place = OUTPUT_FOR_PROGRAMS},
     {"running", "RUNNING", .is_number = true},
     {"gpus", "GPUS", .is_number = true},
-    {"gpuShares", "GPU SHARES", .is_number = true, .wide = true},
     {"state", "STATE", .is_number = false},
     {"wait", "WAIT", .ticks = true},
     {"waitSeconds", "WAIT S", .is_number = true, .ticks = true, .place = OUTPUT_FOR_PROGRAMS},
@@ -32,6 +31,7 @@ static const struct output_column columns[] = {
     {"nodes", "NODES", .place = OUTPUT_FOR_PROGRAMS},
     {"startsBy", "STARTS BY", .wide = true},
     {"message", "MESSAGE", .wide = true},
+    {"gpuShares", "GPU SHARES", .is_number = true, .wide = true},
 };
 enum { COLUMNS_N = sizeof columns / sizeof *columns };
 
@@ -115,7 +115,6 @@ static void line_add(void *context, const struct job_line *line)
                                     may_shrink ? number(a, line->size.fewest_n) : gang,
                                     number(a, line->running_n),
                                     number(a, line->asked.devices_n),
-                                    number(a, line->asked.shares_n),
                                     line->state,
                                     known ? time_age(wait, waited_ms) : NULL,
                                     known ? number(a, waited_ms / 1000) : NULL,
@@ -127,7 +126,8 @@ static void line_add(void *context, const struct job_line *line)
                                     output_keys_text(a, line->nodes),
                                     output_keys_json(a, line->nodes),
                                     starts_by(v, line),
-                                    or_null(line->message)};
+                                    or_null(line->message),
+                                    number(a, line->asked.shares_n)};
     output_row(v->t, cells);
 }
 
