@@ -354,7 +354,9 @@ static void topology_words(struct buf *b, const struct topology_request *r)
         key_words(b, r->slices[i].level, (uint32_t)r->slices[i].size);
 }
 
-/* WHY labels only with rules of their own: job names and indexes stand in labels, and few shapes look at other pods at all. */
+/* WHY labels only with rules of their own: job names and indexes stand in labels, and few shapes look at other pods at all.
+ * WHY priority where others may go for them: whom only the higher one may preempt may go first, or let another flavor look better, and then
+ * it has not enough where the lower one has. SOURCE Kueue, scheduling equivalence hashing: a class is of one priority. */
 static void line_key(struct state *s, const struct gang *g, const struct queue *q)
 {
     struct buf *b = &s->text;
@@ -364,7 +366,8 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         return;
     }
     const uint64_t all[] = {key_word(q->name, g->own->local_queue),
-                            key_word(q->name ? g->ns : 0, (uint32_t)g->min_members << 1 | g->planned)};
+                            key_word(q->name ? g->ns : 0, (uint32_t)g->min_members << 1 | g->planned),
+                            key_word(q->preempts, q->preempts ? (uint32_t)g->priority : 0)};
     buf_add(b, all, sizeof all);
     if (g->preempts_nobody) /* those behind it may */
         key_words(b, UINT32_MAX, UINT32_MAX);

@@ -3,7 +3,8 @@
  * SHAPE  a gang that holds nothing stands in exactly one of these places:
  *          fresh     it, or its queue, has changed: the next cycle looks whether it may get in line
  *          held      by a parking of its own: not active, backing off, members missing, queue stopped or missing
- *          a line    with gangs that ask for the same in the same queue; lines are ready (in queue->ready), or parked after a refusal
+ *          a line    with gangs that ask for the same in the same queue, of one priority where others may go for them; lines are ready (in
+ *                    queue->ready), or parked after a refusal
  *        A gang that holds something stands in `work` when there is something to settle, else nowhere, or parked when it misses a place.
  * ORDER  gangs by priority, creation, uid text, key text; lines by their first gang.
  * WHY    lines: of ten thousand gangs that ask for the same only the first is ever tried; what stops it stops all behind it. A parking

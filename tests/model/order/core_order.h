@@ -285,6 +285,7 @@ bool gang_before(const struct plain_gang *a, const struct plain_gang *b);
 
 /* core_order_flavors.c */
 bool asks_for_group(const struct pod_group *set, const struct group *group);
+bool preempts(const struct tree_node *own); /* may others go for a gang of this queue? */
 /* `vain`: others went for it, and it did not start: before it has waited nobody else goes. */
 struct answer decide_one(struct model *m, struct plain_gang *g, bool vain);
 struct answer place_of_failing(struct model *m, const struct plain_gang *g); /* as if those in the way gave way */

@@ -85,10 +85,12 @@ static void admit(struct model *m, struct plain_gang *g, const struct given *giv
     note(m, (int)(g - m->gangs), g->checking ? RESERVED : ADMITTED);
 }
 
-static bool are_alike(const struct plain_gang *a, const struct plain_gang *b)
+/* SOURCE Kueue, scheduling equivalence hashing: of another priority is not alike. Where nobody goes for anybody it makes no difference. */
+static bool are_alike(const struct model *m, const struct plain_gang *a, const struct plain_gang *b)
 {
     return a->queue == b->queue && a->local == b->local && a->charged_only == b->charged_only && !a->alone && !b->alone &&
-           a->sets_n == b->sets_n && !memcmp(a->sets, b->sets, sizeof a->sets);
+           (a->priority == b->priority || !preempts(&m->nodes[COHORTS + a->queue])) && a->sets_n == b->sets_n &&
+           !memcmp(a->sets, b->sets, sizeof a->sets);
 }
 
 /* What stops it stops all that are like it. */
@@ -96,7 +98,7 @@ static void stop_alike(struct model *m, const struct plain_gang *g)
 {
     for (int i = 0; i < GANGS; i++) {
         struct plain_gang *one = &m->gangs[i];
-        bool stops = is_waiting(m, one) && !one->tried && are_alike(one, g);
+        bool stops = is_waiting(m, one) && !one->tried && are_alike(m, one, g);
         one->tried |= stops;
         m->counts.alike_n += stops;
     }

@@ -289,7 +289,7 @@ static bool holds_as_promised(const struct model *m, const struct plain_promise 
     return holds;
 }
 
-static bool preempts(const struct tree_node *own)
+bool preempts(const struct tree_node *own)
 {
     return own->within != PREEMPT_NEVER || (own->parent >= 0 && own->reclaim != PREEMPT_NEVER);
 }

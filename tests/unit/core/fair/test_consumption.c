@@ -465,6 +465,11 @@ static const struct victim_case victims[] = {
      ROOM "queue q in=all gpu=0 consumption; queue s in=all gpu=0; queue r in=all gpu=6 reclaim=Any; local a used=9,1000; local b used=1,1000;"
           "runs a1 local=a gpu=2 prio=10; runs b1 local=b gpu=2 prio=0; runs s1 queue=s gpu=2 prio=5; wants mine queue=r gpu=4",
      "evict s1 InCohortReclamation; evict a1 InCohortReclamation"},
+    {"whom only high may go for comes first, and is not enough: then all is o's own, and stays; but not where only low is asked",
+     ROOM "queue o in=all gpu=6 consumption; queue e in=all gpu=0; queue r in=all gpu=5 reclaim=Lower; local a queue=o used=9,1000;"
+          "local b queue=o used=1,1000; runs a1 queue=o local=a gpu=3 prio=1; runs b1 queue=o local=b gpu=6 prio=0; runs x queue=e gpu=2 prio=9;"
+          "wants high queue=r gpu=5 prio=2; wants low queue=r gpu=5 prio=1",
+     "evict b1 InCohortReclamation"},
 };
 
 static void who_used_more_goes_first(void **unused)

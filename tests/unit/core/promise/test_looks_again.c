@@ -217,6 +217,19 @@ static void what_another_is_promised_ends_no_promise(void **state)
     decides_soon(w, "start other");
 }
 
+/* "high" finds somebody to take back from in the first flavor, where its second set has not enough beside it, and so looks at no other one.
+ * For "low" nobody goes there: it fits with the other flavor. What stops one stops no other of another priority, though it asks for the
+ * same. SOURCE Kueue, whose classes of equal workloads have the priority in them. model_core_order 70029725 8 1 */
+static void what_stops_one_stops_none_of_lower_priority(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99 cpu=99; queue q in=c fa.gpu=4 fa.cpu=1 fb.gpu=0 fb.cpu=0 reclaim=Lower borrow-last level-first;"
+             "queue d in=c fb.gpu=4; queue o in=c fa.gpu=0; runs v queue=o prio=1 flavor=fa gpu=2;"
+             "wants high queue=q prio=2 set=one gpu=3 set=two gpu=2 cpu=1; wants low queue=q prio=1 set=one gpu=3 set=two gpu=2 cpu=1");
+    decides(w, "start low");
+    assert_string_equal(given(w), "low: 1 gpu=fb, 1 gpu=fa cpu=fa");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +245,7 @@ int main(void)
         in_a_world(what_others_are_promised_may_let_it_start_in_another_flavor),
         in_a_world(what_another_is_promised_ends_no_promise),
         in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
+        in_a_world(what_stops_one_stops_none_of_lower_priority),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
