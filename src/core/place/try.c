@@ -58,6 +58,22 @@ static name_id first_flavor(const struct flavor_search *f, uint32_t set)
     return 0;
 }
 
+/* Its other sets have chosen their domains first, and so that none is left for the one that was refused, which has room without them. WHY
+ * where others take more, those may have to stand elsewhere. */
+static bool others_stand_in_its_way(struct state *s, struct gang *g, const struct misfit *m, struct want *wants, uint32_t n)
+{
+    uint32_t first = 0, end, mark = undo_mark(s), steps = PLACE_STEPS;
+    struct misfit unused;
+    while (first < n && wants[first].pod_set != m->pod_set)
+        first++;
+    for (end = first; end < n && wants[end].pod_set == m->pod_set;)
+        end++;
+    uint32_t set_n = end - first;
+    bool fits = m->mixed && !m->alone && set_n && set_n < n && place_all(s, g, &wants[first], set_n, &steps, &unused);
+    undo_back(s, mark);
+    return fits;
+}
+
 /* One assignment: charge it, place everybody (but one that has to wait for checks: core/queue/checks.h), or take all back and add to the
  * refusal why. `keep`: what fits is committed. */
 static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep, uint32_t *steps,
@@ -85,6 +101,7 @@ static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, con
         reason_add_once(refusal->why, why_unplaced(c, ret_misfit, g->sets[set].name, first_flavor(f, set)));
         undo_back(s, mark);
         refusal_of_misfit(s, &refusal->park, ret_misfit, wants, n);
+        refusal->park.on |= others_stand_in_its_way(s, g, ret_misfit, wants, n) ? PARK_NEIGHBOURS : 0;
         refusal->others |= others_rules(s, ret_misfit);
     }
     for (uint32_t i = 0; i < g->sets_n; i++)

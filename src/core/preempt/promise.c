@@ -292,8 +292,10 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
         replaces(s, p, old);
         list_remove(s, g);
         promise_free(old);
-    } else if (s->takers_awaited_n && !p->by_priority) {
-        quota_take(&s->quota, p->queue->quota); /* for others it is as if this one had been let in */
+    } else if (!p->by_priority) { /* for others it is as if this one had been let in */
+        if (s->takers_awaited_n)
+            quota_take(&s->quota, p->queue->quota);
+        s->neighbours_changed |= p->rooms_n > 0;
     }
     g->promise = p;
     list_add(s, g);

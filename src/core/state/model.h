@@ -84,7 +84,7 @@ enum park {
     PARK_SELF = 1,           /* the gang's own record or pods */
     PARK_QUOTA = 2,          /* something is given back in its quota tree */
     PARK_NODES = 4,          /* a node gains room */
-    PARK_NEIGHBOURS = 8,     /* a pod comes or goes anywhere */
+    PARK_NEIGHBOURS = 8,     /* a pod comes or goes anywhere, or a place is promised */
     PARK_QUEUE = 16,         /* its queue, or the queue's flavors, cohort or namespaces */
     PARK_TIME = 32,          /* retry_ms */
     PARK_READY = 64,         /* the pods of all that are admitted become ready (queue/ready.h) */
@@ -443,7 +443,7 @@ struct state {
     uint32_t seats_n, seats_cap, seat_hole, seats_live_n;
     uint32_t *anti_seats;    /* seats whose pods have required anti-affinity, unordered */
     uint32_t anti_seats_n, anti_seats_cap;
-    bool neighbours_changed; /* a pod came or went since the last cycle */
+    bool neighbours_changed; /* a pod came or went, or a place was promised, since the last cycle */
     enum placement placement; /* of the last cycle */
     uint64_t placement_seed; /* the same */
     struct targets *targets; /* core/score/target.h; NULL: none are known */
