@@ -194,6 +194,9 @@ static void work_write(struct model *m, const struct write *w)
     uint32_t fate = m->faults ? pick(m, 1000) : 1000;
     if (model_leaves_out("lost") && fate >= 60)
         fate = 1000;
+    bool *denied = fate >= 60 && fate < 80 && w->effect == EFFECT_BIND ? &m->api.pods[w->pod_slot].denied : NULL;
+    if (denied)
+        *denied = true; /* before it lands, for who sees it then */
     bool landed = fate >= 60 && (w->effect == EFFECT_ADMIT || w->effect == EFFECT_RESERVE ? land_admit(m, w)
                                  : w->effect == EFFECT_EVICT ? land_evict(m, w)
                                                              : land_bind(m, w));
@@ -202,6 +205,8 @@ static void work_write(struct model *m, const struct write *w)
                   : fate < 100 ? "landed, no answer"
                                : "landed"
                 : "refused");
+    if (denied)
+        *denied &= landed;
     if (landed && fate >= 80 && fate < 100 && w->effect != EFFECT_EVICT)
         return; /* nobody ever answers; the record tells */
     answer(m, w->effect, landed && fate >= 80 ? OUTCOME_DONE : OUTCOME_FAILED, w->gang, w->pod_slot >= 0 ? pod : NULL);

@@ -131,6 +131,7 @@ struct m_gang {
 };
 struct m_pod {
     bool exists, deleting, gated, foreign;
+    bool denied;               /* it was bound, and its scheduler was told that it was not: its devices may have been given to others */
     uint32_t serial;           /* uid */
     uint32_t name;             /* key: a pod made anew may have an old name */
     int gang;                  /* slot; -1: alone */

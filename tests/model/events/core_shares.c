@@ -112,6 +112,8 @@ void check_shares(struct model *m, const struct cluster *c, const struct assumed
             int milli = 0, gib = 0, shares_n = 0, whole_n = 0;
             for (int i = 0; i < PODS; i++) {
                 const struct m_pod *p = &c->pods[i];
+                if (p->denied)
+                    continue;
                 const char *devices = node_of(p, assumed ? &assumed[i] : NULL) == n ? devices_of(p, assumed ? &assumed[i] : NULL) : "";
                 bool share = names_share(devices, d);
                 if (share != (has_share(&p->kind) && share))
