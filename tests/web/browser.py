@@ -1,6 +1,7 @@
 """browser.py - a real Chromium, driven over the WebDriver protocol with nothing but the standard library (Debian: chromium, chromium-driver)."""
 import base64
 import json
+import os
 import pathlib
 import shutil
 import socket
@@ -44,7 +45,12 @@ class Browser:
     def __init__(self, width=1280, height=800, dark=False):
         self.port = free_port()
         self.profile = tempfile.mkdtemp(prefix="capstan-chromium-")
-        self.driver = subprocess.Popen(["chromedriver", "--port=%d" % self.port], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.driver = subprocess.Popen(
+            ["chromedriver", "--port=%d" % self.port],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": self.profile},  # what Chromium leaves there goes with its profile
+        )
         arguments = [
             "--headless=new",
             "--no-sandbox",
