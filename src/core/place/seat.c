@@ -9,7 +9,7 @@ static void add_amounts(struct state *s, const struct seat *seat, int64_t sign)
     int64_t *left = node_free(&s->nodes, seat->node);
     for (uint32_t i = 0; i < c->demands_n; i++)
         if (c->demands[i].column >= 0)
-            left[c->demands[i].column] += sign * c->demands[i].value;
+            left[c->demands[i].column] += sign * demand_taken(&c->demands[i]);
 }
 
 static uint32_t slot_new(struct state *s)

@@ -198,7 +198,7 @@ static void resolve_columns(struct state *s, uint32_t first)
             view_forget_shape(s, id);
             for (uint32_t at = 1; at < s->seats_n; at++)
                 if (s->seats[at].node && s->seats[at].shape == id)
-                    node_free(&s->nodes, s->seats[at].node)[column] -= c->demands[i].value;
+                    node_free(&s->nodes, s->seats[at].node)[column] -= demand_taken(&c->demands[i]);
         }
     }
 }

@@ -45,7 +45,7 @@ static bool check_gpus(const struct state *s, uint32_t slot, struct err *e)
 static bool check_node(const struct state *s, uint32_t slot, struct err *e)
 {
     const struct node *node = &s->nodes.nodes[slot];
-    uint64_t used[LIMIT_RESOURCES] = {0}; /* it may go round: pods are bound to nodes that do not hold them */
+    int64_t used[LIMIT_RESOURCES] = {0};
     struct device_bits bits = {0};
     bool twice = false;
     uint32_t seats_n = 0, ports_n = 0;
@@ -59,7 +59,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
             return err_set(e, E_INVALID, "node %s lists a seat of another node", name), false;
         for (uint32_t i = 0; i < c->demands_n; i++)
             if (c->demands[i].column >= 0)
-                used[c->demands[i].column] += (uint64_t)c->demands[i].value;
+                used[c->demands[i].column] += demand_taken(&c->demands[i]);
         for (uint32_t i = 0; i < node->devices.n; i++) {
             if (!device_bit(&devices, i) || node->devices.all[i].parts)
                 continue;
@@ -77,9 +77,9 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
         return err_set(e, E_INVALID, "node %s counts %u seats, has %u", name, node->seats_n, seats_n), false;
     for (uint32_t i = 0; i < s->nodes.columns_n; i++) {
         int64_t have = node_allocatable(&s->nodes, slot)[i], left = node_free(&s->nodes, slot)[i];
-        if ((uint64_t)have - (uint64_t)left != used[i])
+        if (have - left != used[i])
             return err_set(e, E_INVALID, "node %s: %s used by seats %lld, booked %lld", name, intern_name(s->names, s->nodes.columns[i]),
-                           (long long)used[i], (long long)((uint64_t)have - (uint64_t)left)), false;
+                           (long long)used[i], (long long)(have - left)), false;
     }
     return true;
 }
