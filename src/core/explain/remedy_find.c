@@ -151,7 +151,7 @@ static int64_t held_by_others(const struct remedy_search *x, uint32_t node, name
     for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next) {
         const struct shape_class *c = &s->shapes.classes[s->seats[at].shape];
         for (uint32_t i = 0; i < c->demands_n && s->seats[at].gang != x->gang; i++)
-            sum += c->demands[i].resource == resource ? c->demands[i].value : 0;
+            sum += c->demands[i].resource == resource ? demand_taken(&c->demands[i]) : 0;
     }
     return sum;
 }

@@ -14,8 +14,8 @@ struct demand {           /* one resource of a shape */
     bool extended;        /* nodes may have devices of it, by name */
     int64_t value;
 };
-/* What a pod that stands on a node takes of it. LIMIT 2^52, more than any node has: others may have bound pods there that ask for all that a
- * number can say, and the sum of 2,000 of them still is one. */
+/* What a pod that stands on a node takes of it. LIMIT 2^52, more than any node has: others may have bound pods there that ask for all that
+ * a number can say, and the sum of 2,000 of them still is one. */
 static inline int64_t demand_taken(const struct demand *d)
 {
     const int64_t most = (int64_t)1 << 52;
