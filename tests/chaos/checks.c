@@ -8,6 +8,7 @@
 #define KUEUE "/apis/kueue.x-k8s.io/v1beta2"
 #define CHECKS 2
 #define STOP_MS 60000 /* so long a job may take to stop */
+#define SLOW_MS 2000  /* so long a request may take that is slow (net/http_local.h): nobody calls a bind back that is on its way */
 static const char *const names[CHECKS] = {"budget", "nodes"};
 
 struct mirror_workload {
@@ -97,7 +98,8 @@ uint64_t checks_failed_n(const struct checks *c)
 bool checks_let_start(const struct checks *c, const char *workload)
 {
     const struct mirror_workload *m = map_find(c->workloads, bytes_of(arena_printf(c->arena, "default/%s", workload)));
-    return !m || m->admitted || m->finished; /* it may be gone by now */
+    bool on_its_way = m && m->evicted && loop_now_ms(c->world->loop) - m->evicted_ms <= SLOW_MS;
+    return !m || m->admitted || m->finished || on_its_way; /* it may be gone by now */
 }
 
 /* ---- controllers ---- */

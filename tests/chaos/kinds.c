@@ -66,16 +66,14 @@ static const char *template_of(struct world *w, const char *container, int gpus_
                         seconds, code, selector, class, container, gpus);
 }
 
-/* As many completions as run at a time. WHY  of the last of others places are kept, as quota is, until all have ended, though nobody comes:
- * which ones depends on what was there before, and a scheduler that begins anew may choose better ones. */
 static const char *replicated(struct world *w, const char *name, int gpus_most, const char *more)
 {
     const char *template = template_of(w, "main", gpus_most);
-    int replicas = 1 + pick(w, 2), pods = 1 + pick(w, 3);
+    int replicas = 1 + pick(w, 2), pods = 1 + pick(w, 3), completions = pods + (pick(w, 4) == 0);
     return arena_printf(w->arena,
                         "{\"name\":\"%s\",\"replicas\":%d%s,\"template\":{\"spec\":{\"parallelism\":%d,\"completions\":%d,\"backoffLimit\":1,"
                         "\"template\":%s}}}",
-                        name, replicas, more, pods, pods, template);
+                        name, replicas, more, pods, completions, template);
 }
 
 static void create_jobset(struct world *w, int kind)

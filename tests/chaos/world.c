@@ -182,7 +182,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
             world_broken(w, "%.*s was preempted, though it is of a gang, or has the highest priority", (int)key.n, key.data);
         if (old.bound && p->bound && !text_equal(old.node, p->node))
             world_broken(w, "%.*s moved from %s to %s", (int)key.n, key.data, old.node, p->node);
-        if (p->bound && !old.bound && (text_starts(p->gang, "checked") || text_starts(p->gang, "asked") ||
+        if (p->bound && !old.bound && (text_starts(p->gang, "checked") || text_starts(p->gang, "asked") || text_starts(p->gang, "machines") ||
                                        text_starts(p->gang, KINDS_PREFIX)) &&
             !checks_let_start(w->checks, object_annotation(pod, "kueue.x-k8s.io/workload")))
             world_broken(w, "%.*s was bound, though its Workload is not admitted", (int)key.n, key.data);
@@ -522,6 +522,24 @@ static void compare_phases(struct world *w, const struct state *fresh, struct in
         }
 }
 
+/* Of the gangs that hold places for pods to come in `holds`: on which nodes `s` holds them. By names: two states number them otherwise. */
+static uint64_t places_hash(const struct state *s, const struct state *holds)
+{
+    uint64_t sum = 0;
+    for (uint32_t at = 1; at < s->seats_n; at++) {
+        const struct seat *seat = &s->seats[at];
+        if (!seat->node || seat->pod || !seat->gang)
+            continue;
+        const char *gang = intern_name(s->names, seat->gang->key), *node = intern_name(s->names, s->nodes.nodes[seat->node].name);
+        bool held = false;
+        for (uint32_t i = 1; i < holds->seats_n && !held; i++)
+            held = holds->seats[i].node && !holds->seats[i].pod && holds->seats[i].gang &&
+                   text_equal(intern_name(holds->names, holds->seats[i].gang->key), gang);
+        sum += held ? hash_bytes(gang, strlen(gang), hash_bytes(node, strlen(node), 1)) : 0;
+    }
+    return sum;
+}
+
 void world_let_bind(struct world *w)
 {
     for (int i = 0; i < 1000 && !scheduler_quiet(w->scheduler); i++)
@@ -545,7 +563,10 @@ static void ask_onlooker(struct world *w, char *difference, size_t size)
         world_broken(w, "the onlooker has not read all, or leads");
     decide(fresh, &(struct decide_config){.fair = w->policy.fair}, loop_wall_ms(w->loop), w->arena, &plan);
     /* WHY  who has a promise may have to wait for others to be ready, and keeps its room meanwhile; a promise is forgotten by a restart */
-    bool room_is_kept = w->policy.ready.block_admission && scheduler_state(w->scheduler)->promised_n > 0;
+    const struct state *old = scheduler_state(w->scheduler);
+    bool room_is_kept = w->policy.ready.block_admission && old->promised_n > 0;
+    /* WHY  nor are places for pods to come remembered: who looks for them anew may find others, and beside those there is room for more */
+    room_is_kept |= places_hash(old, old) != places_hash(fresh, old);
     for (uint32_t i = 0; i < plan.entries_n && !room_is_kept; i++)
         if (plan.entries[i].effect != EFFECT_EXPLAIN)
             snprintf(difference, size, "after a restart the scheduler would %s %s %s", words[plan.entries[i].effect],
