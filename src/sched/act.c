@@ -108,8 +108,10 @@ static void tell_share(struct scheduler *s, const struct kube_object_ref *about,
 void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name_id node)
 {
     struct seen_gang *g = seen_gang(s, gang);
-    if (g)
+    if (g) {
         g->bind_failures_n = 0;
+        g->bound_ms = loop_wall_ms(s->loop);
+    }
     char ns[256];
     struct kube_object_ref about = pod_ref(s, pod, uid, ns);
     kube_event_done(s->events, &about, "Scheduled", "Successfully assigned %s to %s", intern_name(s->names, pod),

@@ -80,7 +80,7 @@ struct seen_gang {
     int64_t joined_ms;           /* when its last member came */
     int64_t placeless_ms;        /* a Workload: its checks are ready since then, and it has no place; 0 = not so */
     uint8_t placeless_n;         /* Events that said it since */
-    int64_t whole_ms;            /* wall time: a Workload's pods had all their places then; 0 = not seen so */
+    int64_t bound_ms;            /* wall time when a pod of it was bound last; 0 = not seen */
     int32_t bind_failures_n;
     char *refused;               /* what the API server said to our eviction; NULL: nothing against it */
 };
@@ -257,7 +257,9 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g);
 int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, enum telling_rest rest);
 /* A Workload that has quota, ready checks and no place, as seen now. */
 void status_placeless(struct scheduler *s, struct work *w, struct seen_gang *g, struct kube_object_ref about);
-/* status_check.c: LIST (NULL: that of the Workload, which has quota) with what the scheduler's own checks say; NULL: as it is.
+/* status_check.c: a check_finder (checks/queue_checks.h); ctx is the scheduler. */
+const struct json *status_find_check(void *ctx, const char *name, struct arena *a);
+/* LIST (NULL: that of the Workload, which has quota) with what the scheduler's own checks say; NULL: as it is.
  * *ret_again_ms: in so many ms they may say more; untouched: they will not. */
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
                                     struct arena *a, int64_t *ret_again_ms);

@@ -479,14 +479,9 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
 
 /* ---- admission checks ---- */
 
-static const struct json *find_check(void *ctx, const char *name, struct arena *a)
-{
-    return source_get(ctx, SOURCE_CHECKS, arena_printf(a, "/%s", name), a);
-}
-
 struct json *sources_checks_wrong(const struct scheduler *s, const struct json *spec, struct arena *a)
 {
-    return queue_checks_wrong(a, spec, find_check, (void *)s);
+    return queue_checks_wrong(a, spec, status_find_check, (void *)s);
 }
 
 static const char *checks_problem(void *ctx, const struct json *spec, struct arena *a)

@@ -21,7 +21,7 @@ void status_check(void *arg, struct work *w)
     work_patch_status(w, kube_path(a, "kueue.x-k8s.io", "v1beta2", "admissionchecks", NULL, w->name, "status"), check, status);
 }
 
-static const struct json *find_check(void *ctx, const char *name, struct arena *a)
+const struct json *status_find_check(void *ctx, const char *name, struct arena *a)
 {
     const struct scheduler *s = ctx;
     return kube_cache_get(s->sources[SOURCE_CHECKS].cache, "", name, a);
@@ -30,11 +30,14 @@ static const struct json *find_check(void *ctx, const char *name, struct arena *
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
                                     struct arena *a, int64_t *ret_again_ms)
 {
+    struct gang_look look = {0};
+    bool known = g && state_gang_look(s->state, g->key, &look);
     const struct scale_up x = {.workload = workload,
-                               .whole = g && state_gang_phase(s->state, g->key) == GANG_BOUND,
-                               .whole_ms = g ? g->whole_ms : 0,
+                               .stands = look.bound_n > 0,
+                               .bound_ms = g ? g->bound_ms : 0,
+                               .is_settled = known && s->incoming_at == s->incoming_n,
                                .now_ms = loop_wall_ms(s->loop),
-                               .find = find_check,
+                               .find = status_find_check,
                                .ctx = s};
     return scale_up_followed(a, &x, list ? list : json_path(workload, "status", "admissionChecks", NULL), ret_again_ms);
 }

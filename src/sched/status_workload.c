@@ -761,8 +761,6 @@ void status_workload(void *arg, struct work *w)
         return;
     }
     const struct json *old = json_path(x.workload, "status", "conditions", NULL);
-    if (x.seen && phase == GANG_BOUND)
-        x.seen->whole_ms = x.now_ms;
     x.conditions = json_is(old, JSON_ARRAY) ? json_clone(w->arena, old) : json_new(w->arena, JSON_ARRAY);
     x.generation = json_int64(json_path(x.workload, "metadata", "generation", NULL), 0);
     if (x.seen && (phase != GANG_CHECKING || awaits_checks(x.seen)))

@@ -27,9 +27,10 @@ struct mirror_request {
 };
 struct asked {
     struct world *world;
-    struct kube_watch *requests_watch, *workloads_watch;
+    struct kube_watch *requests_watch, *workloads_watch, *pods_watch;
     struct map *requests;  /* name -> struct mirror_request */
     struct map *consumed;  /* name of a Workload -> struct consumed */
+    struct map *standing;  /* name of a pod -> struct standing_pod */
     struct arena *arena;
     struct asked_counts counts;
 };
@@ -37,6 +38,11 @@ struct consumed {
     char request[160]; /* that its pods are to consume; "" = none */
     char first[160];   /* the same when it was admitted. WHY  who runs starts pods as his job was started, whatever is asked later */
     bool admitted;
+    bool gave_up;      /* its machines did not come in time */
+};
+struct standing_pod { /* it has a node, and nobody has ended it */
+    char workload[128];
+    int64_t since_ms;
 };
 
 /* ---- the mirror ---- */
@@ -76,12 +82,44 @@ static void on_request(void *arg, enum kube_event event, struct bytes raw)
         check_alone(s, name, r);
 }
 
-static const struct json *entry_of(const struct json *workload)
+static const struct json *entry_named(const struct json *workload, const char *name)
 {
     JSON_EACH (check, json_path(workload, "status", "admissionChecks", NULL))
-        if (text_equal(json_get_text(check, "name", ""), CHECK))
+        if (text_equal(json_get_text(check, "name", ""), name))
             return check;
     return NULL;
+}
+
+static const struct json *entry_of(const struct json *workload)
+{
+    return entry_named(workload, CHECK);
+}
+
+static void on_pod(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct asked *s = arg;
+    arena_reset(s->arena);
+    const struct json *pod = json_parse(s->arena, raw, NULL, NULL);
+    const char *name = object_meta(pod, "name"), *phase = json_text(json_path(pod, "status", "phase", NULL), "");
+    bool has_node = *json_text(json_path(pod, "spec", "nodeName", NULL), "") != '\0';
+    if (event == KUBE_DELETED || !has_node || object_deleting(pod) || text_equal(phase, "Succeeded") || text_equal(phase, "Failed")) {
+        map_remove(s->standing, bytes_of(name));
+        return;
+    }
+    struct standing_pod *p = map_put(s->standing, bytes_of(name), NULL);
+    snprintf(p->workload, sizeof p->workload, "%s", object_annotation(pod, "kueue.x-k8s.io/workload"));
+    p->since_ms = p->since_ms ? p->since_ms : loop_now_ms(s->world->loop);
+}
+
+/* Who gives up its quota since machines did not come has nobody who stands on one; 3 s: those that come at that moment. */
+static void check_gave_up(struct asked *s, const char *workload)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (const struct standing_pod *p; (p = map_next(s->standing, &at, &key));)
+        if (text_equal(p->workload, workload) && loop_now_ms(s->world->loop) - p->since_ms > 3000)
+            world_broken(s->world, "the machines of %s did not come, and its pod %.*s stands on one", workload, (int)key.n, key.data);
+    s->counts.gave_up_n++;
 }
 
 static void on_workload(void *arg, enum kube_event event, struct bytes raw)
@@ -101,6 +139,10 @@ static void on_workload(void *arg, enum kube_event event, struct bytes raw)
     c->admitted = object_condition_true(workload, "Admitted") && !object_condition_true(workload, "Evicted");
     if (c->admitted && !was_admitted)
         memcpy(c->first, c->request, sizeof c->first);
+    bool gave_up = c->gave_up;
+    c->gave_up = text_equal(json_get_text(entry_named(workload, "machines"), "state", ""), "Retry");
+    if (c->gave_up && !gave_up)
+        check_gave_up(s, name);
 }
 
 struct asked *asked_new(struct world *w)
@@ -109,12 +151,14 @@ struct asked *asked_new(struct world *w)
     s->world = w;
     s->requests = map_new(sizeof(struct mirror_request));
     s->consumed = map_new(sizeof(struct consumed));
+    s->standing = map_new(sizeof(struct standing_pod));
     s->arena = arena_new();
     s->requests_watch = kube_watch_new(
         w->quiet_client,
         &(struct kube_watch_config){.path = "/apis/autoscaling.x-k8s.io/v1/provisioningrequests", .on_event = on_request, .arg = s});
     s->workloads_watch = kube_watch_new(
         w->quiet_client, &(struct kube_watch_config){.path = KUEUE "workloads", .on_event = on_workload, .arg = s});
+    s->pods_watch = kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = s});
     return s;
 }
 
@@ -122,8 +166,10 @@ void asked_free(struct asked *s)
 {
     kube_watch_free(s->requests_watch);
     kube_watch_free(s->workloads_watch);
+    kube_watch_free(s->pods_watch);
     map_free(s->requests);
     map_free(s->consumed);
+    map_free(s->standing);
     arena_free(s->arena);
     free(s);
 }
@@ -160,13 +206,18 @@ const char *asked_seed(int at)
         KUEUE_OBJECT "\"AdmissionCheck\",\"metadata\":{\"name\":\"" CHECK "\"},\"spec\":{\"controllerName\":"
                      "\"kueue.x-k8s.io/provisioning-request\",\"parameters\":{\"apiGroup\":\"kueue.x-k8s.io\",\"kind\":"
                      "\"ProvisioningRequestConfig\",\"name\":\"" CHECK "\"}}}",
-        KUEUE_OBJECT "\"AdmissionCheck\",\"metadata\":{\"name\":\"machines\",\"annotations\":{\"capstan.dev/scale-up-timeout\":\"20s\"}},"
+        KUEUE_OBJECT "\"AdmissionCheck\",\"metadata\":{\"name\":\"machines\",\"annotations\":{\"capstan.dev/scale-up-timeout\":\"10s\"}},"
                      "\"spec\":{\"controllerName\":\"capstan.dev/scale-up\"}}",
         KUEUE_OBJECT "\"ClusterQueue\",\"metadata\":{\"name\":\"q5\"},\"spec\":{\"namespaceSelector\":{},\"admissionChecksStrategy\":{"
                      "\"admissionChecks\":[{\"name\":\"" CHECK "\"}]},\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],"
                      "\"flavors\":[{\"name\":\"any\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1000},{\"name\":\"nvidia.com/gpu\","
                      "\"nominalQuota\":14}]}]}]}}",
-        KUEUE_OBJECT "\"LocalQueue\",\"metadata\":{\"name\":\"team5\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q5\"}}"};
+        KUEUE_OBJECT "\"LocalQueue\",\"metadata\":{\"name\":\"team5\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q5\"}}",
+        KUEUE_OBJECT "\"ClusterQueue\",\"metadata\":{\"name\":\"q7\"},\"spec\":{\"namespaceSelector\":{},\"admissionChecksStrategy\":{"
+                     "\"admissionChecks\":[{\"name\":\"machines\"}]},\"resourceGroups\":[{\"coveredResources\":[\"cpu\",\"nvidia.com/gpu\"],"
+                     "\"flavors\":[{\"name\":\"any\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":1000},{\"name\":\"nvidia.com/gpu\","
+                     "\"nominalQuota\":30}]}]}]}}",
+        KUEUE_OBJECT "\"LocalQueue\",\"metadata\":{\"name\":\"team7\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"q7\"}}"};
     return (size_t)at < sizeof objects / sizeof *objects ? objects[at] : NULL;
 }
 

@@ -106,6 +106,12 @@ static void create_asked_job(struct world *w)
     create_job_in(w, "asked", 5);
 }
 
+/* In a queue whose gangs may start before their machines are there. */
+static void create_job_for_machines(struct world *w)
+{
+    create_job_in(w, "machines", 7);
+}
+
 static void create_charged_job(struct world *w)
 {
     charged_create(w, NAMES);
@@ -198,6 +204,7 @@ static void delete_job(struct world *w)
 {
     static const char *const paths[] = {
         "/apis/batch/v1" NS "jobs/job%d", "/apis/batch/v1" NS "jobs/checked%d", "/apis/batch/v1" NS "jobs/near%d",
+        "/apis/batch/v1" NS "jobs/machines%d",
         "/apis/batch/v1" NS "jobs/asked%d", "/apis/batch/v1" NS "jobs/charged%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
         "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups/pg%d", "/api/v1" NS "pods/pod%d"};
     const char *path = paths[pick(w, sizeof paths / sizeof *paths)];
@@ -286,6 +293,7 @@ static void step(struct world *w)
         create_near_job,   create_near_job,   create_near_job,    near_change,
         near_node_fails,   near_node_fails,   change_stakes,      change_stakes,      change_queued,      change_queued,
         change_queued,     change_queued,     made_create,        made_create,        made_create,        made_change,
+        create_job_for_machines,
         create_asked_job,  create_asked_job,  asked_answer,       asked_answer,       asked_answer,       asked_change,
         create_charged_job, create_charged_job, create_charged_job, charged_change,
         kinds_create,      kinds_create,      kinds_create,       kinds_create,       kinds_change,       kinds_change};
@@ -446,10 +454,11 @@ int main(int argc, char **argv)
            (unsigned long long)w.preemptions_n, (unsigned long long)w.late_n, (unsigned long long)checks_failed_n(w.checks),
            (unsigned long long)w.lone_n);
     printf("# prebuilt: %llu of jobs, %llu of pods, %llu out of sync; %llu asked of the autoscaler (%llu yes, %llu no), %llu pods with its "
-           "answer; %llu charged by rules (%llu to three quarters)\n",
+           "answer; %llu gave up machines that did not come; %llu charged by rules (%llu to three quarters)\n",
            (unsigned long long)made.jobs_n, (unsigned long long)made.pods_n, (unsigned long long)made.out_of_sync_n,
            (unsigned long long)asked.made_n, (unsigned long long)asked.provisioned_n, (unsigned long long)asked.failed_n,
-           (unsigned long long)asked.pods_n, (unsigned long long)charged.admitted_n, (unsigned long long)charged.full_n);
+           (unsigned long long)asked.pods_n, (unsigned long long)asked.gave_up_n, (unsigned long long)charged.admitted_n,
+           (unsigned long long)charged.full_n);
     printf("# pods that started: %llu of JobSets, %llu of TrainJobs, %llu of MPIJobs, %llu of PyTorchJobs, %llu of TFJobs\n",
            (unsigned long long)w.kinds_started_n[0], (unsigned long long)w.kinds_started_n[1], (unsigned long long)w.kinds_started_n[2],
            (unsigned long long)w.kinds_started_n[3], (unsigned long long)w.kinds_started_n[4]);

@@ -6,7 +6,8 @@
 
 #define TIMEOUT_TEXT "15m"
 #define KEEP_ANNOTATION "karpenter.sh/do-not-disrupt"
-enum { TIMEOUT_LEAST_MS = 1000, PAUSE_S = 60, PAUSE_MOST_S = 1800 };
+#define CAME_TEXT "the machines for its pods have come"
+enum { TIMEOUT_LEAST_MS = 1000, PAUSE_S = 60, PAUSE_MOST_S = 1800, SETTLE_MS = 1000 };
 #define TIMEOUT_MOST_MS INT64_C(604800000) /* 7 days */
 
 static const char *timeout_text(const struct json *check)
@@ -58,15 +59,15 @@ static struct json *updates(struct arena *a, const struct json *workload, const 
     return list;
 }
 
-/* Since when it waits for machines; 0: it does not. */
-static int64_t waits_since_ms(const struct scale_up *x)
+/* Since when it has waited for machines, if it does; 0: it does not, or they have come. */
+static int64_t waits_since_ms(const struct scale_up *x, const struct json *entry)
 {
     int64_t ms;
     const struct json *admitted = object_condition(x->workload, "Admitted");
-    if (x->whole || !object_condition_true(x->workload, "Admitted") ||
-        !time_parse(bytes_of(json_get_text(admitted, "lastTransitionTime", "")), &ms))
+    if (strcmp(json_get_text(entry, "state", ""), "Ready") != 0 || strcmp(json_get_text(entry, "message", ""), CAME_TEXT) == 0 ||
+        !object_condition_true(x->workload, "Admitted") || !time_parse(bytes_of(json_get_text(admitted, "lastTransitionTime", "")), &ms))
         return 0;
-    return ms > x->whole_ms ? ms : x->whole_ms;
+    return ms > x->bound_ms ? ms : x->bound_ms;
 }
 
 static int64_t pause_s(const struct json *entry)
@@ -85,12 +86,17 @@ static bool follow(struct arena *a, const struct scale_up *x, const struct json 
         json_set(a, entry, "podSetUpdates", updates(a, x->workload, check));
         return true;
     }
-    int64_t since_ms = strcmp(is, "Ready") == 0 ? waits_since_ms(x) : 0, left_ms = since_ms + timeout_ms(check) - x->now_ms;
+    int64_t since_ms = waits_since_ms(x, entry), left_ms = since_ms + timeout_ms(check) - x->now_ms;
     if (!since_ms)
         return false;
+    left_ms = left_ms <= 0 && !x->is_settled ? SETTLE_MS : left_ms;
     if (left_ms > 0) {
         *ret_again_ms = left_ms;
         return false;
+    }
+    if (x->stands) { /* WHY written: a scheduler that starts anew may not see them at first, or meet them while one is replaced */
+        json_set_text(a, entry, "message", CAME_TEXT);
+        return true;
     }
     set_state(a, entry, "Retry", arena_printf(a, "the machines for its pods did not come within %s", timeout_text(check)), x->now_ms);
     json_set_int64(a, entry, "requeueAfterSeconds", pause_s(entry));

@@ -4,7 +4,8 @@
  *   looks for such pods (Karpenter, Cluster Autoscaler) buys for all of them -> bound whole when the last place is there
  *                                             -> not in time: Retry, which takes the quota back; it comes again after a pause
  *
- * Its annotation capstan.dev/scale-up-timeout says how long machines may take (15m).
+ * Its annotation capstan.dev/scale-up-timeout says how long machines may take (15m). Who stands somewhere when the time is over has got
+ * them, and its entry says so from then on: what becomes of nodes later is no matter of this check.
  * Pure: JSON in, JSON out, times are arguments.
  */
 #ifndef SCHED_CHECKS_SCALE_UP_H
@@ -16,8 +17,9 @@ const char *scale_up_wrong(struct arena *a, const struct json *check);
 
 struct scale_up {
     const struct json *workload;
-    bool whole;           /* all of its pods have places */
-    int64_t whole_ms;     /* wall time when it had last; 0 = never */
+    bool stands;          /* some of its pods have places: a gang has them whole or not at all at first */
+    int64_t bound_ms;     /* wall time when one was bound last; 0 = not known */
+    bool is_settled;      /* all that is known of its pods is counted */
     int64_t now_ms;
     check_finder *find;
     void *ctx;
