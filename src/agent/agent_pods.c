@@ -66,12 +66,9 @@ struct chosen {
 /* Of the pod's share of a GPU: as much as the scheduler has counted. */
 static struct allocate_limits share_limits(const struct agent *a, const struct json *pod)
 {
-    struct share_input in;
     struct share share;
-    struct share_fault fault;
     const struct driver_reading *r = a->projection ? a->projection->snapshot->reading : NULL;
-    share_input_of(json_path(pod, "metadata", "annotations", NULL), json_get(pod, "spec"), &in);
-    if (share_read(&in, &share, &fault) <= 0)
+    if (!share_of_pod(pod, &share))
         return (struct allocate_limits){0};
     int64_t of_memory = r && r->gpus_n ? r->gpus[0].memory_mib * share.memory_milli / 1000 : 0;
     return (struct allocate_limits){.thread_percentage = (uint32_t)((share.milli + 9) / 10),

@@ -149,11 +149,8 @@ static void shares_count(const struct nodes_view *v, const struct json *pod, con
 {
     struct arena *a = v->t->arena;
     const struct json *annotations = json_path(pod, "metadata", "annotations", NULL);
-    struct share_input in;
     struct share share;
-    struct share_fault fault;
-    share_input_of(annotations, json_get(pod, "spec"), &in);
-    if (share_read(&in, &share, &fault) <= 0)
+    if (!share_of_pod(pod, &share))
         return;
     const int64_t *memory_mib = map_find_text(v->memory_mib, node);
     int64_t size = share_size(&share, memory_mib ? *memory_mib : 0) * share.count;

@@ -20,11 +20,8 @@ int64_t whole_number(const struct json *quantity)
 struct accelerators accelerators_of(struct arena *a, const struct json *pod)
 {
     struct json *requests = json_new(a, JSON_OBJECT);
-    struct share_input in;
     struct share share;
-    struct share_fault fault;
-    share_input_of(json_path(pod, "metadata", "annotations", NULL), json_get(pod, "spec"), &in);
-    if (share_read(&in, &share, &fault) > 0)
+    if (share_of_pod(pod, &share))
         return (struct accelerators){0, share.count};
     int64_t n = 0;
     job_requests_add(a, requests, json_get(pod, "spec"), 1);

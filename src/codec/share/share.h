@@ -54,6 +54,8 @@ const struct json *share_container_of(struct arena *a, const struct json *pod_sp
 
 /* 1: *ret_share; 0: it asks for no share; -E_INVALID: *ret_fault. */
 int share_read(const struct share_input *in, struct share *ret_share, struct share_fault *ret_fault);
+/* That of a pod or template, as a tree, for who only looks; false: it asks for none, or for one that is refused. */
+bool share_of_pod(const struct json *pod, struct share *ret_share);
 /* What is read and does nothing: says it with a path, as many times as there are. `annotations`: path of them, "metadata.annotations". */
 typedef void share_say(void *ctx, const char *text);
 void share_unused(const struct share_input *in, const struct share *share, struct arena *a, const char *annotations, share_say *say,

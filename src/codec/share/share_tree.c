@@ -54,3 +54,11 @@ const struct json *share_container_of(struct arena *a, const struct json *pod_sp
     *ret_path = "containers[0]";
     return NULL;
 }
+
+bool share_of_pod(const struct json *pod, struct share *ret_share)
+{
+    struct share_input in;
+    struct share_fault unused;
+    share_input_of(json_path(pod, "metadata", "annotations", NULL), json_get(pod, "spec"), &in);
+    return share_read(&in, ret_share, &unused) > 0;
+}

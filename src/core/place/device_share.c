@@ -3,8 +3,7 @@
 
 int64_t device_share_mib(const struct gpu_ledger *g, const struct gpu_share *share)
 {
-    int64_t memory = g->memory_mib ? g->memory_mib : 1000;
-    return share->memory_mib + (memory * share->memory_milli + 999) / 1000;
+    return share->memory_mib + (gpu_memory(g) * share->memory_milli + 999) / 1000;
 }
 
 /* WHY  loops over the bits of the table: only seats with shares have devices of both kinds, and those have few */
@@ -31,7 +30,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static uint64_t copies_of(const struct device_table *t, uint32_t device, const struct gpu_share *share, const struct share_slots *slots)
 {
     const struct gpu_ledger *g = &t->gpus[t->gpu_of[device]];
-    int64_t memory = g->memory_mib ? g->memory_mib : 1000, mib = device_share_mib(g, share);
+    int64_t memory = gpu_memory(g), mib = device_share_mib(g, share);
     uint64_t left = t->all[device].healthy ? t->left[t->gpu_of[device]] : 0, copies = UINT32_MAX;
     if (!left || left < share->parts || (share->memory_mib && !g->memory_mib) || (mib && g->taken_mib + mib > memory))
         return 0;

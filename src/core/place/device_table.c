@@ -78,7 +78,7 @@ static void count_left(struct device_table *t, uint16_t at)
 {
     struct gpu_ledger *g = &t->gpus[at];
     uint16_t left = g->whole_n || g->taken >= g->parts ? 0 : (uint16_t)(g->parts - g->taken);
-    int64_t memory = g->memory_mib ? g->memory_mib : 1000;
+    int64_t memory = gpu_memory(g);
     int64_t memory_left = g->taken_mib < memory ? (memory - g->taken_mib) * 1000 / memory : 0;
     uint16_t room = memory_left < left ? (uint16_t)memory_left : left;
     t->left_all += (uint32_t)left - t->left[at];
@@ -314,10 +314,12 @@ void device_give(struct device_table *t, const struct device_bits *bits, const s
 
 void device_table_clear(struct device_table *t)
 {
-    for (uint16_t i = 0; i < t->gpus_n; i++)
-        t->gpus[i].taken = t->gpus[i].whole_n = t->gpus[i].shares_n = 0, t->gpus[i].taken_mib = 0;
-    for (uint16_t i = 0; i < t->gpus_n; i++)
+    for (uint16_t i = 0; i < t->gpus_n; i++) {
+        struct gpu_ledger *g = &t->gpus[i];
+        g->taken = g->taken_mib = 0;
+        g->whole_n = g->shares_n = 0;
         count_left(t, i);
+    }
     *t->used = (struct device_bits){0};
     count_free(t);
 }

@@ -45,6 +45,11 @@ struct gpu_ledger {
     int64_t taken;       /* parts that pods have: more than there are, where the API has said so */
     int64_t taken_mib;   /* as taken; of unknown memory its thousandths */
 };
+/* What taken_mib is of. */
+static inline int64_t gpu_memory(const struct gpu_ledger *g)
+{
+    return g->memory_mib ? g->memory_mib : 1000;
+}
 struct device_table {
     struct device *all;
     struct device_span *spans;

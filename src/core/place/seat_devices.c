@@ -224,9 +224,8 @@ static void give_up_gpus(struct state *s, struct seat *seat)
     for (uint32_t i = 0; i < t->n && t->gpus; i++) {
         const struct gpu_ledger *g = &t->gpus[t->gpu_of[i]];
         struct device_bits bits = seat_devices(seat), one = {0};
-        int64_t memory = g->memory_mib ? g->memory_mib : 1000;
         bool is_share = device_bits_share(t, &bits, t->gpu_of[i]);
-        bool is_good = is_share ? !g->whole_n && g->taken <= g->parts && g->taken_mib <= memory : !g->shares_n;
+        bool is_good = is_share ? !g->whole_n && g->taken <= g->parts && g->taken_mib <= gpu_memory(g) : !g->shares_n;
         if (is_good || !device_bit(&bits, i))
             continue;
         if (is_share) {

@@ -36,7 +36,7 @@ static bool check_gpus(const struct state *s, uint32_t slot, struct err *e)
         const char *name = intern_name(s->names, node->name);
         if (taken != g->taken || taken_mib != g->taken_mib || whole_n != g->whole_n || shares_n != g->shares_n)
             return err_set(e, E_INVALID, "GPU %u of node %s is not counted as its seats have it", g->gpu, name), false;
-        if (held_n && (taken > g->parts || taken_mib > (g->memory_mib ? g->memory_mib : 1000) || (shares_n && whole_n)))
+        if (held_n && (taken > g->parts || taken_mib > gpu_memory(g) || (shares_n && whole_n)))
             return err_set(e, E_INVALID, "GPU %u of node %s is held for more than there is", g->gpu, name), false;
     }
     return true;
