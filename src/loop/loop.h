@@ -93,4 +93,14 @@ int loop_child_pid(const struct loop_child *c);
 void loop_child_signal(struct loop_child *c, int signal_number); /* gone meanwhile: no effect */
 void loop_child_forget(struct loop_child *c);                    /* NULL-safe; kills it, and fn is not called */
 
+/* A copy of this process (fork) calls work(arg, out) and ends; what it put into `out` comes here as with a child (real body only). The copy
+ * has memory and nothing else: its descriptors are closed but for standard error, other threads are not there, so it may hold no lock, and
+ * must not touch the loop. It is killed after cpu_s seconds of work, and when this process ends. fn is called exactly once, unless it is
+ * forgotten before; the handle is no longer good then. */
+struct loop_copy;
+typedef void (*loop_copy_fn)(void *arg, struct buf *out);
+int loop_copy_run(struct loop *l, loop_copy_fn work, int64_t cpu_s, size_t max_bytes, loop_child_fn fn, void *arg, struct loop_copy **ret_copy,
+                  struct err *e);
+void loop_copy_forget(struct loop_copy *c); /* NULL-safe; kills it, and fn is not called */
+
 #endif

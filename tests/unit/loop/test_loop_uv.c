@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -172,6 +173,47 @@ static void test_child_is_signalled_or_forgotten(void **state)
     loop_free(w.l);
 }
 
+static void copy_counts(void *arg, struct buf *out)
+{
+    struct world *w = arg;
+    int dir = open("/proc/self/fd/4", O_RDONLY | O_CLOEXEC);
+    buf_printf(out, "%d %s", ++w->fd, dir < 0 ? "alone" : "with descriptors");
+}
+
+static void test_copy_thinks_by_itself(void **state)
+{
+    struct world w = {.l = loop_new(), .fd = 41};
+    struct loop_copy *c;
+    assert_int_equal(loop_copy_run(w.l, copy_counts, 5, 100, child_done, &w, &c, NULL), 0);
+    assert_int_equal(loop_run(w.l, NULL), 0);
+    assert_int_equal(w.exit_code, 0);
+    assert_string_equal(w.log.data, "42 alone");
+    assert_int_equal(w.fd, 41);
+    buf_free(&w.log);
+    loop_free(w.l);
+}
+
+static void copy_hangs(void *arg, struct buf *out)
+{
+    struct world *w = arg;
+    for (volatile int *n = &w->fd; *n == 0;)
+        buf_clear(out);
+}
+
+static void test_copy_that_hangs_is_killed(void **state)
+{
+    struct world w = {.l = loop_new()};
+    struct loop_copy *c, *forgotten;
+    assert_int_equal(loop_copy_run(w.l, copy_hangs, 60, 100, child_done, &w, &forgotten, NULL), 0);
+    loop_copy_forget(forgotten);
+    loop_copy_forget(NULL);
+    assert_int_equal(loop_copy_run(w.l, copy_hangs, 1, 100, child_done, &w, &c, NULL), 0);
+    assert_int_equal(loop_run(w.l, NULL), 0);
+    assert_int_equal(w.exit_code, 128 + SIGKILL);
+    buf_free(&w.log);
+    loop_free(w.l);
+}
+
 static void test_free_with_a_running_child(void **state)
 {
     struct world w = {.l = loop_new()};
@@ -245,6 +287,8 @@ int main(void)
         cmocka_unit_test(test_child_that_does_not_exist),
         cmocka_unit_test(test_child_reads_its_input),
         cmocka_unit_test(test_child_is_signalled_or_forgotten),
+        cmocka_unit_test(test_copy_thinks_by_itself),
+        cmocka_unit_test(test_copy_that_hangs_is_killed),
         cmocka_unit_test(test_free_with_a_running_child),
         cmocka_unit_test(test_another_thread_wakes_the_loop),
         cmocka_unit_test(test_a_freed_async_is_not_called),
