@@ -29,6 +29,7 @@ static const struct output_column columns[] = {
     {"user", "USER", .wide = true},
     {"nodes", "NODES", .wide = true, .place = OUTPUT_FOR_PEOPLE},
     {"nodes", "NODES", .place = OUTPUT_FOR_PROGRAMS},
+    {"starts", "STARTS", .wide = true},
     {"startsBy", "STARTS BY", .wide = true},
     {"message", "MESSAGE", .wide = true},
     {"gpuShares", "GPU SHARES", .is_number = true, .wide = true},
@@ -81,14 +82,26 @@ static bool line_wanted(const struct jobs_view *v, const struct job_line *line)
            is_on_wanted_node(a, option_text(v->o, OPT_JOBS_NODE), line->nodes);
 }
 
+/* Why it waits, as the scheduler has written it, where a column of that is shown; else NULL. */
+static struct json *tree_of(const struct jobs_view *v, const struct job_line *line)
+{
+    bool asked = v->t->format != OUTPUT_TABLE && v->t->format != OUTPUT_NAME && line->reason && *line->reason;
+    return asked ? json_parse(v->t->arena, bytes_of(line->reason), NULL, NULL) : NULL;
+}
+
+/* When a job that waits starts, as the scheduler expects it; NULL: not known. */
+static const char *starts(const struct jobs_view *v, const struct job_line *line)
+{
+    return json_get_text(json_get(tree_of(v, line), "start"), "about", NULL);
+}
+
 /* When a job that waits starts at the latest, where that is known; else NULL.
  * WHY  not for the short table: it asks for whoever holds what the job needs. Of each queue only the first one is told what would help. */
 static const char *starts_by(const struct jobs_view *v, const struct job_line *line)
 {
     struct arena *a = v->t->arena;
     char time[TIME_TEXT_MAX];
-    bool asked = v->t->format != OUTPUT_TABLE && v->t->format != OUTPUT_NAME && line->reason && *line->reason;
-    struct json *remedies = asked ? json_get(json_parse(a, bytes_of(line->reason), NULL, NULL), "remedies") : NULL;
+    struct json *remedies = json_get(tree_of(v, line), "remedies");
     why_until(v->c, a, remedies);
     int64_t ms = why_until_comes_ms(remedies);
     return ms ? arena_text(a, time_format(time, ms)) : NULL;
@@ -125,6 +138,7 @@ static void line_add(void *context, const struct job_line *line)
                                     or_null(line->user),
                                     output_keys_text(a, line->nodes),
                                     output_keys_json(a, line->nodes),
+                                    starts(v, line),
                                     starts_by(v, line),
                                     or_null(line->message),
                                     number(a, line->asked.shares_n)};

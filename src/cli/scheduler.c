@@ -79,6 +79,7 @@ static int take(struct run *r, const struct options *o)
     r->scheduler.hold = option_flag(o, OPT_SCHEDULER_HOLD);
     r->scheduler.leader_elect = option_flag(o, OPT_SCHEDULER_LEADER_ELECT);
     r->scheduler.lease_ns = option_text(o, OPT_SCHEDULER_LEASE_NAMESPACE);
+    r->scheduler.forecast_ms = option_number(o, OPT_SCHEDULER_FORECAST_SECONDS, 0) * 1000;
     r->jobs.no_kueue = option_flag(o, OPT_SCHEDULER_NO_KUEUE);
     r->jobs.no_volcano = option_flag(o, OPT_SCHEDULER_NO_VOLCANO);
     r->jobs.run_trainjobs = option_flag(o, OPT_SCHEDULER_RUN_TRAINJOBS);

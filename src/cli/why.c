@@ -14,6 +14,7 @@
 #include "cli/lookup/pod_group.h"
 #include "cli/lookup/preempted.h"
 #include "cli/lookup/reserved.h"
+#include "cli/lookup/start_text.h"
 #include "cli/lookup/why_until.h"
 #include "kube/object.h"
 
@@ -417,6 +418,9 @@ static void print_text(const struct answer *x)
         printf("%s\n", x->message);
     if (tree)
         print_tree(x->reason, 0, true, "");
+    const char *start = start_text_of(x->a, json_get(x->reason, "start"), clock_wall_us() / 1000);
+    if (start)
+        printf("starts: %s\n", start);
     if (x->reason)
         print_remedies(x->reason);
 }
@@ -449,7 +453,7 @@ static void print_json(const struct answer *x, enum output_format format)
     if (x->preempted)
         json_set(a, out, "preempted", x->preempted);
     json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));
-    static const char *const parts[] = {"remedies", "impossible", "notComputed"};
+    static const char *const parts[] = {"remedies", "impossible", "notComputed", "start"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (json_get(x->reason, parts[i]))
             json_set(a, out, parts[i], json_clone(a, json_get(x->reason, parts[i])));

@@ -408,6 +408,7 @@ struct pod_record {
     name_id node;              /* bound there; 0 = not bound */
     name_id nominated;         /* status.nominatedNodeName: others of lower priority leave that node for it; 0 = none */
     name_id scheduler;         /* spec.schedulerName */
+    int32_t limit_s;           /* spec.activeDeadlineSeconds: from when its kubelet took it in; 0 = none */
     name_id devices;           /* what an earlier decision gave it ("nvidia.com/gpu=0,3"); 0 = none or anonymous */
     /* what its containers ask of device plugins, each kind once: "nvidia.com/gpu=1,nvidia.com/gpu=2"; 0 = nothing */
     name_id device_asks;

@@ -99,8 +99,8 @@ void loop_child_forget(struct loop_child *c);                    /* NULL-safe; k
  * forgotten before; the handle is no longer good then. */
 struct loop_copy;
 typedef void (*loop_copy_fn)(void *arg, struct buf *out);
-int loop_copy_run(struct loop *l, loop_copy_fn work, int64_t cpu_s, size_t max_bytes, loop_child_fn fn, void *arg, struct loop_copy **ret_copy,
-                  struct err *e);
+int loop_copy_run(struct loop *l, loop_copy_fn work, int64_t cpu_s, size_t max_bytes, loop_child_fn fn, void *arg,
+                  struct loop_copy **ret_copy, struct err *e);
 void loop_copy_forget(struct loop_copy *c); /* NULL-safe; kills it, and fn is not called */
 
 #endif

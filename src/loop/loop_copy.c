@@ -86,8 +86,8 @@ static _Noreturn void copy_works(int fd, pid_t parent, int64_t cpu_s, loop_copy_
     _exit(0);
 }
 
-int loop_copy_run(struct loop *l, loop_copy_fn work, int64_t cpu_s, size_t max_bytes, loop_child_fn fn, void *arg, struct loop_copy **ret_copy,
-                  struct err *e)
+int loop_copy_run(struct loop *l, loop_copy_fn work, int64_t cpu_s, size_t max_bytes, loop_child_fn fn, void *arg,
+                  struct loop_copy **ret_copy, struct err *e)
 {
     int ends[2];
     if (loop_is_virtual(l))

@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "sched/forecast/start_note.h"
 #include "sched/scheduler.h"
 
 enum { BIND_FAILURES_MAX = 5 }; /* of one gang, before those members that did start are taken back */
@@ -126,8 +127,11 @@ void act_bound(struct scheduler *s, name_id gang, name_id pod, name_id uid, name
 
 static void gang_tell(struct scheduler *s, struct seen_gang *g, char *text, char *code, char *tree)
 {
-    if (!text)
+    if (!text) {
         telling_drop(&g->telling, &s->tellings, loop_now_ms(s->loop));
+        g->start_ms = 0;
+    }
+    s->waiting_n += (text != NULL) - (g->text != NULL);
     free(g->text);
     free(g->code);
     free(g->tree);
@@ -269,7 +273,9 @@ static void act_explain(struct scheduler *s, const struct plan_entry *entry)
     g->members_missing = members_missing(entry->reason);
     const struct reason *preempting = entry->source == GANG_POD ? reason_find(entry->reason, REASON_PREEMPTING) : NULL;
     g->nominated = preempting ? preempting->name : 0;
-    gang_tell(s, g, buf_take(&text, NULL), mem_text(explain_kueue_reason(entry->reason)), buf_take(&tree, NULL));
+    char *starts = g->start_ms ? start_note(tree.data, g->start_ms, g->start_basis) : buf_take(&tree, NULL);
+    buf_free(&tree);
+    gang_tell(s, g, buf_take(&text, NULL), mem_text(explain_kueue_reason(entry->reason)), starts);
     status_gang_changed(s, g);
     status_members_changed(s, g);
 }

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "core/device_list.h"
-#include "sched/bind_gate.h"
+#include "sched/binding/bind_gate.h"
 #include "sched/scheduler.h"
 
 enum { AGAIN_FIRST_MS = 100, AGAIN_MAX_MS = 5000, BODY_BYTES = 400 };

@@ -7,6 +7,13 @@
 
 enum { CHANGES_PER_TURN = 20000, GANGS_PER_TURN = 1024, PODS_PER_TURN = 20000 };
 
+struct decide_config scheduler_decide_config(const struct scheduler *s)
+{
+    return (struct decide_config){.gangs_max = GANGS_PER_TURN, .pods_max = PODS_PER_TURN, .fair = s->config.policy.fair,
+                                  .lost = s->config.policy.lost, .node_wishes = s->config.policy.node_wishes, .hold = s->config.hold,
+                                  .placement = s->config.spread ? PLACEMENT_SPREAD : PLACEMENT_BINPACK};
+}
+
 static void next_turn(void *arg)
 {
     scheduler_ask_turn(arg);
@@ -37,9 +44,7 @@ static void turn(void *arg)
     if (!s->leading || !s->synced) /* look, but do not touch */
         return;
     int64_t now_ms = loop_wall_ms(s->loop);
-    struct decide_config config = {.gangs_max = GANGS_PER_TURN, .pods_max = PODS_PER_TURN, .fair = s->config.policy.fair,
-                                   .lost = s->config.policy.lost, .node_wishes = s->config.policy.node_wishes,
-                                   .hold = s->config.hold, .placement = s->config.spread ? PLACEMENT_SPREAD : PLACEMENT_BINPACK};
+    struct decide_config config = scheduler_decide_config(s);
     struct plan plan = {0};
     bool tries = decide_has_work(s->state);
     int64_t began_us = loop_clock_us(s->loop);

@@ -2,7 +2,7 @@
 #include "sched/preview.h"
 #include "sched/scheduler.h"
 
-enum { TURNS_MAX = 64, LOOK_MS = 20 };
+enum { TURNS_MAX = 64, LOOK_MS = 20, FORECAST_MS = 1000 };
 
 /* The first object's gang is the one that is asked about. */
 static name_id gang_of(struct scheduler *s, const struct change *c)
@@ -80,8 +80,7 @@ static void drain(struct scheduler *s)
 
 static void ask(struct scheduler *s, name_id gang, struct arena *a, struct preview *p)
 {
-    const struct policy *policy = &s->config.policy;
-    struct decide_config config = {.fair = policy->fair, .lost = policy->lost, .node_wishes = policy->node_wishes};
+    struct decide_config config = scheduler_decide_config(s);
     bool known = false;
     for (int turn = 0; !known && turn < TURNS_MAX; turn++) {
         struct plan plan = {0};
@@ -96,6 +95,8 @@ static void ask(struct scheduler *s, name_id gang, struct arena *a, struct previ
     if (reason)
         (void)answer_of(s, &(struct plan){.entries = &told, .entries_n = 1}, gang, a, p);
     p->position = state_gang_position(s->state, gang);
+    if (p->verdict == PREVIEW_WAITS)
+        starts_find(s, gang, &p->start_ms, &p->start_basis);
 }
 
 static int take_in(struct scheduler *s, const struct json *objects, name_id *ret_gang, struct err *e)
@@ -114,7 +115,7 @@ static int take_in(struct scheduler *s, const struct json *objects, name_id *ret
 int preview_run(struct loop *l, struct kube_client *c, const struct policy *policy, const struct charge_policy *charge,
                 const struct json *objects, int64_t timeout_ms, struct arena *a, struct preview *ret_preview, struct err *e)
 {
-    struct scheduler_config config = {.default_scheduler = true, .look = true, .charge = charge};
+    struct scheduler_config config = {.default_scheduler = true, .look = true, .charge = charge, .forecast_ms = FORECAST_MS};
     struct preview p = {.verdict = PREVIEW_UNKNOWN, .position = -1};
     name_id gang;
     if (policy)

@@ -23,6 +23,8 @@ struct preview {
     const char *message;       /* why not, one sentence; NULL it starts */
     const struct json *reason; /* the tree, as capstan why prints it; NULL it starts */
     int32_t position;          /* in its queue, 0 the first; -1 in none */
+    int64_t start_ms;          /* it waits: about when it starts; 0: not known */
+    uint8_t start_basis;       /* bits of enum end_basis (core/time/forecast.h) */
 };
 /* `objects`: a Workload, or a PodGroup of coscheduling and its pods, or a pod; with name, namespace, uid and creationTimestamp. Runs the
  * loop for timeout_ms at most. -E_AGAIN: not everything was read until then. -E_INVALID: an object cannot be decoded. */

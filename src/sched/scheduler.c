@@ -170,6 +170,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
+    s->starts = starts_new(s);
     sources_start(s);
     elect(s);
     return s;
@@ -198,6 +199,7 @@ void scheduler_free(struct scheduler *s)
     if (s->told_leading)
         kube_client_halt(s->client, KUBE_GO); /* it may have other users */
     loop_timer_free(s->wake);
+    starts_free(s->starts);
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work,      s->queue_work, s->cohort_work,       s->local_queue_work,
                                   s->volcano_queue_work, s->group_work, s->coscheduling_work, s->native_work,

@@ -5,10 +5,11 @@
  *   hypernode_source.c  HyperNodes -> the topology of tiers, and what their status says
  *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
  *   act.c       plan -> writes; answers -> outcomes
+ *   starts.c    when those that wait start, as things are; forecast/: how long jobs run, and how it is told
  *   preview.c   would this start? asked of a scheduler that only looks
  *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain
- *   bind_gate.c which binds wait until another pod has its devices
+ *   binding/    which binds wait until another pod has its devices
  *   telling     when a reason is told; pace.c: how often figures are written; group_tally.c: figures that are counted as they change
  *   checks/     admission checks: the list in a Workload's status, what is wrong with those of a queue
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
@@ -50,12 +51,13 @@ struct seen_pod {
     int64_t nominating_ms;       /* when; 0 = never */
     bool bound, admitted, ours, gated, deleting;
     bool shares, share_slots;    /* as in pod_record */
+    int32_t limit_s;             /* the same */
     struct seen_removal *removal; /* NULL: it stays */
     bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
     uint64_t told_tree;          /* hash of the tree of reasons that we have sent last; 0 = none */
-    bool tree_helps;             /* that said what would help */
+    uint8_t told_parts;          /* what of enum telling_parts that had */
 };
 struct seen_gang {
     name_id key, local_queue;
@@ -81,6 +83,9 @@ struct seen_gang {
     int64_t placeless_ms;        /* a Workload: its checks are ready since then, and it has no place; 0 = not so */
     uint8_t placeless_n;         /* Events that said it since */
     int64_t bound_ms;            /* wall time when a pod of it was bound last; 0 = not seen */
+    int64_t start_ms;            /* when it starts, as far as is known (starts.c), and what is told of that; 0 = not known */
+    uint8_t start_basis;
+    bool run_noted;              /* how long it ran is remembered */
     int32_t bind_failures_n;
     char *refused;               /* what the API server said to our eviction; NULL: nothing against it */
 };
@@ -126,6 +131,7 @@ struct source {
 
 struct template_sources;
 struct hypernode_source;
+struct starts;
 struct scheduler {
     struct scheduler_config config;
     struct loop *loop;
@@ -160,6 +166,8 @@ struct scheduler {
     struct group_tally *tally;   /* of Volcano PodGroups */
 
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
+    uint32_t waiting_n;          /* of these gangs: are told why they wait */
+    struct starts *starts;       /* starts.c; NULL: nobody asks when they start */
     struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
         *native_work, *pod_work, *delete_work, *check_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
@@ -212,6 +220,16 @@ bool scheduler_may_act(const struct scheduler *s); /* it leads, by the clock too
 
 /* main.c */
 void scheduler_ask_turn(struct scheduler *s);
+struct decide_config scheduler_decide_config(const struct scheduler *s);
+
+/* starts.c. NULL where nobody asks for it; free is NULL-safe. */
+struct starts *starts_new(struct scheduler *s);
+void starts_free(struct starts *t);
+/* When this gang starts, which no object may name yet; 0: not known. The state is used up by it. */
+void starts_find(struct scheduler *s, name_id gang, int64_t *ret_start_ms, uint8_t *ret_basis);
+/* How long it ran is remembered, once it is over: a Workload, as it came by the watch; a gang of pods, of which one has changed. */
+void starts_workload_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload);
+void starts_pod_seen(struct scheduler *s, struct seen_gang *g);
 
 /* names.c. Whoever keeps a name_id from one turn to the next marks it there (intern_mark). */
 void names_sweep(struct scheduler *s); /* when it is time to */

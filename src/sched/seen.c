@@ -81,6 +81,7 @@ static void gang_forget_if_empty(struct scheduler *s, struct seen_gang *g)
     if (g->has_object || g->pods_n > 0)
         return;
     telling_drop(&g->telling, &s->tellings, loop_now_ms(s->loop));
+    s->waiting_n -= g->text != NULL;
     map_remove(s->gangs, bytes_of(intern_name(s->names, g->key)));
     gang_free(g);
 }
@@ -162,6 +163,7 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     p->admitted = r->admitted;
     p->shares = r->shares;
     p->share_slots = r->share_slots;
+    p->limit_s = r->limit_s;
     p->gang = gang;
     p->phase = r->phase;
     p->bound = r->node != 0;
@@ -173,6 +175,7 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
         gang_join(s, p, g);
     else
         gang_count(g, p, 1);
+    starts_pod_seen(s, g);
     status_gang_changed(s, g);
     if (joins && g->text)
         status_members_changed(s, g);

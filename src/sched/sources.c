@@ -470,8 +470,10 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
         follow_demands(source, key, o);
     if (c.type == CHANGE_GANG)
         seen_gang_apply(s, &c.gang);
-    if (source->id == SOURCE_WORKLOADS)
+    if (source->id == SOURCE_WORKLOADS) {
         workload_metrics_seen(s, seen_gang(s, c.gang.key), o);
+        starts_workload_seen(s, seen_gang(s, c.gang.key), o);
+    }
     if (!is_lifted(source, key, &c))
         *sources_push(s) = c;
     return true;

@@ -57,7 +57,7 @@ static enum telling_rest rest_of(const struct seen_pod *p, const char *tree)
 {
     if (!tree || !p->told_tree || p->told_tree == hash_bytes(tree, strlen(tree), 1))
         return REST_IS_SAID;
-    return telling_helps(tree) && !p->tree_helps ? REST_HELPS : REST_DIFFERS;
+    return telling_parts(tree) & ~p->told_parts ? REST_IS_NEWS : REST_DIFFERS;
 }
 
 void status_pod(void *arg, struct work *w)
@@ -85,7 +85,7 @@ void status_pod(void *arg, struct work *w)
         return;
     telling_sent(&p->telling, now_ms);
     p->told_tree = tree ? hash_bytes(tree, strlen(tree), 1) : 0;
-    p->tree_helps = tree && telling_helps(tree);
+    p->told_parts = tree ? telling_parts(tree) : 0;
     struct kube_object_ref about = {"v1", "Pod", w->ns, w->name, intern_name(s->names, p->uid)};
     if (is_news)
         kube_event(s->events, &about, "Warning", "FailedScheduling", "%s", g->text);

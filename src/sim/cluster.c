@@ -27,6 +27,8 @@
 #include "sim/usage/node_metrics.h"
 #include "sim/usage/usage_sim.h"
 
+enum { FORECAST_MS = 5000 }; /* WHY oftener than on a large cluster: it is small, and somebody looks */
+
 const char *const cluster_default_nodes[] = {
     "2:a100-40gb", "4:t4", "1:a100-40gb,gpus=2,mig=1g.5gb", "1:t4,gpus=2,mps=10", "1:cpu",
 };
@@ -413,8 +415,8 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     uint64_t seed = random_seed_from_system();
     c->scheduler = scheduler_new(
         c->loop, c->client,
-        &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge,
-                                    .metrics = config->metrics});
+        &(struct scheduler_config){.default_scheduler = true, .forecast_ms = FORECAST_MS, .policy = config->policy,
+                                    .charge = config->charge, .metrics = config->metrics});
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
     apiserver_set_pending(c->apiserver, on_pending, c);
     c->view = view_new(c->loop, c->scheduler);

@@ -1,6 +1,7 @@
 /* forecast.c - see forecast.h */
 #include "cli/drive/forecast.h"
 #include "base/clock.h"
+#include "cli/lookup/start_text.h"
 #include "cli/lookup/why_until.h"
 
 enum { TIMEOUT_MS = 20000 };
@@ -22,7 +23,6 @@ static const char *unreadable(struct connection *c, struct arena *a)
 
 static void waits_text(struct connection *c, struct arena *a, const struct preview *p, struct buf *out)
 {
-    char time[TIME_TEXT_MAX];
     bool never = p->verdict == PREVIEW_NEVER;
     struct json *reason = p->reason ? json_clone(a, p->reason) : NULL, *remedies = json_get(reason, "remedies");
     why_until(c, a, remedies);
@@ -31,9 +31,8 @@ static void waits_text(struct connection *c, struct arena *a, const struct previ
         buf_printf(out, "would help: %s\n", json_get_text(reason, "impossible", ""));
     if (p->position > 0)
         buf_printf(out, "behind: %d other%s in its queue\n", (int)p->position, p->position == 1 ? "" : "s");
-    int64_t ms = p->position <= 0 && !never ? why_until_comes_ms(remedies) : 0;
-    if (ms)
-        buf_printf(out, "starts: %s at the latest\n", time_format(time, ms));
+    if (p->start_ms)
+        buf_printf(out, "starts: %s\n", start_text(a, p->start_ms, p->start_basis, clock_wall_us() / 1000));
     const char *lead = "would help: ";
     JSON_EACH (remedy, remedies) {
         buf_printf(out, "%s%s\n", lead, json_get_text(remedy, "message", "?"));

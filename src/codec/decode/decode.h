@@ -28,6 +28,8 @@
 #define DECODE_HOLD_ANNOTATION "capstan.dev/hold" /* on pod groups: any value but "false" keeps them from starting */
 #define DECODE_CHECKPOINT_ANNOTATION "capstan.dev/checkpoint-time"
 #define DECODE_MINIMUM_RUN_MOST_S 86400 /* WHY a longer one keeps others of its priority in front of it for as long */
+/* On a Workload: its job's activeDeadlineSeconds, as they were when it was queued. */
+#define DECODE_DEADLINE_ANNOTATION "capstan.dev/active-deadline-seconds"
 /* On a Workload: names of its pod sets whose pods are made when those of others have begun or ended, with commas between. */
 #define DECODE_LATER_ANNOTATION "capstan.dev/later-pod-sets"
 #define DECODE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"

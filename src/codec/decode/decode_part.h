@@ -49,7 +49,7 @@ struct pod_spec {
     name_id device_asks;                                       /* as in pod_record */
     struct bytes native_group, native_workload, native_replica; /* views, undecoded */
     struct bytes affinity, spreads;                            /* raw JSON; n = 0: none */
-    int32_t priority;
+    int32_t priority, limit_s;                                 /* as in pod_record */
     bool gated, preempts_nobody;
     uint32_t share_containers_n;                               /* that ask for a share of a GPU by resources */
 };

@@ -311,6 +311,7 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     pod.gated = spec.gated;
     pod.preempts_nobody = spec.preempts_nobody;
     pod.scheduler = spec.scheduler;
+    pod.limit_s = spec.limit_s;
     pod.ours = is_ours(d, spec.scheduler);
     find_gang(d, &m, &spec, &pod);
     struct share share;

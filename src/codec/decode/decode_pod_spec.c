@@ -274,6 +274,7 @@ static void finish_ports(struct spec_reader *s)
 enum spec_key {
     SPEC_OTHER,
     SPEC_AFFINITY,
+    SPEC_DEADLINE,
     SPEC_CONTAINERS,
     SPEC_HOST_NETWORK,
     SPEC_INIT_CONTAINERS,
@@ -297,6 +298,7 @@ static enum spec_key spec_key_of(struct bytes key)
         enum spec_key key;
     } keys[] = {
 #define KEY(name, key) {name, sizeof name - 1, key}
+        KEY("activeDeadlineSeconds", SPEC_DEADLINE),
         KEY("affinity", SPEC_AFFINITY),        KEY("containers", SPEC_CONTAINERS),
         KEY("hostNetwork", SPEC_HOST_NETWORK), KEY("initContainers", SPEC_INIT_CONTAINERS),
         KEY("nodeName", SPEC_NODE_NAME),       KEY("nodeSelector", SPEC_NODE_SELECTOR),
@@ -347,6 +349,10 @@ static int read_spec_field(struct spec_reader *s, enum spec_key key)
     case SPEC_PRIORITY:
         if (json_reader_int64(s->r, &number))
             s->out->priority = number > INT32_MAX ? INT32_MAX : number < INT32_MIN ? INT32_MIN : (int32_t)number;
+        break;
+    case SPEC_DEADLINE:
+        if (json_reader_int64(s->r, &number))
+            s->out->limit_s = number > INT32_MAX ? INT32_MAX : number < 0 ? 0 : (int32_t)number;
         break;
     case SPEC_PREEMPTION:
         s->out->preempts_nobody = json_reader_string(s->r, s->scratch, &text) && DECODE_IS(text, "Never");

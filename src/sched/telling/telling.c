@@ -32,16 +32,16 @@ uint64_t telling_cause(const char *text)
     return hash_bytes(from, (size_t)(at - from), hash);
 }
 
-bool telling_helps(const char *tree)
+uint8_t telling_parts(const char *tree) /* in a text its quotes would be escaped */
 {
-    return strstr(tree, "\"remedies\":[{"); /* in a text its quotes would be escaped */
+    return (uint8_t)((strstr(tree, "\"remedies\":[{") ? TELLS_REMEDIES : 0) | (strstr(tree, "\"start\":{\"about\":") ? TELLS_START : 0));
 }
 
 enum telling_rest telling_rest(const char *tree, const char *said)
 {
     if (strcmp(tree, said) == 0)
         return REST_IS_SAID;
-    return telling_helps(tree) && !telling_helps(said) ? REST_HELPS : REST_DIFFERS;
+    return telling_parts(tree) & ~telling_parts(said) ? REST_IS_NEWS : REST_DIFFERS;
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -66,7 +66,7 @@ int64_t telling_wait_ms(struct telling *t, struct bucket *budget, const char *te
     }
     int64_t due_ms = later(later(t->since_ms, moved_ms) + settle_ms, t->sent_ms ? t->sent_ms + TELLING_ECHO_MS : 0);
     if (*said && telling_cause(said) == cause)
-        due_ms = later(due_ms, (t->told_ms ? t->told_ms : t->since_ms) + (rest == REST_HELPS ? TELLING_AGAIN_MS : TELLING_NUMBERS_MS));
+        due_ms = later(due_ms, (t->told_ms ? t->told_ms : t->since_ms) + (rest == REST_IS_NEWS ? TELLING_AGAIN_MS : TELLING_NUMBERS_MS));
     else if (t->told_ms)
         due_ms = later(due_ms, t->told_ms + TELLING_AGAIN_MS);
     if (due_ms > now_ms)

@@ -4,7 +4,7 @@
  *
  * A sentence has a cause: itself without its numbers. One that differs in numbers only ("3 more needed", "2 more needed") is no news, and
  * is written rarely, so that what stands there does not become untrue for long. So is the tree that stands beside the sentence (why nobody
- * is preempted, what would help), where that alone is another; but that something is known to help by now is news.
+ * is preempted, what would help), where that alone is another; but that something is known to help by now, or when it starts, is news.
  *
  * WHY    Ten thousand wait; each completion changes what each of them could be told.
  * UNIT   monotonic milliseconds. Pure: time is an argument.
@@ -28,9 +28,10 @@ struct telling {
     int64_t slot_ms;   /* its place in the budget; 0 = none yet */
 };
 /* The tree of reasons beside the sentence, as JSON: is it said already? */
-enum telling_rest { REST_IS_SAID, REST_DIFFERS, REST_HELPS };
+enum telling_rest { REST_IS_SAID, REST_DIFFERS, REST_IS_NEWS };
 enum telling_rest telling_rest(const char *tree, const char *said);
-bool telling_helps(const char *tree); /* it says what would help */
+enum telling_parts { TELLS_REMEDIES = 1, TELLS_START = 2 };
+uint8_t telling_parts(const char *tree); /* bits of those that it has */
 uint64_t telling_cause(const char *text);
 /* Milliseconds until `text` may be written to an object that says `said` (NULL or "": nothing); 0: now; -1: there is nothing to write.
  * settle_ms counts from when the cause changed, and from moved_ms. budget may be NULL. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "gpu/model.h"
+#include "sched/forecast/run_limit.h"
 #include "sched/view/view_part.h"
 #include "wire/json.h"
 
@@ -62,18 +63,9 @@ static int64_t transition_of(const struct json *object, const char *type)
     return c && time_parse(bytes_of(json_get_text(c, "lastTransitionTime", "")), &ms) ? ms : 0;
 }
 
-static int64_t shorter(int64_t limit_s, int64_t other_ms)
-{
-    bool is_limit = limit_s > 0 && limit_s <= INT64_MAX / 2000;
-    return is_limit && (!other_ms || limit_s * 1000 < other_ms) ? limit_s * 1000 : other_ms;
-}
-
 static void workload_take(struct view_job *j, const struct json *object)
 {
-    const struct json *spec = json_get(object, "spec");
-    j->limit_ms = shorter(json_get_int64(spec, "maximumExecutionTimeSeconds", 0), 0);
-    JSON_EACH (set, json_get(spec, "podSets"))
-        j->limit_ms = shorter(json_int64(json_path(set, "template", "spec", "activeDeadlineSeconds", NULL), 0), j->limit_ms);
+    j->limit_ms = run_limit_ms(object);
     int64_t started_ms = transition_of(object, "Admitted");
     j->started_ms = started_ms ? started_ms : j->started_ms;
     j->ended_ms = transition_of(object, "Finished");

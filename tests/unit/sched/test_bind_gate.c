@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include "base/memory.h"
 #include "base/random.h"
-#include "sched/bind_gate.h"
+#include "sched/binding/bind_gate.h"
 
 struct fixture {
     struct intern *names;

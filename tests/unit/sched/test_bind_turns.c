@@ -1,6 +1,6 @@
 /* The scheduler against the API server, with kubelets played by hand: who is bound when pods with different limits meet on a node. */
 #include "stage.h"
-#include "sched/bind_gate.h"
+#include "sched/binding/bind_gate.h"
 
 static int setup(void **state)
 {

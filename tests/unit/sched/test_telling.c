@@ -75,15 +75,15 @@ static void test_help(void **state)
                *some = "{\"message\":\"3 short\",\"remedies\":[{\"all\":[]}]}", *others = "{\"remedies\":[{\"all\":[1]}]}";
     struct telling t = {0};
     assert_int_equal(telling_rest(some, some), REST_IS_SAID);
-    assert_int_equal(telling_rest(some, none), REST_HELPS);
-    assert_int_equal(telling_rest(some, ""), REST_HELPS);
+    assert_int_equal(telling_rest(some, none), REST_IS_NEWS);
+    assert_int_equal(telling_rest(some, ""), REST_IS_NEWS);
     assert_int_equal(telling_rest(some, others), REST_DIFFERS);
     assert_int_equal(telling_rest(none, some), REST_DIFFERS);
     assert_int_equal(telling_rest(named, none), REST_DIFFERS);
     assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_IS_SAID, TELLING_SETTLE_MS, 0, 1000), -1);
-    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_HELPS, TELLING_SETTLE_MS, 0, 2000),
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_IS_NEWS, TELLING_SETTLE_MS, 0, 2000),
                                      1000 + TELLING_AGAIN_MS - 2000);
-    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_HELPS, TELLING_SETTLE_MS, 0, 1000 + TELLING_AGAIN_MS), 0);
+    assert_int_equal(telling_wait_ms(&t, NULL, "3 short", "3 short", REST_IS_NEWS, TELLING_SETTLE_MS, 0, 1000 + TELLING_AGAIN_MS), 0);
 }
 
 /* After a restart the object says it already, or says something else. */

@@ -7,7 +7,7 @@
 #include "core/time/forecast.h"
 
 /* runs: "a=60 b=600? c=30": seconds; "?": as earlier runs tell, else by its limit; who is not named never ends. Names of pods: "ns/a".
- * starts: of all that are named and do not run as jobs do, in that order: "b 60 limit, c 660 limit runs"; "c now"; "c -": none was found. */
+ * starts: of all that are named and do not run as jobs do, in that order: "b 60 limit, c 660 limit runs"; "c now"; "c -": none found. */
 struct forecast_case {
     const char *name, *objects, *runs, *starts;
 };

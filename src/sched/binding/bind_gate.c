@@ -2,7 +2,7 @@
  *
  * SHAPE  a list per node in the order in which they came; nodes are kept while they have one. A node has a few, so lists are walked.
  */
-#include "sched/bind_gate.h"
+#include "sched/binding/bind_gate.h"
 #include <stdlib.h>
 #include "base/collections/heap.h"
 #include "base/collections/map.h"

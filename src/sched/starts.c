@@ -1,0 +1,258 @@
+/* starts.c - when those that wait start, as things are: told with the reason why they wait
+ *
+ *   somebody waits ──now and then──▶ a copy of this process ──▶ its state goes on (core/time/forecast.h) ──▶ starts ──▶ trees of reasons
+ *
+ * WHY a copy: the state is used up by it, and here nobody waits for it meanwhile. It reads the objects, too: what limits their time.
+ * LIMIT  as in forecast.h; and what nothing is known of never ends, nor does what starts behind it.
+ */
+#include "base/clock.h"
+#include "base/log.h"
+#include "core/time/forecast.h"
+#include "sched/forecast/run_limit.h"
+#include "sched/forecast/run_times.h"
+#include "sched/forecast/start_note.h"
+#include "sched/scheduler.h"
+
+enum {
+    LOOK_MS = 1000,
+    SOON_MS = 60000,                  /* who starts before is not told so: it would be a write for nothing */
+    IDLE_TIMES = 10,                  /* where no start was found it is looked for so much more rarely */
+    COST_TIMES = 20,                  /* a copy thinks for this part of the time at most */
+    CPU_S = 20,                       /* WHY 50,000 that wait and 1,000 queues take less */
+    STEPS_MAX = 100000,
+    OUTPUT_MAX = 64 << 20,
+};
+static const int64_t horizon_ms = 90LL * 86400 * 1000;
+
+struct starts {
+    struct scheduler *s;
+    struct loop_timer *timer;
+    struct loop_copy *copy; /* NULL: nobody thinks */
+    struct run_times *times;
+    int64_t next_ms, began_ms; /* on the loop's clock */
+    bool told_trouble;
+};
+
+/* ---- what is known of how long jobs run ---- */
+
+static int64_t transition_ms(const struct json *workload, const char *type)
+{
+    int64_t ms;
+    const struct json *c = object_condition_true(workload, type) ? object_condition(workload, type) : NULL;
+    return time_parse(bytes_of(json_get_text(c, "lastTransitionTime", "")), &ms) ? ms : 0;
+}
+
+static const char *name_of_workload(struct arena *a, const struct json *workload)
+{
+    const struct json *owner = json_item(json_path(workload, "metadata", "ownerReferences", NULL), 0);
+    return run_times_name(a, object_meta(workload, "namespace"), json_get_text(owner, "name", object_meta(workload, "name")));
+}
+
+static const char *name_of_gang(const struct scheduler *s, struct arena *a, const struct seen_gang *g)
+{
+    char ns[256];
+    const char *name;
+    pod_key_split(seen_gang_object(s, g), ns, &name);
+    return run_times_name(a, ns, name);
+}
+
+void starts_workload_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload)
+{
+    int64_t end_ms = transition_ms(workload, "Finished"), began_ms = transition_ms(workload, "Admitted");
+    if (!s->starts || !end_ms || !began_ms || g->run_noted ||
+        !text_equal(json_get_text(object_condition(workload, "Finished"), "reason", ""), "Succeeded"))
+        return;
+    _cleanup_arena_ struct arena *a = arena_new();
+    g->run_noted = true;
+    run_times_add(s->starts->times, name_of_workload(a, workload), end_ms - began_ms);
+}
+
+void starts_pod_seen(struct scheduler *s, struct seen_gang *g)
+{
+    struct gang_look look;
+    bool is_over = g->succeeded_n > 0 && g->succeeded_n == (int32_t)g->pods_n;
+    if (!s->starts || g->source == GANG_WORKLOAD || !is_over || g->run_noted || !state_gang_look(s->state, g->key, &look) ||
+        !look.started_ms)
+        return;
+    _cleanup_arena_ struct arena *a = arena_new();
+    g->run_noted = true;
+    run_times_add(s->starts->times, name_of_gang(s, a, g), loop_wall_ms(s->loop) - look.started_ms);
+}
+
+/* ---- the copy ---- */
+
+/* The longest limit of its pods that are not over; 0: one of them has none. */
+static int64_t limit_of_pods_ms(struct scheduler *s, const struct seen_gang *g)
+{
+    int64_t most_ms = 0;
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        const struct seen_pod *p = seen_pod(s, g->pods[i]);
+        int64_t ms = run_limit_of_s(p->limit_s);
+        if (p->phase == POD_SUCCEEDED || p->phase == POD_FAILED)
+            continue;
+        if (!ms)
+            return 0;
+        most_ms = ms > most_ms ? ms : most_ms;
+    }
+    return most_ms;
+}
+
+static struct forecast_job job_of(struct scheduler *s, const struct seen_gang *g, enum gang_phase phase, struct arena *a, int64_t now_ms)
+{
+    struct forecast_job job = {.gang = g->key};
+    struct gang_look look;
+    const struct json *workload = g->source == GANG_WORKLOAD ? source_get(s, SOURCE_WORKLOADS, seen_gang_object(s, g), a) : NULL;
+    const char *name = workload ? name_of_workload(a, workload) : name_of_gang(s, a, g);
+    bool looked = state_gang_look(s->state, g->key, &look);
+    int64_t began_ms = phase < GANG_RESERVED ? 0 : workload ? transition_ms(workload, "Admitted") : looked ? look.started_ms : 0;
+    int64_t elapsed_ms = began_ms && began_ms < now_ms ? now_ms - began_ms : 0;
+    int64_t limit_ms = workload ? run_limit_ms(workload) : limit_of_pods_ms(s, g);
+    int64_t left_ms = run_times_left_ms(s->starts->times, name, elapsed_ms);
+    if (phase == GANG_CHECKING || (!limit_ms && !left_ms))
+        return job;
+    int64_t most_ms = limit_ms > elapsed_ms ? limit_ms - elapsed_ms : LOOK_MS;
+    bool by_limit = limit_ms && (!left_ms || most_ms <= left_ms);
+    job.run_ms = by_limit ? most_ms : left_ms;
+    job.basis = by_limit ? END_BY_LIMIT : END_BY_RUNS;
+    return job;
+}
+
+static uint32_t jobs_of(struct scheduler *s, struct arena *a, struct forecast_job *jobs, int64_t now_ms)
+{
+    uint32_t n = 0;
+    size_t at = 0;
+    struct bytes key;
+    struct seen_gang **slot;
+    while ((slot = map_next(s->gangs, &at, &key))) {
+        enum gang_phase phase = state_gang_phase(s->state, (*slot)->key);
+        if (phase != GANG_UNKNOWN && phase != GANG_OVER)
+            jobs[n++] = job_of(s, *slot, phase, a, now_ms);
+        arena_reset(a);
+    }
+    return n;
+}
+
+/* Of all gangs, and of one more; 0: of none. */
+static uint32_t look_ahead(struct scheduler *s, name_id more, struct arena *a, struct forecast_job **ret_jobs)
+{
+    _cleanup_arena_ struct arena *scratch = arena_new();
+    struct forecast_job *jobs = arena_zero(a, map_count(s->gangs) + 1, sizeof *jobs);
+    int64_t now_ms = loop_wall_ms(s->loop);
+    uint32_t n = jobs_of(s, scratch, jobs, now_ms);
+    const struct forecast_bounds bounds = {.until_ms = now_ms + horizon_ms, .steps_max = STEPS_MAX};
+    struct decide_config config = scheduler_decide_config(s);
+    if (more)
+        jobs[n++].gang = more;
+    forecast(s->state, &config, &bounds, jobs, n, now_ms);
+    *ret_jobs = jobs;
+    return n;
+}
+
+void starts_find(struct scheduler *s, name_id gang, int64_t *ret_start_ms, uint8_t *ret_basis)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct forecast_job *jobs;
+    *ret_start_ms = 0;
+    for (uint32_t i = 0, n = look_ahead(s, seen_gang(s, gang) ? 0 : gang, a, &jobs); i < n; i++)
+        if (jobs[i].gang == gang && jobs[i].start_basis) {
+            *ret_start_ms = jobs[i].start_ms;
+            *ret_basis = jobs[i].start_basis;
+        }
+}
+
+/* A line for each that waits: start, 0 for none, what it follows from, key. */
+static void think(void *arg, struct buf *out)
+{
+    struct scheduler *s = ((struct starts *)arg)->s;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct forecast_job *jobs;
+    int64_t now_ms = loop_wall_ms(s->loop);
+    for (uint32_t i = 0, n = look_ahead(s, 0, a, &jobs); i < n; i++) {
+        const struct seen_gang *g = seen_gang(s, jobs[i].gang);
+        bool is_later = jobs[i].start_ms > now_ms + SOON_MS && jobs[i].start_basis;
+        if (g && g->text)
+            buf_printf(out, "%lld %d %s\n", is_later ? (long long)jobs[i].start_ms : 0LL, is_later ? jobs[i].start_basis : 0,
+                       intern_name(s->names, jobs[i].gang));
+    }
+}
+
+/* ---- what it found ---- */
+
+static void take_start(struct scheduler *s, struct seen_gang *g, int64_t start_ms, uint8_t basis)
+{
+    if (!g->tree || !start_is_news(g->start_ms, g->start_basis, start_ms, basis, loop_wall_ms(s->loop)))
+        return;
+    g->start_ms = start_ms;
+    g->start_basis = basis;
+    char *tree = start_note(g->tree, start_ms, basis);
+    free(g->tree);
+    g->tree = tree;
+    status_gang_changed(s, g);
+    status_members_changed(s, g);
+}
+
+/* A line as `think` writes it. Returns whether it says a start. */
+static bool take_line(struct scheduler *s, const char *line, const char *end)
+{
+    char *at;
+    int64_t start_ms = strtoll(line, &at, 10);
+    uint8_t basis = (uint8_t)strtol(at, &at, 10);
+    struct seen_gang **slot = at < end ? map_find(s->gangs, (struct bytes){at + 1, (size_t)(end - at - 1)}) : NULL;
+    if (slot)
+        take_start(s, *slot, start_ms, basis);
+    return start_ms != 0;
+}
+
+static void on_thought(void *arg, int exit_code, const char *output, size_t n)
+{
+    struct starts *t = arg;
+    bool any = false;
+    int64_t now_ms = loop_now_ms(t->s->loop), took_ms = now_ms - t->began_ms;
+    t->copy = NULL;
+    if (exit_code != 0 && !t->told_trouble)
+        log_warning("when those that wait start is not known: the copy that thinks it through ended with %d", exit_code);
+    t->told_trouble = exit_code != 0;
+    const char *line = output, *over = output + (exit_code == 0 ? n : 0);
+    for (const char *end; (end = memchr(line, '\n', (size_t)(over - line))); line = end + 1)
+        any |= take_line(t->s, line, end);
+    int64_t wait_ms = t->s->config.forecast_ms * (any ? 1 : IDLE_TIMES);
+    t->next_ms = now_ms + (took_ms * COST_TIMES > wait_ms ? took_ms * COST_TIMES : wait_ms);
+}
+
+static void look(void *arg)
+{
+    struct starts *t = arg;
+    struct err e = {0};
+    int64_t now_ms = loop_now_ms(t->s->loop);
+    if (!t->s->leading || t->copy || !t->s->waiting_n || now_ms < t->next_ms)
+        return;
+    t->began_ms = now_ms;
+    if (loop_copy_run(t->s->loop, think, CPU_S, OUTPUT_MAX, on_thought, t, &t->copy, &e) == 0)
+        return;
+    t->next_ms = now_ms + t->s->config.forecast_ms * IDLE_TIMES;
+    if (!t->told_trouble)
+        log_warning("when those that wait start is not known: %s", e.text);
+    t->told_trouble = true;
+}
+
+struct starts *starts_new(struct scheduler *s)
+{
+    if (!s->config.forecast_ms || loop_is_virtual(s->loop))
+        return NULL;
+    struct starts *t = mem_zero(1, sizeof *t);
+    t->s = s;
+    t->times = run_times_new();
+    t->timer = loop_timer_new(s->loop, look, t);
+    loop_timer_start(t->timer, LOOK_MS, LOOK_MS);
+    return t;
+}
+
+void starts_free(struct starts *t)
+{
+    if (!t)
+        return;
+    loop_copy_forget(t->copy);
+    loop_timer_free(t->timer);
+    run_times_free(t->times);
+    free(t);
+}
