@@ -7,6 +7,7 @@
 #include "cli/configuration/configuration_file.h"
 #include "cli/connect.h"
 #include "jobs/jobs.h"
+#include "sched/ahead/starts.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
 #include "sched/serve/visibility_port.h"
@@ -21,6 +22,7 @@ struct run {
     struct arena *arena; /* what the configuration holds */
     struct connection connection;
     struct jobs *controllers;
+    int64_t forecast_ms;
     struct scheduler_port *port;
     struct visibility_port *visibility;
     struct visibility_port_config visibility_config;
@@ -79,7 +81,7 @@ static int take(struct run *r, const struct options *o)
     r->scheduler.hold = option_flag(o, OPT_SCHEDULER_HOLD);
     r->scheduler.leader_elect = option_flag(o, OPT_SCHEDULER_LEADER_ELECT);
     r->scheduler.lease_ns = option_text(o, OPT_SCHEDULER_LEASE_NAMESPACE);
-    r->scheduler.forecast_ms = option_number(o, OPT_SCHEDULER_FORECAST_SECONDS, 0) * 1000;
+    r->forecast_ms = option_number(o, OPT_SCHEDULER_FORECAST_SECONDS, 0) * 1000;
     r->jobs.no_kueue = option_flag(o, OPT_SCHEDULER_NO_KUEUE);
     r->jobs.no_volcano = option_flag(o, OPT_SCHEDULER_NO_VOLCANO);
     r->jobs.run_trainjobs = option_flag(o, OPT_SCHEDULER_RUN_TRAINJOBS);
@@ -171,6 +173,7 @@ int scheduler_main(const struct options *o)
     struct loop_signal *interrupt = loop_signal_new(l, SIGINT, on_signal, l),
                        *terminate = loop_signal_new(l, SIGTERM, on_signal, l);
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);
+    struct starts *starts = starts_new(s, r.forecast_ms);
     r.jobs.on_ungated = on_ungated;
     r.jobs.arg = s;
     r.probe = loop_timer_new(l, probe, &r);
@@ -181,6 +184,7 @@ int scheduler_main(const struct options *o)
         fprintf(stderr, "capstan scheduler: %s\n", e.text);
         code = EXIT_FAILED;
     }
+    starts_free(starts);
     scheduler_stop(s);
     jobs_free(r.controllers);
     int left_ms = wait_for_answers(&r, FAREWELL_MS, false);

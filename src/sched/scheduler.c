@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
+#include "sched/forecast/run_times.h"
 #include "sched/workload_metrics.h"
 
 const char *const scheduler_default_names[] = {
@@ -143,6 +144,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->events = kube_recorder_new(c, "capstan");
     s->pace = pace_new();
     s->metrics = metrics_new();
+    s->run_times = run_times_new();
     s->wake = loop_timer_new(l, on_wake, s);
     for (const char *const *name = config->names ? config->names : scheduler_default_names; *name; name++)
         add_name(s, *name);
@@ -170,7 +172,6 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
-    s->starts = starts_new(s);
     sources_start(s);
     elect(s);
     return s;
@@ -199,7 +200,6 @@ void scheduler_free(struct scheduler *s)
     if (s->told_leading)
         kube_client_halt(s->client, KUBE_GO); /* it may have other users */
     loop_timer_free(s->wake);
-    starts_free(s->starts);
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work,      s->queue_work, s->cohort_work,       s->local_queue_work,
                                   s->volcano_queue_work, s->group_work, s->coscheduling_work, s->native_work,
@@ -215,6 +215,7 @@ void scheduler_free(struct scheduler *s)
     kube_recorder_free(s->events);
     pace_free(s->pace);
     metrics_free(s->metrics);
+    run_times_free(s->run_times);
     state_free(s->state);
     arena_free(s->incoming_arena);
     arena_free(s->scratch);

@@ -5,8 +5,8 @@
  *   hypernode_source.c  HyperNodes -> the topology of tiers, and what their status says
  *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
  *   act.c       plan -> writes; answers -> outcomes
- *   starts.c    when those that wait start, as things are; forecast/: how long jobs run, and how it is told
- *   preview.c   would this start? asked of a scheduler that only looks
+ *   run_notes.c how long what is over ran; forecast/: by what it is remembered, limits of time, how a start is told
+ *   ahead/      when those that wait start; would this start? asked of a scheduler that only looks
  *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain
  *   binding/    which binds wait until another pod has its devices
@@ -83,7 +83,7 @@ struct seen_gang {
     int64_t placeless_ms;        /* a Workload: its checks are ready since then, and it has no place; 0 = not so */
     uint8_t placeless_n;         /* Events that said it since */
     int64_t bound_ms;            /* wall time when a pod of it was bound last; 0 = not seen */
-    int64_t start_ms;            /* when it starts, as far as is known (starts.c), and what is told of that; 0 = not known */
+    int64_t start_ms;            /* when it starts, as it is told (ahead/starts.h); 0 = not known */
     uint8_t start_basis;
     bool run_noted;              /* how long it ran is remembered */
     int32_t bind_failures_n;
@@ -131,7 +131,7 @@ struct source {
 
 struct template_sources;
 struct hypernode_source;
-struct starts;
+struct run_times;
 struct scheduler {
     struct scheduler_config config;
     struct loop *loop;
@@ -167,7 +167,7 @@ struct scheduler {
 
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
     uint32_t waiting_n;          /* of these gangs: are told why they wait */
-    struct starts *starts;       /* starts.c; NULL: nobody asks when they start */
+    struct run_times *run_times; /* run_notes.c */
     struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
         *native_work, *pod_work, *delete_work, *check_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
@@ -222,14 +222,12 @@ bool scheduler_may_act(const struct scheduler *s); /* it leads, by the clock too
 void scheduler_ask_turn(struct scheduler *s);
 struct decide_config scheduler_decide_config(const struct scheduler *s);
 
-/* starts.c. NULL where nobody asks for it; free is NULL-safe. */
-struct starts *starts_new(struct scheduler *s);
-void starts_free(struct starts *t);
-/* When this gang starts, which no object may name yet; 0: not known. The state is used up by it. */
-void starts_find(struct scheduler *s, name_id gang, int64_t *ret_start_ms, uint8_t *ret_basis);
-/* How long it ran is remembered, once it is over: a Workload, as it came by the watch; a gang of pods, of which one has changed. */
-void starts_workload_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload);
-void starts_pod_seen(struct scheduler *s, struct seen_gang *g);
+/* run_notes.c. How long it ran is remembered, once it is over: a Workload, as it came by the watch; a gang of pods when one changed. */
+void run_note_workload(struct scheduler *s, struct seen_gang *g, const struct json *workload);
+void run_note_pods(struct scheduler *s, struct seen_gang *g);
+/* By what it is remembered (forecast/run_times.h); the Workload, where it is one. In the arena. */
+const char *run_name(const struct scheduler *s, struct arena *a, const struct seen_gang *g, const struct json *workload);
+int64_t run_began_ms(const struct json *workload); /* it was admitted then; 0: it is not */
 
 /* names.c. Whoever keeps a name_id from one turn to the next marks it there (intern_mark). */
 void names_sweep(struct scheduler *s); /* when it is time to */

@@ -175,7 +175,7 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
         gang_join(s, p, g);
     else
         gang_count(g, p, 1);
-    starts_pod_seen(s, g);
+    run_note_pods(s, g);
     status_gang_changed(s, g);
     if (joins && g->text)
         status_members_changed(s, g);

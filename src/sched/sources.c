@@ -472,7 +472,7 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
         seen_gang_apply(s, &c.gang);
     if (source->id == SOURCE_WORKLOADS) {
         workload_metrics_seen(s, seen_gang(s, c.gang.key), o);
-        starts_workload_seen(s, seen_gang(s, c.gang.key), o);
+        run_note_workload(s, seen_gang(s, c.gang.key), o);
     }
     if (!is_lifted(source, key, &c))
         *sources_push(s) = c;

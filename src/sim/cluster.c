@@ -13,6 +13,7 @@
 #include "jobs/jobs.h"
 #include "net/http_local.h"
 #include "net/http_server.h"
+#include "sched/ahead/starts.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
 #include "sched/serve/visibility.h"
@@ -41,6 +42,7 @@ struct cluster {
     struct certificates certificates;
     struct kube_client *client, *sim_client;
     struct scheduler *scheduler;
+    struct starts *starts;
     struct view *view; /* the web page */
     struct jobs *jobs;
     struct embedded_controllers *controllers;
@@ -415,8 +417,9 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     uint64_t seed = random_seed_from_system();
     c->scheduler = scheduler_new(
         c->loop, c->client,
-        &(struct scheduler_config){.default_scheduler = true, .forecast_ms = FORECAST_MS, .policy = config->policy,
-                                    .charge = config->charge, .metrics = config->metrics});
+        &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge,
+                                    .metrics = config->metrics});
+    c->starts = starts_new(c->scheduler, FORECAST_MS);
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
     apiserver_set_pending(c->apiserver, on_pending, c);
     c->view = view_new(c->loop, c->scheduler);
@@ -468,6 +471,7 @@ void cluster_stop(struct cluster *c)
     embedded_controllers_free(c->controllers);
     jobs_free(c->jobs);
     view_free(c->view);
+    starts_free(c->starts);
     scheduler_free(c->scheduler);
     kube_client_free(c->sim_client);
     kube_client_free(c->client);

@@ -2,7 +2,7 @@
 #ifndef CLI_DRIVE_FORECAST_H
 #define CLI_DRIVE_FORECAST_H
 #include "cli/connect.h"
-#include "sched/preview.h"
+#include "sched/ahead/preview.h"
 
 struct forecast {
     enum preview_verdict verdict;

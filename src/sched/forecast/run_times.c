@@ -107,11 +107,12 @@ static size_t shortened(const char *name, size_t n, bool *may_be_made_up)
     return n > 1 && strchr("-._", name[n - 1]) ? n - 1 : n;
 }
 
-char *run_times_name(struct arena *a, const char *ns, const char *name)
+char *run_times_name(struct arena *a, const char *key)
 {
+    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
     size_t n = strlen(name);
     bool may_be_made_up = true;
     for (size_t shorter; (shorter = shortened(name, n, &may_be_made_up)) != n;)
         n = shorter;
-    return arena_printf(a, "%s/%.*s", ns, (int)n, name);
+    return arena_text_n(a, key, (size_t)(name - key) + n);
 }

@@ -23,7 +23,7 @@ static void test_names_of_runs(void **state)
     _cleanup_arena_ struct arena *a = arena_new();
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        assert_string_equal(run_times_name(a, "ns", names[i][0]), arena_printf(a, "ns/%s", names[i][1]));
+        assert_string_equal(run_times_name(a, arena_printf(a, "ns/%s", names[i][0])), arena_printf(a, "ns/%s", names[i][1]));
 }
 
 static void test_what_is_left_of_those_that_took_longer(void **state)

@@ -1,11 +1,5 @@
-/* starts.c - when those that wait start, as things are: told with the reason why they wait
- *
- *   somebody waits ──now and then──▶ a copy of this process ──▶ its state goes on (core/time/forecast.h) ──▶ starts ──▶ trees of reasons
- *
- * WHY a copy: the state is used up by it, and here nobody waits for it meanwhile. It reads the objects, too: what limits their time.
- * LIMIT  as in forecast.h; and what nothing is known of never ends, nor does what starts behind it.
- */
-#include "base/clock.h"
+/* starts.c - see starts.h */
+#include "sched/ahead/starts.h"
 #include "base/log.h"
 #include "core/time/forecast.h"
 #include "sched/forecast/run_limit.h"
@@ -28,56 +22,10 @@ struct starts {
     struct scheduler *s;
     struct loop_timer *timer;
     struct loop_copy *copy; /* NULL: nobody thinks */
-    struct run_times *times;
+    int64_t period_ms;
     int64_t next_ms, began_ms; /* on the loop's clock */
     bool told_trouble;
 };
-
-/* ---- what is known of how long jobs run ---- */
-
-static int64_t transition_ms(const struct json *workload, const char *type)
-{
-    int64_t ms;
-    const struct json *c = object_condition_true(workload, type) ? object_condition(workload, type) : NULL;
-    return time_parse(bytes_of(json_get_text(c, "lastTransitionTime", "")), &ms) ? ms : 0;
-}
-
-static const char *name_of_workload(struct arena *a, const struct json *workload)
-{
-    const struct json *owner = json_item(json_path(workload, "metadata", "ownerReferences", NULL), 0);
-    return run_times_name(a, object_meta(workload, "namespace"), json_get_text(owner, "name", object_meta(workload, "name")));
-}
-
-static const char *name_of_gang(const struct scheduler *s, struct arena *a, const struct seen_gang *g)
-{
-    char ns[256];
-    const char *name;
-    pod_key_split(seen_gang_object(s, g), ns, &name);
-    return run_times_name(a, ns, name);
-}
-
-void starts_workload_seen(struct scheduler *s, struct seen_gang *g, const struct json *workload)
-{
-    int64_t end_ms = transition_ms(workload, "Finished"), began_ms = transition_ms(workload, "Admitted");
-    if (!s->starts || !end_ms || !began_ms || g->run_noted ||
-        !text_equal(json_get_text(object_condition(workload, "Finished"), "reason", ""), "Succeeded"))
-        return;
-    _cleanup_arena_ struct arena *a = arena_new();
-    g->run_noted = true;
-    run_times_add(s->starts->times, name_of_workload(a, workload), end_ms - began_ms);
-}
-
-void starts_pod_seen(struct scheduler *s, struct seen_gang *g)
-{
-    struct gang_look look;
-    bool is_over = g->succeeded_n > 0 && g->succeeded_n == (int32_t)g->pods_n;
-    if (!s->starts || g->source == GANG_WORKLOAD || !is_over || g->run_noted || !state_gang_look(s->state, g->key, &look) ||
-        !look.started_ms)
-        return;
-    _cleanup_arena_ struct arena *a = arena_new();
-    g->run_noted = true;
-    run_times_add(s->starts->times, name_of_gang(s, a, g), loop_wall_ms(s->loop) - look.started_ms);
-}
 
 /* ---- the copy ---- */
 
@@ -102,12 +50,11 @@ static struct forecast_job job_of(struct scheduler *s, const struct seen_gang *g
     struct forecast_job job = {.gang = g->key};
     struct gang_look look;
     const struct json *workload = g->source == GANG_WORKLOAD ? source_get(s, SOURCE_WORKLOADS, seen_gang_object(s, g), a) : NULL;
-    const char *name = workload ? name_of_workload(a, workload) : name_of_gang(s, a, g);
     bool looked = state_gang_look(s->state, g->key, &look);
-    int64_t began_ms = phase < GANG_RESERVED ? 0 : workload ? transition_ms(workload, "Admitted") : looked ? look.started_ms : 0;
+    int64_t began_ms = phase < GANG_RESERVED ? 0 : workload ? run_began_ms(workload) : looked ? look.started_ms : 0;
     int64_t elapsed_ms = began_ms && began_ms < now_ms ? now_ms - began_ms : 0;
     int64_t limit_ms = workload ? run_limit_ms(workload) : limit_of_pods_ms(s, g);
-    int64_t left_ms = run_times_left_ms(s->starts->times, name, elapsed_ms);
+    int64_t left_ms = run_times_left_ms(s->run_times, run_name(s, a, g, workload), elapsed_ms);
     if (phase == GANG_CHECKING || (!limit_ms && !left_ms))
         return job;
     int64_t most_ms = limit_ms > elapsed_ms ? limit_ms - elapsed_ms : LOOK_MS;
@@ -215,7 +162,7 @@ static void on_thought(void *arg, int exit_code, const char *output, size_t n)
     const char *line = output, *over = output + (exit_code == 0 ? n : 0);
     for (const char *end; (end = memchr(line, '\n', (size_t)(over - line))); line = end + 1)
         any |= take_line(t->s, line, end);
-    int64_t wait_ms = t->s->config.forecast_ms * (any ? 1 : IDLE_TIMES);
+    int64_t wait_ms = t->period_ms * (any ? 1 : IDLE_TIMES);
     t->next_ms = now_ms + (took_ms * COST_TIMES > wait_ms ? took_ms * COST_TIMES : wait_ms);
 }
 
@@ -229,19 +176,18 @@ static void look(void *arg)
     t->began_ms = now_ms;
     if (loop_copy_run(t->s->loop, think, CPU_S, OUTPUT_MAX, on_thought, t, &t->copy, &e) == 0)
         return;
-    t->next_ms = now_ms + t->s->config.forecast_ms * IDLE_TIMES;
+    t->next_ms = now_ms + t->period_ms * IDLE_TIMES;
     if (!t->told_trouble)
         log_warning("when those that wait start is not known: %s", e.text);
     t->told_trouble = true;
 }
 
-struct starts *starts_new(struct scheduler *s)
+struct starts *starts_new(struct scheduler *s, int64_t period_ms)
 {
-    if (!s->config.forecast_ms || loop_is_virtual(s->loop))
+    if (!period_ms || loop_is_virtual(s->loop))
         return NULL;
     struct starts *t = mem_zero(1, sizeof *t);
-    t->s = s;
-    t->times = run_times_new();
+    *t = (struct starts){.s = s, .period_ms = period_ms};
     t->timer = loop_timer_new(s->loop, look, t);
     loop_timer_start(t->timer, LOOK_MS, LOOK_MS);
     return t;
@@ -253,6 +199,5 @@ void starts_free(struct starts *t)
         return;
     loop_copy_forget(t->copy);
     loop_timer_free(t->timer);
-    run_times_free(t->times);
     free(t);
 }

@@ -1,8 +1,9 @@
 /* preview.c - see preview.h */
-#include "sched/preview.h"
+#include "sched/ahead/preview.h"
+#include "sched/ahead/starts.h"
 #include "sched/scheduler.h"
 
-enum { TURNS_MAX = 64, LOOK_MS = 20, FORECAST_MS = 1000 };
+enum { TURNS_MAX = 64, LOOK_MS = 20 };
 
 /* The first object's gang is the one that is asked about. */
 static name_id gang_of(struct scheduler *s, const struct change *c)
@@ -115,7 +116,7 @@ static int take_in(struct scheduler *s, const struct json *objects, name_id *ret
 int preview_run(struct loop *l, struct kube_client *c, const struct policy *policy, const struct charge_policy *charge,
                 const struct json *objects, int64_t timeout_ms, struct arena *a, struct preview *ret_preview, struct err *e)
 {
-    struct scheduler_config config = {.default_scheduler = true, .look = true, .charge = charge, .forecast_ms = FORECAST_MS};
+    struct scheduler_config config = {.default_scheduler = true, .look = true, .charge = charge};
     struct preview p = {.verdict = PREVIEW_UNKNOWN, .position = -1};
     name_id gang;
     if (policy)
