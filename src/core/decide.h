@@ -23,6 +23,8 @@ struct decide_config {
     bool hold;            /* nobody is let in, and nobody goes for anybody: what holds something already is settled */
     enum placement placement; /* default: fewest free GPUs first, whole-GPU fragments last */
     uint64_t placement_seed;  /* of PLACEMENT_RANDOM */
+    bool keeps_whole;         /* PLACEMENT_CAPSTAN: idle nodes are kept for pods that ask for all of one (score/reserve.h), though others
+                               * wait, and nobody tells them why */
 };
 void decide(struct state *s, const struct decide_config *config, int64_t now_ms, struct arena *a, struct plan *ret_plan);
 

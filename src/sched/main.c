@@ -11,7 +11,7 @@ struct decide_config scheduler_decide_config(const struct scheduler *s)
 {
     return (struct decide_config){.gangs_max = GANGS_PER_TURN, .pods_max = PODS_PER_TURN, .fair = s->config.policy.fair,
                                   .lost = s->config.policy.lost, .node_wishes = s->config.policy.node_wishes, .hold = s->config.hold,
-                                  .placement = s->config.spread ? PLACEMENT_SPREAD : PLACEMENT_BINPACK};
+                                  .placement = s->placement};
 }
 
 static void next_turn(void *arg)

@@ -20,7 +20,6 @@ struct scheduler_config {
     const struct metrics_policy *metrics; /* the same; NULL: all LocalQueues have their series */
     bool hold;                     /* let nobody in: show what waits, and look after what runs */
     bool look;                     /* never lead: read and keep up, for preview.h */
-    bool spread;                   /* score: spread instead of pack */
     bool sweep_always;             /* for tests: names that nobody needs go in every turn, so that whoever still uses one is caught */
     /* May be NULL. Called once, when everything has been read and the Lease was won for the first time (at once without election). A lost
      * Lease halts the client, so that whoever shares it stops too, until it is won back. */

@@ -173,6 +173,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     sources_start(s);
+    s->policies = policy_source_new(s);
     elect(s);
     return s;
 }
@@ -207,6 +208,7 @@ void scheduler_free(struct scheduler *s)
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);
+    policy_source_free(s->policies);
     gated_pods_free(s->gated);
     stray_pods_free(s->strays);
     seen_fini(s);

@@ -5,6 +5,7 @@
  *   hypernode_source.c  HyperNodes -> the topology of tiers, and what their status says
  *   seen.c      pods and gangs as the API server last showed them (what reports need and core does not tell)
  *   act.c       plan -> writes; answers -> outcomes
+ *   policy_source.c  ConfigMaps that say how nodes are chosen
  *   run_notes.c how long what is over ran; forecast/: by what it is remembered, limits of time, how a start is told
  *   ahead/      when those that wait start; would this start? asked of a scheduler that only looks
  *   names.c     names that nobody needs any more are given back
@@ -132,6 +133,7 @@ struct source {
 struct template_sources;
 struct hypernode_source;
 struct run_times;
+struct policy_source;
 struct scheduler {
     struct scheduler_config config;
     struct loop *loop;
@@ -168,6 +170,8 @@ struct scheduler {
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
     uint32_t waiting_n;          /* of these gangs: are told why they wait */
     struct run_times *run_times; /* run_notes.c */
+    enum placement placement;    /* by which nodes are chosen now */
+    struct policy_source *policies; /* policy_source.c */
     struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
         *native_work, *pod_work, *delete_work, *check_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
@@ -221,6 +225,10 @@ bool scheduler_may_act(const struct scheduler *s); /* it leads, by the clock too
 /* main.c */
 void scheduler_ask_turn(struct scheduler *s);
 struct decide_config scheduler_decide_config(const struct scheduler *s);
+
+/* policy_source.c */
+struct policy_source *policy_source_new(struct scheduler *s);
+void policy_source_free(struct policy_source *p);
 
 /* run_notes.c. How long it ran is remembered, once it is over: a Workload, as it came by the watch; a gang of pods when one changed. */
 void run_note_workload(struct scheduler *s, struct seen_gang *g, const struct json *workload);

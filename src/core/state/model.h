@@ -446,6 +446,7 @@ struct state {
     bool neighbours_changed; /* a pod came or went, or a place was promised, since the last cycle */
     enum placement placement; /* of the last cycle */
     uint64_t placement_seed; /* the same */
+    bool keeps_whole;        /* the same */
     struct targets *targets; /* core/score/target.h; NULL: none are known */
     bool hold, all_wake, node_wishes; /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */

@@ -20,6 +20,7 @@ struct target {
 };
 /* total: of all pods, also of those of no kind here. */
 void state_set_targets(struct state *s, const struct target *all, uint32_t n, uint64_t total);
+void state_expect_as_now(struct state *s); /* the kinds of those that are there, run or wait; only between cycles */
 /* How much of all GPUs is of no use to them, and how much is left of all, in thousandths of one. */
 void state_fragmentation(struct state *s, int64_t *ret_lost, int64_t *ret_left);
 struct intern *state_names(struct state *s); /* codecs intern here */

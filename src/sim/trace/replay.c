@@ -359,7 +359,8 @@ void trace_replay(const struct trace *t, const struct replay_options *o, struct 
     struct replay r = {.t = t, .o = o, .result = ret_result, .s = state_new(), .records = arena_new(), .cycle = arena_new(),
                        .random = {o->seed}};
     r.names = state_names(r.s);
-    r.config = (struct decide_config){.no_remedies = true, .no_counts = true, .placement = o->placement, .placement_seed = o->seed};
+    r.config = (struct decide_config){.no_remedies = true, .no_counts = true, .placement = o->placement, .placement_seed = o->seed,
+                                       .keeps_whole = true};
     r.latency = mem_zero(1, sizeof *r.latency);
     for (uint32_t i = 0; i < t->nodes_n; i++)
         tell_node(&r, i);

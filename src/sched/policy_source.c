@@ -1,0 +1,125 @@
+/* policy_source.c - by which policy nodes are chosen, as ConfigMaps say it (codec/configuration/placement_policy.h), changed while it runs
+ *
+ *   capstan-policy, where the Lease is; gpu-scheduler-policy and gpu-scheduler-configmap in namespace gpu, where KETI's users have them.
+ *   The first of them that says a policy decides; none does: binpack. What is wrong in one leaves it as it was, and an Event says so.
+ */
+#include "base/log.h"
+#include "codec/configuration/placement_policy.h"
+#include "sched/scheduler.h"
+
+enum { MAPS_N = 3, EXPECT_MS = 60000 };
+
+static const struct map_place {
+    const char *ns, *name; /* ns NULL: where the Lease is */
+} places[MAPS_N] = {{NULL, "capstan-policy"}, {"gpu", "gpu-scheduler-policy"}, {"gpu", "gpu-scheduler-configmap"}};
+
+struct policy_source {
+    struct policy_map {
+        struct scheduler *s;
+        const struct map_place *place;
+        struct kube_watch *watch;
+        bool says;
+        enum placement placement;
+    } maps[MAPS_N];
+    struct loop_timer *expect;
+};
+
+static bool looks_at_kinds(enum placement p)
+{
+    return p == PLACEMENT_FGD || p == PLACEMENT_CAPSTAN;
+}
+
+/* Pods that may come are taken to be like those that are there. */
+static void expect(void *arg)
+{
+    struct scheduler *s = arg;
+    if (looks_at_kinds(s->placement))
+        state_expect_as_now(s->state);
+}
+
+static void follow(struct scheduler *s)
+{
+    enum placement placement = PLACEMENT_BINPACK;
+    for (int i = MAPS_N; i-- > 0;)
+        if (s->policies->maps[i].says)
+            placement = s->policies->maps[i].placement;
+    if (placement == s->placement)
+        return;
+    log_info("nodes are chosen by another policy policy=%s before=%s", placement_name(placement), placement_name(s->placement));
+    s->placement = placement;
+    expect(s);
+    loop_timer_start(s->wake, 0, 0); /* whoever waits for a place may look at other nodes first */
+}
+
+static const char *sentences(struct arena *a, const struct json *list)
+{
+    const char *all = "";
+    JSON_EACH (one, list)
+        all = arena_printf(a, "%s%s%s", all, *all ? "; " : "", json_text(one, ""));
+    return all;
+}
+
+static void tell(const struct policy_map *m, const struct json *object, const struct placement_policy *p)
+{
+    struct scheduler *s = m->s;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct kube_object_ref about = {"v1", "ConfigMap", object_meta(object, "namespace"), object_meta(object, "name"),
+                                          object_meta(object, "uid")};
+    if (!s->leading)
+        return;
+    if (p->wrong->n)
+        kube_event(s->events, &about, "Warning", "PolicyRefused", "%s; the policy stays %s", sentences(a, p->wrong),
+                   placement_name(s->placement));
+    else if (p->idle->n)
+        kube_event(s->events, &about, "Warning", "PolicyHasNoEffect", "%s", sentences(a, p->idle));
+    if (p->wrong->n)
+        log_warning("policy refused map=%s/%s error=\"%s\"", about.ns, about.name, sentences(a, p->wrong));
+}
+
+static void on_map(void *arg, enum kube_event event, struct bytes text)
+{
+    struct policy_map *m = arg;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *object = json_parse(a, text, NULL, NULL);
+    if (!object || !text_equal(object_meta(object, "name"), m->place->name))
+        return;
+    struct placement_policy p = placement_policy_read(a, event == KUBE_DELETED ? NULL : object);
+    if (!p.wrong->n) {
+        m->says = p.says;
+        m->placement = p.placement;
+    }
+    follow(m->s);
+    tell(m, object, &p);
+}
+
+static void on_denied(void *arg)
+{
+    const struct policy_map *m = arg;
+    log_info("not read, since the server denies it: ConfigMap %s of namespace %s, which may say how nodes are chosen", m->place->name,
+             m->place->ns ? m->place->ns : "of the Lease");
+}
+
+struct policy_source *policy_source_new(struct scheduler *s)
+{
+    struct policy_source *p = s->policies = mem_zero(1, sizeof *p);
+    _cleanup_arena_ struct arena *a = arena_new();
+    p->expect = loop_timer_new(s->loop, expect, s);
+    loop_timer_start(p->expect, EXPECT_MS, EXPECT_MS);
+    for (int i = 0; i < MAPS_N && !s->config.look; i++) {
+        const char *ns = places[i].ns ? places[i].ns : s->config.lease_ns ? s->config.lease_ns : "kube-system";
+        p->maps[i] = (struct policy_map){.s = s, .place = &places[i]};
+        p->maps[i].watch = kube_watch_new(
+            s->client, &(struct kube_watch_config){.path = kube_path(a, "", "v1", "configmaps", ns, NULL, NULL),
+                                                   .field_selector = arena_printf(a, "metadata.name=%s", places[i].name),
+                                                   .objects_max = 1, .on_event = on_map, .on_denied = on_denied, .arg = &p->maps[i]});
+    }
+    return p;
+}
+
+void policy_source_free(struct policy_source *p)
+{
+    for (int i = 0; i < MAPS_N; i++)
+        kube_watch_free(p->maps[i].watch);
+    loop_timer_free(p->expect);
+    free(p);
+}

@@ -1,0 +1,60 @@
+# How nodes are chosen, by a ConfigMap and while it runs: ours, and those that users of KETI's scheduler have.
+if ! embedded; then
+    skip "placement by a ConfigMap" "needs an embedded server of its own"
+    return
+fi
+K() { "$KUBECTL" "$@"; }
+nodes_of() { k get pods -o 'jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | sort -u | grep -c . || true; }
+running() { k get pods --field-selector status.phase=Running -o name | grep -c . || true; }
+map() { # NAMESPACE NAME KEY=VALUE...
+    local ns=$1 name=$2 literals=() one
+    shift 2
+    for one in "$@"; do literals+=("--from-literal=$one"); done
+    K -n "$ns" create configmap "$name" "${literals[@]}" --dry-run=client -o yaml | K apply -f - >/dev/null
+}
+events() { K -n "$1" get events -o 'jsonpath={range .items[*]}{.reason} {.message}{"\n"}{end}'; }
+K create namespace gpu >/dev/null 2>&1
+for i in 1 2 3; do { echo "# YAML"; cat; } <<YAML | K create -f - >/dev/null
+{apiVersion: v1, kind: Node, metadata: {name: $NS-$i, labels: {capstan.dev/simulated: "true", only: $NS}, annotations: {capstan.dev/shape: "t4,gpus=4"}},
+ status: {capacity: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 4}, allocatable: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 4},
+ conditions: [{type: Ready, status: "True", reason: KubeletReady, lastHeartbeatTime: "$(date -u +%FT%TZ)",
+ lastTransitionTime: "$(date -u +%FT%TZ)"}]}}
+YAML
+done
+pod() { # NAME
+    { echo "# YAML"; cat; } <<YAML | k apply -f - >/dev/null
+{apiVersion: v1, kind: Pod, metadata: {name: $1, annotations: {capstan.dev/run-seconds: "600"}}, spec: {restartPolicy: Never,
+ nodeSelector: {only: $NS}, containers: [{name: main, image: train, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+YAML
+}
+for i in 1 2 3; do pod "packed-$i"; done
+soon "three pods run" '^3$' running
+is "on one node: it is filled first" 1 nodes_of
+k delete pods --all --wait=true --grace-period=1 >/dev/null
+
+map gpu gpu-scheduler-policy gpu-allocate-prefer=spread node-gpu-score-weight=0.4:0.6
+soon "what KETI's users write is told where it does nothing" 'PolicyHasNoEffect data.node-gpu-score-weight: "0.4:0.6" changes nothing: GPUs' events gpu
+for i in 1 2 3; do pod "spread-$i"; done
+soon "three pods run" '^3$' running
+is "on a node each, as the map prefers" 3 nodes_of
+k delete pods --all --wait=true --grace-period=1 >/dev/null
+
+map gpu gpu-scheduler-policy gpu-allocate-prefer=binpack "node-gpu-score-weight=0.3 0.7"
+soon "what cannot be read is told, with what to write" \
+    'PolicyRefused data.node-gpu-score-weight: "0.3 0.7": write two numbers .*, as 0.4:0.6; the policy stays spread' events gpu
+for i in 1 2 3; do pod "still-$i"; done
+soon "three pods run" '^3$' running
+is "and the last good policy stays" 3 nodes_of
+k delete pods --all --wait=true --grace-period=1 >/dev/null
+
+map kube-system capstan-policy placement=fgd
+sleep 1
+for i in 1 2 3; do pod "fgd-$i"; done
+soon "by our own map, which goes before theirs, three pods run" '^3$' running
+is "where the least is lost to others" 1 nodes_of
+k delete pods --all --wait=true --grace-period=1 >/dev/null
+map kube-system capstan-policy placement=best
+soon "a policy that does not exist is told" 'PolicyRefused data.placement: "best": write binpack, .* the policy stays fgd' events kube-system
+K -n kube-system delete configmap capstan-policy >/dev/null
+K -n gpu delete configmap gpu-scheduler-policy >/dev/null
+K delete nodes -l "only=$NS" --wait=false >/dev/null

@@ -1,0 +1,76 @@
+/* test_placement_policy.c - ConfigMaps that say how nodes are chosen: what counts, what is wrong, what does nothing */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include "codec/configuration/placement_policy.h"
+
+struct policy_case {
+    const char *data, *says, *wrong, *idle; /* says: the policy; "": none. wrong, idle: beginnings of the sentences, by "; " */
+};
+static const struct policy_case cases[] = {
+    {"{}", "", "", ""},
+    {"null", "", "", ""},
+    {"{\"placement\":\"fgd\"}", "fgd", "", ""},
+    {"{\"placement\":\"capstan\",\"gpu-allocate-prefer\":\"spread\"}", "capstan", "", ""},
+    {"{\"gpu-allocate-prefer\":\"spread\",\"placement\":\"capstan\"}", "capstan", "", ""},
+    {"{\"placement\":\"best\"}", "", "data.placement: \"best\": write binpack, spread", ""},
+    {"{\"placement\":\"\"}", "", "data.placement: \"\": write", ""},
+    /* KETI's own, as they ship it */
+    {"{\"node-gpu-score-weight\":\"0.3 0.7\",\"pod-re-schedule-permit\":\"true\"}", "",
+     "data.node-gpu-score-weight: \"0.3 0.7\": write two numbers from 0 to 1 with a colon between them, as 0.4:0.6",
+     "data.pod-re-schedule-permit: \"true\" changes nothing"},
+    {"{\"node-gpu-score-weight\":\"0.4:0.6\",\"nvlink-weight-percentage\":\"10\",\"gpu-allocate-prefer\":\"spread\","
+     "\"node-reservation-permit\":\"false\",\"pod-re-schedule-permit\":\"true\",\"avoid-nvlink-one-gpu\":\"false\","
+     "\"multi-node-allocation-permit\":\"false\",\"non-gpu-node-prefer\":\"true\",\"multi-gpu-node-prefer\":\"true\","
+     "\"least-score-node-prefer\":\"false\",\"avoid-high-score-node\":\"false\"}", "spread", "",
+     "data.node-gpu-score-weight: \"0.4:0.6\" changes nothing; data.nvlink-weight-percentage: \"10\" changes nothing; "
+     "data.pod-re-schedule-permit: \"true\" changes nothing; data.multi-node-allocation-permit: \"false\" changes nothing"},
+    {"{\"gpu-allocate-prefer\":\"binpack\"}", "binpack", "", ""},
+    {"{\"gpu-allocate-prefer\":\"Binpack\"}", "", "data.gpu-allocate-prefer: \"Binpack\": write binpack or spread", ""},
+    {"{\"node-gpu-score-weight\":\"1:\"}", "", "data.node-gpu-score-weight", ""},
+    {"{\"node-gpu-score-weight\":\":1\"}", "", "data.node-gpu-score-weight", ""},
+    {"{\"node-gpu-score-weight\":\"0:0\"}", "", "data.node-gpu-score-weight", ""},
+    {"{\"node-gpu-score-weight\":\"nan:1\"}", "", "data.node-gpu-score-weight", ""},
+    {"{\"node-gpu-score-weight\":\"0.5:0.5:0.5\"}", "", "data.node-gpu-score-weight", ""},
+    {"{\"nvlink-weight-percentage\":\"101\"}", "", "data.nvlink-weight-percentage", ""},
+    {"{\"avoid-nvlink-one-gpu\":\"yes\"}", "", "data.avoid-nvlink-one-gpu: \"yes\": write true or false", ""},
+    /* one that is wrong spoils all of the map */
+    {"{\"placement\":\"fgd\",\"plcement\":\"fgd\"}", "", "data.plcement: there is no such key", ""},
+    {"{\"placement\":7}", "", "data.placement", ""},
+};
+
+static void begin_alike(const struct json *list, const char *wanted)
+{
+    const struct json *one = json_item(list, 0);
+    char text[1024], *save = NULL;
+    snprintf(text, sizeof text, "%s", wanted);
+    for (char *part = strtok_r(text, ";", &save); part; part = strtok_r(NULL, ";", &save), one = one->next) {
+        part += *part == ' ';
+        assert_non_null(one);
+        assert_memory_equal(json_text(one, ""), part, strlen(part));
+    }
+    assert_null(one);
+}
+
+static void test_case(void **state)
+{
+    const struct policy_case *c = *state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    char text[2048];
+    snprintf(text, sizeof text, "{\"data\":%s}", c->data);
+    struct placement_policy p = placement_policy_read(a, json_parse(a, bytes_of(text), NULL, NULL));
+    assert_string_equal(p.says ? placement_name(p.placement) : "", c->says);
+    begin_alike(p.wrong, c->wrong);
+    begin_alike(p.idle, c->idle);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[sizeof cases / sizeof *cases];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        tests[i] = (struct CMUnitTest){cases[i].data, test_case, NULL, NULL, (void *)&cases[i]};
+    return _cmocka_run_group_tests("placement_policy", tests, sizeof tests / sizeof *tests, NULL, NULL);
+}
