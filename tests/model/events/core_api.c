@@ -676,6 +676,7 @@ void life_begin(struct model *m, struct life *l)
     memset(l->reserved, 0, sizeof l->reserved);
     l->w = world_new();
     l->w.fair = m->fair;
+    l->w.placement = m->placement;
     state_set_ready_policy(l->w.s, &m->ready);
     state_set_consumption_policy(l->w.s, &m->consumption);
     l->w.now_ms = now_ms;

@@ -226,6 +226,7 @@ struct model {
     uint32_t writes_n;
     struct answer answers[ANSWERS];
     uint32_t answers_n;
+    enum placement placement;
     uint64_t seed, step, trace;
     struct ready_policy ready;
     struct consumption_policy consumption;

@@ -321,6 +321,8 @@ void decide_now(struct life *l)
 {
     for (int i = 0; i < GANGS; i++)
         l->reserved[i] = phase_of(l, &l->seen.gangs[i]) == GANG_CHECKING ? l->seen.gangs[i].serial : 0;
+    if (l->w.placement == PLACEMENT_FGD || l->w.placement == PLACEMENT_CAPSTAN)
+        state_expect_as_now(l->w.s);
     run(&l->w);
 }
 

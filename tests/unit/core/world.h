@@ -22,6 +22,7 @@ struct world {
     bool hold, no_remedies;
     struct lost_policy lost;
     bool node_wishes;
+    enum placement placement;
 };
 
 static inline struct world world_new(void)
@@ -277,7 +278,7 @@ static inline void run(struct world *w)
 {
     arena_reset(w->cycle);
     struct decide_config config = {.fair = w->fair, .hold = w->hold, .lost = w->lost, .node_wishes = w->node_wishes,
-                                   .no_remedies = w->no_remedies};
+                                   .no_remedies = w->no_remedies, .placement = w->placement};
     decide(w->s, &config, w->now_ms, w->cycle, &w->plan);
 }
 /* As the scheduler does between two cycles; the plan and the records are void after it. */
