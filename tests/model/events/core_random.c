@@ -192,7 +192,8 @@ static void put_fair_sharing(struct model *m)
                                                                         : FAIR_LESS_THAN_OR_EQUAL_TO_FINAL_SHARE;
     m->fair.strategies[1] = FAIR_LESS_THAN_INITIAL_SHARE;
     m->life.w.fair = m->fair;
-    static const enum placement placements[] = {PLACEMENT_BINPACK, PLACEMENT_FGD, PLACEMENT_CAPSTAN, PLACEMENT_DOTPRODUCT, PLACEMENT_SPREAD};
+    static const enum placement placements[] = {PLACEMENT_BINPACK, PLACEMENT_FGD, PLACEMENT_CAPSTAN, PLACEMENT_DOTPRODUCT,
+                                                PLACEMENT_SPREAD};
     m->life.w.placement = m->placement = placements[m->seed % 5]; /* not drawn: the same worlds for all */
 }
 

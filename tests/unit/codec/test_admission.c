@@ -614,6 +614,9 @@ static void what_does_nothing_is_told(void **state)
          "    metadata: {annotations: {capstan.dev/minimum-run-seconds: '60'}}\n"
          "    spec: {restartPolicy: Never, containers: [{name: c, image: i}]}\n",
          "spec.template.metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of the job's own metadata"},
+        {"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns, annotations: {priority: H}}\n"
+         "spec: {schedulerName: gpu-scheduler, containers: [{name: c, image: i}]}\n",
+         "metadata.annotations[priority]: has no effect: write spec.priorityClassName"},
     };
     struct world *w = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -626,6 +629,7 @@ static void what_does_nothing_is_told(void **state)
 static void what_asks_for_nothing_is_not_told(void **state)
 {
     static const char *const objects[] = {
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns, annotations: {priority: H}}\nspec: {containers: [{name: c, image: i}]}\n",
         ("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\nspec: {namespaceSelector: {}, preemption: {withinClusterQueue: "
          "Never, reclaimWithinCohort: Never}, flavorFungibility: {whenCanBorrow: TryNextFlavor}, stopPolicy: Hold, queueingStrategy: StrictFIFO, "
          "admissionScope: {admissionMode: NoAdmissionFairSharing}}\n"),

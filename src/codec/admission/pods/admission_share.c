@@ -13,6 +13,20 @@ static const struct json *value_of(const struct json *container, const char *res
     return limit ? limit : json_path(container, "resources", "requests", resource, NULL);
 }
 
+/* Annotations of KETI's scheduler, by which nothing is done here. They are words that others use as well: only of its own pods. */
+static void warn_of_keti(struct admission *x, const struct json *annotations, const struct json *spec, const char *metadata_path)
+{
+    static const char *const said[][2] = {
+        {"priority", "write spec.priorityClassName"},
+        {"nodeName", "write spec.nodeSelector, with the node's label kubernetes.io/hostname"},
+        {"clusterName", "pods stay in this cluster"},
+    };
+    bool is_keti = text_equal(json_get_text(spec, "schedulerName", ""), "gpu-scheduler");
+    for (size_t i = 0; is_keti && i < sizeof said / sizeof *said; i++)
+        if (json_get(annotations, said[i][0]))
+            admission_warn(x, "%s.annotations[%s]: has no effect: %s", metadata_path, said[i][0], said[i][1]);
+}
+
 void admission_share(struct admission *x, const struct json *metadata, const struct json *spec, const char *metadata_path,
                      const char *spec_path)
 {
@@ -20,6 +34,7 @@ void admission_share(struct admission *x, const struct json *metadata, const str
     struct share_input in;
     struct share share = {.form = SHARE_NONE};
     struct share_fault fault;
+    warn_of_keti(x, annotations, spec, metadata_path);
     share_input_of(annotations, spec, &in);
     if (share_read(&in, &share, &fault) >= 0) {
         share_unused(&in, &share, x->arena, AT(x, "%s.annotations", metadata_path), say, x);
