@@ -29,7 +29,7 @@ static void node_of(struct world *w, const char *name, int gpus_n, int cpu)
 /* Where the pod goes; "" nowhere, and then it is gone. */
 static const char *placed(struct world *w, enum placement placement, const char *key, const char *requests)
 {
-    struct decide_config config = {.placement = placement, .placement_seed = 3, .no_counts = true};
+    struct decide_config config = {.placement = placement, .placement_seed = 3, .no_counts = true, .keeps_whole = true};
     struct err e = {0};
     pod(w, key, NULL, requests);
     arena_reset(w->cycle);
