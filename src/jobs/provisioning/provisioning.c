@@ -241,17 +241,46 @@ static void ask(const struct pass *x, const struct provisioning_check *c, const 
     work_create(x->w, request_path(x, NULL), provisioning_request(a, c, name, sets, sets_n));
 }
 
-/* Templates that were made for a request become its own, so that they go with it. */
-static void hand_over(const struct pass *x, const struct json *request)
+static const struct provisioning_set *set_of_template(struct arena *a, const struct json *request, const struct provisioning_set *sets,
+                                                      uint32_t n, const char *template)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(provisioning_template_name(a, object_meta(request, "name"), sets[i].name), template) == 0)
+            return &sets[i];
+    return NULL;
+}
+
+static void make_again(const struct pass *x, const struct provisioning_check *c, const char *name)
 {
     struct arena *a = x->w->arena;
-    JSON_EACH (set, json_path(request, "spec", "podSets", NULL)) {
-        const struct json *one =
-            kube_cache_get(x->p->templates, x->w->ns, json_text(json_path(set, "podTemplateRef", "name", NULL), ""), a);
-        if (!is_of(one, x->workload))
+    const char *why = NULL;
+    uint32_t sets_n, starts_n;
+    const struct provisioning_set *sets = provisioning_sets(a, x->workload, c->config, &sets_n),
+                                  *set = set_of_template(a, c->request, sets, sets_n, name);
+    const struct kueue_start *starts = set ? kueue_starts(x->p->jobs, a, without_updates(a, x->workload), &starts_n) : NULL;
+    if (starts)
+        (void)make_template(x, name, set, starts, starts_n, &why);
+    if (why)
+        job_event(x->p->jobs, x->workload, "kueue.x-k8s.io/v1beta2", "Workload", "Warning", "FailedCreate",
+                  "ProvisioningRequest \"%s\" has lost a template: %s", object_meta(c->request, "name"), why);
+}
+
+/* Templates that were made for a request become its own, so that they go with it; those that are gone are made again.
+ * RACE  a template that went with the request of this name before this one may have been seen as there until now. */
+static void keep_templates(const struct pass *x, const struct provisioning_check *c)
+{
+    struct arena *a = x->w->arena;
+    JSON_EACH (set, json_path(c->request, "spec", "podSets", NULL)) {
+        const char *name = json_text(json_path(set, "podTemplateRef", "name", NULL), "");
+        const struct json *one = kube_cache_get(x->p->templates, x->w->ns, name, a);
+        if (is_of(one, c->request))
             continue;
+        if (!is_of(one, x->workload)) {
+            make_again(x, c, name);
+            continue;
+        }
         struct json *patch = object_patch(a, one);
-        json_set(a, json_get(patch, "metadata"), "ownerReferences", job_owner(a, request, PROVISIONING_GROUP "/v1", "ProvisioningRequest"));
+        json_set(a, json_get(patch, "metadata"), "ownerReferences", job_owner(a, c->request, PROVISIONING_GROUP "/v1", "ProvisioningRequest"));
         work_patch(x->w, KUBE_PATCH_MERGE, template_path(x, object_meta(one, "name")), patch);
     }
 }
@@ -295,7 +324,7 @@ static void reconcile(void *arg, struct work *w)
     for (uint32_t i = 0; i < n; i++) {
         const char *why = NULL;
         if (checks[i].request)
-            hand_over(&x, checks[i].request);
+            keep_templates(&x, &checks[i]);
         if (!provisioning_due(&checks[i]))
             continue;
         ask(&x, &checks[i], next_name(w->arena, &checks[i]), &why);

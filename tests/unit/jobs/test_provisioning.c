@@ -392,6 +392,32 @@ static void test_eviction_and_back(void **state)
     assert_int_equal(items(TEMPLATES)->n, 1);
 }
 
+/* Whoever asks names a template: it is there for as long as the request, whoever deletes it. */
+static void test_a_lost_template_is_made_again(void **state)
+{
+    (void)state;
+    asked("");
+    const char *name = arena_printf(w.a, "ppt-%s-main", name_of(1)), *path = arena_printf(w.a, TEMPLATES "/%s", name);
+    delete(path);
+    run(2000);
+    assert_non_null(get(path));
+    assert_string_equal(object_controller(get(path), "uid"), object_meta(request(1), "uid"));
+    assert_int_equal(request_writes_n, 1);
+}
+
+/* It went with the request of this name before this one, and was seen as there when this one was made. */
+static void test_a_template_of_the_request_before(void **state)
+{
+    (void)state;
+    asked("");
+    const char *path = arena_printf(w.a, TEMPLATES "/ppt-%s-main", name_of(1));
+    patch(path, arena_printf(w.a, "{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"" PROVISIONING_GROUP "/v1\",\"kind\":"
+                                  "\"ProvisioningRequest\",\"name\":\"%s\",\"uid\":\"of-before\",\"controller\":true}]}}", name_of(1)));
+    run(8000);
+    assert_string_equal(object_controller(get(path), "uid"), object_meta(request(1), "uid"));
+    assert_int_equal(request_writes_n, 1);
+}
+
 static void test_it_goes_with_its_job(void **state)
 {
     (void)state;
@@ -504,6 +530,8 @@ int main(void)
         FLOW(test_parameters_that_are_wrong),
         FLOW(test_a_config_that_changes),
         FLOW(test_eviction_and_back),
+        FLOW(test_a_lost_template_is_made_again),
+        FLOW(test_a_template_of_the_request_before),
         FLOW(test_it_goes_with_its_job),
         FLOW(test_a_restart_asks_nothing_twice),
         cmocka_unit_test(test_pod_sets),
