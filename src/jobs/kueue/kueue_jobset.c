@@ -153,4 +153,5 @@ const struct kueue_kind kueue_jobset_kind = {
     .active = active,
     .all_ready = all_ready,
     .over = over,
+    .begins_anew = true,
 };

@@ -61,6 +61,7 @@ struct kueue_kind {
     bool (*all_ready)(struct jobs *j, struct arena *a, const struct json *job);
     /* Members that will not be needed again: pod set -> count. NULL: the kind cannot tell. */
     void (*over)(struct arena *a, const struct json *job, const struct json *workload, struct json *over);
+    bool begins_anew; /* it may make members again that were over: all of its own begin anew after a failure */
 };
 extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind, kueue_jobset_kind, kueue_kubeflow_kind, kueue_rayjob_kind,
     kueue_raycluster_kind;

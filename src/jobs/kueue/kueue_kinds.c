@@ -175,6 +175,28 @@ static bool outgrown(struct pass *x)
     return is != NULL;
 }
 
+/* Members that will not be needed again, as the job says now: pod set -> count. */
+static const struct json *over_now(const struct pass *x)
+{
+    struct json *over = json_new(x->work->arena, JSON_OBJECT);
+    if (x->s->calls->over && !x->s->all->jobs->policy.hides_reclaimable)
+        x->s->calls->over(x->work->arena, x->job, x->workload, over);
+    return over;
+}
+
+/* Are members made again that were over? WHY  they gave their quota back, or it was granted without them: it is not enough for all, and
+ * while it is held what is over cannot become less. */
+static bool came_back(const struct pass *x)
+{
+    if (!x->s->calls->begins_anew || x->s->all->jobs->policy.hides_reclaimable)
+        return false;
+    const struct json *over = over_now(x);
+    JSON_EACH (one, json_path(x->workload, "status", "reclaimablePods", NULL))
+        if (json_get_int64(over, json_get_text(one, "name", "main"), 0) < json_get_int64(one, "count", 0))
+            return true;
+    return false;
+}
+
 /* What was over was so of the pod sets before; of the new ones it is counted when they run. ORDER  first, as more pods over than there are
  * would be refused. Returns true when a write is on its way. */
 static bool forget_reclaimed(struct pass *x)
@@ -198,7 +220,7 @@ static void update_workload(struct pass *x, struct json *wanted)
     if (object_condition_true(x->workload, "QuotaReserved"))
         return;
     bool differs = !kueue_workload_fits(x->workload, sets) || kueue_topology_is_missing(x->workload, sets);
-    if (differs && forget_reclaimed(x))
+    if ((differs || came_back(x)) && forget_reclaimed(x))
         return; /* its change brings the next pass */
     if (differs)
         json_set(a, spec, "podSets", json_clone(a, sets));
@@ -355,7 +377,6 @@ static void pass_of_admitted(struct pass *x)
     struct jobs *j = x->s->all->jobs;
     const struct kueue_kind *k = x->s->calls;
     const struct json *sets = json_path(x->workload, "spec", "podSets", NULL);
-    struct json *over = json_new(a, JSON_OBJECT);
     int64_t count = 0;
     if (is_suspended(x)) {
         start(x);
@@ -363,9 +384,7 @@ static void pass_of_admitted(struct pass *x)
     }
     JSON_EACH (set, sets)
         count += json_get_int64(set, "count", 1);
-    if (k->over && !j->policy.hides_reclaimable)
-        k->over(a, x->job, x->workload, over);
-    if (kueue_workload_reclaim(x->work, x->workload, over))
+    if (kueue_workload_reclaim(x->work, x->workload, over_now(x)))
         return; /* its change brings the next pass */
     if (k->ready_n && j->config.says_ready)
         kueue_workload_ready(x->work, x->workload, k->ready_n(x->job) >= running_n(x, count), x->now_ms);
@@ -379,6 +398,16 @@ static bool holds_quota(const struct json *workload)
     return kueue_admitted(workload) || (object_condition_true(workload, "QuotaReserved") && !object_condition_true(workload, "Evicted"));
 }
 
+/* Why its quota is not that of the job any more; NULL: it is, or it has none. */
+static const char *outgrown_by(struct pass *x)
+{
+    if (!holds_quota(x->workload))
+        return NULL;
+    if (outgrown(x))
+        return "No matching Workload; the job was changed while it was admitted";
+    return came_back(x) ? "Pods that were over are made again, and need the quota that they gave back: the job is queued again" : NULL;
+}
+
 static void pass_with_workload(struct pass *x)
 {
     bool suspended = is_suspended(x);
@@ -388,9 +417,10 @@ static void pass_with_workload(struct pass *x)
     }
     if (follow_priority(x) || follow_stakes(x))
         return; /* its change brings the next pass */
-    if (holds_quota(x->workload) && outgrown(x)) {
+    const char *outgrown = outgrown_by(x);
+    if (outgrown) {
         if (!suspended)
-            suspend(x, "Stopped", "No matching Workload; the job was changed while it was admitted");
+            suspend(x, "Stopped", outgrown);
         else if (!settle(x))
             drop_workload(x);
         return;

@@ -198,6 +198,53 @@ static void test_a_jobset_that_fails_is_made_again_so_often(void **state)
     assert_int_equal(json_int64(json_path(get(JOBSET), "status", "restarts", NULL), 0), 2);
 }
 
+/* Three jobs of one pod: the first succeeds early, the last fails later. */
+static void jobset_that_restarts(void)
+{
+#define RUNS_AND_EXITS(name, seconds, code) "{\"name\":\"" name "\",\"template\":{\"spec\":{\"backoffLimit\":0,\"template\":{\"metadata\":{" \
+    "\"annotations\":{\"capstan.dev/run-seconds\":\"" seconds "\",\"capstan.dev/exit-code\":\"" code "\"}},\"spec\":{\"restartPolicy\":\"Never\"," \
+    "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}]}}}}}"
+    create("{\"apiVersion\":\"jobset.x-k8s.io/v1alpha2\",\"kind\":\"JobSet\",\"metadata\":{\"name\":\"s\",\"namespace\":\"n\"" QUEUED "},"
+           "\"spec\":{\"failurePolicy\":{\"maxRestarts\":1},\"replicatedJobs\":[" RUNS_AND_EXITS("early", "8", "0") ","
+           RUNS_AND_EXITS("long", "60", "0") "," RUNS_AND_EXITS("fails", "15", "1") "]}}");
+}
+
+/* A pod of "early" ended well and gave its quota back. When all begin anew it needs quota again. */
+static void test_a_restart_asks_again_for_what_was_over(void **state)
+{
+    (void)state;
+    QUOTA("3");
+    jobset_that_restarts();
+    run(12000);
+    assert_int_equal(of_job(OF_S, "Running"), 2);
+    assert_string_equal(json_get_text(json_first(json_path(workload(), "status", "reclaimablePods", NULL)), "name", ""), "early");
+    run(10000);
+    assert_int_equal(json_int64(json_path(get(JOBSET), "status", "restarts", NULL), 0), 1);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_int_equal(of_job(OF_S, "Running"), 3);
+    assert_null(json_path(workload(), "status", "reclaimablePods", NULL));
+    assert_true(event_seen("Stopped", "Pods that were over are made again, and need the quota that they gave back: the job is queued again"));
+    run(40000);
+    assert_string_equal(reason(get(JOBSET), "Failed"), "ReachedMaxRestarts");
+}
+
+/* Somebody has taken the quota meanwhile: it waits for all of it, and no pod of it runs. */
+static void test_a_restart_waits_for_what_was_over(void **state)
+{
+    (void)state;
+    QUOTA("3");
+    jobset_that_restarts();
+    run(12000);
+    job("j", 1, "true");
+    run(8500);
+    assert_int_equal(of_job(OF_S, "Running"), 0);
+    assert_true(is_suspended(JOBSET));
+    assert_int_equal(pods_n("job-name=j", "Running"), 1);
+    delete("/apis/batch/v1/namespaces/n/jobs/j");
+    run(6000);
+    assert_int_equal(of_job(OF_S, "Running"), 3);
+}
+
 static void test_managed_by_others(void **state)
 {
     (void)state;
@@ -229,6 +276,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_launcher_comes_when_the_workers_are_ready, setup, teardown),
         cmocka_unit_test_setup_teardown(test_jobs_that_depend_on_others_come_after_them, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_jobset_that_fails_is_made_again_so_often, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_restart_asks_again_for_what_was_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_restart_waits_for_what_was_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_managed_by_others, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_a_queue_it_starts_whole_or_not_at_all, setup, teardown),
     };
