@@ -560,6 +560,10 @@ static void replace_lost(struct cycle *c, struct gang *g, const struct lost *los
             give_up_held(s, g, taken);
         return;
     }
+    if (parked(g)) { /* one of its pods waits: it holds none that others may be waiting for, and looks again when it is woken */
+        undo_back(s, mark);
+        return;
+    }
     undo_keep(s, mark);
     for (uint32_t i = 0; i < n; i++)
         admission_hold_seat(g, wants[i].seat);

@@ -239,6 +239,44 @@ static void who_is_over_needs_no_other_node(void **state)
     assert_int_equal(state_gang_lost(w->s, id(w, "a")), 0);
 }
 
+static const char *pod_on(struct world *w, const char *node, int pods_n)
+{
+    for (int i = 0; i < pods_n; i++) {
+        const char *pod = arena_printf(w->records, "ns/a-%d", i);
+        if (strcmp(node_of(w, pod), node) == 0)
+            return pod;
+    }
+    return "";
+}
+
+/* While one of its pods waits for a place, what is found for the lost one is left to others: they may be waiting for it. */
+static void who_waits_for_a_place_holds_none_for_the_lost(void **state)
+{
+    struct world *w = *state;
+    domain_cluster(w, "RH", "r1/x1:1 r1/x2:1 r1/x3:1");
+    struct gang_record g = domain_gang(w, "a", "3 required=R");
+    gang_record(w, g);
+    step(w);
+    gang_record(w, domain_admitted(w, g));
+    run_pods(w, &g);
+    const char *on_x1 = pod_on(w, "x1", 3), *on_x2 = pod_on(w, "x2", 3);
+    gone(w, CHANGE_POD_GONE, on_x2);
+    pod_record(w, pod_in(w, "ns/a-3", "a", "main", "cpu=2000", "tas=yes"));
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    gone(w, CHANGE_POD_GONE, on_x1);
+    domain_nodes_fail(w, "x1!");
+    step(w);
+    wait_for_lost(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+    assert_string_equal(text_of(w, state_gang_lost(w->s, id(w, "a"))), "x1");
+    node(w, "x4", "cpu=2000,pods=110", "rack=r1,kubernetes.io/hostname=x4,tas=yes");
+    step(w);
+    assert_string_equal(node_of(w, "ns/a-3"), "x4");
+    assert_string_equal(domains_of(w, "a"), "x2=1 x3=1 x4=1");
+    assert_int_equal(state_gang_lost(w->s, id(w, "a")), 0);
+}
+
 static void the_pod_that_owns_its_workload_is_not_replaced(void **state)
 {
     struct world *w = *state;
@@ -326,6 +364,7 @@ int main(void)
         in_a_world(a_second_one_while_the_first_is_waited_for),
         in_a_world(one_after_the_other_each_is_replaced),
         in_a_world(who_is_over_needs_no_other_node),
+        in_a_world(who_waits_for_a_place_holds_none_for_the_lost),
         in_a_world(the_pod_that_owns_its_workload_is_not_replaced),
         in_a_world(slices_within_the_broken_slice_stay_whole),
         in_a_world(levels_that_come_move_nobody),
