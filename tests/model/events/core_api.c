@@ -77,21 +77,23 @@ static void print_cluster(const struct model *m)
     for (int i = 0; i < GANGS; i++) {
         const struct m_gang *g = &c->gangs[i];
         for (int s = 0; s < g->sets_n && g->exists; s++)
-            printf("# gang %u type %d priority %d of %d queue %d admitted %d (only reserved %d, by others %d, checks %d %d) evicting %d active %d hold %d min %d: s%d %d-%d (%d to %d) x cpu %d gpu %d nic %d zone %d"
+            printf("# gang %u type %d priority %d of %d queue %d admitted %d (only reserved %d, by others %d, checks %d %d) evicting %d active %d hold %d min %d: s%d %d-%d (%d to %d) x cpu %d gpu %d nic %d share %d/1000 %d GiB zone %d"
                    " tolerates %d flavors %d %d %d webhook %d\n", g->serial, g->type, g->priority,
                    (int)(g->created_ms - 1000000), local_queue_of(c, g), g->admitted,
                    g->reserved_only, g->foreign, g->checks[0], g->checks[1], g->evicting,
                    g->active, g->on_hold, g->min_members, g->sets[s].name, g->sets[s].count, g->sets[s].reclaimed,
                    g->sets[s].min_count, g->sets[s].granted,
                    (int)g->sets[s].kind.ask[RES_CPU], (int)g->sets[s].kind.ask[RES_GPU], (int)g->sets[s].kind.ask[RES_NIC],
-                   g->sets[s].kind.zone, g->sets[s].kind.tolerates, g->choices[s][0], g->choices[s][1], g->choices[s][2], g->webhook);
+                   g->sets[s].kind.milli, g->sets[s].kind.gib, g->sets[s].kind.zone, g->sets[s].kind.tolerates,
+                   g->choices[s][0], g->choices[s][1], g->choices[s][2], g->webhook);
     }
     for (int i = 0; i < PODS; i++) {
         const struct m_pod *p = &c->pods[i];
         if (p->exists)
-            printf("# p%u of gang %u s%d: app %d anti %d priority %d phase %d node %d %s cpu %d gpu %d nic %d zone %d%s%s%s\n", p->name,
+            printf("# p%u of gang %u s%d: app %d anti %d priority %d phase %d node %d %s cpu %d gpu %d nic %d share %d/1000 %d GiB zone %d%s%s%s\n", p->name,
                    p->gang_serial, p->set, p->app, p->anti, p->priority, p->phase, p->node, p->devices, (int)p->kind.ask[RES_CPU],
-                   (int)p->kind.ask[RES_GPU], (int)p->kind.ask[RES_NIC], p->kind.zone, p->foreign ? " foreign" : "", p->gated ? " gated" : "", p->deleting ? " deleting" : "");
+                   (int)p->kind.ask[RES_GPU], (int)p->kind.ask[RES_NIC], p->kind.milli, p->kind.gib, p->kind.zone,
+                   p->foreign ? " foreign" : "", p->gated ? " gated" : "", p->deleting ? " deleting" : "");
     }
 }
 

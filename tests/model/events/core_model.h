@@ -341,6 +341,7 @@ bool has_device_twice(const struct cluster *c, int node); /* two pods there say 
 
 /* core_shares.c: parts of GPUs */
 void random_share(struct model *m, struct kind *k); /* instead of GPUs, now and then */
+bool asks_quota_for_shares(const struct m_gang *g); /* of which no queue has any */
 bool names_device(const char *devices, int device); /* does "nvidia.com/gpu=0,3" name it? */
 bool names_share(const char *devices, int device);
 void share_left(const struct cluster *c, const struct assumed *assumed, int node, struct fit_share *ret_share);

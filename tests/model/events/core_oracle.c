@@ -388,6 +388,8 @@ static void check_admit(struct model *m, const struct life *l, const struct plan
         return; /* all else was looked at when it got its quota */
     if (!gang_ready(&l->seen, g, l->w.now_ms))
         die(m, "%s was admitted, but must not start", gang_key(g, key));
+    if (g->type == TYPE_PLANNED && q >= 0 && asks_quota_for_shares(g))
+        die(m, "%s was admitted, though no queue has quota for the shares that it asks for", gang_key(g, key));
     if (q >= 0 && e->queue != queue_id(l, q))
         die(m, "%s was admitted to another queue than its own", gang_key(g, key));
     for (uint32_t i = 0; i < e->choices_n && q >= 0; i++)

@@ -17,16 +17,17 @@ static uint64_t hash_name(const struct life *l, name_id name, uint64_t h)
     return hash_bytes_of(intern_name(l->w.names, name), h);
 }
 
-/* By text: which id a name gets depends on who interned first. */
+/* By text: which id a name gets depends on who interned first, and so does the order of the resources of a set. */
 static uint64_t entry_hash(const struct life *l, const struct plan_entry *e, uint64_t h)
 {
+    uint64_t choices = 0;
     h = hash_name(l, e->gang, hash_name(l, e->pod, hash_name(l, e->node, hash_name(l, e->queue, h * 31 + e->effect))));
     h = hash_bytes_of(e->devices ? e->devices : "", h);
     for (uint32_t k = 0; k < e->counts_n; k++)
         h = h * 31 + (uint32_t)e->counts[k];
     for (uint32_t k = 0; k < e->choices_n; k++)
-        h = hash_name(l, e->choices[k].flavor, hash_name(l, e->choices[k].resource, h * 31 + e->choices[k].pod_set));
-    return h;
+        choices += hash_name(l, e->choices[k].flavor, hash_name(l, e->choices[k].resource, 31 + e->choices[k].pod_set));
+    return h * 31 + choices;
 }
 
 uint64_t plan_hash(const struct life *l, uint64_t h)
@@ -233,6 +234,8 @@ static int nobody_waits_for_each_other(struct model *m)
 static bool wide_quota(struct model *m, const struct m_gang *g, int q)
 {
     const struct m_queue *queue = &m->api.queues[q];
+    if (asks_quota_for_shares(g))
+        return false;
     for (int group = 0; group < 2; group++)
         for (int f = 0; f < layouts[queue->layout][group].flavors_n; f++)
             for (int r = 0; r < RES_N; r++) {
@@ -359,10 +362,16 @@ static void print_plan(const char *who, const struct life *l, struct life *other
     static const char *const words[] = {"admit", "bind", "evict", "", "reserve"};
     for (uint32_t i = 0; i < l->w.plan.entries_n; i++) {
         const struct plan_entry *e = &l->w.plan.entries[i];
-        if (e->effect != EFFECT_EXPLAIN)
-            fprintf(stderr, "  %s: %s %s %s %s %s (the other: %s)\n", who, words[e->effect], intern_name(l->w.names, e->gang),
-                    intern_name(l->w.names, e->pod), intern_name(l->w.names, e->node), e->devices ? e->devices : "",
-                    why(&other->w, intern_name(l->w.names, e->gang)));
+        if (e->effect == EFFECT_EXPLAIN)
+            continue;
+        fprintf(stderr, "  %s: %s %s %s %s %s (the other: %s)\n", who, words[e->effect], intern_name(l->w.names, e->gang),
+                intern_name(l->w.names, e->pod), intern_name(l->w.names, e->node), e->devices ? e->devices : "",
+                why(&other->w, intern_name(l->w.names, e->gang)));
+        for (uint32_t k = 0; k < e->choices_n; k++)
+            fprintf(stderr, "    set %u: %s of flavor %s\n", e->choices[k].pod_set, intern_name(l->w.names, e->choices[k].resource),
+                    intern_name(l->w.names, e->choices[k].flavor));
+        for (uint32_t k = 0; k < e->counts_n; k++)
+            fprintf(stderr, "    set %u: %d members\n", k, e->counts[k]);
     }
 }
 

@@ -14,6 +14,19 @@ void random_share(struct model *m, struct kind *k)
     k->ask[RES_GPU] = chance(m, 300);
 }
 
+static bool has_share(const struct kind *k)
+{
+    return k->milli || k->gib;
+}
+
+bool asks_quota_for_shares(const struct m_gang *g)
+{
+    for (int i = 0; i < g->sets_n; i++)
+        if (!g->sets[i].is_charged && has_share(&g->sets[i].kind) && set_fewest(&g->sets[i]) > 0)
+            return true;
+    return false;
+}
+
 static bool names(const char *devices, const char *resource, int device)
 {
     const char *at = strstr(devices, resource);
@@ -31,11 +44,6 @@ bool names_device(const char *devices, int device)
 bool names_share(const char *devices, int device)
 {
     return names(devices, GPU_SHARE_MILLI "=", device);
-}
-
-static bool has_share(const struct kind *k)
-{
-    return k->milli || k->gib;
 }
 
 void share_left(const struct cluster *c, const struct assumed *assumed, int node, struct fit_share *ret_share)
@@ -69,8 +77,8 @@ void share_left(const struct cluster *c, const struct assumed *assumed, int node
 
 bool share_take(const struct kind *k, struct fit_share *s, int at)
 {
-    if (k->milli > s->milli || k->gib > s->gib || (at == s->given_n && !s->untouched))
-        return false;
+    if ((k->milli && k->milli > s->milli) || (k->gib && k->gib > s->gib) || (at == s->given_n && !s->untouched))
+        return false; /* below nothing where GPUs have gone under who has them: that hinders only who asks for some */
     if (at == s->given_n) {
         s->untouched--;
         s->given[s->given_n++] = (struct fit_gpu){GPU_MILLI, GPU_GIB, true};
