@@ -165,6 +165,12 @@ static void fill_share(struct shape_class *c, const struct intern *names)
     c->share.memory_mib = mib < UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
 }
 
+/* ORDER  the requests are sorted by number, which is another one after a restart. */
+static bool is_before(const struct intern *names, name_id a, name_id b)
+{
+    return strcmp(intern_name(names, a), intern_name(names, b)) < 0;
+}
+
 static void fill_demands(struct shape_class *c, struct node_table *nodes, const struct intern *names)
 {
     c->demands = mem_zero(c->shape.requests_n + 1, sizeof *c->demands);
@@ -176,7 +182,7 @@ static void fill_demands(struct shape_class *c, struct node_table *nodes, const 
         if (r->value <= 0 || r->resource == nodes->columns[0])
             continue;
         bool extended = is_extended(intern_name(names, r->resource));
-        if (c->device_demand < 0 && extended)
+        if (extended && (c->device_demand < 0 || is_before(names, r->resource, c->demands[c->device_demand].resource)))
             c->device_demand = (int32_t)c->demands_n;
         c->demands[c->demands_n++] = (struct demand){.column = node_table_find_column(nodes, r->resource), .resource = r->resource,
                                                      .extended = extended, .value = r->value};

@@ -101,6 +101,22 @@ static void which_node_is_chosen_does_not_depend_on_the_order_of_listing(void **
     assert_string_equal(chosen[0], chosen[1]);
 }
 
+/* Of a pod that asks for two kinds of devices one says how well a node is used. */
+static void which_node_is_chosen_does_not_depend_on_which_device_was_named_first(void **state)
+{
+    (void)state;
+    const char *asks[2] = {"cpu=1000," GPU "=1,rdma/hca=1", "cpu=1000,rdma/hca=1," GPU "=1"};
+    for (int way = 0; way < 2; way++) {
+        struct world w = world_new();
+        node(&w, "n0", "cpu=8000," GPU "=8,rdma/hca=2", "");
+        node(&w, "n1", "cpu=8000," GPU "=4,rdma/hca=8", "");
+        pod(&w, "ns/p", NULL, asks[way]);
+        step(&w);
+        assert_string_equal(node_of(&w, "ns/p"), "n1");
+        world_free(&w);
+    }
+}
+
 /* Which of its two tasks was named first, long ago, says nothing about a group. */
 static void a_group_is_the_same_whichever_name_was_seen_first(void **state)
 {
@@ -234,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_restart_that_lists_pods_first_knows_finished_members),
         cmocka_unit_test(a_restart_counts_no_member_of_an_admission_before),
         cmocka_unit_test(which_node_is_chosen_does_not_depend_on_the_order_of_listing),
+        cmocka_unit_test(which_node_is_chosen_does_not_depend_on_which_device_was_named_first),
         cmocka_unit_test(a_group_is_the_same_whichever_name_was_seen_first),
         in_a_world(a_restart_that_lists_gangs_before_queues_takes_their_quota),
         cmocka_unit_test(a_restart_that_lists_pods_before_their_group_takes_its_quota),
