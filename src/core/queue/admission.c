@@ -463,7 +463,8 @@ void pod_end_seat(struct state *s, uint32_t at)
     p->gang->bound_n--;
     p->seat = 0;
     p->assumed = false;
-    if (s->nodes.nodes[seat->node].has_devices_twice)
+    const struct node *node = &s->nodes.nodes[seat->node];
+    if (node->has_devices_twice || node->devices.gpus) /* a GPU may have less than pods have of it: a place takes no part in that */
         seats_settle_held(s, seat->node);
 }
 

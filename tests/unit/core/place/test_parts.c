@@ -330,6 +330,34 @@ static void a_held_share_moves_with_its_slot(void **state)
     world_free(&w);
 }
 
+/* What a pod leaves on a GPU that has become ill is no place for the next one of its gang. */
+static void a_place_that_is_left_on_an_ill_gpu(void **state)
+{
+    (void)state;
+    struct queue_words q;
+    struct world w = world_new();
+    node_of(&w, "n0", 2, -1);
+    flavor(&w, "f", "");
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "f", PARTS, 10000, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    local_queue(&w, "ns/lq", "q");
+    workload(&w, "job", "ns/lq", 1, PARTS "=600");
+    run(&w);
+    pod(&w, "ns/job-0", "job", PARTS "=600");
+    run(&w);
+    assert_string_equal(entry_of(&w, EFFECT_BIND, "ns/job-0")->devices, PARTS "=a");
+    node_of(&w, "n0", 2, 0);
+    check(&w);
+    gone(&w, CHANGE_POD_GONE, "ns/job-0");
+    check(&w);
+    pod(&w, "ns/job-1", "job", PARTS "=600");
+    run(&w);
+    check(&w);
+    assert_string_equal(entry_of(&w, EFFECT_BIND, "ns/job-1")->devices, PARTS "=b");
+    world_free(&w);
+}
+
 /* So large that sums of it overflow. */
 static void absurd_amounts(void **state)
 {
@@ -366,6 +394,7 @@ int main(void)
         cmocka_unit_test(memory_is_counted_beside_parts),   cmocka_unit_test(of_unknown_memory_only_thousandths),
         cmocka_unit_test(several_shares_are_of_several_gpus), cmocka_unit_test(slots_go_with_shares),
         cmocka_unit_test(as_bound_before_a_restart),        cmocka_unit_test(a_held_share_moves_with_its_slot),
+        cmocka_unit_test(a_place_that_is_left_on_an_ill_gpu),
         cmocka_unit_test(absurd_amounts),                   cmocka_unit_test(shares_follow_what_a_kubelet_gives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
