@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/memory.h"
+#include "wire/json_reader.h"
+
+enum { ITEM_MAX_BYTES = 16 << 20 };
 
 /* SOURCE kubectl asks this address when it has no kubeconfig; `capstan up` listens there. */
 static struct kubeconfig *kubeconfig_guess(void)
@@ -56,13 +59,18 @@ struct pending_get {
     bool done;
 };
 
+/* WHY  E_IO is left for "nobody answered": connection_fail tells that apart from an answer that says 500. */
+static void error_take(struct err *e, const struct kube_answer *answer)
+{
+    err_set(e, answer->status && answer->code == -E_IO ? E_PROTO : -answer->code, "%s", answer->error.text);
+}
+
 static void get_answered(void *arg, const struct kube_answer *answer)
 {
     struct pending_get *g = arg;
     g->done = true;
     if (answer->code != 0)
-        /* E_IO is left for "nobody answered": connection_fail tells that apart from an answer that says 500 */
-        err_set(g->error, answer->status && answer->code == -E_IO ? E_PROTO : -answer->code, "%s", answer->error.text);
+        error_take(g->error, answer);
     else
         g->value = json_parse(g->arena, answer->body, NULL, g->error);
     loop_stop(g->loop);
@@ -76,22 +84,76 @@ static void leave_out_fields(struct err *e)
         memmove(from, to, strlen(to) + 1);
 }
 
-static struct json *wait_for(struct connection *c, struct pending_get *g, struct err *e)
+static void wait_for(struct connection *c, const bool *done, struct err *e)
 {
-    while (!g->done)
+    while (!*done)
         if (loop_run(c->loop, e) < 0)
-            return NULL;
+            return;
     leave_out_fields(e);
     if (c->guessed && e->code == E_IO)
         (void)err_wrap(e, "no kubeconfig is there (KUBECONFIG, --kubeconfig), and kubectl's default does not answer");
-    return g->value;
 }
 
 struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e)
 {
     struct pending_get g = {.loop = c->loop, .arena = a, .error = e};
     kube_get(c->client, path, get_answered, &g);
-    return wait_for(c, &g, e);
+    wait_for(c, &g.done, e);
+    return g.value;
+}
+
+struct pending_list {
+    struct loop *loop;
+    struct json_splitter *splitter;
+    struct arena *item;
+    void (*fn)(void *arg, const struct json *item);
+    void *arg;
+    struct err *error;
+    bool done;
+};
+
+static int list_item(void *arg, struct bytes text)
+{
+    struct pending_list *p = arg;
+    arena_reset(p->item);
+    const struct json *item = json_parse(p->item, text, NULL, p->error);
+    if (!item)
+        return -p->error->code;
+    p->fn(p->arg, item);
+    return 0;
+}
+
+static bool list_chunk(void *arg, struct bytes chunk)
+{
+    struct pending_list *p = arg;
+    return json_splitter_feed(p->splitter, chunk, p->error) == 0;
+}
+
+static void list_answered(void *arg, const struct kube_answer *answer)
+{
+    struct pending_list *p = arg;
+    p->done = true;
+    if (answer->code != 0)
+        error_take(p->error, answer);
+    else if (!p->error->code)
+        (void)json_splitter_finish(p->splitter, NULL, p->error);
+    loop_stop(p->loop);
+}
+
+int connection_each(struct connection *c, const char *path, void (*fn)(void *arg, const struct json *item), void *arg, struct err *e)
+{
+    _cleanup_arena_ struct arena *item = arena_new();
+    struct pending_list p = {.loop = c->loop, .item = item, .fn = fn, .arg = arg, .error = e};
+    p.splitter = json_splitter_new(JSON_SPLIT_LIST, ITEM_MAX_BYTES, list_item, &p);
+    kube_send(c->client, &(struct kube_call){.lane = KUBE_LANE_READ,
+                                             .method = "GET",
+                                             .path = path,
+                                             .on_chunk = list_chunk,
+                                             .on_answer = list_answered,
+                                             .arg = &p});
+    wait_for(c, &p.done, e);
+    json_splitter_free(p.splitter);
+    return -e->code;
 }
 
 struct json *connection_send(struct connection *c, struct arena *a, const char *method, const char *path, const char *content_type,
@@ -108,7 +170,8 @@ struct json *connection_send(struct connection *c, struct arena *a, const char *
                                              .body = buf_view(&text),
                                              .on_answer = get_answered,
                                              .arg = &g});
-    return wait_for(c, &g, e);
+    wait_for(c, &g.done, e);
+    return g.value;
 }
 
 const struct json *connection_get_list(struct connection *c, struct arena *a, const char *path, struct err *e)

@@ -22,6 +22,9 @@ int connection_print_table(const struct options *o, const struct output_column *
 
 /* GET path (loops until answered). NULL on failure with code and text in e. The tree lives in the arena. */
 struct json *connection_get(struct connection *c, struct arena *a, const char *path, struct err *e);
+/* Each item of the list at path, as it comes: `fn` has it during the call only. WHY not one tree: ten thousand pods are 40 MB of one.
+ * Returns 0, or -code with the text in e; items may have been given before. */
+int connection_each(struct connection *c, const char *path, void (*fn)(void *arg, const struct json *item), void *arg, struct err *e);
 /* The same for writes. body NULL: none; content_type NULL: JSON. */
 struct json *connection_send(struct connection *c, struct arena *a, const char *method, const char *path, const char *content_type,
                              const struct json *body, struct err *e);

@@ -64,15 +64,19 @@ struct shared {
 static void holder_add(struct arena *a, struct use *use, const struct json *pod, int64_t n)
 {
     const struct json *metadata = json_get(pod, "metadata");
-    struct pod_owner owner = pod_owner_of(a, metadata);
+    struct pod_owner o = pod_owner_of(a, metadata);
     const char *ns = json_get_text(metadata, "namespace", ""), *pod_name = json_get_text(metadata, "name", ""),
-               *name = *owner.job ? owner.job : pod_name;
+               *name = *o.job ? o.job : pod_name;
     struct holder *h = use->first;
     while (h && !(text_equal(h->ns, ns) && text_equal(h->name, name)))
         h = h->next;
     if (!h) {
         h = arena_zero(a, 1, sizeof *h);
-        *h = (struct holder){.owner = owner, .ns = ns, .name = name, .pods = json_new(a, JSON_ARRAY), .next = use->first};
+        *h = (struct holder){.owner = {arena_text(a, o.queue), arena_text(a, o.job), arena_text(a, o.user)},
+                             .ns = arena_text(a, ns),
+                             .name = arena_text(a, name),
+                             .pods = json_new(a, JSON_ARRAY),
+                             .next = use->first};
         use->first = h;
     }
     h->devices_n += n;
@@ -168,8 +172,9 @@ static void shares_count(const struct nodes_view *v, const struct json *pod, con
     of_node->slots_n += share.slots;
 }
 
-static void pod_count(const struct nodes_view *v, const struct json *pod)
+static void pod_count(void *arg, const struct json *pod)
 {
+    const struct nodes_view *v = arg;
     struct arena *a = v->t->arena;
     const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), ""),
                *phase = json_text(json_path(pod, "status", "phase", NULL), "");
@@ -178,9 +183,9 @@ static void pod_count(const struct nodes_view *v, const struct json *pod)
     ++*(int64_t *)map_put(v->pods_n, bytes_of(node), NULL);
     shares_count(v, pod, node);
     struct json *requests = json_new(a, JSON_OBJECT);
-    job_requests_add(a, requests, json_get(pod, "spec"), 1);
+    job_requests_add_of(a, requests, json_get(pod, "spec"), 1, is_accelerator);
     JSON_EACH (amount, requests)
-        if (is_accelerator(amount->key) && whole_number(amount) > 0)
+        if (whole_number(amount) > 0)
             holder_add(a, map_put(v->uses, bytes_of(arena_printf(a, "%s %s", node, amount->key)), NULL), pod, whole_number(amount));
 }
 
@@ -312,18 +317,17 @@ static void all_rows(struct connection *c, struct output_table *t, const struct 
                            map_new(sizeof(struct shared)), t->format != OUTPUT_TABLE, NULL};
     struct node_models models;
     const struct json *nodes = connection_get(c, t->arena, "/api/v1/nodes" NODES_FIELDS, e);
-    const struct json *pods = nodes ? connection_get(c, t->arena, "/api/v1/pods" NODES_POD_FIELDS, e) : NULL;
+    JSON_EACH (node, json_get(nodes, "items"))
+        *(int64_t *)map_put(v.memory_mib, json_bytes(json_path(node, "metadata", "name", NULL)), NULL) =
+            whole_number(json_path(node, "metadata", "labels", "nvidia.com/gpu.memory", NULL));
+    if (nodes)
+        (void)connection_each(c, "/api/v1/pods" NODES_POD_FIELDS, pod_count, &v, e);
     if (option_flag(o, OPT_NODES_SUMMARY)) {
         static const char flavors[] = "/apis/kueue.x-k8s.io/v1beta2/resourceflavors", queues[] = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues";
         v.models = &models;
         node_models_init(&models, t->arena, json_get(connection_get_list(c, t->arena, flavors, e), "items"),
                          json_get(connection_get_list(c, t->arena, queues, e), "items"));
     }
-    JSON_EACH (node, json_get(nodes, "items"))
-        *(int64_t *)map_put(v.memory_mib, json_bytes(json_path(node, "metadata", "name", NULL)), NULL) =
-            whole_number(json_path(node, "metadata", "labels", "nvidia.com/gpu.memory", NULL));
-    JSON_EACH (pod, json_get(pods, "items"))
-        pod_count(&v, pod);
     size_t at = 0;
     struct bytes key;
     for (struct use *use; (use = map_next(v.uses, &at, &key));)

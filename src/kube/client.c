@@ -13,21 +13,23 @@
 #include "kube/client_auth.h"
 #include "wire/json_reader.h"
 
-enum { TRIES_MAX = 5, RETRY_MAX_MS = 30 * 1000 };
+enum { TRIES_MAX = 5, RETRY_MAX_MS = 30 * 1000, TIMEOUT_MS = 60 * 1000, REFUSAL_BYTES = 64 << 10 };
 
 struct call {
     struct lane_item in_lane; /* first; in the list of refused ones too */
     struct kube_client *c;
     struct call *next, *previous; /* all calls */
     struct loop_timer *retry;     /* made when needed */
+    kube_chunk_fn on_chunk;
     kube_answer_fn on_answer;
     void *arg;
     const char *method, *content_type;
+    struct buf refusal; /* of a call with on_chunk: the body of an answer that says no */
     char *path, *body;
     size_t body_n;
     int64_t timeout_ms;
     int tries;
-    bool was_refused, tells_done;
+    bool was_refused, tells_done, is_streamed;
 };
 
 struct kube_client {
@@ -85,6 +87,12 @@ int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user
 
 static void refused_tell(void *arg);
 
+static void call_forget(struct call *k)
+{
+    k->on_chunk = NULL;
+    k->on_answer = NULL;
+}
+
 static void call_free(struct call *k)
 {
     struct kube_client *c = k->c;
@@ -92,6 +100,7 @@ static void call_free(struct call *k)
     if (k->next)
         k->next->previous = k->previous;
     loop_timer_free(k->retry);
+    buf_free(&k->refusal);
     free(k);
 }
 
@@ -100,7 +109,7 @@ void kube_client_free(struct kube_client *c)
     if (!c)
         return;
     for (struct call *k = c->calls; k; k = k->next)
-        k->on_answer = NULL; /* who asked may be gone */
+        call_forget(k); /* who asked may be gone */
     if (c->is_gone)
         *c->is_gone = true;
     for (int lane = 0; lane < KUBE_LANES_N; lane++)
@@ -348,27 +357,42 @@ static void call_answered(void *arg, const struct http_answer *http_answer)
         loop_timer_start(k->retry, delay_ms, 0);
         return; /* it keeps its place: the server asked everybody to slow down */
     }
-    struct kube_answer answer = {.status = http_answer->status, .body = http_answer->body};
-    answer.code = kube_answer_code(k->method, k->path, http_answer, http_answer->body, &answer.error);
+    struct kube_answer answer = {.status = http_answer->status, .body = k->refusal.n ? buf_view(&k->refusal) : http_answer->body};
+    answer.code = kube_answer_code(k->method, k->path, http_answer, answer.body, &answer.error);
     kube_answer_fn fn = k->on_answer;
     void *fn_arg = k->arg;
     if (answer.code < 0)
         c->counts.failures_n++;
+    struct buf refusal = k->refusal; /* the answer's body may be it */
+    k->refusal = (struct buf){0};
     lanes_ended(&c->lanes, k->in_lane.lane);
     lanes_start(c);
     call_free(k);
     if (fn)
         fn(fn_arg, &answer); /* may free c */
+    buf_free(&refusal);
+}
+
+static bool call_chunk(void *arg, int status, struct bytes chunk)
+{
+    struct call *k = arg;
+    if (status >= 200 && status < 300)
+        return !k->on_chunk || k->on_chunk(k->arg, chunk);
+    if (k->refusal.n < REFUSAL_BYTES)
+        buf_bytes(&k->refusal, chunk);
+    return true;
 }
 
 static void call_send(struct call *k)
 {
     k->tries++;
+    buf_clear(&k->refusal);
     http_client_send(k->c->http, &(struct http_call){.method = k->method,
                                                      .path = k->path,
                                                      .content_type = k->content_type,
                                                      .body = {k->body, k->body_n},
                                                      .timeout_ms = k->timeout_ms,
+                                                     .on_chunk = k->is_streamed ? call_chunk : NULL,
                                                      .on_answer = call_answered,
                                                      .arg = k});
 }
@@ -382,7 +406,8 @@ static struct call *call_new(struct kube_client *c, const struct kube_call *call
     k->in_lane.lane = call->lane;
     k->method = call->method;
     k->content_type = call->body.n ? call->content_type : NULL;
-    k->timeout_ms = call->timeout_ms;
+    k->is_streamed = call->on_chunk != NULL;
+    k->timeout_ms = call->timeout_ms || !k->is_streamed ? call->timeout_ms : TIMEOUT_MS;
     k->tells_done = call->tells_done;
     k->path = (char *)(k + 1);
     memcpy(k->path, call->path, path_n);
@@ -390,6 +415,7 @@ static struct call *call_new(struct kube_client *c, const struct kube_call *call
     k->body_n = call->body.n;
     if (call->body.n)
         memcpy(k->body, call->body.data, call->body.n);
+    k->on_chunk = call->on_chunk;
     k->on_answer = call->on_answer;
     k->arg = call->arg;
     k->next = c->calls;
@@ -463,7 +489,7 @@ void kube_client_forget(struct kube_client *c, kube_answer_fn on_answer, void *a
 {
     for (struct call *k = c->calls; k; k = k->next)
         if (k->on_answer == on_answer && k->arg == arg)
-            k->on_answer = NULL;
+            call_forget(k);
 }
 
 static void path_add(struct buf *out, const char *segment)

@@ -31,13 +31,16 @@ struct kube_answer {
     struct err error;
 };
 typedef void (*kube_answer_fn)(void *arg, const struct kube_answer *answer);
+/* A part of the body of an answer that says success, as it comes; on_answer follows, without a body. False: it wants no more. */
+typedef bool (*kube_chunk_fn)(void *arg, struct bytes chunk);
 
 struct kube_call {
     enum kube_lane lane;
     const char *method, *path, *content_type;
     struct bytes body;
-    int64_t timeout_ms; /* from being sent; 0 = 60 s */
+    int64_t timeout_ms; /* from being sent; 0 = 60 s; with on_chunk the longest silence */
     bool tells_done;    /* an Event about what was done, not about what is being written */
+    kube_chunk_fn on_chunk;   /* NULL = the body comes with the answer, whole */
     kube_answer_fn on_answer; /* may be NULL (fire and forget; failures are counted); never inside the call */
     void *arg;
 };

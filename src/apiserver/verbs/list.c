@@ -172,14 +172,15 @@ void list_writer_reply(struct list_writer *w)
         table_reply(w, &out, rv);
     else
         plain_head(w, &out, rv, partial);
-    if (less && *less) {
-        less_items(w, &out, &fields);
-    } else if (!table && streams(w, partial)) {
-        list_stream_reply(w->ri->server, w->x, buf_view(&out), w->items, w->items_n);
+    bool has_less = less && *less;
+    if (!table && streams(w, partial)) {
+        list_stream_reply(w->ri->server, w->x, buf_view(&out), w->items, w->items_n, has_less ? &fields : NULL);
         w->items = NULL;
         return;
     }
-    if (!table && !(less && *less))
+    if (has_less)
+        less_items(w, &out, &fields);
+    else if (!table)
         plain_items(w, &out, partial);
     buf_char(&out, '\n');
     list_writer_drop(w);

@@ -8,20 +8,30 @@
 struct list_stream {
     struct http_exchange *x;
     char *head;
+    struct fields fields; /* of each item; meaningless where has_less is false */
+    bool has_less;
+    struct buf less;      /* what they name of the item of this step */
     struct blob **items;
     size_t items_n;
     size_t step;       /* 0 the head, 1 the first item, 2 a comma, 3 the second item, ... 2 * items_n the end */
     struct bytes left; /* of this step */
 };
 
-static struct bytes step_text(const struct list_stream *s)
+/* What is no JSON in the store is shown whole. */
+static struct bytes item_text(struct list_stream *s, const struct blob *item)
+{
+    struct bytes whole = {item->data, item->n};
+    buf_clear(&s->less);
+    return s->has_less && fields_write(&s->less, &s->fields, whole) ? buf_view(&s->less) : whole;
+}
+
+static struct bytes step_text(struct list_stream *s)
 {
     if (s->step == 0)
         return bytes_of(s->head);
     if (s->step == 2 * s->items_n)
         return bytes_of("]}\n");
-    const struct blob *item = s->items[s->step / 2];
-    return s->step % 2 ? (struct bytes){item->data, item->n} : bytes_of(",");
+    return s->step % 2 ? item_text(s, s->items[s->step / 2]) : bytes_of(",");
 }
 
 static void step_end(struct list_stream *s)
@@ -57,6 +67,7 @@ static void closed(void *arg)
         blob_unref(s->items[i]);
     free(s->items);
     free(s->head);
+    buf_free(&s->less);
     free(s);
 }
 
@@ -73,10 +84,14 @@ static void durable(void *arg, bool ok)
 }
 
 void list_stream_reply(struct apiserver *server, struct http_exchange *x, struct bytes head, struct blob **items,
-                       size_t n)
+                       size_t n, const struct fields *fields)
 {
     struct list_stream *s = mem_zero(1, sizeof *s);
     *s = (struct list_stream){.x = x, .head = mem_text_n(head.data, head.n), .items = items, .items_n = n};
+    if (fields) {
+        s->fields = *fields;
+        s->has_less = true;
+    }
     s->left = step_text(s);
     if (store_dirty(server->store))
         store_when_durable(server->store, durable, s);

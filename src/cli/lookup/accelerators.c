@@ -24,10 +24,9 @@ struct accelerators accelerators_of(struct arena *a, const struct json *pod)
     if (share_of_pod(pod, &share))
         return (struct accelerators){0, share.count};
     int64_t n = 0;
-    job_requests_add(a, requests, json_get(pod, "spec"), 1);
+    job_requests_add_of(a, requests, json_get(pod, "spec"), 1, is_accelerator);
     JSON_EACH (amount, requests)
-        if (is_accelerator(amount->key))
-            n = amount_plus(n, whole_number(amount));
+        n = amount_plus(n, whole_number(amount));
     return (struct accelerators){n, 0};
 }
 

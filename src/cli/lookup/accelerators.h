@@ -4,12 +4,19 @@
 #include "wire/json.h"
 
 /* What lists look at, for servers that can leave the rest out (apiserver/request/fields.h); others send all. */
-#define LISTED_POD "metadata(name,namespace,uid,creationTimestamp,deletionTimestamp,labels,annotations,ownerReferences)"
-#define LISTED_POD_SPEC "nodeName,overhead,containers(resources),initContainers(resources,restartPolicy)"
+#define LISTED_META "metadata(name,namespace,uid,creationTimestamp,deletionTimestamp,labels,annotations,ownerReferences)"
+#define LISTED_REQUESTS "overhead,containers(resources),initContainers(resources,restartPolicy)"
+#define LISTED_TEMPLATE "template(metadata(annotations),spec(" LISTED_REQUESTS "))"
 #define JOBS_POD_FIELDS \
-    "?fields=" LISTED_POD ",spec(" LISTED_POD_SPEC ",priority,schedulingGroup)," \
+    "?fields=" LISTED_META ",spec(nodeName," LISTED_REQUESTS ",priority,schedulingGroup)," \
     "status(phase,conditions(type,status,lastTransitionTime,message))"
-#define NODES_POD_FIELDS "?fields=" LISTED_POD ",spec(" LISTED_POD_SPEC "),status(phase)"
+#define JOBS_WORKLOAD_FIELDS \
+    "?fields=" LISTED_META ",spec(queueName,active,priority,podSets(count,minCount," LISTED_TEMPLATE "))," \
+    "status(conditions,admissionChecks,admission(clusterQueue,podSetAssignments(count)))"
+#define JOBS_JOB_FIELDS \
+    "?fields=" LISTED_META ",spec(parallelism,completions,suspend," LISTED_TEMPLATE "),status(startTime,conditions)"
+#define JOBS_FIELDS "?fields=" LISTED_META ",spec,status" /* of other kinds */
+#define NODES_POD_FIELDS "?fields=" LISTED_META ",spec(nodeName," LISTED_REQUESTS "),status(phase)"
 #define NODES_FIELDS \
     "?fields=metadata(name,labels,annotations(capstan.dev/gpu-feedback)),spec(unschedulable),status(allocatable,conditions(type,status))"
 

@@ -19,8 +19,11 @@
 struct finder {
     struct arena *arena;
     struct pod_counts *pods;
-    const struct json *workloads; /* items */
+    struct loose_pod *loose, **loose_last; /* pods that ask for accelerators, in the order of the list */
+    const struct json *workloads;          /* items */
+    struct map *workload_of;               /* uid of the controller: const struct json * */
     const struct json *jobs;
+    struct map *jobs_of; /* uid of the controller, "NS/NAME" of a JobSet: struct child *, the first one */
     void (*show)(void *context, const struct job_line *line);
     void *context;
     const char *unread; /* kinds that may not be listed; NULL none */
@@ -43,18 +46,15 @@ static int64_t transition_of(const struct json *object, const char *type)
     return object_condition_true(object, type) ? time_of(json_get(object_condition(object, type), "lastTransitionTime")) : 0;
 }
 
-/* What the object and its pods say of every kind. */
-static void line_show(const struct finder *f, const struct json *object, struct job_line *line, const struct pod_count *pods)
+/* What its pods say of a job of every kind. */
+static void counted_show(const struct finder *f, struct job_line *line, const struct pod_count *pods)
 {
-    const char *user = pod_owner_of(f->arena, json_get(object, "metadata")).user;
-    line->ns = object_meta(object, "namespace");
-    line->name = line->name ? line->name : object_meta(object, "name");
-    line->created_ms = time_of_text(object_meta(object, "creationTimestamp"));
     line->running_n = pods->running_n;
     if (!line->asked.devices_n && !line->asked.shares_n)
         line->asked = pods->asked;
     line->nodes = pods->nodes;
-    line->user = *user ? user : pods->user;
+    if (!line->user || !*line->user)
+        line->user = pods->user;
     if (!line->priority_known && pods->all_n) {
         line->priority = pods->priority;
         line->priority_known = true;
@@ -62,13 +62,50 @@ static void line_show(const struct finder *f, const struct json *object, struct 
     f->show(f->context, line);
 }
 
+/* And what the object says. */
+static void line_show(const struct finder *f, const struct json *object, struct job_line *line, const struct pod_count *pods)
+{
+    line->ns = object_meta(object, "namespace");
+    line->name = line->name ? line->name : object_meta(object, "name");
+    line->created_ms = time_of_text(object_meta(object, "creationTimestamp"));
+    line->user = pod_owner_user(json_get(object, "metadata"));
+    counted_show(f, line, pods);
+}
+
+static void workloads_index(struct finder *f)
+{
+    JSON_EACH (workload, f->workloads) {
+        const struct json **first = map_put(f->workload_of, bytes_of(object_controller(workload, "uid")), NULL);
+        *first = *first ? *first : workload;
+    }
+}
+
 static const struct json *workload_of(const struct finder *f, const struct json *job)
 {
-    const char *uid = object_meta(job, "uid");
-    JSON_EACH (workload, f->workloads)
-        if (strcmp(object_controller(workload, "uid"), uid) == 0)
-            return workload;
-    return NULL;
+    const struct json *const *found = map_find_text(f->workload_of, object_meta(job, "uid"));
+    return found ? *found : NULL;
+}
+
+struct child {
+    const struct json *job;
+    struct child *next;
+};
+
+static void child_add(struct finder *f, const char *key, const struct json *job)
+{
+    struct child **first = map_put(f->jobs_of, bytes_of(key), NULL), *child = arena_zero(f->arena, 1, sizeof *child);
+    *child = (struct child){job, *first};
+    *first = child;
+}
+
+static void jobs_index(struct finder *f)
+{
+    JSON_EACH (job, f->jobs) {
+        if (*object_controller(job, "uid"))
+            child_add(f, object_controller(job, "uid"), job);
+        if (text_equal(object_controller(job, "kind"), "JobSet"))
+            child_add(f, arena_printf(f->arena, "%s/%s", object_meta(job, "namespace"), object_controller(job, "name")), job);
+    }
 }
 
 /* Of all pod sets, in the number that was granted, or else asked for. */
@@ -186,13 +223,13 @@ static void volcano_job(const struct finder *f, const struct json *job)
 /* Its pods are its own, or those of its jobs, which a JobSet of its name may stand between. */
 static struct pod_count train_pods(const struct finder *f, const struct json *train)
 {
-    struct pod_count all = pod_counts_of(f->pods, object_meta(train, "uid"));
-    JSON_EACH (job, f->jobs) {
-        const char *kind = object_controller(job, "kind");
-        bool by_set = strcmp(kind, "JobSet") == 0 && strcmp(object_controller(job, "name"), object_meta(train, "name")) == 0 &&
-                      strcmp(object_meta(job, "namespace"), object_meta(train, "namespace")) == 0;
-        if (by_set || strcmp(object_controller(job, "uid"), object_meta(train, "uid")) == 0)
-            pod_counts_sum(f->arena, &all, pod_counts_of(f->pods, object_meta(job, "uid")));
+    const char *uid = object_meta(train, "uid"), *keys[] = {uid, object_key(f->arena, train)};
+    struct pod_count all = pod_counts_of(f->pods, uid);
+    for (int i = 0; i < 2; i++) {
+        struct child *const *first = map_find_text(f->jobs_of, keys[i]);
+        for (const struct child *child = first ? *first : NULL; child; child = child->next)
+            if (i == 0 || !text_equal(object_controller(child->job, "uid"), uid)) /* once */
+                pod_counts_sum(f->arena, &all, pod_counts_of(f->pods, object_meta(child->job, "uid")));
     }
     return all;
 }
@@ -256,58 +293,87 @@ static void queued_pods(const struct finder *f, const struct json *workload)
 
 /* ---- pods of no job ---- */
 
+struct loose_pod {
+    const char *ns, *uid, *created; /* texts in the arena, as all here */
+    const char *kind, *name;        /* who made it */
+    const char *queue;
+    struct loose_pod *next;
+};
 struct loose {
     struct pod_count pods;
-    const struct json *first; /* the pod that was created first */
-    const char *kind, *name;
+    const struct loose_pod *first; /* that was created first */
     struct loose *next;
 };
 
 /* Who made it, as people know him: the Deployment of a ReplicaSet, the JobSet of a Job. */
-static void maker_of(struct arena *a, const struct json *pod, struct loose *l)
+static void maker_of(struct arena *a, const struct json *pod, struct loose_pod *l)
 {
-    const char *kind = object_controller(pod, "kind");
-    l->kind = "Pod";
-    l->name = object_meta(pod, "name");
-    if (!*kind)
+    const char *kind = object_controller(pod, "kind"), *known = kind;
+    if (!*kind) {
+        l->kind = "Pod";
+        l->name = arena_text(a, object_meta(pod, "name"));
         return;
-    bool of_set = *object_label(pod, "jobset.sigs.k8s.io/jobset-name") != '\0';
-    l->kind = text_equal(kind, "ReplicaSet") && *object_label(pod, "pod-template-hash") ? "Deployment" : of_set ? "JobSet" : kind;
-    l->name = text_equal(l->kind, kind) ? object_controller(pod, "name") : pod_owner_of(a, json_get(pod, "metadata")).job;
+    }
+    if (text_equal(kind, "ReplicaSet") && *object_label(pod, "pod-template-hash"))
+        known = "Deployment";
+    else if (*object_label(pod, "jobset.sigs.k8s.io/jobset-name"))
+        known = "JobSet";
+    l->kind = arena_text(a, known);
+    l->name = arena_text(a, known == kind ? object_controller(pod, "name") : pod_owner_of(a, json_get(pod, "metadata")).job);
 }
 
-static void loose_add(const struct finder *f, struct map *by_maker, struct loose ***last, const struct json *pod)
+/* Whether it is of a job is known when all jobs have been told. */
+static void pod_came(void *arg, const struct json *pod)
 {
-    struct pod_count count = pod_counts_one(f->pods, pod);
-    if (object_deleting(pod) || !(count.asked.devices_n || count.asked.shares_n) || pod_counts_told(f->pods, pod))
+    struct finder *f = arg;
+    struct arena *a = f->arena;
+    pod_counts_add(f->pods, pod);
+    struct accelerators asked = pod_counts_one(f->pods, object_meta(pod, "uid")).asked;
+    if (object_deleting(pod) || !(asked.devices_n || asked.shares_n))
         return;
-    struct loose *l = arena_zero(f->arena, 1, sizeof *l);
-    maker_of(f->arena, pod, l);
-    const char *key = arena_printf(f->arena, "%s/%s/%s", object_meta(pod, "namespace"), l->kind, l->name);
+    struct loose_pod *l = arena_zero(a, 1, sizeof *l);
+    *l = (struct loose_pod){.ns = arena_text(a, object_meta(pod, "namespace")),
+                            .uid = arena_text(a, object_meta(pod, "uid")),
+                            .created = arena_text(a, object_meta(pod, "creationTimestamp")),
+                            .queue = arena_text(a, pod_owner_queue(json_get(pod, "metadata")))};
+    maker_of(a, pod, l);
+    *f->loose_last = l;
+    f->loose_last = &l->next;
+}
+
+static void loose_add(const struct finder *f, struct map *by_maker, struct loose ***last, const struct loose_pod *pod)
+{
+    if (pod_counts_told(f->pods, pod->uid))
+        return;
+    struct loose *l;
+    const char *key = arena_printf(f->arena, "%s/%s/%s", pod->ns, pod->kind, pod->name);
     struct loose **known = map_put(by_maker, bytes_of(key), NULL);
     if (*known) {
         l = *known;
     } else {
+        l = arena_zero(f->arena, 1, sizeof *l);
         *known = **last = l;
         *last = &l->next;
     }
-    pod_counts_sum(f->arena, &l->pods, count);
-    if (!l->first || strcmp(object_meta(pod, "creationTimestamp"), object_meta(l->first, "creationTimestamp")) < 0)
+    pod_counts_sum(f->arena, &l->pods, pod_counts_one(f->pods, pod->uid));
+    if (!l->first || strcmp(pod->created, l->first->created) < 0)
         l->first = pod;
 }
 
-static void loose_pods(const struct finder *f, const struct json *pods)
+static void loose_pods(const struct finder *f)
 {
     struct map *by_maker = map_new(sizeof(struct loose *));
     struct loose *first = NULL, **last = &first;
-    JSON_EACH (pod, pods)
+    for (const struct loose_pod *pod = f->loose; pod; pod = pod->next)
         loose_add(f, by_maker, &last, pod);
     for (struct loose *l = first; l; l = l->next) {
-        struct job_line line = {.kind = l->kind, .name = l->name, .gang_n = 1, .message = l->pods.message};
-        line.queue = pod_owner_of(f->arena, json_get(l->first, "metadata")).queue;
+        struct job_line line = {.kind = l->first->kind, .ns = l->first->ns, .name = l->first->name, .gang_n = 1};
+        line.message = l->pods.message;
+        line.queue = l->first->queue;
         line.state = l->pods.running_n ? "Running" : "Pending";
         line.started_ms = l->pods.running_n ? l->pods.bound_ms : 0;
-        line_show(f, l->first, &line, &l->pods);
+        line.created_ms = time_of_text(l->first->created);
+        counted_show(f, &line, &l->pods);
     }
     map_free(by_maker);
 }
@@ -316,12 +382,12 @@ static void loose_pods(const struct finder *f, const struct json *pods)
 
 /* WHY  rights are given kind by kind: whoever may see his Jobs and not somebody else's kind of pod group sees his Jobs. */
 static const struct json *items_get(struct finder *f, struct connection *c, const char *group, const char *version, const char *plural,
-                                    struct err *e)
+                                    const char *fields, struct err *e)
 {
     struct err one = {0};
     const char *path = kube_path(f->arena, group, version, plural, c->ns, NULL, NULL);
-    const struct json *list = connection_get_list(c, f->arena, *group ? path : arena_printf(f->arena, "%s" JOBS_POD_FIELDS, path), &one);
-    if (one.code == E_DENIED && *group)
+    const struct json *list = connection_get_list(c, f->arena, arena_printf(f->arena, "%s%s", path, fields), &one);
+    if (one.code == E_DENIED)
         f->unread = arena_printf(f->arena, "%s%s%s.%s", f->unread ? f->unread : "", f->unread ? ", " : "", plural, group);
     else if (one.code && !e->code)
         *e = one;
@@ -337,7 +403,7 @@ static void pod_groups(struct finder *f, struct connection *c, struct err *e)
                   {"scheduling.x-k8s.io", "v1alpha1", POD_GROUP_COSCHEDULING},
                   {"scheduling.k8s.io", "v1beta1", POD_GROUP_NATIVE}};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        JSON_EACH (group, items_get(f, c, makers[i].group, makers[i].version, "podgroups", e))
+        JSON_EACH (group, items_get(f, c, makers[i].group, makers[i].version, "podgroups", JOBS_FIELDS, e))
             pod_group(f, group, makers[i].maker);
 }
 
@@ -345,24 +411,30 @@ const char *job_list_find(struct connection *c, struct arena *a, void (*show)(vo
                           struct err *e)
 {
     struct finder f = {.arena = a, .pods = pod_counts_new(), .show = show, .context = context};
-    const struct json *pods = items_get(&f, c, "", "v1", "pods", e);
-    JSON_EACH (pod, pods)
-        pod_counts_add(f.pods, pod);
-    f.workloads = items_get(&f, c, "kueue.x-k8s.io", "v1beta2", "workloads", e);
-    f.jobs = items_get(&f, c, "batch", "v1", "jobs", e);
+    f.loose_last = &f.loose;
+    f.workload_of = map_new(sizeof(const struct json *));
+    f.jobs_of = map_new(sizeof(struct child *));
+    const char *pods = kube_path(a, "", "v1", "pods", c->ns, NULL, NULL);
+    (void)connection_each(c, arena_printf(a, "%s" JOBS_POD_FIELDS, pods), pod_came, &f, e);
+    f.workloads = items_get(&f, c, "kueue.x-k8s.io", "v1beta2", "workloads", JOBS_WORKLOAD_FIELDS, e);
+    workloads_index(&f);
+    f.jobs = items_get(&f, c, "batch", "v1", "jobs", JOBS_JOB_FIELDS, e);
+    jobs_index(&f);
     JSON_EACH (job, f.jobs)
         batch_job(&f, job);
-    JSON_EACH (job, items_get(&f, c, "batch.volcano.sh", "v1alpha1", "jobs", e))
+    JSON_EACH (job, items_get(&f, c, "batch.volcano.sh", "v1alpha1", "jobs", JOBS_FIELDS, e))
         volcano_job(&f, job);
     for (int i = QUEUED_TRAINJOB; i < QUEUED_KINDS_N; i++) {
         const struct queued_kind *k = &queued_kinds[i];
-        JSON_EACH (job, items_get(&f, c, k->group, k->version, k->plural, e))
+        JSON_EACH (job, items_get(&f, c, k->group, k->version, k->plural, JOBS_FIELDS, e))
             train_job(&f, job, k);
     }
     pod_groups(&f, c, e);
     JSON_EACH (workload, f.workloads)
         queued_pods(&f, workload);
-    loose_pods(&f, pods);
+    loose_pods(&f);
     pod_counts_free(f.pods);
+    map_free(f.workload_of);
+    map_free(f.jobs_of);
     return f.unread;
 }

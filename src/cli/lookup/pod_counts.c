@@ -9,10 +9,11 @@
 struct entry {
     struct pod_count count;
     bool told;
+    const char **keys; /* of a pod by its uid: what else it counts under; NULL at the end */
 };
 struct pod_counts {
     struct map *entries; /* "UID", "MAKER/NS/NAME": struct entry */
-    struct arena *arena;
+    struct arena *arena, *scratch;
 };
 enum { KEYS_MAX = 2 + POD_GROUP_MAKERS_N };
 
@@ -21,6 +22,7 @@ struct pod_counts *pod_counts_new(void)
     struct pod_counts *p = mem_zero(1, sizeof *p);
     p->entries = map_new(sizeof(struct entry));
     p->arena = arena_new();
+    p->scratch = arena_new();
     return p;
 }
 
@@ -30,6 +32,7 @@ void pod_counts_free(struct pod_counts *p)
         return;
     map_free(p->entries);
     arena_free(p->arena);
+    arena_free(p->scratch);
     free(p);
 }
 
@@ -43,8 +46,8 @@ void pod_counts_sum(struct arena *a, struct pod_count *sum, struct pod_count mor
     accelerators_add(&sum->asked, 1, more.asked);
     if (more.bound_ms && (!sum->bound_ms || more.bound_ms < sum->bound_ms))
         sum->bound_ms = more.bound_ms;
-    sum->message = sum->message ? sum->message : more.message;
-    sum->user = sum->user ? sum->user : more.user;
+    sum->message = sum->message ? sum->message : arena_text(a, more.message);
+    sum->user = sum->user ? sum->user : arena_text(a, more.user);
     if (more.nodes && !sum->nodes)
         sum->nodes = json_new(a, JSON_OBJECT);
     JSON_EACH (node, more.nodes)
@@ -55,9 +58,9 @@ static struct pod_count count_of(struct arena *a, const struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec"), *scheduled = object_condition(pod, "PodScheduled");
     const char *phase = json_text(json_path(pod, "status", "phase", NULL), ""), *node = json_get_text(spec, "nodeName", ""),
-               *user = pod_owner_of(a, json_get(pod, "metadata")).user, *time;
+               *user = pod_owner_user(json_get(pod, "metadata")), *time;
     struct pod_count one = {.user = *user ? user : NULL};
-    if (object_condition_true(pod, "PodScheduled")) {
+    if (text_equal(json_get_text(scheduled, "status", ""), "True")) {
         time = json_get_text(scheduled, "lastTransitionTime", "");
         if (!time_parse(bytes_of(time), &one.bound_ms))
             one.bound_ms = 0;
@@ -103,11 +106,17 @@ void pod_counts_add(struct pod_counts *p, const struct json *pod)
     if (object_deleting(pod))
         return; /* it ends, whoever it was of */
     const char *keys[KEYS_MAX];
-    struct pod_count one = count_of(p->arena, pod);
-    uint32_t keys_n = keys_of(p->arena, pod, keys);
+    arena_reset(p->scratch);
+    struct pod_count one = count_of(p->scratch, pod);
+    uint32_t keys_n = keys_of(p->scratch, pod, keys);
     for (uint32_t i = 0; i < keys_n; i++) {
         struct entry *entry = map_put(p->entries, bytes_of(keys[i]), NULL);
         pod_counts_sum(p->arena, &entry->count, one);
+        if (i > 0 || keys_n == 1)
+            continue;
+        entry->keys = arena_zero(p->arena, keys_n, sizeof *entry->keys);
+        for (uint32_t k = 1; k < keys_n; k++)
+            entry->keys[k - 1] = arena_text(p->arena, keys[k]);
     }
 }
 
@@ -130,20 +139,19 @@ struct pod_count pod_counts_of_group(struct pod_counts *p, enum pod_group_maker 
     return found(p, group_key(p->arena, maker, ns, name));
 }
 
-struct pod_count pod_counts_one(const struct pod_counts *p, const struct json *pod)
+struct pod_count pod_counts_one(const struct pod_counts *p, const char *uid)
 {
-    const struct entry *entry = map_find_text(p->entries, object_meta(pod, "uid"));
+    const struct entry *entry = map_find_text(p->entries, uid);
     return entry ? entry->count : (struct pod_count){0};
 }
 
-bool pod_counts_told(struct pod_counts *p, const struct json *pod)
+bool pod_counts_told(const struct pod_counts *p, const char *uid)
 {
-    const char *keys[KEYS_MAX];
-    uint32_t keys_n = keys_of(p->arena, pod, keys);
-    for (uint32_t i = 0; i < keys_n; i++) {
-        const struct entry *entry = map_find_text(p->entries, keys[i]);
+    const struct entry *pod = map_find_text(p->entries, uid);
+    for (const char **key = pod ? pod->keys : NULL; key && *key; key++) {
+        const struct entry *entry = map_find_text(p->entries, *key);
         if (entry && entry->told)
             return true;
     }
-    return false;
+    return pod && pod->told;
 }

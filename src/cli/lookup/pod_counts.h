@@ -1,4 +1,4 @@
-/* pod_counts.h - the pods of each job, counted from one list of pods
+/* pod_counts.h - the pods of each job, counted while a list of pods goes by
  *
  *   pod ──▶ its own uid · uid of its controller · its pod group of each maker ──▶ how many run, how many wait, since when
  */
@@ -13,7 +13,7 @@ struct pod_count {
     int64_t bound_ms;         /* wall: when the first one that is there had its node; 0 none */
     struct accelerators asked; /* that those ask for which have not ended */
     int64_t priority;         /* the highest; meaningless where all_n is 0 */
-    const char *message;      /* why the first one waits for its node, NULL none; stands in the list */
+    const char *message;      /* why the first one waits for its node, NULL none */
     const char *user;         /* whose the first one is that says so, NULL none */
     struct json *nodes;       /* names of the nodes that they have, each once, as keys; NULL none */
 };
@@ -21,13 +21,14 @@ struct pod_count {
 struct pod_counts;
 struct pod_counts *pod_counts_new(void);
 void pod_counts_free(struct pod_counts *p);
-void pod_counts_add(struct pod_counts *p, const struct json *pod);
+void pod_counts_add(struct pod_counts *p, const struct json *pod); /* keeps nothing of the tree */
 /* All 0 when there are none. Whoever asks has told of these pods: */
 struct pod_count pod_counts_of(struct pod_counts *p, const char *uid); /* the pod's own, or its controller's */
 struct pod_count pod_counts_of_group(struct pod_counts *p, enum pod_group_maker maker, const char *ns, const char *name);
-struct pod_count pod_counts_one(const struct pod_counts *p, const struct json *pod); /* of this pod alone; tells of nothing */
-/* Whether somebody asked for a count that has this pod in it. */
-bool pod_counts_told(struct pod_counts *p, const struct json *pod);
+struct pod_count pod_counts_one(const struct pod_counts *p, const char *uid); /* of this pod alone; tells of nothing */
+/* Whether somebody asked for a count that has the pod of this uid in it. */
+bool pod_counts_told(const struct pod_counts *p, const char *uid);
+/* Texts of `more` are copied into a. */
 void pod_counts_sum(struct arena *a, struct pod_count *sum, struct pod_count more);
 
 #endif

@@ -10,5 +10,7 @@ struct pod_owner {
     const char *user;  /* annotation or label capstan.dev/user, or what Kubeflow writes on notebooks */
 };
 struct pod_owner pod_owner_of(struct arena *a, const struct json *metadata);
+const char *pod_owner_user(const struct json *metadata); /* one of them alone */
+const char *pod_owner_queue(const struct json *metadata);
 
 #endif

@@ -120,25 +120,32 @@ static void resource_add(struct arena *a, struct json *into, const struct json *
     json_set_text(a, into, resource, quantity_format(text, sum));
 }
 
-static void names_add(struct arena *a, struct json *names, const struct json *list)
+static void names_add(struct arena *a, struct json *names, const struct json *amounts, bool (*wanted)(const char *resource))
 {
-    JSON_EACH (container, list) {
-        JSON_EACH (amount, json_path(container, "resources", "requests", NULL))
+    JSON_EACH (amount, amounts)
+        if (!wanted || wanted(amount->key))
             json_set_bool(a, names, amount->key, true);
-        JSON_EACH (amount, json_path(container, "resources", "limits", NULL))
-            json_set_bool(a, names, amount->key, true);
-    }
+}
+
+void job_requests_add_of(struct arena *a, struct json *into, const struct json *pod_spec, int64_t times,
+                         bool (*wanted)(const char *resource))
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    struct json *names = json_new(a, JSON_OBJECT);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        JSON_EACH (container, json_get(pod_spec, lists[i])) {
+            const struct json *resources = json_get(container, "resources");
+            names_add(a, names, json_get(resources, "requests"), wanted);
+            names_add(a, names, json_get(resources, "limits"), wanted);
+        }
+    names_add(a, names, json_get(pod_spec, "overhead"), wanted);
+    JSON_EACH (name, names)
+        resource_add(a, into, pod_spec, name->key, times);
 }
 
 void job_requests_add(struct arena *a, struct json *into, const struct json *pod_spec, int64_t times)
 {
-    struct json *names = json_new(a, JSON_OBJECT);
-    names_add(a, names, json_get(pod_spec, "containers"));
-    names_add(a, names, json_get(pod_spec, "initContainers"));
-    JSON_EACH (amount, json_get(pod_spec, "overhead"))
-        json_set_bool(a, names, amount->key, true);
-    JSON_EACH (name, names)
-        resource_add(a, into, pod_spec, name->key, times);
+    job_requests_add_of(a, into, pod_spec, times, NULL);
 }
 
 /* ---- pods ---- */

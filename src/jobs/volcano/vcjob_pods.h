@@ -33,7 +33,9 @@ struct json *job_object(struct arena *a, const struct json *job, struct json *ow
 struct json *vcjob_object(struct arena *a, const struct json *job, const char *api_version, const char *kind, const char *name);
 /* Requests of one pod of this spec (limits stand in for missing requests; the larger of init and main containers, with the
  * sidecars beside them; overhead), added to
- * `into` (object resource -> quantity text), `times` times. */
+ * `into` (object resource -> quantity text), `times` times. wanted: of these resources; NULL: of all. */
+void job_requests_add_of(struct arena *a, struct json *into, const struct json *pod_spec, int64_t times,
+                         bool (*wanted)(const char *resource));
 void job_requests_add(struct arena *a, struct json *into, const struct json *pod_spec, int64_t times);
 /* What `pods_n` such pods count for in quotas: requests, requests.*, limits.*, pods, count/pods. */
 struct json *job_min_resources(struct arena *a, const struct json *pod_spec, int64_t pods_n);

@@ -56,5 +56,10 @@ fi
 if embedded; then
     says "a list with less" '"items":\[\{"metadata":\{"name":"[^"]*"\},"status":\{"phase":"[A-Za-z]*"\}\}\]' raw "/api/v1/namespaces?limit=1&fields=metadata(name),status(phase)"
     refuses "brackets that do not close" 'fields: a bracket is not closed; write names between commas' raw "/api/v1/namespaces?fields=metadata(name"
+    head -c 700000 /dev/zero | tr '\0' x >"$HOME/large"
+    for i in 1 2; do k create configmap "large-$i" --from-file="data=$HOME/large" >/dev/null; done
+    is "a list that is sent in parts has as little" '{"name":"large-1"} {"name":"large-2"}' \
+        bash -c '"$0" get --raw "$1" | grep -o "{\"name\":\"large[^}]*}" | tr "\n" " " | sed "s/ $//"' "$KUBECTL" "/api/v1/namespaces/$NS/configmaps?fields=metadata(name)"
+    k delete configmap large-1 large-2 >/dev/null
     says "a table has its own" '"kind":"Table"' bash -c 'curl -s -H "Accept: application/json;as=Table;v=v1;g=meta.k8s.io" "$("$0" config view --raw -o "jsonpath={.clusters[0].cluster.server}")/api/v1/namespaces?fields=metadata(name)"' "$KUBECTL"
 fi

@@ -81,6 +81,57 @@ static void test_verbs_and_content_types(void **state)
     script_fini(&s);
 }
 
+struct parts {
+    struct seen seen;
+    struct buf text;
+    bool enough;
+};
+
+static bool part_came(void *arg, struct bytes chunk)
+{
+    struct parts *p = arg;
+    buf_bytes(&p->text, chunk);
+    return !p->enough;
+}
+
+static void parts_answered(void *arg, const struct kube_answer *a)
+{
+    struct parts *p = arg;
+    on_answer(&p->seen, a);
+}
+
+/* The body of a success comes in parts; what says no, once again or for good, does not. */
+static void test_parts(void **state)
+{
+    static const struct step steps[] = {
+        {"GET /p", 200, "[1,2]"},
+        {"GET /p", 404, "{\"message\":\"no such page\"}"},
+        {"GET /p", 429, "{\"message\":\"too many\"}", "1"},
+        {"GET /p", 200, "[3]"},
+        {"GET /p", 200, "[4]"},
+        {0},
+    };
+    struct script s;
+    script_init(&s, steps);
+    struct kube_call call = {.lane = KUBE_LANE_READ, .method = "GET", .path = "/p", .on_chunk = part_came, .on_answer = parts_answered};
+    static const struct {
+        const char *text, *error;
+        int code;
+    } wanted[] = {{"[1,2]", "", 0}, {"", "GET /p: no such page", -E_NOTFOUND}, {"[3]", "", 0}, {"[4]", "", 0}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        struct parts parts = {.enough = i == 3};
+        call.arg = &parts;
+        kube_send(s.c, &call);
+        loop_run_for(s.l, 2000, NULL);
+        assert_int_equal(parts.seen.n, 1);
+        assert_int_equal(parts.seen.code, wanted[i].code);
+        assert_string_equal(parts.seen.text, wanted[i].error);
+        assert_true(bytes_is(buf_view(&parts.text), wanted[i].text));
+        buf_free(&parts.text);
+    }
+    script_fini(&s);
+}
+
 static void test_retry_after(void **state)
 {
     static const struct step steps[] = {
@@ -316,6 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_verbs_and_content_types),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_retry_after),
         cmocka_unit_test(test_writes_leave_room_for_reads),
         cmocka_unit_test(test_the_lease_waits_for_nobody),
