@@ -2,6 +2,7 @@
 #include "cli/connect.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/collections/map.h"
 #include "base/memory.h"
 #include "wire/json_reader.h"
 
@@ -47,12 +48,14 @@ void connection_close(struct connection *c)
     kube_client_free(c->client);
     loop_free(c->loop);
     kubeconfig_free(c->config);
+    map_free(c->warned);
     free(c->ns);
     *c = (struct connection){0};
 }
 
 struct pending_get {
     struct loop *loop;
+    struct connection *warns; /* who is told of warnings; NULL nobody */
     struct arena *arena;
     struct json *value;
     struct err *error;
@@ -156,11 +159,53 @@ int connection_each(struct connection *c, const char *path, void (*fn)(void *arg
     return -e->code;
 }
 
+/* ---- what the server warns of ---- */
+
+/* SHAPE  299 - "text", 299 agent "an \"other\""; a date in quotes may follow each. Takes the next text out of it; false: there is none. */
+static bool warning_next(const char **at, struct buf *ret_text)
+{
+    const char *p = strchr(*at, '"');
+    buf_clear(ret_text);
+    if (!p)
+        return false;
+    for (p++; *p && *p != '"'; p++) {
+        if (*p == '\\' && p[1])
+            p++;
+        buf_char(ret_text, (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p); /* nothing that a terminal obeys */
+    }
+    p += *p == '"';
+    if (*p == ' ' && p[1] == '"') /* the date */
+        p += 2 + strcspn(p + 2, "\"");
+    *at = p + (*p == '"');
+    return true;
+}
+
+static void warnings_tell(struct connection *c, const char *header)
+{
+    _cleanup_buf_ struct buf text = {0};
+    while (warning_next(&header, &text)) {
+        bool is_new = false;
+        c->warned = c->warned ? c->warned : map_new(1);
+        (void)map_put(c->warned, buf_view(&text), &is_new);
+        if (is_new && text.n)
+            fprintf(stderr, "Warning: %s\n", text.data);
+    }
+}
+
+static void send_answered(void *arg, const struct kube_answer *answer)
+{
+    struct pending_get *g = arg;
+    for (uint32_t i = 0; i < answer->headers_n; i++)
+        if (text_equal(answer->headers[i].key, "warning"))
+            warnings_tell(g->warns, answer->headers[i].value);
+    get_answered(arg, answer);
+}
+
 struct json *connection_send(struct connection *c, struct arena *a, const char *method, const char *path, const char *content_type,
                              const struct json *body, struct err *e)
 {
     _cleanup_buf_ struct buf text = {0};
-    struct pending_get g = {.loop = c->loop, .arena = a, .error = e};
+    struct pending_get g = {.loop = c->loop, .warns = c, .arena = a, .error = e};
     if (body)
         json_write(&text, body);
     kube_send(c->client, &(struct kube_call){.lane = KUBE_LANE_STATUS,
@@ -168,7 +213,7 @@ struct json *connection_send(struct connection *c, struct arena *a, const char *
                                              .path = path,
                                              .content_type = content_type ? content_type : "application/json",
                                              .body = buf_view(&text),
-                                             .on_answer = get_answered,
+                                             .on_answer = send_answered,
                                              .arg = &g});
     wait_for(c, &g.done, e);
     return g.value;

@@ -10,6 +10,7 @@ struct connection {
     struct kube_client *client;
     char *ns; /* the namespace to use; NULL with all_namespaces */
     bool guessed; /* no kubeconfig was there */
+    struct map *warned; /* what a server has warned of, told already; NULL: nothing yet */
 };
 /* Opens what --kubeconfig, --context, --namespace and --all-namespaces of `o` say. may_guess: without any kubeconfig ask where `capstan up`
  * listens, as kubectl does. Prints what is wrong and what to do on stderr; returns 0 or the exit code. */
@@ -25,7 +26,8 @@ struct json *connection_get(struct connection *c, struct arena *a, const char *p
 /* Each item of the list at path, as it comes: `fn` has it during the call only. WHY not one tree: ten thousand pods are 40 MB of one.
  * Returns 0, or -code with the text in e; items may have been given before. */
 int connection_each(struct connection *c, const char *path, void (*fn)(void *arg, const struct json *item), void *arg, struct err *e);
-/* The same for writes. body NULL: none; content_type NULL: JSON. */
+/* The same for writes. body NULL: none; content_type NULL: JSON. What the server warns of (Warning headers) is told on stderr, each once,
+ * as kubectl tells it. */
 struct json *connection_send(struct connection *c, struct arena *a, const char *method, const char *path, const char *content_type,
                              const struct json *body, struct err *e);
 /* Of a kind that may not be installed: then NULL without an error. The first error stays in e. */

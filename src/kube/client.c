@@ -357,7 +357,10 @@ static void call_answered(void *arg, const struct http_answer *http_answer)
         loop_timer_start(k->retry, delay_ms, 0);
         return; /* it keeps its place: the server asked everybody to slow down */
     }
-    struct kube_answer answer = {.status = http_answer->status, .body = k->refusal.n ? buf_view(&k->refusal) : http_answer->body};
+    struct kube_answer answer = {.status = http_answer->status,
+                                 .body = k->refusal.n ? buf_view(&k->refusal) : http_answer->body,
+                                 .headers = http_answer->headers,
+                                 .headers_n = http_answer->headers_n};
     answer.code = kube_answer_code(k->method, k->path, http_answer, answer.body, &answer.error);
     kube_answer_fn fn = k->on_answer;
     void *fn_arg = k->arg;

@@ -27,7 +27,9 @@ struct kube_answer {
     int code;
     int status;        /* HTTP status, 0 when none arrived */
     bool is_unsent;    /* it never left, so nothing has happened: its lane was full, or the client was halted (-E_AGAIN) */
-    struct bytes body; /* good during the callback only */
+    struct bytes body; /* good during the callback only, as the headers are */
+    const struct http_param *headers; /* lower-case names */
+    uint32_t headers_n;
     struct err error;
 };
 typedef void (*kube_answer_fn)(void *arg, const struct kube_answer *answer);

@@ -28,7 +28,9 @@ ends 4 "more than there is" 'could not start as things are: .*' --gpus 100x8 --n
 refuses "is not submitted" NotFound k get job huge
 ends 0 "but when it must be" 'Job/huge: submitted' --gpus 100x8 --name huge --anyway
 is "and none of its pods starts" '' nodes huge
-"$PROGRAM" cancel -n "$NS" huge group one >/dev/null
+is "what the server warns of is said, once" 'Warning: spec.template.metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of the job'"'"'s own metadata' \
+    bash -c 'grep Warning <<<"$1"' - "$(submit --gpus 1 --name warned --annotation capstan.dev/minimum-run-seconds=9 2>&1)"
+"$PROGRAM" cancel -n "$NS" huge group one warned >/dev/null
 soon "a group goes with its Job" '^$' k get podgroups.scheduling.x-k8s.io -o name
 
 # --- in a queue
