@@ -28,7 +28,7 @@ static struct node_model *model_of(struct node_models *m, const char *product, c
     return model;
 }
 
-static bool flavor_selects(const struct json *flavor, const struct json *node)
+bool node_models_selects(const struct json *flavor, const struct json *node)
 {
     const struct json *labels = json_path(node, "metadata", "labels", NULL);
     JSON_EACH (wanted, json_path(flavor, "spec", "nodeLabels", NULL))
@@ -51,7 +51,7 @@ static bool queue_has(const struct json *queue, const char *flavor, const char *
 static void queues_add(const struct node_models *m, struct node_model *model, const struct json *node)
 {
     JSON_EACH (flavor, m->flavors) {
-        if (!flavor_selects(flavor, node))
+        if (!node_models_selects(flavor, node))
             continue;
         JSON_EACH (queue, m->cluster_queues)
             if (queue_has(queue, object_meta(flavor, "name"), model->resource))

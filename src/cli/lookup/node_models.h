@@ -25,4 +25,7 @@ struct node_models {
 void node_models_init(struct node_models *m, struct arena *a, const struct json *flavors, const struct json *cluster_queues);
 void node_models_add(struct node_models *m, const struct json *node, const char *resource, int64_t total_n, int64_t used_n);
 
+/* Has the node all nodeLabels of the ResourceFlavor? */
+bool node_models_selects(const struct json *flavor, const struct json *node);
+
 #endif
