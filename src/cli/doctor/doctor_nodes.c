@@ -85,28 +85,42 @@ void doctor_nodes(struct doctor *d)
 struct rival {
     const char *image; /* part of an image's name */
     const char *what, *todo;
-    bool on_node; /* a fault only on nodes with our agent */
+    const char *unless; /* our scheduler has this option, and leaves the work to it; NULL: it counts on nodes with our agent alone */
 };
 /* SOURCE the charts and manifests of each project. */
 static const struct rival rivals[] = {
     {"kueue/kueue", "Kueue's manager",
-     "kubectl scale deployment -n NAMESPACE --replicas=0 kueue-controller-manager, and delete its webhook configurations", false},
-    {"vc-scheduler", "Volcano's scheduler", "scale it to 0, or start capstan scheduler with --no-volcano and --scheduler-name=capstan",
-     false},
-    {"vc-controller-manager", "Volcano's controllers", "scale it to 0, or start capstan scheduler with --no-volcano", false},
-    {"k8s-device-plugin", "NVIDIA's device plugin", "remove it (GPU operator: devicePlugin.enabled=false)", true},
-    {"gpu-feature-discovery", "GPU Feature Discovery", "remove it (GPU operator: gfd.enabled=false)", true},
-    {"k8s-mig-manager", "NVIDIA's MIG manager", "remove it (GPU operator: migManager.enabled=false)", true},
-    {"dcgm-exporter", "dcgm-exporter", "remove it (GPU operator: dcgmExporter.enabled=false), or start the agent with --no-exporter", true},
+     "start capstan scheduler with --no-kueue; or kubectl scale deployment -n NAMESPACE --replicas=0 kueue-controller-manager, "
+     "and delete its webhook configurations",
+     "--no-kueue"},
+    {"vc-scheduler", "Volcano's scheduler", "start capstan scheduler with --no-volcano and --scheduler-name capstan; or scale it to 0",
+     "--no-volcano"},
+    {"vc-controller-manager", "Volcano's controllers", "start capstan scheduler with --no-volcano; or scale it to 0", "--no-volcano"},
+    {"k8s-device-plugin", "NVIDIA's device plugin", "remove it (GPU operator: devicePlugin.enabled=false)", NULL},
+    {"gpu-feature-discovery", "GPU Feature Discovery", "remove it (GPU operator: gfd.enabled=false)", NULL},
+    {"k8s-mig-manager", "NVIDIA's MIG manager", "remove it (GPU operator: migManager.enabled=false)", NULL},
+    {"dcgm-exporter", "dcgm-exporter", "remove it (GPU operator: dcgmExporter.enabled=false), or start the agent with --exporter=false",
+     NULL},
 };
 enum { RIVALS_N = sizeof rivals / sizeof *rivals };
 
 struct rival_look {
     struct doctor *d;
-    struct map *agents; /* names of nodes with our agent */
+    struct map *agents;  /* names of nodes with our agent */
+    struct map *options; /* of our schedulers */
     uint32_t pods_n[RIVALS_N];
     const char *first[RIVALS_N]; /* NAMESPACE/NAME */
 };
+
+static void options_add(struct rival_look *l, const struct json *container)
+{
+    static const char *const lists[] = {"command", "args"};
+    if (!strstr(json_get_text(container, "image", ""), "capstan"))
+        return;
+    for (int i = 0; i < 2; i++)
+        JSON_EACH (word, json_get(container, lists[i]))
+            (void)map_put(l->options, json_bytes(word), NULL);
+}
 
 static void rival_pod(void *arg, const struct json *pod)
 {
@@ -115,37 +129,39 @@ static void rival_pod(void *arg, const struct json *pod)
                *node = json_text(json_path(pod, "spec", "nodeName", NULL), "");
     if (text_equal(phase, "Succeeded") || text_equal(phase, "Failed"))
         return;
-    JSON_EACH (container, json_path(pod, "spec", "containers", NULL))
+    JSON_EACH (container, json_path(pod, "spec", "containers", NULL)) {
+        options_add(l, container);
         for (size_t i = 0; i < RIVALS_N; i++) {
-            if (!strstr(json_get_text(container, "image", ""), rivals[i].image) || (rivals[i].on_node && !map_find_text(l->agents, node)))
+            if (!strstr(json_get_text(container, "image", ""), rivals[i].image) || (!rivals[i].unless && !map_find_text(l->agents, node)))
                 continue;
             l->first[i] = l->first[i] ? l->first[i] : object_key(l->d->a, pod);
             l->pods_n[i]++;
         }
+    }
 }
 
 void doctor_rivals(struct doctor *d)
 {
-    struct rival_look l = {.d = d, .agents = map_new(1)};
+    struct rival_look l = {.d = d, .agents = map_new(1), .options = map_new(1)};
     struct err e = {0};
     uint32_t found_n = 0;
     JSON_EACH (node, d->nodes)
         if (*object_annotation(node, DEVICES_ANNOTATION))
             (void)map_put(l.agents, bytes_of(object_meta(node, "name")), NULL);
-    (void)connection_each(&d->c, "/api/v1/pods?fields=metadata(name,namespace),spec(nodeName,containers(image)),status(phase)", rival_pod,
-                          &l, &e);
+    (void)connection_each(&d->c, "/api/v1/pods?fields=metadata(name,namespace),spec(nodeName,containers(image,command,args)),status(phase)",
+                          rival_pod, &l, &e);
     map_free(l.agents);
-    if (e.code) {
-        doctor_say(d, DOCTOR_UNKNOWN, "others' programs", NULL, "%s", e.text);
-        return;
-    }
-    for (size_t i = 0; i < RIVALS_N; i++) {
-        if (l.pods_n[i])
+    for (size_t i = 0; i < RIVALS_N && !e.code; i++) {
+        bool left = rivals[i].unless && map_find_text(l.options, rivals[i].unless);
+        if (l.pods_n[i] && !left)
             doctor_say(d, DOCTOR_FAULT, rivals[i].what, rivals[i].todo, "does the same work as Capstan%s: pod %s%s",
-                       rivals[i].on_node ? "'s agent on the same node" : "", l.first[i],
+                       rivals[i].unless ? "" : "'s agent on the same node", l.first[i],
                        l.pods_n[i] > 1 ? arena_printf(d->a, " and %u more", l.pods_n[i] - 1) : "");
-        found_n += l.pods_n[i];
+        found_n += left ? 0 : l.pods_n[i];
     }
-    if (!found_n)
+    map_free(l.options);
+    if (e.code)
+        doctor_say(d, DOCTOR_UNKNOWN, "others' programs", NULL, "%s", e.text);
+    else if (!found_n)
         doctor_say(d, DOCTOR_OK, "others' programs", NULL, "none that does the same work");
 }

@@ -78,6 +78,12 @@ YAML
 finds "Kueue's manager beside ours" fault "Kueue's manager" 'does the same work as Capstan: pod kube-system/kueue-controller-manager-1'
 finds "the device plugin beside our agent, and not elsewhere" fault "NVIDIA's device plugin" "does the same work as Capstan's agent on the same node: pod kube-system/plugin-1 "
 
+s apply -f - >/dev/null <<'YAML'
+# YAML
+{apiVersion: v1, kind: Pod, metadata: {name: scheduler, namespace: kube-system}, spec: {nodeName: t4-0, containers: [{name: s, image: "example.com/capstan:0.1.0", args: [scheduler, --no-kueue]}]}}
+YAML
+is "not where the scheduler leaves queues to it" 0 bash -c '"$0" doctor --kubeconfig sick/kubeconfig 2>/dev/null | grep -c "Kueue.s manager"; true' "$PROGRAM"
+
 # --- the scheduler's lease
 lease() { # HOLDER RENEWED
     s apply -f - >/dev/null <<YAML
