@@ -6,7 +6,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all deps demo test test-sanitize test-threads check lint bench fuzz soak install clean
+.PHONY: all deps demo test test-sanitize test-threads check lint bench fuzz soak install deb image clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -61,6 +61,17 @@ soak: deps all
 
 install: all
 	ninja -C $(BUILD) install
+
+# build/package/capstan_VERSION_ARCH.deb
+deb: all
+	@mkdir -p $(BUILD)/package
+	scripts/make-deb $(BUILD) $(BUILD)/package
+
+# The image from that package, by whichever of these is there. IMAGE=registry.example.com/capstan:0.1.0
+IMAGE ?= capstan:0.1.0
+image: deb
+	@for tool in buildah podman docker; do command -v $$tool >/dev/null && exec $$tool build -f deploy/Containerfile -t $(IMAGE) $(BUILD)/package; done; \
+	    echo "make image: needs buildah, podman or docker" >&2; exit 1
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -37,20 +38,22 @@ static int node_open(const struct options *o, struct nvsim **ret_n, struct err *
  * for. */
 static bool library_find(char ret_dir[2 * PATH_MAX])
 {
-    char self[PATH_MAX + 32];
+    static const char *const places[] = {"libnvsim", "../" NVSIM_LIBRARY_DIR};
+    char self[PATH_MAX], tried[2 * PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
     char *slash = n > 0 ? (self[n] = '\0', strrchr(self, '/')) : NULL;
-    if (slash) {
-        (void)snprintf(slash, 32, "/libnvsim/libnvidia-ml.so.1");
-        if (access(self, R_OK) == 0) {
-            (void)snprintf(ret_dir, PATH_MAX, "%.*s/libnvsim", (int)(slash - self), self);
-            return true;
-        }
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        (void)snprintf(tried, sizeof tried, "%.*s/%s/libnvidia-ml.so.1", (int)(slash - self), self, places[i]);
+        if (access(tried, R_OK) != 0)
+            continue;
+        *strrchr(tried, '/') = '\0';
+        char *dir = realpath(tried, NULL);
+        (void)snprintf(ret_dir, 2 * PATH_MAX, "%s", dir ? dir : tried);
+        free(dir);
+        return true;
     }
-    bool found = access(NVSIM_LIBRARY_DIR "/libnvidia-ml.so.1", R_OK) == 0;
-    (void)snprintf(ret_dir, 2 * PATH_MAX, found ? "%s" : "%s/libnvidia-ml.so.1 nor %s", NVSIM_LIBRARY_DIR,
-                   slash ? self : "beside the program");
-    return found;
+    (void)snprintf(ret_dir, 2 * PATH_MAX, "%s/libnvidia-ml.so.1 nor %s of the program's folder", places[0], places[1]);
+    return false;
 }
 
 /* For a shell: single quotes, with those inside written as '\''. */

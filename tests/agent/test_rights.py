@@ -41,7 +41,8 @@ def main():
         if not c.ready():
             print("1..0 # SKIP kube-apiserver does not start:", c.said())
             return 0
-        c.apply(os.path.join(HERE, "../../deploy/agent.yaml"))
+        for name in ("namespace", "agent"):
+            c.apply(os.path.join(HERE, f"../../deploy/{name}.yaml"))
         make(c)
         own, none = token_of(c, "n1"), token_of(c, None)
 

@@ -1,0 +1,16 @@
+{{/* The documents of one manifest of deploy/ as text, in this release's namespace and with its image. */}}
+{{- define "capstan.manifest" -}}
+{{- $image := printf "image: %s:%s" .root.Values.image.repository (toString (default .root.Chart.AppVersion .root.Values.image.tag)) -}}
+{{- .root.Files.Get (printf "files/%s.yaml" .name) | replace "capstan-system" .root.Release.Namespace | replace "image: capstan:0.1.0" $image -}}
+{{- end -}}
+
+{{/* What all pods have of the values. */}}
+{{- define "capstan.pod" -}}
+{{- $root := .root -}}
+{{- range .pod.containers -}}
+{{- $_ := set . "imagePullPolicy" $root.Values.image.pullPolicy -}}
+{{- end -}}
+{{- if $root.Values.imagePullSecrets -}}
+{{- $_ := set .pod "imagePullSecrets" $root.Values.imagePullSecrets -}}
+{{- end -}}
+{{- end -}}
