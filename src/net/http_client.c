@@ -94,12 +94,14 @@ static void call_release(struct curl_call *k)
     c->spare_n++;
 }
 
-/* Take k out of its list and out of libcurl. Not inside libcurl's callbacks. */
-static void call_unlink(struct curl_call *k)
+/* Take k out of its list and out of libcurl. Not inside libcurl's callbacks. early: it is not over. */
+static void call_unlink(struct curl_call *k, bool early)
 {
     list_remove(list_of(k), k);
     if (k->is_active)
         curl_multi_remove_handle(k->c->multi, k->easy);
+    if (k->is_active && early)
+        http_socket_sweep(k->c);
     k->is_active = false;
 }
 
@@ -142,7 +144,7 @@ static void call_end(struct curl_call *k, CURLcode result)
     struct http_param headers[ANSWER_HEADERS_MAX];
     struct http_answer answer = {0};
     bool closed_by_user = k->on_chunk && result == CURLE_WRITE_ERROR && !k->failure;
-    call_unlink(k);
+    call_unlink(k, k->failure || result != CURLE_OK);
     if (result == CURLE_OK && !k->failure && k->status == 0)
         result = CURLE_WEIRD_SERVER_REPLY;
     if (k->failure || (result != CURLE_OK && !closed_by_user)) {
@@ -369,7 +371,7 @@ static void curl_cancel(struct http_client *base, uint64_t id)
         loop_timer_start(c->sweep, 0, 0);
         return;
     }
-    call_unlink(k);
+    call_unlink(k, true);
     call_release(k);
     client_kick(c);
 }

@@ -75,6 +75,8 @@ void http_easy_apply(struct curl_call *k);
 
 void http_socket_init(struct curl_client *c);
 void http_socket_fini(struct curl_client *c);
+/* Lets go of descriptors that libcurl has closed without saying so. */
+void http_socket_sweep(struct curl_client *c);
 void http_socket_easy(struct curl_call *k); /* the easy handle's part: who opens and closes descriptors */
 
 #endif

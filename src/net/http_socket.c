@@ -1,10 +1,12 @@
 /* http_socket.c - libcurl's descriptors and timer on the loop
  *
  * WHY  libcurl stops watching a connection after each request and starts again with the next; each change costs system calls. A
- *      descriptor that we opened for libcurl stays watched for reading while it is idle and is let go when libcurl closes it.
+ *      descriptor that we opened for libcurl stays watched for reading while it is idle and is let go when libcurl closes it. One that was
+ *      not connected yet it closes without a word: after a call that ended before its time we look which are still there.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/memory.h"
 #include "net/http_curl.h"
@@ -15,6 +17,7 @@ struct curl_socket {
     int fd;
     bool is_ours; /* opened by socket_open, so socket_close will be called */
     bool is_idle; /* libcurl wants no events now */
+    ino_t inode;  /* of one that is ours */
 };
 
 static void socket_ready(void *arg, int events)
@@ -85,8 +88,21 @@ static curl_socket_t socket_open(void *arg, curlsocktype purpose, struct curl_so
     if (fd < 0)
         return CURL_SOCKET_BAD;
     socket_drop(arg, fd);
-    socket_add(arg, fd)->is_ours = true;
+    struct curl_socket *s = socket_add(arg, fd);
+    struct stat st;
+    s->is_ours = true;
+    s->inode = fstat(fd, &st) == 0 ? st.st_ino : 0;
     return fd;
+}
+
+void http_socket_sweep(struct curl_client *c)
+{
+    struct stat st;
+    for (size_t fd = 0; fd < c->sockets_cap; fd++) {
+        const struct curl_socket *s = c->sockets[fd];
+        if (s && s->is_ours && (fstat(s->fd, &st) != 0 || st.st_ino != s->inode))
+            socket_drop(c, (int)fd);
+    }
 }
 
 static int socket_close(void *arg, curl_socket_t fd)

@@ -30,10 +30,9 @@ s apply -f - >/dev/null <<'YAML'
 # YAML
 {apiVersion: v1, kind: Node, metadata: {name: bare, labels: {nvidia.com/gpu.present: "true", nvidia.com/gpu.count: "8"}}}
 ---
-{apiVersion: v1, kind: Node, metadata: {name: plain, labels: {nvidia.com/gpu.present: "true"}}}
+{apiVersion: v1, kind: Node, metadata: {name: plain, labels: {nvidia.com/gpu.present: "true"}}, status: {capacity: {nvidia.com/gpu: "4"},
+ allocatable: {nvidia.com/gpu: "3"}, conditions: [{type: Ready, status: "True"}, {type: GPUConfigValid, status: "False", message: "version: v9"}]}}
 YAML
-s patch node plain --subresource=status -p '{"status":{"capacity":{"nvidia.com/gpu":"4"},"allocatable":{"nvidia.com/gpu":"3"},
-    "conditions":[{"type":"Ready","status":"True","lastHeartbeatTime":"2026-01-01T00:00:00Z"},{"type":"GPUConfigValid","status":"False","message":"version: v9"}]}}' >/dev/null
 s cordon t4-0 >/dev/null
 finds "a node whose kubelet offers nothing" fault 'node bare' 'its label says 8 GPUs, and its kubelet offers none'
 finds "a node that is not ready" fault 'node bare' 'not Ready'

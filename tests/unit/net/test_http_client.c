@@ -48,6 +48,50 @@ static void test_nobody_listens(void **state)
     loop_free(w.l);
 }
 
+enum { HASTY_N = 8 };
+struct hasty {
+    struct http_client *client;
+    uint64_t ids[HASTY_N];
+};
+
+static bool no_chunk(void *arg, int status, struct bytes chunk)
+{
+    return true;
+}
+
+static void change_mind(void *arg)
+{
+    struct hasty *h = arg;
+    for (int i = 0; i < HASTY_N; i++)
+        http_client_cancel(h->client, h->ids[i]);
+}
+
+/* libcurl closes sockets that are not connected yet without a word: the loop must not go on watching them. */
+static void test_cancelled_while_connecting(void **state)
+{
+    char url[64];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t n = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, n), 0);
+    assert_int_equal(listen(fd, 64), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &n), 0);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", ntohs(address.sin_port));
+    struct loop *l = loop_new();
+    for (int round = 0; round < 4; round++) {
+        struct hasty h = {.client = client_to(l, url)};
+        for (int i = 0; i < HASTY_N; i++)
+            h.ids[i] = http_client_send(h.client, &(struct http_call){.method = "GET", .path = "/x", .on_chunk = no_chunk});
+        loop_at_turn_end(l, change_mind, &h); /* behind the client, which has just opened the sockets */
+        loop_run_for(l, 50, NULL);
+        assert_int_equal(http_client_in_flight(h.client), 0);
+        http_client_free(h.client);
+        loop_run_for(l, 5, NULL);
+    }
+    loop_free(l);
+    close(fd);
+}
+
 struct rude {
     struct loop *l;
     const char *answer;
@@ -185,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_addresses),
         cmocka_unit_test(test_nobody_listens),
+        cmocka_unit_test(test_cancelled_while_connecting),
         cmocka_unit_test(test_rude_servers),
         cmocka_unit_test(test_client_freed_by_its_own_callback),
         cmocka_unit_test(test_headers_of_each_request),
