@@ -63,6 +63,7 @@
 #define LIMIT_TRACE_COLUMNS 256
 #define LIMIT_TRACE_NODES 1000000
 #define LIMIT_TRACE_PODS 20000000          /* the largest public trace has 3.4 million jobs */
+#define LIMIT_TRACE_JOBS 5000000           /* the same; 40 bytes each */
 #define LIMIT_TRACE_KINDS 65536            /* of pods that differ in what they ask for; public traces have some hundreds */
 #define LIMIT_TRACE_MODELS 64              /* of GPUs, and so many sets of them that pods accept */
 

@@ -1,16 +1,12 @@
-/* sim.c - capstan sim: what a placement policy makes of a trace, through the core that schedules */
+/* sim.c - capstan sim trace: what a placement policy makes of a trace, through the core that schedules; and which verb it is */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/sim/sim_jobs.h"
+#include "cli/sim/sim_part.h"
 #include "sim/trace/replay.h"
-
-#define FACTOR_MOST 1000
 
 static enum placement placement_of(const struct options *o)
 {
@@ -24,50 +20,23 @@ static enum placement placement_of(const struct options *o)
     return PLACEMENT_CAPSTAN;
 }
 
-/* ---- progress: on a terminal, once in a while ---- */
-
-static int64_t shown_ms, started_ms;
-
-static void show_progress(uint64_t done_n, uint64_t all_n)
-{
-    int64_t now_ms = clock_monotonic_us() / 1000;
-    if (now_ms - shown_ms < 200)
-        return;
-    shown_ms = now_ms;
-    fprintf(stderr, "\r%llu of %llu pods, %lld s", (unsigned long long)done_n, (unsigned long long)all_n,
-            (long long)((now_ms - started_ms) / 1000));
-}
-
-static void clear_progress(void)
-{
-    if (shown_ms != started_ms)
-        fprintf(stderr, "\r\033[K");
-}
-
 /* ---- result ---- */
-
-static void set_number(struct arena *a, struct json *to, const char *key, double value, int digits)
-{
-    struct json *v = json_new_text(a, arena_printf(a, "%.*f", digits, value));
-    v->type = value < 0 ? JSON_NULL : JSON_NUMBER;
-    json_set(a, to, key, v);
-}
 
 static void set_curve(struct arena *a, struct json *to, const char *key, const double points[REPLAY_POINTS])
 {
     struct json *curve = json_ensure_object(a, to, key);
     for (int i = 0; i < REPLAY_POINTS; i++)
-        set_number(a, curve, arena_printf(a, "%d", replay_points[i]), points[i], 2);
+        sim_set_number(a, curve, arena_printf(a, "%d", replay_points[i]), points[i], 2);
 }
 
 static void set_accepted(struct arena *a, struct json *to, const struct replay_result *r)
 {
     struct json *accepted = json_ensure_object(a, to, "accepted_by_gpus");
     if (r->parts_came_n)
-        set_number(a, accepted, "part", 100.0 * (double)r->parts_accepted_n / (double)r->parts_came_n, 2);
+        sim_set_number(a, accepted, "part", 100.0 * (double)r->parts_accepted_n / (double)r->parts_came_n, 2);
     for (int i = 0; i < REPLAY_GPUS; i++)
         if (r->came_n[i])
-            set_number(a, accepted, arena_printf(a, "%d", i), 100.0 * (double)r->accepted_n[i] / (double)r->came_n[i], 2);
+            sim_set_number(a, accepted, arena_printf(a, "%d", i), 100.0 * (double)r->accepted_n[i] / (double)r->came_n[i], 2);
 }
 
 static struct json *result_json(struct arena *a, const struct options *o, const struct replay_options *given, const struct replay_result *r)
@@ -75,22 +44,22 @@ static struct json *result_json(struct arena *a, const struct options *o, const 
     struct json *root = json_new(a, JSON_OBJECT);
     json_set_text(a, root, "policy", option_text(o, OPT_SIM_POLICY));
     if (given->load > 0) {
-        set_number(a, root, "load", given->load, 3);
-        set_number(a, json_ensure_object(a, root, "allocation_percent"), "mean", r->allocation_mean, 2);
+        sim_set_number(a, root, "load", given->load, 3);
+        sim_set_number(a, json_ensure_object(a, root, "allocation_percent"), "mean", r->allocation_mean, 2);
     } else {
         set_curve(a, root, "allocation_percent", r->allocation);
-        set_number(a, json_get(root, "allocation_percent"), "end", r->allocation_end, 3);
+        sim_set_number(a, json_get(root, "allocation_percent"), "end", r->allocation_end, 3);
         set_curve(a, root, "fragmentation_percent", r->fragmentation);
         set_curve(a, root, "fragmentation_of_all_percent", r->fragmentation_of_all);
     }
     json_set_int64(a, root, "failed_pods", (int64_t)r->failed_n);
     json_set_int64(a, root, "decisions", (int64_t)r->decisions_n);
-    set_number(a, root, "decisions_per_second", r->decided_ns ? (double)r->decisions_n * 1e9 / (double)r->decided_ns : 0, 0);
-    set_number(a, root, "decisions_per_cpu_second", r->worked_ns ? (double)r->decisions_n * 1e9 / (double)r->worked_ns : 0, 0);
+    sim_set_number(a, root, "decisions_per_second", r->decided_ns ? (double)r->decisions_n * 1e9 / (double)r->decided_ns : 0, 0);
+    sim_set_number(a, root, "decisions_per_cpu_second", r->worked_ns ? (double)r->decisions_n * 1e9 / (double)r->worked_ns : 0, 0);
     struct json *latency = json_ensure_object(a, root, "latency_us");
-    set_number(a, latency, "p50", (double)r->p50_ns / 1000, 2);
-    set_number(a, latency, "p99", (double)r->p99_ns / 1000, 2);
-    set_number(a, latency, "max", (double)r->most_ns / 1000, 2);
+    sim_set_number(a, latency, "p50", (double)r->p50_ns / 1000, 2);
+    sim_set_number(a, latency, "p99", (double)r->p99_ns / 1000, 2);
+    sim_set_number(a, latency, "max", (double)r->most_ns / 1000, 2);
     set_accepted(a, root, r);
     return root;
 }
@@ -124,18 +93,6 @@ static void print_table(const struct json *root)
 
 /* ---- command ---- */
 
-/* 1 as 1000; false: it is none. */
-static bool read_factor(const char *text, double *ret_factor)
-{
-    char *end;
-    errno = 0;
-    double n = strtod(text, &end);
-    if (errno || *end || end == text || !isfinite(n) || n <= 0 || n > FACTOR_MOST)
-        return false;
-    *ret_factor = n;
-    return true;
-}
-
 static int replay(const struct options *o, struct trace *t, struct replay_options *given)
 {
     struct replay_result result;
@@ -145,10 +102,9 @@ static int replay(const struct options *o, struct trace *t, struct replay_option
         fprintf(stderr, "capstan sim: cannot write %s: %s\n", path, strerror(errno));
         return EXIT_FAILED;
     }
-    started_ms = shown_ms = clock_monotonic_us() / 1000;
-    given->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+    given->progress = sim_progress("pods");
     trace_replay(t, given, &result);
-    clear_progress();
+    sim_progress_end();
     bool written = !path || (!ferror(given->decisions) && !fflush(given->decisions));
     if (path && (fclose(given->decisions) || !written)) {
         fprintf(stderr, "capstan sim: cannot write %s\n", path);
@@ -162,7 +118,7 @@ static int replay(const struct options *o, struct trace *t, struct replay_option
     return EXIT_OK;
 }
 
-int sim_main(const struct options *o)
+static int trace_main(const struct options *o)
 {
     struct err e = {0};
     struct trace t;
@@ -173,10 +129,10 @@ int sim_main(const struct options *o)
     const char *churn = option_text(o, OPT_SIM_CHURN);
     if (!nodes || !pods)
         return options_wrong(o, "want --nodes FILE and --pods FILE");
-    if (!read_factor(option_text(o, OPT_SIM_INFLATE), &inflate))
-        return options_wrong(o, "--inflate %s: want a number above 0, up to %d", option_text(o, OPT_SIM_INFLATE), FACTOR_MOST);
-    if (churn && !read_factor(churn, &given.load))
-        return options_wrong(o, "--churn %s: want a number above 0, up to %d", churn, FACTOR_MOST);
+    if (!sim_read_factor(option_text(o, OPT_SIM_INFLATE), &inflate))
+        return options_wrong(o, "--inflate %s: want a number above 0, up to %d", option_text(o, OPT_SIM_INFLATE), SIM_FACTOR_MOST);
+    if (churn && !sim_read_factor(churn, &given.load))
+        return options_wrong(o, "--churn %s: want a number above 0, up to %d", churn, SIM_FACTOR_MOST);
     if (order && churn)
         return options_wrong(o, "--order says who comes when: not together with --churn");
     int r = trace_load(&t, nodes, pods, &e);
@@ -191,4 +147,9 @@ int sim_main(const struct options *o)
     int code = replay(o, &t, &given);
     trace_fini(&t);
     return code;
+}
+
+int sim_main(const struct options *o)
+{
+    return text_equal(o->arguments[0], "jobs") ? sim_jobs_main(o) : trace_main(o);
 }

@@ -1,0 +1,229 @@
+#include "sim/trace/job_replay.h"
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/collections/heap.h"
+#include "base/memory.h"
+#include "core/time/backfill.h"
+#include "sim/trace/job_cluster.h"
+
+#define PROGRESS_EVERY 1024
+#define KEY_MOST 9e18
+
+/* A job that runs. */
+struct stay {
+    size_t heap_at;
+    int64_t until_ms;
+    struct backfill_gang gang;
+    uint32_t slot, pods_n;
+    uint32_t nodes[];
+};
+struct replay {
+    struct job_trace *t;
+    const struct job_options *o;
+    struct profile profile;
+    struct backfill line;
+    struct job_cluster *cluster;
+    struct heap ends;
+    uint32_t *shapes;       /* by GPUs asked for, + 1; 0: not met yet */
+    size_t shapes_cap;
+    uint32_t shapes_n;
+    int64_t now_ms;
+    uint32_t next, ended_n; /* the next to come */
+};
+
+static bool ends_before(const void *left, const void *right)
+{
+    const struct stay *a = left, *b = right;
+    return a->until_ms != b->until_ms ? a->until_ms < b->until_ms : a->gang.owner < b->gang.owner;
+}
+
+/* ---- who stands where in line ---- */
+
+/* Pods that fill a node each, and one with the rest. */
+static uint32_t shape_of(struct replay *r, uint32_t gpus_n)
+{
+    while (r->shapes_n <= gpus_n) {
+        MEM_RESERVE(r->shapes, r->shapes_cap, r->shapes_n + 1);
+        r->shapes[r->shapes_n++] = 0;
+    }
+    if (!r->shapes[gpus_n]) {
+        uint32_t n = 0, whole_n = gpus_n / r->o->gpus_n, rest = gpus_n % r->o->gpus_n;
+        int64_t *pods = mem_alloc((whole_n + 1) * sizeof *pods);
+        while (n < whole_n)
+            pods[n++] = r->o->gpus_n;
+        if (rest)
+            pods[n++] = rest;
+        r->shapes[gpus_n] = backfill_shape(&r->line, pods, n) + 1;
+        free(pods);
+    }
+    return r->shapes[gpus_n] - 1;
+}
+
+static uint64_t key_of(const struct replay *r, const struct job *j)
+{
+    double expected = j->expected_ms > 0 ? (double)j->expected_ms : 1;
+    switch (r->o->queue) {
+    case JOB_QUEUE_SJF:
+        return (uint64_t)expected;
+    case JOB_QUEUE_CAPSTAN:
+        return (uint64_t)fmin(expected * j->gpus_n * (j->gpus_n > r->o->gpus_n ? 1 : 2), KEY_MOST);
+    case JOB_QUEUE_FIFO:
+    case JOB_QUEUE_SKIP:
+    case JOB_QUEUE_EASY:
+        break;
+    }
+    return (uint64_t)j->came_ms;
+}
+
+static struct backfill_policy policy_of(enum job_queue queue)
+{
+    static const struct backfill_policy policies[] = {
+        [JOB_QUEUE_FIFO] = {.is_strict = true},
+        [JOB_QUEUE_SKIP] = {0},
+        [JOB_QUEUE_EASY] = {.promises_n = 1},
+        [JOB_QUEUE_SJF] = {0},
+        [JOB_QUEUE_CAPSTAN] = {.promises_n = 1, .choice = RESERVE_BY_END},
+    };
+    return policies[queue];
+}
+
+/* ---- what happens ---- */
+
+static void started(void *arg, const struct backfill_gang *g, const uint32_t *nodes)
+{
+    struct replay *r = arg;
+    const struct backfill_shape *shape = &r->line.shapes[g->shape];
+    struct job *j = &r->t->jobs[g->owner];
+    struct stay *s = mem_alloc(sizeof *s + shape->pods_n * sizeof *s->nodes);
+    *s = (struct stay){.until_ms = r->now_ms + j->runs_ms, .gang = *g, .pods_n = shape->pods_n};
+    memcpy(s->nodes, nodes, shape->pods_n * sizeof *nodes);
+    int64_t slot = job_cluster_start(r->cluster, shape->pods, nodes, shape->pods_n);
+    assert(slot >= 0); /* the core has as much room as its profile says */
+    s->slot = (uint32_t)slot;
+    j->started_ms = r->now_ms;
+    heap_add(&r->ends, s);
+}
+
+static void end_first(struct replay *r)
+{
+    struct stay *s = heap_pop(&r->ends);
+    backfill_ended(&r->line, &s->gang, s->nodes);
+    job_cluster_end(r->cluster, s->slot, s->pods_n);
+    free(s);
+    r->ended_n++;
+    if (r->o->progress && (r->ended_n % PROGRESS_EVERY == 0 || r->ended_n == r->t->jobs_n))
+        r->o->progress(r->ended_n, r->t->jobs_n);
+}
+
+static void come(struct replay *r, uint32_t at)
+{
+    const struct job *j = &r->t->jobs[at];
+    struct backfill_gang g = {.owner = at, .shape = shape_of(r, j->gpus_n), .quota = RESERVE_NO_QUOTA, .lasts_ms = j->expected_ms};
+    g.key = key_of(r, j);
+    backfill_add(&r->line, &g);
+}
+
+/* All that happens at the next time at which something does. False: nothing is left. */
+static bool step(struct replay *r)
+{
+    const struct stay *first = heap_first(&r->ends);
+    bool comes = r->next < r->t->jobs_n;
+    if (!first && !comes)
+        return false;
+    int64_t next_ms = comes ? r->t->jobs[r->next].came_ms : INT64_MAX;
+    r->now_ms = first && first->until_ms < next_ms ? first->until_ms : next_ms;
+    while ((first = heap_first(&r->ends)) && first->until_ms <= r->now_ms)
+        end_first(r);
+    while (r->next < r->t->jobs_n && r->t->jobs[r->next].came_ms <= r->now_ms)
+        come(r, r->next++);
+    profile_prolong(&r->profile, r->now_ms);
+    backfill_turn(&r->line, r->now_ms, started, r);
+    return true;
+}
+
+/* ---- figures ---- */
+
+static int by_time(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The least time that so much of them do not exceed. */
+static int64_t percentile(const int64_t *sorted, uint32_t n, uint64_t per_cent)
+{
+    uint64_t at = (n * per_cent + 99) / 100;
+    return sorted[at ? at - 1 : 0];
+}
+
+static void sum_up(int64_t *times, uint32_t n, struct job_times *ret_times)
+{
+    double sum = 0;
+    if (!n)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        sum += (double)times[i];
+    qsort(times, n, sizeof *times, by_time);
+    *ret_times = (struct job_times){sum / n, percentile(times, n, 50), percentile(times, n, 99), times[n - 1]};
+}
+
+static struct job_figures figures_of(const struct job_trace *t, uint32_t gpus_least)
+{
+    struct job_figures f = {0};
+    int64_t *times = mem_alloc(((size_t)t->jobs_n + 1) * sizeof *times);
+    double slowdowns = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < t->jobs_n; i++) {
+            const struct job *j = &t->jobs[i];
+            if (j->gpus_n < gpus_least)
+                continue;
+            int64_t wait_ms = j->started_ms - j->came_ms;
+            times[n++] = pass ? wait_ms + j->runs_ms : wait_ms;
+            if (!pass)
+                slowdowns += fmax(1, (double)(wait_ms + j->runs_ms) / (double)(j->runs_ms > JOB_SLOWDOWN_MS ? j->runs_ms : JOB_SLOWDOWN_MS));
+        }
+        f.jobs_n = n;
+        sum_up(times, n, pass ? &f.completion : &f.wait);
+    }
+    f.bounded_slowdown = f.jobs_n ? slowdowns / f.jobs_n : 0;
+    free(times);
+    return f;
+}
+
+static void tell(const struct replay *r, struct job_result *ret_result)
+{
+    double used = 0, all = (double)r->now_ms * r->o->nodes_n * r->o->gpus_n;
+    for (uint32_t i = 0; i < r->t->jobs_n; i++)
+        used += (double)r->t->jobs[i].runs_ms * r->t->jobs[i].gpus_n;
+    ret_result->all = figures_of(r->t, 0);
+    ret_result->large = figures_of(r->t, JOB_LARGE_GPUS);
+    ret_result->utilisation = all > 0 ? used / all * 100 : 0;
+    ret_result->end_ms = r->now_ms;
+}
+
+void job_replay(struct job_trace *t, const struct job_options *o, struct job_result *ret_result)
+{
+    struct replay r = {.t = t, .o = o, .cluster = job_cluster_new(o->nodes_n, o->gpus_n)};
+    struct backfill_policy policy = policy_of(o->queue);
+    int64_t start_ns = clock_thread_ns();
+    *ret_result = (struct job_result){0};
+    profile_init(&r.profile);
+    for (uint32_t i = 0; i < o->nodes_n; i++)
+        (void)profile_add(&r.profile, o->gpus_n, true);
+    backfill_init(&r.line, &r.profile, &policy);
+    heap_init(&r.ends, offsetof(struct stay, heap_at), ends_before);
+    while (step(&r))
+        ret_result->turns_n++;
+    ret_result->worked_ns = clock_thread_ns() - start_ns;
+    tell(&r, ret_result);
+    heap_fini(&r.ends);
+    backfill_fini(&r.line);
+    profile_fini(&r.profile);
+    job_cluster_free(r.cluster);
+    free(r.shapes);
+}
