@@ -7,7 +7,8 @@
  *
  * SHAPE  a promise is places and quota from its time on (reserve.h), so who stands behind in the line passes only where it ends before, or
  *        beside it. It is found anew in each turn: who ends sooner than expected makes it earlier. Those who pass never make it later;
- *        somebody who came to stand in front of its holder may, and so may who runs longer than he was expected to.
+ *        somebody who came to stand in front of its holder may (where several are promised a start also one who finds other nodes now), and
+ *        so may who runs longer than he was expected to.
  * ORDER  (key, owner), the least first. The key is the caller's: what he knows of a gang when it gets in line.
  * UNIT   as in profile.h.
  * LIMIT  a turn looks at each shape of gangs once for every time it was shorter than those that did not fit: in a line ordered by length once.
