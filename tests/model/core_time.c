@@ -39,7 +39,8 @@ struct model {
 
 static void fail(const struct model *m, const char *what, uint32_t owner)
 {
-    fprintf(stderr, "core_time: case %" PRIu64 " of seed %" PRIu64 ", at %" PRId64 ", gang %u: %s\n", m->number, m->seed, m->now, owner, what);
+    fprintf(stderr, "core_time: case %" PRIu64 " of seed %" PRIu64 ", at %" PRId64 ", gang %u: %s\n", m->number, m->seed, m->now, owner,
+            what);
     exit(1);
 }
 
@@ -291,13 +292,19 @@ static void begin(struct model *m)
         draw_gang(m, i);
 }
 
+static struct backfill_gang as_gang(const struct model *m, uint32_t at)
+{
+    const struct plain_gang *g = &m->gangs[at];
+    return (struct backfill_gang){.key = g->key, .owner = at, .shape = g->shape, .quota = g->quota, .lasts_ms = g->expected};
+}
+
 static void end_who_ends(struct model *m)
 {
     for (uint32_t i = 0; i < m->gangs_n; i++) {
         struct plain_gang *g = &m->gangs[i];
         if (!g->stands || g->from + g->runs > m->now)
             continue;
-        struct backfill_gang ended = {.key = g->key, .owner = i, .shape = g->shape, .quota = g->quota, .lasts_ms = g->expected};
+        struct backfill_gang ended = as_gang(m, i);
         backfill_ended(&m->line, &ended, g->nodes);
         g->stands = false;
     }
@@ -340,8 +347,7 @@ static void run_case(struct model *m)
         m->now = next;
         end_who_ends(m);
         for (; come_n < m->gangs_n && m->gangs[come_n].came <= m->now; come_n++) {
-            const struct plain_gang *g = &m->gangs[come_n];
-            struct backfill_gang gang = {.key = g->key, .owner = come_n, .shape = g->shape, .quota = g->quota, .lasts_ms = g->expected};
+            struct backfill_gang gang = as_gang(m, come_n);
             m->gangs[come_n].waits = true;
             backfill_add(&m->line, &gang);
         }

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include "base/memory.h"
 
+#define NEVER_USED (-RESERVE_NEVER)
+
 static int64_t end_of(const struct reserve_ask *ask, int64_t from_ms)
 {
     return from_ms + (ask->lasts_ms > 0 ? ask->lasts_ms : 1);
@@ -31,7 +33,7 @@ static uint64_t look(struct profile *p, const struct reserve_ask *ask, int64_t f
         if (!r->is_node)
             continue;
         r->free_now = r->capacity;
-        r->last_end_ms = INT64_MIN;
+        r->last_end_ms = NEVER_USED;
         for (uint32_t i = 0; i < r->n; i++) {
             const struct hold *h = &r->holds[i];
             bool is_there = h->from_ms <= from_ms && (h->until_ms > from_ms || h->from_ms == from_ms);
@@ -39,7 +41,8 @@ static uint64_t look(struct profile *p, const struct reserve_ask *ask, int64_t f
             if (h->from_ms <= from_ms && h->until_ms > r->last_end_ms)
                 r->last_end_ms = h->until_ms;
         }
-        r->left = r->free_now < ask->pods[ask->pods_n - 1] ? 0 : profile_least(p, k, from_ms, end_of(ask, from_ms));
+        bool may_fit = r->free_now >= ask->pods[ask->pods_n - 1];
+        r->left = may_fit ? profile_least(p, k, from_ms, end_of(ask, from_ms)) : 0;
         room_n += r->left > 0 ? (uint64_t)(r->left / ask->pods[0]) : 0;
     }
     return room_n;
@@ -56,17 +59,33 @@ static bool is_before(const struct rank *a, const struct rank *b)
     return a->second != b->second ? a->second < b->second : a->third < b->third;
 }
 
-static struct rank rank_now(const struct profile_row *r, enum reserve_choice choice, int64_t until_ms)
+static int64_t power_of_two(int64_t n)
 {
-    bool is_idle = r->free_now == r->capacity;
+    return n > 0 ? 63 - __builtin_clzll((unsigned long long)n) : 0;
+}
+
+#define EXTENDS 128 /* above all classes of nodes where something runs for longer */
+#define IDLE 512
+static int64_t class_by_end(const struct profile_row *r, int64_t now_ms, int64_t until_ms)
+{
+    if (r->last_end_ms <= now_ms)
+        return IDLE;
+    int64_t length = until_ms - now_ms, runs = r->last_end_ms - now_ms;
+    if (runs >= length)
+        return power_of_two(runs / length);
+    return EXTENDS + 64 + power_of_two(length - runs) - power_of_two(runs);
+}
+
+static struct rank rank_now(const struct profile_row *r, enum reserve_choice choice, int64_t now_ms, int64_t until_ms)
+{
     if (choice == RESERVE_FULLEST)
         return (struct rank){.second = r->free_now};
-    return (struct rank){is_idle ? 2 : r->last_end_ms < until_ms, r->free_now, -(is_idle ? 0 : r->last_end_ms)};
+    return (struct rank){class_by_end(r, now_ms, until_ms), r->free_now, -r->last_end_ms};
 }
 
 static struct rank rank_later(const struct profile_row *r)
 {
-    return (struct rank){.first = r->last_end_ms == INT64_MIN ? INT64_MAX : -r->last_end_ms};
+    return (struct rank){.first = -r->last_end_ms};
 }
 
 /* After look(). later: nodes of a promise, whatever the choice. */
@@ -80,7 +99,7 @@ static bool choose(struct profile *p, const struct reserve_ask *ask, int64_t fro
             const struct profile_row *r = &p->rows[k];
             if (!r->is_node || r->left < ask->pods[i])
                 continue;
-            struct rank rank = later ? rank_later(r) : rank_now(r, choice, end_of(ask, from_ms));
+            struct rank rank = later ? rank_later(r) : rank_now(r, choice, from_ms, end_of(ask, from_ms));
             if (best != UINT32_MAX && !is_before(&rank, &best_rank))
                 continue;
             best = k;

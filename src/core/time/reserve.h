@@ -22,8 +22,10 @@ struct reserve_ask {
 };
 enum reserve_choice {
     RESERVE_FULLEST, /* least free */
-    RESERVE_BY_END,  /* first where something runs for at least as long, then where something runs, then idle nodes: the least free, then the one
-                      * where something runs the longest. WHY  a node becomes free as a whole only when the last on it ends */
+    /* First where something runs for at least as long, then where something runs, then idle nodes. Of these where the last end is nearest to
+     * its own, in powers of two of its length; then the least free. WHY  a node becomes free as a whole only when the last on it ends: who
+     * ends together stands together */
+    RESERVE_BY_END,
 };
 /* Nodes for all pods, in their order. False: not now. */
 bool reserve_now(struct profile *p, const struct reserve_ask *ask, int64_t now_ms, enum reserve_choice choice, uint32_t *ret_nodes);

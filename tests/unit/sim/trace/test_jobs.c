@@ -23,20 +23,21 @@ static const char *jobs(const char *path, int64_t gpus_most)
     return text;
 }
 
+#define HEAD "timestamp,duration,num_gpus\n"
+
 static void is_read(void **state)
 {
     (void)state;
-    assert_string_equal(jobs(trace_file("j.csv", "timestamp,duration,num_gpus\n5,2.0,1\n7.25,0,8\n"), 8),
+    assert_string_equal(jobs(trace_file("j.csv", HEAD "5,2.0,1\n7.25,0,8\n"), 8),
                         "0+2000/1;2250+0/8; late 0, without 0");
     assert_string_equal(jobs(trace_file("j.csv", "num_gpus,user,duration,timestamp\n2.0,x,3.5019,9\n1,y,1,4\n0,z,1,6\n3,z,1,4\n"), 8),
                         "0+1000/1;0+1000/3;5000+3501/2; late 2, without 1");
-    assert_string_equal(jobs(trace_file("j.csv", "timestamp,duration,num_gpus\n2017-10-09 07:01:55,66.0,1\n2017-10-09 07:01:54.5,1,1\n"), 8),
+    assert_string_equal(jobs(trace_file("j.csv", HEAD "2017-10-09 07:01:55,66.0,1\n2017-10-09 07:01:54.5,1,1\n"), 8),
                         "0+1000/1;500+66000/1; late 1, without 0");
-    assert_string_equal(jobs(trace_file("j.csv", "timestamp,duration,num_gpus\n2017-10-09T09:00:00+02:00,1,1\n2017-10-09T07:00:01Z,1,1\n"), 8),
+    assert_string_equal(jobs(trace_file("j.csv", HEAD "2017-10-09T09:00:00+02:00,1,1\n2017-10-09T07:00:01Z,1,1\n"), 8),
                         "0+1000/1;1000+1000/1; late 0, without 0");
 }
 
-#define HEAD "timestamp,duration,num_gpus\n"
 static void what_is_wrong(void **state)
 {
     (void)state;
