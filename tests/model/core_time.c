@@ -3,10 +3,11 @@
  *
  *   core_time [SEED [CASES]]
  *
- * Gangs come at equal times and behind each other, are longer or shorter than expected or of no length at all, ask for more than the cluster
- * has, and are charged to quotas. In each turn: who fits when the line comes to him has started, on nodes that have room for all of his
- * time, and nobody else has; who is promised a start is promised the earliest; and nobody who starts behind him makes it later. In a line in
- * the order of arrival, with one promise at a time and exact expectations, no promise is ever later than the one before, and all are kept.
+ * Gangs come at equal times and behind each other, are longer or shorter than expected or of no length at all, ask for more than the
+ * cluster has, and are charged to quotas. In each turn: who fits when the line comes to him has started, on nodes that have room for
+ * all of his time, and nobody else has; who is promised a start is promised the earliest; and nobody who starts behind him makes it later.
+ * In a line in the order of arrival, with one promise at a time and exact expectations, no promise is ever later than the one before, and
+ * all are kept.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +31,9 @@ struct model {
     struct backfill line;
     struct backfill_policy policy;
     struct plain_gang gangs[GANGS];
-    struct { uint32_t owner, nodes[PODS]; } started[GANGS];
+    struct {
+        uint32_t owner, nodes[PODS];
+    } started[GANGS];
     uint32_t gangs_n, nodes_n, rows_n, started_n;
     int64_t capacity[ROWS], now;
     bool in_order, exact;
@@ -275,8 +278,8 @@ static void begin(struct model *m)
 {
     m->nodes_n = 1 + (uint32_t)below(m, NODES);
     m->rows_n = m->nodes_n + (uint32_t)below(m, QUOTAS + 1);
-    m->policy = (struct backfill_policy){.is_strict = !below(m, 5), .promises_n = (uint32_t)below(m, 4),
-                                         .choice = below(m, 2) ? RESERVE_BY_END : RESERVE_FULLEST};
+    m->policy = (struct backfill_policy){
+        .is_strict = !below(m, 5), .promises_n = (uint32_t)below(m, 4), .choice = below(m, 2) ? RESERVE_BY_END : RESERVE_FULLEST};
     m->in_order = below(m, 2);
     m->exact = below(m, 2);
     m->now = 0;

@@ -123,7 +123,8 @@ static int trace_main(const struct options *o)
     struct err e = {0};
     struct trace t;
     double inflate = 0;
-    struct replay_options given = {.placement = placement_of(o), .seed = (uint64_t)option_number(o, OPT_SIM_SEED, 1),
+    struct replay_options given = {.placement = placement_of(o),
+                                   .seed = (uint64_t)option_number(o, OPT_SIM_SEED, 1),
                                    .arrivals_n = (uint64_t)option_number(o, OPT_SIM_EVENTS, 200000)};
     const char *nodes = option_text(o, OPT_SIM_NODES), *pods = option_text(o, OPT_SIM_PODS), *order = option_text(o, OPT_SIM_ORDER);
     const char *churn = option_text(o, OPT_SIM_CHURN);

@@ -85,9 +85,9 @@ static void print_times(const char *title, const struct json *times)
 static void print_table(const struct json *root)
 {
     const struct json *large = json_get(root, "large");
-    printf("queue %s, cluster %s: %s jobs, %s %% of all GPU time used until the last ends after %s hours\n", json_get_text(root, "queue", ""),
-           json_get_text(root, "cluster", ""), json_get(root, "jobs")->text, json_get(root, "utilisation_percent")->text,
-           json_get(root, "end_hours")->text);
+    printf("queue %s, cluster %s: %s jobs, %s %% of all GPU time used until the last ends after %s hours\n",
+           json_get_text(root, "queue", ""), json_get_text(root, "cluster", ""), json_get(root, "jobs")->text,
+           json_get(root, "utilisation_percent")->text, json_get(root, "end_hours")->text);
     print_times("waits, hours", json_get(root, "wait_hours"));
     print_times("until it is done, hours", json_get(root, "completion_hours"));
     printf("%-34s  mean: %s\n", "slowdown, runs of 10 s at least", json_get(root, "bounded_slowdown")->text);
@@ -113,7 +113,8 @@ int sim_jobs_main(const struct options *o)
     if (!path || !cluster)
         return options_wrong(o, "want --jobs FILE and --cluster NODESxGPUS");
     if (!read_cluster(cluster, &given.nodes_n, &given.gpus_n))
-        return options_wrong(o, "--cluster %s: want NODESxGPUS as in 64x8, up to %d nodes of up to %d GPUs", cluster, NODES_MOST, GPUS_MOST);
+        return options_wrong(o, "--cluster %s: want NODESxGPUS as in 64x8, up to %d nodes of up to %d GPUs", cluster, NODES_MOST,
+                             GPUS_MOST);
     if (!sim_read_factor(given_error, &error) || error < 1)
         return options_wrong(o, "--estimate-error %s: want a number from 1 to %d", given_error, SIM_FACTOR_MOST);
     int r = job_trace_load(&t, path, (int64_t)given.nodes_n * given.gpus_n, &e);

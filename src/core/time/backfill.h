@@ -11,7 +11,8 @@
  *        so may who runs longer than he was expected to.
  * ORDER  (key, owner), the least first. The key is the caller's: what he knows of a gang when it gets in line.
  * UNIT   as in profile.h.
- * LIMIT  a turn looks at each shape of gangs once for every time it was shorter than those that did not fit: in a line ordered by length once.
+ * LIMIT  a turn looks at each shape of gangs once for every time it was shorter than those that did not fit: so once where the line is
+ *        ordered by length.
  * SOURCE docs/design/0021-time.md
  */
 #ifndef CORE_TIME_BACKFILL_H
@@ -19,15 +20,15 @@
 #include "core/time/reserve.h"
 
 struct backfill_policy {
-    bool is_strict;           /* who does not fit keeps all behind it waiting */
-    uint32_t promises_n;      /* given at a time */
+    bool is_strict;      /* who does not fit keeps all behind it waiting */
+    uint32_t promises_n; /* given at a time */
     enum reserve_choice choice;
 };
 struct backfill_shape {
-    const int64_t *pods;      /* as of a reserve_ask */
+    const int64_t *pods; /* as of a reserve_ask */
     uint32_t pods_n;
     int64_t sum;
-    int64_t failed_ms;        /* this turn: so long, or longer, it does not fit; INT64_MAX: not tried */
+    int64_t failed_ms; /* this turn: so long, or longer, it does not fit; INT64_MAX: not tried */
 };
 struct backfill_gang {
     uint64_t key;
@@ -37,7 +38,7 @@ struct backfill_gang {
 struct backfill_promise {
     struct backfill_gang gang;
     int64_t start_ms;
-    uint32_t *nodes;          /* one a pod */
+    uint32_t *nodes; /* one a pod */
 };
 struct backfill {
     struct profile *profile;
@@ -48,7 +49,7 @@ struct backfill {
     uint32_t shapes_n, shapes_cap;
     struct backfill_promise *promises; /* of the last turn */
     uint32_t promised_n, promised_cap;
-    uint32_t *nodes;          /* scratch */
+    uint32_t *nodes; /* scratch */
     uint32_t nodes_cap;
 };
 void backfill_init(struct backfill *b, struct profile *p, const struct backfill_policy *policy);

@@ -2,8 +2,8 @@
  *
  * SHAPE  whatever is asked for is asked for [start, start + lasts_ms) on every node at once, so nobody who starts now takes anything from a
  *        promise that begins before he is expected to have ended.
- *        Now: each pod on a node that is best by `choice`. At the earliest: the times that come into question are now and the ends of holds;
- *        of the nodes that are free by then those that become free last. WHY  the others are of use to somebody until then.
+ *        Now: each pod on a node that is best by `choice`. At the earliest: at now or at the end of a hold; of the nodes that are free by
+ *        then those that become free last. WHY  the others are of use to somebody until then.
  * LIMIT  pods go the largest first, each to the best node then. That finds a way wherever there is one for pods of one size, and for pods
  *        that fill a node each and one that is smaller; for others a way may be missed, and a start found later than it could be.
  * ORDER  (choice, then the node's place).
@@ -15,15 +15,15 @@
 #define RESERVE_NO_QUOTA UINT32_MAX
 #define RESERVE_NEVER INT64_MAX
 struct reserve_ask {
-    const int64_t *pods;  /* amounts, the largest first, none 0 */
+    const int64_t *pods; /* amounts, the largest first, none 0 */
     uint32_t pods_n;
-    uint32_t quota;       /* the row that it is charged to, with all pods together; RESERVE_NO_QUOTA */
-    int64_t lasts_ms;     /* expected; 0 is taken for the least there is */
+    uint32_t quota;   /* the row that it is charged to, with all pods together; RESERVE_NO_QUOTA */
+    int64_t lasts_ms; /* expected; 0 is taken for the least there is */
 };
 enum reserve_choice {
     RESERVE_FULLEST, /* least free */
-    /* First where something runs for at least as long, then where something runs, then idle nodes. Of these where the last end is nearest to
-     * its own, in powers of two of its length; then the least free. WHY  a node becomes free as a whole only when the last on it ends: who
+    /* First where something runs for at least as long, then where something runs, then idle nodes. Of these where the last end is
+     * nearest to its own, in powers of two of its length; then the least free. WHY  a node becomes free as a whole only when the last on it ends: who
      * ends together stands together */
     RESERVE_BY_END,
 };

@@ -16,7 +16,7 @@ struct job_cluster {
     name_id gpu, pods, ns, field;
     uint32_t *slots; /* that nobody has */
     uint32_t slots_n, slots_cap, made_n;
-    int64_t now_ms;  /* one more for each gang: when it came */
+    int64_t now_ms; /* one more for each gang: when it came */
 };
 
 static name_id node_name(struct job_cluster *c, uint32_t at)
@@ -79,8 +79,14 @@ static void tell_pod(struct job_cluster *c, name_id key, name_id gang, int64_t g
     struct requirement on = {.key = c->field, .op = REQUIRE_IN, .is_field = true, .values = node, .values_n = 1};
     struct selector term = {.all = &on, .all_n = 1};
     struct shape shape = {.requests = &request, .requests_n = 1, .node_terms = &term, .node_terms_n = 1, .ns = c->ns};
-    struct pod_record pod = {.key = key, .uid = key, .gang = gang, .gang_source = gang ? GANG_COSCHEDULING : GANG_POD, .shape = shape,
-                             .created_ms = c->now_ms, .ours = true, .preempts_nobody = true};
+    struct pod_record pod = {.key = key,
+                             .uid = key,
+                             .gang = gang,
+                             .gang_source = gang ? GANG_COSCHEDULING : GANG_POD,
+                             .shape = shape,
+                             .created_ms = c->now_ms,
+                             .ours = true,
+                             .preempts_nobody = true};
     state_apply(c->s, &(struct change){.type = CHANGE_POD, .pod = pod});
 }
 
@@ -95,8 +101,13 @@ int64_t job_cluster_start(struct job_cluster *c, const int64_t *gpus, const uint
     name_id gang = pods_n > 1 ? gang_name(c, slot) : 0;
     c->now_ms++;
     if (gang) {
-        struct gang_record group = {.key = gang, .source = GANG_COSCHEDULING, .ns = c->ns, .created_ms = c->now_ms, .uid = gang,
-                                    .min_members = (int32_t)pods_n, .active = true};
+        struct gang_record group = {.key = gang,
+                                    .source = GANG_COSCHEDULING,
+                                    .ns = c->ns,
+                                    .created_ms = c->now_ms,
+                                    .uid = gang,
+                                    .min_members = (int32_t)pods_n,
+                                    .active = true};
         state_apply(c->s, &(struct change){.type = CHANGE_GANG, .gang = group});
     }
     for (uint32_t i = 0; i < pods_n; i++)

@@ -12,6 +12,10 @@
 
 #define PROGRESS_EVERY 1024
 #define KEY_MOST 9e18
+/* docs/queueing-in-time.md, where they come from */
+#define GANG_WEIGHT 2
+#define GANG_DUE 4
+#define BEHIND_DUE ((uint64_t)1 << 63) /* of keys: others are due, by when they were */
 
 /* A job that runs. */
 struct stay {
@@ -28,11 +32,14 @@ struct replay {
     struct backfill line;
     struct job_cluster *cluster;
     struct heap ends;
-    uint32_t *shapes;       /* by GPUs asked for, + 1; 0: not met yet */
+    uint32_t *shapes; /* by GPUs asked for, + 1; 0: not met yet */
     size_t shapes_cap;
     uint32_t shapes_n;
     int64_t now_ms;
     uint32_t next, ended_n; /* the next to come */
+    uint32_t *undue;        /* queue capstan: gangs in line that are not due yet, by arrival */
+    size_t undue_cap;
+    uint32_t undue_n;
 };
 
 static bool ends_before(const void *left, const void *right)
@@ -63,12 +70,18 @@ static uint32_t shape_of(struct replay *r, uint32_t gpus_n)
     return r->shapes[gpus_n] - 1;
 }
 
-/* In thousandths of a second times GPUs. WHY  of two the one with less of it first: that is least time lost by all who wait together. A gang of
- * several nodes counts half: an hour that it waits is worth two. */
+/* Of several nodes. */
+static bool is_gang(const struct replay *r, const struct job *j)
+{
+    return j->gpus_n > r->o->gpus_n;
+}
+
+/* In thousandths of a second times GPUs. WHY  of two the one with less of it first: that is least time lost by all who wait together. A
+ * gang counts half: an hour that it waits counts twice. */
 static double expected_work(const struct replay *r, const struct job *j)
 {
     double work = (double)(j->expected_ms > 0 ? j->expected_ms : 1) * j->gpus_n;
-    return j->gpus_n > r->o->gpus_n ? work : work * 2;
+    return is_gang(r, j) ? work : work * GANG_WEIGHT;
 }
 
 static uint64_t key_of(const struct replay *r, const struct job *j)
@@ -77,7 +90,7 @@ static uint64_t key_of(const struct replay *r, const struct job *j)
     case JOB_QUEUE_SJF:
         return (uint64_t)j->expected_ms;
     case JOB_QUEUE_CAPSTAN:
-        return (uint64_t)fmin(expected_work(r, j), KEY_MOST);
+        return BEHIND_DUE | (uint64_t)fmin(expected_work(r, j), KEY_MOST);
     case JOB_QUEUE_FIFO:
     case JOB_QUEUE_SKIP:
     case JOB_QUEUE_EASY:
@@ -126,12 +139,46 @@ static void end_first(struct replay *r)
         r->o->progress(r->ended_n, r->t->jobs_n);
 }
 
+static void get_in_line(struct replay *r, uint32_t at, uint64_t key)
+{
+    const struct job *j = &r->t->jobs[at];
+    struct backfill_gang g = {
+        .key = key, .owner = at, .shape = shape_of(r, j->gpus_n), .quota = RESERVE_NO_QUOTA, .lasts_ms = j->expected_ms};
+    backfill_add(&r->line, &g);
+}
+
 static void come(struct replay *r, uint32_t at)
 {
     const struct job *j = &r->t->jobs[at];
-    struct backfill_gang g = {.owner = at, .shape = shape_of(r, j->gpus_n), .quota = RESERVE_NO_QUOTA, .lasts_ms = j->expected_ms};
-    g.key = key_of(r, j);
-    backfill_add(&r->line, &g);
+    get_in_line(r, at, key_of(r, j));
+    if (r->o->queue != JOB_QUEUE_CAPSTAN || !is_gang(r, j))
+        return;
+    MEM_RESERVE(r->undue, r->undue_cap, r->undue_n + 1);
+    r->undue[r->undue_n++] = at;
+}
+
+static int64_t due_ms(const struct job *j)
+{
+    return j->came_ms + GANG_DUE * j->expected_ms;
+}
+
+/* A gang that is due comes before all that are not. WHY  it needs nodes that become free together, which they do for nobody who is not
+ * promised them; who is passed by everything with less to do is promised nothing. */
+static void come_due(struct replay *r)
+{
+    uint32_t kept_n = 0;
+    for (uint32_t i = 0; i < r->undue_n; i++) {
+        const struct job *j = &r->t->jobs[r->undue[i]];
+        if (j->started_ms >= 0)
+            continue;
+        if (r->now_ms < due_ms(j)) {
+            r->undue[kept_n++] = r->undue[i];
+            continue;
+        }
+        backfill_take_out(&r->line, key_of(r, j), r->undue[i]);
+        get_in_line(r, r->undue[i], (uint64_t)(j->came_ms + j->expected_ms));
+    }
+    r->undue_n = kept_n;
 }
 
 /* All that happens at the next time at which something does. False: nothing is left. */
@@ -147,6 +194,7 @@ static bool step(struct replay *r)
         end_first(r);
     while (r->next < r->t->jobs_n && r->t->jobs[r->next].came_ms <= r->now_ms)
         come(r, r->next++);
+    come_due(r);
     profile_prolong(&r->profile, r->now_ms);
     backfill_turn(&r->line, r->now_ms, started, r);
     return true;
@@ -192,7 +240,8 @@ static struct job_figures figures_of(const struct job_trace *t, uint32_t gpus_le
             int64_t wait_ms = j->started_ms - j->came_ms;
             times[n++] = pass ? wait_ms + j->runs_ms : wait_ms;
             if (!pass)
-                slowdowns += fmax(1, (double)(wait_ms + j->runs_ms) / (double)(j->runs_ms > JOB_SLOWDOWN_MS ? j->runs_ms : JOB_SLOWDOWN_MS));
+                slowdowns +=
+                    fmax(1, (double)(wait_ms + j->runs_ms) / (double)(j->runs_ms > JOB_SLOWDOWN_MS ? j->runs_ms : JOB_SLOWDOWN_MS));
         }
         f.jobs_n = n;
         sum_up(times, n, pass ? &f.completion : &f.wait);
@@ -233,4 +282,5 @@ void job_replay(struct job_trace *t, const struct job_options *o, struct job_res
     profile_fini(&r.profile);
     job_cluster_free(r.cluster);
     free(r.shapes);
+    free(r.undue);
 }

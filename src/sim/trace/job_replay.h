@@ -16,7 +16,7 @@ enum job_queue {
     JOB_QUEUES(X)
 #undef X
 };
-#define JOB_LARGE_GPUS 16  /* SOURCE figures of others are told apart there */
+#define JOB_LARGE_GPUS 16     /* SOURCE figures of others are told apart there */
 #define JOB_SLOWDOWN_MS 10000 /* SOURCE bounded slowdown: shorter runs count as so long */
 struct job_options {
     uint32_t nodes_n, gpus_n; /* of each */
@@ -37,7 +37,7 @@ struct job_result {
     double utilisation;            /* GPUs times time that jobs ran, of all from the first arrival to the last end */
     int64_t end_ms;
     uint64_t turns_n;
-    int64_t worked_ns;             /* of the processor */
+    int64_t worked_ns; /* of the processor */
 };
 /* started_ms of each job is set. */
 void job_replay(struct job_trace *t, const struct job_options *o, struct job_result *ret_result);

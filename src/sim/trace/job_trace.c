@@ -53,7 +53,8 @@ static int read_time(const struct csv *c, struct bytes cell, bool *ret_is_date, 
     if (n && !memchr(text + 10, 'Z', n - 10) && !memchr(text + 10, '+', n - 10) && !memchr(text + 10, '-', n - 10))
         text[n++] = 'Z';
     if (!time_parse((struct bytes){text, n}, ret_ms))
-        return csv_wrong(c, TIMESTAMP, e, "\"%.*s\": want seconds, or a time as 2017-10-09 07:01:55", cell.n < 40 ? (int)cell.n : 40, cell.data);
+        return csv_wrong(c, TIMESTAMP, e, "\"%.*s\": want seconds, or a time as 2017-10-09 07:01:55", cell.n < 40 ? (int)cell.n : 40,
+                         cell.data);
     return 0;
 }
 
@@ -64,8 +65,8 @@ static int read_gpus(const struct csv *c, struct bytes cell, int64_t most, int64
         return csv_wrong(c, NUM_GPUS, e, "\"%.*s\" is less than 0", shown, cell.data);
     int r = csv_number(c, NUM_GPUS, cell, INT32_MAX, ret_n, e);
     if (r >= 0 && *ret_n > most)
-        return csv_wrong(c, NUM_GPUS, e, "\"%.*s\": the cluster has %lld GPUs: leave the job out, or name a larger --cluster", shown, cell.data,
-                         (long long)most);
+        return csv_wrong(c, NUM_GPUS, e, "\"%.*s\": the cluster has %lld GPUs: leave the job out, or name a larger --cluster", shown,
+                         cell.data, (long long)most);
     return r;
 }
 
@@ -100,7 +101,8 @@ static int take_row(struct job_trace *t, struct reading *r, const struct bytes *
     if (code >= 0)
         code = read_gpus(r->csv, cells[NUM_GPUS], r->gpus_most, &gpus_n, e);
     if (code >= 0 && t->jobs_n == LIMIT_TRACE_JOBS)
-        code = csv_wrong(r->csv, TIMESTAMP, e, "is of one job more than the %d that are taken: replay a part of the trace", LIMIT_TRACE_JOBS);
+        code =
+            csv_wrong(r->csv, TIMESTAMP, e, "is of one job more than the %d that are taken: replay a part of the trace", LIMIT_TRACE_JOBS);
     if (code < 0)
         return code;
     t->late_n += r->has_rows && j.came_ms < r->last_ms;

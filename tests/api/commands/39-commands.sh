@@ -13,7 +13,7 @@ ends() {
 export PROGRAM
 
 # --- a full disk
-for verb in up demo scheduler agent submit why hold resume requeue move cancel queues jobs nodes report lint nvsim mig sessions completion version; do
+for verb in up demo scheduler agent submit why hold resume requeue move cancel queues jobs nodes report lint nvsim sim mig sessions completion version; do
     ends 0 "$verb --help: an example" '[Ee]xample' "$PROGRAM" "$verb" --help
     ends 0 "help $verb is the same" '[Uu]sage: capstan '"$verb" "$PROGRAM" help "$verb"
     ends 2 "$verb --hlep: what was meant" "capstan $verb: unknown option --hlep; did you mean --help\?" "$PROGRAM" "$verb" --hlep
@@ -323,3 +323,31 @@ else
     skip "a plain up" "no network of its own to be had"
 fi
 ends 2 "a kubeconfig that is named and not there is not replaced" 'none.*No such file' env KUBECONFIG=none "$PROGRAM" nodes
+
+# --- sim jobs
+(
+    traces=$(mktemp -d)
+    trap 'rm -rf "$traces"' EXIT
+    printf 'num_gpus,timestamp,duration\n4,0,100\n8,1,50\n1,2,98\n1,3,200\n2,4,10\n' >"$traces/jobs.csv"
+    jobs() { "$PROGRAM" sim jobs --cluster 2x4 --jobs "$traces/jobs.csv" "$@"; }
+    export -f jobs
+    export traces
+    for queue in fifo skip easy sjf capstan; do
+        ends 0 "sim jobs: $queue" "queue $queue, cluster 2x4: 5 jobs" bash -c 'jobs --queue "$1"' - "$queue"
+    done
+    ends 0 "sim jobs: JSON" '^ok$' bash -c 'jobs --queue easy -o json | python3 -c "
+import json, sys
+r = json.load(sys.stdin)
+assert r[\"jobs\"] == 5 and r[\"large\"][\"jobs\"] == 0 and abs(r[\"wait_hours\"][\"mean\"] - (99 + 147) / 5 / 3600) < 1e-4, r
+print(\"ok\")"'
+    ends 0 "sim jobs: YAML" '^queue: capstan' bash -c 'jobs -o yaml'
+    ends 0 "sim jobs: nothing but the result in a pipe" '^0$' bash -c 'jobs 2>&1 >/dev/null | wc -c'
+    ends 0 "sim jobs: the same again, with errors" '^same$' bash -c 'cmp <(jobs --estimate-error 5 -o json | grep -v turns_per) <(jobs --estimate-error 5 -o json | grep -v turns_per) && echo same'
+    ends 2 "sim jobs: without a trace" 'want --jobs FILE and --cluster NODESxGPUS' "$PROGRAM" sim jobs --cluster 2x4
+    ends 2 "sim jobs: no such cluster" 'cluster 8: want NODESxGPUS as in 64x8' bash -c 'jobs --cluster 8'
+    ends 2 "sim jobs: an error below 1" 'estimate-error 0.5: want a number from 1 to 1000' bash -c 'jobs --estimate-error 0.5'
+    ends 2 "sim jobs: what goes with the other" '--pods goes with trace' bash -c 'jobs --pods x'
+    ends 1 "sim jobs: a job that is too large" 'jobs.csv: line 3, column num_gpus: "8": the cluster has 4 GPUs' bash -c 'jobs --cluster 1x4'
+    ends 1 "sim jobs: a full disk" 'No space left' bash -c 'jobs >/dev/full'
+    ends 3 "sim jobs: no such file" 'No such file' "$PROGRAM" sim jobs --cluster 2x4 --jobs "$traces/none.csv"
+)

@@ -28,8 +28,7 @@ static const char *jobs(const char *path, int64_t gpus_most)
 static void is_read(void **state)
 {
     (void)state;
-    assert_string_equal(jobs(trace_file("j.csv", HEAD "5,2.0,1\n7.25,0,8\n"), 8),
-                        "0+2000/1;2250+0/8; late 0, without 0");
+    assert_string_equal(jobs(trace_file("j.csv", HEAD "5,2.0,1\n7.25,0,8\n"), 8), "0+2000/1;2250+0/8; late 0, without 0");
     assert_string_equal(jobs(trace_file("j.csv", "num_gpus,user,duration,timestamp\n2.0,x,3.5019,9\n1,y,1,4\n0,z,1,6\n3,z,1,4\n"), 8),
                         "0+1000/1;0+1000/3;5000+3501/2; late 2, without 1");
     assert_string_equal(jobs(trace_file("j.csv", HEAD "2017-10-09 07:01:55,66.0,1\n2017-10-09 07:01:54.5,1,1\n"), 8),
@@ -60,7 +59,8 @@ static void what_is_wrong(void **state)
         {HEAD "1,99999999999999999999999,1\n", "line 2, column duration: \"99999999999999999999999\": at most 1000000000 is taken"},
         {HEAD "99999999999999999999999,1,1\n", "line 2, column timestamp: \"99999999999999999999999\": at most 1000000000000 is taken"},
         {HEAD "soon,1,1\n", "line 2, column timestamp: \"soon\": want seconds, 0 or more, or a time as 2017-10-09 07:01:55"},
-        {HEAD "2017-13-09 07:01:55,1,1\n", "line 2, column timestamp: \"2017-13-09 07:01:55\": want seconds, or a time as 2017-10-09 07:01:55"},
+        {HEAD "2017-13-09 07:01:55,1,1\n",
+         "line 2, column timestamp: \"2017-13-09 07:01:55\": want seconds, or a time as 2017-10-09 07:01:55"},
         {HEAD "2017-10-09,1,1\n", "line 2, column timestamp: \"2017-10-09\": want seconds, or a time as 2017-10-09 07:01:55"},
         {HEAD "2017-10-09 07:01:55,1,1\n5,1,1\n",
          "line 3, column timestamp: is seconds, where the rows before have times of day: want one of the two throughout"},
@@ -82,7 +82,8 @@ static void too_many(void **state)
     for (int i = 0; i <= LIMIT_TRACE_JOBS; i++)
         fputs("1,1,1\n", f);
     assert_int_equal(fclose(f), 0);
-    assert_string_equal(jobs(path, 8), "line 5000002, column timestamp: is of one job more than the 5000000 that are taken: replay a part of the trace");
+    assert_string_equal(jobs(path, 8),
+                        "line 5000002, column timestamp: is of one job more than the 5000000 that are taken: replay a part of the trace");
     assert_int_equal(unlink(path), 0);
 }
 
@@ -132,7 +133,7 @@ static void figures(void **state)
     assert_int_equal((int64_t)(r.all.wait.mean_ms * 3 + 0.5), 200000);
     assert_int_equal((int64_t)(r.all.completion.mean_ms * 3 + 0.5), 450000);
     assert_int_equal((int64_t)(r.all.bounded_slowdown * 300 + 0.5), 600); /* 1, 3, 2 */
-    assert_int_equal((int64_t)(r.utilisation * 10 + 0.5), 800);          /* 1600 of 250 s x 8 */
+    assert_int_equal((int64_t)(r.utilisation * 10 + 0.5), 800);           /* 1600 of 250 s x 8 */
     assert_int_equal(r.end_ms, 250000);
     assert_int_equal(r.large.jobs_n, 0);
 }
@@ -149,8 +150,8 @@ static void same_seed_same_starts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_read), cmocka_unit_test(what_is_wrong), cmocka_unit_test(too_many), cmocka_unit_test(who_starts_when),
-        cmocka_unit_test(figures), cmocka_unit_test(same_seed_same_starts),
+        cmocka_unit_test(is_read),         cmocka_unit_test(what_is_wrong), cmocka_unit_test(too_many),
+        cmocka_unit_test(who_starts_when), cmocka_unit_test(figures),       cmocka_unit_test(same_seed_same_starts),
     };
     return cmocka_run_group_tests(tests, trace_folder_open, trace_folder_close);
 }
