@@ -23,8 +23,8 @@ struct reserve_ask {
 enum reserve_choice {
     RESERVE_FULLEST, /* least free */
     /* First where something runs for at least as long, then where something runs, then idle nodes. Of these where the last end is
-     * nearest to its own, in powers of two of its length; then the least free. WHY  a node becomes free as a whole only when the last on it ends: who
-     * ends together stands together */
+     * nearest to its own, in powers of two of its length; then the least free. WHY  a node becomes free as a whole only when the
+     * last on it ends: who ends together stands together */
     RESERVE_BY_END,
 };
 /* Nodes for all pods, in their order. False: not now. */
