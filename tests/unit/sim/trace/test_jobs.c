@@ -121,6 +121,20 @@ static void who_starts_when(void **state)
     assert_string_equal(starts(HEAD "0,0,8\n0,0,8\n0,5,8\n", JOB_QUEUE_EASY, 1, &r), "0 0 0"); /* of no length */
 }
 
+/* Two nodes of 4, and every half minute a job of 4 for a minute: there is always one that has less to do than the gang of 8. */
+static void a_gang_comes_due(void **state)
+{
+    (void)state;
+    char text[2048] = HEAD "1,100,8\n";
+    struct job_result r;
+    for (int at = 0, n = (int)strlen(text); at < 1200; at += 30)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%d,60,4\n", at);
+    (void)starts(text, JOB_QUEUE_SJF, 1, &r);
+    assert_int_equal(r.all.wait.most_ms, 1229000); /* until nobody comes any more */
+    (void)starts(text, JOB_QUEUE_CAPSTAN, 1, &r);
+    assert_int_equal(r.all.wait.most_ms, 449000); /* due at 401, it is promised both nodes from when the last on them ends */
+}
+
 static void figures(void **state)
 {
     (void)state;
@@ -150,8 +164,13 @@ static void same_seed_same_starts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_read),         cmocka_unit_test(what_is_wrong), cmocka_unit_test(too_many),
-        cmocka_unit_test(who_starts_when), cmocka_unit_test(figures),       cmocka_unit_test(same_seed_same_starts),
+        cmocka_unit_test(is_read),
+        cmocka_unit_test(what_is_wrong),
+        cmocka_unit_test(too_many),
+        cmocka_unit_test(who_starts_when),
+        cmocka_unit_test(a_gang_comes_due),
+        cmocka_unit_test(figures),
+        cmocka_unit_test(same_seed_same_starts),
     };
     return cmocka_run_group_tests(tests, trace_folder_open, trace_folder_close);
 }
