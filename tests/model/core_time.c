@@ -4,10 +4,10 @@
  *   core_time [SEED [CASES]]
  *
  * Gangs come at equal times and behind each other, are longer or shorter than expected or of no length at all, ask for more than the
- * cluster has, and are charged to quotas. In each turn: who fits when the line comes to him has started, on nodes that have room for
- * all of his time, and nobody else has; who is promised a start is promised the earliest; and nobody who starts behind him makes it later.
- * In a line in the order of arrival, with one promise at a time and exact expectations, no promise is ever later than the one before, and
- * all are kept.
+ * cluster has, and are charged to quotas; some nodes take only short ones. In each turn: who fits when the line comes to him has
+ * started, on nodes that have room for all of his time, and nobody else has; who is promised a start is promised the earliest; and
+ * nobody who starts behind him makes it later. In a line in the order of arrival, with one promise at a time and exact expectations, no
+ * promise is ever later than the one before, and all are kept.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct plain_gang {
     int64_t came, runs, expected, pods[PODS];
     uint32_t pods_n, quota, shape, nodes[PODS];
     uint64_t key;
-    bool waits, stands, never;
+    bool waits, stands, never, anywhere;
     int64_t from, until, promised; /* until: as expected now; promised: in the last turn; -1: not */
 };
 struct model {
@@ -35,7 +35,7 @@ struct model {
         uint32_t owner, nodes[PODS];
     } started[GANGS];
     uint32_t gangs_n, nodes_n, rows_n, started_n;
-    int64_t capacity[ROWS], now;
+    int64_t capacity[ROWS], longest[ROWS], now;
     bool in_order, exact;
     uint64_t seed, number;
 };
@@ -112,7 +112,7 @@ static bool fits_at(const struct model *m, const struct plain_holds *h, const st
     if (g->quota != RESERVE_NO_QUOTA && room(m, h, g->quota, from, until) < sum)
         return false;
     for (uint32_t k = 0; k < m->nodes_n; k++)
-        left[k] = room(m, h, k, from, until);
+        left[k] = g->anywhere || g->expected <= m->longest[k] ? room(m, h, k, from, until) : 0;
     return every_way(g, 0, left, m->nodes_n);
 }
 
@@ -133,6 +133,9 @@ static void check_places(const struct model *m, const struct plain_holds *h, uin
     const struct plain_gang *g = &m->gangs[owner];
     struct plain_holds with = *h;
     hold(&with, g, nodes, from, from + length_of(g));
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        if (!g->anywhere && g->expected > m->longest[nodes[i]])
+            fail(m, "lasts longer than anybody may on its node", owner);
     for (uint32_t k = 0; k < m->rows_n; k++)
         if (room(m, &with, k, from, from + length_of(g)) < 0)
             fail(m, "was given what somebody else has in that time", owner);
@@ -268,6 +271,7 @@ static void draw_gang(struct model *m, uint32_t at)
     g->key = m->in_order ? (uint64_t)g->came : (uint64_t)below(m, 6);
     g->quota = m->rows_n > m->nodes_n && below(m, 2) ? m->nodes_n + (uint32_t)below(m, m->rows_n - m->nodes_n) : RESERVE_NO_QUOTA;
     draw_pods(m, g);
+    g->anywhere = !below(m, 4);
     g->shape = backfill_shape(&m->line, g->pods, g->pods_n);
     for (uint32_t i = 0; i < at; i++) /* who asks for the same is of one shape */
         if (m->gangs[i].pods_n == g->pods_n && !memcmp(m->gangs[i].pods, g->pods, g->pods_n * sizeof *g->pods))
@@ -288,6 +292,9 @@ static void begin(struct model *m)
     for (uint32_t k = 0; k < m->rows_n; k++) {
         m->capacity[k] = k < m->nodes_n ? capacity : 1 + below(m, capacity * m->nodes_n);
         (void)profile_add(&m->profile, m->capacity[k], k < m->nodes_n);
+        m->longest[k] = INT64_MAX;
+        if (k < m->nodes_n && !below(m, 4))
+            m->profile.rows[k].longest_ms = m->longest[k] = below(m, LONGEST);
     }
     backfill_init(&m->line, &m->profile, &m->policy);
     m->gangs_n = 1 + (uint32_t)below(m, GANGS);
@@ -298,7 +305,8 @@ static void begin(struct model *m)
 static struct backfill_gang as_gang(const struct model *m, uint32_t at)
 {
     const struct plain_gang *g = &m->gangs[at];
-    return (struct backfill_gang){.key = g->key, .owner = at, .shape = g->shape, .quota = g->quota, .lasts_ms = g->expected};
+    return (struct backfill_gang){
+        .key = g->key, .owner = at, .shape = g->shape, .quota = g->quota, .lasts_ms = g->expected, .anywhere = g->anywhere};
 }
 
 static void end_who_ends(struct model *m)

@@ -75,7 +75,7 @@ void backfill_take_out(struct backfill *b, uint64_t key, uint32_t owner)
 static struct reserve_ask ask_of(const struct backfill *b, const struct backfill_gang *g)
 {
     const struct backfill_shape *s = &b->shapes[g->shape];
-    return (struct reserve_ask){.pods = s->pods, .pods_n = s->pods_n, .quota = g->quota, .lasts_ms = g->lasts_ms};
+    return (struct reserve_ask){.pods = s->pods, .pods_n = s->pods_n, .quota = g->quota, .lasts_ms = g->lasts_ms, .anywhere = g->anywhere};
 }
 
 static void take_promises_back(struct backfill *b)
@@ -112,19 +112,19 @@ static int64_t free_now(const struct profile *p, int64_t now_ms)
     return sum;
 }
 
-/* WHY failed_ms: within a turn less and less is free, and who lasts longer meets every promise that others meet. Quotas tell gangs of one
- * shape apart: those with one are always tried. */
+/* WHY failed_ms: within a turn less and less is free, and who lasts longer meets every promise that others meet. Of those with a quota, or
+ * who may stand anywhere, it says nothing to the others of their shape that they do not fit. */
 static bool fits(struct backfill *b, const struct backfill_gang *g, int64_t now_ms, int64_t left)
 {
     struct backfill_shape *s = &b->shapes[g->shape];
-    if (s->sum > left || g->lasts_ms >= s->failed_ms)
+    if (s->sum > left || (g->lasts_ms >= s->failed_ms && !g->anywhere))
         return false;
     struct reserve_ask ask = ask_of(b, g);
     if (reserve_now(b->profile, &ask, now_ms, b->policy.choice, b->nodes)) {
         reserve_hold(b->profile, &ask, g->owner, b->nodes, now_ms);
         return true;
     }
-    if (g->quota == RESERVE_NO_QUOTA)
+    if (g->quota == RESERVE_NO_QUOTA && !g->anywhere)
         s->failed_ms = g->lasts_ms;
     return false;
 }

@@ -34,6 +34,7 @@ struct backfill_gang {
     uint64_t key;
     uint32_t owner, shape, quota;
     int64_t lasts_ms;
+    bool anywhere; /* of a reserve_ask */
 };
 struct backfill_promise {
     struct backfill_gang gang;

@@ -18,7 +18,7 @@ void profile_fini(struct profile *p)
 uint32_t profile_add(struct profile *p, int64_t capacity, bool is_node)
 {
     MEM_RESERVE(p->rows, p->cap, p->n + 1);
-    p->rows[p->n] = (struct profile_row){.capacity = capacity, .is_node = is_node};
+    p->rows[p->n] = (struct profile_row){.capacity = capacity, .is_node = is_node, .longest_ms = INT64_MAX};
     return p->n++;
 }
 

@@ -27,6 +27,7 @@ struct profile_row {
     struct hold *holds;
     uint32_t n, cap;
     bool is_node;
+    int64_t longest_ms; /* who is expected to last longer is given nothing here; INT64_MAX: there is no such bound */
     /* scratch of reserve.c: the least that is free in what is looked at, what is free as it begins, and when the last hold ends by then */
     int64_t left, free_now, last_end_ms;
 };

@@ -24,6 +24,11 @@ static bool quota_holds(const struct profile *p, const struct reserve_ask *ask, 
 
 /* ---- one node after the other ---- */
 
+static bool is_open(const struct profile_row *r, const struct reserve_ask *ask)
+{
+    return r->is_node && (ask->anywhere || ask->lasts_ms <= r->longest_ms);
+}
+
 /* Fills in what choices look at. Returns for how many pods of the largest size there is room. */
 static uint64_t look(struct profile *p, const struct reserve_ask *ask, int64_t from_ms)
 {
@@ -41,7 +46,7 @@ static uint64_t look(struct profile *p, const struct reserve_ask *ask, int64_t f
             if (h->from_ms <= from_ms && h->until_ms > r->last_end_ms)
                 r->last_end_ms = h->until_ms;
         }
-        bool may_fit = r->free_now >= ask->pods[ask->pods_n - 1];
+        bool may_fit = is_open(r, ask) && r->free_now >= ask->pods[ask->pods_n - 1];
         r->left = may_fit ? profile_least(p, k, from_ms, end_of(ask, from_ms)) : 0;
         room_n += r->left > 0 ? (uint64_t)(r->left / ask->pods[0]) : 0;
     }
@@ -167,7 +172,7 @@ static int64_t not_before(const struct profile *p, const struct reserve_ask *ask
     uint64_t n = 0, each = 1;
     for (uint32_t k = 0; k < p->n; k++) {
         const struct profile_row *r = &p->rows[k];
-        uint64_t fits = r->is_node ? (uint64_t)(r->capacity / ask->pods[0]) : 0;
+        uint64_t fits = is_open(r, ask) ? (uint64_t)(r->capacity / ask->pods[0]) : 0;
         each = fits > each ? fits : each;
         if (fits)
             ready[n++] = node_ready_ms(r, ask->pods[0], now_ms, scratch);

@@ -19,6 +19,7 @@ struct reserve_ask {
     uint32_t pods_n;
     uint32_t quota;   /* the row that it is charged to, with all pods together; RESERVE_NO_QUOTA */
     int64_t lasts_ms; /* expected; 0 is taken for the least there is */
+    bool anywhere;    /* also on nodes that are kept for shorter ones (longest_ms) */
 };
 enum reserve_choice {
     RESERVE_FULLEST, /* least free */

@@ -15,6 +15,8 @@
 /* docs/queueing-in-time.md, where they come from */
 #define GANG_WEIGHT 2
 #define GANG_DUE 4
+#define KEPT_OF_NODES 16               /* one of so many ... */
+#define KEPT_FOR_MS 86400000           /* ... is kept for who is expected to last so long at most */
 #define BEHIND_DUE ((uint64_t)1 << 63) /* of keys: others are due, by when they were */
 
 /* A job that runs. */
@@ -99,6 +101,12 @@ static uint64_t key_of(const struct replay *r, const struct job *j)
     return (uint64_t)j->came_ms;
 }
 
+/* The first of all nodes. WHY  where all stand full of long jobs, nothing becomes free for the many short ones for a long time. */
+static uint32_t kept_nodes(const struct job_options *o)
+{
+    return o->queue == JOB_QUEUE_CAPSTAN ? o->nodes_n / KEPT_OF_NODES : 0;
+}
+
 static struct backfill_policy policy_of(enum job_queue queue)
 {
     static const struct backfill_policy policies[] = {
@@ -144,6 +152,7 @@ static void get_in_line(struct replay *r, uint32_t at, uint64_t key)
     const struct job *j = &r->t->jobs[at];
     struct backfill_gang g = {
         .key = key, .owner = at, .shape = shape_of(r, j->gpus_n), .quota = RESERVE_NO_QUOTA, .lasts_ms = j->expected_ms};
+    g.anywhere = r->line.shapes[g.shape].pods_n > r->o->nodes_n - kept_nodes(r->o); /* else it could never start */
     backfill_add(&r->line, &g);
 }
 
@@ -271,6 +280,8 @@ void job_replay(struct job_trace *t, const struct job_options *o, struct job_res
     profile_init(&r.profile);
     for (uint32_t i = 0; i < o->nodes_n; i++)
         (void)profile_add(&r.profile, o->gpus_n, true);
+    for (uint32_t i = 0; i < kept_nodes(o); i++)
+        r.profile.rows[i].longest_ms = KEPT_FOR_MS;
     backfill_init(&r.line, &r.profile, &policy);
     heap_init(&r.ends, offsetof(struct stay, heap_at), ends_before);
     while (step(&r))
