@@ -328,6 +328,7 @@ struct pod_set {
     int32_t granted;           /* of an admitted gang: so many of count it was given; 0 = all */
     bool in_turns;             /* others may come in the place of pods that succeeded; `reclaimed` says when nobody does any more */
     bool later;                /* its pods are made when others have begun or ended: places are kept for them, and nobody waits for them */
+    bool serial;               /* each of its pods is made when the one before is ready: it begins alone, and places are kept for all */
 };
 /* Which flavor each (pod set, resource) of an admitted gang was given. */
 struct flavor_choice {

@@ -467,7 +467,7 @@ static uint32_t those_that_begin(struct cycle *c, const struct gang *g, const st
     uint32_t n = 0;
     for (uint32_t i = 0; i < loose_n; i++) {
         int32_t set = pod_set_index(g, &c->s->pods[loose[i]]);
-        if (set < 0 || !g->sets[set].later || t[set].live_n || set_is_whole(&g->sets[set], &t[set]))
+        if (set < 0 || !g->sets[set].later || g->sets[set].serial || t[set].live_n || set_is_whole(&g->sets[set], &t[set]))
             loose[n++] = loose[i];
     }
     return n;
@@ -478,7 +478,7 @@ static uint32_t those_that_begin(struct cycle *c, const struct gang *g, const st
 static uint32_t those_at_once(struct cycle *c, const struct gang *g, const struct tally *t, uint32_t *loose, uint32_t loose_n)
 {
     int32_t set = pod_set_index(g, &c->s->pods[loose[0]]);
-    if (set < 0 || !g->sets[set].later || g->sets[set].in_turns || t[set].live_n)
+    if (set < 0 || !g->sets[set].later || g->sets[set].serial || g->sets[set].in_turns || t[set].live_n)
         return 1;
     uint32_t n = 1;
     for (uint32_t i = 1; i < loose_n; i++) {
@@ -501,7 +501,7 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
     for (uint32_t i = 0; i < g->sets_n; i++) {
         t[i].lost_n = lost->of_set ? lost->of_set[i] : 0;
         whole &= set_is_whole(&g->sets[i], &t[i]);
-        begins &= g->sets[i].later || set_is_whole(&g->sets[i], &t[i]);
+        begins &= g->sets[i].later || g->sets[i].serial || set_is_whole(&g->sets[i], &t[i]);
         needs_no_more &= t[i].live_n + t[i].loose_n + set_gone_n(&g->sets[i]) >= g->sets[i].count;
         any_live |= t[i].live_n > 0;
     }
@@ -516,7 +516,7 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
         }
     }
     if (!begins && g->phase < GANG_BOUND && !any_live)
-        return; /* the first burst waits until every member exists that is not made later; those that end beside it are none of its own */
+        return; /* the first burst waits until every member exists that is not made after others; those that end beside it are none of its own */
     bool first_burst = g->phase < GANG_BOUND;
     loose_n = those_that_begin(c, g, t, loose, loose_n);
     for (uint32_t i = 0, at_once; i < loose_n; i += at_once) {

@@ -73,6 +73,7 @@ struct gang_set {
         over_n; /* what the record says: members wanted, the fewest, and those of asked_n that are over (shrink.h) */
     bool in_turns;           /* as in pod_set */
     bool later;              /* its members come when others have begun: they wait for each other, and nobody for them */
+    bool serial;             /* nobody waits for them, nor they for each other */
 };
 struct charge {
     name_id flavor, resource;

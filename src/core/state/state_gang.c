@@ -96,7 +96,7 @@ static struct topology_request *copy_of_topology(const struct topology_request *
 static void take_set(struct state *s, const struct gang_record *r, const struct pod_set *from, struct gang_set *to)
 {
     *to = (struct gang_set){.name = from->name, .asked_n = between(from->count, 0, LIMIT_GANG_MEMBERS), .in_turns = from->in_turns,
-                            .later = from->later};
+                            .later = from->later, .serial = from->serial};
     to->topology = copy_of_topology(&from->topology);
     to->min_count = from->min_count > 0 ? between(from->min_count, 1, to->asked_n) : to->asked_n;
     to->over_n = between(from->reclaimed, 0, to->asked_n);
@@ -125,7 +125,7 @@ static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_
                sets[i].count == g->sets[i].count && sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels &&
                sets[i].asked_n == g->sets[i].asked_n && sets[i].min_count == g->sets[i].min_count && sets[i].over_n == g->sets[i].over_n &&
                sets[i].in_turns == g->sets[i].in_turns && sets[i].later == g->sets[i].later &&
-               same_topology(set_topology(&sets[i]), set_topology(&g->sets[i]));
+               sets[i].serial == g->sets[i].serial && same_topology(set_topology(&sets[i]), set_topology(&g->sets[i]));
     return same;
 }
 

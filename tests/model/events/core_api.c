@@ -408,6 +408,7 @@ static void tell_sets(struct world *w, const struct m_gang *g, struct gang_recor
                                    .granted = from->granted,
                                    .in_turns = from->in_turns,
                                    .later = from->later,
+                                   .serial = from->serial,
                                    .is_charged = from->is_charged};
         struct amount *charged = arena_zero(w->records, RES_N, sizeof *charged);
         for (int k = 0; k < RES_N && from->is_charged; k++)

@@ -84,6 +84,7 @@ struct m_set {
     int granted;               /* of an admitted gang: members that it was given, 0 = all */
     int task_min;              /* pod groups: minTaskMember, 0 = none */
     bool later;                /* planned gangs: the first burst does not wait for it, and it starts whole itself */
+    bool serial;               /* planned gangs: its pods begin one by one */
     bool in_turns;             /* planned gangs: `more` pods come after those that have succeeded, then the others are reclaimed */
     int more;
     bool is_charged;           /* planned gangs: quota counts this, whatever the pods ask for */

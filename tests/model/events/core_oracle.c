@@ -567,7 +567,7 @@ static void check_later(struct model *m, struct life *l, int slot, const int *se
         n.succeeded += l->done_gone[slot][g->sets[i].name];
         int need = needed(l, slot, &g->sets[i], &n), binds = set_binds[g->sets[i].name];
         bool goes_on = g->sets[i].in_turns && l->begun[slot] & 1U << g->sets[i].name;
-        if (g->sets[i].later && binds && n.bound == binds && n.bound < need && !goes_on)
+        if (g->sets[i].later && !g->sets[i].serial && binds && n.bound == binds && n.bound < need && !goes_on)
             die(m, "set s%d of %s comes later, and begins with %d of %d members", g->sets[i].name, gang_key(g, key), n.bound, need);
         if (binds)
             l->begun[slot] |= (uint8_t)(1U << g->sets[i].name);
@@ -586,7 +586,7 @@ static void check_burst(struct model *m, struct life *l, int slot, int binds)
     for (int i = 0; i < g->sets_n; i++) {
         struct presence n = present(l, slot, g->sets[i].name);
         int need = needed(l, slot, &g->sets[i], &n);
-        if (n.bound < need && !g->sets[i].later)
+        if (n.bound < need && !g->sets[i].later && !g->sets[i].serial)
             die(m, "%s starts with %d of %d members of set s%d", gang_key(g, key), n.bound, need, g->sets[i].name);
     }
     if (g->type != TYPE_PLANNED && all.bound + all.succeeded < g->min_members)

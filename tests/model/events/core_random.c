@@ -411,6 +411,7 @@ static void new_gang(struct model *m)
         g->sets[i] = (struct m_set){.name = i, .kind = random_kind(m), .count = 1 + (int)pick(m, g->sets_n > 1 ? 3 : 5)};
         g->sets[i].task_min = g->type == TYPE_PLANNED || chance(m, 500) ? 0 : 1 + (int)pick(m, (uint32_t)g->sets[i].count);
         g->sets[i].later = g->type == TYPE_PLANNED && i > 0 && chance(m, 250) && !model_leaves_out("later");
+        g->sets[i].serial = g->type == TYPE_PLANNED && (g->created_ms + i) % 7 == 0 && !model_leaves_out("serial");
         g->sets[i].in_turns = g->type == TYPE_PLANNED && chance(m, 300) && !model_leaves_out("turns");
         g->sets[i].more = (int)pick(m, 4);
         if (g->type == TYPE_PLANNED && chance(m, 250))

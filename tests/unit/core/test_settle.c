@@ -294,6 +294,33 @@ static void a_set_that_comes_later_is_not_waited_for_and_keeps_its_places(void *
     assert_string_equal(node_of(w, "ns/l"), "n0");
 }
 
+/* The pods of a set of which each is made when the one before is ready: nobody waits for the others, and nobody takes their places. */
+static void a_set_that_comes_one_by_one_keeps_its_places(void **state)
+{
+    struct world *w = *state;
+    struct pod_set *sets = arena_zero(w->records, 1, sizeof *sets);
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=3", "");
+    sets[0] = a_set(w, "main", 3, GPU "=1");
+    sets[0].serial = true;
+    submit_and_admit(w, workload_of(w, "set", sets, 1));
+    for (int i = 0; i < 3; i++) {
+        pod(w, arena_printf(w->records, "ns/alone-%d", i), NULL, GPU "=1");
+        step(w);
+        assert_int_equal(effects(w, EFFECT_BIND), 0);
+        const char *name = arena_printf(w->records, "ns/s-%d", i);
+        pod_record(w, pod_in(w, name, "set", "main", GPU "=1", ""));
+        step(w);
+        assert_string_equal(node_of(w, name), "n0");
+    }
+    gone(w, CHANGE_POD_GONE, "ns/s-1"); /* updated: its place is kept for the next */
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    pod_record(w, pod_in(w, "ns/s-4", "set", "main", GPU "=1", ""));
+    step(w);
+    assert_string_equal(node_of(w, "ns/s-4"), "n0");
+}
+
 /* Jobs that are made when others are over start together all the same. */
 static void a_set_that_comes_later_starts_whole(void **state)
 {
@@ -387,6 +414,7 @@ int main(void)
         in_a_world(a_part_of_a_job_waits_in_peace_beside_its_former_pods),
         in_a_world(what_was_held_a_moment_ago_wakes_nobody_when_it_is_given_up),
         in_a_world(a_set_that_comes_later_is_not_waited_for_and_keeps_its_places),
+        in_a_world(a_set_that_comes_one_by_one_keeps_its_places),
         in_a_world(a_set_that_comes_later_starts_whole),
         in_a_world(a_set_that_comes_later_starts_again_whole),
     };
