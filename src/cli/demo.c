@@ -34,7 +34,9 @@ struct gang {
     const char *ns, *name, *kind;
     char state[32];
     char why[ERR_TEXT_MAX], stopped[ERR_TEXT_MAX];
-    uint32_t pods_n, bound_n, done_n, failed_n;
+    uint32_t pods_n, bound_n, done_n, failed_n, running_n;
+    int64_t wanted_n; /* pods that run when it serves */
+    const char *path; /* of a set that holds quota: it goes when it serves; else NULL */
     int64_t applied_ms, first_bound_ms, last_bound_ms, ended_ms;
     char nodes[200];
     bool serves; /* runs until deleted: running is its end */
@@ -79,14 +81,14 @@ static void say(const struct demo *d, const char *format, ...)
 
 static bool makes_pods(const char *kind)
 {
-    static const char *const kinds[] = {"Pod", "Deployment", "PodGroup", "CronJob"};
+    static const char *const kinds[] = {"Pod", "Deployment", "StatefulSet", "LeaderWorkerSet", "PodGroup", "CronJob"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (text_equal(kind, kinds[i]))
             return true;
     return queued_kind_named(kind) != NULL;
 }
 
-static void gang_add(struct demo *d, const struct json *object)
+static void gang_add(struct demo *d, const struct json *object, const char *path)
 {
     const struct json *metadata = json_get(object, "metadata");
     const char *kind = json_get_text(object, "kind", ""), *api = json_get_text(object, "apiVersion", "");
@@ -100,8 +102,11 @@ static void gang_add(struct demo *d, const struct json *object)
     g->applied_ms = loop_now_ms(d->loop);
     const struct json *annotations = json_get(metadata, "annotations");
     const char *policy = json_get_text(json_get(object, "spec"), "restartPolicy", "Always");
-    g->serves = text_equal(kind, "Deployment") || (text_equal(kind, "Pod") && text_equal(policy, "Always") &&
-                                                   !json_get(annotations, "capstan.dev/run-seconds"));
+    bool is_set = text_equal(kind, "StatefulSet") || text_equal(kind, "LeaderWorkerSet"), stays = is_set || text_equal(kind, "Deployment");
+    const struct json *spec = json_get(object, "spec");
+    g->wanted_n = is_set ? json_get_int64(spec, "replicas", 1) * json_get_int64(json_get(spec, "leaderWorkerTemplate"), "size", 1) : 1;
+    g->path = is_set ? path : NULL;
+    g->serves = stays || (text_equal(kind, "Pod") && text_equal(policy, "Always") && !json_get(annotations, "capstan.dev/run-seconds"));
     if (text_starts(api, "batch.volcano.sh/"))
         g->kind = "vcjob";
 }
@@ -133,7 +138,8 @@ static void apply(struct demo *d, const struct json *object)
     struct buf body = {0};
     json_write(&body, object);
     d->asked_n++;
-    gang_add(d, object);
+    const char *name = json_get_text(json_get(object, "metadata"), "name", "");
+    gang_add(d, object, kube_path(d->arena, group, slash ? slash + 1 : api, k->plural, ns, name, NULL));
     kube_create(d->client, kube_path(d->arena, group, slash ? slash + 1 : api, k->plural, ns, NULL, NULL),
                 buf_view(&body), on_applied, d);
     buf_free(&body);
@@ -189,6 +195,8 @@ static void gang_end(struct demo *d, struct gang *g, bool failed, const char *st
     g->ended_ms = loop_now_ms(d->loop);
     snprintf(g->state, sizeof g->state, "%s", state);
     say(d, "%s %s/%s: %s", g->kind, g->ns, g->name, state);
+    if (g->path) /* WHY  it would keep its quota from who comes after it */
+        kube_delete(d->client, g->path, (struct bytes){0}, NULL, NULL);
 }
 
 static void gang_bound(struct demo *d, struct gang *g, const char *node)
@@ -238,7 +246,10 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
         g->failed_n += failed && !p->failed;
         p->done |= done;
         p->failed |= failed;
-        if (g->serves && text_equal(phase, "Running"))
+        bool running = text_equal(phase, "Running");
+        g->running_n += running && !p->running;
+        p->running |= running;
+        if (g->serves && g->running_n >= g->wanted_n)
             gang_end(d, g, false, "Running");
         if ((text_equal(g->kind, "Pod") || text_equal(g->kind, "PodGroup")) && g->done_n + g->failed_n == g->pods_n &&
             g->bound_n > 0)

@@ -46,6 +46,7 @@ static int take_configuration(struct run *r, const struct options *o)
     r->jobs.says_ready = c->policy.ready.timeout_ms > 0;
     r->jobs.unqueued = c->unqueued;
     r->jobs.no_kueue_pods = c->no_pods;
+    r->jobs.unqueued_sets = c->unqueued_sets;
     r->jobs.policy = &c->workloads;
     if (!r->scheduler.lease_ns)
         r->scheduler.lease_ns = c->lease_namespace;

@@ -72,6 +72,17 @@ static const struct json *waiting_pod_of_deployment(struct answer *x, const char
     return best;
 }
 
+/* One that waits, where there are several. */
+static const struct json *workload_of_set(const struct json *workloads, const char *uid)
+{
+    const struct json *found = NULL;
+    JSON_EACH (workload, workloads)
+        JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL))
+            if (strcmp(json_get_text(owner, "uid", ""), uid) == 0 && (!found || object_condition_true(found, "Admitted")))
+                found = workload;
+    return found;
+}
+
 static void find_decided_of_pod(struct answer *x)
 {
     struct err e = {0};
@@ -101,6 +112,8 @@ static void find_decided(struct answer *x)
     case JOB_KIND_PADDLEJOB:
     case JOB_KIND_RAYJOB:
     case JOB_KIND_RAYCLUSTER:
+    case JOB_KIND_RAYSERVICE:
+    case JOB_KIND_SPARKAPPLICATION:
         x->decided = job_owned_by(items(x, JOB_KIND_WORKLOAD, false), uid);
         if (!x->decided && x->kind != JOB_KIND_JOB)
             x->decided = job_owned_by(items(x, JOB_KIND_COSCHEDULING, false), uid);
@@ -116,8 +129,13 @@ static void find_decided(struct answer *x)
     case JOB_KIND_DEPLOYMENT:
         x->decided = waiting_pod_of_deployment(x, uid);
         break;
-    case JOB_KIND_REPLICASET:
     case JOB_KIND_STATEFULSET:
+    case JOB_KIND_LEADERWORKERSET:
+        x->decided = workload_of_set(items(x, JOB_KIND_WORKLOAD, false), uid);
+        if (!x->decided)
+            x->decided = waiting_pod(items(x, JOB_KIND_POD, false), uid);
+        break;
+    case JOB_KIND_REPLICASET:
     case JOB_KIND_DAEMONSET:
         x->decided = waiting_pod(items(x, JOB_KIND_POD, false), uid);
         break;

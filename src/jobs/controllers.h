@@ -15,6 +15,7 @@ struct vcjobs;
 struct volcano_pods;
 struct kueue_kinds;
 struct kueue_pods;
+struct kueue_sets;
 struct kueue_priority;
 struct kueue_deadline;
 struct kueue_retention;
@@ -37,6 +38,7 @@ struct jobs {
     struct volcano_pods *volcano_pods;
     struct kueue_kinds *kueue;
     struct kueue_pods *kueue_pods; /* NULL where pods are not queued */
+    struct kueue_sets *kueue_sets; /* the same */
     struct kueue_priority *kueue_priority;
     struct kueue_deadline *kueue_deadline;
     struct kueue_retention *kueue_retention;
@@ -62,11 +64,28 @@ void kueue_kinds_naming(struct kueue_kinds *k, const char *name);
 enum kueue_owner { KUEUE_OWNER_FOREIGN, KUEUE_OWNER_THERE, KUEUE_OWNER_LEAVING, KUEUE_OWNER_GONE }; /* LEAVING: is being deleted */
 enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind, const char *ns, const char *name, const char *uid);
 enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, const char *name, const char *uid);
-void kueue_pods_class(struct kueue_pods *k, const char *class);
+void kueue_pods_naming(struct kueue_pods *k, const char *word); /* as kueue_kinds_naming; k may be NULL */
 struct kueue_pods *kueue_pods_new(struct jobs *j);
 void kueue_pods_free(struct kueue_pods *k);
 void kueue_pods_synced(struct kueue_pods *k);
 void kueue_pods_workload(struct kueue_pods *k, const struct json *workload);
+const struct json *kueue_pods_get(const struct kueue_pods *k, const char *ns, const char *name, struct arena *a); /* one; or NULL */
+/* Sets that are queued by their pods (kueue/sets); k may be NULL in all of these. */
+struct kueue_sets_calls {
+    bool (*is_ready)(const struct jobs *j);                           /* what is made now is made once */
+    bool (*in_scope)(const struct jobs *j, const struct json *set);   /* it is to be queued */
+    const struct json *(*queued_pod)(const struct jobs *j, const char *ns, const char *name, struct arena *a); /* names a queue; or NULL */
+    void (*look_at_pods)(struct jobs *j, const char *word);           /* kueue_sets_pod of those in whose text it stands */
+    void (*owner_gone)(struct jobs *j, const char *workload);         /* nobody is left who would release it */
+};
+struct kueue_sets *kueue_sets_new(struct jobs *j, const struct kueue_sets_calls *calls);
+void kueue_sets_free(struct kueue_sets *k);
+void kueue_sets_synced(struct kueue_sets *k);
+void kueue_sets_naming(struct kueue_sets *k, const char *name);
+void kueue_sets_workload(struct kueue_sets *k, const struct json *workload);
+void kueue_sets_pod(struct kueue_sets *k, const struct json *pod, const char *key); /* a pod was seen */
+bool kueue_sets_owns(const struct kueue_sets *k, const struct json *workload);      /* of a set that is there */
+enum kueue_owner kueue_sets_owner(const struct kueue_sets *k, const char *kind, const char *ns, const char *name, const char *uid);
 struct kueue_priority *kueue_priority_new(struct jobs *j);
 void kueue_priority_free(struct kueue_priority *k);
 /* Workloads and classes are read: what is made now is made once, and has its priority. */

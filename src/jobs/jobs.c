@@ -2,6 +2,7 @@
 #include "jobs/jobs.h"
 #include "jobs/controllers.h"
 #include "jobs/kueue/kueue_in_use.h"
+#include "jobs/kueue/kueue_scope.h"
 #include "jobs/provisioning/provisioning.h"
 #include "jobs/volcano/volcano_pods.h"
 
@@ -14,6 +15,7 @@ static void on_workload(void *arg, enum kube_event event, const char *key, struc
         kueue_kinds_workload(j->kueue, workload);
         if (j->kueue_pods)
             kueue_pods_workload(j->kueue_pods, workload);
+        kueue_sets_workload(j->kueue_sets, workload);
         if (event == KUBE_DELETED) {
             kueue_in_use_workload_gone(j->kueue_in_use);
         } else {
@@ -39,6 +41,7 @@ void kueue_read_all(struct jobs *j)
     kueue_kinds_synced(j->kueue);
     if (j->kueue_pods)
         kueue_pods_synced(j->kueue_pods);
+    kueue_sets_synced(j->kueue_sets);
     kueue_in_use_synced(j->kueue_in_use);
 }
 
@@ -56,9 +59,26 @@ static void on_class(void *arg, enum kube_event event, const char *key, struct b
         return;
     kueue_priority_changed(j->kueue_priority, name);
     kueue_kinds_naming(j->kueue, name);
-    if (j->kueue_pods)
-        kueue_pods_class(j->kueue_pods, name);
+    kueue_sets_naming(j->kueue_sets, name);
+    kueue_pods_naming(j->kueue_pods, name);
 }
+
+static const struct json *queued_pod(const struct jobs *j, const char *ns, const char *name, struct arena *a)
+{
+    return kueue_pods_get(j->kueue_pods, ns, name, a);
+}
+
+static void look_at_pods(struct jobs *j, const char *word)
+{
+    kueue_pods_naming(j->kueue_pods, word);
+}
+
+static void owner_gone(struct jobs *j, const char *workload)
+{
+    kueue_in_use_owner_gone(j->kueue_in_use, workload);
+}
+
+static const struct kueue_sets_calls sets_calls = {kueue_ready, kueue_scope_has, queued_pod, look_at_pods, owner_gone};
 
 static struct kube_cache *cache_of(struct jobs *j, const char *path, void (*on_synced)(void *jobs))
 {
@@ -106,6 +126,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
         j->kueue_scope = kueue_scope_new(j);
         j->kueue = kueue_kinds_new(j);
         j->kueue_pods = config->no_kueue_pods ? NULL : kueue_pods_new(j);
+        j->kueue_sets = config->no_kueue_pods ? NULL : kueue_sets_new(j, &sets_calls);
         struct kube_cache_config workloads = {
             .watch = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true},
             .on_change = on_workload,
@@ -139,6 +160,7 @@ void jobs_free(struct jobs *j)
     volcano_pods_free(j->volcano_pods);
     kueue_kinds_free(j->kueue);
     kueue_pods_free(j->kueue_pods);
+    kueue_sets_free(j->kueue_sets);
     kueue_priority_free(j->kueue_priority);
     kueue_deadline_free(j->kueue_deadline);
     kueue_retention_free(j->kueue_retention);

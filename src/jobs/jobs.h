@@ -15,6 +15,7 @@ struct jobs_config {
     bool no_kueue;    /* somebody else's Kueue is installed: leave queue-name labels alone */
     uint32_t unqueued; /* bit i: kind i of codec/kinds/queued_kinds.h is not queued the Kueue way */
     bool no_kueue_pods; /* nor are pods */
+    uint32_t unqueued_sets; /* bit i: nor is set i of codec/kinds/queued_sets.h */
     const struct workload_policy *policy; /* NULL: Kueue's defaults; the caller's as long as the jobs */
     bool says_ready;  /* somebody waits for pods to be ready (core/policy.h): Workloads say whether they are */
     /* A pod that is queued itself has lost a gate of Kueue's, so long after its Workload was admitted in this ClusterQueue. May be NULL. */

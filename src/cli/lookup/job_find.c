@@ -16,6 +16,8 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" job paddlejob paddlejobs ", "kubeflow.org", "v1", "paddlejobs", "PaddleJob", "PaddleJob"},
     {" job rayjob rayjobs ", "ray.io", "v1", "rayjobs", "RayJob", "RayJob"},
     {" job raycluster rayclusters ", "ray.io", "v1", "rayclusters", "RayCluster", "RayCluster"},
+    {" job rayservice rayservices ", "ray.io", "v1", "rayservices", "RayService", "RayService"},
+    {" job sparkapplication sparkapplications sparkapp ", "sparkoperator.k8s.io", "v1beta2", "sparkapplications", "SparkApplication", "SparkApplication"},
     {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "Workload"},
     {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
     {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
@@ -25,6 +27,7 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" replicaset replicasets rs ", "apps", "v1", "replicasets", "ReplicaSet", "ReplicaSet"},
     {" statefulset statefulsets sts ", "apps", "v1", "statefulsets", "StatefulSet", "StatefulSet"},
     {" daemonset daemonsets ds ", "apps", "v1", "daemonsets", "DaemonSet", "DaemonSet"},
+    {" leaderworkerset leaderworkersets lws ", "leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet", "LeaderWorkerSet"},
 };
 
 const struct json *job_get(struct connection *c, struct arena *a, enum job_kind kind, const char *name, struct err *e)
@@ -72,7 +75,8 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
     }
     if (!known)
         return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, jobset, mpijob, pytorchjob, tfjob, xgboostjob, "
-                       "jaxjob, paddlejob, rayjob, raycluster, workload, podgroup, pod, deployment, replicaset, statefulset or daemonset",
+                       "jaxjob, paddlejob, rayjob, raycluster, rayservice, sparkapplication, workload, podgroup, pod, deployment, "
+                       "replicaset, statefulset, daemonset or leaderworkerset",
                        word);
     return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", word, name, c->ns);
 }

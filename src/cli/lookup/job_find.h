@@ -20,6 +20,8 @@ enum job_kind {
     JOB_KIND_PADDLEJOB,
     JOB_KIND_RAYJOB,
     JOB_KIND_RAYCLUSTER,
+    JOB_KIND_RAYSERVICE,
+    JOB_KIND_SPARKAPPLICATION,
     JOB_KIND_WORKLOAD,
     JOB_KIND_VOLCANO_GROUP, /* and the next: in the order of enum pod_group_maker */
     JOB_KIND_COSCHEDULING,
@@ -29,6 +31,7 @@ enum job_kind {
     JOB_KIND_REPLICASET,
     JOB_KIND_STATEFULSET,
     JOB_KIND_DAEMONSET,
+    JOB_KIND_LEADERWORKERSET,
     JOB_KINDS_N
 };
 struct job_kind_row {

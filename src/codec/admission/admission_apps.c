@@ -1,5 +1,6 @@
 /* Deployment, ReplicaSet, StatefulSet, DaemonSet: selector and template must belong together. */
 #include "codec/admission/admission_part.h"
+#include "codec/kinds/queued_sets.h"
 
 /* Does every label and expression of the selector hold for the labels? Expressions of unknown operators do not. */
 static bool selector_holds(const struct json *selector, const struct json *labels)
@@ -23,17 +24,23 @@ static bool selector_holds(const struct json *selector, const struct json *label
     return true;
 }
 
-/* The pods of a Deployment with a queue name are queued, each by itself: what its template says of the queue is what the Deployment says.
- * SOURCE Kueue, webhook of Deployments */
-static void queue_pods(struct admission *x, struct json *pod_template)
+/* A set that names a queue is queued by its pods. A StatefulSet that another set has made is that one's. */
+static void queue_pods(struct admission *x, const struct queued_set *s, struct json *spec)
 {
-    static const char *const labels[] = {QUEUE_NAME_LABEL, "kueue.x-k8s.io/priority-class"};
-    if (!admission_label(x->object, QUEUE_NAME_LABEL)[0] || !json_is(pod_template, JSON_OBJECT))
+    struct json *pod_template = json_get(spec, "template");
+    const struct queued_set *by = queued_set_of_pod(pod_template);
+    if (by && by != s)
         return;
-    struct json *in_template = json_ensure_object(x->arena, json_ensure_object(x->arena, pod_template, "metadata"), "labels");
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        if (admission_label(x->object, labels[i])[0])
-            json_set_text(x->arena, in_template, labels[i], admission_label(x->object, labels[i]));
+    admission_set_default_queue(x);
+    admission_set_template(x, s, pod_template, !s->in_groups);
+    admission_set_rules(x);
+    if (s->in_groups) {
+        admission_set_shape(x, json_path(x->old, "spec", "template", NULL), pod_template, "spec.template");
+        admission_set_replicas(x);
+    }
+    if (s->in_groups && admission_set_is_queued(x))
+        admission_topology_annotations(x, json_path(pod_template, "metadata", "annotations", NULL), "spec.template.metadata.annotations",
+                                       json_get_int64(spec, "replicas", 1));
 }
 
 void admission_apps(struct admission *x, const struct kind *k)
@@ -45,8 +52,7 @@ void admission_apps(struct admission *x, const struct kind *k)
         i++;
     if (!kinds[i] || !json_is(spec, JSON_OBJECT))
         return;
-    if (i == 0)
-        queue_pods(x, json_get(spec, "template"));
+    const struct queued_set *queued = queued_set_of("apps", k->plural);
     const struct json *selector = json_get(spec, "selector"),
                       *labels = json_path(spec, "template", "metadata", "labels", NULL);
     admission_not_negative(x, spec, "spec", "replicas");
@@ -68,4 +74,6 @@ void admission_apps(struct admission *x, const struct kind *k)
     if (i == 2)
         admission_immutable(x, "spec", "serviceName");
     admission_template(x, json_get(spec, "template"), "spec.template", ADMISSION_TEMPLATE_ALWAYS);
+    if (queued)
+        queue_pods(x, queued, spec); /* ORDER what its pods ask for is compared with its defaults */
 }

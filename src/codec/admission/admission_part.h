@@ -106,6 +106,15 @@ void admission_queue_name(struct admission *x, struct json *policy); /* policy: 
 void admission_queue_rules(struct admission *x, const struct queued_kind *k);
 /* Who runs it: `controller` (NULL: anybody may), or another cluster; it stays so. */
 void admission_managed_by(struct admission *x, const struct queued_kind *k, const char *controller);
+/* Sets that are queued by their pods (codec/kinds/queued_sets.h): their namespace's default queue; how their templates say so; name of the
+ * queue and class; what their pods ask for, which stays; numbers of pods. */
+struct queued_set;
+bool admission_set_is_queued(const struct admission *x);
+void admission_set_default_queue(struct admission *x);
+void admission_set_template(struct admission *x, const struct queued_set *s, struct json *pod_template, bool names_queue);
+void admission_set_rules(struct admission *x);
+void admission_set_shape(struct admission *x, const struct json *was, const struct json *is, const char *path);
+void admission_set_replicas(struct admission *x);
 void admission_kubeflow(struct admission *x, const struct kind *k); /* kubeflow.org */
 void admission_jobset(struct admission *x, const struct kind *k);   /* jobset.x-k8s.io */
 

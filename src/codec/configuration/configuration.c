@@ -4,6 +4,7 @@
 #include "base/quantity.h"
 #include "codec/configuration/configuration_part.h"
 #include "codec/kinds/queued_kinds.h"
+#include "codec/kinds/queued_sets.h"
 #include "wire/yaml.h"
 
 #define GROUP "config.kueue.x-k8s.io/"
@@ -216,6 +217,16 @@ static void check_transformations(struct configuration_reader *r, const struct j
                               "does not go with quotaCheckStrategy IgnoreUndeclared: leave one of them out");
 }
 
+static bool take_set(struct configuration *c, const char *framework)
+{
+    for (size_t i = 0; i < QUEUED_SETS_N; i++)
+        if (text_equal(framework, queued_sets[i].framework)) {
+            c->unqueued_sets &= ~(1u << i);
+            return true;
+        }
+    return false;
+}
+
 /* SOURCE Kueue, but where none are named: then it takes batch/job alone. */
 static void read_frameworks(struct configuration_reader *r, const struct json *root, struct configuration *c)
 {
@@ -224,6 +235,7 @@ static void read_frameworks(struct configuration_reader *r, const struct json *r
     c->frameworks_given = json_first(list) != NULL;
     c->no_pods = c->frameworks_given;
     c->unqueued = c->frameworks_given ? (1u << QUEUED_KINDS_N) - 1 : 0;
+    c->unqueued_sets = c->frameworks_given ? (1u << QUEUED_SETS_N) - 1 : 0;
     JSON_EACH (item, list) {
         const char *name = json_text(item, "");
         size_t i = 0;
@@ -231,8 +243,8 @@ static void read_frameworks(struct configuration_reader *r, const struct json *r
             i++;
         if (i < QUEUED_KINDS_N)
             c->unqueued &= ~(1u << i);
-        else if (text_equal(name, "pod"))
-            c->no_pods = false;
+        else if (take_set(c, name) || text_equal(name, "pod"))
+            c->no_pods = false; /* sets are queued by their pods */
         else
             buf_printf(&others, "%s%s", others.n ? ", " : "", name);
     }

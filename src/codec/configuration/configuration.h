@@ -29,6 +29,7 @@ struct configuration {
     const char *lease_namespace; /* NULL = not said */
     bool frameworks_given;       /* those that are not named are not queued; else all that Capstan knows are */
     uint32_t unqueued;           /* bit i: kind i of codec/kinds/queued_kinds.h is not */
+    uint32_t unqueued_sets;      /* bit i: set i of codec/kinds/queued_sets.h is not */
     bool no_pods;
 };
 

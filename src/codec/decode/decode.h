@@ -32,6 +32,8 @@
 #define DECODE_DEADLINE_ANNOTATION "capstan.dev/active-deadline-seconds"
 /* On a Workload: names of its pod sets whose pods are made when those of others have begun or ended, with commas between. */
 #define DECODE_LATER_ANNOTATION "capstan.dev/later-pod-sets"
+/* The same of those whose pods are made one after the other, each when the one before it is ready. */
+#define DECODE_SERIAL_ANNOTATION "capstan.dev/serial-pod-sets"
 #define DECODE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define DECODE_PODSET_LABEL "kueue.x-k8s.io/podset"
 #define DECODE_VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"

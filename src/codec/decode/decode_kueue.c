@@ -6,6 +6,7 @@
 #include "codec/decode/template_rules.h"
 #include "codec/kinds/kind_convert.h"
 #include "codec/kinds/queued_kinds.h"
+#include "codec/kinds/waiting_names.h"
 #include "core/state/topology.h"
 
 int decode_namespace(const struct decoder *d, const struct json *object, struct namespace_record *ret_ns, struct err *e)
@@ -450,7 +451,8 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
     if (list_n(list) > LIMIT_PODSETS)
         return err_set(e, E_LIMIT, "spec.podSets: %u pod sets, at most %d are allowed", list->n, LIMIT_PODSETS);
     struct pod_set *sets = list_n(list) ? arena_zero(d->arena, list->n, sizeof *sets) : NULL;
-    const char *later = json_text(json_path(object, "metadata", "annotations", DECODE_LATER_ANNOTATION, NULL), "");
+    const char *later = json_text(json_path(object, "metadata", "annotations", DECODE_LATER_ANNOTATION, NULL), ""),
+               *serial = json_text(json_path(object, "metadata", "annotations", DECODE_SERIAL_ANNOTATION, NULL), "");
     uint32_t n = 0;
     int64_t members = 0;
     bool in_turns = comes_in_turns(object);
@@ -460,6 +462,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         (void)snprintf(path, sizeof path, "spec.podSets[%u].template", n); /* fits */
         s->name = intern_text_id(d->names, json_get_text(item, "name", "main"));
         s->later = is_listed(later, json_get_text(item, "name", "main"));
+        s->serial = is_listed(serial, json_get_text(item, "name", "main"));
         s->count = count_of(json_get(item, "count"), 1);
         s->min_count = count_of(json_get(item, "minCount"), s->count);
         decode_topology_request(d, json_get(item, "topologyRequest"), &s->topology);
@@ -630,12 +633,21 @@ static bool waits_for_pods(const struct json *object)
     return decode_condition_true(object, "WaitingForReplacementPods") && !decode_condition_true(object, "QuotaReserved");
 }
 
+/* A set without pods. */
+static bool is_held_by_owner(const struct json *object)
+{
+    const struct json *reserved = decode_condition(object, "QuotaReserved");
+    return bytes_is(json_bytes(json_get(reserved, "message")), WORKLOAD_HELD_MESSAGE) &&
+           bytes_is(json_bytes(json_get(reserved, "status")), "False");
+}
+
 /* What keeps it from its queue besides queues, flavors and its own faults. */
 static void decode_hold(const struct decoder *d, const struct json *object, struct gang_record *g)
 {
     const char *gated_by = json_text(json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), ""),
                *why = *gated_by                   ? arena_printf(d->arena, "Admission is gated by: %s", gated_by)
                       : has_lost_its_pod(object) ? "Its pod was stopped, and does not start again"
+                      : is_held_by_owner(object) ? WORKLOAD_HELD_MESSAGE
                       : waits_for_pods(object)   ? "Waits for pods in the place of those that were stopped"
                                                  : NULL;
     if (!why)

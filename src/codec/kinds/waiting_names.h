@@ -1,6 +1,7 @@
-/* waiting_names.h - what the scheduler's condition of a Workload that waits is called, and its reasons while that has quota
+/* waiting_names.h - what the scheduler's condition of a Workload that waits is called, and its reasons while that has quota; what is
+ * written of one that its owner keeps out of the queue
  *
- * Written by status reports (kube/object.h), and read when records are made of objects.
+ * Written by status reports (kube/object.h) and controllers, and read when records are made of objects.
  */
 #ifndef CODEC_WAITING_NAMES_H
 #define CODEC_WAITING_NAMES_H
@@ -10,5 +11,7 @@
  * has no places yet. Kueue's words. */
 #define OBJECT_AWAITS_CHECKS "UnsatisfiedAdmissionChecks"
 #define OBJECT_AWAITS_PLACES "PendingDelayedTopologyRequests"
+/* The message of QuotaReserved, false with Kueue's reason OnHold, of a set that has no pods. WHY  the scheduler says OnHold of others. */
+#define WORKLOAD_HELD_MESSAGE "The set is scaled to zero: its Workload is on hold"
 
 #endif

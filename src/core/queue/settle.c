@@ -516,7 +516,7 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
         }
     }
     if (!begins && g->phase < GANG_BOUND && !any_live)
-        return; /* the first burst waits until every member exists that is not made after others; those that end beside it are none of its own */
+        return; /* the first burst waits for all members that are not made after others; those that end beside it are none of its own */
     bool first_burst = g->phase < GANG_BOUND;
     loose_n = those_that_begin(c, g, t, loose, loose_n);
     for (uint32_t i = 0, at_once; i < loose_n; i += at_once) {

@@ -213,6 +213,8 @@ static bool is_owned(const struct jobs *j, const struct json *workload, bool *re
                    *name = json_get_text(owner, "name", ""), *uid = json_get_text(owner, "uid", "");
         enum kueue_owner is = strcmp(kind, "Pod") == 0 ? kueue_pods_owner(j->kueue_pods, ns, name, uid)
                                                        : kueue_kinds_owner(j->kueue, kind, ns, name, uid);
+        if (is == KUEUE_OWNER_FOREIGN)
+            is = kueue_sets_owner(j->kueue_sets, kind, ns, name, uid);
         if (is == KUEUE_OWNER_THERE)
             return true;
         *ret_leaving = *ret_leaving || is == KUEUE_OWNER_LEAVING;

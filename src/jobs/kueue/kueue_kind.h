@@ -23,6 +23,13 @@
 #define KUEUE_LOCAL_QUEUE_LABEL "kueue.x-k8s.io/local-queue-name"
 #define KUEUE_WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define KUEUE_ROLE_ANNOTATION "kueue.x-k8s.io/role-hash"
+#define KUEUE_PREBUILT_ANNOTATION "kueue.x-k8s.io/prebuilt-workload-name" /* or label */
+/* Groups of pods: their name is an annotation or a label, the others annotations. */
+#define KUEUE_GROUP_NAME "kueue.x-k8s.io/pod-group-name"
+#define KUEUE_GROUP_TOTAL "kueue.x-k8s.io/pod-group-total-count"
+#define KUEUE_GROUP_FAST "kueue.x-k8s.io/pod-group-fast-admission"
+#define KUEUE_GROUP_SERVING "kueue.x-k8s.io/pod-group-serving"
+#define KUEUE_GROUP_WORKLOAD_ANNOTATION "kueue.x-k8s.io/is-group-workload" /* of a Workload */
 
 /* What one pod set is started with. */
 struct kueue_start {
@@ -74,6 +81,8 @@ char *kueue_lower(struct arena *a, const char *text); /* names of pod sets and W
 char *kueue_workload_name(struct arena *a, const char *kind, const char *group, const char *job, const char *uid);
 /* Pods that ask for the same are one role of their group: the name of its pod set. */
 const char *kueue_role(struct arena *a, const struct json *pod);
+/* The same of a pod template, by what stands in its spec alone. */
+const char *kueue_shape(struct arena *a, const struct json *pod_template);
 /* What a pod set has for its template when the pod itself was not made from one. */
 struct json *kueue_pod_template(struct arena *a, const struct json *pod);
 /* Puts a new pod set where its name belongs. */
@@ -117,6 +126,11 @@ bool kueue_workload_is_of(const struct json *workload, const struct json *job); 
 /* The Workload that was made for the job r->owner, and is not its own yet, becomes so, or ends as one that is not made for it. */
 void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r,
                           int64_t now_ms);
+/* Priority and class of a Workload are its owner's: what differs into `spec`, and true. What somebody made beforehand keeps its own. With
+ * quota a Workload takes another WorkloadPriorityClass for the one that it has, and nothing else. *ret_missing: there is no such class.
+ * SOURCE Kueue */
+bool kueue_follow_priority(struct jobs *j, struct arena *a, const struct json *owner, const struct json *workload, const char *pod_class,
+                           struct json *spec, const char **ret_missing);
 /* spec.priority and spec.priorityClassRef into `spec`; false when the WorkloadPriorityClass does not exist. */
 bool kueue_set_priority(struct jobs *j, struct arena *a, const char *workload_class, const char *pod_class, struct json *spec);
 /* The starts of an admitted Workload; NULL while a flavor is not known yet. */
@@ -138,6 +152,8 @@ void kueue_workload_finish(struct work *w, const struct json *workload, bool suc
                            int64_t now_ms);
 /* is_last: nobody is left who could start again, so it is not queued again either. SOURCE Kueue: of a pod that was stopped. */
 void kueue_workload_release(struct work *w, const struct json *workload, bool is_last, int64_t now_ms);
+/* Its set has no pods now: its quota goes, and it stands in no queue until that is taken back (WORKLOAD_HELD_MESSAGE). */
+void kueue_workload_hold(struct work *w, const struct json *workload, int64_t now_ms);
 /* status.reclaimablePods; over: name of a pod set -> its members that will not be needed again. True when a write is on its way. SOURCE
  * Kueue: none of them falls. */
 bool kueue_workload_reclaim(struct work *w, const struct json *workload, const struct json *over);

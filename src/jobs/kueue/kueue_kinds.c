@@ -239,29 +239,17 @@ static void update_workload(struct pass *x, struct json *wanted)
     work_patch(x->work, KUBE_PATCH_MERGE, kueue_workload_path(x->work, x->workload_name, NULL), patch);
 }
 
-/* Its priority, and the class that it is of, are the job's, unless somebody made it beforehand. Returns true when a write is on its way.
- * SOURCE Kueue: with quota a Workload takes another WorkloadPriorityClass for the one that it has, and nothing else. */
+/* Returns true when a write is on its way. */
 static bool follow_priority(struct pass *x)
 {
     struct arena *a = x->work->arena;
-    const struct json *is = json_get(x->workload, "spec"), *ref = json_get(is, "priorityClassRef");
-    const char *wanted = object_label(x->job, KUEUE_PRIORITY_LABEL);
-    bool own = strcmp(json_get_text(ref, "group", ""), "kueue.x-k8s.io") == 0;
-    if (*kueue_prebuilt_name(x->job))
-        return false; /* it keeps what its maker wrote. SOURCE Kueue */
-    if (object_condition_true(x->workload, "QuotaReserved") && (!own || !*wanted || strcmp(wanted, json_get_text(ref, "name", "")) == 0))
-        return false;
     struct json *patch = object_patch(a, x->workload), *spec = json_ensure_object(a, patch, "spec");
-    if (!kueue_set_priority(x->s->all->jobs, a, wanted, priority_class_of(x, json_get(is, "podSets")), spec)) {
-        WARN(x, CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", wanted);
+    const char *class = priority_class_of(x, json_path(x->workload, "spec", "podSets", NULL)), *missing = NULL;
+    bool differs = kueue_follow_priority(x->s->all->jobs, a, x->job, x->workload, class, spec, &missing);
+    if (missing)
+        WARN(x, CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", missing);
+    if (!differs)
         return false;
-    }
-    const struct json *class = json_get(spec, "priorityClassRef"), *priority = json_get(spec, "priority");
-    bool same = ref && class ? json_equal(ref, class) : ref == class;
-    if (same && json_get(is, "priority") && json_equal(json_get(is, "priority"), priority))
-        return false;
-    if (!class)
-        json_set(a, spec, "priorityClassRef", json_new(a, JSON_NULL));
     TELL_THEN(x, "UpdatedWorkload", "Updated workload priority class: %s/%s", x->work->ns, x->workload_name);
     work_patch(x->work, KUBE_PATCH_MERGE, kueue_workload_path(x->work, x->workload_name, NULL), patch);
     return true;

@@ -10,15 +10,11 @@
  * taken away on admission: places are chosen together with quota, so nobody else will.
  */
 #include "base/clock.h"
+#include "codec/kinds/queued_sets.h"
 #include "jobs/kueue/kueue_gate.h"
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_retention.h"
 
-#define GROUP_NAME "kueue.x-k8s.io/pod-group-name"
-#define TOTAL_ANNOTATION "kueue.x-k8s.io/pod-group-total-count"
-#define FAST_ANNOTATION "kueue.x-k8s.io/pod-group-fast-admission"
-#define SERVING_ANNOTATION "kueue.x-k8s.io/pod-group-serving"
-#define GROUP_WORKLOAD_ANNOTATION "kueue.x-k8s.io/is-group-workload"
 #define POD_FINALIZER "kueue.x-k8s.io/managed"
 #define MANAGED_LABEL "kueue.x-k8s.io/managed"
 #define STOPPED "TerminationTarget" /* condition of a pod */
@@ -58,8 +54,8 @@ static char *pod_path(const struct pass *x, const struct json *pod)
 /* Name of its group, or "". SOURCE Kueue: since 0.18 an annotation counts before the label. */
 static const char *group_of(const struct json *pod)
 {
-    const char *name = object_annotation(pod, GROUP_NAME);
-    return *name ? name : object_label(pod, GROUP_NAME);
+    const char *name = object_annotation(pod, KUEUE_GROUP_NAME);
+    return *name ? name : object_label(pod, KUEUE_GROUP_NAME);
 }
 
 static const char *phase_of(const struct json *pod)
@@ -94,14 +90,14 @@ static bool is_lost(const struct json *pod)
 /* A group that serves never ends, and what succeeded in it is made again. SOURCE Kueue. */
 static bool is_serving(const struct json *pod)
 {
-    return strcmp(object_annotation(pod, SERVING_ANNOTATION), "true") == 0;
+    return strcmp(object_annotation(pod, KUEUE_GROUP_SERVING), "true") == 0;
 }
 
 /* How many pods its group has. False: it does not say so. */
 static bool total_read(const struct json *pod, int64_t *ret_total)
 {
     int64_t total = 0;
-    bool said = bytes_int64(bytes_of(object_annotation(pod, TOTAL_ANNOTATION)), &total) && total >= 1;
+    bool said = bytes_int64(bytes_of(object_annotation(pod, KUEUE_GROUP_TOTAL)), &total) && total >= 1;
     *ret_total = said ? total : *ret_total;
     return said;
 }
@@ -114,10 +110,10 @@ static bool belongs_to_job(const struct json *pod)
 
 /* ---- roles ---- */
 
-/* The group may start before all its pods exist: they are all like the first. */
+/* The group may start before all its pods exist: they are all like the first, or a set makes them one after the other. */
 static bool is_fast(const struct json *pod)
 {
-    return strcmp(object_annotation(pod, FAST_ANNOTATION), "true") == 0;
+    return strcmp(object_annotation(pod, KUEUE_GROUP_FAST), "true") == 0 || queued_set_of_pod(pod);
 }
 
 /* Pod sets by role. */
@@ -157,15 +153,15 @@ static bool members_agree(const struct pass *x)
     for (uint32_t i = 1; i < x->members.n; i++) {
         const struct json *pod = x->members.pods[i];
         const char *queue = object_label(first, KUEUE_QUEUE_LABEL), *other = object_label(pod, KUEUE_QUEUE_LABEL),
-                   *total = object_annotation(first, TOTAL_ANNOTATION),
-                   *other_total = object_annotation(pod, TOTAL_ANNOTATION);
+                   *total = object_annotation(first, KUEUE_GROUP_TOTAL),
+                   *other_total = object_annotation(pod, KUEUE_GROUP_TOTAL);
         bool queues = strcmp(queue, other) != 0;
         if (is_lost(pod) || (!queues && strcmp(total, other_total) == 0))
             continue;
         job_event(x->k->jobs, pod, "v1", "Pod", "Warning", "ErrWorkloadCompose",
                   "pods '%s' and '%s' of group %s have different %s: '%s' and '%s'; write the same in both",
                   object_meta(first, "name"), object_meta(pod, "name"), x->workload_name,
-                  queues ? "queue names" : "values of " TOTAL_ANNOTATION, queues ? queue : total,
+                  queues ? "queue names" : "values of " KUEUE_GROUP_TOTAL, queues ? queue : total,
                   queues ? other : other_total);
         return false;
     }
@@ -206,7 +202,7 @@ static void create_workload(struct pass *x)
         return;
     if (*group_of(first))
         json_set_text(a, json_ensure_object(a, json_get(workload, "metadata"), "annotations"),
-                      GROUP_WORKLOAD_ANNOTATION, "true");
+                      KUEUE_GROUP_WORKLOAD_ANNOTATION, "true");
     job_event_then(j, x->work, first, "v1", "Pod", "Normal", "CreatedWorkload", "Created Workload: %s/%s", x->work->ns, x->workload_name);
     work_create(x->work, kueue_workload_path(x->work, NULL, NULL), workload);
 }
@@ -219,13 +215,14 @@ static bool is_owner(const struct json *workload, const struct json *pod)
     return false;
 }
 
-/* Members that came later own it too, or it would go with the last of those that it was made for. SOURCE Kueue. Returns true when a write
- * is on its way. */
+/* Members that came later own it too, or it would go with the last of those that it was made for; that of a set is the set's. SOURCE
+ * Kueue. Returns true when a write is on its way. */
 static bool add_owners(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct json *owners = NULL;
-    uint32_t n = *group_of(x->members.pods[0]) && !object_deleting(x->workload) ? x->members.usable_n : 0;
+    const struct json *first = x->members.pods[0];
+    uint32_t n = *group_of(first) && !queued_set_of_pod(first) && !object_deleting(x->workload) ? x->members.usable_n : 0;
     for (uint32_t i = 0; i < n; i++) {
         if (is_owner(x->workload, x->members.pods[i]))
             continue;
@@ -508,7 +505,7 @@ static void let_go_when_over(struct pass *x)
 /* A Workload of the group's name that was not made for pods. */
 static bool is_foreign(const struct json *workload)
 {
-    if (strcmp(object_annotation(workload, GROUP_WORKLOAD_ANNOTATION), "true") == 0)
+    if (strcmp(object_annotation(workload, KUEUE_GROUP_WORKLOAD_ANNOTATION), "true") == 0)
         return false;
     JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL))
         if (strcmp(json_get_text(owner, "kind", ""), "Pod") == 0)
@@ -562,7 +559,7 @@ static void reconcile_single(void *arg, struct work *w)
 {
     struct kueue_pods *k = arg;
     const struct json *pod = ready(k) ? kube_cache_get(k->pods, w->ns, w->name, w->arena) : NULL;
-    if (!pod || belongs_to_job(pod) || *group_of(pod)) /* a group's Workload may have one pod for its owner */
+    if (!pod || belongs_to_job(pod) || *group_of(pod) || queued_set_of_pod(pod)) /* a group's Workload may have one pod for its owner */
         return;
     struct pass x = {.k = k, .work = w, .total = 1, .now_ms = loop_wall_ms(k->jobs->loop)};
     x.members = (struct members){.pods = arena_alloc(w->arena, sizeof(void *)), .cap = 1};
@@ -638,6 +635,17 @@ static void find_members(struct pass *x)
         qsort(x->members.pods, x->members.n, sizeof(void *), by_use);
 }
 
+/* A set is there, and its pods are not: nobody runs who would have to be stopped first. */
+static void pass_without_members(struct pass *x)
+{
+    if (!x->workload || x->leaving_n || !kueue_sets_owns(x->k->jobs->kueue_sets, x->workload))
+        return;
+    if (object_deleting(x->workload))
+        kueue_workload_let_go(x->work, x->workload);
+    else if (object_condition_true(x->workload, "Evicted"))
+        kueue_workload_release(x->work, x->workload, false, x->now_ms);
+}
+
 static void reconcile_group(void *arg, struct work *w)
 {
     struct kueue_pods *k = arg;
@@ -646,12 +654,14 @@ static void reconcile_group(void *arg, struct work *w)
     struct pass x = {.k = k, .work = w, .workload_name = w->name, .now_ms = loop_wall_ms(k->jobs->loop)};
     x.workload = kube_cache_get(k->jobs->workloads, w->ns, w->name, w->arena);
     find_members(&x);
-    if (x.members.n == 0)
+    if (x.members.n == 0) {
+        pass_without_members(&x);
         return;
+    }
     const struct json *first = x.members.pods[0];
     if (!total_read(first, &x.total)) {
         job_event(k->jobs, first, "v1", "Pod", "Warning", "ErrWorkloadCompose",
-                  "a pod of group %s has no annotation " TOTAL_ANNOTATION ": write how many pods the group has", w->name);
+                  "a pod of group %s has no annotation " KUEUE_GROUP_TOTAL ": write how many pods the group has", w->name);
         return;
     }
     if (is_foreign(x.workload)) {
@@ -688,6 +698,8 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
     if (event == KUBE_DELETED && *its)
         kueue_in_use_owner_gone(k->jobs->kueue_in_use, arena_printf(a, "%s/%s", object_meta(pod, "namespace"), its));
     kube_cache_mark(k->pods, key, mark);
+    if (event != KUBE_DELETED)
+        kueue_sets_pod(k->jobs->kueue_sets, pod, key);
     if (*group_of(pod))
         workqueue_add(k->groups, mark);
     else
@@ -702,6 +714,11 @@ static void look_at(struct kueue_pods *k, const char *word)
     for (size_t at = 0; kube_cache_next(k->pods, &at, &key, &raw);)
         if (memmem(raw.data, raw.n, word, strlen(word)))
             on_change(k, KUBE_MODIFIED, key.data, raw); /* keys of maps are NUL terminated */
+}
+
+const struct json *kueue_pods_get(const struct kueue_pods *k, const char *ns, const char *name, struct arena *a)
+{
+    return kube_cache_get(k->pods, ns, name, a);
 }
 
 void kueue_pods_synced(struct kueue_pods *k)
@@ -729,9 +746,10 @@ void kueue_pods_workload(struct kueue_pods *k, const struct json *workload)
     arena_free(a);
 }
 
-void kueue_pods_class(struct kueue_pods *k, const char *class)
+void kueue_pods_naming(struct kueue_pods *k, const char *word)
 {
-    look_at(k, class);
+    if (k)
+        look_at(k, word);
 }
 
 enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, const char *name, const char *uid)

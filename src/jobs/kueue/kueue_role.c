@@ -48,8 +48,11 @@ static struct json *spec_shape(struct arena *a, const struct json *spec)
 const char *kueue_role(struct arena *a, const struct json *pod)
 {
     const char *known = object_annotation(pod, KUEUE_ROLE_ANNOTATION);
-    if (*known)
-        return known;
+    return *known ? known : kueue_shape(a, pod);
+}
+
+const char *kueue_shape(struct arena *a, const struct json *pod)
+{
     _cleanup_buf_ struct buf text = {0};
     struct json *shape = json_new(a, JSON_OBJECT);
     json_set(a, shape, "spec", spec_shape(a, json_get(pod, "spec")));

@@ -39,8 +39,10 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
          is = ns && (!selector || label_selector_matches(selector, json_path(ns, "metadata", "labels", NULL)));
     if (was != is && ns) {
         kube_cache_mark(k->namespaces, key, is ? INSIDE : "");
-        if (k->jobs->workloads) /* else everybody is looked at when all is read */
+        if (k->jobs->workloads) { /* else everybody is looked at when all is read */
             kueue_kinds_naming(k->jobs->kueue, object_meta(ns, "name"));
+            kueue_sets_naming(k->jobs->kueue_sets, object_meta(ns, "name"));
+        }
     }
     arena_free(a);
 }

@@ -2,6 +2,7 @@
 #include <gnutls/crypto.h>
 #include "base/limits.h"
 #include "codec/decode/decode.h"
+#include "codec/kinds/waiting_names.h"
 #include "jobs/kueue/kueue_kind.h"
 
 char *kueue_lower(struct arena *a, const char *text)
@@ -221,6 +222,31 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
     return workload;
 }
 
+bool kueue_follow_priority(struct jobs *j, struct arena *a, const struct json *owner, const struct json *workload, const char *pod_class,
+                           struct json *spec, const char **ret_missing)
+{
+    const struct json *is = json_get(workload, "spec"), *ref = json_get(is, "priorityClassRef");
+    const char *wanted = object_label(owner, KUEUE_PRIORITY_LABEL);
+    bool own = strcmp(json_get_text(ref, "group", ""), "kueue.x-k8s.io") == 0;
+    if (*kueue_prebuilt_name(owner))
+        return false;
+    if (object_condition_true(workload, "QuotaReserved") && (!own || !*wanted || strcmp(wanted, json_get_text(ref, "name", "")) == 0))
+        return false;
+    struct json *now = json_new(a, JSON_OBJECT);
+    if (!kueue_set_priority(j, a, wanted, pod_class, now)) {
+        *ret_missing = wanted;
+        return false;
+    }
+    const struct json *class = json_get(now, "priorityClassRef"), *priority = json_get(now, "priority");
+    bool same = ref && class ? json_equal(ref, class) : ref == class;
+    if (same && json_get(is, "priority") && json_equal(json_get(is, "priority"), priority))
+        return false;
+    json_set(a, spec, "priorityClassRef", class ? json_clone(a, class) : json_new(a, JSON_NULL));
+    if (priority)
+        json_set(a, spec, "priority", json_clone(a, priority));
+    return true;
+}
+
 /* ---- starting ---- */
 
 static bool start_add_flavor(struct jobs *j, struct arena *a, struct kueue_start *s, const char *flavor)
@@ -272,12 +298,10 @@ bool kueue_admitted(const struct json *workload)
 
 /* ---- made by somebody else ---- */
 
-#define PREBUILT "kueue.x-k8s.io/prebuilt-workload-name"
-
 const char *kueue_prebuilt_name(const struct json *job)
 {
-    const char *label = object_label(job, PREBUILT);
-    return *label ? label : object_annotation(job, PREBUILT);
+    const char *label = object_label(job, KUEUE_PREBUILT_ANNOTATION);
+    return *label ? label : object_annotation(job, KUEUE_PREBUILT_ANNOTATION);
 }
 
 bool kueue_workload_fits(const struct json *workload, const struct json *pod_sets)
@@ -307,7 +331,7 @@ void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *wor
     const struct json *ref = json_item(r->owner_references, 0);
     if (*object_controller(workload, "uid")) {
         job_event(j, r->owner, json_get_text(ref, "apiVersion", ""), json_get_text(ref, "kind", ""), "Warning", "ErrWorkloadCompose",
-                  "Workload %s belongs to %s %s: name another one in " PREBUILT, r->name, object_controller(workload, "kind"),
+                  "Workload %s belongs to %s %s: name another one in " KUEUE_PREBUILT_ANNOTATION, r->name, object_controller(workload, "kind"),
                   object_controller(workload, "name"));
         return;
     }
@@ -324,6 +348,8 @@ void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *wor
 }
 
 /* ---- status ---- */
+
+#define NONE_READY "Not all pods are ready or succeeded"
 
 /* released: the admission goes, and the time it lasted is kept. */
 static void workload_status_send(struct work *w, const struct json *workload, struct json *conditions, bool released,
@@ -368,14 +394,25 @@ void kueue_workload_release(struct work *w, const struct json *workload, bool is
     (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation",
                                "The workload has no reservation", now_ms, generation);
     if (object_condition(workload, "PodsReady"))
-        (void)object_condition_set(w->arena, conditions, "PodsReady", false, "WaitForStart",
-                                   "Not all pods are ready or succeeded", now_ms, generation);
+        (void)object_condition_set(w->arena, conditions, "PodsReady", false, "WaitForStart", NONE_READY, now_ms, generation);
     /* What was deactivated starts anew when it is activated. */
     int64_t executed_s = text_starts(why, "Deactivated") ? 0 : kueue_executed_ms(workload, now_ms) / 1000;
     bool at_once = (!*why || strcmp(why, "Preempted") == 0 || strcmp(why, "NodeFailures") == 0) && !is_last;
     if (*why)
         (void)object_condition_set(w->arena, conditions, "Requeued", at_once, why, message, now_ms, generation);
     workload_status_send(w, workload, conditions, true, executed_s);
+}
+
+void kueue_workload_hold(struct work *w, const struct json *workload, int64_t now_ms)
+{
+    int64_t generation = object_generation_of(workload);
+    struct json *conditions = object_conditions_copy(w->arena, workload);
+    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, "OnHold", WORKLOAD_HELD_MESSAGE, now_ms, generation);
+    (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation",
+                               "The workload has no reservation", now_ms, generation);
+    if (object_condition(workload, "PodsReady"))
+        (void)object_condition_set(w->arena, conditions, "PodsReady", false, "WaitForStart", NONE_READY, now_ms, generation);
+    workload_status_send(w, workload, conditions, true, kueue_executed_ms(workload, now_ms) / 1000);
 }
 
 static int64_t reclaimed_n(const struct json *workload, const char *set)
@@ -416,8 +453,6 @@ bool kueue_workload_say(struct work *w, const struct json *workload, const char 
     workload_status_send(w, workload, conditions, false, 0);
     return true;
 }
-
-#define NONE_READY "Not all pods are ready or succeeded"
 
 void kueue_workload_waits(struct work *w, const struct json *workload, int64_t now_ms)
 {

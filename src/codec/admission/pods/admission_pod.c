@@ -1,4 +1,5 @@
 #include "codec/admission/admission_part.h"
+#include "codec/kinds/queued_sets.h"
 #include "codec/share/share.h"
 
 #include <stdio.h>
@@ -81,12 +82,13 @@ static void tolerate_lost_nodes(struct admission *x, struct json *spec)
 }
 
 /* A pod of its own that names a queue is held until its Workload is admitted, as Kueue's webhook does: only a gated pod
- * can still be given the node selector of its flavor. Pods of jobs are held by their job. */
+ * can still be given the node selector of its flavor. Pods of jobs are held by their job, those of sets wait as if they stood alone. */
 static void gate_queued(struct admission *x, struct json *spec)
 {
-    if (!admission_label(x->object, QUEUE_NAME_LABEL)[0] ||
+    bool of_set = admission_annotation(x->object, QUEUED_SET_ANNOTATION)[0];
+    if (!(admission_label(x->object, QUEUE_NAME_LABEL)[0] || of_set) ||
         admission_annotation(x->object, "kueue.x-k8s.io/workload")[0] ||
-        admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL)) ||
+        (!of_set && admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL))) ||
         json_get_text(spec, "nodeName", "")[0])
         return;
     struct json *gates = json_ensure_array(x->arena, spec, "schedulingGates");
