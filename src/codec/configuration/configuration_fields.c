@@ -188,7 +188,7 @@ const struct configuration_gate configuration_gates[] = {
     {"ShortWorkloadNames", GATE_NEVER},
     {"SkipAncestorCheckForDeletedWorkloads", GATE_INSIDE},
     {"SkipReassignmentForPodOwnedWorkloads", GATE_INSIDE},
-    {"SparkApplicationIntegration", GATE_NEVER},
+    {"SparkApplicationIntegration", GATE_ALWAYS},
     {"TASAssignmentsEncodingByHostnamePrefix", GATE_NEVER},
     {"TASBalancedPlacement", GATE_NEVER},
     {"TASCacheNodeMatchResults", GATE_INSIDE},

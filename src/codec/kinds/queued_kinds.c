@@ -26,6 +26,10 @@ const struct queued_kind queued_kinds[QUEUED_KINDS_N] = {
                        .succeeded = ""},
     [QUEUED_RAYCLUSTER] = {.group = "ray.io", .version = "v1", .plural = "rayclusters", .kind = "RayCluster",
                            .framework = "ray.io/raycluster", .succeeded = ""},
+    [QUEUED_RAYSERVICE] = {.group = "ray.io", .version = "v1", .plural = "rayservices", .kind = "RayService",
+                           .framework = "ray.io/rayservice", .policy = "rayClusterConfig", .succeeded = ""},
+    [QUEUED_SPARKAPPLICATION] = {.group = "sparkoperator.k8s.io", .version = "v1beta2", .plural = "sparkapplications",
+                                 .kind = "SparkApplication", .framework = "sparkoperator.k8s.io/sparkapplication", .succeeded = ""},
 };
 
 const struct queued_kind *queued_kind_named(const char *kind)

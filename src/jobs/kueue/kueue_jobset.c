@@ -3,7 +3,6 @@
  * Merge patches replace lists whole: start and restore write all replicatedJobs, each as it is but for its pod template.
  */
 #include "jobs/kueue/kueue_kind.h"
-#include "wire/patch.h"
 
 static const struct json *replicated_jobs(const struct json *job)
 {
@@ -65,8 +64,10 @@ static struct json *list_copy(struct arena *a, const struct json *job)
     return list ? json_clone(a, list) : json_new(a, JSON_ARRAY);
 }
 
-static struct json *template_named(struct json *list, const char *name)
+static struct json *template_named(struct arena *a, const void *of, const char *name)
 {
+    const struct json *list = of;
+    (void)a;
     JSON_EACH (replicated, list)
         if (strcmp(json_get_text(replicated, "name", ""), name) == 0)
             return json_path(replicated, "template", "spec", "template", NULL);
@@ -77,15 +78,10 @@ static int start(struct arena *a, const struct queued_kind *k, const struct json
                  struct json *patch, struct err *e)
 {
     struct json *list = list_copy(a, job);
+    int r = kueue_templates_start(a, &(struct kueue_templates){template_named, list}, starts, starts_n, e);
     (void)k;
-    for (uint32_t i = 0; i < starts_n; i++) {
-        struct json *now = template_named(list, starts[i].pod_set), *added = json_new(a, JSON_OBJECT);
-        int r = now ? kueue_template_start(a, now, &starts[i], added, e) : 0;
-        if (r < 0)
-            return r;
-        if (now)
-            patch_merge(a, &now, added);
-    }
+    if (r < 0)
+        return r;
     json_set(a, json_ensure_object(a, patch, "spec"), "replicatedJobs", list);
     return 0;
 }
@@ -94,17 +90,9 @@ static bool restore(struct arena *a, const struct queued_kind *k, const struct j
                     bool *ret_status)
 {
     struct json *list = list_copy(a, job);
-    bool any = false;
+    bool any = kueue_templates_restore(a, &(struct kueue_templates){template_named, list}, workload);
     (void)k;
     (void)ret_status;
-    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
-        struct json *now = template_named(list, json_get_text(set, "name", "main")), *undone = json_new(a, JSON_OBJECT);
-        if (!json_path(now, "metadata", "annotations", KUEUE_WORKLOAD_ANNOTATION, NULL))
-            continue;
-        kueue_template_restore(a, now, json_get(set, "template"), undone);
-        patch_merge(a, &now, undone);
-        any = true;
-    }
     if (any)
         json_set(a, json_ensure_object(a, patch, "spec"), "replicatedJobs", list);
     return any;

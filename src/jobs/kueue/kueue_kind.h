@@ -71,7 +71,7 @@ struct kueue_kind {
     bool begins_anew; /* it may make members again that were over: all of its own begin anew after a failure */
 };
 extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind, kueue_jobset_kind, kueue_kubeflow_kind, kueue_rayjob_kind,
-    kueue_raycluster_kind;
+    kueue_raycluster_kind, kueue_rayservice_kind, kueue_sparkapplication_kind;
 
 /* Of a Workload in the namespace that is looked at; name NULL: of all of them. */
 char *kueue_workload_path(const struct work *w, const char *name, const char *sub);
@@ -100,6 +100,16 @@ bool kueue_topology_is_missing(const struct json *workload, const struct json *p
 /* A pod template with selectors, tolerations, label and annotation of the start: as a merge patch, and back again. */
 int kueue_template_start(struct arena *a, const struct json *pod_template, const struct kueue_start *s, struct json *patch, struct err *e);
 void kueue_template_restore(struct arena *a, const struct json *now, const struct json *original, struct json *patch);
+
+/* The same of all pod templates of a job, in a copy of them, which merge patches then hold whole. `named` finds one of a pod set in `of`;
+ * NULL: it has none. Start: 0, or -E_CONFLICT with a sentence. Restore: false when nothing was put in. */
+struct kueue_templates {
+    struct json *(*named)(struct arena *a, const void *of, const char *pod_set);
+    const void *of;
+};
+int kueue_templates_start(struct arena *a, const struct kueue_templates *t, const struct kueue_start *starts, uint32_t starts_n,
+                          struct err *e);
+bool kueue_templates_restore(struct arena *a, const struct kueue_templates *t, const struct json *workload);
 
 /* The Workload for an owner: ready to be created. */
 struct kueue_workload_request {

@@ -26,6 +26,8 @@ static const struct kueue_kind *const calls[QUEUED_KINDS_N] = {
     [QUEUED_PADDLEJOB] = &kueue_kubeflow_kind,
     [QUEUED_RAYJOB] = &kueue_rayjob_kind,
     [QUEUED_RAYCLUSTER] = &kueue_raycluster_kind,
+    [QUEUED_RAYSERVICE] = &kueue_rayservice_kind,
+    [QUEUED_SPARKAPPLICATION] = &kueue_sparkapplication_kind,
 };
 
 struct served {

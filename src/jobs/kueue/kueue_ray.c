@@ -1,5 +1,5 @@
-/* kueue_ray.c - RayCluster and RayJob, queued the Kueue way: pod sets head, a worker group each, and of a RayJob whose submitter is a Job
- * of its own, submitter
+/* kueue_ray.c - RayCluster, RayJob and RayService, queued the Kueue way: pod sets head, a worker group each, and of a RayJob whose
+ * submitter is a Job of its own, submitter
  *
  * Merge patches replace lists whole: start and restore write all worker groups, each as it is but for its pod template.
  *
@@ -7,7 +7,6 @@
  */
 #include "base/quantity.h"
 #include "jobs/kueue/kueue_kind.h"
-#include "wire/patch.h"
 
 #define HEAD "head"
 #define SUBMITTER "submitter"
@@ -18,10 +17,16 @@ static bool is_rayjob(const struct queued_kind *k)
     return k == &queued_kinds[QUEUED_RAYJOB];
 }
 
+/* The member of spec that says what its cluster is like; NULL: spec itself. */
+static const char *cluster_key(const struct queued_kind *k)
+{
+    return is_rayjob(k) ? "rayClusterSpec" : k == &queued_kinds[QUEUED_RAYSERVICE] ? "rayClusterConfig" : NULL;
+}
+
 static const struct json *cluster_spec(const struct queued_kind *k, const struct json *job)
 {
     const struct json *spec = json_get(job, "spec");
-    return is_rayjob(k) ? json_get(spec, "rayClusterSpec") : spec;
+    return cluster_key(k) ? json_get(spec, cluster_key(k)) : spec;
 }
 
 static bool is_submitted_as(const struct json *job, const char *mode)
@@ -114,7 +119,8 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
     struct json *sets = json_new(a, JSON_ARRAY);
     (void)j;
     if (!json_is(json_get(head, "spec"), JSON_OBJECT)) {
-        *ret_why = arena_printf(a, "%s.headGroupSpec.template has no spec", is_rayjob(k) ? "spec.rayClusterSpec" : "spec");
+        const char *key = cluster_key(k);
+        *ret_why = arena_printf(a, "spec%s%s.headGroupSpec.template has no spec", key ? "." : "", key ? key : "");
         return NULL;
     }
     struct json *first = kueue_pod_set(a, HEAD, 1, head, NULL);
@@ -151,8 +157,9 @@ static struct templates copy_templates(struct arena *a, const struct queued_kind
                               submits ? json_clone(a, submitter_template(a, job)) : NULL};
 }
 
-static struct json *template_of(struct arena *a, const struct templates *t, const char *set)
+static struct json *template_named(struct arena *a, const void *of, const char *set)
 {
+    const struct templates *t = of;
     if (strcmp(set, HEAD) == 0)
         return t->head;
     JSON_EACH (group, t->groups)
@@ -165,7 +172,7 @@ static struct json *template_of(struct arena *a, const struct templates *t, cons
 static void write_templates(struct arena *a, const struct queued_kind *k, const struct json *job, const struct templates *t,
                             struct json *patch)
 {
-    struct json *spec = json_ensure_object(a, patch, "spec"), *to = is_rayjob(k) ? json_ensure_object(a, spec, "rayClusterSpec") : spec;
+    struct json *spec = json_ensure_object(a, patch, "spec"), *to = cluster_key(k) ? json_ensure_object(a, spec, cluster_key(k)) : spec;
     const struct json *now = json_path(cluster_spec(k, job), "headGroupSpec", "template", NULL),
                       *submitter = json_path(job, "spec", "submitterPodTemplate", NULL);
     struct json *diff = object_diff(a, now, t->head);
@@ -182,32 +189,18 @@ static int start(struct arena *a, const struct queued_kind *k, const struct json
                  struct json *patch, struct err *e)
 {
     struct templates t = copy_templates(a, k, job);
-    for (uint32_t i = 0; i < starts_n; i++) {
-        struct json *now = template_of(a, &t, starts[i].pod_set), *added = json_new(a, JSON_OBJECT);
-        int r = now ? kueue_template_start(a, now, &starts[i], added, e) : 0;
-        if (r < 0)
-            return r;
-        if (now)
-            patch_merge(a, &now, added);
-    }
-    write_templates(a, k, job, &t, patch);
-    return 0;
+    int r = kueue_templates_start(a, &(struct kueue_templates){template_named, &t}, starts, starts_n, e);
+    if (r == 0)
+        write_templates(a, k, job, &t, patch);
+    return r;
 }
 
 static bool restore(struct arena *a, const struct queued_kind *k, const struct json *job, const struct json *workload, struct json *patch,
                     bool *ret_status)
 {
     struct templates t = copy_templates(a, k, job);
-    bool any = false;
+    bool any = kueue_templates_restore(a, &(struct kueue_templates){template_named, &t}, workload);
     (void)ret_status;
-    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
-        struct json *now = template_of(a, &t, json_get_text(set, "name", "main")), *undone = json_new(a, JSON_OBJECT);
-        if (!json_path(now, "metadata", "annotations", KUEUE_WORKLOAD_ANNOTATION, NULL))
-            continue;
-        kueue_template_restore(a, now, json_get(set, "template"), undone);
-        patch_merge(a, &now, undone);
-        any = true;
-    }
     if (any)
         write_templates(a, k, job, &t, patch);
     return any;
@@ -230,6 +223,27 @@ static bool cluster_ready(struct jobs *j, struct arena *a, const struct json *jo
     (void)j;
     (void)a;
     return cluster_active(job);
+}
+
+static bool service_active(const struct json *job)
+{
+    return object_condition_true(job, "Ready");
+}
+
+static bool service_ready(struct jobs *j, struct arena *a, const struct json *job)
+{
+    (void)j;
+    (void)a;
+    return service_active(job);
+}
+
+/* It serves until it is deleted. */
+static bool service_over(const struct json *job, bool *ret_well, const char **ret_message)
+{
+    (void)job;
+    (void)ret_well;
+    (void)ret_message;
+    return false;
 }
 
 static bool job_active(const struct json *job)
@@ -278,4 +292,13 @@ const struct kueue_kind kueue_rayjob_kind = {
     .all_ready = job_ready,
     .over_well = job_over,
     .is_skipped = job_is_skipped,
+};
+const struct kueue_kind kueue_rayservice_kind = {
+    .pod_sets = pod_sets,
+    .start = start,
+    .restore = restore,
+    .restores_at_once = true,
+    .active = service_active,
+    .all_ready = service_ready,
+    .over_well = service_over,
 };

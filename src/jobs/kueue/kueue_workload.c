@@ -4,6 +4,7 @@
 #include "codec/decode/decode.h"
 #include "codec/kinds/waiting_names.h"
 #include "jobs/kueue/kueue_kind.h"
+#include "wire/patch.h"
 
 char *kueue_lower(struct arena *a, const char *text)
 {
@@ -93,6 +94,34 @@ void kueue_template_restore(struct arena *a, const struct json *now, const struc
     restore_member(a, now, original, "metadata", "annotations", patch);
     restore_member(a, now, original, "spec", "nodeSelector", patch);
     restore_member(a, now, original, "spec", "tolerations", patch);
+}
+
+int kueue_templates_start(struct arena *a, const struct kueue_templates *t, const struct kueue_start *starts, uint32_t starts_n,
+                          struct err *e)
+{
+    for (uint32_t i = 0; i < starts_n; i++) {
+        struct json *now = t->named(a, t->of, starts[i].pod_set), *added = json_new(a, JSON_OBJECT);
+        int r = now ? kueue_template_start(a, now, &starts[i], added, e) : 0;
+        if (r < 0)
+            return r;
+        if (now)
+            patch_merge(a, &now, added);
+    }
+    return 0;
+}
+
+bool kueue_templates_restore(struct arena *a, const struct kueue_templates *t, const struct json *workload)
+{
+    bool any = false;
+    JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
+        struct json *now = t->named(a, t->of, json_get_text(set, "name", "main")), *undone = json_new(a, JSON_OBJECT);
+        if (!json_path(now, "metadata", "annotations", KUEUE_WORKLOAD_ANNOTATION, NULL))
+            continue;
+        kueue_template_restore(a, now, json_get(set, "template"), undone);
+        patch_merge(a, &now, undone);
+        any = true;
+    }
+    return any;
 }
 
 /* ---- making ---- */

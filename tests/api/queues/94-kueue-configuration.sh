@@ -23,7 +23,7 @@ data:
     apiVersion: config.kueue.x-k8s.io/v1beta2
     kind: Configuration
     webhook: {port: 9443}
-    integrations: {frameworks: [batch/job, ray.io/rayservice]}
+    integrations: {frameworks: [batch/job, workload.codeflare.dev/appwrapper]}
     leaderElection: {leaderElect: false}
 YAML
 if embedded; then
@@ -37,7 +37,7 @@ if embedded; then
     }
     lines >"$WORK/said"
     says "what does nothing is named" '^capstan scheduler: --config .*: webhook does nothing: ' cat "$WORK/said"
-    says "so are frameworks of others" 'integrations.frameworks: ray.io/rayservice: nothing is done for them' cat "$WORK/said"
+    says "so are frameworks of others" 'integrations.frameworks: workload.codeflare.dev/appwrapper: nothing is done for them' cat "$WORK/said"
     says "leaderElect: false: it schedules without the Lease that another has" 'scheduling pods=' cat "$WORK/said"
 else
     skip "a configuration that is right" "would schedule a second time on somebody's cluster"

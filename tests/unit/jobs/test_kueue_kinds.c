@@ -50,6 +50,10 @@ static const struct {
      "[" SET("head", "1", "h") "," SET("w", "3", "w") "," SET("submitter", "1", "m") "]", NULL},
     {QUEUED_RAYJOB, &kueue_rayjob_kind,
      "{\"submissionMode\":\"HTTPMode\",\"rayClusterSpec\":{\"headGroupSpec\":{" TEMPLATE("h") "}}}", "[" SET("head", "1", "h") "]", NULL},
+    {QUEUED_RAYSERVICE, &kueue_rayservice_kind,
+     "{\"rayClusterConfig\":{\"headGroupSpec\":{" TEMPLATE("h") "},\"workerGroupSpecs\":[{\"groupName\":\"w\",\"replicas\":2," TEMPLATE("w")
+     "}]}}",
+     "[" SET("head", "1", "h") "," SET("w", "2", "w") "]", NULL},
 };
 
 static struct json *job_of(size_t i)
@@ -114,6 +118,67 @@ static void test_started_and_stopped(void **state)
         }
         assert_false(cases[i].calls->restore(a, k, job, workload, json_new(a, JSON_OBJECT), &status));
     }
+}
+
+#define SPARK \
+    "{\"metadata\":{\"name\":\"j\",\"namespace\":\"n\"},\"spec\":{\"mode\":\"cluster\",\"nodeSelector\":{\"zone\":\"a\"},\"driver\":{" \
+    "\"coreRequest\":\"500m\",\"memory\":\"512m\",\"labels\":{\"l\":\"d\"},\"template\":{\"metadata\":{\"labels\":{\"t\":\"d\"}}}}," \
+    "\"executor\":{\"instances\":3,\"cores\":4,\"coreRequest\":\"2\",\"coreLimit\":\"4\",\"memory\":\"8Gi\",\"memoryLimit\":\"9gb\"," \
+    "\"gpu\":{\"name\":\"nvidia.com/gpu\",\"quantity\":1},\"sidecars\":[{\"name\":\"log\",\"image\":\"i\"}]," \
+    "\"tolerations\":[{\"key\":\"own\",\"operator\":\"Exists\"}],\"priorityClassName\":\"high\"}}}"
+
+/* Of a role's members a template is made, and back again. */
+static void test_spark_application(void **state)
+{
+    const struct queued_kind *k = &queued_kinds[QUEUED_SPARKAPPLICATION];
+    const struct kueue_kind *calls = &kueue_sparkapplication_kind;
+    const char *why = "", *message = "";
+    bool status = false, well = false;
+    struct err e = {0};
+    (void)state;
+    struct json *job = parse(SPARK), *sets = calls->pod_sets(NULL, a, k, job, &why);
+    assert_true(json_equal(sets, parse("[{\"name\":\"driver\",\"count\":1,\"template\":{\"metadata\":{\"labels\":{\"t\":\"d\",\"l\":\"d\"}},"
+        "\"spec\":{\"containers\":[{\"name\":\"spark-kubernetes-driver\",\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"512Mi\"}}}],"
+        "\"nodeSelector\":{\"zone\":\"a\"}}}},{\"name\":\"executor\",\"count\":3,\"template\":{\"metadata\":{},\"spec\":{\"containers\":["
+        "{\"name\":\"spark-kubernetes-executor\",\"resources\":{\"requests\":{\"cpu\":\"2\",\"memory\":\"8Gi\"},\"limits\":{\"cpu\":\"4\","
+        "\"memory\":\"9Gi\",\"nvidia.com/gpu\":\"1\"}}},{\"name\":\"log\",\"image\":\"i\"}],\"nodeSelector\":{\"zone\":\"a\"},"
+        "\"tolerations\":[{\"key\":\"own\",\"operator\":\"Exists\"}],\"priorityClassName\":\"high\"}}}]")));
+    struct json *workload = json_new(a, JSON_OBJECT), *patch = json_new(a, JSON_OBJECT);
+    json_set(a, json_ensure_object(a, workload, "spec"), "podSets", sets);
+    assert_false(calls->restore(a, k, job, workload, json_new(a, JSON_OBJECT), &status));
+    struct kueue_start starts[2] = {{.pod_set = "driver", .workload = "wl", .cluster_queue = "cq", .local_queue = "lq"},
+                                    {.pod_set = "executor", .workload = "wl", .cluster_queue = "cq", .local_queue = "lq"}};
+    for (int i = 0; i < 2; i++) {
+        starts[i].node_labels = parse("{\"gpu\":\"a100\"}");
+        starts[i].tolerations = parse("[{\"key\":\"gpu\",\"operator\":\"Exists\"}]");
+    }
+    assert_int_equal(calls->start(a, k, job, starts, 2, patch, &e), 0);
+    patch_merge(a, &job, patch);
+    assert_null(json_path(job, "spec", "nodeSelector", NULL)); /* Spark takes one or the others */
+    assert_true(json_equal(json_path(job, "spec", "driver", "nodeSelector", NULL), parse("{\"zone\":\"a\",\"gpu\":\"a100\"}")));
+    assert_int_equal(json_path(job, "spec", "executor", "tolerations", NULL)->n, 2);
+    assert_string_equal(json_text(json_path(job, "spec", "executor", "annotations", KUEUE_WORKLOAD_ANNOTATION, NULL), ""), "wl");
+    assert_string_equal(json_text(json_path(job, "spec", "driver", "labels", "l", NULL), ""), "d");
+    patch = json_new(a, JSON_OBJECT);
+    assert_true(calls->restore(a, k, job, workload, patch, &status));
+    patch_merge(a, &job, patch);
+    assert_true(json_equal(json_path(job, "spec", "driver", "labels", NULL), parse("{\"l\":\"d\"}")));
+    assert_int_equal(json_path(job, "spec", "executor", "tolerations", NULL)->n, 1);
+    assert_true(json_equal(calls->pod_sets(NULL, a, k, job, &why), sets)); /* it asks for what it asked for */
+    assert_false(calls->restore(a, k, job, workload, json_new(a, JSON_OBJECT), &status));
+    assert_null(calls->pod_sets(NULL, a, k, parse("{\"spec\":{\"mode\":\"client\"}}"), &why));
+    assert_non_null(strstr(why, "write cluster"));
+    assert_null(calls->pod_sets(NULL, a, k, parse("{\"spec\":{\"dynamicAllocation\":{\"enabled\":true}}}"), &why));
+    assert_non_null(strstr(why, "spec.executor.instances"));
+    assert_false(calls->over_well(parse("{\"status\":{\"applicationState\":{\"state\":\"RUNNING\"}}}"), &well, &message));
+    const char *failed = "{\"status\":{\"applicationState\":{\"state\":\"SUBMISSION_FAILED\",\"errorMessage\":\"no image\"}}}";
+    assert_true(calls->over_well(parse(failed), &well, &message) && !well);
+    assert_string_equal(message, "no image");
+    assert_true(calls->over_well(parse("{\"status\":{\"applicationState\":{\"state\":\"COMPLETED\"}}}"), &well, &message) && well);
+    assert_false(calls->all_ready(NULL, a, parse("{\"spec\":{\"executor\":{\"instances\":2}},\"status\":{\"applicationState\":{\"state\":"
+                                                 "\"RUNNING\"},\"executorState\":{\"e1\":\"RUNNING\",\"e2\":\"PENDING\"}}}")));
+    assert_true(calls->all_ready(NULL, a, parse("{\"spec\":{\"executor\":{\"instances\":2}},\"status\":{\"applicationState\":{\"state\":"
+                                                "\"RUNNING\"},\"executorState\":{\"e1\":\"RUNNING\",\"e2\":\"COMPLETED\"}}}")));
 }
 
 /* What KubeRay adds to what is written is counted. */
@@ -219,7 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pod_sets),
         cmocka_unit_test(test_started_and_stopped),
-        cmocka_unit_test(test_what_ray_adds),
+        cmocka_unit_test(test_spark_application), cmocka_unit_test(test_what_ray_adds),
         cmocka_unit_test(test_what_ray_tells),
         cmocka_unit_test(test_a_selector_that_contradicts),
         cmocka_unit_test(test_topology_requests),

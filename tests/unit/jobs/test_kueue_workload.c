@@ -284,7 +284,8 @@ static void test_who_says_what_is_over(void **state)
 {
     static const struct kueue_kind *const calls[QUEUED_KINDS_N] = {
         &kueue_job_kind,     &kueue_trainjob_kind, &kueue_jobset_kind,  &kueue_kubeflow_kind, &kueue_kubeflow_kind, &kueue_kubeflow_kind,
-        &kueue_kubeflow_kind, &kueue_kubeflow_kind, &kueue_kubeflow_kind, &kueue_rayjob_kind,   &kueue_raycluster_kind};
+        &kueue_kubeflow_kind, &kueue_kubeflow_kind, &kueue_kubeflow_kind, &kueue_rayjob_kind,   &kueue_raycluster_kind,
+        &kueue_rayservice_kind, &kueue_sparkapplication_kind};
     (void)state;
     for (int i = 0; i < QUEUED_KINDS_N; i++)
         assert_int_equal(queued_kinds[i].reclaims, calls[i]->over != NULL);
