@@ -25,6 +25,7 @@ struct provisioning;
 struct trainjobs;
 struct jobsets;
 struct trainings;
+struct leader_worker_sets;
 struct jobs {
     struct kube_client *client;
     struct loop *loop;
@@ -46,8 +47,9 @@ struct jobs {
     struct kueue_in_use *kueue_in_use;
     struct provisioning *provisioning;
     struct trainjobs *trainjobs;
-    struct jobsets *jobsets;     /* these two: NULL where their operators run */
+    struct jobsets *jobsets;     /* these three: NULL where their operators run */
     struct trainings *trainings; /* Kubeflow's jobs */
+    struct leader_worker_sets *leader_worker_sets;
 };
 
 /* Everybody's on_change does at most: note something, workqueue_add. */
@@ -111,6 +113,8 @@ struct jobsets *jobsets_new(struct jobs *j);
 void jobsets_free(struct jobsets *t);
 struct trainings *trainings_new(struct jobs *j);
 void trainings_free(struct trainings *t);
+struct leader_worker_sets *leader_worker_sets_new(struct jobs *j);
+void leader_worker_sets_free(struct leader_worker_sets *t);
 
 void job_event(struct jobs *j, const struct json *object, const char *api_version, const char *kind, const char *type, const char *reason,
                const char *format, ...) PRINTF_LIKE(7, 8);

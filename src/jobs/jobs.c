@@ -145,6 +145,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     if (config->embedded) {
         j->jobsets = jobsets_new(j);
         j->trainings = trainings_new(j);
+        j->leader_worker_sets = leader_worker_sets_new(j);
     }
     return j;
 }
@@ -156,6 +157,7 @@ void jobs_free(struct jobs *j)
     trainjobs_free(j->trainjobs);
     jobsets_free(j->jobsets);
     trainings_free(j->trainings);
+    leader_worker_sets_free(j->leader_worker_sets);
     vcjobs_free(j->vcjobs);
     volcano_pods_free(j->volcano_pods);
     kueue_kinds_free(j->kueue);

@@ -28,6 +28,7 @@ static const struct {
     {"trainer.kubeflow.org", admission_trainer, NULL, admission_trainer_fix},
     {"kubeflow.org", admission_kubeflow, NULL, NULL},
     {"jobset.x-k8s.io", admission_jobset, NULL, NULL},
+    {"leaderworkerset.x-k8s.io", admission_lws, NULL, NULL},
 };
 #define GROUPS_N (sizeof groups / sizeof groups[0])
 

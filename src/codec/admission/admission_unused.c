@@ -62,6 +62,12 @@ static const struct unused table[] = {
     {VCJOB, "cronjobs", "", NULL, NO_CONTROLLER},
     {"flow.volcano.sh", "jobflows", "", NULL, NO_CONTROLLER},
     {"flow.volcano.sh", "jobtemplates", "", NULL, NO_CONTROLLER},
+    {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.leaderWorkerTemplate.subGroupPolicy", NULL,
+     "pods get no labels of a subgroup"},
+    {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.rolloutStrategy.rollingUpdateConfiguration.maxSurge", "0",
+     "groups are updated one by one, from the last"},
+    {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable", "1",
+     "groups are updated one by one, from the last"},
     {"jobset.x-k8s.io", "jobsets", "spec.volumeClaimPolicies", NULL, "no claims are made: write the volumes into the pod templates"},
     {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.rules[].onJobFailureMessagePatterns", NULL, "the rule is applied whatever a job says"},
     {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.restartStrategy", "Recreate", "all jobs are made again"},
@@ -109,6 +115,7 @@ static const struct {
     {VCJOB, "jobs", false, "volcano.sh/jdb-min-available", NULL, RECLAIMED_ANY_TIME},
     {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
     {"jobset.x-k8s.io", "jobsets", false, "alpha.jobset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
+    {"leaderworkerset.x-k8s.io", "leaderworkersets", false, "leaderworkerset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {"batch", "jobs", true, DECODE_MINIMUM_RUN_ANNOTATION, "0", OF_THE_JOB},
     {"batch", "jobs", true, DECODE_CHECKPOINT_ANNOTATION, NULL, OF_THE_JOB},
     {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
@@ -184,8 +191,9 @@ static bool has_marks(const struct json *metadata)
     static const char *const maps[] = {"labels", "annotations"};
     for (int i = 0; i < 2; i++)
         JSON_EACH (m, json_get(metadata, maps[i]))
-            if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "alpha.jobset.sigs.k8s.io/") || text_starts(m->key, "volcano.sh/") || text_equal(m->key, forms[0].key) ||
-                text_equal(m->key, forms[1].key))
+            if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "alpha.jobset.sigs.k8s.io/") ||
+                text_starts(m->key, "leaderworkerset.sigs.k8s.io/") || text_starts(m->key, "volcano.sh/") ||
+                text_equal(m->key, forms[0].key) || text_equal(m->key, forms[1].key))
                 return true;
     return false;
 }

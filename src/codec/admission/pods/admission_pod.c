@@ -319,6 +319,7 @@ void admission_pod(struct admission *x, const struct kind *k)
         admission_runtime_class(x, spec);
         limit_range_pod(x->arena, admission_limit_ranges(x), x->object);
         if (x->read) { /* in a server: lint shows the pod as it is written */
+            admission_lws_pod(x, spec);
             gate_queued(x, spec);
             json_set_text(x->arena, json_ensure_object(x->arena, x->object, "status"), "qosClass", pod_qos(spec));
         }

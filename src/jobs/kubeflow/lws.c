@@ -1,0 +1,409 @@
+/* lws.c - running LeaderWorkerSets where no LWS operator is installed (the embedded cluster)
+ *
+ *   LeaderWorkerSet NAME ── StatefulSet NAME, its leaders ── pod NAME-2 ── StatefulSet NAME-2, the workers of group 2 ── pod NAME-2-1
+ *                       └── Service NAME, their names
+ *
+ * What differs from pod to pod is written as it is made (codec/admission/pods/admission_lws_pod.c). A group goes with its leader: whoever
+ * owns a StatefulSet of workers is its leader's pod.
+ *
+ * ORDER  groups are updated one by one from the last: the leaders' partition falls when all above are ready with the new template.
+ * SOURCE lws v1.
+ */
+#include "base/clock.h"
+#include "jobs/controllers.h"
+
+#define API_VERSION "leaderworkerset.x-k8s.io/v1"
+#define LWS(word) "leaderworkerset.sigs.k8s.io/" word
+
+struct leader_worker_sets {
+    struct jobs *jobs;
+    struct kube_cache *sets, *stateful_sets, *pods; /* the latter two marked by "ns/set" */
+    struct workqueue *queue;
+};
+struct group {
+    const struct json *leader, *workers; /* NULL: not there */
+    bool ready, updated;
+};
+struct pass {
+    struct leader_worker_sets *t;
+    struct work *work;
+    const struct json *set, *spec, *below;
+    const struct json *leaders; /* their StatefulSet; NULL: it is not there */
+    int64_t replicas, size;
+    const char *revision;
+    struct group *groups; /* by index, as many as replicas */
+    int64_t now_ms;
+};
+
+static bool is_running(const struct json *pod)
+{
+    return strcmp(json_text(json_path(pod, "status", "phase", NULL), ""), "Running") == 0 && object_condition_true(pod, "Ready");
+}
+
+/* ---- what is there ---- */
+
+static const char *revision_of(struct arena *a, const struct json *spec)
+{
+    _cleanup_buf_ struct buf text = {0};
+    json_write(&text, json_get(spec, "leaderWorkerTemplate"));
+    json_write(&text, json_get(spec, "networkConfig"));
+    return arena_printf(a, "%010llx", (unsigned long long)hash_bytes(text.data, text.n, 0) & 0xffffffffffULL);
+}
+
+static int64_t group_of(const struct pass *x, const struct json *object)
+{
+    int64_t group;
+    return bytes_int64(bytes_of(object_label(object, LWS("group-index"))), &group) && group >= 0 && group < x->replicas ? group : -1;
+}
+
+static bool is_leader(const struct json *pod)
+{
+    return strcmp(object_label(pod, LWS("worker-index")), "0") == 0;
+}
+
+static bool workers_ready(const struct json *workers)
+{
+    const struct json *spec = json_get(workers, "spec"), *status = json_get(workers, "status");
+    int64_t wanted = json_get_int64(spec, "replicas", 1);
+    return json_get_int64(status, "readyReplicas", 0) == wanted && json_get_int64(status, "replicas", 0) == wanted;
+}
+
+static void find_groups(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    struct bytes key, raw;
+    x->groups = arena_zero(a, (size_t)x->replicas + 1, sizeof *x->groups);
+    for (size_t at = 0; kube_cache_next_of(x->t->pods, x->work->key, &at, &key, &raw);) {
+        const struct json *pod = json_parse(a, raw, NULL, NULL);
+        int64_t group = is_leader(pod) ? group_of(x, pod) : -1;
+        if (group >= 0)
+            x->groups[group].leader = pod;
+    }
+    for (size_t at = 0; kube_cache_next_of(x->t->stateful_sets, x->work->key, &at, &key, &raw);) {
+        const struct json *one = json_parse(a, raw, NULL, NULL);
+        int64_t group = group_of(x, one);
+        if (strcmp(object_meta(one, "name"), x->work->name) == 0)
+            x->leaders = one;
+        else if (group >= 0)
+            x->groups[group].workers = one;
+    }
+    for (int64_t i = 0; i < x->replicas; i++) {
+        struct group *g = &x->groups[i];
+        bool alone = x->size == 1, own = alone || (g->leader && g->workers &&
+                                                   strcmp(object_controller(g->workers, "uid"), object_meta(g->leader, "uid")) == 0);
+        if (!own)
+            g->workers = NULL; /* of the leader before this one: they go with it */
+        g->ready = g->leader && own && is_running(g->leader) && !object_deleting(g->leader) && (alone || workers_ready(g->workers));
+        g->updated = g->leader && strcmp(object_label(g->leader, LWS("template-revision-hash")), x->revision) == 0;
+    }
+}
+
+/* ---- what is made ---- */
+
+static void set_label(struct arena *a, struct json *metadata, const char *which, const char *key, const char *value)
+{
+    json_set_text(a, json_ensure_object(a, metadata, which), key, value);
+}
+
+static bool has_own_names(const struct pass *x)
+{
+    return strcmp(json_text(json_path(x->spec, "networkConfig", "subdomainPolicy", NULL), ""), "UniquePerReplica") == 0;
+}
+
+static struct json *template_of(struct pass *x, const char *key)
+{
+    struct arena *a = x->work->arena;
+    const struct json *from = json_get(x->below, key);
+    struct json *template = from ? json_clone(a, from) : json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, template, "metadata");
+    set_label(a, metadata, "labels", LWS("name"), x->work->name);
+    set_label(a, metadata, "labels", LWS("template-revision-hash"), x->revision);
+    set_label(a, metadata, "annotations", LWS("size"), arena_printf(a, "%lld", (long long)x->size));
+    return template;
+}
+
+static struct json *stateful_set(struct pass *x, const char *name, int64_t replicas, const char *service, struct json *template)
+{
+    struct arena *a = x->work->arena;
+    struct json *set = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, set, "metadata"), *spec = json_ensure_object(a, set, "spec");
+    json_set_text(a, set, "apiVersion", "apps/v1");
+    json_set_text(a, set, "kind", "StatefulSet");
+    json_set_text(a, metadata, "name", name);
+    json_set_text(a, metadata, "namespace", x->work->ns);
+    JSON_EACH (label, json_path(x->set, "metadata", "labels", NULL))
+        set_label(a, metadata, "labels", label->key, json_text(label, ""));
+    set_label(a, metadata, "labels", LWS("name"), x->work->name);
+    set_label(a, metadata, "labels", LWS("template-revision-hash"), x->revision);
+    json_set_int64(a, spec, "replicas", replicas);
+    json_set_text(a, spec, "serviceName", service);
+    json_set_text(a, spec, "podManagementPolicy", "Parallel");
+    json_set(a, spec, "template", template);
+    static const char *const kept[] = {"volumeClaimTemplates", "persistentVolumeClaimRetentionPolicy"};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (json_get(x->below, kept[i]))
+            json_set(a, spec, kept[i], json_clone(a, json_get(x->below, kept[i])));
+    return set;
+}
+
+static const char *sets_path(const struct pass *x, const char *name)
+{
+    return kube_path(x->work->arena, "apps", "v1", "statefulsets", x->work->ns, name, NULL);
+}
+
+/* The first group from the last that has not its new template yet, or is not ready with it: it may be updated, those below may not. */
+static int64_t partition_of(const struct pass *x)
+{
+    int64_t least = json_int64(json_path(x->spec, "rolloutStrategy", "rollingUpdateConfiguration", "partition", NULL), 0), at = x->replicas;
+    while (at > 0 && x->groups[at - 1].updated && x->groups[at - 1].ready)
+        at--;
+    at = at > 0 ? at - 1 : 0;
+    return at > least ? at : least;
+}
+
+static void make_service(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    struct json *service = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, service, "metadata"),
+                *spec = json_ensure_object(a, service, "spec");
+    json_set_text(a, service, "apiVersion", "v1");
+    json_set_text(a, service, "kind", "Service");
+    json_set_text(a, metadata, "name", x->work->name);
+    json_set_text(a, metadata, "namespace", x->work->ns);
+    json_set(a, metadata, "ownerReferences", job_owner(a, x->set, API_VERSION, "LeaderWorkerSet"));
+    json_set_text(a, spec, "clusterIP", "None");
+    json_set_bool(a, spec, "publishNotReadyAddresses", true);
+    set_label(a, spec, "selector", LWS("name"), x->work->name);
+    work_create(x->work, kube_path(a, "", "v1", "services", x->work->ns, NULL, NULL), service);
+}
+
+static void make_leaders(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    bool own = json_is(json_get(x->below, "leaderTemplate"), JSON_OBJECT);
+    struct json *template = template_of(x, own ? "leaderTemplate" : "workerTemplate"), *metadata = json_get(template, "metadata");
+    set_label(a, metadata, "labels", LWS("worker-index"), "0");
+    if (has_own_names(x))
+        set_label(a, metadata, "annotations", LWS("subdomainPolicy"), "UniquePerReplica");
+    struct json *set = stateful_set(x, x->work->name, x->replicas, x->work->name, template), *spec = json_get(set, "spec");
+    json_set(a, json_get(set, "metadata"), "ownerReferences", job_owner(a, x->set, API_VERSION, "LeaderWorkerSet"));
+    struct json *selector = json_ensure_object(a, json_ensure_object(a, spec, "selector"), "matchLabels");
+    json_set_text(a, selector, LWS("name"), x->work->name);
+    json_set_text(a, selector, LWS("worker-index"), "0");
+    struct json *rolling = json_ensure_object(a, json_ensure_object(a, spec, "updateStrategy"), "rollingUpdate");
+    json_set_text(a, json_get(spec, "updateStrategy"), "type", "RollingUpdate");
+    json_set_int64(a, rolling, "partition", x->leaders ? partition_of(x) : 0);
+    if (!x->leaders) {
+        make_service(x);
+        work_create(x->work, sets_path(x, NULL), set);
+        return;
+    }
+    const struct json *is = json_get(x->leaders, "spec");
+    bool same = json_get_int64(is, "replicas", 1) == x->replicas &&
+                json_int64(json_path(is, "updateStrategy", "rollingUpdate", "partition", NULL), 0) ==
+                    json_get_int64(rolling, "partition", 0) &&
+                strcmp(object_label(x->leaders, LWS("template-revision-hash")), x->revision) == 0;
+    if (same)
+        return;
+    struct json *patch = object_patch(a, x->leaders), *to = json_ensure_object(a, patch, "spec");
+    set_label(a, json_get(patch, "metadata"), "labels", LWS("template-revision-hash"), x->revision);
+    json_set_int64(a, to, "replicas", x->replicas);
+    json_set(a, to, "updateStrategy", json_clone(a, json_get(spec, "updateStrategy")));
+    struct json *diff = object_diff(a, json_get(is, "template"), template);
+    if (diff)
+        json_set(a, to, "template", diff);
+    work_patch(x->work, KUBE_PATCH_MERGE, sets_path(x, x->work->name), patch);
+}
+
+static void make_workers(struct pass *x, const struct group *g)
+{
+    static const char *const kept[] = {LWS("group-index"), LWS("group-key")};
+    struct arena *a = x->work->arena;
+    const char *name = object_meta(g->leader, "name");
+    bool waits = strcmp(json_get_text(x->spec, "startupPolicy", ""), "LeaderReady") == 0 && !is_running(g->leader);
+    if (g->workers || x->size == 1 || object_deleting(g->leader) || waits || kube_cache_raw(x->t->stateful_sets, x->work->ns, name).n)
+        return;
+    struct json *template = template_of(x, "workerTemplate"), *metadata = json_get(template, "metadata");
+    set_label(a, metadata, "annotations", LWS("leader-name"), name);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        set_label(a, metadata, "labels", kept[i], object_label(g->leader, kept[i]));
+    struct json *set = stateful_set(x, name, x->size - 1, has_own_names(x) ? name : x->work->name, template), *spec = json_get(set, "spec");
+    struct json *selector = json_ensure_object(a, json_ensure_object(a, spec, "selector"), "matchLabels");
+    json_set_text(a, selector, LWS("name"), x->work->name);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        json_set_text(a, selector, kept[i], object_label(g->leader, kept[i]));
+        set_label(a, json_get(set, "metadata"), "labels", kept[i], object_label(g->leader, kept[i]));
+    }
+    json_set(a, json_get(set, "metadata"), "ownerReferences", job_owner(a, g->leader, "v1", "Pod"));
+    json_set_int64(a, json_ensure_object(a, spec, "ordinals"), "start", 1);
+    work_create(x->work, sets_path(x, NULL), set);
+}
+
+/* ---- restarts ---- */
+
+static bool has_restarted(const struct json *pod)
+{
+    static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        JSON_EACH (one, json_path(pod, "status", lists[i], NULL))
+            if (json_get_int64(one, "restartCount", 0) > 0)
+                return true;
+    return false;
+}
+
+static bool is_pending(const struct json *pod)
+{
+    return strcmp(json_text(json_path(pod, "status", "phase", NULL), "Pending"), "Pending") == 0;
+}
+
+/* A group is made again when one of its pods was, or has restarted: its leader goes, and the workers with it. */
+static void restart_groups(struct pass *x)
+{
+    const char *policy = json_get_text(x->below, "restartPolicy", "");
+    bool at_start = strcmp(policy, "RecreateGroupOnPodRestart") == 0;
+    struct bytes key, raw;
+    size_t n = (size_t)x->replicas + 1;
+    bool *falls = arena_zero(x->work->arena, n, sizeof *falls), *pends = arena_zero(x->work->arena, n, sizeof *pends);
+    if (!at_start && strcmp(policy, "RecreateGroupAfterStart") != 0)
+        return;
+    for (size_t at = 0; kube_cache_next_of(x->t->pods, x->work->key, &at, &key, &raw);) {
+        const struct json *pod = json_parse(x->work->arena, raw, NULL, NULL);
+        int64_t group = group_of(x, pod);
+        const struct group *g = group >= 0 ? &x->groups[group] : NULL;
+        bool of_workers = g && g->workers && strcmp(object_controller(pod, "uid"), object_meta(g->workers, "uid")) == 0,
+             current = g && g->leader && (is_leader(pod) || of_workers);
+        if (!current)
+            continue;
+        falls[group] |= has_restarted(pod) || object_deleting(pod);
+        pends[group] |= is_pending(pod);
+    }
+    for (int64_t i = 0; i < x->replicas; i++) {
+        const struct json *leader = x->groups[i].leader;
+        if (!falls[i] || object_deleting(leader) || (pends[i] && !at_start))
+            continue;
+        job_event_then(x->t->jobs, x->work, x->set, API_VERSION, "LeaderWorkerSet", "Normal", "RecreateGroup",
+                       "a pod of group %lld has failed: leader %s is deleted, and the group made again", (long long)i,
+                       object_meta(leader, "name"));
+        work_delete(x->work, kube_path(x->work->arena, "", "v1", "pods", x->work->ns, object_meta(leader, "name"), NULL),
+                    object_meta(leader, "uid"), "Foreground");
+    }
+}
+
+/* ---- status ---- */
+
+static void say(struct pass *x, struct json *conditions, const char *type, bool is, const char *reason, const char *message)
+{
+    if (is || object_condition_true(x->set, type))
+        (void)object_condition_set(x->work->arena, conditions, type, is, reason, message, x->now_ms, 0);
+}
+
+static void write_status(struct pass *x)
+{
+    struct arena *a = x->work->arena;
+    int64_t ready_n = 0, updated_n = 0, there_n = 0;
+    for (int64_t i = 0; i < x->replicas; i++) {
+        there_n += x->groups[i].leader != NULL;
+        ready_n += x->groups[i].ready;
+        updated_n += x->groups[i].updated;
+    }
+    struct json *status = object_status_copy(a, x->set), *conditions = object_conditions_copy(a, x->set);
+    bool updating = updated_n < there_n, available = !updating && ready_n == x->replicas;
+    say(x, conditions, "Available", available, "AllGroupsReady", "All replicas are ready");
+    say(x, conditions, "Progressing", !available, "GroupsProgressing", "Replicas are progressing");
+    say(x, conditions, "UpdateInProgress", updating, "GroupsUpdating", "Rolling Upgrade is in progress");
+    json_set(a, status, "conditions", conditions);
+    json_set_int64(a, status, "replicas", json_int64(json_path(x->leaders, "status", "replicas", NULL), 0));
+    json_set_int64(a, status, "readyReplicas", ready_n);
+    json_set_int64(a, status, "updatedReplicas", updated_n);
+    json_set_int64(a, status, "observedGeneration", object_generation_of(x->set));
+    json_set_text(a, status, "hpaPodSelector", arena_printf(a, LWS("name") "=%s," LWS("worker-index") "=0", x->work->name));
+    struct json *diff = object_diff(a, json_get(x->set, "status"), status);
+    if (diff)
+        work_patch_status(x->work, kube_path(a, "leaderworkerset.x-k8s.io", "v1", "leaderworkersets", x->work->ns, x->work->name, "status"),
+                          x->set, diff);
+}
+
+/* ---- a pass ---- */
+
+static void reconcile(void *arg, struct work *w)
+{
+    struct leader_worker_sets *t = arg;
+    if (!kube_cache_synced(t->sets) || !kube_cache_synced(t->stateful_sets) || !kube_cache_synced(t->pods)) {
+        work_again(w, 100);
+        return;
+    }
+    struct pass x = {.t = t, .work = w, .now_ms = loop_wall_ms(t->jobs->loop)};
+    x.set = kube_cache_get(t->sets, w->ns, w->name, w->arena);
+    if (!x.set || object_deleting(x.set))
+        return;
+    x.spec = json_get(x.set, "spec");
+    x.below = json_get(x.spec, "leaderWorkerTemplate");
+    x.replicas = json_get_int64(x.spec, "replicas", 1);
+    x.size = json_get_int64(x.below, "size", 1);
+    x.replicas = x.replicas < 0 ? 0 : x.replicas;
+    x.revision = revision_of(w->arena, x.spec);
+    find_groups(&x);
+    make_leaders(&x);
+    restart_groups(&x);
+    for (int64_t i = 0; i < x.replicas; i++)
+        if (x.groups[i].leader)
+            make_workers(&x, &x.groups[i]);
+    write_status(&x);
+}
+
+static void on_set(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct leader_worker_sets *t = arg;
+    (void)event;
+    (void)object;
+    workqueue_add(t->queue, key);
+}
+
+static void seen(struct leader_worker_sets *t, struct kube_cache *cache, enum kube_event event, const char *key, struct bytes object)
+{
+    struct arena *a = arena_new();
+    const struct json *one = json_parse(a, object, NULL, NULL);
+    const char *set = arena_printf(a, "%s/%s", object_meta(one, "namespace"), object_label(one, LWS("name")));
+    if (event != KUBE_DELETED)
+        kube_cache_mark(cache, key, set);
+    workqueue_add(t->queue, set);
+    arena_free(a);
+}
+
+static void on_stateful_set(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct leader_worker_sets *t = arg;
+    seen(t, t->stateful_sets, event, key, object);
+}
+
+static void on_pod(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct leader_worker_sets *t = arg;
+    seen(t, t->pods, event, key, object);
+}
+
+struct leader_worker_sets *leader_worker_sets_new(struct jobs *j)
+{
+    struct leader_worker_sets *t = mem_zero(1, sizeof *t);
+    t->jobs = j;
+    t->queue = workqueue_new(j->client, reconcile, t);
+    struct kube_cache_config sets = {
+        .watch = {.path = "/apis/" API_VERSION "/leaderworkersets", .optional = true}, .on_change = on_set, .arg = t};
+    struct kube_cache_config stateful_sets = {
+        .watch = {.path = "/apis/apps/v1/statefulsets", .label_selector = LWS("name")}, .on_change = on_stateful_set, .arg = t};
+    struct kube_cache_config pods = {
+        .watch = {.path = "/api/v1/pods", .label_selector = LWS("name")}, .on_change = on_pod, .arg = t};
+    t->sets = kube_cache_new(j->client, &sets);
+    t->stateful_sets = kube_cache_new(j->client, &stateful_sets);
+    t->pods = kube_cache_new(j->client, &pods);
+    return t;
+}
+
+void leader_worker_sets_free(struct leader_worker_sets *t)
+{
+    if (!t)
+        return;
+    workqueue_free(t->queue);
+    kube_cache_free(t->sets);
+    kube_cache_free(t->stateful_sets);
+    kube_cache_free(t->pods);
+    free(t);
+}
