@@ -22,6 +22,7 @@ struct answer {
     struct connection *c;
     struct arena *a;
     enum job_kind kind;
+    const char *group;          /* of a LeaderWorkerSet: "2" of NAME-2; NULL: of none in particular */
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
     const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
@@ -72,15 +73,39 @@ static const struct json *waiting_pod_of_deployment(struct answer *x, const char
     return best;
 }
 
-/* One that waits, where there are several. */
-static const struct json *workload_of_set(const struct json *workloads, const char *uid)
+/* That of the group, or one that waits, where there are several. */
+static const struct json *workload_of_set(const struct answer *x, const struct json *workloads, const char *uid)
 {
     const struct json *found = NULL;
     JSON_EACH (workload, workloads)
-        JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL))
-            if (strcmp(json_get_text(owner, "uid", ""), uid) == 0 && (!found || object_condition_true(found, "Admitted")))
+        JSON_EACH (owner, json_path(workload, "metadata", "ownerReferences", NULL)) {
+            if (strcmp(json_get_text(owner, "uid", ""), uid) != 0)
+                continue;
+            if (x->group && strcmp(object_annotation(workload, "kueue.x-k8s.io/component-workload-index"), x->group) == 0)
+                return workload;
+            if (!found || object_condition_true(found, "Admitted"))
                 found = workload;
+        }
     return found;
+}
+
+/* A group of a LeaderWorkerSet, as capstan jobs names it. */
+static int find_group(struct answer *x, const char *word, const char *name, struct err *e)
+{
+    const char *hyphen = strrchr(name, '-');
+    if (!hyphen || hyphen == name || hyphen[1] == '\0' || hyphen[1 + strspn(hyphen + 1, "0123456789")])
+        return -E_NOTFOUND;
+    struct err unused = {0};
+    enum job_kind kind;
+    const struct json *object;
+    if (job_find(x->c, x->a, word, arena_text_n(x->a, name, (size_t)(hyphen - name)), &kind, &object, &unused) < 0 ||
+        kind != JOB_KIND_LEADERWORKERSET)
+        return -E_NOTFOUND;
+    x->kind = kind;
+    x->object = object;
+    x->group = hyphen + 1;
+    *e = (struct err){0};
+    return 0;
 }
 
 static void find_decided_of_pod(struct answer *x)
@@ -131,7 +156,7 @@ static void find_decided(struct answer *x)
         break;
     case JOB_KIND_STATEFULSET:
     case JOB_KIND_LEADERWORKERSET:
-        x->decided = workload_of_set(items(x, JOB_KIND_WORKLOAD, false), uid);
+        x->decided = workload_of_set(x, items(x, JOB_KIND_WORKLOAD, false), uid);
         if (!x->decided)
             x->decided = waiting_pod(items(x, JOB_KIND_POD, false), uid);
         break;
@@ -488,6 +513,8 @@ static int answer(struct connection *c, const struct options *o)
     if (!job_split(a, what, &word, &name))
         return options_wrong(o, "%s", o->command->arguments_wrong);
     int r = job_find(c, a, word, name, &x.kind, &x.object, &e);
+    if (r == -E_NOTFOUND && find_group(&x, word, name, &e) == 0)
+        r = 0;
     if (r < 0) {
         int code = connection_fail("why", &e);
         return e.code == E_INVALID ? EXIT_USAGE : code;

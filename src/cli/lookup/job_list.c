@@ -11,6 +11,7 @@
 #include "cli/lookup/pod_counts.h"
 #include "cli/lookup/reserved.h"
 #include "codec/kinds/queued_kinds.h"
+#include "codec/kinds/queued_sets.h"
 #include "exporter/collect/pod_owner.h"
 #include "jobs/volcano/vcjob_pods.h"
 #include "kube/object.h"
@@ -265,20 +266,28 @@ static void pod_group(const struct finder *f, const struct json *group, enum pod
     line_show(f, group, &line, &pods);
 }
 
-/* Pods that stand in a queue of Kueue by themselves, one or a group: the Workload is all that there is of them. */
+/* The set that the Workload is of, or the group of it, by the name of its leader. */
+static const char *set_name(const struct finder *f, const struct json *workload, const struct json *owner)
+{
+    const char *name = json_get_text(owner, "name", ""), *group = object_annotation(workload, "kueue.x-k8s.io/component-workload-index");
+    return *group ? arena_printf(f->arena, "%s-%s", name, group) : name;
+}
+
+/* Pods that stand in a queue of Kueue by themselves, one or a group, or with their set: the Workload is what there is of them. */
 static void queued_pods(const struct finder *f, const struct json *workload)
 {
     const struct json *owner = json_item(json_path(workload, "metadata", "ownerReferences", NULL), 0);
-    if (strcmp(json_get_text(owner, "kind", ""), "Pod") != 0)
+    const struct queued_set *set = queued_set_named(json_get_text(owner, "kind", ""));
+    if (!set && strcmp(json_get_text(owner, "kind", ""), "Pod") != 0)
         return;
     struct job_line line = {.queue = json_text(json_path(workload, "spec", "queueName", NULL), "")};
     struct pod_count pods =
         pod_counts_of_group(f->pods, POD_GROUP_KUEUE, object_meta(workload, "namespace"), object_meta(workload, "name"));
-    bool single = !pods.all_n;
+    bool single = !set && !pods.all_n;
     if (single)
         pods = pod_counts_of(f->pods, json_get_text(owner, "uid", ""));
-    line.kind = single ? "Pod" : "PodGroup";
-    line.name = single ? json_get_text(owner, "name", "") : NULL;
+    line.kind = set ? set->kind : single ? "Pod" : "PodGroup";
+    line.name = set ? set_name(f, workload, owner) : single ? json_get_text(owner, "name", "") : NULL;
     line.size = gang_size_of(workload);
     line.gang_n = line.size.asked_n;
     queued_state(f, &line, NULL, workload, !object_condition_true(workload, "Admitted"), &pods);

@@ -18,6 +18,14 @@ const struct queued_set *queued_set_of(const char *group, const char *plural)
     return NULL;
 }
 
+const struct queued_set *queued_set_named(const char *kind)
+{
+    for (size_t i = 0; i < QUEUED_SETS_N; i++)
+        if (text_equal(queued_sets[i].kind, kind))
+            return &queued_sets[i];
+    return NULL;
+}
+
 const struct queued_set *queued_set_of_pod(const struct json *pod)
 {
     const char *by = json_text(json_path(pod, "metadata", "annotations", QUEUED_SET_ANNOTATION, NULL), "");

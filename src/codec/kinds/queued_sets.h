@@ -22,6 +22,8 @@ extern const struct queued_set queued_sets[QUEUED_SETS_N];
 
 /* By resource; NULL: no such. */
 const struct queued_set *queued_set_of(const char *group, const char *plural);
+/* By kind alone, as owner references name it; NULL: no such. */
+const struct queued_set *queued_set_named(const char *kind);
 /* With which set a pod waits, or one made of this template would: those that wait in groups only. NULL: with none. */
 const struct queued_set *queued_set_of_pod(const struct json *pod);
 

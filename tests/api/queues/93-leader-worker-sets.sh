@@ -38,6 +38,8 @@ says "its pods know their group" 'LWS_LEADER_ADDRESS=multi-1.multi.'"$NS"' LWS_G
     -o 'jsonpath={range .spec.containers[0].env[*]}{.name}={.value} {end}'
 is "labels" "1 1 multi-1" k get pod multi-1-1 -o 'jsonpath={.metadata.labels.leaderworkerset\.sigs\.k8s\.io/group-index} {.metadata.labels.leaderworkerset\.sigs\.k8s\.io/worker-index} {.metadata.annotations.leaderworkerset\.sigs\.k8s\.io/leader-name}'
 says "on the nodes of its flavor" 'NVIDIA-A100-SXM4-40GB' k get pod multi-0-1 -o 'jsonpath={.spec.nodeSelector}'
+says "each group stands in the list of jobs" 'LeaderWorkerSet +multi-1 +2 +2 ' "$PROGRAM" jobs -n "$NS"
+says "by whose name why takes it" 'admitted by ClusterQueue' "$PROGRAM" why lws/multi-1 -n "$NS"
 says "why the third waits" 'insufficient' "$PROGRAM" why lws/multi -n "$NS"
 
 # --- a pod fails: its group is made again, with the quota that it has

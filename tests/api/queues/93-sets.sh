@@ -46,6 +46,7 @@ set_of late 2 "" "podManagementPolicy: Parallel"
 soon "another waits" '^False QuotaReserved|^False ' condition late QuotaReserved
 is "nobody of it runs" "0" bound late
 says "its pods are held" 'kueue.x-k8s.io/admission' k get pod late-1 -o 'jsonpath={.spec.schedulingGates}'
+says "it stands in the list of jobs" 'StatefulSet +late +2 +0 ' "$PROGRAM" jobs -n "$NS"
 says "and why" 'insufficient' "$PROGRAM" why sts/late -n "$NS"
 
 # --- what is refused, and what to write
