@@ -1,39 +1,14 @@
 /* doctor.c - capstan doctor; see doctor.h */
 #include "cli/doctor/doctor.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include "cli/cli.h"
 
-static const char *const level_words[] = {"ok", "note", "unknown", "fault"};
 static const struct output_column columns[] = {
     {"level", "LEVEL", .is_number = false},
     {"about", "ABOUT", .is_number = false},
     {"finding", "FINDING", .is_number = false},
     {"todo", "WHAT TO DO", .is_number = false},
 };
-
-void doctor_say(struct doctor *d, enum doctor_level level, const char *about, const char *todo, const char *format, ...)
-{
-    _cleanup_buf_ struct buf text = {0};
-    va_list args;
-    va_start(args, format);
-    buf_vprintf(&text, format, args);
-    va_end(args);
-    d->levels_n[level]++;
-    if (level == DOCTOR_OK && !d->all)
-        return;
-    const char *cells[] = {level_words[level], about, text.data, todo};
-    output_row(&d->table, cells);
-}
-
-const struct json *doctor_items(struct doctor *d, const char *about, const char *path)
-{
-    struct err e = {0};
-    const struct json *list = connection_get(&d->c, d->a, path, &e);
-    if (e.code && e.code != E_NOTFOUND)
-        doctor_say(d, DOCTOR_UNKNOWN, about, e.code == E_DENIED ? "ask as somebody who may, or have the rights given" : NULL, "%s", e.text);
-    return list ? json_get(list, "items") : NULL;
-}
 
 static void look_at_cluster(struct doctor *d)
 {
