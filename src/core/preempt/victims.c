@@ -26,6 +26,7 @@ struct hunt {
     const struct want *wants;
     uint32_t wants_n;
     uint32_t *places, *chosen; /* nodes of the wants at the last try that held all; the same, sorted */
+    bool only_leaving;         /* nobody goes but who does for it already */
     bool borrows, short_of_trials, quota_was_enough, looks_at_others, taken_back;
     struct candidate *gone;    /* in order, from `first` on; those before it have been put back */
     uint32_t first, n, cap;
@@ -207,7 +208,7 @@ static bool remove_next(struct hunt *h, uint32_t *at)
     }
     for (; *at < h->from->n; ++*at) {
         const struct candidate *one = candidates_at(h->from, *at);
-        if (!candidate_is_valid(h->x, one, h->borrows))
+        if (h->only_leaving ? !candidate_leaves(h->x, one) : !candidate_is_valid(h->x, one, h->borrows))
             continue;
         take(h, one);
         ++*at;
@@ -326,23 +327,32 @@ static bool is_under_nominal(const struct preemptor *x)
     return true;
 }
 
-/* SOURCE Kueue: which of the two is tried, and first. By shares: borrowing, which they are about. */
-static uint32_t ways(const struct preemptor *x, const struct candidates *from, bool ret_borrows[2])
+struct way {
+    bool borrows, only_leaving;
+};
+
+/* SOURCE Kueue: which of the first two is tried, and first. By shares: borrowing, which they are about.
+ * WHY a third: others go so that it does not borrow. When somebody of its queue is promised, or takes, what is the queue's own, it would,
+ * and then they are none who may go for it (candidates.c), though they do, and leave enough. Without its promise it would start with fewer
+ * members meanwhile, and they had gone in vain. */
+static uint32_t ways(const struct preemptor *x, const struct candidates *from, struct way ret_ways[3])
 {
     bool forbidden = x->queue->borrow == PREEMPT_NEVER;
     if (shares_fairly(x->c->s, x->queue) || !from->others || (forbidden && !is_under_nominal(x))) {
-        ret_borrows[0] = true;
+        ret_ways[0] = (struct way){.borrows = true};
         return 1;
     }
-    ret_borrows[0] = !(forbidden && !from->hierarchy);
-    ret_borrows[1] = !ret_borrows[0];
-    return 2;
+    ret_ways[0] = (struct way){.borrows = !(forbidden && !from->hierarchy)};
+    ret_ways[1] = (struct way){.borrows = !ret_ways[0].borrows};
+    ret_ways[2] = (struct way){.borrows = true, .only_leaving = true};
+    return x->gang->promise && x->gang->promise->victims_n ? 3 : 2;
 }
 
 static bool find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     struct candidates from = {0};
-    bool borrows[2], fairly = shares_fairly(x->c->s, x->queue);
+    struct way all[3];
+    bool fairly = shares_fairly(x->c->s, x->queue);
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
     if (!fairly)
         candidates_find(x, &from);
@@ -355,8 +365,9 @@ static bool find(const struct preemptor *x, const struct want *wants, uint32_t w
     for (uint32_t i = 0; i < wants_n; i++)
         h.looks_at_others |= x->c->s->shapes.classes[wants[i].shape].neighbours;
     bool quota_was_enough = false, found = false;
-    for (uint32_t i = 0, n = ways(x, &from, borrows); i < n && !found; i++) {
-        h.borrows = borrows[i];
+    for (uint32_t i = 0, n = ways(x, &from, all); i < n && !found; i++) {
+        h.borrows = all[i].borrows;
+        h.only_leaving = all[i].only_leaving;
         found = hunt(&h, ret_victims);
         quota_was_enough |= h.quota_was_enough;
     }

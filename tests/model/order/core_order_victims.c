@@ -268,16 +268,22 @@ void add_mine(struct model *m, const struct plain_gang *g, const struct need *x,
     }
 }
 
+enum way { WITHOUT_BORROWING, BORROWING, ONLY_WHO_LEAVES }; /* the last: for this one, who borrows */
+
 static struct victims remove_some(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *from,
-                                  bool borrows, int *ret_level)
+                                  enum way way, int *ret_level)
 {
+    bool borrows = way != WITHOUT_BORROWING;
     struct victims out = {.n = 0};
     bool enough = false;
     for (int i = 0; i < from->n && !enough; i++) {
         const struct victim *one = &from->all[i];
         const struct plain_promise *own = promise_of(m, g);
-        bool mine = is_mine(m, &m->gangs[one->gang], g, x) && (!borrows || one->while_borrowing || !own || own->level ||
-                    m->nodes[COHORTS + g->queue].borrow == PREEMPT_NEVER);
+        bool leaves = is_mine(m, &m->gangs[one->gang], g, x);
+        bool mine = leaves && (way != BORROWING || one->while_borrowing || !own || own->level ||
+                               m->nodes[COHORTS + g->queue].borrow == PREEMPT_NEVER);
+        if (way == ONLY_WHO_LEAVES && !leaves)
+            continue;
         if (one->class != 2 && !mine && ((borrows && !one->while_borrowing) || !may_go(m, &m->gangs[one->gang], x) ||
                                 !path_is_above(m, COHORTS + m->gangs[one->gang].queue, one->shared, x)))
             continue;
@@ -313,8 +319,10 @@ struct victims find_plainly(struct model *m, const struct plain_gang *g, const s
     FOR_EACH_CELL(f, r)
         under &= !x->is_short[f][r] || own->own[f][r] < own->quota[f][r].nominal;
     if (!others || (forbidden && !under))
-        return remove_some(m, g, x, &from, true, ret_level);
+        return remove_some(m, g, x, &from, BORROWING, ret_level);
     bool first = !(forbidden && !hierarchy);
-    out = remove_some(m, g, x, &from, first, ret_level);
-    return out.n ? out : remove_some(m, g, x, &from, !first, ret_level);
+    out = remove_some(m, g, x, &from, first ? BORROWING : WITHOUT_BORROWING, ret_level);
+    if (!out.n)
+        out = remove_some(m, g, x, &from, first ? WITHOUT_BORROWING : BORROWING, ret_level);
+    return out.n ? out : remove_some(m, g, x, &from, ONLY_WHO_LEAVES, ret_level);
 }

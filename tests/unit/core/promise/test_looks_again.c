@@ -230,6 +230,26 @@ static void what_stops_one_stops_none_of_lower_priority(void **state)
     assert_string_equal(given(w), "low: 1 gpu=fb, 1 gpu=fa cpu=fa");
 }
 
+/* "late" borrows CPUs beside what "high" is promised of their queue's own. Beside what "late" is promised it is "high" that would borrow,
+ * and v may not go for that; but he leaves already, and when he has there is enough for both. model_core_order 4018338 16 1 */
+static void what_is_promised_to_who_borrows_ends_no_promise(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99 cpu=99; queue q in=c gpu=2 cpu=4 within=Lower reclaim=Any borrow=Lower; queue s in=c gpu=0 cpu=2;"
+             "queue o in=c gpu=0 cpu=0; runs v queue=o prio=2 gpu=1 cpu=2; runs low queue=q gpu=0 cpu=2;"
+             "wants high queue=q prio=2 x=2 min=1 gpu=1 cpu=1");
+    decides(w, "evict v InCohortReclamation");
+    story(w, "wants late queue=q prio=1 gpu=0 cpu=3");
+    decides(w, "evict low InClusterQueue");
+    story(w, "node n1 gpu=1");
+    decides(w, "");
+    gone(w, CHANGE_GANG_GONE, "v");
+    decides_soon(w, "start high");
+    assert_string_equal(given(w), "high: 2 gpu=any cpu=any");
+    gone(w, CHANGE_GANG_GONE, "low");
+    decides_soon(w, "start late");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +266,7 @@ int main(void)
         in_a_world(what_another_is_promised_ends_no_promise),
         in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
         in_a_world(what_stops_one_stops_none_of_lower_priority),
+        in_a_world(what_is_promised_to_who_borrows_ends_no_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
