@@ -535,6 +535,22 @@ static void why_not(void **state)
     }
 }
 
+/* Two of its pods are on the node where "large" is promised two devices, and a third one is free there, another one elsewhere: too little for
+ * "large", enough for v. Let in again it would be no victim any more, and "large" would look for one and find it, in every cycle. */
+static void who_has_left_is_not_let_in_where_his_pods_still_end(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=3; node n1 gpu=1; queue q gpu=9 within=Lower; runs v queue=q x=2 gpu=1 on=n0; wants large queue=q prio=1 gpu=2");
+    decides(w, "evict v InClusterQueue");
+    leaves(w, "v", "wants v queue=q x=2 gpu=1");
+    decides(w, "");
+    decides(w, "");
+    assert_false(decide_has_work(w->s));
+    gone(w, CHANGE_POD_GONE, "ns/v-0");
+    gone(w, CHANGE_POD_GONE, "ns/v-1");
+    decides_soon(w, "start large; start v");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -572,6 +588,7 @@ int main(void)
         in_a_world(who_borrows_later_is_taken_back_from_for_quota_too),
         in_a_world(who_stays_within_his_own_wakes_nobody),
         cmocka_unit_test(why_not),
+        in_a_world(who_has_left_is_not_let_in_where_his_pods_still_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
