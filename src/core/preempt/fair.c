@@ -24,6 +24,7 @@ struct fair_order {
     uint32_t leaving_at;
     bool within, within_all;   /* the preemptor's queue, in what is short; in all that it needs */
     bool second;               /* the second strategy has its turn */
+    bool careful;
     bool any;                  /* there was a candidate */
     const struct gang **gone;
     uint32_t gone_n, gone_cap;
@@ -344,8 +345,7 @@ static bool may_take_back(const struct fair_order *f, const struct shares *a)
 
 /* ---- would it be taken back? ---- */
 
-/* WHY  of three gangs one could go for the next for ever: who borrows takes the place of a large one by its share, smaller ones of that
- * queue take it back as what is their own, and the large one goes before them by its priority. */
+/* With all of those gone who have so far, though some may be put back later. */
 static bool is_in_vain(struct fair_order *f, const struct gang *victim)
 {
     put_gang(f, victim, -1);
@@ -402,7 +402,7 @@ static bool goes(struct fair_order *f, struct side *from, struct candidate *ret_
     find_shares(f, one->gang, &a);
     ret_one->class = f->within ? CLASS_HIERARCHY : CLASS_FAIR;
     if (f->within ? may_take_back(f, &a) : shares_allow(f, one->gang, &a))
-        return f->within || !is_in_vain(f, one->gang);
+        return f->within || !f->careful || !is_in_vain(f, one->gang);
     note_refused(f, a.other, &a.own_after, &a.other_before);
     refuse_alike(f, from, one);
     return false;
@@ -478,10 +478,11 @@ static void take_leaving(struct fair_order *f)
     }
 }
 
-struct fair_order *fair_begin(const struct preemptor *x)
+struct fair_order *fair_begin(const struct preemptor *x, bool careful)
 {
     struct fair_order *f = arena_zero(x->c->a, 1, sizeof *f);
     f->x = x;
+    f->careful = careful;
     take_leaving(f);
     for (uint32_t at = tree(f)->nodes[x->queue->quota].parent; at; at = tree(f)->nodes[at].parent)
         side_of(f, at)->is_above_own = true;

@@ -15,7 +15,9 @@
  * WHY    three rules of our own, without which gangs could take each other's place for ever. Who is within its queue's own quota in all
  *        that it uses stays: it would take its place back whatever the shares. And nobody goes where the other could then come back by the
  *        same rule: where nothing but who of them runs would change, the higher priority stays. Nor where others of its queue
- *        would take at once what is within their queue's own quota then.
+ *        would take at once what is within their queue's own quota then: of three gangs one could go for the next for ever, a small one of
+ *        that queue for who borrows, and the large one for the small by its priority. That is asked of those who are left once all others
+ *        have been put back (victims.c), and only where it is so of each candidate, so that others may go instead.
  * SOURCE Kueue, preemption with fair sharing.
  */
 #ifndef CORE_FAIR_H
@@ -30,7 +32,8 @@ struct fair_refusal {          /* the first candidate that was kept from going *
     int64_t own_share, other_share; /* as in share_weighted: with the gang; of the other */
 };
 struct fair_order;
-struct fair_order *fair_begin(const struct preemptor *x);
+/* Careful: nobody goes whose queue would take it back at once. */
+struct fair_order *fair_begin(const struct preemptor *x, bool careful);
 /* The next to go; those before it have. False: nobody is left. */
 bool fair_next(struct fair_order *f, struct candidate *ret_one);
 bool fair_any(struct fair_order *f); /* is there, or was there, any candidate? */

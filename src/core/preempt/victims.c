@@ -275,20 +275,24 @@ static void put_back(struct hunt *h)
     h->first = needed;
 }
 
-/* It would borrow what its victims take back at once. By shares each candidate is asked about that (fair.c).
- * WHY not by who waits in their queues: he may take it back, but it does not go before him again, as their queue borrows nothing then. */
+/* It would borrow what its victims take back at once.
+ * WHY only by shares also by who waits in their queues: else he may take it back, but it does not go before him again, as their queue
+ * borrows nothing then. */
 static bool is_in_vain(const struct hunt *h)
 {
     const struct preemptor *x = h->x;
     const struct gang **gone = arena_alloc(x->c->a, (h->n + 1) * sizeof *gone);
+    enum candidate_class asked = h->fair ? CLASS_FAIR : CLASS_PRIORITY;
     bool vain = false;
-    if (h->fair || !h->borrows || !level_now(x))
+    if (!h->fair && (!h->borrows || !level_now(x)))
         return false;
     for (uint32_t i = h->first; i < h->n; i++)
         gone[i - h->first] = h->gone[i].gang;
-    for (uint32_t i = h->first; i < h->n && !vain; i++)
-        vain = h->gone[i].class == CLASS_PRIORITY && !candidate_leaves(x, &h->gone[i]) &&
-               back_taken_by_gone(x, h->gone[i].gang->queue, gone, h->n - h->first);
+    for (uint32_t i = h->first; i < h->n && !vain; i++) {
+        const struct queue *q = h->gone[i].gang->queue;
+        vain = h->gone[i].class == asked && !candidate_leaves(x, &h->gone[i]) &&
+               (back_taken_by_gone(x, q, gone, h->n - h->first) || (h->fair && back_taken_by_waiting(x, q)));
+    }
     return vain;
 }
 
@@ -328,17 +332,23 @@ static bool is_under_nominal(const struct preemptor *x)
 }
 
 struct way {
-    bool borrows, only_leaving;
+    bool borrows, only_leaving, careful;
 };
 
-/* SOURCE Kueue: which of the first two is tried, and first. By shares: borrowing, which they are about.
+/* SOURCE Kueue: which of the first two is tried, and first. By shares: borrowing, which they are about; careful only where the set that was
+ * found would be taken back.
  * WHY a third: others go so that it does not borrow. When somebody of its queue is promised, or takes, what is the queue's own, it would,
  * and then they are none who may go for it (candidates.c), though they do, and leave enough. Without its promise it would start with fewer
  * members meanwhile, and they had gone in vain. */
 static uint32_t ways(const struct preemptor *x, const struct candidates *from, struct way ret_ways[3])
 {
     bool forbidden = x->queue->borrow == PREEMPT_NEVER;
-    if (shares_fairly(x->c->s, x->queue) || !from->others || (forbidden && !is_under_nominal(x))) {
+    if (shares_fairly(x->c->s, x->queue)) {
+        ret_ways[0] = (struct way){.borrows = true};
+        ret_ways[1] = (struct way){.borrows = true, .careful = true};
+        return 2;
+    }
+    if (!from->others || (forbidden && !is_under_nominal(x))) {
         ret_ways[0] = (struct way){.borrows = true};
         return 1;
     }
@@ -348,34 +358,45 @@ static uint32_t ways(const struct preemptor *x, const struct candidates *from, s
     return x->gang->promise && x->gang->promise->victims_n ? 3 : 2;
 }
 
+static bool hunt_in_all_ways(struct hunt *h, struct victims *ret_victims)
+{
+    struct way all[3];
+    bool fairly = shares_fairly(h->x->c->s, h->x->queue), quota_was_enough = false, found = false;
+    for (uint32_t i = 0, n = ways(h->x, h->from, all); i < n && !found; i++) {
+        if (all[i].careful && !h->taken_back)
+            continue;
+        h->borrows = all[i].borrows;
+        h->only_leaving = all[i].only_leaving;
+        fair_end(h->fair);
+        h->fair = fairly ? fair_begin(h->x, all[i].careful) : NULL;
+        found = hunt(h, ret_victims);
+        quota_was_enough |= h->quota_was_enough;
+    }
+    h->quota_was_enough = quota_was_enough;
+    return found;
+}
+
 static bool find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     struct candidates from = {0};
-    struct way all[3];
     bool fairly = shares_fairly(x->c->s, x->queue);
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
     if (!fairly)
         candidates_find(x, &from);
     if (!fairly && !from.n)
         return false;
-    struct hunt h = {.x = x, .from = &from, .wants = wants, .wants_n = wants_n, .fair = fairly ? fair_begin(x) : NULL};
+    struct hunt h = {.x = x, .from = &from, .wants = wants, .wants_n = wants_n};
     h.places = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.places);
     h.chosen = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.chosen);
     h.looks_at_others = x->c->s->anti_seats_n > 0;
     for (uint32_t i = 0; i < wants_n; i++)
         h.looks_at_others |= x->c->s->shapes.classes[wants[i].shape].neighbours;
-    bool quota_was_enough = false, found = false;
-    for (uint32_t i = 0, n = ways(x, &from, all); i < n && !found; i++) {
-        h.borrows = all[i].borrows;
-        h.only_leaving = all[i].only_leaving;
-        found = hunt(&h, ret_victims);
-        quota_was_enough |= h.quota_was_enough;
-    }
+    bool found = hunt_in_all_ways(&h, ret_victims);
     bool any = found || !h.fair || fair_any(h.fair);
     fair_end(h.fair);
     if (found || !any)
         return found;
-    ret_victims->lack = h.short_of_trials ? LACK_TRIALS : h.taken_back ? LACK_TAKEN_BACK : quota_was_enough ? LACK_ROOM : LACK_QUOTA;
+    ret_victims->lack = h.short_of_trials ? LACK_TRIALS : h.taken_back ? LACK_TAKEN_BACK : h.quota_was_enough ? LACK_ROOM : LACK_QUOTA;
     if (h.fair && fair_refused(h.fair)->why != FAIR_ALLOWS && !h.short_of_trials) {
         ret_victims->lack = fair_refused(h.fair)->why == FAIR_TAKEN_BACK ? LACK_TAKEN_BACK : LACK_SHARES;
         ret_victims->refused = *fair_refused(h.fair);

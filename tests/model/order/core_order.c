@@ -324,6 +324,7 @@ static bool tell(const struct tally *n)
                {n->vain_n, "had preempted in vain"},
                {n->by_use_n, "came before others for having used less"},
                {n->alike_n, "waited as one like them did"},
+               {n->taken_back_n, "sets by shares that would have been taken back"},
                {n->spared_n[0], "equals spared by budgets"},
                {n->spared_n[1], "by how long they should run"},
                {n->spared_n[2], "by what was lost"},

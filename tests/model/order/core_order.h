@@ -134,7 +134,7 @@ struct tally {                /* what was compared */
     uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n; /* by mode */
     uint64_t freed_places_n, ready_waits_n; /* where quota was enough, and nodes were not; ready, and there were none */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
-    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n;
+    uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n, taken_back_n;
 };
 struct decision {
     int gang, victim_of;       /* victim_of: enum preemption, or one of those below */

@@ -16,6 +16,7 @@ struct hunt {
     struct victims from, later; /* still to be asked, best first; refused by the first strategy */
     const struct victims *gone;
     bool over[NODES], second;
+    bool careful;              /* nobody goes whose queue would take it back at once */
 };
 
 static bool is_own_cohort(const struct hunt *h, int i)
@@ -213,7 +214,7 @@ static bool goes(struct hunt *h, struct victim *v, bool within, bool within_all)
     if (within)
         return compare_shares(s.with, s.all) <= 0 && compare_shares(s.without, s.all) < 0;
     if (strategy_allows(h, v, &s))
-        return !is_in_vain(h, v);
+        return !h->careful || !is_in_vain(h, v);
     if (!h->second)
         h->later.all[h->later.n++] = *v;
     return false;
@@ -295,9 +296,21 @@ static bool run_strategy(struct hunt *h, struct victims *gone)
     return false;
 }
 
-struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level)
+/* Would queues of those who are left take back what is their own? */
+static bool are_in_vain(const struct hunt *h)
 {
-    struct hunt h = {.m = m, .g = g, .x = x, .from = fair_candidates(m, g, x)};
+    bool any = false;
+    for (int i = 0; i < h->gone->n; i++) {
+        int queue = h->m->gangs[h->gone->all[i].gang].queue;
+        any |= h->gone->all[i].class == 3 && (gone_take_back(h, queue) || waiting_take_back(h, queue));
+    }
+    return any;
+}
+
+static struct victims find_with_care(struct model *m, const struct plain_gang *g, const struct need *x, bool careful, bool *ret_vain,
+                                     int *ret_level)
+{
+    struct hunt h = {.m = m, .g = g, .x = x, .from = fair_candidates(m, g, x), .careful = careful};
     struct victims gone = {.n = 0};
     h.gone = &gone;
     const struct fair_policy *fair = &m->w.fair;
@@ -305,7 +318,7 @@ struct victims find_fairly(struct model *m, const struct plain_gang *g, const st
     bool enough = run_strategy(&h, &gone);
     if (!enough && fair->strategies_n != 1) {
         struct victims later = h.later;
-        h = (struct hunt){.m = m, .g = g, .x = x, .from = later, .gone = &gone, .second = true};
+        h = (struct hunt){.m = m, .g = g, .x = x, .from = later, .gone = &gone, .second = true, .careful = careful};
         for (int i = 0; i < h.from.n; i++)
             h.from.all[i].class = 1;
         enough = run_strategy(&h, &gone);
@@ -313,11 +326,20 @@ struct victims find_fairly(struct model *m, const struct plain_gang *g, const st
     put_needs(m, g, x, -1);
     if (enough)
         put_back(m, g, x, true, &gone);
+    *ret_vain = enough && are_in_vain(&h);
     *ret_level = enough ? level_with(m, g, x) : 0;
     for (int i = 0; i < gone.n; i++)
         lift(m, &gone.all[i], false);
     gone.n = enough ? gone.n : 0;
     return gone;
+}
+
+struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level)
+{
+    bool vain;
+    struct victims gone = find_with_care(m, g, x, false, &vain, ret_level);
+    m->counts.taken_back_n += vain;
+    return vain ? find_with_care(m, g, x, true, &vain, ret_level) : gone;
 }
 
 /* ---- heads ---- */

@@ -163,6 +163,10 @@ static const struct fair_case preemptions[] = {
      ROOM "queue a in=all gpu=5 reclaim=Any weight=2000; queue b in=all gpu=7 reclaim=Any weight=500; runs big queue=b prio=9 gpu=10;"
           "wants mine queue=a gpu=12",
      "evict big InCohortFairSharing"},
+    {"and where who could need not go, after all (as in Kueue)",
+     ROOM "queue a in=all gpu=5 reclaim=Any weight=2000; queue b in=all gpu=7 reclaim=Any weight=500; runs tiny queue=b gpu=1;"
+          "runs big queue=b prio=9 gpu=10; wants mine queue=a gpu=11",
+     "evict big InCohortFairSharing"},
     {"and where that one could not take anything back",
      ROOM "queue a in=all gpu=5 reclaim=Any weight=2000; queue b in=all gpu=7 reclaim=Lower weight=500; runs tiny queue=b gpu=1;"
           "runs big queue=b prio=9 gpu=10; wants small queue=b gpu=7; wants mine queue=a gpu=12",

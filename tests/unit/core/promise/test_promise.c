@@ -535,8 +535,8 @@ static void why_not(void **state)
     }
 }
 
-/* Two of its pods are on the node where "large" is promised two devices, and a third one is free there, another one elsewhere: too little for
- * "large", enough for v. Let in again it would be no victim any more, and "large" would look for one and find it, in every cycle. */
+/* Two of its pods are on the node where "large" is promised two devices, and a third one is free there, another one elsewhere: too little
+ * for "large", enough for v. Let in again it would be no victim any more, and "large" would look for one and find it, in every cycle. */
 static void who_has_left_is_not_let_in_where_his_pods_still_end(void **state)
 {
     struct world *w = *state;
