@@ -194,6 +194,17 @@ static bool same_content(const struct promise *a, const struct promise *b)
     return true;
 }
 
+/* WHY  the more leave for it the less is kept from others: what one more victim leaves may let somebody in who was refused before. */
+static bool same_victims(const struct promise *old, const struct victims *v)
+{
+    bool same = old->victims_n == v->n;
+    for (uint32_t i = 0; i < v->n && same; i++) {
+        const struct gang *other = v->all[i].gang->preemptor;
+        same = other && other->promise == old;
+    }
+    return same;
+}
+
 /* Who waited for this one before looks again: what it counted on is not coming. */
 static void take_victim(struct state *s, struct gang *g, struct gang *victim, enum preemption as)
 {
@@ -259,10 +270,10 @@ static void note_spared(const struct state *s, struct promise *p, const struct v
 /* Whom the old one kept out looks again. LIMIT  MOVES_MOST times before a victim has left. WHY  whoever has a promise of his own looks
  * again as well, and makes it another one beside this one: two would move in turns, or one between two flavors, for ever. Those whom it
  * keeps out no more are woken when a victim leaves. */
-static void replaces(struct state *s, struct promise *p, const struct promise *old)
+static void replaces(struct state *s, struct promise *p, const struct promise *old, const struct victims *v)
 {
     p->moved_n = old->moved_n;
-    if (same_content(old, p) || p->moved_n == MOVES_MOST)
+    if ((same_content(old, p) && same_victims(old, v)) || p->moved_n == MOVES_MOST)
         return;
     p->moved_n++;
     gain(s, old);
@@ -286,10 +297,10 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->choices = copy(x->choices, x->choices_n, sizeof *p->choices);
     p->choices_n = x->choices_n;
     find_rooms(s, p, wants, v->places, wants_n);
-    for (uint32_t i = 0; old && i < old->victims_n; i++)
-        old->victims[i]->preemptor = NULL;
     if (old) {
-        replaces(s, p, old);
+        replaces(s, p, old, v);
+        for (uint32_t i = 0; i < old->victims_n; i++)
+            old->victims[i]->preemptor = NULL;
         list_remove(s, g);
         promise_free(old);
     } else if (!p->by_priority) { /* for others it is as if this one had been let in */

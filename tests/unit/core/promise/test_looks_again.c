@@ -250,6 +250,21 @@ static void what_is_promised_to_who_borrows_ends_no_promise(void **state)
     decides_soon(w, "start late");
 }
 
+/* Others have let somebody in, and w has to leave for "high" besides v. What both leave is more than "high" needs beside what is free: that
+ * is kept from nobody any more, and "small", which was tried before, may have it. model_core_order 400085265 8 1 */
+static void who_was_kept_out_looks_again_when_more_leave(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99; queue q in=c gpu=7 within=Lower; queue s in=c gpu=3; runs v queue=q gpu=4 since=2;"
+             "runs w queue=q gpu=3 since=1; wants high queue=q prio=1 gpu=7");
+    decides(w, "evict v InClusterQueue");
+    story(w, "wants small queue=s prio=9 gpu=1");
+    decides(w, "");
+    story(w, "runs other queue=s gpu=2");
+    decides(w, "evict w InClusterQueue");
+    decides(w, "start small");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +282,7 @@ int main(void)
         in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
         in_a_world(what_stops_one_stops_none_of_lower_priority),
         in_a_world(what_is_promised_to_who_borrows_ends_no_promise),
+        in_a_world(who_was_kept_out_looks_again_when_more_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
