@@ -192,6 +192,7 @@ static void count_admission(struct model *m, const struct plain_gang *g, int how
     for (int i = 0; i < g->sets_n && m->places.n; i++)
         m->counts.sliced_n += g->sets[i].slice_size > 1 && g->given.count[i] > 1;
     m->counts.sets_in_domains_n += m->places.n && g->sets_n > 1;
+    m->counts.groups_in_domains_n += m->places.n && m->nodes[COHORTS + g->queue].groups_n > 1;
     for (int i = 0; i < g->sets_n; i++)
         m->counts.fewer_n += g->given.count[i] < g->sets[i].asked_n;
 }
@@ -308,6 +309,7 @@ static bool tell(const struct tally *n)
                {n->domains_n[3], "unconstrained"},
                {n->sets_in_domains_n, "of two pod sets"},
                {n->sliced_n, "in slices"},
+               {n->groups_in_domains_n, "in domains and several resource groups"},
                {n->several_domains_n, "on several nodes"},
                {n->ready_waits_n, "ready, and waited for places"},
                {n->freed_places_n, "preemptions for places alone"},

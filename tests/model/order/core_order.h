@@ -107,8 +107,9 @@ struct victims {
 struct need {
     struct amounts amount;
     bool is_short[FLAVORS][RES_N];
-    bool places;               /* it needs those, too: of each pod set so many, on nodes of a flavor */
-    int pods_n[SETS], flavor[SETS];
+    bool places;               /* it needs those, too: of each pod set so many, on nodes of all flavors that it has */
+    int pods_n[SETS];
+    unsigned flavors[SETS];
     bool for_nodes;            /* quota is enough */
 };
 struct answer {                /* what can be done for a gang */
@@ -131,7 +132,7 @@ struct tally {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
-    uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n; /* by mode */
+    uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n, groups_in_domains_n; /* by mode */
     uint64_t freed_places_n, ready_waits_n; /* where quota was enough, and nodes were not; ready, and there were none */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n, taken_back_n;
@@ -259,6 +260,7 @@ void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *
 /* core_order_nodes.c */
 /* The first of its pod sets that finds no places; sets_n: all do. */
 int refused_set(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on);
+bool has_several_topologies(const struct need *x, int set); /* whoever else stands anywhere */
 bool nodes_hold(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on);
 bool is_on_one_of(const struct plain_gang *g, const struct seats *on);
 void put_places_needed(const struct plain_gang *g, const struct given *given, struct need *x);
@@ -284,7 +286,6 @@ int next_fairly(struct model *m, const struct plain_head heads[QUEUES]); /* -1: 
 bool gang_before(const struct plain_gang *a, const struct plain_gang *b);
 
 /* core_order_flavors.c */
-bool asks_for_group(const struct pod_group *set, const struct group *group);
 bool preempts(const struct tree_node *own); /* may others go for a gang of this queue? */
 /* `vain`: others went for it, and it did not start: before it has waited nobody else goes. */
 struct answer decide_one(struct model *m, struct plain_gang *g, bool vain);

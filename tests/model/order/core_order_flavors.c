@@ -83,6 +83,24 @@ static struct fitness fitness_of(const struct search *h, int f, int r, int64_t a
 
 /* ---- flavors of a group for a pod set ---- */
 
+static bool asks_for_group(const struct pod_group *set, const struct group *group)
+{
+    bool any = false;
+    for (int r = 0; r < RES_N; r++)
+        any |= group->covers[r] && set->ask[r];
+    return any;
+}
+
+/* Who asks for nothing stands in domains all the same, by a flavor of the first group. */
+static bool has_choice(const struct search *h, int set, int group_at)
+{
+    const struct pod_group *asks = &h->g->sets[set];
+    bool any = false;
+    for (int r = 0; r < RES_N; r++)
+        any |= asks->ask[r] > 0;
+    return asks_for_group(asks, &h->own->groups[group_at]) || (h->m->places.n && !any && !group_at);
+}
+
 /* Fitting is better than taking back, and that than ending one's own; then the lower level, or the level first. */
 static bool is_better(const struct tree_node *own, const struct fitness *a, const struct fitness *b)
 {
@@ -142,23 +160,17 @@ static int best_flavor(struct search *h, int set, int group_at, const bool refus
 static void take(struct search *h, int set, const struct group *group, int f, int sign)
 {
     const struct pod_group *asks = &h->g->sets[set];
+    bool nothing = !asks_for_group(asks, group);
     for (int r = 0; r < RES_N; r++) {
-        if (!group->covers[r] || !asks->ask[r])
+        if (!group->covers[r] || (!asks->ask[r] && !nothing))
             continue;
+        nothing = false;
         h->found.given.flavor[set][r] = sign > 0 ? f : -1;
         h->found.need.amount.of[f][r] += sign * asks->ask[r] * asks->count;
     }
 }
 
 /* ---- all of them ---- */
-
-bool asks_for_group(const struct pod_group *set, const struct group *group)
-{
-    bool any = false;
-    for (int r = 0; r < RES_N; r++)
-        any |= group->covers[r] && set->ask[r];
-    return any;
-}
 
 /* The flavor that ends the search may be one in which others go, though a later one fits. */
 static bool preempts_first(const struct tree_node *own)
@@ -186,7 +198,7 @@ static bool starts(struct search *h)
     int set = refused_set(h->m, h->g, &a->need, &a->on);
     a->what = set == h->g->sets_n ? STARTS : NOTHING;
     h->refused |= a->what == NOTHING;
-    h->others_matter |= a->what == NOTHING && set > 0;
+    h->others_matter |= a->what == NOTHING && set > 0 && !has_several_topologies(&a->need, set);
     h->last_set = h->exhaustive ? SETS : set;
     return a->what != NOTHING;
 }
@@ -223,7 +235,7 @@ static bool choose(struct search *h, int at, bool fits, int level)
     bool refused[FLAVORS] = {false};
     if (set == h->g->sets_n)
         return take_answer(h, fits, level);
-    if (!asks_for_group(&h->g->sets[set], group))
+    if (!has_choice(h, set, group_at))
         return choose(h, at + 1, fits, level);
     for (;;) {
         struct fitness of = {0};
@@ -249,7 +261,7 @@ static bool go_on(struct search *h)
     bool any = false;
     for (int set = 0; set < h->g->sets_n; set++)
         for (int i = 0; i < h->own->groups_n; i++) {
-            bool goes_on = set < h->failed_set && asks_for_group(&h->g->sets[set], &h->own->groups[i]) && h->ended[set][i] >= 0;
+            bool goes_on = set < h->failed_set && has_choice(h, set, i) && h->ended[set][i] >= 0;
             h->first[set][i] = goes_on ? h->ended[set][i] + 1 : 0;
             any |= goes_on;
         }

@@ -2,12 +2,17 @@
  * for each question: what those have who are given quota and are not taken off, and what is kept for those for whom others leave */
 #include "core_order.h"
 
+static int64_t each_takes(const struct pod_group *set, int r)
+{
+    return r == 2 ? 1 : set->ask[r];
+}
+
 static void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struct plain_gang *g, int sign)
 {
     for (int set = 0; set < g->sets_n; set++)
         for (int i = 0; i < PLACES; i++)
             for (int r = 0; r < PLACE_RES; r++)
-                to[i][r] += sign * on->n[set][i] * g->sets[set].ask[r];
+                to[i][r] += sign * on->n[set][i] * each_takes(&g->sets[set], r);
 }
 
 /* `kept`: and what is kept from the head that is tried. */
@@ -25,30 +30,40 @@ void put_places_needed(const struct plain_gang *g, const struct given *given, st
 {
     for (int set = 0; set < g->sets_n; set++) {
         x->pods_n[set] = given->count[set];
-        x->flavor[set] = given->flavor[set][0];
+        x->flavors[set] = 0;
+        for (int r = 0; r < RES_N; r++)
+            x->flavors[set] |= given->flavor[set][r] < 0 ? 0 : 1u << given->flavor[set][r];
     }
 }
 
-/* Set by set; what those before it take counts. */
+bool has_several_topologies(const struct need *x, int set)
+{
+    return x->flavors[set] & (x->flavors[set] - 1);
+}
+
+/* Set by set; what those before it take counts. SOURCE Kueue: nowhere who has two flavors with a topology. */
 int refused_set(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on)
 {
     int64_t used[PLACES][PLACE_RES];
     *ret_on = (struct seats){0};
     if (!x->places || m->blind)
         return g->sets_n;
+    for (int set = 0; set < g->sets_n; set++)
+        if (has_several_topologies(x, set))
+            return set;
     add_up(m, true, used);
     for (int set = 0; set < g->sets_n; set++) {
         const struct pod_group *asks = &g->sets[set];
-        const struct place_ask ask = {.mode = asks->mode, .level = asks->level, .count = x->pods_n[set], .flavor = x->flavor[set],
+        const struct place_ask ask = {.mode = asks->mode, .level = asks->level, .count = x->pods_n[set], .flavors = x->flavors[set],
                                       .slice_level = asks->slice_level, .slice_size = asks->slice_size,
-                                      .each = {asks->ask[0], asks->ask[1]}};
+                                      .each = {asks->ask[0], asks->ask[1], 1}};
         if (!find_places(&m->places, used, &ask, ret_on->n[set])) {
             *ret_on = (struct seats){0};
             return set;
         }
         for (int i = 0; i < PLACES; i++)
             for (int r = 0; r < PLACE_RES; r++)
-                used[i][r] += ret_on->n[set][i] * asks->ask[r];
+                used[i][r] += ret_on->n[set][i] * each_takes(asks, r);
     }
     return g->sets_n;
 }
@@ -103,7 +118,12 @@ void put_places(struct model *m)
     p->n = 2 + (int)pick(m, PLACES - 1);
     p->levels_n = 1 + (int)pick(m, PLACE_LEVELS);
     for (int i = 0; i < p->n; i++) {
-        p->all[i] = (struct place){.flavor = (int)pick(m, 2), .has = {1000 * (1 + pick(m, 5)), pick(m, 7)}};
+        p->all[i] = (struct place){.flavors = 1u << pick(m, (uint32_t)m->flavors_n), .has = {1000 * (1 + pick(m, 5)), pick(m, 7)}};
+        p->all[i].has[2] = PLACE_PODS;
+        if (pick(m, 3) == 0)
+            p->all[i].has[2] = 1 + pick(m, 4);
+        for (int f = 0; f < m->flavors_n && !m->plain; f++)
+            p->all[i].flavors |= pick(m, 3) ? 1u << f : 0;
         for (int l = 0; l + 1 < p->levels_n; l++)
             p->all[i].value[l] = (int)pick(m, 3);
     }
@@ -135,14 +155,17 @@ void tell_places(struct model *m)
         levels = arena_printf(m->w.records, "%s%s%s", levels, l ? "," : "", level_name(m, l));
     topology(&m->w, "t", levels);
     for (int f = 0; f < m->flavors_n; f++)
-        topology_flavor(&m->w, flavors[f], "t", arena_printf(m->w.records, "kind=%s", flavors[f]));
+        topology_flavor(&m->w, flavors[f], "t", arena_printf(m->w.records, "%s=yes", flavors[f]));
     for (int i = 0; i < m->places.n; i++) {
         const struct place *p = &m->places.all[i];
-        const char *labels = arena_printf(m->w.records, "kind=%s,kubernetes.io/hostname=n%d", flavors[p->flavor], i);
+        const char *labels = arena_printf(m->w.records, "kubernetes.io/hostname=n%d", i);
+        for (int f = 0; f < m->flavors_n; f++)
+            labels = p->flavors >> f & 1 ? arena_printf(m->w.records, "%s,%s=yes", labels, flavors[f]) : labels;
         for (int l = 0; l + 1 < m->places.levels_n; l++)
             labels = arena_printf(m->w.records, "%s,%s=v%d", labels, level_name(m, l), p->value[l]);
         node(&m->w, arena_printf(m->w.records, "n%d", i),
-             arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d,pods=110", (int)p->has[0], (int)p->has[1]), labels);
+             arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d,memory=1000000,pods=%d", (int)p->has[0], (int)p->has[1],
+                          (int)p->has[2]), labels);
     }
 }
 
@@ -194,7 +217,7 @@ void print_places(struct model *m)
 {
     for (int i = 0; i < m->places.n; i++) {
         const struct place *p = &m->places.all[i];
-        fprintf(stderr, "  n%d of %s: cpu %d gpu %d in %d/%d\n", i, flavors[p->flavor], (int)p->has[0], (int)p->has[1], p->value[0],
-                p->value[1]);
+        fprintf(stderr, "  n%d of flavors %x: cpu %d gpu %d pods %d in %d/%d\n", i, p->flavors, (int)p->has[0], (int)p->has[1],
+                (int)p->has[2], p->value[0], p->value[1]);
     }
 }

@@ -4,18 +4,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLACES = 6, PLACE_LEVELS = 3, PLACE_RES = 2 };
+enum { PLACES = 6, PLACE_LEVELS = 3, PLACE_RES = 3, PLACE_PODS = 20 }; /* CPU, GPUs, pods */
 struct place {                 /* a node; in the order of their paths */
     int value[PLACE_LEVELS];   /* but of the lowest level, where each is a domain of its own */
-    int flavor;
+    unsigned flavors;          /* a bit each, of those whose labels it has */
     int64_t has[PLACE_RES];
 };
 struct places {
     struct place all[PLACES];
     int n, levels_n;
 };
-struct place_ask {             /* one pod set of a flavor; mode, level: enum topology_mode, and of REQUIRED and PREFERRED where */
-    int mode, level, count, flavor;
+struct place_ask {             /* one pod set of a few flavors; mode, level: enum topology_mode, and of REQUIRED and PREFERRED where */
+    int mode, level, count;
+    unsigned flavors;
     int slice_level, slice_size; /* size 0: single pods */
     int64_t each[PLACE_RES];
 };

@@ -112,16 +112,18 @@ static void make_alike(struct plain_gang *g, const struct plain_gang *to)
         g->sets[i].count = g->sets[i].asked_n;
 }
 
-/* Some ask for one resource only, and then perhaps for that of another group than the set before. */
+/* Some ask for one resource only, and then perhaps for that of another group than the set before. In a world with a topology that are most,
+ * as nobody stands anywhere with flavors of two groups. */
 static void put_sets(struct model *m, struct plain_gang *g)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
     bool two = m->places.n && own->check < CHECKS_FLAVOR && pick(m, 3) == 0; /* not where places are asked for in some flavors only */
-    g->sets_n = m->plain ? 1 + two : 1 + (int)pick(m, own->groups_n > 1 ? 2 : SETS);
+    int most = m->plain ? 1 + two : own->groups_n > 1 ? 2 : SETS;
+    g->sets_n = m->places.n && own->check >= CHECKS_FLAVOR ? 1 : m->plain ? most : 1 + (int)pick(m, (uint32_t)most);
     for (int i = 0; i < g->sets_n; i++) {
         struct pod_group *set = &g->sets[i];
-        bool only = !m->plain && pick(m, 3) == 0;
-        int one = (int)pick(m, RES_N);
+        bool only = !m->plain && (pick(m, 3) == 0 || (m->places.n && pick(m, 4)));
+        int one = m->places.n && !i ? 0 : (int)pick(m, RES_N);
         set->count = set->asked_n = set->fewest = m->only_grace ? 1 : 1 + (int)pick(m, 3);
         for (int r = 0; r < m->resources_n; r++)
             set->ask[r] = only && r != one ? 0 : r ? pick(m, 4) : 500 * (1 + pick(m, 4));
@@ -332,7 +334,7 @@ void begin(struct model *m)
     m->quiet = m->seed % 2;
     m->w.no_remedies = m->seed % 8 || has_places; /* half of the time goes there, and nothing is compared of it */
     begin_consumption(m);
-    m->plain = pick(m, 2) || has_places;
+    m->plain = pick(m, 2);
     m->only_grace = pick(m, 3) == 0;
     m->flavors_n = m->plain ? 2 : FLAVORS;
     m->resources_n = m->plain ? 2 : RES_N;
