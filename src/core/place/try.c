@@ -145,7 +145,7 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
 {
     struct flavor_search search = {0};
     struct misfit misfit;
-    uint32_t steps = PLACE_STEPS;
+    uint32_t steps = PLACE_STEPS, refused; /* refused: the set that takes another flavor first */
     if (q) {
         flavor_search_begin(c->s, &search, q, planned_demands(c, g), g->sets_n, c->a);
         search.park = &refusal->park;
@@ -160,7 +160,8 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
             return false;
         }
         if (search.preempts) { /* quota is too little as it stands */
-            misfit = (struct misfit){.pod_set = g->sets_n - 1};
+            misfit = (struct misfit){0};
+            refused = g->sets_n - 1;
             bool told = keep && others_may_go(c, g, q), found = preempt_assignment(c, g, q, &search, told, &victims);
             if (!found && victims.lack == LACK_COMING)
                 return false;
@@ -174,8 +175,9 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
                 cycle_admit(c, g);
             return true;
         }
+        refused = q ? flavor_chooser(&search, misfit.pod_set) : 0;
         /* another set's flavor may be one with a check: then places are not asked for yet */
-    } while (q && flavor_refuse(&search, misfit.pod_set, misfit.alone && !checks_by_flavor(q)));
+    } while (q && flavor_refuse(&search, refused, misfit.alone && !checks_by_flavor(q)));
     return false;
 }
 

@@ -67,6 +67,67 @@ static bool group_is_asked(const struct resource_group *g, const struct shape_cl
     return false;
 }
 
+/* ---- sets of a group ----
+ * SOURCE Kueue: they take one flavor together, which holds what all of them ask for of its resources and may be used by each. The first of
+ * them chooses for all, and what all take is counted before a set that stands between them is asked. */
+
+static name_id group_of(const struct flavor_search *f, uint32_t set)
+{
+    return f->sets[set].topology ? f->sets[set].topology->group : 0;
+}
+
+static bool goes_with(const struct flavor_search *f, uint32_t first, uint32_t set)
+{
+    return set == first || (group_of(f, first) && group_of(f, set) == group_of(f, first));
+}
+
+static uint32_t first_of(const struct flavor_search *f, uint32_t set)
+{
+    uint32_t first = group_of(f, set) ? 0 : set;
+    while (!goes_with(f, first, set))
+        first++;
+    return first;
+}
+
+/* Behind the last that may be one of them. */
+static uint32_t end_of(const struct flavor_search *f, uint32_t first)
+{
+    return group_of(f, first) ? f->sets_n : first + 1;
+}
+
+static int64_t value_of(const struct state *s, const struct flavor_search *f, uint32_t set, name_id resource)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (c->demands[i].resource == resource)
+            return c->demands[i].value;
+    return 0;
+}
+
+/* From `set` on; 0: one before it asks for that resource, too, and all were counted there. */
+static int64_t asked_from(const struct state *s, const struct flavor_search *f, uint32_t first, uint32_t set, name_id resource)
+{
+    int64_t sum = 0;
+    for (uint32_t i = first; i < end_of(f, first); i++) {
+        if (!goes_with(f, first, i) || !value_of(s, f, i, resource))
+            continue;
+        if (i < set)
+            return 0;
+        sum = amount_plus(sum, amount_times(value_of(s, f, i, resource), f->sets[i].count));
+    }
+    return sum;
+}
+
+static bool is_asked_by_any(const struct state *s, const struct flavor_search *f, uint32_t first, const struct resource_group *group)
+{
+    bool any = false;
+    for (uint32_t i = first; i < end_of(f, first) && !any; i++)
+        any = goes_with(f, first, i) && group_is_asked(group, &s->shapes.classes[f->sets[i].shape]);
+    return any;
+}
+
+/* ---- domains ---- */
+
 static bool asks_for_domains(const struct flavor_demand *set)
 {
     return set->topology && (set->topology->mode != TOPOLOGY_UNASKED || set->topology->slices_n);
@@ -77,8 +138,9 @@ static bool asks_for_domains(const struct flavor_demand *set)
 static uint32_t group_for_domains(const struct state *s, const struct flavor_search *f, const struct flavor_demand *set)
 {
     const struct queue *q = f->queue;
+    uint32_t first = first_of(f, (uint32_t)(set - f->sets));
     for (uint32_t g = 0; g < q->groups_n; g++)
-        if (group_is_asked(&q->groups[g], &s->shapes.classes[set->shape]))
+        if (is_asked_by_any(s, f, first, &q->groups[g]))
             return q->groups_n;
     for (uint32_t g = 0; g < q->groups_n && (asks_for_domains(set) || f->topologies_only); g++)
         for (uint32_t i = 0; i < q->groups[g].flavors_n && q->groups[g].resources_n; i++) {
@@ -189,9 +251,9 @@ static bool oracle_allows(const struct state *s, const struct flavor_search *f, 
 }
 
 static bool quota_allows(struct state *s, struct flavor_search *f, const struct flavor_demand *set, name_id flavor, name_id resource,
-                         int64_t value, bool choice, struct fitness *fitness, struct arena *a, struct reason *why)
+                         int64_t asked, bool choice, struct fitness *fitness, struct arena *a, struct reason *why)
 {
-    int64_t taken = charged(f, flavor, resource), need = amount_plus(amount_times(value, set->count), taken);
+    int64_t taken = charged(f, flavor, resource), need = amount_plus(asked, taken);
     int64_t most = quota_potential(&s->quota, f->queue->quota, flavor, resource);
     int64_t have = quota_available(&s->quota, f->queue->quota, flavor, resource);
     const struct quota_cell *own = f->others_give_way ? quota_find(&s->quota, f->queue->quota, flavor, resource) : NULL;
@@ -203,7 +265,7 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     }
     bool may_preempt = f->oracle.ask && need <= most && oracle_allows(s, f, flavor, resource, need, choice, fitness);
     if (f->park) /* WHY without what other sets charge: they may find another flavor by then */
-        parking_add_hope(f->park, flavor, resource, amount_times(value, set->count));
+        parking_add_hope(f->park, flavor, resource, asked);
     struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->title, .flavor = flavor, .resource = resource,
                              .pod_set = set->name, .have = have > 0 ? have : 0, .need = need, .taken = taken};
     if (need > most) {
@@ -265,17 +327,41 @@ static bool flavor_allows(struct state *s, const struct flavor_search *f, const 
     return false;
 }
 
-static bool quota_allows_all(struct state *s, struct flavor_search *f, const struct flavor_demand *set,
-                             const struct resource_group *group, name_id flavor, struct fitness *ret_fitness, struct arena *a,
-                             struct reason *why)
+/* Of one set that goes with the first. */
+static bool quota_allows_set(struct state *s, struct flavor_search *f, uint32_t first, uint32_t set, const struct resource_group *group,
+                             name_id flavor, struct fitness *fitness, struct arena *a, struct reason *why)
 {
-    const struct shape_class *c = &s->shapes.classes[set->shape];
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    bool fits = true, together = group_of(f, first) != 0;
+    for (uint32_t i = 0; i < c->demands_n; i++) {
+        const struct demand *d = &c->demands[i];
+        if (!group_covers(group, d->resource))
+            continue;
+        int64_t asked = together ? asked_from(s, f, first, set, d->resource) : amount_times(d->value, f->sets[set].count);
+        if (asked || !together)
+            fits &= quota_allows(s, f, &f->sets[set], flavor, d->resource, asked, group->flavors_n > 1, fitness, a, why);
+    }
+    return fits;
+}
+
+/* For all sets that go with the first. */
+static bool quota_allows_all(struct state *s, struct flavor_search *f, uint32_t first, const struct resource_group *group, name_id flavor,
+                             struct fitness *ret_fitness, struct arena *a, struct reason *why)
+{
     bool fits = true;
     *ret_fitness = (struct fitness){0};
-    for (uint32_t i = 0; i < c->demands_n; i++)
-        if (group_covers(group, c->demands[i].resource))
-            fits &= quota_allows(s, f, set, flavor, c->demands[i].resource, c->demands[i].value, group->flavors_n > 1, ret_fitness, a, why);
+    for (uint32_t i = first; i < end_of(f, first); i++)
+        fits &= !goes_with(f, first, i) || quota_allows_set(s, f, first, i, group, flavor, ret_fitness, a, why);
     return fits;
+}
+
+static bool flavor_allows_all(struct state *s, const struct flavor_search *f, uint32_t first, const struct resource_group *group,
+                              name_id name, struct arena *a, struct reason *why)
+{
+    bool all = true;
+    for (uint32_t i = first; i < end_of(f, first) && all; i++)
+        all = !goes_with(f, first, i) || flavor_allows(s, f, &f->sets[i], group, name, a, why);
+    return all;
 }
 
 /* SOURCE Kueue: what fits without borrowing ends the search; what borrows, or preempts, only where the queue says so. */
@@ -284,8 +370,8 @@ static bool ends_search(const struct queue *q, struct fitness fitness)
     return fitness.mode != QUOTA_NOBODY && (!fitness.level || q->borrow_stops) && (fitness.mode == QUOTA_FITS || q->preempt_stops);
 }
 
-static int pick(struct state *s, struct flavor_search *f, size_t cell, const struct flavor_demand *set,
-                const struct resource_group *group, struct fitness *ret_fitness, struct arena *a, struct reason *why)
+static int pick(struct state *s, struct flavor_search *f, size_t cell, uint32_t first, const struct resource_group *group,
+                struct fitness *ret_fitness, struct arena *a, struct reason *why)
 {
     uint64_t refused = f->refused[cell];
     uint32_t n = group->flavors_n < 64 ? group->flavors_n : 64;
@@ -295,8 +381,8 @@ static int pick(struct state *s, struct flavor_search *f, size_t cell, const str
         struct fitness fitness;
         if (refused >> i & 1)
             continue;
-        if (!flavor_allows(s, f, set, group, group->flavors[i], a, why) ||
-            !quota_allows_all(s, f, set, group, group->flavors[i], &fitness, a, why))
+        if (!flavor_allows_all(s, f, first, group, group->flavors[i], a, why) ||
+            !quota_allows_all(s, f, first, group, group->flavors[i], &fitness, a, why))
             continue;
         if (best < 0 || is_better(f->queue, fitness, *ret_fitness)) {
             best = (int)i;
@@ -312,37 +398,67 @@ static int pick(struct state *s, struct flavor_search *f, size_t cell, const str
 
 /* ---- all sets ---- */
 
-static void book(struct flavor_search *f, uint32_t set, name_id resource, int64_t value, name_id flavor, bool is_choice)
+static void book(struct flavor_search *f, uint32_t set, name_id resource, int64_t value, name_id flavor)
 {
     struct charge *charge = charge_of(f, flavor, resource);
     charge->amount = amount_plus(charge->amount, amount_times(value, f->sets[set].count));
-    if (is_choice)
-        f->choices[f->choices_n++] = (struct flavor_choice){.pod_set = (uint16_t)set, .resource = resource, .flavor = flavor};
+}
+
+static void book_set(const struct state *s, struct flavor_search *f, uint32_t set, const struct resource_group *group, name_id flavor)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (group_covers(group, c->demands[i].resource))
+            book(f, set, c->demands[i].resource, c->demands[i].value, flavor);
+}
+
+/* What the set is given by the flavors that the first chose: of its resources, and who asks for none, of the first of them, so that it
+ * stands in domains. Its slot is that of "pods" then, which no group covers. */
+static void note_choices(const struct state *s, struct flavor_search *f, uint32_t first, uint32_t set)
+{
+    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    const struct resource_group *any = NULL;
+    name_id any_flavor = 0;
+    uint32_t before_n = f->choices_n;
+    for (uint32_t g = 0; g < f->queue->groups_n; g++) {
+        const struct resource_group *group = &f->queue->groups[g];
+        int chosen = f->chosen[(size_t)first * f->queue->groups_n + g];
+        if (chosen < 0)
+            continue;
+        for (uint32_t i = 0; i < c->demands_n; i++)
+            if (group_covers(group, c->demands[i].resource))
+                f->choices[f->choices_n++] = (struct flavor_choice){(uint16_t)set, c->demands[i].resource, group->flavors[chosen]};
+        const struct flavor *flavor = any ? NULL : flavor_find(s, group->flavors[chosen]);
+        if (flavor && flavor->topology) {
+            any = group;
+            any_flavor = group->flavors[chosen];
+        }
+    }
+    if (any && f->choices_n == before_n)
+        f->choices[f->choices_n++] = (struct flavor_choice){(uint16_t)set, any->resources[0], any_flavor};
 }
 
 static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
 {
-    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
-    uint32_t for_domains = group_for_domains(s, f, &f->sets[set]);
+    uint32_t first = first_of(f, set), for_domains = group_for_domains(s, f, &f->sets[set]);
     memset(&f->chosen[(size_t)set * f->queue->groups_n], -1, f->queue->groups_n);
-    for (uint32_t g = 0; g < f->queue->groups_n; g++) {
+    for (uint32_t g = 0; g < f->queue->groups_n && first == set; g++) {
         const struct resource_group *group = &f->queue->groups[g];
         size_t cell = (size_t)set * f->queue->groups_n + g;
-        if (!group_is_asked(group, c) && g != for_domains)
+        if (!is_asked_by_any(s, f, set, group) && g != for_domains)
             continue;
         struct fitness fitness = {0};
-        int flavor = pick(s, f, cell, &f->sets[set], group, &fitness, a, why);
+        int flavor = pick(s, f, cell, set, group, &fitness, a, why);
         if (flavor < 0)
             return false;
         f->chosen[cell] = (int8_t)flavor;
         f->borrow_level = fitness.level > f->borrow_level ? fitness.level : f->borrow_level;
         f->preempts |= fitness.preempts;
-        for (uint32_t i = 0; i < c->demands_n; i++)
-            if (group_covers(group, c->demands[i].resource))
-                book(f, set, c->demands[i].resource, c->demands[i].value, group->flavors[flavor], true);
-        if (g == for_domains) /* its slot is that of "pods", which no group covers */
-            f->choices[f->choices_n++] = (struct flavor_choice){(uint16_t)set, group->resources[0], group->flavors[flavor]};
+        for (uint32_t i = set; i < end_of(f, set); i++)
+            if (goes_with(f, set, i))
+                book_set(s, f, i, group, group->flavors[flavor]);
     }
+    note_choices(s, f, first, set);
     return true;
 }
 
@@ -355,13 +471,14 @@ static bool assign_plain(struct state *s, struct flavor_search *f, uint32_t set,
         struct fitness fitness = {0};
         if (!quota_names(&s->quota, f->queue->quota, 0, c->demands[i].resource))
             continue;
-        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, c->demands[i].value, false, &fitness, a, why)) {
+        int64_t asked = amount_times(c->demands[i].value, f->sets[set].count);
+        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, asked, false, &fitness, a, why)) {
             fits = false;
             continue;
         }
         f->borrow_level = fitness.level > f->borrow_level ? fitness.level : f->borrow_level;
         f->preempts |= fitness.preempts;
-        book(f, set, c->demands[i].resource, c->demands[i].value, 0, false);
+        book(f, set, c->demands[i].resource, c->demands[i].value, 0);
     }
     return fits;
 }
@@ -466,6 +583,11 @@ bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *
         if (!f->tries_n || (!refuse_before(f, set) && !begin_exhaustive(f)))
             return false;
     }
+}
+
+uint32_t flavor_chooser(const struct flavor_search *f, uint32_t set)
+{
+    return first_of(f, set);
 }
 
 bool flavor_refuse(struct flavor_search *f, uint32_t set, bool alone)

@@ -5,6 +5,7 @@
  *        out of the next search. With an oracle: what fits is better than what others give back, and that than what the own queue must
  *        end; only then the level counts. With preference = PreemptionOverBorrowing the level counts first. Of several resources of one
  *        flavor the worst counts.
+ *        Sets of a group (podset-group-name) take flavors together: as if the first of them asked for what all do.
  *        The set that nodes refused moves first; when it has no flavor left, and without the others it would have had room, all
  *        combinations are gone through in turn.
  *        When a later set finds no quota, the sets before it look on from where they stopped, and all are asked again. It may find some
@@ -60,6 +61,7 @@ void flavor_search_begin(const struct state *s, struct flavor_search *f, const s
                          uint32_t sets_n, struct arena *a);
 /* Next assignment that quota allows. False: none; what was in the way is added to `why`. */
 bool flavor_search_next(struct state *s, struct flavor_search *f, struct arena *a, struct reason *why);
+uint32_t flavor_chooser(const struct flavor_search *f, uint32_t set); /* the set whose flavors it has: of a group its first */
 /* Nodes could not hold this set under the flavors found; `alone`: nor would they if it were the only one. False: nothing is left to try. */
 bool flavor_refuse(struct flavor_search *f, uint32_t set, bool alone);
 

@@ -15,7 +15,7 @@
  *       [app=A] of its pods; [saved=S] [least=S] [grace=S]: last checkpoint, so long it should run, so long its pods take to end
  *   wants NAME[,NAME...] queue=Q ... [charged]         as above; at: created, since: reserved; charged: quota counts it, nodes do not
  *       [min=N] [over=N] [where=KEY:VALUE] [tolerates=KEY]: fewest pods; that are over; nodeSelector; of its pods
- *       [set=NAME ...]: the words after it, up to the next, are of that pod set
+ *       [set=NAME ...]: the words after it, up to the next, are of that pod set; [group=G]: its podset-group-name
  *       [CHECK:ready|retry|rejected|pending]: what an admission check answers; [stopped]: not active; [later]: not before a backoff is over
  *
  *   pod NAME [prio=N] [gpu=N] [cpu=N] [on=NODE] [since=S] [app=A] [apart=A] [port=N] [never] [gated] [deleting] [foreign]
@@ -204,6 +204,7 @@ static inline struct pod_set story_set(struct world *w, const char *name, const 
     set.shape.tolerations = tolerations_in(w, words, n, &set.shape.tolerations_n);
     set.min_count = (int32_t)number_of(words, n, "min", set.count);
     set.reclaimed = (int32_t)number_of(words, n, "over", 0);
+    set.topology.group = id(w, word_of(words, n, "group", NULL));
     return set;
 }
 

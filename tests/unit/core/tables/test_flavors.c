@@ -49,6 +49,27 @@ static const struct table_case cases[] = {
      NODES "queue q fa.gpu=4 fb.gpu=4 + fc.cpu=9; flavor fa is=kind:a; flavor fb is=kind:b; wants j gpu=1 cpu=1 where=kind:b",
      "j: 1 gpu=fb cpu=fc"},
 
+    /* ---- pod sets of a group ---- */
+    {"they take one flavor that holds both", NODES "queue q fa.gpu=4 fb.gpu=9; wants j set=l group=g gpu=1 set=w group=g x=4 gpu=1",
+     "j: 1 gpu=fb, 4 gpu=fb"},
+    {"of no group: each for itself", NODES "queue q fa.gpu=4 fb.gpu=9; wants j set=l gpu=1 set=w x=4 gpu=1", "j: 1 gpu=fa, 4 gpu=fb"},
+    {"of two groups: each for itself", NODES "queue q fa.gpu=4 fb.gpu=9; wants j set=l group=g gpu=1 set=w group=h x=4 gpu=1",
+     "j: 1 gpu=fa, 4 gpu=fb"},
+    {"both come before what stands between them",
+     NODES "queue q fa.gpu=5 fb.gpu=9; wants j set=l group=g gpu=1 set=m gpu=3 set=w group=g x=4 gpu=1", "j: 1 gpu=fa, 1 gpu=fb, 4 gpu=fa"},
+    {"a taint that only one of them tolerates",
+     TWO "flavor fa taint=spot; wants j set=l group=g gpu=1 tolerates=spot set=w group=g gpu=1", "j: 1 gpu=fb, 1 gpu=fb"},
+    {"what only one of them asks for counts for both",
+     NODES "queue q fa.gpu=4 fa.cpu=1 fb.gpu=4 fb.cpu=9; wants j set=l group=g gpu=1 set=w group=g gpu=1 cpu=5",
+     "j: 1 gpu=fb, 1 gpu=fb cpu=fb"},
+    {"none holds both", TWO "wants j set=l group=g gpu=1 set=w group=g x=4 gpu=1", "", "j", "current podset request (5)"},
+    {"nodes refuse both: the next",
+     "node na is=kind:a gpu=4; node nb is=kind:b gpu=5; queue q fa.gpu=9 fb.gpu=9; flavor fa is=kind:a; flavor fb is=kind:b;"
+     "wants j set=l group=g gpu=1 set=w group=g x=4 gpu=1", "j: 1 gpu=fb, 4 gpu=fb"},
+    {"the next for both, and what stands between them stays",
+     "node na is=kind:a gpu=7; node nb is=kind:b gpu=5; queue q fa.gpu=9 fb.gpu=9; flavor fa is=kind:a; flavor fb is=kind:b;"
+     "wants j set=l group=g gpu=1 set=m gpu=3 set=w group=g x=4 gpu=1", "j: 1 gpu=fb, 1 gpu=fa, 4 gpu=fb"},
+
     /* ---- taints, labels ---- */
     {"a taint that nobody tolerates is passed over", TWO "flavor fa taint=spot; wants j gpu=1", "j: 1 gpu=fb"},
     {"the pod tolerates it", TWO "flavor fa taint=spot; wants j gpu=1 tolerates=spot", "j: 1 gpu=fa"},
