@@ -70,8 +70,7 @@ static void print_gang(struct model *m, const struct plain_gang *g)
         fprintf(stderr, " %d x cpu %d gpu %d memory %d,", g->sets[i].count, (int)g->sets[i].ask[0], (int)g->sets[i].ask[1],
                 (int)g->sets[i].ask[2]);
     if (m->places.n)
-        fprintf(stderr, " mode %d level %d, %d %d in %s", g->sets[0].mode, g->sets[0].level, g->sets[1].mode, g->sets[1].level,
-                domains_words(m, g));
+        print_domains(m, g);
     fprintf(stderr, " %s%s; %s\n", g->admitted ? given_words(m, &g->given) : "", g->leaving ? ", leaves" : g->checking ? ", waits for its check" : "",
             why(&m->w, arena_printf(m->w.cycle, "g%d", g->serial)));
 }
@@ -190,8 +189,12 @@ static void count_admission(struct model *m, const struct plain_gang *g, int how
     for (int i = 0; i < g->sets_n && m->places.n; i++)
         m->counts.domains_n[g->sets[i].mode]++;
     for (int i = 0; i < g->sets_n && m->places.n; i++)
-        m->counts.sliced_n += g->sets[i].slice_size > 1 && g->given.count[i] > 1;
+        m->counts.sliced_n += g->sets[i].slices_n && g->sets[i].slice_size[0] > 1 && g->given.count[i] > 1;
     m->counts.sets_in_domains_n += m->places.n && g->sets_n > 1;
+    for (int i = 0; i < g->sets_n && m->places.n; i++)
+        m->counts.nested_n += g->sets[i].slices_n > 1 && g->sets[i].slice_size[1] > 1 && g->given.count[i] > 1;
+    for (int i = 0; i < g->sets_n && m->places.n; i++)
+        m->counts.led_n += g->sets[i].in_group && g->given.count[i] > 1;
     m->counts.groups_in_domains_n += m->places.n && m->nodes[COHORTS + g->queue].groups_n > 1;
     for (int i = 0; i < g->sets_n; i++)
         m->counts.fewer_n += g->given.count[i] < g->sets[i].asked_n;
@@ -309,6 +312,8 @@ static bool tell(const struct tally *n)
                {n->domains_n[3], "unconstrained"},
                {n->sets_in_domains_n, "of two pod sets"},
                {n->sliced_n, "in slices"},
+               {n->nested_n, "in slices of slices"},
+               {n->led_n, "of workers and a leader"},
                {n->groups_in_domains_n, "in domains and several resource groups"},
                {n->several_domains_n, "on several nodes"},
                {n->ready_waits_n, "ready, and waited for places"},

@@ -53,7 +53,8 @@ struct tree_node {             /* cohorts, then queues */
 struct pod_group {             /* a pod set of a gang */
     int count, asked_n, fewest; /* count: of those asked for; fewest: it may start with so many */
     int64_t ask[RES_N];        /* of each pod */
-    int mode, level, slice_level, slice_size; /* in a world with a topology (core_order_places.h) */
+    int mode, level, slices_n, slice_level[2], slice_size[2]; /* in a world with a topology (core_order_places.h) */
+    bool in_group;             /* with the other set of the gang of which that is said: they take flavors, and stand, together */
 };
 struct given {                 /* to a gang: of each pod set how many pods, and which flavor of each resource; -1: it asks for none */
     int count[SETS], flavor[SETS][RES_N];
@@ -132,7 +133,7 @@ struct tally {                /* what was compared */
     uint64_t spared_n[4];      /* by budgets, minimum run, what is lost, grace */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
-    uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n, groups_in_domains_n; /* by mode */
+    uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n, groups_in_domains_n, led_n, nested_n; /* by mode */
     uint64_t freed_places_n, ready_waits_n; /* where quota was enough, and nodes were not; ready, and there were none */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n, taken_back_n;
@@ -268,12 +269,15 @@ bool is_on(const struct seats *on, int node);
 void withhold(struct model *m, const struct plain_promise *p);
 void put_places(struct model *m);
 void put_domains(struct model *m, struct pod_group *set);
+void put_group(struct model *m, struct plain_gang *g); /* of two of its sets, once they ask for domains */
+int first_together(const struct plain_gang *g, int set); /* of its group; itself, where it is in none */
 void tell_places(struct model *m);
 struct topology_request request_of(struct model *m, const struct pod_group *set);
 void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_record *r);
 const char *domains_words(struct model *m, const struct plain_gang *g);
 const char *node_of(struct model *m, const struct plain_gang *g, int set, int pod); /* of those that it was given */
 void print_places(struct model *m);
+void print_domains(struct model *m, const struct plain_gang *g); /* asked for, and given */
 
 /* core_order_fair.c */
 struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);

@@ -3,7 +3,8 @@
  * Pod set after pod set, in each group of the queue's resources, the best flavor is taken; what those before take of it counts. When
  * nothing is left for a later one, those before it go on after the flavor that ended their search, all others begin anew. When nobody
  * goes for what was found, the last choice is another one, and so on backwards: all that there are (core/quota/flavor.h). A pod set that
- * nodes refused takes another one itself, or one before it does; at last all that there are.
+ * nodes refused takes another one itself, or one before it does; at last all that there are. Pod sets of a group are asked as one, where
+ * the first of them stands.
  */
 #include "core_order.h"
 
@@ -83,22 +84,31 @@ static struct fitness fitness_of(const struct search *h, int f, int r, int64_t a
 
 /* ---- flavors of a group for a pod set ---- */
 
-static bool asks_for_group(const struct pod_group *set, const struct group *group)
+/* Of all pods of the set, and of the other one of its group. */
+static int64_t asked_together(const struct search *h, int first, int r)
+{
+    int64_t sum = 0;
+    for (int i = first; i < h->g->sets_n; i++)
+        sum += first_together(h->g, i) == first ? h->g->sets[i].ask[r] * h->g->sets[i].count : 0;
+    return sum;
+}
+
+static bool asks_for_group(const struct search *h, int set, const struct group *group)
 {
     bool any = false;
     for (int r = 0; r < RES_N; r++)
-        any |= group->covers[r] && set->ask[r];
+        any |= group->covers[r] && asked_together(h, set, r);
     return any;
 }
 
 /* Who asks for nothing stands in domains all the same, by a flavor of the first group. */
 static bool has_choice(const struct search *h, int set, int group_at)
 {
-    const struct pod_group *asks = &h->g->sets[set];
     bool any = false;
     for (int r = 0; r < RES_N; r++)
-        any |= asks->ask[r] > 0;
-    return asks_for_group(asks, &h->own->groups[group_at]) || (h->m->places.n && !any && !group_at);
+        any |= asked_together(h, set, r) > 0;
+    return first_together(h->g, set) == set &&
+           (asks_for_group(h, set, &h->own->groups[group_at]) || (h->m->places.n && !any && !group_at));
 }
 
 /* Fitting is better than taking back, and that than ending one's own; then the lower level, or the level first. */
@@ -114,12 +124,12 @@ static bool is_better(const struct tree_node *own, const struct fitness *a, cons
 /* As good as the resource that it is worst for; the level is the highest of all in *ret_level. */
 static struct fitness fitness_of_all(const struct search *h, int set, const struct group *group, int f)
 {
-    const struct pod_group *asks = &h->g->sets[set];
     struct fitness worst = {.mode = MODE_FITS, .fits = true};
     for (int r = 0; r < RES_N; r++) {
-        if (!group->covers[r] || !asks->ask[r])
+        int64_t asked = asked_together(h, set, r);
+        if (!group->covers[r] || !asked)
             continue;
-        struct fitness of = fitness_of(h, f, r, h->found.need.amount.of[f][r] + asks->ask[r] * asks->count);
+        struct fitness of = fitness_of(h, f, r, h->found.need.amount.of[f][r] + asked);
         bool fits = worst.fits && of.fits;
         if (of.mode == MODE_NOT)
             return of;
@@ -157,10 +167,12 @@ static int best_flavor(struct search *h, int set, int group_at, const bool refus
     return best;
 }
 
-static void take(struct search *h, int set, const struct group *group, int f, int sign)
+static void take_one(struct search *h, int set, const struct group *group, int f, int sign)
 {
     const struct pod_group *asks = &h->g->sets[set];
-    bool nothing = !asks_for_group(asks, group);
+    bool nothing = true;       /* that it asks for, of this group */
+    for (int r = 0; r < RES_N; r++)
+        nothing &= !group->covers[r] || !asks->ask[r];
     for (int r = 0; r < RES_N; r++) {
         if (!group->covers[r] || (!asks->ask[r] && !nothing))
             continue;
@@ -168,6 +180,13 @@ static void take(struct search *h, int set, const struct group *group, int f, in
         h->found.given.flavor[set][r] = sign > 0 ? f : -1;
         h->found.need.amount.of[f][r] += sign * asks->ask[r] * asks->count;
     }
+}
+
+static void take(struct search *h, int first, const struct group *group, int f, int sign)
+{
+    for (int i = first; i < h->g->sets_n; i++)
+        if (first_together(h->g, i) == first)
+            take_one(h, i, group, f, sign);
 }
 
 /* ---- all of them ---- */

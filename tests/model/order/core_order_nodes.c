@@ -41,7 +41,33 @@ bool has_several_topologies(const struct need *x, int set)
     return x->flavors[set] & (x->flavors[set] - 1);
 }
 
-/* Set by set; what those before it take counts. SOURCE Kueue: nowhere who has two flavors with a topology. */
+int first_together(const struct plain_gang *g, int set)
+{
+    int first = 0;
+    while (first < set && !(g->sets[first].in_group && g->sets[set].in_group))
+        first++;
+    return first;
+}
+
+static int other_together(const struct plain_gang *g, int set)
+{
+    int other = g->sets_n - 1;
+    while (other > set && !(g->sets[other].in_group && g->sets[set].in_group))
+        other--;
+    return other;
+}
+
+static struct place_ask ask_of(const struct plain_gang *g, const struct need *x, int set)
+{
+    const struct pod_group *asks = &g->sets[set];
+    struct place_ask ask = {.mode = asks->mode, .level = asks->level, .count = x->pods_n[set], .flavors = x->flavors[set],
+                            .slices_n = asks->slices_n, .each = {asks->ask[0], asks->ask[1], 1}};
+    memcpy(ask.slice_level, asks->slice_level, sizeof ask.slice_level);
+    memcpy(ask.slice_size, asks->slice_size, sizeof ask.slice_size);
+    return ask;
+}
+
+/* Set by set, those of a group together; what those before it take counts. SOURCE Kueue: nowhere who has two flavors with a topology. */
 int refused_set(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on)
 {
     int64_t used[PLACES][PLACE_RES];
@@ -53,17 +79,20 @@ int refused_set(const struct model *m, const struct plain_gang *g, const struct 
             return set;
     add_up(m, true, used);
     for (int set = 0; set < g->sets_n; set++) {
-        const struct pod_group *asks = &g->sets[set];
-        const struct place_ask ask = {.mode = asks->mode, .level = asks->level, .count = x->pods_n[set], .flavors = x->flavors[set],
-                                      .slice_level = asks->slice_level, .slice_size = asks->slice_size,
-                                      .each = {asks->ask[0], asks->ask[1], 1}};
-        if (!find_places(&m->places, used, &ask, ret_on->n[set])) {
+        int other = other_together(g, set);
+        const struct place_ask ask = ask_of(g, x, set), beside = ask_of(g, x, other);
+        if (first_together(g, set) != set)
+            continue;
+        bool found = other == set ? find_places(&m->places, used, &ask, ret_on->n[set])
+                                  : find_places_together(&m->places, used, &ask, &beside, ret_on->n[set], ret_on->n[other]);
+        if (!found) {
             *ret_on = (struct seats){0};
             return set;
         }
         for (int i = 0; i < PLACES; i++)
             for (int r = 0; r < PLACE_RES; r++)
-                used[i][r] += ret_on->n[set][i] * each_takes(asks, r);
+                used[i][r] += ret_on->n[set][i] * each_takes(&g->sets[set], r) +
+                              (other == set ? 0 : ret_on->n[other][i] * each_takes(&g->sets[other], r));
     }
     return g->sets_n;
 }
@@ -130,13 +159,42 @@ void put_places(struct model *m)
     qsort(p->all, (size_t)p->n, sizeof *p->all, compare_places);
 }
 
+/* Also slices in slices: of a level below, and a part of the size. */
+static void put_slices(struct model *m, struct pod_group *set)
+{
+    int from = set->mode == TOPOLOGY_REQUIRED || set->mode == TOPOLOGY_PREFERRED ? set->level : 0;
+    set->slices_n = pick(m, 4) ? 0 : 1;
+    set->slice_size[0] = 1 + (int)pick(m, 3);
+    set->slice_level[0] = from + (int)pick(m, (uint32_t)(m->places.levels_n - from));
+    if (!set->slices_n || set->slice_level[0] + 1 == m->places.levels_n || pick(m, 2))
+        return;
+    set->slices_n = 2;
+    set->slice_size[1] = 1 + (int)pick(m, 2);
+    set->slice_size[0] = set->slice_size[1] * (1 + (int)pick(m, 2));
+    set->slice_level[1] = set->slice_level[0] + 1 + (int)pick(m, (uint32_t)(m->places.levels_n - set->slice_level[0] - 1));
+}
+
 void put_domains(struct model *m, struct pod_group *set)
 {
     set->mode = (int)pick(m, 4);
     set->level = (int)pick(m, (uint32_t)m->places.levels_n);
-    set->slice_size = pick(m, 4) ? 0 : 1 + (int)pick(m, 3);
-    int from = set->mode == TOPOLOGY_REQUIRED || set->mode == TOPOLOGY_PREFERRED ? set->level : 0;
-    set->slice_level = from + (int)pick(m, (uint32_t)(m->places.levels_n - from));
+    put_slices(m, set);
+}
+
+/* One of them has a single pod. The other fills its slices: what fills none may stand near the leader, too, or near the slices alone. */
+void put_group(struct model *m, struct plain_gang *g)
+{
+    int first = (int)pick(m, (uint32_t)g->sets_n), other = (first + 1 + (int)pick(m, (uint32_t)g->sets_n - 1)) % g->sets_n;
+    struct pod_group *a = &g->sets[first], *b = &g->sets[other];
+    a->mode = pick(m, 2) ? TOPOLOGY_REQUIRED : TOPOLOGY_PREFERRED;
+    put_slices(m, a);
+    if (a->slices_n)
+        a->count = a->asked_n = a->fewest = a->slice_size[0] * (1 + (int)pick(m, 2));
+    b->mode = a->mode;
+    b->level = a->level;
+    b->slices_n = 0;
+    b->count = b->asked_n = b->fewest = 1;
+    a->in_group = b->in_group = true;
 }
 
 /* ---- what is told ---- */
@@ -174,8 +232,9 @@ struct topology_request request_of(struct model *m, const struct pod_group *set)
     struct topology_request r = {.mode = (enum topology_mode)set->mode};
     if (r.mode == TOPOLOGY_REQUIRED || r.mode == TOPOLOGY_PREFERRED)
         r.level = id(&m->w, level_name(m, set->level));
-    if (set->slice_size)
-        r.slices[r.slices_n++] = (struct topology_slice){id(&m->w, level_name(m, set->slice_level)), set->slice_size};
+    for (int i = 0; i < set->slices_n; i++)
+        r.slices[r.slices_n++] = (struct topology_slice){id(&m->w, level_name(m, set->slice_level[i])), set->slice_size[i]};
+    r.group = set->in_group ? id(&m->w, "together") : 0;
     return r;
 }
 
@@ -211,6 +270,17 @@ const char *node_of(struct model *m, const struct plain_gang *g, int set, int po
     for (int n = m->places.n ? g->on.n[set][0] : pod + 1; pod >= n; n += g->on.n[set][at])
         at++;
     return arena_printf(m->w.records, "n%d", at);
+}
+
+void print_domains(struct model *m, const struct plain_gang *g)
+{
+    for (int i = 0; i < g->sets_n; i++) {
+        const struct pod_group *set = &g->sets[i];
+        fprintf(stderr, " mode %d level %d%s", set->mode, set->level, set->in_group ? " together" : "");
+        for (int k = 0; k < set->slices_n; k++)
+            fprintf(stderr, " slice %d:%d", set->slice_level[k], set->slice_size[k]);
+    }
+    fprintf(stderr, " in %s", domains_words(m, g));
 }
 
 void print_places(struct model *m)

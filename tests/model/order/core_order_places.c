@@ -3,30 +3,50 @@
 
 _Static_assert((int)PLACE_PODS <= (int)NODE_PODS, "a node of the reference has no more");
 
-bool find_places(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, int ret_on[PLACES])
+static struct ask ask_of(const struct place_ask *one)
+{
+    struct ask a = {.mode = (enum topology_mode)one->mode, .level = one->level, .count = one->count, .cpu = (int)one->each[0],
+                    .gpu = (int)one->each[1], .layers_n = one->slices_n};
+    for (int i = 0; i < one->slices_n; i++) {
+        a.layer_level[i] = one->slice_level[i];
+        a.layer_size[i] = one->slice_size[i];
+    }
+    return a;
+}
+
+static bool find(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *const *asks, int n, int *const *ret_on)
 {
     struct cluster c = {.levels_n = p->levels_n};
     struct usage u = {0};
-    struct plain_gang g = {.sets_n = 1};
+    struct plain_gang g = {.sets_n = n, .group = n > 1};
     for (int i = 0; i < p->n; i++) {
-        struct plain_node *n = &c.nodes[i];
-        *n = (struct plain_node){.known = true, .ready = true, .cpu = (int)p->all[i].has[0], .gpu = (int)p->all[i].has[1],
-                                 .of_flavor = (p->all[i].flavors & ask->flavors) == ask->flavors};
+        struct plain_node *node = &c.nodes[i];
+        *node = (struct plain_node){.known = true, .ready = true, .cpu = (int)p->all[i].has[0], .gpu = (int)p->all[i].has[1],
+                                    .of_flavor = (p->all[i].flavors & asks[0]->flavors) == asks[0]->flavors};
         for (int l = 0; l < p->levels_n; l++)
-            n->value[l] = l + 1 < p->levels_n ? p->all[i].value[l] : i;
+            node->value[l] = l + 1 < p->levels_n ? p->all[i].value[l] : i;
         u.cpu[i] = (int)used[i][0];
         u.gpu[i] = (int)used[i][1];
         u.pods[i] = (int)(used[i][2] + NODE_PODS - p->all[i].has[2]);
     }
-    g.sets[0] = (struct ask){.mode = (enum topology_mode)ask->mode, .level = ask->level, .count = ask->count, .cpu = (int)ask->each[0],
-                             .gpu = (int)ask->each[1]};
-    if (ask->slice_size) {
-        g.sets[0].layers_n = 1;
-        g.sets[0].layer_level[0] = ask->slice_level;
-        g.sets[0].layer_size[0] = ask->slice_size;
-    }
+    for (int set = 0; set < n; set++)
+        g.sets[set] = ask_of(asks[set]);
     bool fits = reference_place(&c, &u, &g);
-    for (int i = 0; i < PLACES; i++)
-        ret_on[i] = fits ? g.on[0][i] : 0;
+    for (int set = 0; set < n; set++)
+        for (int i = 0; i < PLACES; i++)
+            ret_on[set][i] = fits ? g.on[set][i] : 0;
     return fits;
+}
+
+bool find_places(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, int ret_on[PLACES])
+{
+    return find(p, used, &ask, 1, &ret_on);
+}
+
+bool find_places_together(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *a, const struct place_ask *b,
+                          int ret_a[PLACES], int ret_b[PLACES])
+{
+    const struct place_ask *asks[] = {a, b};
+    int *on[] = {ret_a, ret_b};
+    return find(p, used, asks, 2, on);
 }

@@ -17,10 +17,13 @@ struct places {
 struct place_ask {             /* one pod set of a few flavors; mode, level: enum topology_mode, and of REQUIRED and PREFERRED where */
     int mode, level, count;
     unsigned flavors;
-    int slice_level, slice_size; /* size 0: single pods */
+    int slices_n, slice_level[2], slice_size[2]; /* from the widest; n 0: single pods */
     int64_t each[PLACE_RES];
 };
 /* False: it cannot stand beside what is used. */
 bool find_places(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, int ret_on[PLACES]);
+/* The same of two pod sets of a group, of the same flavors: they stand together. */
+bool find_places_together(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *a, const struct place_ask *b,
+                          int ret_a[PLACES], int ret_b[PLACES]);
 
 #endif

@@ -130,8 +130,12 @@ static void put_sets(struct model *m, struct plain_gang *g)
         if (m->places.n)
             put_domains(m, set);
     }
+    if (m->places.n && own->groups_n == 1 && g->sets_n > 1 && pick(m, 2))
+        put_group(m, g);
     for (uint32_t n = pick(m, 4) == 0 ? 1 + pick(m, 2) : 0; n; n--) {
         struct pod_group *set = &g->sets[pick(m, (uint32_t)g->sets_n)];
+        if (set->in_group && (set->asked_n == 1 || set->slices_n))
+            continue;
         set->count = set->asked_n += (int)pick(m, 3);
         set->fewest = 1 + (int)pick(m, (uint32_t)set->asked_n);
     }
