@@ -206,6 +206,22 @@ static const char *level_name(const struct model *m, int level)
     return level_names[PLACE_LEVELS - m->places.levels_n + level];
 }
 
+static void tell_place(struct model *m, int i)
+{
+    const struct place *p = &m->places.all[i];
+    const char *labels = arena_printf(m->w.records, "kubernetes.io/hostname=n%d", i);
+    for (int f = 0; f < m->flavors_n; f++)
+        labels = p->flavors >> f & 1 ? arena_printf(m->w.records, "%s,%s=yes", labels, flavors[f]) : labels;
+    for (int l = 0; l + 1 < m->places.levels_n; l++)
+        labels = arena_printf(m->w.records, "%s,%s=v%d", labels, level_name(m, l), p->value[l]);
+    const char *amounts = arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d,memory=1000000,pods=%d", (int)p->has[0], (int)p->has[1],
+                                       (int)p->has[2]);
+    struct node_record r = a_node(&m->w, arena_printf(m->w.records, "n%d", i), amounts, labels);
+    r.ready = p->state != PLACE_NOT_READY;
+    r.unschedulable = p->state == PLACE_CORDONED;
+    node_record(&m->w, r);
+}
+
 void tell_places(struct model *m)
 {
     const char *levels = "";
@@ -214,17 +230,33 @@ void tell_places(struct model *m)
     topology(&m->w, "t", levels);
     for (int f = 0; f < m->flavors_n; f++)
         topology_flavor(&m->w, flavors[f], "t", arena_printf(m->w.records, "%s=yes", flavors[f]));
-    for (int i = 0; i < m->places.n; i++) {
-        const struct place *p = &m->places.all[i];
-        const char *labels = arena_printf(m->w.records, "kubernetes.io/hostname=n%d", i);
-        for (int f = 0; f < m->flavors_n; f++)
-            labels = p->flavors >> f & 1 ? arena_printf(m->w.records, "%s,%s=yes", labels, flavors[f]) : labels;
-        for (int l = 0; l + 1 < m->places.levels_n; l++)
-            labels = arena_printf(m->w.records, "%s,%s=v%d", labels, level_name(m, l), p->value[l]);
-        node(&m->w, arena_printf(m->w.records, "n%d", i),
-             arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d,memory=1000000,pods=%d", (int)p->has[0], (int)p->has[1],
-                          (int)p->has[2]), labels);
-    }
+    for (int i = 0; i < m->places.n; i++)
+        tell_place(m, i);
+}
+
+static bool is_free_of_all(const struct model *m, int node)
+{
+    bool any = false;
+    for (int i = 0; i < GANGS; i++)
+        any |= m->gangs[i].exists && m->gangs[i].admitted && is_on(&m->gangs[i].on, node);
+    return !any;
+}
+
+/* Somebody may be promised it. */
+void change_places(struct model *m)
+{
+    int node = m->places.n && pick(m, 2) ? (int)pick(m, (uint32_t)m->places.n) : -1;
+    if (node < 0 || !is_free_of_all(m, node))
+        return;
+    struct place *p = &m->places.all[node];
+    bool was_gone = p->state == PLACE_GONE;
+    p->state = pick(m, 2) ? PLACE_GOOD : PLACE_GOOD + pick(m, 4);
+    p->has[1] = pick(m, 4) ? p->has[1] : (int64_t)pick(m, 7);
+    m->counts.changed_places_n++;
+    if (p->state != PLACE_GONE)
+        tell_place(m, node);
+    else if (!was_gone)
+        gone(&m->w, CHANGE_NODE_GONE, arena_printf(m->w.records, "n%d", node));
 }
 
 struct topology_request request_of(struct model *m, const struct pod_group *set)
@@ -287,7 +319,7 @@ void print_places(struct model *m)
 {
     for (int i = 0; i < m->places.n; i++) {
         const struct place *p = &m->places.all[i];
-        fprintf(stderr, "  n%d of flavors %x: cpu %d gpu %d pods %d in %d/%d\n", i, p->flavors, (int)p->has[0], (int)p->has[1],
-                (int)p->has[2], p->value[0], p->value[1]);
+        fprintf(stderr, "  n%d of flavors %x: cpu %d gpu %d pods %d in %d/%d%s\n", i, p->flavors, (int)p->has[0], (int)p->has[1],
+                (int)p->has[2], p->value[0], p->value[1], p->state == PLACE_GOOD ? "" : ", of no use");
     }
 }

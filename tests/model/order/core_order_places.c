@@ -21,8 +21,9 @@ static bool find(const struct places *p, int64_t used[PLACES][PLACE_RES], const 
     struct plain_gang g = {.sets_n = n, .group = n > 1};
     for (int i = 0; i < p->n; i++) {
         struct plain_node *node = &c.nodes[i];
-        *node = (struct plain_node){.known = true, .ready = true, .cpu = (int)p->all[i].has[0], .gpu = (int)p->all[i].has[1],
-                                    .of_flavor = (p->all[i].flavors & asks[0]->flavors) == asks[0]->flavors};
+        *node = (struct plain_node){.known = p->all[i].state != PLACE_GONE, .ready = p->all[i].state == PLACE_GOOD,
+                                    .of_flavor = (p->all[i].flavors & asks[0]->flavors) == asks[0]->flavors,
+                                    .cpu = (int)p->all[i].has[0], .gpu = (int)p->all[i].has[1]};
         for (int l = 0; l < p->levels_n; l++)
             node->value[l] = l + 1 < p->levels_n ? p->all[i].value[l] : i;
         u.cpu[i] = (int)used[i][0];

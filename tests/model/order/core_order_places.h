@@ -9,6 +9,7 @@ struct place {                 /* a node; in the order of their paths */
     int value[PLACE_LEVELS];   /* but of the lowest level, where each is a domain of its own */
     unsigned flavors;          /* a bit each, of those whose labels it has */
     int64_t has[PLACE_RES];
+    enum { PLACE_GOOD, PLACE_NOT_READY, PLACE_CORDONED, PLACE_GONE } state;
 };
 struct places {
     struct place all[PLACES];

@@ -289,6 +289,7 @@ void change_something(struct model *m)
     let_leave(m);
     answer_checks(m);
     put_budgets(m);
+    change_places(m);
     for (uint32_t n = 1 + pick(m, 8); n; n--)
         new_gang(m);
     for (uint32_t n = pick(m, 16); n; n--)
