@@ -381,6 +381,21 @@ bool promises_kept(struct state *s, const struct gang *g, const struct queue *q)
     return any;
 }
 
+void promises_follow(struct state *s, uint32_t node)
+{
+    for (uint32_t i = 0; i < s->promised_n; i++) {
+        struct promise *p = s->promised[i]->promise;
+        bool moved = false;
+        for (uint32_t k = 0; k < p->rooms_n && !p->by_priority; k++) {
+            bool moves = p->rooms[k].node != node && p->rooms[k].node_name == s->nodes.nodes[node].name;
+            p->rooms[k].node = moves ? node : p->rooms[k].node;
+            moved |= moves;
+        }
+        if (moved)
+            qsort(p->rooms, p->rooms_n, sizeof *p->rooms, compare_rooms);
+    }
+}
+
 /* Rooms are sorted by their nodes. */
 static uint32_t first_room_on(const struct promise *p, uint32_t node)
 {

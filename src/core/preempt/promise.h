@@ -53,6 +53,9 @@ void promise_forget_victim(struct state *s, struct gang *g);
 /* Somebody has taken room on the node. A lone pod to whom more of it is promised than will be left looks again. WHY  it waits there in vain
  * else until its victims have left, and keeps others out meanwhile. */
 void promises_shrink(struct state *s, uint32_t node);
+/* The node is there, perhaps in another slot than before it went: what gangs were promised on it stands. Lone pods looked again when it
+ * went. */
+void promises_follow(struct state *s, uint32_t node);
 /* Of each node that others leave for lone pods: the highest priority of these, as a cycle begins. */
 void promises_rank(struct state *s);
 /* Why a victim must go: a REASON_PREEMPTED in the arena. */

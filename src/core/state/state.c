@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "core/place/view.h"
 #include "core/preempt/lone.h"
+#include "core/preempt/promise.h"
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
 #include "core/queue/consumption.h"
@@ -207,6 +208,8 @@ static void apply_node(struct state *s, const struct node_record *r)
 {
     uint32_t columns_n = s->nodes.columns_n;
     uint32_t slot = node_table_slot(&s->nodes, r->name);
+    if (!(s->nodes.flags[slot] & NODE_KNOWN))
+        promises_follow(s, slot);
     bool new_devices = set_devices(s, slot, r);
     if (node_table_set(&s->nodes, slot, r)) {
         seats_wake_holders(s, slot);

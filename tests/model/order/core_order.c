@@ -110,6 +110,9 @@ static void print_promises_of_core(struct model *m)
         for (uint32_t k = 0; k < p->charges_n; k++)
             fprintf(stderr, " %s.%s=%d", text_of(&m->w, p->charges[k].flavor), text_of(&m->w, p->charges[k].resource),
                     (int)p->charges[k].amount);
+        for (uint32_t k = 0; k < p->rooms_n && m->places.n; k++)
+            fprintf(stderr, " %s.%s=%d", text_of(&m->w, p->rooms[k].node_name), text_of(&m->w, p->rooms[k].resource),
+                    (int)p->rooms[k].amount);
         for (uint32_t k = 0; k < p->victims_n; k++)
             fprintf(stderr, " -%s", text_of(&m->w, p->victims[k]->key));
         fprintf(stderr, "\n");
@@ -121,7 +124,9 @@ static void print_world(struct model *m)
     print_promises_of_core(m);
     for (int i = 0; i < m->promises_n; i++) {
         const struct plain_promise *one = &m->promises[i];
-        fprintf(stderr, "  promised to g%d, level %d,%s:", m->gangs[one->gang].serial, one->level, given_words(m, &one->given));
+        const struct plain_gang there = {.sets_n = m->gangs[one->gang].sets_n, .on = one->victims.on};
+        fprintf(stderr, "  promised to g%d, level %d,%s in %s:", m->gangs[one->gang].serial, one->level, given_words(m, &one->given),
+                domains_words(m, &there));
         for (int k = 0; k < one->victims.n; k++)
             fprintf(stderr, " g%d", m->gangs[one->victims.all[k].gang].serial);
         fprintf(stderr, "\n");

@@ -551,6 +551,21 @@ static void who_has_left_is_not_let_in_where_his_pods_still_end(void **state)
     decides_soon(w, "start large; start v");
 }
 
+/* Another node has taken its slot meanwhile. model_core_order 430021881 8 1 */
+static void what_is_promised_on_a_node_that_comes_back_is_kept(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=2; node n1 gpu=2; queue q gpu=9 within=Lower; queue s gpu=9; runs v queue=q gpu=2 on=n0;"
+             "wants large queue=q prio=1 x=2 gpu=2");
+    decides(w, "evict v InClusterQueue");
+    gone(w, CHANGE_NODE_GONE, "n1");
+    story(w, "node other gpu=1; node n1 gpu=2; wants small queue=s prio=9 gpu=2");
+    decides(w, "");
+    leaves(w, "v", "wants v queue=q gpu=2");
+    gone(w, CHANGE_POD_GONE, "ns/v-0");
+    decides_soon(w, "start large");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -589,6 +604,7 @@ int main(void)
         in_a_world(who_stays_within_his_own_wakes_nobody),
         cmocka_unit_test(why_not),
         in_a_world(who_has_left_is_not_let_in_where_his_pods_still_end),
+        in_a_world(what_is_promised_on_a_node_that_comes_back_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
