@@ -13,6 +13,7 @@ struct forced {
     name_id home[WAITING_MAX]; /* of a lone pod among them: the node that others leave for it; else 0 */
     bool moved[WAITING_MAX];   /* it has started elsewhere, which nobody had to wake it for: others may have its home now */
     bool whole[WAITING_MAX];   /* they leave for all of its members */
+    bool more[WAITING_MAX];    /* tried anew, it has had others go, too */
     uint32_t waiting_n;
     name_id looking[WAITING_MAX]; /* gangs that look again soon, as long as others leave */
     uint32_t looking_n;
@@ -124,6 +125,19 @@ static bool does_with_fewer(const struct forced *f, uint32_t at, const struct pl
     return fewer && f->whole[at];
 }
 
+/* Another one of its tree, tried anew, has had more of them go: so less is kept for that one, which wakes this one. */
+static bool may_have_what_more_leave(const struct forced *f, const struct gang *g)
+{
+    const struct quota *t = &f->s->quota;
+    bool any = false;
+    for (uint32_t i = 0; i < f->waiting_n && g->queue && !any; i++) {
+        const struct gang *other = f->more[i] ? gang_find(f->s, f->waiting[i]) : NULL;
+        any = other && other != g && other->promise && other->promise->queue && g->queue->quota &&
+              t->nodes[other->promise->queue->quota].root == t->nodes[g->queue->quota].root;
+    }
+    return any;
+}
+
 /* What is not a reason is told of in words, and counted. `promised`: of those for whom others leave. */
 static uint32_t cycle_effects(struct forced *f, bool promised)
 {
@@ -137,7 +151,9 @@ static uint32_t cycle_effects(struct forced *f, bool promised)
         bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
         uint32_t at = g ? waiting_at(f, g->key) : f->waiting_n;
         bool waits = at < f->waiting_n, excepted = waits && (is_kept_from(f, g) || is_free_of_claims(f, g) || was_left_to(f, g) ||
-                                                             does_with_fewer(f, at, e, g));
+                                                             does_with_fewer(f, at, e, g) || may_have_what_more_leave(f, g));
+        if (waits && preempts)
+            f->more[at] = true;
         if (excepted)
             f->moved[at] = true;
         bool looks = g && is_among(f->looking, f->looking_n, g->key);
@@ -175,7 +191,7 @@ static uint32_t force(struct forced *f)
         if (f->s->promised[i]->promise->victims_n) {
             const struct promise *p = f->s->promised[i]->promise;
             f->home[f->waiting_n] = p->by_priority ? p->rooms->node_name : 0;
-            f->moved[f->waiting_n] = false;
+            f->moved[f->waiting_n] = f->more[f->waiting_n] = false;
             f->whole[f->waiting_n] = !p->granted;
             f->waiting[f->waiting_n++] = f->s->promised[i]->key;
         }

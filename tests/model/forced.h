@@ -8,11 +8,12 @@
  *        others) is kept by that rule again, as the rules themselves are asked anew.
  * WHY    those for whom others leave come last: tried anew they may stand elsewhere, and who is refused for what they were promised before
  *        is refused by the rule.
- * LIMIT  excepted is who has a wake that is certain: who waits after writes of his own that failed; who looks again soon whether what
- *        others leave is still enough for all of its members, or within its queue's own quota, and could start with fewer, or elsewhere;
- *        for whom others leave, of what he may have since, that is quota that a blocked head of another queue claims, what fewer members
- *        need than others leave for, and for a lone pod nodes on which others leave for somebody of no lower priority; and, while anybody
- *        leaves, those who would have others go: whoever leaves gives something back, and that wakes.
+ * LIMIT  excepted is who has a wake that is certain: who waits after writes of his own that failed; who looks again soon whether
+ *        what others leave is still enough for all of its members, or within its queue's own quota, and could start with fewer, or
+ *        elsewhere; for whom others leave, of what he may have since, that is quota that a blocked head of another queue claims, what
+ *        fewer members need than others leave for, what is kept for another one no more since that one, asked anew, has had more of them
+ *        go, and for a lone pod nodes on which others leave for somebody of no lower priority; and, while anybody leaves, those who would
+ *        have others go: whoever leaves gives something back, and that wakes.
  *        SOURCE Kueue counts who leaves as there until he has left; kube-scheduler, PodEligibleToPreemptOthers.
  */
 #ifndef TESTS_MODEL_FORCED_H
