@@ -471,7 +471,8 @@ static bool find_spared(struct preemptor *x, const struct want *wants, uint32_t 
     return found;
 }
 
-/* WHY  a second search, and only where the first found somebody: whether anybody goes, and in which flavors, is Kueue's decision alone. */
+/* WHY  a second search, and only where the first found somebody: whether anybody goes, and in which flavors, is Kueue's decision alone. So
+ * it borrows from no farther away with those either: another flavor may be better then, where it starts when it looks again. */
 void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *v)
 {
     struct preemptor sparing = *x;
@@ -479,6 +480,8 @@ void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t
     const struct harm by_order = harm(x, v);
     sparing.spares = true;
     if (!harm_may_be_less(x->c->s, &by_order) || !find_spared(&sparing, wants, wants_n, &other))
+        return;
+    if (other.borrow_level > v->borrow_level)
         return;
     const struct harm less = harm(x, &other);
     other.spares = harm_spares(&less, &by_order);

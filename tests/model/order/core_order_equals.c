@@ -82,7 +82,7 @@ void spare_equals(struct model *m, const struct plain_gang *g, const struct need
     m->spares = true;
     struct victims other = find_victims(m, g, x, &other_level);
     m->spares = false;
-    if (!other.n)
+    if (!other.n || other_level > *level) /* another flavor might be better then */
         return;
     add_up(m, v, by_order);
     add_up(m, &other, less);

@@ -265,6 +265,21 @@ static void who_was_kept_out_looks_again_when_more_leave(void **state)
     decides(w, "start small");
 }
 
+/* With "big" gone it is within its queue's own quota, with "small", who has just saved what he did, it would borrow as it does in the other
+ * flavor, which fits: it would start there when it looks again, and "small" would have gone in vain. model_core_order 450034531 8 1 */
+static void who_loses_least_does_not_go_where_it_would_borrow_for_that(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99; queue q in=c fa.gpu=4 fb.gpu=0 within=Lower level-first; queue o in=c fa.gpu=2 fb.gpu=2;"
+             "runs big queue=q flavor=fa gpu=4 since=3; runs small queue=q flavor=fa gpu=2 since=2 saved=990; wants high queue=q prio=1 gpu=2");
+    decides(w, "evict big InClusterQueue");
+    story(w, "node n1 gpu=1");
+    decides(w, "");
+    gone(w, CHANGE_GANG_GONE, "big");
+    decides_soon(w, "start high");
+    assert_string_equal(given(w), "high: 1 gpu=fa");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +298,7 @@ int main(void)
         in_a_world(what_stops_one_stops_none_of_lower_priority),
         in_a_world(what_is_promised_to_who_borrows_ends_no_promise),
         in_a_world(who_was_kept_out_looks_again_when_more_leave),
+        in_a_world(who_loses_least_does_not_go_where_it_would_borrow_for_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
