@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/sim/sim_jobs.h"
 #include "cli/sim/sim_part.h"
+#include "cli/sim/sim_what_if.h"
 #include "sim/trace/replay.h"
 
 static enum placement placement_of(const struct options *o)
@@ -152,5 +153,6 @@ static int trace_main(const struct options *o)
 
 int sim_main(const struct options *o)
 {
-    return text_equal(o->arguments[0], "jobs") ? sim_jobs_main(o) : trace_main(o);
+    const char *verb = o->arguments[0];
+    return text_equal(verb, "jobs") ? sim_jobs_main(o) : text_equal(verb, "what-if") ? sim_what_if_main(o) : trace_main(o);
 }

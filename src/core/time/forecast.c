@@ -129,6 +129,8 @@ static void end_leaving(struct future *f)
 static void begin(struct future *f)
 {
     for (uint32_t i = 0; i < f->n; i++) {
+        const struct gang *g = gang_find(f->s, f->jobs[i].gang);
+        f->jobs[i].waits = g && g->phase != GANG_UNKNOWN && g->phase <= GANG_CHECKING && !g->bound_n;
         f->jobs[i].start_ms = 0;
         f->jobs[i].start_basis = 0;
         f->endings[i].job = &f->jobs[i];

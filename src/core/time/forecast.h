@@ -25,6 +25,7 @@ struct forecast_job {
     int64_t run_ms;      /* of one that holds places: from now on; else: from its start on. 0 = not known */
     uint8_t basis;       /* of that; 0 = not known */
     uint8_t start_basis; /* answer: of all ends before its start; 0: it starts without any */
+    bool waits;          /* answer: it holds no place at the beginning */
     int64_t start_ms;    /* answer; 0: it holds something already, or no start was found */
 };
 struct forecast_bounds {

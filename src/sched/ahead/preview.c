@@ -1,38 +1,10 @@
 /* preview.c - see preview.h */
 #include "sched/ahead/preview.h"
+#include "sched/ahead/look.h"
 #include "sched/ahead/starts.h"
 #include "sched/scheduler.h"
 
-enum { TURNS_MAX = 64, LOOK_MS = 20 };
-
-/* The first object's gang is the one that is asked about. */
-static name_id gang_of(struct scheduler *s, const struct change *c)
-{
-    if (c->type == CHANGE_GANG)
-        return c->gang.key;
-    const char *key = intern_name(s->names, c->pod.key), *slash = strchr(key, '/');
-    return c->pod.gang ? c->pod.gang
-                       : decode_gang_key(&s->decoder, GANG_POD, (struct bytes){(char *)key, (size_t)(slash - key)}, bytes_of(slash + 1));
-}
-
-static int change_of(struct scheduler *s, const struct json *object, struct change *ret_change, struct err *e)
-{
-    const char *kind = json_get_text(object, "kind", "");
-    struct change c = {.type = CHANGE_GANG};
-    _cleanup_buf_ struct buf text = {0};
-    int r;
-    if (text_equal(kind, "Workload")) {
-        r = decode_workload(&s->decoder, object, &c.gang, e);
-    } else if (text_equal(kind, "PodGroup")) {
-        r = decode_coscheduling_pod_group(&s->decoder, object, &c.gang, e);
-    } else {
-        c.type = CHANGE_POD;
-        json_write(&text, object);
-        r = decode_pod(&s->decoder, (struct bytes){arena_text_n(s->incoming_arena, text.data, text.n), text.n}, &c.pod, e);
-    }
-    *ret_change = c;
-    return r;
-}
+enum { TURNS_MAX = 64 };
 
 /* Nothing that ends would help: more than its queue can ever have, or no flavor that takes it. */
 static bool exceeds(const struct reason *reason)
@@ -72,13 +44,6 @@ static bool answer_of(struct scheduler *s, const struct plan *plan, name_id gang
     return false;
 }
 
-static void drain(struct scheduler *s)
-{
-    for (const struct change *change; (change = sources_next(s));)
-        state_apply(s->state, change);
-    sources_drained(s);
-}
-
 static void ask(struct scheduler *s, name_id gang, struct arena *a, struct preview *p)
 {
     struct decide_config config = scheduler_decide_config(s);
@@ -100,15 +65,16 @@ static void ask(struct scheduler *s, name_id gang, struct arena *a, struct previ
         starts_find(s, gang, &p->start_ms, &p->start_basis);
 }
 
+/* The first object's gang is the one that is asked about. */
 static int take_in(struct scheduler *s, const struct json *objects, name_id *ret_gang, struct err *e)
 {
     *ret_gang = 0;
     JSON_EACH (object, objects) {
-        struct change c;
-        if (change_of(s, object, &c, e) < 0)
-            return -e->code;
-        state_apply(s->state, &c);
-        *ret_gang = *ret_gang ? *ret_gang : gang_of(s, &c);
+        name_id gang;
+        int r = look_take(s, object, &gang, e);
+        if (r < 0)
+            return r;
+        *ret_gang = *ret_gang ? *ret_gang : gang;
     }
     return 0;
 }
@@ -116,29 +82,15 @@ static int take_in(struct scheduler *s, const struct json *objects, name_id *ret
 int preview_run(struct loop *l, struct kube_client *c, const struct policy *policy, const struct charge_policy *charge,
                 const struct json *objects, int64_t timeout_ms, struct arena *a, struct preview *ret_preview, struct err *e)
 {
-    struct scheduler_config config = {.default_scheduler = true, .look = true, .charge = charge};
     struct preview p = {.verdict = PREVIEW_UNKNOWN, .position = -1};
+    struct scheduler *s;
     name_id gang;
-    if (policy)
-        config.policy = *policy;
-    kube_client_halt(c, KUBE_HALT); /* reads alone leave */
-    struct scheduler *s = scheduler_new(l, c, &config);
-    int r = 0;
-    for (int64_t end_ms = loop_now_ms(l) + timeout_ms; r == 0 && !s->synced;) {
-        r = loop_run_for(l, LOOK_MS, e);
-        if (r >= 0 && !s->synced && loop_now_ms(l) >= end_ms)
-            r = err_set(e, E_AGAIN, "the cluster was not read within %lld s", (long long)timeout_ms / 1000);
-        r = r < 0 ? r : 0;
-    }
-    drain(s);
-    hypernodes_follow(s);
-    drain(s);
+    int r = look_begin(l, c, policy, charge, timeout_ms, &s, e);
     if (r == 0)
         r = take_in(s, objects, &gang, e);
     if (r == 0)
         ask(s, gang, a, &p);
-    scheduler_free(s);
-    kube_client_halt(c, KUBE_GO);
+    look_end(s, c);
     *ret_preview = p;
     return r;
 }

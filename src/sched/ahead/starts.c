@@ -79,17 +79,17 @@ static uint32_t jobs_of(struct scheduler *s, struct arena *a, struct forecast_jo
     return n;
 }
 
-/* Of all gangs, and of one more; 0: of none. */
-static uint32_t look_ahead(struct scheduler *s, name_id more, struct arena *a, struct forecast_job **ret_jobs)
+uint32_t starts_all(struct scheduler *s, const struct forecast_job *more, uint32_t more_n, struct arena *a, struct forecast_job **ret_jobs)
 {
     _cleanup_arena_ struct arena *scratch = arena_new();
-    struct forecast_job *jobs = arena_zero(a, map_count(s->gangs) + 1, sizeof *jobs);
+    struct forecast_job *jobs = arena_zero(a, map_count(s->gangs) + more_n + 1, sizeof *jobs);
     int64_t now_ms = loop_wall_ms(s->loop);
     uint32_t n = jobs_of(s, scratch, jobs, now_ms);
     const struct forecast_bounds bounds = {.until_ms = now_ms + horizon_ms, .steps_max = STEPS_MAX};
     struct decide_config config = scheduler_decide_config(s);
-    if (more)
-        jobs[n++].gang = more;
+    for (uint32_t i = 0; i < more_n; i++)
+        if (!seen_gang(s, more[i].gang))
+            jobs[n++] = more[i];
     forecast(s->state, &config, &bounds, jobs, n, now_ms);
     *ret_jobs = jobs;
     return n;
@@ -98,9 +98,9 @@ static uint32_t look_ahead(struct scheduler *s, name_id more, struct arena *a, s
 void starts_find(struct scheduler *s, name_id gang, int64_t *ret_start_ms, uint8_t *ret_basis)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    struct forecast_job *jobs;
+    struct forecast_job *jobs, one = {.gang = gang};
     *ret_start_ms = 0;
-    for (uint32_t i = 0, n = look_ahead(s, seen_gang(s, gang) ? 0 : gang, a, &jobs); i < n; i++)
+    for (uint32_t i = 0, n = starts_all(s, &one, 1, a, &jobs); i < n; i++)
         if (jobs[i].gang == gang && jobs[i].start_basis) {
             *ret_start_ms = jobs[i].start_ms;
             *ret_basis = jobs[i].start_basis;
@@ -114,7 +114,7 @@ static void think(void *arg, struct buf *out)
     _cleanup_arena_ struct arena *a = arena_new();
     struct forecast_job *jobs;
     int64_t now_ms = loop_wall_ms(s->loop);
-    for (uint32_t i = 0, n = look_ahead(s, 0, a, &jobs); i < n; i++) {
+    for (uint32_t i = 0, n = starts_all(s, NULL, 0, a, &jobs); i < n; i++) {
         const struct seen_gang *g = seen_gang(s, jobs[i].gang);
         bool is_later = jobs[i].start_ms > now_ms + SOON_MS && jobs[i].start_basis;
         if (g && g->text)

@@ -7,7 +7,7 @@
  */
 #ifndef SCHED_STARTS_H
 #define SCHED_STARTS_H
-#include "core/flow.h"
+#include "core/time/forecast.h"
 
 struct scheduler;
 struct starts;
@@ -18,5 +18,8 @@ void starts_free(struct starts *t); /* NULL-safe */
 
 /* When this gang starts, which no object may name yet; 0: not known. basis: bits of enum end_basis. The scheduler's state is used up. */
 void starts_find(struct scheduler *s, name_id gang, int64_t *ret_start_ms, uint8_t *ret_basis);
+/* Of all gangs, and of those in `more` that no object names yet, which say how long they will run. Returns how many; in the arena. The
+ * scheduler's state is used up. */
+uint32_t starts_all(struct scheduler *s, const struct forecast_job *more, uint32_t more_n, struct arena *a, struct forecast_job **ret_jobs);
 
 #endif

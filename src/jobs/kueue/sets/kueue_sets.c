@@ -185,7 +185,8 @@ static bool follow(struct pass *x, const struct json *workload, bool is_former)
     if (moves)
         json_set_text(a, spec, "queueName", queue);
     (void)kueue_follow_priority(x->s->all->jobs, a, x->set, workload, priority_class_of(pod_sets), spec, &missing);
-    bool marks = kueue_copy_stakes(a, x->set, workload, patch) | order_set(x, workload, patch), owned = is_owned(workload, x->set);
+    bool marks = kueue_copy_stakes(a, x->set, workload, patch), owned = is_owned(workload, x->set);
+    marks |= order_set(x, workload, patch);
     if (!owned) { /* left by another set of its name, or by Kueue for this one */
         struct json *owners = owner_of(x);
         JSON_EACH (one, json_path(workload, "metadata", "ownerReferences", NULL))

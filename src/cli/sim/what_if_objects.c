@@ -1,0 +1,143 @@
+/* what_if_objects.c - see what_if_objects.h */
+#include "cli/sim/what_if_objects.h"
+#include <stdio.h>
+#include "base/clock.h"
+#include "base/file.h"
+#include "codec/kinds/kind.h"
+#include "jobs/kueue/kueue_kind.h"
+#include "kube/object.h"
+#include "wire/yaml.h"
+
+#define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
+#define APPLY "application/apply-patch+yaml"
+enum { FILE_BYTES_MAX = 16 << 20 }; /* manifests are texts that people write */
+
+struct reading {
+    struct connection *c;
+    struct arena *a;
+    struct kind_table *kinds;
+    struct json *objects;
+};
+
+static const char *group_of(struct arena *a, const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+    return slash ? arena_text_n(a, api_version, (size_t)(slash - api_version)) : "";
+}
+
+/* Where it is, or will be. NULL: it is of no kind that is known, or has no name. */
+static const char *path_of(const struct reading *x, const struct json *document, struct err *e)
+{
+    const char *version = json_get_text(document, "apiVersion", ""), *kind = json_get_text(document, "kind", ""),
+               *slash = strchr(version, '/'), *group = group_of(x->a, version), *name = object_meta(document, "name"),
+               *ns = object_meta(document, "namespace");
+    const struct kind *k = kind_find_kind(x->kinds, group, kind);
+    if (!k)
+        (void)err_set(e, E_INVALID, "kind \"%s\" of apiVersion \"%s\" is not known", kind, version);
+    else if (!*name)
+        (void)err_set(e, E_INVALID, "%s: metadata.name: say how it is called", kind);
+    if (!k || !*name)
+        return NULL;
+    const char *where = k->flags & KIND_NAMESPACED ? (*ns ? ns : x->c->ns) : NULL;
+    return kube_path(x->a, group, slash ? slash + 1 : version, k->plural, where, name, NULL);
+}
+
+/* As the server would store it. */
+static struct json *applied(struct reading *x, const struct json *document, const char *path, struct err *e)
+{
+    return connection_send(x->c, x->a, "PATCH", arena_printf(x->a, "%s?dryRun=All&fieldManager=capstan-what-if&force=true", path), APPLY,
+                           document, e);
+}
+
+/* SOURCE Kueue: what it makes of a Job. */
+static struct json *workload_of(struct arena *a, const struct json *job)
+{
+    struct json *workload = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, workload, "metadata"),
+                *spec = json_ensure_object(a, workload, "spec"), *owner = json_new(a, JSON_OBJECT);
+    static const char *const same[] = {"namespace", "uid", "creationTimestamp"};
+    const struct json *of_job = json_get(job, "spec");
+    int64_t limit_s = json_get_int64(of_job, "activeDeadlineSeconds", 0);
+    json_set_text(a, workload, "apiVersion", "kueue.x-k8s.io/v1beta2");
+    json_set_text(a, workload, "kind", "Workload");
+    json_set_text(a, metadata, "name", object_meta(job, "name"));
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        json_set_text(a, metadata, same[i], object_meta(job, same[i]));
+    if (limit_s > 0)
+        json_set_text(a, json_ensure_object(a, metadata, "annotations"), "capstan.dev/active-deadline-seconds",
+                      arena_printf(a, "%lld", (long long)limit_s));
+    json_set_text(a, owner, "kind", "Job");
+    json_set_text(a, owner, "name", object_meta(job, "name"));
+    json_append(json_ensure_array(a, metadata, "ownerReferences"), owner);
+    json_set_text(a, spec, "queueName", object_label(job, QUEUE_LABEL));
+    json_append(json_ensure_array(a, spec, "podSets"),
+                kueue_pod_set(a, "main", json_get_int64(of_job, "parallelism", 1), json_get(of_job, "template"), KUEUE_JOB_INDEX_LABEL));
+    return workload;
+}
+
+/* A node that is not there yet comes as it says, and ready. WHY from the document: servers may leave the status of a new one out. */
+static bool complete_node(struct reading *x, const struct json *document, struct json *node, struct err *e)
+{
+    const struct json *said = json_get(document, "status");
+    if (!json_path(node, "status", "capacity", NULL) && json_is(said, JSON_OBJECT))
+        json_set(x->a, node, "status", json_clone(x->a, said));
+    struct json *status = json_ensure_object(x->a, node, "status"), *ready = json_new(x->a, JSON_OBJECT);
+    const struct json *capacity = json_get(status, "capacity"), *allocatable = json_get(status, "allocatable");
+    if (!capacity && !allocatable)
+        return err_set(e, E_INVALID, "Node %s: status.capacity: say what it has, as in {cpu: 96, memory: 1Ti, pods: 110, nvidia.com/gpu: 8}",
+                       object_meta(node, "name")) == 0;
+    if (!allocatable)
+        json_set(x->a, status, "allocatable", json_clone(x->a, capacity));
+    if (object_condition(node, "Ready"))
+        return true;
+    json_set_text(x->a, ready, "type", "Ready");
+    json_set_text(x->a, ready, "status", "True");
+    json_append(json_ensure_array(x->a, status, "conditions"), ready);
+    return true;
+}
+
+/* Its Workload waits, or runs, already: it is no change. */
+static bool is_there(struct reading *x, const struct json *job, const char *path)
+{
+    struct err e = {0};
+    if (!connection_get(x->c, x->a, path, &e))
+        return false;
+    fprintf(stderr, "Job %s is there already: left out\n", object_meta(job, "name"));
+    return true;
+}
+
+static bool add(struct reading *x, const struct json *document, struct err *e)
+{
+    const char *kind = json_get_text(document, "kind", "");
+    if (text_equal(kind, "List")) {
+        JSON_EACH (item, json_get(document, "items"))
+            if (!add(x, item, e))
+                return false;
+        return true;
+    }
+    const char *path = path_of(x, document, e);
+    bool is_job = text_equal(kind, "Job");
+    if (!path || (is_job && is_there(x, document, path)))
+        return path != NULL;
+    struct json *object = applied(x, document, path, e);
+    if (!object || (text_equal(kind, "Node") && !complete_node(x, document, object, e)))
+        return false;
+    if (is_job && !*object_label(object, QUEUE_LABEL))
+        return err_set(e, E_INVALID, "Job %s: it names no queue: write label " QUEUE_LABEL, object_meta(object, "name")) == 0;
+    json_append(x->objects, is_job ? workload_of(x->a, object) : object);
+    return true;
+}
+
+struct json *what_if_objects(struct connection *c, struct arena *a, const char *path, struct err *e)
+{
+    struct reading x = {.c = c, .a = a, .objects = json_new(a, JSON_ARRAY)};
+    _cleanup_buf_ struct buf text = {0};
+    struct json *documents;
+    bool good = file_read_input(path, FILE_BYTES_MAX, &text, e) >= 0 && yaml_parse(a, buf_view(&text), &documents, NULL, e) >= 0;
+    x.kinds = kind_table_new();
+    JSON_EACH (document, good ? documents : NULL)
+        good = good && add(&x, document, e);
+    kind_table_free(x.kinds);
+    if (good && !documents->n)
+        good = err_set(e, E_INVALID, "%s: there is nothing in it", path) == 0;
+    return good ? x.objects : NULL;
+}

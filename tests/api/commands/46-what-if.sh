@@ -1,0 +1,70 @@
+# capstan sim what-if: who would start when with another quota, a job more, a node more; and nothing of it is written.
+if ! embedded; then
+    skip "what if" "needs an embedded server of its own"
+    return
+fi
+if ! at_least 24; then
+    skip "what if" "kubectl $MINOR: one is enough"
+    return
+fi
+K() { "$KUBECTL" "$@"; }
+apply() { { echo "# YAML"; cat; } | k apply -f - >/dev/null; }
+what_if() { { echo "# YAML"; cat "$HOME/change.yaml"; } | "$PROGRAM" sim what-if --change - -n "$NS" "$@"; }
+change() { cat >"$HOME/change.yaml"; }
+queue() { # GPUS
+    cat <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {},
+ resourceGroups: [{coveredResources: [nvidia.com/gpu], flavors: [{name: $NS-f, resources: [{name: nvidia.com/gpu, nominalQuota: $1}]}]}]}}
+YAML
+}
+job() { # NAME LIMIT [NODES]
+    cat <<YAML
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: $1, labels: {kueue.x-k8s.io/queue-name: q}},
+ spec: {suspend: true, activeDeadlineSeconds: $2, template: {metadata: {annotations: {capstan.dev/run-seconds: "600"}},
+ spec: {restartPolicy: Never, ${3:+nodeSelector: {only: $3\},} containers: [{name: main, image: train, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+YAML
+}
+{
+    cat <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: $NS-f}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: q}, spec: {clusterQueue: $NS-q}}
+---
+YAML
+    queue 1
+    job first 900
+} | apply
+soon "a job runs" '^1$' k get job first -o 'jsonpath={.status.active}'
+job second 600 | apply
+job elsewhere 600 "$NS" | apply
+soon "others wait" '2' bash -c "'$KUBECTL' -n '$NS' get workloads -o name | grep -cE 'second|elsewhere'"
+rv() { K get clusterqueue "$NS-q" -o 'jsonpath={.spec}'; }
+before=$(rv)
+
+queue 2 | change
+says "with more quota the next would start at once" "^Workload +$NS +job-second-[^ ]+ +in 1[45]m +at once +1[45]m\$" what_if
+says "and who has no node for it not" "^Workload +$NS +job-elsewhere-[^ ]+ +not known +not known +-\$" what_if
+{ queue 3; echo "---"; cat <<YAML
+{apiVersion: v1, kind: Node, metadata: {name: $NS-n, labels: {only: $NS}}, status: {capacity: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 4}}}
+YAML
+} | change
+says "but with a node" "^Workload +$NS +job-elsewhere-[^ ]+ +not known +at once" what_if
+job third 600 | change
+says "a job more would wait for both" "^Workload +$NS +third +- +in 2[45]m +new\$" what_if
+says "as data" '"new": true' what_if -o json
+is "nothing of it was written" "$before" rv
+refuses "nor the node" 'not found' K get node "$NS-n"
+refuses "nor the job" 'not found' k get job third
+job second 600 | change
+says "a job that is there is no change" '^Job second is there already: left out' what_if
+echo '{apiVersion: v1, kind: Node, metadata: {name: x}}' | change
+refuses "a node that has nothing" 'Node x: status.capacity: say what it has' what_if
+echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: i}]}}}}' | change
+refuses "a job of no queue" 'Job x: it names no queue: write label kueue.x-k8s.io/queue-name' what_if
+echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}' | change
+refuses "what changes nothing" 'ConfigMap x: nothing of this kind changes who starts when' what_if
+echo '{apiVersion: v7, kind: Thing, metadata: {name: x}}' | change
+refuses "what is not known" 'kind "Thing" of apiVersion "v7" is not known' what_if
+: | change
+refuses "an empty file" 'there is nothing in it' what_if
