@@ -310,6 +310,9 @@ export function jobPage(page, route, key) {
         job.e ? fact("Ended", time(job.e, t), h("span.faint", {}, job.b ? ` after ${span(job.e - job.b)}` : "")) : null,
         job.u ? fact("Ends", h("span", {}, "at the latest "), time(job.u, t)) : null,
         waiting(job) && place >= 0 ? fact("Place", `${place + 1} of ${queue.waitn} in ${queue.n}`) : null,
+        waiting(job) && job.f
+          ? fact("Starts", h("span", {}, "about "), time(job.f, t), h("span.faint", {}, " as far as limits of time and earlier runs tell"))
+          : null,
         eta ? fact("May start", h("span", {}, "at "), time(eta, t), h("span", {}, " at the latest, if nothing else comes between")) : null,
         job.x ? h("div.wide", {}, h("dt", {}, "Reason"), h("dd", {}, job.x)) : null,
       ].filter(Boolean),

@@ -1,8 +1,8 @@
 /* view_jobs.c - gangs as people know them: the job that each is of, what state it is in and since when, and why it waits
  *
  * SHAPE  {"kd":kind,"ns","n":name,"q":queue,"s":state,"p":priority,"m":members,"r":that run,"g":devices,"c":created,"y":waits again since,
- *         "b":started,"e":ended,
- *         "u":until when at the latest,"x":why it waits,"w":hash of the tree that says so}
+ *         "b":started,"e":ended,"u":until when at the latest,"f":about when it starts, as it was told (ahead/starts.h),
+ *         "x":why it waits,"w":hash of the tree that says so}
  * WHY    pods of no group that have never asked for a device and stand somewhere are left out: they hold nothing that is shown here.
  */
 #include <stdlib.h>
@@ -241,6 +241,7 @@ static void job_write(struct view *v, const struct seen_gang *g, struct bytes ke
     view_row_number(out, "b", j->started_ms);
     view_row_number(out, "e", j->ended_ms);
     view_row_number(out, "u", j->until_ms);
+    view_row_number(out, "f", state <= VIEW_RESERVED ? g->start_ms : 0);
     view_row_text(out, "x", why);
     if (g->tree && state <= VIEW_RESERVED)
         buf_printf(out, ",\"w\":\"%llx\"", (unsigned long long)hash_bytes(g->tree, strlen(g->tree), 3));
