@@ -104,20 +104,6 @@ static inline struct pod_set a_set(struct world *w, const char *name, int32_t co
     return (struct pod_set){.name = id(w, name), .shape = shape_of(w, requests, ""), .count = count, .min_count = count};
 }
 
-/* The API says that the gang has been admitted in queue "q" under this flavor. */
-static inline struct gang_record admitted_in(struct world *w, struct gang_record r, const char *flavor_name)
-{
-    struct flavor_choice *choices = arena_zero(w->records, r.pod_sets_n * 2 + 1, sizeof *choices);
-    for (uint32_t i = 0; i < r.pod_sets_n; i++)
-        for (uint32_t k = 0; k < r.pod_sets[i].shape.requests_n; k++)
-            choices[r.choices_n++] = (struct flavor_choice){(uint16_t)i, r.pod_sets[i].shape.requests[k].resource,
-                                                                id(w, flavor_name)};
-    r.admitted = true;
-    r.admitted_queue = id(w, "q");
-    r.choices = choices;
-    return r;
-}
-
 static inline struct gang_record admitted(struct world *w, struct gang_record r)
 {
     return admitted_in(w, r, "any");

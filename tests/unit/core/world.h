@@ -243,6 +243,19 @@ static inline void workload(struct world *w, const char *name, const char *local
 {
     gang_record(w, a_workload(w, name, local_queue_key, count, requests));
 }
+/* The API says that the gang has been admitted in queue "q" under this flavor. */
+static inline struct gang_record admitted_in(struct world *w, struct gang_record r, const char *flavor_name)
+{
+    struct flavor_choice *choices = arena_zero(w->records, r.pod_sets_n * 2 + 1, sizeof *choices);
+    for (uint32_t i = 0; i < r.pod_sets_n; i++)
+        for (uint32_t k = 0; k < r.pod_sets[i].shape.requests_n; k++)
+            choices[r.choices_n++] = (struct flavor_choice){(uint16_t)i, r.pod_sets[i].shape.requests[k].resource,
+                                                                id(w, flavor_name)};
+    r.admitted = true;
+    r.admitted_queue = id(w, "q");
+    r.choices = choices;
+    return r;
+}
 static inline struct gang_record a_group(struct world *w, const char *name, const char *queue, int32_t min_members)
 {
     return (struct gang_record){.key = id(w, name),
