@@ -59,12 +59,36 @@ uint32_t claim_find(struct state *s, const struct queue *q, const struct gang *g
     return n;
 }
 
+/* WHY  a sum of texts: ids of names and of nodes, and the order in which they stand, are others after a sweep of names. */
+static uint64_t sum_of_uses(const struct state *s, uint32_t id)
+{
+    const struct quota_node *node = &s->quota.nodes[id];
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < node->cells_n && node->is_queue; i++) {
+        const struct quota_cell *cell = &node->cells[i];
+        uint64_t words[] = {intern_hash(s->names, node->name), intern_hash(s->names, (name_id)(cell->key >> 32)),
+                            intern_hash(s->names, (name_id)cell->key), (uint64_t)cell->usage};
+        sum += cell->usage ? hash_bytes(words, sizeof words, 0x75736573u) : 0;
+    }
+    for (uint32_t child = node->first_child; child; child = s->quota.nodes[child].next_child)
+        sum += sum_of_uses(s, child); /* LIMIT_COHORT_DEPTH deep */
+    return sum;
+}
+
+static uint64_t uses_of_tree(struct state *s, uint32_t root)
+{
+    struct quota_node *node = &s->quota.nodes[root];
+    if (!node->uses)
+        node->uses = sum_of_uses(s, root) | 1;
+    return node->uses;
+}
+
 /* Of texts, since it is kept; and of the uses of its tree: they decide who borrows, and so who comes before the claim and who after it. */
 static uint64_t hash_of_claim(struct state *s, const struct queue *q, struct arena *a)
 {
     struct charge *charges;
     uint32_t level = 0, n = claim_stands(q) ? claim_find(s, q, order_blocker(q), a, &charges, &level) : 0;
-    uint64_t h = n ? level + 1 + s->quota.nodes[s->quota.nodes[q->quota].root].uses : 0;
+    uint64_t h = n ? level + 1 + uses_of_tree(s, s->quota.nodes[q->quota].root) : 0;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t words[] = {h, intern_hash(s->names, charges[i].flavor), intern_hash(s->names, charges[i].resource),
                             (uint64_t)charges[i].amount};

@@ -287,8 +287,10 @@ void quota_settle(struct quota *q)
     order_by_depth(q, deepest);
     link_children(q);
     note_gained(q);
-    for (uint32_t id = 1; id < q->nodes_n; id++)
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
         q->nodes[id].changed = false;
+        q->nodes[id].uses = 0;
+    }
     for (uint32_t id = 1; id < q->nodes_n; id++)
         fill_cells(&q->nodes[id]);
     /* First all cells (adding moves them), then sums, then the way up. */
@@ -498,7 +500,7 @@ void quota_add(struct quota *q, uint32_t queue, name_id flavor, name_id resource
         return;
     uint64_t key = cell_key(flavor, resource);
     struct quota_node *node = &q->nodes[queue];
-    q->nodes[node->root].uses += (uint64_t)amount * ((key ^ (uint64_t)queue << 17) * 0x9e3779b97f4a7c15u | 1);
+    q->nodes[node->root].uses = 0;
     if (!quota_find(q, queue, flavor, resource)) {
         cell_of(node, key)->usage = amount; /* used, though no record allows it (any more): a fact that came from outside */
         q->dirty = true;

@@ -43,7 +43,7 @@ struct quota_node {
     uint32_t height;           /* 0 queue, 1 + highest child for cohorts */
     uint32_t depth;            /* steps to the root */
     int64_t weight_nano;       /* of its share (share.h), in 1e-9 */
-    uint64_t uses; /* root: sum over all uses below it, each with a weight of its own: another sum, other uses. Undone, it is as before */
+    uint64_t uses;             /* root: hash of all that is used below it (claim.c); 0 = unknown, an amount has changed since */
     bool is_queue, known, broken;
     bool left;                 /* a cohort whose record has gone, and no record below it has changed since */
     bool is_shared_out;        /* a cohort that stands for a queue with queues below it (deserve.h) */

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "world.h"
+#include "core/quota/claim.h"
+#include "stories.h"
 
 #define AND(...) (const name_id[]){__VA_ARGS__}, sizeof((name_id[]){__VA_ARGS__}) / sizeof(name_id)
 
@@ -289,9 +290,34 @@ static void all_that_is_gone_leaves_no_name(void **state)
     world_free(&w);
 }
 
+/* A queue has gone, so that a sweep gives the others other numbers. Then somebody goes, and an equal one comes: what the blocked head of
+ * the strict queue keeps from others is the same claim, and who uses what beside it has not changed. */
+static void a_claim_is_the_same_after_a_sweep(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99; queue early gpu=1; queue mine in=c gpu=2 strict reclaim=Lower; queue other in=c gpu=1;"
+             "runs x queue=mine gpu=1 prio=9 on=n0; runs o queue=other gpu=1 on=n0; wants y queue=mine gpu=2 prio=9");
+    gone(w, CHANGE_LOCAL_QUEUE_GONE, "ns/early");
+    gone(w, CHANGE_QUEUE_GONE, "early");
+    step(w);
+    uint64_t before = queue_find(w->s, id(w, "mine"))->claimed;
+    assert_true(before > CLAIM_NEW);
+    gone(w, CHANGE_POD_GONE, "ns/o-0");
+    gone(w, CHANGE_GANG_GONE, "o");
+    sweep_names(w);
+    assert_null(queue_find(w->s, id(w, "early")));
+    story(w, "runs o queue=other gpu=1 on=n0");
+    step(w);
+    assert_true(queue_find(w->s, id(w, "mine"))->claimed == before);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_that_is_kept_stays), cmocka_unit_test(a_reason_outlives_what_it_names),
-                                       cmocka_unit_test(all_that_is_gone_leaves_no_name)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_that_is_kept_stays),
+        cmocka_unit_test(a_reason_outlives_what_it_names),
+        cmocka_unit_test(all_that_is_gone_leaves_no_name),
+        in_a_world(a_claim_is_the_same_after_a_sweep),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
