@@ -1,6 +1,6 @@
 /* remedy_find.c - guesses at what would be enough, for remedy.c to prove and to make smaller */
 #include "core/explain/remedy.h"
-#include <stdlib.h>
+#include <string.h>
 #include "core/place/fit.h"
 #include "core/place/try.h"
 #include "core/place/undo.h"
@@ -12,26 +12,42 @@
 
 /* ---- keeping what was found ---- */
 
-static int compare_measures(const void *left, const void *right)
+static int compare_names(const struct intern *names, name_id a, name_id b)
 {
-    const struct measure *a = left, *b = right;
+    return a == b ? 0 : strcmp(intern_name(names, a), intern_name(names, b));
+}
+
+/* ORDER  names by their texts: the same one has another number after a restart. */
+static int compare_measures(const struct intern *names, const struct measure *a, const struct measure *b)
+{
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
-    if (a->flavor != b->flavor)
-        return a->flavor < b->flavor ? -1 : 1;
-    if (a->resource != b->resource)
-        return a->resource < b->resource ? -1 : 1;
+    int r = compare_names(names, a->flavor, b->flavor);
+    r = r ? r : compare_names(names, a->resource, b->resource);
+    if (r)
+        return r;
     if (a->set != b->set)
         return a->set < b->set ? -1 : 1;
     return a->gang == b->gang ? 0 : order_before(b->gang, a->gang) ? -1 : 1;
 }
 
-static bool same_measures(const struct measures *a, const struct measures *b)
+static void sort_measures(const struct intern *names, struct measures *m)
+{
+    for (uint32_t i = 1; i < m->n; i++) {
+        struct measure one = m->all[i];
+        uint32_t at = i;
+        for (; at && compare_measures(names, &one, &m->all[at - 1]) < 0; at--)
+            m->all[at] = m->all[at - 1];
+        m->all[at] = one;
+    }
+}
+
+static bool same_measures(const struct intern *names, const struct measures *a, const struct measures *b)
 {
     for (uint32_t i = 0; i < a->n && a->n == b->n; i++)
-        if (compare_measures(&a->all[i], &b->all[i]) || a->all[i].amount != b->all[i].amount)
+        if (compare_measures(names, &a->all[i], &b->all[i]) || a->all[i].amount != b->all[i].amount)
             return false;
     return a->n == b->n;
 }
@@ -53,9 +69,9 @@ bool remedy_keep_if_proven(struct remedy_search *x, struct measures *m)
     }
     for (uint32_t i = 0; i < m->n; i++)
         m->all[i].rank = m->all[i].node ? x->c->s->nodes.rank[m->all[i].node] : 0; /* slots differ after a restart */
-    qsort(m->all, m->n, sizeof *m->all, compare_measures);
+    sort_measures(x->c->s->names, m);
     for (uint32_t i = 0; i < x->found_n; i++)
-        if (same_measures(&x->found[i], m))
+        if (same_measures(x->c->s->names, &x->found[i], m))
             return false;
     x->found[x->found_n++] = *m;
     return true;

@@ -165,10 +165,19 @@ static void fill_share(struct shape_class *c, const struct intern *names)
     c->share.memory_mib = mib < UINT32_MAX ? (uint32_t)mib : UINT32_MAX;
 }
 
-/* ORDER  the requests are sorted by number, which is another one after a restart. */
+/* ORDER  the requests are sorted by number, which is another one after a restart: what is decided and told goes by text. */
 static bool is_before(const struct intern *names, name_id a, name_id b)
 {
     return strcmp(intern_name(names, a), intern_name(names, b)) < 0;
+}
+
+/* Behind the first one, pods, among those that are there. */
+static uint32_t make_room(struct shape_class *c, const struct intern *names, name_id resource)
+{
+    uint32_t at = c->demands_n++;
+    for (; at > 1 && is_before(names, resource, c->demands[at - 1].resource); at--)
+        c->demands[at] = c->demands[at - 1];
+    return at;
 }
 
 static void fill_demands(struct shape_class *c, struct node_table *nodes, const struct intern *names)
@@ -181,12 +190,13 @@ static void fill_demands(struct shape_class *c, struct node_table *nodes, const 
         const struct amount *r = &c->shape.requests[i];
         if (r->value <= 0 || r->resource == nodes->columns[0])
             continue;
-        bool extended = is_extended(intern_name(names, r->resource));
-        if (extended && (c->device_demand < 0 || is_before(names, r->resource, c->demands[c->device_demand].resource)))
-            c->device_demand = (int32_t)c->demands_n;
-        c->demands[c->demands_n++] = (struct demand){.column = node_table_find_column(nodes, r->resource), .resource = r->resource,
-                                                     .extended = extended, .value = r->value};
+        c->demands[make_room(c, names, r->resource)] =
+            (struct demand){.column = node_table_find_column(nodes, r->resource), .resource = r->resource,
+                            .extended = is_extended(intern_name(names, r->resource)), .value = r->value};
     }
+    for (uint32_t i = c->demands_n; i-- > 1;)
+        if (c->demands[i].extended)
+            c->device_demand = (int32_t)i;
     fill_share(c, names);
 }
 

@@ -311,6 +311,75 @@ static void a_claim_is_the_same_after_a_sweep(void **state)
     assert_true(queue_find(w->s, id(w, "mine"))->claimed == before);
 }
 
+/* What would help is told in the order of texts, whatever number a name got. */
+static const char *helps(struct world *w, const char *first_named)
+{
+    static char text[2048];
+    struct queue_words q;
+    (void)id(w, first_named);
+    story(w, "node n0 gpu=9 cpu=9");
+    flavor(w, "fa", "");
+    flavor(w, "fb", "");
+    queue_begin(w, &q, "q", NULL);
+    queue_quota(w, &q, "fb", GPU, 1, NO_LIMIT, NO_LIMIT);
+    queue_next_group(&q);
+    queue_quota(w, &q, "fa", "cpu", 1, NO_LIMIT, NO_LIMIT);
+    queue_done(w, &q);
+    local_queue(w, "ns/lq", "q");
+    workload(w, "short", "ns/lq", 1, GPU "=2,cpu=2");
+    run(w);
+    struct buf b;
+    buf_init(&b);
+    explain_json(&b, state_gang_reason(w->s, id(w, "short")), w->names);
+    snprintf(text, sizeof text, "%s", b.data ? b.data : "");
+    buf_free(&b);
+    return text;
+}
+
+static void what_helps_stands_in_the_order_of_texts(void **state)
+{
+    (void)state;
+    const char *const named[] = {"fa", "fb"};
+    for (int i = 0; i < 2; i++) {
+        struct world w = world_new();
+        const char *text = helps(&w, named[i]), *of_a = strstr(text, "\"flavor\":\"fa\""), *of_b = strstr(text, "\"flavor\":\"fb\"");
+        if (!of_a || !of_b || of_a > of_b)
+            fail_msg("%s", text);
+        world_free(&w);
+    }
+}
+
+/* Two resources are short. Which one is told of must not depend on which was named first, now or before a restart. */
+static void what_is_short_is_told_in_the_order_of_texts(void **state)
+{
+    (void)state;
+    const char *const named[] = {"x/a", "x/b"};
+    char *told[2];
+    for (int i = 0; i < 2; i++) {
+        struct world w = world_new();
+        struct queue_words q;
+        (void)id(&w, named[i]);
+        node(&w, "n0", "x/a=9,x/b=9", "");
+        flavor(&w, "f", "");
+        queue_begin(&w, &q, "q", NULL);
+        queue_quota(&w, &q, "f", "x/a", 1, NO_LIMIT, NO_LIMIT);
+        queue_quota(&w, &q, "f", "x/b", 1, NO_LIMIT, NO_LIMIT);
+        queue_done(&w, &q);
+        local_queue(&w, "ns/lq", "q");
+        workload(&w, "short", "ns/lq", 1, named[i][2] == 'a' ? "x/a=2,x/b=2" : "x/b=2,x/a=2");
+        run(&w);
+        struct buf b;
+        buf_init(&b);
+        explain_json(&b, state_gang_reason(w.s, id(&w, "short")), w.names);
+        told[i] = mem_text(b.data);
+        buf_free(&b);
+        world_free(&w);
+    }
+    assert_string_equal(told[0], told[1]);
+    free(told[0]);
+    free(told[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +387,8 @@ int main(void)
         cmocka_unit_test(a_reason_outlives_what_it_names),
         cmocka_unit_test(all_that_is_gone_leaves_no_name),
         in_a_world(a_claim_is_the_same_after_a_sweep),
+        cmocka_unit_test(what_is_short_is_told_in_the_order_of_texts),
+        cmocka_unit_test(what_helps_stands_in_the_order_of_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static const struct table_case cases[] = {
     {"nothing of a resource that the queue does not cover is no request", ONE "wants j gpu=1 cpu=0", "j: 1 gpu=fa"},
     {"a resource that it does not cover", ONE "wants j gpu=1 cpu=1", "", "j", "resource cpu unavailable in ClusterQueue"},
     {"each resource has its own quota", NODES "queue q fa.gpu=4 fa.cpu=2; wants j gpu=1 cpu=3", "", "j", "cpu"},
-    {"and both are given of one flavor", NODES "queue q fa.gpu=4 fa.cpu=3; wants j gpu=1 cpu=3", "j: 1 gpu=fa cpu=fa"},
+    {"and both are given of one flavor", NODES "queue q fa.gpu=4 fa.cpu=3; wants j gpu=1 cpu=3", "j: 1 cpu=fa gpu=fa"},
 
     /* ---- several, in their order ---- */
     {"the first that has room", TWO "wants j gpu=1", "j: 1 gpu=fa"},
@@ -33,7 +33,7 @@ static const struct table_case cases[] = {
     {"two jobs may be", TWO "wants j,k gpu=3", "j: 1 gpu=fa; k: 1 gpu=fb"},
     {"none has room", TWO "runs r,s gpu=3 flavor=fa; runs t gpu=4 flavor=fb; wants j gpu=2", "", "j", "fb"},
     {"all resources of a group come from one flavor",
-     NODES "queue q fa.gpu=4 fa.cpu=1 fb.gpu=4 fb.cpu=9; wants j gpu=1 cpu=5", "j: 1 gpu=fb cpu=fb"},
+     NODES "queue q fa.gpu=4 fa.cpu=1 fb.gpu=4 fb.cpu=9; wants j gpu=1 cpu=5", "j: 1 cpu=fb gpu=fb"},
     {"so that half of them here and half there is nothing",
      NODES "queue q fa.gpu=4 fa.cpu=1 fb.gpu=0 fb.cpu=9; wants j gpu=1 cpu=5", "", "j", "cpu"},
     {"three: the second", NODES "queue q fa.gpu=1 fb.gpu=2 fc.gpu=3; wants j gpu=2", "j: 1 gpu=fb"},
@@ -61,7 +61,7 @@ static const struct table_case cases[] = {
      TWO "flavor fa taint=spot; wants j set=l group=g gpu=1 tolerates=spot set=w group=g gpu=1", "j: 1 gpu=fb, 1 gpu=fb"},
     {"what only one of them asks for counts for both",
      NODES "queue q fa.gpu=4 fa.cpu=1 fb.gpu=4 fb.cpu=9; wants j set=l group=g gpu=1 set=w group=g gpu=1 cpu=5",
-     "j: 1 gpu=fb, 1 gpu=fb cpu=fb"},
+     "j: 1 gpu=fb, 1 cpu=fb gpu=fb"},
     {"none holds both", TWO "wants j set=l group=g gpu=1 set=w group=g x=4 gpu=1", "", "j", "current podset request (5)"},
     {"nodes refuse both: the next",
      "node na is=kind:a gpu=4; node nb is=kind:b gpu=5; queue q fa.gpu=9 fb.gpu=9; flavor fa is=kind:a; flavor fb is=kind:b;"
