@@ -403,17 +403,26 @@ static uint64_t mix_name(const struct state *s, uint64_t hash, name_id id)
     return hash_bytes(text, strlen(text), hash);
 }
 
+/* A sum: which resource was named first says nothing, and is another one after names were swept. A column of which the node has nothing
+ * is as one that is not there. */
+static uint64_t sum_columns(const struct state *s, uint32_t slot)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->nodes.columns_n; i++) {
+        int64_t free_amount = node_free(&s->nodes, slot)[i], all = node_allocatable(&s->nodes, slot)[i];
+        if (free_amount || all)
+            sum += mix(mix(mix_name(s, 0x636f6c756d6eu, s->nodes.columns[i]), (uint64_t)free_amount), (uint64_t)all);
+    }
+    return sum;
+}
+
 static uint64_t mix_nodes(const struct state *s, uint64_t h)
 {
     for (uint32_t slot = 1; slot < s->nodes.n; slot++) {
         const struct node *node = &s->nodes.nodes[slot];
         h = mix_name(s, h, node->name);
         h = mix(h, s->nodes.flags[slot] & ~NODE_GAINED);
-        for (uint32_t i = 0; i < s->nodes.columns_n; i++) {
-            h = mix_name(s, h, s->nodes.columns[i]);
-            h = mix(h, (uint64_t)node_free(&s->nodes, slot)[i]);
-            h = mix(h, (uint64_t)node_allocatable(&s->nodes, slot)[i]);
-        }
+        h = mix(h, sum_columns(s, slot));
         for (uint32_t i = 0; i < node->labels_n; i++)
             h = mix_name(s, mix_name(s, h, node->labels[i].key), node->labels[i].value);
         for (uint32_t i = 0; i < node->taints_n; i++)

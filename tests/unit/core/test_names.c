@@ -380,6 +380,22 @@ static void what_is_short_is_told_in_the_order_of_texts(void **state)
     free(told[1]);
 }
 
+/* Two states are the same whatever was named first. */
+static void a_digest_has_no_order_of_names(void **state)
+{
+    (void)state;
+    struct world w = world_new(), other = world_new();
+    node(&w, "n0", "x/a=1,x/b=2", "");
+    node(&other, "n0", "x/b=2,x/a=1", "");
+    run(&w);
+    run(&other);
+    assert_true(state_digest(w.s) == state_digest(other.s));
+    node(&other, "n0", "x/b=1,x/a=2", "");
+    assert_false(state_digest(w.s) == state_digest(other.s));
+    world_free(&w);
+    world_free(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +405,7 @@ int main(void)
         in_a_world(a_claim_is_the_same_after_a_sweep),
         cmocka_unit_test(what_is_short_is_told_in_the_order_of_texts),
         cmocka_unit_test(what_helps_stands_in_the_order_of_texts),
+        cmocka_unit_test(a_digest_has_no_order_of_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
