@@ -162,7 +162,8 @@ static bool try_counts(struct cycle *c, struct gang *g, struct queue *q, bool ke
         if (search.preempts) { /* quota is too little as it stands */
             misfit = (struct misfit){0};
             refused = g->sets_n - 1;
-            bool told = keep && others_may_go(c, g, q), found = preempt_assignment(c, g, q, &search, told, &victims);
+            bool told = keep && others_may_go(c, g, q);
+            bool found = (told && preempt_as_promised(c, g, q, true)) || preempt_assignment(c, g, q, &search, told, &victims);
             if (!found && victims.lack == LACK_COMING)
                 return false;
             if (!found)

@@ -31,6 +31,7 @@ struct preemptor {
     const struct flavor_choice *choices; /* the assignment itself */
     uint32_t choices_n;
     bool spares;               /* of equals go those by whose end less is lost (stakes.h) */
+    bool stays;                /* with what it was promised: nobody goes but who does for it already */
 };
 enum candidate_class {
     CLASS_HIERARCHY,

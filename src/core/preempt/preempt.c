@@ -80,11 +80,12 @@ static bool needs_nobody(const struct preemptor *x, const struct flavor_search *
     return fits;
 }
 
-bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep,
-                               struct victims *ret_victims)
+static bool find_under(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool stays, bool keep,
+                       struct victims *ret_victims)
 {
     struct preemptor x = preemptor_of(c, g, q, f);
     struct wishes w = {0};
+    x.stays = stays;
     if (g->planned)
         w.wants = try_wish_all(c, g, f, &w.shapes, &w.n);
     else
@@ -93,12 +94,39 @@ bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const 
     uint32_t n = checks_demanded(q, f->choices, f->choices_n) ? 0 : w.n; /* else quota is all that it takes now */
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
     bool found = !needs_nobody(&x, f, w.wants, n) && victims_find(&x, w.wants, n, ret_victims);
-    if (found && keep)
+    if (found && keep && !stays)
         victims_spare(&x, w.wants, n, ret_victims);
     if (found && keep)
         promise_make(&x, ret_victims, w.wants, n);
     wishes_release(c->s, &w);
     return found;
+}
+
+bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep,
+                        struct victims *ret_victims)
+{
+    return find_under(c, g, q, f, false, keep, ret_victims);
+}
+
+/* ---- as promised ---- */
+
+static bool has_as_many_as_promised(const struct gang *g, const struct promise *p)
+{
+    bool same = true;
+    for (uint32_t i = 0; i < g->sets_n; i++)
+        same &= g->sets[i].count == (p->granted ? p->granted[i] : g->sets[i].asked_n);
+    return same;
+}
+
+bool preempt_as_promised(struct cycle *c, struct gang *g, struct queue *q, bool keep)
+{
+    const struct promise *p = g->promise;
+    struct victims unused;
+    if (!p || !p->victims_n || p->queue != q || !g->planned || !has_as_many_as_promised(g, p))
+        return false;
+    const struct flavor_search as_promised = {.queue = q, .choices = p->choices, .choices_n = p->choices_n, .charges = p->charges,
+                                              .charges_n = p->charges_n};
+    return find_under(c, g, q, &as_promised, true, keep, &unused);
 }
 
 /* ---- all assignments ---- */
@@ -129,6 +157,8 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
     struct flavor_search search;
     struct victims v = {0};
     struct reason *unused = reason_new(c->a, (struct reason){.code = REASON_WAITING});
+    if (preempt_as_promised(c, g, q, keep))
+        return true;
     begin(c, g, q, &search);
     struct oracle *asked = search.oracle.arg;
     bool thought_of = false;

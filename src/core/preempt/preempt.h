@@ -22,6 +22,9 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
 /* The same under one assignment. */
 bool preempt_assignment(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool keep,
                         struct victims *ret_victims);
+/* The same under the one that it was promised, with as many pods, where nobody goes but who does for it already: before any other is asked.
+ * WHY  those who leave count as gone, so that another flavor may be better by now, and they would have left in vain. */
+bool preempt_as_promised(struct cycle *c, struct gang *g, struct queue *q, bool keep);
 /* Which assignments the policies of the queue allow where quota is short, for flavor_search (quota/flavor.h). */
 struct flavor_oracle preempt_oracle(struct cycle *c, struct gang *g, struct queue *q);
 

@@ -1,7 +1,8 @@
 /* promise.h - a gang waits for others that it preempted, and what they leave is its own
  *
  *   refused, and victims found ──promise_make──▶ they are told to leave; their gang waits
- *                                                  │ a victim has left: it is tried again, and what it is promised is found anew
+ *                                                  │ something is gained: it is tried again, and what it is promised is found anew,
+ *                                                  │ under the same assignment and with the same victims where they are enough
  *                                                  ├─ it starts, here or elsewhere, or goes, or is held back: promise_end
  *                                                  └─ others take a victim over (StrictFIFO): promise_end, and it looks again
  *

@@ -343,6 +343,10 @@ struct way {
 static uint32_t ways(const struct preemptor *x, const struct candidates *from, struct way ret_ways[3])
 {
     bool forbidden = x->queue->borrow == PREEMPT_NEVER;
+    if (x->stays) {
+        ret_ways[0] = (struct way){.borrows = x->gang->promise->borrow_level || shares_fairly(x->c->s, x->queue), .only_leaving = true};
+        return 1;
+    }
     if (shares_fairly(x->c->s, x->queue)) {
         ret_ways[0] = (struct way){.borrows = true};
         ret_ways[1] = (struct way){.borrows = true, .careful = true};
@@ -358,10 +362,16 @@ static uint32_t ways(const struct preemptor *x, const struct candidates *from, s
     return x->gang->promise && x->gang->promise->victims_n ? 3 : 2;
 }
 
+/* Who goes; where nobody else may, that is known. */
+static bool goes_by_shares(const struct preemptor *x)
+{
+    return !x->stays && shares_fairly(x->c->s, x->queue);
+}
+
 static bool hunt_in_all_ways(struct hunt *h, struct victims *ret_victims)
 {
     struct way all[3];
-    bool fairly = shares_fairly(h->x->c->s, h->x->queue), quota_was_enough = false, found = false;
+    bool fairly = goes_by_shares(h->x), quota_was_enough = false, found = false;
     for (uint32_t i = 0, n = ways(h->x, h->from, all); i < n && !found; i++) {
         if (all[i].careful && !h->taken_back)
             continue;
@@ -379,9 +389,11 @@ static bool hunt_in_all_ways(struct hunt *h, struct victims *ret_victims)
 static bool find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     struct candidates from = {0};
-    bool fairly = shares_fairly(x->c->s, x->queue);
+    bool fairly = goes_by_shares(x);
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
-    if (!fairly)
+    if (x->stays)
+        candidates_leaving(x, &from);
+    else if (!fairly)
         candidates_find(x, &from);
     if (!fairly && !from.n)
         return false;

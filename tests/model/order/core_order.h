@@ -227,10 +227,14 @@ int level_with(const struct model *m, const struct plain_gang *g, const struct n
 bool is_mine(struct model *m, const struct plain_gang *v, const struct plain_gang *g, const struct need *x);
 void add_mine(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *to);
 struct victims find_plainly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+/* Of those who leave for it already, as many as it takes; nobody where they are too few. */
+struct victims keep_leaving(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, int *ret_level);
 
 /* core_order_promise.c */
 /* The same, beside those who leave for others, where promises stand. */
 struct victims find_victims(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);
+/* Others leave for it, and what it was promised is still coming. Nothing: it is not, or it asks for another number of pods now. */
+struct answer goes_on_waiting(struct model *m, const struct plain_gang *g);
 struct plain_promise *promise_of(struct model *m, const struct plain_gang *g); /* NULL: nobody leaves for it */
 void make_promise(struct model *m, const struct plain_gang *g, const struct answer *a);
 void drop_promise(struct model *m, struct plain_promise *p);

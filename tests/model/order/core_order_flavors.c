@@ -233,6 +233,11 @@ static bool take_answer(struct search *h, bool fits, int level)
     put_places_needed(h->g, &a->given, &a->need);
     if (h->look == AS_IT_STANDS || h->look == AS_IF_OTHERS_GAVE_WAY || (fits && h->look == ONCE_OTHERS_HAVE_GONE))
         return starts(h);
+    const struct answer as_promised = h->look == ONCE_OTHERS_HAVE_GONE ? goes_on_waiting(h->m, h->g) : (struct answer){.what = NOTHING};
+    if (as_promised.what != NOTHING) {
+        *a = as_promised;
+        return true;
+    }
     find_short(h, &a->need);
     if (fits && (!a->need.places || (h->refused && nodes_hold(h->m, h->g, &a->need, &unused)))) {
         h->refused = true;
@@ -331,7 +336,12 @@ static struct answer with_counts(struct model *m, const struct plain_gang *g, bo
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];
     bool first = preempts(own) && preempts_first(own);
     struct answer a = search(m, g, first ? ONCE_OTHERS_HAVE_GONE : AS_IT_STANDS);
-    if ((a.what != NOTHING && a.what != OTHERS_LEAVE) || !preempts(own) || nobody_goes || (first && !m->places.n))
+    if ((a.what != NOTHING && a.what != OTHERS_LEAVE) || !preempts(own) || nobody_goes)
+        return a;
+    struct answer as_promised = goes_on_waiting(m, g);
+    if (as_promised.what != NOTHING)
+        return as_promised;
+    if (first && !m->places.n)
         return a;
     struct answer others_go = search(m, g, ONLY_VICTIMS); /* first in the flavor that only nodes refused */
     return others_go.what == NOTHING ? a : others_go;

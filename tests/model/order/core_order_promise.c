@@ -110,6 +110,26 @@ struct victims find_victims(struct model *m, const struct plain_gang *g, const s
     return v;
 }
 
+/* Whatever else it could have by now: as if they had not left, it would have been refused that. */
+struct answer goes_on_waiting(struct model *m, const struct plain_gang *g)
+{
+    const struct plain_promise *p = promise_of(m, g);
+    struct answer a = {.what = NOTHING};
+    bool as_many = p && p->victims.n;
+    for (int i = 0; i < g->sets_n && as_many; i++)
+        as_many = g->sets[i].count == p->given.count[i];
+    if (!as_many)
+        return a;
+    a.given = p->given;
+    a.need = p->need;
+    bool others = look_ahead(m, g->queue, 1);
+    a.victims = keep_leaving(m, g, &p->need, m->w.fair.on || p->level, &a.level);
+    if (others)
+        (void)look_ahead(m, g->queue, -1);
+    a.what = a.victims.n ? OTHERS_GO : NOTHING;
+    return a;
+}
+
 /* ---- made, and over ---- */
 
 struct plain_promise *promise_of(struct model *m, const struct plain_gang *g)

@@ -304,6 +304,25 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
     return out;
 }
 
+struct victims keep_leaving(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, int *ret_level)
+{
+    struct victims mine = {.n = 0}, out = {.n = 0};
+    bool enough = false;
+    add_mine(m, g, x, &mine);
+    for (int i = 0; i < mine.n && !enough; i++) {
+        lift(m, &mine.all[i], true);
+        out.all[out.n++] = mine.all[i];
+        enough = is_enough(m, g, x, borrows, &out);
+    }
+    if (enough)
+        put_back(m, g, x, borrows, &out);
+    *ret_level = enough ? level_with(m, g, x) : 0;
+    for (int i = 0; i < out.n; i++)
+        lift(m, &out.all[i], false);
+    out.n = enough ? out.n : 0;
+    return out;
+}
+
 struct victims find_plainly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level)
 {
     const struct tree_node *own = &m->nodes[COHORTS + g->queue];

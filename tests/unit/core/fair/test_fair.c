@@ -386,6 +386,32 @@ static void it_borrows_no_more_than_others_left_for(void **state)
     world_free(&w);
 }
 
+/* Shares refuse it "fa" as long as its queue uses what others have, who leave for it in "fb". Gone for that, they would let it go there:
+ * then they had left in vain, and so on for ever. core_events 111 400 1 (of an older tree) */
+static void who_waits_does_not_take_another_flavor_by_the_share_of_those_who_leave(void **state)
+{
+    (void)state;
+    struct world w = begin(BOTH);
+    story(&w, ROOM "queue spare in=all fa.gpu=8 fb.gpu=4; queue p in=all fa.gpu=0 fb.gpu=0 within=Lower reclaim=Any;"
+                   "queue o in=all fa.gpu=0 fb.gpu=0; runs low1,low2 queue=p gpu=2 flavor=fb; runs a,b queue=o gpu=4 flavor=fa;"
+                   "wants high queue=p prio=9 gpu=4");
+    step(&w);
+    assert_string_equal(decided(&w), "evict low1 InClusterQueue; evict low2 InClusterQueue");
+    outcome(&w, EFFECT_EVICT, "low1", NULL, OUTCOME_DONE);
+    outcome(&w, EFFECT_EVICT, "low2", NULL, OUTCOME_DONE);
+    story(&w, "node n1 gpu=1"); /* it looks again */
+    step(&w);
+    assert_string_equal(decided(&w), "");
+    gone(&w, CHANGE_GANG_GONE, "low1"); /* nor when one has left */
+    step(&w);
+    assert_string_equal(decided(&w), "");
+    gone(&w, CHANGE_GANG_GONE, "low2");
+    step(&w);
+    assert_string_equal(decided(&w), "start high");
+    assert_string_equal(text_of(&w, entry_of(&w, EFFECT_ADMIT, "high")->choices[0].flavor), "fb");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +421,7 @@ int main(void)
         cmocka_unit_test(who_would_borrow_is_told_which_policy_forbids_it),
         cmocka_unit_test(who_stands_is_told_of_what_is_left),
         cmocka_unit_test(it_borrows_no_more_than_others_left_for),
+        cmocka_unit_test(who_waits_does_not_take_another_flavor_by_the_share_of_those_who_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

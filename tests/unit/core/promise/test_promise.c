@@ -351,6 +351,18 @@ static void who_leaves_already_counts_whatever_the_policies_say(void **state)
     decides_soon(w, "start high");
 }
 
+/* "v" leaves so that it does not borrow; borrowing, with the one more that there is by now, it would do with "w". */
+static void nobody_more_goes_where_those_who_leave_are_enough(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=100; queue q in=c gpu=4 within=Lower reclaim=Any borrow=Lower; queue o in=c gpu=4; runs low queue=q gpu=2;"
+             "runs v queue=o prio=9 gpu=4; runs w queue=o gpu=1; runs x queue=o prio=9 gpu=1; wants high queue=q prio=5 gpu=4");
+    decides(w, "evict v InCohortReclamation; evict low InClusterQueue");
+    gone(w, CHANGE_GANG_GONE, "x");
+    decides(w, "");
+    says(w, "high", "pending the preemption of 2 workload(s)");
+}
+
 /* A pod of an admission that is over goes as it goes: its gang is not evicted for the pod's place, which would not come any sooner. */
 static void a_former_member_is_no_reason_to_evict(void **state)
 {
@@ -592,6 +604,7 @@ int main(void)
         in_a_world(it_starts_with_as_many_as_others_went_for),
         in_a_world(who_comes_before_one_alike_looks_for_itself),
         in_a_world(who_leaves_already_counts_whatever_the_policies_say),
+        in_a_world(nobody_more_goes_where_those_who_leave_are_enough),
         in_a_world(a_former_member_is_no_reason_to_evict),
         in_a_world(what_its_victims_pods_still_hold_is_kept),
         in_a_world(the_own_quota_of_its_queue_is_kept),
