@@ -52,7 +52,8 @@ static bool library_find(char ret_dir[2 * PATH_MAX])
         free(dir);
         return true;
     }
-    (void)snprintf(ret_dir, 2 * PATH_MAX, "%s/libnvidia-ml.so.1 nor %s of the program's folder", places[0], places[1]);
+    int dir_n = slash ? (int)(slash - self) : 0;
+    (void)snprintf(ret_dir, 2 * PATH_MAX, "%.*s/%s/libnvidia-ml.so.1 nor %.*s/%s", dir_n, self, places[0], dir_n, self, places[1]);
     return false;
 }
 
