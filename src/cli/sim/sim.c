@@ -7,18 +7,14 @@
 #include "cli/sim/sim_jobs.h"
 #include "cli/sim/sim_part.h"
 #include "cli/sim/sim_what_if.h"
+#include "codec/configuration/placement_policy.h"
 #include "sim/trace/replay.h"
 
 static enum placement placement_of(const struct options *o)
 {
-#define X(name, text) text,
-    static const char *const names[] = {PLACEMENTS(X)};
-#undef X
-    const char *given = option_text(o, OPT_SIM_POLICY);
-    for (size_t i = 0; given && i < sizeof names / sizeof *names; i++)
-        if (text_equal(given, names[i]))
-            return (enum placement)i;
-    return PLACEMENT_CAPSTAN;
+    enum placement placement = PLACEMENT_CAPSTAN;
+    (void)placement_named(option_text(o, OPT_SIM_POLICY), &placement); /* the parser lets no other name through */
+    return placement;
 }
 
 /* ---- result ---- */
