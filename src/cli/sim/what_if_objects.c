@@ -1,14 +1,12 @@
 /* what_if_objects.c - see what_if_objects.h */
 #include "cli/sim/what_if_objects.h"
 #include <stdio.h>
-#include "base/clock.h"
 #include "base/file.h"
 #include "codec/kinds/kind.h"
 #include "jobs/kueue/kueue_kind.h"
 #include "kube/object.h"
 #include "wire/yaml.h"
 
-#define QUEUE_LABEL "kueue.x-k8s.io/queue-name"
 #define APPLY "application/apply-patch+yaml"
 enum { FILE_BYTES_MAX = 16 << 20 }; /* manifests are texts that people write */
 
@@ -49,29 +47,38 @@ static struct json *applied(struct reading *x, const struct json *document, cons
                            document, e);
 }
 
-/* SOURCE Kueue: what it makes of a Job. */
-static struct json *workload_of(struct arena *a, const struct json *job)
+/* SOURCE Kueue: by its own class, else by that of its pods. False: there is no such class. */
+static bool add_priority(struct reading *x, const struct json *job, struct json *spec, struct err *e)
 {
+    const char *own = object_label(job, KUEUE_PRIORITY_LABEL),
+               *of_pods = json_text(json_path(job, "spec", "template", "spec", "priorityClassName", NULL), ""),
+               *name = *own ? own : of_pods;
+    const char *path = *own ? kube_path(x->a, "kueue.x-k8s.io", "v1beta2", "workloadpriorityclasses", NULL, name, NULL)
+                            : kube_path(x->a, "scheduling.k8s.io", "v1", "priorityclasses", NULL, name, NULL);
+    const struct json *class = *name ? connection_get(x->c, x->a, path, e) : NULL;
+    json_set_int64(x->a, spec, "priority", json_get_int64(class, "value", 0));
+    return !*name || class;
+}
+
+/* SOURCE Kueue: what it makes of a Job. NULL: it cannot be said. */
+static struct json *workload_of(struct reading *x, const struct json *job, struct err *e)
+{
+    struct arena *a = x->a;
     struct json *workload = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, workload, "metadata"),
-                *spec = json_ensure_object(a, workload, "spec"), *owner = json_new(a, JSON_OBJECT);
-    static const char *const same[] = {"namespace", "uid", "creationTimestamp"};
-    const struct json *of_job = json_get(job, "spec");
-    int64_t limit_s = json_get_int64(of_job, "activeDeadlineSeconds", 0);
+                *spec = json_ensure_object(a, workload, "spec");
+    static const char *const same[] = {"name", "namespace", "uid", "creationTimestamp"};
+    const char *why = NULL;
+    int64_t most_s;
     json_set_text(a, workload, "apiVersion", "kueue.x-k8s.io/v1beta2");
     json_set_text(a, workload, "kind", "Workload");
-    json_set_text(a, metadata, "name", object_meta(job, "name"));
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         json_set_text(a, metadata, same[i], object_meta(job, same[i]));
-    if (limit_s > 0)
-        json_set_text(a, json_ensure_object(a, metadata, "annotations"), "capstan.dev/active-deadline-seconds",
-                      arena_printf(a, "%lld", (long long)limit_s));
-    json_set_text(a, owner, "kind", "Job");
-    json_set_text(a, owner, "name", object_meta(job, "name"));
-    json_append(json_ensure_array(a, metadata, "ownerReferences"), owner);
-    json_set_text(a, spec, "queueName", object_label(job, QUEUE_LABEL));
-    json_append(json_ensure_array(a, spec, "podSets"),
-                kueue_pod_set(a, "main", json_get_int64(of_job, "parallelism", 1), json_get(of_job, "template"), KUEUE_JOB_INDEX_LABEL));
-    return workload;
+    kueue_note_deadline(a, job, metadata);
+    json_set_text(a, spec, "queueName", object_label(job, KUEUE_QUEUE_LABEL));
+    if (bytes_int64(bytes_of(object_label(job, KUEUE_EXEC_TIME_LABEL)), &most_s) && most_s > 0)
+        json_set_int64(a, spec, "maximumExecutionTimeSeconds", most_s);
+    json_set(a, spec, "podSets", kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], job, &why));
+    return add_priority(x, job, spec, e) ? workload : NULL;
 }
 
 /* A node that is not there yet comes as it says, and ready. WHY from the document: servers may leave the status of a new one out. */
@@ -121,9 +128,11 @@ static bool add(struct reading *x, const struct json *document, struct err *e)
     struct json *object = applied(x, document, path, e);
     if (!object || (text_equal(kind, "Node") && !complete_node(x, document, object, e)))
         return false;
-    if (is_job && !*object_label(object, QUEUE_LABEL))
-        return err_set(e, E_INVALID, "Job %s: it names no queue: write label " QUEUE_LABEL, object_meta(object, "name")) == 0;
-    json_append(x->objects, is_job ? workload_of(x->a, object) : object);
+    if (is_job && !*object_label(object, KUEUE_QUEUE_LABEL))
+        return err_set(e, E_INVALID, "Job %s: it names no queue: write label " KUEUE_QUEUE_LABEL, object_meta(object, "name")) == 0;
+    if (is_job && !(object = workload_of(x, object, e)))
+        return false;
+    json_append(x->objects, object);
     return true;
 }
 

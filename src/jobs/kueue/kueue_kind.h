@@ -117,6 +117,8 @@ struct kueue_workload_request {
     struct json *owner_references, *pod_sets;
     const struct json *owner;
 };
+/* The owner's own limit of time, wherever its kind has it, into the metadata of its Workload (DECODE_DEADLINE_ANNOTATION). */
+void kueue_note_deadline(struct arena *a, const struct json *owner, struct json *metadata);
 /* NULL with a sentence when its WorkloadPriorityClass does not exist. */
 struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_workload_request *r, const char **ret_why);
 /* Those labels of any pod of a group that the configuration names, onto its Workload. False: pods contradict each other; it was told. */

@@ -204,8 +204,8 @@ bool kueue_copy_stakes(struct arena *a, const struct json *owner, const struct j
     return any;
 }
 
-/* The job's own limit of time, wherever its kind has it. SOURCE batch/v1 JobSpec, Kubeflow's RunPolicy, RayJob. */
-static void note_deadline(struct arena *a, const struct json *owner, struct json *meta)
+/* SOURCE batch/v1 JobSpec, Kubeflow's RunPolicy, RayJob. */
+void kueue_note_deadline(struct arena *a, const struct json *owner, struct json *meta)
 {
     const struct json *spec = json_get(owner, "spec"), *of_policy = json_path(spec, "runPolicy", "activeDeadlineSeconds", NULL);
     int64_t seconds = json_get_int64(spec, "activeDeadlineSeconds", json_int64(of_policy, 0));
@@ -232,7 +232,7 @@ struct json *kueue_workload(struct jobs *j, struct arena *a, const struct kueue_
         if (text_starts(annotation->key, "provreq.kueue.x-k8s.io/"))
             json_set(a, json_ensure_object(a, meta, "annotations"), annotation->key, json_clone(a, annotation));
     (void)kueue_copy_stakes(a, r->owner, workload, workload);
-    note_deadline(a, r->owner, meta);
+    kueue_note_deadline(a, r->owner, meta);
     if (r->later)
         json_set_text(a, json_ensure_object(a, meta, "annotations"), DECODE_LATER_ANNOTATION, r->later);
     struct json *spec = json_ensure_object(a, workload, "spec");

@@ -45,6 +45,13 @@ static int64_t limit_of_pods_ms(struct scheduler *s, const struct seen_gang *g)
     return most_ms;
 }
 
+void starts_expect(struct forecast_job *job, int64_t limit_ms, int64_t usual_ms)
+{
+    bool by_limit = limit_ms && (!usual_ms || limit_ms <= usual_ms);
+    job->run_ms = by_limit ? limit_ms : usual_ms;
+    job->basis = by_limit ? END_BY_LIMIT : usual_ms ? END_BY_RUNS : 0;
+}
+
 static struct forecast_job job_of(struct scheduler *s, const struct seen_gang *g, enum gang_phase phase, struct arena *a, int64_t now_ms)
 {
     struct forecast_job job = {.gang = g->key};
@@ -55,12 +62,11 @@ static struct forecast_job job_of(struct scheduler *s, const struct seen_gang *g
     int64_t elapsed_ms = began_ms && began_ms < now_ms ? now_ms - began_ms : 0;
     int64_t limit_ms = workload ? run_limit_ms(workload) : limit_of_pods_ms(s, g);
     int64_t left_ms = run_times_left_ms(s->run_times, run_name(s, a, g, workload), elapsed_ms);
-    if (phase == GANG_CHECKING || (!limit_ms && !left_ms))
+    if (phase == GANG_CHECKING)
         return job;
-    int64_t most_ms = limit_ms > elapsed_ms ? limit_ms - elapsed_ms : LOOK_MS;
-    bool by_limit = limit_ms && (!left_ms || most_ms <= left_ms);
-    job.run_ms = by_limit ? most_ms : left_ms;
-    job.basis = by_limit ? END_BY_LIMIT : END_BY_RUNS;
+    if (limit_ms)
+        limit_ms = limit_ms > elapsed_ms ? limit_ms - elapsed_ms : LOOK_MS; /* it ends any moment */
+    starts_expect(&job, limit_ms, left_ms);
     return job;
 }
 

@@ -18,6 +18,8 @@ void starts_free(struct starts *t); /* NULL-safe */
 
 /* When this gang starts, which no object may name yet; 0: not known. basis: bits of enum end_basis. The scheduler's state is used up. */
 void starts_find(struct scheduler *s, name_id gang, int64_t *ret_start_ms, uint8_t *ret_basis);
+/* The sooner of what its limit of time leaves and what earlier runs tell, in milliseconds; 0: not known. */
+void starts_expect(struct forecast_job *job, int64_t limit_ms, int64_t usual_ms);
 /* Of all gangs, and of those in `more` that no object names yet, which say how long they will run. Returns how many; in the arena. The
  * scheduler's state is used up. */
 uint32_t starts_all(struct scheduler *s, const struct forecast_job *more, uint32_t more_n, struct arena *a, struct forecast_job **ret_jobs);

@@ -68,14 +68,9 @@ static int ask_as_it_is(struct asking *x, struct err *e)
 /* How long a new Workload will run; of a pod or pod group nothing is known. */
 static void know_run(struct scheduler *s, struct arena *a, const struct json *object, struct forecast_job *job)
 {
-    int64_t limit_ms = run_limit_ms(object), usual_ms;
     const char *name = arena_printf(a, "%s/%s", object_meta(object, "namespace"), object_meta(object, "name"));
-    if (!text_equal(json_get_text(object, "kind", ""), "Workload"))
-        return;
-    usual_ms = run_times_left_ms(s->run_times, run_times_name(a, name), 0);
-    bool by_limit = limit_ms && (!usual_ms || limit_ms <= usual_ms);
-    job->run_ms = by_limit ? limit_ms : usual_ms;
-    job->basis = by_limit ? END_BY_LIMIT : usual_ms ? END_BY_RUNS : 0;
+    if (text_equal(json_get_text(object, "kind", ""), "Workload"))
+        starts_expect(job, run_limit_ms(object), run_times_left_ms(s->run_times, run_times_name(a, name), 0));
 }
 
 static int take_all(struct asking *x, const struct json *objects, struct forecast_job *more, uint32_t *ret_n, struct err *e)

@@ -56,6 +56,14 @@ says "as data" '"new": true' what_if -o json
 is "nothing of it was written" "$before" rv
 refuses "nor the node" 'not found' K get node "$NS-n"
 refuses "nor the job" 'not found' k get job third
+job third 600 | sed 's/{suspend: true,/{suspend: true, parallelism: 4, completions: 1,/' | change
+says "of a Job with more parallelism than completions no more pods are counted" "^Workload +$NS +third +- +in 2[45]m +new\$" what_if
+echo "{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: $NS-high}, value: 100}" | apply
+job urgent 600 | sed "s/queue-name: q}/queue-name: q, kueue.x-k8s.io\/priority-class: $NS-high}/" | change
+says "an urgent one would come first" "^Workload +$NS +urgent +- +in 1[45]m +new\$" what_if
+says "and the other later" "^Workload +$NS +job-second-[^ ]+ +in 1[45]m +in 2[45]m +later by 10m\$" what_if
+job urgent 600 | sed "s/queue-name: q}/queue-name: q, kueue.x-k8s.io\/priority-class: none}/" | change
+refuses "a class that is not there" 'none' what_if
 job second 600 | change
 says "a job that is there is no change" '^Job second is there already: left out' what_if
 echo '{apiVersion: v1, kind: Node, metadata: {name: x}}' | change
