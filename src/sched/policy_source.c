@@ -20,6 +20,7 @@ struct policy_source {
         struct kube_watch *watch;
         bool says;
         enum placement placement;
+        char *reason, *text, *uid; /* an Event that is to be told, once it leads; NULL: none */
     } maps[MAPS_N];
     struct loop_timer *expect;
 };
@@ -59,21 +60,48 @@ static const char *sentences(struct arena *a, const struct json *list)
     return all;
 }
 
-static void tell(const struct policy_map *m, const struct json *object, const struct placement_policy *p)
+static const char *namespace_of(const struct policy_map *m)
 {
-    struct scheduler *s = m->s;
-    _cleanup_arena_ struct arena *a = arena_new();
-    const struct kube_object_ref about = {"v1", "ConfigMap", object_meta(object, "namespace"), object_meta(object, "name"),
-                                          object_meta(object, "uid")};
-    if (!s->leading)
+    const char *of_lease = m->s->config.lease_ns ? m->s->config.lease_ns : "kube-system";
+    return m->place->ns ? m->place->ns : of_lease;
+}
+
+static void forget_event(struct policy_map *m)
+{
+    free(m->reason);
+    free(m->text);
+    free(m->uid);
+    m->reason = m->text = m->uid = NULL;
+}
+
+/* WHY not at once: a map that was there first is read before anybody leads, and who does not lead writes nothing. */
+static void tell(struct policy_map *m)
+{
+    const struct kube_object_ref about = {"v1", "ConfigMap", namespace_of(m), m->place->name, m->uid};
+    if (!m->text || !m->s->leading)
         return;
-    if (p->wrong->n)
-        kube_event(s->events, &about, "Warning", "PolicyRefused", "%s; the policy stays %s", sentences(a, p->wrong),
-                   placement_name(s->placement));
-    else if (p->idle->n)
-        kube_event(s->events, &about, "Warning", "PolicyHasNoEffect", "%s", sentences(a, p->idle));
-    if (p->wrong->n)
-        log_warning("policy refused map=%s/%s error=\"%s\"", about.ns, about.name, sentences(a, p->wrong));
+    kube_event(m->s->events, &about, "Warning", m->reason, "%s", m->text);
+    forget_event(m);
+}
+
+void policy_source_led(struct scheduler *s)
+{
+    for (int i = 0; i < MAPS_N; i++)
+        tell(&s->policies->maps[i]);
+}
+
+static void note_event(struct policy_map *m, const struct json *object, const struct placement_policy *p)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const char *wrong = sentences(a, p->wrong);
+    forget_event(m);
+    if (!*wrong && !p->idle->n)
+        return;
+    m->reason = mem_text(*wrong ? "PolicyRefused" : "PolicyHasNoEffect");
+    m->text = mem_text(*wrong ? arena_printf(a, "%s; the policy stays %s", wrong, placement_name(m->s->placement)) : sentences(a, p->idle));
+    m->uid = mem_text(object_meta(object, "uid"));
+    if (*wrong)
+        log_warning("policy refused map=%s/%s error=\"%s\"", namespace_of(m), m->place->name, wrong);
 }
 
 static void on_map(void *arg, enum kube_event event, struct bytes text)
@@ -89,14 +117,15 @@ static void on_map(void *arg, enum kube_event event, struct bytes text)
         m->placement = p.placement;
     }
     follow(m->s);
-    tell(m, object, &p);
+    note_event(m, object, &p);
+    tell(m);
 }
 
 static void on_denied(void *arg)
 {
     const struct policy_map *m = arg;
     log_info("not read, since the server denies it: ConfigMap %s of namespace %s, which may say how nodes are chosen", m->place->name,
-             m->place->ns ? m->place->ns : "of the Lease");
+             namespace_of(m));
 }
 
 struct policy_source *policy_source_new(struct scheduler *s)
@@ -106,10 +135,9 @@ struct policy_source *policy_source_new(struct scheduler *s)
     p->expect = loop_timer_new(s->loop, expect, s);
     loop_timer_start(p->expect, EXPECT_MS, EXPECT_MS);
     for (int i = 0; i < MAPS_N && !s->config.look; i++) {
-        const char *ns = places[i].ns ? places[i].ns : s->config.lease_ns ? s->config.lease_ns : "kube-system";
         p->maps[i] = (struct policy_map){.s = s, .place = &places[i]};
         p->maps[i].watch = kube_watch_new(
-            s->client, &(struct kube_watch_config){.path = kube_path(a, "", "v1", "configmaps", ns, NULL, NULL),
+            s->client, &(struct kube_watch_config){.path = kube_path(a, "", "v1", "configmaps", namespace_of(&p->maps[i]), NULL, NULL),
                                                    .field_selector = arena_printf(a, "metadata.name=%s", places[i].name),
                                                    .objects_max = 1, .on_event = on_map, .on_denied = on_denied, .arg = &p->maps[i]});
     }
@@ -118,8 +146,10 @@ struct policy_source *policy_source_new(struct scheduler *s)
 
 void policy_source_free(struct policy_source *p)
 {
-    for (int i = 0; i < MAPS_N; i++)
+    for (int i = 0; i < MAPS_N; i++) {
         kube_watch_free(p->maps[i].watch);
+        forget_event(&p->maps[i]);
+    }
     loop_timer_free(p->expect);
     free(p);
 }

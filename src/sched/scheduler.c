@@ -62,6 +62,7 @@ static void maybe_lead(struct scheduler *s)
     else
         lead_first(s);
     status_queues_changed(s);
+    policy_source_led(s);
     scheduler_ask_turn(s);
 }
 

@@ -58,3 +58,19 @@ soon "a policy that does not exist is told" 'PolicyRefused data.placement: "best
 K -n kube-system delete configmap capstan-policy >/dev/null
 K -n gpu delete configmap gpu-scheduler-policy >/dev/null
 K delete nodes -l "only=$NS" --wait=false >/dev/null
+
+# Who waits for the Lease has read the map long before he leads: it is told of then.
+map kube-system capstan-policy placement=best
+soon "told of" 'PolicyRefused' events kube-system
+K -n kube-system delete events --all >/dev/null
+{ echo "# YAML"; cat; } <<YAML | K create -f - >/dev/null
+{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: capstan-scheduler, namespace: kube-system}, spec: {holderIdentity: other,
+ leaseDurationSeconds: 3, acquireTime: "$(date -u +%FT%T.000000Z)", renewTime: "$(date -u +%FT%T.000000Z)"}}
+YAML
+"$PROGRAM" scheduler --hold --no-kueue --no-volcano >"$HOME/second.log" 2>&1 &
+second=$!
+soon "once another one leads it is told again" 'PolicyRefused' events kube-system
+kill "$second"
+wait "$second" 2>/dev/null
+K -n kube-system delete lease capstan-scheduler --ignore-not-found >/dev/null
+K -n kube-system delete configmap capstan-policy >/dev/null
