@@ -7,11 +7,13 @@
 #include "codec/configuration/placement_policy.h"
 #include "sched/scheduler.h"
 
-enum { MAPS_N = 3, EXPECT_MS = 60000 };
+enum { MAPS_N = 4, EXPECT_MS = 60000 };
 
 static const struct map_place {
     const char *ns, *name; /* ns NULL: where the Lease is */
-} places[MAPS_N] = {{NULL, "capstan-policy"}, {"gpu", "gpu-scheduler-policy"}, {"gpu", "gpu-scheduler-configmap"}};
+    bool only_look;        /* whoever only looks does not know where the Lease is: where deploy/ has it */
+} places[MAPS_N] = {{NULL, "capstan-policy", false}, {"capstan-system", "capstan-policy", true}, {"gpu", "gpu-scheduler-policy", false},
+    {"gpu", "gpu-scheduler-configmap", false}};
 
 struct policy_source {
     struct policy_map {
@@ -121,11 +123,17 @@ static void on_map(void *arg, enum kube_event event, struct bytes text)
     tell(m);
 }
 
+static void on_list(void *arg)
+{
+    scheduler_synced(((struct policy_map *)arg)->s);
+}
+
 static void on_denied(void *arg)
 {
     const struct policy_map *m = arg;
-    log_info("not read, since the server denies it: ConfigMap %s of namespace %s, which may say how nodes are chosen", m->place->name,
-             namespace_of(m));
+    if (!m->s->config.look)
+        log_info("not read, since the server denies it: ConfigMap %s of namespace %s, which may say how nodes are chosen", m->place->name,
+                 namespace_of(m));
 }
 
 struct policy_source *policy_source_new(struct scheduler *s)
@@ -134,14 +142,30 @@ struct policy_source *policy_source_new(struct scheduler *s)
     _cleanup_arena_ struct arena *a = arena_new();
     p->expect = loop_timer_new(s->loop, expect, s);
     loop_timer_start(p->expect, EXPECT_MS, EXPECT_MS);
-    for (int i = 0; i < MAPS_N && !s->config.look; i++) {
+    for (int i = 0; i < MAPS_N; i++) {
         p->maps[i] = (struct policy_map){.s = s, .place = &places[i]};
+        if (places[i].only_look && !s->config.look)
+            continue;
         p->maps[i].watch = kube_watch_new(
             s->client, &(struct kube_watch_config){.path = kube_path(a, "", "v1", "configmaps", namespace_of(&p->maps[i]), NULL, NULL),
                                                    .field_selector = arena_printf(a, "metadata.name=%s", places[i].name),
-                                                   .objects_max = 1, .on_event = on_map, .on_denied = on_denied, .arg = &p->maps[i]});
+                                                   .objects_max = 1, .on_event = on_map, .on_synced = on_list,
+                                                   .on_denied = on_denied, .arg = &p->maps[i]});
     }
     return p;
+}
+
+bool policy_source_synced(const struct policy_source *p)
+{
+    for (int i = 0; i < MAPS_N; i++)
+        if (p->maps[i].watch && !kube_watch_synced(p->maps[i].watch))
+            return false;
+    return true;
+}
+
+void policy_source_expect(struct scheduler *s)
+{
+    expect(s);
 }
 
 void policy_source_free(struct policy_source *p)

@@ -68,7 +68,7 @@ static void maybe_lead(struct scheduler *s)
 
 void scheduler_synced(struct scheduler *s)
 {
-    if (s->synced || !sources_synced(s))
+    if (s->synced || !sources_synced(s) || !policy_source_synced(s->policies))
         return;
     s->synced = true;
     maybe_lead(s);

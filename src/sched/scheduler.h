@@ -229,6 +229,8 @@ struct decide_config scheduler_decide_config(const struct scheduler *s);
 /* policy_source.c */
 struct policy_source *policy_source_new(struct scheduler *s);
 void policy_source_free(struct policy_source *p);
+bool policy_source_synced(const struct policy_source *p);
+void policy_source_expect(struct scheduler *s); /* pods that may come are like those that are there, where the policy looks at that */
 void policy_source_led(struct scheduler *s); /* it leads: what it has to say of the maps is told */
 
 /* run_notes.c. How long it ran is remembered, once it is over: a Workload, as it came by the watch; a gang of pods when one changed. */

@@ -29,6 +29,7 @@ int look_begin(struct loop *l, struct kube_client *c, const struct policy *polic
     drain(s);
     hypernodes_follow(s);
     drain(s);
+    policy_source_expect(s);
     return r;
 }
 

@@ -39,6 +39,26 @@ soon "three pods run" '^3$' running
 is "on a node each, as the map prefers" 3 nodes_of
 k delete pods --all --wait=true --grace-period=1 >/dev/null
 
+# Who only looks ahead chooses nodes in the same way: three pods on three nodes leave no whole node for the next.
+{ echo "# YAML"; cat; } <<YAML | k apply -f - >/dev/null
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: $NS-f}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $NS-q}, spec: {namespaceSelector: {}, resourceGroups: [
+ {coveredResources: [nvidia.com/gpu], flavors: [{name: $NS-f, resources: [{name: nvidia.com/gpu, nominalQuota: 12}]}]}]}}
+---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: q}, spec: {clusterQueue: $NS-q}}
+YAML
+job() { # NAME PODS GPUS
+    cat <<YAML
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: $1, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {suspend: true, activeDeadlineSeconds: 600,
+ parallelism: $2, completions: $2, template: {spec: {restartPolicy: Never, nodeSelector: {only: $NS}, containers: [{name: main, image: train,
+ resources: {limits: {nvidia.com/gpu: $3}}}]}}}}
+YAML
+}
+what_if() { { echo "# YAML"; job a-small 3 1; job b-large 1 4; } | "$PROGRAM" sim what-if --change - -n "$NS" "$@"; }
+says "with spread the large one waits for the small" "b-large +- +in 10m +new\$" what_if
+
 map gpu gpu-scheduler-policy gpu-allocate-prefer=binpack "node-gpu-score-weight=0.3 0.7"
 soon "what cannot be read is told, with what to write" \
     'PolicyRefused data.node-gpu-score-weight: "0.3 0.7": write two numbers .*, as 0.4:0.6; the policy stays spread' events gpu
@@ -53,6 +73,7 @@ for i in 1 2 3; do pod "fgd-$i"; done
 soon "by our own map, which goes before theirs, three pods run" '^3$' running
 is "where the least is lost to others" 1 nodes_of
 k delete pods --all --wait=true --grace-period=1 >/dev/null
+says "what looks ahead goes by it too" "b-large +- +at once +new\$" what_if
 map kube-system capstan-policy placement=best
 soon "a policy that does not exist is told" 'PolicyRefused data.placement: "best": write binpack, .* the policy stays fgd' events kube-system
 K -n kube-system delete configmap capstan-policy >/dev/null
