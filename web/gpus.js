@@ -2,7 +2,7 @@
 
 import { dot, h, jobLink, keyed, nodeLink, num, percent, text, renew } from "./dom.js";
 import { GpuMap } from "./map.js";
-import { gpusOf, jobs, nodes, sortedNodes, teamOf, teamSlot, whole } from "./store.js";
+import { gpusOf, jobs, nodes, partOf, sortedNodes, teamOf, teamSlot, whole } from "./store.js";
 
 const ways = { team: "by team", activity: "by activity", health: "by health" };
 const rowsShown = 200;
@@ -18,7 +18,8 @@ export function describe(at) {
     held = gpu.devices.filter((one) => one.pod || one.gang);
   if (!node.ok) lines.push("the node is not ready");
   if (node.co) lines.push("the node is cordoned");
-  if (gpu.devices.length > 1) lines.push(`${gpu.devices.length} × ${d.resource}, ${held.length} held`);
+  if (d.part) lines.push(`${percent(1000 * held.reduce((sum, one) => sum + partOf(gpu, one), 0), 1000)} of it held in shares`);
+  else if (gpu.devices.length > 1) lines.push(`${gpu.devices.length} × ${d.resource}, ${held.length} held`);
   const names = new Map();
   for (const one of held) {
     const job = jobs.get(one.gang),
@@ -28,8 +29,8 @@ export function describe(at) {
   for (const [name, { n, team }] of [...names].slice(0, 4)) lines.push(name + (n > 1 ? ` (${n})` : "") + ", " + team);
   if (names.size > 4) lines.push(`and ${names.size - 4} more`);
   if (!held.length) lines.push("free");
-  if (gpu.devices.length === 1 && d.busy >= 0) lines.push(`${Math.round(d.busy / 10)} % busy`);
-  if (gpu.devices.length === 1 && d.total) lines.push(`${num(d.used / 1024)} of ${num(d.total / 1024)} GiB`);
+  if ((d.part || gpu.devices.length === 1) && d.busy >= 0) lines.push(`${Math.round(d.busy / 10)} % busy`);
+  if ((d.part || gpu.devices.length === 1) && d.total) lines.push(`${num(d.used / 1024)} of ${num(d.total / 1024)} GiB`);
   for (const one of gpu.devices) {
     if (!one.ok) lines.push("not healthy");
     if (one.slow) lines.push("slowed down");
@@ -46,7 +47,7 @@ function holders() {
       for (const d of gpu.devices)
         if (d.gang || d.pod) {
           const team = teamOf(d.gang, d.pod);
-          sums.set(team, (sums.get(team) ?? 0) + 1000 / gpu.devices.length);
+          sums.set(team, (sums.get(team) ?? 0) + 1000 * partOf(gpu, d));
         }
   return sums;
 }
@@ -200,7 +201,9 @@ export function gpusPage(page, route) {
       (e, node) => {
         const gpus = gpusOf(node),
           [, model, state, total, held, busy, by] = e.children;
-        const used = gpus.reduce((sum, gpu) => sum + gpu.devices.filter((d) => d.gang || d.pod).length / gpu.devices.length, 0);
+        const used = gpus
+          .flatMap((gpu) => gpu.devices.filter((d) => d.gang || d.pod).map((d) => partOf(gpu, d)))
+          .reduce((sum, part) => sum + part, 0);
         const measured = gpus.flatMap((gpu) => gpu.devices).filter((d) => d.busy >= 0);
         text(model, node.m ?? "–");
         text(state, (node.ok ? "ready" : "not ready") + (node.co ? ", cordoned" : ""));

@@ -201,11 +201,16 @@ export class GpuMap {
     const cols = n === 1 ? 1 : Math.ceil(Math.sqrt(n)),
       rows = Math.ceil(n / cols),
       line = n > 1 && size >= 13 ? 1 : 0;
+    let before = 0; // shares stand side by side, each as wide as it is large
     gpu.devices.forEach((device, i) => {
-      const left = x + Math.floor(((i % cols) * size) / cols),
-        top = y + Math.floor((Math.floor(i / cols) * size) / rows);
-      const right = x + Math.floor((((i % cols) + 1) * size) / cols),
-        below = y + Math.floor(((Math.floor(i / cols) + 1) * size) / rows);
+      const [from, to] = device.part ? [before, Math.min(1000, before + device.part)] : [1000 * (i % cols), 1000 * ((i % cols) + 1)],
+        row = device.part ? 0 : Math.floor(i / cols),
+        [across, down] = device.part ? [1000, 1] : [1000 * cols, rows];
+      before = to;
+      const left = x + Math.floor((from * size) / across),
+        top = y + Math.floor((row * size) / down);
+      const right = x + Math.floor((to * size) / across),
+        below = y + Math.floor(((row + 1) * size) / down);
       const team = device.gang || device.pod ? teamOf(device.gang, device.pod) : null;
       const other = this.only !== null && team !== this.only && !faint;
       if (other) p.globalAlpha = own * 0.2;

@@ -94,7 +94,7 @@ export function nodePage(page, route, name) {
         fact("Measured", node.at ? time(node.at, t) : "not, or too long ago"),
       ].filter(Boolean),
     );
-    const is = JSON.stringify([node.g, node.a, node.t, node.h, node.h.map(([g]) => jobs.get(g)?.n)]);
+    const is = JSON.stringify([node.g, node.a, node.t, node.s, node.h, node.h.map(([g]) => jobs.get(g)?.n)]);
     if (is === stamp) return;
     stamp = is;
     if (!gpusOf(node).length) return renew(gpus, h("p.none", {}, "This node has no GPUs."));
@@ -125,7 +125,7 @@ export function nodePage(page, route, name) {
                   "tr",
                   {},
                   i === 0 ? h("th", { scope: "rowgroup", rowspan: gpu.devices.length }, String(gpu.gpu)) : null,
-                  h("td", {}, d.resource, ids.has(d.index) ? h("div.id", {}, ids.get(d.index)) : null),
+                  h("td", {}, d.resource, d.part ? ` · ${num(d.part / 10)} %` : null, ids.has(d.index) ? h("div.id", {}, ids.get(d.index)) : null),
                   h("td", {}, holder(d)),
                   h("td", {}, d.busy >= 0 ? meter(d.busy / 10, Math.round(d.busy / 10) + " %") : h("span.faint", {}, "–")),
                   h(

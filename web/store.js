@@ -106,6 +106,9 @@ export const waiting = (job) => ["waiting", "held", "reserved"].includes(job.s);
 export const over = (job) => job.s === "done" || job.s === "failed";
 
 // Devices of one GPU together: [{gpu, devices: [{index, resource, ok, gang, pod, busy, used, total, slow, xid}]}]. Kept with the row.
+// How much of its GPU a device is: a share says so, instances and slots count alike.
+export const partOf = (gpu, d) => (d.part ?? 1000 / gpu.devices.length) / 1000;
+
 export function gpusOf(node) {
   if (node.gpus) return node.gpus;
   const byGpu = new Map();
@@ -114,6 +117,16 @@ export function gpusOf(node) {
     if (!byGpu.has(gpu)) byGpu.set(gpu, { gpu, devices: [] });
     byGpu.get(gpu).devices.push({ index, resource: node.res[resource], ok: !!ok, gang, pod, busy, used, total, slow, xid });
   });
+  for (const [gpu, holder, part] of node.s ?? []) {
+    const [gang, pod] = node.h[holder] ?? ["", ""];
+    const at = byGpu.get(gpu);
+    if (at) (at.shares ??= []).push({ ...at.devices[0], index: -1, resource: "share", gang, pod, part });
+  }
+  for (const gpu of byGpu.values())
+    if (gpu.shares && !gpu.devices.some((d) => d.gang || d.pod)) {
+      const left = 1000 - gpu.shares.reduce((sum, d) => sum + d.part, 0);
+      gpu.devices = left > 0 ? [...gpu.shares, { ...gpu.shares[0], gang: "", pod: "", part: left }] : gpu.shares;
+    }
   const gpus = [...byGpu.values()].sort((a, b) => a.gpu - b.gpu);
   for (const [resource, total] of node.a ?? []) {
     // only counted: who has them is known, which ones is not

@@ -46,10 +46,10 @@ class Cluster:
         status, _, text = self.ask(path, "PATCH", body, {"Content-Type": "application/merge-patch+json"})
         assert status == 200, (path, status, text)
 
-    def pod(self, name, gpus=1, ns="default", seconds=600, node=None):
+    def pod(self, name, gpus=1, ns="default", seconds=600, node=None, annotations=None):
         spec = {
             "restartPolicy": "Never",
-            "containers": [{"name": "main", "image": "train", "resources": {"limits": {"nvidia.com/gpu": gpus}}}],
+            "containers": [{"name": "main", "image": "train", "resources": {"limits": {"nvidia.com/gpu": gpus} if gpus else {}}}],
         }
         if node:
             spec["nodeSelector"] = {"kubernetes.io/hostname": node}
@@ -59,7 +59,7 @@ class Cluster:
                 "apiVersion": "v1",
                 "kind": "Pod",
                 "spec": spec,
-                "metadata": {"name": name, "annotations": {"capstan.dev/run-seconds": str(seconds)}},
+                "metadata": {"name": name, "annotations": {"capstan.dev/run-seconds": str(seconds), **(annotations or {})}},
             },
         )
 

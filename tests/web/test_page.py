@@ -138,6 +138,20 @@ def test_parts_of_a_gpu_stand_together(p):
     )
 
 
+def test_shares_of_a_gpu_are_as_large_as_they_are(p):
+    p.c.pod("quarter", gpus=0, node="t4-mps-0", annotations={"gpu-fraction": "0.25"})
+    p.c.pod("half", gpus=0, node="t4-mps-0", annotations={"gpu-fraction": "0.5"})
+    p.go("node/t4-mps-0")
+    p.b.wait("two shares and the rest of one GPU, 10 devices of the other", "return document.querySelectorAll('tbody tr').length === 13")
+    parts = [one for one in p.b.texts("tbody tr") if "share · " in one]
+    assert len(parts) == 3, parts
+    for size, who in (("25 %", "default/quarter"), ("50 %", "default/half"), ("25 %", "free")):
+        assert any("share · " + size in one and who in one for one in parts), (size, who, parts)
+    p.c.ask("/api/v1/namespaces/default/pods/quarter?gracePeriodSeconds=0", "DELETE")
+    p.c.ask("/api/v1/namespaces/default/pods/half?gracePeriodSeconds=0", "DELETE")
+    p.b.wait("as it was", "return document.querySelectorAll('tbody tr').length === 20")
+
+
 def test_timeline_has_who_ran_and_who_waits(p):
     p.go("timeline")
     p.b.wait(
@@ -154,6 +168,7 @@ def test_a_known_end_is_told_and_who_may_start_then(p):
     p.go("job/" + wait_for("it waits", lambda: (p.job("after") or {}).get("x") and p.job("after")["id"][2:]))
     p.b.wait_text("the end of Workload team-blue/job-limited", ".remedies")
     p.b.wait_text("May start", ".facts")
+    p.b.wait_text("Starts", ".facts", limit_s=60)
     p.go("timeline")
     p.b.wait("until when it may run on", "return document.querySelector('.gantt rect.planned')")
 

@@ -182,6 +182,12 @@ struct node_detail {
         int64_t value;
     } *taken;
     uint32_t taken_n;
+    /* Parts that pods have of GPUs: of which, how much (thousandths of it or of its memory, whichever is more; at most 1000). */
+    struct share_look {
+        name_id gang, pod;
+        uint16_t gpu, milli;
+    } *shares;
+    uint32_t shares_n;
 };
 bool state_node_detail(const struct state *s, name_id node, struct arena *a, struct node_detail *ret_detail); /* false: it is not there */
 

@@ -400,6 +400,31 @@ static void look_at_taken(const struct state *s, const struct node *node, struct
     }
 }
 
+static uint16_t milli_of(const struct gpu_ledger *gpu, const struct gpu_share *share)
+{
+    int64_t memory = gpu_memory(gpu), mib = device_share_mib(gpu, share), of_memory = mib < memory ? mib * 1000 / memory : 1000;
+    int64_t milli = share->parts > of_memory ? share->parts : of_memory;
+    return (uint16_t)(milli < 1000 ? milli : 1000);
+}
+
+static void look_at_shares(const struct state *s, const struct node *node, struct arena *a, struct node_detail *d)
+{
+    const struct device_table *t = &node->devices;
+    const struct device_span *span = &t->spans[t->parts_at];
+    if (!t->gpus)
+        return;
+    d->shares = arena_alloc(a, ((size_t)node->seats_n * span->n + 1) * sizeof *d->shares);
+    for (uint32_t seat = node->first_seat; seat; seat = s->seats[seat].next) {
+        const struct seat *at = &s->seats[seat];
+        const struct gpu_share *share = seat_share(s, at);
+        struct device_bits bits = seat_devices(at);
+        for (uint32_t i = span->first; share && i < (uint32_t)span->first + span->n; i++)
+            if (device_bit(&bits, i))
+                d->shares[d->shares_n++] = (struct share_look){at->gang ? at->gang->key : 0, at->pod ? s->pods[at->pod].key : 0,
+                                                               t->all[i].gpu, milli_of(&t->gpus[t->gpu_of[i]], share)};
+    }
+}
+
 bool state_node_detail(const struct state *s, name_id name, struct arena *a, struct node_detail *ret_detail)
 {
     uint32_t slot = name ? node_table_find(&s->nodes, name) : 0;
@@ -426,6 +451,7 @@ bool state_node_detail(const struct state *s, name_id name, struct arena *a, str
     look_at_devices(s, node, &d);
     d.taken = arena_zero(a, (size_t)node->seats_n * d.amounts_n + 1, sizeof *d.taken);
     look_at_taken(s, node, &d);
+    look_at_shares(s, node, a, &d);
     *ret_detail = d;
     return true;
 }

@@ -2,7 +2,8 @@
  *
  * SHAPE  {"n":name,"m":product,"z":zone,"ok":1,"co":1 cordoned,"at":when measured,"res":[resource...],"h":[[gang,pod]...],
  *         "g":[[gpu, resource, healthy, holder, activity ‰, memory MiB used, total, throttled, XID]...],   -1: nobody, not known
- *         "a":[[resource, total]...],"t":[[resource, holder, n]...]}   of devices that are only counted
+ *         "a":[[resource, total]...],"t":[[resource, holder, n]...],   of devices that are only counted
+ *         "s":[[gpu, holder, thousandths]...]}                         parts of GPUs that are given in parts
  */
 #include "gpu/model.h"
 #include "sched/view/view_part.h"
@@ -143,6 +144,36 @@ static void amounts_write(struct node_writing *w, struct buf *out)
     buf_char(out, ']');
 }
 
+/* Of a GPU that is cut in slots too a pod has one with its share, and that has been told. */
+static bool is_told(const struct node_writing *w, const struct share_look *share)
+{
+    for (uint32_t i = 0; i < w->d.devices_n; i++) {
+        const struct device_look *d = &w->d.devices[i];
+        if (d->gpu == share->gpu && d->gang == share->gang && d->pod == share->pod &&
+            gpu_is_resource(intern_name(w->v->s->names, d->resource)))
+            return true;
+    }
+    return false;
+}
+
+static void shares_write(struct node_writing *w, struct buf *out)
+{
+    struct view *v = w->v;
+    const char *before = ",\"s\":[";
+    for (uint32_t i = 0; i < w->d.shares_n; i++) {
+        const struct share_look *share = &w->d.shares[i];
+        int64_t micro = share->milli * INT64_C(1000);
+        if (is_told(w, share))
+            continue;
+        buf_printf(out, "%s[%u,%d,%u]", before, share->gpu, holder_at(w, share->gang, share->pod), share->milli);
+        before = ",";
+        v->held_micro += micro;
+        if (share->gang)
+            view_jobs_hold(v, share->gang, 1, micro);
+    }
+    buf_text(out, before[1] ? "" : "]");
+}
+
 static void names_write(struct node_writing *w, struct buf *out)
 {
     const struct intern *names = w->v->s->names;
@@ -198,7 +229,7 @@ static void node_write(struct view *v, const struct node_look *node, name_id pro
         return;
     w.feedback_n = state_node_feedback(v->s->state, node->name, v->now_ms, &w.feedback, &age_ms);
     w.resources = arena_alloc(a, (w.d.devices_n + w.d.amounts_n + 1) * sizeof *w.resources);
-    w.holders = arena_alloc(a, (w.d.devices_n + w.d.taken_n + 1) * sizeof *w.holders);
+    w.holders = arena_alloc(a, (w.d.devices_n + w.d.taken_n + w.d.shares_n + 1) * sizeof *w.holders);
     struct view_node *n = map_put(v->nodes, bytes_of(name), NULL);
     struct buf *out = view_row_begin(v, 'n', name);
     view_row_text(out, "m", label_of(v, node, product));
@@ -208,6 +239,7 @@ static void node_write(struct view *v, const struct node_look *node, name_id pro
     view_row_number(out, "at", w.feedback_n ? v->now_ms - age_ms : 0);
     devices_write(&w, out);
     amounts_write(&w, out);
+    shares_write(&w, out);
     names_write(&w, out);
     node_tell(&w, n, name);
     v->sick_n += w.sick_n;
