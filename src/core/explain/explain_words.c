@@ -8,7 +8,8 @@ void explain_amount(struct buf *out, const struct intern *names, name_id resourc
     const char *name = intern_name(names, resource);
     if (!strcmp(name, "cpu"))
         buf_text(out, quantity_format(text, quantity_of_milli(value)));
-    else if (!strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") || text_starts(name, "hugepages-"))
+    else if (!strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") || text_starts(name, "hugepages-") ||
+             !strcmp(name, GPU_SHARE_MEMORY))
         buf_text(out, quantity_format(text, quantity_of_whole(value, QUANTITY_BINARY_SI)));
     else
         buf_int64(out, value);

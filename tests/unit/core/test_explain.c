@@ -91,6 +91,10 @@ static void units(void **state)
     r.need = 3ll << 30;
     explain_sentence(&b, &r, names);
     assert_string_equal(b.data, "insufficient unused quota for memory in flavor f, 3Gi more needed");
+    buf_clear(&b);
+    r.resource = intern_text_id(names, "capstan.dev/gpu-memory");
+    explain_sentence(&b, &r, names);
+    assert_string_equal(b.data, "insufficient unused quota for capstan.dev/gpu-memory in flavor f, 3Gi more needed");
     buf_free(&b);
     intern_free(names);
 }
