@@ -2,6 +2,7 @@
 #include "cli/sim/what_if_objects.h"
 #include <stdio.h>
 #include "base/file.h"
+#include "codec/decode/decode.h"
 #include "codec/kinds/kind.h"
 #include "jobs/kueue/kueue_kind.h"
 #include "kube/object.h"
@@ -30,14 +31,15 @@ static const char *path_of(const struct reading *x, const struct json *document,
                *slash = strchr(version, '/'), *group = group_of(x->a, version), *name = object_meta(document, "name"),
                *ns = object_meta(document, "namespace");
     const struct kind *k = kind_find_kind(x->kinds, group, kind);
-    if (!k)
+    const struct queued_kind *job = queued_kind_of_owner(document); /* also kinds of operators, which the server has from them */
+    if (!k && !job)
         (void)err_set(e, E_INVALID, "kind \"%s\" of apiVersion \"%s\" is not known", kind, version);
     else if (!*name)
         (void)err_set(e, E_INVALID, "%s: metadata.name: say how it is called", kind);
-    if (!k || !*name)
+    if ((!k && !job) || !*name)
         return NULL;
-    const char *where = k->flags & KIND_NAMESPACED ? (*ns ? ns : x->c->ns) : NULL;
-    return kube_path(x->a, group, slash ? slash + 1 : version, k->plural, where, name, NULL);
+    const char *where = job || k->flags & KIND_NAMESPACED ? (*ns ? ns : x->c->ns) : NULL;
+    return kube_path(x->a, group, slash ? slash + 1 : version, k ? k->plural : job->plural, where, name, NULL);
 }
 
 /* As the server would store it. */
@@ -48,11 +50,10 @@ static struct json *applied(struct reading *x, const struct json *document, cons
 }
 
 /* SOURCE Kueue: by its own class, else by that of its pods. False: there is no such class. */
-static bool add_priority(struct reading *x, const struct json *job, struct json *spec, struct err *e)
+static bool add_priority(struct reading *x, const struct queued_kind *k, const struct json *job, struct json *spec, struct err *e)
 {
     const char *own = object_label(job, KUEUE_PRIORITY_LABEL),
-               *of_pods = json_text(json_path(job, "spec", "template", "spec", "priorityClassName", NULL), ""),
-               *name = *own ? own : of_pods;
+               *name = *own ? own : kueue_priority_class(k, job, json_get(spec, "podSets"));
     const char *path = *own ? kube_path(x->a, "kueue.x-k8s.io", "v1beta2", "workloadpriorityclasses", NULL, name, NULL)
                             : kube_path(x->a, "scheduling.k8s.io", "v1", "priorityclasses", NULL, name, NULL);
     const struct json *class = *name ? connection_get(x->c, x->a, path, e) : NULL;
@@ -60,25 +61,41 @@ static bool add_priority(struct reading *x, const struct json *job, struct json 
     return !*name || class;
 }
 
-/* SOURCE Kueue: what it makes of a Job. NULL: it cannot be said. */
-static struct json *workload_of(struct reading *x, const struct json *job, struct err *e)
+static struct json *pod_sets_of(struct reading *x, const struct queued_kind *k, const struct json *job, struct err *e)
+{
+    const char *why = "its pods cannot be said";
+    if (k == &queued_kinds[QUEUED_TRAINJOB]) { /* a runtime says what its pods are: only the controller has read those */
+        (void)err_set(e, E_INVALID, "TrainJob %s: its pods are its runtime's: write a Workload like them", object_meta(job, "name"));
+        return NULL;
+    }
+    struct json *sets = kueue_kind_of(k)->pod_sets(NULL, x->a, k, job, &why);
+    if (!sets)
+        (void)err_set(e, E_INVALID, "%s %s: %s", k->kind, object_meta(job, "name"), why);
+    return sets;
+}
+
+/* SOURCE Kueue: what it makes of a job. NULL: it cannot be said. */
+static struct json *workload_of(struct reading *x, const struct queued_kind *k, const struct json *job, struct err *e)
 {
     struct arena *a = x->a;
     struct json *workload = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, workload, "metadata"),
-                *spec = json_ensure_object(a, workload, "spec");
+                *spec = json_ensure_object(a, workload, "spec"), *sets = pod_sets_of(x, k, job, e);
     static const char *const same[] = {"name", "namespace", "uid", "creationTimestamp"};
-    const char *why = NULL;
+    const struct kueue_kind *kind = kueue_kind_of(k);
+    const char *later = kind->later ? kind->later(a, k, job) : NULL;
     int64_t most_s;
     json_set_text(a, workload, "apiVersion", "kueue.x-k8s.io/v1beta2");
     json_set_text(a, workload, "kind", "Workload");
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         json_set_text(a, metadata, same[i], object_meta(job, same[i]));
     kueue_note_deadline(a, job, metadata);
+    if (later)
+        json_set_text(a, json_ensure_object(a, metadata, "annotations"), DECODE_LATER_ANNOTATION, later);
     json_set_text(a, spec, "queueName", object_label(job, KUEUE_QUEUE_LABEL));
     if (bytes_int64(bytes_of(object_label(job, KUEUE_EXEC_TIME_LABEL)), &most_s) && most_s > 0)
         json_set_int64(a, spec, "maximumExecutionTimeSeconds", most_s);
-    json_set(a, spec, "podSets", kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], job, &why));
-    return add_priority(x, job, spec, e) ? workload : NULL;
+    json_set(a, spec, "podSets", sets);
+    return sets && add_priority(x, k, job, spec, e) ? workload : NULL;
 }
 
 /* A node that is not there yet comes as it says, and ready. WHY from the document: servers may leave the status of a new one out. */
@@ -108,7 +125,7 @@ static bool is_there(struct reading *x, const struct json *job, const char *path
     struct err e = {0};
     if (!connection_get(x->c, x->a, path, &e))
         return false;
-    fprintf(stderr, "Job %s is there already: left out\n", object_meta(job, "name"));
+    fprintf(stderr, "%s %s is there already: left out\n", json_get_text(job, "kind", ""), object_meta(job, "name"));
     return true;
 }
 
@@ -122,15 +139,15 @@ static bool add(struct reading *x, const struct json *document, struct err *e)
         return true;
     }
     const char *path = path_of(x, document, e);
-    bool is_job = text_equal(kind, "Job");
-    if (!path || (is_job && is_there(x, document, path)))
+    const struct queued_kind *job = queued_kind_of_owner(document);
+    if (!path || (job && is_there(x, document, path)))
         return path != NULL;
     struct json *object = applied(x, document, path, e);
     if (!object || (text_equal(kind, "Node") && !complete_node(x, document, object, e)))
         return false;
-    if (is_job && !*object_label(object, KUEUE_QUEUE_LABEL))
-        return err_set(e, E_INVALID, "Job %s: it names no queue: write label " KUEUE_QUEUE_LABEL, object_meta(object, "name")) == 0;
-    if (is_job && !(object = workload_of(x, object, e)))
+    if (job && !*object_label(object, KUEUE_QUEUE_LABEL))
+        return err_set(e, E_INVALID, "%s %s: it names no queue: write label " KUEUE_QUEUE_LABEL, kind, object_meta(object, "name")) == 0;
+    if (job && !(object = workload_of(x, job, object, e)))
         return false;
     json_append(x->objects, object);
     return true;

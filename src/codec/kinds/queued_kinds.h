@@ -39,7 +39,7 @@ extern const struct queued_kind queued_kinds[QUEUED_KINDS_N];
 
 /* By kind alone, as owner references name it; NULL: no such. */
 const struct queued_kind *queued_kind_named(const char *kind);
-/* As an owner reference's apiVersion and kind say it; NULL: no such. */
+/* As apiVersion and kind of an object, or of an owner reference, say it; NULL: no such. */
 const struct queued_kind *queued_kind_of_owner(const struct json *owner);
 /* By resource; NULL: no such. */
 const struct queued_kind *queued_kind_of(const char *group, const char *plural);

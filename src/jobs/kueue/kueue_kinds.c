@@ -30,6 +30,11 @@ static const struct kueue_kind *const calls[QUEUED_KINDS_N] = {
     [QUEUED_SPARKAPPLICATION] = &kueue_sparkapplication_kind,
 };
 
+const struct kueue_kind *kueue_kind_of(const struct queued_kind *k)
+{
+    return calls[k - queued_kinds];
+}
+
 struct served {
     struct kueue_kinds *all;
     const struct queued_kind *kind;
@@ -105,10 +110,11 @@ static struct json *pod_sets_of(struct pass *x, const char **ret_why)
     return x->s->calls->pod_sets(x->s->all->jobs, x->work->arena, x->s->kind, x->job, ret_why);
 }
 
-/* SOURCE Kueue: what the kind says, where it says one for the job as a whole; else that of the first pod set that has one. */
-static const char *priority_class_of(const struct pass *x, const struct json *pod_sets)
+/* SOURCE Kueue */
+const char *kueue_priority_class(const struct queued_kind *k, const struct json *job, const struct json *pod_sets)
 {
-    const char *class = x->s->calls->priority_class ? x->s->calls->priority_class(x->s->kind, x->job) : "";
+    const struct kueue_kind *kind = kueue_kind_of(k);
+    const char *class = kind->priority_class ? kind->priority_class(k, job) : "";
     JSON_EACH (set, pod_sets)
         if (!*class)
             class = json_text(json_path(set, "template", "spec", "priorityClassName", NULL), "");
@@ -141,7 +147,7 @@ static struct json *wanted_workload(struct pass *x)
         return NULL;
     struct kueue_workload_request r = {
         .name = x->workload_name, .queue = object_label(x->job, KUEUE_QUEUE_LABEL), .owner = x->job};
-    r.priority_class = priority_class_of(x, pod_sets);
+    r.priority_class = kueue_priority_class(x->s->kind, x->job, pod_sets);
     r.pod_sets = pod_sets;
     r.later = x->s->calls->later ? x->s->calls->later(a, x->s->kind, x->job) : NULL;
     r.owner_references = job_owner(a, x->job, api_version(x), x->s->kind->kind);
@@ -246,7 +252,7 @@ static bool follow_priority(struct pass *x)
 {
     struct arena *a = x->work->arena;
     struct json *patch = object_patch(a, x->workload), *spec = json_ensure_object(a, patch, "spec");
-    const char *class = priority_class_of(x, json_path(x->workload, "spec", "podSets", NULL)), *missing = NULL;
+    const char *class = kueue_priority_class(x->s->kind, x->job, json_path(x->workload, "spec", "podSets", NULL)), *missing = NULL;
     bool differs = kueue_follow_priority(x->s->all->jobs, a, x->job, x->workload, class, spec, &missing);
     if (missing)
         WARN(x, CLASS_NOT_FOUND, "WorkloadPriorityClass \"%s\" not found", missing);
@@ -712,7 +718,7 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
         struct served *s = &k->served[k->served_n++];
         s->all = k;
         s->kind = &queued_kinds[i];
-        s->calls = calls[i];
+        s->calls = kueue_kind_of(s->kind);
         s->queue = workqueue_new(j->client, reconcile, s);
         s->missed = map_new(sizeof(uint64_t));
         const char *path = kube_path(k->scratch, s->kind->group, s->kind->version, s->kind->plural, NULL, NULL, NULL);

@@ -66,6 +66,27 @@ job urgent 600 | sed "s/queue-name: q}/queue-name: q, kueue.x-k8s.io\/priority-c
 refuses "a class that is not there" 'none' what_if
 job second 600 | change
 says "a job that is there is no change" '^Job second is there already: left out' what_if
+pods() { echo "template: {spec: {restartPolicy: Never, containers: [{name: $1, image: train, resources: {limits: {nvidia.com/gpu: 1}}}]}}"; }
+{ queue 2; cat <<YAML
+---
+{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: both, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {replicatedJobs: [
+ {name: a, replicas: 2, template: {spec: {$(pods main)}}}]}}
+YAML
+} | change
+says "a JobSet waits for room for all its pods" "^Workload +$NS +both +- +in 1[45]m +new\$" what_if
+{ queue 2; cat <<YAML
+---
+{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: both, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {pytorchReplicaSpecs: {
+ Master: {$(pods pytorch)}, Worker: {replicas: 1, $(pods pytorch)}}}}
+YAML
+} | change
+says "a PyTorchJob too" "^Workload +$NS +both +- +in 1[45]m +new\$" what_if
+apply <<YAML
+{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainingRuntime, metadata: {name: plain}, spec: {mlPolicy: {numNodes: 1}, template: {spec: {
+ replicatedJobs: [{name: node, template: {spec: {$(pods node)}}}]}}}}
+YAML
+echo '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {runtimeRef: {kind: TrainingRuntime, name: plain}}}' | change
+refuses "of a TrainJob its runtime knows more" 'TrainJob x: its pods are its runtime.s: write a Workload like them' what_if
 echo '{apiVersion: v1, kind: Node, metadata: {name: x}}' | change
 refuses "a node that has nothing" 'Node x: status.capacity: say what it has' what_if
 echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: i}]}}}}' | change
