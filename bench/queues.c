@@ -1,8 +1,10 @@
 /* queues.c - what it costs the core alone to decide who of many queues is next, and who goes for whom
  *
  * fair.1000            1,000 queues in a tree of four levels of cohorts, all full by fair shares, gangs waiting in each; one gang ends:
- *                      CPU until the next stands in its place, state and decision, the mean of 200
+ *                      CPU until the next stands in its place, state and decision, the mean of 200; what would help those that
+ *                      wait is not looked for, which is at most 400 trials a cycle more
  * fair.1000.preempt    the same where queues may take back what is their own (reclaimWithinCohort: Any)
+ * fair.1000.strict     the first where all queues are StrictFIFO, so that each one's head claims what is its own
  * fair.1000.fill       the same tree, empty: CPU for each of the 4,000 that are admitted
  * queue.15000, .50000  workloads of three sizes and priorities as Kueue's performance runner makes them (baseline: 5 cohorts of 6 queues;
  *                      large-scale: 10 of 100), on virtual time, preemption on: CPU of all changes and decisions, until the last has ended
@@ -24,7 +26,7 @@
 #include "figure_line.h"
 
 #define GPU "nvidia.com/gpu"
-static const struct decide_config fairly = {.gangs_max = 100000, .pods_max = 1000000, .fair = {.on = true}},
+static const struct decide_config fairly = {.gangs_max = 100000, .pods_max = 1000000, .no_remedies = true, .fair = {.on = true}},
                                   plainly = {.gangs_max = 100000, .pods_max = 1000000};
 
 _Noreturn static void wrong(const char *name, long have, long want)
@@ -101,7 +103,7 @@ static uint32_t decide_and_tell(struct world *w, const struct decide_config *con
 #define WAITING 8              /* in each queue, at the beginning */
 
 /* root > 4 > 20 > 100 > 1,000 queues of 3 GPUs each; what the root owns besides is shared. */
-static void make_tree(struct world *w, bool preempts)
+static void make_tree(struct world *w, bool preempts, bool strict)
 {
     char name[64], parent[64];
     cohort_in(w, "root", NULL, QUEUES);
@@ -117,6 +119,7 @@ static void make_tree(struct world *w, bool preempts)
         struct queue_words q = queue_with(w, name, parent, 3, NO_LIMIT);
         q.r.reclaim_within_cohort = preempts ? PREEMPT_ANY : PREEMPT_NEVER;
         q.r.within_queue = preempts ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER;
+        q.r.strategy = strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
         q.r.has_weight = true;
         q.r.weight_nano = (preempts ? 1 : 1 + i % 3) * (int64_t)1000000000; /* so that nobody has to go before the first has ended */
         take_queue(w, &q, name);
@@ -136,7 +139,7 @@ static uint32_t settle(struct world *w, bool *runs)
     return n;
 }
 
-static void fair(bool preempts)
+static void fair(bool preempts, bool strict)
 {
     struct world w = world_new();
     char name[64], queue[64];
@@ -144,7 +147,7 @@ static void fair(bool preempts)
     uint32_t ends_n = 200, admitted_n = 0;
     flavor(&w, "any", "");
     add_nodes(&w, QUEUES / 2, "pods=110," GPU "=8");
-    make_tree(&w, preempts);
+    make_tree(&w, preempts, strict);
     for (int i = 0; i < QUEUES * WAITING; i++) {
         snprintf(queue, sizeof queue, "queue-%04d", i % QUEUES);
         snprintf(name, sizeof name, "job-%05d", i);
@@ -154,7 +157,7 @@ static void fair(bool preempts)
     uint32_t running_n = settle(&w, runs);
     if (running_n < QUEUES * 4)
         wrong("fair.1000: running", running_n, QUEUES * 4);
-    if (!preempts)
+    if (!preempts && !strict)
         print("fair.1000.fill", (cpu_seconds() - start) * 1e6 / running_n, "us");
     start = cpu_seconds();
     for (uint32_t i = 0, at = 0; i < ends_n; i++) {
@@ -167,7 +170,7 @@ static void fair(bool preempts)
     }
     if (admitted_n < ends_n)
         wrong("fair.1000: admitted", admitted_n, ends_n);
-    print(preempts ? "fair.1000.preempt" : "fair.1000", (cpu_seconds() - start) * 1e6 / ends_n, "us");
+    print(strict ? "fair.1000.strict" : preempts ? "fair.1000.preempt" : "fair.1000", (cpu_seconds() - start) * 1e6 / ends_n, "us");
     world_free(&w);
 }
 
@@ -486,15 +489,15 @@ struct figure {
 };
 static const struct figure figures[] = {{"fair.1000", 0}, {"fair.1000.preempt", 1}, {"queue.15000", 2}, {"queue.50000", 3},
                                         {"queue.rounds", 4}, {"queue.rounds.fair", 5}, {"preempt.flat", 6}, {"preempt.flat.whole", 7},
-                                        {"preempt.topology", 8}};
+                                        {"preempt.topology", 8}, {"fair.1000.strict", 9}};
 
 static void measure(int which)
 {
     struct shape_of_run fair_rounds = rounds;
     fair_rounds.name = "queue.rounds.fair";
     fair_rounds.fair = true;
-    if (which < 2)
-        fair(which == 1);
+    if (which < 2 || which == 9)
+        fair(which == 1, which == 9);
     else if (which < 5)
         runner(which == 2 ? &baseline : which == 3 ? &large_scale : &rounds);
     else if (which == 5)
