@@ -14,6 +14,7 @@ static struct plan_entry *entry(struct cycle *c, enum effect effect, const struc
         p->entries = arena_grow(c->a, p->entries, p->entries_n, 3 * p->entries_n + 1, &c->entries_cap, sizeof *p->entries);
     struct plan_entry *e = &p->entries[p->entries_n++];
     *e = (struct plan_entry){.effect = effect, .source = g->source, .gang = g->key};
+    c->acts |= effect != EFFECT_EXPLAIN;
     return e;
 }
 
@@ -206,11 +207,23 @@ static int compare_lines(const void *left, const void *right)
     return line_before(*a, *b) ? -1 : line_before(*b, *a);
 }
 
+bool cycle_explains_later(struct cycle *c)
+{
+    struct state *s = c->s;
+    if (!c->acts || (s->explain_by_ms && c->now_ms >= s->explain_by_ms))
+        return false;
+    if (!s->explain_by_ms)
+        s->explain_by_ms = c->now_ms + EXPLAIN_WITHIN_MS;
+    return c->explains_later = true;
+}
+
 /* ORDER  by their first gangs: how lines came to stand in the list is history, and the first are to know first what would help them. */
 void cycle_tell_lines(struct cycle *c)
 {
     struct state *s = c->s;
     uint32_t n = s->telling_n;
+    if (n && cycle_explains_later(c))
+        return;
     struct line **all = arena_alloc(c->a, (n + 1) * sizeof *all);
     if (n)
         memcpy(all, s->telling, n * sizeof *all);

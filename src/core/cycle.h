@@ -13,6 +13,8 @@ struct cycle {
     uint32_t gangs_left, pods_left;
     uint32_t trials_left;             /* of remedies */
     bool no_counts;                   /* as in decide_config */
+    bool acts;                        /* the plan says more than reasons */
+    bool explains_later;              /* as cycle_explains_later has said */
     struct reason *(*find_remedies)(struct cycle *c, struct gang *g); /* explain/remedy.h */
     uint32_t preempt_trials_left;     /* of sets of victims on nodes (preempt/victims.h) */
     uint32_t spare_trials_left;       /* the same of second searches among equals: nobody's first search is short of them */
@@ -34,6 +36,10 @@ void cycle_evict(struct cycle *c, struct gang *g, const struct reason *why); /* 
 void cycle_explain(struct cycle *c, struct gang *g, const struct reason *why);
 void cycle_explain_line(const struct cycle *c, struct line *l, const struct reason *why);
 void cycle_tell_lines(struct cycle *c);
+/* The plan says who starts or goes, and reasons are to be looked for: in a later cycle, for at most EXPLAIN_WITHIN_MS.
+ * WHY  what would help them costs more than all the rest, and the plan is waited for. */
+bool cycle_explains_later(struct cycle *c);
+#define EXPLAIN_WITHIN_MS 500
 void cycle_tell_joined(struct cycle *c, struct gang *g); /* it got in line behind others that have been refused already */
 void cycle_explained_away(struct gang *g); /* it does not wait any more */
 

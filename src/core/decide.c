@@ -444,7 +444,7 @@ static void no_earlier(int64_t *wake_ms, int64_t other_ms)
 
 bool decide_has_work(const struct state *s)
 {
-    if (s->work_n || order_has_changes(s))
+    if (s->work_n || s->explain_by_ms || order_has_changes(s))
         return true;
     for (uint32_t i = 0; i < s->ready_n && !s->hold; i++)
         if (order_first(s->ready[i]))
@@ -502,7 +502,7 @@ static void let_in(struct cycle *c)
         order_pick(s);
     while (c->gangs_left && c->pods_left && (round_of_heads(c) || claim_ended(s, c->a)));
     /* WHY  last: nobody can start of those that are tried for their reason's sake, and they must not stand in anybody's way */
-    if (order_refresh(s, c->now_ms))
+    if (s->refresh_ms && s->refresh_ms <= c->now_ms && !cycle_explains_later(c) && order_refresh(s, c->now_ms))
         while (c->gangs_left && c->pods_left && round_of_heads(c))
             ;
 }
@@ -546,6 +546,8 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     cycle_tell_lines(&c);
     remedy_tell_stopped(&c);
     remedy_tell_missing(&c);
+    if (!c.explains_later)
+        s->explain_by_ms = 0;
     order_end(s);
     const struct gang *first = heap_first(&s->timers);
     ret_plan->wake_ms = first ? first->retry_ms : 0;

@@ -512,6 +512,7 @@ struct state {
     bool queues_changed;     /* some queue, flavor, cohort or namespace has `changed` set */
     uint64_t cycles_n;
     int64_t refresh_ms;      /* an outdated reason is to be found anew then; 0 = none is */
+    int64_t explain_by_ms;   /* reasons wait for a cycle that starts nobody, or the first after this (cycle.h); 0 = none do */
     bool others_changed;     /* since the last cycle ended somebody came to wait, started, or left: what is said to others may be untrue */
     int64_t others_ms;       /* when that was last */
     int64_t now_ms;          /* of the last cycle */

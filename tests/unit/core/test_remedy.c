@@ -389,6 +389,9 @@ static void what_was_left_is_taken(void **state)
     workload(w, "first", "ns/q", 4, GPU "=1");
     workload(w, "large", "ns/q", 12, GPU "=1");
     step(w);
+    assert_string_equal(remedies(w, "large"), ""); /* who starts is told first */
+    assert_true(decide_has_work(w->s));
+    step(w);
     says(w, "large", "\"resource\":\"nvidia.com/gpu\",\"add\":\"4\"}]");
     workload(w, "second", "ns/q", 2, GPU "=1");
     step(w);
