@@ -1,11 +1,9 @@
 #include "apiserver/lifecycle/eviction_budget.h"
 
-#include <stdio.h>
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
 #include "codec/kinds/label_selector.h"
-#include "wire/json_reader.h"
 
 #define POLICY_GROUP "policy"
 #define BUDGETS "poddisruptionbudgets"
@@ -19,6 +17,11 @@ bool eviction_pod_ready(const struct json *pod)
     return false;
 }
 
+static const char *budget_namespace(const struct json *budget)
+{
+    return json_text(json_path(budget, "metadata", "namespace", NULL), "");
+}
+
 /* A bound: a number, or "30%" of total rounded up. */
 static int64_t bound_of(const struct json *bound, int64_t total)
 {
@@ -27,113 +30,6 @@ static int64_t bound_of(const struct json *bound, int64_t total)
     if (text.n && text.data[text.n - 1] == '%')
         return bytes_int64((struct bytes){text.data, text.n - 1}, &value) ? (total * value + 99) / 100 : 0;
     return bytes_int64(text, &value) ? value : 0;
-}
-
-/* ---- what budgets ask of a stored pod, read from its text. WHY each pod of the namespace is asked, again and again ---- */
-
-struct standing {
-    bool has_ended, is_ready, is_leaving;
-    bool has_controller;
-    char controller[64]; /* its uid */
-};
-
-static void read_owners(struct json_reader *r, struct buf *scratch, struct standing *p)
-{
-    if (!json_reader_array(r))
-        return;
-    while (json_reader_item(r)) {
-        struct bytes key, uid = {0};
-        bool controls = false;
-        if (!json_reader_object(r))
-            continue;
-        while (json_reader_key(r, &key)) {
-            if (bytes_is(key, "uid"))
-                (void)json_reader_string(r, scratch, &uid);
-            else if (bytes_is(key, "controller"))
-                (void)json_reader_bool(r, &controls);
-            else
-                json_reader_skip(r);
-        }
-        if (!controls || p->has_controller)
-            continue;
-        p->has_controller = true;
-        (void)snprintf(p->controller, sizeof p->controller, "%.*s", (int)(uid.n < 63 ? uid.n : 63), uid.n ? uid.data : "");
-    }
-}
-
-static void read_conditions(struct json_reader *r, struct buf *scratch, struct standing *p)
-{
-    bool known = false;
-    if (!json_reader_array(r))
-        return;
-    while (json_reader_item(r)) {
-        struct bytes key, text;
-        bool is_ready = false, holds = false;
-        if (!json_reader_object(r))
-            continue;
-        while (json_reader_key(r, &key)) {
-            if (bytes_is(key, "type"))
-                is_ready = json_reader_string(r, scratch, &text) && bytes_is(text, "Ready");
-            else if (bytes_is(key, "status"))
-                holds = json_reader_string(r, scratch, &text) && bytes_is(text, "True");
-            else
-                json_reader_skip(r);
-        }
-        if (is_ready && !known)
-            p->is_ready = holds;
-        known |= is_ready;
-    }
-}
-
-static void read_metadata(struct json_reader *r, struct buf *scratch, struct standing *p)
-{
-    struct bytes key;
-    if (!json_reader_object(r))
-        return;
-    while (json_reader_key(r, &key)) {
-        if (bytes_is(key, "ownerReferences")) {
-            read_owners(r, scratch, p);
-            continue;
-        }
-        if (bytes_is(key, "deletionTimestamp"))
-            p->is_leaving = json_reader_peek(r) == JSON_STRING;
-        json_reader_skip(r);
-    }
-}
-
-static void read_status(struct json_reader *r, struct buf *scratch, struct standing *p)
-{
-    struct bytes key, phase;
-    if (!json_reader_object(r))
-        return;
-    while (json_reader_key(r, &key)) {
-        if (bytes_is(key, "phase"))
-            p->has_ended = json_reader_string(r, scratch, &phase) && (bytes_is(phase, "Succeeded") || bytes_is(phase, "Failed"));
-        else if (bytes_is(key, "conditions"))
-            read_conditions(r, scratch, p);
-        else
-            json_reader_skip(r);
-    }
-}
-
-static struct standing standing_of(struct bytes body)
-{
-    struct standing p = {0};
-    struct json_reader r;
-    struct bytes key;
-    _cleanup_buf_ struct buf scratch = {0};
-    json_reader_init(&r, body);
-    if (!json_reader_object(&r))
-        return p;
-    while (json_reader_key(&r, &key)) {
-        if (bytes_is(key, "metadata"))
-            read_metadata(&r, &scratch, &p);
-        else if (bytes_is(key, "status"))
-            read_status(&r, &scratch, &p);
-        else
-            json_reader_skip(&r);
-    }
-    return p;
 }
 
 /* ---- how many pods there should be ---- */
@@ -168,7 +64,8 @@ static const struct json *scale_find(struct apiserver *s, struct arena *a, const
 
 /* One more pod that the budget selects: it counts alone, or its controller counts once for all that it should have. WHY  a pod that has
  * gone and is not replaced yet would make the share of those that may be away larger. */
-static void scales_add(struct scales *scales, struct apiserver *s, struct arena *a, const struct store_object *o, const struct standing *p)
+static void scales_add(struct scales *scales, struct apiserver *s, struct arena *a, const struct store_object *o,
+                       const struct pod_standing *p)
 {
     const char *uid = p->controller;
     bool owner = p->has_controller;
@@ -187,40 +84,69 @@ static void scales_add(struct scales *scales, struct apiserver *s, struct arena 
     scales->expected += is_known ? 0 : scale ? replicas : 1;
 }
 
-void eviction_budget_count(struct apiserver *s, struct arena *a, const struct json *budget,
-                           struct eviction_budget *ret_b)
-{
-    const struct json *spec = json_get(budget, "spec"), *least = json_get(spec, "minAvailable"),
-                      *most = json_get(spec, "maxUnavailable");
-    struct eviction_budget b = {.name = json_text(json_path(budget, "metadata", "name", NULL), "")};
-    const char *ns = json_text(json_path(budget, "metadata", "namespace", NULL), "");
-    struct scales scales = {.seen = json_new(a, JSON_OBJECT)};
-    struct bytes text = json_bytes(least);
+/* ---- counting ---- */
+
+struct tally {
+    const struct json *budget;
     struct selector selected;
-    bool selects_any = selector_of_object(a, json_get(spec, "selector"), &selected);
-    bool by_scale = !least || (text.n && text.data[text.n - 1] == '%');
-    struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "pods"), ns, NULL);
-    const struct store_object *o;
-    while ((o = store_list_next(c))) {
-        struct bytes body = {o->body->data, o->body->n};
-        if (!selects_any || !selector_match(&selected, body))
-            continue;
-        const struct standing pod = standing_of(body);
-        if (pod.has_ended)
-            continue;
-        if (by_scale)
-            scales_add(&scales, s, a, o, &pod);
-        b.expected++;
-        b.healthy += pod.is_ready && !pod.is_leaving;
-    }
-    store_list_free(c);
-    if (by_scale)
-        b.expected = scales.expected;
+    bool selects_any, by_scale;
+    struct scales scales;
+    int64_t expected, healthy;
+};
+
+static void tally_begin(struct tally *t, struct arena *a, const struct json *budget)
+{
+    const struct json *spec = json_get(budget, "spec"), *least = json_get(spec, "minAvailable");
+    struct bytes text = json_bytes(least);
+    *t = (struct tally){.budget = budget, .scales = {.seen = json_new(a, JSON_OBJECT)}};
+    t->selects_any = selector_of_object(a, json_get(spec, "selector"), &t->selected);
+    t->by_scale = !least || (text.n && text.data[text.n - 1] == '%');
+}
+
+static bool tally_selects(const struct tally *t, struct bytes labelled)
+{
+    return t->selects_any && selector_match(&t->selected, labelled);
+}
+
+static void tally_add(struct tally *t, struct apiserver *s, struct arena *a, const struct store_object *o, const struct pod_standing *pod)
+{
+    if (pod->has_ended)
+        return;
+    if (t->by_scale)
+        scales_add(&t->scales, s, a, o, pod);
+    t->expected++;
+    t->healthy += pod->is_ready && !pod->is_leaving;
+}
+
+static struct eviction_budget tally_end(const struct tally *t)
+{
+    const struct json *spec = json_get(t->budget, "spec"), *least = json_get(spec, "minAvailable"), *most = json_get(spec, "maxUnavailable");
+    struct eviction_budget b = {.name = json_text(json_path(t->budget, "metadata", "name", NULL), ""),
+                                .expected = t->by_scale ? t->scales.expected : t->expected,
+                                .healthy = t->healthy};
     b.desired = least ? bound_of(least, b.expected) : b.expected - bound_of(most, b.expected);
     if (b.desired < 0)
         b.desired = 0;
     b.allowed = b.healthy > b.desired && b.expected > 0 ? b.healthy - b.desired : 0;
-    *ret_b = b;
+    return b;
+}
+
+void eviction_budget_count(struct apiserver *s, struct arena *a, const struct json *budget,
+                           struct eviction_budget *ret_b)
+{
+    struct tally t;
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "pods"), budget_namespace(budget), NULL);
+    const struct store_object *o;
+    tally_begin(&t, a, budget);
+    while ((o = store_list_next(c))) {
+        struct bytes body = {o->body->data, o->body->n};
+        if (!tally_selects(&t, body))
+            continue;
+        const struct pod_standing pod = pod_standing_read(body);
+        tally_add(&t, s, a, o, &pod);
+    }
+    store_list_free(c);
+    *ret_b = tally_end(&t);
 }
 
 unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct json *pod,
@@ -254,23 +180,45 @@ static int status_put(void *arg, struct arena *a, struct json *budget, struct er
     return 0;
 }
 
-void eviction_budgets_refresh(struct apiserver *s, const char *ns)
+/* Those of one namespace, one look at each of its pods for all of them. */
+static void tallies_fill(struct apiserver *s, struct arena *a, struct pod_standings *known, struct tally *tallies, size_t n)
+{
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "pods"), budget_namespace(tallies->budget), NULL);
+    const struct store_object *o;
+    while ((o = store_list_next(c))) {
+        struct bytes labelled;
+        const struct pod_standing *pod = pod_standings_of(known, o, &labelled);
+        for (size_t i = 0; i < n; i++)
+            if (tally_selects(&tallies[i], labelled))
+                tally_add(&tallies[i], s, a, o, pod);
+    }
+    store_list_free(c);
+}
+
+void eviction_budgets_refresh(struct apiserver *s, struct pod_standings *known)
 {
     const struct kind *k = kind_find(s->kinds, POLICY_GROUP, BUDGETS);
     _cleanup_arena_ struct arena *a = arena_new();
-    struct json *budgets = json_new(a, JSON_ARRAY);
-    if (!k || store_count(s->store, store_kind(s->store, POLICY_GROUP, BUDGETS)) == 0)
+    size_t n = 0, most = k ? store_count(s->store, store_kind(s->store, POLICY_GROUP, BUDGETS)) : 0;
+    struct tally *tallies = arena_zero(a, most, sizeof *tallies);
+    if (most == 0)
         return;
-    struct store_cursor *c = store_list(s->store, store_kind(s->store, POLICY_GROUP, BUDGETS), ns, NULL);
+    struct store_cursor *c = store_list(s->store, store_kind(s->store, POLICY_GROUP, BUDGETS), NULL, NULL);
     const struct store_object *o;
-    while ((o = store_list_next(c)))
-        json_append(budgets, object_parse(a, o->body));
+    while (n < most && (o = store_list_next(c)))
+        tally_begin(&tallies[n++], a, object_parse(a, o->body));
     store_list_free(c);
-    JSON_EACH (budget, budgets) {
-        struct eviction_budget b;
-        eviction_budget_count(s, a, budget, &b);
+    pod_standings_begin(known);
+    for (size_t first = 0, next; first < n; first = next) { /* ORDER by namespace */
+        const char *ns = budget_namespace(tallies[first].budget);
+        for (next = first + 1; next < n && strcmp(budget_namespace(tallies[next].budget), ns) == 0;)
+            next++;
+        tallies_fill(s, a, known, &tallies[first], next - first);
+    }
+    pod_standings_end(known);
+    for (size_t i = 0; i < n; i++) {
+        struct eviction_budget b = tally_end(&tallies[i]);
         /* A budget that is gone meanwhile needs no status. */
-        (void)object_modify(s, k, json_text(json_path(budget, "metadata", "namespace", NULL), ""), b.name, a,
-                            status_put, &b, WRITE_OWN_STATUS, NULL, NULL);
+        (void)object_modify(s, k, budget_namespace(tallies[i].budget), b.name, a, status_put, &b, WRITE_OWN_STATUS, NULL, NULL);
     }
 }

@@ -6,6 +6,7 @@
  */
 #ifndef APISERVER_EVICTION_BUDGET_H
 #define APISERVER_EVICTION_BUDGET_H
+#include "apiserver/lifecycle/pod_standing.h"
 #include "apiserver/request/request.h"
 
 struct eviction_budget {
@@ -18,8 +19,8 @@ void eviction_budget_count(struct apiserver *s, struct arena *a, const struct js
 /* Budgets whose selector takes pod: how many; the first one goes to ret_budget. */
 unsigned eviction_budgets_of(struct apiserver *s, struct arena *a, const struct json *pod,
                              const struct json **ret_budget);
-/* Bring the status of budgets of ns (NULL = all) up to date. */
-void eviction_budgets_refresh(struct apiserver *s, const char *ns);
+/* Bring the status of all budgets up to date. */
+void eviction_budgets_refresh(struct apiserver *s, struct pod_standings *known);
 bool eviction_pod_ready(const struct json *pod);
 
 #endif

@@ -13,12 +13,14 @@
 struct refresh {
     struct apiserver *server;
     struct loop_timer *budgets, *roots, *roles;
+    struct pod_standings *pods; /* as the budgets saw them */
     uint32_t pod_kind, budget_kind, map_kind, role_kind;
 };
 
 static void budgets_due(void *arg)
 {
-    eviction_budgets_refresh(arg, NULL);
+    struct refresh *f = arg;
+    eviction_budgets_refresh(f->server, f->pods);
 }
 
 static void roles_due(void *arg)
@@ -52,11 +54,12 @@ struct refresh *refresh_new(struct apiserver *s)
 {
     struct refresh *f = mem_zero(1, sizeof *f);
     f->server = s;
+    f->pods = pod_standings_new();
     f->pod_kind = store_kind(s->store, "", "pods");
     f->budget_kind = store_kind(s->store, "policy", "poddisruptionbudgets");
     f->map_kind = store_kind(s->store, "", "configmaps");
     f->role_kind = store_kind(s->store, "rbac.authorization.k8s.io", "clusterroles");
-    f->budgets = loop_timer_new(s->loop, budgets_due, s);
+    f->budgets = loop_timer_new(s->loop, budgets_due, f);
     f->roots = loop_timer_new(s->loop, roots_due, s);
     f->roles = loop_timer_new(s->loop, roles_due, s);
     store_observe(s->store, change_seen, f);
@@ -70,5 +73,6 @@ void refresh_free(struct refresh *f)
     loop_timer_free(f->budgets);
     loop_timer_free(f->roots);
     loop_timer_free(f->roles);
+    pod_standings_free(f->pods);
     free(f);
 }
