@@ -207,7 +207,7 @@ struct json *mpi_config(struct arena *a, const struct training *t)
 struct json *mpi_secret(struct arena *a, const struct training *t)
 {
     char *private, *public;
-    if (vcjob_ssh_key(a, &private, &public, NULL) < 0)
+    if (vcjob_ssh_key_short(a, &private, &public, NULL) < 0)
         return NULL;
     struct json *secret = object_new(a, t, "v1", "Secret", arena_printf(a, "%s-ssh", t->name)),
                 *data = json_ensure_object(a, secret, "stringData");

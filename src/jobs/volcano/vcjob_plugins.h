@@ -28,6 +28,8 @@ void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct v
 
 /* An RSA-2048 pair: PKCS#1 PEM and "ssh-rsa ..." line. LIMIT takes tens of milliseconds. Returns 0 or -E_IO. */
 int vcjob_ssh_key(struct arena *a, char **ret_private_pem, char **ret_public_line, struct err *e);
+/* A pair on the curve P-521, as MPIJobs have it: SEC 1 PEM and "ecdsa-sha2-nistp521 ..." line, in a millisecond or two. */
+int vcjob_ssh_key_short(struct arena *a, char **ret_private_pem, char **ret_public_line, struct err *e);
 
 /* JSON array of the objects (Service, NetworkPolicy, ConfigMap, Secret), owned by the job. private_pem may be NULL: no Secret is listed. */
 struct json *vcjob_plugin_objects(struct arena *a, const struct json *job, const struct vcjob_plugins *p, const struct vcjob_task *tasks,
