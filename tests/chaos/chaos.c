@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include "base/log.h"
 #include "asked.h"
 #include "charged.h"
@@ -22,6 +23,7 @@
 #include "used.h"
 
 #define RESTS 100
+#define TOLD 2500
 #define NAMES 24 /* few names, so that things collide */
 #define NS "/namespaces/default/"
 
@@ -411,6 +413,15 @@ static void crowd(struct world *w)
     arena_reset(w->arena);
 }
 
+/* A long run is seen to go on, and whether a step costs more the longer it lasts. */
+static void tell_progress(int64_t step)
+{
+    if (step == 0 || step % TOLD)
+        return;
+    printf("# step %lld, %.0f s of CPU\n", (long long)step, (double)clock() / CLOCKS_PER_SEC);
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     int64_t steps_n = 3000, seed = 1;
@@ -425,6 +436,7 @@ int main(int argc, char **argv)
     bool good = world_check(&w);
     int64_t i = 0;
     for (; good && i < steps_n; i++) {
+        tell_progress(i);
         world_set_faults(&w, i / RESTS % 4 != 3);
         step(&w);
         good = world_check(&w);

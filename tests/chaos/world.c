@@ -386,7 +386,7 @@ static struct policy policy_of(uint64_t seed)
         .ready = {.timeout_ms = 30000, .recovery_ms = 20000, .retries_most = -1, .backoff_ms = 2000, .backoff_most_ms = 10000}};
     p.ready.block_admission = seed % 3 == 0;
     p = seed % 3 == 1 ? (struct policy){0} : p;
-    p.consumption = (struct consumption_policy){.on = seed % 5 < 3, .half_life_ms = 60000, .sampling_ms = 3000};
+    p.consumption = (struct consumption_policy){.on = seed % 5 < 3, .half_life_ms = 60000, .sampling_ms = 10000};
     return p;
 }
 
