@@ -3,6 +3,7 @@
 #include "apiserver/apply/object_change.h"
 #include "apiserver/store/object.h"
 #include "apiserver/store/selector.h"
+#include "base/collections/map.h"
 #include "codec/kinds/label_selector.h"
 
 #define POLICY_GROUP "policy"
@@ -180,17 +181,45 @@ static int status_put(void *arg, struct arena *a, struct json *budget, struct er
     return 0;
 }
 
+enum { ANSWERS_KEPT = 64 };
+
+/* Which of the budgets select it: a bit each of the first. */
+static uint64_t answer_of(struct pod_seen *pod, const struct tally *tallies, size_t n, uint64_t question)
+{
+    if (pod->question != question) {
+        pod->question = question;
+        pod->answer = 0;
+        for (size_t i = 0; i < n && i < ANSWERS_KEPT; i++)
+            pod->answer |= (uint64_t)tally_selects(&tallies[i], pod->labels) << i;
+    }
+    return pod->answer;
+}
+
+/* What the budgets ask for: their uids, and the generation, which changes with the spec. */
+static uint64_t question_of(const struct tally *tallies, size_t n)
+{
+    uint64_t hash = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct json *metadata = json_get(tallies[i].budget, "metadata");
+        int64_t generation = json_get_int64(metadata, "generation", 0);
+        struct bytes uid = json_bytes(json_get(metadata, "uid"));
+        hash = hash_bytes(uid.data, uid.n, hash_bytes(&generation, sizeof generation, hash));
+    }
+    return hash;
+}
+
 /* Those of one namespace, one look at each of its pods for all of them. */
 static void tallies_fill(struct apiserver *s, struct arena *a, struct pod_standings *known, struct tally *tallies, size_t n)
 {
     struct store_cursor *c = store_list(s->store, store_kind(s->store, "", "pods"), budget_namespace(tallies->budget), NULL);
     const struct store_object *o;
+    uint64_t question = question_of(tallies, n);
     while ((o = store_list_next(c))) {
-        struct bytes labelled;
-        const struct pod_standing *pod = pod_standings_of(known, o, &labelled);
+        struct pod_seen *pod = pod_standings_of(known, o);
+        uint64_t answer = answer_of(pod, tallies, n, question);
         for (size_t i = 0; i < n; i++)
-            if (tally_selects(&tallies[i], labelled))
-                tally_add(&tallies[i], s, a, o, pod);
+            if (i < ANSWERS_KEPT ? answer >> i & 1 : tally_selects(&tallies[i], pod->labels))
+                tally_add(&tallies[i], s, a, o, &pod->standing);
     }
     store_list_free(c);
 }

@@ -10,8 +10,7 @@ struct known_pod {
     uint64_t rv; /* of the body that was read; 0: none was yet */
     uint64_t pass;
     char *labels;
-    size_t labels_n;
-    struct pod_standing standing;
+    struct pod_seen seen;
 };
 
 struct pod_standings {
@@ -170,21 +169,23 @@ void pod_standings_begin(struct pod_standings *s)
     s->pass++;
 }
 
-const struct pod_standing *pod_standings_of(struct pod_standings *s, const struct store_object *pod, struct bytes *ret_labels)
+struct pod_seen *pod_standings_of(struct pod_standings *s, const struct store_object *pod)
 {
     buf_clear(&s->key);
-    buf_printf(&s->key, "%s/%s", pod->ns, pod->name);
+    buf_text(&s->key, pod->ns);
+    buf_char(&s->key, '/');
+    buf_text(&s->key, pod->name);
     struct known_pod *p = map_put(s->pods, buf_view(&s->key), NULL);
     if (p->rv != pod->rv) {
         struct bytes body = {pod->body->data, pod->body->n};
         free(p->labels);
-        p->labels = labels_read(body, &p->labels_n);
-        p->standing = pod_standing_read(body);
+        p->seen = (struct pod_seen){.standing = pod_standing_read(body)};
+        p->labels = labels_read(body, &p->seen.labels.n);
+        p->seen.labels.data = p->labels;
         p->rv = pod->rv;
     }
     p->pass = s->pass;
-    *ret_labels = (struct bytes){p->labels, p->labels_n};
-    return &p->standing;
+    return &p->seen;
 }
 
 void pod_standings_end(struct pod_standings *s)

@@ -117,6 +117,50 @@ static void owned_pod(struct api *api, const char *name, const char *kind, const
     ready(api, name);
 }
 
+static int64_t budget_number(struct api *api, const char *name, const char *field)
+{
+    api_run(api, 1000);
+    char path[200];
+    snprintf(path, sizeof path, BUDGETS "/%s", name);
+    api_get(api, path);
+    return json_int64(json_path(api->body, "status", field, NULL), -1);
+}
+
+/* What was read of a pod is kept, and what budgets asked of it: until the pod, or what they ask, is another. */
+static void budgets_follow_pods_and_selectors(void **state)
+{
+    struct api *api = *state;
+    char body[300], path[100];
+    for (int i = 0; i < 3; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "p%d", i);
+        pod_make(api, name, "\"nodeName\":\"n\",");
+        ready(api, name);
+    }
+    for (int i = 0; i < 70; i++) { /* more than answers are kept of */
+        snprintf(body, sizeof body,
+                 "{\"metadata\":{\"name\":\"b%02d\"},\"spec\":{\"minAvailable\":1,\"selector\":{\"matchLabels\":{\"app\":\"%s\"}}}}", i,
+                 i % 69 ? "other" : "a");
+        assert_int_equal(api_post(api, BUDGETS, body), 201);
+    }
+    assert_int_equal(budget_number(api, "b00", "currentHealthy"), 3);
+    assert_int_equal(budget_number(api, "b69", "currentHealthy"), 3);
+    assert_int_equal(budget_number(api, "b01", "currentHealthy"), 0);
+    snprintf(path, sizeof path, PODS "/p0");
+    assert_int_equal(api_patch(api, path, "merge", "{\"metadata\":{\"labels\":{\"app\":\"other\"}}}"), 200);
+    assert_int_equal(budget_number(api, "b00", "currentHealthy"), 2);
+    assert_int_equal(budget_number(api, "b01", "currentHealthy"), 1);
+    assert_int_equal(budget_number(api, "b69", "currentHealthy"), 2);
+    assert_int_equal(api_patch(api, BUDGETS "/b00", "merge", "{\"spec\":{\"selector\":{\"matchLabels\":{\"app\":\"other\"}}}}"), 200);
+    assert_int_equal(budget_number(api, "b00", "currentHealthy"), 1);
+    assert_int_equal(api_delete(api, PODS "/p0?gracePeriodSeconds=0", NULL), 200);
+    assert_int_equal(budget_number(api, "b00", "expectedPods"), 0);
+    pod_make(api, "p0", "\"nodeName\":\"n\","); /* another of that name, with other labels, and not ready */
+    assert_int_equal(budget_number(api, "b00", "expectedPods"), 0);
+    assert_int_equal(budget_number(api, "b69", "expectedPods"), 3);
+    assert_int_equal(budget_number(api, "b69", "currentHealthy"), 2);
+}
+
 /* WHY  a pod of a set that has gone, and is not there again yet, is one that is away. */
 static void budgets_count_what_controllers_should_have(void **state)
 {
@@ -527,6 +571,7 @@ int main(void)
         WITH_API(binding),
         WITH_API(eviction),
         WITH_API(budgets_count_what_controllers_should_have),
+        WITH_API(budgets_follow_pods_and_selectors),
         WITH_API(scale),
         WITH_API(logs),
         WITH_API(logs_follow),
