@@ -12,14 +12,16 @@
 
 struct name {
     char *text; /* NULL: the id is free */
-    uint32_t n : 31;
-    uint32_t marked : 1;
+    uint32_t n;
     uint32_t hash; /* of a free id: the next free one */
 };
 
+enum { STATE_FREE, STATE_USED, STATE_MARKED };
+
 struct intern {
     struct name *names; /* [id - 1] */
-    uint32_t n, cap;    /* n: the highest id */
+    unsigned char *states; /* [id - 1]; WHY apart: marking goes through all that is known, and sees only these */
+    uint32_t n, cap, states_cap; /* n: the highest id */
     uint32_t live_n, left_n; /* in use; in use after the last sweep */
     uint32_t hole;      /* the first free id, 0 = none */
     uint32_t *slots; /* id, 0 = free; power of two many, linear probing */
@@ -41,6 +43,7 @@ void intern_free(struct intern *in)
     for (uint32_t id = 1; id <= in->n; id++)
         free(in->names[id - 1].text);
     free(in->names);
+    free(in->states);
     free(in->slots);
     free(in);
 }
@@ -96,9 +99,11 @@ uint32_t intern_id(struct intern *in, struct bytes text)
         in->hole = in->names[id - 1].hash;
     } else {
         MEM_RESERVE(in->names, in->cap, in->n + 1);
+        MEM_RESERVE(in->states, in->states_cap, in->n + 1);
         id = ++in->n;
     }
-    in->names[id - 1] = (struct name){.text = mem_text_n(text.data, text.n), .n = (uint32_t)text.n & INT32_MAX, .hash = hash};
+    in->names[id - 1] = (struct name){.text = mem_text_n(text.data, text.n), .n = (uint32_t)text.n, .hash = hash};
+    in->states[id - 1] = STATE_USED;
     in->live_n++;
     return in->slots[i] = id;
 }
@@ -135,29 +140,36 @@ void intern_mark(struct intern *in, uint32_t id)
 {
     if (!id)
         return;
-    assert(id <= in->n && in->names[id - 1].text);
-    in->names[id - 1].marked = 1;
+    assert(id <= in->n && in->states[id - 1] != STATE_FREE);
+    in->states[id - 1] = STATE_MARKED;
 }
 
-static void drop_unmarked(struct intern *in)
+/* Marks are taken off. Returns how many names went. */
+static uint32_t drop_unmarked(struct intern *in)
 {
+    uint32_t gone_n = 0;
     for (uint32_t i = 0; i < in->n; i++) {
-        struct name *name = &in->names[i];
-        if (name->text && !name->marked) {
-            free(name->text);
-            *name = (struct name){0};
-            in->live_n--;
+        if (in->states[i] == STATE_USED) {
+            free(in->names[i].text);
+            in->names[i] = (struct name){0};
+            in->states[i] = STATE_FREE;
+            gone_n++;
+        } else if (in->states[i] == STATE_MARKED) {
+            in->states[i] = STATE_USED;
         }
-        name->marked = 0;
     }
+    in->live_n -= gone_n;
     while (in->n && !in->names[in->n - 1].text)
         in->n--;
+    return gone_n;
 }
 
 void intern_sweep(struct intern *in)
 {
-    drop_unmarked(in);
+    uint32_t gone_n = drop_unmarked(in);
     in->left_n = in->live_n;
+    if (!gone_n) /* all is as it was */
+        return;
     in->hole = 0;
     for (uint32_t id = in->n; id > 0; id--) /* so that low ids are given first, and the array can become short again */
         if (!in->names[id - 1].text) {
@@ -165,8 +177,9 @@ void intern_sweep(struct intern *in)
             in->hole = id;
         }
     if (in->n && in->n < in->cap / 4) {
-        in->cap = in->n * 2;
+        in->cap = in->states_cap = in->n * 2;
         in->names = mem_grow(in->names, in->cap, sizeof *in->names);
+        in->states = mem_grow(in->states, in->states_cap, sizeof *in->states);
     }
     uint32_t slots_n = SLOTS_MIN;
     while (slots_n < in->live_n * 3)
