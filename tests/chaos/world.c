@@ -600,6 +600,18 @@ static bool is_past(const struct world *w, const struct json *condition)
            loop_wall_ms(w->loop) - since_ms > 2 * KEPT_MS;
 }
 
+/* A job of which it is decided how it ends is over a while after that, when its pods have gone, and makes no others. */
+static void check_ended(struct world *w)
+{
+    static const char *const decided[] = {"FailureTarget", "SuccessCriteriaMet"};
+    _cleanup_arena_ struct arena *a = arena_new();
+    JSON_EACH (job, world_read(w, a, "/apis/batch/v1/namespaces/default/jobs"))
+        for (size_t i = 0; i < sizeof decided / sizeof *decided; i++)
+            if (is_past(w, object_condition(job, decided[i])) && !object_condition_true(job, "Complete") &&
+                !object_condition_true(job, "Failed"))
+                world_broken(w, "job %s says %s, and goes on", object_meta(job, "name"), decided[i]);
+}
+
 /* Nothing is kept for longer than the configuration says. */
 static void on_workloads(void *arg, const struct kube_answer *answer)
 {
@@ -646,6 +658,7 @@ bool world_check_rest(struct world *w)
                 world_broken(w, "gang %s is bound in part: %.*s waits, %.*s runs on %s", p->gang, (int)key.n, key.data,
                        (int)other_key.n, other_key.data, o->node);
     }
+    check_ended(w);
     if (!w->keeps_all)
         check_kept(w);
     if (w->fault[0] == '\0' && checks_at_rest(w) && near_check(w))

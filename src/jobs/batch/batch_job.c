@@ -325,7 +325,8 @@ static void reconcile(void *arg, struct work *w)
     struct job_plan plan;
     batch_job_plan(w->arena, job, pods, pods_n, &history, loop_wall_ms(b->loop), &plan);
     write_status(b, w, job, &plan);
-    act_plan(b, w, job, &plan);
+    if (plan.verdict == JOB_GO_ON || plan.is_decided) /* ORDER what ends the job is told before the pods go that it was counted in */
+        act_plan(b, w, job, &plan);
     if (plan.verdict == JOB_GO_ON && !json_get_bool(spec, "suspend", false))
         watch_deadline(b, w, job);
 }

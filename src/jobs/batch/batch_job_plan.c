@@ -1,6 +1,7 @@
 /* batch_job_plan.c - count the pods, apply the policies in the documented order, then say what to create and remove
  *
- *   failure policy (FailJob) -> deadline -> failed indexes / backoffLimit -> success policy -> completions -> create or remove
+ *   what status says is decided -> failure policy (FailJob) -> deadline -> failed indexes / backoffLimit -> success policy -> completions
+ *   -> create or remove
  */
 #include "jobs/batch/batch_job_plan.h"
 #include <stdlib.h>
@@ -188,6 +189,19 @@ static int64_t restarts_of(const struct context *c)
 
 /* ---- ends ---- */
 
+/* WHY  first, and for good: restarts are counted in pods that go once the job has failed. */
+static void check_decided(struct context *c, const struct json *job)
+{
+    JSON_EACH (condition, json_path(job, "status", "conditions", NULL)) {
+        const char *type = json_get_text(condition, "type", "");
+        bool fails = text_equal(type, "FailureTarget");
+        if ((!fails && !text_equal(type, "SuccessCriteriaMet")) || !text_equal(json_get_text(condition, "status", ""), "True"))
+            continue;
+        c->plan->is_decided = true;
+        verdict(c, fails ? JOB_FAIL : JOB_COMPLETE, json_get_text(condition, "reason", ""), json_get_text(condition, "message", ""));
+    }
+}
+
 static void check_limits(struct context *c, const struct json *job, int64_t now_ms)
 {
     int64_t started_ms = now_ms;
@@ -352,6 +366,7 @@ void batch_job_plan(struct arena *a, const struct json *job, const struct job_po
     *ret_plan = (struct job_plan){.remove = arena_alloc(a, sizeof(void *) * ((size_t)pods_n * 2 + 1))};
     struct context c = {.arena = a, .pods = pods, .pods_n = pods_n, .plan = ret_plan};
     context_init(&c, job, history);
+    check_decided(&c, job);
     for (uint32_t i = 0; i < pods_n; i++)
         count_pod(&c, pods[i]);
     if (c.indexed) {

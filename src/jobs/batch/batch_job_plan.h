@@ -44,6 +44,7 @@ struct job_create {
 enum job_verdict { JOB_GO_ON, JOB_COMPLETE, JOB_FAIL };
 struct job_plan {
     enum job_verdict verdict;
+    bool is_decided;                 /* the job's status says so already: SuccessCriteriaMet, FailureTarget */
     const char *reason, *message;    /* condition Complete or Failed */
     int64_t active_n, ready_n, terminating_n, succeeded_n, failed_n;
     const char *completed_indexes, *failed_indexes; /* NULL unless Indexed */

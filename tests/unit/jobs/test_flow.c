@@ -277,6 +277,20 @@ static void test_priority_class_is_followed(void **state)
     assert_true(suspended("last"));
 }
 
+/* Its pod was begun again more often than that, and goes: no other comes. */
+static void test_a_job_that_has_failed_makes_no_more_pods(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\"},\"spec\":{\"backoffLimit\":1,"
+           "\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"1\",\"capstan.dev/exit-code\":\"1\"}},\"spec\":{"
+           "\"restartPolicy\":\"OnFailure\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+    run(120000);
+    const struct json *job = get("/apis/batch/v1/namespaces/n/jobs/j");
+    assert_true(object_condition_true(job, "Failed"));
+    assert_string_equal(json_get_text(object_condition(job, "Failed"), "reason", ""), "BackoffLimitExceeded");
+    assert_int_equal(pods_n("batch.kubernetes.io/job-name=j", "Running"), 0);
+}
+
 #define VCJOB(name, more)                                                                                              \
     "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"" name                    \
     "\",\"namespace\":\"n\"},\"spec\":{\"minAvailable\":3,\"schedulerName\":\"volcano\"," more                         \
@@ -406,7 +420,7 @@ int main(void)
                                        FLOW(test_lost_node_is_made_good),
                                        FLOW(test_quota_of_what_is_over_is_given_back),
                                        FLOW(test_priority_class_is_followed),
-                                       FLOW(test_vcjob_completes_with_its_master),
+                                       FLOW(test_a_job_that_has_failed_makes_no_more_pods), FLOW(test_vcjob_completes_with_its_master),
                                        FLOW(test_vcjob_restarts_when_a_pod_is_deleted),
                                        FLOW(test_vcjob_is_suspended_and_resumed),
                                        FLOW(test_coscheduling_gang_is_whole_or_not_at_all),
