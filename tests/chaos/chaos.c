@@ -341,6 +341,7 @@ static void rest(struct world *w)
     for (int i = 0; i < 6; i++) { /* what is asked of them changes as they go on */
         checks_let_all(w);
         asked_let_all(w);
+        near_give_up(w);
         arena_reset(w->arena);
         loop_run_for(w->loop, 5000, NULL);
     }
@@ -388,7 +389,9 @@ static void crowd(struct world *w)
         loop_run_for(w->loop, 3000, NULL);
     }
     for (int i = 0; i < 60 && !any_crowd_job_runs(w); i++) { /* where all pods must be ready first, whoever waits for nodes gets them */
+        checks_let(w);
         asked_let_all(w);
+        near_give_up(w);
         loop_run_for(w->loop, 5000, NULL);
     }
     create_crowd_job(w, "crowd-urgent", "urgent");

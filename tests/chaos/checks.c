@@ -179,20 +179,27 @@ void checks_turn_all_away(struct world *w)
                 say(w, key.data, i, "Retry", "");
 }
 
-void checks_let_all(struct world *w)
+void checks_let(struct world *w)
 {
     size_t at = 0;
     struct bytes key;
     for (int i = 0; i < CHECKS; i++)
         set_active(w, i, true);
-    for (const struct mirror_workload *m; (m = map_next(w->checks->workloads, &at, &key));) {
+    for (const struct mirror_workload *m; (m = map_next(w->checks->workloads, &at, &key));)
         for (int i = 0; i < CHECKS && !m->finished; i++)
             if (m->state[i][0] && strcmp(m->state[i], "Ready") != 0)
                 say(w, key.data, i, "Ready", "");
+}
+
+void checks_let_all(struct world *w)
+{
+    size_t at = 0;
+    struct bytes key;
+    checks_let(w);
+    for (const struct mirror_workload *m; (m = map_next(w->checks->workloads, &at, &key));)
         if (!m->active && !m->finished)
             world_patch(w, arena_printf(w->arena, KUEUE "/namespaces/default/workloads/%s", strchr(key.data, '/') + 1),
                         "{\"spec\":{\"active\":true}}");
-    }
 }
 
 const char *checks_any_workload(struct world *w)

@@ -10,6 +10,7 @@ void checks_free(struct checks *c);
 void checks_answer(struct world *w); /* some controller says something of some Workload */
 void checks_change(struct world *w); /* q2 asks for others, or one of them is not active for a while */
 void checks_turn_all_away(struct world *w); /* all that was asked is answered with Retry */
+void checks_let(struct world *w); /* those that ask for it */
 void checks_let_all(struct world *w); /* all controllers are there and say Ready, and what they rejected may try again */
 const char *checks_any_workload(struct world *w); /* its name, in the world's arena; NULL: there is none */
 /* Was the Workload of this name admitted when it was last heard of? */

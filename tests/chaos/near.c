@@ -1,6 +1,7 @@
 #include "near.h"
 #include <stdio.h>
 #include "codec/kinds/kind_convert.h"
+#include "codec/kinds/waiting_names.h"
 #include "kube/object.h"
 
 #define KUEUE "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
@@ -122,6 +123,23 @@ static void on_workloads(void *arg, const struct kube_answer *answer)
         if (text_equal(json_get_text(json_get(one, "spec"), "queueName", ""), "team3") && !l->wrong[0])
             look_at(l->w, one, l->wrong, sizeof l->wrong);
     l->w->asked = false;
+}
+
+static void owner_delete(struct world *w, struct arena *a, const struct json *workload)
+{
+    const struct json *owner = json_item(json_path(workload, "metadata", "ownerReferences", NULL), 0);
+    if (owner)
+        world_delete(w, arena_printf(a, "/apis/%s/namespaces/default/%ss/%s", json_get_text(owner, "apiVersion", ""),
+                                     arena_text_lower(a, json_get_text(owner, "kind", "")), json_get_text(owner, "name", "")));
+}
+
+void near_give_up(struct world *w)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    JSON_EACH (one, world_read(w, a, "/apis/kueue.x-k8s.io/v1beta2/workloads"))
+        if (object_condition_true(one, "QuotaReserved") &&
+            text_equal(json_get_text(object_condition(one, "Admitted"), "reason", ""), OBJECT_AWAITS_PLACES))
+            owner_delete(w, a, one);
 }
 
 /* WHY  three times: a pod that just moved, or a Workload that just started, is said in a moment. */
