@@ -284,8 +284,13 @@ static void step(struct model *m)
 static void run_seed(uint64_t seed, uint64_t steps, struct tally *counts)
 {
     static struct model model;
+    static struct sums sums[3];
     struct model *m = &model;
     memset(m, 0, sizeof *m);
+    m->quotas = &sums[0];
+    m->usages = &sums[1];
+    m->potentials = &sums[2];
+    forget_sums(m);
     m->random.state = m->seed = seed;
     m->counts = *counts;
     begin(m);

@@ -50,6 +50,10 @@ struct tree_node {             /* cohorts, then queues */
     struct plain_quota quota[FLAVORS][RES_N];
     int64_t own[FLAVORS][RES_N];
 };
+struct sums {                  /* of the whole tree, as far as they were asked for */
+    int64_t of[NODES][FLAVORS][RES_N];
+    bool known[NODES][FLAVORS][RES_N];
+};
 struct pod_group {             /* a pod set of a gang */
     int count, asked_n, fewest; /* count: of those asked for; fewest: it may start with so many */
     int64_t ask[RES_N];        /* of each pod */
@@ -148,6 +152,7 @@ struct model {
     struct world w;
     struct random random;
     struct tree_node nodes[NODES];
+    struct sums *quotas, *usages, *potentials; /* OWNER core_order_tree.c: forgotten with what they are made of */
     struct plain_gang gangs[GANGS];
     struct decision decided[2 * GANGS]; /* by the reference, in this order */
     int decided_n;
@@ -186,6 +191,7 @@ void tell_queue(struct model *m, int i);
 int64_t asked_of(const struct plain_gang *g, int r);
 struct amounts charged(const struct plain_gang *g, const struct given *given);
 struct amounts charged_now(const struct plain_gang *g); /* admitted */
+void forget_sums(struct model *m); /* quotas, or parents, are others now */
 void add_amounts(struct model *m, int queue, const struct amounts *a, int sign); /* to what is used */
 int64_t max0(int64_t a);
 int64_t kept(const struct model *m, int i, int f, int r);

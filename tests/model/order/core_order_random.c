@@ -30,6 +30,7 @@ static void put_quotas(struct model *m, int i)
         q->borrowing = pick(m, 3) ? NO_LIMIT : unit * pick(m, 5);
         q->lending = pick(m, 3) ? NO_LIMIT : unit * pick(m, 5);
     }
+    forget_sums(m);
 }
 
 static void shuffle(struct model *m, int *all, int n)

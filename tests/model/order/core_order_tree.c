@@ -1,13 +1,21 @@
 #include "core_order.h"
 
-/* ---- the tree: core/quota/quota.h's definitions ---- */
+/* ---- the tree: core/quota/quota.h's definitions; a sum is kept until something of it changes, as sums are most of what this costs ---- */
+
+/* False: it has to be summed up now, and is known from then on. */
+static bool is_known(struct sums *all, int i, int f, int r)
+{
+    bool known = all->known[i][f][r];
+    all->known[i][f][r] = true;
+    return known;
+}
 
 int64_t max0(int64_t a)
 {
     return a > 0 ? a : 0;
 }
 
-int64_t subtree(const struct model *m, int i, int f, int r)
+static int64_t sum_of_quotas(const struct model *m, int i, int f, int r)
 {
     const struct plain_quota *q = &m->nodes[i].quota[f][r];
     int64_t sum = q->named ? q->nominal : 0;
@@ -17,19 +25,49 @@ int64_t subtree(const struct model *m, int i, int f, int r)
     return sum;
 }
 
+int64_t subtree(const struct model *m, int i, int f, int r)
+{
+    struct sums *all = m->quotas;
+    if (!is_known(all, i, f, r))
+        all->of[i][f][r] = sum_of_quotas(m, i, f, r);
+    return all->of[i][f][r];
+}
+
 int64_t kept(const struct model *m, int i, int f, int r)
 {
     const struct plain_quota *q = &m->nodes[i].quota[f][r];
     return !q->named || q->lending == NO_LIMIT ? 0 : max0(subtree(m, i, f, r) - q->lending);
 }
 
-int64_t usage(const struct model *m, int i, int f, int r)
+static int64_t sum_of_usage(const struct model *m, int i, int f, int r)
 {
     int64_t sum = m->nodes[i].own[f][r];
     for (int c = 0; c < NODES && i < COHORTS; c++)
         if (m->nodes[c].parent == i)
             sum += max0(usage(m, c, f, r) - kept(m, c, f, r));
     return sum;
+}
+
+int64_t usage(const struct model *m, int i, int f, int r)
+{
+    struct sums *all = m->usages;
+    if (!is_known(all, i, f, r))
+        all->of[i][f][r] = sum_of_usage(m, i, f, r);
+    return all->of[i][f][r];
+}
+
+void forget_sums(struct model *m)
+{
+    memset(m->quotas, 0, sizeof *m->quotas);
+    memset(m->usages, 0, sizeof *m->usages);
+    memset(m->potentials, 0, sizeof *m->potentials);
+}
+
+static void put_own(struct model *m, int i, int f, int r, int64_t amount)
+{
+    m->nodes[i].own[f][r] = amount;
+    for (; i >= 0; i = m->nodes[i].parent)
+        m->usages->known[i][f][r] = false;
 }
 
 int64_t available(const struct model *m, int i, int f, int r)
@@ -71,17 +109,26 @@ int borrow_level(const struct model *m, int i, int f, int r, int64_t amount)
     return height(m, i);
 }
 
-int64_t potential(struct model *m, int i, int f, int r)
+/* As if nobody used anything. */
+static int64_t most_of(struct model *m, int i, int f, int r)
 {
     int64_t own[QUEUES];
     for (int q = 0; q < QUEUES; q++) {
         own[q] = m->nodes[COHORTS + q].own[f][r];
-        m->nodes[COHORTS + q].own[f][r] = 0;
+        put_own(m, COHORTS + q, f, r, 0);
     }
     int64_t most = available(m, i, f, r);
     for (int q = 0; q < QUEUES; q++)
-        m->nodes[COHORTS + q].own[f][r] = own[q];
+        put_own(m, COHORTS + q, f, r, own[q]);
     return most;
+}
+
+int64_t potential(struct model *m, int i, int f, int r)
+{
+    struct sums *all = m->potentials;
+    if (!is_known(all, i, f, r))
+        all->of[i][f][r] = most_of(m, i, f, r);
+    return all->of[i][f][r];
 }
 
 /* ---- amounts ---- */
@@ -112,7 +159,8 @@ struct amounts charged_now(const struct plain_gang *g)
 void add_amounts(struct model *m, int queue, const struct amounts *a, int sign)
 {
     FOR_EACH_CELL(f, r)
-        m->nodes[COHORTS + queue].own[f][r] += sign * a->of[f][r];
+        if (a->of[f][r])
+            put_own(m, COHORTS + queue, f, r, m->nodes[COHORTS + queue].own[f][r] + sign * a->of[f][r]);
 }
 
 /* ---- shares: core/quota/share.h's definition ---- */
