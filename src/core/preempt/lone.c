@@ -354,16 +354,26 @@ static void look_everywhere(struct lone *x)
 
 /* ---- the whole ---- */
 
+static bool is_victim(const struct site *site, uint32_t pod)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < site->victims_n && !any; i++)
+        any = site->victims[i].pod == pod;
+    return any;
+}
+
+/* WHY  the node is its home from here on, and who has been deleted there leaves for it: asked anew, it would count them (gather), and keep
+ * less from others. */
 static void promise(struct lone *x)
 {
     struct state *s = x->c->s;
-    const uint32_t node = x->best.node;
+    const uint32_t node = x->home = x->best.node;
     (void)gather(x, node); /* ORDER first: x->n was that of the node looked at last */
     struct victims v = {.all = arena_alloc(x->c->a, (x->best.victims_n + x->n + 1) * sizeof *v.all), .places = &node};
     for (uint32_t i = 0; i < x->best.victims_n; i++)
         v.all[v.n++] = (struct candidate){.gang = s->pods[x->best.victims[i].pod].gang, .class = CLASS_LONE};
     for (uint32_t i = 0; i < x->n; i++)
-        if (x->all[i].leaves)
+        if (x->all[i].leaves && !is_victim(&x->best, x->all[i].pod))
             v.all[v.n++] = (struct candidate){.gang = s->pods[x->all[i].pod].gang, .class = CLASS_LONE};
     struct preemptor me = {.c = x->c, .gang = x->gang, .queue = s->queues[0]};
     bool is_new = x->best.victims_n || !x->gang->promise || x->gang->promise->rooms->node != node;

@@ -457,6 +457,16 @@ void promises_shrink(struct state *s, uint32_t node)
     }
 }
 
+void promises_gain_victim(struct state *s, const struct pod *pod)
+{
+    uint32_t node = pod->seat ? s->seats[pod->seat].node : 0;
+    for (uint32_t i = 0; i < s->promised_n && node && s->nodes.nodes[node].promised_n; i++) {
+        const struct promise *p = s->promised[i]->promise;
+        if (p->by_priority && p->rooms->node == node && s->promised[i]->priority > pod->priority)
+            look_again(s, p, s->promised[i]);
+    }
+}
+
 void promises_rank(struct state *s)
 {
     for (int pass = 0; pass < 2; pass++)

@@ -54,6 +54,9 @@ void promise_forget_victim(struct state *s, struct gang *g);
 /* Somebody has taken room on the node. A lone pod to whom more of it is promised than will be left looks again. WHY  it waits there in vain
  * else until its victims have left, and keeps others out meanwhile. */
 void promises_shrink(struct state *s, uint32_t node);
+/* Somebody has deleted this lone pod. Those that come before it, and are promised room on its node, look again. WHY  they count on what it
+ * leaves as well by then, and keep less from others. */
+void promises_gain_victim(struct state *s, const struct pod *pod);
 /* The node is there, perhaps in another slot than before it went: what gangs were promised on it stands. Lone pods looked again when it
  * went. */
 void promises_follow(struct state *s, uint32_t node);

@@ -702,6 +702,8 @@ void state_apply_pod(struct state *s, const struct pod_record *r)
         sit_where_told(s, at, r, before.devices != r->devices);
     }
     p = &s->pods[at];
+    if (p->deleting && !before.deleting && g && gang_is_lone(g))
+        promises_gain_victim(s, p);
     if (g && p->seat && p->ours && !g->queue)
         admission_follow_pods(s, g);
     if (g && g->phase != GANG_UNKNOWN && !same_to_gang(&before, p))

@@ -346,6 +346,24 @@ static void the_node_of_who_kept_it_apart_goes(void **state)
     then(w, "", "start high");
 }
 
+/* Two pods leave its node that somebody has deleted: what both give back is not kept from others. model_core_events 5058 400 1 */
+static void what_deleted_pods_leave_is_counted_from_the_first(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; queue q gpu=8; pod x gpu=3 on=a deleting; pod y gpu=3 on=a deleting; pod high prio=9 gpu=4", "");
+    then(w, "wants job queue=q gpu=2", "start job");
+}
+
+/* And of one that is deleted only then. */
+static void who_is_deleted_on_its_node_leaves_more(void **state)
+{
+    struct world *w = *state;
+    then(w, "node a; queue q gpu=8; pod x prio=1 gpu=3 on=a; pod y gpu=3 on=a; pod high prio=9 gpu=4", "evict y" BY);
+    then(w, "wants job queue=q gpu=2", "");
+    then(w, "pod x prio=1 gpu=3 on=a deleting", "");
+    then(w, "", "start job");
+}
+
 static void it_is_told_why_nobody_can_go(void **state)
 {
     struct world *w = *state;
@@ -433,6 +451,8 @@ int main(void)
         in_a_world(who_is_told_to_go_for_nothing_is_not_told_for_ever),
         in_a_world(who_kept_it_apart_goes_elsewhere),
         in_a_world(the_node_of_who_kept_it_apart_goes),
+        in_a_world(what_deleted_pods_leave_is_counted_from_the_first),
+        in_a_world(who_is_deleted_on_its_node_leaves_more),
         in_a_world(it_is_told_why_nobody_can_go),
         in_a_world(a_further_member_leaves_it_its_room),
         in_a_world(both_sides_know_for_whom),
