@@ -1,6 +1,7 @@
 #include "core/preempt/promise.h"
 #include <stdlib.h>
 #include "base/memory.h"
+#include "core/place/fit.h"
 #include "core/place/undo.h"
 #include "core/queue/order.h"
 
@@ -410,8 +411,26 @@ static uint32_t first_room_on(const struct promise *p, uint32_t node)
     return low;
 }
 
-static void note_taken(const struct state *s, const struct promise *p, uint32_t seat)
+/* What becomes of each seat that victims leave, but for those of `but`. */
+typedef void (*seat_fn)(struct state *s, const struct promise *p, uint32_t seat, void *arg);
+
+static void each_left(struct state *s, const struct promise *p, const struct gang *but, seat_fn f, void *arg)
 {
+    for (uint32_t i = 0; i < p->victims_n; i++) {
+        const struct gang *v = p->victims[i];
+        if (v == but)
+            continue;
+        for (uint32_t k = 0; k < v->members_n; k++)
+            if (victim_gives_place(v, &s->pods[v->members[k]]))
+                f(s, p, s->pods[v->members[k]].seat, arg);
+        for (uint32_t k = 0; k < v->own->seats_n; k++)
+            f(s, p, v->own->seats[k], arg);
+    }
+}
+
+static void note_taken(struct state *s, const struct promise *p, uint32_t seat, void *unused)
+{
+    (void)unused;
     const struct shape_class *c = &s->shapes.classes[s->seats[seat].shape];
     uint32_t node = s->seats[seat].node;
     for (uint32_t i = first_room_on(p, node); i < p->rooms_n && p->rooms[i].node == node; i++)
@@ -421,38 +440,54 @@ static void note_taken(const struct state *s, const struct promise *p, uint32_t 
 }
 
 /* WHY  by seat, not by room: a large gang is promised as many rooms as its victims have members. */
-static void note_all_taken(const struct state *s, const struct promise *p, const struct gang *but)
+static void note_all_taken(struct state *s, const struct promise *p, const struct gang *but)
 {
     for (uint32_t i = 0; i < p->rooms_n; i++)
         p->rooms[i].taken = 0;
-    for (uint32_t i = 0; i < p->victims_n; i++) {
-        const struct gang *v = p->victims[i];
-        if (v == but)
-            continue;
-        for (uint32_t k = 0; k < v->members_n; k++)
-            if (victim_gives_place(v, &s->pods[v->members[k]]))
-                note_taken(s, p, s->pods[v->members[k]].seat);
-        for (uint32_t k = 0; k < v->own->seats_n; k++)
-            note_taken(s, p, v->own->seats[k]);
-    }
+    each_left(s, p, but, note_taken, NULL);
 }
 
-static bool is_short(const struct state *s, const struct promise *p)
+/* Of each GPU in the ledger of a node: so many shares that victims have. */
+struct left_shares {
+    uint32_t node;
+    uint16_t of[LIMIT_DEVICES_PER_NODE];
+};
+
+static void note_share(struct state *s, const struct promise *p, uint32_t id, void *arg)
 {
-    bool any = false;
-    note_all_taken(s, p, NULL);
-    for (uint32_t i = 0; i < p->rooms_n && !any; i++) {
-        int32_t column = node_table_find_column(&s->nodes, p->rooms[i].resource);
-        any = column >= 0 && node_free(&s->nodes, p->rooms[i].node)[column] + p->rooms[i].taken < p->rooms[i].amount;
-    }
-    return any;
+    struct left_shares *left = arg;
+    const struct seat *seat = &s->seats[id];
+    (void)p;
+    if (seat->node != left->node || !seat_share(s, seat))
+        return;
+    const struct device_table *t = &s->nodes.nodes[seat->node].devices;
+    const struct device_bits bits = seat_devices(seat);
+    for (uint32_t i = t->spans[t->parts_at].first, n = t->spans[t->parts_at].n; n; n--, i++)
+        left->of[t->gpu_of[i]] += device_bit(&bits, i);
+}
+
+static void lift(struct state *s, const struct promise *p, uint32_t seat, void *unused)
+{
+    (void)unused;
+    if (s->seats[seat].node == p->rooms->node && !s->seats[seat].lifted)
+        undo_lift(s, seat);
+}
+
+/* Of a lone pod. */
+static bool is_short(struct state *s, const struct gang *g)
+{
+    uint32_t mark = undo_mark(s);
+    each_left(s, g->promise, NULL, lift, NULL);
+    bool fits = fit_room(s, &s->shapes.classes[s->pods[g->members[0]].shape], g->promise->rooms->node);
+    undo_back(s, mark);
+    return !fits;
 }
 
 void promises_shrink(struct state *s, uint32_t node)
 {
     for (uint32_t i = 0; i < s->promised_n && s->nodes.nodes[node].promised_n; i++) {
         const struct promise *p = s->promised[i]->promise;
-        if (p->by_priority && !p->stands && p->rooms->node == node && is_same_node(s, p->rooms) && is_short(s, p))
+        if (p->by_priority && !p->stands && p->rooms->node == node && is_same_node(s, p->rooms) && is_short(s, s->promised[i]))
             look_again(s, p, s->promised[i]);
     }
 }
@@ -481,11 +516,20 @@ void promises_rank(struct state *s)
 
 static void put_rooms(struct state *s, struct promise *p, const struct gang *but)
 {
+    struct left_shares left;
+    left.node = 0;
     p->stands = true;
     note_all_taken(s, p, but);
-    for (uint32_t i = 0; i < p->rooms_n; i++)
-        if (is_same_node(s, &p->rooms[i]))
-            undo_withhold(s, p->rooms[i].node, p->rooms[i].resource, p->rooms[i].amount - p->rooms[i].taken);
+    for (uint32_t i = 0; i < p->rooms_n; i++) {
+        const struct promised_room *r = &p->rooms[i];
+        bool in_parts = is_same_node(s, r) && s->nodes.nodes[r->node].devices.gpus;
+        if (in_parts && left.node != r->node) { /* rooms are sorted by their nodes */
+            left = (struct left_shares){.node = r->node};
+            each_left(s, p, but, note_share, &left);
+        }
+        if (is_same_node(s, r))
+            undo_withhold(s, r->node, r->resource, r->amount - r->taken, in_parts ? left.of : NULL);
+    }
 }
 
 void promise_put(struct state *s, struct gang *g, const struct queue *q, const struct gang *against)

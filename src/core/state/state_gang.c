@@ -624,8 +624,8 @@ static void sit_where_told(struct state *s, uint32_t at, const struct pod_record
     uint32_t seat = seat_take(s, node, p->shape, p->labels, p->gang, set < 0 ? 0 : (uint32_t)set, false);
     pod_sit(s, at, seat);
     s->others_changed = true;
-    promises_shrink(s, node);
     seat_take_told_devices(s, seat);
+    promises_shrink(s, node);
     if ((s->nodes.flags[node] & NODE_KNOWN) && is_overfull(s, node))
         seats_wake_holders(s, node);
 }

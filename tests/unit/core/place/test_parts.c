@@ -181,6 +181,69 @@ static void room_is_kept_for_who_waits_for_it(void **state)
     world_free(&w);
 }
 
+/* `devices`: on n0; NULL: it waits. */
+static void of_priority(struct world *w, int32_t priority, const char *key, const char *requests, const char *devices)
+{
+    struct pod_record p = a_pod(w, key, NULL, requests);
+    p.priority = priority;
+    p.node = devices ? id(w, "n0") : 0;
+    p.devices = devices ? id(w, devices) : 0;
+    p.phase = devices ? POD_RUNNING : POD_PENDING;
+    pod_record(w, p);
+}
+
+/* It waits for two whole GPUs, of which one is free, and the other will be when all who have parts of it have left: nobody takes a part of
+ * that one meanwhile. model_core_events 5077 400 1 */
+static void a_gpu_that_comes_free_whole_is_kept_whole(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 2, -1);
+    assert_string_equal(given(&w, "ns/low", PARTS "=300"), PARTS "=a");
+    of_priority(&w, 10, "ns/high", GPU "=2", NULL);
+    run(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_string_equal(given(&w, "ns/small", PARTS "=100"), "");
+    gone(&w, CHANGE_POD_GONE, "ns/low");
+    assert_string_equal(given(&w, "ns/high", NULL), GPU "=a,b");
+    world_free(&w);
+}
+
+/* What it needs of "b" beside what goes there is kept there, and not of "a". */
+static void parts_are_kept_where_somebody_leaves(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 2, -1);
+    of_priority(&w, 20, "ns/x", PARTS "=200", PARTS "=a");
+    told(&w, "ns/low", PARTS "=700", PARTS "=b");
+    of_priority(&w, 10, "ns/high", PARTS "=900", NULL);
+    run(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_non_null(entry_of(&w, EFFECT_EVICT, "pod/ns/low"));
+    assert_string_equal(given(&w, "ns/small", PARTS "=200"), PARTS "=a");
+    gone(&w, CHANGE_POD_GONE, "ns/low");
+    assert_string_equal(given(&w, "ns/high", NULL), PARTS "=b");
+    world_free(&w);
+}
+
+/* Somebody else has put a pod there that takes a part of a GPU that it was promised whole: it looks again at once. */
+static void who_was_promised_a_gpu_looks_again_when_others_take_a_part(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 1, -1);
+    assert_string_equal(given(&w, "ns/low", PARTS "=300"), PARTS "=a");
+    of_priority(&w, 10, "ns/high", GPU "=1", NULL);
+    run(&w);
+    assert_non_null(entry_of(&w, EFFECT_EVICT, "pod/ns/low"));
+    of_priority(&w, 20, "ns/other", PARTS "=100", PARTS "=a");
+    run(&w);
+    assert_null(strstr(why_tree(&w, "pod/ns/high"), "preempted"));
+    assert_string_equal(given(&w, "ns/small", PARTS "=100"), PARTS "=a"); /* nothing is kept for it any more */
+    world_free(&w);
+}
+
 /* GPUs of so many MiB (0: nobody says), each handed out `slots_n` times by its device plugin. */
 static void node_with_memory(struct world *w, const char *name, int gpus_n, uint32_t mib, int slots_n)
 {
@@ -391,6 +454,8 @@ int main(void)
         cmocka_unit_test(the_fullest_that_is_enough),       cmocka_unit_test(a_gpu_is_given_whole_or_in_parts),
         cmocka_unit_test(an_ill_gpu_has_no_parts),          cmocka_unit_test(what_the_api_says_is_counted),
         cmocka_unit_test(a_place_that_is_held_gives_way),   cmocka_unit_test(room_is_kept_for_who_waits_for_it),
+        cmocka_unit_test(a_gpu_that_comes_free_whole_is_kept_whole), cmocka_unit_test(parts_are_kept_where_somebody_leaves),
+        cmocka_unit_test(who_was_promised_a_gpu_looks_again_when_others_take_a_part),
         cmocka_unit_test(memory_is_counted_beside_parts),   cmocka_unit_test(of_unknown_memory_only_thousandths),
         cmocka_unit_test(several_shares_are_of_several_gpus), cmocka_unit_test(slots_go_with_shares),
         cmocka_unit_test(as_bound_before_a_restart),        cmocka_unit_test(a_held_share_moves_with_its_slot),
