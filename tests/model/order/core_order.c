@@ -325,6 +325,7 @@ static bool tell(const struct tally *n)
                {n->nested_n, "in slices of slices"},
                {n->led_n, "of workers and a leader"},
                {n->changed_places_n, "changes of nodes"},
+               {n->failed_under_n, "of nodes that failed or went under pods"},
                {n->groups_in_domains_n, "in domains and several resource groups"},
                {n->several_domains_n, "on several nodes"},
                {n->ready_waits_n, "ready, and waited for places"},

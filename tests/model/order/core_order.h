@@ -138,7 +138,7 @@ struct tally {                /* what was compared */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
     uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n, groups_in_domains_n; /* by mode */
-    uint64_t led_n, nested_n, changed_places_n;
+    uint64_t led_n, nested_n, changed_places_n, failed_under_n;
     uint64_t freed_places_n, ready_waits_n; /* where quota was enough, and nodes were not; ready, and there were none */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n, taken_back_n;
@@ -283,7 +283,7 @@ void put_domains(struct model *m, struct pod_group *set);
 void put_group(struct model *m, struct plain_gang *g); /* of two of its sets, once they ask for domains */
 int first_together(const struct plain_gang *g, int set); /* of its group; itself, where it is in none */
 void tell_places(struct model *m);
-void change_places(struct model *m); /* one where nobody stands fails, or is back */
+void change_places(struct model *m); /* one fails, is drained, goes, has other GPUs, or is back */
 struct topology_request request_of(struct model *m, const struct pod_group *set);
 void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_record *r);
 const char *domains_words(struct model *m, const struct plain_gang *g);

@@ -234,25 +234,35 @@ void tell_places(struct model *m)
         tell_place(m, i);
 }
 
-static bool is_free_of_all(const struct model *m, int node)
+/* Who has no pods there yet would be given other places, or be told to go (core/queue/lost.h). */
+static bool has_places_held(const struct model *m, int node)
 {
     bool any = false;
     for (int i = 0; i < GANGS; i++)
-        any |= m->gangs[i].exists && m->gangs[i].admitted && is_on(&m->gangs[i].on, node);
-    return !any;
+        any |= m->gangs[i].exists && m->gangs[i].admitted && !m->gangs[i].pods_n && is_on(&m->gangs[i].on, node);
+    return any;
 }
 
-/* Somebody may be promised it. */
+static bool has_pods(const struct model *m, int node)
+{
+    bool any = false;
+    for (int i = 0; i < GANGS; i++)
+        any |= m->gangs[i].exists && m->gangs[i].pods_n && is_on(&m->gangs[i].on, node);
+    return any;
+}
+
+/* Pods may stand there, which stay, and somebody may be promised it. */
 void change_places(struct model *m)
 {
     int node = m->places.n && pick(m, 2) ? (int)pick(m, (uint32_t)m->places.n) : -1;
-    if (node < 0 || !is_free_of_all(m, node))
+    if (node < 0 || has_places_held(m, node))
         return;
     struct place *p = &m->places.all[node];
     bool was_gone = p->state == PLACE_GONE;
     p->state = pick(m, 2) ? PLACE_GOOD : PLACE_GOOD + pick(m, 4);
     p->has[1] = pick(m, 4) ? p->has[1] : (int64_t)pick(m, 7);
     m->counts.changed_places_n++;
+    m->counts.failed_under_n += p->state != PLACE_GOOD && has_pods(m, node);
     if (p->state != PLACE_GONE)
         tell_place(m, node);
     else if (!was_gone)
