@@ -524,6 +524,8 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     s->placement = placement;
     s->placement_seed = config ? config->placement_seed : 0;
     s->keeps_whole = config && config->keeps_whole;
+    if (s->hold && !(config && config->hold))
+        order_wake_lost(s);
     s->hold = config && config->hold;
     s->all_wake = config && config->all_wake;
     s->node_wishes = config && config->node_wishes;

@@ -121,14 +121,22 @@ void lost_note(struct cycle *c, struct gang *g, const struct lost *lost)
     struct gang_object *o = gang_own(g);
     o->lost = node;
     o->lost_ms = node ? c->now_ms : 0;
-    if (node)
-        c->s->lost_until_ms = c->now_ms + LOST_WAIT_MS;
     cycle_lost(c, g);
 }
 
 bool lost_is_due(const struct cycle *c, const struct gang *g)
 {
     return g->own->lost && c->now_ms >= g->own->lost_ms + LOST_WAIT_MS;
+}
+
+void lost_wait(struct cycle *c, struct gang *g)
+{
+    struct state *s = c->s;
+    int64_t at_ms = g->own->lost_ms + LOST_WAIT_MS;
+    if (at_ms <= c->now_ms)
+        at_ms = c->now_ms + LOST_WAIT_MS;
+    s->lost_until_ms = at_ms > s->lost_until_ms ? at_ms : s->lost_until_ms;
+    order_look_later(s, g, at_ms);
 }
 
 const struct reason *lost_why_evict(struct cycle *c, const struct lost *lost)

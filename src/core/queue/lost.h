@@ -35,6 +35,8 @@ bool lost_is_given_up(const struct state *s, const struct gang *g, const struct 
 /* What the object says of it follows; from here on the wait counts. */
 void lost_note(struct cycle *c, struct gang *g, const struct lost *lost);
 bool lost_is_due(const struct cycle *c, const struct gang *g);
+/* It looks again when its time has come, or, when nobody may be let in then, a little later. */
+void lost_wait(struct cycle *c, struct gang *g);
 /* An EVICT's reason in the arena. */
 const struct reason *lost_why_evict(struct cycle *c, const struct lost *lost);
 

@@ -25,7 +25,8 @@ void order_hold(struct state *s, struct gang *g, uint8_t on); /* not to be tried
 void order_line_up(struct state *s, struct gang *g);          /* gets in line; its sets are known */
 void order_sets_of_group(struct state *s, struct gang *g);    /* finds the sets of a pod group from the members that can be bound */
 
-void order_wake_lost(struct state *s); /* some node has changed: who waits because one failed looks whether it is back (lost.h) */
+/* Some node has changed: who waits because one failed looks whether it is back (lost.h). Or somebody may be let in again. */
+void order_wake_lost(struct state *s);
 /* In line: it is woken then, whatever happens meanwhile; 0: not any more. */
 void order_look_later(struct state *s, struct gang *g, int64_t at_ms);
 

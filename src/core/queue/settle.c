@@ -575,12 +575,12 @@ static void settle_lost(struct cycle *c, struct gang *g, const struct taken *tak
 {
     const struct lost lost = lost_find(c, g);
     lost_note(c, g, &lost);
-    if (!g->own->lost || c->s->hold)
+    if (!g->own->lost)
         return;
-    if (lost_is_due(c, g))
+    if (lost_is_due(c, g) && !c->s->hold)
         replace_lost(c, g, &lost, taken);
     else
-        order_look_later(c->s, g, g->own->lost_ms + LOST_WAIT_MS);
+        lost_wait(c, g);
 }
 
 static void settle_planned(struct cycle *c, struct gang *g)

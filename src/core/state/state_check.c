@@ -149,7 +149,8 @@ static bool check_lost(const struct state *s, const struct gang *g, struct err *
         told = g->own->told[i].domain == g->own->lost;
     if (!told || (g->own->lost && !gang_holds(g)))
         return err_set(e, E_INVALID, "gang %s has lost a node that it was not told", intern_name(s->names, g->key)), false;
-    bool looked_at = g->look_at || s->hold || (g->park && g->park->at) || (g->timer_at && g->retry_ms <= g->own->lost_ms + LOST_WAIT_MS);
+    bool looks_soon = g->timer_at && (s->hold || g->retry_ms <= g->own->lost_ms + LOST_WAIT_MS);
+    bool looked_at = g->look_at || looks_soon || (g->park && g->park->at);
     if (g->own->lost && !looked_at)
         return err_set(e, E_INVALID, "gang %s has lost a node, and nobody looks for another", intern_name(s->names, g->key)), false;
     return true;

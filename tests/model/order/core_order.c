@@ -21,7 +21,8 @@
  * fewer pods. Some queues demand an admission check: it is answered some cycles later, and asked again of some that run.
  * In every eighth world flavors have a topology of one to three levels over up to six nodes, and one or two pod sets of a gang require,
  * prefer or do not mind a level, some in slices: who has quota must find places, too, others go for places as for quota, and in which
- * domains a gang stands is compared.
+ * domains a gang stands is compared. Nodes fail there, are cordoned, go and come back, whoever stands on them or is promised them; who has
+ * no pods there yet is given another one after a while, or has to go.
  */
 #include "core_order.h"
 #include "../forced.h"
@@ -222,6 +223,8 @@ static bool is_for_reason(const struct reason *r, int victim_of)
 {
     if (victim_of == RETRIED || victim_of == DEACTIVATED)
         return r->code == (victim_of == RETRIED ? REASON_CHECK_RETRIED : REASON_DEACTIVATED);
+    if (victim_of == LOST)
+        return r->code == REASON_NODE_LOST;
     return r->code == REASON_PREEMPTED && r->have == victim_of;
 }
 
@@ -246,6 +249,13 @@ static void compare_one(struct model *m, const struct plan_entry *e, int at)
         m->counts.evicts_n[victim_of]++;
 }
 
+static void compare_moved(struct model *m, const struct plain_gang *g)
+{
+    const char *domains = domains_of(&m->w, arena_printf(m->w.cycle, "g%d", g->serial));
+    if (strcmp(domains, domains_words(m, g)) != 0)
+        fail(m, arena_printf(m->w.cycle, "a node was lost, and g%d stands in %s, not in %s", g->serial, domains, domains_words(m, g)), 0);
+}
+
 static void compare(struct model *m)
 {
     int at = 0;
@@ -259,6 +269,9 @@ static void compare(struct model *m)
     }
     if (at < m->decided_n)
         fail(m, "one is missing", at);
+    for (int i = 0; i < GANGS; i++)
+        if (m->gangs[i].exists && m->gangs[i].moved)
+            compare_moved(m, &m->gangs[i]);
 }
 
 bool is_forced(const struct model *m)
@@ -326,6 +339,10 @@ static bool tell(const struct tally *n)
                {n->led_n, "of workers and a leader"},
                {n->changed_places_n, "changes of nodes"},
                {n->failed_under_n, "of nodes that failed or went under pods"},
+               {n->lost_n, "places lost before pods came"},
+               {n->back_n, "of which nodes were back in time"},
+               {n->replaced_n, "and others took their places"},
+               {n->lost_evicts_n, "and whose gangs had to go"},
                {n->groups_in_domains_n, "in domains and several resource groups"},
                {n->several_domains_n, "on several nodes"},
                {n->ready_waits_n, "ready, and waited for places"},

@@ -4,8 +4,8 @@
  *        core_order_victims.c: who goes for whom; core_order_fair.c: the same by shares, and the order of heads by shares;
  *        core_order_promise.c: what stands between others and those for whom somebody goes; core_order_equals.c: who of equals;
  *        core_order_consumption.c: what LocalQueues have used; core_order_checks.c: admission checks; core_order_cycle.c: the cycle;
- *        core_order_nodes.c: domains of a topology; core_order_random.c: what happens between two cycles; core_order_tell.c: what is
- *        told of it; core_order.c: the core beside it.
+ *        core_order_nodes.c: domains of a topology; core_order_lost.c: nodes that fail under those who hold places there;
+ *        core_order_random.c: what happens between two cycles; core_order_tell.c: what is told of it; core_order.c: the core beside it.
  */
 #ifndef TESTS_MODEL_CORE_ORDER_H
 #define TESTS_MODEL_CORE_ORDER_H
@@ -89,6 +89,10 @@ struct plain_gang {
     int app, pods_n;           /* app 0: it has no pods; pods_n: that are there */
     bool breaks;               /* a budget, as a candidate (weigh_budgets) */
     struct seats on;           /* that it was given */
+    struct seats off;          /* and was given on nodes that failed before it had pods there */
+    int lost_at;               /* such a node, + 1; 0: none */
+    int64_t lost_ms;           /* since when */
+    bool moved;                /* in this cycle another node took its place */
     bool lifted;               /* while others look for places: as if it had gone */
 };
 struct plain_local {           /* consumed, entry: in 1e-9 of a core, of a GPU */
@@ -138,7 +142,7 @@ struct tally {                /* what was compared */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
     uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n, groups_in_domains_n; /* by mode */
-    uint64_t led_n, nested_n, changed_places_n, failed_under_n;
+    uint64_t led_n, nested_n, changed_places_n, failed_under_n, lost_n, back_n, replaced_n, lost_evicts_n;
     uint64_t freed_places_n, ready_waits_n; /* where quota was enough, and nodes were not; ready, and there were none */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n, taken_back_n;
@@ -146,8 +150,8 @@ struct tally {                /* what was compared */
 struct decision {
     int gang, victim_of;       /* victim_of: enum preemption, or one of those below */
 };
-/* Let in; given quota, and to wait for its check; let in once that was ready; the last two are told to leave. */
-enum { ADMITTED = -1, RESERVED = -2, READY = -3, RETRIED = -4, DEACTIVATED = -5 };
+/* Let in; given quota, and to wait for its check; let in once that was ready; the last three are told to leave. */
+enum { ADMITTED = -1, RESERVED = -2, READY = -3, RETRIED = -4, DEACTIVATED = -5, LOST = -6 };
 struct model {
     struct world w;
     struct random random;
@@ -277,6 +281,10 @@ bool nodes_hold(const struct model *m, const struct plain_gang *g, const struct 
 bool is_on_one_of(const struct plain_gang *g, const struct seats *on);
 void put_places_needed(const struct plain_gang *g, const struct given *given, struct need *x);
 bool is_on(const struct seats *on, int node);
+struct place_ask ask_of_set(const struct plain_gang *g, const struct need *x, int set);
+/* `kept`: and what is kept from the head that is tried. */
+void add_up_places(const struct model *m, bool kept, int64_t ret_used[PLACES][PLACE_RES]);
+void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struct plain_gang *g, int sign);
 void withhold(struct model *m, const struct plain_promise *p);
 void put_places(struct model *m);
 void put_domains(struct model *m, struct pod_group *set);
@@ -290,6 +298,12 @@ const char *domains_words(struct model *m, const struct plain_gang *g);
 const char *node_of(struct model *m, const struct plain_gang *g, int set, int pod); /* of those that it was given */
 void print_places(struct model *m);
 void print_domains(struct model *m, const struct plain_gang *g); /* asked for, and given */
+
+/* core_order_lost.c */
+void settle_lost(struct model *m, int gang);      /* it has its places, on nodes that may have failed */
+void forget_lost(struct plain_gang *g);           /* it leaves, or has left */
+bool may_change_under(const struct model *m, int node, bool *ret_only_state); /* those who hold places there */
+void tell_moved(struct model *m);
 
 /* core_order_fair.c */
 struct victims find_fairly(struct model *m, const struct plain_gang *g, const struct need *x, int *ret_level);

@@ -44,10 +44,13 @@ void settle_checks(struct model *m)
         bool retries = g->active && g->check == CHECK_RETRY && is_checked(m, g, &g->given);
         if (!g->active || retries) {
             g->leaving = true;
+            forget_lost(g);
             note(m, first, g->active ? RETRIED : DEACTIVATED);
         } else if (g->checking && g->check == CHECK_READY && find_its_places(m, g)) {
             g->checking = false;
             note(m, first, READY);
+        } else if (!g->checking && m->places.n) {
+            settle_lost(m, first);
         }
     }
 }

@@ -67,6 +67,7 @@ static void evict(struct model *m, const struct plain_gang *g, const struct answ
         if (!m->gangs[v->gang].leaving)
             note(m, v->gang, (int)reason_of(v));
         m->gangs[v->gang].leaving = true;
+        forget_lost(&m->gangs[v->gang]);
     }
 }
 

@@ -7,7 +7,7 @@ static int64_t each_takes(const struct pod_group *set, int r)
     return r == 2 ? 1 : set->ask[r];
 }
 
-static void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struct plain_gang *g, int sign)
+void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struct plain_gang *g, int sign)
 {
     for (int set = 0; set < g->sets_n; set++)
         for (int i = 0; i < PLACES; i++)
@@ -15,8 +15,7 @@ static void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, cons
                 to[i][r] += sign * on->n[set][i] * each_takes(&g->sets[set], r);
 }
 
-/* `kept`: and what is kept from the head that is tried. */
-static void add_up(const struct model *m, bool kept, int64_t ret_used[PLACES][PLACE_RES])
+void add_up_places(const struct model *m, bool kept, int64_t ret_used[PLACES][PLACE_RES])
 {
     memset(ret_used, 0, PLACES * sizeof *ret_used);
     for (int i = 0; i < GANGS; i++)
@@ -57,7 +56,7 @@ static int other_together(const struct plain_gang *g, int set)
     return other;
 }
 
-static struct place_ask ask_of(const struct plain_gang *g, const struct need *x, int set)
+struct place_ask ask_of_set(const struct plain_gang *g, const struct need *x, int set)
 {
     const struct pod_group *asks = &g->sets[set];
     struct place_ask ask = {.mode = asks->mode, .level = asks->level, .count = x->pods_n[set], .flavors = x->flavors[set],
@@ -77,10 +76,10 @@ int refused_set(const struct model *m, const struct plain_gang *g, const struct 
     for (int set = 0; set < g->sets_n; set++)
         if (has_several_topologies(x, set))
             return set;
-    add_up(m, true, used);
+    add_up_places(m, true, used);
     for (int set = 0; set < g->sets_n; set++) {
         int other = other_together(g, set);
-        const struct place_ask ask = ask_of(g, x, set), beside = ask_of(g, x, other);
+        const struct place_ask ask = ask_of_set(g, x, set), beside = ask_of_set(g, x, other);
         if (first_together(g, set) != set)
             continue;
         bool found = other == set ? find_places(&m->places, used, &ask, ret_on->n[set])
@@ -125,7 +124,7 @@ void withhold(struct model *m, const struct plain_promise *p)
     add_pods(need, &p->victims.on, &m->gangs[p->gang], 1);
     for (int i = 0; i < p->victims.n; i++)
         add_pods(need, &m->gangs[p->victims.all[i].gang].on, &m->gangs[p->victims.all[i].gang], -1);
-    add_up(m, true, used);
+    add_up_places(m, true, used);
     for (int i = 0; i < m->places.n; i++)
         for (int r = 0; r < PLACE_RES; r++) {
             int64_t left = m->places.all[i].has[r] - used[i][r];
@@ -234,15 +233,6 @@ void tell_places(struct model *m)
         tell_place(m, i);
 }
 
-/* Who has no pods there yet would be given other places, or be told to go (core/queue/lost.h). */
-static bool has_places_held(const struct model *m, int node)
-{
-    bool any = false;
-    for (int i = 0; i < GANGS; i++)
-        any |= m->gangs[i].exists && m->gangs[i].admitted && !m->gangs[i].pods_n && is_on(&m->gangs[i].on, node);
-    return any;
-}
-
 static bool has_pods(const struct model *m, int node)
 {
     bool any = false;
@@ -251,16 +241,17 @@ static bool has_pods(const struct model *m, int node)
     return any;
 }
 
-/* Pods may stand there, which stay, and somebody may be promised it. */
+/* Somebody may stand there, or be promised it. */
 void change_places(struct model *m)
 {
     int node = m->places.n && pick(m, 2) ? (int)pick(m, (uint32_t)m->places.n) : -1;
-    if (node < 0 || has_places_held(m, node))
+    bool only_state = false;
+    if (node < 0 || !may_change_under(m, node, &only_state))
         return;
     struct place *p = &m->places.all[node];
     bool was_gone = p->state == PLACE_GONE;
     p->state = pick(m, 2) ? PLACE_GOOD : PLACE_GOOD + pick(m, 4);
-    p->has[1] = pick(m, 4) ? p->has[1] : (int64_t)pick(m, 7);
+    p->has[1] = pick(m, 4) || only_state ? p->has[1] : (int64_t)pick(m, 7);
     m->counts.changed_places_n++;
     m->counts.failed_under_n += p->state != PLACE_GOOD && has_pods(m, node);
     if (p->state != PLACE_GONE)
@@ -285,9 +276,9 @@ void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_r
     struct domain_choice *all = arena_zero(m->w.records, SETS * PLACES, sizeof *all);
     for (int set = 0; set < g->sets_n; set++)
         for (int i = 0; i < m->places.n; i++)
-            if (g->on.n[set][i])
-                all[r->domains_n++] =
-                    (struct domain_choice){(uint16_t)set, id(&m->w, arena_printf(m->w.records, "n%d", i)), g->on.n[set][i]};
+            if (g->on.n[set][i] + g->off.n[set][i])
+                all[r->domains_n++] = (struct domain_choice){(uint16_t)set, id(&m->w, arena_printf(m->w.records, "n%d", i)),
+                                                              g->on.n[set][i] + g->off.n[set][i]};
     r->domains = all;
 }
 

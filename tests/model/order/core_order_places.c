@@ -14,22 +14,29 @@ static struct ask ask_of(const struct place_ask *one)
     return a;
 }
 
-static bool find(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *const *asks, int n, int *const *ret_on)
+static void describe(const struct places *p, int64_t used[PLACES][PLACE_RES], unsigned flavors, struct cluster *c, struct usage *u)
 {
-    struct cluster c = {.levels_n = p->levels_n};
-    struct usage u = {0};
-    struct plain_gang g = {.sets_n = n, .group = n > 1};
+    *c = (struct cluster){.levels_n = p->levels_n};
+    *u = (struct usage){0};
     for (int i = 0; i < p->n; i++) {
-        struct plain_node *node = &c.nodes[i];
+        struct plain_node *node = &c->nodes[i];
         *node = (struct plain_node){.known = p->all[i].state != PLACE_GONE, .ready = p->all[i].state == PLACE_GOOD,
-                                    .of_flavor = (p->all[i].flavors & asks[0]->flavors) == asks[0]->flavors,
+                                    .of_flavor = (p->all[i].flavors & flavors) == flavors,
                                     .cpu = (int)p->all[i].has[0], .gpu = (int)p->all[i].has[1]};
         for (int l = 0; l < p->levels_n; l++)
             node->value[l] = l + 1 < p->levels_n ? p->all[i].value[l] : i;
-        u.cpu[i] = (int)used[i][0];
-        u.gpu[i] = (int)used[i][1];
-        u.pods[i] = (int)(used[i][2] + NODE_PODS - p->all[i].has[2]);
+        u->cpu[i] = (int)used[i][0];
+        u->gpu[i] = (int)used[i][1];
+        u->pods[i] = (int)(used[i][2] + NODE_PODS - p->all[i].has[2]);
     }
+}
+
+static bool find(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *const *asks, int n, int *const *ret_on)
+{
+    struct cluster c;
+    struct usage u;
+    struct plain_gang g = {.sets_n = n, .group = n > 1};
+    describe(p, used, asks[0]->flavors, &c, &u);
     for (int set = 0; set < n; set++)
         g.sets[set] = ask_of(asks[set]);
     bool fits = reference_place(&c, &u, &g);
@@ -42,6 +49,21 @@ static bool find(const struct places *p, int64_t used[PLACES][PLACE_RES], const 
 bool find_places(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, int ret_on[PLACES])
 {
     return find(p, used, &ask, 1, &ret_on);
+}
+
+bool find_places_instead(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, const int on[PLACES],
+                         int lost, int ret_on[PLACES])
+{
+    struct cluster c;
+    struct usage u;
+    struct plain_gang g = {.sets_n = 1, .sets = {ask_of(ask)}};
+    describe(p, used, ask->flavors, &c, &u);
+    for (int i = 0; i < PLACES; i++)
+        g.given[0][i] = g.on[0][i] = on[i];
+    bool fits = reference_replace(&c, &u, &g, 0, lost);
+    for (int i = 0; i < PLACES && fits; i++)
+        ret_on[i] = g.on[0][i];
+    return fits;
 }
 
 bool find_places_together(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *a, const struct place_ask *b,

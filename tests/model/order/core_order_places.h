@@ -26,5 +26,8 @@ bool find_places(const struct places *p, int64_t used[PLACES][PLACE_RES], const 
 /* The same of two pod sets of a group, of the same flavors: they stand together. */
 bool find_places_together(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *a, const struct place_ask *b,
                           int ret_a[PLACES], int ret_b[PLACES]);
+/* Where a set stands once its pods on the node `lost` stand elsewhere, beside its others, which are used. */
+bool find_places_instead(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, const int on[PLACES],
+                         int lost, int ret_on[PLACES]);
 
 #endif

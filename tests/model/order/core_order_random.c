@@ -232,6 +232,7 @@ void carry_out(struct model *m)
 {
     for (int i = 0; i < m->decided_n; i++)
         carry_out_one(m, &m->gangs[m->decided[i].gang], m->decided[i].victim_of);
+    tell_moved(m);
 }
 
 static void let_leave(struct model *m)

@@ -136,6 +136,24 @@ static void a_node_that_comes_back_in_time_is_not_replaced(void **state)
     assert_string_equal(domains_of(w, "a"), "x1=1 x2=1");
 }
 
+/* Its time comes while nobody is let in: it is given another node when somebody may be. model_core_order 128112 100 1 */
+static void it_is_replaced_once_somebody_may_be_let_in(void **state)
+{
+    struct world *w = *state;
+    (void)on_two_nodes(w, "r1/x1:1 r1/x2:1 r1/x3:1 r1/x4:1");
+    step(w);
+    gone(w, CHANGE_NODE_GONE, "x1");
+    step(w);
+    w->hold = true;
+    wait_for_lost(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1 x2=1");
+    assert_true(w->plan.wake_ms > w->now_ms);
+    w->now_ms += LOST_WAIT_MS / 2;
+    w->hold = false;
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x2=1 x3=1");
+}
+
 static void while_a_pod_goes_on_there_nothing_is_lost(void **state)
 {
     struct world *w = *state;
@@ -358,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         in_a_world(every_case_of_a_failed_node),
         in_a_world(a_node_that_comes_back_in_time_is_not_replaced),
+        in_a_world(it_is_replaced_once_somebody_may_be_let_in),
         in_a_world(while_a_pod_goes_on_there_nothing_is_lost),
         in_a_world(without_the_feature_it_is_replaced_at_once),
         in_a_world(a_patient_gang_waits_for_a_node),
