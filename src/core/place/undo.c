@@ -107,21 +107,18 @@ static void withhold_shares(struct device_table *t, bool memory, int64_t amount,
                 amount = withhold_share(t, i, memory, amount);
 }
 
-/* Devices of the span, which are given whole: those that are free, and then those of GPUs whose shares all go. */
+/* Devices of the span, which are given whole: of GPUs whose shares all go, and then those that are free. */
 static bool choose_kept(const struct device_table *t, const struct device_span *span, int64_t amount, const uint16_t *leaving,
                         struct device_bits *ret_kept)
 {
-    int64_t free_n = amount < span->free_n ? amount : span->free_n, missing = amount - free_n;
-    if (!device_choose(t, span, free_n, ret_kept))
-        return false;
-    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && missing > 0 && leaving && t->gpus; i++) {
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && amount > 0 && leaving && t->gpus; i++) {
         const struct gpu_ledger *g = &t->gpus[t->gpu_of[i]];
         if (!t->all[i].healthy || device_bit(t->used, i) || g->whole_n || !g->shares_n || g->shares_n > leaving[t->gpu_of[i]])
             continue;
         device_bit_set(ret_kept, i);
-        missing--;
+        amount--;
     }
-    return true;
+    return device_choose(t, span, amount < span->free_n ? amount : span->free_n, ret_kept);
 }
 
 void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount, const uint16_t *leaving)

@@ -209,6 +209,22 @@ static void a_gpu_that_comes_free_whole_is_kept_whole(void **state)
     world_free(&w);
 }
 
+/* It waits for CPUs: the GPU that comes free with them is kept, and no other. */
+static void of_gpus_that_is_kept_which_comes_free(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 3, -1);
+    assert_string_equal(given(&w, "ns/low", "cpu=40000," PARTS "=300"), PARTS "=a");
+    of_priority(&w, 10, "ns/high", "cpu=50000," GPU "=1", NULL);
+    run(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_string_equal(given(&w, "ns/small", "cpu=1000," GPU "=2"), GPU "=b,c");
+    gone(&w, CHANGE_POD_GONE, "ns/low");
+    assert_string_equal(given(&w, "ns/high", NULL), GPU "=a");
+    world_free(&w);
+}
+
 /* What it needs of "b" beside what goes there is kept there, and not of "a". */
 static void parts_are_kept_where_somebody_leaves(void **state)
 {
@@ -455,6 +471,7 @@ int main(void)
         cmocka_unit_test(an_ill_gpu_has_no_parts),          cmocka_unit_test(what_the_api_says_is_counted),
         cmocka_unit_test(a_place_that_is_held_gives_way),   cmocka_unit_test(room_is_kept_for_who_waits_for_it),
         cmocka_unit_test(a_gpu_that_comes_free_whole_is_kept_whole), cmocka_unit_test(parts_are_kept_where_somebody_leaves),
+        cmocka_unit_test(of_gpus_that_is_kept_which_comes_free),
         cmocka_unit_test(who_was_promised_a_gpu_looks_again_when_others_take_a_part),
         cmocka_unit_test(memory_is_counted_beside_parts),   cmocka_unit_test(of_unknown_memory_only_thousandths),
         cmocka_unit_test(several_shares_are_of_several_gpus), cmocka_unit_test(slots_go_with_shares),
