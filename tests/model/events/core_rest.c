@@ -308,7 +308,25 @@ static bool is_lone_pod(const struct life *l, name_id gang)
     return g && gang_is_lone(g);
 }
 
-/* A core that begins anew knows of no promise: pods of no queue may have what is kept. */
+static bool is_kept_on(struct model *m, const char *node)
+{
+    const struct state *s = m->life.w.s;
+    bool any = false;
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        for (uint32_t k = 0; k < s->promised[i]->promise->rooms_n; k++)
+            any |= !strcmp(text_of(&m->life.w, s->promised[i]->promise->rooms[k].node_name), node);
+    return any;
+}
+
+/* A core that begins anew knows of no promise: pods of no queue may have what is kept, alone or with another pod that goes for them. */
+static bool takes_what_is_kept(struct model *m, struct life *fresh, const struct plan_entry *e)
+{
+    bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
+    if (!room_is_kept(m) || (e->effect != EFFECT_BIND && !preempts) || !is_lone_pod(fresh, preempts ? e->reason->name : e->gang))
+        return false;
+    return !preempts || is_kept_on(m, text_of(&fresh->w, e->reason->flavor));
+}
+
 static void fresh_starts_nothing(struct model *m, struct life *fresh)
 {
     for (int turn = 0; turn < 3; turn++) {
@@ -318,7 +336,7 @@ static void fresh_starts_nothing(struct model *m, struct life *fresh)
         for (uint32_t i = 0; i < fresh->w.plan.entries_n; i++) {
             const struct plan_entry *e = &fresh->w.plan.entries[i];
             char gang[40];
-            if (e->effect == EFFECT_EXPLAIN || (e->effect == EFFECT_BIND && room_is_kept(m) && is_lone_pod(fresh, e->gang)))
+            if (e->effect == EFFECT_EXPLAIN || takes_what_is_kept(m, fresh, e))
                 continue;
             snprintf(gang, sizeof gang, "%s", text_of(&fresh->w, e->gang));
             die(m, "at rest, but after a restart the core would %s %s %s (%s); before it said: %s",
