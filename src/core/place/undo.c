@@ -81,47 +81,7 @@ bool undo_room(struct state *s, uint32_t node, name_id resource, int64_t amount)
     return true;
 }
 
-/* Of the device what is left, at most the amount, of which the rest is returned. `memory`: bytes of it, else parts. */
-static int64_t withhold_share(struct device_table *t, uint32_t device, bool memory, int64_t amount)
-{
-    const struct gpu_ledger *g = &t->gpus[t->gpu_of[device]];
-    int64_t unit = memory ? 1 << 20 : 1, wanted = (amount - 1) / unit + 1;
-    int64_t left = memory ? (int64_t)g->memory_mib - g->taken_mib : t->left[t->gpu_of[device]];
-    struct device_bits one = {0};
-    left = left < wanted ? left : wanted;
-    if (left <= 0)
-        return amount;
-    struct gpu_share share = {1, memory ? 0 : (uint32_t)left, memory ? (uint32_t)left : 0, 0};
-    device_bit_set(&one, device);
-    device_take(t, &one, &share);
-    return amount - left * unit;
-}
-
-/* Of each device, those first that somebody leaves, until it is enough: for how many pods they are is not known here. */
-static void withhold_shares(struct device_table *t, bool memory, int64_t amount, const uint16_t *leaving)
-{
-    const struct device_span *span = &t->spans[t->parts_at];
-    for (int pass = leaving ? 0 : 1; pass < 2; pass++)
-        for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && amount > 0; i++)
-            if (pass == !(leaving && leaving[t->gpu_of[i]]))
-                amount = withhold_share(t, i, memory, amount);
-}
-
-/* Devices of the span, which are given whole: of GPUs whose shares all go, and then those that are free. */
-static bool choose_kept(const struct device_table *t, const struct device_span *span, int64_t amount, const uint16_t *leaving,
-                        struct device_bits *ret_kept)
-{
-    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && amount > 0 && leaving && t->gpus; i++) {
-        const struct gpu_ledger *g = &t->gpus[t->gpu_of[i]];
-        if (!t->all[i].healthy || device_bit(t->used, i) || g->whole_n || !g->shares_n || g->shares_n > leaving[t->gpu_of[i]])
-            continue;
-        device_bit_set(ret_kept, i);
-        amount--;
-    }
-    return device_choose(t, span, amount < span->free_n ? amount : span->free_n, ret_kept);
-}
-
-void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount, const uint16_t *leaving)
+void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount)
 {
     struct device_table *t = &s->nodes.nodes[node].devices;
     const struct device_span *span = device_table_span(t, resource);
@@ -133,15 +93,15 @@ void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amo
     add_room(s, node, resource, -amount);
     push(s, (struct undo_step){.kind = UNDO_ROOM, .id = node, .resource = resource, .amount = -amount});
     struct device_bits kept = {0};
-    bool memory = resource == intern_find(s->names, BYTES(GPU_SHARE_MEMORY));
-    if (t->gpus && (memory || (span && span->in_parts))) {
-        withhold_shares(t, memory, amount, leaving);
-        push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
-        return;
-    }
-    if (!span || !choose_kept(t, span, amount, leaving, &kept))
+    if (!span || t->gpus || !device_choose(t, span, amount < span->free_n ? amount : span->free_n, &kept))
         return;
     device_take(t, &kept, NULL);
+    push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
+}
+
+void undo_devices(struct state *s, uint32_t node)
+{
+    node_table_touch(&s->nodes, node);
     push(s, (struct undo_step){.kind = UNDO_DEVICES, .id = node});
 }
 

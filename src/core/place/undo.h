@@ -16,10 +16,10 @@ void undo_seat(struct state *s, uint32_t seat); /* seat was just taken */
 void undo_lift(struct state *s, uint32_t seat);
 /* Charge now, give back on undo. */
 void undo_charge(struct state *s, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
-/* For a while, never kept: less free of a resource on a node, at most what is free, with as many devices where they are counted by name.
- * `leaving`: of each GPU of the node's ledger so many shares go, and what is kept is to be had when they have: a GPU of which only those
- * have shares is kept like a free one, and parts of such before parts of others; NULL: there are none. */
-void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount, const uint16_t *leaving);
+/* For a while, never kept: less free of a resource on a node, at most what is free, with as many devices where they are counted by name,
+ * but for those of a node whose GPUs are given in parts, too: these the caller takes from the table, and says so. */
+void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount);
+void undo_devices(struct state *s, uint32_t node);
 /* For trials only, never kept. More nominal quota of one cell; more free of a resource on a node, with devices that somebody has where they
  * are counted by name; other flags of a node. False: it cannot be done, and nothing was. */
 bool undo_nominal(struct state *s, uint32_t queue, name_id flavor, name_id resource, int64_t amount);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/place/fit.h"
 #include "core/place/undo.h"
+#include "core/preempt/kept_gpus.h"
 #include "core/queue/order.h"
 
 #define MOVES_MOST 4
@@ -110,7 +111,15 @@ void promise_free(struct promise *p)
     free(p->choices);
     free(p->granted);
     free(p->rooms);
+    free(p->shares);
     free(p);
+}
+
+static void release(struct state *s, struct promise *p)
+{
+    for (uint32_t i = 0; i < p->shares_n; i++)
+        shape_release(s, p->shares[i].shape);
+    promise_free(p);
 }
 
 void promise_end(struct state *s, struct gang *g)
@@ -123,7 +132,7 @@ void promise_end(struct state *s, struct gang *g)
     gain(s, p);
     gain_anywhere(s, p);
     look_again(s, p, g); /* and is told that it waits for nobody now */
-    promise_free(p);
+    release(s, p);
 }
 
 void promise_was_vain(const struct state *s, struct gang *g)
@@ -179,6 +188,26 @@ static void find_rooms(const struct state *s, struct promise *p, const struct wa
             p->rooms[sums_n++] = p->rooms[i];
     }
     p->rooms_n = sums_n;
+}
+
+/* LIMIT  wants of one set, on one node, come one after the other as they are placed; else they are two entries of the same. */
+static void find_shares(struct state *s, struct promise *p, const struct want *wants, const uint32_t *places, uint32_t n)
+{
+    uint32_t cap = 0;
+    for (uint32_t i = 0; i < n; i++)
+        cap += s->shapes.classes[wants[i].shape].share.n > 0;
+    p->shares = cap ? mem_alloc(cap * sizeof *p->shares) : NULL;
+    for (uint32_t i = 0; i < n && cap; i++) {
+        struct promised_share *last = p->shares_n ? &p->shares[p->shares_n - 1] : NULL;
+        if (!s->shapes.classes[wants[i].shape].share.n)
+            continue;
+        if (last && last->node == places[i] && last->shape == wants[i].shape) {
+            last->n++;
+            continue;
+        }
+        shape_class_ref(&s->shapes, wants[i].shape);
+        p->shares[p->shares_n++] = (struct promised_share){places[i], wants[i].shape, 1};
+    }
 }
 
 static bool same_content(const struct promise *a, const struct promise *b)
@@ -298,12 +327,13 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->choices = copy(x->choices, x->choices_n, sizeof *p->choices);
     p->choices_n = x->choices_n;
     find_rooms(s, p, wants, v->places, wants_n);
+    find_shares(s, p, wants, v->places, wants_n);
     if (old) {
         replaces(s, p, old, v);
         for (uint32_t i = 0; i < old->victims_n; i++)
             old->victims[i]->preemptor = NULL;
         list_remove(s, g);
-        promise_free(old);
+        release(s, old);
     } else if (!p->by_priority) { /* for others it is as if this one had been let in */
         if (s->takers_awaited_n)
             quota_take(&s->quota, p->queue->quota);
@@ -389,6 +419,8 @@ void promises_follow(struct state *s, uint32_t node)
         bool moved = false;
         for (uint32_t k = 0; k < p->rooms_n && !p->by_priority; k++) {
             bool moves = p->rooms[k].node != node && p->rooms[k].node_name == s->nodes.nodes[node].name;
+            for (uint32_t at = 0; at < p->shares_n && moves; at++)
+                p->shares[at].node = p->shares[at].node == p->rooms[k].node ? node : p->shares[at].node;
             p->rooms[k].node = moves ? node : p->rooms[k].node;
             moved |= moves;
         }
@@ -411,10 +443,7 @@ static uint32_t first_room_on(const struct promise *p, uint32_t node)
     return low;
 }
 
-/* What becomes of each seat that victims leave, but for those of `but`. */
-typedef void (*seat_fn)(struct state *s, const struct promise *p, uint32_t seat, void *arg);
-
-static void each_left(struct state *s, const struct promise *p, const struct gang *but, seat_fn f, void *arg)
+void promise_each_left(struct state *s, const struct promise *p, const struct gang *but, left_seat_fn f, void *arg)
 {
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
@@ -444,26 +473,7 @@ static void note_all_taken(struct state *s, const struct promise *p, const struc
 {
     for (uint32_t i = 0; i < p->rooms_n; i++)
         p->rooms[i].taken = 0;
-    each_left(s, p, but, note_taken, NULL);
-}
-
-/* Of each GPU in the ledger of a node: so many shares that victims have. */
-struct left_shares {
-    uint32_t node;
-    uint16_t of[LIMIT_DEVICES_PER_NODE];
-};
-
-static void note_share(struct state *s, const struct promise *p, uint32_t id, void *arg)
-{
-    struct left_shares *left = arg;
-    const struct seat *seat = &s->seats[id];
-    (void)p;
-    if (seat->node != left->node || !seat_share(s, seat))
-        return;
-    const struct device_table *t = &s->nodes.nodes[seat->node].devices;
-    const struct device_bits bits = seat_devices(seat);
-    for (uint32_t i = t->spans[t->parts_at].first, n = t->spans[t->parts_at].n; n; n--, i++)
-        left->of[t->gpu_of[i]] += device_bit(&bits, i);
+    promise_each_left(s, p, but, note_taken, NULL);
 }
 
 static void lift(struct state *s, const struct promise *p, uint32_t seat, void *unused)
@@ -477,7 +487,7 @@ static void lift(struct state *s, const struct promise *p, uint32_t seat, void *
 static bool is_short(struct state *s, const struct gang *g)
 {
     uint32_t mark = undo_mark(s);
-    each_left(s, g->promise, NULL, lift, NULL);
+    promise_each_left(s, g->promise, NULL, lift, NULL);
     bool fits = fit_room(s, &s->shapes.classes[s->pods[g->members[0]].shape], g->promise->rooms->node);
     undo_back(s, mark);
     return !fits;
@@ -516,19 +526,15 @@ void promises_rank(struct state *s)
 
 static void put_rooms(struct state *s, struct promise *p, const struct gang *but)
 {
-    struct left_shares left;
-    left.node = 0;
     p->stands = true;
     note_all_taken(s, p, but);
     for (uint32_t i = 0; i < p->rooms_n; i++) {
         const struct promised_room *r = &p->rooms[i];
-        bool in_parts = is_same_node(s, r) && s->nodes.nodes[r->node].devices.gpus;
-        if (in_parts && left.node != r->node) { /* rooms are sorted by their nodes */
-            left = (struct left_shares){.node = r->node};
-            each_left(s, p, but, note_share, &left);
-        }
-        if (is_same_node(s, r))
-            undo_withhold(s, r->node, r->resource, r->amount - r->taken, in_parts ? left.of : NULL);
+        if (!is_same_node(s, r))
+            continue;
+        undo_withhold(s, r->node, r->resource, r->amount - r->taken);
+        if ((!i || r[-1].node != r->node) && s->nodes.nodes[r->node].devices.gpus)
+            kept_gpus_put(s, p, r->node, but);
     }
 }
 

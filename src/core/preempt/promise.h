@@ -47,6 +47,9 @@ static inline bool victim_gives_place(const struct gang *victim, const struct po
 {
     return member->seat && member->former != gang_holds(victim);
 }
+/* Each seat that victims leave, but for those of `but`. */
+typedef void (*left_seat_fn)(struct state *s, const struct promise *p, uint32_t seat, void *arg);
+void promise_each_left(struct state *s, const struct promise *p, const struct gang *but, left_seat_fn f, void *arg);
 /* What this one leaves is promised to somebody else, who comes before g. */
 bool promise_is_others(const struct gang *victim, const struct gang *g);
 /* The gang has left, with its pods, or stays after all: nobody waits for it any more. */

@@ -397,13 +397,19 @@ struct undo_log {
     uint32_t n, cap;
 };
 
-/* What gangs that end will leave to one that waits for them. Room is kept as amounts: devices are chosen when they are there. */
+/* What gangs that end will leave to one that waits for them. Room is kept as amounts: devices are chosen when they are there. Of GPUs that
+ * are given in parts what the members will find is kept as well (preempt/kept_gpus.h). */
 struct promised_room {
     uint32_t node;
     name_id node_name;       /* else the slot is another node's by now */
     name_id resource;
     int64_t amount;
     int64_t taken;           /* scratch: so much of it the victims have still */
+};
+/* Members that will take shares of GPUs there. */
+struct promised_share {
+    uint32_t node, shape;    /* shape: a reference */
+    int32_t n;
 };
 struct promise {
     uint32_t at;             /* index in state.promised */
@@ -423,6 +429,8 @@ struct promise {
     uint32_t charges_n, choices_n;
     struct promised_room *rooms; /* what it will take of which node */
     uint32_t rooms_n;
+    struct promised_share *shares; /* on nodes of its rooms */
+    uint32_t shares_n;
     enum sparing spares;     /* other victims than by Kueue's order alone: why... */
     name_id spared, spared_ns; /* ...and for one of those who would have gone, its key */
 };

@@ -225,6 +225,22 @@ static void of_gpus_that_is_kept_which_comes_free(void **state)
     world_free(&w);
 }
 
+/* The same where it takes a part of what another one has whole. */
+static void a_part_of_the_gpu_that_comes_free_whole_is_kept_there(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 2, -1);
+    assert_string_equal(given(&w, "ns/low", "cpu=40000," GPU "=1"), GPU "=a");
+    of_priority(&w, 10, "ns/high", "cpu=50000," PARTS "=600", NULL);
+    run(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_string_equal(given(&w, "ns/small", "cpu=1000," GPU "=1"), GPU "=b");
+    gone(&w, CHANGE_POD_GONE, "ns/low");
+    assert_string_equal(given(&w, "ns/high", NULL), PARTS "=a");
+    world_free(&w);
+}
+
 /* What it needs of "b" beside what goes there is kept there, and not of "a". */
 static void parts_are_kept_where_somebody_leaves(void **state)
 {
@@ -324,6 +340,23 @@ static void several_shares_are_of_several_gpus(void **state)
     assert_string_equal(given(&w, "ns/p5", PARTS "=200," COUNT "=2"), PARTS "=b,c");
     gone(&w, CHANGE_POD_GONE, "ns/p1");
     assert_string_equal(given(&w, "ns/p6", PARTS "=600," COUNT "=4"), "");
+    world_free(&w);
+}
+
+/* It waits for shares of two GPUs, each more than half of one: of the free one nobody has as much, though of all parts few are short. */
+static void each_share_is_kept_of_one_gpu(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_with_memory(&w, "n0", 2, 1000, 1);
+    assert_string_equal(given(&w, "ns/low", "cpu=40000," PARTS "=900"), PARTS "=a");
+    of_priority(&w, 10, "ns/high", "cpu=50000," PARTS "=1200," COUNT "=2", NULL);
+    run(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_string_equal(given(&w, "ns/small", "cpu=1000," PARTS "=600"), "");
+    assert_string_equal(given(&w, "ns/smaller", "cpu=1000," PARTS "=400"), PARTS "=b");
+    gone(&w, CHANGE_POD_GONE, "ns/low");
+    assert_string_equal(given(&w, "ns/high", NULL), PARTS "=a,b");
     world_free(&w);
 }
 
@@ -472,6 +505,8 @@ int main(void)
         cmocka_unit_test(a_place_that_is_held_gives_way),   cmocka_unit_test(room_is_kept_for_who_waits_for_it),
         cmocka_unit_test(a_gpu_that_comes_free_whole_is_kept_whole), cmocka_unit_test(parts_are_kept_where_somebody_leaves),
         cmocka_unit_test(of_gpus_that_is_kept_which_comes_free),
+        cmocka_unit_test(a_part_of_the_gpu_that_comes_free_whole_is_kept_there),
+        cmocka_unit_test(each_share_is_kept_of_one_gpu),
         cmocka_unit_test(who_was_promised_a_gpu_looks_again_when_others_take_a_part),
         cmocka_unit_test(memory_is_counted_beside_parts),   cmocka_unit_test(of_unknown_memory_only_thousandths),
         cmocka_unit_test(several_shares_are_of_several_gpus), cmocka_unit_test(slots_go_with_shares),
