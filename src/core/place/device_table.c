@@ -77,8 +77,9 @@ static bool is_free(const struct device_table *t, uint32_t at)
 static void count_left(struct device_table *t, uint16_t at)
 {
     struct gpu_ledger *g = &t->gpus[at];
-    uint16_t left = g->whole_n || g->taken >= g->parts ? 0 : (uint16_t)(g->parts - g->taken);
     int64_t memory = gpu_memory(g);
+    bool overdrawn = g->taken >= g->parts || g->taken_mib > memory;
+    uint16_t left = g->whole_n || overdrawn ? 0 : (uint16_t)(g->parts - g->taken);
     int64_t memory_left = g->taken_mib < memory ? (memory - g->taken_mib) * 1000 / memory : 0;
     uint16_t room = memory_left < left ? (uint16_t)memory_left : left;
     t->left_all += (uint32_t)left - t->left[at];

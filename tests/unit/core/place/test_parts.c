@@ -316,6 +316,22 @@ static void memory_is_counted_beside_parts(void **state)
     world_free(&w);
 }
 
+/* Pods have more of its memory than there is, as the API says: nobody else gets anything of it, parts neither. model_core_events 6465 */
+static void of_a_gpu_whose_memory_is_overdrawn_nobody_gets_parts(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_with_memory(&w, "n0", 2, 16384, 1);
+    told(&w, "ns/p1", PARTS "=200," BYTES_OF "=9663676416", PARTS "=a");
+    told(&w, "ns/p2", PARTS "=200," BYTES_OF "=9663676416", PARTS "=a");
+    check(&w);
+    assert_string_equal(given(&w, "ns/p3", PARTS "=600"), PARTS "=b");
+    assert_string_equal(given(&w, "ns/p4", PARTS "=600"), "");
+    gone(&w, CHANGE_POD_GONE, "ns/p1");
+    assert_string_equal(given(&w, "ns/p4", NULL), PARTS "=a");
+    world_free(&w);
+}
+
 static void of_unknown_memory_only_thousandths(void **state)
 {
     (void)state;
@@ -509,6 +525,7 @@ int main(void)
         cmocka_unit_test(each_share_is_kept_of_one_gpu),
         cmocka_unit_test(who_was_promised_a_gpu_looks_again_when_others_take_a_part),
         cmocka_unit_test(memory_is_counted_beside_parts),   cmocka_unit_test(of_unknown_memory_only_thousandths),
+        cmocka_unit_test(of_a_gpu_whose_memory_is_overdrawn_nobody_gets_parts),
         cmocka_unit_test(several_shares_are_of_several_gpus), cmocka_unit_test(slots_go_with_shares),
         cmocka_unit_test(as_bound_before_a_restart),        cmocka_unit_test(a_held_share_moves_with_its_slot),
         cmocka_unit_test(a_place_that_is_left_on_an_ill_gpu),
