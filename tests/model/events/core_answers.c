@@ -194,9 +194,9 @@ static void work_write(struct model *m, const struct write *w)
     uint32_t fate = m->faults ? pick(m, 1000) : 1000;
     if (model_leaves_out("lost") && fate >= 60)
         fate = 1000;
-    bool *denied = fate >= 60 && fate < 80 && w->effect == EFFECT_BIND ? &m->api.pods[w->pod_slot].denied : NULL;
-    if (denied)
-        *denied = true; /* before it lands, for who sees it then */
+    struct m_pod *binds = w->effect == EFFECT_BIND ? &m->api.pods[w->pod_slot] : NULL;
+    if (binds && fate >= 60 && fate < 80)
+        binds->denied = true; /* before it lands, for who sees it then */
     bool landed = fate >= 60 && (w->effect == EFFECT_ADMIT || w->effect == EFFECT_RESERVE ? land_admit(m, w)
                                  : w->effect == EFFECT_EVICT ? land_evict(m, w)
                                                              : land_bind(m, w));
@@ -205,8 +205,8 @@ static void work_write(struct model *m, const struct write *w)
                   : fate < 100 ? "landed, no answer"
                                : "landed"
                 : "refused");
-    if (denied)
-        *denied &= landed;
+    if (binds && !landed && binds->node < 0)
+        binds->denied = false;
     if (landed && fate >= 80 && fate < 100 && w->effect != EFFECT_EVICT)
         return; /* nobody ever answers; the record tells */
     answer(m, w->effect, landed && fate >= 80 ? OUTCOME_DONE : OUTCOME_FAILED, w->gang, w->pod_slot >= 0 ? pod : NULL);
@@ -230,6 +230,17 @@ void work_writes(struct model *m, bool all)
         work_write(m, &now[i]);
 }
 
+/* That a bind failed is told once more, when a later one has landed, or is under way: it is told that the pod is not bound. */
+static void deny(struct model *m, const struct answer *a)
+{
+    int slot = a->again && a->effect == EFFECT_BIND && a->outcome == OUTCOME_FAILED ? slot_of_pod(&m->api, a->pod) : -1;
+    bool binds = slot >= 0 && m->api.pods[slot].node >= 0;
+    for (uint32_t i = 0; i < m->writes_n && slot >= 0; i++)
+        binds |= m->writes[i].effect == EFFECT_BIND && m->writes[i].pod_slot == slot && m->writes[i].pod_serial == m->api.pods[slot].serial;
+    if (binds)
+        m->api.pods[slot].denied = true;
+}
+
 void work_answers(struct model *m, bool all)
 {
     static struct answer now[ANSWERS];
@@ -241,6 +252,7 @@ void work_answers(struct model *m, bool all)
             now[now_n++] = a;
         if (due && a.twice) {
             a.twice = false;
+            a.again = true;
             a.due = m->step + pick(m, 8);
         }
         if (!due || (m->answers[i].twice && !all))
@@ -250,6 +262,7 @@ void work_answers(struct model *m, bool all)
     for (uint32_t i = 0; i < now_n; i++) {
         note(m, "answer: effect %d of %s %s: %s", now[i].effect, now[i].gang, now[i].pod,
              now[i].outcome == OUTCOME_DONE ? "done" : "failed");
+        deny(m, &now[i]);
         answer_outcome(&m->life, &now[i]);
     }
 }

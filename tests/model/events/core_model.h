@@ -188,7 +188,7 @@ struct answer {
     enum outcome outcome;
     char gang[40], pod[40];
     uint64_t due;
-    bool twice;
+    bool twice, again;         /* again: it comes the second time */
 };
 struct write {                 /* of ours, not yet at the API server */
     enum effect effect;

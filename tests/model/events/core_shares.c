@@ -119,8 +119,8 @@ void check_shares(struct model *m, const struct cluster *c, const struct assumed
         for (int d = 0; d < c->nodes[n].room[RES_GPU]; d++) {
             int milli = 0, gib = 0, shares_n = 0, whole_n = 0;
             for (int i = 0; i < PODS; i++) {
-                const struct m_pod *p = &c->pods[i];
-                if (p->denied)
+                const struct m_pod *p = &c->pods[i], *now = &m->api.pods[i];
+                if (p->denied || (now->denied && now->serial == p->serial))
                     continue;
                 const char *devices = node_of(p, assumed ? &assumed[i] : NULL) == n ? devices_of(p, assumed ? &assumed[i] : NULL) : "";
                 bool share = names_share(devices, d);
