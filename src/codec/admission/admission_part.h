@@ -93,6 +93,8 @@ void admission_topology_annotations(struct admission *x, const struct json *anno
 void admission_volcano(struct admission *x, const struct kind *k);
 void admission_volcano_repair(struct admission *x, const struct kind *k);
 void admission_volcano_guide(struct admission *x, const struct json *spec); /* warnings on a Volcano Job */
+/* Plugins of a Volcano Job: names, arguments, roles. */
+void admission_vcjob_plugins(struct admission *x, const struct json *spec);
 void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path);
 struct json *admission_pod_fix(struct admission *x, const struct kind *k);   /* Pod */
 struct json *admission_batch_fix(struct admission *x, const struct kind *k); /* Job, CronJob, and what has spec.template */

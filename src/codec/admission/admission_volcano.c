@@ -72,7 +72,8 @@ void admission_volcano_policies(struct admission *x, const struct json *policies
         if (!is_one_of(action, actions, sizeof actions / sizeof *actions))
             admission_error(
                 x, FIELD_INVALID, AT(x, "%s.action", item), action,
-                "write AbortJob, RestartJob, RestartTask, RestartPod, TerminateJob, CompleteJob or ResumeJob");
+                "write AbortJob, RestartJob, RestartTask, RestartPod, RestartPartition, TerminateJob, CompleteJob or "
+                "ResumeJob");
         if (has_event && code)
             admission_error(x, FIELD_INVALID, item, NULL, "must not specify event and exitCode simultaneously");
         if (!has_event && !code)
@@ -96,8 +97,11 @@ void admission_volcano_policies(struct admission *x, const struct json *policies
 static void default_task(struct admission *x, struct json *task, uint32_t at)
 {
     admission_default_text(x, task, "name", AT(x, "default%u", at));
+    const struct json *partitions = json_get(task, "partitionPolicy");
+    int64_t size = json_get_int64(partitions, "partitionSize", 0), fewest = json_get_int64(partitions, "minPartitions", 0);
     if (!json_get(task, "minAvailable"))
-        json_set_int64(x->arena, task, "minAvailable", json_get_int64(task, "replicas", 0));
+        json_set_int64(x->arena, task, "minAvailable",
+                       fewest > 0 && size > 0 && size <= INT32_MAX ? fewest * size : json_get_int64(task, "replicas", 0));
     if (json_get_int64(task, "maxRetry", 0) == 0)
         json_set_int64(x->arena, task, "maxRetry", 3);
     struct json *spec = json_path(task, "template", "spec", NULL);
@@ -186,10 +190,37 @@ static void check_partition(struct admission *x, const struct json *task, const 
     if (!policy)
         return;
     check_topology(x, json_get(policy, "networkTopology"), AT(x, "%s.partitionPolicy.networkTopology", path));
-    if (total < 1 || size < 1 || __builtin_mul_overflow(total, size, &product) ||
-        product != json_get_int64(task, "replicas", 0))
+    int64_t fewest = json_get_int64(policy, "minPartitions", 0), of_task = json_get_int64(task, "minAvailable", 0);
+    if (total < 1 || size < 1 || __builtin_mul_overflow(total, size, &product) || product != json_get_int64(task, "replicas", 0))
         admission_error(x, FIELD_INVALID, AT(x, "%s.partitionPolicy", path), NULL,
-                        "totalPartitions x partitionSize must be the task's replicas");
+                        "'Replicas' are not equal to TotalPartitions*PartitionSize: write replicas that are");
+    else if (fewest > total)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.partitionPolicy.minPartitions", path), json_get(policy, "minPartitions"),
+                        "must be at most totalPartitions, which is %lld", (long long)total);
+    else if (fewest > 0 && fewest * size != of_task)
+        admission_error(x, FIELD_INVALID, AT(x, "%s.minAvailable", path), json_get(task, "minAvailable"),
+                        "'MinAvailable' is not equal to MinPartitions*PartitionSize: write %lld, or leave it out",
+                        (long long)(fewest * size));
+}
+
+/* CPUs are given whole where the NUMA node counts. SOURCE Volcano: of each container, by its limit where it has no requests. */
+static void check_whole_cpus(struct admission *x, const struct json *task, const char *path)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    const char *policy = json_get_text(task, "topologyPolicy", "");
+    for (int l = 0; l < 2 && *policy && !text_equal(policy, "none"); l++) {
+        uint32_t at = 0;
+        JSON_EACH (c, json_path(task, "template", "spec", lists[l], NULL)) {
+            const struct json *requests = json_path(c, "resources", "requests", NULL),
+                              *limits = json_path(c, "resources", "limits", NULL);
+            const struct json *cpu = json_get(requests && requests->n ? requests : limits, "cpu");
+            struct quantity q;
+            if (!cpu || quantity_parse(json_bytes(cpu), &q, NULL) < 0 || q.nano < 1000000000 || q.nano % 1000000000)
+                admission_error(x, FIELD_INVALID, AT(x, "%s.template.spec.%s[%u].resources.requests[cpu]", path, lists[l], at), cpu,
+                                "the cpu request isn't an integer: with topologyPolicy %s write whole CPUs, such as 2", policy);
+            at++;
+        }
+    }
 }
 
 static void check_task(struct admission *x, const struct json *tasks, struct json *task, const char *path)
@@ -210,23 +241,9 @@ static void check_task(struct admission *x, const struct json *tasks, struct jso
     admission_volcano_policies(x, json_get(task, "policies"), AT(x, "%s.policies", path));
     check_depends(x, tasks, task, path);
     check_partition(x, task, path);
+    if (!x->old)
+        check_whole_cpus(x, task, path);
     admission_template(x, json_get(task, "template"), AT(x, "%s.template", path), ADMISSION_TEMPLATE_ANY);
-}
-
-static void check_plugins(struct admission *x, const struct json *plugins)
-{
-    static const char *const served[] = {"svc", "ssh", "env"}, *const known[] = {"pytorch", "tensorflow", "mpi", "ray", "hcclrank"};
-    JSON_EACH (plugin, json_is(plugins, JSON_OBJECT) ? plugins : NULL) {
-        const char *path = AT(x, "spec.plugins[%s]", plugin->key);
-        struct json *name = json_new_text(x->arena, plugin->key);
-        if (is_one_of(name, served, sizeof served / sizeof *served))
-            continue;
-        if (!is_one_of(name, known, sizeof known / sizeof *known))
-            admission_error(x, FIELD_INVALID, path, name,
-                            "unable to find job plugin: there are svc, ssh, env, pytorch, tensorflow, mpi, ray, hcclrank");
-        else if (!x->old)
-            admission_warn(x, "%s: has no effect yet: svc, ssh and env are what pods get", path);
-    }
 }
 
 static void check_volumes(struct admission *x, const struct json *volumes)
@@ -235,8 +252,13 @@ static void check_volumes(struct admission *x, const struct json *volumes)
     JSON_EACH (volume, admission_list_n(volumes) ? volumes : NULL) {
         const char *path = AT(x, "spec.volumes[%u]", at++);
         admission_require(x, volume, path, "mountPath", "");
-        if (!admission_absent(json_get(volume, "volumeClaimName")) && json_get(volume, "volumeClaim"))
+        if (!x->old && !admission_absent(json_get(volume, "volumeClaimName")) && json_get(volume, "volumeClaim"))
             admission_error(x, FIELD_INVALID, path, NULL, "only one of volumeClaim and volumeClaimName may be set");
+        const struct json *claim = json_get(volume, "volumeClaimName");
+        if (!admission_absent(claim) && !name_is_dns_subdomain(json_bytes(claim)))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.volumeClaimName", path), claim, NAME_DNS_SUBDOMAIN_RULE);
+        if (strchr(json_get_text(volume, "mountPath", ""), ':'))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.mountPath", path), json_get(volume, "mountPath"), "must not contain ':'");
         if (admission_absent(json_get(volume, "volumeClaimName")) && !json_get(volume, "volumeClaim"))
             admission_error(x, FIELD_REQUIRED, path, NULL, "either volumeClaim or volumeClaimName must be set");
     }
@@ -288,6 +310,9 @@ static struct json *frozen_part(struct admission *x, const struct json *spec)
         json_remove(task, "replicas");
         json_remove(task, "minAvailable");
     }
+    JSON_EACH (volume, admission_list_n(json_get(copy, "volumes")) ? json_get(copy, "volumes") : NULL)
+        if (json_get(volume, "volumeClaim"))
+            json_remove(volume, "volumeClaimName"); /* Volcano's controller writes it */
     return copy;
 }
 
@@ -316,12 +341,14 @@ static void admit_job(struct admission *x)
                         LIMIT_GANG_MEMBERS);
     admission_volcano_policies(x, json_get(spec, "policies"), "spec.policies");
     check_topology(x, json_get(spec, "networkTopology"), "spec.networkTopology");
-    check_plugins(x, json_get(spec, "plugins"));
+    admission_vcjob_plugins(x, spec);
     check_volumes(x, json_get(spec, "volumes"));
     check_queue(x, spec);
     check_priority_class(x, spec);
     if (!x->old)
         admission_volcano_guide(x, spec);
+    else if (admission_list_n(json_path(x->old, "spec", "tasks", NULL)) != tasks->n)
+        admission_error(x, FIELD_FORBIDDEN, "spec.tasks", NULL, "job updates may not add or remove tasks");
     else if (!json_equal(frozen_part(x, json_get(x->old, "spec")), frozen_part(x, spec)))
         admission_error(x, FIELD_FORBIDDEN, "spec", NULL,
                         "job updates may not change fields other than `minAvailable`, `tasks[*].replicas`, "

@@ -10,8 +10,6 @@
 #include "jobs/volcano/vcjob.h"
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/log.h"
-#include "jobs/volcano/vcjob_volumes.h"
 
 #define GROUP "batch.volcano.sh"
 #define API_VERSION "batch.volcano.sh/v1alpha1"
@@ -59,8 +57,9 @@ static void memory_forget(struct vcjobs *v, const char *key)
     map_remove(v->memories, bytes_of(key));
 }
 
-static void pod_gone(struct vcjob_memory *m, struct vcjob_pod *p)
+static void pod_gone(struct vcjob_memory *m, struct vcjob_pod *p, int64_t now_ms)
 {
+    p->since_ms = now_ms;
     map_remove(m->pods, bytes_of(p->name));
     if (p->condemned || m->evicted_n >= VCJOB_EVICTED_MAX) {
         vcjob_pod_free(p);
@@ -76,6 +75,7 @@ static void pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
     struct vcjob_pod *old = *slot;
     if (old && strcmp(old->uid, p->uid) == 0) {
         p->condemned = old->condemned;
+        p->task_failed_ms = old->task_failed_ms;
         if (old->phase == p->phase)
             p->since_ms = old->since_ms;
     }
@@ -104,7 +104,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         }
         slot = m ? map_find_text(m->pods, object_meta(pod, "name")) : NULL;
         if (slot)
-            pod_gone(m, *slot);
+            pod_gone(m, *slot, now_ms);
         if (key)
             workqueue_add(v->queue, key);
         return;
@@ -175,21 +175,6 @@ static void on_command(void *arg, enum kube_event event, const char *key, struct
 
 /* ---- acting ---- */
 
-static const char *kind_path(struct work *w, const struct json *object, const char *name)
-{
-    static const struct {
-        const char *kind, *group, *version, *plural;
-    } kinds[] = {{"Service", "", "v1", "services"},
-                 {"ConfigMap", "", "v1", "configmaps"},
-                 {"Secret", "", "v1", "secrets"},
-                 {"NetworkPolicy", "networking.k8s.io", "v1", "networkpolicies"}};
-    const char *kind = json_get_text(object, "kind", "");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kind, kinds[i].kind) == 0)
-            return kube_path(w->arena, kinds[i].group, kinds[i].version, kinds[i].plural, w->ns, name, NULL);
-    return NULL;
-}
-
 static void pod_delete(struct vcjob_pass *x, struct vcjob_pod *p)
 {
     p->condemned = true;
@@ -212,8 +197,8 @@ static void kill_pods(struct vcjob_pass *x, enum vcjob_kill kill)
     }
 }
 
-/* What goes with a whole-job kill: the PodGroup of an older version, and the plugins' objects. */
-static void kill_objects(struct vcjob_pass *x)
+/* The PodGroup of an older version goes with a whole-job kill. */
+static void group_drop(struct vcjob_pass *x)
 {
     struct work *w = x->work;
     if (x->group && !object_deleting(x->group) && x->group_old)
@@ -221,53 +206,6 @@ static void kill_objects(struct vcjob_pass *x)
                     kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns,
                               object_meta(x->group, "name"), NULL),
                     object_meta(x->group, "uid"), "Background");
-    if (x->memory->objects_version < 0 && json_path(x->job, "status", "controlledResources", NULL) == NULL)
-        return;
-    struct json *list = vcjob_plugin_objects(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, "", "");
-    JSON_EACH (object, list)
-        work_delete(w, kind_path(w, object, object_meta(object, "name")), NULL, "Background");
-    x->memory->objects_version = -1;
-}
-
-static void make_claims(struct vcjob_pass *x)
-{
-    struct work *w = x->work;
-    JSON_EACH (claim, vcjob_volume_claims(w->arena, x->job))
-        work_create(w, kube_path(w->arena, "", "v1", "persistentvolumeclaims", w->ns, NULL, NULL), claim);
-}
-
-static void make_objects(struct vcjob_pass *x)
-{
-    struct work *w = x->work;
-    int64_t generation = json_int64(json_path(x->job, "metadata", "generation", NULL), 0);
-    if (x->memory->objects_version == x->version && x->memory->objects_generation == generation)
-        return;
-    bool known = x->memory->objects_version == x->version;
-    char *private_pem = NULL, *public_line = NULL;
-    struct err e;
-    if (x->plugins.ssh_private_key && x->plugins.ssh_public_key) {
-        private_pem = arena_text(w->arena, x->plugins.ssh_private_key);
-        public_line = arena_text(w->arena, x->plugins.ssh_public_key);
-    } else if (x->plugins.ssh && !known && vcjob_ssh_key(w->arena, &private_pem, &public_line, &e) < 0) {
-        log_error("vcjob key=%s error=\"%s\"", w->key, e.text);
-    }
-    struct json *list =
-        vcjob_plugin_objects(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, private_pem, public_line);
-    JSON_EACH (object, list) {
-        bool hosts = strcmp(json_get_text(object, "kind", ""), "ConfigMap") == 0;
-        work_create(w, kind_path(w, object, NULL), object);
-        if (hosts && known) {
-            struct json *patch = json_new(w->arena, JSON_OBJECT);
-            json_set(w->arena, patch, "data", json_clone(w->arena, json_get(object, "data")));
-            work_patch(w, KUBE_PATCH_MERGE, kind_path(w, object, object_meta(object, "name")), patch);
-        }
-    }
-    make_claims(x);
-    JSON_EACH (remark, vcjob_remarks(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n))
-        job_event(x->vcjobs->jobs, x->job, API_VERSION, "Job", "Warning", json_get_text(remark, "reason", ""), "%s",
-                  json_get_text(remark, "message", ""));
-    x->memory->objects_version = x->version;
-    x->memory->objects_generation = generation;
 }
 
 /* Returns true when the scheduler has let the gang in, so that pods may exist. */
@@ -360,7 +298,7 @@ static void drop_surplus(struct vcjob_pass *x)
 
 static void act_alive(struct vcjob_pass *x)
 {
-    make_objects(x);
+    vcjob_objects_make(x);
     kill_pods(x, VCJOB_KILL_NONE); /* the condemned ones */
     drop_surplus(x);
     if (x->group && (object_deleting(x->group) || x->group_old))
@@ -397,8 +335,10 @@ static void act(struct vcjob_pass *x)
     }
     bool targeted = x->view.phase == VCJOB_RESTARTING && !x->group_old && x->memory->objects_version == x->version;
     kill_pods(x, targeted ? VCJOB_KILL_NONE : kill);
-    if (!targeted)
-        kill_objects(x);
+    if (!targeted) {
+        group_drop(x);
+        vcjob_objects_drop(x);
+    }
     act_ttl(x);
 }
 
@@ -428,12 +368,10 @@ static void memory_meet(struct vcjob_memory *m, const struct json *job)
     const char *uid = object_meta(job, "uid");
     if (m->uid && strcmp(m->uid, uid) == 0)
         return;
-    bool made = json_path(job, "status", "controlledResources", NULL) != NULL;
     free(m->uid);
     m->uid = mem_text(uid);
-    m->objects_version = made ? json_int64(json_path(job, "status", "version", NULL), 0) : -1;
-    m->objects_generation = json_int64(json_path(job, "metadata", "generation", NULL), 0);
-    m->generation_seen = 0;
+    vcjob_objects_meet(m, job);
+    m->generation_seen = m->updated_ms = m->unknown_ms = 0;
     m->restarting_part = false;
 }
 
@@ -478,6 +416,7 @@ static void reconcile(void *arg, struct work *w)
     }
     x.memory = vcjob_memory_of(v, w->key, true);
     memory_meet(x.memory, x.job);
+    vcjob_objects_settle(x.memory, w);
     pass_read(&x);
     const char *message = NULL;
     enum vcjob_action action = vcjob_trigger(&x, &message);
@@ -490,8 +429,7 @@ static void reconcile(void *arg, struct work *w)
                   vcjob_action_name(action), message ? message : "");
     if (!stepped)
         act(&x);
-    bool marked = x.memory->objects_version == x.version && vcjob_phase_kill(x.view.phase) == VCJOB_KILL_NONE;
-    vcjob_resources_mark(&x, status, marked);
+    vcjob_resources_mark(&x, status);
     status_write(&x, status);
 }
 

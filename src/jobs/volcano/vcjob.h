@@ -24,9 +24,12 @@ struct vcjob_memory {
     bool restarting_part;
     char *uid;                    /* of the Job that this is about; another uid under the same name starts anew */
     int64_t objects_version, objects_generation; /* job version and generation that the plugins' objects were made for; -1 = none */
+    enum vcjob_writing { VCJOB_OBJECTS_QUIET, VCJOB_OBJECTS_MAKING, VCJOB_OBJECTS_DROPPING } writing; /* in the pass before this one */
+    bool met_now;                 /* nothing was looked at since we know it */
     char *command_uid;            /* Command being carried out */
     char command_before[64];      /* phase/version/retry before it */
-    int64_t generation_seen;      /* for JobUpdated */
+    int64_t generation_seen, updated_ms; /* for JobUpdated: when it was, 0 = answered */
+    int64_t unknown_ms;           /* since when its PodGroup is Unknown; 0 = it is not */
 };
 
 struct vcjobs {
@@ -59,8 +62,13 @@ struct vcjob_memory *vcjob_memory_of_pod(struct vcjobs *v, const char *ns, const
 /* What has happened, and what is to be done about it now: a Command first, then whole-job policies, then targeted ones (whose pods are
  * marked condemned). SYNC when nothing. Asks to be looked at again when a delayed action is pending. */
 enum vcjob_action vcjob_trigger(struct vcjob_pass *x, const char **ret_message);
-/* status.controlledResources: what the plugins made. */
-void vcjob_resources_mark(struct vcjob_pass *x, struct json *status, bool made);
+/* Objects of plugins and claims of volumes (vcjob_objects.c): that they be there, or (not the claims) be gone. */
+void vcjob_objects_meet(struct vcjob_memory *m, const struct json *job);    /* a job that is new to us: by its status */
+void vcjob_objects_settle(struct vcjob_memory *m, const struct work *w);    /* first in a pass: has what was written been taken? */
+void vcjob_objects_make(struct vcjob_pass *x);
+void vcjob_objects_drop(struct vcjob_pass *x);
+/* status.controlledResources: what is known to be there. */
+void vcjob_resources_mark(struct vcjob_pass *x, struct json *status);
 /* Command objects for Volcano Queues: OpenQueue, CloseQueue. A work_fn. */
 void vcjob_queue_command(void *arg, struct work *w);
 

@@ -1,67 +1,39 @@
 /* vcjob_plugins.c - svc, ssh and env; see vcjob_plugins.h. Keys are in vcjob_ssh.c, remarks and variables in
- * vcjob_variables.c */
+ * vcjob_variables.c, plugins of frameworks in vcjob_frameworks.c */
 #include "jobs/volcano/vcjob_plugins.h"
+#include "codec/kinds/plugin_arguments.h"
 #include "jobs/volcano/vcjob_variables.h"
 
+#define SSH_FOLDER ".ssh" /* where the keys are in the volume */
+static const char *const ssh_files[] = {"id_rsa", "id_rsa.pub", "authorized_keys", "config"};
+
 /* ---- arguments ---- */
-
-/* Value of --name=value, "true" for a bare --name; NULL when not given. The last one wins. */
-static const char *argument(const struct json *list, const char *name)
-{
-    const char *found = NULL;
-    size_t n = strlen(name);
-    JSON_EACH (item, list) {
-        const char *text = json_text(item, "");
-        while (*text == '-')
-            text++;
-        if (strncmp(text, name, n) != 0)
-            continue;
-        if (text[n] == '=')
-            found = text + n + 1;
-        else if (text[n] == '\0')
-            found = item->next && json_text(item->next, "-")[0] != '-' ? json_text(item->next, "") : "true";
-    }
-    return found;
-}
-
-static bool argument_true(const struct json *list, const char *name, bool fallback)
-{
-    const char *text = argument(list, name);
-    return text ? strcmp(text, "false") != 0 && strcmp(text, "0") != 0 : fallback;
-}
 
 void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
                          struct vcjob_plugins *ret_p)
 {
-    static const char *const unserved[] = {"pytorch", "mpi", "tensorflow", "ray", "hcclrank"};
     struct vcjob_plugins p = {.ssh_path = "/root/.ssh", .ssh_port = 22};
     const struct json *plugins = json_path(job, "spec", "plugins", NULL);
     const struct json *svc = json_get(plugins, "svc"), *ssh = json_get(plugins, "ssh");
     p.svc = svc != NULL;
     p.ssh = ssh != NULL;
     p.env = json_get(plugins, "env") != NULL;
-    for (size_t i = 0; i < sizeof unserved / sizeof *unserved && !p.unserved; i++)
-        if (json_get(plugins, unserved[i])) {
-            p.unserved = unserved[i];
-            p.svc = p.svc || strcmp(unserved[i], "hcclrank") != 0;
-            p.ssh = p.ssh || strcmp(unserved[i], "mpi") == 0;
-        }
+    vcjob_frameworks_parse(job, &p.frameworks);
+    const struct vcjob_frameworks *f = &p.frameworks;
+    /* As admission adds them. */
+    p.svc = p.svc || f->pytorch.on || f->mpi.on || f->tensorflow.on || f->ray.on;
+    p.ssh = p.ssh || f->mpi.on;
     /* WHY members of a gang look for each other before any of them is ready. */
     bool gang = vcjob_min_available(job, tasks, tasks_n) > 1;
-    p.publish_not_ready = argument_true(svc, "publish-not-ready-addresses", gang);
-    p.no_network_policy = argument_true(svc, "disable-network-policy", false);
-    p.no_hosts_env = !argument_true(svc, "inject-hosts-env", true);
-    p.hosts_with_slots = argument_true(svc, "hosts-with-slots", vcjob_reads_slots(job));
+    p.publish_not_ready = plugin_argument_true(svc, "publish-not-ready-addresses", gang);
+    p.no_network_policy = plugin_argument_true(svc, "disable-network-policy", false);
+    p.no_hosts_env = !plugin_argument_true(svc, "inject-hosts-env", true);
+    p.hosts_with_slots = plugin_argument_true(svc, "hosts-with-slots", vcjob_reads_slots(job));
     p.lists_slots = p.hosts_with_slots || vcjob_wants_slots(job);
-    const char *text = argument(ssh, "ssh-key-file-path");
-    if (text)
-        p.ssh_path = arena_text(a, text);
-    p.ssh_private_key = argument(ssh, "ssh-private-key");
-    p.ssh_public_key = argument(ssh, "ssh-public-key");
-    text = argument(ssh, "ssh-port");
-    int64_t port;
-    if (text && bytes_int64(bytes_of(text), &port) && port > 0 && port < 65536)
-        p.ssh_port = port;
+    p.ssh_path = plugin_argument_text(ssh, "ssh-key-file-path", p.ssh_path);
+    p.ssh_private_key = plugin_argument_text(ssh, "ssh-private-key", NULL);
+    p.ssh_public_key = plugin_argument_text(ssh, "ssh-public-key", NULL);
+    p.ssh_port = plugin_argument_port(ssh, "ssh-port", p.ssh_port);
     *ret_p = p;
 }
 
@@ -80,13 +52,6 @@ static struct json *service_of(struct arena *a, const struct json *job, const st
     json_set_text(a, spec, "clusterIP", "None");
     select_job(a, json_ensure_object(a, spec, "selector"), job);
     json_set_bool(a, spec, "publishNotReadyAddresses", p->publish_not_ready);
-    /* A Service needs a port; nobody connects to this one. */
-    struct json *port = json_new(a, JSON_OBJECT);
-    json_set_text(a, port, "name", "placeholder-volcano");
-    json_set_int64(a, port, "port", 1);
-    json_set_text(a, port, "protocol", "TCP");
-    json_set_int64(a, port, "targetPort", 1);
-    json_append(json_ensure_array(a, spec, "ports"), port);
     return service;
 }
 
@@ -103,21 +68,6 @@ static struct json *network_policy_of(struct arena *a, const struct json *job)
     return policy;
 }
 
-/* One line or list entry a host: with `slot_format` ("%s:%lld") or the bare name. */
-static const char *host_list(struct arena *a, const char *job, const struct vcjob_task *task, const char *between,
-                             const char *slot_mark)
-{
-    _cleanup_buf_ struct buf out;
-    buf_init(&out);
-    int64_t slots = vcjob_slots(task);
-    for (int64_t i = 0; i < task->replicas; i++) {
-        buf_printf(&out, "%s%s-%s-%lld.%s", i ? between : "", job, task->name, (long long)i, job);
-        if (slot_mark)
-            buf_printf(&out, "%s%lld", slot_mark, (long long)slots);
-    }
-    return arena_text_n(a, out.data ? out.data : "", out.n);
-}
-
 static struct json *hosts_of(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
                              const struct vcjob_task *tasks, uint32_t tasks_n)
 {
@@ -127,14 +77,15 @@ static struct json *hosts_of(struct arena *a, const struct json *job, const stru
     for (uint32_t i = 0; i < tasks_n; i++) {
         const struct vcjob_task *task = &tasks[i];
         const char *upper = vcjob_variable_part(a, task->name);
-        json_set_text(a, data, arena_printf(a, "%s.host", task->name), host_list(a, name, task, "\n", NULL));
+        const char *file = vcjob_file_part(a, task->name);
+        json_set_text(a, data, arena_printf(a, "%s.host", file), vcjob_host_list(a, name, task, "\n", NULL));
         json_set_text(a, data, arena_printf(a, "VC_%s_HOSTS", upper),
-                      host_list(a, name, task, ",", p->hosts_with_slots ? ":" : NULL));
-        json_set_text(a, data, arena_printf(a, "VC_%s_NUM", upper), arena_printf(a, "%lld", (long long)task->replicas));
+                      vcjob_host_list(a, name, task, ",", p->hosts_with_slots ? ":" : NULL));
+        json_set_text(a, data, arena_printf(a, "VC_%s_NUM", upper), arena_printf(a, "%lld", (long long)vcjob_hosts_n(task)));
         if (!p->lists_slots)
             continue;
-        json_set_text(a, data, arena_printf(a, "%s.hostfile", task->name), host_list(a, name, task, "\n", " slots="));
-        json_set_text(a, data, arena_printf(a, "VC_%s_HOSTS_SLOTS", upper), host_list(a, name, task, ",", ":"));
+        json_set_text(a, data, arena_printf(a, "%s.hostfile", file), vcjob_host_list(a, name, task, "\n", " slots="));
+        json_set_text(a, data, arena_printf(a, "VC_%s_HOSTS_SLOTS", upper), vcjob_host_list(a, name, task, ",", ":"));
     }
     return map;
 }
@@ -148,24 +99,19 @@ static struct json *secret_of(struct arena *a, const struct json *job, const str
     buf_init(&config);
     buf_text(&config, "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\n");
     for (uint32_t i = 0; i < tasks_n; i++)
-        for (int64_t j = 0; j < tasks[i].replicas; j++) {
-            const char *host = vcjob_pod_name(a, name, tasks[i].name, j);
-            buf_printf(&config, "Host %s\n  HostName %s.%s\n  Port %lld\n", host, host, name, (long long)p->ssh_port);
+        for (int64_t j = 0; j < vcjob_hosts_n(&tasks[i]); j++) {
+            const char *host = vcjob_host(a, name, &tasks[i], j);
+            buf_printf(&config, "Host %.*s\n  HostName %s\n  Port %lld\n", (int)strcspn(host, "."), host, host, (long long)p->ssh_port);
         }
-    const struct {
-        const char *key, *text;
-    } files[] = {{"id_rsa", private_pem},
-                 {"id_rsa.pub", public_line},
-                 {"authorized_keys", public_line},
-                 {"config", config.data}};
+    const char *const texts[] = {private_pem, public_line, public_line, config.data}; /* of ssh_files */
     struct json *secret = vcjob_object(a, job, "v1", "Secret", arena_printf(a, "%s-ssh", name));
     json_set_text(a, secret, "type", "Opaque");
     struct json *data = json_ensure_object(a, secret, "data");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < sizeof ssh_files / sizeof *ssh_files; i++) {
         _cleanup_buf_ struct buf coded;
         buf_init(&coded);
-        base64_encode(&coded, bytes_of(files[i].text));
-        json_set_text(a, data, files[i].key, coded.data ? coded.data : "");
+        base64_encode(&coded, bytes_of(texts[i]));
+        json_set_text(a, data, ssh_files[i], coded.data ? coded.data : "");
     }
     return secret;
 }
@@ -181,6 +127,9 @@ struct json *vcjob_plugin_objects(struct arena *a, const struct json *job, const
             json_append(list, network_policy_of(a, job));
         json_append(list, hosts_of(a, job, p, tasks, tasks_n));
     }
+    struct json *head = vcjob_ray_service(a, job, &p->frameworks);
+    if (head)
+        json_append(list, head);
     if (p->ssh && private_pem)
         json_append(list, secret_of(a, job, p, tasks, tasks_n, private_pem, public_line));
     return list;
@@ -206,11 +155,13 @@ static struct json *env_from_map(struct arena *a, const char *name, const char *
     return env;
 }
 
-static void mount_add(struct arena *a, struct json *container, const char *volume, const char *path)
+static void mount_add(struct arena *a, struct json *container, const char *volume, const char *path, const char *sub_path)
 {
     struct json *mount = json_new(a, JSON_OBJECT);
     json_set_text(a, mount, "name", volume);
     json_set_text(a, mount, "mountPath", path);
+    if (sub_path)
+        json_set_text(a, mount, "subPath", sub_path);
     json_append(json_ensure_array(a, container, "volumeMounts"), mount);
 }
 
@@ -227,6 +178,12 @@ static void volumes_add(struct arena *a, const struct vcjob_plugins *p, const ch
         json_set_text(a, volume, "name", arena_printf(a, "%s-ssh", job));
         struct json *secret = json_ensure_object(a, volume, "secret");
         json_set_text(a, secret, "secretName", arena_printf(a, "%s-ssh", job));
+        for (size_t i = 0; i < sizeof ssh_files / sizeof *ssh_files; i++) {
+            struct json *item = json_new(a, JSON_OBJECT);
+            json_set_text(a, item, "key", ssh_files[i]);
+            json_set_text(a, item, "path", arena_printf(a, SSH_FOLDER "/%s", ssh_files[i]));
+            json_append(json_ensure_array(a, secret, "items"), item);
+        }
         json_set_int64(a, secret, "defaultMode", strcmp(p->ssh_path, "/root/.ssh") == 0 ? 0600 : 0644);
         json_append(json_ensure_array(a, spec, "volumes"), volume);
     }
@@ -239,7 +196,7 @@ static void container_fill(struct arena *a, const struct json *job, const struct
     vcjob_alias_inject(a, name, tasks, tasks_n, container);
     if (p->svc) {
         const char *map = arena_printf(a, "%s-svc", name);
-        mount_add(a, container, map, "/etc/volcano");
+        mount_add(a, container, map, "/etc/volcano", NULL);
         for (uint32_t i = 0; i < tasks_n && !p->no_hosts_env; i++) {
             const char *upper = vcjob_variable_part(a, tasks[i].name);
             struct json *env = json_ensure_array(a, container, "env");
@@ -250,7 +207,7 @@ static void container_fill(struct arena *a, const struct json *job, const struct
         }
     }
     if (p->ssh)
-        mount_add(a, container, arena_printf(a, "%s-ssh", name), p->ssh_path);
+        mount_add(a, container, arena_printf(a, "%s-ssh", name), p->ssh_path, SSH_FOLDER);
     if (p->env) {
         const char *text = arena_printf(a, "%lld", (long long)index);
         json_append(json_ensure_array(a, container, "env"), env_text(a, "VK_TASK_INDEX", text));
@@ -273,4 +230,6 @@ void vcjob_plugin_pod(struct arena *a, const struct json *job, const struct vcjo
         container_fill(a, job, p, tasks, tasks_n, index, container);
     JSON_EACH (container, json_get(spec, "containers"))
         container_fill(a, job, p, tasks, tasks_n, index, container);
+    const char *task = json_text(json_path(pod, "metadata", "annotations", "volcano.sh/task-spec", NULL), "");
+    vcjob_frameworks_pod(a, job, &p->frameworks, tasks, tasks_n, task, index, pod);
 }

@@ -4,9 +4,8 @@
 #include "jobs/volcano/vcjob_state.h"
 #include "jobs/volcano/vcjob_volumes.h"
 
-static const char *const forwarded[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time",
-                                        "volcano.sh/revocable-zone", "volcano.sh/jdb-min-available",
-                                        "volcano.sh/jdb-max-unavailable"};
+static const char *const forwarded[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone"};
+static const char *const forwarded_labels[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time"};
 
 uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task **ret_tasks)
 {
@@ -40,6 +39,22 @@ int64_t vcjob_min_available(const struct json *job, const struct vcjob_task *tas
 char *vcjob_pod_name(struct arena *a, const char *job, const char *task, int64_t index)
 {
     return arena_printf(a, "%s-%s-%lld", job, task, (long long)index);
+}
+
+static const char *template_text(const struct vcjob_task *task, const char *key)
+{
+    return json_text(json_path(task->spec, "template", "spec", key, NULL), "");
+}
+
+char *vcjob_host(struct arena *a, const char *job, const struct vcjob_task *task, int64_t index)
+{
+    const char *host = template_text(task, "hostname"), *subdomain = template_text(task, "subdomain");
+    return arena_printf(a, "%s.%s", *host ? host : vcjob_pod_name(a, job, task->name, index), *subdomain ? subdomain : job);
+}
+
+int64_t vcjob_hosts_n(const struct vcjob_task *task)
+{
+    return task->replicas > 0 && *template_text(task, "hostname") ? 1 : task->replicas;
 }
 
 char *vcjob_pod_group_name(struct arena *a, const struct json *job)
@@ -150,6 +165,12 @@ void job_requests_add(struct arena *a, struct json *into, const struct json *pod
 
 /* ---- pods ---- */
 
+static void forward(struct arena *a, struct json *to, const struct json *from, const char *key)
+{
+    if (json_get(from, key))
+        json_set_text(a, to, key, json_get_text(from, key, ""));
+}
+
 static void pod_annotate(struct arena *a, struct json *annotations, const struct json *job,
                          const struct vcjob_task *task, int64_t index, int64_t version, int64_t retry_count)
 {
@@ -163,12 +184,13 @@ static void pod_annotate(struct arena *a, struct json *annotations, const struct
     json_set_text(a, annotations, "volcano.sh/template-uid", arena_printf(a, "%s-%s", name, task->name));
     json_set_text(a, annotations, "volcano.sh/job-retry-count", arena_printf(a, "%lld", (long long)retry_count));
     const char *topology = json_get_text(task->spec, "topologyPolicy", "");
-    if (*topology && strcmp(topology, "none") != 0)
+    if (*topology)
         json_set_text(a, annotations, "volcano.sh/numa-topology-policy", topology);
     const struct json *given = json_path(job, "metadata", "annotations", NULL);
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
-        if (json_get(given, forwarded[i]))
-            json_set_text(a, annotations, forwarded[i], json_get_text(given, forwarded[i], ""));
+        forward(a, annotations, given, forwarded[i]);
+    bool fewest = json_get(given, "volcano.sh/jdb-min-available") != NULL;
+    forward(a, annotations, given, fewest ? "volcano.sh/jdb-min-available" : "volcano.sh/jdb-max-unavailable");
 }
 
 static void pod_label(struct arena *a, struct json *labels, const struct json *job, const struct vcjob_task *task,
@@ -179,6 +201,9 @@ static void pod_label(struct arena *a, struct json *labels, const struct json *j
     json_set_text(a, labels, "volcano.sh/task-spec", task->name);
     json_set_text(a, labels, "volcano.sh/task-index", arena_printf(a, "%lld", (long long)index));
     json_set_text(a, labels, "volcano.sh/queue-name", json_get_text(json_get(job, "spec"), "queue", "default"));
+    const struct json *given = json_path(job, "metadata", "labels", NULL);
+    for (size_t i = 0; i < sizeof forwarded_labels / sizeof *forwarded_labels; i++)
+        forward(a, labels, given, forwarded_labels[i]);
     int64_t size = json_int64(json_path(task->spec, "partitionPolicy", "partitionSize", NULL), 0);
     if (size > 0)
         json_set_text(a, labels, "volcano.sh/partition-id", arena_printf(a, "%lld", (long long)(index / size)));

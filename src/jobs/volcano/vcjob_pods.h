@@ -19,6 +19,10 @@ uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task 
 int64_t vcjob_min_available(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n);
 
 char *vcjob_pod_name(struct arena *a, const char *job, const char *task, int64_t index);
+/* "<pod>.<job>", or what the task's template says of hostname and subdomain. */
+char *vcjob_host(struct arena *a, const char *job, const struct vcjob_task *task, int64_t index);
+/* How many hosts the task has: replicas, but one where its template gives all its pods one hostname. */
+int64_t vcjob_hosts_n(const struct vcjob_task *task);
 char *vcjob_pod_group_name(struct arena *a, const struct json *job); /* <job>-<uid> */
 /* Without what plugins add. version, retry_count: of the Job's status. */
 struct json *vcjob_pod(struct arena *a, const struct json *job, const struct vcjob_task *task, int64_t index, int64_t version,

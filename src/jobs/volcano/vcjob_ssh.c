@@ -53,6 +53,19 @@ static char *public_line(struct arena *a, gnutls_x509_privkey_t key)
     return arena_text_n(a, line.data, line.n);
 }
 
+int vcjob_ssh_key_given(struct arena *a, const char *private_key, const char *public_key, char **ret_private_pem, char **ret_public_line)
+{
+    gnutls_x509_privkey_t key = NULL;
+    const gnutls_datum_t pem = {(unsigned char *)(uintptr_t)private_key, (unsigned int)strlen(private_key)};
+    char *line = public_key ? arena_text(a, public_key) : NULL;
+    if (!line && gnutls_x509_privkey_init(&key) >= 0 && gnutls_x509_privkey_import2(key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0) >= 0)
+        line = public_line(a, key);
+    gnutls_x509_privkey_deinit(key);
+    *ret_private_pem = arena_text(a, private_key);
+    *ret_public_line = line ? line : arena_text(a, "");
+    return 0;
+}
+
 /* To the end of `field`, without the zeros in front. False: it is longer. */
 static bool number_put(char *field, size_t n, const gnutls_datum_t *number)
 {

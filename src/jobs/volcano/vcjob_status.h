@@ -14,7 +14,8 @@ struct vcjob_pod {
     bool condemned;           /* we deleted it, or are about to */
     int32_t exit_code;        /* of the first container, when failed */
     int64_t restarts_n;
-    int64_t since_ms;         /* wall: when it was first seen in this phase */
+    int64_t since_ms;         /* wall: when it was first seen in this phase; of a deleted one: when that was seen */
+    int64_t task_failed_ms;   /* wall: when its restarts made its task one that has failed; 0 = they did not */
 };
 struct vcjob_pod *vcjob_pod_read(const struct json *pod, int64_t now_ms); /* mem_*; NULL when it is no pod of a Volcano Job */
 void vcjob_pod_free(struct vcjob_pod *p);

@@ -22,10 +22,14 @@ static const struct json *task_spec(const struct vcjob_pass *x, const char *name
     return NULL;
 }
 
+static int64_t partition_size(const struct vcjob_pass *x, const char *task)
+{
+    return json_int64(json_path(task_spec(x, task), "partitionPolicy", "partitionSize", NULL), 0);
+}
+
 static void condemn(struct vcjob_pass *x, enum vcjob_action action, const struct vcjob_pod *about, const char *task)
 {
-    const struct json *spec = task_spec(x, task);
-    int64_t size = json_int64(json_path(spec, "partitionPolicy", "partitionSize", NULL), 0);
+    int64_t size = partition_size(x, task);
     size_t at = 0;
     struct bytes name;
     struct vcjob_pod **slot;
@@ -33,12 +37,18 @@ static void condemn(struct vcjob_pass *x, enum vcjob_action action, const struct
         struct vcjob_pod *p = *slot;
         bool mine = strcmp(p->task, task) == 0;
         if (action == VCJOB_DO_RESTART_POD)
-            mine = about && p->index == about->index && mine;
-        else if (action == VCJOB_DO_RESTART_PARTITION && size > 0)
-            mine = about && mine && p->index / size == about->index / size;
+            mine = p->index == about->index && mine;
+        else if (action == VCJOB_DO_RESTART_PARTITION)
+            mine = mine && p->index / size == about->index / size;
         if (mine)
             p->condemned = true;
     }
+}
+
+/* SOURCE Volcano: what is said of a pod, task or partition where there is none does nothing. */
+static bool has_target(const struct vcjob_pass *x, enum vcjob_action action, const char *task, const struct vcjob_pod *pod)
+{
+    return task && (action == VCJOB_DO_RESTART_TASK || pod) && (action != VCJOB_DO_RESTART_PARTITION || partition_size(x, task) > 0);
 }
 
 /* One fact: find its policy; take it, remember when it is due, or nothing. Returns true when some policy is taken or
@@ -47,7 +57,7 @@ static bool consider(struct vcjob_pass *x, struct chosen *c, const struct vcjob_
                      const struct vcjob_pod *pod, int64_t since_ms)
 {
     struct vcjob_verdict verdict = vcjob_policy(json_get(x->job, "spec"), task ? task_spec(x, task) : NULL, h);
-    if (verdict.action == VCJOB_DO_SYNC)
+    if (verdict.action == VCJOB_DO_SYNC || (!vcjob_action_whole(verdict.action) && !has_target(x, verdict.action, task, pod)))
         return false;
     int64_t wait_ms = verdict.delay_ms > 0 ? since_ms + verdict.delay_ms - x->now_ms : 0;
     if (wait_ms > 0) {
@@ -55,9 +65,10 @@ static bool consider(struct vcjob_pass *x, struct chosen *c, const struct vcjob_
             c->wait_ms = wait_ms;
         return true;
     }
-    const char *message = pod    ? arena_printf(x->work->arena, "%s of pod %s", vcjob_event_name(h->event), pod->name)
-                          : task ? arena_printf(x->work->arena, "%s of task %s", vcjob_event_name(h->event), task)
-                                 : vcjob_event_name(h->event);
+    bool of_task = h->event == VCJOB_ON_TASK_COMPLETED || h->event == VCJOB_ON_TASK_FAILED;
+    const char *message = pod && !of_task ? arena_printf(x->work->arena, "%s of pod %s", vcjob_event_name(h->event), pod->name)
+                          : task          ? arena_printf(x->work->arena, "%s of task %s", vcjob_event_name(h->event), task)
+                                          : vcjob_event_name(h->event);
     if (vcjob_action_whole(verdict.action)) {
         if (c->whole == VCJOB_DO_SYNC) {
             c->whole = verdict.action;
@@ -93,22 +104,31 @@ static void consider_tasks(struct vcjob_pass *x, struct chosen *c)
 {
     for (uint32_t i = 0; i < x->tasks_n; i++) {
         int64_t succeeded_n = 0, restarts_n = 0;
+        const struct vcjob_pod *last = NULL; /* of these pods the event is said */
+        struct vcjob_pod *worst = NULL;
         size_t at = 0;
         struct bytes name;
         struct vcjob_pod **slot;
         while ((slot = map_next(x->memory->pods, &at, &name))) {
-            const struct vcjob_pod *p = *slot;
+            struct vcjob_pod *p = *slot;
             if (strcmp(p->task, x->tasks[i].name) != 0 || p->version != x->version || p->condemned)
                 continue;
-            succeeded_n += p->phase == VCPOD_SUCCEEDED;
-            if (p->phase == VCPOD_RUNNING || p->phase == VCPOD_PENDING)
+            if (p->phase == VCPOD_SUCCEEDED) {
+                succeeded_n++;
+                last = last && last->since_ms > p->since_ms ? last : p;
+            }
+            if (p->phase == VCPOD_RUNNING || p->phase == VCPOD_PENDING) {
                 restarts_n += p->restarts_n;
+                worst = worst && worst->restarts_n >= p->restarts_n ? worst : p;
+            }
         }
         struct vcjob_happened completed = {VCJOB_ON_TASK_COMPLETED, 0}, failed = {VCJOB_ON_TASK_FAILED, 0};
         if (x->tasks[i].replicas > 0 && succeeded_n >= x->tasks[i].replicas)
-            (void)consider(x, c, &completed, x->tasks[i].name, NULL, x->now_ms);
-        if (x->tasks[i].max_retry >= 0 && restarts_n > 0 && restarts_n >= x->tasks[i].max_retry)
-            (void)consider(x, c, &failed, x->tasks[i].name, NULL, x->now_ms);
+            (void)consider(x, c, &completed, x->tasks[i].name, last, last->since_ms);
+        if (x->tasks[i].max_retry < 0 || restarts_n == 0 || restarts_n < x->tasks[i].max_retry)
+            continue;
+        worst->task_failed_ms = worst->task_failed_ms ? worst->task_failed_ms : x->now_ms;
+        (void)consider(x, c, &failed, x->tasks[i].name, worst, worst->task_failed_ms);
     }
 }
 
@@ -141,6 +161,26 @@ static void consider_evicted(struct vcjob_pass *x, struct chosen *c)
         m->restarting_part = true;
         m->evicted_retry = x->view.retry_count;
     }
+}
+
+/* Of the job as a whole. An update is one moment: it is answered once. */
+static void consider_job(struct vcjob_pass *x, struct chosen *c)
+{
+    struct vcjob_memory *m = x->memory;
+    struct vcjob_happened lost = {VCJOB_ON_UNKNOWN, 0}, updated = {VCJOB_ON_JOB_UPDATED, 0};
+    bool unknown = strcmp(json_text(json_path(x->group, "status", "phase", NULL), ""), "Unknown") == 0;
+    m->unknown_ms = !unknown ? 0 : m->unknown_ms ? m->unknown_ms : x->now_ms;
+    if (unknown)
+        (void)consider(x, c, &lost, NULL, NULL, m->unknown_ms);
+    int64_t generation = json_int64(json_path(x->job, "metadata", "generation", NULL), 0);
+    if (m->generation_seen != 0 && generation != m->generation_seen)
+        m->updated_ms = x->now_ms;
+    m->generation_seen = generation;
+    if (m->updated_ms == 0)
+        return;
+    enum vcjob_action before = c->whole;
+    bool waits = consider(x, c, &updated, NULL, NULL, m->updated_ms) && before == VCJOB_DO_SYNC && c->whole == before;
+    m->updated_ms = waits ? m->updated_ms : 0;
 }
 
 static enum vcjob_action take_command(struct vcjob_pass *x, const char **ret_message)
@@ -187,36 +227,12 @@ enum vcjob_action vcjob_trigger(struct vcjob_pass *x, const char **ret_message)
     if (vcjob_phase_kill(x->view.phase) == VCJOB_KILL_NONE) {
         consider_pods(x, &c);
         consider_tasks(x, &c);
-        struct vcjob_happened lost = {VCJOB_ON_UNKNOWN, 0}, updated = {VCJOB_ON_JOB_UPDATED, 0};
-        if (x->group && strcmp(json_text(json_path(x->group, "status", "phase", NULL), ""), "Unknown") == 0)
-            (void)consider(x, &c, &lost, NULL, NULL, x->now_ms);
-        int64_t generation = json_int64(json_path(x->job, "metadata", "generation", NULL), 0);
-        if (x->memory->generation_seen != 0 && generation != x->memory->generation_seen)
-            (void)consider(x, &c, &updated, NULL, NULL, x->now_ms);
-        x->memory->generation_seen = generation;
+        consider_job(x, &c);
     }
     if (c.wait_ms > 0)
         work_again(x->work, c.wait_ms);
     *ret_message = c.message;
     return c.whole != VCJOB_DO_SYNC ? c.whole : c.part;
-}
-
-void vcjob_resources_mark(struct vcjob_pass *x, struct json *status, bool made)
-{
-    struct arena *a = x->work->arena;
-    const bool has[] = {x->plugins.svc, x->plugins.ssh, x->plugins.env};
-    static const char *const names[] = {"svc", "ssh", "env"};
-    for (int i = 0; i < 3; i++) {
-        struct json *marks = json_get(status, "controlledResources");
-        const char *key = arena_printf(a, "plugin-%s", names[i]);
-        if (made && has[i])
-            json_set_text(a, json_ensure_object(a, status, "controlledResources"), key, names[i]);
-        else if (marks)
-            (void)json_remove(marks, key);
-    }
-    struct json *marks = json_get(status, "controlledResources");
-    if (marks && marks->n == 0)
-        (void)json_remove(status, "controlledResources");
 }
 
 void vcjob_queue_command(void *arg, struct work *w)

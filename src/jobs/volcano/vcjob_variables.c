@@ -4,6 +4,14 @@
 #include "base/quantity.h"
 #include "jobs/volcano/vcjob_plugins.h"
 
+char *vcjob_file_part(struct arena *a, const char *task)
+{
+    char *text = arena_text(a, task);
+    for (char *at = text; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    return text;
+}
+
 char *vcjob_variable_part(struct arena *a, const char *task)
 {
     char *text = arena_text(a, task);
@@ -17,7 +25,7 @@ static bool is_gpu(const char *resource)
     return text_ends(resource, "/gpu") || text_ends(resource, "gpu") || strstr(resource, "/mig-") != NULL;
 }
 
-int64_t vcjob_slots(const struct vcjob_task *task)
+static int64_t gpus_of(const struct vcjob_task *task)
 {
     int64_t slots = 0;
     JSON_EACH (container, json_path(task->spec, "template", "spec", "containers", NULL)) {
@@ -28,7 +36,30 @@ int64_t vcjob_slots(const struct vcjob_task *task)
                 slots += quantity_whole(q);
         }
     }
-    return slots > 0 ? slots : 1;
+    return slots;
+}
+
+bool vcjob_has_gpus(const struct vcjob_task *task)
+{
+    return gpus_of(task) > 0;
+}
+
+int64_t vcjob_slots(const struct vcjob_task *task)
+{
+    return vcjob_has_gpus(task) ? gpus_of(task) : 1;
+}
+
+const char *vcjob_host_list(struct arena *a, const char *job, const struct vcjob_task *task, const char *between, const char *slot_mark)
+{
+    _cleanup_buf_ struct buf out;
+    buf_init(&out);
+    int64_t slots = vcjob_slots(task);
+    for (int64_t i = 0; i < vcjob_hosts_n(task); i++) {
+        buf_printf(&out, "%s%s", i ? between : "", vcjob_host(a, job, task, i));
+        if (slot_mark)
+            buf_printf(&out, "%s%lld", slot_mark, (long long)slots);
+    }
+    return arena_text_n(a, out.data ? out.data : "", out.n);
 }
 
 /* ---- references ---- */
@@ -102,8 +133,7 @@ static void on_alias(void *arg, struct bytes name)
         return;
     struct json *env = json_new(x->arena, JSON_OBJECT);
     json_set(x->arena, env, "name", json_new_text_n(x->arena, name));
-    json_set_text(x->arena, env, "value",
-                  arena_printf(x->arena, "%s-%s-%lld.%s", x->job, x->tasks[task].name, (long long)index, x->job));
+    json_set_text(x->arena, env, "value", vcjob_host(x->arena, x->job, &x->tasks[task], index));
     json_insert(x->env, x->at++, env);
 }
 
@@ -280,8 +310,5 @@ struct json *vcjob_remarks(struct arena *a, const struct json *job, const struct
         remark(&r, "HostsWithSlots",
                "horovodrun -H wants host:slots, which VC_<TASK>_HOSTS does not have in Volcano; slots are added here. "
                "Write $(VC_<TASK>_HOSTS_SLOTS) or --hosts-with-slots to say so");
-    if (p->unserved)
-        remark(&r, "PluginNotServed",
-               arena_printf(a, "plugin %s is accepted but not applied yet; svc, ssh and env are", p->unserved));
     return r.list;
 }

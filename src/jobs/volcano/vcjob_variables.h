@@ -3,8 +3,12 @@
 #define JOBS_VCJOB_VARIABLES_H
 #include "jobs/volcano/vcjob_pods.h"
 
-/* "ps-a" -> "PS_A" */
+/* "ps-a" -> "PS_A"; in names of files "ps_a" */
+char *vcjob_file_part(struct arena *a, const char *task);
 char *vcjob_variable_part(struct arena *a, const char *task);
+/* One entry a host of the task: the bare name, or with slot_mark (":", " slots=") and its slots behind it. */
+const char *vcjob_host_list(struct arena *a, const char *job, const struct vcjob_task *task, const char *between, const char *slot_mark);
+bool vcjob_has_gpus(const struct vcjob_task *task);
 /* GPUs of one pod of the task, 1 when it has none. */
 int64_t vcjob_slots(const struct vcjob_task *task);
 /* Does some command run `horovodrun -H $(VC_..._HOSTS)`? Horovod wants host:slots there. */

@@ -36,6 +36,17 @@ struct json *vcjob_volume_claims(struct arena *a, const struct json *job)
     return list;
 }
 
+uint32_t vcjob_volumes_n(const struct json *job)
+{
+    const struct json *volumes = json_path(job, "spec", "volumes", NULL);
+    return json_is(volumes, JSON_ARRAY) ? volumes->n : 0;
+}
+
+const char *vcjob_volume_name(struct arena *a, const struct json *job, uint32_t at)
+{
+    return claim_name(a, job, json_item(json_path(job, "spec", "volumes", NULL), at), at);
+}
+
 static bool has_volume(const struct json *volumes, const char *name)
 {
     JSON_EACH (volume, volumes)

@@ -10,6 +10,8 @@
 
 /* The PersistentVolumeClaims to be made: an array, maybe empty. */
 struct json *vcjob_volume_claims(struct arena *a, const struct json *job);
+uint32_t vcjob_volumes_n(const struct json *job);
+const char *vcjob_volume_name(struct arena *a, const struct json *job, uint32_t at); /* of the claim, given or made */
 /* Volumes into the pod's spec, mounts into its containers. */
 void vcjob_volumes_mount(struct arena *a, const struct json *job, struct json *pod_spec);
 

@@ -82,7 +82,7 @@ soon "with all that was its own" '^$' k get pods,svc,cm,secret,networkpolicy,$GR
 soon "service too" 'not found' bash -c "'$KUBECTL' -n '$NS' get svc full 2>&1 | cat"
 
 # --- volumes: a claim of the job's own, mounted by all, that stays while the job restarts
-says "a job with a volume" 'disk created' job disk 'volumes: [{mountPath: /data, volumeClaim: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]' < <(task a 2 600 0 100m 'topologyPolicy: best-effort')
+says "a job with a volume" 'disk created' job disk 'volumes: [{mountPath: /data, volumeClaim: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]' < <(task a 2 600 0 1 'topologyPolicy: best-effort')
 soon "it runs" '^Running 2$' field disk '{.status.state.phase} {.status.running}'
 claim=$(k get pvc -l volcano.sh/job-name=disk -o 'jsonpath={.items[0].metadata.name}')
 says "the claim is called <job>-pvc-<12 letters>" '^disk-pvc-[a-z0-9]{12}$' echo "$claim"

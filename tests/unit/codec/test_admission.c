@@ -340,6 +340,22 @@ static void volcano_jobs_are_completed_and_warned_of(void **state)
          "spec.policies[1].events[1]: Duplicate value"},
         {"  priorityClassName: gone\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
          "no PriorityClass has this name"},
+        {"  plugins: {mpi: []}\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "The specified mpi master task was not found: no task is called master; write --master=NAME"},
+        {"  plugins: {ray: [--head=boss]}\n  tasks: [{name: a, replicas: 2, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "no task is called boss: write --head=NAME"},
+        {"  tasks: [{name: a, replicas: 5, partitionPolicy: {totalPartitions: 2, partitionSize: 2}, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "spec.tasks[0].partitionPolicy: Invalid value"},
+        {"  tasks: [{name: a, replicas: 4, partitionPolicy: {totalPartitions: 2, partitionSize: 2, minPartitions: 3}, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "spec.tasks[0].partitionPolicy.minPartitions: Invalid value: 3: must be at most totalPartitions, which is 2"},
+        {"  tasks: [{name: a, replicas: 4, minAvailable: 3, partitionPolicy: {totalPartitions: 2, partitionSize: 2, minPartitions: 1}, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "spec.tasks[0].minAvailable: Invalid value: 3: 'MinAvailable' is not equal to MinPartitions*PartitionSize: write 2, or leave it out"},
+        {"  tasks: [{name: a, replicas: 1, topologyPolicy: restricted, template: {spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 500m}}}]}}}]\n",
+         "spec.tasks[0].template.spec.containers[0].resources.requests[cpu]: Invalid value: \"500m\": the cpu request isn't an integer"},
+        {"  volumes: [{mountPath: 'a:b', volumeClaimName: A_b}]\n  tasks: [{name: a, replicas: 1, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "spec.volumes[0].mountPath: Invalid value: \"a:b\": must not contain ':'"},
+        {"  volumes: [{mountPath: /a, volumeClaimName: A_b}]\n  tasks: [{name: a, replicas: 1, template: {spec: {containers: [{name: c, image: i}]}}}]\n",
+         "spec.volumes[0].volumeClaimName: Invalid value: \"A_b\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (!strstr(admit(w, arena_printf(w->arena, VCJOB "%s", cases[i].spec)), cases[i].error))
@@ -591,7 +607,16 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {type: t}\n", "spec.type: has no effect yet"},
         {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  plugins: {env: [], pytorch: []}\n"
          "  tasks: [{name: a, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
-         "spec.plugins[pytorch]: has no effect yet"},
+         "spec.plugins[pytorch]: it does nothing, as no task is called master or worker"},
+        {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  plugins: {pytorch: [--nproc=2]}\n"
+         "  tasks: [{name: worker, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
+         "spec.plugins[pytorch][0]: --nproc is no argument of it: there are --master, --worker, --port"},
+        {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  plugins: {pytorch: [--port=http]}\n"
+         "  tasks: [{name: worker, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
+         "spec.plugins[pytorch][0]: http is no port: write a number from 1 to 65535"},
+        {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  plugins: {ray: []}\n"
+         "  tasks: [{name: head, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
+         "spec.plugins[ray]: task head has no container head, and nothing starts Ray in it: write --headContainer=NAME"},
         {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\n"
          "spec: {minMember: 2, scheduleTimeoutSeconds: 10}\n", "spec.scheduleTimeoutSeconds: has no effect"},
         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {kueue.x-k8s.io/elastic-job: 'true'}}\n"

@@ -67,12 +67,13 @@ static void test_hosts_1_2_11(void **state)
     assert_string_equal(data_of(&w, "VC_PS_A_HOSTS"), "d-ps-a-0.d,d-ps-a-1.d,d-ps-a-2.d,d-ps-a-3.d,d-ps-a-4.d,d-ps-a-5."
                                                       "d,d-ps-a-6.d,d-ps-a-7.d,d-ps-a-8.d,d-ps-a-9.d,d-ps-a-10.d");
     assert_string_equal(data_of(&w, "VC_PS-A_HOSTS"), "(none)");
+    assert_int_equal(strlen(data_of(&w, "ps_a.host")), strlen(data_of(&w, "VC_PS_A_HOSTS"))); /* names of files: as in Volcano */
+    assert_string_equal(data_of(&w, "ps-a.host"), "(none)");
     const struct json *service = object_of(&w, "Service");
-    assert_string_equal(json_text(json_path(service, "spec", "clusterIP", NULL), ""), "None");
-    assert_true(json_bool(json_path(service, "spec", "publishNotReadyAddresses", NULL),
-                          false)); /* a gang: peers look before they are ready */
-    assert_string_equal(printed(json_path(service, "spec", "selector", NULL)),
-                        "{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\"}");
+    /* A gang: peers look for each other before they are ready. */
+    assert_string_equal(printed(json_get(service, "spec")),
+                        "{\"clusterIP\":\"None\",\"selector\":{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\"},"
+                        "\"publishNotReadyAddresses\":true}");
     assert_non_null(object_of(&w, "NetworkPolicy"));
     assert_null(object_of(&w, "Secret"));
 }
@@ -135,10 +136,13 @@ static void test_pod(void **state)
     assert_string_equal(json_get_text(json_item(json_get(container, "env"), 5), "value", ""), "1");
     assert_string_equal(
         printed(json_get(container, "volumeMounts")),
-        "[{\"name\":\"d-svc\",\"mountPath\":\"/etc/volcano\"},{\"name\":\"d-ssh\",\"mountPath\":\"/root/.ssh\"}]");
-    assert_int_equal(
-        json_int64(json_path(json_item(json_path(pod, "spec", "volumes", NULL), 1), "secret", "defaultMode", NULL), 0),
-        0600);
+        "[{\"name\":\"d-svc\",\"mountPath\":\"/etc/volcano\"},{\"name\":\"d-ssh\",\"mountPath\":\"/root/.ssh\",\"subPath\":\".ssh\"}]");
+    assert_string_equal(
+        printed(json_path(pod, "spec", "volumes", NULL)),
+        "[{\"name\":\"d-svc\",\"configMap\":{\"name\":\"d-svc\"}},{\"name\":\"d-ssh\",\"secret\":{\"secretName\":\"d-ssh\",\"items\":["
+        "{\"key\":\"id_rsa\",\"path\":\".ssh/id_rsa\"},{\"key\":\"id_rsa.pub\",\"path\":\".ssh/id_rsa.pub\"},"
+        "{\"key\":\"authorized_keys\",\"path\":\".ssh/authorized_keys\"},{\"key\":\"config\",\"path\":\".ssh/config\"}],"
+        "\"defaultMode\":384}}]");
 }
 
 static void test_alias_only_where_it_means_something(void **state)
@@ -229,6 +233,49 @@ static void test_requests_of_init_containers(void **state)
     }
 }
 
+/* A template that names host and subdomain: all its pods are one host. */
+static void test_hosts_of_the_template(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"plugins\":{\"svc\":[],\"ssh\":[]},\"tasks\":[{\"name\":\"m\",\"replicas\":3,\"template\":{\"spec\":{"
+             "\"hostname\":\"boss\",\"subdomain\":\"lab\",\"containers\":[{\"name\":\"c\"}]}}},"
+             "{\"name\":\"w\",\"replicas\":2,\"template\":{\"spec\":{\"subdomain\":\"lab\",\"containers\":[{\"name\":\"c\"}]}}}]}");
+    assert_string_equal(data_of(&w, "VC_M_HOSTS"), "boss.lab");
+    assert_string_equal(data_of(&w, "VC_M_NUM"), "1");
+    assert_string_equal(data_of(&w, "w.host"), "d-w-0.lab\nd-w-1.lab");
+    assert_string_equal(data_of(&w, "VC_W_NUM"), "2");
+    _cleanup_buf_ struct buf config;
+    buf_init(&config);
+    assert_true(base64_decode(&config, json_bytes(json_path(object_of(&w, "Secret"), "data", "config", NULL))));
+    assert_string_equal(config.data, "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nHost boss\n  HostName boss.lab\n  Port 22\n"
+                                     "Host d-w-0\n  HostName d-w-0.lab\n  Port 22\nHost d-w-1\n  HostName d-w-1.lab\n  Port 22\n");
+}
+
+static void test_what_is_forwarded(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"tasks\":[{\"name\":\"w\",\"replicas\":4,\"topologyPolicy\":\"none\",\"partitionPolicy\":{\"totalPartitions\":2,"
+             "\"partitionSize\":2},\"template\":{\"spec\":{}}}]}");
+    json_set(a, json_get(w.job, "metadata"), "labels",
+             parse("{\"volcano.sh/preemptable\":\"true\",\"volcano.sh/cooldown-time\":\"1m\",\"team\":\"x\"}"));
+    json_set(a, json_get(w.job, "metadata"), "annotations",
+             parse("{\"volcano.sh/preemptable\":\"false\",\"volcano.sh/revocable-zone\":\"z\",\"volcano.sh/jdb-min-available\":\"1\","
+                   "\"volcano.sh/jdb-max-unavailable\":\"2\",\"other\":\"y\"}"));
+    const struct json *pod = vcjob_pod(a, w.job, &w.tasks[0], 3, 0, 0);
+    assert_string_equal(printed(json_path(pod, "metadata", "labels", NULL)),
+                        "{\"volcano.sh/job-name\":\"d\",\"volcano.sh/job-namespace\":\"n\",\"volcano.sh/task-spec\":\"w\","
+                        "\"volcano.sh/task-index\":\"3\",\"volcano.sh/queue-name\":\"default\",\"volcano.sh/preemptable\":\"true\","
+                        "\"volcano.sh/cooldown-time\":\"1m\",\"volcano.sh/partition-id\":\"1\"}");
+    assert_string_equal(printed(json_path(pod, "metadata", "annotations", NULL)),
+                        "{\"volcano.sh/task-index\":\"3\",\"volcano.sh/task-spec\":\"w\",\"scheduling.k8s.io/group-name\":\"d-u-1\","
+                        "\"volcano.sh/job-name\":\"d\",\"volcano.sh/queue-name\":\"default\",\"volcano.sh/job-version\":\"0\","
+                        "\"volcano.sh/template-uid\":\"d-w\",\"volcano.sh/job-retry-count\":\"0\","
+                        "\"volcano.sh/numa-topology-policy\":\"none\",\"volcano.sh/preemptable\":\"false\","
+                        "\"volcano.sh/revocable-zone\":\"z\",\"volcano.sh/jdb-min-available\":\"1\"}");
+}
+
 static void test_ssh_key(void **state)
 {
     (void)state;
@@ -243,6 +290,14 @@ static void test_ssh_key(void **state)
         assert_true(text_starts(line, "ecdsa-sha2-nistp521 AAAAE2VjZHNhLXNoYTItbmlzdHA1MjEAAAAIbmlzdHA1MjEAAACFBA"));
         assert_int_equal(strlen(line), strlen("ecdsa-sha2-nistp521 \n") + (4 + 19 + 4 + 8 + 4 + 133 + 2) / 3 * 4);
     }
+    char *given, *found;
+    assert_int_equal(vcjob_ssh_key_given(a, pem, NULL, &given, &found), 0);
+    assert_string_equal(given, pem);
+    assert_string_equal(found, line); /* the public half of it */
+    assert_int_equal(vcjob_ssh_key_given(a, "no key", NULL, &given, &found), 0);
+    assert_string_equal(found, "");
+    assert_int_equal(vcjob_ssh_key_given(a, "no key", "ssh-rsa mine", &given, &found), 0);
+    assert_string_equal(found, "ssh-rsa mine");
 }
 
 int main(void)
@@ -251,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_hosts_1_2_11),  cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_pod),           cmocka_unit_test(test_alias_only_where_it_means_something),
         cmocka_unit_test(test_horovod_slots), cmocka_unit_test(test_slots_where_they_are_wanted), cmocka_unit_test(test_pod_group),
-        cmocka_unit_test(test_requests_of_init_containers), cmocka_unit_test(test_ssh_key)};
+        cmocka_unit_test(test_requests_of_init_containers), cmocka_unit_test(test_ssh_key),
+        cmocka_unit_test(test_hosts_of_the_template), cmocka_unit_test(test_what_is_forwarded)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
