@@ -55,6 +55,7 @@ struct jobs {
 /* Everybody's on_change does at most: note something, workqueue_add. */
 struct vcjobs *vcjobs_new(struct jobs *j);
 void vcjobs_free(struct vcjobs *v);
+void vcjobs_synced(struct vcjobs *v); /* priority classes are read */
 struct kueue_kinds *kueue_kinds_new(struct jobs *j);
 void kueue_kinds_free(struct kueue_kinds *k);
 void kueue_kinds_synced(struct kueue_kinds *k); /* the Workloads are known: look at every job */

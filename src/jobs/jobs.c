@@ -80,6 +80,14 @@ static void owner_gone(struct jobs *j, const char *workload)
 
 static const struct kueue_sets_calls sets_calls = {kueue_ready, kueue_scope_has, queued_pod, look_at_pods, owner_gone};
 
+static void on_classes_synced(void *arg)
+{
+    struct jobs *j = arg;
+    kueue_read_all(j);
+    if (j->vcjobs)
+        vcjobs_synced(j->vcjobs);
+}
+
 static struct kube_cache *cache_of(struct jobs *j, const char *path, void (*on_synced)(void *jobs))
 {
     struct kube_cache_config config = {.watch = {.path = path, .optional = true}, .on_synced = on_synced, .arg = j};
@@ -109,6 +117,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     j->events = kube_recorder_new(c, "capstan-jobs");
     j->runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/trainingruntimes", NULL);
     j->cluster_runtimes = cache_of(j, "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes", NULL);
+    j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses", on_classes_synced);
     if (!config->no_kueue) {
         j->kueue_in_use = kueue_in_use_new(j);
         j->flavors = kueue_in_use_flavors(j->kueue_in_use);
@@ -122,7 +131,6 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
             .on_synced = on_kueue_synced,
             .arg = j};
         j->workload_classes = kube_cache_new(c, &classes);
-        j->priority_classes = cache_of(j, "/apis/scheduling.k8s.io/v1/priorityclasses", on_kueue_synced);
         j->kueue_scope = kueue_scope_new(j);
         j->kueue = kueue_kinds_new(j);
         j->kueue_pods = config->no_kueue_pods ? NULL : kueue_pods_new(j);

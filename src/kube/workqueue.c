@@ -113,6 +113,8 @@ static void work_finish(struct work *w)
     if (w->has_written && !failed)
         w->rest_until_ms = loop_now_ms(w->queue->loop) + READ_BACK_MS;
     w->failures_n = failed ? w->failures_n + 1 : 0;
+    w->refusals_n = w->is_refused ? w->refusals_n + 1 : failed ? w->refusals_n : 0;
+    w->is_refused = false;
     w->worst = 0;
     if (w->arena)
         arena_reset(w->arena);
@@ -263,6 +265,11 @@ bool work_failed(const struct work *w)
     return w->failures_n > 0;
 }
 
+uint32_t work_refusals(const struct work *w)
+{
+    return w->refusals_n;
+}
+
 const char *work_failure(const struct work *w)
 {
     return w->failure ? w->failure : "";
@@ -301,6 +308,7 @@ static void on_answer(void *arg, const struct kube_answer *answer)
     if (!ok && !q->closed && code != E_CONFLICT && code != E_AGAIN) {
         log_warning("write failed path=%s status=%d error=\"%s\"", write->path, answer->status, answer->error.text);
         failure_keep(w, answer->error.text);
+        w->is_refused = w->is_refused || (answer->status >= 400 && answer->status < 500);
     }
     free(write);
     q->in_flight_n--;

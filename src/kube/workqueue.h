@@ -29,11 +29,11 @@ struct work {
     size_t heap_at;
     int64_t due_ms;
     uint64_t order;
-    uint32_t in_flight_n, failures_n;
+    uint32_t in_flight_n, failures_n, refusals_n;
     int worst;
     char *failure;           /* what the server said, or NULL */
     bool running, again, is_wanted;
-    bool has_written;        /* in this pass */
+    bool has_written, is_refused; /* in this pass */
     int64_t again_ms, rest_until_ms;
     struct work_then *thens; /* of the next write */
 };
@@ -64,6 +64,8 @@ void work_then(struct work *w, void (*fn)(void *arg), void *arg);
 bool work_failed(const struct work *w);
 /* What was said to the last of its writes that failed, other than that somebody wrote meanwhile; "": nothing. Good until it writes. */
 const char *work_failure(const struct work *w);
+/* How many passes in a row the server has said no to: it took a write of theirs and refused it (not: somebody wrote meanwhile, not now). */
+uint32_t work_refusals(const struct work *w);
 /* Look at this key again after delay_ms. */
 void work_again(struct work *w, int64_t delay_ms);
 

@@ -219,7 +219,7 @@ static bool make_group(struct vcjob_pass *x)
     }
     struct json *diff = object_diff(w->arena, json_get(x->group, "spec"), json_get(wanted, "spec"));
     struct json *patch = json_new(w->arena, JSON_OBJECT), *part = json_new(w->arena, JSON_OBJECT);
-    static const char *const ours[] = {"minMember", "minTaskMember", "minResources", "queue", "priorityClassName"};
+    static const char *const ours[] = {"minMember", "minTaskMember", "minResources", "queue", "priorityClassName", "subGroupPolicy"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (json_get(diff, ours[i]) && json_get(diff, ours[i])->type != JSON_NULL)
             json_set(w->arena, part, ours[i], json_clone(w->arena, json_get(diff, ours[i])));
@@ -267,6 +267,35 @@ static bool dependencies_up(const struct vcjob_pass *x, const struct vcjob_task 
     return !any;
 }
 
+/* It was asked for a while ago, the server has it, and our watch shows no such pod of this job. */
+static void tell_taken(struct vcjob_pass *x, const char *pod)
+{
+    struct work *w = x->work;
+    const char *other = NULL;
+    (void)vcjob_memory_of_pod(x->vcjobs, w->ns, pod, w->arena, &other); /* NULL: its owner is no Volcano Job */
+    job_event(x->vcjobs->jobs, x->job, API_VERSION, "Job", "Warning", "PodNameTaken",
+              "pod %s is there already and belongs to %s%s: pods are called <job>-<task>-<index>; rename the job or its task, or delete that pod",
+              pod, other ? "Job " : "another", other ? strchr(other, '/') + 1 : "");
+}
+
+static void note_missing(struct vcjob_pass *x, const char *pod)
+{
+    struct vcjob_memory *m = x->memory;
+    if (m->asked_ms < 0) {
+        work_again(x->work, VCJOB_TAKEN_AGAIN_MS);
+        return;
+    }
+    if (m->asked_ms == 0 || work_failed(x->work))
+        m->asked_ms = x->now_ms;
+    if (x->now_ms - m->asked_ms < VCJOB_TAKEN_MS) {
+        work_again(x->work, VCJOB_TAKEN_MS);
+        return;
+    }
+    tell_taken(x, pod);
+    m->asked_ms = -1;
+    work_again(x->work, VCJOB_TAKEN_AGAIN_MS);
+}
+
 static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
 {
     struct work *w = x->work;
@@ -275,9 +304,12 @@ static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
         if (map_find_text(x->memory->pods, name))
             continue;
         if (x->creates_n++ >= VCJOB_CREATES_PER_PASS) {
+            x->memory->asked_ms = 0;
             work_again(w, 0);
             return;
         }
+        if (x->creates_n == 1)
+            note_missing(x, name);
         struct json *pod = vcjob_pod(w->arena, x->job, task, i, x->version, x->view.retry_count);
         vcjob_plugin_pod(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, i, pod);
         work_create(w, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), pod);
@@ -308,6 +340,8 @@ static void act_alive(struct vcjob_pass *x)
     for (uint32_t i = 0; i < x->tasks_n; i++)
         if (dependencies_up(x, &x->tasks[i]))
             make_task_pods(x, &x->tasks[i]);
+    if (x->creates_n == 0)
+        x->memory->asked_ms = 0;
 }
 
 static void act_ttl(struct vcjob_pass *x)
@@ -344,11 +378,22 @@ static void act(struct vcjob_pass *x)
 
 /* ---- one pass ---- */
 
+static void priorities_read(struct vcjob_pass *x)
+{
+    const struct kube_cache *classes = x->vcjobs->jobs->priority_classes;
+    for (uint32_t i = 0; i < x->tasks_n; i++) {
+        const char *class = json_text(json_path(x->tasks[i].spec, "template", "spec", "priorityClassName", NULL), "");
+        if (*class)
+            x->tasks[i].priority = json_get_int64(kube_cache_get(classes, "", class, x->work->arena), "value", 0);
+    }
+}
+
 static void pass_read(struct vcjob_pass *x)
 {
     struct work *w = x->work;
     struct vcjobs *v = x->vcjobs;
     x->tasks_n = vcjob_tasks(w->arena, x->job, &x->tasks);
+    priorities_read(x);
     x->version = json_int64(json_path(x->job, "status", "version", NULL), 0);
     x->now_ms = loop_wall_ms(v->jobs->loop);
     vcjob_plugins_parse(w->arena, x->job, x->tasks, x->tasks_n, &x->plugins);
@@ -406,7 +451,8 @@ static void status_write(struct vcjob_pass *x, struct json *status)
 static void reconcile(void *arg, struct work *w)
 {
     struct vcjobs *v = arg;
-    if (!kube_cache_synced(v->cache) || !kube_watch_synced(v->pods) || !kube_cache_synced(v->groups))
+    if (!kube_cache_synced(v->cache) || !kube_watch_synced(v->pods) || !kube_cache_synced(v->groups) ||
+        !kube_cache_synced(v->jobs->priority_classes))
         return;
     struct vcjob_pass x = {.vcjobs = v, .work = w};
     x.job = kube_cache_get(v->cache, w->ns, w->name, w->arena);
@@ -437,6 +483,11 @@ static void on_synced(void *arg)
 {
     struct vcjobs *v = arg;
     workqueue_add_all(v->queue, v->cache, NULL);
+}
+
+void vcjobs_synced(struct vcjobs *v)
+{
+    on_synced(v);
 }
 
 struct vcjobs *vcjobs_new(struct jobs *j)

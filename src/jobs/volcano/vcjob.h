@@ -13,6 +13,9 @@
 
 enum {
     VCJOB_EVICTED_MAX = 1024,     /* LIMIT deletions remembered per job; one is enough for most policies */
+    VCJOB_TAKEN_MS = 5000,        /* after which a pod that was asked for is said to be somebody else's */
+    VCJOB_TAKEN_AGAIN_MS = 60000, /* after which it is asked for again */
+    VCJOB_REFUSALS_MAX = 15,      /* SOURCE Volcano --max-requeue-num */
     VCJOB_CREATES_PER_PASS = 512, /* LIMIT pods made in one pass: bounded turns */
 };
 
@@ -25,6 +28,7 @@ struct vcjob_memory {
     char *uid;                    /* of the Job that this is about; another uid under the same name starts anew */
     int64_t objects_version, objects_generation; /* job version and generation that the plugins' objects were made for; -1 = none */
     enum vcjob_writing { VCJOB_OBJECTS_QUIET, VCJOB_OBJECTS_MAKING, VCJOB_OBJECTS_DROPPING } writing; /* in the pass before this one */
+    int64_t asked_ms;             /* wall: since when pods are missing that were asked for; 0 = none are, -1 = that was told */
     bool met_now;                 /* nothing was looked at since we know it */
     char *command_uid;            /* Command being carried out */
     char command_before[64];      /* phase/version/retry before it */

@@ -21,7 +21,10 @@ uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task 
         if (!*tasks[i].name)
             tasks[i].name = arena_printf(a, "default%u", i);
         tasks[i].replicas = json_get_int64(spec, "replicas", 0);
-        tasks[i].min_available = json_get_int64(spec, "minAvailable", tasks[i].replicas);
+        const struct json *partitions = json_get(spec, "partitionPolicy");
+        int64_t size = json_get_int64(partitions, "partitionSize", 0), fewest = json_get_int64(partitions, "minPartitions", 0);
+        bool by_partition = size > 0 && fewest > 0 && fewest <= tasks[i].replicas / size;
+        tasks[i].min_available = json_get_int64(spec, "minAvailable", by_partition ? fewest * size : tasks[i].replicas);
         tasks[i].max_retry = json_get_int64(spec, "maxRetry", 3);
     }
     *ret_tasks = tasks;
@@ -290,27 +293,57 @@ struct json *job_min_resources(struct arena *a, const struct json *pod_spec, int
     return sum;
 }
 
-static struct json *min_resources(struct arena *a, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t members)
-{
-    struct json *sum = json_new(a, JSON_OBJECT), *limits = json_new(a, JSON_OBJECT);
-    int64_t pods_n = 0;
-    for (uint32_t i = 0; i < tasks_n && pods_n < members; i++) {
-        const struct json *spec = json_path(tasks[i].spec, "template", "spec", NULL);
-        int64_t take = tasks[i].replicas < members - pods_n ? tasks[i].replicas : members - pods_n;
-        if (take <= 0)
-            continue;
-        pods_n += take;
-        job_requests_add(a, sum, spec, take);
-        job_requests_add(a, limits, limits_only(a, spec), take);
-    }
-    quota_spellings_add(a, sum, limits, pods_n);
-    return sum;
-}
-
 static bool task_waits(const struct vcjob_task *task)
 {
     const struct json *names = json_path(task->spec, "dependsOn", "name", NULL);
     return json_is(names, JSON_ARRAY) && names->n > 0;
+}
+
+/* ORDER  those that wait for none before the others, then by priority, then as written. */
+static bool comes_before(const struct vcjob_task *a, const struct vcjob_task *b)
+{
+    return task_waits(a) != task_waits(b) ? !task_waits(a) : a->priority != b->priority ? a->priority > b->priority : a < b;
+}
+
+struct fewest {
+    struct arena *arena;
+    struct json *sum, *limits;
+    int64_t left, pods_n;
+};
+
+static void fewest_add(struct fewest *f, const struct vcjob_task *task, int64_t pods_n)
+{
+    const struct json *spec = json_path(task->spec, "template", "spec", NULL);
+    int64_t take = pods_n < f->left ? pods_n : f->left;
+    if (take <= 0)
+        return;
+    f->left -= take;
+    f->pods_n += take;
+    job_requests_add(f->arena, f->sum, spec, take);
+    job_requests_add(f->arena, f->limits, limits_only(f->arena, spec), take);
+}
+
+/* What the first `members` pods ask for. SOURCE Volcano: where the whole asks for fewer than its tasks, whole tasks by priority; else the
+ * fewest of each task, and then what is left of each. */
+static struct json *min_resources(struct arena *a, const struct vcjob_task *tasks, uint32_t tasks_n, int64_t members)
+{
+    struct fewest f = {a, json_new(a, JSON_OBJECT), json_new(a, JSON_OBJECT), members, 0};
+    const struct vcjob_task **order = arena_alloc(a, (tasks_n + 1) * sizeof *order);
+    int64_t of_tasks = 0;
+    for (uint32_t i = 0; i < tasks_n; i++) {
+        uint32_t at = i;
+        for (; at > 0 && comes_before(&tasks[i], order[at - 1]); at--)
+            order[at] = order[at - 1];
+        order[at] = &tasks[i];
+        of_tasks += task_waits(&tasks[i]) ? 0 : tasks[i].min_available;
+    }
+    bool whole = members < of_tasks;
+    for (uint32_t i = 0; i < tasks_n; i++)
+        fewest_add(&f, order[i], whole ? order[i]->replicas : order[i]->min_available);
+    for (uint32_t i = 0; i < tasks_n && !whole; i++)
+        fewest_add(&f, order[i], order[i]->replicas - order[i]->min_available);
+    quota_spellings_add(a, f.sum, f.limits, f.pods_n);
+    return f.sum;
 }
 
 /* WHY tasks that depend on others have no pods before those run: a gang that asked for them at its start would never start. */
@@ -322,6 +355,22 @@ static int64_t members_at_start(const struct json *job, const struct vcjob_task 
         fewest += task_waits(&tasks[i]) ? 0 : tasks[i].min_available;
     }
     return members <= replicas ? members : fewest;
+}
+
+/* The partitions of a task: its pods of one volcano.sh/partition-id each. */
+static struct json *sub_group_of(struct arena *a, const struct vcjob_task *task)
+{
+    const struct json *policy = json_get(task->spec, "partitionPolicy"), *topology = json_get(policy, "networkTopology");
+    struct json *sub = json_new(a, JSON_OBJECT);
+    json_set_text(a, sub, "name", task->name);
+    if (json_is(topology, JSON_OBJECT))
+        json_set(a, sub, "networkTopology", json_clone(a, topology));
+    json_set_int64(a, sub, "subGroupSize", json_get_int64(policy, "partitionSize", 1));
+    json_set_int64(a, sub, "minSubGroups", json_get_int64(policy, "minPartitions", 0));
+    struct json *labels = json_ensure_object(a, json_ensure_object(a, sub, "labelSelector"), "matchLabels");
+    json_set_text(a, labels, "volcano.sh/task-spec", task->name);
+    json_append(json_ensure_array(a, sub, "matchLabelKeys"), json_new_text(a, "volcano.sh/partition-id"));
+    return sub;
 }
 
 struct json *vcjob_pod_group(struct arena *a, const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n,
@@ -337,6 +386,9 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
     (void)json_remove(own, "kubectl.kubernetes.io/last-applied-configuration"); /* belongs to the Job only */
     (void)json_remove(own, "capstan.dev/reason");
     json_set_text(a, own, "volcano.sh/job-version", arena_printf(a, "%lld", (long long)version));
+    const struct json *labels = json_path(job, "metadata", "labels", NULL);
+    if (json_is(labels, JSON_OBJECT))
+        json_set(a, meta, "labels", json_clone(a, labels));
     json_set_text(a, json_ensure_object(a, meta, "labels"), "volcano.sh/job-name", object_meta(job, "name"));
 
     struct json *spec = json_ensure_object(a, group, "spec");
@@ -354,6 +406,9 @@ struct json *vcjob_pod_group(struct arena *a, const struct json *job, const stru
     const struct json *topology = json_get(job_spec, "networkTopology");
     if (json_is(topology, JSON_OBJECT))
         json_set(a, spec, "networkTopology", json_clone(a, topology));
+    for (uint32_t i = 0; i < tasks_n; i++)
+        if (json_is(json_get(tasks[i].spec, "partitionPolicy"), JSON_OBJECT))
+            json_append(json_ensure_array(a, spec, "subGroupPolicy"), sub_group_of(a, &tasks[i]));
     json_set_text(a, json_ensure_object(a, group, "status"), "phase", "Pending");
     return group;
 }

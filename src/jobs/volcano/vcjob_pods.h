@@ -13,6 +13,7 @@ struct vcjob_task {
     const char *name;
     int64_t replicas, min_available, max_retry; /* max_retry -1 = TaskFailed never happens */
     const struct json *spec;
+    int64_t priority; /* of its pods' class; 0 until somebody says it */
 };
 /* Tasks in the order of the spec, in the arena; missing names and minimums are filled as admission does. */
 uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task **ret_tasks);

@@ -217,8 +217,26 @@ static enum vcjob_action take_command(struct vcjob_pass *x, const char **ret_mes
     return VCJOB_DO_SYNC;
 }
 
+/* SOURCE Volcano: who fails so often in a row is terminated, and gives back what it has. WHY only what the server refused counts: a server
+ * that cannot be reached for a while is no fault of the job. */
+static bool is_hopeless(struct vcjob_pass *x, const char **ret_message)
+{
+    const char *why = work_failure(x->work);
+    if (vcjob_phase_kill(x->view.phase) != VCJOB_KILL_NONE)
+        return false;
+    if (work_failed(x->work) && *why)
+        job_event(x->vcjobs->jobs, x->job, "batch.volcano.sh/v1alpha1", "Job", "Warning", "FailedCreate", "%s", why);
+    if (work_refusals(x->work) < VCJOB_REFUSALS_MAX)
+        return false;
+    *ret_message = arena_printf(x->work->arena, "Job failed on action SyncJob for retry limit reached: refused %d times in a row: %s",
+                                VCJOB_REFUSALS_MAX, why);
+    return true;
+}
+
 enum vcjob_action vcjob_trigger(struct vcjob_pass *x, const char **ret_message)
 {
+    if (is_hopeless(x, ret_message))
+        return VCJOB_DO_TERMINATE;
     enum vcjob_action action = take_command(x, ret_message);
     if (action != VCJOB_DO_SYNC)
         return action;

@@ -212,6 +212,44 @@ static void test_pod_group(void **state)
                         "\"limits.cpu\":\"2\",\"pods\":\"3\",\"count/pods\":\"3\"}}");
 }
 
+static void test_partitions_are_sub_groups(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"networkTopology\":{\"mode\":\"hard\",\"highestTierAllowed\":2},\"tasks\":[{\"name\":\"m\",\"replicas\":1,\"template\":{}},"
+             "{\"name\":\"w\",\"replicas\":6,\"partitionPolicy\":{\"totalPartitions\":3,\"partitionSize\":2,\"minPartitions\":2,"
+             "\"networkTopology\":{\"mode\":\"soft\",\"highestTierName\":\"rack\"}},\"template\":{}}]}");
+    json_set(a, json_get(w.job, "metadata"), "labels", parse("{\"team\":\"x\"}"));
+    const struct json *group = vcjob_pod_group(a, w.job, w.tasks, w.tasks_n, 0);
+    assert_string_equal(printed(json_path(group, "metadata", "labels", NULL)), "{\"team\":\"x\",\"volcano.sh/job-name\":\"d\"}");
+    assert_string_equal(printed(json_get(group, "spec")),
+                        "{\"minMember\":5,\"minTaskMember\":{\"m\":1,\"w\":4},\"queue\":\"default\",\"minResources\":{\"pods\":\"5\","
+                        "\"count/pods\":\"5\"},\"networkTopology\":{\"mode\":\"hard\",\"highestTierAllowed\":2},\"subGroupPolicy\":["
+                        "{\"name\":\"w\",\"networkTopology\":{\"mode\":\"soft\",\"highestTierName\":\"rack\"},\"subGroupSize\":2,"
+                        "\"minSubGroups\":2,\"labelSelector\":{\"matchLabels\":{\"volcano.sh/task-spec\":\"w\"}},"
+                        "\"matchLabelKeys\":[\"volcano.sh/partition-id\"]}]}");
+}
+
+/* Which pods are the fewest: by the priority of their tasks; of each task its fewest first, unless the whole asks for fewer than those. */
+static void test_min_resources_by_priority(void **state)
+{
+    (void)state;
+    static const struct {
+        int min_available;
+        const char *cpu;
+    } cases[] = {{1, "2"}, {3, "5"}, {4, "6"}, {5, "7"}, {6, "8"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w;
+        load(&w, arena_printf(a, "{\"minAvailable\":%d,\"tasks\":[{\"name\":\"low\",\"replicas\":4,\"minAvailable\":2,\"template\":{\"spec\":"
+                                 "{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":1}}}]}}},{\"name\":\"high\",\"replicas\":2,"
+                                 "\"template\":{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{\"cpu\":2}}}]}}}]}",
+                              cases[i].min_available));
+        w.tasks[1].priority = 10;
+        const struct json *group = vcjob_pod_group(a, w.job, w.tasks, w.tasks_n, 0);
+        assert_string_equal(json_text(json_path(group, "spec", "minResources", "cpu", NULL), ""), cases[i].cpu);
+    }
+}
+
 static void test_requests_of_init_containers(void **state)
 {
     (void)state;
@@ -307,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_pod),           cmocka_unit_test(test_alias_only_where_it_means_something),
         cmocka_unit_test(test_horovod_slots), cmocka_unit_test(test_slots_where_they_are_wanted), cmocka_unit_test(test_pod_group),
         cmocka_unit_test(test_requests_of_init_containers), cmocka_unit_test(test_ssh_key),
-        cmocka_unit_test(test_hosts_of_the_template), cmocka_unit_test(test_what_is_forwarded)};
+        cmocka_unit_test(test_hosts_of_the_template), cmocka_unit_test(test_partitions_are_sub_groups),
+        cmocka_unit_test(test_min_resources_by_priority), cmocka_unit_test(test_what_is_forwarded)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

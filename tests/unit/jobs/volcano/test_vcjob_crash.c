@@ -99,8 +99,50 @@ static void suspended_and_resumed_stopped_anywhere(void **state)
     crash_everywhere(is_suspended_and_resumed, 80);
 }
 
+/* Deleted after so long, in whatever phase it is then: running, being stopped, stopped, started again, at its end. */
+static void deleted_whenever(void **state)
+{
+    (void)state;
+    _cleanup_arena_ struct arena *arena_of_phases = arena_new();
+    const char *phases = "";
+    for (int64_t at = 20; at < 26000; at += at < 9000 ? 130 : 700) {
+        void *unused = NULL;
+        assert_int_equal(crash_setup(&unused), 0);
+        make_job("\"volumes\":[{\"mountPath\":\"/data\",\"volumeClaim\":{\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":"
+                 "{\"storage\":\"1Gi\"}}}}],");
+        for (int64_t ms = 0; ms < at; ms += 10) {
+            if (ms == 2000 || ms == 4000)
+                create(arena_printf(w.a,
+                                    "{\"apiVersion\":\"bus.volcano.sh/v1alpha1\",\"kind\":\"Command\",\"metadata\":{\"name\":\"c%lld\","
+                                    "\"namespace\":\"n\"},\"action\":\"%s\",\"target\":{\"apiVersion\":\"batch.volcano.sh/v1alpha1\","
+                                    "\"kind\":\"Job\",\"name\":\"v\",\"uid\":\"\",\"controller\":true}}",
+                                    (long long)ms, ms == 2000 ? "AbortJob" : "ResumeJob"));
+            run(10);
+        }
+        if (!strstr(phases, phase()))
+            phases = arena_printf(arena_of_phases, "%s %s", phases, phase());
+        kube_delete(w.client, JOB, (struct bytes){0}, NULL, NULL);
+        run(40000);
+        assert_null(get(JOB));
+        static const char *const left[] = {"/api/v1/namespaces/n/pods",
+                                           "/api/v1/namespaces/n/services",
+                                           "/api/v1/namespaces/n/secrets",
+                                           "/api/v1/namespaces/n/persistentvolumeclaims",
+                                           "/apis/networking.k8s.io/v1/namespaces/n/networkpolicies",
+                                           "/apis/scheduling.volcano.sh/v1beta1/namespaces/n/podgroups",
+                                           "/apis/bus.volcano.sh/v1alpha1/namespaces/n/commands"};
+        for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+            if (items_n(left[i]) != 0)
+                fail_msg("deleted after %lld ms: %d of %s are left", (long long)at, items_n(left[i]), left[i]);
+        assert_null(get("/api/v1/namespaces/n/configmaps/v-svc"));
+        assert_int_equal(crash_teardown(&unused), 0);
+    }
+    assert_string_equal(phases, " Pending Running Aborting Aborted Completing Completed");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_life_stopped_anywhere), cmocka_unit_test(suspended_and_resumed_stopped_anywhere)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_life_stopped_anywhere), cmocka_unit_test(suspended_and_resumed_stopped_anywhere),
+                                       cmocka_unit_test(deleted_whenever)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

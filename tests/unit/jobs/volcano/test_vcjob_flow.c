@@ -1,0 +1,193 @@
+/* Lives of Volcano Jobs in a whole cluster: partitions that restart, actions that wait, jobs that are refused, pods of two owners. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include "../world.h"
+
+#define JOB(name) "/apis/batch.volcano.sh/v1alpha1/namespaces/n/jobs/" name
+#define POD(name) "/api/v1/namespaces/n/pods/" name
+
+/* A task whose pods run for so long, and end with this code. */
+static const char *task(const char *name, int replicas, const char *seconds, int exit_code, const char *more)
+{
+    return arena_printf(w.a,
+                        "{\"name\":\"%s\",\"replicas\":%d,%s\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"%s\","
+                        "\"capstan.dev/exit-code\":\"%d\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
+                        "\"image\":\"i\"}]}}}",
+                        name, replicas, more, seconds, exit_code);
+}
+
+static void vcjob(const char *name, const char *more, const char *tasks)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"schedulerName\":\"volcano\",%s\"tasks\":[%s]}}",
+                        name, more, tasks));
+}
+
+/* "Running 2 1 0": phase, running, retries, version */
+static const char *state_of(const char *path)
+{
+    const struct json *status = json_get(get(path), "status");
+    return arena_printf(w.a, "%s %lld %lld %lld", json_text(json_path(status, "state", "phase", NULL), ""),
+                        (long long)json_get_int64(status, "running", 0), (long long)json_get_int64(status, "retryCount", 0),
+                        (long long)json_get_int64(status, "version", 0));
+}
+
+static const char *uid(const char *path)
+{
+    return object_meta(get(path), "uid");
+}
+
+static void evict(const char *path)
+{
+    kube_delete(w.client, path, BYTES("{\"gracePeriodSeconds\":0}"), NULL, NULL);
+}
+
+static void a_partition_restarts_by_itself(void **state)
+{
+    (void)state;
+    vcjob("p", "\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"RestartPartition\"}],",
+          arena_printf(w.a, "%s,%s", task("w", 4, "1000", 0, "\"partitionPolicy\":{\"totalPartitions\":2,\"partitionSize\":2},"),
+                       task("m", 1, "1000", 0, "")));
+    run(3000);
+    assert_string_equal(state_of(JOB("p")), "Running 5 0 0");
+    assert_string_equal(object_label(get(POD("p-w-3")), "volcano.sh/partition-id"), "1");
+    const char *first = uid(POD("p-w-0")), *third = uid(POD("p-w-2")), *master = uid(POD("p-m-0"));
+    evict(POD("p-w-3"));
+    run(5000);
+    assert_string_equal(state_of(JOB("p")), "Running 5 1 0"); /* counts as a retry; the PodGroup stays, so no new version */
+    assert_string_equal(uid(POD("p-w-0")), first);
+    assert_string_equal(uid(POD("p-m-0")), master);
+    assert_string_not_equal(uid(POD("p-w-2")), third);
+    evict(POD("p-m-0")); /* of no partition: nothing is restarted, it is made again */
+    run(5000);
+    assert_string_equal(state_of(JOB("p")), "Running 5 1 0");
+    assert_string_not_equal(uid(POD("p-m-0")), master);
+}
+
+static void an_eviction_waits_for_its_timeout(void **state)
+{
+    (void)state;
+    vcjob("late", "\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"AbortJob\",\"timeout\":\"30s\"}],", task("w", 2, "1000", 0, ""));
+    run(60000); /* longer than the timeout: that counts from the deletion */
+    evict(POD("late-w-1"));
+    run(5000);
+    assert_string_equal(state_of(JOB("late")), "Running 2 0 0");
+    run(60000); /* the pod that came in its place runs: nothing happens any more */
+    assert_string_equal(state_of(JOB("late")), "Running 2 0 0");
+}
+
+static void what_does_not_come_back_is_answered_in_time(void **state)
+{
+    (void)state;
+    vcjob("gone", "\"policies\":[{\"event\":\"PodEvicted\",\"action\":\"AbortJob\",\"timeout\":\"30s\"}],", task("w", 2, "1000", 0, ""));
+    run(40000);
+    for (int i = 1; i <= 2; i++)
+        patch(arena_printf(w.a, "/api/v1/nodes/n%d", i), "{\"spec\":{\"unschedulable\":true}}");
+    evict(POD("gone-w-1"));
+    run(25000);
+    assert_string_equal(state_of(JOB("gone")), "Pending 1 0 0");
+    run(10000);
+    assert_string_equal(state_of(JOB("gone")), "Aborted 0 0 1");
+}
+
+static void an_update_is_answered_once(void **state)
+{
+    (void)state;
+    vcjob("u", "\"policies\":[{\"event\":\"JobUpdated\",\"action\":\"RestartJob\",\"timeout\":\"10s\"}],", task("w", 2, "1000", 0, ""));
+    run(3000);
+    patch(JOB("u"), "{\"spec\":{\"minAvailable\":1}}");
+    run(5000);
+    assert_string_equal(state_of(JOB("u")), "Running 2 0 0");
+    run(10000);
+    assert_string_equal(state_of(JOB("u")), "Running 2 1 1");
+    run(30000);
+    assert_string_equal(state_of(JOB("u")), "Running 2 1 1");
+}
+
+/* ---- what the server refuses ---- */
+
+static int refused_n;
+
+static bool refuses_pods(struct http_exchange *x)
+{
+    if (strcmp(x->request.method, "POST") != 0 || !text_ends(x->request.path, "/namespaces/n/pods"))
+        return false;
+    refused_n++;
+    http_reply_text(x, 403, "application/json",
+                    "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"exceeded quota: q\",\"reason\":\"Forbidden\",\"code\":403}");
+    return true;
+}
+
+static bool is_down(struct http_exchange *x)
+{
+    if (strcmp(x->request.method, "POST") != 0 || !text_ends(x->request.path, "/namespaces/n/pods"))
+        return false;
+    http_reply_text(x, 503, "text/plain", "not now");
+    return true;
+}
+
+static void a_job_that_is_refused_is_terminated(void **state)
+{
+    (void)state;
+    w.takes = refuses_pods;
+    refused_n = 0;
+    vcjob("no", "\"plugins\":{\"svc\":[]},", task("w", 1, "1000", 0, ""));
+    run(10000);
+    assert_string_equal(state_of(JOB("no")), "Pending 0 0 0");
+    assert_non_null(get("/api/v1/namespaces/n/services/no"));
+    assert_true(event_seen("FailedCreate", "POST /api/v1/namespaces/n/pods: exceeded quota: q"));
+    run(600000);
+    assert_string_equal(state_of(JOB("no")), "Terminated 0 0 1");
+    assert_int_equal(refused_n, 15);
+    assert_null(get("/api/v1/namespaces/n/services/no"));
+    w.takes = NULL;
+}
+
+static void a_server_that_is_down_is_no_fault_of_the_job(void **state)
+{
+    (void)state;
+    w.takes = is_down;
+    vcjob("ok", "", task("w", 1, "1000", 0, ""));
+    run(1800000);
+    assert_string_equal(state_of(JOB("ok")), "Pending 0 0 0");
+    w.takes = NULL;
+    run(60000);
+    assert_string_equal(state_of(JOB("ok")), "Running 1 0 0");
+}
+
+/* Job a, task b-c and job a-b, task c: both call a pod a-b-c-0. */
+static void a_pod_of_another_job_is_told_of(void **state)
+{
+    (void)state;
+    vcjob("a", "", task("b-c", 1, "1000", 0, ""));
+    run(3000);
+    const char *first = uid(POD("a-b-c-0"));
+    vcjob("a-b", "", task("c", 1, "1000", 0, ""));
+    run(3000);
+    assert_string_equal(state_of(JOB("a")), "Running 1 0 0");
+    run(20000);
+    assert_string_equal(state_of(JOB("a-b")), "Pending 0 0 0");
+    assert_true(event_seen("PodNameTaken", "pod a-b-c-0 is there already and belongs to Job a: pods are called <job>-<task>-<index>; "
+                                           "rename the job or its task, or delete that pod"));
+    assert_string_equal(uid(POD("a-b-c-0")), first);
+    kube_delete(w.client, JOB("a"), (struct bytes){0}, NULL, NULL);
+    run(65000);
+    assert_string_equal(state_of(JOB("a-b")), "Running 1 0 0");
+}
+
+#define FLOW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {FLOW(a_partition_restarts_by_itself),
+                                       FLOW(an_eviction_waits_for_its_timeout),
+                                       FLOW(what_does_not_come_back_is_answered_in_time),
+                                       FLOW(an_update_is_answered_once),
+                                       FLOW(a_pod_of_another_job_is_told_of),
+                                       FLOW(a_job_that_is_refused_is_terminated),
+                                       FLOW(a_server_that_is_down_is_no_fault_of_the_job)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
