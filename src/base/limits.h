@@ -47,6 +47,9 @@
 #define LIMIT_WATCH_RING 16384             /* events kept for watchers per resource before 410 Expired */
 #define LIMIT_RESOURCES 64                 /* distinct resource names that the scheduler counts; a cluster has about 10 */
 #define LIMIT_GANG_MEMBERS 20000           /* pods of one gang */
+#define LIMIT_VCJOB_TASKS 256              /* of a Volcano Job, 16 bytes each in a pass; jobs have a few */
+#define LIMIT_FLOWS 512                    /* of a JobFlow */
+#define LIMIT_FLOW_TARGETS 4096            /* what they wait for, together */
 #define LIMIT_PODSETS 18                   /* Kueue's own limit */
 #define LIMIT_CONDITION_MESSAGE 32768      /* bytes of a condition's message: as many characters as definitions take */
 #define LIMIT_STATUS_FLAVORS 64            /* flavors that a queue's status lists: Kueue's definitions take no more; a queue may have 256 */

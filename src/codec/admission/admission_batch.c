@@ -231,9 +231,9 @@ static bool is_schedule(const char *text)
     return text[strspn(text, " \t")] == '\0';
 }
 
-static void admit_cron_job(struct admission *x)
+void admission_cron(struct admission *x)
 {
-    struct json *spec = json_get(x->object, "spec"), *job = json_path(spec, "jobTemplate", "spec", NULL);
+    struct json *spec = json_get(x->object, "spec");
     const struct json *schedule = json_get(spec, "schedule"), *name = json_path(x->object, "metadata", "name", NULL);
     if (admission_absent(schedule))
         admission_error(x, FIELD_REQUIRED, "spec.schedule", NULL,
@@ -251,6 +251,12 @@ static void admit_cron_job(struct admission *x)
                                        "failedJobsHistoryLimit"};
     for (size_t i = 0; i < 3; i++)
         admission_not_negative(x, spec, "spec", keys[i]);
+}
+
+static void admit_cron_job(struct admission *x)
+{
+    struct json *job = json_path(x->object, "spec", "jobTemplate", "spec", NULL);
+    admission_cron(x);
     if (!json_is(job, JSON_OBJECT))
         return;
     check_counts(x, job, "spec.jobTemplate.spec");

@@ -80,6 +80,8 @@ void admission_core(struct admission *x, const struct kind *k);
 void admission_event(struct admission *x, const struct kind *k);
 void admission_limits(struct admission *x, const struct kind *k);   /* ResourceQuota, LimitRange */
 void admission_batch(struct admission *x, const struct kind *k);
+/* A CronJob, of whatever group, but for its template: schedule, name, limits. */
+void admission_cron(struct admission *x);
 void admission_apps(struct admission *x, const struct kind *k);
 void admission_cluster(struct admission *x, const struct kind *k);  /* scheduling.k8s.io, coordination, policy, rbac, apiextensions */
 void admission_kueue(struct admission *x, const struct kind *k);
@@ -93,6 +95,12 @@ void admission_topology_annotations(struct admission *x, const struct json *anno
 void admission_volcano(struct admission *x, const struct kind *k);
 void admission_volcano_repair(struct admission *x, const struct kind *k);
 void admission_volcano_guide(struct admission *x, const struct json *spec); /* warnings on a Volcano Job */
+/* A Volcano Job: x->object is one. */
+void admission_vcjob(struct admission *x);
+/* The names, with ',' between, of items that wait for each other by dependsOn.TARGETS, or for such; "" when there are none. */
+const char *admission_circle(struct admission *x, const struct json *list, const char *targets);
+bool admission_few_targets(struct admission *x, const struct json *list, const char *targets, const char *path); /* else told */
+void admission_vc_flow(struct admission *x, const struct kind *k); /* flow.volcano.sh, and Volcano's CronJobs */
 /* Plugins of a Volcano Job: names, arguments, roles. */
 void admission_vcjob_plugins(struct admission *x, const struct json *spec);
 void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path);

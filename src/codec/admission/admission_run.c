@@ -24,6 +24,7 @@ static const struct {
     {"scheduling.volcano.sh", admission_volcano, NULL, NULL},
     {"bus.volcano.sh", admission_volcano, NULL, NULL},
     {"topology.volcano.sh", admission_volcano, NULL, NULL},
+    {"flow.volcano.sh", admission_vc_flow, NULL, NULL},
     {"scheduling.x-k8s.io", admission_trainer, NULL, NULL},
     {"trainer.kubeflow.org", admission_trainer, NULL, admission_trainer_fix},
     {"kubeflow.org", admission_kubeflow, NULL, NULL},

@@ -142,37 +142,12 @@ static bool task_exists(const struct json *tasks, struct bytes name)
     return false;
 }
 
-static const struct json *task_named(const struct json *tasks, struct bytes name)
-{
-    JSON_EACH (task, tasks)
-        if (bytes_equal(json_bytes(json_get(task, "name")), name))
-            return task;
-    return NULL;
-}
-
-/* Does a chain of dependsOn lead from `task` back to `goal`? `left` bounds the walk: longer than all tasks is a cycle
- * too. */
-static bool depends_on(const struct json *tasks, const struct json *task, const struct json *goal, uint32_t left)
-{
-    const struct json *names = json_path(task, "dependsOn", "name", NULL);
-    JSON_EACH (name, left && admission_list_n(names) ? names : NULL) {
-        const struct json *next = task_named(tasks, json_bytes(name));
-        if (next == goal || (next && depends_on(tasks, next, goal, left - 1)))
-            return true;
-    }
-    return false;
-}
-
 static void check_depends(struct admission *x, const struct json *tasks, const struct json *task, const char *path)
 {
     const struct json *names = json_path(task, "dependsOn", "name", NULL);
     JSON_EACH (name, admission_list_n(names) ? names : NULL)
         if (!task_exists(tasks, json_bytes(name)))
             admission_error(x, FIELD_NOT_FOUND, AT(x, "%s.dependsOn.name", path), name, "no task has this name");
-    if (tasks->n <= 12 &&
-        depends_on(tasks, task, task, tasks->n)) /* the walk may visit every path: bounded by few tasks */
-        admission_error(x, FIELD_INVALID, AT(x, "%s.dependsOn", path), NULL,
-                        "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG)");
 }
 
 static void check_topology(struct admission *x, const struct json *topology, const char *path)
@@ -316,7 +291,7 @@ static struct json *frozen_part(struct admission *x, const struct json *spec)
     return copy;
 }
 
-static void admit_job(struct admission *x)
+void admission_vcjob(struct admission *x)
 {
     struct json *spec = json_get(x->object, "spec"), *tasks = json_get(spec, "tasks");
     int64_t replicas = 0;
@@ -326,7 +301,18 @@ static void admit_job(struct admission *x)
                         "No task specified in job spec: write at least one, with replicas and a pod template");
         return;
     }
+    if (tasks->n > LIMIT_VCJOB_TASKS) {
+        admission_error(x, FIELD_TOO_LONG, "spec.tasks", NULL, "must have at most %d items", LIMIT_VCJOB_TASKS);
+        return;
+    }
     default_job(x, spec);
+    if (!admission_few_targets(x, tasks, "name", "spec.tasks"))
+        return;
+    const char *circle = admission_circle(x, tasks, "name");
+    if (*circle)
+        admission_error(x, FIELD_INVALID, "spec.tasks", NULL,
+                        "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG): %s wait for each other",
+                        circle);
     JSON_EACH (task, tasks) {
         replicas += json_get_int64(task, "replicas", 0);
         check_task(x, tasks, task, AT(x, "spec.tasks[%u]", at++));
@@ -457,7 +443,9 @@ static void admit_command(struct admission *x)
 void admission_volcano(struct admission *x, const struct kind *k)
 {
     if (text_equal(k->plural, "jobs"))
-        admit_job(x);
+        admission_vcjob(x);
+    else if (text_equal(k->plural, "cronjobs"))
+        admission_vc_flow(x, k);
     else if (text_equal(k->plural, "queues"))
         admit_queue(x);
     else if (text_equal(k->plural, "podgroups"))

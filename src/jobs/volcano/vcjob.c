@@ -10,6 +10,8 @@
 #include "jobs/volcano/vcjob.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "jobs/batch/cron_job.h"
+#include "jobs/volcano/flow/job_flow.h"
 
 #define GROUP "batch.volcano.sh"
 #define API_VERSION "batch.volcano.sh/v1alpha1"
@@ -133,12 +135,25 @@ struct vcjob_memory *vcjob_memory_of_pod(struct vcjobs *v, const char *ns, const
     return NULL;
 }
 
+static bool mentions(struct bytes object, const char *word)
+{
+    return memmem(object.data, object.n, word, strlen(word)) != NULL;
+}
+
+/* WHY the search before the parse: most jobs are of no flow and no schedule. */
 static void on_job(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct vcjobs *v = arg;
-    (void)event;
-    (void)object;
     workqueue_add(v->queue, key);
+    bool of_flow = mentions(object, "JobFlow") || mentions(object, "createdByJobTemplate"), of_cron = mentions(object, "\"CronJob\"");
+    if (!of_flow && !of_cron)
+        return;
+    arena_reset(v->scratch);
+    const struct json *job = json_parse(v->scratch, object, NULL, NULL);
+    if (of_flow)
+        job_flows_job(v->flows, event, key, job);
+    if (of_cron)
+        cron_jobs_job(v->cron_jobs, key, job);
 }
 
 static void on_group(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -485,6 +500,27 @@ static void on_synced(void *arg)
     workqueue_add_all(v->queue, v->cache, NULL);
 }
 
+static void on_jobs_synced(void *arg)
+{
+    struct vcjobs *v = arg;
+    on_synced(v);
+    job_flows_synced(v->flows);
+    cron_jobs_synced(v->cron_jobs);
+}
+
+/* One that was terminated is over, and in neither history. SOURCE Volcano. */
+static enum cron_ended job_ended(const struct json *job, int64_t *ret_ended_ms)
+{
+    enum vcjob_phase phase = vcjob_phase_of(json_text(json_path(job, "status", "state", "phase", NULL), ""));
+    time_parse(json_bytes(json_path(job, "status", "state", "lastTransitionTime", NULL)), ret_ended_ms);
+    return phase == VCJOB_COMPLETED    ? CRON_SUCCEEDED
+           : phase == VCJOB_FAILED     ? CRON_FAILED
+           : phase == VCJOB_TERMINATED ? CRON_OVER
+                                       : CRON_RUNS;
+}
+
+static const struct cron_kind cron_kind = {GROUP, "v1alpha1", "volcano.sh/cronjob-scheduled-timestamp", job_ended};
+
 void vcjobs_synced(struct vcjobs *v)
 {
     on_synced(v);
@@ -501,7 +537,7 @@ struct vcjobs *vcjobs_new(struct jobs *j)
     v->queue_commands = workqueue_new(j->client, vcjob_queue_command, v);
     struct kube_cache_config jobs = {.watch = {.path = "/apis/batch.volcano.sh/v1alpha1/jobs", .optional = true},
                                      .on_change = on_job,
-                                     .on_synced = on_synced,
+                                     .on_synced = on_jobs_synced,
                                      .arg = v};
     struct kube_cache_config groups = {
         .watch = {.path = "/apis/scheduling.volcano.sh/v1beta1/podgroups", .optional = true},
@@ -517,6 +553,8 @@ struct vcjobs *vcjobs_new(struct jobs *j)
                                      .on_synced = on_synced,
                                      .arg = v};
     v->cache = kube_cache_new(j->client, &jobs);
+    v->flows = job_flows_new(j, v->cache);
+    v->cron_jobs = cron_jobs_new(j->client, &cron_kind, v->cache);
     v->groups = kube_cache_new(j->client, &groups);
     v->commands = kube_cache_new(j->client, &commands);
     v->pods = kube_watch_new(j->client, &pods);
@@ -529,6 +567,8 @@ void vcjobs_free(struct vcjobs *v)
         return;
     workqueue_free(v->queue);
     workqueue_free(v->queue_commands);
+    job_flows_free(v->flows);
+    cron_jobs_free(v->cron_jobs);
     kube_watch_free(v->pods);
     kube_cache_free(v->cache);
     kube_cache_free(v->groups);

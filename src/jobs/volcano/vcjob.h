@@ -42,6 +42,8 @@ struct vcjobs {
     struct map *memories;         /* "ns/name" -> struct vcjob_memory * */
     struct workqueue *queue, *queue_commands;
     struct pace *pace;            /* of figures in status, by "ns/name" */
+    struct job_flows *flows;
+    struct cron_jobs *cron_jobs;  /* of batch.volcano.sh */
     struct kube_cache *cache, *groups, *commands; /* commands: marked by the job they are for, "ns/name" */
     struct kube_watch *pods;
 };

@@ -12,6 +12,7 @@
 #define JOBS_VCJOB_STATE_H
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/limits.h"
 
 #define VCJOB_PHASES(X)                                                                                                         \
     X(PENDING, "Pending")                                                                                                        \
@@ -52,7 +53,7 @@ enum vcjob_action {
 const char *vcjob_action_name(enum vcjob_action a);
 bool vcjob_action_of(const char *name, enum vcjob_action *ret_action);
 
-#define VCJOB_TASKS_MAX 64 /* LIMIT tasks of one job that are told apart */
+#define VCJOB_TASKS_MAX LIMIT_VCJOB_TASKS /* that are told apart; admission takes no more */
 struct vcjob_view {
     enum vcjob_phase phase;
     int64_t min_available, replicas;          /* of the job: sum over tasks */

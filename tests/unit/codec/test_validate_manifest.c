@@ -146,6 +146,7 @@ static void examples_are_clean(void **state)
     (void)state;
     clean(EXAMPLES_PATH);
     clean(EXAMPLES_PATH "/jobs");
+    clean(EXAMPLES_PATH "/flows");
 }
 
 static void manifests_of_users(void **state)
