@@ -101,6 +101,7 @@ void admission_vcjob(struct admission *x);
 const char *admission_circle(struct admission *x, const struct json *list, const char *targets);
 bool admission_few_targets(struct admission *x, const struct json *list, const char *targets, const char *path); /* else told */
 void admission_vc_flow(struct admission *x, const struct kind *k); /* flow.volcano.sh, and Volcano's CronJobs */
+void admission_vc_queue(struct admission *x); /* Volcano's: where it stands in the tree */
 /* Plugins of a Volcano Job: names, arguments, roles. */
 void admission_vcjob_plugins(struct admission *x, const struct json *spec);
 void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path);

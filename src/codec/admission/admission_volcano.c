@@ -378,6 +378,7 @@ static void admit_queue(struct admission *x)
     if (weight && (json_int64(weight, 0) < 1 || json_int64(weight, 0) > 65535))
         admission_error(x, FIELD_INVALID, "spec.weight", weight,
                         "queue weight must be a positive integer between 1 and 65535");
+    admission_vc_queue(x);
 }
 
 static void admit_pod_group(struct admission *x)
