@@ -173,8 +173,10 @@ static void on_group(void *arg, enum kube_event event, const char *key, struct b
 static void on_command(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct vcjobs *v = arg;
-    if (event == KUBE_DELETED)
+    if (event == KUBE_DELETED) {
+        map_remove(v->queue_sent, bytes_of(key));
         return;
+    }
     arena_reset(v->scratch);
     const struct json *command = json_parse(v->scratch, object, NULL, NULL);
     const char *kind = json_text(json_path(command, "target", "kind", NULL), "");
@@ -437,7 +439,7 @@ static void memory_meet(struct vcjob_memory *m, const struct json *job)
 
 static bool is_figure(const char *key)
 {
-    static const char *const figures[] = {"pending", "running", "succeeded", "failed", "terminating", "taskStatusCount"};
+    static const char *const figures[] = {"pending", "running", "succeeded", "failed", "terminating", "unknown", "taskStatusCount"};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         if (strcmp(key, figures[i]) == 0)
             return true;
@@ -532,6 +534,7 @@ struct vcjobs *vcjobs_new(struct jobs *j)
     v->jobs = j;
     v->scratch = arena_new();
     v->memories = map_new(sizeof(struct vcjob_memory *));
+    v->queue_sent = map_new(sizeof(bool));
     v->pace = pace_new();
     v->queue = workqueue_new(j->client, reconcile, v);
     v->queue_commands = workqueue_new(j->client, vcjob_queue_command, v);
@@ -579,6 +582,7 @@ void vcjobs_free(struct vcjobs *v)
     while ((slot = map_next(v->memories, &at, &key)))
         memory_free(*slot);
     map_free(v->memories);
+    map_free(v->queue_sent);
     pace_free(v->pace);
     arena_free(v->scratch);
     free(v);

@@ -46,6 +46,7 @@ struct vcjobs {
     struct cron_jobs *cron_jobs;  /* of batch.volcano.sh */
     struct kube_cache *cache, *groups, *commands; /* commands: marked by the job they are for, "ns/name" */
     struct kube_watch *pods;
+    struct map *queue_sent;       /* "ns/name" of Commands for Queues whose writes are under way -> bool */
 };
 
 struct vcjob_pass {

@@ -59,7 +59,7 @@ struct vcjob_view {
     int64_t min_available, replicas;          /* of the job: sum over tasks */
     int64_t min_success;                      /* 0 = not set */
     int64_t max_retry, retry_count;
-    int64_t pending_n, running_n, succeeded_n, failed_n, terminating_n;
+    int64_t pending_n, running_n, succeeded_n, failed_n, terminating_n, unknown_n;
     uint32_t tasks_n;
     struct {
         int64_t min_available, succeeded_n;

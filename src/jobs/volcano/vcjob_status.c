@@ -80,6 +80,8 @@ static void view_add(struct vcjob_view *v, const struct vcjob_pod *p, const stru
         v->pending_n++;
     else if (p->phase == VCPOD_SUCCEEDED)
         v->succeeded_n++;
+    else
+        v->unknown_n++;
     for (uint32_t i = 0; p->phase == VCPOD_SUCCEEDED && i < v->tasks_n; i++)
         if (strcmp(tasks[i].name, p->task) == 0)
             v->tasks[i].succeeded_n++;
@@ -196,6 +198,7 @@ struct json *vcjob_status_next(struct arena *a, const struct json *job, const st
     object_count_set(a, status, "succeeded", v->succeeded_n);
     object_count_set(a, status, "failed", v->failed_n);
     object_count_set(a, status, "terminating", v->terminating_n);
+    object_count_set(a, status, "unknown", v->unknown_n);
     task_counts_set(a, status, job, tasks, tasks_n, pods);
     int64_t created_ms;
     if (vcjob_phase_final(step->next) && !vcjob_phase_final(v->phase) &&

@@ -207,6 +207,9 @@ static enum vcjob_action take_command(struct vcjob_pass *x, const char **ret_mes
                         uid, NULL);
             continue;
         }
+        if (!m->command_uid || strcmp(m->command_uid, uid) != 0)
+            job_event(x->vcjobs->jobs, x->job, "batch.volcano.sh/v1alpha1", "Job", "Normal", "CommandIssued", "Start to execute command %s",
+                      json_get_text(command, "action", ""));
         free(m->command_uid);
         m->command_uid = mem_text(uid);
         memcpy(m->command_before, now, sizeof now);
@@ -253,28 +256,39 @@ enum vcjob_action vcjob_trigger(struct vcjob_pass *x, const char **ret_message)
     return c.whole != VCJOB_DO_SYNC ? c.whole : c.part;
 }
 
+/* ---- of queues ---- */
+
+static void queue_state_patch(struct work *w, const char *queue, bool close)
+{
+    struct arena *a = w->arena;
+    if (close) { /* by its own command: it does not open with its parent */
+        struct json *own = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, own, "metadata");
+        json_set(a, json_ensure_object(a, metadata, "annotations"), "volcano.sh/closed-by-parent", json_new(a, JSON_NULL));
+        work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, NULL), own);
+    }
+    struct json *patch = json_new(a, JSON_OBJECT);
+    json_set_text(a, json_ensure_object(a, patch, "status"), "state", close ? "Closed" : "Open");
+    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, "status"), patch);
+}
+
+/* LEVEL  a Command is removed in the pass after its writes, when these were taken: stopped in between, it is carried out once more. A
+ * queue that is not there, and the root, which is never closed, are nothing to carry it out on. */
 void vcjob_queue_command(void *arg, struct work *w)
 {
     struct vcjobs *v = arg;
     const struct json *command = kube_cache_get(v->commands, w->ns, w->name, w->arena);
+    const char *queue = json_text(json_path(command, "target", "name", NULL), ""), *uid = object_meta(command, "uid");
+    const char *action = json_get_text(command, "action", "");
+    bool close = strcmp(action, "CloseQueue") == 0, carries = close || strcmp(action, "OpenQueue") == 0;
+    bool sent = map_find_text(v->queue_sent, w->key) != NULL, missing = work_failed(w) && work_refusals(w) > 0;
+    map_remove(v->queue_sent, bytes_of(w->key));
     if (!command)
         return;
-    const char *action = json_get_text(command, "action", ""),
-               *queue = json_text(json_path(command, "target", "name", NULL), "");
-    const char *state = strcmp(action, "CloseQueue") == 0 ? "Closed" : strcmp(action, "OpenQueue") == 0 ? "Open" : NULL;
-    if (strcmp(action, "CloseQueue") == 0 && *queue) { /* by its own command: it does not open with its parent */
-        struct json *own = json_new(w->arena, JSON_OBJECT), *metadata = json_ensure_object(w->arena, own, "metadata");
-        json_set(w->arena, json_ensure_object(w->arena, metadata, "annotations"), "volcano.sh/closed-by-parent",
-                 json_new(w->arena, JSON_NULL));
-        work_patch(w, KUBE_PATCH_MERGE,
-                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, NULL), own);
+    if (*queue && carries && !(close && strcmp(queue, "root") == 0) && !(sent && (!work_failed(w) || missing))) {
+        *(bool *)map_put(v->queue_sent, bytes_of(w->key), NULL) = true;
+        queue_state_patch(w, queue, close);
+        work_again(w, 0);
+        return;
     }
-    if (state && *queue) {
-        struct json *patch = json_new(w->arena, JSON_OBJECT);
-        json_set_text(w->arena, json_ensure_object(w->arena, patch, "status"), "state", state);
-        work_patch(w, KUBE_PATCH_MERGE,
-                   kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "queues", NULL, queue, "status"), patch);
-    }
-    work_delete(w, kube_path(w->arena, "bus.volcano.sh", "v1alpha1", "commands", w->ns, w->name, NULL),
-                object_meta(command, "uid"), NULL);
+    work_delete(w, kube_path(w->arena, "bus.volcano.sh", "v1alpha1", "commands", w->ns, w->name, NULL), uid, NULL);
 }

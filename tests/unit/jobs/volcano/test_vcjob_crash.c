@@ -140,9 +140,64 @@ static void deleted_whenever(void **state)
     assert_string_equal(phases, " Pending Running Aborting Aborted Completing Completed");
 }
 
+#define QUEUE "/apis/scheduling.volcano.sh/v1beta1/queues/q"
+
+static void queue_order(const char *name, const char *queue, const char *action)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"bus.volcano.sh/v1alpha1\",\"kind\":\"Command\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"action\":\"%s\",\"target\":{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\","
+                        "\"name\":\"%s\",\"uid\":\"x\"}}",
+                        name, action, queue));
+    crash_run(4000);
+    assert_null(get(arena_printf(w.a, "/apis/bus.volcano.sh/v1alpha1/namespaces/n/commands/%s", name)));
+}
+
+static const char *queue_state(const char *path)
+{
+    return json_text(json_path(get(path), "status", "state", NULL), "");
+}
+
+static void queue_is_closed_and_opened(void)
+{
+    create("{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"q\"},\"spec\":{\"weight\":1}}");
+    crash_run(2000);
+    queue_order("c1", "q", "CloseQueue");
+    assert_string_equal(queue_state(QUEUE), "Closed");
+    queue_order("c2", "q", "OpenQueue");
+    assert_string_equal(queue_state(QUEUE), "Open");
+}
+
+static void a_queue_stopped_anywhere(void **state)
+{
+    (void)state;
+    crash_everywhere(queue_is_closed_and_opened, 30);
+}
+
+static void what_no_queue_can_do_is_consumed(void **state)
+{
+    (void)state;
+    void *unused = NULL;
+    assert_int_equal(crash_setup(&unused), 0);
+    for (int i = 0; i < 3; i++) /* several at once do not hinder each other */
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"bus.volcano.sh/v1alpha1\",\"kind\":\"Command\",\"metadata\":{\"name\":\"many%d\",\"namespace\":"
+                            "\"n\"},\"action\":\"CloseQueue\",\"target\":{\"kind\":\"Queue\",\"apiVersion\":\"scheduling.volcano.sh/v1beta1\","
+                            "\"name\":\"default\",\"uid\":\"x\"}}",
+                            i));
+    crash_run(5000);
+    assert_string_equal(queue_state("/apis/scheduling.volcano.sh/v1beta1/queues/default"), "Closed");
+    assert_int_equal(items_n("/apis/bus.volcano.sh/v1alpha1/namespaces/n/commands"), 0);
+    queue_order("c1", "gone", "CloseQueue");
+    queue_order("c2", "root", "CloseQueue");
+    assert_string_equal(queue_state("/apis/scheduling.volcano.sh/v1beta1/queues/root"), "Open");
+    assert_int_equal(crash_teardown(&unused), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_life_stopped_anywhere), cmocka_unit_test(suspended_and_resumed_stopped_anywhere),
-                                       cmocka_unit_test(deleted_whenever)};
+                                       cmocka_unit_test(deleted_whenever), cmocka_unit_test(a_queue_stopped_anywhere),
+                                       cmocka_unit_test(what_no_queue_can_do_is_consumed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
