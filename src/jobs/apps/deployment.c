@@ -104,6 +104,29 @@ static void act_scale(struct rollout *r, const struct json *set, int64_t replica
                   "{\"spec\":{\"replicas\":%lld}}", replicas);
 }
 
+/* SOURCE Kubernetes: what the deployment says of itself its sets say too, but for what is about the deployment alone. */
+static bool is_passed(const char *annotation)
+{
+    static const char *const own[] = {"kubectl.kubernetes.io/last-applied-configuration",
+                                      REVISION,
+                                      "deployment.kubernetes.io/revision-history",
+                                      "deployment.kubernetes.io/desired-replicas",
+                                      "deployment.kubernetes.io/max-replicas",
+                                      "deprecated.deployment.rollback.to"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (text_equal(annotation, own[i]))
+            return false;
+    return true;
+}
+
+/* Those that differ from what `has` says, into `into`. */
+static void pass_annotations(struct rollout *r, struct json *into, const struct json *has)
+{
+    JSON_EACH (annotation, json_get(r->metadata, "annotations"))
+        if (is_passed(annotation->key) && !json_equal(json_get(has, annotation->key), annotation))
+            json_set(r->work->arena, into, annotation->key, json_clone(r->work->arena, annotation));
+}
+
 static void act_create_set(struct rollout *r, int64_t replicas)
 {
     struct arena *a = r->work->arena;
@@ -115,6 +138,7 @@ static void act_create_set(struct rollout *r, int64_t replicas)
     json_set_text(a, metadata, "namespace", r->work->ns);
     json_set_text(a, json_ensure_object(a, metadata, "annotations"), REVISION,
                   arena_printf(a, "%lld", (long long)r->revision_max + 1));
+    pass_annotations(r, json_get(metadata, "annotations"), NULL);
     const struct json *template_labels = json_path(r->spec, "template", "metadata", "labels", NULL);
     json_set(a, metadata, "labels", template_labels ? json_clone(a, template_labels) : json_new(a, JSON_OBJECT));
     json_set_text(a, json_get(metadata, "labels"), HASH_LABEL, r->hash);
@@ -292,6 +316,13 @@ static void write_revision(struct rollout *r)
         act_patch(r, "replicasets", json_get_text(json_get(r->current, "metadata"), "name", ""),
                   "{\"metadata\":{\"annotations\":{\"" REVISION "\":\"%lld\"}}}", revision);
     }
+    struct arena *a = r->work->arena;
+    const struct json *set = json_get(r->current, "metadata");
+    struct json *patch = json_new(a, JSON_OBJECT), *passed = json_ensure_object(a, json_ensure_object(a, patch, "metadata"), "annotations");
+    pass_annotations(r, passed, json_get(set, "annotations"));
+    if (passed->n)
+        work_patch(r->work, KUBE_PATCH_MERGE,
+                   kube_path(a, "apps", "v1", "replicasets", r->work->ns, json_get_text(set, "name", ""), NULL), patch);
     bytes_int64(json_bytes(json_path(r->metadata, "annotations", REVISION, NULL)), &shown);
     if (shown != revision)
         act_patch(r, "deployments", r->work->name, "{\"metadata\":{\"annotations\":{\"" REVISION "\":\"%lld\"}}}",

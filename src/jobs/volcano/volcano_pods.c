@@ -1,4 +1,7 @@
-/* volcano_pods.c - one watch of the pods, one queue of what to write: "ns/pod" makes a group, "ns/podgroup-..." removes it */
+/* volcano_pods.c - one watch of the pods, one queue of what to write: "ns/pod" makes a group, "ns/podgroup-..." removes it
+ *
+ * The owner of pods is asked for once, before their group is made: it may say how many they are together.
+ */
 #include "jobs/volcano/volcano_pods.h"
 #include <stdlib.h>
 #include <strings.h>
@@ -8,39 +11,18 @@
 #include "kube/workqueue.h"
 
 #define GROUP_ANNOTATION "scheduling.k8s.io/group-name"
+#define MEMBERS_ANNOTATION "scheduling.volcano.sh/group-min-member"
+enum { OWNERS_MAX = 4096, ASK_AGAIN_MS = 1000 };
 
 struct volcano_pods {
     struct kube_client *client;
     struct kube_watch *watch;
     struct workqueue *queue;
-    struct map *wanted;  /* "ns/pod" -> char *: the PodGroup to make, as JSON */
+    struct map *wanted;  /* "ns/pod" -> char *: the pod that needs a PodGroup, as JSON */
+    struct map *owners;  /* uid -> struct owner *. LIMIT OWNERS_MAX: then all are forgotten */
     struct map *groups;  /* "ns/podgroup-uid" of ReplicaSets -> uint32_t: pods that are there */
     struct arena *arena; /* reset after each event */
 };
-
-/* ---- what is written ---- */
-
-static void reconcile(void *arg, struct work *w)
-{
-    struct volcano_pods *v = arg;
-    char **text = map_find_text(v->wanted, w->key);
-    if (text) {
-        struct json *group = json_parse(w->arena, bytes_of(*text), NULL, NULL);
-        const char *name = json_get_text(json_get(group, "metadata"), "name", "");
-        struct json *patch = json_new(w->arena, JSON_OBJECT),
-                    *metadata = json_ensure_object(w->arena, patch, "metadata");
-        json_set_text(w->arena, json_ensure_object(w->arena, metadata, "annotations"), GROUP_ANNOTATION, name);
-        work_create(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), group);
-        work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), patch);
-        return;
-    }
-    uint32_t *pods_n = map_find_text(v->groups, w->key);
-    if (!pods_n || *pods_n > 0)
-        return;
-    work_delete(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL), NULL,
-                NULL);
-    map_remove(v->groups, bytes_of(w->key));
-}
 
 /* ---- the group of a pod ---- */
 
@@ -72,7 +54,41 @@ static void ask_for_topology(struct arena *a, struct json *spec, const struct js
         json_set_int64(a, topology, "highestTierAllowed", number);
 }
 
-static struct json *group_of(struct arena *a, const struct json *pod)
+/* What passes from a pod to its group. SOURCE Volcano. */
+static void pass_marks(struct arena *a, struct json *to, const struct json *from)
+{
+    static const char *const annotations[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone"};
+    static const char *const labels[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time"};
+    const struct json *given = json_get(from, "annotations"), *label = json_get(from, "labels");
+    bool fewest = json_get(given, "volcano.sh/jdb-min-available") != NULL;
+    const char *budget = fewest ? "volcano.sh/jdb-min-available" : "volcano.sh/jdb-max-unavailable";
+    for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++)
+        if (json_get(given, annotations[i]))
+            json_set(a, json_ensure_object(a, to, "annotations"), annotations[i], json_clone(a, json_get(given, annotations[i])));
+    if (json_get(given, budget))
+        json_set(a, json_ensure_object(a, to, "annotations"), budget, json_clone(a, json_get(given, budget)));
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        if (json_get(label, labels[i]))
+            json_set(a, json_ensure_object(a, to, "labels"), labels[i], json_clone(a, json_get(label, labels[i])));
+}
+
+static void inherit(struct arena *a, struct json *to, const struct json *owner_annotations)
+{
+    JSON_EACH (annotation, owner_annotations)
+        if (text_starts(annotation->key, "volcano.sh/"))
+            json_set(a, json_ensure_object(a, to, "annotations"), annotation->key, json_clone(a, annotation));
+}
+
+/* Its own word goes before its owner's. */
+static int64_t members_of(const struct json *annotations, const struct json *owner_annotations)
+{
+    const struct json *said = json_get(annotations, MEMBERS_ANNOTATION);
+    int64_t members = 1;
+    said = said ? said : json_get(owner_annotations, MEMBERS_ANNOTATION);
+    return bytes_int64(json_bytes(said), &members) && members >= 1 ? members : 1;
+}
+
+static struct json *group_of(struct arena *a, const struct json *pod, const struct json *owner_annotations)
 {
     const struct json *from = json_get(pod, "metadata"), *spec = json_get(pod, "spec"), *owner = controller_of(from);
     const struct json *annotations = json_get(from, "annotations");
@@ -86,14 +102,9 @@ static struct json *group_of(struct arena *a, const struct json *pod)
         json_append(json_ensure_array(a, metadata, "ownerReferences"), json_clone(a, owner));
     else
         json_set(a, metadata, "ownerReferences", job_owner(a, pod, "v1", "Pod"));
-    const char *preemptable = json_get_text(annotations, "volcano.sh/preemptable", "");
-    preemptable = *preemptable ? preemptable : json_get_text(json_get(from, "labels"), "volcano.sh/preemptable", "");
-    if (*preemptable)
-        json_set_text(a, json_ensure_object(a, metadata, "annotations"), "volcano.sh/preemptable", preemptable);
-    int64_t members = 1;
-    if (!bytes_int64(json_bytes(json_get(annotations, "scheduling.volcano.sh/group-min-member")), &members) ||
-        members < 1)
-        members = 1;
+    inherit(a, metadata, owner_annotations);
+    pass_marks(a, metadata, from);
+    int64_t members = members_of(annotations, owner_annotations);
     struct json *to = json_ensure_object(a, group, "spec");
     json_set_int64(a, to, "minMember", members);
     json_set_text(a, to, "queue", json_get_text(annotations, "scheduling.volcano.sh/queue-name", "default"));
@@ -104,6 +115,133 @@ static struct json *group_of(struct arena *a, const struct json *pod)
     ask_for_topology(a, to, annotations);
     json_set_text(a, json_ensure_object(a, group, "status"), "phase", "Pending");
     return group;
+}
+
+/* ---- who owns a pod ---- */
+
+struct owner {
+    struct volcano_pods *v;
+    char *uid;
+    char *annotations; /* as JSON; NULL while they are asked for */
+};
+
+static const char *owner_path(struct arena *a, const struct json *owner, const char *ns)
+{
+    static const struct {
+        const char *kind, *group, *plural;
+    } kinds[] = {{"ReplicaSet", "apps", "replicasets"},
+                 {"DaemonSet", "apps", "daemonsets"},
+                 {"StatefulSet", "apps", "statefulsets"},
+                 {"Job", "batch", "jobs"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (text_equal(json_get_text(owner, "kind", ""), kinds[i].kind) &&
+            text_equal(json_get_text(owner, "apiVersion", ""), arena_printf(a, "%s/v1", kinds[i].group)))
+            return kube_path(a, kinds[i].group, "v1", kinds[i].plural, ns, json_get_text(owner, "name", ""), NULL);
+    return NULL;
+}
+
+static void owner_free(struct owner *o)
+{
+    free(o->uid);
+    free(o->annotations);
+    free(o);
+}
+
+static void pods_look(struct volcano_pods *v, const char *owner_uid, int64_t delay_ms)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    size_t at = 0;
+    struct bytes key;
+    for (char **pod; (pod = map_next(v->wanted, &at, &key));)
+        if (strstr(*pod, owner_uid))
+            workqueue_add_after(v->queue, arena_text_n(a, key.data, key.n), delay_ms);
+}
+
+/* Who is gone, or may not be read, says nothing; whoever could not be asked is asked again. */
+static void on_owner(void *arg, const struct kube_answer *answer)
+{
+    struct owner *o = arg;
+    struct volcano_pods *v = o->v;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *owner = answer->code == 0 ? json_parse(a, answer->body, NULL, NULL) : NULL;
+    const struct json *annotations = json_path(owner, "metadata", "annotations", NULL);
+    if (answer->code != 0 && (answer->status < 400 || answer->status >= 500)) {
+        pods_look(v, o->uid, ASK_AGAIN_MS);
+        map_remove(v->owners, bytes_of(o->uid));
+        owner_free(o);
+        return;
+    }
+    struct buf text = {0};
+    if (json_is(annotations, JSON_OBJECT))
+        json_write(&text, annotations);
+    else
+        buf_text(&text, "{}");
+    o->annotations = buf_take(&text, NULL);
+    pods_look(v, o->uid, 0);
+}
+
+static void owners_forget(struct volcano_pods *v, bool ends)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (struct owner **o; (o = map_next(v->owners, &at, &key));) {
+        if (!(*o)->annotations)
+            kube_client_forget(v->client, on_owner, *o);
+        if (!(*o)->annotations && !ends)
+            pods_look(v, (*o)->uid, 0);
+        owner_free(*o);
+    }
+    map_clear(v->owners);
+}
+
+/* False: it is asked for, and the pod is looked at again then. */
+static bool owner_known(struct volcano_pods *v, struct work *w, const struct json *pod, const struct json **ret_annotations)
+{
+    const struct json *owner = controller_of(json_get(pod, "metadata"));
+    const char *path = owner ? owner_path(w->arena, owner, w->ns) : NULL, *uid = json_get_text(owner, "uid", "");
+    *ret_annotations = NULL;
+    if (!path)
+        return true;
+    struct owner **known = map_find_text(v->owners, uid);
+    if (known) {
+        const char *text = (*known)->annotations;
+        *ret_annotations = text ? json_parse(w->arena, bytes_of(text), NULL, NULL) : NULL;
+        return text != NULL;
+    }
+    if (map_count(v->owners) >= OWNERS_MAX)
+        owners_forget(v, false);
+    struct owner *o = mem_zero(1, sizeof *o);
+    *o = (struct owner){v, mem_text(uid), NULL};
+    *(struct owner **)map_put(v->owners, bytes_of(uid), NULL) = o;
+    kube_get(v->client, path, on_owner, o);
+    return false;
+}
+
+/* ---- what is written ---- */
+
+static void reconcile(void *arg, struct work *w)
+{
+    struct volcano_pods *v = arg;
+    char **text = map_find_text(v->wanted, w->key);
+    if (text) {
+        const struct json *pod = json_parse(w->arena, bytes_of(*text), NULL, NULL), *owner_annotations;
+        if (!owner_known(v, w, pod, &owner_annotations))
+            return;
+        const struct json *group = group_of(w->arena, pod, owner_annotations);
+        const char *name = json_get_text(json_get(group, "metadata"), "name", "");
+        struct json *patch = json_new(w->arena, JSON_OBJECT),
+                    *metadata = json_ensure_object(w->arena, patch, "metadata");
+        json_set_text(w->arena, json_ensure_object(w->arena, metadata, "annotations"), GROUP_ANNOTATION, name);
+        work_create(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), group);
+        work_patch(w, KUBE_PATCH_MERGE, kube_path(w->arena, "", "v1", "pods", w->ns, w->name, NULL), patch);
+        return;
+    }
+    uint32_t *pods_n = map_find_text(v->groups, w->key);
+    if (!pods_n || *pods_n > 0)
+        return;
+    work_delete(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, w->name, NULL), NULL,
+                NULL);
+    map_remove(v->groups, bytes_of(w->key));
 }
 
 /* ---- watching ---- */
@@ -117,10 +255,10 @@ static void wanted_forget(struct volcano_pods *v, const char *key)
     map_remove(v->wanted, bytes_of(key));
 }
 
-static void wanted_put(struct volcano_pods *v, const char *key, const struct json *group)
+static void wanted_put(struct volcano_pods *v, const char *key, const struct json *pod)
 {
     struct buf text = {0};
-    json_write(&text, group);
+    json_write(&text, pod);
     wanted_forget(v, key);
     char **slot = map_put(v->wanted, bytes_of(key), NULL);
     *slot = buf_take(&text, NULL);
@@ -154,7 +292,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         text_equal(phase, "Failed"))
         wanted_forget(v, key);
     else
-        wanted_put(v, key, group_of(v->arena, pod));
+        wanted_put(v, key, pod);
     arena_reset(v->arena);
 }
 
@@ -166,6 +304,7 @@ struct volcano_pods *volcano_pods_new(struct kube_client *c)
     v->client = c;
     v->arena = arena_new();
     v->wanted = map_new(sizeof(char *));
+    v->owners = map_new(sizeof(struct owner *));
     v->groups = map_new(sizeof(uint32_t));
     v->queue = workqueue_new(c, reconcile, v);
     v->watch = kube_watch_new(
@@ -185,6 +324,8 @@ void volcano_pods_free(struct volcano_pods *v)
     for (char **text; (text = map_next(v->wanted, &at, &key));)
         free(*text);
     map_free(v->wanted);
+    owners_forget(v, true);
+    map_free(v->owners);
     map_free(v->groups);
     arena_free(v->arena);
     free(v);

@@ -43,6 +43,13 @@ soon "their group is done" '^Completed$' k get podgroups.scheduling.volcano.sh "
 set_group() { echo "podgroup-$(k get rs -l app=web -o 'jsonpath={.items[0].metadata.uid}')"; }
 soon "a deployment's set" '.' k get rs -l app=web -o name
 soon "a set's pods share one" '^2$' bash -c '"$0" -n "$1" get pods -l app=web -o yaml | grep -c "group-name: $2"' "$KUBECTL" "$NS" "$(set_group)"
+owned() { printf -- '---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: band, annotations: {scheduling.volcano.sh/group-min-member: "%s", volcano.sh/preemptable: "false", other: x}}, spec: {replicas: 2, selector: {matchLabels: {app: band}}, template: {metadata: {labels: {app: band}}, spec: {schedulerName: volcano, containers: [{name: c, image: nginx, resources: {requests: {cpu: 100m}}}]}}}}\n' "$1" | k apply -f -; }
+ok "a deployment that says how many start together" owned 2
+soon "its set says so too" '2' k get rs -l app=band -o 'jsonpath={.items[*].metadata.annotations.scheduling\.volcano\.sh/group-min-member}'
+band_group() { k get podgroups.scheduling.volcano.sh "podgroup-$(k get rs -l app=band -o 'jsonpath={.items[0].metadata.uid}')" -o "jsonpath=$1"; }
+soon "and so its group" '^2 200m Running$' band_group '{.spec.minMember} {.spec.minResources.cpu} {.status.phase}'
+is "what is Volcano's of its annotations passes" 'false' band_group '{.metadata.annotations.volcano\.sh/preemptable}{.metadata.annotations.other}'
+k delete deployment band --wait=false >/dev/null
 says "scale to none" 'scaled' k scale deployment web --replicas=0
 soon "and it goes with the last" '^$' k get podgroups.scheduling.volcano.sh "$(set_group)" --ignore-not-found -o name
 says "a pod goes" 'deleted' k delete pod single
