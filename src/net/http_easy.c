@@ -25,6 +25,8 @@ static void memory_file_option(CURL *easy, CURLoption option, int fd)
 static void tls_options(const struct curl_client *c, CURL *easy)
 {
     memory_file_option(easy, CURLOPT_CAINFO, c->ca_fd);
+    if (c->ca_fd >= 0) /* WHY  libcurl would trust, and load, every certificate of the system beside it */
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
     memory_file_option(easy, CURLOPT_SSLCERT, c->cert_fd);
     memory_file_option(easy, CURLOPT_SSLKEY, c->key_fd);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, c->insecure_skip_verify ? 0L : 1L);
