@@ -255,6 +255,8 @@ int connection_print_table(const struct options *o, const struct output_column *
     rows(&c, &t, o, &e);
     code = e.code ? connection_fail(o->command->name, &e) : EXIT_OK;
     if (code == EXIT_OK) {
+        if (t.note)
+            fprintf(stderr, "capstan %s: %s\n", o->command->name, t.note);
         output_print(&t, t.format);
         say_nothing_found(&c, &t, o);
     }

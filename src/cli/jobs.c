@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/history/finished_jobs.h"
 #include "cli/history/usage_read.h"
-#include "cli/live/live.h"
+#include "cli/live/lists.h"
 #include "cli/lookup/why_until.h"
 
 static const struct output_column columns[] = {
@@ -151,12 +151,14 @@ static void job_rows(struct connection *c, struct output_table *t, const struct 
     static const char *const keys[] = {"name", "state", "gpus", "waitSeconds", "ageSeconds", "priority", "queue", "user", "running"};
     struct jobs_view v = {.c = c, .t = t, .o = o, .now_ms = loop_wall_ms(c->loop)};
     const char *unread = job_list_find(c, t->arena, line_add, &v, e);
-    if (unread && !e->code)
-        fprintf(stderr, "capstan jobs: not shown, since you may not list them: %s\n", unread);
+    if (unread)
+        t->note = arena_printf(t->arena, "not shown, since you may not list them: %s", unread);
     int sort = option_word(o, OPT_JOBS_SORT);
     if (sort >= 0)
         output_sort(t, keys[sort], option_flag(o, OPT_JOBS_REVERSE));
 }
+
+const struct live_list jobs_list = {columns, COLUMNS_N, job_rows};
 
 /* ---- those that are over, from the usage store ---- */
 
@@ -272,5 +274,5 @@ int jobs_main(const struct options *o)
         return finished(o);
     if (o->on_line[OPT_JOBS_SINCE] || o->on_line[OPT_JOBS_STORE])
         return options_wrong(o, "--since and --store go with --finished");
-    return live_print_table(o, columns, COLUMNS_N, job_rows);
+    return live_print_table(o, &jobs_list);
 }

@@ -5,7 +5,8 @@
 #include "base/collections/map.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "cli/live/live.h"
+#include "cli/gpus/gpus.h"
+#include "cli/live/lists.h"
 #include "cli/lookup/accelerators.h"
 #include "cli/lookup/node_models.h"
 #include "codec/decode/decode.h"
@@ -342,9 +343,14 @@ static void all_rows(struct connection *c, struct output_table *t, const struct 
     map_free(v.pods_n);
 }
 
+const struct live_list nodes_list = {columns, COLUMNS_N, all_rows}, nodes_gpus_list = {gpus_columns, GPUS_COLUMNS_N, gpus_rows};
+
 int nodes_main(const struct options *o)
 {
+    static const struct live_list summary_list = {summary_columns, SUMMARY_COLUMNS_N, all_rows};
+    if (option_flag(o, OPT_NODES_SUMMARY) && option_flag(o, OPT_NODES_GPUS))
+        return options_wrong(o, "either --summary or --gpus");
     if (option_flag(o, OPT_NODES_SUMMARY))
-        return live_print_table(o, summary_columns, SUMMARY_COLUMNS_N, all_rows);
-    return live_print_table(o, columns, COLUMNS_N, all_rows);
+        return live_print_table(o, &summary_list);
+    return live_print_table(o, option_flag(o, OPT_NODES_GPUS) ? &nodes_gpus_list : &nodes_list);
 }

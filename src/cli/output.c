@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/memory.h"
+#include "base/quantity.h"
 #include "wire/yaml.h"
 
 enum output_format output_format_of(const struct options *o)
@@ -164,7 +165,7 @@ static struct json *row_json(const struct output_table *t, uint32_t r)
     return row;
 }
 
-static struct json *table_json(const struct output_table *t)
+struct json *output_rows_json(const struct output_table *t)
 {
     struct json *rows = json_new(t->arena, JSON_ARRAY);
     for (uint32_t r = 0; r < t->rows_n; r++)
@@ -242,8 +243,11 @@ void output_sort(struct output_table *t, const char *key, bool reverse)
     struct sort_row *rows = mem_zero(t->rows_n + 1, sizeof *rows);
     for (uint32_t r = 0; r < t->rows_n; r++) {
         rows[r] = (struct sort_row){.cell = t->cells[r * t->columns_n + column], .row = r};
+        struct quantity q;
         if (rows[r].cell && t->columns[column].is_number)
             rows[r].number = strtod(rows[r].cell, NULL);
+        else if (rows[r].cell && t->columns[column].is_quantity && quantity_parse(bytes_of(rows[r].cell), &q, NULL) == 0)
+            rows[r].number = (double)q.nano;
     }
     qsort_r(rows, t->rows_n, sizeof *rows, compare_rows, &reverse);
     const char **cells = mem_zero(t->rows_n + 1, row_bytes);
@@ -270,7 +274,7 @@ void output_print(const struct output_table *t, enum output_format format)
         break;
     case OUTPUT_JSON:
     case OUTPUT_YAML:
-        output_json(table_json(t), format);
+        output_json(output_rows_json(t), format);
         break;
     }
 }

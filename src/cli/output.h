@@ -27,6 +27,7 @@ struct output_column {
     enum output_place place;
     bool is_key;       /* rows of one listing differ in these: by them a row is found again in the next */
     bool ticks;        /* it is another one each time, without anything having happened: an age */
+    bool is_quantity;  /* a text, as "10Gi"; put in order by what it is worth */
 };
 struct output_table {
     const struct output_column *columns;
@@ -35,6 +36,7 @@ struct output_table {
     enum output_format format; /* that it will be printed in, for who fills it; output_init leaves table */
     const char **cells;        /* rows_n x columns_n */
     uint32_t rows_n, rows_cap;
+    const char *note; /* what is not in it, for standard error; NULL: all is */
 };
 void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n);
 /* columns_n cells; NULL prints as "-" (JSON null). Texts are copied. */
@@ -44,6 +46,8 @@ void output_row(struct output_table *t, const char *const *cells);
 void output_sort(struct output_table *t, const char *key, bool reverse);
 /* OUTPUT_NAME: columns "kind" and "name" as KIND/NAME, a line each. */
 void output_print(const struct output_table *t, enum output_format format);
+/* The rows as json and yaml have them. */
+struct json *output_rows_json(const struct output_table *t);
 void output_fini(struct output_table *t);
 
 /* Lines of one table that comes in parts. widths: of each column, those of the parts before; they only grow. */

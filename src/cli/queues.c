@@ -12,7 +12,7 @@
 #include "base/quantity.h"
 #include "cli/cli.h"
 #include "cli/connect.h"
-#include "cli/live/live.h"
+#include "cli/live/lists.h"
 #include "codec/decode/decode.h"
 #include "kube/object.h"
 
@@ -20,9 +20,9 @@ static const struct output_column columns[] = {
     {"queue", "QUEUE", .is_key = true},     {"kind", "KIND", .wide = true, .is_key = true},
     {"cohort", "COHORT", false, true},      {"strategy", "STRATEGY", false, true},
     {"flavor", "FLAVOR", .is_key = true},   {"resource", "RESOURCE", .is_key = true},
-    {"nominal", "NOMINAL", false, false},   {"used", "USED", false, false},
-    {"borrowed", "BORROWED", false, false}, {"limit", "LIMIT", false, false},
-    {"guaranteed", "GUARANTEED", false, true}, {"weight", "WEIGHT", false, true},
+    {"nominal", "NOMINAL", .is_quantity = true},   {"used", "USED", .is_quantity = true},
+    {"borrowed", "BORROWED", .is_quantity = true}, {"limit", "LIMIT", .is_quantity = true},
+    {"guaranteed", "GUARANTEED", .wide = true, .is_quantity = true}, {"weight", "WEIGHT", false, true},
     {"pending", "PENDING", true, false},    {"admitted", "ADMITTED", true, false},
     {"active", "ACTIVE", false, false},
 };
@@ -155,7 +155,9 @@ static void queue_rows(struct connection *c, struct output_table *t, const struc
         volcano_rows(t, queue);
 }
 
+const struct live_list queues_list = {columns, COLUMNS_N, queue_rows};
+
 int queues_main(const struct options *o)
 {
-    return live_print_table(o, columns, COLUMNS_N, queue_rows);
+    return live_print_table(o, &queues_list);
 }

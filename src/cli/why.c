@@ -3,6 +3,7 @@
  * The scheduler writes the tree on the Workload, PodGroup or Pod that it decides about (object_waiting); this command finds that object
  * from whatever the user names.
  */
+#include "cli/why.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
@@ -32,6 +33,7 @@ struct answer {
     struct json *preempted;    /* NULL: it was not (cli/lookup/preempted.h) */
     struct json *shares;       /* of LocalQueues that go first; NULL: none does for what it has used (cli/lookup/local_share.h) */
     struct json *reason;       /* the tree, or NULL */
+    FILE *out;                 /* for people */
 };
 
 static const struct json *get(struct answer *x, enum job_kind kind, const char *name, struct err *e)
@@ -409,10 +411,15 @@ static void find_state(struct answer *x)
 
 /* ---- printing ---- */
 
-static void print_tree(const struct json *reason, int depth, bool last, const char *stem)
+static const char *colour(const struct answer *x, const char *code)
+{
+    return x->out == stdout ? code : "";
+}
+
+static void print_tree(const struct answer *x, const struct json *reason, int depth, bool last, const char *stem)
 {
     const char *message = json_get_text(reason, "message", json_get_text(reason, "code", "?"));
-    printf("%s%s%s\n", stem,
+    fprintf(x->out, "%s%s%s\n", stem,
            depth == 0 ? ""
            : last     ? "`- "
                       : "|- ",
@@ -420,52 +427,53 @@ static void print_tree(const struct json *reason, int depth, bool last, const ch
     char next[256];
     snprintf(next, sizeof next, "%.240s%s", stem, depth == 0 ? "" : last ? "   " : "|  ");
     JSON_EACH (child, json_get(reason, "children"))
-        print_tree(child, depth + 1, !child->next, next);
+        print_tree(x, child, depth + 1, !child->next, next);
     int64_t more = json_get_int64(reason, "more", 0);
     if (more > 0)
-        printf("%s... and %lld more\n", next, (long long)more);
+        fprintf(x->out, "%s... and %lld more\n", next, (long long)more);
 }
 
 /* Any one of the remedies is enough; what one joins with "and" is needed together. */
-static void print_remedies(const struct json *reason)
+static void print_remedies(const struct answer *x)
 {
+    const struct json *reason = x->reason;
     const char *impossible = json_get_text(reason, "impossible", "");
     const char *not_computed = json_get_text(reason, "notComputed", "");
     if (*impossible || *not_computed)
-        printf("would help: %s\n", *impossible ? impossible : not_computed);
+        fprintf(x->out, "would help: %s\n", *impossible ? impossible : not_computed);
     const char *lead = "would help: ";
     JSON_EACH (remedy, json_get(reason, "remedies")) {
-        printf("%s%s%s%s\n", output_green(), lead, json_get_text(remedy, "message", "?"), output_plain());
+        fprintf(x->out, "%s%s%s%s\n", colour(x, output_green()), lead, json_get_text(remedy, "message", "?"), colour(x, output_plain()));
         lead = "        or: ";
     }
 }
 
 static void print_text(const struct answer *x)
 {
-    printf("%s%s %s/%s%s: %s\n", output_bold(), job_kinds[x->kind].title, object_meta(x->object, "namespace"),
-           object_meta(x->object, "name"), output_plain(), x->state);
+    fprintf(x->out, "%s%s %s/%s%s: %s\n", colour(x, output_bold()), job_kinds[x->kind].title, object_meta(x->object, "namespace"),
+           object_meta(x->object, "name"), colour(x, output_plain()), x->state);
     if (*x->cluster_queue)
-        printf("queue: %s (cluster queue %s)\n", x->queue, x->cluster_queue);
+        fprintf(x->out, "queue: %s (cluster queue %s)\n", x->queue, x->cluster_queue);
     else if (*x->queue)
-        printf("queue: %s\n", x->queue);
+        fprintf(x->out, "queue: %s\n", x->queue);
     if (x->position >= 0)
-        printf("position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
+        fprintf(x->out, "position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
     if (x->shares)
-        printf("%s\n", local_shares_text(x->a, x->shares));
+        fprintf(x->out, "%s\n", local_shares_text(x->a, x->shares));
     if (x->size.fewest_n < x->size.asked_n)
-        printf("pods: %s\n", gang_size_text(x->a, x->size));
+        fprintf(x->out, "pods: %s\n", gang_size_text(x->a, x->size));
     if (x->preempted)
-        printf("%s\n", preempted_text(x->a, x->preempted));
+        fprintf(x->out, "%s\n", preempted_text(x->a, x->preempted));
     bool tree = x->reason && json_get(x->reason, "children") && strcmp(json_get_text(x->reason, "code", ""), "admission-checks") != 0;
     if (*x->message && !(tree && strcmp(x->message, json_get_text(x->reason, "message", "")) == 0))
-        printf("%s\n", x->message);
+        fprintf(x->out, "%s\n", x->message);
     if (tree)
-        print_tree(x->reason, 0, true, "");
+        print_tree(x, x->reason, 0, true, "");
     const char *start = start_text_of(x->a, json_get(x->reason, "start"), clock_wall_us() / 1000);
     if (start)
-        printf("starts: %s\n", start);
+        fprintf(x->out, "starts: %s\n", start);
     if (x->reason)
-        print_remedies(x->reason);
+        print_remedies(x);
 }
 
 static void print_json(const struct answer *x, enum output_format format)
@@ -503,24 +511,45 @@ static void print_json(const struct answer *x, enum output_format format)
     output_json(out, format);
 }
 
+/* Everything that is known of KIND/NAME. -E_INVALID: `what` is none. */
+static int ask(struct answer *x, const char *what, struct err *e)
+{
+    const char *word, *name;
+    if (!job_split(x->a, what, &word, &name))
+        return err_set(e, E_INVALID, "%s: write KIND/NAME", what);
+    int r = job_find(x->c, x->a, word, name, &x->kind, &x->object, e);
+    if (r == -E_NOTFOUND && find_group(x, word, name, e) == 0)
+        r = 0;
+    if (r < 0)
+        return r;
+    find_decided(x);
+    find_state(x);
+    return 0;
+}
+
+int why_print(struct connection *c, const char *what, FILE *out, struct err *e)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct answer x = {.c = c, .a = a, .out = out};
+    int r = ask(&x, what, e);
+    if (r == 0)
+        print_text(&x);
+    return r;
+}
+
 static int answer(struct connection *c, const struct options *o)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    struct answer x = {.c = c, .a = a};
+    struct answer x = {.c = c, .a = a, .out = stdout};
     struct err e = {0};
-    const char *what = o->arguments[0], *word, *name;
+    const char *word, *name;
     enum output_format format = output_format_of(o);
-    if (!job_split(a, what, &word, &name))
+    if (!job_split(a, o->arguments[0], &word, &name))
         return options_wrong(o, "%s", o->command->arguments_wrong);
-    int r = job_find(c, a, word, name, &x.kind, &x.object, &e);
-    if (r == -E_NOTFOUND && find_group(&x, word, name, &e) == 0)
-        r = 0;
-    if (r < 0) {
+    if (ask(&x, o->arguments[0], &e) < 0) {
         int code = connection_fail("why", &e);
         return e.code == E_INVALID ? EXIT_USAGE : code;
     }
-    find_decided(&x);
-    find_state(&x);
     if (format != OUTPUT_TABLE)
         print_json(&x, format);
     else

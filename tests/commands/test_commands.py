@@ -192,7 +192,7 @@ def check_front(commands):
 def check_reasons():
     """Codes that the trees of capstan why have are promised to programs: each stands in its page."""
     rows = re.findall(r'X\(\w+, +"([a-z-]+)"\)(.*)', (ROOT / 'src/core/explain/reason.h').read_text())
-    page = (ROOT / 'docs/man/capstan-why.1.scd').read_text()
+    page = (ROOT / 'docs/man/ask/capstan-why.1.scd').read_text()
     shown = [code for code, comment in rows if 'EVICT' not in comment and not code.startswith('remed')]
     missing = [code for code in shown if not re.search(rf'[_*"]{code}[_*"]', page)]
     report(len(rows) > 40 and not missing, 'man capstan-why: every code of a reason', f'missing: {missing}')

@@ -12,6 +12,7 @@
 enum {
     FRONT_N = 2, /* columns before those of the table: when, what */
     KEY_WIDTH = 12,
+    NOTE_BYTES = 1024,
 };
 
 struct row_seen {
@@ -26,7 +27,7 @@ struct live_rows {
 
 /* ---- what has changed ---- */
 
-static const char *key_of(struct arena *a, const struct output_table *t, const char *const *cells)
+const char *live_key(struct arena *a, const struct output_table *t, const char *const *cells)
 {
     const char *key = "";
     for (uint32_t c = 0; c < t->columns_n; c++)
@@ -49,7 +50,7 @@ struct live_rows *live_rows_new(const struct output_table *t)
     *rows = (struct live_rows){.by_key = map_new(sizeof(struct row_seen)), .arena = arena_new(), .columns_n = t->columns_n};
     for (uint32_t r = 0; r < t->rows_n; r++) {
         const char *const *cells = &t->cells[r * t->columns_n];
-        struct row_seen *seen = map_put(rows->by_key, bytes_of(key_of(rows->arena, t, cells)), NULL);
+        struct row_seen *seen = map_put(rows->by_key, bytes_of(live_key(rows->arena, t, cells)), NULL);
         seen->cells = arena_alloc(rows->arena, t->columns_n * sizeof *seen->cells);
         for (uint32_t c = 0; c < t->columns_n; c++)
             seen->cells[c] = arena_text(rows->arena, cells[c]);
@@ -79,7 +80,7 @@ void live_changes(struct output_table *changes, const char *time, const struct l
 {
     for (uint32_t r = 0; r < now->rows_n; r++) {
         const char *const *cells = &now->cells[r * now->columns_n];
-        struct row_seen *seen = before ? map_find(before->by_key, bytes_of(key_of(changes->arena, now, cells))) : NULL;
+        struct row_seen *seen = before ? map_find(before->by_key, bytes_of(live_key(changes->arena, now, cells))) : NULL;
         if (seen)
             seen->still_there = true;
         if (!seen || !is_same(now, seen->cells, cells))
@@ -94,12 +95,18 @@ void live_changes(struct output_table *changes, const char *time, const struct l
 
 /* ---- a terminal ---- */
 
+int live_columns(const char *text, size_t n)
+{
+    int columns = 0;
+    for (size_t i = 0; i < n; i++)
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return columns;
+}
+
 static size_t cut_line(struct buf *out, const char *line, size_t n, int columns)
 {
-    int at = 0, all = 0;
+    int at = 0, all = live_columns(line, n);
     size_t cut = n;
-    for (size_t i = 0; i < n; i++)
-        all += ((unsigned char)line[i] & 0xc0) != 0x80;
     for (size_t i = 0; all > columns && i < n; i++) {
         at += ((unsigned char)line[i] & 0xc0) != 0x80;
         if (at == columns) {
@@ -133,7 +140,7 @@ void live_cut(struct buf *out, const char *text, int columns, int lines, const c
     }
 }
 
-static bool is_screen(void)
+bool live_is_screen(void)
 {
     const char *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
@@ -166,11 +173,13 @@ static void screen(const struct output_table *t, bool first)
 struct live {
     struct connection c;
     const struct options *o;
+    const struct live_list *list;
     struct output_column *columns; /* with those in front */
     struct live_rows *before;
     int *widths;
     bool told, screen;
     struct err trouble; /* as it was said last */
+    char note[NOTE_BYTES];
 };
 
 static void lines(struct live *x, const struct output_table *t)
@@ -201,22 +210,33 @@ static int trouble(struct live *x, const struct err *e)
     return EXIT_OK;
 }
 
-static int turn(struct live *x, const struct output_column *columns, uint32_t columns_n,
-                void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
+/* What is left out is told once, and again when it is something else. */
+static void note(struct live *x, const struct output_table *t)
 {
+    if (t->note && strncmp(t->note, x->note, NOTE_BYTES - 1) != 0)
+        fprintf(stderr, "capstan %s: %s\n", x->o->command->name, t->note);
+    (void)snprintf(x->note, sizeof x->note, "%s", t->note ? t->note : "");
+}
+
+static int look(void *arg)
+{
+    struct live *x = arg;
     _cleanup_arena_ struct arena *a = arena_new();
     struct output_table t;
     struct err e = {0};
     int code = EXIT_OK;
-    output_init(&t, a, columns, columns_n);
+    output_init(&t, a, x->list->columns, x->list->columns_n);
     t.format = output_format_of(x->o);
-    rows(&x->c, &t, x->o, &e);
-    if (e.code)
+    x->list->rows(&x->c, &t, x->o, &e);
+    if (e.code) {
         code = trouble(x, &e);
-    else if (x->screen)
-        screen(&t, !x->told);
-    else
-        lines(x, &t);
+    } else {
+        note(x, &t);
+        if (x->screen)
+            screen(&t, !x->told);
+        else
+            lines(x, &t);
+    }
     x->told |= !e.code;
     output_fini(&t);
     return code;
@@ -229,29 +249,49 @@ static bool has_reader(void)
     return poll(&out, 1, 0) <= 0 || !(out.revents & (POLLERR | POLLHUP));
 }
 
-static int watch(struct live *x, const struct output_column *columns, uint32_t columns_n,
-                 void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
+int live_go_on(const struct options *o, struct connection *c, int (*turn)(void *arg), void *arg)
 {
-    const struct options *o = x->o;
     int64_t period_ms = 0;
     (void)duration_parse(bytes_of(option_shared(o, "period")), &period_ms); /* it has a default, and was checked */
-    int code = connection_open(&x->c, o, true);
+    int code = EXIT_OK;
     struct err e = {0};
     while (code == EXIT_OK) {
-        code = turn(x, columns, columns_n, rows);
+        code = turn(arg);
         if (code != EXIT_OK || fflush(stdout) != 0 || ferror(stdout)) /* output_finish says what is wrong with it */
             break;
         if (!has_reader())
             break;
-        if (loop_run_for(x->c.loop, period_ms, &e) < 0)
-            code = connection_fail(x->o->command->name, &e);
+        if (loop_run_for(c->loop, period_ms, &e) < 0)
+            code = connection_fail(o->command->name, &e);
     }
-    connection_close(&x->c);
+    return code == LIVE_END ? EXIT_OK : code;
+}
+
+static int watch(const struct options *o, const struct live_list *list)
+{
+    uint32_t columns_n = list->columns_n;
+    struct output_column *all = mem_zero(columns_n + FRONT_N, sizeof *all);
+    all[0] = (struct output_column){.key = "time", .title = "TIME"};
+    all[1] = (struct output_column){.key = "change", .title = "CHANGE"};
+    memcpy(all + FRONT_N, list->columns, columns_n * sizeof *all);
+    int *widths = mem_zero(columns_n + FRONT_N, sizeof *widths);
+    widths[0] = sizeof "2026-01-31T12:00:00Z" - 1;
+    widths[1] = sizeof "changed" - 1;
+    for (uint32_t i = 0; i < columns_n; i++) /* what comes later may be longer than what is there at the beginning */
+        widths[FRONT_N + i] = list->columns[i].is_key ? KEY_WIDTH : 0;
+    struct live x = {
+        .o = o, .list = list, .columns = all, .widths = widths, .screen = live_is_screen() && output_format_of(o) <= OUTPUT_WIDE};
+    int code = connection_open(&x.c, o, true);
+    if (code == EXIT_OK)
+        code = live_go_on(o, &x.c, look, &x);
+    connection_close(&x.c);
+    live_rows_free(x.before);
+    free(widths);
+    free(all);
     return code;
 }
 
-int live_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
-                     void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
+int live_print_table(const struct options *o, const struct live_list *list)
 {
     const char *watches = option_shared(o, "watch");
     enum output_format format = output_format_of(o);
@@ -260,22 +300,8 @@ int live_print_table(const struct options *o, const struct output_column *column
     if (!watching && o->on_line[option_find(o->command, "period", 6)])
         return options_wrong(o, "--period goes with --watch");
     if (!watching)
-        return connection_print_table(o, columns, columns_n, rows);
+        return connection_print_table(o, list->columns, list->columns_n, list->rows);
     if (format == OUTPUT_YAML || format == OUTPUT_NAME)
         return options_wrong(o, "--watch: use --output table, wide, csv or json");
-    struct output_column *all = mem_zero(columns_n + FRONT_N, sizeof *all);
-    all[0] = (struct output_column){.key = "time", .title = "TIME"};
-    all[1] = (struct output_column){.key = "change", .title = "CHANGE"};
-    memcpy(all + FRONT_N, columns, columns_n * sizeof *all);
-    int *widths = mem_zero(columns_n + FRONT_N, sizeof *widths);
-    widths[0] = sizeof "2026-01-31T12:00:00Z" - 1;
-    widths[1] = sizeof "changed" - 1;
-    for (uint32_t i = 0; i < columns_n; i++) /* what comes later may be longer than what is there at the beginning */
-        widths[FRONT_N + i] = columns[i].is_key ? KEY_WIDTH : 0;
-    struct live x = {.o = o, .columns = all, .widths = widths, .screen = is_screen() && format <= OUTPUT_WIDE};
-    int code = watch(&x, columns, columns_n, rows);
-    live_rows_free(x.before);
-    free(widths);
-    free(all);
-    return code;
+    return watch(o, list);
 }

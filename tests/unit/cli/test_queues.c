@@ -21,13 +21,14 @@ const struct json *connection_get_list(struct connection *c, struct arena *arena
     return strstr(path, "/clusterqueues") ? json_parse(arena, bytes_of(served), NULL, e) : NULL;
 }
 
-int live_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,
-                     void (*rows)(struct connection *c, struct output_table *t, const struct options *o, struct err *e))
+int live_print_table(const struct options *o, const struct live_list *list)
 {
+    const struct output_column *columns = list->columns;
+    uint32_t columns_n = list->columns_n;
     struct output_table t;
     struct err e = {0};
     output_init(&t, a, columns, columns_n);
-    rows(NULL, &t, o, &e);
+    list->rows(NULL, &t, o, &e);
     assert_int_equal(t.rows_n, 1);
     for (uint32_t i = 0; i < columns_n; i++) {
         const char *cell = t.cells[i] ? t.cells[i] : "-";
