@@ -27,13 +27,19 @@ if ! command -v promtool >/dev/null; then
     echo "ok rules # SKIP promtool (Debian package prometheus) is not installed"
     exit 0
 fi
-step "rules are well-formed" promtool check rules deploy/monitoring/gpu.rules.yaml
-step "each alert fires when it should and not otherwise" promtool test rules tests/monitoring/gpu.test.yaml
-alerts=$(sed -n 's/^ *- alert: //p' deploy/monitoring/gpu.rules.yaml)
-for alert in $alerts; do
-    grep -A 3 "alertname: $alert\b" tests/monitoring/gpu.test.yaml | grep -q exp_labels || untested="${untested:-}$alert "
+for name in gpu queues; do
+    step "rules are well-formed: $name" promtool check rules deploy/monitoring/$name.rules.yaml
+    step "each alert fires when it should and not otherwise: $name" promtool test rules tests/monitoring/$name.test.yaml
+    alerts=$(sed -n 's/^ *- alert: //p' deploy/monitoring/$name.rules.yaml) untested='' told=''
+    for alert in $alerts; do
+        grep -A 3 "alertname: $alert\b" tests/monitoring/$name.test.yaml | grep -q exp_labels || untested="$untested$alert "
+    done
+    step "each alert has a test in which it fires: $name" test -z "$untested"
+    for alert in $alerts; do
+        grep -q "\b$alert\b" docs/monitoring.md || told="$told$alert "
+    done
+    step "each alert is in docs/monitoring.md: $name" test -z "$told"
 done
-step "each alert has a test in which it fires" test -z "${untested:-}"
 # dcgm-exporter's order; behind Hostname the label fields, then the attributes, each by name.
 MIG='(,GPU_I_PROFILE="[^"]+",GPU_I_ID="[0-9]+")?'
 ATTRIBUTES='container="[^"]*"(,err_code="[0-9]+",err_msg="[^"]+")?,namespace="[^"]*",pod="[^"]*"(,pod_uid="[^"]+")?'

@@ -24,6 +24,12 @@ if at_least 21; then # older ones know another kustomize
     # kustomize follows no link out of its folder: the same by its whole path
     sed "s|\.\./deploy|$(realpath --relative-to "$PWD/ours" "$ROOT/deploy")|" "$ROOT/examples/install/kustomization.yaml" >ours/kustomization.yaml
     is "a folder of one's own: another registry, less than the whole" "2 registry.example.com/capstan:0.1.0" bash -c '"$0" kustomize ours | sed -n "s/^ *-\{0,1\} *image: //p" | sort | uniq -c | sed "s/^ *//"' "$KUBECTL"
+    "$KUBECTL" kustomize "$ROOT/deploy/monitoring" >monitoring.yaml
+    is "monitors, rules and dashboards, as they lie there" "6 2 2" bash -c 'for kind in ConfigMap PodMonitor PrometheusRule; do grep -c "^kind: $kind$" monitoring.yaml; done | paste -sd" "'
+    says "each dashboard is small enough for kubectl apply" '^configmap/capstan-dashboard-waste created' bash -c \
+        'sed "/^apiVersion: monitoring/,\$d" monitoring.yaml | KUBECONFIG=empty/kubeconfig "$0" apply -f -' "$KUBECTL"
+    is "with the label that Grafana's sidecar looks for" 6 bash -c 'KUBECONFIG=empty/kubeconfig "$0" get configmap -n capstan-system -l grafana_dashboard=1 -o name | wc -l' "$KUBECTL"
+    ok "and is what Grafana reads" bash -c 'KUBECONFIG=empty/kubeconfig "$0" get configmap capstan-dashboard-queues -n capstan-system -o json | jq -e ".data[\"gpu-queues.json\"] | fromjson | .uid == \"capstan-gpu-queues\""' "$KUBECTL"
     ok "it is deleted" c delete -k "$ROOT/deploy" --wait=false --ignore-not-found
 else
     skip "the kustomize base" "needs kubectl 1.21"
@@ -46,6 +52,10 @@ if [ -n "$helm" ]; then
     ok "it is rendered" render
     is "in the release's namespace" "" bash -c 'grep capstan-system rendered.yaml; true'
     is "with one image" "3 capstan:0.1.0" bash -c 'sed -n "s/^ *-\{0,1\} *image: //p" rendered.yaml | tr -d "\"" | sort | uniq -c | sed "s/^ *//"'
+    ok "with rules and dashboards" render --set monitoring.rules.enabled=true,monitoring.dashboards.enabled=true
+    is "as they lie in deploy/monitoring" "6 2" bash -c 'for kind in ConfigMap PrometheusRule; do grep -A3 "^kind: $kind$" rendered.yaml | grep -cE "name: capstan-(dashboard|gpu$|queues$)"; done | paste -sd" "'
+    ok "a dashboard is what Grafana reads" /usr/bin/python3 -c 'import json, re, textwrap; json.loads(textwrap.dedent(re.search(r"gpu-waste.json: \|-\n((?:    .*\n|\n)+)", open("rendered.yaml").read()).group(1)))'
+    ok "and without" render
     says "the policies know the agent of this namespace" 'system:serviceaccount:gpus:capstan-agent' cat rendered.yaml
     c create namespace gpus >/dev/null
     ok "what it makes is accepted" c apply -f rendered.yaml
