@@ -48,7 +48,7 @@ def load_tables():
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader('generate_options', loader))
     loader.exec_module(module)
     folder = ROOT / 'data/commands'
-    return module.load(folder / 'shared.tsv', *sorted(p for p in folder.glob('*.tsv') if p.stem != 'shared'))
+    return module.load(folder / 'shared.tsv', *sorted(p for p in folder.rglob('*.tsv') if p.stem != 'shared'))
 
 
 def report(is_well, what, *details):

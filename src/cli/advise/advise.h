@@ -1,0 +1,105 @@
+/* advise.h - what a cluster does wrong with its GPUs, by its objects and by what was measured: rules that look, findings to apply
+ *
+ *   objects of the API server ─┐
+ *   what agents measured ──────┼─ facts ──each rule──▶ findings: evidence, and the manifest that changes it
+ *   usage store ───────────────┘
+ *
+ * A rule is a function and a row of `rules` (advise.c). It tells only what it can prove by numbers, and names where each stands. What it
+ * could not look at is said, never taken for well.
+ */
+#ifndef CLI_ADVISE_ADVISE_H
+#define CLI_ADVISE_ADVISE_H
+#include "base/collections/map.h"
+#include "cli/connect.h"
+#include "cli/gpus/gpus.h"
+#include "exporter/account/usage.h"
+
+struct advise_evidence {
+    const char *text, *from; /* from: the object, annotation or store in which the number stands */
+    struct advise_evidence *next;
+};
+struct advise_finding {
+    const char *rule, *about, *text, *todo;
+    struct advise_evidence *first, **last;
+    struct json *manifests; /* objects as they should be; empty: nothing that can be applied */
+    bool replaces;          /* with `kubectl replace --force`: what is running begins anew */
+    struct advise_finding *next;
+};
+
+/* A pod that asks for accelerators and has not ended. */
+struct advise_pod {
+    const char *ns, *name, *node, *phase, *queue, *owner_uid; /* node, queue "": none */
+    int64_t accelerators_n, created_ms;
+    struct advise_pod *next;
+};
+/* What one job, or pod that is of none, has of devices, and what was measured of them. */
+struct advise_use {
+    const char *ns, *name, *queue, *pod, *node, *product, *resource; /* pod, node, resource: of its first device */
+    uint32_t devices_n, measured_n, pods_n, shared_n, slots_n;       /* shared_n: others have them, too; slots_n: handed out in shares */
+    int activity_permille;                                           /* of the busiest */
+    int64_t memory_used_mib, memory_total_mib;                       /* of the fullest */
+    int64_t since_ms, measured_ms;
+    double allocated_s, active_s; /* by the usage store; allocated 0: not known */
+};
+
+struct advise {
+    struct connection c;
+    struct arena *a;
+    int64_t now_ms, long_ms; /* long_ms: how long something has to be so before it is told */
+    const char *rule;        /* that is looked at */
+    const char *unread;      /* what could not be looked at, by commas; NULL: nothing */
+    const char *store;       /* which was read; NULL: none */
+    const struct json *nodes, *flavors, *cluster_queues, *cohorts, *local_queues, *workloads,
+        *jobs; /* items; NULL: unknown, or no such kind */
+    struct advise_pod *pods;
+    struct gpu_line *gpus;
+    uint32_t gpus_n, gpus_cap;
+    struct advise_use *uses;
+    uint32_t uses_n, uses_cap;
+    struct advise_finding *first, **last;
+    uint32_t findings_n;
+};
+
+/* facts */
+void advise_facts(struct advise *x, const char *store);
+/* NULL: there is none, or it may not be read (then it is named in `unread`). */
+const struct json *advise_get(struct advise *x, const char *path);
+
+/* findings */
+struct advise_finding *advise_find(struct advise *x, const char *about, const char *todo, const char *format, ...) PRINTF_LIKE(4, 5);
+void advise_evidence(struct advise *x, struct advise_finding *f, const char *from, const char *format, ...) PRINTF_LIKE(4, 5);
+/* A copy of an object to be changed and added to a finding: what the server writes is left out. */
+struct json *advise_object(struct advise *x, const struct json *object, const char *api_version, const char *kind);
+/* "3h" */
+const char *advise_age(struct advise *x, int64_t ms);
+
+/* Whose a pod is, up to what people make. */
+struct advise_owner {
+    const char *kind, *api_version, *about; /* about: "Deployment ns/name" */
+    const struct json *object;              /* NULL: it may not be read */
+    const struct json *workload;            /* by which a queue of Kueue holds it; NULL none */
+};
+struct advise_owner advise_owner_of(struct advise *x, const char *ns, const char *pod);
+/* The pod template or the pod itself within a copy of such an object; NULL: this kind has none that is known here. */
+struct json *advise_template(const char *kind, struct json *object);
+/* Job or Pod, that may be made again: without what its first life has left in it. */
+void advise_made_again(const char *kind, struct json *object);
+
+/* rules */
+void advise_idle(struct advise *x);
+void advise_small(struct advise *x);
+void advise_part_of_gang(struct advise *x);
+void advise_no_quota(struct advise *x);
+void advise_quota_without_nodes(struct advise *x);
+void advise_nodes_without_flavor(struct advise *x);
+void advise_no_reclaim(struct advise *x);
+void advise_strict_head(struct advise *x);
+void advise_no_limit(struct advise *x);
+
+/* Of accelerators, in status.flavorsReservation of a ClusterQueue: "total" or "borrowed". flavor, resource NULL: of all. */
+int64_t advise_reserved(const struct json *queue, const char *flavor, const char *resource, const char *what);
+/* Of accelerators, its nominal quota; likewise. */
+int64_t advise_nominal(const struct json *queue, const char *flavor, const char *resource);
+int64_t advise_pending(const struct json *queue);
+
+#endif
