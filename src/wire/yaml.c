@@ -3,6 +3,7 @@
  * SHAPE  one recursive builder; its depth is bounded by LIMIT_JSON_DEPTH. An alias is a copy of the anchored value whose
  *        texts are shared.
  */
+#include <stdlib.h>
 #include <yaml.h>
 #include "wire/yaml.h"
 #include "base/collections/map.h"
@@ -18,6 +19,7 @@ struct builder {
     struct arena *arena;
     struct map *anchors; /* name -> struct json * */
     struct json_parse_info *info;
+    struct yaml_places *places; /* NULL: nobody asks */
     struct err *e;
     uint32_t nodes_n, aliases_n;
     size_t alias_bytes;
@@ -79,6 +81,65 @@ static void note_duplicate(struct builder *b, const struct place *place, size_t 
         info->line[info->duplicate_n] = (uint32_t)line + 1;
     }
     info->duplicate_n++;
+}
+
+/* ---- places ---- */
+
+struct yaml_places {
+    struct map *by_value; /* address of the value -> struct yaml_place */
+};
+
+static struct bytes address_of(const struct json *const *v)
+{
+    return (struct bytes){(const char *)v, sizeof *v};
+}
+
+struct yaml_places *yaml_places_new(void)
+{
+    struct yaml_places *p = mem_zero(1, sizeof *p);
+    p->by_value = map_new(sizeof(struct yaml_place));
+    return p;
+}
+
+void yaml_places_free(struct yaml_places *p)
+{
+    if (!p)
+        return;
+    map_free(p->by_value);
+    free(p);
+}
+
+struct yaml_place yaml_place_of(const struct yaml_places *p, const struct json *v)
+{
+    const struct yaml_place *found = map_find(p->by_value, address_of(&v));
+    return found ? *found : (struct yaml_place){0};
+}
+
+static void note_place(struct builder *b, const struct json *v, yaml_mark_t mark)
+{
+    if (!b->places)
+        return;
+    struct yaml_place *p = map_put(b->places->by_value, address_of(&v), NULL);
+    p->line = (uint32_t)mark.line + 1;
+    p->column = (uint32_t)mark.column + 1;
+}
+
+static void note_key(struct builder *b, const struct json *v, yaml_mark_t mark)
+{
+    if (!b->places)
+        return;
+    struct yaml_place *p = map_put(b->places->by_value, address_of(&v), NULL);
+    p->key_line = (uint32_t)mark.line + 1;
+    p->key_column = (uint32_t)mark.column + 1;
+}
+
+/* The value that was of `v` stands where `v` stands now. */
+static void move_place(struct builder *b, const struct json *to, const struct json *v)
+{
+    if (b->places) {
+        struct yaml_place place = yaml_place_of(b->places, v);
+        *(struct yaml_place *)map_put(b->places->by_value, address_of(&to), NULL) = place;
+    }
 }
 
 static int count_node(struct builder *b, yaml_mark_t mark, uint32_t depth)
@@ -316,8 +377,8 @@ static int key_of(struct builder *b, const yaml_event_t *ev, const struct place 
     return 0;
 }
 
-/* The value that belongs to key, which stands on `line` (from 0). */
-static int build_member(struct builder *b, struct mapping *m, struct place *here, struct bytes key, size_t line, bool is_merge)
+/* The value that belongs to key, which stands at `mark`. */
+static int build_member(struct builder *b, struct mapping *m, struct place *here, struct bytes key, yaml_mark_t mark, bool is_merge)
 {
     yaml_event_t ev;
     struct json *v = NULL;
@@ -333,17 +394,19 @@ static int build_member(struct builder *b, struct mapping *m, struct place *here
         merges_add(b, m, v);
         return 0;
     }
+    note_key(b, v, mark);
     struct json *old = mapping_find(m, key);
     if (!old) {
         mapping_add(m, key, v);
         return 0;
     }
-    note_duplicate(b, here, line);
+    note_duplicate(b, here, mark.line);
     const struct json place = *old; /* the last one wins, in the place of the first */
     *old = *v;
     old->key = place.key;
     old->key_n = place.key_n;
     old->next = place.next;
+    move_place(b, old, v);
     return 0;
 }
 
@@ -363,7 +426,7 @@ static int build_members(struct builder *b, struct mapping *m, struct place *her
             r = key_of(b, &ev, here, &key);
         yaml_event_delete(&ev);
         if (r == 0)
-            r = ends ? apply_merges(b, m, mark) : build_member(b, m, here, key, mark.line, is_merge);
+            r = ends ? apply_merges(b, m, mark) : build_member(b, m, here, key, mark, is_merge);
         if (r < 0 || ends)
             return r;
     }
@@ -381,8 +444,7 @@ static int build_mapping(struct builder *b, const yaml_event_t *start, const str
     return r;
 }
 
-/* The value that starts with event ev. */
-static int build(struct builder *b, const yaml_event_t *ev, const struct place *place, struct json **ret)
+static int build_value(struct builder *b, const yaml_event_t *ev, const struct place *place, struct json **ret)
 {
     int r;
     switch ((int)ev->type) {
@@ -401,6 +463,15 @@ static int build(struct builder *b, const yaml_event_t *ev, const struct place *
             anchor_set(b, ev->data.scalar.anchor, *ret);
         return r;
     }
+}
+
+/* The value that starts with event ev. */
+static int build(struct builder *b, const yaml_event_t *ev, const struct place *place, struct json **ret)
+{
+    int r = build_value(b, ev, place, ret);
+    if (r == 0)
+        note_place(b, *ret, ev->start_mark);
+    return r;
 }
 
 /* One event outside of documents, or the start of one, whose root is built. *ret_end at the end of the stream. */
@@ -449,18 +520,24 @@ static bool parse_as_json(struct arena *a, struct bytes text, struct json *docs,
 
 int yaml_parse(struct arena *a, struct bytes text, struct json **ret_docs, struct json_parse_info *info, struct err *e)
 {
+    return yaml_parse_places(a, text, ret_docs, info, NULL, e);
+}
+
+int yaml_parse_places(struct arena *a, struct bytes text, struct json **ret_docs, struct json_parse_info *info, struct yaml_places *places,
+                      struct err *e)
+{
     static const char byte_order_mark[] = "\xef\xbb\xbf"; /* editors of Windows write it */
     struct json *docs = json_new(a, JSON_ARRAY);
     *ret_docs = NULL;
     if (text.n >= 3 && memcmp(text.data, byte_order_mark, 3) == 0)
         text = (struct bytes){text.data + 3, text.n - 3};
-    if (parse_as_json(a, text, docs, info)) {
+    if (!places && parse_as_json(a, text, docs, info)) {
         *ret_docs = docs;
         return 0;
     }
     if (info)
         *info = (struct json_parse_info){0};
-    struct builder b = {.arena = a, .info = info, .e = e};
+    struct builder b = {.arena = a, .info = info, .places = places, .e = e};
     if (!yaml_parser_initialize(&b.parser))
         return err_set(e, E_IO, "no memory for the YAML reader");
     b.anchors = map_new(sizeof(struct json *));

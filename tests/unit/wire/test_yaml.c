@@ -117,6 +117,39 @@ static void test_duplicates(void **state)
     assert_int_equal(json_item(docs, 0)->n, 2000);
 }
 
+/* "line:column key_line:key_column" of the value. */
+static void stands_at(const struct yaml_places *p, const struct json *v, uint32_t line, uint32_t column, uint32_t key_line,
+                      uint32_t key_column)
+{
+    struct yaml_place at = yaml_place_of(p, v);
+    assert_int_equal(at.line, line);
+    assert_int_equal(at.column, column);
+    assert_int_equal(at.key_line, key_line);
+    assert_int_equal(at.key_column, key_column);
+}
+
+static void test_places(void **state)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct yaml_places *p = yaml_places_new();
+    struct json *docs, elsewhere = {.type = JSON_NULL};
+    static const char text[] = "a: 1\nb:\n  - &x {c: d}\n  - *x\n  - <<: *x\nb2: 2\na: 3\n";
+    assert_int_equal(yaml_parse_places(a, bytes_of(text), &docs, NULL, p, NULL), 0);
+    const struct json *root = docs->first, *list = json_get(root, "b");
+    stands_at(p, root, 1, 1, 0, 0);
+    stands_at(p, json_get(root, "a"), 7, 4, 7, 1); /* the last one wins */
+    stands_at(p, list, 3, 3, 2, 1);
+    stands_at(p, json_get(json_item(list, 0), "c"), 3, 12, 3, 9);
+    stands_at(p, json_item(list, 1), 4, 5, 0, 0);
+    stands_at(p, json_get(json_item(list, 2), "c"), 0, 0, 0, 0);
+    stands_at(p, json_get(root, "b2"), 6, 5, 6, 1);
+    stands_at(p, &elsewhere, 0, 0, 0, 0);
+    assert_int_equal(yaml_parse_places(a, BYTES("{\"a\": [1,\n 2]}"), &docs, NULL, p, NULL), 0);
+    stands_at(p, json_item(json_get(docs->first, "a"), 1), 2, 2, 0, 0);
+    yaml_places_free(p);
+    yaml_places_free(NULL);
+}
+
 static void check_limit(struct buf *text)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -166,6 +199,6 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_accepted), cmocka_unit_test(test_refused), cmocka_unit_test(test_duplicates),
-                                       cmocka_unit_test(test_limits)};
+                                       cmocka_unit_test(test_places), cmocka_unit_test(test_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
