@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 #include "exporter/report/report.h"
+#include "wire/html/html.h"
 
 #define MINUTE_S 60.0
 #define HOUR_S 3600.0
@@ -39,57 +40,23 @@ static void part_hours(const struct report_row *row, double ret_hours[PARTS_N])
     ret_hours[REST] = rest;
 }
 
-static void add_text(struct buf *out, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            buf_text(out, "&lt;");
-            break;
-        case '>':
-            buf_text(out, "&gt;");
-            break;
-        case '&':
-            buf_text(out, "&amp;");
-            break;
-        case '"':
-            buf_text(out, "&quot;");
-            break;
-        default:
-            buf_char(out, *text);
-        }
-    }
-}
-
 static const char style[] =
-    ":root{color-scheme:light "
-    "dark;--used:#2a7de1;--low:#8ab8f0;--idle:#f0a530;--none:#d64545;--rest:#b9bec6;--line:#8884}"
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}"
-    "h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2rem 0 .5rem}p.span{margin:.2rem 0 1.5rem;opacity:.7}"
-    ".cards{display:flex;flex-wrap:wrap;gap:1rem}.card{border:1px solid var(--line);border-radius:.5rem;padding:.6rem "
-    "1rem;min-width:8rem}"
-    ".card b{display:block;font-size:1.5rem}"
+    ":root{--used:#2a7de1;--low:#8ab8f0;--idle:#f0a530;--none:#d64545;--rest:#b9bec6}"
     ".bar{display:flex;height:1.1rem;background:#8882;border-radius:.2rem;overflow:hidden}.bar i{display:block}"
     ".used{background:var(--used)}.low{background:var(--low)}.idle{background:var(--idle)}.none{background:var(--none)}"
-    ".rest{background:var(--rest)}.bar i,.key i{-webkit-print-color-adjust:exact;print-color-adjust:exact}"
+    ".rest{background:var(--rest)}"
     ".rows{display:grid;grid-template-columns:minmax(6rem,25%) 1fr max-content;gap:.35rem .8rem;align-items:center}"
     ".rows span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.rows em{font-style:normal;text-align:right}"
-    ".key{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem;margin:.6rem 0}.key "
-    "i{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin-right:.4rem}"
-    ".table{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.87rem}"
-    "th,td{padding:.3rem .4rem;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}"
-    "th{white-space:normal;vertical-align:bottom}th:first-child,td:first-child{text-align:left}"
-    "td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:9rem}tfoot td{font-weight:600}"
-    "@media print{:root{color-scheme:light}body{margin:0;max-width:none}tr,.card,.bar{break-inside:avoid}}";
+    "td{white-space:nowrap}td:first-child{white-space:normal;min-width:9rem}tfoot td{font-weight:600}@media print{.bar{break-inside:avoid}}";
 
 static void add_bar(struct buf *out, const struct report_row *row, double full_h)
 {
     double hours[PARTS_N];
     part_hours(row, hours);
-    buf_printf(out, "<div class=bar role=img aria-label=\"%.1f GPU-hours, %.1f used\">", row->allocated_h, row->active_h);
+    buf_printf(out, "<div class=\"bar\" role=\"img\" aria-label=\"%.1f GPU-hours, %.1f used\">", row->allocated_h, row->active_h);
     for (int i = 0; i < PARTS_N && full_h > 0; i++)
         if (hours[i] > 0)
-            buf_printf(out, "<i class=%s style=\"width:%.2f%%\" title=\"%s: %.1f GPU-hours\"></i>", parts[i].css,
+            buf_printf(out, "<i class=\"%s\" style=\"width:%.2f%%\" title=\"%s: %.1f GPU-hours\"></i>", parts[i].css,
                        hours[i] / full_h * 100, parts[i].name, hours[i]);
     buf_text(out, "</div>");
 }
@@ -129,30 +96,26 @@ static void add_time(struct buf *out, double wall_s)
 
 static void add_card(struct buf *out, const char *title, const char *format, double value)
 {
-    buf_text(out, "<div class=card><b>");
+    buf_text(out, "<div class=\"card\"><b>");
     buf_printf(out, format, value);
     buf_printf(out, "</b>%s</div>", title);
 }
 
 static void add_head(struct buf *out, const struct report_page *p)
 {
-    buf_text(out, "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
-                  "content=\"width=device-width\"><title>GPU report");
-    if (*p->cluster) {
-        buf_text(out, " of ");
-        add_text(out, p->cluster);
-    }
-    buf_printf(out, "</title><style>%s</style></head><body><h1>Who had the GPUs, and what came of it</h1>", style);
-    buf_text(out, "<p class=span>");
+    _cleanup_buf_ struct buf title = {0};
+    buf_printf(&title, *p->cluster ? "GPU report of %s" : "GPU report%s", p->cluster);
+    html_begin(out, title.data, "Who had the GPUs, and what came of it", style);
+    buf_text(out, "<p class=\"span\">");
     add_time(out, p->since_s);
     buf_text(out, " to ");
     add_time(out, p->until_s);
     buf_printf(out, " (UTC), by %s", report_by_name(p->by));
     if (*p->cluster) {
         buf_text(out, ", cluster ");
-        add_text(out, p->cluster);
+        html_text(out, p->cluster);
     }
-    buf_text(out, "</p><div class=cards>");
+    buf_text(out, "</p><div class=\"cards\">");
     add_card(out, "GPU-hours given", "%.1f", p->total.allocated_h);
     add_card(out, "GPU-hours used", "%.1f", p->total.active_h);
     if (p->total.efficiency >= 0)
@@ -170,17 +133,17 @@ static void add_picture(struct buf *out, const struct report_page *p)
     part_hours(&p->total, hours);
     buf_text(out, "<h2>Where the hours went</h2>");
     add_bar(out, &p->total, all_h);
-    buf_text(out, "<div class=key>");
+    buf_text(out, "<div class=\"key\">");
     for (int i = 0; i < PARTS_N; i++)
-        buf_printf(out, "<div><i class=%s></i><b>%.0f %% %s</b> (%.1f h): %s</div>", parts[i].css,
+        buf_printf(out, "<div><i class=\"%s\"></i><b>%.0f %% %s</b> (%.1f h): %s</div>", parts[i].css,
                    all_h > 0 ? hours[i] / all_h * 100 : 0, parts[i].name, hours[i], parts[i].meaning);
-    buf_printf(out, "</div><h2>By %s</h2><div class=rows>", report_by_name(p->by));
+    buf_printf(out, "</div><h2>By %s</h2><div class=\"rows\">", report_by_name(p->by));
     uint32_t n = p->rows_n < BARS_MAX ? p->rows_n : BARS_MAX;
     for (uint32_t i = 0; i < n; i++) {
         buf_text(out, "<span title=\"");
-        add_text(out, p->rows[i].key);
+        html_text(out, p->rows[i].key);
         buf_text(out, "\">");
-        add_text(out, p->rows[i].key);
+        html_text(out, p->rows[i].key);
         buf_text(out, "</span>");
         add_bar(out, &p->rows[i], p->rows[0].allocated_h);
         buf_printf(out, "<em>%.1f h, ", p->rows[i].allocated_h);
@@ -195,33 +158,36 @@ static void add_picture(struct buf *out, const struct report_page *p)
 static void add_cells(struct buf *out, const struct report_row *row)
 {
     buf_text(out, "<tr><td>");
-    add_text(out, row->key);
-    buf_printf(out, "<td>%u<td>%.2f<td>%.2f<td>", row->pods_n, row->allocated_h, row->active_h);
+    html_text(out, row->key);
+    buf_printf(out, "</td><td>%u</td><td>%.2f</td><td>%.2f</td><td>", row->pods_n, row->allocated_h, row->active_h);
     add_share(out, row->efficiency);
-    buf_text(out, "<td>");
+    buf_text(out, "</td><td>");
     add_share(out, row->memory_high);
-    buf_printf(out, "<td>%.2f<td>%.2f<td>%.2f<td>", row->no_process_h, row->idle_h, row->low_h);
+    buf_printf(out, "</td><td>%.2f</td><td>%.2f</td><td>%.2f</td><td>", row->no_process_h, row->idle_h, row->low_h);
     add_known(out, "%.2f", row->throttled_h);
-    buf_printf(out, "<td>%.1f<td>", row->energy_kwh);
+    buf_printf(out, "</td><td>%.1f</td><td>", row->energy_kwh);
     add_wait(out, row->queue_wait_s);
+    buf_text(out, "</td></tr>");
 }
 
 void report_html(struct buf *out, const struct report_page *p)
 {
     add_head(out, p);
     if (p->rows_n == 0) {
-        buf_text(out, "<p>No GPU was handed out in this time.</p></body></html>\n");
+        buf_text(out, "<p>No GPU was handed out in this time.</p>");
+        html_end(out);
         return;
     }
     add_picture(out, p);
     buf_printf(out,
-               "<h2>In numbers</h2><div class=table><table><thead><tr><th>%s<th>pods<th>given, GPU-h<th>used, GPU-h<th>used of "
-               "given<th>memory high"
-               "<th>no process, h<th>idle, h<th>hardly used, h<th>throttled, h<th>kWh<th>mean wait</thead><tbody>",
+               "<h2>In numbers</h2><div class=\"table\"><table><thead><tr><th>%s</th><th>pods</th><th>given, GPU-h</th><th>used, GPU-h</th>"
+               "<th>used of given</th><th>memory high</th><th>no process, h</th><th>idle, h</th><th>hardly used, h</th><th>throttled, h</th>"
+               "<th>kWh</th><th>mean wait</th></tr></thead><tbody>",
                report_by_name(p->by));
     for (uint32_t i = 0; i < p->rows_n; i++)
         add_cells(out, &p->rows[i]);
     buf_text(out, "</tbody><tfoot>");
     add_cells(out, &p->total);
-    buf_text(out, "</tfoot></table></div></body></html>\n");
+    buf_text(out, "</tfoot></table></div>");
+    html_end(out);
 }
