@@ -24,6 +24,7 @@
 #include "sim/node/config_maps.h"
 #include "sim/node/node_object.h"
 #include "sim/node/operator_values.h"
+#include "sim/usage/node_answers.h"
 #include "sim/usage/node_feedback.h"
 #include "sim/usage/node_metrics.h"
 #include "sim/usage/usage_sim.h"

@@ -23,6 +23,7 @@
 struct node {
     uint32_t pods_n;
     bool ours, changed; /* changed: its devices are to be looked at */
+    bool silent;        /* nothing is heard of it */
     struct real_agent *real;    /* its GPUs are an agent's of its own; NULL: simulated here */
 };
 
@@ -137,14 +138,20 @@ static void on_status_patched(void *arg, const struct kube_answer *answer)
     if (lost && (!p->leaving || p->held))
         send_again_later(k, p);
     else if (p->unsent)
-        act_status(k, p);
+        act_status(k, p); /* of a silent node: when it is heard again */
+}
+
+static bool is_silent(const struct kubelets *k, const struct pod_life *p)
+{
+    const struct node *node = map_find_text(k->nodes, p->node);
+    return node && node->silent;
 }
 
 /* RACE  one write of a pod at a time: two in flight may arrive in either order, and a pod that has ended would run again. */
 static void act_status(struct kubelets *k, struct pod_life *p)
 {
-    p->unsent = p->sending;
-    if (p->sending)
+    p->unsent = p->sending || is_silent(k, p);
+    if (p->unsent)
         return;
     p->sending = true;
     _cleanup_buf_ struct buf body = {0};
@@ -479,7 +486,9 @@ static void on_timer(void *arg)
     int budget = 512; /* bounded turn */
     for (struct pod_life *p; budget-- > 0 && (p = heap_first(&k->due)) && p->due_ms <= now_ms;) {
         heap_pop(&k->due);
-        pod_step(k, p);
+        p->is_due = is_silent(k, p);
+        if (!p->is_due)
+            pod_step(k, p);
         arena_reset(k->arena);
     }
     timer_rearm(k);
@@ -491,7 +500,7 @@ static void on_timer(void *arg)
 static void node_forget(struct kubelets *k, const char *name)
 {
     const struct node *node = map_find_text(k->nodes, name);
-    if (node && !node->ours && !node->real && node->pods_n == 0)
+    if (node && !node->ours && !node->real && !node->silent && node->pods_n == 0)
         (void)map_remove(k->nodes, bytes_of(name)); /* it is there */
 }
 
@@ -648,7 +657,7 @@ static void on_nodes_synced(void *arg)
 
 /* ---- for evictions ---- */
 
-static struct pod_life *pod_find(const struct kubelets *k, const char *ns, const char *name)
+const struct pod_life *kubelets_pod(const struct kubelets *k, const char *ns, const char *name)
 {
     _cleanup_buf_ struct buf key = {0};
     buf_printf(&key, "%s/%s", ns, name);
@@ -658,7 +667,7 @@ static struct pod_life *pod_find(const struct kubelets *k, const char *ns, const
 
 static const char *uid_of_pod(void *arg, const char *ns, const char *name)
 {
-    const struct pod_life *p = pod_find(arg, ns, name);
+    const struct pod_life *p = kubelets_pod(arg, ns, name);
     return p && p->step != POD_DONE ? p->uid : NULL;
 }
 
@@ -742,55 +751,46 @@ bool kubelets_synced(const struct kubelets *k)
     return k->pods_watch && kube_watch_synced(k->pods_watch);
 }
 
-/* ---- usage and logs ---- */
+/* ---- for who asks of pods ---- */
 
-/* A running pod uses four fifths of what it asked for: a fixed share, since nothing is measured here. */
-static bool kubelets_pod_usage(void *ctx, const char *ns, const char *name, int64_t *ret_cpu_milli,
-                               int64_t *ret_memory_bytes)
+const struct pod_life *kubelets_next_pod(const struct kubelets *k, size_t *at)
 {
-    const struct pod_life *p = pod_find(ctx, ns, name);
-    if (!p || p->step != POD_RUNNING_STEP)
-        return false;
-    *ret_cpu_milli = p->cpu_milli * 4 / 5;
-    *ret_memory_bytes = p->memory_bytes / 5 * 4;
-    return true;
+    struct bytes key;
+    struct pod_life **slot = map_next(k->pods, at, &key);
+    return slot ? *slot : NULL;
 }
 
-static bool kubelets_node_usage(void *ctx, const char *name, int64_t *ret_cpu_milli, int64_t *ret_memory_bytes)
+uint32_t kubelets_node_pods_n(const struct kubelets *k, const char *name, bool *ret_ours)
 {
-    const struct kubelets *k = ctx;
     const struct node *node = map_find_text(k->nodes, name);
-    if (!node || !node->ours)
-        return false;
-    int64_t cpu_milli = 100, memory_bytes = 512 << 20; /* the node's own system */
+    *ret_ours = node && node->ours;
+    return node ? node->pods_n : 0;
+}
+
+void kubelets_log(const struct kubelets *k, const struct pod_life *p, const char *container, struct buf *out)
+{
+    pod_life_log(p, container, loop_wall_ms(k->loop), k->config.speed, out);
+}
+
+/* ---- silence ---- */
+
+void kubelets_silence(struct kubelets *k, const char *name, bool silent)
+{
+    struct node *node = map_put(k->nodes, bytes_of(name), NULL);
     size_t at = 0;
     struct bytes key;
-    for (struct pod_life **p; node->pods_n > 0 && (p = map_next(k->pods, &at, &key));)
-        if ((*p)->step == POD_RUNNING_STEP && text_equal((*p)->node, name)) {
-            cpu_milli += (*p)->cpu_milli * 4 / 5;
-            memory_bytes += (*p)->memory_bytes / 5 * 4;
-        }
-    *ret_cpu_milli = cpu_milli;
-    *ret_memory_bytes = memory_bytes;
-    return true;
+    node->silent = silent;
+    node_forget(k, name);
+    for (struct pod_life **slot; !silent && (slot = map_next(k->pods, &at, &key));) {
+        struct pod_life *p = *slot;
+        if (!text_equal(p->node, name))
+            continue;
+        if (p->is_due) /* what was due meanwhile is done at once, in the order of its times */
+            heap_add(&k->due, p);
+        p->is_due = false;
+        if (p->unsent)
+            act_status(k, p);
+    }
+    timer_rearm(k);
+    arena_reset(k->arena);
 }
-
-static bool kubelets_pod_log(void *ctx, const char *ns, const char *name, const char *container, bool previous,
-                             struct buf *out)
-{
-    const struct kubelets *k = ctx;
-    const struct pod_life *p = pod_find(k, ns, name);
-    if (!p || (previous && p->restarts_n == 0))
-        return false;
-    struct real_agent *real = p->devices ? real_of(k, p) : NULL;
-    if (real)
-        fake_kubelet_answers(real_agent_kubelet(real), p->uid, container, out);
-    pod_life_log(p, container, loop_wall_ms(k->loop), k->config.speed, out);
-    return true;
-}
-
-const struct apiserver_node_ops kubelets_node_ops = {
-    .pod_usage = kubelets_pod_usage,
-    .node_usage = kubelets_node_usage,
-    .pod_log = kubelets_pod_log,
-};

@@ -19,8 +19,8 @@
  */
 #ifndef SIM_KUBELETS_H
 #define SIM_KUBELETS_H
-#include "apiserver/apiserver.h"
 #include "kube/watch.h"
+#include "sim/kubelet/pod_life.h"
 #include "sim/kubelet/real_agent.h"
 
 #define SIM_DEFAULT_RUN_SECONDS 10
@@ -43,8 +43,13 @@ void kubelets_on_pod(struct kubelets *k, void (*fn)(void *arg, enum kube_event e
 /* NULL: no simulated GPUs of ours, or (*ret_wait) not ready yet. Good until the node goes. */
 struct sim_node *kubelets_sim_node(struct kubelets *k, const char *node, bool *ret_wait);
 bool kubelets_synced(const struct kubelets *k);
-
-/* Usage and logs for the embedded API server; ctx is the struct kubelets. */
-extern const struct apiserver_node_ops kubelets_node_ops;
+/* The node's kubelet falls silent: nothing it would write arrives, and pods there neither start, end nor go, as the API shows it. When it
+ * is heard again, what was due meanwhile is done at once. Its Node object is the caller's business. */
+void kubelets_silence(struct kubelets *k, const char *node, bool silent);
+/* Pods that are on simulated nodes; good until the loop runs. NULL: there is none; no more (at begins with 0). */
+const struct pod_life *kubelets_pod(const struct kubelets *k, const char *ns, const char *name);
+const struct pod_life *kubelets_next_pod(const struct kubelets *k, size_t *at);
+void kubelets_log(const struct kubelets *k, const struct pod_life *p, const char *container, struct buf *out); /* so far */
+uint32_t kubelets_node_pods_n(const struct kubelets *k, const char *name, bool *ret_ours); /* ours: it is a simulated node, and there */
 
 #endif

@@ -67,6 +67,7 @@ struct pod_life {
     bool leaving;                /* deletionTimestamp seen: its containers are told to end, then it goes */
     bool held;                   /* leaving, and it stays while others have finalizers on it */
     bool sending, unsent;  /* a status write is under way; the status has changed since */
+    bool is_due;           /* its step is, but its node is silent: it is in no heap */
     bool resend;           /* the last status did not arrive: due to be sent again */
     int64_t after_ms;      /* resend: loop time of the step that was due; -1 = none */
     int64_t active_ms;     /* spec.activeDeadlineSeconds, simulated; -1 = none */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include "apiserver/apiserver.h"
 #include "kube/object.h"
 #include "net/http_local.h"
 #include "sim/kubelet/kubelets.h"

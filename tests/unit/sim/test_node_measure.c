@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "apiserver/apiserver.h"
 #include "../folder.h"
 #include "net/http_local.h"
 #include "sim/node/node_object.h"
