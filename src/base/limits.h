@@ -69,5 +69,17 @@
 #define LIMIT_TRACE_JOBS 5000000           /* the same; 40 bytes each */
 #define LIMIT_TRACE_KINDS 65536            /* of pods that differ in what they ask for; public traces have some hundreds */
 #define LIMIT_TRACE_MODELS 64              /* of GPUs, and so many sets of them that pods accept */
+/* Scenarios that `capstan sim run` plays. */
+#define LIMIT_SCENARIO_BYTES (1u << 20)    /* of the file itself: people write it */
+#define LIMIT_SCENARIO_FILES_BYTES (16 << 20) /* of all files that it names */
+#define LIMIT_SCENARIO_STEPS 10000
+#define LIMIT_SCENARIO_OBJECTS 20000       /* applied or deleted; each may be as large as a file */
+#define LIMIT_SCENARIO_SHAPES 64           /* of nodes at the beginning */
+#define LIMIT_SCENARIO_NODES 5000          /* of one step, and at the beginning */
+#define LIMIT_SCENARIO_PODS 10000          /* of a job in short */
+#define LIMIT_SCENARIO_MS (366ll * 24 * 3600 * 1000) /* a year on virtual time */
+#define LIMIT_SCENARIO_FACTS 100000        /* lines of the timeline; what comes later is counted */
+#define LIMIT_SCENARIO_SPANS 200000        /* times that a pod had a GPU, 24 bytes each; likewise */
+#define LIMIT_SCENARIO_JOBS 20000          /* told apart; likewise */
 
 #endif

@@ -10,9 +10,9 @@
 
 enum output_format output_format_of(const struct options *o)
 {
-    static const char *const names[] = {"table", "wide", "json", "yaml", "csv", "name"}; /* ORDER of output_format */
+    static const char *const names[] = {"table", "wide", "json", "yaml", "csv", "name", "html"}; /* ORDER of output_format */
     const char *text = option_shared(o, "output");
-    for (int i = 0; text && i < 6; i++)
+    for (int i = 0; text && i < 7; i++)
         if (text_equal(text, names[i]))
             return (enum output_format)i;
     return OUTPUT_TABLE;
@@ -274,6 +274,7 @@ void output_print(const struct output_table *t, enum output_format format)
         break;
     case OUTPUT_JSON:
     case OUTPUT_YAML:
+    case OUTPUT_HTML: /* of commands that have a page: they write it themselves */
         output_json(output_rows_json(t), format);
         break;
     }

@@ -9,7 +9,7 @@
 #include "cli/options.h"
 #include "wire/json.h"
 
-enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_CSV, OUTPUT_NAME };
+enum output_format { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_CSV, OUTPUT_NAME, OUTPUT_HTML };
 
 /* What --output says; a table where it says nothing, or something else. */
 enum output_format output_format_of(const struct options *o);

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/sim/sim_jobs.h"
 #include "cli/sim/sim_part.h"
+#include "cli/sim/sim_run.h"
 #include "cli/sim/sim_what_if.h"
 #include "codec/configuration/placement_policy.h"
 #include "sim/trace/replay.h"
@@ -150,5 +151,9 @@ static int trace_main(const struct options *o)
 int sim_main(const struct options *o)
 {
     const char *verb = o->arguments[0];
+    if (o->arguments_n > 1 && !text_equal(verb, "run"))
+        return options_wrong(o, "%s: only run takes a file without an option before it", o->arguments[1]);
+    if (text_equal(verb, "run"))
+        return sim_run_main(o);
     return text_equal(verb, "jobs") ? sim_jobs_main(o) : text_equal(verb, "what-if") ? sim_what_if_main(o) : trace_main(o);
 }
