@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/sim/jobs_page.h"
 #include "cli/sim/sim_part.h"
 #include "sim/trace/job_replay.h"
 
@@ -99,6 +100,14 @@ static void print_table(const struct json *root)
     printf("%-34s  mean: %s\n", "  slowdown", json_get(large, "bounded_slowdown")->text);
 }
 
+static void print_page(struct arena *a, const struct options *o, const struct job_options *given, const struct job_trace *t,
+                       const struct job_result *r)
+{
+    _cleanup_buf_ struct buf page = {0};
+    jobs_page(&page, a, option_text(o, OPT_SIM_QUEUE), option_text(o, OPT_SIM_CLUSTER), given->nodes_n * given->gpus_n, t, r);
+    fwrite(page.data, 1, page.n, stdout);
+}
+
 /* ---- command ---- */
 
 int sim_jobs_main(const struct options *o)
@@ -128,7 +137,9 @@ int sim_jobs_main(const struct options *o)
     sim_progress_end();
     struct arena *a = arena_new();
     struct json *root = result_json(a, o, error, &t, &result);
-    if (output_format_of(o) == OUTPUT_TABLE)
+    if (output_format_of(o) == OUTPUT_HTML)
+        print_page(a, o, &given, &t, &result);
+    else if (output_format_of(o) == OUTPUT_TABLE)
         print_table(root);
     else
         output_json(root, output_format_of(o));

@@ -239,6 +239,21 @@ static void show(const struct replay *r, uint64_t done_n, uint64_t all_n)
         r->o->progress(done_n, all_n);
 }
 
+static void note_moment(struct replay *r, double percent)
+{
+    int at = percent > REPLAY_CURVE ? REPLAY_CURVE : (int)percent;
+    struct replay_moment *m = &r->result->curve[at];
+    double all = (double)r->t->gpu_milli;
+    int64_t lost, left;
+    if (m->seen || percent > REPLAY_CURVE)
+        return;
+    int64_t start = clock_thread_ns();
+    state_fragmentation(r->s, &lost, &left);
+    r->result->worked_ns -= clock_thread_ns() - start;
+    *m = (struct replay_moment){true, (double)r->used_milli / all * 100, left ? (double)lost / (double)left * 100 : 0,
+                                (double)lost / all * 100};
+}
+
 /* ---- pods that stay ---- */
 
 static void fill_up(struct replay *r)
@@ -250,6 +265,7 @@ static void fill_up(struct replay *r)
         uint32_t kind = t->pods[t->arrivals[i]];
         arrived += (double)t->kinds[kind].gpus_n * t->kinds[kind].gpu_milli;
         count(r, kind, arrive(r, kind, i) != 0);
+        note_moment(r, arrived / all * 100);
         int percent = (int)nearbyint(arrived / all * 100);
         for (int p = 0; p < REPLAY_POINTS; p++) {
             int64_t lost, left;
@@ -348,6 +364,7 @@ static void come_and_go(struct replay *r)
             stay_add(r, (struct stay){next + life, kind, key});
         if (m.on)
             count(r, kind, key != 0);
+        note_moment(r, 100.0 * (double)(i + 1) / (double)r->o->arrivals_n);
         show(r, i + 1, r->o->arrivals_n);
     }
     r->result->allocation_mean = m.now > m.since ? m.sum / (m.now - m.since) / (double)t->gpu_milli * 100 : 0;

@@ -22,9 +22,16 @@ struct replay_options {
 };
 #define REPLAY_POINTS 7
 extern const int replay_points[REPLAY_POINTS]; /* percents of the cluster's GPUs that have been asked for */
+#define REPLAY_CURVE 400
+/* As first seen at that per cent, without churn of what has been asked for, with it of all arrivals. */
+struct replay_moment {
+    bool seen;
+    double allocation, fragmentation, fragmentation_of_all;
+};
 #define REPLAY_GPUS 65
 struct replay_result {
     double allocation[REPLAY_POINTS], fragmentation[REPLAY_POINTS], fragmentation_of_all[REPLAY_POINTS]; /* -1: no pod came at that */
+    struct replay_moment curve[REPLAY_CURVE + 1];
     double allocation_mean, allocation_end; /* with churn, over the time that is measured; at the end */
     uint64_t failed_n, decisions_n;
     int64_t worked_ns; /* what the processor worked for all decisions, and for those who leave: other programs have no part in it */

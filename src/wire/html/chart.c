@@ -8,13 +8,15 @@ enum { WIDTH = 900, LEFT = 150, LEFT_OF_LINES = 56, RIGHT = 30, TOP = 18, BOTTOM
 
 /* ---- scales ---- */
 
-/* 1, 2, 5, 10, 20 ...: so that there are some TICKS. */
+/* 1, 2, 5, 10, 20 ...: the least with which there are not too many ticks. */
 static double step_of(double span)
 {
-    double step = pow(10, floor(log10(span / TICKS)));
-    if (span / step > 5 * TICKS)
-        return 10 * step;
-    return span / step > 2 * TICKS ? 5 * step : span / step > TICKS ? 2 * step : step;
+    static const double steps[] = {1, 2, 5};
+    double ten = pow(10, floor(log10(span / TICKS)));
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (span / (steps[i] * ten) <= TICKS + 2)
+            return steps[i] * ten;
+    return 10 * ten;
 }
 
 /* Of times: round ones. */
@@ -250,7 +252,7 @@ void chart_shades(struct buf *out, const struct chart *c, const char *const *row
 void chart_bars(struct buf *out, const char *label, const struct chart_bar *bars, uint32_t n, uint32_t colour)
 {
     struct chart c = {.label = label};
-    struct frame f = {&c, LEFT, WIDTH - LEFT - 180, (double)n * BAR};
+    struct frame f = {&c, LEFT, WIDTH - LEFT - 240, (double)n * BAR};
     double most = 0;
     for (uint32_t i = 0; i < n; i++)
         most = bars[i].value > most ? bars[i].value : most;

@@ -34,7 +34,7 @@ static const char common[] =
     ".key i{display:inline-block;width:.8rem;height:.8rem;border-radius:.15rem;margin-right:.4rem}"
     ".table{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.87rem}"
     "th,td{padding:.3rem .4rem;text-align:right;border-bottom:1px solid var(--line)}"
-    "th{vertical-align:bottom}th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere}"
+    "th{vertical-align:bottom}th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere;min-width:5rem}"
     "i,svg{-webkit-print-color-adjust:exact;print-color-adjust:exact}"
     "@media print{:root{color-scheme:light}body{margin:0;max-width:none}tr,.card,svg{break-inside:avoid}}";
 

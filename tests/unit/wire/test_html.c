@@ -72,6 +72,36 @@ static void what_is_beyond_stands_at_the_border(void **state)
     check_numbers(&out);
 }
 
+/* Texts of ticks stand between > and </text>. */
+static void ticks_are_round(void **state)
+{
+    static const struct {
+        double most;
+        bool is_time;
+        const char *ticks[3];
+        const char *not_there;
+    } rows[] = {
+        {130, false, {">20<", ">120<", ">0<"}, ">130<"},
+        {1, false, {">0.2<", ">1.0<", ">0.0<"}, ">0.1<"},
+        {8, false, {">1<", ">8<", ">0<"}, ">9<"},
+        {1600, false, {">200<", ">1600<", ">0<"}, ">100<"},
+        {3 * 3600000.0, true, {">30 min<", ">2:30 h<", ">3:00 h<"}, ">3:30 h<"},
+        {123 * 86400000.0, true, {">20 d<", ">120 d<", ">0 d<"}, ">10 d<"},
+        {20000, true, {">5 s<", ">20 s<", ">0 s<"}, ">1 s<"},
+        {36 * 3600000.0, true, {">6 h<", ">36 h<", ">0 h<"}, ">3 h<"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        _cleanup_buf_ struct buf out = {0};
+        struct chart c = {.label = "l", .x_title = "x", .x_most = rows[i].most, .x_is_time = rows[i].is_time};
+        chart_spans(&out, &c, NULL, 0, NULL, 0);
+        for (int k = 0; k < 3; k++)
+            if (!strstr(out.data, rows[i].ticks[k]))
+                fail_msg("no %s in %s", rows[i].ticks[k], out.data);
+        if (strstr(out.data, rows[i].not_there))
+            fail_msg("%s is there: %s", rows[i].not_there, out.data);
+    }
+}
+
 static void too_much_is_said(void **state)
 {
     _cleanup_buf_ struct buf out = {0};
@@ -97,6 +127,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(text_is_no_markup), cmocka_unit_test(a_page_names_itself),
                                        cmocka_unit_test(pictures_of_nothing), cmocka_unit_test(what_is_beyond_stands_at_the_border),
-                                       cmocka_unit_test(too_much_is_said)};
+                                       cmocka_unit_test(ticks_are_round), cmocka_unit_test(too_much_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
