@@ -304,19 +304,40 @@ struct shares {
     struct share own_before, own_after, other_before, other_after; /* without and with the gang; with and without the candidate */
 };
 
+/* Of the queue, or of a queue below the cohort; and it does not leave anyway. */
+static bool stays_below(const struct quota *t, const struct gang *g, uint32_t node)
+{
+    uint32_t at = g->queue ? g->queue->quota : 0;
+    while (at && at != node)
+        at = t->nodes[at].parent;
+    return at && g->phase != GANG_LEAVING;
+}
+
+static void put_gone_below(struct fair_order *f, uint32_t node, int sign)
+{
+    for (uint32_t i = 0; i < f->gone_n; i++)
+        if (stays_below(tree(f), f->gone[i], node))
+            put_gang(f, f->gone[i], sign);
+}
+
+/* Careful: as if nobody of the own side had gone. WHY  they are put back where they are not needed, and then it has more. */
 static void find_shares(struct fair_order *f, const struct gang *victim, struct shares *ret)
 {
     struct quota *t = tree(f);
     *ret = (struct shares){.own = f->x->queue->quota, .other = victim->queue->quota};
     sides_of(t, &ret->own, &ret->other);
-    ret->own_after = *share_of(t, ret->own);
     ret->other_before = *share_of(t, ret->other);
     put_gang(f, victim, -1);
     ret->other_after = *share_of(t, ret->other);
     put_gang(f, victim, 1);
+    if (f->careful)
+        put_gone_below(f, ret->own, 1);
+    ret->own_after = *share_of(t, ret->own);
     put_needs(f, -1);
     ret->own_before = *share_of(t, ret->own);
     put_needs(f, 1);
+    if (f->careful)
+        put_gone_below(f, ret->own, -1);
 }
 
 /* Were they to change places, would the victim's claim be as good? Then higher priority decides. */
@@ -335,6 +356,22 @@ static bool shares_allow(const struct fair_order *f, const struct gang *victim, 
     if (strategy(f) == FAIR_LESS_THAN_INITIAL_SHARE)
         return initial_share_allows(a);
     return share_compare(&a->own_after, &a->other_after) <= 0 && !is_a_draw(f, victim, a);
+}
+
+bool fair_still_allows(struct fair_order *f, const struct gang *victim, const struct candidate *back, uint32_t back_n)
+{
+    const struct fair_policy *fair = &f->x->c->s->fair;
+    bool initial_first = fair->strategies_n && fair->strategies[0] == FAIR_LESS_THAN_INITIAL_SHARE, any = false;
+    struct shares a;
+    put_gang(f, victim, 1);
+    put_needs(f, 1);
+    find_shares(f, victim, &a);
+    put_needs(f, -1);
+    put_gang(f, victim, -1);
+    for (uint32_t i = 0; i < back_n && !any; i++)
+        any = stays_below(tree(f), back[i].gang, a.own);
+    bool by_final = !initial_first && share_compare(&a.own_after, &a.other_after) <= 0;
+    return f->careful || !any || by_final || ((initial_first || fair->strategies_n != 1) && initial_share_allows(&a));
 }
 
 /* WHY  who is within its own only in what is short may borrow the rest: with a higher share than the victim it would be the next victim. */

@@ -17,7 +17,9 @@
  *        same rule: where nothing but who of them runs would change, the higher priority stays. Nor where others of its queue
  *        would take at once what is within their queue's own quota then: of three gangs one could go for the next for ever, a small one of
  *        that queue for who borrows, and the large one for the small by its priority. That is asked of those who are left once all others
- *        have been put back (victims.c), and only where it is so of each candidate, so that others may go instead.
+ *        have been put back (victims.c), and only where it is so of each candidate, so that others may go instead. The same is asked of
+ *        shares: those of its own queue who had gone when they were compared are put back where they are not needed, and with them the
+ *        gang may have a higher share than who went for it, who would take it back by that.
  * SOURCE Kueue, preemption with fair sharing.
  */
 #ifndef CORE_FAIR_H
@@ -32,10 +34,12 @@ struct fair_refusal {          /* the first candidate that was kept from going *
     int64_t own_share, other_share; /* as in share_weighted: with the gang; of the other */
 };
 struct fair_order;
-/* Careful: nobody goes whose queue would take it back at once. */
+/* Careful: nobody goes whose queue would take it back at once, nor by shares that count on those of the own side. */
 struct fair_order *fair_begin(const struct preemptor *x, bool careful);
 /* The next to go; those before it have. False: nobody is left. */
 bool fair_next(struct fair_order *f, struct candidate *ret_one);
+/* All that go have gone, and these have been put back: where they are of the own side, do shares let this one go then, too? */
+bool fair_still_allows(struct fair_order *f, const struct gang *victim, const struct candidate *back, uint32_t back_n);
 bool fair_any(struct fair_order *f); /* is there, or was there, any candidate? */
 void fair_end(struct fair_order *f); /* before the next begins; NULL-safe */
 const struct fair_refusal *fair_refused(const struct fair_order *f);

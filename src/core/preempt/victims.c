@@ -291,7 +291,8 @@ static bool is_in_vain(const struct hunt *h)
     for (uint32_t i = h->first; i < h->n && !vain; i++) {
         const struct queue *q = h->gone[i].gang->queue;
         vain = h->gone[i].class == asked && !candidate_leaves(x, &h->gone[i]) &&
-               (back_taken_by_gone(x, q, gone, h->n - h->first) || (h->fair && back_taken_by_waiting(x, q)));
+               (back_taken_by_gone(x, q, gone, h->n - h->first) ||
+                (h->fair && (back_taken_by_waiting(x, q) || !fair_still_allows(h->fair, h->gone[i].gang, h->gone, h->first))));
     }
     return vain;
 }

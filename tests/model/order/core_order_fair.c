@@ -116,19 +116,62 @@ struct four {
     struct plain_share with, without, less, all;
 };
 
-static struct four shares_of(struct hunt *h, const struct victim *v)
+/* Those of this side who have gone, and do not leave anyway. */
+static void take_side_off(const struct hunt *h, int side, int sign)
+{
+    for (int i = 0; i < h->gone->n; i++)
+        if (is_below(h->m, COHORTS + h->m->gangs[h->gone->all[i].gang].queue, side) && !h->m->gangs[h->gone->all[i].gang].leaving)
+            take_off(h->m, &h->gone->all[i], sign);
+}
+
+/* Careful: ours as if nobody of us had gone. */
+static struct four shares_of(const struct hunt *h, const struct victim *v)
 {
     int mine = COHORTS + h->g->queue, his = COHORTS + h->m->gangs[v->gang].queue, shared = shared_cohort(h->m, mine, his);
     mine = child_of(h->m, mine, shared);
     his = child_of(h->m, his, shared);
-    struct four s = {.with = plain_share(h->m, mine), .all = plain_share(h->m, his)};
+    struct four s = {.all = plain_share(h->m, his)};
     take_off(h->m, v, 1);
     s.less = plain_share(h->m, his);
     take_off(h->m, v, -1);
+    if (h->careful)
+        take_side_off(h, mine, -1);
+    s.with = plain_share(h->m, mine);
     put_needs(h->m, h->g, h->x, -1);
     s.without = plain_share(h->m, mine);
     put_needs(h->m, h->g, h->x, 1);
+    if (h->careful)
+        take_side_off(h, mine, 1);
     return s;
+}
+
+static bool is_in(const struct victims *all, int gang)
+{
+    bool any = false;
+    for (int i = 0; i < all->n; i++)
+        any |= all->all[i].gang == gang;
+    return any;
+}
+
+/* Somebody of our side has been put back: would it go now, too? `taken`: before any were. */
+static bool still_goes(const struct hunt *h, const struct victims *taken, const struct victim *v)
+{
+    const struct fair_policy *fair = &h->m->w.fair;
+    bool initial_first = fair->strategies_n && fair->strategies[0] == FAIR_LESS_THAN_INITIAL_SHARE, any = false;
+    int mine = COHORTS + h->g->queue, side = child_of(h->m, mine, shared_cohort(h->m, mine, COHORTS + h->m->gangs[v->gang].queue));
+    for (int i = 0; i < taken->n; i++) {
+        const struct plain_gang *one = &h->m->gangs[taken->all[i].gang];
+        any |= !one->leaving && is_below(h->m, COHORTS + one->queue, side) && !is_in(h->gone, taken->all[i].gang);
+    }
+    if (h->careful || !any)
+        return true;
+    take_off(h->m, v, -1);
+    put_needs(h->m, h->g, h->x, 1);
+    struct four s = shares_of(h, v);
+    put_needs(h->m, h->g, h->x, -1);
+    take_off(h->m, v, 1);
+    bool final = !initial_first && compare_shares(s.with, s.less) <= 0, initial = compare_shares(s.with, s.all) < 0;
+    return final || ((initial_first || fair->strategies_n != 1) && initial);
 }
 
 static bool strategy_allows(const struct hunt *h, const struct victim *v, const struct four *s)
@@ -297,12 +340,13 @@ static bool run_strategy(struct hunt *h, struct victims *gone)
 }
 
 /* Would queues of those who are left take back what is their own? */
-static bool are_in_vain(const struct hunt *h)
+static bool are_in_vain(const struct hunt *h, const struct victims *taken)
 {
     bool any = false;
     for (int i = 0; i < h->gone->n; i++) {
         int queue = h->m->gangs[h->gone->all[i].gang].queue;
-        any |= h->gone->all[i].class == 3 && (gone_take_back(h, queue) || waiting_take_back(h, queue));
+        any |= h->gone->all[i].class == 3 && !is_mine(h->m, &h->m->gangs[h->gone->all[i].gang], h->g, h->x) &&
+               (gone_take_back(h, queue) || waiting_take_back(h, queue) || !still_goes(h, taken, &h->gone->all[i]));
     }
     return any;
 }
@@ -324,9 +368,10 @@ static struct victims find_with_care(struct model *m, const struct plain_gang *g
         enough = run_strategy(&h, &gone);
     }
     put_needs(m, g, x, -1);
+    const struct victims taken = gone;
     if (enough)
         put_back(m, g, x, true, &gone);
-    *ret_vain = enough && are_in_vain(&h);
+    *ret_vain = enough && are_in_vain(&h, &taken);
     *ret_level = enough ? level_with(m, g, x) : 0;
     for (int i = 0; i < gone.n; i++)
         lift(m, &gone.all[i], false);

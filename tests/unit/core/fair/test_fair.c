@@ -412,6 +412,19 @@ static void who_waits_does_not_take_another_flavor_by_the_share_of_those_who_lea
     world_free(&w);
 }
 
+/* While "low" of its own queue counts as gone it would have a lower share than "o", and where "o" goes it need not go, as its node is none
+ * for "high": then its queue has the higher one, and "o" would take that back. model_core_events 1000001 5600 1 */
+static void nobody_goes_by_a_share_that_counts_on_who_stays(void **state)
+{
+    (void)state;
+    struct world w = begin(BOTH);
+    story(&w, "node n gpu=8; node small gpu=4; queue q in=c gpu=5 within=Lower reclaim=Any; queue o in=c gpu=0 reclaim=Any;"
+              "queue z in=c gpu=12; runs low queue=q gpu=4 on=small; runs one queue=o gpu=6 on=n; wants high queue=q prio=1 gpu=8");
+    step(&w);
+    assert_string_equal(decided(&w), "");
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +434,7 @@ int main(void)
         cmocka_unit_test(who_would_borrow_is_told_which_policy_forbids_it),
         cmocka_unit_test(who_stands_is_told_of_what_is_left),
         cmocka_unit_test(it_borrows_no_more_than_others_left_for),
+        cmocka_unit_test(nobody_goes_by_a_share_that_counts_on_who_stays),
         cmocka_unit_test(who_waits_does_not_take_another_flavor_by_the_share_of_those_who_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
