@@ -1,7 +1,10 @@
 #include "codec/admission/validate_manifest.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include "base/limits.h"
 #include "codec/admission/admission.h"
+#include "codec/admission/near_keys.h"
 #include "codec/schema/validate_suggest.h"
 #include "wire/yaml.h"
 
@@ -19,9 +22,67 @@ struct subject {
     struct manifest_report *report;
     const char *file, *object;
     uint32_t document;
+    const struct json *written; /* as it stands in the file; NULL: it is none */
+    const struct yaml_places *places;
     const struct kind *kind;
     const struct kind_version *version;
 };
+
+/* ---- lines ---- */
+
+/* The member whose key the path begins with: the longest one, since keys may have dots in them. */
+static const struct json *member_at(const struct json *object, const char **path)
+{
+    const struct json *found = NULL;
+    JSON_EACH (member, json_is(object, JSON_OBJECT) ? object : NULL) {
+        char after = strncmp(*path, member->key, member->key_n) == 0 ? (*path)[member->key_n] : 'x';
+        bool fits = after == '\0' || strchr(".[]", after);
+        if (fits && (!found || member->key_n > found->key_n))
+            found = member;
+    }
+    if (found) {
+        *path += found->key_n;
+        return found;
+    }
+    char name[LIMIT_NAME + 1]; /* a key that is written otherwise, and was read as if it were right */
+    size_t n = strcspn(*path, ".[]");
+    (void)snprintf(name, sizeof name, "%.*s", (int)(n < LIMIT_NAME ? n : LIMIT_NAME), *path);
+    JSON_EACH (member, json_is(object, JSON_OBJECT) ? object : NULL)
+        if (suggest_distance(member->key, name, 2) <= 2)
+            found = member;
+    *path += found ? n : 0;
+    return found;
+}
+
+static uint32_t line_at(const struct subject *s, const struct json *v, uint32_t otherwise)
+{
+    struct yaml_place place = v && s->places ? yaml_place_of(s->places, v) : (struct yaml_place){0};
+    return place.key_line ? place.key_line : place.line ? place.line : otherwise;
+}
+
+/* SHAPE  spec.tasks[0].template, limits[nvidia.com/gpu]. Where the path leads nowhere, what was reached last. */
+static uint32_t line_of(const struct subject *s, const char *path)
+{
+    const struct json *at = s->written;
+    uint32_t line = line_at(s, at, 0);
+    while (at && *path) {
+        if (*path == '.' || *path == ']') {
+            path++;
+            continue;
+        }
+        if (*path == '[' && json_is(at, JSON_ARRAY)) {
+            char *end;
+            unsigned long index = strtoul(path + 1, &end, 10);
+            at = *end == ']' ? json_item(at, index) : NULL;
+            path = end;
+        } else {
+            path += *path == '[';
+            at = member_at(at, &path);
+        }
+        line = line_at(s, at, line);
+    }
+    return line;
+}
 
 static void finding_add(const struct subject *s, bool refused, const char *path, const char *problem)
 {
@@ -29,6 +90,7 @@ static void finding_add(const struct subject *s, bool refused, const char *path,
     struct manifest_finding *f = arena_zero(r->arena, 1, sizeof *f);
     f->file = s->file;
     f->document = s->document;
+    f->line = line_of(s, path ? path : "");
     f->object = s->object ? s->object : "";
     f->path = arena_text(r->arena, path ? path : "");
     f->problem = arena_text(r->arena, problem);
@@ -163,9 +225,15 @@ static struct json *object_fixed(const struct subject *s, const struct json *obj
     return x.object;
 }
 
+static void near_key(void *context, const char *path, const char *text)
+{
+    finding_add(context, false, path, text);
+}
+
 static void object_check(const struct subject *s, struct json *object)
 {
     struct manifest_report *r = s->report;
+    near_keys_look(r->arena, object, near_key, (void *)(uintptr_t)s); /* it is only read */
     struct json *fixed = object_fixed(s, object);
     json_append(r->fixed, fixed);
     r->objects_n++;
@@ -246,18 +314,22 @@ static bool kind_resolve(struct subject *s, struct json *doc, const char *api_ve
     return true;
 }
 
-static void document_check(struct manifest_report *r, const char *file, uint32_t number, struct json *doc)
+static void document_check(struct manifest_report *r, const char *file, uint32_t number, const struct yaml_places *places, struct json *doc,
+                           const struct json *written)
 {
     const char *api_version = json_get_text(doc, "apiVersion", ""), *kind = json_get_text(doc, "kind", "");
-    struct subject s = {.report = r, .file = file, .document = number};
+    struct subject s = {.report = r, .file = file, .document = number, .places = places, .written = written};
     if (!api_version[0] || !kind[0] || strlen(api_version) > API_VERSION_MAX || strlen(kind) > LIMIT_NAME) {
         finding_add(&s, true, "", not_an_object(doc));
         r->left_out_n++;
         return;
     }
     if (text_ends(kind, "List") && json_is(json_get(doc, "items"), JSON_ARRAY)) {
-        JSON_EACH (item, json_get(doc, "items"))
-            document_check(r, file, number, item);
+        const struct json *stands = json_first(json_get(written, "items"));
+        JSON_EACH (item, json_get(doc, "items")) {
+            document_check(r, file, number, places, item, stands);
+            stands = stands ? stands->next : NULL;
+        }
         return;
     }
     json_remove_nulls(doc);
@@ -272,32 +344,50 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
     object_check(&s, doc);
 }
 
+static void unreadable(const struct subject *s, const char *text)
+{
+    unsigned line = 0;
+    int read_n = 0;
+    (void)sscanf(text, "line %u, %n", &line, &read_n); /* it stands in front of the finding */
+    finding_add(s, true, "", text + read_n);
+    s->report->last->line = line;
+    s->report->left_out_n++;
+}
+
 void manifest_check(struct manifest_report *r, const char *file, struct bytes text)
 {
-    struct json *docs;
+    struct json *docs, *written = NULL;
     struct json_parse_info info = {0};
     struct err e = {0};
+    struct yaml_places *places = yaml_places_new();
     struct subject s = {.report = r, .file = arena_text(r->arena, file)};
+    uint32_t number = 0;
     if (yaml_parse(r->arena, text, &docs, &info, &e) < 0) {
-        finding_add(&s, true, "", e.text);
-        r->left_out_n++;
+        unreadable(&s, e.text);
+        yaml_places_free(places);
         return;
     }
-    for (uint32_t i = 0; i < info.duplicate_n && i < 8; i++)
+    /* WHY again  JSON means what JSON says, and has lines where YAML can read it. */
+    (void)yaml_parse_places(r->arena, text, &written, NULL, places, NULL);
+    for (uint32_t i = 0; i < info.duplicate_n && i < 8; i++) {
         finding_add(&s, true, info.duplicate[i], "the key stands twice; the last one counts, remove the other");
-    uint32_t number = 0;
-    JSON_EACH (doc, docs)
-        document_check(r, s.file, ++number, doc);
+        r->last->line = info.line[i];
+    }
+    JSON_EACH (doc, docs) {
+        const struct json *stands = json_item(written, number);
+        document_check(r, s.file, ++number, places, doc, stands);
+    }
     if (number == 0)
         finding_add(&s, true, "", "holds no document");
+    yaml_places_free(places);
 }
 
 void manifest_print_findings(struct buf *out, const struct manifest_report *r)
 {
     for (const struct manifest_finding *f = r->first; f; f = f->next) {
         buf_text(out, f->file);
-        if (f->document)
-            buf_printf(out, ":%u", f->document);
+        if (f->line)
+            buf_printf(out, ":%u", f->line);
         if (f->object[0])
             buf_printf(out, " %s", f->object);
         buf_printf(out, ": %s%s%s%s\n", f->refused ? "" : "warning: ", f->path, f->path[0] ? ": " : "", f->problem);

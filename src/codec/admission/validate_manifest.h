@@ -11,6 +11,7 @@
 struct manifest_finding {
     const char *file;
     uint32_t document;   /* from 1; 0 = the file as a whole */
+    uint32_t line;       /* where it stands, from 1: the field, or the nearest that is written; 0 not known */
     const char *object;  /* "ClusterQueue/gpu"; "" when it is none */
     const char *path;    /* "" = the object */
     const char *problem; /* what is wrong, and what to write instead */
@@ -30,7 +31,7 @@ struct manifest_report {
 void manifest_report_init(struct manifest_report *r, struct arena *a, const struct kind_table *kinds, bool strict_kueue);
 /* Findings of one file are appended. Broken YAML is a finding too. */
 void manifest_check(struct manifest_report *r, const char *file, struct bytes text);
-/* One line a finding: `FILE:DOCUMENT KIND/NAME: PATH: PROBLEM`, with "warning: " before the path where the object is accepted. */
+/* One line a finding: `FILE:LINE KIND/NAME: PATH: PROBLEM`, with "warning: " before the path where the object is accepted. */
 void manifest_print_findings(struct buf *out, const struct manifest_report *r);
 /* The corrected objects as one YAML stream. */
 void manifest_print_fixed(struct buf *out, const struct manifest_report *r);
