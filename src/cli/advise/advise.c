@@ -182,8 +182,7 @@ int advise_main(const struct options *o)
             }
         tell(&x, o);
     }
-    free(x.gpus);
-    free(x.uses);
+    advise_facts_free(&x);
     connection_close(&x.c);
     return code;
 }

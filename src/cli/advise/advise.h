@@ -28,9 +28,15 @@ struct advise_finding {
 
 /* A pod that asks for accelerators and has not ended. */
 struct advise_pod {
-    const char *ns, *name, *node, *phase, *queue, *owner_uid; /* node, queue "": none */
-    int64_t accelerators_n, created_ms;
+    const char *ns, *queue; /* queue "": none */
+    int64_t accelerators_n;
     struct advise_pod *next;
+};
+/* Pods that have not ended and ask for accelerators, of one owner. */
+struct advise_owned {
+    int64_t placed_n, waiting_n, held_n; /* held_n: accelerators of those that have a node */
+    int64_t oldest_ms;                   /* of those that wait */
+    const char *waiting;                 /* the oldest of them */
 };
 /* What one job, or pod that is of none, has of devices, and what was measured of them. */
 struct advise_use {
@@ -52,6 +58,7 @@ struct advise {
     const struct json *nodes, *flavors, *cluster_queues, *cohorts, *local_queues, *workloads,
         *jobs; /* items; NULL: unknown, or no such kind */
     struct advise_pod *pods;
+    struct map *owned, *jobs_by_uid, *free; /* by uid: struct advise_owned, const struct json *; devices nobody has by resource: uint32_t */
     struct gpu_line *gpus;
     uint32_t gpus_n, gpus_cap;
     struct advise_use *uses;
@@ -62,6 +69,7 @@ struct advise {
 
 /* facts */
 void advise_facts(struct advise *x, const char *store);
+void advise_facts_free(struct advise *x);
 /* NULL: there is none, or it may not be read (then it is named in `unread`). */
 const struct json *advise_get(struct advise *x, const char *path);
 

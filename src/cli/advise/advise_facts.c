@@ -1,5 +1,6 @@
 /* advise_facts.c - what the rules look at, asked for once; findings */
 #include <stdarg.h>
+#include <stdlib.h>
 #include "base/clock.h"
 #include "cli/advise/advise.h"
 #include "cli/history/usage_read.h"
@@ -30,6 +31,25 @@ static const struct json *items(struct advise *x, const char *group, const char 
     return json_get(advise_get(x, kube_path(x->a, group, version, plural, in_namespace ? x->c.ns : NULL, NULL, NULL)), "items");
 }
 
+static void owned_add(struct advise *x, const struct json *pod, int64_t accelerators_n)
+{
+    const char *owner = object_controller(pod, "uid");
+    int64_t created_ms = x->now_ms;
+    if (!*owner)
+        return;
+    struct advise_owned *o = map_put(x->owned, bytes_of(owner), NULL);
+    if (*json_text(json_path(pod, "spec", "nodeName", NULL), "")) {
+        o->placed_n++;
+        o->held_n += accelerators_n;
+        return;
+    }
+    (void)time_parse(bytes_of(object_meta(pod, "creationTimestamp")), &created_ms);
+    if (!o->waiting_n++ || created_ms < o->oldest_ms) {
+        o->oldest_ms = created_ms;
+        o->waiting = arena_text(x->a, object_meta(pod, "name"));
+    }
+}
+
 static void pod_came(void *arg, const struct json *pod)
 {
     struct advise *x = arg;
@@ -38,16 +58,10 @@ static void pod_came(void *arg, const struct json *pod)
     if (!asked.devices_n || object_deleting(pod) || text_equal(phase, "Succeeded") || text_equal(phase, "Failed"))
         return;
     struct advise_pod *p = arena_zero(x->a, 1, sizeof *p);
-    *p = (struct advise_pod){.ns = arena_text(x->a, object_meta(pod, "namespace")),
-                             .name = arena_text(x->a, object_meta(pod, "name")),
-                             .node = arena_text(x->a, json_text(json_path(pod, "spec", "nodeName", NULL), "")),
-                             .phase = arena_text(x->a, phase),
-                             .queue = arena_text(x->a, pod_owner_queue(json_get(pod, "metadata"))),
-                             .owner_uid = arena_text(x->a, object_controller(pod, "uid")),
-                             .accelerators_n = asked.devices_n,
-                             .next = x->pods};
-    (void)time_parse(bytes_of(object_meta(pod, "creationTimestamp")), &p->created_ms);
+    *p = (struct advise_pod){arena_text(x->a, object_meta(pod, "namespace")), arena_text(x->a, pod_owner_queue(json_get(pod, "metadata"))),
+                             asked.devices_n, x->pods};
     x->pods = p;
+    owned_add(x, pod, asked.devices_n);
 }
 
 /* ---- what jobs have, and what was measured of it ---- */
@@ -57,6 +71,8 @@ static void gpu_came(void *context, const struct gpu_line *line)
     struct advise *x = context;
     MEM_RESERVE(x->gpus, x->gpus_cap, x->gpus_n + 1);
     x->gpus[x->gpus_n++] = *line;
+    if (!line->pods_n && line->healthy)
+        ++*(uint32_t *)map_put(x->free, bytes_of(line->resource), NULL);
 }
 
 static struct advise_use *use_of(struct advise *x, struct map *by_name, const struct gpu_line *g, const struct gpu_holder *h)
@@ -128,6 +144,9 @@ void advise_facts(struct advise *x, const char *store)
     struct map *by_name = map_new(sizeof(uint32_t));
     struct err e = {0};
     x->now_ms = clock_wall_us() / 1000;
+    x->owned = map_new(sizeof(struct advise_owned));
+    x->jobs_by_uid = map_new(sizeof(const struct json *));
+    x->free = map_new(sizeof(uint32_t));
     x->nodes = items(x, "", "v1", "nodes", false);
     x->flavors = items(x, "kueue.x-k8s.io", "v1beta2", "resourceflavors", false);
     x->cluster_queues = items(x, "kueue.x-k8s.io", "v1beta2", "clusterqueues", false);
@@ -135,6 +154,8 @@ void advise_facts(struct advise *x, const char *store)
     x->local_queues = items(x, "kueue.x-k8s.io", "v1beta2", "localqueues", true);
     x->workloads = items(x, "kueue.x-k8s.io", "v1beta2", "workloads", true);
     x->jobs = items(x, "batch", "v1", "jobs", true);
+    JSON_EACH (job, x->jobs)
+        *(const struct json **)map_put(x->jobs_by_uid, bytes_of(object_meta(job, "uid")), NULL) = job;
     const char *pods = kube_path(x->a, "", "v1", "pods", x->c.ns, NULL, NULL);
     if (connection_each(&x->c, arena_printf(x->a, "%s" ADVISE_POD_FIELDS, pods), pod_came, x, &e) < 0)
         unread_add(x, e.text, &e);
@@ -146,6 +167,15 @@ void advise_facts(struct advise *x, const char *store)
     uses_make(x, by_name);
     usage_add(x, by_name, store);
     map_free(by_name);
+}
+
+void advise_facts_free(struct advise *x)
+{
+    map_free(x->owned);
+    map_free(x->jobs_by_uid);
+    map_free(x->free);
+    free(x->gpus);
+    free(x->uses);
 }
 
 /* ---- findings ---- */

@@ -60,23 +60,8 @@ static void gang_add(struct advise *x, struct advise_finding *f, const struct js
 
 static void part_look(struct advise *x, const struct json *job)
 {
-    int64_t placed_n = 0, waiting_n = 0, held_n = 0, oldest_ms = x->now_ms;
-    const char *waiting = NULL;
-    if (!needs_all(job) || is_gang(job))
-        return;
-    for (const struct advise_pod *p = x->pods; p; p = p->next) {
-        if (!text_equal(p->owner_uid, object_meta(job, "uid")))
-            continue;
-        if (*p->node) {
-            placed_n++;
-            held_n += p->accelerators_n;
-            continue;
-        }
-        waiting_n++;
-        waiting = waiting && p->created_ms > oldest_ms ? waiting : p->name;
-        oldest_ms = p->created_ms < oldest_ms ? p->created_ms : oldest_ms;
-    }
-    if (!placed_n || !waiting_n || x->now_ms - oldest_ms < x->long_ms)
+    const struct advise_owned *o = map_find_text(x->owned, object_meta(job, "uid"));
+    if (!o || !o->placed_n || !o->waiting_n || x->now_ms - o->oldest_ms < x->long_ms || !needs_all(job) || is_gang(job))
         return;
     const char *ns = object_meta(job, "namespace");
     const struct json *queue = local_queue_of(x, ns);
@@ -86,8 +71,9 @@ static void part_look(struct advise *x, const struct json *job)
     struct advise_finding *f =
         advise_find(x, arena_printf(x->a, "Job %s", object_key(x->a, job)), todo,
                     "%lld of its %lld pods have started and hold %lld GPUs, the others wait: no gang, so it started in part",
-                    (long long)placed_n, (long long)(placed_n + waiting_n), (long long)held_n);
-    advise_evidence(x, f, arena_printf(x->a, "Pod %s/%s", ns, waiting), "waits for a node for %s", advise_age(x, x->now_ms - oldest_ms));
+                    (long long)o->placed_n, (long long)(o->placed_n + o->waiting_n), (long long)o->held_n);
+    advise_evidence(x, f, arena_printf(x->a, "Pod %s/%s", ns, o->waiting), "waits for a node for %s",
+                    advise_age(x, x->now_ms - o->oldest_ms));
     advise_evidence(x, f, arena_printf(x->a, "Job %s, spec", object_key(x->a, job)),
                     "completions and parallelism are both %lld: its pods need each other",
                     (long long)json_int64(json_path(job, "spec", "parallelism", NULL), 0));

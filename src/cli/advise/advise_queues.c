@@ -148,11 +148,8 @@ void advise_strict_head(struct advise *x)
 
 static const struct json *job_of(const struct advise *x, const struct json *workload)
 {
-    const char *uid = object_controller(workload, "uid");
-    JSON_EACH (job, x->jobs)
-        if (*uid && text_equal(object_meta(job, "uid"), uid))
-            return job;
-    return NULL;
+    const struct json *const *found = map_find_text(x->jobs_by_uid, object_controller(workload, "uid"));
+    return found ? *found : NULL;
 }
 
 static bool has_limit(const struct json *workload, const struct json *job)

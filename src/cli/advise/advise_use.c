@@ -98,14 +98,12 @@ static const char *slice_for(const struct advise *x, const struct advise_use *u,
     const char *best = NULL;
     for (uint32_t i = 0; i < x->gpus_n; i++) {
         const struct gpu_line *g = &x->gpus[i];
+        const uint32_t *free_n = map_find_text(x->free, g->resource);
         int parts, gb;
-        uint32_t free_n = 0;
         if (!slice_read(g->resource, &parts, &gb) || parts * 1000 / 7 * 100 < u->activity_permille * ROOM_PERCENT ||
             (int64_t)gb * 1000 * 100 < u->memory_used_mib * ROOM_PERCENT || (best && gb >= *ret_gb))
             continue;
-        for (uint32_t k = 0; k < x->gpus_n; k++)
-            free_n += text_equal(x->gpus[k].resource, g->resource) && !x->gpus[k].pods_n && x->gpus[k].healthy;
-        if (free_n < u->pods_n)
+        if (!free_n || *free_n < u->pods_n)
             continue;
         best = g->resource;
         *ret_gb = gb;

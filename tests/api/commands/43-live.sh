@@ -80,7 +80,7 @@ k wait --for condition=complete job/over-a job/over-b --timeout 60s >/dev/null
 k delete job over-a over-b >/dev/null
 finished() { "$PROGRAM" jobs --finished -n "$NS" "$@"; }
 soon "jobs outlive their objects" "Job +over-a +1 .*kim" finished
-is "by user" over-b bash -c '"$PROGRAM" jobs --finished -n "$0" --user an* -o name | cut -d/ -f2' "$NS"
+soon "by user" '^over-b$' bash -c '"$PROGRAM" jobs --finished -n "$0" --user an* -o name | cut -d/ -f2' "$NS"
 soon "by hours given" '^Job/over-a Job/over-b $' bash -c '"$PROGRAM" jobs --finished -n "$0" --name "over-*" --sort gpus --reverse -o name | tr "\n" " "' "$NS"
 says "as numbers" '"allocatedHours": [0-9.]+,' finished --name over-a -o json
 ends 2 "a state is not kept" 'how a job ended is not in the usage store' "$PROGRAM" jobs --finished -n "$NS" --state complete
