@@ -33,7 +33,7 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     struct embedded_controllers *e = mem_zero(1, sizeof *e);
     e->events = kube_recorder_new(c, "capstan-controllers");
     e->jobs = batch_jobs_new(c, e->events, &(struct batch_jobs_config){.speed = speed, .seed = seed});
-    e->cron_jobs = cron_jobs_new(c, &cron_kind_batch, NULL);
+    e->cron_jobs = cron_jobs_new(c, e->events, &cron_kind_batch, NULL);
     e->daemon_sets = daemon_sets_new(c, speed, seed + 3);
     e->deployments = deployments_new(c);
     e->endpoints = endpoints_new(c);

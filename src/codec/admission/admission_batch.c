@@ -231,9 +231,27 @@ static bool is_schedule(const char *text)
     return text[strspn(text, " \t")] == '\0';
 }
 
+/* Whether there is such a zone is known where schedules are followed. */
+static bool is_time_zone(struct bytes name)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-+/";
+    bool begins = true;
+    for (size_t i = 0; i < name.n; i++) {
+        if (!strchr(allowed, name.data[i]) || (begins && strchr("./-", name.data[i])))
+            return false;
+        begins = name.data[i] == '/';
+    }
+    return name.n > 0 && name.n <= 100 && !begins;
+}
+
 void admission_cron(struct admission *x)
 {
     struct json *spec = json_get(x->object, "spec");
+    const struct json *zone = json_get(spec, "timeZone");
+    if (zone && text_equal(json_text(zone, ""), "Local"))
+        admission_error(x, FIELD_INVALID, "spec.timeZone", zone, "timeZone must be an explicit time zone, such as Europe/Berlin");
+    else if (zone && zone->type != JSON_NULL && !is_time_zone(json_bytes(zone)))
+        admission_error(x, FIELD_INVALID, "spec.timeZone", zone, "unknown time zone: write one such as Europe/Berlin or UTC");
     const struct json *schedule = json_get(spec, "schedule"), *name = json_path(x->object, "metadata", "name", NULL);
     if (admission_absent(schedule))
         admission_error(x, FIELD_REQUIRED, "spec.schedule", NULL,

@@ -30,7 +30,6 @@ struct unused {
 #define OF_THE_JOB "it is read of the job's own metadata"
 #define OF_PODS "pods are queued one by one: write it into spec.template.metadata.labels"
 #define TREE_BY_PARENT "the tree of queues is that of spec.parent, each with its spec.weight"
-#define TIMES_ARE_UTC "the schedule is in UTC"
 #define NO_PROBES "nobody connects to pods: the targets are waited for until they have completed; write taskStatusList"
 
 #define NOT_SCALED "the job keeps its number of pods"
@@ -60,8 +59,6 @@ static const struct unused table[] = {
     {VCJOB, "jobs", "spec.tasks[].topologyPolicy", "none", NO_TOPOLOGY},
     {VCJOB, "jobs", "spec.tasks[].partitionPolicy.networkTopology", NULL, NO_TOPOLOGY},
     {VCJOB, "jobs", "spec.tasks[].partitionPolicy.minPartitions", "0", "the task's minAvailable counts, whichever partitions its pods are of"},
-    {VCJOB, "cronjobs", "spec.timeZone", "UTC", TIMES_ARE_UTC},
-    {"batch", "cronjobs", "spec.timeZone", "UTC", TIMES_ARE_UTC},
     {"flow.volcano.sh", "jobflows", "spec.flows[].dependsOn.probe.httpGetList", NULL, NO_PROBES},
     {"flow.volcano.sh", "jobflows", "spec.flows[].dependsOn.probe.tcpSocketList", NULL, NO_PROBES},
     {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.leaderWorkerTemplate.subGroupPolicy", NULL,

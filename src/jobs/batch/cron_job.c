@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "jobs/batch/cron_schedule.h"
+#include "base/collections/map.h"
 #include "jobs/batch/pod_template.h"
+#include "jobs/batch/time_zone.h"
 #include "kube/cache.h"
 #include "kube/workqueue.h"
 
@@ -15,6 +17,8 @@ struct cron_jobs {
     char *api_version;
     struct kube_cache *cron_jobs, *jobs; /* jobs: marked by the uid of their CronJob */
     bool watches_jobs;
+    struct kube_recorder *events;
+    struct map *zones; /* by name -> struct time_zone * */
     struct workqueue *queue;
 };
 
@@ -98,9 +102,19 @@ static void trim_history(const struct cron_jobs *c, struct work *w, const struct
     }
 }
 
-static void act_start(const struct cron_jobs *c, struct work *w, const struct json *cron, int64_t due_ms)
+/* "2026-03-01T03:00:00+01:00", in UTC with a Z. */
+static const char *due_text(struct arena *a, const struct time_zone *zone, int64_t due_ms)
 {
-    char due[TIME_TEXT_MAX];
+    char text[TIME_TEXT_MAX];
+    int32_t offset = time_zone_offset(zone, due_ms / 1000), minutes = (offset < 0 ? -offset : offset) / 60;
+    time_format(text, due_ms + offset * 1000LL);
+    if (offset == 0)
+        return arena_text(a, text);
+    return arena_printf(a, "%.*s%c%02d:%02d", (int)strcspn(text, "Z"), text, offset < 0 ? '-' : '+', minutes / 60, minutes % 60);
+}
+
+static void act_start(const struct cron_jobs *c, struct work *w, const struct json *cron, const struct time_zone *zone, int64_t due_ms)
+{
     struct arena *a = w->arena;
     const struct json *template = json_path(cron, "spec", "jobTemplate", NULL);
     struct json *job = json_new(a, JSON_OBJECT);
@@ -111,7 +125,7 @@ static void act_start(const struct cron_jobs *c, struct work *w, const struct js
     json_remove(metadata, "creationTimestamp");
     json_set_text(a, metadata, "name", job_name(w, due_ms));
     json_set_text(a, metadata, "namespace", w->ns);
-    json_set_text(a, json_ensure_object(a, metadata, "annotations"), c->kind->annotation, time_format(due, due_ms));
+    json_set_text(a, json_ensure_object(a, metadata, "annotations"), c->kind->annotation, due_text(a, zone, due_ms));
     owner_reference_add(a, metadata, cron, c->api_version, "CronJob");
     json_set(a, job, "metadata", metadata);
     const struct json *spec = json_get(template, "spec");
@@ -158,7 +172,7 @@ static void write_status(const struct cron_jobs *c, struct work *w, const struct
 }
 
 /* The last due time at or before now that was not started yet; 0 = none. */
-static int64_t due_time(const struct cron_schedule *s, const struct json *cron, int64_t now_ms)
+static int64_t due_time(const struct cron_schedule *s, const struct time_zone *zone, const struct json *cron, int64_t now_ms)
 {
     int64_t last_ms = now_ms;
     time_parse(json_bytes(json_path(cron, "metadata", "creationTimestamp", NULL)), &last_ms);
@@ -167,9 +181,28 @@ static int64_t due_time(const struct cron_schedule *s, const struct json *cron, 
     if (last_ms < now_ms - deadline_s * 1000)
         last_ms = now_ms - deadline_s * 1000;
     int64_t due_ms = 0;
-    for (int64_t at = cron_schedule_next(s, last_ms); at >= 0 && at <= now_ms; at = cron_schedule_next(s, at))
+    for (int64_t at = cron_schedule_next(s, zone, last_ms); at >= 0 && at <= now_ms; at = cron_schedule_next(s, zone, at))
         due_ms = at;
     return due_ms;
+}
+
+/* Files are read once. NULL: there is none of this name, which is told. */
+static const struct time_zone *zone_of(struct cron_jobs *c, const struct json *cron)
+{
+    const char *name = json_text(json_path(cron, "spec", "timeZone", NULL), "");
+    struct time_zone **known = map_find_text(c->zones, name), *zone;
+    struct err e = {0};
+    if (known)
+        return *known;
+    if (time_zone_load(name, &zone, &e) < 0) {
+        const struct json *m = json_get(cron, "metadata");
+        struct kube_object_ref about = {c->api_version, "CronJob", json_get_text(m, "namespace", ""), json_get_text(m, "name", ""),
+                                        json_get_text(m, "uid", "")};
+        kube_event(c->events, &about, "Warning", "InvalidTimeZone", "%s; no job is made before spec.timeZone is changed", e.text);
+        return NULL;
+    }
+    *(struct time_zone **)map_put(c->zones, bytes_of(name), NULL) = zone;
+    return zone;
 }
 
 static void reconcile(void *arg, struct work *w)
@@ -181,7 +214,10 @@ static void reconcile(void *arg, struct work *w)
     if (!cron || !kube_cache_synced(c->jobs) || json_path(cron, "metadata", "deletionTimestamp", NULL) ||
         !cron_schedule_parse(json_get_text(spec, "schedule", ""), &schedule))
         return;
-    int64_t now_ms = loop_wall_ms(c->loop), due_ms = due_time(&schedule, cron, now_ms);
+    const struct time_zone *zone = zone_of(c, cron);
+    if (!zone)
+        return;
+    int64_t now_ms = loop_wall_ms(c->loop), due_ms = due_time(&schedule, zone, cron, now_ms);
     struct owned *owned = arena_alloc(w->arena, sizeof *owned * OWNED_MAX);
     uint32_t n = find_owned(c, w, json_get_text(json_get(cron, "metadata"), "uid", ""), owned);
     uint32_t active_n = 0;
@@ -194,7 +230,7 @@ static void reconcile(void *arg, struct work *w)
         if (owned[i].ended == CRON_RUNS)
             act_delete(c, w, owned[i].job);
     if (start)
-        act_start(c, w, cron, due_ms);
+        act_start(c, w, cron, zone, due_ms);
     write_status(c, w, cron, owned, n, is_made ? due_ms : 0);
     if (is_made) {
         work_again(w, 0); /* none goes before it is written that it was: it would be made once more */
@@ -202,7 +238,7 @@ static void reconcile(void *arg, struct work *w)
     }
     trim_history(c, w, owned, n, CRON_SUCCEEDED, json_get_int64(spec, "successfulJobsHistoryLimit", 3));
     trim_history(c, w, owned, n, CRON_FAILED, json_get_int64(spec, "failedJobsHistoryLimit", 1));
-    int64_t next_ms = cron_schedule_next(&schedule, now_ms);
+    int64_t next_ms = cron_schedule_next(&schedule, zone, now_ms);
     if (next_ms > 0)
         work_again(w, next_ms - now_ms);
 }
@@ -251,13 +287,16 @@ static char *path_of(const struct cron_kind *kind, const char *plural)
     return mem_text(text);
 }
 
-struct cron_jobs *cron_jobs_new(struct kube_client *client, const struct cron_kind *kind, struct kube_cache *jobs)
+struct cron_jobs *cron_jobs_new(struct kube_client *client, struct kube_recorder *events, const struct cron_kind *kind,
+                                struct kube_cache *jobs)
 {
     struct cron_jobs *c = mem_zero(1, sizeof *c);
     char version[64], *jobs_path = path_of(kind, "jobs"), *path = path_of(kind, "cronjobs");
     text_printf(version, sizeof version, "%s/%s", kind->group, kind->version);
     c->loop = kube_client_loop(client);
     c->kind = kind;
+    c->events = events;
+    c->zones = map_new(sizeof(struct time_zone *));
     c->api_version = mem_text(version);
     c->queue = workqueue_new(client, reconcile, c);
     c->jobs = jobs;
@@ -280,6 +319,11 @@ void cron_jobs_free(struct cron_jobs *c)
     kube_cache_free(c->cron_jobs);
     if (c->watches_jobs)
         kube_cache_free(c->jobs);
+    size_t at = 0;
+    struct bytes name;
+    for (struct time_zone **zone; (zone = map_next(c->zones, &at, &name));)
+        time_zone_free(*zone);
+    map_free(c->zones);
     free(c->api_version);
     free(c);
 }

@@ -1,5 +1,6 @@
 /* cron_schedule.c - bits per field; the next time is found by stepping months, days, hours, minutes */
 #include "jobs/batch/cron_schedule.h"
+#include "jobs/batch/time_zone.h"
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -99,20 +100,27 @@ static bool day_matches(const struct cron_schedule *s, const struct tm *t)
     return day || weekday;
 }
 
-int64_t cron_schedule_next(const struct cron_schedule *s, int64_t after_ms)
+static int32_t offset_at(const struct time_zone *zone, time_t at)
+{
+    return zone ? time_zone_offset(zone, at) : 0;
+}
+
+int64_t cron_schedule_next(const struct cron_schedule *s, const struct time_zone *zone, int64_t after_ms)
 {
     time_t at = (time_t)(after_ms / 60000 + 1) * 60, end = at + 5 * 366 * 86400LL;
     while (at < end) {
         struct tm t;
-        gmtime_r(&at, &t);
-        if (!(s->months >> (t.tm_mon + 1) & 1) || !day_matches(s, &t))
-            at += 86400 - (t.tm_hour * 3600 + t.tm_min * 60);
-        else if (!(s->hours >> t.tm_hour & 1))
-            at += 3600 - t.tm_min * 60;
-        else if (!(s->minutes >> t.tm_min & 1))
-            at += 60;
-        else
+        int32_t offset = offset_at(zone, at), step = 60;
+        time_t shown = at + offset;
+        gmtime_r(&shown, &t);
+        bool day = (s->months >> (t.tm_mon + 1) & 1) && day_matches(s, &t), hour = s->hours >> t.tm_hour & 1;
+        if (day && hour && (s->minutes >> t.tm_min & 1))
             return (int64_t)at * 1000;
+        if (!day)
+            step = 86400 - (t.tm_hour * 3600 + t.tm_min * 60);
+        if ((day && !hour) || (!day && offset_at(zone, at + step) != offset)) /* a day with a change: hour by hour */
+            step = 3600 - t.tm_min * 60;
+        at += step;
     }
     return -1;
 }

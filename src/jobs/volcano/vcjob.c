@@ -557,7 +557,7 @@ struct vcjobs *vcjobs_new(struct jobs *j)
                                      .arg = v};
     v->cache = kube_cache_new(j->client, &jobs);
     v->flows = job_flows_new(j, v->cache);
-    v->cron_jobs = cron_jobs_new(j->client, &cron_kind, v->cache);
+    v->cron_jobs = cron_jobs_new(j->client, j->events, &cron_kind, v->cache);
     v->groups = kube_cache_new(j->client, &groups);
     v->commands = kube_cache_new(j->client, &commands);
     v->pods = kube_watch_new(j->client, &pods);

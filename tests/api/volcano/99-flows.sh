@@ -33,5 +33,7 @@ cron() { k apply -f - <<<$'---\n{apiVersion: batch.volcano.sh/v1alpha1, kind: Cr
 says "a CronJob" 'cron created' cron cron 'schedule: "0 3 * * *"'
 says "kubectl shows it" '^cron +0 3 \* \* \* +false +[0-9]+s' k get cronvcjob cron --no-headers
 refuses "a schedule that is none" 'spec.schedule.*five fields' cron bad 'schedule: daily'
-says "a time zone is told to have no effect" 'spec.timeZone: has no effect yet: the schedule is in UTC' cron zone 'schedule: "@daily", timeZone: Europe/Berlin'
+refuses "a time zone that is none" 'spec.timeZone.*unknown time zone' cron bad 'schedule: "@daily", timeZone: ../etc'
+ok "one that nobody knows" cron zone 'schedule: "@daily", timeZone: Nowhere/City'
+soon "is told" 'unknown time zone Nowhere/City' k get events -o 'jsonpath={.items[?(@.reason=="InvalidTimeZone")].message}'
 k delete cronvcjob --all >/dev/null

@@ -97,6 +97,7 @@ static const struct {
     {VCJOB, "jobs", "spec.tasks[].partitionPolicy.partitionSize"},
     {"bus.volcano.sh", "commands", ""},
     {VCJOB, "cronjobs", "spec.schedule"},
+    {VCJOB, "cronjobs", "spec.timeZone"},
     {VCJOB, "cronjobs", "spec.startingDeadlineSeconds"},
     {VCJOB, "cronjobs", "spec.concurrencyPolicy"},
     {VCJOB, "cronjobs", "spec.suspend"},

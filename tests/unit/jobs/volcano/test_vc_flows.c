@@ -235,6 +235,19 @@ static void a_cron_job_makes_jobs(void **state)
     assert_string_equal(json_text(json_path(get(CRON), "status", "lastScheduleTime", NULL), ""), "2026-01-01T00:05:00Z");
 }
 
+static void a_cron_job_in_its_time_zone(void **state)
+{
+    (void)state;
+    cron_job("\"timeZone\":\"Nowhere/City\",", "5");
+    crash_run(130000);
+    assert_int_equal(jobs_n(), 0);
+    assert_true(event_seen("InvalidTimeZone", "unknown time zone Nowhere/City: there is no file /usr/share/zoneinfo/Nowhere/City; no job is "
+                                              "made before spec.timeZone is changed"));
+    patch(CRON, "{\"spec\":{\"timeZone\":\"UTC\"}}");
+    crash_run(130000);
+    assert_true(jobs_n() > 0);
+}
+
 static void concurrency_policies(void **state)
 {
     (void)state;
@@ -287,7 +300,8 @@ int main(void)
                                        FLOW(a_flow_fails_with_its_job),     FLOW(a_flow_waits_for_its_template),
                                        FLOW(a_probe_looks_at_tasks),        FLOW(what_was_completed_is_not_made_again),
                                        FLOW(patches_are_merged),            FLOW(a_cron_job_makes_jobs),
-                                       FLOW(concurrency_policies),          cmocka_unit_test(a_flow_stopped_anywhere),
+                                       FLOW(a_cron_job_in_its_time_zone),   FLOW(concurrency_policies),
+                                       cmocka_unit_test(a_flow_stopped_anywhere),
                                        cmocka_unit_test(a_cron_job_stopped_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
