@@ -32,7 +32,7 @@ int vcjob_ssh_key(struct arena *a, char **ret_private_pem, char **ret_public_lin
 /* A pair on the curve P-521, as MPIJobs have it: SEC 1 PEM and "ecdsa-sha2-nistp521 ..." line, in a millisecond or two. */
 int vcjob_ssh_key_short(struct arena *a, char **ret_private_pem, char **ret_public_line, struct err *e);
 
-/* A pair that the user gives: the public line, where he gives none, is found from an RSA key. Returns 0. */
+/* A pair that the user gives: the public line, where he gives none, is found from a key of RSA or of the curve P-521. Returns 0. */
 int vcjob_ssh_key_given(struct arena *a, const char *private_key, const char *public_key, char **ret_private_pem, char **ret_public_line);
 
 /* JSON array of the objects (Service, NetworkPolicy, ConfigMap, Secret), owned by the job. private_pem may be NULL: no Secret is listed. */

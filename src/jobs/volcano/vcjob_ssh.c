@@ -53,19 +53,6 @@ static char *public_line(struct arena *a, gnutls_x509_privkey_t key)
     return arena_text_n(a, line.data, line.n);
 }
 
-int vcjob_ssh_key_given(struct arena *a, const char *private_key, const char *public_key, char **ret_private_pem, char **ret_public_line)
-{
-    gnutls_x509_privkey_t key = NULL;
-    const gnutls_datum_t pem = {(unsigned char *)(uintptr_t)private_key, (unsigned int)strlen(private_key)};
-    char *line = public_key ? arena_text(a, public_key) : NULL;
-    if (!line && gnutls_x509_privkey_init(&key) >= 0 && gnutls_x509_privkey_import2(key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0) >= 0)
-        line = public_line(a, key);
-    gnutls_x509_privkey_deinit(key);
-    *ret_private_pem = arena_text(a, private_key);
-    *ret_public_line = line ? line : arena_text(a, "");
-    return 0;
-}
-
 /* To the end of `field`, without the zeros in front. False: it is longer. */
 static bool number_put(char *field, size_t n, const gnutls_datum_t *number)
 {
@@ -90,7 +77,8 @@ static char *public_line_of_curve(struct arena *a, gnutls_x509_privkey_t key)
     _cleanup_buf_ struct buf line = {0};
     if (gnutls_x509_privkey_export_ecc_raw(key, &curve, &x, &y, &k) < 0)
         return NULL;
-    if (number_put(point + 1, CURVE_BYTES, &x) && number_put(point + 1 + CURVE_BYTES, CURVE_BYTES, &y)) {
+    if (curve == GNUTLS_ECC_CURVE_SECP521R1 && number_put(point + 1, CURVE_BYTES, &x) &&
+        number_put(point + 1 + CURVE_BYTES, CURVE_BYTES, &y)) {
         wire_text(&wire, bytes_of("ecdsa-sha2-nistp521"));
         wire_text(&wire, bytes_of("nistp521"));
         wire_text(&wire, (struct bytes){point, sizeof point});
@@ -103,6 +91,19 @@ static char *public_line_of_curve(struct arena *a, gnutls_x509_privkey_t key)
     gnutls_free(y.data);
     gnutls_free(k.data);
     return text;
+}
+
+int vcjob_ssh_key_given(struct arena *a, const char *private_key, const char *public_key, char **ret_private_pem, char **ret_public_line)
+{
+    gnutls_x509_privkey_t key = NULL;
+    const gnutls_datum_t pem = {(unsigned char *)(uintptr_t)private_key, (unsigned int)strlen(private_key)};
+    char *line = public_key ? arena_text(a, public_key) : NULL;
+    if (!line && gnutls_x509_privkey_init(&key) >= 0 && gnutls_x509_privkey_import2(key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0) >= 0)
+        line = gnutls_x509_privkey_get_pk_algorithm(key) == GNUTLS_PK_RSA ? public_line(a, key) : public_line_of_curve(a, key);
+    gnutls_x509_privkey_deinit(key);
+    *ret_private_pem = arena_text(a, private_key);
+    *ret_public_line = line ? line : arena_text(a, "");
+    return 0;
 }
 
 static int key_make(struct arena *a, gnutls_pk_algorithm_t algorithm, unsigned bits,
