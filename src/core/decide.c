@@ -29,6 +29,7 @@
 #include "core/quota/claim.h"
 #include "core/quota/deserve.h"
 #include "core/state/state_gang.h"
+#include "core/time/booking.h"
 
 #define GANGS_MAX_DEFAULT 1024
 #define PODS_MAX_DEFAULT 20000
@@ -58,6 +59,7 @@ static void get_in_line(struct cycle *c, struct gang *g)
     }
     struct reason *why = why_not_ready(c, g, &on);
     if (why) {
+        booking_drop(c->s, g);
         why->remedies = remedy_of_held(c, g, why);
         if (why->code == REASON_MEMBERS_MISSING) {
             remedy_note_missing(c, g, why);
@@ -75,6 +77,9 @@ static void get_in_line(struct cycle *c, struct gang *g)
     g->reason = NULL; /* from here on the line's; what it was told is remembered */
     if (!g->planned)
         order_sets_of_group(c->s, g);
+    if (g->booked)
+        booking_lined_up(c->s, g);
+    g->alone |= g->booked; /* what it waits for, those like it do not */
     order_line_up(c->s, g);
     if (g->line->park.at && g->line->queue->strategy != QUEUE_STRICT_FIFO)
         cycle_tell_joined(c, g);
@@ -98,6 +103,7 @@ static void try_line(struct cycle *c, struct line *l)
 {
     struct state *s = c->s;
     struct gang *g = line_first(l);
+    struct queue *q = l->queue;
     struct refusal refusal;
     if (ready_blocks(s, g)) {
         ready_hold_line(c, l);
@@ -118,15 +124,18 @@ static void try_line(struct cycle *c, struct line *l)
         if (g->planned || g->members_n > g->bound_n)
             order_wake(s, g); /* members that exist already, or are left over, are settled at the end of the round */
         parking_release(s, &refusal.park);
+        booking_tried(s, q, g);
         return;
     }
-    if (!g->alone && (refusal.others || refusal.preempts)) {
+    bool booked = (s->bookings_n || q->backfill) && booking_refused(c, g, q, &refusal);
+    if (!g->alone && (refusal.others || refusal.preempts || booked)) {
         order_step_aside(s, g); /* what it waits for, those behind it do not, nor those who come */
         l = g->line;
     }
     cycle_explain_line(c, l, refusal.why);
     order_park_line(s, l, &refusal.park);
     parking_release(s, &refusal.park);
+    booking_tried(s, q, g);
 }
 
 /* ---- rounds ---- */
@@ -290,9 +299,12 @@ static void try_beside_promises(struct cycle *c, const struct nominee *all, uint
     for (uint32_t i = 0; i < s->promised_n; i++)
         if (s->promised[i] != all[at].gang && !lone_yields(s->promised[i], all[at].gang))
             promise_put(s, s->promised[i], all[at].line->queue, all[at].gang);
+    if (s->bookings_n)
+        bookings_put(s, all[at].gang, all[at].as.borrow_level > 0, c->now_ms, booking_run_ms(all[at].gang, c->now_ms));
     try_line(c, all[at].line);
     undo_back(s, mark);
     promises_lie_down(s);
+    bookings_lie_down(s);
 }
 
 /* The head was refused just now: its claim stands against those who come after it in this round, too. */
@@ -411,7 +423,7 @@ static bool round_of_heads(struct cycle *c)
     if (!heads_n)
         return false;
     drop_undue_promises(s);
-    if (heads_n == 1 && !claiming_n && !s->promised_n) {
+    if (heads_n == 1 && !claiming_n && !s->promised_n && !s->bookings_n) {
         try_line(c, single);
         return true;
     }
@@ -466,7 +478,8 @@ static void take_fair_sharing(struct state *s, const struct fair_policy *fair)
 /* Are those that stand the only heads? */
 static bool only_standing(const struct state *s)
 {
-    bool only = s->standing_root && !s->candidates_n && !s->promised_n && !s->strict_n && !s->ready_policy.block_admission;
+    bool only = s->standing_root && !s->candidates_n && !s->promised_n && !s->bookings_n && !s->strict_n &&
+                !s->ready_policy.block_admission;
     for (uint32_t i = 0; i < s->ready_n && only; i++)
         only = !order_first(s->ready[i]);
     return only;
@@ -539,6 +552,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     settle_all(&c);
     line_up_all(&c); /* those that have left */
     lone_drop_lost(s);
+    bookings_begin(s);
     if (!s->hold)
         let_in(&c);
     settle_all(&c);
@@ -556,4 +570,5 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     no_earlier(&ret_plan->wake_ms, s->refresh_ms);
     no_earlier(&ret_plan->wake_ms, ready_next_ms(s));
     no_earlier(&ret_plan->wake_ms, consumption_next_ms(s));
+    no_earlier(&ret_plan->wake_ms, bookings_next_ms(s));
 }

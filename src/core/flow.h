@@ -240,11 +240,15 @@ struct queue_shares {
     const struct amount *deserved, *guarantee, *capability; /* of resources that it names */
     uint32_t deserved_n, guarantee_n, capability_n;
 };
+/* To whom of its gangs that cannot start a start is promised, on nodes and with quota, so that nobody passes who would make that later
+ * (core/time/booking.h): to nobody; the first; the first BOOKINGS_MOST. */
+enum queue_backfill { BACKFILL_NONE, BACKFILL_EASY, BACKFILL_CONSERVATIVE };
 struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     name_id name, cohort;      /* name: found by it; cohort 0 = none */
     name_id title;             /* as users wrote it; 0 = its name */
     enum queue_kind kind;
     enum queue_strategy strategy;
+    enum queue_backfill backfill; /* of one that is not StrictFIFO */
     enum stop_policy stop;
     struct selector namespaces;
     const struct resource_group *groups;
@@ -336,6 +340,25 @@ struct flavor_choice {
     name_id resource, flavor;
 };
 
+/* The start that a gang was promised. */
+struct booked_place {          /* so many members of a pod set on a node */
+    uint16_t pod_set;
+    name_id node;
+    int32_t count;
+};
+struct booked_quota {
+    name_id flavor, resource;
+    int64_t amount;
+};
+struct booking_record {
+    int64_t start_ms;
+    uint8_t basis;             /* bits of enum end_basis (core/time/forecast.h): what the ends before it are known from */
+    bool borrows;              /* of other queues' quota */
+    const struct booked_place *places;
+    const struct booked_quota *quota;
+    uint32_t places_n, quota_n;
+};
+
 /* What a Workload says of its pods: SOURCE Kueue, condition PodsReady and its reasons. */
 enum gang_pods { PODS_START, PODS_READY, PODS_RECOVER, PODS_UNSAID }; /* not ready yet; all are; one is no more; for another reason */
 
@@ -387,6 +410,9 @@ struct gang_record {
     int64_t checkpoint_ms;     /* what it has done until then is kept, should it have to go; 0 = not told */
     int32_t minimum_run_s;     /* of equals those who have run so long go first; 0 = whenever */
     int32_t grace_s;           /* that its pods have to end, the longest; 0 = not told */
+    int32_t run_s;             /* planned: it ends within so long of its admission, as far as is known; 0 = not known */
+    bool run_by_limit;         /* it is ended then, should it not have ended before */
+    const struct booking_record *booking; /* that an earlier scheduler promised it; NULL: none, or none that can be understood */
     bool of_one_pod;           /* its only pod owns it: that pod does not come back on another node */
     bool foreign;              /* reserved_only, and admitted when its checks are ready, places or not: another writer has reserved it, or
                                 * a check has said that its nodes may come later */

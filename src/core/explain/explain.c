@@ -1,5 +1,6 @@
 /* explain.c - reason trees as sentences and as JSON */
 #include "core/explain/explain_part.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/quantity.h"
 
@@ -449,7 +450,7 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
         node_sentence(out, r, names);
         break;
     default:
-        if (!explain_domains(out, r, names) && !explain_remedies(out, r, names, one_sentence))
+        if (!explain_domains(out, r, names) && !explain_starts(out, r, names) && !explain_remedies(out, r, names, one_sentence))
             state_sentence(out, r, names);
         break;
     }
@@ -600,6 +601,12 @@ static void json_change(struct buf *out, const struct reason *r, const struct in
         buf_text(out, ",\"name\":");
         json_text(out, explain_last_part(name_of(names, r->name)));
         json_name(out, "podSet", names, r->flavor);
+    } else if (r->code == REASON_CHANGE_LIMIT) {
+        buf_printf(out, ",\"kind\":\"%s\"", explain_kind_of(r->have));
+        json_name(out, "namespace", names, r->pod_set);
+        buf_text(out, ",\"name\":");
+        json_text(out, explain_last_part(name_of(names, r->name)));
+        json_number(out, "seconds", r->need);
     } else if (r->code == REASON_CHANGE_RESUME) {
         json_resume(out, name_of(names, r->name), r->have);
     } else {
@@ -610,7 +617,7 @@ static void json_change(struct buf *out, const struct reason *r, const struct in
         json_name(out, "flavor", names, r->flavor);
         json_name(out, "resource", names, r->resource);
     }
-    if (r->need) {
+    if (r->need && r->code != REASON_CHANGE_LIMIT) {
         explain_amount(&amount, names, r->resource, r->need);
         buf_text(out, r->code == REASON_CHANGE_MINIMUM ? ",\"subtract\":" : ",\"add\":");
         json_text(out, amount.data);
@@ -670,7 +677,11 @@ static void json_write(struct buf *out, const struct reason *r, const struct int
     json_name(out, "flavor", names, r->flavor);
     json_name(out, "resource", names, r->resource);
     json_name(out, "podSet", names, r->pod_set);
-    if (r->have || r->need) {
+    char about[TIME_TEXT_MAX];
+    if (explain_about_ms(r)) {
+        buf_text(out, ",\"about\":");
+        json_text(out, time_format(about, explain_about_ms(r)));
+    } else if (r->have || r->need) {
         json_number(out, "have", r->have);
         json_number(out, "need", r->need);
     }

@@ -21,6 +21,7 @@ static int severity(enum reason_code code, const char **ret_word)
         {REASON_QUEUE_STOPPED, 9, "Suspended"},        {REASON_INACTIVE, 9, "Deactivated"},
         {REASON_ON_HOLD, 9, "AdmissionGated"},         {REASON_BACKOFF, 9, "OnHold"},
         {REASON_PREEMPTING, 10, "WaitingForPreemptedWorkloads"}, {REASON_CHECKS, 9, "UnsatisfiedAdmissionChecks"},
+        {REASON_KEPT_OUT, 4, "WaitingForPromisedStart"},
         {REASON_PODS_UNREADY, 9, "WaitingForPodsReady"},
         {REASON_GATED, 2, "AdmissionGated"},             {REASON_MISCONFIGURED, 9, "Misconfigured"},
     };

@@ -14,4 +14,8 @@ void explain_sorted(struct buf *out, const char *before, const struct reason *pa
 /* The sentence of remedies, and what they consist of; false: it is about something else. `say`: what is wrong with a queue, say. */
 bool explain_remedies(struct buf *out, const struct reason *r, const struct intern *names, explain_part *say);
 
+/* The sentence of a start that is promised, of who is kept out by it, and of the limit that helps; false: it is about something else. */
+bool explain_starts(struct buf *out, const struct reason *r, const struct intern *names);
+int64_t explain_about_ms(const struct reason *r); /* the start that it is about; 0: none */
+
 #endif

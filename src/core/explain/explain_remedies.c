@@ -1,11 +1,6 @@
 /* explain_remedies.c - what would help, in words */
 #include "core/explain/explain_part.h"
 
-const char *explain_kind_of(int64_t source)
-{
-    return source == GANG_WORKLOAD ? "Workload" : source == GANG_POD ? "Pod" : "PodGroup";
-}
-
 /* "2 more pods of PodGroup ns/g", "the minimum of task worker of PodGroup ns/g lower by 2" */
 static void members_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
@@ -33,6 +28,8 @@ static void change_sentence(struct buf *out, const struct reason *r, const struc
         members_sentence(out, r, names);
         return;
     }
+    if (explain_starts(out, r, names))
+        return;
     if (r->code == REASON_CHANGE_UNCORDON) {
         buf_printf(out, "node %s uncordoned", name);
         return;

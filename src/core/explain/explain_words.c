@@ -20,3 +20,8 @@ const char *explain_last_part(const char *key)
     const char *slash = strrchr(key, '/');
     return slash ? slash + 1 : key;
 }
+
+const char *explain_kind_of(int64_t source)
+{
+    return source == GANG_WORKLOAD ? "Workload" : source == GANG_POD ? "Pod" : "PodGroup";
+}

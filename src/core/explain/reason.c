@@ -81,7 +81,8 @@ uint64_t reason_codes_hash(const struct reason *r, const struct intern *names)
 {
     uint64_t hash = 0;
     for (; r; r = r->next) {
-        name_id name = r->code == REASON_BEHIND ? 0 : r->name; /* who is in front changes all the time */
+        bool of_others = r->code == REASON_BEHIND || r->code == REASON_KEPT_OUT;
+        name_id name = of_others ? 0 : r->name; /* who is in front changes all the time */
         uint64_t words[] = {hash,
                             (uint64_t)r->queue_kind << 32 | r->code,
                             two(names, name, r->queue),

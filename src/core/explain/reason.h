@@ -72,6 +72,12 @@
                                                       * have = of the queue, or of the cohort `name`, in which others would have to go */ \
     X(NO_VICTIMS,           "no-preemption-victims") /* nodes_n nodes where nobody stands whom it may preempt */                   \
     X(NOT_HELPFUL,          "preemption-not-helpful") /* nodes_n nodes that would not hold it even if they were empty */           \
+    X(START_PROMISED,       "start-promised")        /* need = about wall ms, from when on it has nodes_n nodes and quota; have = bits of \
+                                                      * enum end_basis; children: PROMISED_PLACE */                                  \
+    X(PROMISED_PLACE,       "promised-place")        /* need pods of pod_set on the node `name` */                                  \
+    X(KEPT_OUT,             "kept-out-by-promise")   /* the gang `name` in namespace pod_set is promised a start at wall ms `have`, and \
+                                                      * it may run longer; it would start if it ended within need seconds. nodes_n: 0, \
+                                                      * nothing is known of how long it runs */                                     \
     X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
     X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
     X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need`; \
@@ -84,6 +90,7 @@
     X(CHANGE_MEMBERS,       "raise-members")         /* need more pods of the gang `name` in namespace pod_set (`have` enum gang_source); \
                                                       * flavor: of this task of it; else of any, all of which are alike */           \
     X(CHANGE_MINIMUM,       "lower-minimum")         /* its minimum need less; flavor: that of this pod set or task */               \
+    X(CHANGE_LIMIT,         "limit-time")            /* the gang `name` in namespace pod_set (a Workload) ends within need s */            \
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node of a topology, need = how many; children: the others */    \

@@ -9,6 +9,7 @@
 #include "core/preempt/lone.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
+#include "core/time/booking.h"
 
 /* ---- keeping what was found ---- */
 
@@ -581,6 +582,17 @@ static enum remedies_gap gap_of(const struct remedy_search *x)
     return x->others_matter || x->c->s->promised_n ? GAP_OTHERS : !x->trials_left ? GAP_TRIALS : GAP_MANY;
 }
 
+/* Another booking keeps it out, and it passes that where it is known to have ended before. */
+static struct reason *remedy_by_limit(struct cycle *c, const struct gang *g, const struct reason *kept_out)
+{
+    struct reason *all = reason_new(c->a, (struct reason){.code = REASON_REMEDIES, .name = g->key});
+    struct reason *one = reason_new(c->a, (struct reason){.code = REASON_REMEDY});
+    reason_add(one, reason_new(c->a, (struct reason){.code = REASON_CHANGE_LIMIT, .name = g->key, .pod_set = g->ns, .have = g->source,
+                                                     .need = kept_out->need}));
+    reason_add(all, one);
+    return all;
+}
+
 struct reason *remedy_find(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
@@ -591,6 +603,11 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     x.others_may_go = preempts || s->promised_n || (x.queue && flavor_preempts_first(x.queue));
     if (!c->trials_left || s->fresh_n || s->work_n || g->promise)
         return NULL;
+    const struct reason *kept_out = g->line && g->line->reason ? reason_find(g->line->reason, REASON_KEPT_OUT) : NULL;
+    if (kept_out)
+        return remedy_by_limit(c, g, kept_out);
+    if (bookings_bind(s, g))
+        return not_computed(c, g, GAP_OTHERS);
     if (remedy_looks_at_others(s, g))
         return not_computed(c, g, GAP_NEIGHBOURS);
     if (gang_tiers(g) && gang_tiers(g)->mode == TOPOLOGY_REQUIRED)

@@ -9,6 +9,7 @@
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
 #include "core/quota/deserve.h"
+#include "core/time/booking.h"
 
 /* Who could start with fewer members waits for what others leave, if that is enough for all of them; and who could start in a flavor where
  * it borrows, if it is within its queue's own quota in another one. Somebody may take it meanwhile, and nothing that is given back wakes it
@@ -84,6 +85,12 @@ static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, con
     bool is_checked = checks_demanded(q, f->choices, f->choices_n);
     for (uint32_t i = 0; i < f->charges_n; i++)
         undo_charge(s, q->quota, f->charges[i].flavor, f->charges[i].resource, f->charges[i].amount);
+    if (s->bookings_n && !bookings_allow(s, q)) {
+        undo_back(s, mark);
+        *ret_misfit = (struct misfit){0};
+        refusal->park.on |= PARK_QUOTA;
+        return false;
+    }
     struct want *wants = try_wish_all(c, g, f, &shapes, &n);
     bool placed = is_checked || place_all(s, g, wants, n, steps, ret_misfit);
     if (placed && !keep) {

@@ -6,6 +6,7 @@
 #include "core/quota/deserve.h"
 #include "core/quota/ledger.h"
 #include "core/quota/share.h"
+#include "core/time/booking.h"
 
 /* ---- policies ---- */
 
@@ -276,7 +277,7 @@ static void gather_queue(struct gathering *to, struct queue *q)
         struct gang *g = q->charged[i];
         fetch_ahead(q, i);
         if (!may_end(g) || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) ||
-            promise_is_others(g, x->gang) || (!own && !candidate_may_go(x, g)))
+            promise_is_others(g, x->gang) || booking_awaits(x->c->s, g) || (!own && !candidate_may_go(x, g)))
             continue;
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
                                 .shared = own ? 0 : to->shared};

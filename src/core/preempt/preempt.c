@@ -1,6 +1,7 @@
 #include "core/preempt/preempt.h"
 #include "core/place/undo.h"
 #include "core/queue/checks.h"
+#include "core/time/booking.h"
 
 /* ---- flavors ---- */
 
@@ -80,6 +81,24 @@ static bool needs_nobody(const struct preemptor *x, const struct flavor_search *
     return fits;
 }
 
+/* With them gone: do those whose start is promised have their quota then? */
+static bool is_allowed(const struct preemptor *x, struct victims *v)
+{
+    struct state *s = x->c->s;
+    uint32_t mark = undo_mark(s);
+    for (uint32_t i = 0; i < v->n && s->bookings_n; i++) {
+        const struct gang *g = v->all[i].gang;
+        for (uint32_t k = 0; k < g->own->charges_n && g->queue; k++)
+            undo_charge(s, g->queue->quota, g->own->charges[k].flavor, g->own->charges[k].resource, -g->own->charges[k].amount);
+    }
+    for (uint32_t i = 0; i < x->needs_n && s->bookings_n; i++)
+        undo_charge(s, x->queue->quota, x->needs[i].flavor, x->needs[i].resource, x->needs[i].amount);
+    bool allowed = !s->bookings_n || bookings_allow(s, x->queue);
+    undo_back(s, mark);
+    v->lack = allowed ? v->lack : LACK_QUOTA;
+    return allowed;
+}
+
 static bool find_under(struct cycle *c, struct gang *g, struct queue *q, const struct flavor_search *f, bool stays, bool keep,
                        struct victims *ret_victims)
 {
@@ -93,7 +112,7 @@ static bool find_under(struct cycle *c, struct gang *g, struct queue *q, const s
     w.shapes_n = g->planned ? g->sets_n : 0;
     uint32_t n = checks_demanded(q, f->choices, f->choices_n) ? 0 : w.n; /* else quota is all that it takes now */
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
-    bool found = !needs_nobody(&x, f, w.wants, n) && victims_find(&x, w.wants, n, ret_victims);
+    bool found = !needs_nobody(&x, f, w.wants, n) && victims_find(&x, w.wants, n, ret_victims) && is_allowed(&x, ret_victims);
     if (found && keep && !stays)
         victims_spare(&x, w.wants, n, ret_victims);
     if (found && keep)

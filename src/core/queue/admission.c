@@ -12,6 +12,7 @@
 #include "core/queue/shrink.h"
 #include "core/quota/ledger.h"
 #include "core/quota/share.h"
+#include "core/time/booking.h"
 
 /* ---- phases and what queues count ---- */
 
@@ -65,8 +66,12 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
     bool begins = !gang_holds(g) && (phase == GANG_CHECKING || phase == GANG_RESERVED);
     g->answered = g->let_in_again = false;
     g->phase = phase;
-    if (phase != GANG_WAITING)
+    if (phase != GANG_WAITING) {
         promise_drop(s, g);
+        booking_drop(s, g);
+    }
+    if (begins && s->bookings_n)
+        bookings_look(s, g);
     if (begins || (!gang_holds(g) && !gang_leaves_places(s, g)))
         promise_forget_victim(s, g);
     if (gang_is_lone(g))
@@ -286,6 +291,7 @@ void admission_follow_pods(struct state *s, struct gang *g)
 void admission_forget(struct state *s, struct gang *g)
 {
     promise_drop(s, g);
+    booking_drop(s, g);
     promise_forget_victim(s, g);
     forget_unlinked(s, g);
     consumption_forget(s, g);

@@ -378,6 +378,8 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         key_words(b, UINT32_MAX - (uint32_t)tiers->mode, tiers->title);
         buf_add(b, &tiers->highest, sizeof tiers->highest);
     }
+    if (s->backfills_n) /* who ends before a start that is promised may pass it */
+        key_words(b, g->own->run_s, g->own->run_by_limit);
     for (uint32_t i = 0; i < g->own->min_of_task_n; i++)
         key_words(b, g->own->min_of_task[i].resource, (uint32_t)g->own->min_of_task[i].value);
     for (uint32_t i = 0; i < g->sets_n; i++) {
@@ -440,8 +442,8 @@ void order_line_up(struct state *s, struct gang *g)
     }
     bool stands_ready = l->gangs.n > 1 && !l->park.at && !l->recheck;
     /* WHY  a better first gang may come before the claims of other queues' heads (quota/claim.h), which stopped the one before it, or
-     * preempt whom that one could not */
-    bool passes_claims = s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA);
+     * preempt whom that one could not, or before a start that is promised to others, or be promised one */
+    bool passes_claims = (s->strict_n && l->queue->cohort && (l->park.on & PARK_QUOTA)) || s->backfills_n;
     if (!stands_ready && (l->gangs.n == 1 || (line_first(l) == g && (passes_claims || l->queue->preempts || gang_is_lone(g)))))
         order_line_ready(s, l, false);
     l->joined |= !l->park.at || l->queue->strategy == QUEUE_STRICT_FIFO; /* else it is told when it joins */

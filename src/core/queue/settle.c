@@ -16,6 +16,7 @@
 #include "core/queue/shrink.h"
 #include "core/quota/deserve.h"
 #include "core/quota/ledger.h"
+#include "core/time/booking.h"
 
 /* ---- what must end ---- */
 
@@ -246,10 +247,12 @@ static bool hold_beside_promises(struct cycle *c, struct gang *g, struct tally *
     for (uint32_t i = 0; i < s->promised_n; i++)
         if (!ready_blocks(s, s->promised[i]))
             promise_put_rooms(s, s->promised[i]);
+    bookings_put(s, g, true, c->now_ms, booking_run_ms(g, c->now_ms));
     struct taken unused;
     bool held = hold_missing(c, g, t, &unused);
     undo_back(s, mark);
     promises_lie_down(s);
+    bookings_lie_down(s);
     return held;
 }
 
@@ -644,9 +647,11 @@ static void settle_group_beside_promises(struct cycle *c, struct gang *g)
             promise_put(s, s->promised[i], g->queue, g);
         else
             promise_put_rooms(s, s->promised[i]);
+    bookings_put(s, g, true, c->now_ms, INT64_MAX);
     settle_group(c, g);
     undo_back(s, mark);
     promises_lie_down(s);
+    bookings_lie_down(s);
 }
 
 void settle_gang(struct cycle *c, struct gang *g)

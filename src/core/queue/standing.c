@@ -84,7 +84,7 @@ static bool may_stand(const struct state *s, const struct line *l)
 {
     const struct queue *q = l->queue;
     const struct gang *g = line_first(l);
-    bool state_may = s->fair.on && !s->all_wake && !s->strict_n && !s->promised_n;
+    bool state_may = s->fair.on && !s->all_wake && !s->strict_n && !s->promised_n && !s->bookings_n && !s->backfills_n;
     bool queue_may = q->cohort && !q->has_shares && !q->preempts && !q->by_consumption;
     bool line_may = l->park.on == PARK_QUOTA && l->park.hopes_n == 1 && !l->park.shapes_n && !l->park.takes;
     return state_may && queue_may && line_may && g->planned && g->sets_n == 1 && !g->sets->topology && !shrink_may(g);

@@ -195,6 +195,7 @@ struct gang_object {
     bool told_evicted;       /* by whomever: its object says so already */
     bool unready;            /* counted in state.unready_n */
     uint32_t checks_n, min_of_task_n;
+    uint32_t run_s : 31, run_by_limit : 1; /* as in gang_record */
     struct gang_check *checks; /* as in gang_record */
     struct amount *min_of_task; /* as in gang_record */
     struct group_terms *terms; /* NULL: none of them is asked for */
@@ -246,6 +247,7 @@ struct gang {
     bool preempts_nobody : 1; /* of a pod that does not, or of a group in line with such a member */
     bool alone : 1;          /* in a line of its own: another pod keeps it away, which may not be so for others */
     bool in_work : 1;        /* which of the two look_at means */
+    bool booked : 1;         /* it has a booking */
     bool ended : 1;          /* on trial: it is as if it were gone (explain/remedy.h) */
     uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
     uint32_t gang_at;        /* index in state.gangs */
@@ -316,6 +318,10 @@ struct queue {
     bool has_threshold;
     int32_t threshold;
     uint32_t promised_n;     /* gangs of it with a promise */
+    uint32_t booked_n;       /* gangs of it with a booking */
+    bool seeks;              /* those without one are tried in their order, until one has it (time/booking_turn.c) */
+    bool seeks_anew;         /* one of them has ended: from the first on */
+    enum queue_backfill backfill;
     int32_t lowest;          /* priority among `charged`, which `lowest_n` of them have; 0 = to be found anew (ledger.h) */
     uint32_t lowest_n;
     bool changed;            /* since the last cycle: all that wait in it look again */
@@ -435,6 +441,30 @@ struct promise {
     name_id spared, spared_ns; /* ...and for one of those who would have gone, its key */
 };
 
+/* Places and quota that are a waiting gang's own from a time on (time/booking.h). */
+struct booking {
+    struct gang *gang;
+    struct queue *queue;
+    int64_t start_ms;
+    bool looks;              /* since the last try: its gang is to look whether it can be kept */
+    uint8_t basis;           /* as in booking_record, and so are the next */
+    bool borrows;
+    struct booked_place *places;
+    struct booked_quota *quota;
+    uint32_t places_n, quota_n;
+    struct promised_room *rooms; /* the places as amounts, by node and resource; `taken`: scratch */
+    uint32_t rooms_n;
+};
+/* Whose try it is that bookings stand against. */
+struct booking_view {
+    bool stands;
+    const struct gang *against;
+    bool borrows;            /* it would take other queues' quota */
+    int64_t at_ms, until_ms; /* when it would start, and have ended by */
+    uint32_t mark;           /* of the undo log, before rooms were withheld */
+    bool withheld, refused;  /* room on a node was; its quota was not enough for them */
+};
+
 struct view_table;
 struct standing;
 struct state {
@@ -492,6 +522,11 @@ struct state {
     struct gang **unlinked;  /* admitted in queues that do not exist (yet) */
     struct gang **promised;  /* waiting gangs with a promise */
     uint32_t promised_n, promised_cap, promised_anti_n; /* the last: lone pods with required anti-affinity */
+    struct booking **bookings; /* by the order of their gangs */
+    uint32_t bookings_n, bookings_cap;
+    bool bookings_news;      /* one of them, or a queue, is marked to look again */
+    struct booking_view booking_view;
+    uint32_t backfills_n;    /* queues that ask for bookings */
     struct queue **ready;    /* with lines to try */
     struct parking **parked;
     struct line **telling;

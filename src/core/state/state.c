@@ -6,6 +6,7 @@
 #include "core/place/view.h"
 #include "core/preempt/lone.h"
 #include "core/preempt/promise.h"
+#include "core/time/booking.h"
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
 #include "core/queue/consumption.h"
@@ -111,6 +112,7 @@ void state_free(struct state *s)
     budgets_free(s);
     free(s->stakes);
     free(s->promised);
+    bookings_free(s);
     free(s->queues);
     free(s->gangs);
     free(s->pods);
@@ -413,6 +415,17 @@ static void take_shares(struct state *s, struct queue *q, const struct queue_rec
         take_quotas(s, q, r);
 }
 
+/* Gangs that end sooner are other ones than those that are like them, where there are bookings (queue/order.c). */
+static void take_backfill(struct state *s, struct queue *q, const struct queue_record *r)
+{
+    enum queue_backfill backfill = r->strategy == QUEUE_STRICT_FIFO ? BACKFILL_NONE : r->backfill;
+    uint32_t had_n = s->backfills_n;
+    s->backfills_n += (uint32_t)(backfill != BACKFILL_NONE) - (uint32_t)(q->backfill != BACKFILL_NONE);
+    q->backfill = backfill;
+    for (uint32_t i = 0; i < s->queues_n && !had_n != !s->backfills_n; i++)
+        queue_is_another(s, s->queues[i]);
+}
+
 static void apply_queue(struct state *s, const struct queue_record *r)
 {
     struct queue *q = queue_of(s, r->name);
@@ -428,6 +441,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->kind = r->kind;
     s->strict_n += (r->strategy == QUEUE_STRICT_FIFO) - (q->strategy == QUEUE_STRICT_FIFO);
     q->strategy = r->strategy;
+    take_backfill(s, q, r);
     q->stop = r->stop;
     q->unlimited = r->unlimited;
     q->priority = r->priority;

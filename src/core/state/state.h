@@ -191,6 +191,9 @@ struct node_detail {
 };
 bool state_node_detail(const struct state *s, name_id node, struct arena *a, struct node_detail *ret_detail); /* false: it is not there */
 
+/* The start that a waiting gang is promised (core/time/booking.h); the state's own until the next call or change. False: none. */
+bool state_gang_booking(const struct state *s, name_id gang, struct booking_record *ret);
+
 /* A gang likewise. */
 struct gang_look {
     name_id ns, queue_title; /* the queue that it stands in or is charged to, as users wrote it; 0 = none */

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/queue/admission.h"
 #include "core/queue/consumption.h"
+#include "core/queue/gang.h"
 #include "core/queue/lane.h"
 #include "core/queue/lost.h"
 #include "core/queue/ready.h"
@@ -285,6 +286,27 @@ static bool check_promised_node(const struct state *s, uint32_t slot, struct err
                                              intern_name(s->names, node->name), n, node->promised_n), false);
 }
 
+/* In the order of their gangs, which wait and know of it; counted by their queues. */
+static bool check_bookings(const struct state *s, struct err *e)
+{
+    uint32_t booked_n = 0, counted_n = 0, none_n = 0;
+    for (uint32_t i = 0; i < s->bookings_n; i++) {
+        const struct booking *b = s->bookings[i];
+        const char *key = intern_name(s->names, b->gang->key);
+        if (!b->gang->booked || b->gang->phase != GANG_WAITING)
+            return err_set(e, E_INVALID, "gang %s was promised a start and does not wait for it", key), false;
+        if (i && !order_before(s->bookings[i - 1]->gang, b->gang))
+            return err_set(e, E_INVALID, "the start of gang %s stands before that of one that comes before it", key), false;
+        none_n += !b->queue;
+    }
+    for (uint32_t i = 0; i < s->gangs_n; i++)
+        booked_n += s->gangs[i]->booked;
+    for (uint32_t i = 0; i < s->queues_n; i++)
+        counted_n += s->queues[i]->booked_n;
+    return (booked_n == s->bookings_n && counted_n + none_n == booked_n && !s->booking_view.stands) ||
+           (err_set(e, E_INVALID, "%u starts are promised, to %u gangs, counted %u", s->bookings_n, booked_n, counted_n), false);
+}
+
 static bool check_lowest(const struct state *s, const struct queue *q, struct err *e)
 {
     int32_t lowest = INT32_MAX;
@@ -388,7 +410,8 @@ bool state_check(const struct state *s, struct err *e)
         if (!check_gang(s, s->gangs[i], e) || !check_lost(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
             return false;
     return check_stakes(s, e) && check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e) &&
-           check_consumption(s, e) && state_check_domains(s, e);
+           check_consumption(s, e) && check_bookings(s, e) &&
+           state_check_domains(s, e);
 }
 
 /* ---- digest ---- */
@@ -475,6 +498,19 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
     return h;
 }
 
+static uint64_t mix_bookings(const struct state *s, uint64_t h)
+{
+    for (uint32_t i = 0; i < s->bookings_n; i++) {
+        const struct booking *b = s->bookings[i];
+        h = mix(mix_name(s, h, b->gang->key), (uint64_t)b->start_ms);
+        for (uint32_t k = 0; k < b->places_n; k++)
+            h = mix(mix_name(s, h, b->places[k].node), (uint64_t)b->places[k].pod_set << 32 | (uint32_t)b->places[k].count);
+        for (uint32_t k = 0; k < b->quota_n; k++)
+            h = mix(mix_name(s, mix_name(s, h, b->quota[k].flavor), b->quota[k].resource), (uint64_t)b->quota[k].amount);
+    }
+    return h;
+}
+
 static uint64_t mix_consumption(const struct state *s, const struct local_queue *l)
 {
     uint64_t sum = 0, own = mix(mix_name(s, 0x68697374u, l->key), (uint64_t)l->used.weight_nano);
@@ -497,7 +533,7 @@ static bool counts_any(const struct quota_node *node)
 
 uint64_t state_digest(const struct state *s)
 {
-    uint64_t h = mix_gangs(s, mix_nodes(s, 0x646967657374u)), sum = 0;
+    uint64_t h = mix_bookings(s, mix_gangs(s, mix_nodes(s, 0x646967657374u))), sum = 0;
     for (uint32_t id = 1; id < s->quota.nodes_n; id++) {
         const struct quota_node *node = &s->quota.nodes[id];
         if (!node->known && !counts_any(node)) /* it may be dropped at any time (state_unused.h) */

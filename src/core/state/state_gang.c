@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "core/preempt/promise.h"
 #include "core/preempt/stakes.h"
+#include "core/time/booking.h"
 #include "core/queue/admission.h"
 #include "core/queue/gang.h"
 #include "core/queue/consumption.h"
@@ -378,6 +379,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     ready_take(s, g, r);
     if (g->own->stakes || stakes_are_told(r)) /* nobody waits for what is said of that */
         stakes_put(s, &gang_own(g)->stakes, r);
+    nothing_new &= booking_take_run(s, g, r);
     bool sets_stay = take_sets(s, g, r);
     if (r->admitted && r->reserved_ms)
         g->reserved_ms = r->reserved_ms;
@@ -385,8 +387,11 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
         g->queue->lowest_n = 0;
         quota_gain(&s->quota, g->queue->quota); /* somebody may preempt it now */
     }
-    if (nothing_new && sets_stay && !is_told_otherwise(g, r))
+    if (nothing_new && sets_stay && !is_told_otherwise(g, r)) {
+        booking_take(s, g, r);
         return;
+    }
+    booking_drop(s, g); /* it may be another one */
     order_forget(s, g); /* its place in the order may change */
     s->shares_changed |= s->shares_n && (g->own->queue_name || r->queue);
     bool was_foreign = g->foreign;
@@ -406,6 +411,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     admission_recount_queues(s, g);
     ready_follow(s, g);
     consumption_follow(s, g);
+    booking_take(s, g, r);
     order_wake(s, g);
 }
 

@@ -271,6 +271,23 @@ static void mark_promise(const struct state *s, const struct promise *p)
     }
 }
 
+static void mark_bookings(const struct state *s)
+{
+    for (uint32_t i = 0; i < s->bookings_n; i++) {
+        const struct booking *b = s->bookings[i];
+        for (uint32_t k = 0; k < b->places_n; k++)
+            mark(s, b->places[k].node);
+        for (uint32_t k = 0; k < b->quota_n; k++) {
+            mark(s, b->quota[k].flavor);
+            mark(s, b->quota[k].resource);
+        }
+        for (uint32_t k = 0; k < b->rooms_n; k++) {
+            mark(s, b->rooms[k].node_name);
+            mark(s, b->rooms[k].resource);
+        }
+    }
+}
+
 static void mark_gang(const struct state *s, const struct gang *g)
 {
     const struct gang_object *o = g->own;
@@ -348,6 +365,7 @@ void state_mark_names(struct state *s)
     mark_topologies(s);
     for (uint32_t i = 0; i < s->gangs_n; i++)
         mark_gang(s, s->gangs[i]);
+    mark_bookings(s);
     mark_lines(s);
     mark_pods(s);
     mark_budgets(s);

@@ -121,6 +121,7 @@ static void drop_queues(struct state *s)
         struct queue *q = s->queues[i];
         if (!q->used) {
             s->strict_n -= q->strategy == QUEUE_STRICT_FIFO;
+            s->backfills_n -= q->backfill != BACKFILL_NONE;
             id_map_remove(&s->queue_by_name, q->name);
             queue_free(q);
             continue;

@@ -4,7 +4,7 @@
  *     flavors that a queue names are there, without labels; lines of their own come after it
  *   cohort NAME [in=PARENT] [gpu=N[/BORROWING[/LENDING]]] [weight=N]
  *   queue NAME [in=COHORT] gpu=.. [cpu=..] [FLAVOR.gpu=..] [+] [within=P] [reclaim=P] [borrow=P] [max=N] [strict] [preempt-first]
- *       [borrow-last] [hold] [drain] [weight=N]
+ *       [borrow-last] [hold] [drain] [weight=N] [backfill=easy|conservative]
  *     weight: in thousandths; +: quotas after it are another resource group's; preempt-first, borrow-last: whenCanPreempt: MayStopSearch,
  *     whenCanBorrow: TryNextFlavor; hold, drain: stopPolicy
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
@@ -12,6 +12,7 @@
  *   local NAME queue=Q [hold] [weight=N] [used=GPUS,SECONDS]   a LocalQueue besides that of the queue's name; used: as its status says
  *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [local=L] [leaving]
  *       [reserved]: it waits for admission checks; [began=S]: and was admitted then
+ *       [limit=S] [usually=S]: it ends within so long of its admission, by a limit, or by earlier runs
  *       [app=A] of its pods; [saved=S] [least=S] [grace=S]: last checkpoint, so long it should run, so long its pods take to end
  *   wants NAME[,NAME...] queue=Q ... [charged]         as above; at: created, since: reserved; charged: quota counts it, nodes do not
  *       [min=N] [over=N] [where=KEY:VALUE] [tolerates=KEY]: fewest pods; that are over; nodeSelector; of its pods
@@ -133,6 +134,8 @@ static inline void story_queue(struct world *w, const char *name, const struct w
     int64_t limits[3];
     queue_begin(w, &q, name, word_of(words, n, "in", NULL));
     q.r.strategy = word_of(words, n, "strict", NULL) ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO;
+    const char *backfill = word_of(words, n, "backfill", "");
+    q.r.backfill = *backfill == 'e' ? BACKFILL_EASY : *backfill == 'c' ? BACKFILL_CONSERVATIVE : BACKFILL_NONE;
     q.r.stop = word_of(words, n, "drain", NULL) ? STOP_HOLD_AND_DRAIN : word_of(words, n, "hold", NULL) ? STOP_HOLD : STOP_NONE;
     q.r.borrow_before_next_flavor = word_of(words, n, "borrow-last", NULL) == NULL;
     q.r.preempt_before_next_flavor = word_of(words, n, "preempt-first", NULL) != NULL;
@@ -255,6 +258,8 @@ static inline struct gang_record story_gang(struct world *w, const char *name, c
     r.checkpoint_ms = 1000 * number_of(words, n, "saved", 0);
     r.minimum_run_s = (int32_t)number_of(words, n, "least", 0);
     r.grace_s = (int32_t)number_of(words, n, "grace", 0);
+    r.run_by_limit = word_of(words, n, "limit", NULL) != NULL;
+    r.run_s = (int32_t)number_of(words, n, r.run_by_limit ? "limit" : "usually", 0);
     return r;
 }
 
