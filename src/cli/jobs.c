@@ -7,6 +7,7 @@
 #include "cli/history/finished_jobs.h"
 #include "cli/history/usage_read.h"
 #include "cli/live/lists.h"
+#include "cli/lookup/start_text.h"
 #include "cli/lookup/why_until.h"
 
 static const struct output_column columns[] = {
@@ -31,6 +32,7 @@ static const struct output_column columns[] = {
     {"nodes", "NODES", .place = OUTPUT_FOR_PROGRAMS},
     {"starts", "STARTS", .wide = true},
     {"startsBy", "STARTS BY", .wide = true},
+    {"promised", "PROMISED", .wide = true},
     {"message", "MESSAGE", .wide = true},
     {"gpuShares", "GPU SHARES", .is_number = true, .wide = true},
 };
@@ -95,6 +97,12 @@ static const char *starts(const struct jobs_view *v, const struct job_line *line
     return json_get_text(json_get(tree_of(v, line), "start"), "about", NULL);
 }
 
+/* From when on it has nodes and quota of its own; else NULL. */
+static const char *promised(const struct jobs_view *v, const struct job_line *line)
+{
+    return json_get_text(start_promised(tree_of(v, line)), "about", NULL);
+}
+
 /* When a job that waits starts at the latest, where that is known; else NULL.
  * WHY  not for the short table: it asks for whoever holds what the job needs. Of each queue only the first one is told what would help. */
 static const char *starts_by(const struct jobs_view *v, const struct job_line *line)
@@ -140,6 +148,7 @@ static void line_add(void *context, const struct job_line *line)
                                     output_keys_json(a, line->nodes),
                                     starts(v, line),
                                     starts_by(v, line),
+                                    promised(v, line),
                                     or_null(line->message),
                                     number(a, line->asked.shares_n)};
     output_row(v->t, cells);

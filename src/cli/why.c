@@ -504,6 +504,8 @@ static void print_json(const struct answer *x, enum output_format format)
     if (x->preempted)
         json_set(a, out, "preempted", x->preempted);
     json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));
+    if (start_promised(x->reason))
+        json_set_text(a, out, "promised", json_get_text(start_promised(x->reason), "about", ""));
     static const char *const parts[] = {"remedies", "impossible", "notComputed", "start"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (json_get(x->reason, parts[i]))

@@ -27,16 +27,34 @@ static bool admits(const struct plan *plan)
     return false;
 }
 
+static uint32_t drain(struct scheduler *s, uint32_t most)
+{
+    const struct change *change;
+    uint32_t n = 0;
+    for (; n < most && (change = sources_next(s)); n++)
+        state_apply(s->state, change);
+    sources_drained(s);
+    return n;
+}
+
+/* How long Workloads run counts from now on: those that came before runs of others like them were known are read again. */
+static bool begins_to_count_runs(struct scheduler *s)
+{
+    bool counts = state_backfills(s->state), begins = counts && !s->counts_runs;
+    s->counts_runs = counts;
+    if (begins)
+        sources_read_workloads(s, (struct bytes){0});
+    return begins;
+}
+
 static void turn(void *arg)
 {
     struct scheduler *s = arg;
     s->turn_asked = false;
 
-    const struct change *change; /* drain and apply */
-    uint32_t applied_n = 0;
-    for (; applied_n < CHANGES_PER_TURN && (change = sources_next(s)); applied_n++)
-        state_apply(s->state, change);
-    sources_drained(s);
+    uint32_t applied_n = drain(s, CHANGES_PER_TURN); /* drain and apply */
+    if (applied_n < CHANGES_PER_TURN && begins_to_count_runs(s))
+        applied_n += drain(s, CHANGES_PER_TURN - applied_n);
     hypernodes_follow(s);
     names_sweep(s);
     s->counts.changes_n += applied_n;

@@ -1,5 +1,6 @@
 /* run_notes.c - how long what is over ran, remembered by its name */
 #include "base/clock.h"
+#include "sched/forecast/run_limit.h"
 #include "sched/forecast/run_times.h"
 #include "sched/scheduler.h"
 
@@ -19,20 +20,59 @@ static int64_t succeeded_ms(const struct json *workload)
     return succeeded && time_parse(bytes_of(json_get_text(c, "lastTransitionTime", "")), &ms) ? ms : 0;
 }
 
+static const char *name_of(struct arena *a, const struct json *workload)
+{
+    const char *owner = json_get_text(json_item(json_path(workload, "metadata", "ownerReferences", NULL), 0), "name", NULL);
+    return run_times_name(a, arena_printf(a, "%s/%s", object_meta(workload, "namespace"), owner ? owner : object_meta(workload, "name")));
+}
+
 const char *run_name(const struct scheduler *s, struct arena *a, const struct seen_gang *g, const struct json *workload)
 {
-    const struct json *owner = json_item(json_path(workload, "metadata", "ownerReferences", NULL), 0);
-    const char *name = json_get_text(owner, "name", NULL);
-    if (name)
-        return run_times_name(a, arena_printf(a, "%s/%s", object_meta(workload, "namespace"), name));
-    return run_times_name(a, decode_gang_object(g->source, intern_name(s->names, g->key)));
+    return workload ? name_of(a, workload) : run_times_name(a, decode_gang_object(g->source, intern_name(s->names, g->key)));
+}
+
+static uint64_t hash_of(const char *name)
+{
+    return hash_bytes(name, strlen(name), 0x72756e73u);
+}
+
+/* What the core knows of those that are called so is too short. */
+static void tell_alike(struct scheduler *s, const char *name)
+{
+    uint64_t hash = hash_of(name);
+    size_t at = 0;
+    struct bytes key;
+    struct seen_gang **slot;
+    while (state_backfills(s->state) && (slot = map_next(s->gangs, &at, &key)))
+        if ((*slot)->has_object && (*slot)->runs_as == hash && !(*slot)->run_noted)
+            source_read_again(s, SOURCE_WORKLOADS, seen_gang_object(s, *slot));
 }
 
 static void note(struct scheduler *s, struct seen_gang *g, const struct json *workload, int64_t run_ms)
 {
     _cleanup_arena_ struct arena *a = arena_new();
+    const char *name = run_name(s, a, g, workload);
+    int64_t longest_ms = run_times_longest_ms(s->run_times, name);
     g->run_noted = true;
-    run_times_add(s->run_times, run_name(s, a, g, workload), run_ms);
+    run_times_add(s->run_times, name, run_ms);
+    if (workload && run_ms > longest_ms)
+        tell_alike(s, name);
+}
+
+/* WHY the longest, not the usual run as a forecast has it (ahead/starts.c): who passes others by it should not be late every other time. */
+void run_expect(struct scheduler *s, const struct json *workload, struct gang_record *g)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    int64_t limit_ms = run_limit_ms(workload), longest_ms = run_times_longest_ms(s->run_times, name_of(a, workload));
+    g->run_by_limit = limit_ms && (!longest_ms || limit_ms <= longest_ms);
+    int64_t run_s = ((g->run_by_limit ? limit_ms : longest_ms) + 999) / 1000;
+    g->run_s = run_s < INT32_MAX ? (int32_t)run_s : 0;
+}
+
+void run_named(struct seen_gang *g, const struct json *workload)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    g->runs_as = hash_of(name_of(a, workload));
 }
 
 void run_note_workload(struct scheduler *s, struct seen_gang *g, const struct json *workload)

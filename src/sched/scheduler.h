@@ -87,6 +87,7 @@ struct seen_gang {
     int64_t start_ms;            /* when it starts, as it is told (ahead/starts.h); 0 = not known */
     uint8_t start_basis;
     bool run_noted;              /* how long it ran is remembered */
+    uint64_t runs_as;            /* a Workload: hash of the name by which that is */
     int32_t bind_failures_n;
     char *refused;               /* what the API server said to our eviction; NULL: nothing against it */
 };
@@ -170,6 +171,7 @@ struct scheduler {
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
     uint32_t waiting_n;          /* of these gangs: are told why they wait */
     struct run_times *run_times; /* run_notes.c */
+    bool counts_runs;            /* some queue promises starts: how long Workloads run counts */
     enum placement placement;    /* by which nodes are chosen now */
     struct policy_source *policies; /* policy_source.c */
     struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
@@ -189,6 +191,8 @@ struct scheduler {
 
 /* sources.c */
 void sources_start(struct scheduler *s);
+/* The core is told of the object once more: something that it is made of beside itself is another one. No-op where it is not there. */
+void source_read_again(struct scheduler *s, enum source_id id, const char *key);
 void sources_stop(struct scheduler *s);
 bool sources_synced(const struct scheduler *s);
 /* Where an incoming change is put; the caller fills it, records in s->incoming_arena. Asks for a turn. */
@@ -236,6 +240,9 @@ void policy_source_led(struct scheduler *s); /* it leads: what it has to say of 
 /* run_notes.c. How long it ran is remembered, once it is over: a Workload, as it came by the watch; a gang of pods when one changed. */
 void run_note_workload(struct scheduler *s, struct seen_gang *g, const struct json *workload);
 void run_note_pods(struct scheduler *s, struct seen_gang *g);
+/* How long a Workload runs at most, as far as is known, for the core: its limit, or its longest run by its name. */
+void run_expect(struct scheduler *s, const struct json *workload, struct gang_record *g);
+void run_named(struct seen_gang *g, const struct json *workload);
 /* By what it is remembered (forecast/run_times.h); the Workload, where it is one. In the arena. */
 const char *run_name(const struct scheduler *s, struct arena *a, const struct seen_gang *g, const struct json *workload);
 int64_t run_began_ms(const struct json *workload); /* it was admitted then; 0: it is not */
@@ -310,6 +317,8 @@ void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char 
                                uint32_t n);
 /* What core counts, as a quantity of the resource. */
 const char *status_amount(struct arena *a, const char *resource, int64_t amount);
+/* status_promised.c. What OBJECT_PROMISED says of a Workload; NULL: it is promised nothing, or too much to be said. */
+const char *status_promised_text(struct scheduler *s, struct arena *a, name_id gang, const struct json *workload);
 /* OBJECT_REASON in a patch of an object, where it differs; tree NULL removes it. Returns whether it does. */
 bool status_annotate(struct arena *a, struct json *patch, const struct json *object, const char *tree);
 

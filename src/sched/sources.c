@@ -237,6 +237,14 @@ static int take_volcano_queue(const struct scheduler *s, const struct json *o, s
     return r;
 }
 
+static int take_workload(struct scheduler *s, const struct json *o, struct gang_record *ret_gang, struct err *e)
+{
+    int r = decode_workload(&s->decoder, o, ret_gang, e);
+    if (r == 0)
+        run_expect(s, o, ret_gang);
+    return r;
+}
+
 static int decode_kind(struct scheduler *s, enum source_id id, const struct json *o, struct change *c, struct err *e)
 {
     const struct decoder *d = &s->decoder;
@@ -255,7 +263,7 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
     case SOURCE_HYPERNODES:
         break; /* the core knows them by what they make of queues; by the topology that all of them make */
     case SOURCE_WORKLOADS:
-        return decode_workload(d, o, &c->gang, e);
+        return take_workload(s, o, &c->gang, e);
     case SOURCE_VOLCANO_QUEUES:
         return take_volcano_queue(s, o, &c->queue, e);
     case SOURCE_VOLCANO_GROUPS:
@@ -335,8 +343,9 @@ static bool is_status_only(struct source *source, const char *key, const struct 
     int64_t generation = json_int64(json_path(o, "metadata", "generation", NULL), 0);
     if (source->id > SOURCE_LOCAL_QUEUES || generation == 0)
         return false;
-    const char *text = arena_printf(source->scheduler->scratch, "%s %lld %s", object_meta(o, "uid"),
-                                    (long long)generation, object_meta(o, "deletionTimestamp"));
+    const char *backfill = source->id == SOURCE_QUEUES ? object_annotation(o, DECODE_BACKFILL_ANNOTATION) : "";
+    const char *text = arena_printf(source->scheduler->scratch, "%s %lld %s %s", object_meta(o, "uid"),
+                                    (long long)generation, object_meta(o, "deletionTimestamp"), backfill);
     uint64_t hash = hash_bytes(text, strlen(text), 0), *seen = map_put(source->specs, bytes_of(key), NULL);
     bool same = *seen == hash;
     *seen = hash;
@@ -471,6 +480,7 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
     if (c.type == CHANGE_GANG)
         seen_gang_apply(s, &c.gang);
     if (source->id == SOURCE_WORKLOADS) {
+        run_named(seen_gang(s, c.gang.key), o);
         workload_metrics_seen(s, seen_gang(s, c.gang.key), o);
         run_note_workload(s, seen_gang(s, c.gang.key), o);
     }
@@ -603,6 +613,15 @@ void sources_read_workloads(struct scheduler *s, struct bytes ns)
         arena_reset(s->scratch);
         (void)kind_changed(&s->sources[SOURCE_WORKLOADS], arena_text_n(s->scratch, key.data, key.n), raw);
     }
+}
+
+void source_read_again(struct scheduler *s, enum source_id id, const char *key)
+{
+    _cleanup_arena_ struct arena *a = arena_new(); /* whoever asks may be about another object */
+    const struct json *o = source_get(s, id, key, a);
+    struct change c = {.type = kinds[id].type};
+    if (o && decode_kind(s, id, o, &c, NULL) == 0)
+        *sources_push(s) = c;
 }
 
 void sources_read_groups(struct scheduler *s)

@@ -151,6 +151,27 @@ static void queue_condition(struct scheduler *s, struct arena *a, const struct j
                                message, loop_wall_ms(s->loop), object_generation_of(queue));
 }
 
+/* Its annotation, where it does nothing. */
+static void backfill_condition(struct scheduler *s, struct arena *a, const struct json *queue, struct json *status)
+{
+    const char *said = object_annotation(queue, DECODE_BACKFILL_ANNOTATION), *message;
+    bool strict = strcmp(json_text(json_path(queue, "spec", "queueingStrategy", NULL), ""), "StrictFIFO") == 0;
+    enum queue_backfill backfill;
+    bool read = !*said || decode_backfill(bytes_of(said), &backfill), in_vain = *said && (!read || (backfill != BACKFILL_NONE && strict));
+    struct json *conditions = conditions_of(a, status);
+    message = read ? "In a StrictFIFO queue nobody passes who waits"
+                   : arena_printf(a, "metadata.annotations[" DECODE_BACKFILL_ANNOTATION "]: \"%s\" is none of easy, conservative and none", said);
+    if (in_vain)
+        (void)object_condition_set(a, conditions, QUEUE_BACKFILL, false, read ? "StrictFIFO" : "InvalidValue", message,
+                                   loop_wall_ms(s->loop), object_generation_of(queue));
+    JSON_EACH (condition, conditions) {
+        if (in_vain || strcmp(json_get_text(condition, "type", ""), QUEUE_BACKFILL) != 0)
+            continue;
+        (void)json_remove_item(conditions, condition);
+        break;
+    }
+}
+
 void status_cluster_queue(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -171,6 +192,7 @@ void status_cluster_queue(void *arg, struct work *w)
     share_set(s, a, status, name, false);
     cohorts_changed(s, name);
     queue_condition(s, a, queue, state_queue_problem(s->state, name, a), status);
+    backfill_condition(s, a, queue, status);
     queue_status_send(s, w, queue, status, "clusterqueues", false);
 }
 

@@ -186,21 +186,10 @@ static void drop_condition(struct pass *x, const char *type)
 static void drop_reason(struct pass *x)
 {
     drop_condition(x, OBJECT_WAITING);
+    drop_condition(x, OBJECT_PROMISED);
 }
 
 /* ---- admission ---- */
-
-const char *status_amount(struct arena *a, const char *resource, int64_t amount)
-{
-    char text[QUANTITY_TEXT_MAX];
-    struct quantity q =
-        strcmp(resource, "cpu") == 0
-            ? quantity_of_milli(amount)
-            : quantity_of_whole(amount, strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0
-                                            ? QUANTITY_BINARY_SI
-                                            : QUANTITY_DECIMAL_SI);
-    return arena_text(a, quantity_format(text, q));
-}
 
 /* What quota counts of one member. */
 static int64_t request_of(const struct pod_set *set, name_id resource)
@@ -717,6 +706,11 @@ static void pending(struct pass *x)
         say_requests(x);
     }
     set(x, OBJECT_WAITING, true, g->code, g->tree);
+    const char *promised = status_promised_text(x->s, x->work->arena, x->gang, x->workload);
+    if (promised)
+        set(x, OBJECT_PROMISED, true, "Promised", promised);
+    else
+        drop_condition(x, OBJECT_PROMISED);
     if (is_news)
         event_then(x, "Warning", g->code, text);
     /* somebody has taken its quota back, and could not take this out, which others had written */

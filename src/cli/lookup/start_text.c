@@ -21,3 +21,11 @@ const char *start_text_of(struct arena *a, const struct json *start, int64_t now
         basis |= text_equal(json_text(from, ""), "limits") ? END_BY_LIMIT : text_equal(json_text(from, ""), "runs") ? END_BY_RUNS : 0;
     return basis ? start_text(a, ms, basis, now_ms) : NULL;
 }
+
+const struct json *start_promised(const struct json *tree)
+{
+    JSON_EACH (child, json_get(tree, "children"))
+        if (text_equal(json_get_text(child, "code", ""), "start-promised"))
+            return child;
+    return NULL;
+}

@@ -9,4 +9,7 @@ const char *start_text(struct arena *a, int64_t start_ms, uint8_t basis, int64_t
 /* The same of "start" in a tree of reasons (sched/forecast/start_note.h); NULL: there is none, or none that can be read. */
 const char *start_text_of(struct arena *a, const struct json *start, int64_t now_ms);
 
+/* The start that it is promised, of a tree of reasons: {"code":"start-promised","about":..,"children":[nodes]}; NULL: none. */
+const struct json *start_promised(const struct json *tree);
+
 #endif

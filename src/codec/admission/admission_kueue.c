@@ -1,4 +1,5 @@
 #include "codec/admission/admission_part.h"
+#include "codec/decode/decode.h"
 #include "core/state/topology.h"
 
 /* ---- ClusterQueue ---- */
@@ -62,6 +63,16 @@ static void check_admission_checks(struct admission *x, const struct json *spec)
                           "more of them than that is never admitted", at, STATUS_CHECKS_MAX);
 }
 
+static void check_backfill(struct admission *x, const struct json *spec)
+{
+    const struct json *note = json_path(x->object, "metadata", "annotations", DECODE_BACKFILL_ANNOTATION, NULL);
+    enum queue_backfill backfill;
+    if (decode_backfill(json_bytes(note), &backfill) && backfill != BACKFILL_NONE &&
+        bytes_is(json_bytes(json_get(spec, "queueingStrategy")), "StrictFIFO"))
+        admission_warn(x, "metadata.annotations[" DECODE_BACKFILL_ANNOTATION "]: has no effect: in a StrictFIFO queue nobody passes who waits; "
+                          "remove it, or make the queue with spec.queueingStrategy: BestEffortFIFO");
+}
+
 static void admit_cluster_queue(struct admission *x)
 {
     const struct json *spec = json_get(x->object, "spec"), *cohort = json_get(spec, "cohortName");
@@ -74,6 +85,7 @@ static void admit_cluster_queue(struct admission *x)
     check_preemption(x, spec);
     check_fair_sharing(x, spec);
     check_admission_checks(x, spec);
+    check_backfill(x, spec);
     admission_as_webhook(x, true);
     admission_immutable(x, "spec", "concurrentAdmissionPolicy");
     admission_as_webhook(x, false);

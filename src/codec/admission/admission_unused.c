@@ -115,6 +115,8 @@ static const struct {
     {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
     {"jobset.x-k8s.io", "jobsets", false, "alpha.jobset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {"leaderworkerset.x-k8s.io", "leaderworkersets", false, "leaderworkerset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
+    {KUEUE, "localqueues", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
+    {KUEUE, "cohorts", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
     {"batch", "jobs", true, DECODE_MINIMUM_RUN_ANNOTATION, "0", OF_THE_JOB},
     {"batch", "jobs", true, DECODE_CHECKPOINT_ANNOTATION, NULL, OF_THE_JOB},
     {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
@@ -135,6 +137,12 @@ static bool is_checkpoint(const struct json *v)
     return decode_checkpoint(json_bytes(v), &unused);
 }
 
+static bool is_backfill(const struct json *v)
+{
+    enum queue_backfill unused;
+    return decode_backfill(json_bytes(v), &unused);
+}
+
 /* Annotations whose values must be of a form, and are left out of account where they are not. */
 static const struct {
     const char *key, *form;
@@ -142,6 +150,7 @@ static const struct {
 } forms[] = {
     {DECODE_MINIMUM_RUN_ANNOTATION, "seconds, from 0 to 86400", is_minimum_run},
     {DECODE_CHECKPOINT_ANNOTATION, "a time as in 2026-01-31T12:00:00Z", is_checkpoint},
+    {DECODE_BACKFILL_ANNOTATION, "easy, conservative or none", is_backfill},
 };
 
 /* Does it ask for something? */
@@ -184,7 +193,7 @@ static const struct json *metadata_of(const struct json *object, bool in_templat
     return json_get(in_template ? json_path(object, "spec", "template", NULL) : object, "metadata");
 }
 
-/* Every mark is a word of Kueue or Volcano, or one of those with a form: most objects have none. */
+/* Every mark is a word of Kueue, Volcano or our own: most objects have none. */
 static bool has_marks(const struct json *metadata)
 {
     static const char *const maps[] = {"labels", "annotations"};
@@ -192,7 +201,7 @@ static bool has_marks(const struct json *metadata)
         JSON_EACH (m, json_get(metadata, maps[i]))
             if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "alpha.jobset.sigs.k8s.io/") ||
                 text_starts(m->key, "leaderworkerset.sigs.k8s.io/") || text_starts(m->key, "volcano.sh/") ||
-                text_equal(m->key, forms[0].key) || text_equal(m->key, forms[1].key))
+                text_starts(m->key, "capstan.dev/"))
                 return true;
     return false;
 }

@@ -28,6 +28,8 @@
 #define DECODE_HOLD_ANNOTATION "capstan.dev/hold" /* on pod groups: any value but "false" keeps them from starting */
 #define DECODE_CHECKPOINT_ANNOTATION "capstan.dev/checkpoint-time"
 #define DECODE_MINIMUM_RUN_MOST_S 86400 /* WHY a longer one keeps others of its priority in front of it for as long */
+/* On a ClusterQueue: to whom of those who wait a start is promised (core/time/booking.h). */
+#define DECODE_BACKFILL_ANNOTATION "capstan.dev/backfill"
 /* On a Workload: its job's activeDeadlineSeconds, as they were when it was queued. */
 #define DECODE_DEADLINE_ANNOTATION "capstan.dev/active-deadline-seconds"
 /* On a Workload: names of its pod sets whose pods are made when those of others have begun or ended, with commas between. */
@@ -97,6 +99,9 @@ int decode_template(const struct decoder *d, const struct json *pod_template, na
 /* Of status.conditions; NULL = none. */
 const struct json *decode_condition(const struct json *object, const char *type);
 bool decode_condition_true(const struct json *object, const char *type);
+/* False: none of its words. */
+bool decode_backfill(struct bytes text, enum queue_backfill *ret_backfill);
+void decode_booking(const struct decoder *d, const struct json *object, struct gang_record *g); /* its pod sets are known */
 /* meta/v1 LabelSelector; NULL gives matches_nothing. */
 void decode_label_selector(const struct decoder *d, const struct json *selector, struct selector *ret_selector);
 void decode_sort_amounts(struct amount *all, uint32_t n); /* by resource, as all lists of them are */

@@ -1,7 +1,10 @@
-/* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods */
+/* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods; and
+ * starts that are promised */
+#include "base/clock.h"
 #include "codec/decode/decode_part.h"
 #include "codec/kinds/scale_up_names.h"
 #include "codec/kinds/waiting_names.h"
+#include "core/time/forecast.h"
 
 static const struct json *list_of(const struct json *v)
 {
@@ -103,4 +106,89 @@ const struct json *decode_updated_template(const struct decoder *d, const struct
             add_update(d->arena, update, updated);
         }
     return updated ? updated : pod_template;
+}
+
+/* ---- starts that are promised ----
+ *
+ *   ClusterQueue  metadata.annotations[capstan.dev/backfill]: easy | conservative | none
+ *   Workload      condition capstan.dev/Promised, as status_promised.c writes it:
+ *                 {"start":"2026-01-31T12:00:00Z","from":["limits","runs"],"borrows":true,
+ *                  "nodes":{"main":{"gpu-1":2,"gpu-2":1}},"quota":{"a100":{"cpu":"8","nvidia.com/gpu":"3"}}}
+ *
+ * What is not as it is written there is no promise: the scheduler finds another one.
+ */
+
+bool decode_backfill(struct bytes text, enum queue_backfill *ret_backfill)
+{
+    *ret_backfill = bytes_is(text, "easy") ? BACKFILL_EASY : bytes_is(text, "conservative") ? BACKFILL_CONSERVATIVE : BACKFILL_NONE;
+    return *ret_backfill != BACKFILL_NONE || bytes_is(text, "none");
+}
+
+static uint32_t members_n(const struct json *objects)
+{
+    uint32_t n = 0;
+    JSON_EACH (one, json_is(objects, JSON_OBJECT) ? objects : NULL)
+        n += json_is(one, JSON_OBJECT) ? one->n : 0;
+    return n;
+}
+
+static int32_t set_of(const struct decoder *d, const struct gang_record *g, const char *name)
+{
+    name_id id = intern_find(d->names, bytes_of(name));
+    for (uint32_t i = 0; i < g->pod_sets_n; i++)
+        if (id && g->pod_sets[i].name == id)
+            return (int32_t)i;
+    return -1;
+}
+
+static bool decode_places(const struct decoder *d, const struct json *nodes, const struct gang_record *g, struct booking_record *b)
+{
+    struct booked_place *all = arena_alloc(d->arena, (members_n(nodes) + 1) * sizeof *all);
+    b->places = all;
+    JSON_EACH (set, json_is(nodes, JSON_OBJECT) ? nodes : NULL) {
+        int32_t at = set_of(d, g, set->key);
+        int64_t left = at < 0 ? 0 : g->pod_sets[at].count;
+        JSON_EACH (node, json_is(set, JSON_OBJECT) ? set : NULL) {
+            int64_t n = json_int64(node, 0);
+            if (n <= 0 || n > left)
+                return false;
+            left -= n;
+            all[b->places_n++] = (struct booked_place){(uint16_t)at, intern_text_id(d->names, node->key), (int32_t)n};
+        }
+    }
+    return true;
+}
+
+static bool decode_quota(const struct decoder *d, const struct json *flavors, struct booking_record *b)
+{
+    struct booked_quota *all = arena_alloc(d->arena, (members_n(flavors) + 1) * sizeof *all);
+    b->quota = all;
+    JSON_EACH (flavor, json_is(flavors, JSON_OBJECT) ? flavors : NULL) {
+        const struct amount *amounts;
+        uint32_t n;
+        struct err unused;
+        if (!json_is(flavor, JSON_OBJECT) || decode_amounts(d, flavor, "", &amounts, &n, &unused) < 0)
+            return false;
+        for (uint32_t i = 0; i < n; i++)
+            all[b->quota_n++] = (struct booked_quota){intern_text_id(d->names, flavor->key), amounts[i].resource, amounts[i].value};
+    }
+    return b->quota_n > 0;
+}
+
+void decode_booking(const struct decoder *d, const struct json *object, struct gang_record *g)
+{
+    const struct json *said = decode_condition(object, OBJECT_PROMISED);
+    struct booking_record b = {0};
+    if (!said || !bytes_is(json_bytes(json_get(said, "status")), "True"))
+        return;
+    const struct json *note = json_parse(d->arena, json_bytes(json_get(said, "message")), NULL, NULL);
+    if (!json_is(note, JSON_OBJECT) || !time_parse(json_bytes(json_get(note, "start")), &b.start_ms) || b.start_ms <= 0 ||
+        !decode_places(d, json_get(note, "nodes"), g, &b) || !decode_quota(d, json_get(note, "quota"), &b))
+        return;
+    b.borrows = json_get_bool(note, "borrows", false);
+    JSON_EACH (from, json_is(json_get(note, "from"), JSON_ARRAY) ? json_get(note, "from") : NULL)
+        b.basis |= bytes_is(json_bytes(from), "limits") ? END_BY_LIMIT : bytes_is(json_bytes(from), "runs") ? END_BY_RUNS : 0;
+    struct booking_record *kept = arena_alloc(d->arena, sizeof *kept);
+    *kept = b;
+    g->booking = kept;
 }

@@ -272,6 +272,7 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     q.cohort = decode_name(d, decode_queue_cohort(spec));
     q.strategy = bytes_is(json_bytes(json_get(spec, "queueingStrategy")), "StrictFIFO") ? QUEUE_STRICT_FIFO
                                                                                         : QUEUE_BEST_EFFORT_FIFO;
+    (void)decode_backfill(json_bytes(json_path(object, "metadata", "annotations", DECODE_BACKFILL_ANNOTATION, NULL)), &q.backfill);
     q.stop = stop_policy_of(json_get(spec, "stopPolicy"));
     decode_label_selector(d, json_get(spec, "namespaceSelector"), &q.namespaces);
     q.groups = quota.groups;
@@ -729,6 +730,7 @@ int decode_workload(const struct decoder *d, const struct json *object, struct g
     decode_ready(object, &g);
     if (json_is(admission, JSON_OBJECT) && decode_condition_true(object, "QuotaReserved"))
         decode_admission(d, object, admission, sets, &g);
+    decode_booking(d, object, &g);
     *ret_gang = g;
     return 0;
 }

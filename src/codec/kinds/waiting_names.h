@@ -7,8 +7,12 @@
 #define CODEC_WAITING_NAMES_H
 
 #define OBJECT_WAITING "capstan.dev/Waiting"
-/* Reasons of that condition, and of Admitted, while a Workload has quota and is not admitted: its checks are not ready; they are, and it
- * has no places yet. Kueue's words. */
+/* Of one that waits: the start that it is promised, for whoever schedules next (codec/decode/decode_checks.c). */
+#define OBJECT_PROMISED "capstan.dev/Promised"
+/* Of a ClusterQueue whose annotation capstan.dev/backfill has no effect: false, and why. */
+#define QUEUE_BACKFILL "capstan.dev/Backfill"
+/* Reasons of the condition OBJECT_WAITING, and of Admitted, while a Workload has quota and is not admitted: its checks are not ready; they
+ * are, and it has no places yet. Kueue's words. */
 #define OBJECT_AWAITS_CHECKS "UnsatisfiedAdmissionChecks"
 #define OBJECT_AWAITS_PLACES "PendingDelayedTopologyRequests"
 /* The message of QuotaReserved, false with Kueue's reason OnHold, of a set that has no pods. WHY  the scheduler says OnHold of others. */

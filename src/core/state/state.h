@@ -192,6 +192,7 @@ struct node_detail {
 bool state_node_detail(const struct state *s, name_id node, struct arena *a, struct node_detail *ret_detail); /* false: it is not there */
 
 /* The start that a waiting gang is promised (core/time/booking.h); the state's own until the next call or change. False: none. */
+bool state_backfills(const struct state *s); /* some queue promises such */
 bool state_gang_booking(const struct state *s, name_id gang, struct booking_record *ret);
 
 /* A gang likewise. */

@@ -178,6 +178,11 @@ void booking_end(struct state *s, struct gang *g)
     booking_free(b);
 }
 
+bool state_backfills(const struct state *s)
+{
+    return s->backfills_n > 0;
+}
+
 bool state_gang_booking(const struct state *s, name_id gang, struct booking_record *ret)
 {
     const struct gang *g = gang_find(s, gang);

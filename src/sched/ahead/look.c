@@ -51,7 +51,10 @@ static int decode(struct scheduler *s, const struct json *object, struct change 
     const char *kind = json_get_text(object, "kind", "");
     if (text_equal(kind, "Workload")) {
         c->type = CHANGE_GANG;
-        return decode_workload(&s->decoder, object, &c->gang, e);
+        int r = decode_workload(&s->decoder, object, &c->gang, e);
+        if (r == 0)
+            run_expect(s, object, &c->gang);
+        return r;
     }
     if (text_equal(kind, "PodGroup")) {
         c->type = CHANGE_GANG;

@@ -75,6 +75,15 @@ int64_t run_times_left_ms(struct run_times *t, const char *name, int64_t elapsed
     return n ? longer[n / 2] - elapsed_ms : elapsed_ms;
 }
 
+int64_t run_times_longest_ms(const struct run_times *t, const char *name)
+{
+    const struct runs *r = map_find_text(t->runs, name);
+    int64_t most_ms = 0;
+    for (uint32_t i = 0; r && i < r->n; i++)
+        most_ms = r->ms[i] > most_ms ? r->ms[i] : most_ms;
+    return most_ms;
+}
+
 /* ---- names ---- */
 
 /* SOURCE Kubernetes: generateName appends five of these. */

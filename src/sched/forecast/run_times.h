@@ -18,6 +18,8 @@ void run_times_add(struct run_times *t, const char *name, int64_t run_ms);
  * took longer; where none did, as long again as it has run. 0: nothing is known. */
 int64_t run_times_left_ms(struct run_times *t, const char *name, int64_t elapsed_ms);
 
+int64_t run_times_longest_ms(const struct run_times *t, const char *name); /* of those remembered; 0: none is */
+
 /* "ns/stem" of "ns/name": the name without what numbers runs of one thing or was made up for it: "train-7", "train-x2v9k", "nightly-28391040" and
  * "sweep-3-q7wzk" are runs of train, nightly and sweep. In the arena. */
 char *run_times_name(struct arena *a, const char *key);

@@ -628,6 +628,15 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns, annotations: {capstan.dev/checkpoint-time: noon}}\n"
          "spec: {queueName: q, podSets: [{name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}]}\n",
          "metadata.annotations[capstan.dev/checkpoint-time]: has no effect: write a time as in 2026-01-31T12:00:00Z"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q, annotations: {capstan.dev/backfill: fast}}\n"
+         "spec: {resourceGroups: []}\n",
+         "metadata.annotations[capstan.dev/backfill]: has no effect: write easy, conservative or none"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q, annotations: {capstan.dev/backfill: easy}}\n"
+         "spec: {queueingStrategy: StrictFIFO, resourceGroups: []}\n",
+         "metadata.annotations[capstan.dev/backfill]: has no effect: in a StrictFIFO queue nobody passes who waits"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\n"
+         "metadata: {name: q, namespace: ns, annotations: {capstan.dev/backfill: easy}}\nspec: {clusterQueue: q}\n",
+         "metadata.annotations[capstan.dev/backfill]: has no effect yet: it is read of the ClusterQueue"},
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n"
          "metadata: {name: g, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '60'}}\nspec: {minMember: 2}\n",
          "metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of what is queued the Kueue way"},

@@ -39,6 +39,8 @@ static void test_what_is_left_of_those_that_took_longer(void **state)
     assert_int_equal(run_times_left_ms(t, "n/a", 250), 150); /* 300, 400, 500 took longer */
     assert_int_equal(run_times_left_ms(t, "n/a", 500), 500); /* none did */
     assert_int_equal(run_times_left_ms(t, "n/b", 10), 0);
+    assert_int_equal(run_times_longest_ms(t, "n/a"), 500);
+    assert_int_equal(run_times_longest_ms(t, "n/b"), 0);
     run_times_free(t);
     run_times_free(NULL);
 }

@@ -1,0 +1,110 @@
+/* test_decode_booking.c - what a ClusterQueue says of starts that are promised, and what a Workload says of its own */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "decoder_world.h"
+#include "core/time/forecast.h"
+
+static void a_queue_says_how_it_gives_them(void **state)
+{
+    static const struct {
+        const char *annotation, *strategy;
+        enum queue_backfill backfill;
+        bool is_read;
+    } cases[] = {{"\"easy\"", "BestEffortFIFO", BACKFILL_EASY, true}, {"\"conservative\"", "BestEffortFIFO", BACKFILL_CONSERVATIVE, true},
+                 {"\"none\"", "BestEffortFIFO", BACKFILL_NONE, true}, {"\"EASY\"", "BestEffortFIFO", BACKFILL_NONE, false},
+                 {"\"\"", "BestEffortFIFO", BACKFILL_NONE, false},    {"[\"easy\"]", "BestEffortFIFO", BACKFILL_NONE, false},
+                 {"\"easy\"", "StrictFIFO", BACKFILL_EASY, true}}; /* the core passes it over */
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct queue_record q;
+        struct err e;
+        const struct json *v = tree(w, arena_printf(w->arena,
+                                                    "{\"metadata\":{\"name\":\"q\",\"annotations\":{\"capstan.dev/backfill\":%s}},"
+                                                    "\"spec\":{\"queueingStrategy\":\"%s\",\"resourceGroups\":[]}}",
+                                                    cases[i].annotation, cases[i].strategy));
+        enum queue_backfill unused;
+        const struct json *said = json_path(v, "metadata", "annotations", "capstan.dev/backfill", NULL);
+        assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
+        assert_int_equal(q.backfill, cases[i].backfill);
+        assert_int_equal(decode_backfill(json_bytes(said), &unused), cases[i].is_read);
+    }
+}
+
+static void workload_of(struct world *w, const char *status, const char *message, struct gang_record *ret)
+{
+    struct err e;
+    struct json *condition = json_new(w->arena, JSON_OBJECT);
+    struct json *v = tree(w, "{\"metadata\":{\"name\":\"w\",\"namespace\":\"ml\"},\"spec\":{\"podSets\":["
+                             "{\"name\":\"main\",\"count\":3,\"template\":{\"spec\":{\"containers\":[]}}},"
+                             "{\"name\":\"side\",\"count\":1,\"template\":{\"spec\":{\"containers\":[]}}}]}}");
+    json_set_text(w->arena, condition, "type", "capstan.dev/Promised");
+    json_set_text(w->arena, condition, "status", status);
+    json_set_text(w->arena, condition, "message", message);
+    json_append(json_ensure_array(w->arena, json_ensure_object(w->arena, v, "status"), "conditions"), condition);
+    assert_int_equal(decode_workload(&w->d, v, ret, &e), 0);
+}
+
+#define WHOLE                                                                                                                              \
+    "{\"start\":\"1970-01-01T00:20:00Z\",\"from\":[\"limits\",\"runs\"],\"borrows\":true,"                                                 \
+    "\"nodes\":{\"main\":{\"n1\":2,\"n2\":1},\"side\":{\"n1\":1}},\"quota\":{\"a100\":{\"cpu\":\"1500m\",\"nvidia.com/gpu\":\"4\"}}}"
+
+static void a_workload_says_its_start(void **state)
+{
+    struct world *w = *state;
+    struct gang_record g;
+    workload_of(w, "True", WHOLE, &g);
+    const struct booking_record *b = g.booking;
+    assert_non_null(b);
+    assert_true(b->start_ms == 1200000 && b->basis == (END_BY_LIMIT | END_BY_RUNS) && b->borrows);
+    assert_int_equal(b->places_n, 3);
+    assert_true(b->places[0].pod_set == 0 && b->places[0].count == 2 && b->places[2].pod_set == 1 && b->places[2].count == 1);
+    assert_string_equal(intern_name(w->d.names, b->places[1].node), "n2");
+    assert_int_equal(b->quota_n, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        bool is_cpu = strcmp(intern_name(w->d.names, b->quota[i].resource), "cpu") == 0;
+        assert_string_equal(intern_name(w->d.names, b->quota[i].flavor), "a100");
+        assert_int_equal(b->quota[i].amount, is_cpu ? 1500 : 4);
+    }
+}
+
+/* Somebody else has written it, or half of it: another one is found. */
+static void what_is_not_as_it_is_written_is_none(void **state)
+{
+    static const char *const messages[] = {
+        "",
+        "soon",
+        "[]",
+        "{}",
+        "{\"start\":\"1970-01-01T00:20:00Z\"}",
+        "{\"start\":\"tomorrow\",\"nodes\":{},\"quota\":{\"f\":{\"cpu\":\"1\"}}}",
+        "{\"start\":\"1969-01-01T00:00:00Z\",\"nodes\":{},\"quota\":{\"f\":{\"cpu\":\"1\"}}}",
+        "{\"start\":\"1970-01-01T00:20:00Z\",\"nodes\":{\"main\":{\"n1\":4}},\"quota\":{\"f\":{\"cpu\":\"1\"}}}",
+        "{\"start\":\"1970-01-01T00:20:00Z\",\"nodes\":{\"main\":{\"n1\":2,\"n2\":2}},\"quota\":{\"f\":{\"cpu\":\"1\"}}}",
+        "{\"start\":\"1970-01-01T00:20:00Z\",\"nodes\":{\"main\":{\"n1\":-1}},\"quota\":{\"f\":{\"cpu\":\"1\"}}}",
+        "{\"start\":\"1970-01-01T00:20:00Z\",\"nodes\":{\"other\":{\"n1\":1}},\"quota\":{\"f\":{\"cpu\":\"1\"}}}",
+        "{\"start\":\"1970-01-01T00:20:00Z\",\"nodes\":{\"main\":{\"n1\":1}},\"quota\":{\"f\":[\"cpu\"]}}",
+        "{\"start\":\"1970-01-01T00:20:00Z\",\"nodes\":{\"main\":{\"n1\":1}},\"quota\":{\"f\":{\"cpu\":\"much\"}}}",
+    };
+    struct world *w = *state;
+    struct gang_record g;
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        workload_of(w, "True", messages[i], &g);
+        if (g.booking)
+            fail_msg("%s is a promise", messages[i]);
+    }
+    workload_of(w, "False", WHOLE, &g);
+    assert_null(g.booking);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_queue_says_how_it_gives_them, world_open, world_close),
+        cmocka_unit_test_setup_teardown(a_workload_says_its_start, world_open, world_close),
+        cmocka_unit_test_setup_teardown(what_is_not_as_it_is_written_is_none, world_open, world_close),
+    };
+    return cmocka_run_group_tests_name("decode_booking", tests, NULL, NULL);
+}
