@@ -66,6 +66,12 @@ static struct json *result_json(struct arena *a, const struct options *o, double
     struct json *large = json_ensure_object(a, root, "large");
     json_set_int64(a, large, "gpus", JOB_LARGE_GPUS);
     set_figures(a, large, &r->large);
+    if (r->forecasts.jobs_n) {
+        struct json *forecasts = json_ensure_object(a, root, "forecasts");
+        json_set_int64(a, forecasts, "jobs", r->forecasts.jobs_n);
+        sim_set_number(a, forecasts, "median_error_percent", r->forecasts.median_error, 2);
+        sim_set_number(a, forecasts, "p90_error_percent", r->forecasts.p90_error, 2);
+    }
     sim_set_number(a, root, "utilisation_percent", r->utilisation, 2);
     sim_set_number(a, root, "end_hours", (double)r->end_ms / HOUR_MS, 2);
     json_set_int64(a, root, "rows_out_of_order", t->late_n);
@@ -92,6 +98,11 @@ static void print_table(const struct json *root)
     print_times("waits, hours", json_get(root, "wait_hours"));
     print_times("until it is done, hours", json_get(root, "completion_hours"));
     printf("%-34s  mean: %s\n", "slowdown, runs of 10 s at least", json_get(root, "bounded_slowdown")->text);
+    const struct json *forecasts = json_get(root, "forecasts");
+    if (forecasts)
+        printf("%-34s  median: %s %%  p90: %s %%, of how long %s jobs waited\n", "starts forecast when they came, off",
+               json_get(forecasts, "median_error_percent")->text, json_get(forecasts, "p90_error_percent")->text,
+               json_get(forecasts, "jobs")->text);
     if (text_equal(json_get(large, "jobs")->text, "0"))
         return;
     printf("of these %s jobs of %d GPUs and more\n", json_get(large, "jobs")->text, JOB_LARGE_GPUS);
@@ -132,6 +143,7 @@ int sim_jobs_main(const struct options *o)
         return e.code == E_NOTFOUND ? EXIT_NOT_FOUND : EXIT_FAILED;
     }
     job_trace_expect(&t, error, (uint64_t)option_number(o, OPT_SIM_SEED, 1));
+    given.forecasts_n = (uint32_t)option_number(o, OPT_SIM_FORECASTS, 0);
     given.progress = sim_progress("jobs");
     job_replay(&t, &given, &result);
     sim_progress_end();

@@ -216,6 +216,7 @@ static void apply_node(struct state *s, const struct node_record *r)
     if (node_table_set(&s->nodes, slot, r)) {
         seats_wake_holders(s, slot);
         order_wake_lost(s);
+        bookings_look_all(s);
         s->shares_changed |= s->shares_n > 0;
     } else if (new_devices) { /* who holds one that is not healthy any more looks for another place */
         seats_wake_holders(s, slot);
@@ -235,6 +236,7 @@ static void apply_node_gone(struct state *s, name_id name)
     lone_node_gone(s, slot);
     s->neighbours_changed = true; /* pods on it kept others from its zone, or were too few there */
     node_table_gone(&s->nodes, slot);
+    bookings_look_all(s);
     s->neighbours_changed = true; /* who stands there stands in no domain any more, and it counts in no spread */
 }
 

@@ -505,8 +505,10 @@ static uint64_t mix_bookings(const struct state *s, uint64_t h)
         h = mix(mix_name(s, h, b->gang->key), (uint64_t)b->start_ms);
         for (uint32_t k = 0; k < b->places_n; k++)
             h = mix(mix_name(s, h, b->places[k].node), (uint64_t)b->places[k].pod_set << 32 | (uint32_t)b->places[k].count);
+        uint64_t sum = 0;
         for (uint32_t k = 0; k < b->quota_n; k++)
-            h = mix(mix_name(s, mix_name(s, h, b->quota[k].flavor), b->quota[k].resource), (uint64_t)b->quota[k].amount);
+            sum += mix(mix_name(s, mix_name(s, 0x626f6f6bu, b->quota[k].flavor), b->quota[k].resource), (uint64_t)b->quota[k].amount);
+        h = mix(h, sum);
     }
     return h;
 }

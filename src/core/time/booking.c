@@ -1,4 +1,4 @@
-/* booking.c - bookings kept. Whose turn it is to look again: booking_turn.c; put in the way of others: booking_put.c; found: booking_find.c
+/* booking.c - bookings kept. Who is to look again: booking_turn.c; put in the way of others: booking_put.c; found: booking_find.c
  *
  * WHY    nobody is woken here: gangs start, change and go in all of core, and who looks again then is found when the try is over. */
 #include "core/time/booking.h"
@@ -8,22 +8,31 @@
 
 /* ---- when somebody ends ---- */
 
+/* The first of from + step, from + 2 steps, from + 4 steps ... that is to come. WHY not so long from now on: it would be another time
+ * whenever somebody looks, and those who wait for it would look for ever. */
+static int64_t next_doubled_ms(const struct state *s, int64_t from_ms, int64_t step_ms)
+{
+    while (from_ms + step_ms <= s->now_ms)
+        step_ms *= 2;
+    return from_ms + step_ms;
+}
+
 /* WHY  longer than expected: who runs by what others like it ran is expected to run as long again (profile_prolong has the reason); who is
- * ended by a limit goes any moment. What a victim leaves is its preemptor's. */
+ * to be ended by a limit goes any moment, but the later he is the less that is to be believed. What a victim leaves is its preemptor's. */
 int64_t booking_end_ms(const struct state *s, const struct gang *g)
 {
     const struct gang_object *o = g->own;
-    int64_t began_ms = o->admitted_ms > g->reserved_ms ? o->admitted_ms : g->reserved_ms;
+    int64_t began_ms = o->admitted_ms > g->reserved_ms ? o->admitted_ms : g->reserved_ms, run_ms = (int64_t)o->run_s * 1000;
     if (g->preemptor && g->preemptor->promise)
         return INT64_MAX;
     if (!gang_holds(g) || g->phase == GANG_LEAVING)
-        return s->now_ms + BOOKING_LATE_MS;
-    if (g->phase == GANG_CHECKING || !o->run_s || !began_ms)
+        return s->now_ms - s->now_ms % BOOKING_LATE_MS + BOOKING_LATE_MS;
+    if (g->phase == GANG_CHECKING || !run_ms || !began_ms)
         return INT64_MAX;
-    int64_t end_ms = began_ms + (int64_t)o->run_s * 1000;
-    if (end_ms > s->now_ms)
-        return end_ms;
-    return s->now_ms + (o->run_by_limit || s->now_ms - began_ms < BOOKING_LATE_MS ? BOOKING_LATE_MS : s->now_ms - began_ms);
+    if (began_ms + run_ms > s->now_ms)
+        return began_ms + run_ms;
+    return o->run_by_limit ? next_doubled_ms(s, began_ms + run_ms, BOOKING_LATE_MS)
+                           : next_doubled_ms(s, began_ms, run_ms > BOOKING_LATE_MS ? run_ms : BOOKING_LATE_MS);
 }
 
 int64_t booking_run_ms(const struct gang *g, int64_t from_ms)
@@ -168,6 +177,13 @@ void bookings_look(struct state *s, const struct gang *g)
     s->bookings_news = true;
 }
 
+void bookings_look_all(struct state *s)
+{
+    for (uint32_t i = 0; i < s->bookings_n; i++)
+        s->bookings[i]->looks = true;
+    s->bookings_news = true;
+}
+
 void booking_end(struct state *s, struct gang *g)
 {
     struct booking *b = booking_remove(s, g);
@@ -192,13 +208,15 @@ bool state_gang_booking(const struct state *s, name_id gang, struct booking_reco
     return b != NULL;
 }
 
-bool booking_take_run(const struct state *s, struct gang *g, const struct gang_record *r)
+bool booking_take_run(struct state *s, struct gang *g, const struct gang_record *r)
 {
     uint32_t run_s = r->run_s > 0 ? (uint32_t)r->run_s : 0;
     if (g->own->run_s == run_s && g->own->run_by_limit == r->run_by_limit)
         return true;
     gang_own(g)->run_s = run_s & INT32_MAX;
     gang_own(g)->run_by_limit = r->run_by_limit;
+    if (gang_holds(g))
+        bookings_look_all(s);
     return gang_holds(g) || !s->backfills_n;
 }
 

@@ -21,12 +21,12 @@
 
 #define BOOKINGS_MOST 16       /* of one queue */
 #define BOOKING_LINES 64       /* of gangs that are alike: so many are looked at for who may be given one */
-#define BOOKING_LATE_MS 30000  /* who is to be ended by his limit, or leaves, and has not: so long he is given */
+#define BOOKING_LATE_MS 30000  /* who has not ended when he was to, or leaves, is given so long at least */
 
 /* ---- kept ---- */
 /* What the gang's object says. The first: how long it runs. True: nobody is to look again, as who runs is looked at whenever somebody waits
  * for its end. The second: what an earlier scheduler promised it, before the first cycle of this one. */
-bool booking_take_run(const struct state *s, struct gang *g, const struct gang_record *r);
+bool booking_take_run(struct state *s, struct gang *g, const struct gang_record *r);
 void booking_take(struct state *s, struct gang *g, const struct gang_record *r);
 /* Whom it kept out is to look again, and so is who is next to be given one. */
 void booking_end(struct state *s, struct gang *g);
@@ -41,6 +41,7 @@ void booking_lined_up(struct state *s, struct gang *g);
 void bookings_begin(struct state *s);
 /* Somebody was let in, or promised another start: those whom theirs does not bind are to see whether they can keep their own. */
 void bookings_look(struct state *s, const struct gang *g);
+void bookings_look_all(struct state *s); /* what they were found by is something else: all see the same */
 int64_t bookings_next_ms(const struct state *s); /* the first start that is to come; 0: none */
 void bookings_free(struct state *s);
 struct booking *booking_of(const struct state *s, const struct gang *g); /* NULL: it has none */

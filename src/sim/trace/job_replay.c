@@ -42,6 +42,16 @@ struct replay {
     uint32_t *undue;        /* queue capstan: gangs in line that are not due yet, by arrival */
     size_t undue_cap;
     uint32_t undue_n;
+    struct forecast_start *forecasts;
+    uint32_t forecasts_n;
+    bool looks;       /* a copy that goes on by itself: nobody comes, and what ends is what is expected to */
+    uint32_t watched; /* by it */
+    int64_t found_ms; /* when that one starts; -1: not yet */
+};
+/* When a job came it was expected to start then. */
+struct forecast_start {
+    uint32_t job;
+    int64_t start_ms;
 };
 
 static bool ends_before(const void *left, const void *right)
@@ -121,6 +131,17 @@ static struct backfill_policy policy_of(enum job_queue queue)
 
 /* ---- what happens ---- */
 
+static void started_in_copy(struct replay *r, const struct backfill_gang *g, struct stay *s)
+{
+    s->until_ms = r->now_ms + r->t->jobs[g->owner].expected_ms;
+    heap_add(&r->ends, s);
+    if (g->owner == r->watched)
+        r->found_ms = r->now_ms;
+    for (uint32_t i = 0; i < r->undue_n; i++)
+        if (r->undue[i] == g->owner)
+            r->undue[i--] = r->undue[--r->undue_n];
+}
+
 static void started(void *arg, const struct backfill_gang *g, const uint32_t *nodes)
 {
     struct replay *r = arg;
@@ -129,6 +150,10 @@ static void started(void *arg, const struct backfill_gang *g, const uint32_t *no
     struct stay *s = mem_alloc(sizeof *s + shape->pods_n * sizeof *s->nodes);
     *s = (struct stay){.until_ms = r->now_ms + j->runs_ms, .gang = *g, .pods_n = shape->pods_n};
     memcpy(s->nodes, nodes, shape->pods_n * sizeof *nodes);
+    if (r->looks) {
+        started_in_copy(r, g, s);
+        return;
+    }
     int64_t slot = job_cluster_start(r->cluster, shape->pods, nodes, shape->pods_n);
     assert(slot >= 0); /* the core has as much room as its profile says */
     s->slot = (uint32_t)slot;
@@ -140,10 +165,11 @@ static void end_first(struct replay *r)
 {
     struct stay *s = heap_pop(&r->ends);
     backfill_ended(&r->line, &s->gang, s->nodes);
-    job_cluster_end(r->cluster, s->slot, s->pods_n);
+    if (!r->looks)
+        job_cluster_end(r->cluster, s->slot, s->pods_n);
     free(s);
     r->ended_n++;
-    if (r->o->progress && (r->ended_n % PROGRESS_EVERY == 0 || r->ended_n == r->t->jobs_n))
+    if (!r->looks && r->o->progress && (r->ended_n % PROGRESS_EVERY == 0 || r->ended_n == r->t->jobs_n))
         r->o->progress(r->ended_n, r->t->jobs_n);
 }
 
@@ -194,19 +220,106 @@ static void come_due(struct replay *r)
 static bool step(struct replay *r)
 {
     const struct stay *first = heap_first(&r->ends);
-    bool comes = r->next < r->t->jobs_n;
+    bool comes = !r->looks && r->next < r->t->jobs_n;
     if (!first && !comes)
         return false;
     int64_t next_ms = comes ? r->t->jobs[r->next].came_ms : INT64_MAX;
     r->now_ms = first && first->until_ms < next_ms ? first->until_ms : next_ms;
     while ((first = heap_first(&r->ends)) && first->until_ms <= r->now_ms)
         end_first(r);
-    while (r->next < r->t->jobs_n && r->t->jobs[r->next].came_ms <= r->now_ms)
+    while (!r->looks && r->next < r->t->jobs_n && r->t->jobs[r->next].came_ms <= r->now_ms)
         come(r, r->next++);
     come_due(r);
     profile_prolong(&r->profile, r->now_ms);
     backfill_turn(&r->line, r->now_ms, started, r);
     return true;
+}
+
+/* ---- the copy that goes on by itself ---- */
+
+static void *copy(const void *from, size_t n, size_t size)
+{
+    void *to = mem_alloc((n + 1) * size);
+    if (n)
+        memcpy(to, from, n * size);
+    return to;
+}
+
+/* As its row says. */
+static int64_t expected_end_ms(const struct profile *p, const struct stay *s)
+{
+    const struct profile_row *row = &p->rows[s->nodes[0]];
+    for (uint32_t i = 0; i < row->n; i++)
+        if (row->holds[i].owner == s->gang.owner)
+            return row->holds[i].until_ms;
+    return s->until_ms;
+}
+
+/* Shapes stay those of the one that is copied. */
+static void copy_replay(const struct replay *r, uint32_t watched, struct replay *c)
+{
+    *c = *r;
+    c->looks = true;
+    c->watched = watched;
+    c->found_ms = -1;
+    c->profile.rows = copy(r->profile.rows, r->profile.n, sizeof *r->profile.rows);
+    for (uint32_t i = 0; i < r->profile.n; i++) {
+        struct profile_row *row = &c->profile.rows[i];
+        row->holds = copy(row->holds, row->n, sizeof *row->holds);
+        row->cap = row->n + 1;
+    }
+    c->line.profile = &c->profile;
+    c->line.line = copy(r->line.line, r->line.line_n, sizeof *r->line.line);
+    c->line.line_cap = r->line.line_n + 1;
+    c->line.promises = copy(r->line.promises, r->line.promised_n, sizeof *r->line.promises);
+    c->line.promised_cap = r->line.promised_n + 1;
+    for (uint32_t i = 0; i < r->line.promised_n; i++)
+        c->line.promises[i].nodes =
+            copy(r->line.promises[i].nodes, r->line.shapes[r->line.promises[i].gang.shape].pods_n, sizeof *r->line.promises[i].nodes);
+    c->line.nodes = mem_alloc((r->line.nodes_cap + 1) * sizeof *c->line.nodes);
+    c->undue = copy(r->undue, r->undue_n, sizeof *r->undue);
+    heap_init(&c->ends, offsetof(struct stay, heap_at), ends_before);
+    for (size_t i = 0; i < r->ends.n; i++) {
+        const struct stay *from = r->ends.items[i];
+        struct stay *s = copy(from, 1, sizeof *s + from->pods_n * sizeof *s->nodes);
+        s->heap_at = 0;
+        s->until_ms = expected_end_ms(&r->profile, from);
+        heap_add(&c->ends, s);
+    }
+}
+
+static void free_copy(struct replay *c)
+{
+    for (struct stay *s; (s = heap_first(&c->ends)); free(s))
+        (void)heap_pop(&c->ends);
+    heap_fini(&c->ends);
+    for (uint32_t i = 0; i < c->line.promised_n; i++)
+        free(c->line.promises[i].nodes);
+    free(c->line.promises);
+    free(c->line.line);
+    free(c->line.nodes);
+    free(c->undue);
+    profile_fini(&c->profile);
+}
+
+static void forecast_one(struct replay *r, uint32_t job)
+{
+    struct replay c;
+    copy_replay(r, job, &c);
+    while (c.found_ms < 0 && step(&c))
+        ;
+    if (c.found_ms >= 0)
+        r->forecasts[r->forecasts_n++] = (struct forecast_start){job, c.found_ms};
+    free_copy(&c);
+}
+
+/* Of those that have come since `first` and wait. */
+static void forecast_some(struct replay *r, uint32_t first)
+{
+    uint32_t every = r->o->forecasts_n ? r->t->jobs_n / r->o->forecasts_n : 0;
+    for (uint32_t i = first; i < r->next && r->o->forecasts_n; i++)
+        if (r->t->jobs[i].started_ms < 0 && i % (every ? every : 1) == 0)
+            forecast_one(r, i);
 }
 
 /* ---- figures ---- */
@@ -260,6 +373,23 @@ static struct job_figures figures_of(const struct job_trace *t, uint32_t gpus_le
     return f;
 }
 
+/* In hundredths of a per cent, so that they are sorted as times are. */
+static struct job_forecasts forecasts_of(const struct replay *r)
+{
+    int64_t *errors = mem_alloc(((size_t)r->forecasts_n + 1) * sizeof *errors);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->forecasts_n; i++) {
+        const struct job *j = &r->t->jobs[r->forecasts[i].job];
+        double wait_ms = (double)(j->started_ms - j->came_ms), off_ms = fabs((double)(r->forecasts[i].start_ms - j->started_ms));
+        errors[n++] = (int64_t)fmin(off_ms / wait_ms * 10000, KEY_MOST); /* it waits when it is forecast, so for some time */
+    }
+    if (n)
+        qsort(errors, n, sizeof *errors, by_time);
+    struct job_forecasts f = {n, n ? (double)percentile(errors, n, 50) / 100 : 0, n ? (double)percentile(errors, n, 90) / 100 : 0};
+    free(errors);
+    return f;
+}
+
 static void tell(const struct replay *r, struct job_result *ret_result)
 {
     double used = 0, all = (double)r->now_ms * r->o->nodes_n * r->o->gpus_n;
@@ -267,6 +397,7 @@ static void tell(const struct replay *r, struct job_result *ret_result)
         used += (double)r->t->jobs[i].runs_ms * r->t->jobs[i].gpus_n;
     ret_result->all = figures_of(r->t, 0);
     ret_result->large = figures_of(r->t, JOB_LARGE_GPUS);
+    ret_result->forecasts = forecasts_of(r);
     ret_result->utilisation = all > 0 ? used / all * 100 : 0;
     ret_result->end_ms = r->now_ms;
 }
@@ -284,8 +415,11 @@ void job_replay(struct job_trace *t, const struct job_options *o, struct job_res
         r.profile.rows[i].longest_ms = KEPT_FOR_MS;
     backfill_init(&r.line, &r.profile, &policy);
     heap_init(&r.ends, offsetof(struct stay, heap_at), ends_before);
-    while (step(&r))
+    r.forecasts = mem_alloc(((size_t)t->jobs_n + 1) * sizeof *r.forecasts);
+    for (uint32_t came_n = 0; step(&r); came_n = r.next) {
         ret_result->turns_n++;
+        forecast_some(&r, came_n);
+    }
     ret_result->worked_ns = clock_thread_ns() - start_ns;
     tell(&r, ret_result);
     heap_fini(&r.ends);
@@ -294,4 +428,5 @@ void job_replay(struct job_trace *t, const struct job_options *o, struct job_res
     job_cluster_free(r.cluster);
     free(r.shapes);
     free(r.undue);
+    free(r.forecasts);
 }

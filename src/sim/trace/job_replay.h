@@ -21,6 +21,7 @@ enum job_queue {
 struct job_options {
     uint32_t nodes_n, gpus_n; /* of each */
     enum job_queue queue;
+    uint32_t forecasts_n; /* of about so many jobs, evenly among all, it is forecast when they come when they will start; 0: of none */
     void (*progress)(uint64_t done_n, uint64_t all_n); /* every now and then; NULL: nobody looks */
 };
 struct job_times {
@@ -32,9 +33,15 @@ struct job_figures {
     struct job_times wait, completion; /* completion: from its arrival to its end */
     double bounded_slowdown;           /* mean of (wait + run) / run, at least 1 */
 };
+/* Starts that were forecast when jobs came and had to wait, against when they started: the difference in per cent of how long they did. */
+struct job_forecasts {
+    uint32_t jobs_n;
+    double median_error, p90_error;
+};
 struct job_result {
     struct job_figures all, large; /* large: of JOB_LARGE_GPUS and more */
-    double utilisation;            /* GPUs times time that jobs ran, of all from the first arrival to the last end */
+    struct job_forecasts forecasts;
+    double utilisation; /* GPUs times time that jobs ran, of all from the first arrival to the last end */
     int64_t end_ms;
     uint64_t turns_n;
     int64_t worked_ns; /* of the processor */

@@ -290,6 +290,7 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
     bool volcano = slot == VOLCANO_QUEUE;
     struct queue_record r = {.name = queue_name(w, slot),
                              .strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO,
+                             .backfill = q->backfill,
                              .stop = q->stop,
                              .quotas = quotas,
                              .groups = groups,
@@ -459,6 +460,8 @@ static void tell_gang(struct life *l, const struct m_gang *g)
         r.checkpoint_ms = g->checkpoint_ms;
         r.minimum_run_s = g->minimum_run_s;
         r.grace_s = g->grace_s;
+        r.run_s = g->run_s;
+        r.run_by_limit = g->run_s % 2 == 0;
         r.admitted_queue = g->admitted ? queue_name(w, g->admitted_queue) : 0;
     } else {
         struct amount *least = arena_zero(w->records, SETS, sizeof *least);

@@ -62,6 +62,7 @@ struct m_queue {               /* the last one is Volcano's: no flavors, what it
     enum preemption_policy within, reclaim, borrow;
     int threshold;             /* of borrow; -1: none */
     int weight_milli;
+    enum queue_backfill backfill;
     bool by_consumption;       /* not with strict: who keeps others waiting would be another one for a core that begins anew */
     int cohort, layout;
     enum stop_policy stop;
@@ -124,6 +125,7 @@ struct m_gang {
     int retries_n;             /* times that it was evicted because its pods were late */
     int64_t checkpoint_ms;     /* these three: as in gang_record */
     int minimum_run_s, grace_s;
+    int run_s;                 /* it says that it ends within so long of its admission, which is hardly ever so; 0: nothing */
     struct m_set sets[SETS];
     int8_t choices[SETS][RES_N]; /* flavor; -1: none */
     bool reserved_only, foreign; /* admitted means no more than that its quota is reserved; by somebody else */
@@ -238,6 +240,7 @@ struct model {
     struct fair_policy fair;   /* of all lives */
     bool shares;               /* nodes give their GPUs in parts as well, and many ask for some */
     bool crowds;               /* many pods of no queue, of many priorities */
+    bool backfills;            /* queues promise starts */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
     uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, shares_n, evicts_n, preempts_n, lone_n, late_n, restarts_n, rests_n;

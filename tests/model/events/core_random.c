@@ -94,8 +94,7 @@ static void put_policies(struct model *m, struct m_queue *q)
 
 static int random_weight(struct model *m)
 {
-    static const int weights[] = {0, 500, 2000, 333};
-    return chance(m, 700) ? 1000 : weights[pick(m, sizeof weights / sizeof *weights)];
+    return chance(m, 700) ? 1000 : (const int[]){0, 500, 2000, 333}[pick(m, 4)];
 }
 
 /* Before anything else is: it is of the process. */
@@ -126,6 +125,7 @@ static void put_queue(struct model *m, int slot)
             q->reclaim = chance(m, 200) ? PREEMPT_ANY : PREEMPT_NEVER;
     }
     q->by_consumption &= !q->strict;
+    q->backfill = m->backfills ? (enum queue_backfill)pick(m, 3) : BACKFILL_NONE;
     for (int i = 0; i < CHECKS && m->checks; i++)
         q->checks[i] = chance(m, 400);
     q->check_flavors = m->checks ? 1 << pick(m, FLAVORS) | 1 << pick(m, FLAVORS) : 0;
@@ -202,6 +202,7 @@ void random_world(struct model *m)
     m->one_cohort = chance(m, 300);
     m->preempts = chance(m, 500);
     put_fair_sharing(m);
+    m->backfills = m->seed % 4 == 2 && !model_leaves_out("backfills");
     m->checks = chance(m, 400) && !model_leaves_out("checks");
     m->crowds = chance(m, 500);
     m->shares = m->seed % 4 == 1;
@@ -431,11 +432,10 @@ static void new_gang(struct model *m)
 /* What is lost by its end. Some say nothing, and not for ever the same. */
 static void put_stakes(struct model *m, struct m_gang *g)
 {
-    static const int graces_s[] = {0, 10, 30, 60};
-    int64_t now_ms = m->life.w.now_ms;
-    g->checkpoint_ms = chance(m, 400) ? now_ms + 1000 - pick(m, 20000) : 0;
+    g->checkpoint_ms = chance(m, 400) ? m->life.w.now_ms + 1000 - pick(m, 20000) : 0;
     g->minimum_run_s = chance(m, 400) ? (int)pick(m, 30) : 0;
-    g->grace_s = chance(m, 400) ? graces_s[pick(m, 4)] : 0;
+    g->grace_s = chance(m, 400) ? (const int[]){0, 10, 30, 60}[pick(m, 4)] : 0;
+    g->run_s = m->backfills && chance(m, 800) ? 1 + (int)pick(m, 120) : 0; /* by a limit, where it is even */
 }
 
 /* Sets taken away or moved, counts up and down. The choices of an admission go with their sets. */

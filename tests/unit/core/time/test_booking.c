@@ -166,7 +166,7 @@ static void a_start_is_found_anew_when_its_time_is_over(void **state)
     story(w, "runs a queue=q gpu=4 since=1000 limit=700 on=n0");
     at(w, 2200);
     decides(w, "");
-    assert_string_equal(promised(w, "big"), "big: 2230 n0");
+    assert_string_equal(promised(w, "big"), "big: 2660 n0");
 }
 
 static void without_a_known_end_there_is_none(void **state)

@@ -94,7 +94,7 @@ static const char *starts(const char *text, enum job_queue queue, double error, 
 {
     static char out[256];
     struct job_trace t;
-    struct job_options o = {.nodes_n = 2, .gpus_n = 4, .queue = queue};
+    struct job_options o = {.nodes_n = 2, .gpus_n = 4, .queue = queue, .forecasts_n = 1000};
     struct err e = {0};
     int n = 0;
     assert_int_equal(job_trace_load(&t, trace_file("j.csv", text), 8, &e), 0);
@@ -161,6 +161,21 @@ static void same_seed_same_starts(void **state)
     assert_string_equal(starts(waiting, JOB_QUEUE_CAPSTAN, 5, &r), first);
 }
 
+/* Who waits is told when he comes. Nobody passes in fifo, so it is so; by length a shorter one that comes later does. */
+static void starts_that_are_told(void **state)
+{
+    (void)state;
+    struct job_result r;
+    (void)starts(waiting, JOB_QUEUE_FIFO, 1, &r);
+    assert_int_equal(r.forecasts.jobs_n, 4);
+    assert_true(r.forecasts.median_error == 0 && r.forecasts.p90_error == 0);
+    assert_string_equal(starts(HEAD "0,100,8\n1,50,8\n2,10,8\n", JOB_QUEUE_SJF, 1, &r), "0 110 100");
+    assert_int_equal(r.forecasts.jobs_n, 2);
+    assert_true(r.forecasts.median_error == 0 && r.forecasts.p90_error > 9.1 && r.forecasts.p90_error < 9.2); /* 10 of 109 s */
+    (void)starts(HEAD "0,100,8\n", JOB_QUEUE_SJF, 1, &r);
+    assert_int_equal(r.forecasts.jobs_n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_gang_comes_due),
         cmocka_unit_test(figures),
         cmocka_unit_test(same_seed_same_starts),
+        cmocka_unit_test(starts_that_are_told),
     };
     return cmocka_run_group_tests(tests, trace_folder_open, trace_folder_close);
 }
