@@ -25,6 +25,7 @@ struct policy_source {
         char *reason, *text, *uid; /* an Event that is to be told, once it leads; NULL: none */
     } maps[MAPS_N];
     struct loop_timer *expect;
+    void (*on_read)(struct scheduler *s);
 };
 
 static bool looks_at_kinds(enum placement p)
@@ -125,7 +126,8 @@ static void on_map(void *arg, enum kube_event event, struct bytes text)
 
 static void on_list(void *arg)
 {
-    scheduler_synced(((struct policy_map *)arg)->s);
+    struct scheduler *s = ((struct policy_map *)arg)->s;
+    s->policies->on_read(s);
 }
 
 static void on_denied(void *arg)
@@ -136,9 +138,10 @@ static void on_denied(void *arg)
                  namespace_of(m));
 }
 
-struct policy_source *policy_source_new(struct scheduler *s)
+struct policy_source *policy_source_new(struct scheduler *s, void (*on_read)(struct scheduler *s))
 {
     struct policy_source *p = s->policies = mem_zero(1, sizeof *p);
+    p->on_read = on_read;
     _cleanup_arena_ struct arena *a = arena_new();
     p->expect = loop_timer_new(s->loop, expect, s);
     loop_timer_start(p->expect, EXPECT_MS, EXPECT_MS);

@@ -1,5 +1,6 @@
 /* run_notes.c - how long what is over ran, remembered by its name */
 #include "base/clock.h"
+#include "base/memory.h"
 #include "sched/forecast/run_limit.h"
 #include "sched/forecast/run_times.h"
 #include "sched/scheduler.h"
@@ -36,16 +37,13 @@ static uint64_t hash_of(const char *name)
     return hash_bytes(name, strlen(name), 0x72756e73u);
 }
 
-/* What the core knows of those that are called so is too short. */
-static void tell_alike(struct scheduler *s, const char *name)
+/* What the core knows of those that are called so is too short: they are read again before the next decision. */
+static void note_alike(struct scheduler *s, const char *name)
 {
-    uint64_t hash = hash_of(name);
-    size_t at = 0;
-    struct bytes key;
-    struct seen_gang **slot;
-    while (state_backfills(s->state) && (slot = map_next(s->gangs, &at, &key)))
-        if ((*slot)->has_object && (*slot)->runs_as == hash && !(*slot)->run_noted)
-            source_read_again(s, SOURCE_WORKLOADS, seen_gang_object(s, *slot));
+    if (!state_backfills(s->state))
+        return;
+    MEM_RESERVE(s->alike, s->alike_cap, s->alike_n + 1);
+    s->alike[s->alike_n++] = hash_of(name);
 }
 
 static void note(struct scheduler *s, struct seen_gang *g, const struct json *workload, int64_t run_ms)
@@ -56,11 +54,11 @@ static void note(struct scheduler *s, struct seen_gang *g, const struct json *wo
     g->run_noted = true;
     run_times_add(s->run_times, name, run_ms);
     if (workload && run_ms > longest_ms)
-        tell_alike(s, name);
+        note_alike(s, name);
 }
 
 /* WHY the longest, not the usual run as a forecast has it (ahead/starts.c): who passes others by it should not be late every other time. */
-void run_expect(struct scheduler *s, const struct json *workload, struct gang_record *g)
+void run_notes_expect(struct scheduler *s, const struct json *workload, struct gang_record *g)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     int64_t limit_ms = run_limit_ms(workload), longest_ms = run_times_longest_ms(s->run_times, name_of(a, workload));

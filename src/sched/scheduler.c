@@ -174,7 +174,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     sources_start(s);
-    s->policies = policy_source_new(s);
+    s->policies = policy_source_new(s, scheduler_synced);
     elect(s);
     return s;
 }
@@ -219,6 +219,7 @@ void scheduler_free(struct scheduler *s)
     pace_free(s->pace);
     metrics_free(s->metrics);
     run_times_free(s->run_times);
+    free(s->alike);
     state_free(s->state);
     arena_free(s->incoming_arena);
     arena_free(s->scratch);

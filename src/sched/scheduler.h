@@ -31,6 +31,7 @@
 #include "loop/loop.h"
 #include "sched/figures/group_tally.h"
 #include "sched/figures/metrics.h"
+#include "sched/telling/amount.h"
 #include "sched/telling/pace.h"
 #include "sched/sched.h"
 #include "sched/telling/telling.h"
@@ -171,6 +172,8 @@ struct scheduler {
     struct map *pods, *gangs;    /* key text -> struct seen_pod *, struct seen_gang * */
     uint32_t waiting_n;          /* of these gangs: are told why they wait */
     struct run_times *run_times; /* run_notes.c */
+    uint64_t *alike;             /* runs_as of Workloads that are read again, since others of that name ran longer than was known */
+    uint32_t alike_n, alike_cap;
     bool counts_runs;            /* some queue promises starts: how long Workloads run counts */
     enum placement placement;    /* by which nodes are chosen now */
     struct policy_source *policies; /* policy_source.c */
@@ -231,7 +234,7 @@ void scheduler_ask_turn(struct scheduler *s);
 struct decide_config scheduler_decide_config(const struct scheduler *s);
 
 /* policy_source.c */
-struct policy_source *policy_source_new(struct scheduler *s);
+struct policy_source *policy_source_new(struct scheduler *s, void (*on_read)(struct scheduler *s)); /* on_read: a map has been read */
 void policy_source_free(struct policy_source *p);
 bool policy_source_synced(const struct policy_source *p);
 void policy_source_expect(struct scheduler *s); /* pods that may come are like those that are there, where the policy looks at that */
@@ -241,7 +244,7 @@ void policy_source_led(struct scheduler *s); /* it leads: what it has to say of 
 void run_note_workload(struct scheduler *s, struct seen_gang *g, const struct json *workload);
 void run_note_pods(struct scheduler *s, struct seen_gang *g);
 /* How long a Workload runs at most, as far as is known, for the core: its limit, or its longest run by its name. */
-void run_expect(struct scheduler *s, const struct json *workload, struct gang_record *g);
+void run_notes_expect(struct scheduler *s, const struct json *workload, struct gang_record *g);
 void run_named(struct seen_gang *g, const struct json *workload);
 /* By what it is remembered (forecast/run_times.h); the Workload, where it is one. In the arena. */
 const char *run_name(const struct scheduler *s, struct arena *a, const struct seen_gang *g, const struct json *workload);
@@ -315,8 +318,6 @@ void status_volcano_queue_changed(struct scheduler *s, const char *queue); /* ""
 /* Volcano PodGroups that wait to be let into this queue, of which the core knows these rows: those that may become Inqueue now. */
 void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char *queue, name_id name, const struct queue_usage *rows,
                                uint32_t n);
-/* What core counts, as a quantity of the resource. */
-const char *status_amount(struct arena *a, const char *resource, int64_t amount);
 /* status_promised.c. What OBJECT_PROMISED says of a Workload; NULL: it is promised nothing, or too much to be said. */
 const char *status_promised_text(struct scheduler *s, struct arena *a, name_id gang, const struct json *workload);
 /* OBJECT_REASON in a patch of an object, where it differs; tree NULL removes it. Returns whether it does. */

@@ -29,8 +29,23 @@ static void push_gone(struct scheduler *s, enum change_type type, name_id name)
     c->gone = name;
 }
 
+static void read_alike(struct scheduler *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (struct seen_gang **slot; (slot = map_next(s->gangs, &at, &key));)
+        for (uint32_t i = 0; i < s->alike_n && (*slot)->has_object && !(*slot)->run_noted; i++)
+            if ((*slot)->runs_as == s->alike[i]) {
+                source_read_again(s, SOURCE_WORKLOADS, seen_gang_object(s, *slot));
+                break;
+            }
+    s->alike_n = 0;
+}
+
 const struct change *sources_next(struct scheduler *s)
 {
+    if (s->alike_n)
+        read_alike(s);
     return s->incoming_at < s->incoming_n ? &s->incoming[s->incoming_at++] : NULL;
 }
 
@@ -241,7 +256,7 @@ static int take_workload(struct scheduler *s, const struct json *o, struct gang_
 {
     int r = decode_workload(&s->decoder, o, ret_gang, e);
     if (r == 0)
-        run_expect(s, o, ret_gang);
+        run_notes_expect(s, o, ret_gang);
     return r;
 }
 

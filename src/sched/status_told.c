@@ -7,22 +7,9 @@
  *        Workload without a place again at about those times; here it is tried when a node changes.
  */
 #include "base/memory.h"
-#include "base/quantity.h"
 #include "sched/scheduler.h"
 #include "codec/decode/decode.h"
 #include "core/explain/reason.h"
-
-const char *status_amount(struct arena *a, const char *resource, int64_t amount)
-{
-    char text[QUANTITY_TEXT_MAX];
-    struct quantity q =
-        strcmp(resource, "cpu") == 0
-            ? quantity_of_milli(amount)
-            : quantity_of_whole(amount, strcmp(resource, "memory") == 0 || strcmp(resource, "ephemeral-storage") == 0
-                                            ? QUANTITY_BINARY_SI
-                                            : QUANTITY_DECIMAL_SI);
-    return arena_text(a, quantity_format(text, q));
-}
 
 const char *status_evicted_reason(const struct reason *r)
 {

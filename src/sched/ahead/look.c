@@ -53,7 +53,7 @@ static int decode(struct scheduler *s, const struct json *object, struct change 
         c->type = CHANGE_GANG;
         int r = decode_workload(&s->decoder, object, &c->gang, e);
         if (r == 0)
-            run_expect(s, object, &c->gang);
+            run_notes_expect(s, object, &c->gang);
         return r;
     }
     if (text_equal(kind, "PodGroup")) {
