@@ -465,6 +465,24 @@ static void status_write(struct vcjob_pass *x, struct json *status)
     work_patch_status(w, job_path(w, "status"), x->job, diff);
 }
 
+/* SOURCE Volcano kills first and writes then: whoever sees a job restart or come to its end sees how many pods go for that. */
+static struct vcjob_view view_after(const struct vcjob_pass *x, const struct vcjob_step *step, enum vcjob_action action)
+{
+    struct vcjob_view v = x->view;
+    if (!step->whole && action != VCJOB_DO_SYNC)
+        vcjob_view_of(x->job, x->tasks, x->tasks_n, x->memory->pods, &v); /* condemned ones go */
+    if (!step->whole)
+        return v;
+    bool last = step->retry && v.retry_count + 1 >= v.max_retry; /* ended pods stay, for their logs */
+    v.terminating_n += v.pending_n + v.running_n + v.unknown_n;
+    v.pending_n = v.running_n = v.unknown_n = 0;
+    if (step->kill == VCJOB_KILL_HARD && !last) {
+        v.terminating_n += v.succeeded_n + v.failed_n;
+        v.succeeded_n = v.failed_n = 0;
+    }
+    return v;
+}
+
 static void reconcile(void *arg, struct work *w)
 {
     struct vcjobs *v = arg;
@@ -484,8 +502,8 @@ static void reconcile(void *arg, struct work *w)
     const char *message = NULL;
     enum vcjob_action action = vcjob_trigger(&x, &message);
     struct vcjob_step step = vcjob_state_next(&x.view, action);
-    struct json *status =
-        vcjob_status_next(w->arena, x.job, x.tasks, x.tasks_n, x.memory->pods, &x.view, &step, message, x.now_ms);
+    struct vcjob_view shown = view_after(&x, &step, action);
+    struct json *status = vcjob_status_next(w->arena, x.job, x.tasks, x.tasks_n, x.memory->pods, &shown, &step, message, x.now_ms);
     bool stepped = step.next != x.view.phase || step.whole || step.retry;
     if (stepped && action != VCJOB_DO_SYNC)
         job_event(v->jobs, x.job, API_VERSION, "Job", "Normal", "ExecuteAction", "Start to execute action %s: %s",

@@ -68,6 +68,36 @@ static void a_partition_restarts_by_itself(void **state)
     assert_string_not_equal(uid(POD("p-m-0")), master);
 }
 
+/* What is written with the phase says how many pods go for it: clients wait for that (Volcano's own suites do). */
+static bool restarts_with_pods_that_go, aborts_with_pods_that_go;
+
+static bool looks_at_status(struct http_exchange *x)
+{
+    if (strcmp(x->request.method, "PATCH") != 0 || !text_ends(x->request.path, "/jobs/r/status"))
+        return false;
+    const struct json *status = json_get(json_parse(w.a, x->request.body, NULL, NULL), "status");
+    const char *phase = json_text(json_path(status, "state", "phase", NULL), "");
+    restarts_with_pods_that_go |= strcmp(phase, "Restarting") == 0 && json_get_int64(status, "terminating", 0) == 1;
+    aborts_with_pods_that_go |= strcmp(phase, "Aborting") == 0 && json_get_int64(status, "terminating", 0) == 2;
+    return false;
+}
+
+static void a_phase_tells_the_pods_that_go(void **state)
+{
+    (void)state;
+    w.takes = looks_at_status;
+    vcjob("r", "\"policies\":[{\"event\":\"PodFailed\",\"action\":\"RestartPod\"},{\"event\":\"PodEvicted\",\"action\":\"AbortJob\"}],",
+          arena_printf(w.a, "%s,%s", task("w", 2, "1000", 0, ""), task("fails", 1, "10", 1, "")));
+    run(14000);
+    assert_true(restarts_with_pods_that_go);
+    assert_string_equal(state_of(JOB("r")), "Running 3 1 0");
+    evict(POD("r-w-0"));
+    run(5000);
+    assert_string_equal(state_of(JOB("r")), "Aborted 0 1 1");
+    assert_true(aborts_with_pods_that_go);
+    w.takes = NULL;
+}
+
 static void an_eviction_waits_for_its_timeout(void **state)
 {
     (void)state;
@@ -183,6 +213,7 @@ static void a_pod_of_another_job_is_told_of(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {FLOW(a_partition_restarts_by_itself),
+                                       FLOW(a_phase_tells_the_pods_that_go),
                                        FLOW(an_eviction_waits_for_its_timeout),
                                        FLOW(what_does_not_come_back_is_answered_in_time),
                                        FLOW(an_update_is_answered_once),
