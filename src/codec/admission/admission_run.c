@@ -21,6 +21,7 @@ static const struct {
     {"kueue.x-k8s.io", admission_kueue, admission_kueue_repair, admission_kueue_fix},
     {"autoscaling.x-k8s.io", admission_provisioning, NULL, NULL},
     {"batch.volcano.sh", admission_volcano, admission_volcano_repair, admission_volcano_fix},
+    {"batch.volcano.sh", admission_vc_flow, NULL, NULL},
     {"scheduling.volcano.sh", admission_volcano, NULL, NULL},
     {"bus.volcano.sh", admission_volcano, NULL, NULL},
     {"topology.volcano.sh", admission_volcano, NULL, NULL},

@@ -445,8 +445,6 @@ void admission_volcano(struct admission *x, const struct kind *k)
 {
     if (text_equal(k->plural, "jobs"))
         admission_vcjob(x);
-    else if (text_equal(k->plural, "cronjobs"))
-        admission_vc_flow(x, k);
     else if (text_equal(k->plural, "queues"))
         admit_queue(x);
     else if (text_equal(k->plural, "podgroups"))

@@ -227,3 +227,21 @@ int64_t gang_members_there(const struct state *s, const struct gang *g, name_id 
     }
     return n;
 }
+
+bool gang_is_below_minimum(const struct state *s, const struct gang *g)
+{
+    int64_t all_n = 0;
+    if (!g->own->min_of_task_n && g->bound_n >= (uint32_t)(g->min_members > 1 ? g->min_members : 1))
+        return false;
+    for (uint32_t t = 0; t <= g->own->min_of_task_n; t++) {
+        int64_t n = 0;
+        for (uint32_t i = 0; i < g->members_n; i++) {
+            const struct pod *p = &s->pods[g->members[i]];
+            n += (p->seat || p->phase == POD_SUCCEEDED) && (t == g->own->min_of_task_n || p->pod_set == g->own->min_of_task[t].resource);
+        }
+        if (t < g->own->min_of_task_n && n < g->own->min_of_task[t].value)
+            return true;
+        all_n = n;
+    }
+    return all_n < g->min_members;
+}

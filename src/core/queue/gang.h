@@ -35,5 +35,7 @@ static inline bool gang_member_is_loose(const struct state *s, uint32_t pod)
 }
 /* Of the pods that a minimum counts, how many are there: placed, done, or loose. Of one task (name of a pod set), or with 0 of all. */
 int64_t gang_members_there(const struct state *s, const struct gang *g, name_id task);
+/* A pod group: of its pods that run or have succeeded there are fewer than it needs, in all or of some task. */
+bool gang_is_below_minimum(const struct state *s, const struct gang *g);
 
 #endif

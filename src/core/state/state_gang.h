@@ -11,7 +11,5 @@ void state_apply_outcome(struct state *s, const struct outcome_record *r);
 void gang_free(struct gang *g); /* the memory only */
 /* Nothing of it will run any more: finished, or a group whose pods all ended. */
 bool gang_is_over(const struct state *s, const struct gang *g);
-/* A pod group: of its pods that run or have succeeded there are fewer than it needs, in all or of some task. */
-bool gang_is_below_minimum(const struct state *s, const struct gang *g);
 
 #endif

@@ -13,11 +13,6 @@ const char *const timeline_kinds[TIMELINE_KINDS_N] = {TIMELINE_KINDS(X)};
 
 /* ---- facts ---- */
 
-static void on_timer(void *arg)
-{
-    timeline_tell(arg);
-}
-
 int64_t timeline_now(const struct timeline *t)
 {
     return loop_now_ms(t->loop) - t->zero_ms;
@@ -320,40 +315,6 @@ bool timeline_all_over(const struct timeline *t)
         if (!t->jobs[i]->ended && !t->jobs[i]->gone)
             return false;
     return true;
-}
-
-void timeline_begin(struct timeline *t, struct kube_client *client)
-{
-    t->client = client;
-    t->loop = kube_client_loop(client);
-    t->arena = arena_new();
-    t->scratch = arena_new();
-    t->gpus.name = "GPUs";
-    t->job_of = map_new(sizeof(uint32_t));
-    t->node_of = map_new(sizeof(uint32_t));
-    t->device_of = map_new(sizeof(uint32_t));
-    t->queue_of = map_new(sizeof(uint32_t));
-    t->pods = map_new(sizeof(struct timeline_pod));
-    t->borrowed = map_new(sizeof(int64_t));
-    t->timer = loop_timer_new(t->loop, on_timer, t);
-    timeline_watch(t);
-}
-
-void timeline_end(struct timeline *t)
-{
-    size_t at = 0;
-    struct bytes key;
-    timeline_tell(t);
-    t->now_ms = timeline_now(t);
-    for (uint32_t i = 0; i < t->watches_n; i++)
-        kube_watch_free(t->watches[i]);
-    t->watches_n = 0;
-    for (struct timeline_pod *p; (p = map_next(t->pods, &at, &key));)
-        timeline_pod_free(t, p, true);
-    for (uint32_t i = 0; i < t->nodes_n; i++)
-        timeline_node_back(t, i);
-    loop_timer_free(t->timer);
-    t->timer = NULL;
 }
 
 void timeline_free(struct timeline *t)

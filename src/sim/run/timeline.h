@@ -128,7 +128,6 @@ struct timeline_pod {
     uint32_t gpus_n;
     bool bound, over;
 };
-void timeline_watch(struct timeline *t);
 void timeline_pod_free(struct timeline *t, struct timeline_pod *p, bool well); /* its GPUs are free; well: it was over, or not needed */
 void timeline_node_back(struct timeline *t, uint32_t node);                    /* the time that it was down ends */
 void timeline_job_changed(struct timeline *t, struct timeline_job *j);

@@ -398,7 +398,7 @@ static void watch(struct timeline *t, const char *path, void (*on_event)(void *,
     t->watches[t->watches_n++] = kube_watch_new(t->client, &config);
 }
 
-void timeline_watch(struct timeline *t)
+static void watch_all(struct timeline *t)
 {
     watch(t, "/api/v1/nodes", on_node);
     watch(t, "/apis/batch.volcano.sh/v1alpha1/jobs", on_job);
@@ -412,4 +412,45 @@ void timeline_watch(struct timeline *t)
     watch(t, "/apis/scheduling.volcano.sh/v1beta1/podgroups", on_reason);
     watch(t, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", on_reason);
     watch(t, "/apis/scheduling.k8s.io/v1alpha2/podgroups", on_reason);
+}
+
+/* ---- from when to when ---- */
+
+static void on_timer(void *arg)
+{
+    timeline_tell(arg);
+}
+
+void timeline_begin(struct timeline *t, struct kube_client *client)
+{
+    t->client = client;
+    t->loop = kube_client_loop(client);
+    t->arena = arena_new();
+    t->scratch = arena_new();
+    t->gpus.name = "GPUs";
+    t->job_of = map_new(sizeof(uint32_t));
+    t->node_of = map_new(sizeof(uint32_t));
+    t->device_of = map_new(sizeof(uint32_t));
+    t->queue_of = map_new(sizeof(uint32_t));
+    t->pods = map_new(sizeof(struct timeline_pod));
+    t->borrowed = map_new(sizeof(int64_t));
+    t->timer = loop_timer_new(t->loop, on_timer, t);
+    watch_all(t);
+}
+
+void timeline_end(struct timeline *t)
+{
+    size_t at = 0;
+    struct bytes key;
+    timeline_tell(t);
+    t->now_ms = timeline_now(t);
+    for (uint32_t i = 0; i < t->watches_n; i++)
+        kube_watch_free(t->watches[i]);
+    t->watches_n = 0;
+    for (struct timeline_pod *p; (p = map_next(t->pods, &at, &key));)
+        timeline_pod_free(t, p, true);
+    for (uint32_t i = 0; i < t->nodes_n; i++)
+        timeline_node_back(t, i);
+    loop_timer_free(t->timer);
+    t->timer = NULL;
 }
