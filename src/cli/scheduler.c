@@ -8,6 +8,7 @@
 #include "cli/connect.h"
 #include "jobs/jobs.h"
 #include "sched/ahead/starts.h"
+#include "sched/record/recorder.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
 #include "sched/serve/visibility_port.h"
@@ -173,13 +174,16 @@ int scheduler_main(const struct options *o)
     struct loop *l = r.connection.loop;
     struct loop_signal *interrupt = loop_signal_new(l, SIGINT, on_signal, l),
                        *terminate = loop_signal_new(l, SIGTERM, on_signal, l);
+    const char *record = option_text(o, OPT_SCHEDULER_RECORD);
+    struct err e = {0};
+    if (record && recorder_new(l, record, option_number(o, OPT_SCHEDULER_RECORD_LIMIT, 0) << 20, &r.scheduler.recorder, &e) < 0)
+        log_warning("nothing is recorded why=\"%s\"", e.text); /* WHY  who schedules is needed more than who remembers */
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);
     struct starts *starts = starts_new(s, r.forecast_ms);
     r.jobs.on_ungated = on_ungated;
     r.jobs.arg = s;
     r.probe = loop_timer_new(l, probe, &r);
     probe(&r);
-    struct err e = {0};
     code = open_ports(&r, o, s);
     if (code == EXIT_OK && loop_run(l, &e) < 0) {
         fprintf(stderr, "capstan scheduler: %s\n", e.text);

@@ -142,7 +142,7 @@ void hypernodes_follow(struct scheduler *s)
         hypernodes_build(&d, all, n, nodes, nodes_n, &c.topology);
         if (!n)
             c = (struct change){.type = CHANGE_TOPOLOGY_GONE, .gone = intern_text_id(s->names, HYPERNODES_TOPOLOGY)};
-        state_apply(s->state, &c);
+        scheduler_apply(s, &c);
     }
     h->told = n > 0;
     for (uint32_t i = 0; i < n; i++)

@@ -32,7 +32,7 @@ static uint32_t drain(struct scheduler *s, uint32_t most)
     const struct change *change;
     uint32_t n = 0;
     for (; n < most && (change = sources_next(s)); n++)
-        state_apply(s->state, change);
+        scheduler_apply(s, change);
     sources_drained(s);
     return n;
 }
@@ -67,6 +67,7 @@ static void turn(void *arg)
     bool tries = decide_has_work(s->state);
     int64_t began_us = loop_clock_us(s->loop);
     decide(s->state, &config, now_ms, s->cycle, &plan); /* decide */
+    recorder_cycle(s->config.recorder, &config, now_ms, &plan);
     if (tries || admits(&plan)) /* a turn in which nobody is tried is no attempt */
         metrics_decided(s->metrics, (double)(loop_clock_us(s->loop) - began_us) / 1e6, admits(&plan));
     s->counts.cycles_n++;

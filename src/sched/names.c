@@ -12,6 +12,7 @@ void names_sweep(struct scheduler *s)
 {
     if (s->incoming_n > 0 || (!s->config.sweep_always && !intern_sweep_due(s->names, NAMES_LEAST)))
         return;
+    recorder_forget(s->config.recorder);
     for (uint32_t i = 0; i < s->scheduler_names_n; i++)
         intern_mark(s->names, s->scheduler_names[i]);
     intern_mark(s->names, s->queue_name_label);

@@ -37,8 +37,10 @@ static bool looks_at_kinds(enum placement p)
 static void expect(void *arg)
 {
     struct scheduler *s = arg;
-    if (looks_at_kinds(s->placement))
-        state_expect_as_now(s->state);
+    if (!looks_at_kinds(s->placement))
+        return;
+    recorder_expect(s->config.recorder);
+    state_expect_as_now(s->state);
 }
 
 static void follow(struct scheduler *s)

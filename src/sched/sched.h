@@ -9,6 +9,7 @@
 
 struct charge_policy;
 struct metrics_policy;
+struct recorder;
 struct scheduler_config {
     const char *const *names;      /* values of spec.schedulerName that are served, NULL terminated; NULL = scheduler_default_names */
     bool default_scheduler;        /* serve "default-scheduler" too: only where no kube-scheduler runs */
@@ -20,6 +21,7 @@ struct scheduler_config {
     const struct metrics_policy *metrics; /* the same; NULL: all LocalQueues have their series */
     bool hold;                     /* let nobody in: show what waits, and look after what runs */
     bool look;                     /* never lead: read and keep up, for preview.h */
+    struct recorder *recorder;     /* record/recorder.h: keeps what is taken in and decided; its own from now on. NULL: nobody */
     bool sweep_always;             /* for tests: names that nobody needs go in every turn, so that whoever still uses one is caught */
     /* May be NULL. Called once, when everything has been read and the Lease was won for the first time (at once without election). A lost
      * Lease halts the client, so that whoever shares it stops too, until it is won back. */

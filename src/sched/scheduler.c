@@ -133,6 +133,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->state = state_new();
     state_set_ready_policy(s->state, &config->policy.ready);
     state_set_consumption_policy(s->state, &config->policy.consumption);
+    recorder_begin(config->recorder, s->state, &config->policy);
     s->names = state_names(s->state);
     s->incoming_arena = arena_new();
     s->scratch = arena_new();
@@ -220,6 +221,7 @@ void scheduler_free(struct scheduler *s)
     metrics_free(s->metrics);
     run_times_free(s->run_times);
     free(s->alike);
+    recorder_free(s->config.recorder); /* it looks at the state once more */
     state_free(s->state);
     arena_free(s->incoming_arena);
     arena_free(s->scratch);

@@ -8,6 +8,7 @@
  *   policy_source.c  ConfigMaps that say how nodes are chosen
  *   run_notes.c how long what is over ran; forecast/: by what it is remembered, limits of time, how a start is told
  *   ahead/      when those that wait start; would this start? asked of a scheduler that only looks
+ *   record/     what is taken in and decided, kept in files; played back
  *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain
  *   binding/    which binds wait until another pod has its devices
@@ -31,6 +32,7 @@
 #include "loop/loop.h"
 #include "sched/figures/group_tally.h"
 #include "sched/figures/metrics.h"
+#include "sched/record/recorder.h"
 #include "sched/telling/amount.h"
 #include "sched/telling/pace.h"
 #include "sched/sched.h"
@@ -230,6 +232,12 @@ void scheduler_synced(struct scheduler *s); /* a source has delivered its first 
 bool scheduler_may_act(const struct scheduler *s); /* it leads, by the clock too */
 
 /* main.c */
+/* The core takes a change in. */
+static inline void scheduler_apply(struct scheduler *s, const struct change *c)
+{
+    recorder_change(s->config.recorder, c);
+    state_apply(s->state, c);
+}
 void scheduler_ask_turn(struct scheduler *s);
 struct decide_config scheduler_decide_config(const struct scheduler *s);
 

@@ -15,9 +15,13 @@
 #include "core/state/model.h"
 #include "core/state/state.h"
 #include "kube/object.h"
+#include "sched/record/player.h"
+#include "sched/record/recorder.h"
+#include "sim/folder.h"
 
 #define START_MS 1767225600000 /* 2026-01-01 */
 #define LEASE_MS 15000
+#define RECORD_BYTES (INT64_C(1) << 30)
 #define KEPT_MS 15000         /* seeds that are odd: finished Workloads, and jobs whose Workload was deactivated */
 #define TURN_MS 15000          /* pods with other limits wait twice as long, counted from before the bind was sent */
 
@@ -390,11 +394,36 @@ static struct policy policy_of(uint64_t seed)
     return p;
 }
 
+/* What the scheduler that has just ended has recorded: the same changes make the same plans, and the same state. */
+static void check_record(struct world *w)
+{
+    const char *const *runs;
+    uint32_t n;
+    struct player_result r;
+    struct err e = {0};
+    _cleanup_arena_ struct arena *a = arena_new();
+    if (!w->record_dir)
+        return;
+    if (player_runs(w->record_dir, a, &runs, &n, &e) < 0 ||
+        player_play(w->record_dir, runs[n - 1], &(struct player_options){.until_ms = INT64_MAX}, &r, &e) < 0)
+        world_broken(w, "its recording: %s", e.text);
+    else if (r.otherwise_n || r.state_is_other || !r.ended || *r.cut)
+        world_broken(w, "run %s decides otherwise in %llu of %llu cycles when it is replayed, first at %lld; its state is %s; %s%s",
+                     runs[n - 1],
+                     (unsigned long long)r.otherwise_n, (unsigned long long)r.cycles_n, (long long)r.otherwise_ms,
+                     r.state_is_other ? "another" : "the same", r.ended ? "whole" : "not whole ", r.cut);
+    w->replayed_n += r.changes_n;
+}
+
 static void begin_scheduler(struct world *w)
 {
+    struct recorder *recorder = NULL;
+    struct err e = {0};
+    if (w->record_dir && recorder_new(w->loop, w->record_dir, RECORD_BYTES, &recorder, &e) < 0)
+        world_broken(w, "%s", e.text);
     w->scheduler = scheduler_new(
         w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true, .policy = w->policy,
-                                                .charge = charged_policy(w->seed)});
+                                                .charge = charged_policy(w->seed), .recorder = recorder});
 }
 
 void world_init(struct world *w, uint64_t seed_number)
@@ -402,6 +431,8 @@ void world_init(struct world *w, uint64_t seed_number)
     struct err e = {0};
     *w = (struct world){.random = {seed_number}, .arena = arena_new(), .pods = map_new(sizeof(struct mirror_pod))};
     w->seed = seed_number;
+    (void)snprintf(w->record_path, sizeof w->record_path, "/tmp/capstan-chaos-XXXXXX");
+    w->record_dir = seed_number % 2 ? mkdtemp(w->record_path) : NULL;
     w->policy = policy_of(seed_number);
     w->spared = map_new(sizeof(int));
     w->policy.fair.on = seed_number % 2 == 0;
@@ -445,6 +476,7 @@ void world_fini(struct world *w)
     embedded_controllers_free(w->controllers);
     jobs_free(w->jobs);
     scheduler_free(w->scheduler);
+    check_record(w);
     checks_free(w->checks);
     made_free(w->made);
     asked_free(w->asked_for);
@@ -460,6 +492,8 @@ void world_fini(struct world *w)
     map_free(w->pods);
     map_free(w->spared);
     arena_free(w->arena);
+    if (w->record_dir)
+        folder_remove(w->record_dir);
 }
 
 /* ---- rules ---- */
@@ -480,6 +514,7 @@ static void end_scheduler(struct world *w)
     for (int ms = 0; !killed && ms < 5000 && kube_client_unanswered_n(w->client) > 0; ms += 10)
         loop_run_for(w->loop, 10, NULL);
     scheduler_free(w->scheduler);
+    check_record(w);
     loop_run_for(w->loop, killed ? LEASE_MS : 0, NULL);
 }
 

@@ -64,6 +64,9 @@ struct world {
     struct arena *arena;
     char fault[512]; /* the first broken rule, "" = none */
     bool asked;     /* an answer is awaited */
+    char record_path[32];
+    const char *record_dir; /* odd seeds: each scheduler is recorded there, and replayed when it has ended; NULL: none */
+    uint64_t replayed_n;    /* changes */
     bool keeps_all; /* Workloads stay when they are over, and jobs without a queue run */
     uint64_t events_n, restarts_n, preemptions_n, late_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
     uint64_t lone_n; /* pods of no queue that were preempted */

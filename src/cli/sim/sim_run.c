@@ -216,7 +216,8 @@ static int run(const struct options *o, struct arena *a, const struct scenario *
         if (*s->title)
             printf("%s\n\n", s->title);
     }
-    int code = run_scenario(s, &(struct virtual_cluster_config){c.policy, &c.charge, &c.workloads}, t, &r, e);
+    int code =
+        run_scenario(s, &(struct virtual_cluster_config){c.policy, &c.charge, &c.workloads, option_text(o, OPT_SIM_RECORD)}, t, &r, e);
     if (code < 0)
         return code;
     if (format == OUTPUT_TABLE)

@@ -7,11 +7,13 @@
 #include "jobs/embedded.h"
 #include "jobs/jobs.h"
 #include "net/http_local.h"
+#include "sched/record/recorder.h"
 #include "sched/sched.h"
 #include "sim/node/node_object.h"
 #include "sim/usage/node_answers.h"
 
 #define SEED 0x73696d72756e /* of pods' names */
+#define RECORD_BYTES (INT64_C(4) << 30)
 
 struct virtual_parts {
     struct apiserver *server;
@@ -43,9 +45,13 @@ int virtual_cluster_start(struct virtual_cluster *c, const struct virtual_cluste
     c->client = client_new(c, "capstan-run");
     p->system = client_new(c, "capstan");
     p->nodes = client_new(c, "capstan-simulation");
+    struct recorder *recorder = NULL;
+    if (config->record_dir && (r = recorder_new(c->loop, config->record_dir, RECORD_BYTES, &recorder, e)) < 0)
+        return r;
     p->scheduler = scheduler_new(
         c->loop, p->system,
-        &(struct scheduler_config){.default_scheduler = true, .identity = "capstan", .policy = *policy, .charge = config->charge});
+        &(struct scheduler_config){
+            .default_scheduler = true, .identity = "capstan", .policy = *policy, .charge = config->charge, .recorder = recorder});
     p->jobs = jobs_new(p->system,
                        &(struct jobs_config){.embedded = true, .policy = config->workloads, .says_ready = policy->ready.timeout_ms > 0});
     p->controllers = embedded_controllers_new(p->system, 1, SEED);

@@ -19,6 +19,7 @@ struct virtual_cluster_config {
     struct policy policy;                    /* the scheduler's */
     const struct charge_policy *charge;      /* NULL: quota counts what pods ask for */
     const struct workload_policy *workloads; /* NULL: Kueue's defaults */
+    const char *record_dir;                  /* the scheduler's recording (sched/record/recorder.h); NULL: none */
 };
 struct virtual_cluster {
     struct loop *loop;
