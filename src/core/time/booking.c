@@ -181,7 +181,7 @@ void bookings_look_all(struct state *s)
 {
     for (uint32_t i = 0; i < s->bookings_n; i++)
         s->bookings[i]->looks = true;
-    s->bookings_news = true;
+    s->bookings_news |= s->bookings_n > 0;
 }
 
 void booking_end(struct state *s, struct gang *g)
