@@ -39,6 +39,7 @@ static void a_short_one_passes_and_a_long_one_is_kept_out(void **state)
     story(w,
           "wants big queue=q x=2 gpu=4; wants long queue=q gpu=2; wants short queue=q gpu=1 limit=500; wants late queue=q gpu=1 limit=700");
     decides(w, "start short");
+    decides(w, ""); /* who waits is told once nobody starts */
     assert_string_equal(promised(w, "big"), "big: 1600 n0 n1");
     says(w, "big", "is promised a start about 1970-01-01T00:26:40Z on nodes n0, n1, by limits of time");
     says(w, "long",
