@@ -90,8 +90,8 @@
     X(CHANGE_MEMBERS,       "raise-members")         /* need more pods of the gang `name` in namespace pod_set (`have` enum gang_source); \
                                                       * flavor: of this task of it; else of any, all of which are alike */           \
     X(CHANGE_MINIMUM,       "lower-minimum")         /* its minimum need less; flavor: that of this pod set or task */               \
-    X(CHANGE_LIMIT,         "limit-time")            /* the gang `name` in namespace pod_set (a Workload) ends within need s */            \
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
+    X(CHANGE_LIMIT,         "limit-time")            /* the gang `name` in namespace pod_set (a Workload) ends within need s */            \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node of a topology, need = how many; children: the others */    \
     X(CHECK_RETRIED,        "admission-check-retry") /* EVICT: the check `name` asks for another try later */                     \
