@@ -410,9 +410,9 @@ static uint16_t milli_of(const struct gpu_ledger *gpu, const struct gpu_share *s
 static void look_at_shares(const struct state *s, const struct node *node, struct arena *a, struct node_detail *d)
 {
     const struct device_table *t = &node->devices;
-    const struct device_span *span = &t->spans[t->parts_at];
     if (!t->gpus)
         return;
+    const struct device_span *span = &t->spans[t->parts_at];
     d->shares = arena_alloc(a, ((size_t)node->seats_n * span->n + 1) * sizeof *d->shares);
     for (uint32_t seat = node->first_seat; seat; seat = s->seats[seat].next) {
         const struct seat *at = &s->seats[seat];

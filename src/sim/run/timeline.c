@@ -280,7 +280,8 @@ static void add_points(struct timeline *t)
 void timeline_tell(struct timeline *t)
 {
     loop_timer_stop(t->timer);
-    qsort(t->changed, t->changed_n, sizeof *t->changed, by_index);
+    if (t->changed_n > 1)
+        qsort(t->changed, t->changed_n, sizeof *t->changed, by_index);
     tell_jobs(t);
     for (size_t i = 0; i < t->changed_n; i++) {
         count_job(t, t->jobs[t->changed[i]]);
