@@ -26,7 +26,7 @@ test: deps all
 # The same tests with the compiler's checks on. A report has lines, and undefined behaviour ends the program: the code to go on after it,
 # and what a debugger would want to know beyond lines, cost a fifth of the compiler's time.
 $(BUILD)-asan/build.ninja: | deps
-	CC=clang CC_LD=lld meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbench=false \
+	CC=clang meson setup $(BUILD)-asan -Db_sanitize=address,undefined -Db_lundef=false -Dbench=false \
 	    -Dc_args='-g1 -fno-sanitize-recover=undefined'
 
 test-sanitize: deps $(BUILD)-asan/build.ninja
