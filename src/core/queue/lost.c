@@ -52,7 +52,7 @@ static int64_t lacking(struct state *s, const struct gang *g, uint32_t set, cons
         standing += s->seats[g->own->seats[i]].pod_set == set;
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
-        standing += p->seat && pod_set_index(g, p) == (int32_t)set && !lost_is_given_up(s, g, p);
+        standing += p->seat && !p->former && pod_set_index(g, p) == (int32_t)set && !lost_is_given_up(s, g, p);
     }
     for (uint32_t i = 0; i < g->own->told_n; i++)
         told += g->own->told[i].pod_set == set && !row_failed(s, t, &g->own->told[i], of->placed_shape) ? g->own->told[i].count : 0;

@@ -113,9 +113,11 @@ static void drop_bad_seats(struct state *s, struct gang *g)
     }
 }
 
+/* WHY  former pods are none of bound_n: they give back where they stand, and whoever was let in beside them has places of his own, which may
+ * not go for theirs. New pods would take any place then, also one that is promised to others. */
 struct tally {
     int32_t bound_n, held_n, loose_n;
-    int32_t live_n; /* of bound_n: not on their way out, nor of a start that is over */
+    int32_t live_n; /* of bound_n: not on their way out */
     int32_t lost_n; /* stood on a node that failed: no place is looked for yet */
 };
 
@@ -124,11 +126,11 @@ static struct tally *count_sets(struct cycle *c, const struct gang *g, const uin
     struct tally *t = arena_zero(c->a, g->sets_n + 1, sizeof *t);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &c->s->pods[g->members[i]];
-        int32_t set = p->seat && !lost_is_given_up(c->s, g, p) ? pod_set_index(g, p) : -1;
+        int32_t set = p->seat && !p->former && !lost_is_given_up(c->s, g, p) ? pod_set_index(g, p) : -1;
         if (set < 0)
             continue;
         t[set].bound_n++;
-        t[set].live_n += !p->deleting && !p->former;
+        t[set].live_n += !p->deleting;
     }
     for (uint32_t i = 0; i < g->own->seats_n; i++)
         t[c->s->seats[g->own->seats[i]].pod_set].held_n++;

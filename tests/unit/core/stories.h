@@ -11,7 +11,7 @@
  *     consumption: its LocalQueues share by what they have used; check=C[,FLAVOR]: an admission check that it demands (of that flavor)
  *   local NAME queue=Q [hold] [weight=N] [used=GPUS,SECONDS]   a LocalQueue besides that of the queue's name; used: as its status says
  *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [local=L] [leaving]
- *       [reserved]: it waits for admission checks; [began=S]: and was admitted then
+ *       [reserved]: it waits for admission checks; [began=S]: and was admitted then; [ready]: its pods are
  *       [limit=S] [usually=S]: it ends within so long of its admission, by a limit, or by earlier runs
  *       [app=A] of its pods; [saved=S] [least=S] [grace=S]: last checkpoint, so long it should run, so long its pods take to end
  *   wants NAME[,NAME...] queue=Q ... [charged]         as above; at: created, since: reserved; charged: quota counts it, nodes do not
@@ -273,6 +273,7 @@ static inline void story_runs(struct world *w, const char *name, const struct wo
     r.evicted = word_of(words, n, "leaving", NULL) != NULL;
     r.admitted_ms = 1000 * number_of(words, n, "began", 0);
     r.reserved_only = word_of(words, n, "reserved", NULL) != NULL;
+    r.pods = word_of(words, n, "ready", NULL) ? PODS_READY : PODS_START;
     gang_record(w, r);
     for (int i = 0; i < r.pod_sets[0].count && on; i++) {
         char key[64];

@@ -578,6 +578,36 @@ static void what_is_promised_on_a_node_that_comes_back_is_kept(void **state)
     decides_soon(w, "start large");
 }
 
+/* "v" is let in again while its pod still ends where "large" is promised all: its new pod comes to the place that was found beside that,
+ * not into the promised room; be it that checks come before, that nobody is let in until it is ready (blockAdmission), or neither. */
+static void who_is_back_beside_his_former_pods_keeps_his_place(void **state)
+{
+    static const struct ready_policy blocks = {.timeout_ms = 300000, .retries_most = -1, .block_admission = true};
+    static const char *const queues[] = {"", " check=c"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct world w = world_new();
+        if (i % 2)
+            state_set_ready_policy(w.s, &blocks); /* chaos 20000 9 at af2ec977 */
+        story(&w, arena_printf(w.records, "node n0 gpu=4; node n1 gpu=3; queue q in=t gpu=8 reclaim=Any; queue o in=t gpu=0%s", queues[i / 2]));
+        story(&w, "runs v queue=o gpu=2 on=n0 ready c:ready; wants large queue=q gpu=4");
+        decides(&w, "evict v InCohortReclamation");
+        leaves(&w, "v", "wants v queue=o gpu=2 c:ready");
+        decides(&w, "start v");
+        outcome(&w, EFFECT_ADMIT, "v", NULL, OUTCOME_DONE);
+        story(&w, "runs v queue=o gpu=2 since=9 c:ready");
+        decides(&w, "");
+        pod(&w, "ns/v-1", "v", GPU "=2");
+        decides(&w, "");
+        if (strcmp(node_of(&w, "ns/v-1"), "n1") != 0)
+            fail_msg("way %d: its pod is bound to \"%s\"", i, node_of(&w, "ns/v-1"));
+        gone(&w, CHANGE_POD_GONE, "ns/v-0");
+        story(&w, "runs v queue=o gpu=2 since=9 ready c:ready");
+        decides_soon(&w, "start large");
+        world_free(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -618,6 +648,7 @@ int main(void)
         cmocka_unit_test(why_not),
         in_a_world(who_has_left_is_not_let_in_where_his_pods_still_end),
         in_a_world(what_is_promised_on_a_node_that_comes_back_is_kept),
+        cmocka_unit_test(who_is_back_beside_his_former_pods_keeps_his_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
