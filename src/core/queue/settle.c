@@ -239,22 +239,56 @@ static bool hold_missing(struct cycle *c, struct gang *g, struct tally *t, struc
     return true;
 }
 
+/* On the undo log, against a gang that has its quota. */
+static void put_rooms(struct cycle *c, const struct gang *g, bool also_of_blocked)
+{
+    struct state *s = c->s;
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        if (also_of_blocked || !ready_blocks(s, s->promised[i]))
+            promise_put_rooms(s, s->promised[i]);
+    bookings_put(s, g, true, c->now_ms, booking_run_ms(g, c->now_ms));
+}
+
+static void take_rooms_back(struct state *s, uint32_t mark)
+{
+    undo_back(s, mark);
+    promises_lie_down(s);
+    bookings_lie_down(s);
+}
+
+static bool any_is_blocked(const struct state *s)
+{
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        if (ready_blocks(s, s->promised[i]))
+            return true;
+    return false;
+}
+
+static bool missing_fit(struct cycle *c, struct gang *g, const struct tally *t)
+{
+    uint32_t n, mark = undo_mark(c->s), steps = PLACE_STEPS;
+    struct want *wants = missing(c, g, t, &n);
+    struct misfit unused;
+    bool fit = place_all(c->s, g, wants, n, &steps, &unused);
+    undo_back(c->s, mark);
+    return fit;
+}
+
 /* It has not been let in yet: what was promised to others is not for it. WHY  they went for a gang that would lose its room to this one, be
  * told again as soon as they are back, and so on for ever. But nobody is let in while this one is not ready (queue/ready.h): where that
- * stops whom it was promised to, each would wait for the other. */
+ * stops whom it was promised to, and there is no other room, each would wait for the other. */
 static bool hold_beside_promises(struct cycle *c, struct gang *g, struct tally *t)
 {
     struct state *s = c->s;
     uint32_t mark = undo_mark(s);
-    for (uint32_t i = 0; i < s->promised_n; i++)
-        if (!ready_blocks(s, s->promised[i]))
-            promise_put_rooms(s, s->promised[i]);
-    bookings_put(s, g, true, c->now_ms, booking_run_ms(g, c->now_ms));
+    put_rooms(c, g, true);
+    if (any_is_blocked(s) && !missing_fit(c, g, t)) {
+        take_rooms_back(s, mark);
+        put_rooms(c, g, false);
+    }
     struct taken unused;
     bool held = hold_missing(c, g, t, &unused);
-    undo_back(s, mark);
-    promises_lie_down(s);
-    bookings_lie_down(s);
+    take_rooms_back(s, mark);
     return held;
 }
 

@@ -585,7 +585,7 @@ static void who_is_back_beside_his_former_pods_keeps_his_place(void **state)
     static const struct ready_policy blocks = {.timeout_ms = 300000, .retries_most = -1, .block_admission = true};
     static const char *const queues[] = {"", " check=c"};
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct world w = world_new();
         if (i % 2)
             state_set_ready_policy(w.s, &blocks); /* chaos 20000 9 at af2ec977 */
