@@ -113,8 +113,8 @@ static void drop_bad_seats(struct state *s, struct gang *g)
     }
 }
 
-/* WHY  former pods are none of bound_n: they give back where they stand, and whoever was let in beside them has places of his own, which may
- * not go for theirs. New pods would take any place then, also one that is promised to others. */
+/* WHY  former pods are none of bound_n: they give back where they stand, and whoever was let in beside them has places of his own, which
+ * may not go for theirs. New pods would take any place then, also one that is promised to others. */
 struct tally {
     int32_t bound_n, held_n, loose_n;
     int32_t live_n; /* of bound_n: not on their way out */

@@ -583,13 +583,14 @@ static void what_is_promised_on_a_node_that_comes_back_is_kept(void **state)
 static void who_is_back_beside_his_former_pods_keeps_his_place(void **state)
 {
     static const struct ready_policy blocks = {.timeout_ms = 300000, .retries_most = -1, .block_admission = true};
-    static const char *const queues[] = {"", " check=c"};
+    static const char *const queues[] = {"queue o in=t gpu=0", "queue o in=t gpu=0 check=c"};
     (void)state;
     for (int i = 0; i < 4; i++) {
         struct world w = world_new();
         if (i % 2)
             state_set_ready_policy(w.s, &blocks); /* chaos 20000 9 at af2ec977 */
-        story(&w, arena_printf(w.records, "node n0 gpu=4; node n1 gpu=3; queue q in=t gpu=8 reclaim=Any; queue o in=t gpu=0%s", queues[i / 2]));
+        story(&w, "node n0 gpu=4; node n1 gpu=3; queue q in=t gpu=8 reclaim=Any");
+        story(&w, queues[i / 2]);
         story(&w, "runs v queue=o gpu=2 on=n0 ready c:ready; wants large queue=q gpu=4");
         decides(&w, "evict v InCohortReclamation");
         leaves(&w, "v", "wants v queue=o gpu=2 c:ready");
