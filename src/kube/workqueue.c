@@ -28,7 +28,7 @@ struct workqueue {
     struct loop_timer *timer;
     uint64_t order;
     uint32_t in_flight_n;
-    bool closed;
+    struct write *writes; /* in flight */
 };
 
 struct work_then { /* in the pass's arena */
@@ -41,6 +41,7 @@ struct write {
     int forgiven;     /* this error code means that it is so already */
     const char *path; /* in the pass's arena */
     struct work_then *thens;
+    struct write *next, *previous;
 };
 
 static bool before(const void *a, const void *b)
@@ -70,7 +71,7 @@ static bool has_room(const struct workqueue *q)
 static void queue_arm(struct workqueue *q)
 {
     const struct work *first = heap_first(&q->due);
-    if (!first || q->closed) {
+    if (!first) {
         loop_timer_stop(q->timer);
         return;
     }
@@ -188,27 +189,35 @@ struct workqueue *workqueue_new_in(struct kube_client *c, enum kube_lane lane, w
     return q;
 }
 
-static void queue_drop(struct workqueue *q)
+static void write_free(struct workqueue *q, struct write *write)
+{
+    *(write->previous ? &write->previous->next : &q->writes) = write->next;
+    if (write->next)
+        write->next->previous = write->previous;
+    q->in_flight_n--;
+    free(write);
+}
+
+static void on_answer(void *arg, const struct kube_answer *answer);
+
+/* Writes that are under way go on; nobody hears of their answers. */
+void workqueue_free(struct workqueue *q)
 {
     size_t at = 0;
     struct bytes key;
     struct work **slot;
+    if (!q)
+        return;
+    while (q->writes) {
+        kube_client_forget(q->client, on_answer, q->writes);
+        write_free(q, q->writes);
+    }
+    loop_timer_free(q->timer);
     while ((slot = map_next(q->works, &at, &key)))
         work_forget(*slot);
     map_free(q->works);
     heap_fini(&q->due);
     free(q);
-}
-
-void workqueue_free(struct workqueue *q)
-{
-    if (!q)
-        return;
-    q->closed = true;
-    loop_timer_free(q->timer);
-    q->timer = NULL;
-    if (q->in_flight_n == 0)
-        queue_drop(q);
 }
 
 static struct work *work_of(struct workqueue *q, const char *key)
@@ -244,8 +253,6 @@ void workqueue_add_all(struct workqueue *q, const struct kube_cache *cache, cons
 
 void workqueue_add_after(struct workqueue *q, const char *key, int64_t delay_ms)
 {
-    if (q->closed)
-        return;
     struct work *w = work_of(q, key);
     if (w->running || w->in_flight_n > 0)
         work_again(w, delay_ms);
@@ -305,19 +312,13 @@ static void on_answer(void *arg, const struct kube_answer *answer)
     struct workqueue *q = w->queue;
     int code = answer->code < 0 ? -answer->code : answer->code;
     bool ok = code == 0 || code == write->forgiven;
-    if (!ok && !q->closed && code != E_CONFLICT && code != E_AGAIN) {
+    if (!ok && code != E_CONFLICT && code != E_AGAIN) {
         log_warning("write failed path=%s status=%d error=\"%s\"", write->path, answer->status, answer->error.text);
         failure_keep(w, answer->error.text);
         w->is_refused = w->is_refused || (answer->status >= 400 && answer->status < 500);
     }
-    free(write);
-    q->in_flight_n--;
+    write_free(q, write);
     w->in_flight_n--;
-    if (q->closed) {
-        if (q->in_flight_n == 0)
-            queue_drop(q);
-        return;
-    }
     if (!ok)
         w->worst = code;
     for (; then; then = then->next)
@@ -342,6 +343,10 @@ static void work_send(struct work *w, const char *method, const char *content_ty
     w->has_written = true;
     w->in_flight_n++;
     w->queue->in_flight_n++;
+    write->next = w->queue->writes;
+    if (write->next)
+        write->next->previous = write;
+    w->queue->writes = write;
     json_write(&out, body);
     kube_send(w->client, &(struct kube_call){.lane = w->queue->lane,
                                              .method = method,

@@ -280,6 +280,23 @@ static void test_freed_with_writes_in_flight(void **state)
     assert_int_equal(d.done[0], 0); /* who would hear it may be gone */
 }
 
+/* Nobody is left who could free them with the answer: the sanitizers would see it. */
+static void test_freed_with_its_client_before_the_answers(void **state)
+{
+    (void)state;
+    d.write = d.is_deaf = true;
+    workqueue_add(d.queue, "a/b");
+    run(10);
+    assert_true(d.held_n > 0);
+    workqueue_free(d.queue);
+    kube_client_free(d.client);
+    d.queue = NULL;
+    d.client = NULL;
+    while (d.held_n > 0)
+        http_reply_text(d.held[--d.held_n], 200, "application/json", "{}");
+    run(100);
+}
+
 #define DESK(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 int main(void)
 {
@@ -292,6 +309,6 @@ int main(void)
                                        DESK(test_rest_after_a_write),
                                        DESK(test_halted_and_full),
                                        DESK(test_bounded_turns),
-                                       DESK(test_freed_with_writes_in_flight)};
+                                       DESK(test_freed_with_writes_in_flight), DESK(test_freed_with_its_client_before_the_answers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
