@@ -64,10 +64,11 @@ ends 0 "nodes without an agent, and lists that are none, are counted" '^capstan 
     "$PROGRAM" nodes --gpus
 
 # --- once, as the lists
+# What is written once a second may come between the two.
 same() { # same WHAT VIEW COMMAND...: but for what grows
     local what=$1 view=$2 ages='walk(if type == "object" then with_entries(select(.key | test("age|wait|measured|busy|memory") | not)) else . end)'; shift 2
-    is "$what" "$("$PROGRAM" "$@" -o json 2>/dev/null | jq -S "$ages")" bash -c \
-        '"$0" top --once -A -o json 2>/dev/null | jq -S ".$1 | $2"' "$PROGRAM" "$view" "$ages"
+    soon "$what" '^same$' bash -c 'list=$("$0" "${@:3}" -o json 2>/dev/null | jq -S "$2") top=$("$0" top --once -A -o json 2>/dev/null | jq -S ".$1 | $2")
+        [ "$list" = "$top" ] && echo same || diff <(echo "$list") <(echo "$top")' "$PROGRAM" "$view" "$ages" "$@"
 }
 same "queues as capstan queues" queues queues
 same "jobs as capstan jobs" jobs jobs -A
