@@ -210,7 +210,7 @@ static int compare_lines(const void *left, const void *right)
 bool cycle_explains_later(struct cycle *c)
 {
     struct state *s = c->s;
-    if (!c->acts || (s->explain_by_ms && c->now_ms >= s->explain_by_ms))
+    if (!c->acts || c->no_remedies || (s->explain_by_ms && c->now_ms >= s->explain_by_ms))
         return false;
     if (!s->explain_by_ms)
         s->explain_by_ms = c->now_ms + EXPLAIN_WITHIN_MS;

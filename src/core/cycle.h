@@ -12,7 +12,7 @@ struct cycle {
     uint32_t entries_cap;
     uint32_t gangs_left, pods_left;
     uint32_t trials_left;             /* of remedies */
-    bool no_counts;                   /* as in decide_config */
+    bool no_counts, no_remedies;      /* as in decide_config */
     bool acts;                        /* the plan says more than reasons */
     bool explains_later;              /* as cycle_explains_later has said */
     struct reason *(*find_remedies)(struct cycle *c, struct gang *g); /* explain/remedy.h */

@@ -456,7 +456,12 @@ static void no_earlier(int64_t *wake_ms, int64_t other_ms)
 
 bool decide_has_work(const struct state *s)
 {
-    if (s->work_n || s->explain_by_ms || order_has_changes(s))
+    return s->explain_by_ms || decide_tries(s);
+}
+
+bool decide_tries(const struct state *s)
+{
+    if (s->work_n || order_has_changes(s))
         return true;
     for (uint32_t i = 0; i < s->ready_n && !s->hold; i++)
         if (order_first(s->ready[i]))
@@ -526,7 +531,8 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     struct cycle c = {.s = s, .a = a, .plan = ret_plan, .now_ms = now_ms};
     c.gangs_left = config && config->gangs_max ? config->gangs_max : GANGS_MAX_DEFAULT;
     c.pods_left = config && config->pods_max ? config->pods_max : PODS_MAX_DEFAULT;
-    c.trials_left = config && config->no_remedies ? 0 : CYCLE_TRIALS;
+    c.no_remedies = config && config->no_remedies;
+    c.trials_left = c.no_remedies ? 0 : CYCLE_TRIALS;
     c.no_counts = config && config->no_counts;
     c.find_remedies = remedy_find;
     c.preempt_trials_left = c.spare_trials_left = CYCLE_PREEMPT_TRIALS;

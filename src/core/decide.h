@@ -29,6 +29,7 @@ struct decide_config {
 void decide(struct state *s, const struct decide_config *config, int64_t now_ms, struct arena *a, struct plan *ret_plan);
 
 /* True when a cycle would have something to try: pending gangs that were woken since (none, where the last one held). */
-bool decide_has_work(const struct state *s);
+bool decide_tries(const struct state *s);
+bool decide_has_work(const struct state *s); /* something to try, or to say why others wait, which the last one has put off */
 
 #endif

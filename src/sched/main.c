@@ -64,7 +64,7 @@ static void turn(void *arg)
     int64_t now_ms = loop_wall_ms(s->loop);
     struct decide_config config = scheduler_decide_config(s);
     struct plan plan = {0};
-    bool tries = decide_has_work(s->state);
+    bool tries = decide_tries(s->state);
     int64_t began_us = loop_clock_us(s->loop);
     decide(s->state, &config, now_ms, s->cycle, &plan); /* decide */
     recorder_cycle(s->config.recorder, &config, now_ms, &plan);

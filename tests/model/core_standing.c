@@ -207,16 +207,6 @@ static void carry_out(struct model *m)
     }
 }
 
-/* Who is told why is not compared, nor when. */
-static bool has_more(struct state *s)
-{
-    int64_t by_ms = s->explain_by_ms;
-    s->explain_by_ms = 0;
-    bool more = decide_has_work(s);
-    s->explain_by_ms = by_ms;
-    return more;
-}
-
 static void cycle(struct model *m, uint32_t gangs_max, bool hold)
 {
     uint32_t at[2] = {0};
@@ -238,7 +228,7 @@ static void cycle(struct model *m, uint32_t gangs_max, bool hold)
         if (e[0] && (e[0]->effect != e[1]->effect || strcmp(text_of(&m->w[0], e[0]->gang), text_of(&m->w[1], e[1]->gang)) != 0))
             fail(m, "another one");
     } while (e[0]);
-    if (has_more(m->w[0].s) != has_more(m->w[1].s))
+    if (decide_tries(m->w[0].s) != decide_tries(m->w[1].s)) /* who is told why is not compared, nor when */
         fail(m, "only one has more to do");
     m->counts[2] += standing_n(m->w[0].s);
     m->counts[3] += standing_n(m->w[0].s) > 0;

@@ -406,6 +406,26 @@ static void what_was_left_is_taken(void **state)
     assert_true(!w->plan.wake_ms); /* nothing has changed since */
 }
 
+/* Where each cycle starts somebody it is looked for all the same, half a second late. */
+static void it_is_looked_for_though_others_start(void **state)
+{
+    struct world *w = *state;
+    char name[32];
+    int64_t begins_ms = w->now_ms;
+    node(w, "n0", GPU "=16", "");
+    gpu_queue(w, "q", NULL, "ns/q", 12);
+    workload(w, "large", "ns/q", 16, GPU "=1");
+    for (int i = 0; i < 10 && !*remedies(w, "large"); i++) {
+        snprintf(name, sizeof name, "small-%d", i);
+        workload(w, name, "ns/q", 1, GPU "=1");
+        step(w);
+        assert_int_equal(effects(w, EFFECT_ADMIT), 1);
+        w->now_ms += 100;
+    }
+    says(w, "large", "\"resource\":\"nvidia.com/gpu\",\"add\":");
+    assert_in_range(w->now_ms - begins_ms, 500, 700);
+}
+
 /* The same of room on nodes. */
 static void room_that_was_left_is_taken(void **state)
 {
@@ -499,7 +519,8 @@ int main(void)
                                        in_a_world(members_are_under_way_after_each_start),
                                        in_a_world(the_first_that_lack_members_are_looked_at),
                                        in_a_world(fewer_of_a_workload), in_a_world(why_nothing_is_said),
-                                       in_a_world(what_was_left_is_taken), in_a_world(room_that_was_left_is_taken),
+                                       in_a_world(what_was_left_is_taken), in_a_world(it_is_looked_for_though_others_start),
+                                       in_a_world(room_that_was_left_is_taken),
                                        in_a_world(another_reason_soon_after),
                                        in_a_world(nobody_to_preempt_is_another_choice_of_flavors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
