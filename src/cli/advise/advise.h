@@ -40,7 +40,7 @@ struct advise_owned {
 };
 /* What one job, or pod that is of none, has of devices, and what was measured of them. */
 struct advise_use {
-    const char *ns, *name, *queue, *pod, *node, *product, *resource; /* pod, node, resource: of its first device */
+    const char *ns, *name, *pod, *node, *product, *resource; /* pod, node, resource: of its first device */
     uint32_t devices_n, measured_n, pods_n, shared_n, slots_n;       /* shared_n: others have them, too; slots_n: handed out in shares */
     int activity_permille;                                           /* of the busiest */
     int64_t memory_used_mib, memory_total_mib;                       /* of the fullest */
@@ -103,11 +103,5 @@ void advise_nodes_without_flavor(struct advise *x);
 void advise_no_reclaim(struct advise *x);
 void advise_strict_head(struct advise *x);
 void advise_no_limit(struct advise *x);
-
-/* Of accelerators, in status.flavorsReservation of a ClusterQueue: "total" or "borrowed". flavor, resource NULL: of all. */
-int64_t advise_reserved(const struct json *queue, const char *flavor, const char *resource, const char *what);
-/* Of accelerators, its nominal quota; likewise. */
-int64_t advise_nominal(const struct json *queue, const char *flavor, const char *resource);
-int64_t advise_pending(const struct json *queue);
 
 #endif

@@ -11,9 +11,8 @@
 #define ADVISE_POD_FIELDS "?fields=" LISTED_META ",spec(nodeName," LISTED_REQUESTS "),status(phase)"
 #define USAGE_SINCE_S (7 * 86400.0)
 
-static void unread_add(struct advise *x, const char *what, const struct err *e)
+static void unread_add(struct advise *x, const char *what)
 {
-    (void)e;
     x->unread = arena_printf(x->a, "%s%s%s", x->unread ? x->unread : "", x->unread ? ", " : "", what);
 }
 
@@ -22,7 +21,7 @@ const struct json *advise_get(struct advise *x, const char *path)
     struct err e = {0};
     const struct json *found = connection_get(&x->c, x->a, path, &e);
     if (!found && e.code != E_NOTFOUND)
-        unread_add(x, e.text, &e);
+        unread_add(x, e.text);
     return found;
 }
 
@@ -82,7 +81,6 @@ static struct advise_use *use_of(struct advise *x, struct map *by_name, const st
         MEM_RESERVE(x->uses, x->uses_cap, x->uses_n + 1);
         x->uses[x->uses_n] = (struct advise_use){.ns = h->ns,
                                                  .name = h->name,
-                                                 .queue = h->queue,
                                                  .pod = json_text(json_item(h->pods, 0), ""),
                                                  .node = g->node,
                                                  .product = g->product ? g->product : "?",
@@ -125,7 +123,7 @@ static void usage_add(struct advise *x, struct map *by_name, const char *store)
     int r = usage_read(store, x->a, now_s - USAGE_SINCE_S, now_s, &records, &n, &from, &e);
     if (r < 0) {
         if (store || r != -E_NOTFOUND)
-            unread_add(x, e.text, &e);
+            unread_add(x, e.text);
         return;
     }
     x->store = from;
@@ -158,12 +156,12 @@ void advise_facts(struct advise *x, const char *store)
         *(const struct json **)map_put(x->jobs_by_uid, bytes_of(object_meta(job, "uid")), NULL) = job;
     const char *pods = kube_path(x->a, "", "v1", "pods", x->c.ns, NULL, NULL);
     if (connection_each(&x->c, arena_printf(x->a, "%s" ADVISE_POD_FIELDS, pods), pod_came, x, &e) < 0)
-        unread_add(x, e.text, &e);
+        unread_add(x, e.text);
     struct err gpus = {0};
     if (x->nodes)
         (void)gpus_find(&x->c, x->a, gpu_came, x, &gpus);
     if (gpus.code)
-        unread_add(x, gpus.text, &gpus);
+        unread_add(x, gpus.text);
     uses_make(x, by_name);
     usage_add(x, by_name, store);
     map_free(by_name);

@@ -20,7 +20,7 @@ static bool is_gang(const struct json *job)
            json_get(annotations, "scheduling.k8s.io/group-name") || json_get(annotations, "scheduling.volcano.sh/group-name");
 }
 
-static const struct json *local_queue_of(const struct advise *x, const char *ns)
+static const struct json *active_queue_in(const struct advise *x, const char *ns)
 {
     JSON_EACH (local, x->local_queues)
         if (text_equal(object_meta(local, "namespace"), ns) && object_condition_true(local, "Active"))
@@ -64,7 +64,7 @@ static void part_look(struct advise *x, const struct json *job)
     if (!o || !o->placed_n || !o->waiting_n || x->now_ms - o->oldest_ms < x->long_ms || !needs_all(job) || is_gang(job))
         return;
     const char *ns = object_meta(job, "namespace");
-    const struct json *queue = local_queue_of(x, ns);
+    const struct json *queue = active_queue_in(x, ns);
     const char *todo =
         queue ? arena_printf(x->a, "start it as a whole: label kueue.x-k8s.io/queue-name: %s; it begins anew", object_meta(queue, "name"))
               : "start it as a whole: a PodGroup of all its pods; it begins anew";

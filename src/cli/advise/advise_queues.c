@@ -3,39 +3,36 @@
 #include "base/clock.h"
 #include "cli/advise/advise.h"
 #include "cli/lookup/accelerators.h"
+#include "cli/lookup/local_share.h"
 #include "codec/decode/decode.h"
 #include "kube/object.h"
 
 enum { DAY_S = 86400, HOUR_S = 3600, JOBS_MOST = 20 };
 
-int64_t advise_reserved(const struct json *queue, const char *flavor, const char *resource, const char *what)
+/* Of accelerators, in status.flavorsReservation of a ClusterQueue: "total" or "borrowed". */
+static int64_t reserved_of(const struct json *queue, const char *what)
 {
     int64_t n = 0;
-    JSON_EACH (one, json_path(queue, "status", "flavorsReservation", NULL))
-        JSON_EACH (amount, json_get(one, "resources")) {
-            const char *name = json_get_text(amount, "name", "");
-            if ((!flavor || text_equal(flavor, json_get_text(one, "name", ""))) &&
-                (resource ? text_equal(resource, name) : is_accelerator(name)))
+    JSON_EACH (flavor, json_path(queue, "status", "flavorsReservation", NULL))
+        JSON_EACH (amount, json_get(flavor, "resources"))
+            if (is_accelerator(json_get_text(amount, "name", "")))
                 n = amount_plus(n, whole_number(json_get(amount, what)));
-        }
     return n;
 }
 
-int64_t advise_nominal(const struct json *queue, const char *flavor, const char *resource)
+/* Of accelerators. */
+static int64_t nominal_of(const struct json *queue)
 {
     int64_t n = 0;
     JSON_EACH (group, json_path(queue, "spec", "resourceGroups", NULL))
-        JSON_EACH (one, json_get(group, "flavors"))
-            JSON_EACH (quota, json_get(one, "resources")) {
-                const char *name = json_get_text(quota, "name", "");
-                if ((!flavor || text_equal(flavor, json_get_text(one, "name", ""))) &&
-                    (resource ? text_equal(resource, name) : is_accelerator(name)))
+        JSON_EACH (flavor, json_get(group, "flavors"))
+            JSON_EACH (quota, json_get(flavor, "resources"))
+                if (is_accelerator(json_get_text(quota, "name", "")))
                     n = amount_plus(n, whole_number(json_get(quota, "nominalQuota")));
-            }
     return n;
 }
 
-int64_t advise_pending(const struct json *queue)
+static int64_t pending_of(const struct json *queue)
 {
     return json_int64(json_path(queue, "status", "pendingWorkloads", NULL), 0);
 }
@@ -43,12 +40,7 @@ int64_t advise_pending(const struct json *queue)
 /* Of Workloads: the ClusterQueue in whose line it stands; "" none. */
 static const char *line_of(const struct advise *x, const struct json *workload)
 {
-    const char *queue = json_text(json_path(workload, "spec", "queueName", NULL), "");
-    JSON_EACH (local, x->local_queues)
-        if (text_equal(object_meta(local, "name"), queue) &&
-            text_equal(object_meta(local, "namespace"), object_meta(workload, "namespace")))
-            return json_text(json_path(local, "spec", "clusterQueue", NULL), "");
-    return "";
+    return json_text(json_path(local_queue_of(workload, x->local_queues), "spec", "clusterQueue", NULL), "");
 }
 
 static bool waits(const struct json *workload)
@@ -71,12 +63,12 @@ static void no_reclaim_look(struct advise *x, const struct json *queue)
 {
     const char *name = object_meta(queue, "name"), *cohort = json_text(decode_queue_cohort(json_get(queue, "spec")), ""),
                *reclaim = json_text(json_path(queue, "spec", "preemption", "reclaimWithinCohort", NULL), "Never"), *borrowers = NULL;
-    int64_t pending_n = advise_pending(queue), nominal_n = advise_nominal(queue, NULL, NULL),
-            reserved_n = advise_reserved(queue, NULL, NULL, "total"), borrowed_n = 0;
+    int64_t pending_n = pending_of(queue), nominal_n = nominal_of(queue),
+            reserved_n = reserved_of(queue, "total"), borrowed_n = 0;
     if (!*cohort || !pending_n || reserved_n >= nominal_n || !text_equal(reclaim, "Never"))
         return;
     JSON_EACH (other, x->cluster_queues) {
-        int64_t n = advise_reserved(other, NULL, NULL, "borrowed");
+        int64_t n = reserved_of(other, "borrowed");
         if (!n || !text_equal(cohort, json_text(decode_queue_cohort(json_get(other, "spec")), "")))
             continue;
         borrowed_n = amount_plus(borrowed_n, n);
@@ -108,7 +100,7 @@ void advise_no_reclaim(struct advise *x)
 static void strict_look(struct advise *x, const struct json *queue)
 {
     const char *name = object_meta(queue, "name"), *head = NULL, *why = "";
-    int64_t free_n = advise_nominal(queue, NULL, NULL) - advise_reserved(queue, NULL, NULL, "total"), behind_n = 0, fit_n = 0, head_n = 0;
+    int64_t free_n = nominal_of(queue) - reserved_of(queue, "total"), behind_n = 0, fit_n = 0, head_n = 0;
     if (!text_equal(json_text(json_path(queue, "spec", "queueingStrategy", NULL), ""), "StrictFIFO") || free_n <= 0)
         return;
     JSON_EACH (workload, x->workloads) {
@@ -173,7 +165,7 @@ static void no_limit_look(struct advise *x, const struct json *queue)
     int64_t running_n = 0, without_n = 0, gpus_n = 0;
     struct json *manifests = json_new(x->a, JSON_ARRAY);
     const char *names = NULL;
-    if (!advise_pending(queue))
+    if (!pending_of(queue))
         return;
     JSON_EACH (workload, x->workloads) {
         const struct json *job = job_of(x, workload);
@@ -197,9 +189,9 @@ static void no_limit_look(struct advise *x, const struct json *queue)
         advise_find(x, arena_printf(x->a, "ClusterQueue %s", name),
                     "write generous limits of time: nothing that works is ended, and those that wait are told when they start",
                     "%lld wait, and %lld of %lld running Jobs have no limit of time: nobody can say when they give back their %lld GPUs",
-                    (long long)advise_pending(queue), (long long)without_n, (long long)running_n, (long long)gpus_n);
+                    (long long)pending_of(queue), (long long)without_n, (long long)running_n, (long long)gpus_n);
     advise_evidence(x, f, "Jobs, spec.activeDeadlineSeconds", "without: %s%s", names, without_n > JOBS_MOST ? " and others" : "");
-    advise_evidence(x, f, arena_printf(x->a, "ClusterQueue %s, status.pendingWorkloads", name), "%lld", (long long)advise_pending(queue));
+    advise_evidence(x, f, arena_printf(x->a, "ClusterQueue %s, status.pendingWorkloads", name), "%lld", (long long)pending_of(queue));
     f->manifests = manifests;
 }
 

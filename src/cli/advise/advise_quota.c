@@ -23,16 +23,10 @@ static const char *accelerator_of(const struct json *node)
     return NULL;
 }
 
-/* `nominalQuota` of the flavor and resource in this queue; NULL: it has none. */
-static struct json *quota_of(const struct json *queue, const char *flavor, const char *resource)
+/* The nominal quota of this flavor and resource; 0: it has none. */
+static int64_t nominal_of(const struct json *queue, const char *flavor, const char *resource)
 {
-    JSON_EACH (group, json_path(queue, "spec", "resourceGroups", NULL))
-        JSON_EACH (one, json_get(group, "flavors"))
-            if (text_equal(json_get_text(one, "name", ""), flavor))
-                JSON_EACH (quota, json_get(one, "resources"))
-                    if (text_equal(json_get_text(quota, "name", ""), resource))
-                        return quota;
-    return NULL;
+    return whole_number(json_get(node_models_quota(queue, flavor, resource), "nominalQuota"));
 }
 
 /* ---- more than there is ---- */
@@ -45,7 +39,7 @@ static bool has_checks(const struct json *queue)
 static bool in_cohorts(const struct advise *x, const char *flavor, const char *resource)
 {
     JSON_EACH (cohort, x->cohorts)
-        if (quota_of(cohort, flavor, resource))
+        if (node_models_quota(cohort, flavor, resource))
             return true;
     return false;
 }
@@ -56,15 +50,15 @@ static void quota_shrink(struct advise *x, struct advise_finding *f, const char 
 {
     int64_t left_n = have_n;
     JSON_EACH (queue, x->cluster_queues)
-        left_n -= whole_number(json_get(quota_of(queue, flavor, resource), "nominalQuota")) * have_n / promised_n;
+        left_n -= nominal_of(queue, flavor, resource) * have_n / promised_n;
     JSON_EACH (queue, x->cluster_queues) {
-        int64_t own_n = whole_number(json_get(quota_of(queue, flavor, resource), "nominalQuota")), part_n = own_n * have_n / promised_n;
+        int64_t own_n = nominal_of(queue, flavor, resource), part_n = own_n * have_n / promised_n;
         if (!own_n)
             continue;
         part_n += left_n > 0 && part_n < own_n;
         left_n -= left_n > 0 && part_n > own_n * have_n / promised_n;
         struct json *object = advise_object(x, queue, "kueue.x-k8s.io/v1beta2", "ClusterQueue");
-        struct json *quota = quota_of(object, flavor, resource);
+        struct json *quota = node_models_quota(object, flavor, resource);
         json_set_text(x->a, quota, "nominalQuota", arena_printf(x->a, "%lld", (long long)part_n));
         if (whole_number(json_get(quota, "lendingLimit")) > part_n)
             json_set_text(x->a, quota, "lendingLimit", arena_printf(x->a, "%lld", (long long)part_n));
@@ -78,7 +72,7 @@ static void promised_look(struct advise *x, const struct json *flavor, const cha
     int64_t promised_n = 0, have_n = 0;
     uint32_t nodes_n = 0;
     JSON_EACH (queue, x->cluster_queues) {
-        int64_t own_n = whole_number(json_get(quota_of(queue, name, resource), "nominalQuota"));
+        int64_t own_n = nominal_of(queue, name, resource);
         if (own_n && has_checks(queue)) /* an autoscaler makes the nodes when they are needed */
             return;
         promised_n = amount_plus(promised_n, own_n);
@@ -124,7 +118,7 @@ static bool is_covered(const struct advise *x, const struct json *node, const ch
     JSON_EACH (flavor, x->flavors)
         if (node_models_selects(flavor, node))
             JSON_EACH (queue, x->cluster_queues)
-                if (quota_of(queue, object_meta(flavor, "name"), resource))
+                if (node_models_quota(queue, object_meta(flavor, "name"), resource))
                     return true;
     return false;
 }

@@ -21,29 +21,19 @@ static void active_look(struct doctor *d, const struct json *queue, const char *
         doctor_say(d, DOCTOR_OK, about, NULL, "admits jobs");
 }
 
-/* Of one flavor and resource in `groups`, added to sum. Returns whether it is named there. */
-static bool quota_add(const struct json *groups, const char *flavor, const char *resource, int64_t *sum)
+/* Of all of them together. */
+static int64_t nominal_of(const struct json *queues, const char *flavor, const char *resource)
 {
-    bool named = false;
-    JSON_EACH (group, groups)
-        JSON_EACH (one, json_get(group, "flavors"))
-            if (text_equal(json_get_text(one, "name", ""), flavor))
-                JSON_EACH (quota, json_get(one, "resources"))
-                    if (text_equal(json_get_text(quota, "name", ""), resource)) {
-                        *sum = amount_plus(*sum, whole_number(json_get(quota, "nominalQuota")));
-                        named = true;
-                    }
-    return named;
+    int64_t n = 0;
+    JSON_EACH (queue, queues)
+        n = amount_plus(n, whole_number(json_get(node_models_quota(queue, flavor, resource), "nominalQuota")));
+    return n;
 }
 
 static void resource_look(struct doctor *d, const struct queues *q, const struct json *flavor, const char *about, const char *resource)
 {
-    int64_t promised_n = 0, have_n = 0;
     const char *name = object_meta(flavor, "name");
-    JSON_EACH (queue, q->cluster_queues)
-        (void)quota_add(json_path(queue, "spec", "resourceGroups", NULL), name, resource, &promised_n);
-    JSON_EACH (cohort, q->cohorts)
-        (void)quota_add(json_path(cohort, "spec", "resourceGroups", NULL), name, resource, &promised_n);
+    int64_t promised_n = amount_plus(nominal_of(q->cluster_queues, name, resource), nominal_of(q->cohorts, name, resource)), have_n = 0;
     JSON_EACH (node, d->nodes)
         if (node_models_selects(flavor, node))
             have_n = amount_plus(have_n, whole_number(json_path(node, "status", "allocatable", resource, NULL)));
@@ -63,12 +53,9 @@ static void flavor_look(struct doctor *d, const struct queues *q, const struct j
     uint32_t nodes_n = 0;
     JSON_EACH (queue, q->cluster_queues)
         JSON_EACH (group, json_path(queue, "spec", "resourceGroups", NULL))
-            JSON_EACH (covered, json_get(group, "coveredResources")) {
-                int64_t unused = 0;
-                if (is_accelerator(json_text(covered, "")) &&
-                    quota_add(json_path(queue, "spec", "resourceGroups", NULL), name, json_text(covered, ""), &unused))
+            JSON_EACH (covered, json_get(group, "coveredResources"))
+                if (is_accelerator(json_text(covered, "")) && node_models_quota(queue, name, json_text(covered, "")))
                     json_set_bool(d->a, resources, json_text(covered, ""), true);
-            }
     JSON_EACH (node, d->nodes)
         nodes_n += node_models_selects(flavor, node);
     if (!d->nodes || !json_first(resources))

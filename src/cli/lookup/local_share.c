@@ -4,7 +4,7 @@
 
 #define LINES_MAX 3
 
-static const struct json *local_queue_of(const struct json *workload, const struct json *local_queues)
+const struct json *local_queue_of(const struct json *workload, const struct json *local_queues)
 {
     const char *ns = object_meta(workload, "namespace"), *name = json_text(json_path(workload, "spec", "queueName", NULL), "");
     JSON_EACH (one, local_queues)

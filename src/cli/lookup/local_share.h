@@ -5,6 +5,8 @@
 #include "wire/json.h"
 
 #define LOCAL_SHARE_UNKNOWN (-1)
+/* In which the Workload stands; NULL: it is not among them. */
+const struct json *local_queue_of(const struct json *workload, const struct json *local_queues);
 /* status.fairSharing.weightedShare of the Workload's LocalQueue, in thousandths; LOCAL_SHARE_UNKNOWN: nobody counts it. */
 int64_t local_share_of(const struct json *workload, const struct json *local_queues);
 /* Does the ClusterQueue go by it? */

@@ -37,15 +37,15 @@ bool node_models_selects(const struct json *flavor, const struct json *node)
     return true;
 }
 
-static bool queue_has(const struct json *queue, const char *flavor, const char *resource)
+struct json *node_models_quota(const struct json *queue, const char *flavor, const char *resource)
 {
     JSON_EACH (group, json_path(queue, "spec", "resourceGroups", NULL))
         JSON_EACH (one, json_get(group, "flavors"))
             if (text_equal(json_get_text(one, "name", ""), flavor))
                 JSON_EACH (quota, json_get(one, "resources"))
                     if (text_equal(json_get_text(quota, "name", ""), resource))
-                        return true;
-    return false;
+                        return quota;
+    return NULL;
 }
 
 static void queues_add(const struct node_models *m, struct node_model *model, const struct json *node)
@@ -54,7 +54,7 @@ static void queues_add(const struct node_models *m, struct node_model *model, co
         if (!node_models_selects(flavor, node))
             continue;
         JSON_EACH (queue, m->cluster_queues)
-            if (queue_has(queue, object_meta(flavor, "name"), model->resource))
+            if (node_models_quota(queue, object_meta(flavor, "name"), model->resource))
                 json_set_bool(m->arena, model->queues, object_meta(queue, "name"), true);
     }
 }

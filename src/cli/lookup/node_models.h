@@ -27,5 +27,7 @@ void node_models_add(struct node_models *m, const struct json *node, const char 
 
 /* Has the node all nodeLabels of the ResourceFlavor? */
 bool node_models_selects(const struct json *flavor, const struct json *node);
+/* In spec.resourceGroups of a ClusterQueue or Cohort: what has nominalQuota and its like of this flavor and resource. NULL: it has none. */
+struct json *node_models_quota(const struct json *queue, const char *flavor, const char *resource);
 
 #endif
