@@ -261,6 +261,8 @@ static const char *not_an_object(const struct json *doc)
                "under spec of a PrometheusRule";
     if (json_get(doc, "apiVersion") || json_get(doc, "kind"))
         return "not a Kubernetes object: needs both apiVersion and kind";
+    if (json_is(json_get(doc, "steps"), JSON_ARRAY) && json_get(doc, "nodes"))
+        return "not a Kubernetes object: this is a scenario; capstan sim run takes it, and checks it";
     return "not a Kubernetes object: no apiVersion and kind (values of a Helm chart, or part of a manifest?)";
 }
 
