@@ -4,29 +4,17 @@ something waited then, and says what is wrong with a recording. WRITTEN=DIR keep
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import finish, report, run  # noqa: E402
+
 root = pathlib.Path(__file__).resolve().parent.parent.parent
 capstan, plain = sys.argv[1:3]
-done_n = 0
-failed_n = 0
 MANY = "nodes: [\"6:h100-80gb,gpus=4\"]\nsteps:\n" + "".join(
     f"- {{at: {i * 7}s, job: {{name: j{i}, pods: {1 + i % 5}, gpus: {1 + i % 4}, runs: {60 + i * 37 % 600}s}}}}\n" for i in range(150))
-
-
-def report(is_well, what, *details):
-    global done_n, failed_n
-    done_n += 1
-    failed_n += not is_well
-    print(f"{'ok' if is_well else 'not ok'} {done_n} - {what}")
-    for line in details if not is_well else ():
-        print("#", "\n# ".join(str(line).splitlines()[:20]))
-
-
-def run(*command, text=None):
-    return subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=240)
 
 
 def check(folder):
@@ -90,8 +78,7 @@ def main():
         spare.mkdir()
         if "WRITTEN" not in os.environ:
             check_wrong(made[1], spare)
-    print(f"1..{done_n}")
-    sys.exit(failed_n > 0)
+    finish()
 
 
 main()
