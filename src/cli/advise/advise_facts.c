@@ -94,7 +94,6 @@ static struct advise_use *use_of(struct advise *x, struct map *by_name, const st
 static void use_add(struct advise_use *u, const struct gpu_line *g, const struct gpu_holder *h)
 {
     u->devices_n++;
-    u->pods_n += h->pods_n;
     u->measured_n += g->activity_permille >= 0;
     u->shared_n += g->pods_n > h->pods_n;
     u->slots_n += g->slots_n > 1;
@@ -107,9 +106,18 @@ static void use_add(struct advise_use *u, const struct gpu_line *g, const struct
 
 static void uses_make(struct advise *x, struct map *by_name)
 {
+    struct map *pods = map_new(sizeof(bool)); /* "ns/pod": it is counted */
     for (uint32_t i = 0; i < x->gpus_n; i++)
-        for (const struct gpu_holder *h = x->gpus[i].holders; h; h = h->next)
-            use_add(use_of(x, by_name, &x->gpus[i], h), &x->gpus[i], h);
+        for (const struct gpu_holder *h = x->gpus[i].holders; h; h = h->next) {
+            struct advise_use *u = use_of(x, by_name, &x->gpus[i], h);
+            use_add(u, &x->gpus[i], h);
+            JSON_EACH (pod, h->pods) {
+                bool *counted = map_put(pods, bytes_of(arena_printf(x->a, "%s/%s", h->ns, json_text(pod, ""))), NULL);
+                u->pods_n += !*counted;
+                *counted = true;
+            }
+        }
+    map_free(pods);
 }
 
 /* Of pods that run still. Without a store what was measured last has to do. */

@@ -134,6 +134,19 @@ says "gang-in-part: where there is a queue, it stands in it" '^(guest|owner|stri
 run --queue guest --gpus 2x1 --name dozes --annotation capstan.dev/gpu-activity=0
 finds idle-gpus 'Deployment blue/lazy' 'has 2 nvidia.com/gpu and computes nothing'
 says "idle-gpus: by the node's own numbers" 'active 0.0 % of the time, [0-9]+ of [0-9]+ MiB used.*Node [a-z0-9-]+, annotation capstan.dev/gpu-feedback' by idle-gpus '.[0].evidence'
+soon "idle-gpus: and by the usage store" 'Deployment blue/lazy .*[0-9.]+ GPU-hours given, 0\.0 active \(usage store .*own/usage\.db\)' advise --rule idle-gpus -o wide
+store() { # store FOLDER JOB ACTIVE: the cluster's, in which each pod of the job was active for so much of the hour that it was given
+    mkdir "$1"
+    /usr/bin/python3 -c 'import sqlite3, sys
+to = sqlite3.connect(sys.argv[1] + "/usage.db")
+sqlite3.connect("own/usage.db").backup(to)
+to.execute("UPDATE slice SET allocated_s = 3600, active_s = 3600 * ? WHERE uid IN (SELECT uid FROM pod WHERE job = ?)", (float(sys.argv[3]), sys.argv[2]))
+to.commit()' "$@"
+}
+store hour-idle lazy 0.05
+store hour-busy lazy 0.5
+says "idle-gpus: idle for most of its time: told" 'blue/lazy .*2\.0 GPU-hours given, 0\.1 active \(usage store .*hour-idle' advise --rule idle-gpus -o wide --store hour-idle
+is "idle-gpus: a pause of one that computes for most of its time is none" '[]' bash -c '"$0" advise --for 1s --rule idle-gpus -o json --store hour-busy 2>/dev/null | jq -c "[.[].about | select(test(\"lazy\"))]"' "$PROGRAM"
 soon "idle-gpus: what a queue holds, too" '^idle-gpus +Job red/dozes +has 2' advise --rule idle-gpus
 says "idle-gpus: a pod of nobody cannot be applied" 'idle-gpus +Pod blue/sleeps .* delete it' advise --rule idle-gpus
 is "idle-gpus: not before its time" '[]' bash -c '"$0" advise --for 1h --rule idle-gpus -o json 2>/dev/null' "$PROGRAM"
@@ -145,6 +158,10 @@ soon "idle-gpus: nobody is asked to do more than stop" ' Deactivated ' "$PROGRAM
 is "idle-gpus: others go on" 2 "$KUBECTL" get deployment busy -n blue -o 'jsonpath={.status.readyReplicas}'
 finds small-work 'Deployment blue/light' 'has 2 whole GPUs \(Tesla-T4|small-work +Deployment blue/light +has 2 whole GPUs'
 says "small-work: a slice that is free" 'ask for nvidia.com/mig-1g.5gb: its own engines and 5 GB' advise --rule small-work
+store hour-light light 0.2
+store hour-heavy light 0.4
+says "small-work: nor was it ever more" 'blue/light .*2\.0 GPU-hours given, 0\.4 active \(usage store .*hour-light' advise --rule small-work -o wide --store hour-light
+is "small-work: one that is large for most of its time is left alone" '[]' bash -c '"$0" advise --for 1s --rule small-work -o json --store hour-heavy 2>/dev/null | jq -c "[.[].about]"' "$PROGRAM"
 applied small-work
 soon "small-work: and it runs on slices" '^2$' bash -c '"$0" nodes --gpus -o json 2>/dev/null | jq "[.[] | select(.resource == \"nvidia.com/mig-1g.5gb\") | .usedBy[] | select(.name == \"light\")] | length"' "$PROGRAM"
 
@@ -163,4 +180,36 @@ KUBECONFIG=anna.yaml "$KUBECTL" config set-context --current --user anna >/dev/n
 ends 0 "who may not look is told what was not looked at" 'not looked at: .*nodes.* is forbidden' "$PROGRAM" advise -n red --kubeconfig anna.yaml
 "$KUBECTL" annotate node t4-0 --overwrite 'capstan.dev/gpu-feedback={"at":1,"units":[{"id":7},"x",{"id":"GPU-a","activity":1e999}' 'capstan.dev/devices=[{"id":3}' >/dev/null
 ends 0 "annotations that are none are no finding" 'findings$' "$PROGRAM" advise --for 1s
+kill "$server"
+
+# --- without queues, and with GPUs that are handed out in shares: what has to be made anew for a share; jobs and sets that stop
+"$PROGRAM" up --tls --nodes 2:t4 --nodes 1:t4,gpus=2,replicas=4,name=shared --data-dir ./shares --listen 127.0.0.1:0 >shares.log 2>&1 &
+server=$!
+appears shares/kubeconfig
+export KUBECONFIG=$PWD/shares/kubeconfig
+soon "a server with shares" 'shared-shared-0 +Ready ' "$KUBECTL" get nodes
+work() { # work APIVERSION KIND NAME ACTIVITY MEMORY GPUS SPEC POD: that stands on whole GPUs at first
+    echo "---
+{apiVersion: $1, kind: $2, metadata: {name: $3, namespace: default}, spec: {$7, template: {metadata: {labels: {app: $3}, annotations: {
+ capstan.dev/run-seconds: '600', capstan.dev/gpu-activity: '$4', capstan.dev/gpu-memory: '$5'}}, spec: {${8-}
+ containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: $6}}}]}}}}"
+}
+"$KUBECTL" cordon shared-shared-0 >/dev/null
+{ echo "# YAML"
+    work batch/v1 Job part 0.1 0.35 1 "parallelism: 1" "restartPolicy: Never,"
+    work apps/v1 Deployment wide 0.1 0.05 2 "replicas: 1, selector: {matchLabels: {app: wide}}"
+    work batch/v1 Job dozes 0 0 1 "parallelism: 1" "restartPolicy: Never,"
+    work apps/v1 StatefulSet rests 0 0 1 "replicas: 2, serviceName: rests, selector: {matchLabels: {app: rests}}"; } | "$KUBECTL" apply -f - >/dev/null
+soon "all have their GPUs" '^5$' bash -c '"$0" get pods -o json | jq "[.items[].status | select(.phase == \"Running\")] | length"' "$KUBECTL"
+"$KUBECTL" uncordon shared-shared-0 >/dev/null
+finds idle-gpus 'StatefulSet default/rests' 'has 2 nvidia.com/gpu and computes nothing'
+finds idle-gpus 'Job default/dozes' 'has 1 nvidia.com/gpu and computes nothing'
+applied idle-gpus
+is "idle-gpus: a Job is suspended, a set is scaled to nothing" 'true 0' bash -c 'echo $("$0" get job dozes -o jsonpath={.spec.suspend}) $("$0" get statefulset rests -o jsonpath={.spec.replicas})' "$KUBECTL"
+finds small-work 'Job default/part' 'has 1 whole GPU '
+is "small-work: pods with several GPUs each are no work for a part of one" '["Job default/part"]' by small-work '[.[].about]'
+says "small-work: a share, where no slice is free" 'ask for 500 thousandths of a GPU' advise --rule small-work
+is "small-work: nothing for kubectl apply" '' advise --rule small-work --manifest
+applied small-work --replace
+soon "small-work: and it runs on a share" '^\["shared-shared-0",4\]$' bash -c '"$0" nodes --gpus -o json 2>/dev/null | jq -c ".[] | select(.usedBy[].name == \"part\") | [.node, .slots]"' "$PROGRAM"
 kill "$server"
