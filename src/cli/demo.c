@@ -19,9 +19,9 @@
 #include "codec/kinds/queued_kinds.h"
 #include "example_files.h"
 #include "kube/object.h"
-#include "kube/watch.h"
 #include "sim/cluster.h"
 #include "sim/folder.h"
+#include "sim/job_watches.h"
 #include "wire/yaml.h"
 
 #define DEMO_TIMEOUT_MS 120000
@@ -60,8 +60,7 @@ struct demo {
     struct map *pods; /* "ns/name" -> struct pod_seen */
     struct map *shares; /* name of a ClusterQueue -> int64_t: its share, as it was told last */
     struct configuration configuration;
-    struct kube_watch *watches[7 + QUEUED_KINDS_N];
-    uint32_t watches_n;
+    struct job_watches watches;
     int64_t start_ms;
     bool done;
 };
@@ -258,14 +257,6 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     arena_reset(d->scratch);
 }
 
-static bool is_success(const char *condition)
-{
-    for (size_t i = 0; i < QUEUED_KINDS_N; i++)
-        if (text_equal(condition, queued_kinds[i].succeeded))
-            return true;
-    return false;
-}
-
 /* Jobs of any dialect: ended by a condition or a phase. */
 static void on_job(void *arg, enum kube_event event, struct bytes raw)
 {
@@ -280,7 +271,7 @@ static void on_job(void *arg, enum kube_event event, struct bytes raw)
         JSON_EACH (c, json_get(status, "conditions")) {
             const char *type = json_get_text(c, "type", "");
             if (text_equal(json_get_text(c, "status", ""), "True") &&
-                (is_success(type) || text_equal(type, "Failed")))
+                (queued_kind_succeeded(type) || text_equal(type, "Failed")))
                 gang_end(d, g, text_equal(type, "Failed"), type);
         }
         const char *phase = json_get_text(json_get(status, "state"), "phase", "");
@@ -357,12 +348,6 @@ static void on_queue(void *arg, enum kube_event event, struct bytes raw)
     arena_reset(d->scratch);
 }
 
-static void watch(struct demo *d, const char *path, void (*on_event)(void *, enum kube_event, struct bytes))
-{
-    struct kube_watch_config config = {.path = path, .optional = true, .on_event = on_event, .arg = d};
-    d->watches[d->watches_n++] = kube_watch_new(d->client, &config);
-}
-
 /* ---- the end ---- */
 
 static bool all_ended(const struct demo *d)
@@ -429,14 +414,8 @@ static void settle(struct demo *d)
 
 static int run(struct demo *d, enum output_format format, bool keep)
 {
-    watch(d, "/api/v1/pods", on_pod);
-    watch(d, "/apis/batch.volcano.sh/v1alpha1/jobs", on_job);
-    for (size_t i = 0; i < QUEUED_KINDS_N; i++)
-        watch(d, kube_path(d->arena, queued_kinds[i].group, queued_kinds[i].version, queued_kinds[i].plural, NULL, NULL, NULL), on_job);
-    watch(d, "/apis/kueue.x-k8s.io/v1beta2/workloads", on_reason);
-    watch(d, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", on_queue);
-    watch(d, "/apis/scheduling.volcano.sh/v1beta1/podgroups", on_reason);
-    watch(d, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", on_reason);
+    job_watches_init(&d->watches, d->client, d);
+    job_watches_add_all(&d->watches, &(struct job_receivers){on_job, on_pod, on_reason, on_queue});
     for (unsigned i = 0; i < example_files_n && !d->done; i++) {
         apply_file(d, &example_files[i]);
         settle(d);
@@ -523,8 +502,7 @@ static int demo_run(double speed, enum output_format format, bool keep)
     if (r < 0)
         fprintf(stderr, "capstan demo: %s\n", e.text);
     r = r < 0 ? EXIT_FAILED : run(d, format, keep);
-    for (uint32_t i = 0; i < d->watches_n; i++)
-        kube_watch_free(d->watches[i]);
+    job_watches_end(&d->watches);
     cluster_stop(d->cluster);
     loop_signal_free(stop);
     loop_signal_free(term);

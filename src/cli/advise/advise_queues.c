@@ -63,8 +63,7 @@ static void no_reclaim_look(struct advise *x, const struct json *queue)
 {
     const char *name = object_meta(queue, "name"), *cohort = json_text(decode_queue_cohort(json_get(queue, "spec")), ""),
                *reclaim = json_text(json_path(queue, "spec", "preemption", "reclaimWithinCohort", NULL), "Never"), *borrowers = NULL;
-    int64_t pending_n = pending_of(queue), nominal_n = nominal_of(queue),
-            reserved_n = reserved_of(queue, "total"), borrowed_n = 0;
+    int64_t pending_n = pending_of(queue), nominal_n = nominal_of(queue), reserved_n = reserved_of(queue, "total"), borrowed_n = 0;
     if (!*cohort || !pending_n || reserved_n >= nominal_n || !text_equal(reclaim, "Never"))
         return;
     JSON_EACH (other, x->cluster_queues) {

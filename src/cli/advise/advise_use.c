@@ -179,9 +179,8 @@ static void small_look(struct advise *x, const struct advise_use *u)
                            ? arena_printf(x->a, "ask for %s: its own engines and %d GB of memory, which nobody else can take", slice, gb)
                            : arena_printf(x->a, "ask for %d thousandths of a GPU (capstan.dev/gpu-milli)%s", milli,
                                           has_shares(x) ? "" : "; for that a node has to hand out its GPUs several times, docs/sharing.md");
-    struct advise_finding *f =
-        advise_find(x, owner.about, todo, "has %u whole GPU%s (%s) for work that a part of one would do for", u->devices_n,
-                    u->devices_n == 1 ? "" : "s", u->product);
+    struct advise_finding *f = advise_find(x, owner.about, todo, "has %u whole GPU%s (%s) for work that a part of one would do for",
+                                           u->devices_n, u->devices_n == 1 ? "" : "s", u->product);
     evidence_add(x, f, u);
     part_add(x, f, &owner, u, slice, milli);
 }

@@ -48,6 +48,14 @@ const struct queued_kind *queued_kind_of_owner(const struct json *owner)
     return k && text_starts(version, k->group) && version[n] == '/' ? k : NULL;
 }
 
+bool queued_kind_succeeded(const char *condition)
+{
+    for (size_t i = 0; i < QUEUED_KINDS_N; i++)
+        if (*condition && text_equal(condition, queued_kinds[i].succeeded))
+            return true;
+    return false;
+}
+
 const struct queued_kind *queued_kind_of(const char *group, const char *plural)
 {
     for (size_t i = 0; i < QUEUED_KINDS_N; i++)

@@ -41,6 +41,8 @@ extern const struct queued_kind queued_kinds[QUEUED_KINDS_N];
 const struct queued_kind *queued_kind_named(const char *kind);
 /* As apiVersion and kind of an object, or of an owner reference, say it; NULL: no such. */
 const struct queued_kind *queued_kind_of_owner(const struct json *owner);
+/* Is it the condition of a job of some kind that is over and well? */
+bool queued_kind_succeeded(const char *condition);
 /* By resource; NULL: no such. */
 const struct queued_kind *queued_kind_of(const char *group, const char *plural);
 /* What has `suspend` of a job, or of its like in a patch, made where it is missing. */

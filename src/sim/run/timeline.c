@@ -320,8 +320,7 @@ bool timeline_all_over(const struct timeline *t)
 
 void timeline_free(struct timeline *t)
 {
-    for (uint32_t i = 0; i < t->watches_n; i++)
-        kube_watch_free(t->watches[i]);
+    job_watches_end(&t->watches);
     loop_timer_free(t->timer);
     for (uint32_t i = 0; i < t->queues_n; i++)
         free(t->queues[i].points);

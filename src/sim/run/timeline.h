@@ -12,7 +12,7 @@
 #define SIM_RUN_TIMELINE_H
 #include "base/arena.h"
 #include "base/collections/map.h"
-#include "kube/watch.h"
+#include "sim/job_watches.h"
 
 /* What a fact is about: for programs, and for colours. */
 #define TIMELINE_KINDS(X)                                                                                                                  \
@@ -101,8 +101,7 @@ struct timeline {
     struct map *queue_of;  /* name -> uint32_t */
     struct loop_timer *timer;
     bool asked; /* something has changed that is not told yet */
-    struct kube_watch *watches[32];
-    uint32_t watches_n;
+    struct job_watches watches;
     void (*told)(void *arg, const struct timeline_fact *f); /* may be NULL: each fact as it is told */
     void *told_arg;
 };

@@ -229,14 +229,6 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
 
 /* ---- objects of jobs, and why they wait ---- */
 
-static bool is_success(const char *condition)
-{
-    for (size_t i = 0; i < QUEUED_KINDS_N; i++)
-        if (*condition && text_equal(condition, queued_kinds[i].succeeded))
-            return true;
-    return false;
-}
-
 static void on_job(void *arg, enum kube_event event, struct bytes raw)
 {
     struct timeline *t = arg;
@@ -252,7 +244,7 @@ static void on_job(void *arg, enum kube_event event, struct bytes raw)
     j->is_object = true;
     JSON_EACH (c, json_get(status, "conditions")) {
         const char *type = json_get_text(c, "type", "");
-        if (text_equal(json_get_text(c, "status", ""), "True") && (is_success(type) || text_equal(type, "Failed")))
+        if (text_equal(json_get_text(c, "status", ""), "True") && (queued_kind_succeeded(type) || text_equal(type, "Failed")))
             job_ends(t, j, text_equal(type, "Failed"));
     }
     if (text_equal(phase, "Completed") || text_equal(phase, "Failed") || text_equal(phase, "Terminated"))
@@ -390,30 +382,6 @@ static void on_queue(void *arg, enum kube_event event, struct bytes raw)
     }
 }
 
-/* ---- what is watched ---- */
-
-static void watch(struct timeline *t, const char *path, void (*on_event)(void *, enum kube_event, struct bytes))
-{
-    struct kube_watch_config config = {.path = path, .optional = true, .on_event = on_event, .arg = t};
-    t->watches[t->watches_n++] = kube_watch_new(t->client, &config);
-}
-
-static void watch_all(struct timeline *t)
-{
-    watch(t, "/api/v1/nodes", on_node);
-    watch(t, "/apis/batch.volcano.sh/v1alpha1/jobs", on_job);
-    for (size_t i = 0; i < QUEUED_KINDS_N; i++)
-        watch(t, kube_path(t->arena, queued_kinds[i].group, queued_kinds[i].version, queued_kinds[i].plural, NULL, NULL, NULL), on_job);
-    watch(t, "/api/v1/pods", on_pod);
-    watch(t, "/apis/apps/v1/statefulsets", on_set);
-    watch(t, "/apis/apps/v1/replicasets", on_set);
-    watch(t, "/apis/kueue.x-k8s.io/v1beta2/workloads", on_reason);
-    watch(t, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues", on_queue);
-    watch(t, "/apis/scheduling.volcano.sh/v1beta1/podgroups", on_reason);
-    watch(t, "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", on_reason);
-    watch(t, "/apis/scheduling.k8s.io/v1alpha2/podgroups", on_reason);
-}
-
 /* ---- from when to when ---- */
 
 static void on_timer(void *arg)
@@ -435,7 +403,11 @@ void timeline_begin(struct timeline *t, struct kube_client *client)
     t->pods = map_new(sizeof(struct timeline_pod));
     t->borrowed = map_new(sizeof(int64_t));
     t->timer = loop_timer_new(t->loop, on_timer, t);
-    watch_all(t);
+    job_watches_init(&t->watches, client, t);
+    job_watches_add(&t->watches, "/api/v1/nodes", on_node); /* ORDER  they are known before pods stand on them */
+    job_watches_add_all(&t->watches, &(struct job_receivers){on_job, on_pod, on_reason, on_queue});
+    job_watches_add(&t->watches, "/apis/apps/v1/statefulsets", on_set);
+    job_watches_add(&t->watches, "/apis/apps/v1/replicasets", on_set);
 }
 
 void timeline_end(struct timeline *t)
@@ -444,9 +416,7 @@ void timeline_end(struct timeline *t)
     struct bytes key;
     timeline_tell(t);
     t->now_ms = timeline_now(t);
-    for (uint32_t i = 0; i < t->watches_n; i++)
-        kube_watch_free(t->watches[i]);
-    t->watches_n = 0;
+    job_watches_end(&t->watches);
     for (struct timeline_pod *p; (p = map_next(t->pods, &at, &key));)
         timeline_pod_free(t, p, true);
     for (uint32_t i = 0; i < t->nodes_n; i++)

@@ -35,75 +35,68 @@ static void has(const struct buf *out, const char *line)
         fail_msg("not there: %s\nin:\n%s", line, out->data);
 }
 
-static void a_gang_starts_and_ends(void **state)
+/* So many expectations are met and not met, and each of the texts is among what is told. */
+static struct run_result told(const char *text, uint32_t met_n, uint32_t unmet_n, const char *const *texts)
 {
     _cleanup_buf_ struct buf out = {0};
     struct run_result r;
-    play("nodes: [\"2:t4,gpus=2\"]\nsteps:\n- {at: 5s, job: {name: j, namespace: ns, pods: 4, runs: 1m}}\n"
-         "- {at: 10s, expect: [{job: ns/j, state: running, pods: 4, starts: 1, nodes: [t4-0, t4-1]}, {node: t4-1, gpus: 2}]}\n"
-         "- {at: 2m, expect: [{job: ns/j, state: finished, pods: 0}, {node: t4-1, gpus: 0}]}\n",
-         &out, &r);
-    has(&out, "0 step 2 nodes, 4 GPUs\n");
-    has(&out, "5000 comes Job ns/j comes\n5000 starts ns/j starts: 4 pods, 4 GPUs on t4-0 (2), t4-1 (2)\n");
-    has(&out, "ends ns/j is done, 60s after it started\n");
-    assert_int_equal(r.met_n, 4);
-    assert_int_equal(r.unmet_n, 0);
+    play(text, &out, &r);
+    for (; *texts; texts++)
+        has(&out, *texts);
+    assert_int_equal(r.met_n, met_n);
+    assert_int_equal(r.unmet_n, unmet_n);
+    return r;
+}
+#define TEXTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void a_gang_starts_and_ends(void **state)
+{
+    struct run_result r =
+        told("nodes: [\"2:t4,gpus=2\"]\nsteps:\n- {at: 5s, job: {name: j, namespace: ns, pods: 4, runs: 1m}}\n"
+             "- {at: 10s, expect: [{job: ns/j, state: running, pods: 4, starts: 1, nodes: [t4-0, t4-1]}, {node: t4-1, gpus: 2}]}\n"
+             "- {at: 2m, expect: [{job: ns/j, state: finished, pods: 0}, {node: t4-1, gpus: 0}]}\n",
+             4, 0,
+             TEXTS("0 step 2 nodes, 4 GPUs\n", "5000 comes Job ns/j comes\n5000 starts ns/j starts: 4 pods, 4 GPUs on t4-0 (2), t4-1 (2)\n",
+                   "ends ns/j is done, 60s after it started\n"));
     assert_true(r.all_over);
 }
 
 static void what_is_otherwise_is_said(void **state)
 {
-    _cleanup_buf_ struct buf out = {0};
-    struct run_result r;
-    play("nodes: [\"1:t4,gpus=1\"]\nsteps:\n- job: {name: j, gpus: 2, runs: 1m}\n"
-         "- {at: 1m, expect: [{job: default/j, state: running, pods: 1, reason: quota, nodes: [a]}, {job: default/k, state: waiting},\n"
-         "   {node: t4-9, gpus: 0}, {node: t4-0, gpus: 3}, {queue: default/q, waiting: 1}, {job: default/j, state: waiting}]}\n"
-         "- {at: 2m, delete: {kind: Job, namespace: default, name: j}}\n"
-         "- {at: 3m, expect: {job: default/j, state: gone}}\n",
-         &out, &r);
-    has(&out, "of default/j this was expected otherwise: it is waiting, pods: 0, it waits: ");
-    has(&out, "1 Insufficient nvidia.com/gpu");
-    has(&out, ", nodes: none\n");
-    has(&out, "of default/k this was expected otherwise: it is not known\n");
-    has(&out, "of t4-9 this was expected otherwise: it is not there\n");
-    has(&out, "of t4-0 this was expected otherwise: gpus: 0\n");
-    has(&out, "of default/q this was expected otherwise: waiting: 0\n");
-    has(&out, "ends default/j is deleted\n");
-    assert_int_equal(r.met_n, 2);
-    assert_int_equal(r.unmet_n, 5);
+    (void)told(
+        "nodes: [\"1:t4,gpus=1\"]\nsteps:\n- job: {name: j, gpus: 2, runs: 1m}\n"
+        "- {at: 1m, expect: [{job: default/j, state: running, pods: 1, reason: quota, nodes: [a]}, {job: default/k, state: waiting},\n"
+        "   {node: t4-9, gpus: 0}, {node: t4-0, gpus: 3}, {queue: default/q, waiting: 1}, {job: default/j, state: waiting}]}\n"
+        "- {at: 2m, delete: {kind: Job, namespace: default, name: j}}\n"
+        "- {at: 3m, expect: {job: default/j, state: gone}}\n",
+        2, 5,
+        TEXTS("of default/j this was expected otherwise: it is waiting, pods: 0, it waits: ", "1 Insufficient nvidia.com/gpu",
+              ", nodes: none\n", "of default/k this was expected otherwise: it is not known\n",
+              "of t4-9 this was expected otherwise: it is not there\n", "of t4-0 this was expected otherwise: gpus: 0\n",
+              "of default/q this was expected otherwise: waiting: 0\n", "ends default/j is deleted\n"));
 }
 
 /* A silent node keeps its pods until it is gone; one that is heard again goes on with them. */
 static void nodes_fail_and_come_back(void **state)
 {
-    _cleanup_buf_ struct buf out = {0};
-    struct run_result r;
-    play("nodes: [\"2:t4,gpus=1\"]\nsteps:\n- job: {name: j, runs: 30s}\n- {at: 10s, fail-node: t4-0}\n"
-         "- {at: 2m, expect: {job: default/j, state: running, nodes: [t4-0]}}\n- {at: 3m, recover-node: t4-0}\n"
-         "- {at: 3m1s, expect: {job: default/j, state: finished}}\n"
-         "- {at: 4m, job: {name: k, runs: 1h}}\n- {at: 5m, fail-node: t4-0}\n- {at: 11m, remove-node: t4-0}\n"
-         "- {at: 12m, expect: {job: default/k, state: running, nodes: [t4-1]}}\n"
-         "- {at: 13m, add-nodes: \"1:t4,gpus=1\"}\n- {at: 14m, expect: {node: t4-2, gpus: 0}}\n",
-         &out, &r);
-    has(&out, "10000 node node t4-0 fails: nothing is heard of it\n");
-    has(&out, "180000 ends default/j is done, 3m after it started\n");
-    has(&out, "780000 node node t4-2 comes: 1 GPU\n");
-    has(&out, "span 0 0 4294967295 10000 180000\n"); /* it was down */
-    assert_int_equal(r.unmet_n, 0);
+    (void)told("nodes: [\"2:t4,gpus=1\"]\nsteps:\n- job: {name: j, runs: 30s}\n- {at: 10s, fail-node: t4-0}\n"
+               "- {at: 2m, expect: {job: default/j, state: running, nodes: [t4-0]}}\n- {at: 3m, recover-node: t4-0}\n"
+               "- {at: 3m1s, expect: {job: default/j, state: finished}}\n"
+               "- {at: 4m, job: {name: k, runs: 1h}}\n- {at: 5m, fail-node: t4-0}\n- {at: 11m, remove-node: t4-0}\n"
+               "- {at: 12m, expect: {job: default/k, state: running, nodes: [t4-1]}}\n"
+               "- {at: 13m, add-nodes: \"1:t4,gpus=1\"}\n- {at: 14m, expect: {node: t4-2, gpus: 0}}\n",
+               4, 0,
+               TEXTS("10000 node node t4-0 fails: nothing is heard of it\n", "180000 ends default/j is done, 3m after it started\n",
+                     "780000 node node t4-2 comes: 1 GPU\n", "span 0 0 4294967295 10000 180000\n" /* it was down */));
 }
 
 static void a_node_is_drained(void **state)
 {
-    _cleanup_buf_ struct buf out = {0};
-    struct run_result r;
-    play("nodes: [\"2:t4,gpus=1\"]\nsteps:\n- job: {name: j, runs: 10m}\n- {at: 1m, drain-node: t4-0}\n"
-         "- {at: 2m, expect: {job: default/j, state: running, nodes: [t4-1]}}\n- {at: 3m, job: {name: k, runs: 1m}}\n"
-         "- {at: 4m, expect: {job: default/k, state: waiting}}\n- {at: 5m, uncordon-node: t4-0}\n"
-         "- {at: 5m30s, expect: {job: default/k, state: running, nodes: [t4-0]}}\n",
-         &out, &r);
-    has(&out, "60000 node node t4-0 is drained\n");
-    assert_int_equal(r.unmet_n, 0);
-    assert_int_equal(r.met_n, 3);
+    (void)told("nodes: [\"2:t4,gpus=1\"]\nsteps:\n- job: {name: j, runs: 10m}\n- {at: 1m, drain-node: t4-0}\n"
+               "- {at: 2m, expect: {job: default/j, state: running, nodes: [t4-1]}}\n- {at: 3m, job: {name: k, runs: 1m}}\n"
+               "- {at: 4m, expect: {job: default/k, state: waiting}}\n- {at: 5m, uncordon-node: t4-0}\n"
+               "- {at: 5m30s, expect: {job: default/k, state: running, nodes: [t4-0]}}\n",
+               3, 0, TEXTS("60000 node node t4-0 is drained\n"));
 }
 
 static void what_cannot_be_done_is_said(void **state)
