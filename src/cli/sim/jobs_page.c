@@ -10,15 +10,6 @@ enum { TIMES_N = 600 };
 static const uint32_t sizes[] = {1, 2, 4, 8, 16, 32, 64, 128};
 enum { SIZES_N = sizeof sizes / sizeof *sizes };
 
-static void add_card(struct buf *out, const char *title, const char *text)
-{
-    buf_text(out, "<div class=\"card\"><b>");
-    html_text(out, text);
-    buf_text(out, "</b>");
-    html_text(out, title);
-    buf_text(out, "</div>");
-}
-
 static const char *hours(struct arena *a, double ms)
 {
     return ms < HOUR_MS / 10 ? arena_printf(a, "%.1f min", ms / 60000) : arena_printf(a, "%.2f h", ms / HOUR_MS);
@@ -27,13 +18,13 @@ static const char *hours(struct arena *a, double ms)
 static void add_cards(struct buf *out, struct arena *a, const struct job_result *r)
 {
     buf_text(out, "<div class=\"cards\">");
-    add_card(out, "jobs", arena_printf(a, "%u", r->all.jobs_n));
-    add_card(out, "mean wait", hours(a, r->all.wait.mean_ms));
-    add_card(out, "median wait", hours(a, (double)r->all.wait.median_ms));
-    add_card(out, "mean until it is done", hours(a, r->all.completion.mean_ms));
+    html_card(out, "jobs", arena_printf(a, "%u", r->all.jobs_n));
+    html_card(out, "mean wait", hours(a, r->all.wait.mean_ms));
+    html_card(out, "median wait", hours(a, (double)r->all.wait.median_ms));
+    html_card(out, "mean until it is done", hours(a, r->all.completion.mean_ms));
     if (r->large.jobs_n)
-        add_card(out, arena_printf(a, "mean wait of %d GPUs and more", JOB_LARGE_GPUS), hours(a, r->large.wait.mean_ms));
-    add_card(out, "of all GPU time used", arena_printf(a, "%.1f %%", r->utilisation));
+        html_card(out, arena_printf(a, "mean wait of %d GPUs and more", JOB_LARGE_GPUS), hours(a, r->large.wait.mean_ms));
+    html_card(out, "of all GPU time used", arena_printf(a, "%.1f %%", r->utilisation));
     buf_text(out, "</div>\n");
 }
 

@@ -40,15 +40,6 @@ static const char *time_text(struct arena *a, int64_t ms)
 
 /* ---- figures ---- */
 
-static void add_card(struct buf *out, const char *title, const char *text)
-{
-    buf_text(out, "<div class=\"card\"><b>");
-    html_text(out, text);
-    buf_text(out, "</b>");
-    html_text(out, title);
-    buf_text(out, "</div>");
-}
-
 static void add_cards(const struct page *p)
 {
     const struct timeline_line *g = &p->t->gpus;
@@ -64,14 +55,14 @@ static void add_cards(const struct page *p)
         stops_n += p->t->jobs[i]->starts_n > 1 ? p->t->jobs[i]->starts_n - 1 : 0;
     }
     buf_text(p->out, "<div class=\"cards\">");
-    add_card(p->out, "until the end", time_text(p->a, p->r->end_ms));
-    add_card(p->out, "jobs over", arena_printf(p->a, "%u of %u", over_n, p->t->jobs_n));
-    add_card(p->out, "GPU-hours in use", arena_printf(p->a, "%.1f", used_ms / HOUR_MS));
+    html_card(p->out, "until the end", time_text(p->a, p->r->end_ms));
+    html_card(p->out, "jobs over", arena_printf(p->a, "%u of %u", over_n, p->t->jobs_n));
+    html_card(p->out, "GPU-hours in use", arena_printf(p->a, "%.1f", used_ms / HOUR_MS));
     if (there_ms > 0)
-        add_card(p->out, "of all GPU time", arena_printf(p->a, "%.0f %%", 100 * used_ms / there_ms));
-    add_card(p->out, "starts anew", arena_printf(p->a, "%u", stops_n));
+        html_card(p->out, "of all GPU time", arena_printf(p->a, "%.0f %%", 100 * used_ms / there_ms));
+    html_card(p->out, "starts anew", arena_printf(p->a, "%u", stops_n));
     if (p->r->met_n + p->r->unmet_n)
-        add_card(p->out, "expectations met", arena_printf(p->a, "%u of %u", p->r->met_n, p->r->met_n + p->r->unmet_n));
+        html_card(p->out, "expectations met", arena_printf(p->a, "%u of %u", p->r->met_n, p->r->met_n + p->r->unmet_n));
     buf_text(p->out, "</div>\n");
 }
 

@@ -25,9 +25,7 @@ static void on_fact(void *arg, const struct timeline_fact *f)
 
 static const char *result_of(const struct timeline_job *j)
 {
-    if (j->ended)
-        return j->failed ? "failed" : "finished";
-    return j->gone ? "gone" : j->pods_n ? "running" : "waiting";
+    return scenario_states[run_job_state(j)];
 }
 
 /* ---- lines ---- */

@@ -179,18 +179,17 @@ static void ask_rows(struct top *x)
 static void ask_why(struct top *x, struct buf *out)
 {
     const char *ns = cell(x, "namespace"), *kind = cell(x, "kind"), *name = cell(x, "name");
-    char *text = NULL, *own = x->c.ns, *what = mem_text(name ? name : "");
+    char *text = NULL, *own = x->c.ns;
     _cleanup_arena_ struct arena *a = arena_new();
     struct err e = {0};
     size_t n = 0;
     FILE *f = open_memstream(&text, &n);
     x->c.ns = ns ? mem_text(ns) : NULL; /* rows are of other namespaces than the connection's, maybe */
-    if (f && why_print(&x->c, arena_printf(a, "%s/%s", kind ? kind : "", what), f, &e) < 0)
+    if (f && why_print(&x->c, arena_printf(a, "%s/%s", kind ? kind : "", name ? name : ""), f, &e) < 0)
         fprintf(f, "%s\n", e.text);
     if (f && fclose(f) == 0)
         buf_text(out, text);
     free(text);
-    free(what);
     free(x->c.ns);
     x->c.ns = own;
 }

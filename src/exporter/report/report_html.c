@@ -96,9 +96,9 @@ static void add_time(struct buf *out, double wall_s)
 
 static void add_card(struct buf *out, const char *title, const char *format, double value)
 {
-    buf_text(out, "<div class=\"card\"><b>");
-    buf_printf(out, format, value);
-    buf_printf(out, "</b>%s</div>", title);
+    char text[64];
+    (void)snprintf(text, sizeof text, format, value);
+    html_card(out, title, text);
 }
 
 static void add_head(struct buf *out, const struct report_page *p)

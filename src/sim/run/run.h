@@ -18,6 +18,8 @@ struct run_result {
     uint32_t met_n, unmet_n; /* expectations */
     bool all_over;           /* no job waits or runs at the end */
 };
+/* How it is with a job by now. */
+enum scenario_state run_job_state(const struct timeline_job *j);
 /* t: told and told_arg may be set. -E_INVALID: a step that cannot be done (file, line and column are said). */
 int run_scenario(const struct scenario *s, const struct virtual_cluster_config *config, struct timeline *t, struct run_result *ret_result,
                  struct err *e);

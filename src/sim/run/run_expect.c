@@ -3,7 +3,7 @@
 #include "kube/object.h"
 #include "sim/run/run_part.h"
 
-static enum scenario_state state_of(const struct timeline_job *j)
+enum scenario_state run_job_state(const struct timeline_job *j)
 {
     if (j->ended)
         return j->failed ? SCENARIO_FAILED : SCENARIO_FINISHED;
@@ -22,7 +22,7 @@ static bool same_nodes(const struct json *wanted, const struct json *nodes)
 static void look_at_job(struct run *r, const struct scenario_expect *x, struct buf *other)
 {
     const struct timeline_job *j = timeline_job_named(r->t, x->job);
-    enum scenario_state state = j ? state_of(j) : SCENARIO_GONE;
+    enum scenario_state state = j ? run_job_state(j) : SCENARIO_GONE;
     const char *why = j && state == SCENARIO_WAITING ? j->why : "";
     if (x->state >= 0 && (int)state != x->state)
         buf_printf(other, ", it is %s", j ? scenario_states[state] : "not known");
@@ -48,7 +48,7 @@ static void look_at_queue(const struct run *r, const struct scenario_expect *x, 
     uint32_t waiting_n = 0, running_n = 0;
     for (uint32_t i = 0; i < r->t->jobs_n; i++) {
         const struct timeline_job *j = r->t->jobs[i];
-        enum scenario_state state = state_of(j);
+        enum scenario_state state = run_job_state(j);
         waiting_n += text_equal(j->queue, x->queue) && state == SCENARIO_WAITING;
         running_n += text_equal(j->queue, x->queue) && state == SCENARIO_RUNNING;
     }

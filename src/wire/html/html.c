@@ -48,6 +48,15 @@ void html_begin(struct buf *out, const char *title, const char *heading, const c
     buf_text(out, "</h1>\n");
 }
 
+void html_card(struct buf *out, const char *title, const char *text)
+{
+    buf_text(out, "<div class=\"card\"><b>");
+    html_text(out, text);
+    buf_text(out, "</b>");
+    html_text(out, title);
+    buf_text(out, "</div>");
+}
+
 void html_end(struct buf *out)
 {
     buf_text(out, "</body></html>\n");

@@ -12,6 +12,8 @@
 void html_text(struct buf *out, const char *text);
 /* From <!DOCTYPE> to the heading; NULL: the title. style: beyond the common one; may be "". */
 void html_begin(struct buf *out, const char *title, const char *heading, const char *style);
+/* One of the figures at the top, in <div class="cards">: the text large, what it is below. */
+void html_card(struct buf *out, const char *title, const char *text);
 void html_end(struct buf *out);
 
 #endif
