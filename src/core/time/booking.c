@@ -25,6 +25,8 @@ int64_t booking_end_ms(const struct state *s, const struct gang *g)
     int64_t began_ms = o->admitted_ms > g->reserved_ms ? o->admitted_ms : g->reserved_ms, run_ms = (int64_t)o->run_s * 1000;
     if (g->preemptor && g->preemptor->promise)
         return INT64_MAX;
+    if (!gang_holds(g) && !g->planned && g->phase == GANG_WAITING)
+        return INT64_MAX; /* members of a group that stay where they are, however long the others are missing */
     if (!gang_holds(g) || g->phase == GANG_LEAVING)
         return s->now_ms - s->now_ms % BOOKING_LATE_MS + BOOKING_LATE_MS;
     if (g->phase == GANG_CHECKING || !run_ms || !began_ms)

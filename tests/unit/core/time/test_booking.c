@@ -180,6 +180,20 @@ static void without_a_known_end_there_is_none(void **state)
     assert_string_equal(promised(w, "big"), "big: none");
 }
 
+/* Pods of a group that was never whole stay on their nodes, and are no end that is known: the start would be put off for ever. */
+static void who_stays_without_the_others_is_not_awaited(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=4; queue q gpu=8 backfill=easy; wants big queue=q gpu=4");
+    gang_record(w, a_group(w, "group", NULL, 2));
+    struct pod_record p = a_pod(w, "ns/group-0", "group", GPU "=1");
+    p.node = id(w, "n0");
+    p.phase = POD_RUNNING;
+    pod_record(w, p);
+    decides(w, "");
+    assert_string_equal(promised(w, "big"), "big: none");
+}
+
 /* A node goes: another start, on others. */
 static void a_node_that_goes_is_promised_no_more(void **state)
 {
@@ -261,6 +275,7 @@ int main(void)
                                        T(the_next_has_its_turn),
                                        T(a_start_is_found_anew_when_its_time_is_over),
                                        T(without_a_known_end_there_is_none),
+                                       T(who_stays_without_the_others_is_not_awaited),
                                        T(a_node_that_goes_is_promised_no_more),
                                        T(who_is_awaited_is_not_preempted_by_who_comes_behind),
                                        T(it_survives_a_restart)};
