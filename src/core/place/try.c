@@ -88,8 +88,7 @@ static bool try_assignment(struct cycle *c, struct gang *g, struct queue *q, con
     if (s->bookings_n && !bookings_allow(s, q)) {
         undo_back(s, mark);
         *ret_misfit = (struct misfit){0};
-        refusal->park.on |= PARK_QUOTA;
-        return false;
+        return false; /* booking_refused says what it waits for */
     }
     struct want *wants = try_wish_all(c, g, f, &shapes, &n);
     bool placed = is_checked || place_all(s, g, wants, n, steps, ret_misfit);

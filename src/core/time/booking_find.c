@@ -349,6 +349,13 @@ static int64_t limit_s(int64_t left_ms)
     return s > 300 ? s - s % 60 : s;
 }
 
+/* WHY  that the quota which a booking takes is its own again is no gain of what a flavor lacks. */
+static void hope_for_any_quota(struct parking *p)
+{
+    p->on |= PARK_QUOTA;
+    p->hopes_n = PARK_HOPES + 1;
+}
+
 static void say_kept_out(struct cycle *c, const struct gang *g, const struct booking *by, const struct queue *q, struct refusal *refusal)
 {
     refusal->why = reason_new(c->a, (struct reason){.code = REASON_WAITING, .queue = q ? q->title : 0});
@@ -358,8 +365,8 @@ static void say_kept_out(struct cycle *c, const struct gang *g, const struct boo
                                                               .have = by->start_ms,
                                                               .need = limit_s(by->start_ms - c->now_ms),
                                                               .nodes_n = g->own->run_s != 0}));
-    refusal->park.on |= PARK_QUOTA | PARK_NODES;
-    refusal->park.hopes_n = PARK_HOPES + 1;
+    refusal->park.on |= PARK_NODES;
+    hope_for_any_quota(&refusal->park);
 }
 
 static void say_promised(struct cycle *c, const struct booking *b, struct refusal *refusal)
@@ -388,6 +395,8 @@ bool booking_refused(struct cycle *c, struct gang *g, struct queue *q, struct re
         booking_drop(s, g);
         return false;
     }
+    if (view.stands && view.refused)
+        hope_for_any_quota(&refusal->park);
     const struct booking *by = view.stands ? keeper(c, g, &view) : NULL;
     if (by)
         say_kept_out(c, g, by, q, refusal);

@@ -194,6 +194,23 @@ static void who_stays_without_the_others_is_not_awaited(void **state)
     assert_string_equal(promised(w, "big"), "big: none");
 }
 
+/* The quota that one flavor would have to gain is not all that helps who is kept from another one by a start that is promised. */
+static void who_has_no_room_either_looks_again_when_nothing_is_promised_any_more(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q in=c fb.gpu=6 backfill=easy; queue o in=c fa.gpu=1 fb.gpu=2; queue p fc.gpu=4;"
+             "runs a queue=q gpu=4 flavor=fb since=1000 limit=600 on=n0; runs b queue=p gpu=4 flavor=fc since=1000 limit=300 on=n0;"
+             "wants big queue=q gpu=6; wants small queue=o gpu=3");
+    decides(w, "");
+    assert_string_equal(promised(w, "big"), "big: 1600 n0");
+    gone(w, CHANGE_GANG_GONE, "b");
+    gone(w, CHANGE_POD_GONE, "ns/b-0");
+    decides(w, "");
+    assert_string_equal(promised(w, "big"), "big: 1600 n0");
+    gone(w, CHANGE_GANG_GONE, "big");
+    decides_soon(w, "start small");
+}
+
 /* A node goes: another start, on others. */
 static void a_node_that_goes_is_promised_no_more(void **state)
 {
@@ -276,6 +293,7 @@ int main(void)
                                        T(a_start_is_found_anew_when_its_time_is_over),
                                        T(without_a_known_end_there_is_none),
                                        T(who_stays_without_the_others_is_not_awaited),
+                                       T(who_has_no_room_either_looks_again_when_nothing_is_promised_any_more),
                                        T(a_node_that_goes_is_promised_no_more),
                                        T(who_is_awaited_is_not_preempted_by_who_comes_behind),
                                        T(it_survives_a_restart)};
