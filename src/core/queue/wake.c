@@ -13,6 +13,7 @@
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/queue/standing.h"
+#include "core/time/booking.h"
 
 #define FEW_NODES 4        /* so many may gain room, and lines are still woken one by one */
 #define REFRESH_MAX 200    /* reasons found anew in one cycle: who may start does not wait for thousands of them */
@@ -161,6 +162,7 @@ static void wake_queues(struct state *s)
     }
     while (s->candidates_n)
         dissolve(s, s->candidates[s->candidates_n - 1]);
+    bookings_look_all(s); /* another queue of the tree may lend less: who counts on that gains nothing, and would never look */
 }
 
 static void forget_queue_changes(struct state *s)

@@ -211,6 +211,19 @@ static void who_has_no_room_either_looks_again_when_nothing_is_promised_any_more
     decides_soon(w, "start small");
 }
 
+/* Another queue of the tree is gone: what that one counted on is not there then, and it keeps nobody out any longer. */
+static void a_start_is_promised_no_more_when_the_queue_that_lends_is_gone(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=8; queue q in=c gpu=4 backfill=easy; queue o in=c gpu=4; runs a queue=q gpu=3 since=1000 limit=600 on=n0;"
+             "wants big queue=q gpu=8; wants small queue=q gpu=1");
+    decides(w, "");
+    assert_string_equal(promised(w, "big"), "big: 1600 n0");
+    gone(w, CHANGE_QUEUE_GONE, "o");
+    decides_soon(w, "start small");
+    assert_string_equal(promised(w, "big"), "big: none");
+}
+
 /* A node goes: another start, on others. */
 static void a_node_that_goes_is_promised_no_more(void **state)
 {
@@ -294,6 +307,7 @@ int main(void)
                                        T(without_a_known_end_there_is_none),
                                        T(who_stays_without_the_others_is_not_awaited),
                                        T(who_has_no_room_either_looks_again_when_nothing_is_promised_any_more),
+                                       T(a_start_is_promised_no_more_when_the_queue_that_lends_is_gone),
                                        T(a_node_that_goes_is_promised_no_more),
                                        T(who_is_awaited_is_not_preempted_by_who_comes_behind),
                                        T(it_survives_a_restart)};
