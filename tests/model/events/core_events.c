@@ -9,7 +9,6 @@
  * last events.
  */
 #include "core_model.h"
-#include "core/state/model.h"
 #include "../forced.h"
 
 enum { REST_EVERY = 40, EVENTS_MAX = 4, FORCE_EVERY = 4 };
@@ -17,8 +16,6 @@ enum { REST_EVERY = 40, EVENTS_MAX = 4, FORCE_EVERY = 4 };
 /* What was told so far may be all that comes for long: nobody waits then who could start. */
 static void nobody_waits_for_a_wake(struct model *m)
 {
-    if (m->life.w.s->bookings_n)
-        return; /* who has one may have a better one now, which he finds when he looks again, in ten seconds at most */
     if (m->sweeps && (m->seed + m->step) % FORCE_EVERY == 0 && !forced_world_rests(&m->life.w))
         die(m, "somebody waits who could start, or have others go, and nothing wakes him");
 }

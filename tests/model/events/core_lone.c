@@ -1,5 +1,6 @@
 /* core_lone.c - pods of no queue: who leaves for whom, and that nobody waits in vain */
 #include "core_model.h"
+#include "core/state/model.h"
 
 static int slot_of(const struct cluster *c, const char *key)
 {
@@ -81,6 +82,14 @@ void lone_write_nominated(struct model *m, const struct plan_entry *e)
     }
 }
 
+/* By a start that is promised to somebody in front of it. */
+static bool is_kept_out(const struct model *m, const struct reason *r)
+{
+    const struct reason *kept = r ? reason_find(r, REASON_KEPT_OUT) : NULL;
+    struct booking_record b;
+    return kept && state_gang_booking(m->life.w.s, kept->name, &b) && b.start_ms == kept->have && b.start_ms > m->life.w.s->now_ms;
+}
+
 void lone_rest_check(struct model *m)
 {
     for (int i = 0; i < PODS; i++) {
@@ -91,7 +100,7 @@ void lone_rest_check(struct model *m)
         const struct reason *lack = r ? reason_find(r, REASON_NO_PREEMPTION) : NULL;
         for (int n = 0; n < NODES && is_waiting(p); n++) {
             bool any;
-            if (fits(&m->api, NULL, p, n))
+            if (fits(&m->api, NULL, p, n) && !is_kept_out(m, r))
                 die(m, "%s fits on n%d, but waits: %s", key, n, why(&m->life.w, key));
             /* WHY  what would be free where a device was given twice is not known: nobody is told to go there */
             if (!p->never && !has_device_twice(&m->api, n) && would_fit(&m->api, NULL, p, n, &any) && any &&

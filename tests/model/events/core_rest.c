@@ -445,17 +445,15 @@ void rest_checks(struct model *m)
     int waiting_n = nobody_waits_for_each_other(m);
     ready_check_rest(m);
     nobody_waits_behind_checks(m);
-    /* no record says what is promised here, and who fits may have to leave it alone: core_backfill.c looks at that */
-    bool promised = m->life.w.s->bookings_n > 0;
-    if (!waiting_n && !ready_stands_still(m) && !promised)
+    if (!waiting_n && !ready_stands_still(m))
         nobody_waits_who_fits(m);
-    if (!waiting_n && !room_is_kept(m) && !promised)
+    if (!waiting_n && !room_is_kept(m))
         lone_rest_check(m);
     write_consumed(m, true);
     memset(&fresh, 0, sizeof fresh);
     fresh.w.now_ms = m->life.w.now_ms;
     life_begin(m, &fresh);
-    if (!waiting_n && !m->backfills) { /* else places are held, and no record says where */
+    if (!waiting_n) { /* else places are held, and no record says where */
         fresh_starts_nothing(m, &fresh);
         /* WHY not in a standstill: whom it refused before that began, a core that begins anew has not tried yet, and tries when it is over;
          * only one is let in then, and in a queue where somebody is refused it is none of the others */
