@@ -65,6 +65,8 @@ static void submit_entry(struct model *m, const struct plan_entry *e)
     bool planned = slot >= 0 && l->seen.gangs[slot].type == TYPE_PLANNED;
     if (e->effect == EFFECT_EXPLAIN)
         lone_write_nominated(m, e);
+    if (e->effect == EFFECT_EXPLAIN && planned)
+        booked_write(m, e, slot);
     if (e->effect == EFFECT_EXPLAIN || ((e->effect == EFFECT_ADMIT || e->effect == EFFECT_RESERVE) && !planned)) {
         answer(m, e->effect, m->faults && chance(m, 20) ? OUTCOME_FAILED : OUTCOME_DONE, gang, NULL);
         return;
@@ -125,6 +127,7 @@ static bool land_admit(struct model *m, const struct write *w)
         return true;
     }
     g->admitted = true;
+    g->booked = (struct m_booked){0};
     g->reserved_only = w->effect == EFFECT_RESERVE;
     g->foreign = false;
     g->admitted_queue = w->queue;

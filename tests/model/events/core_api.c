@@ -462,6 +462,7 @@ static void tell_gang(struct life *l, const struct m_gang *g)
         r.grace_s = g->grace_s;
         r.run_s = g->run_s;
         r.run_by_limit = g->run_s % 2 == 0;
+        r.booking = booked_record(w, &g->booked);
         r.admitted_queue = g->admitted ? queue_name(w, g->admitted_queue) : 0;
     } else {
         struct amount *least = arena_zero(w->records, SETS, sizeof *least);

@@ -31,7 +31,7 @@ enum {
     ZONES = 3,
     CHECKS = 2
 };
-enum { CHOICES = SETS * RES_N, WRITES = 256, ANSWERS = 512, STREAM = 4096, DEVICES_TEXT = 128 };
+enum { CHOICES = SETS * RES_N, BOOKED_PLACES = SETS * NODES, WRITES = 256, ANSWERS = 512, STREAM = 4096, DEVICES_TEXT = 128 };
 enum { GPUS_MAX = 24, GPU_MILLI = 1000, GPU_GIB = 16 }; /* of a node; of a GPU that is given in parts as well */
 
 struct kind {                  /* what one pod asks for */
@@ -115,6 +115,20 @@ static inline int set_fewest(const struct m_set *s) /* of one that waits */
     return s->min_count && s->min_count < needs ? s->min_count : needs;
 }
 enum gang_type { TYPE_PLANNED, TYPE_VOLCANO, TYPE_GROUP };
+struct m_booked {              /* the start that a gang is promised, as its object says it; start_ms 0: none */
+    int64_t start_ms;
+    uint8_t basis;
+    bool borrows;
+    uint32_t places_n, quota_n;
+    struct m_booked_place {
+        uint16_t set;
+        int node, count;
+    } places[BOOKED_PLACES];
+    struct m_booked_quota {
+        int8_t flavor, resource;
+        int64_t amount;
+    } quota[CHOICES];
+};
 struct m_gang {
     bool exists, active, on_hold, finished, admitted, evicting;
     uint32_t serial, generation; /* generation: counts edits of the spec */
@@ -130,6 +144,7 @@ struct m_gang {
     int8_t choices[SETS][RES_N]; /* flavor; -1: none */
     bool reserved_only, foreign; /* admitted means no more than that its quota is reserved; by somebody else */
     int8_t checks[CHECKS];     /* enum check_state; -1: not listed */
+    struct m_booked booked;
     int webhook;               /* what is done to its pods: 0 nothing, 1 all grow, 2 some grow, 3 tolerate, 4 flavors left out */
 };
 struct m_pod {
@@ -363,6 +378,9 @@ void ready_count(struct model *m, struct m_gang *g, const struct write *w);
 void ready_check_plan(struct model *m, const struct life *l);
 bool ready_stands_still(const struct model *m);    /* nobody is admitted, because somebody is not ready */
 void ready_check_rest(struct model *m);
+/* core_booked.c: starts that are promised, as objects say it */
+void booked_write(struct model *m, const struct plan_entry *e, int slot); /* of an EXPLAIN, of the planned gang seen in that slot */
+const struct booking_record *booked_record(struct world *w, const struct m_booked *b); /* NULL: none is */
 /* core_lone.c: pods of no queue that others of lower priority leave for */
 void lone_check_victim(struct model *m, const struct life *l, const struct plan_entry *e);
 void lone_write_nominated(struct model *m, const struct plan_entry *e); /* of an EXPLAIN: the pod's status says for which node it waits */

@@ -224,6 +224,25 @@ static void a_start_is_promised_no_more_when_the_queue_that_lends_is_gone(void *
     assert_string_equal(promised(w, "big"), "big: none");
 }
 
+/* Of another start than before, too. */
+static void who_is_kept_out_is_told_of_the_start_that_stands(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=4; queue q gpu=8 backfill=easy; runs a queue=q gpu=3 since=1000 limit=600 on=n0; wants big queue=q gpu=4");
+    decides(w, "");
+    story(w, "pod p gpu=1");
+    decides(w, "");
+    says(w, "pod/ns/p", "would pass ns/big, which is promised a start about 1970-01-01T00:26:40Z");
+    static const int64_t times[] = {1020, 1040, 1600, 1605, 1611, 1620};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        at(w, times[i]);
+        decides(w, "");
+        decides(w, "");
+    }
+    assert_string_equal(promised(w, "big"), "big: 1630 n0");
+    says(w, "pod/ns/p", "would pass ns/big, which is promised a start about 1970-01-01T00:27:10Z");
+}
+
 /* A node goes: another start, on others. */
 static void a_node_that_goes_is_promised_no_more(void **state)
 {
@@ -308,6 +327,7 @@ int main(void)
                                        T(who_stays_without_the_others_is_not_awaited),
                                        T(who_has_no_room_either_looks_again_when_nothing_is_promised_any_more),
                                        T(a_start_is_promised_no_more_when_the_queue_that_lends_is_gone),
+                                       T(who_is_kept_out_is_told_of_the_start_that_stands),
                                        T(a_node_that_goes_is_promised_no_more),
                                        T(who_is_awaited_is_not_preempted_by_who_comes_behind),
                                        T(it_survives_a_restart)};
