@@ -15,6 +15,8 @@ struct forced {
     bool whole[WAITING_MAX];   /* they leave for all of its members */
     bool more[WAITING_MAX];    /* tried anew, it has had others go, too */
     uint32_t waiting_n;
+    name_id renewing[WAITING_MAX]; /* gangs that are promised a start, and look soon whether there is another by now */
+    uint32_t renewing_n;
     name_id looking[WAITING_MAX]; /* gangs that look again soon, as long as others leave */
     uint32_t looking_n;
 };
@@ -138,6 +140,17 @@ static bool may_have_what_more_leave(const struct forced *f, const struct gang *
     return any;
 }
 
+/* It comes behind one of those, whose start is another one once it has looked. */
+static bool may_pass_soon(const struct forced *f, const struct gang *g)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < f->renewing_n && !any; i++) {
+        const struct gang *in_front = gang_find(f->s, f->renewing[i]);
+        any = in_front && in_front != g && order_before(in_front, g);
+    }
+    return any;
+}
+
 /* What is not a reason is told of in words, and counted. `promised`: of those for whom others leave. */
 static uint32_t cycle_effects(struct forced *f, bool promised)
 {
@@ -156,7 +169,7 @@ static uint32_t cycle_effects(struct forced *f, bool promised)
             f->more[at] = true;
         if (excepted)
             f->moved[at] = true;
-        bool looks = g && is_among(f->looking, f->looking_n, g->key);
+        bool looks = g && (is_among(f->looking, f->looking_n, g->key) || may_pass_soon(f, g));
         if (e->effect == EFFECT_EXPLAIN || looks || (preempts && f->somebody_leaves) || (promised && !waits) || excepted)
             continue;
         n++;
@@ -177,10 +190,22 @@ static bool settle(const struct forced *f)
     return n < CYCLES_MAX;
 }
 
+static void find_renewing(struct forced *f)
+{
+    f->renewing_n = 0;
+    for (uint32_t i = 0; i < f->s->bookings_n && f->renewing_n < WAITING_MAX; i++) {
+        const struct gang *g = f->s->bookings[i]->gang;
+        const struct parking *p = g->line ? &g->line->park : NULL;
+        if (p && f->s->refresh_ms && (p->outdated || f->s->others_ms >= p->tried_ms)) /* order_refresh */
+            f->renewing[f->renewing_n++] = g->key;
+    }
+}
+
 static uint32_t force(struct forced *f)
 {
     uint32_t n = 0;
     f->waiting_n = f->looking_n = 0;
+    find_renewing(f);
     f->somebody_leaves = f->s->promised_n > 0;
     for (uint32_t i = 0; i < f->s->gangs_n; i++)
         f->somebody_leaves |= f->s->gangs[i]->phase == GANG_LEAVING;

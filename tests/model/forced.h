@@ -14,6 +14,8 @@
  *        fewer members need than others leave for, what is kept for another one no more since that one, asked anew, has had more of them
  *        go, and for a lone pod nodes on which others leave for somebody of no lower priority; and, while anybody leaves, those who would
  *        have others go: whoever leaves gives something back, and that wakes.
+ *        Who comes behind one that is promised a start and looks again within ten seconds, since somebody has started, come or gone: with
+ *        what others have left meanwhile its start may be another.
  *        SOURCE Kueue counts who leaves as there until he has left; kube-scheduler, PodEligibleToPreemptOthers.
  */
 #ifndef TESTS_MODEL_FORCED_H

@@ -98,9 +98,9 @@ void lone_rest_check(struct model *m)
         pod_gang_key(p, key);
         const struct reason *r = is_waiting(p) ? state_gang_reason(m->life.w.s, id(&m->life.w, key)) : NULL;
         const struct reason *lack = r ? reason_find(r, REASON_NO_PREEMPTION) : NULL;
-        for (int n = 0; n < NODES && is_waiting(p); n++) {
+        for (int n = 0; n < NODES && is_waiting(p) && !is_kept_out(m, r); n++) {
             bool any;
-            if (fits(&m->api, NULL, p, n) && !is_kept_out(m, r))
+            if (fits(&m->api, NULL, p, n))
                 die(m, "%s fits on n%d, but waits: %s", key, n, why(&m->life.w, key));
             /* WHY  what would be free where a device was given twice is not known: nobody is told to go there */
             if (!p->never && !has_device_twice(&m->api, n) && would_fit(&m->api, NULL, p, n, &any) && any &&
