@@ -38,10 +38,15 @@ static void add_limit(struct buf *out, int64_t s)
 static void kept_out_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     char time[TIME_TEXT_MAX];
-    buf_printf(out, "would pass %s/%s, which is promised a start about %s, and %s: set ", intern_name(names, r->pod_set),
+    buf_printf(out, "would pass %s/%s, which is promised a start about %s, and %s", intern_name(names, r->pod_set),
                explain_last_part(intern_name(names, r->name)), time_format(time, r->have),
                r->nodes_n ? "may run for longer than until then" : "nothing is known of how long it runs");
-    add_limit(out, r->need);
+    if (r->need) {
+        buf_text(out, ": set ");
+        add_limit(out, r->need);
+    } else {
+        buf_text(out, ", as of all that are in no ClusterQueue");
+    }
 }
 
 bool explain_starts(struct buf *out, const struct reason *r, const struct intern *names)

@@ -76,8 +76,8 @@
                                                       * enum end_basis; children: PROMISED_PLACE */                                  \
     X(PROMISED_PLACE,       "promised-place")        /* need pods of pod_set on the node `name` */                                  \
     X(KEPT_OUT,             "kept-out-by-promise")   /* the gang `name` in namespace pod_set is promised a start at wall ms `have`, and \
-                                                      * it may run longer; it would start if it ended within need seconds. nodes_n: 0, \
-                                                      * nothing is known of how long it runs */                                     \
+                                                      * it may run longer; it would start if it ended within need seconds. need: 0, \
+                                                      * it has no limit that counts; nodes_n: 0, nothing is known of how long it runs */ \
     X(REMEDIES,             "remedies")              /* of the gang `name`; children: any one of them lets it start; none: impossible */ \
     X(REMEDY,               "remedy")                /* children: all of them are needed */                                      \
     X(IMPOSSIBLE,           "impossible")            /* the largest node has `have` of resource, or all together place `have` of `need`; \

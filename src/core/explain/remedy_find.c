@@ -604,7 +604,7 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
     if (!c->trials_left || s->fresh_n || s->work_n || g->promise)
         return NULL;
     const struct reason *kept_out = g->line && g->line->reason ? reason_find(g->line->reason, REASON_KEPT_OUT) : NULL;
-    if (kept_out)
+    if (kept_out && kept_out->need)
         return remedy_by_limit(c, g, kept_out);
     if (bookings_bind(s, g))
         return not_computed(c, g, GAP_OTHERS);

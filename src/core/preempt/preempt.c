@@ -86,14 +86,16 @@ static bool is_allowed(const struct preemptor *x, struct victims *v)
 {
     struct state *s = x->c->s;
     uint32_t mark = undo_mark(s);
-    for (uint32_t i = 0; i < v->n && s->bookings_n; i++) {
+    if (!s->bookings_n)
+        return true;
+    for (uint32_t i = 0; i < v->n; i++) {
         const struct gang *g = v->all[i].gang;
         for (uint32_t k = 0; k < g->own->charges_n && g->queue; k++)
             undo_charge(s, g->queue->quota, g->own->charges[k].flavor, g->own->charges[k].resource, -g->own->charges[k].amount);
     }
-    for (uint32_t i = 0; i < x->needs_n && s->bookings_n; i++)
+    for (uint32_t i = 0; i < x->needs_n; i++)
         undo_charge(s, x->queue->quota, x->needs[i].flavor, x->needs[i].resource, x->needs[i].amount);
-    bool allowed = !s->bookings_n || bookings_allow(s, x->queue);
+    bool allowed = bookings_allow(s, x->queue);
     undo_back(s, mark);
     v->lack = allowed ? v->lack : LACK_QUOTA;
     return allowed;

@@ -24,14 +24,14 @@ bool promise_is_others(const struct gang *victim, const struct gang *g)
 
 /* ---- making and dropping ---- */
 
-static bool is_same_node(const struct state *s, const struct promised_room *r)
+bool promised_room_is_there(const struct state *s, const struct promised_room *r)
 {
     return r->node < s->nodes.n && s->nodes.nodes[r->node].name == r->node_name;
 }
 
 static void count_on_node(struct state *s, const struct promise *p, uint32_t by)
 {
-    if (p->by_priority && is_same_node(s, p->rooms))
+    if (p->by_priority && promised_room_is_there(s, p->rooms))
         s->nodes.nodes[p->rooms->node].promised_n += by;
 }
 
@@ -97,7 +97,7 @@ static void gain(struct state *s, const struct promise *p)
     if (!p->by_priority)
         quota_gain(&s->quota, p->queue->quota);
     for (uint32_t i = 0; i < p->rooms_n; i++)
-        if (is_same_node(s, &p->rooms[i]))
+        if (promised_room_is_there(s, &p->rooms[i]))
             node_table_gain(&s->nodes, p->rooms[i].node);
 }
 
@@ -497,7 +497,7 @@ void promises_shrink(struct state *s, uint32_t node)
 {
     for (uint32_t i = 0; i < s->promised_n && s->nodes.nodes[node].promised_n; i++) {
         const struct promise *p = s->promised[i]->promise;
-        if (p->by_priority && !p->stands && p->rooms->node == node && is_same_node(s, p->rooms) && is_short(s, s->promised[i]))
+        if (p->by_priority && !p->stands && p->rooms->node == node && promised_room_is_there(s, p->rooms) && is_short(s, s->promised[i]))
             look_again(s, p, s->promised[i]);
     }
 }
@@ -517,7 +517,7 @@ void promises_rank(struct state *s)
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < s->promised_n; i++) {
             const struct promise *p = s->promised[i]->promise;
-            if (!p->by_priority || !is_same_node(s, p->rooms))
+            if (!p->by_priority || !promised_room_is_there(s, p->rooms))
                 continue;
             int32_t *highest = &s->nodes.nodes[p->rooms->node].promised_highest, priority = s->promised[i]->priority;
             *highest = pass == 0 || priority > *highest ? priority : *highest;
@@ -530,7 +530,7 @@ static void put_rooms(struct state *s, struct promise *p, const struct gang *but
     note_all_taken(s, p, but);
     for (uint32_t i = 0; i < p->rooms_n; i++) {
         const struct promised_room *r = &p->rooms[i];
-        if (!is_same_node(s, r))
+        if (!promised_room_is_there(s, r))
             continue;
         undo_withhold(s, r->node, r->resource, r->amount - r->taken);
         if ((!i || r[-1].node != r->node) && s->nodes.nodes[r->node].devices.gpus)

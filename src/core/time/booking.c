@@ -4,6 +4,7 @@
 #include "core/time/booking.h"
 #include <stdlib.h>
 #include "base/memory.h"
+#include "core/preempt/promise.h"
 #include "core/queue/gang.h"
 
 /* ---- when somebody ends ---- */
@@ -163,7 +164,7 @@ void booking_gain(struct state *s, const struct booking *b)
     if (b->queue && b->queue->quota)
         quota_gain(&s->quota, b->queue->quota);
     for (uint32_t i = 0; i < b->rooms_n; i++)
-        if (b->rooms[i].node < s->nodes.n && s->nodes.nodes[b->rooms[i].node].name == b->rooms[i].node_name)
+        if (promised_room_is_there(s, &b->rooms[i]))
             node_table_gain(&s->nodes, b->rooms[i].node);
 }
 

@@ -1,6 +1,6 @@
 /* booking.h - a gang that cannot start is promised a start: places on named nodes, and quota, from a time on
  *
- *   refused, its queue backfills ──booking_renew──▶ the earliest time at which it fits, as the ends that are known say: booked
+ *   refused, its queue backfills ──booking_refused──▶ the earliest time at which it fits, as the ends that are known say: booked
  *                                                     │ others are tried: what it needs then is withheld from whoever would still run then
  *                                                     ├─ refused again: an earlier start, or the same while it can be kept, or another
  *                                                     └─ it starts, here or elsewhere, sooner or then; or goes, or is held back: dropped
@@ -45,7 +45,6 @@ void bookings_look_all(struct state *s); /* what they were found by is something
 int64_t bookings_next_ms(const struct state *s); /* the first start that is to come; 0: none */
 void bookings_free(struct state *s);
 struct booking *booking_of(const struct state *s, const struct gang *g); /* NULL: it has none */
-
 
 /* ---- one of them; its caller says to whom that is news ---- */
 struct booking *booking_copy(struct gang *g, struct queue *q, const struct booking_record *r);

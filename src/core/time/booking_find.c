@@ -99,7 +99,7 @@ static int64_t booked_amount(const struct search *x, int64_t ms, name_id flavor,
     for (uint32_t i = 0; i < s->bookings_n; i++) {
         const struct booking *b = s->bookings[i];
         bool counts =
-            b->queue == x->queue && order_before(b->gang, x->gang) && b->start_ms <= ms && booking_run_ms(b->gang, b->start_ms) > ms;
+            b->queue == x->queue && order_before(b->gang, x->gang) && b->start_ms <= ms && booking_over_ms(b) > ms;
         for (uint32_t k = 0; counts && k < b->quota_n; k++)
             sum += b->quota[k].flavor == flavor && b->quota[k].resource == resource ? b->quota[k].amount : 0;
     }
@@ -162,7 +162,7 @@ static uint32_t find_times(struct search *x, int64_t from_ms, int64_t *times)
         if (x->endings[i].ms >= from_ms)
             times[n++] = x->endings[i].ms;
     for (uint32_t i = 0; i < s->bookings_n; i++) {
-        int64_t ms = booking_run_ms(s->bookings[i]->gang, s->bookings[i]->start_ms);
+        int64_t ms = booking_over_ms(s->bookings[i]);
         if (ms != INT64_MAX && ms >= from_ms && ms > s->now_ms)
             times[n++] = ms;
     }
@@ -346,7 +346,7 @@ static const struct booking *keeper(struct cycle *c, struct gang *g, const struc
 static int64_t limit_s(int64_t left_ms)
 {
     int64_t s = left_ms / 1000 - left_ms / 8000;
-    return s > 300 ? s - s % 60 : s;
+    return s > 300 ? s - s % 60 : s > 1 ? s : 1;
 }
 
 /* WHY  that the quota which a booking takes is its own again is no gain of what a flavor lacks. */
@@ -363,7 +363,7 @@ static void say_kept_out(struct cycle *c, const struct gang *g, const struct boo
                                                               .name = by->gang->key,
                                                               .pod_set = by->gang->ns,
                                                               .have = by->start_ms,
-                                                              .need = limit_s(by->start_ms - c->now_ms),
+                                                              .need = g->planned ? limit_s(by->start_ms - c->now_ms) : 0,
                                                               .nodes_n = g->own->run_s != 0}));
     refusal->park.on |= PARK_NODES;
     hope_for_any_quota(&refusal->park);

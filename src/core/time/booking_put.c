@@ -1,5 +1,6 @@
 /* booking_put.c - bookings in the way of others: room on nodes that is withheld, and quota as it will be then */
 #include "core/place/undo.h"
+#include "core/preempt/promise.h"
 #include "core/time/booking.h"
 
 static int64_t then_ms(const struct state *s, const struct booking *b)
@@ -54,11 +55,6 @@ static void find_needs(const struct state *s, const struct booking *b)
         i = take_away_endings(s, b, i, ms);
 }
 
-static bool is_there(const struct state *s, const struct promised_room *r)
-{
-    return r->node < s->nodes.n && s->nodes.nodes[r->node].name == r->node_name;
-}
-
 /* Each node's room is withheld once, for the booking that needs the most of it. */
 static int64_t withheld_before(const struct state *s, uint32_t at, const struct promised_room *r)
 {
@@ -81,7 +77,7 @@ void bookings_put(struct state *s, const struct gang *g, bool borrows, int64_t a
         find_needs(s, b);
         for (uint32_t k = 0; k < b->rooms_n; k++) {
             int64_t more = b->rooms[k].taken - withheld_before(s, i, &b->rooms[k]);
-            if (more <= 0 || !is_there(s, &b->rooms[k]))
+            if (more <= 0 || !promised_room_is_there(s, &b->rooms[k]))
                 continue;
             undo_withhold(s, b->rooms[k].node, b->rooms[k].resource, more);
             s->booking_view.withheld = true;

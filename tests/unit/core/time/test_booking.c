@@ -240,7 +240,9 @@ static void who_is_kept_out_is_told_of_the_start_that_stands(void **state)
         decides(w, "");
     }
     assert_string_equal(promised(w, "big"), "big: 1630 n0");
-    says(w, "pod/ns/p", "would pass ns/big, which is promised a start about 1970-01-01T00:27:10Z");
+    says(w, "pod/ns/p", "would pass ns/big, which is promised a start about 1970-01-01T00:27:10Z, and nothing is known of how long it runs, as "
+                        "of all that are in no ClusterQueue");
+    assert_null(strstr(why_tree(w, "pod/ns/p"), "limit of time")); /* no pod's counts */
 }
 
 /* A node goes: another start, on others. */
