@@ -6,10 +6,9 @@ const char *plugin_argument(const struct json *list, const char *name)
     const char *found = NULL;
     size_t n = strlen(name);
     JSON_EACH (item, list) {
-        const char *text = json_text(item, "");
-        while (*text == '-')
-            text++;
-        if (strncmp(text, name, n) != 0)
+        const char *text = json_text(item, ""), *word = text;
+        text += strspn(text, "-");
+        if (text == word || strncmp(text, name, n) != 0)
             continue;
         if (text[n] == '=')
             found = text + n + 1;

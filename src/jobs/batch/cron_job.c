@@ -10,6 +10,7 @@
 #include "kube/workqueue.h"
 
 #define OWNED_MAX 256
+#define FIRST_SPAN_MS 3600000
 
 struct cron_jobs {
     struct loop *loop;
@@ -171,18 +172,22 @@ static void write_status(const struct cron_jobs *c, struct work *w, const struct
     work_patch(w, KUBE_PATCH_MERGE, kube_path(a, c->kind->group, c->kind->version, "cronjobs", w->ns, w->name, "status"), patch);
 }
 
-/* The last due time at or before now that was not started yet; 0 = none. */
+/* The last due time at or before now that was not started yet; 0 = none. WHY in spans back from now: one that was suspended for years has
+ * missed millions of minutes, and only the last of them counts. */
 static int64_t due_time(const struct cron_schedule *s, const struct time_zone *zone, const struct json *cron, int64_t now_ms)
 {
     int64_t last_ms = now_ms;
     time_parse(json_bytes(json_path(cron, "metadata", "creationTimestamp", NULL)), &last_ms);
     time_parse(json_bytes(json_path(cron, "status", "lastScheduleTime", NULL)), &last_ms);
     int64_t deadline_s = json_get_int64(json_get(cron, "spec"), "startingDeadlineSeconds", 86400);
-    if (last_ms < now_ms - deadline_s * 1000)
+    if ((now_ms - last_ms) / 1000 >= deadline_s)
         last_ms = now_ms - deadline_s * 1000;
-    int64_t due_ms = 0;
-    for (int64_t at = cron_schedule_next(s, zone, last_ms); at >= 0 && at <= now_ms; at = cron_schedule_next(s, zone, at))
-        due_ms = at;
+    int64_t due_ms = 0, from_ms = now_ms;
+    for (int64_t span_ms = FIRST_SPAN_MS; due_ms == 0 && from_ms > last_ms; span_ms *= 8) {
+        from_ms = now_ms - span_ms > last_ms ? now_ms - span_ms : last_ms;
+        for (int64_t at = cron_schedule_next(s, zone, from_ms); at >= 0 && at <= now_ms; at = cron_schedule_next(s, zone, at))
+            due_ms = at;
+    }
     return due_ms;
 }
 

@@ -123,6 +123,7 @@ struct owner {
     struct volcano_pods *v;
     char *uid;
     char *annotations; /* as JSON; NULL while they are asked for */
+    struct map *waiting; /* "ns/pod": who is looked at again when they are known */
 };
 
 static const char *owner_path(struct arena *a, const struct json *owner, const char *ns)
@@ -140,21 +141,34 @@ static const char *owner_path(struct arena *a, const struct json *owner, const c
     return NULL;
 }
 
+static struct owner *owner_new(struct volcano_pods *v, const char *uid)
+{
+    struct owner *o = mem_zero(1, sizeof *o);
+    *o = (struct owner){.v = v, .uid = mem_text(uid), .waiting = map_new(0)};
+    return o;
+}
+
 static void owner_free(struct owner *o)
 {
+    map_free(o->waiting);
     free(o->uid);
     free(o->annotations);
     free(o);
 }
 
-static void pods_look(struct volcano_pods *v, const char *owner_uid, int64_t delay_ms)
+static void waiting_look(struct owner *o, int64_t delay_ms)
 {
-    _cleanup_arena_ struct arena *a = arena_new();
     size_t at = 0;
     struct bytes key;
-    for (char **pod; (pod = map_next(v->wanted, &at, &key));)
-        if (strstr(*pod, owner_uid))
-            workqueue_add_after(v->queue, arena_text_n(a, key.data, key.n), delay_ms);
+    while (map_next(o->waiting, &at, &key))
+        workqueue_add_after(o->v->queue, key.data, delay_ms); /* keys of maps are NUL terminated */
+    map_clear(o->waiting);
+}
+
+/* 429: the server has no time now, and has not looked. */
+static bool says_nothing(const struct kube_answer *answer)
+{
+    return answer->status >= 400 && answer->status < 500 && answer->status != 429;
 }
 
 /* Who is gone, or may not be read, says nothing; whoever could not be asked is asked again. */
@@ -165,8 +179,8 @@ static void on_owner(void *arg, const struct kube_answer *answer)
     _cleanup_arena_ struct arena *a = arena_new();
     const struct json *owner = answer->code == 0 ? json_parse(a, answer->body, NULL, NULL) : NULL;
     const struct json *annotations = json_path(owner, "metadata", "annotations", NULL);
-    if (answer->code != 0 && (answer->status < 400 || answer->status >= 500)) {
-        pods_look(v, o->uid, ASK_AGAIN_MS);
+    if (answer->code != 0 && !says_nothing(answer)) {
+        waiting_look(o, ASK_AGAIN_MS);
         map_remove(v->owners, bytes_of(o->uid));
         owner_free(o);
         return;
@@ -177,7 +191,7 @@ static void on_owner(void *arg, const struct kube_answer *answer)
     else
         buf_text(&text, "{}");
     o->annotations = buf_take(&text, NULL);
-    pods_look(v, o->uid, 0);
+    waiting_look(o, 0);
 }
 
 static void owners_forget(struct volcano_pods *v, bool ends)
@@ -188,7 +202,7 @@ static void owners_forget(struct volcano_pods *v, bool ends)
         if (!(*o)->annotations)
             kube_client_forget(v->client, on_owner, *o);
         if (!(*o)->annotations && !ends)
-            pods_look(v, (*o)->uid, 0);
+            waiting_look(*o, 0);
         owner_free(*o);
     }
     map_clear(v->owners);
@@ -206,12 +220,14 @@ static bool owner_known(struct volcano_pods *v, struct work *w, const struct jso
     if (known) {
         const char *text = (*known)->annotations;
         *ret_annotations = text ? json_parse(w->arena, bytes_of(text), NULL, NULL) : NULL;
+        if (!text)
+            (void)map_put((*known)->waiting, bytes_of(w->key), NULL); /* no value */
         return text != NULL;
     }
     if (map_count(v->owners) >= OWNERS_MAX)
         owners_forget(v, false);
-    struct owner *o = mem_zero(1, sizeof *o);
-    *o = (struct owner){v, mem_text(uid), NULL};
+    struct owner *o = owner_new(v, uid);
+    (void)map_put(o->waiting, bytes_of(w->key), NULL); /* no value */
     *(struct owner **)map_put(v->owners, bytes_of(uid), NULL) = o;
     kube_get(v->client, path, on_owner, o);
     return false;

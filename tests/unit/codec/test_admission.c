@@ -614,6 +614,9 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  plugins: {pytorch: [--port=http]}\n"
          "  tasks: [{name: worker, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
          "spec.plugins[pytorch][0]: http is no port: write a number from 1 to 65535"},
+        {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  plugins: {pytorch: [--worker, a, port=5000]}\n"
+         "  tasks: [{name: a, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
+         "spec.plugins[pytorch][2]: port=5000 has no effect: arguments begin with a dash"},
         {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  plugins: {ray: []}\n"
          "  tasks: [{name: head, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
          "spec.plugins[ray]: task head has no container head, and nothing starts Ray in it: write --headContainer=NAME"},

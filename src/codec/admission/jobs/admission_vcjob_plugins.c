@@ -49,15 +49,19 @@ static const char *arguments_text(struct admission *x, const struct plugin *p)
 static void check_arguments(struct admission *x, const struct plugin *p, const struct json *list, const char *path)
 {
     uint32_t at = 0;
+    bool may_be_value = false; /* of the word before: --master, m */
     JSON_EACH (item, admission_list_n(list) ? list : NULL) {
         const char *text = json_text(item, ""), *name = text + strspn(text, "-"), *equals = strchr(name, '=');
         size_t n = equals ? (size_t)(equals - name) : strlen(name);
         int64_t port;
-        if (name > text && !knows(p, name, n))
+        if (name == text && !may_be_value)
+            admission_warn(x, "%s[%u]: %s has no effect: arguments begin with a dash, as in --port=2222", path, at, text);
+        else if (name > text && !knows(p, name, n))
             admission_warn(x, "%s[%u]: --%.*s is no argument of it: there are %s", path, at, (int)n, name, arguments_text(x, p));
         else if (name > text && equals && n >= 4 && strncasecmp(name + n - 4, "port", 4) == 0 &&
                  (!bytes_int64(bytes_of(equals + 1), &port) || port < 1 || port > 65535))
             admission_warn(x, "%s[%u]: %s is no port: write a number from 1 to 65535; the default is used", path, at, equals + 1);
+        may_be_value = name > text && !equals;
         at++;
     }
 }

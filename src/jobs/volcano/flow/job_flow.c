@@ -116,6 +116,27 @@ static void reconcile_flow(void *arg, struct work *w)
 
 /* ---- templates ---- */
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* ORDER  by name: in that of their making the list would be another after a restart, and be written again. */
+static struct json *names_made_of(struct job_flows *f, struct arena *a, const char *ns, const char *job_template)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    const char **names = arena_alloc(a, (map_count(f->made) + 1) * sizeof *names);
+    size_t at = 0, ns_n = strlen(ns), n = 0;
+    struct bytes key;
+    for (char **made; (made = map_next(f->made, &at, &key));)
+        if (strcmp(*made, job_template) == 0 && key.n > ns_n && memcmp(key.data, ns, ns_n) == 0 && key.data[ns_n] == '/')
+            names[n++] = arena_text_n(a, key.data + ns_n + 1, key.n - ns_n - 1);
+    qsort(names, n, sizeof *names, by_text);
+    for (size_t i = 0; i < n; i++)
+        json_append(list, json_new_text(a, names[i]));
+    return list;
+}
+
 /* SOURCE Volcano: the names of its jobs, as long as there are any. */
 static void reconcile_template(void *arg, struct work *w)
 {
@@ -123,12 +144,7 @@ static void reconcile_template(void *arg, struct work *w)
     const struct json *job_template = kube_cache_get(f->templates, w->ns, w->name, w->arena);
     if (!job_template || !kube_cache_synced(f->vcjobs))
         return;
-    struct json *names = json_new(w->arena, JSON_ARRAY);
-    size_t at = 0, ns_n = strlen(w->ns);
-    struct bytes key;
-    for (char **made; (made = map_next(f->made, &at, &key));)
-        if (strcmp(*made, w->name) == 0 && key.n > ns_n && memcmp(key.data, w->ns, ns_n) == 0 && key.data[ns_n] == '/')
-            json_append(names, json_new_text_n(w->arena, (struct bytes){key.data + ns_n + 1, key.n - ns_n - 1}));
+    struct json *names = names_made_of(f, w->arena, w->ns, w->name);
     if (names->n == 0 || json_equal(json_path(job_template, "status", "jobDependsOnList", NULL), names))
         return;
     struct json *status = json_new(w->arena, JSON_OBJECT);
@@ -154,7 +170,7 @@ static void on_template(void *arg, enum kube_event event, const char *key, struc
     if (event == KUBE_DELETED)
         return;
     workqueue_add(f->queue_templates, key);
-    if (event == KUBE_ADDED && f->flows)
+    if (event == KUBE_ADDED && f->flows && kube_cache_synced(f->templates)) /* else on_synced looks at all */
         workqueue_add_all(f->queue, f->flows, strchr(key, '/') + 1);
 }
 

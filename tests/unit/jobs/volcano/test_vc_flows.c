@@ -196,6 +196,27 @@ static void patches_are_merged(void **state)
     assert_string_equal(printed(job_flow_patched(w.a, was, NULL)), printed(was));
 }
 
+/* What a controller that begins anew finds in another order is no reason to write. */
+static void a_restart_writes_nothing(void **state)
+{
+    (void)state;
+    templates();
+    static const char *const flows[] = {"z", "b"};
+    for (size_t i = 0; i < 2; i++) {
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"flow.volcano.sh/v1alpha1\",\"kind\":\"JobFlow\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                            "\"spec\":{\"jobRetainPolicy\":\"retain\",\"flows\":[{\"name\":\"a\"}]}}",
+                            flows[i]));
+        crash_run(10000);
+    }
+    assert_string_equal(printed(json_path(get("/apis/flow.volcano.sh/v1alpha1/namespaces/n/jobtemplates/a"), "status", NULL)),
+                        "{\"jobDependsOnList\":[\"b-a\",\"z-a\"]}");
+    crash.writes_n = 0;
+    crash.is_down = true;
+    crash_run(5000);
+    assert_int_equal(crash.writes_n, 2); /* the queues root and default, which are there */
+}
+
 /* ---- CronJobs ---- */
 
 static void cron_job(const char *more, const char *seconds)
@@ -246,6 +267,18 @@ static void a_cron_job_in_its_time_zone(void **state)
     patch(CRON, "{\"spec\":{\"timeZone\":\"UTC\"}}");
     crash_run(130000);
     assert_true(jobs_n() > 0);
+}
+
+/* Suspended since 1970, with all the time in the world to catch up: the last minute counts, and is found at once. */
+static void a_cron_job_that_missed_much(void **state)
+{
+    (void)state;
+    cron_job("\"suspend\":true,\"startingDeadlineSeconds\":9223372036854775807,", "5");
+    patch(CRON "/status", "{\"status\":{\"lastScheduleTime\":\"1970-01-01T00:00:00Z\"}}");
+    patch(CRON, "{\"spec\":{\"suspend\":false}}");
+    crash_run(10000);
+    assert_string_equal(names_of(JOBS), "c-29453760");
+    assert_string_equal(json_text(json_path(get(CRON), "status", "lastScheduleTime", NULL), ""), "2026-01-01T00:00:00Z");
 }
 
 static void concurrency_policies(void **state)
@@ -301,6 +334,7 @@ int main(void)
                                        FLOW(a_probe_looks_at_tasks),        FLOW(what_was_completed_is_not_made_again),
                                        FLOW(patches_are_merged),            FLOW(a_cron_job_makes_jobs),
                                        FLOW(a_cron_job_in_its_time_zone),   FLOW(concurrency_policies),
+                                       FLOW(a_cron_job_that_missed_much),   FLOW(a_restart_writes_nothing),
                                        cmocka_unit_test(a_flow_stopped_anywhere),
                                        cmocka_unit_test(a_cron_job_stopped_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);

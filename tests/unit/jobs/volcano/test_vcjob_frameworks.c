@@ -95,6 +95,19 @@ static void pytorch_keeps_what_the_user_wrote(void **state)
                   "\"resources\":{\"limits\":{\"nvidia.com/gpu\":8}}}");
 }
 
+/* The name of a task that is an argument's name, too. */
+static void arguments_in_two_words(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "\"pytorch\":[\"--worker\",\"master\",\"--master\",\"worker\",\"-port\",\"29500\"]", TASK("worker", 1) "," TASK("master", 2));
+    assert_string_equal(w.plugins.frameworks.pytorch.master, "worker");
+    assert_string_equal(w.plugins.frameworks.pytorch.worker, "master");
+    assert_int_equal(w.plugins.frameworks.pytorch.port, 29500);
+    load(&w, "\"pytorch\":[\"port=29500\"]", TASK("worker", 1)); /* no dash: none to Go's flags */
+    assert_int_equal(w.plugins.frameworks.pytorch.port, 23456);
+}
+
 static void pytorch_without_a_master_has_the_first_worker(void **state)
 {
     (void)state;
@@ -208,7 +221,7 @@ static void hcclrank_numbers_pods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pytorch_tells_ranks_and_master), cmocka_unit_test(pytorch_keeps_what_the_user_wrote),
+        cmocka_unit_test(pytorch_tells_ranks_and_master), cmocka_unit_test(arguments_in_two_words), cmocka_unit_test(pytorch_keeps_what_the_user_wrote),
         cmocka_unit_test(pytorch_without_a_master_has_the_first_worker), cmocka_unit_test(pytorch_waits_for_its_master),
         cmocka_unit_test(mpi_tells_the_master_its_workers), cmocka_unit_test(tensorflow_tells_the_cluster),
         cmocka_unit_test(ray_starts_head_and_workers), cmocka_unit_test(hcclrank_numbers_pods)};
