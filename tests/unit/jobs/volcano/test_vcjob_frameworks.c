@@ -221,7 +221,8 @@ static void hcclrank_numbers_pods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pytorch_tells_ranks_and_master), cmocka_unit_test(arguments_in_two_words), cmocka_unit_test(pytorch_keeps_what_the_user_wrote),
+        cmocka_unit_test(pytorch_tells_ranks_and_master), cmocka_unit_test(arguments_in_two_words),
+        cmocka_unit_test(pytorch_keeps_what_the_user_wrote),
         cmocka_unit_test(pytorch_without_a_master_has_the_first_worker), cmocka_unit_test(pytorch_waits_for_its_master),
         cmocka_unit_test(mpi_tells_the_master_its_workers), cmocka_unit_test(tensorflow_tells_the_cluster),
         cmocka_unit_test(ray_starts_head_and_workers), cmocka_unit_test(hcclrank_numbers_pods)};
