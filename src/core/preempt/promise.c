@@ -24,14 +24,9 @@ bool promise_is_others(const struct gang *victim, const struct gang *g)
 
 /* ---- making and dropping ---- */
 
-bool promised_room_is_there(const struct state *s, const struct promised_room *r)
-{
-    return r->node < s->nodes.n && s->nodes.nodes[r->node].name == r->node_name;
-}
-
 static void count_on_node(struct state *s, const struct promise *p, uint32_t by)
 {
-    if (p->by_priority && promised_room_is_there(s, p->rooms))
+    if (p->by_priority && node_table_has(&s->nodes, p->rooms->node, p->rooms->node_name))
         s->nodes.nodes[p->rooms->node].promised_n += by;
 }
 
@@ -97,7 +92,7 @@ static void gain(struct state *s, const struct promise *p)
     if (!p->by_priority)
         quota_gain(&s->quota, p->queue->quota);
     for (uint32_t i = 0; i < p->rooms_n; i++)
-        if (promised_room_is_there(s, &p->rooms[i]))
+        if (node_table_has(&s->nodes, p->rooms[i].node, p->rooms[i].node_name))
             node_table_gain(&s->nodes, p->rooms[i].node);
 }
 
@@ -497,7 +492,8 @@ void promises_shrink(struct state *s, uint32_t node)
 {
     for (uint32_t i = 0; i < s->promised_n && s->nodes.nodes[node].promised_n; i++) {
         const struct promise *p = s->promised[i]->promise;
-        if (p->by_priority && !p->stands && p->rooms->node == node && promised_room_is_there(s, p->rooms) && is_short(s, s->promised[i]))
+        bool is_here = p->by_priority && p->rooms->node == node && node_table_has(&s->nodes, node, p->rooms->node_name);
+        if (is_here && !p->stands && is_short(s, s->promised[i]))
             look_again(s, p, s->promised[i]);
     }
 }
@@ -517,7 +513,7 @@ void promises_rank(struct state *s)
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < s->promised_n; i++) {
             const struct promise *p = s->promised[i]->promise;
-            if (!p->by_priority || !promised_room_is_there(s, p->rooms))
+            if (!p->by_priority || !node_table_has(&s->nodes, p->rooms->node, p->rooms->node_name))
                 continue;
             int32_t *highest = &s->nodes.nodes[p->rooms->node].promised_highest, priority = s->promised[i]->priority;
             *highest = pass == 0 || priority > *highest ? priority : *highest;
@@ -530,7 +526,7 @@ static void put_rooms(struct state *s, struct promise *p, const struct gang *but
     note_all_taken(s, p, but);
     for (uint32_t i = 0; i < p->rooms_n; i++) {
         const struct promised_room *r = &p->rooms[i];
-        if (!promised_room_is_there(s, r))
+        if (!node_table_has(&s->nodes, r->node, r->node_name))
             continue;
         undo_withhold(s, r->node, r->resource, r->amount - r->taken);
         if ((!i || r[-1].node != r->node) && s->nodes.nodes[r->node].devices.gpus)

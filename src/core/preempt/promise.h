@@ -47,8 +47,6 @@ static inline bool victim_gives_place(const struct gang *victim, const struct po
 {
     return member->seat && member->former != gang_holds(victim);
 }
-/* Its node has not gone meanwhile, and another one come in its slot. */
-bool promised_room_is_there(const struct state *s, const struct promised_room *r);
 /* Each seat that victims leave, but for those of `but`. */
 typedef void (*left_seat_fn)(struct state *s, const struct promise *p, uint32_t seat, void *arg);
 void promise_each_left(struct state *s, const struct promise *p, const struct gang *but, left_seat_fn f, void *arg);

@@ -57,6 +57,11 @@ struct node_table {
 };
 void node_table_init(struct node_table *t, name_id pods, const struct intern *names);
 void node_table_fini(struct node_table *t);
+/* Is the slot this node's still, and not that of another which came after it was gone? */
+static inline bool node_table_has(const struct node_table *t, uint32_t slot, name_id name)
+{
+    return slot < t->n && t->nodes[slot].name == name;
+}
 uint32_t node_table_slot(struct node_table *t, name_id name); /* makes an unknown node (no room, not ready) when new */
 uint32_t node_table_find(const struct node_table *t, name_id name);
 int32_t node_table_column(struct node_table *t, name_id resource);            /* makes it when new; -1: too many */

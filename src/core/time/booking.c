@@ -4,7 +4,6 @@
 #include "core/time/booking.h"
 #include <stdlib.h>
 #include "base/memory.h"
-#include "core/preempt/promise.h"
 #include "core/queue/gang.h"
 
 /* ---- when somebody ends ---- */
@@ -164,7 +163,7 @@ void booking_gain(struct state *s, const struct booking *b)
     if (b->queue && b->queue->quota)
         quota_gain(&s->quota, b->queue->quota);
     for (uint32_t i = 0; i < b->rooms_n; i++)
-        if (promised_room_is_there(s, &b->rooms[i]))
+        if (node_table_has(&s->nodes, b->rooms[i].node, b->rooms[i].node_name))
             node_table_gain(&s->nodes, b->rooms[i].node);
 }
 

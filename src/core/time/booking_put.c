@@ -1,6 +1,5 @@
 /* booking_put.c - bookings in the way of others: room on nodes that is withheld, and quota as it will be then */
 #include "core/place/undo.h"
-#include "core/preempt/promise.h"
 #include "core/time/booking.h"
 
 static int64_t then_ms(const struct state *s, const struct booking *b)
@@ -77,7 +76,7 @@ void bookings_put(struct state *s, const struct gang *g, bool borrows, int64_t a
         find_needs(s, b);
         for (uint32_t k = 0; k < b->rooms_n; k++) {
             int64_t more = b->rooms[k].taken - withheld_before(s, i, &b->rooms[k]);
-            if (more <= 0 || !promised_room_is_there(s, &b->rooms[k]))
+            if (more <= 0 || !node_table_has(&s->nodes, b->rooms[k].node, b->rooms[k].node_name))
                 continue;
             undo_withhold(s, b->rooms[k].node, b->rooms[k].resource, more);
             s->booking_view.withheld = true;
