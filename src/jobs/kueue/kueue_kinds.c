@@ -42,6 +42,7 @@ struct served {
     struct kube_cache *cache; /* marked by "ns/workload" that the job names */
     struct workqueue *queue;
     struct map *missed;      /* by key: hash of why its pod sets cannot be said, as an Event has told */
+    struct map *still;       /* keys of jobs that were suspended when they were looked at last */
 };
 struct kueue_kinds {
     struct jobs *jobs;
@@ -317,6 +318,20 @@ static bool undo_start(struct pass *x)
     return false;
 }
 
+/* Do its pod templates say of which Workload they are? */
+static bool is_marked(const struct pass *x)
+{
+    bool status = false;
+    return x->s->calls->restore(x->work->arena, x->s->kind, x->job, x->workload, json_new(x->work->arena, JSON_OBJECT), &status);
+}
+
+/* Somebody resumed it between its admission and its start: its pods would be nowhere near where it has quota, and nobody's.
+ * WHY  only of those that were seen to stand still: what an older Kueue has started runs on without a mark. */
+static bool runs_unstarted(const struct pass *x)
+{
+    return map_find(x->s->still, bytes_of(x->work->key)) && !is_marked(x);
+}
+
 /* Suspended and not admitted: undo the start, then give the quota back. Returns true when the start is not undone yet. */
 static bool settle(struct pass *x)
 {
@@ -378,6 +393,7 @@ static void pass_of_admitted(struct pass *x)
         start(x);
         return;
     }
+    (void)map_remove(x->s->still, bytes_of(x->work->key));
     JSON_EACH (set, sets)
         count += json_get_int64(set, "count", 1);
     if (kueue_workload_reclaim(x->work, x->workload, over_now(x)))
@@ -407,6 +423,8 @@ static const char *outgrown_by(struct pass *x)
 static void pass_with_workload(struct pass *x)
 {
     bool suspended = is_suspended(x);
+    if (suspended)
+        (void)map_put(x->s->still, bytes_of(x->work->key), NULL); /* no value */
     if (object_deleting(x->workload)) {
         pass_with_leaving_workload(x);
         return;
@@ -422,7 +440,10 @@ static void pass_with_workload(struct pass *x)
         return;
     }
     if (kueue_admitted(x->workload)) {
-        pass_of_admitted(x);
+        if (!suspended && runs_unstarted(x))
+            suspend(x, "Stopped", "It was resumed before it was started: now it starts where its Workload has quota");
+        else
+            pass_of_admitted(x);
         return;
     }
     if (!suspended) {
@@ -564,6 +585,7 @@ static void reconcile(void *arg, struct work *w)
     x.job = kube_cache_get(s->cache, w->ns, w->name, w->arena);
     if (!x.job || object_deleting(x.job)) {
         (void)map_remove(s->missed, bytes_of(w->key));
+        (void)map_remove(s->still, bytes_of(w->key));
         (void)map_remove(s->all->strayed, bytes_of(w->key));
         job_gone(s, x.job, w->arena);
         return;
@@ -721,6 +743,7 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
         s->calls = kueue_kind_of(s->kind);
         s->queue = workqueue_new(j->client, reconcile, s);
         s->missed = map_new(sizeof(uint64_t));
+        s->still = map_new(0);
         const char *path = kube_path(k->scratch, s->kind->group, s->kind->version, s->kind->plural, NULL, NULL, NULL);
         struct kube_cache_config config = {
             .watch = {.path = path, .label_selector = j->policy.all_jobs ? NULL : KUEUE_QUEUE_LABEL, .optional = true},
@@ -740,6 +763,7 @@ void kueue_kinds_free(struct kueue_kinds *k)
         workqueue_free(k->served[i].queue);
         kube_cache_free(k->served[i].cache);
         map_free(k->served[i].missed);
+        map_free(k->served[i].still);
     }
     arena_free(k->scratch);
     map_free(k->parents);

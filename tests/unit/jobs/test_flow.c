@@ -58,6 +58,29 @@ static void test_job_waits_whole_and_says_why(void **state)
     assert_int_equal(pods_n("job-name=j", ""), 4);
 }
 
+/* Its pods would have neither the nodes of its flavor nor its Workload's name. Its start waits for pods of an earlier one. */
+static void test_a_job_that_is_resumed_before_its_start_is_started(void **state)
+{
+    (void)state;
+    static const char path[] = "/apis/batch/v1/namespaces/n/jobs/j", status[] = "/apis/batch/v1/namespaces/n/jobs/j/status";
+    QUOTA("8");
+    embedded_controllers_free(w.controllers); /* who counts pods is away */
+    w.controllers = NULL;
+    job("j", 2, "true");
+    patch(status, "{\"status\":{\"active\":1}}");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_true(json_bool(json_path(get(path), "spec", "suspend", NULL), false));
+    patch(path, "{\"spec\":{\"suspend\":false}}");
+    run(3000);
+    patch(status, "{\"status\":{\"active\":0}}");
+    run(3000);
+    const struct json *template = json_path(get(path), "spec", "template", NULL);
+    assert_false(json_bool(json_path(get(path), "spec", "suspend", NULL), false));
+    assert_string_equal(object_annotation(template, "kueue.x-k8s.io/workload"), object_meta(workload(), "name"));
+    assert_string_equal(json_text(json_path(template, "spec", "nodeSelector", "gpu", NULL), ""), "a100");
+}
+
 static void test_drained_queue_gives_everything_back(void **state)
 {
     (void)state;
@@ -411,6 +434,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {FLOW(test_job_is_admitted_runs_and_ends),
                                        FLOW(test_job_waits_whole_and_says_why),
+                                       FLOW(test_a_job_that_is_resumed_before_its_start_is_started),
                                        FLOW(test_drained_queue_gives_everything_back),
                                        FLOW(test_drained_local_queue_is_named),
                                        FLOW(test_queue_keeps_the_order_within_a_second),
