@@ -581,6 +581,15 @@ static void settle_members(struct cycle *c, struct gang *g, const struct lost *l
 
 /* ---- nodes that failed ---- */
 
+/* It was to begin, and found no places for all: what was found for a part of it, beside nobody, is nothing. */
+static bool nothing_stands(const struct state *s, const struct gang *g)
+{
+    for (uint32_t i = 0; i < g->members_n; i++)
+        if (s->pods[g->members[i]].seat)
+            return false;
+    return g->phase == GANG_ADMITTED && g->own->seats_n == 0;
+}
+
 /* Other places for what stood on the failed node, in the domain that the rest requires; or it has to go, or waits. */
 static void replace_lost(struct cycle *c, struct gang *g, const struct lost *lost, const struct taken *taken)
 {
@@ -601,6 +610,8 @@ static void replace_lost(struct cycle *c, struct gang *g, const struct lost *los
     }
     if (parked(g)) { /* one of its pods waits: it holds none that others may be waiting for, and looks again when it is woken */
         undo_back(s, mark);
+        if (nothing_stands(s, g) && !s->lost_policy.patient)
+            cycle_evict(c, g, lost_why_evict(c, lost));
         return;
     }
     undo_keep(s, mark);
