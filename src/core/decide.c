@@ -69,7 +69,7 @@ static void get_in_line(struct cycle *c, struct gang *g)
             remedy_note_stopped(c, g, why);
         else
             cycle_explain(c, g, why);
-        g->retry_ms = g->own->not_before_ms;
+        g->retry_ms = gang_not_before_ms(g);
         order_hold(c->s, g, on);
         return;
     }

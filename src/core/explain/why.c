@@ -97,9 +97,10 @@ struct reason *why_not_ready(struct cycle *c, const struct gang *g, uint8_t *ret
     if (g->on_hold)
         return make(c->a, (struct reason){.code = g->hold_is_fault ? REASON_MISCONFIGURED : REASON_ON_HOLD,
                                           .name = g->own->hold_text});
-    if (g->own->not_before_ms > c->now_ms) {
+    int64_t not_before_ms = gang_not_before_ms(g);
+    if (not_before_ms > c->now_ms) {
         *ret_park = PARK_TIME;
-        return make(c->a, (struct reason){.code = REASON_BACKOFF, .need = g->own->not_before_ms});
+        return make(c->a, (struct reason){.code = REASON_BACKOFF, .need = not_before_ms});
     }
     struct reason *r = why_no_queue(c, g, ret_park);
     if (!r && !g->planned) {

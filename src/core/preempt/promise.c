@@ -7,6 +7,8 @@
 #include "core/queue/order.h"
 
 #define MOVES_MOST 4
+#define SENT_AWAY_MOST 3 /* times in a row, before any of its pods had begun, within a second */
+#define REST_S 10
 
 bool gang_leaves_places(const struct state *s, const struct gang *g)
 {
@@ -268,6 +270,21 @@ static int32_t *counts_of_fewer(const struct gang *g)
     return fewer ? counts : NULL;
 }
 
+/* WHY  whoever fits beside what others are promised, as it looks to him, may be in the way of what one of them finds next: he would be let
+ * in and sent away for ever, without a moment going by where none of his pods exists yet. So he rests. */
+static void note_sent_away(const struct cycle *c, struct gang *victim)
+{
+    struct gang_object *o = gang_own(victim);
+    uint32_t now_s = (uint32_t)(c->now_ms / 1000);
+    bool again = !victim->bound_n && now_s - o->sent_away_s <= 1;
+    o->sent_away_n = again ? o->sent_away_n + 1 : 0;
+    o->sent_away_s = now_s;
+    if (o->sent_away_n < SENT_AWAY_MOST)
+        return;
+    o->sent_away_n = 0;
+    o->sent_away_s += REST_S;
+}
+
 /* WHY  not while one of them is held: whoever went meanwhile would have gone in vain, should that one stay after all. */
 static void tell_victims(struct cycle *c, const struct promise *p)
 {
@@ -276,8 +293,10 @@ static void tell_victims(struct cycle *c, const struct promise *p)
         wait |= backs_off(p->victims[i]);
     for (uint32_t i = 0; i < p->victims_n && !wait; i++) {
         struct gang *victim = p->victims[i];
-        if (gang_holds(victim) && victim->phase != GANG_LEAVING && !goes_anyway(c->s, victim))
-            cycle_evict(c, victim, promise_why(c->s, victim, c->a));
+        if (!gang_holds(victim) || victim->phase == GANG_LEAVING || goes_anyway(c->s, victim))
+            continue;
+        note_sent_away(c, victim);
+        cycle_evict(c, victim, promise_why(c->s, victim, c->a));
     }
 }
 

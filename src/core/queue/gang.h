@@ -6,6 +6,12 @@
 
 /* Made when it has none. */
 struct gang_object *gang_own(struct gang *g);
+/* It is not tried before: so its object says, or it was sent away again and again. */
+static inline int64_t gang_not_before_ms(const struct gang *g)
+{
+    int64_t rests_ms = (int64_t)g->own->sent_away_s * 1000;
+    return g->own->not_before_ms > rests_ms ? g->own->not_before_ms : rests_ms;
+}
 void gang_object_free(struct gang *g);
 /* Which comes first? By priority, creation, uid text, key text. */
 bool order_before(const void *gang_a, const void *gang_b);

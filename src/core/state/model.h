@@ -206,6 +206,8 @@ struct gang_object {
     uint32_t charged_at;     /* index in queue->charged */
     uint32_t seats_n, seats_cap, choices_n, told_n;
     int32_t retries_n;
+    uint32_t sent_away_s;    /* for another, when, in seconds; later than now: until then it is not tried */
+    uint8_t sent_away_n;     /* times in a row, before any of its pods had begun (preempt/promise.c) */
     uint32_t *seats;         /* planned: held for members to come */
     struct flavor_choice *choices;
     struct domain_choice *told; /* domains of its sets, as its object says or will say (place/domain.h) */
@@ -217,7 +219,7 @@ struct gang_object {
     int64_t preempts_after_ms; /* nobody is preempted for it before */
     struct gang_consumption *consumption; /* NULL until needed first */
 };
-_Static_assert(sizeof(struct gang_object) <= 200, "each waiting Workload has one: what only few of them have goes aside");
+_Static_assert(sizeof(struct gang_object) <= 208, "each waiting Workload has one: what only few of them have goes aside");
 extern const struct gang_object gang_no_object; /* queue/gang.c */
 
 struct gang {

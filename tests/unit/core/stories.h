@@ -10,7 +10,7 @@
  *     P: Lower, Newer (LowerOrNewerEqualPriority), Any; flavor "any" where none is named
  *     consumption: its LocalQueues share by what they have used; check=C[,FLAVOR]: an admission check that it demands (of that flavor)
  *   local NAME queue=Q [hold] [weight=N] [used=GPUS,SECONDS]   a LocalQueue besides that of the queue's name; used: as its status says
- *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE] [flavor=F] [local=L] [leaving]
+ *   runs NAME[,NAME...] queue=Q [prio=N] gpu=N [cpu=N] [x=MEMBERS] [at=S] [since=S] [on=NODE[+NODE...]] [flavor=F] [local=L] [leaving]
  *       [reserved]: it waits for admission checks; [began=S]: and was admitted then; [ready]: its pods are
  *       [limit=S] [usually=S]: it ends within so long of its admission, by a limit, or by earlier runs
  *       [app=A] of its pods; [saved=S] [least=S] [grace=S]: last checkpoint, so long it should run, so long its pods take to end
@@ -283,7 +283,9 @@ static inline void story_runs(struct world *w, const char *name, const struct wo
         if (word_of(words, n, "app", NULL))
             p.shape.labels = labels_of(w, arena_printf(w->records, "app=%s", word_of(words, n, "app", NULL)), &p.shape.labels_n);
         p.pod_set = id(w, "main");
-        p.node = id(w, on);
+        size_t node_n = strcspn(on, "+");
+        p.node = id(w, arena_text_n(w->records, on, node_n));
+        on += on[node_n] ? node_n + 1 : 0;
         p.phase = POD_RUNNING;
         pod_record(w, p);
     }

@@ -197,6 +197,42 @@ static void two_do_not_take_the_ground_of_each_others_promise_for_ever(void **st
     decides_soon(w, "start large; start small");
 }
 
+/* "top" was sent away for "own", and waits again, for "mid" to leave, while its pods still end. As it looks to "low", there is room beside
+ * what both are promised; as it looks to "top", "low" is in its way. Chaos, seed 2, step 46,000: no moment went by between two rounds. */
+static void who_is_let_in_and_sent_away_again_and_again_rests(void **state)
+{
+    struct world *w = *state;
+    int starts_n = 0;
+    w->fair.on = true;
+    story(w, "node n0 gpu=4; node n4 gpu=4; node n1 gpu=4; node n2 gpu=4; node n3 gpu=4; node n5 gpu=4; queue z in=t gpu=7;"
+             "queue o in=t gpu=8 within=Lower reclaim=Any; queue q in=t gpu=13/6/6 reclaim=Any;"
+             "runs top queue=o prio=9 gpu=2 x=5 on=n2+n1+n0+n3+n5; pod x0 gpu=2 on=n0; pod x1 gpu=2 on=n1; pod x2 gpu=2 on=n2;"
+             "pod x3 gpu=2 on=n3; pod x4 gpu=4 on=n4; pod x5 gpu=2 on=n5; wants own queue=q prio=2 gpu=2 x=5");
+    decides(w, "evict top InCohortReclamation");
+    for (int i = 1; i < 6; i++)
+        gone(w, CHANGE_POD_GONE, arena_printf(w->records, "ns/x%d", i));
+    story(w, "runs mid queue=o prio=2 gpu=1 x=4 on=n1+n1+n3+n3; runs first queue=o prio=1 gpu=4 on=n4;"
+             "runs second queue=o prio=1 gpu=2 x=2 on=n2+n5");
+    leaves(w, "top", "wants top queue=o prio=9 gpu=2 x=5");
+    decides_soon(w, "evict first InClusterQueue; evict second InClusterQueue; evict mid InClusterQueue");
+    gone(w, CHANGE_GANG_GONE, "first");
+    gone(w, CHANGE_GANG_GONE, "second");
+    for (const char *const *pod = (const char *const[]){"ns/first-0", "ns/second-0", "ns/second-1", "ns/x0", NULL}; *pod; pod++)
+        gone(w, CHANGE_POD_GONE, *pod);
+    story(w, "wants low queue=o gpu=1 x=2");
+    for (int i = 0; i < 30; i++) {
+        step(w);
+        starts_n += strstr(decided(w), "start low") != NULL;
+        if (strstr(decided(w), "evict low"))
+            leaves(w, "low", "wants low queue=o gpu=1 x=2");
+    }
+    assert_false(decide_has_work(w->s));
+    assert_int_equal(starts_n, 4);
+    says(w, "low", "backoff");
+    w->now_ms += 10001;
+    decides_soon(w, "start low");
+}
+
 /* "large" needs more than its queue's own CPUs. Once "other" is promised so much that all of the tree would have to hold both, policies let
  * nobody look for victims for that: but low leaves for it already, and each has what it waits for soon. model_core_order 50015921 8 1 */
 static void what_another_is_promised_ends_no_promise(void **state)
@@ -293,6 +329,7 @@ int main(void)
         in_a_world(who_waits_not_to_borrow_does_not_borrow_meanwhile),
         in_a_world(what_others_take_may_let_it_start_in_another_flavor),
         in_a_world(what_others_are_promised_may_let_it_start_in_another_flavor),
+        in_a_world(who_is_let_in_and_sent_away_again_and_again_rests),
         in_a_world(what_another_is_promised_ends_no_promise),
         in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
         in_a_world(what_stops_one_stops_none_of_lower_priority),
