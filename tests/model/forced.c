@@ -13,7 +13,7 @@ struct forced {
     name_id home[WAITING_MAX]; /* of a lone pod among them: the node that others leave for it; else 0 */
     bool moved[WAITING_MAX];   /* it has started elsewhere, which nobody had to wake it for: others may have its home now */
     bool whole[WAITING_MAX];   /* they leave for all of its members */
-    bool more[WAITING_MAX];    /* tried anew, it has had others go, too */
+    uint64_t victims[WAITING_MAX]; /* who leave (sum_of_victims) */
     uint32_t waiting_n;
     name_id renewing[WAITING_MAX]; /* gangs that are promised a start, and look soon whether there is another by now */
     uint32_t renewing_n;
@@ -127,14 +127,25 @@ static bool does_with_fewer(const struct forced *f, uint32_t at, const struct pl
     return fewer && f->whole[at];
 }
 
-/* Another one of its tree, tried anew, has had more of them go: so less is kept for that one, which wakes this one. */
-static bool may_have_what_more_leave(const struct forced *f, const struct gang *g)
+static uint64_t sum_of_victims(const struct promise *p)
+{
+    uint64_t sum = (uint64_t)p->victims_n << 48;
+    for (uint32_t i = 0; i < p->victims_n; i++)
+        sum += p->victims[i]->key;
+    return sum;
+}
+
+/* Another one of its tree, tried anew, waits for others than it did. Where more leave for that one, less is kept for it, which wakes this
+ * one. Where fewer do, since the victims of somebody else leave more than he takes, this one counted on who leaves for nobody now: in the
+ * flavor in which it waits it would borrow, and it has room in another one. */
+static bool may_have_what_others_leave(const struct forced *f, const struct gang *g)
 {
     const struct quota *t = &f->s->quota;
     bool any = false;
     for (uint32_t i = 0; i < f->waiting_n && g->queue && !any; i++) {
-        const struct gang *other = f->more[i] ? gang_find(f->s, f->waiting[i]) : NULL;
+        const struct gang *other = gang_find(f->s, f->waiting[i]);
         any = other && other != g && other->promise && other->promise->queue && g->queue->quota &&
+              sum_of_victims(other->promise) != f->victims[i] &&
               t->nodes[other->promise->queue->quota].root == t->nodes[g->queue->quota].root;
     }
     return any;
@@ -164,9 +175,7 @@ static uint32_t cycle_effects(struct forced *f, bool promised)
         bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
         uint32_t at = g ? waiting_at(f, g->key) : f->waiting_n;
         bool waits = at < f->waiting_n, excepted = waits && (is_kept_from(f, g) || is_free_of_claims(f, g) || was_left_to(f, g) ||
-                                                             does_with_fewer(f, at, e, g) || may_have_what_more_leave(f, g));
-        if (waits && preempts)
-            f->more[at] = true;
+                                                             does_with_fewer(f, at, e, g) || may_have_what_others_leave(f, g));
         if (excepted)
             f->moved[at] = true;
         bool looks = g && (is_among(f->looking, f->looking_n, g->key) || may_pass_soon(f, g));
@@ -216,7 +225,8 @@ static uint32_t force(struct forced *f)
         if (f->s->promised[i]->promise->victims_n) {
             const struct promise *p = f->s->promised[i]->promise;
             f->home[f->waiting_n] = p->by_priority ? p->rooms->node_name : 0;
-            f->moved[f->waiting_n] = f->more[f->waiting_n] = false;
+            f->moved[f->waiting_n] = false;
+            f->victims[f->waiting_n] = sum_of_victims(p);
             f->whole[f->waiting_n] = !p->granted;
             f->waiting[f->waiting_n++] = f->s->promised[i]->key;
         }

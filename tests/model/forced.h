@@ -11,9 +11,9 @@
  * LIMIT  excepted is who has a wake that is certain: who waits after writes of his own that failed; who looks again soon whether
  *        what others leave is still enough for all of its members, or within its queue's own quota, and could start with fewer, or
  *        elsewhere; for whom others leave, of what he may have since, that is quota that a blocked head of another queue claims, what
- *        fewer members need than others leave for, what is kept for another one no more since that one, asked anew, has had more of them
- *        go, and for a lone pod nodes on which others leave for somebody of no lower priority; and, while anybody leaves, those who would
- *        have others go: whoever leaves gives something back, and that wakes.
+ *        fewer members need than others leave for, what is another amount since one for whom others leave, asked anew, has more of them
+ *        go or does with fewer, and for a lone pod nodes on which others leave for somebody of no lower priority; and, while anybody
+ *        leaves, those who would have others go: whoever leaves gives something back, and that wakes.
  *        Who comes behind one that is promised a start and looks again within ten seconds, since somebody has started, come or gone: with
  *        what others have left meanwhile its start may be another.
  *        SOURCE Kueue counts who leaves as there until he has left; kube-scheduler, PodEligibleToPreemptOthers.
