@@ -49,12 +49,43 @@ static int doms_of(const struct cluster *m, int level, const struct dom *in, str
     return n;
 }
 
+int reference_best_gpu(int gpus_n, const int taken[NODE_GPUS], int milli)
+{
+    int best = -1;
+    for (int k = 0; k < gpus_n; k++)
+        if (milli ? 1000 - taken[k] >= milli && (best < 0 || taken[k] > taken[best]) : !taken[k] && best < 0)
+            best = k;
+    return best;
+}
+
+/* Pods of this kind that its GPUs hold. */
+static int gpus_room(const struct cluster *m, const struct usage *used, const struct ask *a, int node)
+{
+    const struct plain_node *n = &m->nodes[node];
+    int whole_n = n->gpu - used->gpu[node], untouched_n = 0, parts_n = 0;
+    for (int k = 0; k < n->gpu && m->in_parts; k++) {
+        untouched_n += !used->taken[node][k];
+        parts_n += a->milli && used->taken[node][k] < 1000 ? (1000 - used->taken[node][k]) / a->milli : 0;
+    }
+    if (a->milli)
+        return parts_n;
+    whole_n = m->in_parts && untouched_n < whole_n ? untouched_n : whole_n;
+    return a->gpu ? whole_n / a->gpu : 1000;
+}
+
+static void take_gpus(const struct cluster *m, struct usage *used, const struct ask *a, int node)
+{
+    used->gpu[node] += a->gpu;
+    for (int n = a->milli ? 1 : a->gpu; n && m->in_parts; n--)
+        used->taken[node][reference_best_gpu(m->nodes[node].gpu, used->taken[node], a->milli)] += a->milli ? a->milli : 1000;
+}
+
 static int room(const struct cluster *m, const struct usage *used, const struct ask *a, int node)
 {
     const struct plain_node *n = &m->nodes[node];
     if (!n->known || !n->ready || !n->of_flavor)
         return 0;
-    int by_cpu = a->cpu ? (n->cpu - used->cpu[node]) / a->cpu : 1000, by_gpu = a->gpu ? (n->gpu - used->gpu[node]) / a->gpu : 1000;
+    int by_cpu = a->cpu ? (n->cpu - used->cpu[node]) / a->cpu : 1000, by_gpu = gpus_room(m, used, a, node);
     int places = by_cpu < by_gpu ? by_cpu : by_gpu, pods = NODE_PODS - used->pods[node];
     places = places < pods ? places : pods;
     return places < 0 ? 0 : places;
@@ -89,7 +120,7 @@ static struct count count_of(const struct cluster *m, const struct usage *used, 
                 continue;
             struct usage beside = *used;
             beside.cpu[d->nodes[i]] += leader->cpu;
-            beside.gpu[d->nodes[i]] += leader->gpu;
+            take_gpus(m, &beside, leader, d->nodes[i]);
             beside.pods[d->nodes[i]]++;
             int less = has - room(m, &beside, a, d->nodes[i]);
             lost = lost < 0 || less < lost ? less : lost;
@@ -327,7 +358,7 @@ static bool sit(const struct cluster *m, struct usage *used, struct plain_gang *
         for (int k = room(m, used, a, leaf->nodes[i]); k && pods; k--, pods--) {
             g->on[set][leaf->nodes[i]]++;
             used->cpu[leaf->nodes[i]] += a->cpu;
-            used->gpu[leaf->nodes[i]] += a->gpu;
+            take_gpus(m, used, a, leaf->nodes[i]);
             used->pods[leaf->nodes[i]]++;
         }
     return !pods;

@@ -3,7 +3,7 @@
 #define MODEL_REFERENCE_H
 #include "../../unit/core/world.h"
 
-enum { NODES = 12, LEVELS = 3, SETS = 2, NODE_PODS = 20, MOODS = 3 };
+enum { NODES = 12, LEVELS = 3, SETS = 2, NODE_PODS = 20, NODE_GPUS = 6, MOODS = 3 };
 struct plain_node {
     bool known, ready, of_flavor;
     int value[LEVELS];         /* by level; -1: without the label */
@@ -13,6 +13,7 @@ struct ask {
     enum topology_mode mode;
     int level, count, cpu, gpu, layers_n, layer_level[2], layer_size[2];
     int wish[MOODS];           /* weights; 0: none */
+    int milli;                 /* of one GPU, in a cluster that gives them in parts; 0: none */
     int rest;                  /* while it is placed: pods that fill no slice */
 };
 struct plain_gang {
@@ -26,9 +27,11 @@ struct cluster {
     struct plain_node nodes[NODES];
     int levels_n;
     bool wishes;               /* they count */
+    bool in_parts;             /* each GPU is given whole, or in thousandths */
 };
 struct usage {
     int cpu[NODES], gpu[NODES], pods[NODES];
+    int taken[NODES][NODE_GPUS]; /* thousandths, where GPUs are given in parts */
 };
 
 /* By the values down to the level. */
@@ -38,5 +41,8 @@ bool reference_place(const struct cluster *m, struct usage *used, struct plain_g
 /* A node that it stood on is no more: single pods of the set in its place, in the domain that the others of the set require. False: there
  * is none, and nothing is changed. */
 bool reference_replace(const struct cluster *m, struct usage *used, struct plain_gang *g, int set, int lost);
+/* Of GPUs of which so many thousandths are taken: the first that nobody has, or, of those with that many left, the one with the fewest. -1:
+ * there is none. */
+int reference_best_gpu(int gpus_n, const int taken[NODE_GPUS], int milli);
 
 #endif

@@ -23,6 +23,8 @@
  * prefer or do not mind a level, some in slices: who has quota must find places, too, others go for places as for quota, and in which
  * domains a gang stands is compared. Nodes fail there, are cordoned, go and come back, whoever stands on them or is promised them; who has
  * no pods there yet is given another one after a while, or has to go.
+ * In half of those each GPU may be given in parts: of a pod set that asks for one of its thousandths quota counts whole ones, and which GPU
+ * each pod has is compared, and so what of each is kept for whom others leave. Nodes do not change there, and nobody has pods.
  */
 #include "core_order.h"
 #include "../forced.h"
@@ -199,11 +201,38 @@ static void count_admission(struct model *m, const struct plain_gang *g, int how
     m->counts.sets_in_domains_n += m->places.n && g->sets_n > 1;
     for (int i = 0; i < g->sets_n && m->places.n; i++)
         m->counts.nested_n += g->sets[i].slices_n > 1 && g->sets[i].slice_size[1] > 1 && g->given.count[i] > 1;
+    for (int i = 0; i < g->sets_n; i++)
+        m->counts.parts_n += g->sets[i].milli > 0;
     for (int i = 0; i < g->sets_n && m->places.n; i++)
         m->counts.led_n += g->sets[i].in_group && g->given.count[i] > 1;
     m->counts.groups_in_domains_n += m->places.n && m->nodes[COHORTS + g->queue].groups_n > 1;
     for (int i = 0; i < g->sets_n; i++)
         m->counts.fewer_n += g->given.count[i] < g->sets[i].asked_n;
+}
+
+/* In the core: thousandths of each GPU that its members have. */
+static void compare_gpus(struct model *m, const struct plain_gang *g, int at)
+{
+    struct state *s = m->w.s;
+    const struct gang *there = gang_find(s, id(&m->w, arena_printf(m->w.cycle, "g%d", g->serial)));
+    int more[PLACES][PLACE_GPUS] = {0};
+    for (uint32_t i = 0; i < there->own->seats_n; i++) {
+        const struct seat *seat = &s->seats[there->own->seats[i]];
+        const struct device_table *t = &s->nodes.nodes[seat->node].devices;
+        const struct device_bits bits = seat_devices(seat);
+        int node = text_of(&m->w, s->nodes.nodes[seat->node].name)[1] - '0';
+        for (uint16_t k = 0; k < t->n; k++)
+            if (device_bit(&bits, k))
+                more[node][t->all[k].gpu] += t->all[k].parts ? (int)seat_share(s, seat)->parts : 1000;
+    }
+    for (int set = 0; set < g->sets_n; set++)
+        for (int i = 0; i < PLACES; i++)
+            for (int k = 0; k < PLACE_GPUS; k++)
+                more[i][k] -= g->on.gpus[set][i][k];
+    for (int i = 0; i < PLACES; i++)
+        for (int k = 0; k < PLACE_GPUS; k++)
+            if (more[i][k])
+                fail(m, arena_printf(m->w.cycle, "g%d has %d thousandths more of GPU %d of n%d", g->serial, more[i][k], k, i), at);
 }
 
 static void compare_given(struct model *m, const struct plan_entry *e, const struct plain_gang *g, int at)
@@ -217,6 +246,8 @@ static void compare_given(struct model *m, const struct plan_entry *e, const str
     const char *domains = domains_of(&m->w, text_of(&m->w, e->gang));
     if (m->places.n && strcmp(domains, domains_words(m, g)) != 0)
         fail(m, arena_printf(m->w.cycle, "g%d stands in %s, not in %s", g->serial, domains, domains_words(m, g)), at);
+    if (m->places.in_parts)
+        compare_gpus(m, g, at);
 }
 
 static bool is_for_reason(const struct reason *r, int victim_of)
@@ -337,6 +368,7 @@ static bool tell(const struct tally *n)
                {n->sliced_n, "in slices"},
                {n->nested_n, "in slices of slices"},
                {n->led_n, "of workers and a leader"},
+               {n->parts_n, "with parts of GPUs"},
                {n->changed_places_n, "changes of nodes"},
                {n->failed_under_n, "of nodes that failed or went under pods"},
                {n->lost_n, "places lost before pods came"},

@@ -58,6 +58,7 @@ struct pod_group {             /* a pod set of a gang */
     int count, asked_n, fewest; /* count: of those asked for; fewest: it may start with so many */
     int64_t ask[RES_N];        /* of each pod */
     int mode, level, slices_n, slice_level[2], slice_size[2]; /* in a world with a topology (core_order_places.h) */
+    int milli;                 /* its pods take so many thousandths of one GPU, where quota counts whole ones; 0: as it counts */
     bool in_group;             /* with the other set of the gang of which that is said: they take flavors, and stand, together */
 };
 struct given {                 /* to a gang: of each pod set how many pods, and which flavor of each resource; -1: it asks for none */
@@ -65,6 +66,7 @@ struct given {                 /* to a gang: of each pod set how many pods, and 
 };
 struct seats {                 /* of each pod set how many pods stand on each node, in a world with a topology */
     int n[SETS][PLACES];
+    int16_t gpus[SETS][PLACES][PLACE_GPUS]; /* thousandths that these take of each GPU, where GPUs are given in parts */
 };
 struct plain_gang {
     bool exists, admitted, tried, patient; /* admitted: it has quota */
@@ -142,7 +144,7 @@ struct tally {                /* what was compared */
     uint64_t several_sets_n, several_groups_n, several_flavors_n, fewer_n; /* admissions */
     uint64_t fewer_by_others_n; /* preemptions for fewer pods */
     uint64_t domains_n[4], several_domains_n, sets_in_domains_n, sliced_n, groups_in_domains_n; /* by mode */
-    uint64_t led_n, nested_n, changed_places_n, failed_under_n, lost_n, back_n, replaced_n, lost_evicts_n;
+    uint64_t parts_n, led_n, nested_n, changed_places_n, failed_under_n, lost_n, back_n, replaced_n, lost_evicts_n;
     uint64_t freed_places_n, ready_waits_n; /* where quota was enough, and nodes were not; ready, and there were none */
     uint64_t reserved_n, ready_n, retried_n, rejected_n, checking_victims_n;
     uint64_t admits_n, preemptions_n, evicts_n[4], further_n, coming_n, held_n, kept_n, vain_n, by_use_n, alike_n, taken_back_n;

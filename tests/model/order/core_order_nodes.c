@@ -4,7 +4,7 @@
 
 static int64_t each_takes(const struct pod_group *set, int r)
 {
-    return r == 2 ? 1 : set->ask[r];
+    return r == 2 ? 1 : r == 1 && set->milli ? 0 : set->ask[r];
 }
 
 void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struct plain_gang *g, int sign)
@@ -12,7 +12,8 @@ void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struc
     for (int set = 0; set < g->sets_n; set++)
         for (int i = 0; i < PLACES; i++)
             for (int r = 0; r < PLACE_RES; r++)
-                to[i][r] += sign * on->n[set][i] * each_takes(&g->sets[set], r);
+                to[i][r] += r < PLACE_FIRST_GPU ? sign * on->n[set][i] * each_takes(&g->sets[set], r)
+                                                : sign * on->gpus[set][i][r - PLACE_FIRST_GPU];
 }
 
 void add_up_places(const struct model *m, bool kept, int64_t ret_used[PLACES][PLACE_RES])
@@ -60,10 +61,18 @@ struct place_ask ask_of_set(const struct plain_gang *g, const struct need *x, in
 {
     const struct pod_group *asks = &g->sets[set];
     struct place_ask ask = {.mode = asks->mode, .level = asks->level, .count = x->pods_n[set], .flavors = x->flavors[set],
-                            .slices_n = asks->slices_n, .each = {asks->ask[0], asks->ask[1], 1}};
+                            .slices_n = asks->slices_n, .each = {asks->ask[0], each_takes(asks, 1), 1}, .milli = asks->milli};
     memcpy(ask.slice_level, asks->slice_level, sizeof ask.slice_level);
     memcpy(ask.slice_size, asks->slice_size, sizeof ask.slice_size);
     return ask;
+}
+
+/* Which GPUs the pods of the set take on the nodes where they stand. */
+static void choose_gpus(const struct model *m, const struct plain_gang *g, int set, int64_t used[PLACES][PLACE_RES], struct seats *on)
+{
+    const struct place_ask ask = {.each = {0, each_takes(&g->sets[set], 1)}, .milli = g->sets[set].milli};
+    for (int i = 0; i < m->places.n && m->places.in_parts; i++)
+        take_gpus(used[i], m->places.all[i].has, &ask, on->n[set][i], on->gpus[set][i]);
 }
 
 /* Set by set, those of a group together; what those before it take counts. SOURCE Kueue: nowhere who has two flavors with a topology. */
@@ -89,9 +98,10 @@ int refused_set(const struct model *m, const struct plain_gang *g, const struct 
             return set;
         }
         for (int i = 0; i < PLACES; i++)
-            for (int r = 0; r < PLACE_RES; r++)
+            for (int r = 0; r < PLACE_FIRST_GPU; r++)
                 used[i][r] += ret_on->n[set][i] * each_takes(&g->sets[set], r) +
                               (other == set ? 0 : ret_on->n[other][i] * each_takes(&g->sets[other], r));
+        choose_gpus(m, g, set, used, ret_on);
     }
     return g->sets_n;
 }
@@ -117,11 +127,29 @@ bool is_on_one_of(const struct plain_gang *g, const struct seats *on)
     return any;
 }
 
-/* Of each node what its gang needs beyond what its victims still hold, as far as it is left. */
+/* Of single GPUs: which its pods take as if the victims had left, those that are given whole first. */
+static struct seats seats_kept(const struct model *m, const struct plain_promise *p)
+{
+    const struct plain_gang *g = &m->gangs[p->gang];
+    struct seats on = p->victims.on;
+    int64_t used[PLACES][PLACE_RES];
+    memset(on.gpus, 0, sizeof on.gpus);
+    add_up_places(m, true, used);
+    for (int i = 0; i < p->victims.n; i++)
+        add_pods(used, &m->gangs[p->victims.all[i].gang].on, &m->gangs[p->victims.all[i].gang], -1);
+    for (int in_parts = 0; in_parts < 2; in_parts++)
+        for (int set = 0; set < g->sets_n; set++)
+            if ((g->sets[set].milli > 0) == in_parts)
+                choose_gpus(m, g, set, used, &on);
+    return on;
+}
+
+/* Of each node, and of each GPU, what its gang needs beyond what its victims still hold, as far as it is left. */
 void withhold(struct model *m, const struct plain_promise *p)
 {
     int64_t need[PLACES][PLACE_RES] = {0}, used[PLACES][PLACE_RES];
-    add_pods(need, &p->victims.on, &m->gangs[p->gang], 1);
+    const struct seats on = seats_kept(m, p);
+    add_pods(need, &on, &m->gangs[p->gang], 1);
     for (int i = 0; i < p->victims.n; i++)
         add_pods(need, &m->gangs[p->victims.all[i].gang].on, &m->gangs[p->victims.all[i].gang], -1);
     add_up_places(m, true, used);
@@ -145,6 +173,7 @@ void put_places(struct model *m)
     struct places *p = &m->places;
     p->n = 2 + (int)pick(m, PLACES - 1);
     p->levels_n = 1 + (int)pick(m, PLACE_LEVELS);
+    p->in_parts = m->seed / 128 % 2;
     for (int i = 0; i < p->n; i++) {
         p->all[i] = (struct place){.flavors = 1u << pick(m, (uint32_t)m->flavors_n), .has = {1000 * (1 + pick(m, 5)), pick(m, 7)}};
         p->all[i].has[2] = PLACE_PODS;
@@ -154,6 +183,8 @@ void put_places(struct model *m)
             p->all[i].flavors |= pick(m, 3) ? 1u << f : 0;
         for (int l = 0; l + 1 < p->levels_n; l++)
             p->all[i].value[l] = (int)pick(m, 3);
+        for (int k = 0; k < p->all[i].has[1] && p->in_parts; k++)
+            p->all[i].has[PLACE_FIRST_GPU + k] = 1000;
     }
     qsort(p->all, (size_t)p->n, sizeof *p->all, compare_places);
 }
@@ -175,8 +206,10 @@ static void put_slices(struct model *m, struct pod_group *set)
 
 void put_domains(struct model *m, struct pod_group *set)
 {
+    static const int parts[] = {100, 200, 250, 300, 350, 400, 500, 600, 700, 900};
     set->mode = (int)pick(m, 4);
     set->level = (int)pick(m, (uint32_t)m->places.levels_n);
+    set->milli = m->places.in_parts && pick(m, 2) ? parts[pick(m, sizeof parts / sizeof *parts)] : 0;
     put_slices(m, set);
 }
 
@@ -205,6 +238,21 @@ static const char *level_name(const struct model *m, int level)
     return level_names[PLACE_LEVELS - m->places.levels_n + level];
 }
 
+/* Each as a device that is given whole, and as one that is given in parts. */
+static void tell_gpus(struct model *m, const struct place *p, struct node_record *r)
+{
+    struct device *all = arena_zero(m->w.records, 2 * PLACE_GPUS, sizeof *all);
+    for (int k = 0; k < p->has[1] && m->places.in_parts; k++) {
+        struct device one = {.resource = id(&m->w, "nvidia.com/gpu"), .id = id(&m->w, arena_printf(m->w.records, "%d", k)),
+                             .gpu = (uint16_t)k, .healthy = true};
+        all[r->devices_n++] = one;
+        one.resource = id(&m->w, GPU_SHARE_MILLI);
+        one.parts = 1000;
+        all[r->devices_n++] = one;
+    }
+    r->devices = all;
+}
+
 static void tell_place(struct model *m, int i)
 {
     const struct place *p = &m->places.all[i];
@@ -215,7 +263,10 @@ static void tell_place(struct model *m, int i)
         labels = arena_printf(m->w.records, "%s,%s=v%d", labels, level_name(m, l), p->value[l]);
     const char *amounts = arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d,memory=1000000,pods=%d", (int)p->has[0], (int)p->has[1],
                                        (int)p->has[2]);
+    if (m->places.in_parts)
+        amounts = arena_printf(m->w.records, "%s," GPU_SHARE_MILLI "=%d", amounts, 1000 * (int)p->has[1]);
     struct node_record r = a_node(&m->w, arena_printf(m->w.records, "n%d", i), amounts, labels);
+    tell_gpus(m, p, &r);
     r.ready = p->state != PLACE_NOT_READY;
     r.unschedulable = p->state == PLACE_CORDONED;
     node_record(&m->w, r);
@@ -244,7 +295,7 @@ static bool has_pods(const struct model *m, int node)
 /* Somebody may stand there, or be promised it. */
 void change_places(struct model *m)
 {
-    int node = m->places.n && pick(m, 2) ? (int)pick(m, (uint32_t)m->places.n) : -1;
+    int node = m->places.n && !m->places.in_parts && pick(m, 2) ? (int)pick(m, (uint32_t)m->places.n) : -1;
     bool only_state = false;
     if (node < 0 || !may_change_under(m, node, &only_state))
         return;
@@ -310,6 +361,8 @@ void print_domains(struct model *m, const struct plain_gang *g)
     for (int i = 0; i < g->sets_n; i++) {
         const struct pod_group *set = &g->sets[i];
         fprintf(stderr, " mode %d level %d%s", set->mode, set->level, set->in_group ? " together" : "");
+        if (set->milli)
+            fprintf(stderr, " parts %d", set->milli);
         for (int k = 0; k < set->slices_n; k++)
             fprintf(stderr, " slice %d:%d", set->slice_level[k], set->slice_size[k]);
     }

@@ -2,11 +2,12 @@
 #include "../domains/reference.h"
 
 _Static_assert((int)PLACE_PODS <= (int)NODE_PODS, "a node of the reference has no more");
+_Static_assert((int)PLACE_GPUS == (int)NODE_GPUS, "a node of the reference has as many");
 
 static struct ask ask_of(const struct place_ask *one)
 {
     struct ask a = {.mode = (enum topology_mode)one->mode, .level = one->level, .count = one->count, .cpu = (int)one->each[0],
-                    .gpu = (int)one->each[1], .layers_n = one->slices_n};
+                    .gpu = (int)one->each[1], .milli = one->milli, .layers_n = one->slices_n};
     for (int i = 0; i < one->slices_n; i++) {
         a.layer_level[i] = one->slice_level[i];
         a.layer_size[i] = one->slice_size[i];
@@ -16,7 +17,7 @@ static struct ask ask_of(const struct place_ask *one)
 
 static void describe(const struct places *p, int64_t used[PLACES][PLACE_RES], unsigned flavors, struct cluster *c, struct usage *u)
 {
-    *c = (struct cluster){.levels_n = p->levels_n};
+    *c = (struct cluster){.levels_n = p->levels_n, .in_parts = p->in_parts};
     *u = (struct usage){0};
     for (int i = 0; i < p->n; i++) {
         struct plain_node *node = &c->nodes[i];
@@ -27,6 +28,8 @@ static void describe(const struct places *p, int64_t used[PLACES][PLACE_RES], un
             node->value[l] = l + 1 < p->levels_n ? p->all[i].value[l] : i;
         u->cpu[i] = (int)used[i][0];
         u->gpu[i] = (int)used[i][1];
+        for (int k = 0; k < PLACE_GPUS; k++)
+            u->taken[i][k] = (int)used[i][PLACE_FIRST_GPU + k];
         u->pods[i] = (int)(used[i][2] + NODE_PODS - p->all[i].has[2]);
     }
 }
@@ -72,4 +75,18 @@ bool find_places_together(const struct places *p, int64_t used[PLACES][PLACE_RES
     const struct place_ask *asks[] = {a, b};
     int *on[] = {ret_a, ret_b};
     return find(p, used, asks, 2, on);
+}
+
+void take_gpus(int64_t used[PLACE_RES], const int64_t has[PLACE_RES], const struct place_ask *ask, int pods, int16_t ret_taken[PLACE_GPUS])
+{
+    const struct ask a = ask_of(ask);
+    int taken[PLACE_GPUS], at;
+    for (int k = 0; k < PLACE_GPUS; k++)
+        taken[k] = (int)used[PLACE_FIRST_GPU + k];
+    for (int n = a.milli ? pods : pods * a.gpu; n > 0 && (at = reference_best_gpu((int)has[1], taken, a.milli)) >= 0; n--) {
+        int more = a.milli ? a.milli : 1000;
+        taken[at] += more;
+        used[PLACE_FIRST_GPU + at] += more;
+        ret_taken[at] = (int16_t)(ret_taken[at] + more);
+    }
 }

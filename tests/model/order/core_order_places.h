@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PLACES = 6, PLACE_LEVELS = 3, PLACE_RES = 3, PLACE_PODS = 20 }; /* CPU, GPUs, pods */
+/* Of a node: CPU, GPUs, pods, and thousandths of each GPU, in a world that gives GPUs in parts. */
+enum { PLACES = 6, PLACE_LEVELS = 3, PLACE_GPUS = 6, PLACE_FIRST_GPU = 3, PLACE_RES = PLACE_FIRST_GPU + PLACE_GPUS, PLACE_PODS = 20 };
 struct place {                 /* a node; in the order of their paths */
     int value[PLACE_LEVELS];   /* but of the lowest level, where each is a domain of its own */
     unsigned flavors;          /* a bit each, of those whose labels it has */
@@ -14,12 +15,14 @@ struct place {                 /* a node; in the order of their paths */
 struct places {
     struct place all[PLACES];
     int n, levels_n;
+    bool in_parts;             /* a GPU is given whole, or in parts */
 };
 struct place_ask {             /* one pod set of a few flavors; mode, level: enum topology_mode, and of REQUIRED and PREFERRED where */
     int mode, level, count;
     unsigned flavors;
     int slices_n, slice_level[2], slice_size[2]; /* from the widest; n 0: single pods */
-    int64_t each[PLACE_RES];
+    int64_t each[PLACE_FIRST_GPU];
+    int milli;                 /* each takes so many thousandths of one GPU; 0: none */
 };
 /* False: it cannot stand beside what is used. */
 bool find_places(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, int ret_on[PLACES]);
@@ -29,5 +32,8 @@ bool find_places_together(const struct places *p, int64_t used[PLACES][PLACE_RES
 /* Where a set stands once its pods on the node `lost` stand elsewhere, beside its others, which are used. */
 bool find_places_instead(const struct places *p, int64_t used[PLACES][PLACE_RES], const struct place_ask *ask, const int on[PLACES],
                          int lost, int ret_on[PLACES]);
+/* So many pods of the set take theirs of the GPUs of a node, as long as there are any: one that is whole with the lowest number, and a part
+ * of the one of which least is left that is enough. What they take of each is added. */
+void take_gpus(int64_t used[PLACE_RES], const int64_t has[PLACE_RES], const struct place_ask *ask, int pods, int16_t ret_taken[PLACE_GPUS]);
 
 #endif

@@ -131,7 +131,7 @@ static void put_sets(struct model *m, struct plain_gang *g)
         if (m->places.n)
             put_domains(m, set);
     }
-    if (m->places.n && own->groups_n == 1 && g->sets_n > 1 && pick(m, 2))
+    if (m->places.n && !m->places.in_parts && own->groups_n == 1 && g->sets_n > 1 && pick(m, 2))
         put_group(m, g);
     for (uint32_t n = pick(m, 4) == 0 ? 1 + pick(m, 2) : 0; n; n--) {
         struct pod_group *set = &g->sets[pick(m, (uint32_t)g->sets_n)];
@@ -152,7 +152,7 @@ static void new_gang(struct model *m)
                              .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6)};
     put_sets(m, g);
     g->charged_only = pick(m, 3) == 0;
-    g->app = (int)pick(m, 1 + APPS);
+    g->app = m->places.in_parts ? 0 : (int)pick(m, 1 + APPS);
     const struct plain_gang *other = &m->gangs[pick(m, GANGS)];
     if (other->exists && m->seed % 3)
         make_alike(g, other);

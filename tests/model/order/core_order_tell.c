@@ -18,13 +18,16 @@ static void put_sets(struct model *m, const struct plain_gang *g, struct gang_re
         one->shape = shape_of(w, requests, "");
         if (m->places.n)
             one->topology = request_of(m, &g->sets[i]);
-        if (!g->charged_only)
+        if (!g->charged_only && !g->sets[i].milli)
             continue;
         one->charged = one->shape.requests;
         one->charged_n = one->shape.requests_n;
         one->is_charged = true;
         one->shape.requests = NULL;
         one->shape.requests_n = 0;
+        if (g->sets[i].milli)
+            one->shape = shape_of(w, arena_printf(w->records, "cpu=%d,memory=%d," GPU_SHARE_MILLI "=%d", (int)g->sets[i].ask[0],
+                                                  (int)g->sets[i].ask[2], g->sets[i].milli), "");
     }
     r->pod_sets = sets;
     r->pod_sets_n = (uint32_t)g->sets_n;
