@@ -137,19 +137,3 @@ bool device_choose_share(const struct device_table *t, const struct gpu_share *s
         ret_bits->words[i] |= chosen.words[i];
     return true;
 }
-
-static int64_t times(int64_t value, int64_t of)
-{
-    return of ? (value + of - 1) / of : 0;
-}
-
-/* min(a / x, b / y) goes down by the larger of p / x and q / y at most, when p and q are gone. */
-int64_t device_share_lost(const struct device_table *t, const struct gpu_share *share, const struct gpu_share *other)
-{
-    int64_t most = times(other->parts, share->parts);
-    for (uint16_t i = 0; i < t->gpus_n; i++) {
-        int64_t lost = times(device_share_mib(&t->gpus[i], other), device_share_mib(&t->gpus[i], share));
-        most = lost > most ? lost : most;
-    }
-    return most;
-}

@@ -90,8 +90,6 @@ uint64_t device_share_room(const struct device_table *t, const struct gpu_share 
 bool device_choose_share(const struct device_table *t, const struct gpu_share *share, const struct share_slots *slots, int32_t device,
                          struct device_bits *ret_bits);
 int64_t device_share_mib(const struct gpu_ledger *g, const struct gpu_share *share); /* what it takes of the GPU's memory, as taken_mib */
-/* Of so many pods that find such shares others find fewer by this at most, should a pod take a share of `other` (of one GPU). */
-int64_t device_share_lost(const struct device_table *t, const struct gpu_share *share, const struct gpu_share *other);
 /* Has the GPU of the bits' device in parts `at`? Devices of it go with a share then. */
 bool device_bits_share(const struct device_table *t, const struct device_bits *bits, uint16_t at);
 

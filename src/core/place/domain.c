@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/place/fit.h"
 #include "core/place/view.h"
+#include "core/score/score.h"
 
 /* ---- one search ---- */
 
@@ -114,13 +115,27 @@ static bool read_request(struct search *x)
 
 /* ---- counting the whole tree: slices, leaders, or only a part of it ---- */
 
+/* WHY  where GPUs are shared it depends on which ones that takes: a part of one that others share takes none that is given whole. */
+uint32_t domain_room_beside(struct state *s, uint32_t shape, uint32_t other, uint32_t node)
+{
+    struct device_table *t = &s->nodes.nodes[node].devices;
+    const struct shape_class *c = &s->shapes.classes[shape], *o = &s->shapes.classes[other];
+    if (!t->gpus || !(c->share.n || o->share.n))
+        return fit_room_beside(s, c, o, node, false);
+    const struct device_bits bits = score_choose_devices(s, other, node);
+    device_take(t, &bits, shape_share_on(s, other, node));
+    uint32_t room = fit_room_beside(s, c, o, node, true);
+    device_give(t, &bits, shape_share_on(s, other, node));
+    return room;
+}
+
 /* Places of the shape that a leader takes from its node. False: it cannot stand there. */
 static bool lost_to_leader(const struct search *x, const uint32_t *room, const uint32_t *leader_room, uint32_t node, int64_t *ret_lost)
 {
     struct state *s = x->s;
     if (!leader_room[node])
         return false;
-    uint32_t left = room[node] ? fit_room_beside(s, &s->shapes.classes[x->ask->shape], &s->shapes.classes[x->ask->leader_shape], node) : 0;
+    uint32_t left = room[node] ? domain_room_beside(s, x->ask->shape, x->ask->leader_shape, node) : 0;
     *ret_lost = (int64_t)room[node] - left;
     return true;
 }

@@ -102,62 +102,15 @@ static int64_t demand_for(const struct shape_class *c, name_id resource)
     return 0;
 }
 
-/* How many devices of the span one GPU has at most. */
-static int64_t most_of_one(const struct device_table *t, const struct device_span *span)
-{
-    int64_t most = 0, n = 0;
-    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) { /* by GPU */
-        n = i > span->first && t->gpu_of[i] == t->gpu_of[i - 1] ? n + 1 : 1;
-        most = n > most ? n : most;
-    }
-    return most;
-}
-
-/* Pods with such shares that a GPU would hold which nobody has: where it is given whole they are fewer by so many. */
-static int64_t most_on_one(const struct device_table *t, const struct shape_class *c)
-{
-    const struct gpu_share all = {1, 1000, 0, 1000};
-    return device_share_lost(t, &c->share, &all);
-}
-
-/* Pods of shape c for which there is room beside one of the other, whichever devices that will take. */
-static int64_t shares_room_least(const struct device_table *t, const struct shape_class *c, const struct shape_class *other, int64_t room)
-{
-    struct share_slots slots, others = {0};
-    int64_t lost = 0;
-    if (!shape_slots(c, t, &slots) || (other->share.n && !shape_slots(other, t, &others)))
-        return 0;
-    if (other->share.n) {
-        int64_t of_slots = slots.n ? (others.n + slots.n - 1) / slots.n : 0, of_one = device_share_lost(t, &c->share, &other->share);
-        return room - other->share.n * (of_slots > of_one ? of_slots : of_one);
-    }
-    for (uint32_t i = 1; i < other->demands_n; i++) {
-        const struct device_span *taken = other->demands[i].extended ? device_table_span(t, other->demands[i].resource) : NULL;
-        lost += taken && !taken->in_parts ? other->demands[i].value * most_on_one(t, c) : 0;
-    }
-    return room - lost;
-}
-
-/* Devices of the span that are left beside one of the other, where that takes shares of GPUs. */
-static int64_t devices_left_least(const struct device_table *t, const struct device_span *span, const struct shape_class *other)
-{
-    return span->free_n - other->share.n * most_of_one(t, span);
-}
-
-uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, const struct shape_class *other, uint32_t node)
+uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, const struct shape_class *other, uint32_t node, bool taken)
 {
     const int64_t *left = node_free(&s->nodes, node);
     const struct device_table *devices = &s->nodes.nodes[node].devices;
     int64_t copies = fit_room(s, c, node);
-    if (c->share.n && copies > 0)
-        copies = shares_room_least(devices, c, other, copies);
     for (uint32_t i = 0; i < c->demands_n && copies > 0; i++) {
         const struct demand *d = &c->demands[i];
-        const struct device_span *span = d->extended && devices->n && !c->share.n ? device_table_span(devices, d->resource) : NULL;
-        bool in_way = span && devices->gpus && other->share.n;
-        int64_t free_n = left[d->column], own = in_way ? devices_left_least(devices, span, other) : INT64_MAX;
-        free_n = (span && span->free_n < free_n ? span->free_n : free_n) - demand_for(other, d->resource);
-        free_n = own < free_n ? own : free_n;
+        const struct device_span *span = d->extended && devices->n && !taken ? device_table_span(devices, d->resource) : NULL;
+        int64_t free_n = (span && span->free_n < left[d->column] ? span->free_n : left[d->column]) - demand_for(other, d->resource);
         int64_t n = free_n < d->value ? 0 : free_n / d->value;
         copies = n < copies ? n : copies;
     }

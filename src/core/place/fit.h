@@ -13,8 +13,8 @@ enum fit_cause { FIT_OK, FIT_UNKNOWN_NODE, FIT_NOT_READY, FIT_UNSCHEDULABLE, FIT
 enum fit_cause fit_record(const struct state *s, const struct shape_class *c, uint32_t node, const struct taint **ret_taint);
 /* How many more pods of the shape the node holds: resources, devices, ports. 0 = none. */
 uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t node);
-/* The same once one pod of the shape `other` stands there, too. It has room for that one. */
-uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, const struct shape_class *other, uint32_t node);
+/* The same once one pod of the shape `other` stands there, too; `taken`: what it takes of devices is taken already (domain_room_beside). */
+uint32_t fit_room_beside(const struct state *s, const struct shape_class *c, const struct shape_class *other, uint32_t node, bool taken);
 bool fit_ports(const struct state *s, const struct shape_class *c, uint32_t node);
 
 #endif

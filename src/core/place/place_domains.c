@@ -118,7 +118,7 @@ static bool seat_leader(struct placing *x, const struct topology *t, uint32_t le
         uint32_t node = t->nodes[d->first + i];
         if (!leader_room[node])
             continue;
-        int64_t left = room[node] ? fit_room_beside(s, &s->shapes.classes[shape], &s->shapes.classes[leader->shape], node) : 0;
+        int64_t left = room[node] ? domain_room_beside(s, shape, leader->shape, node) : 0;
         if ((int64_t)room[node] - left >= least)
             continue;
         least = (int64_t)room[node] - left;

@@ -53,17 +53,8 @@ static bool choose_shares(const struct state *s, const struct seat *seat, int32_
 
 void seat_choose_devices(struct state *s, struct seat *seat)
 {
-    struct device_table *t = &s->nodes.nodes[seat->node].devices;
-    const struct shape_class *c = &s->shapes.classes[seat->shape];
-    struct device_bits bits = {0};
-    if (seat_share(s, seat))
-        (void)choose_shares(s, seat, score_device(s, seat->shape, seat->node), &bits); /* fit_room has counted them: there are enough */
-    for (uint32_t i = 1; i < c->demands_n && !seat_share(s, seat); i++) {
-        const struct device_span *span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
-        if (span)
-            (void)device_choose(t, span, c->demands[i].value, &bits);
-    }
-    device_take(t, &bits, seat_share(s, seat));
+    const struct device_bits bits = score_choose_devices(s, seat->shape, seat->node);
+    device_take(&s->nodes.nodes[seat->node].devices, &bits, seat_share(s, seat));
     seat_set_devices(seat, &bits);
 }
 

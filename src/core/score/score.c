@@ -106,7 +106,8 @@ static int32_t draw_device(const struct state *s, uint32_t shape, uint32_t node)
     return -1;
 }
 
-int32_t score_device(struct state *s, uint32_t shape, uint32_t node)
+/* The device where a pod of the shape, which asks for one share, is best; -1: the fullest that is enough. */
+static int32_t best_device(struct state *s, uint32_t shape, uint32_t node)
 {
     const struct shape_class *c = &s->shapes.classes[shape];
     const struct device_table *t = &s->nodes.nodes[node].devices;
@@ -126,4 +127,21 @@ int32_t score_device(struct state *s, uint32_t shape, uint32_t node)
         if (t->gpu_of[i] == gpu && seat_share_fits(s, shape, node, i))
             return i;
     return -1;
+}
+
+struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_t node)
+{
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    const struct shape_class *c = &s->shapes.classes[shape];
+    const struct gpu_share *share = shape_share_on(s, shape, node);
+    struct device_bits bits = {0};
+    struct share_slots slots;
+    if (share && shape_slots(c, t, &slots))
+        (void)device_choose_share(t, share, slots.n ? &slots : NULL, best_device(s, shape, node), &bits);
+    for (uint32_t i = 1; i < c->demands_n && !share; i++) {
+        const struct device_span *span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
+        if (span)
+            (void)device_choose(t, span, c->demands[i].value, &bits);
+    }
+    return bits;
 }
