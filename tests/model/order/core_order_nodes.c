@@ -101,7 +101,12 @@ int refused_set(const struct model *m, const struct plain_gang *g, const struct 
             for (int r = 0; r < PLACE_FIRST_GPU; r++)
                 used[i][r] += ret_on->n[set][i] * each_takes(&g->sets[set], r) +
                               (other == set ? 0 : ret_on->n[other][i] * each_takes(&g->sets[other], r));
+        bool leads = other != set && x->pods_n[other] <= x->pods_n[set]; /* the leader sits first */
+        if (leads)
+            choose_gpus(m, g, other, used, ret_on);
         choose_gpus(m, g, set, used, ret_on);
+        if (other != set && !leads)
+            choose_gpus(m, g, other, used, ret_on);
     }
     return g->sets_n;
 }

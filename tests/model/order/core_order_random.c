@@ -131,7 +131,7 @@ static void put_sets(struct model *m, struct plain_gang *g)
         if (m->places.n)
             put_domains(m, set);
     }
-    if (m->places.n && !m->places.in_parts && own->groups_n == 1 && g->sets_n > 1 && pick(m, 2))
+    if (m->places.n && own->groups_n == 1 && g->sets_n > 1 && pick(m, 2))
         put_group(m, g);
     for (uint32_t n = pick(m, 4) == 0 ? 1 + pick(m, 2) : 0; n; n--) {
         struct pod_group *set = &g->sets[pick(m, (uint32_t)g->sets_n)];
