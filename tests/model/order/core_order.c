@@ -24,7 +24,7 @@
  * domains a gang stands is compared. Nodes fail there, are cordoned, go and come back, whoever stands on them or is promised them; who has
  * no pods there yet is given another one after a while, or has to go.
  * In half of those each GPU may be given in parts: of a pod set that asks for one of its thousandths quota counts whole ones, and which GPU
- * each pod has is compared, and so what of each is kept for whom others leave. Nodes do not change there, and nobody has pods.
+ * each pod has is compared, and so what of each is kept for whom others leave. Nobody has pods there.
  */
 #include "core_order.h"
 #include "../forced.h"
@@ -211,13 +211,15 @@ static void count_admission(struct model *m, const struct plain_gang *g, int how
 }
 
 /* In the core: thousandths of each GPU that its members have. */
-static void compare_gpus(struct model *m, const struct plain_gang *g, int at)
+static void compare_gpus(struct model *m, const struct plain_gang *g)
 {
     struct state *s = m->w.s;
     const struct gang *there = gang_find(s, id(&m->w, arena_printf(m->w.cycle, "g%d", g->serial)));
     int more[PLACES][PLACE_GPUS] = {0};
-    for (uint32_t i = 0; i < there->own->seats_n; i++) {
-        const struct seat *seat = &s->seats[there->own->seats[i]];
+    for (uint32_t i = 1; i < s->seats_n; i++) {
+        const struct seat *seat = &s->seats[i];
+        if (!seat->node || seat->gang != there)
+            continue;
         const struct device_table *t = &s->nodes.nodes[seat->node].devices;
         const struct device_bits bits = seat_devices(seat);
         int node = text_of(&m->w, s->nodes.nodes[seat->node].name)[1] - '0';
@@ -231,8 +233,8 @@ static void compare_gpus(struct model *m, const struct plain_gang *g, int at)
                 more[i][k] -= g->on.gpus[set][i][k];
     for (int i = 0; i < PLACES; i++)
         for (int k = 0; k < PLACE_GPUS; k++)
-            if (more[i][k])
-                fail(m, arena_printf(m->w.cycle, "g%d has %d thousandths more of GPU %d of n%d", g->serial, more[i][k], k, i), at);
+            if (more[i][k] && m->places.all[i].state != PLACE_GONE)
+                fail(m, arena_printf(m->w.cycle, "g%d has %d thousandths more of GPU %d of n%d", g->serial, more[i][k], k, i), 0);
 }
 
 static void compare_given(struct model *m, const struct plan_entry *e, const struct plain_gang *g, int at)
@@ -246,8 +248,6 @@ static void compare_given(struct model *m, const struct plan_entry *e, const str
     const char *domains = domains_of(&m->w, text_of(&m->w, e->gang));
     if (m->places.n && strcmp(domains, domains_words(m, g)) != 0)
         fail(m, arena_printf(m->w.cycle, "g%d stands in %s, not in %s", g->serial, domains, domains_words(m, g)), at);
-    if (m->places.in_parts)
-        compare_gpus(m, g, at);
 }
 
 static bool is_for_reason(const struct reason *r, int victim_of)
@@ -303,6 +303,9 @@ static void compare(struct model *m)
     for (int i = 0; i < GANGS; i++)
         if (m->gangs[i].exists && m->gangs[i].moved)
             compare_moved(m, &m->gangs[i]);
+    for (int i = 0; i < GANGS && m->places.in_parts; i++)
+        if (m->gangs[i].exists && m->gangs[i].admitted)
+            compare_gpus(m, &m->gangs[i]);
 }
 
 bool is_forced(const struct model *m)

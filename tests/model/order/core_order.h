@@ -287,6 +287,11 @@ struct place_ask ask_of_set(const struct plain_gang *g, const struct need *x, in
 /* `kept`: and what is kept from the head that is tried. */
 void add_up_places(const struct model *m, bool kept, int64_t ret_used[PLACES][PLACE_RES]);
 void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struct plain_gang *g, int sign);
+/* The node is back for so many pods of the set. */
+void choose_gpus_again(const struct model *m, struct plain_gang *g, int set, int node, int pods);
+/* Those of the set that stand somewhere after, and did not before, take GPUs there. */
+void choose_gpus_instead(const struct model *m, const struct plain_gang *g, int set, const struct seats *before,
+                         int64_t used[PLACES][PLACE_RES], struct seats *after);
 void withhold(struct model *m, const struct plain_promise *p);
 void put_places(struct model *m);
 void put_domains(struct model *m, struct pod_group *set);

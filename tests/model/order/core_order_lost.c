@@ -21,8 +21,13 @@ static int lose(struct model *m, struct plain_gang *g)
         m->counts.lost_n += failed && is_on(from, node);
         m->counts.back_n += !failed && is_on(from, node);
         for (int set = 0; set < SETS; set++) {
+            int back_n = failed ? 0 : from->n[set][node];
             to->n[set][node] += from->n[set][node];
             from->n[set][node] = 0;
+            if (failed)
+                memset(from->gpus[set][node], 0, sizeof from->gpus[set][node]);
+            if (back_n)
+                choose_gpus_again(m, g, set, node, back_n);
         }
         lost_n += is_on(&g->off, node);
     }
@@ -46,6 +51,7 @@ static bool replace(struct model *m, struct plain_gang *g)
             continue;
         if (!find_places_instead(&m->places, used, &ask, before.n[set], lost, after.n[set]))
             return false;
+        choose_gpus_instead(m, g, set, &on, used, &after);
         add_pods(used, &on, g, -1);
         add_pods(used, &after, g, 1);
         on = after;

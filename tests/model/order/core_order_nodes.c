@@ -75,6 +75,27 @@ static void choose_gpus(const struct model *m, const struct plain_gang *g, int s
         take_gpus(used[i], m->places.all[i].has, &ask, on->n[set][i], on->gpus[set][i]);
 }
 
+void choose_gpus_again(const struct model *m, struct plain_gang *g, int set, int node, int pods)
+{
+    const struct place_ask ask = {.each = {0, each_takes(&g->sets[set], 1)}, .milli = g->sets[set].milli};
+    int64_t used[PLACES][PLACE_RES];
+    if (!m->places.in_parts)
+        return;
+    add_up_places(m, false, used);
+    take_gpus(used[node], m->places.all[node].has, &ask, pods, g->on.gpus[set][node]);
+}
+
+void choose_gpus_instead(const struct model *m, const struct plain_gang *g, int set, const struct seats *before,
+                         int64_t used[PLACES][PLACE_RES], struct seats *after)
+{
+    const struct place_ask ask = {.each = {0, each_takes(&g->sets[set], 1)}, .milli = g->sets[set].milli};
+    for (int i = 0; i < m->places.n && m->places.in_parts; i++) {
+        int64_t beside[PLACE_RES];
+        memcpy(beside, used[i], sizeof beside);
+        take_gpus(beside, m->places.all[i].has, &ask, after->n[set][i] - before->n[set][i], after->gpus[set][i]);
+    }
+}
+
 /* Set by set, those of a group together; what those before it take counts. SOURCE Kueue: nowhere who has two flavors with a topology. */
 int refused_set(const struct model *m, const struct plain_gang *g, const struct need *x, struct seats *ret_on)
 {
@@ -173,6 +194,12 @@ static int compare_places(const void *left, const void *right)
     return a->value[0] != b->value[0] ? a->value[0] - b->value[0] : a->value[1] - b->value[1];
 }
 
+static void put_gpus(const struct model *m, struct place *p)
+{
+    for (int k = 0; k < PLACE_GPUS; k++)
+        p->has[PLACE_FIRST_GPU + k] = m->places.in_parts && k < p->has[1] ? 1000 : 0;
+}
+
 void put_places(struct model *m)
 {
     struct places *p = &m->places;
@@ -188,8 +215,7 @@ void put_places(struct model *m)
             p->all[i].flavors |= pick(m, 3) ? 1u << f : 0;
         for (int l = 0; l + 1 < p->levels_n; l++)
             p->all[i].value[l] = (int)pick(m, 3);
-        for (int k = 0; k < p->all[i].has[1] && p->in_parts; k++)
-            p->all[i].has[PLACE_FIRST_GPU + k] = 1000;
+        put_gpus(m, &p->all[i]);
     }
     qsort(p->all, (size_t)p->n, sizeof *p->all, compare_places);
 }
@@ -300,7 +326,7 @@ static bool has_pods(const struct model *m, int node)
 /* Somebody may stand there, or be promised it. */
 void change_places(struct model *m)
 {
-    int node = m->places.n && !m->places.in_parts && pick(m, 2) ? (int)pick(m, (uint32_t)m->places.n) : -1;
+    int node = m->places.n && pick(m, 2) ? (int)pick(m, (uint32_t)m->places.n) : -1;
     bool only_state = false;
     if (node < 0 || !may_change_under(m, node, &only_state))
         return;
@@ -308,6 +334,7 @@ void change_places(struct model *m)
     bool was_gone = p->state == PLACE_GONE;
     p->state = pick(m, 2) ? PLACE_GOOD : PLACE_GOOD + pick(m, 4);
     p->has[1] = pick(m, 4) || only_state ? p->has[1] : (int64_t)pick(m, 7);
+    put_gpus(m, p);
     m->counts.changed_places_n++;
     m->counts.failed_under_n += p->state != PLACE_GOOD && has_pods(m, node);
     if (p->state != PLACE_GONE)
