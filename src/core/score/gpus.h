@@ -19,8 +19,9 @@ struct gpu_ask {
     uint32_t n, each; /* of so many GPUs so much each: parts of one, or whole ones; n = 0: of none */
 };
 struct gpu_ask gpu_ask_of(const struct state *s, const struct shape_class *c);
-/* Of a node without a ledger the devices that c asks for; of none where it asks for none. */
-void node_gpus_of(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus);
+/* Of a node without a ledger the devices that c asks for; of none where it asks for none. Returns their column, -1 where it is none's or
+ * all that the ledger has. */
+int32_t node_gpus_of(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus);
 static inline bool gpu_ask_is_part(const struct gpu_ask *ask)
 {
     return ask->n == 1 && ask->each < GPU_WHOLE;

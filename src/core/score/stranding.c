@@ -11,13 +11,14 @@ static int64_t stranded(const struct targets *t, int64_t left, int64_t cpu)
     return t->weight * (gap > 0 ? gap : -gap / 2);
 }
 
-/* What of the node is of no use as it stands: thousandths of a GPU times the weight of the targets. */
-static int64_t useless_now(struct state *s, uint32_t node, struct target_node *known, const struct node_gpus *g, int64_t cpu)
+/* What of the node is of no use as it stands, of the devices that g tells of: thousandths of a GPU times the weight of the targets. */
+static int64_t useless_now(struct state *s, uint32_t node, struct target_node *known, const struct node_gpus *g, int32_t of, int64_t cpu)
 {
-    if (known->has_lost && known->touched == s->nodes.touched[node])
+    if (known->has_lost && known->lost_of == of && known->touched == s->nodes.touched[node])
         return known->lost;
     struct target_row row = target_row_of(s, known->class, cpu);
     known->lost = target_lost(s->targets, &row, g) + stranded(s->targets, g->all, cpu);
+    known->lost_of = of;
     known->touched = s->nodes.touched[node];
     known->has_lost = true;
     return known->lost;
@@ -61,8 +62,8 @@ uint32_t score_capstan(struct state *s, const struct shape_class *c, uint32_t no
         return 1;
     int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu];
     struct target_node *known = target_node_of(s, node);
-    node_gpus_of(s, c, node, &g);
-    int64_t before = useless_now(s, node, known, &g, cpu);
+    int32_t of = node_gpus_of(s, c, node, &g);
+    int64_t before = useless_now(s, node, known, &g, of, cpu);
     struct target_row row = target_row_of(s, known->class, cpu - ask.cpu);
     if (gpu_ask_is_part(&ask)) {
         after = lost_by_part(t, &row, &g, ask.each, ret_gpu) + stranded(t, (int64_t)g.all - ask.each, cpu - ask.cpu);

@@ -30,6 +30,7 @@ struct target_kind {
 struct target_node {        /* what is known of a node */
     uint64_t record_seq, touched; /* as it was then: class; lost */
     int64_t lost;           /* as stranding.c counts */
+    int32_t lost_of;        /* of these devices: as node_gpus_of returns */
     uint32_t class;
     bool known, has_lost;
 };

@@ -139,6 +139,36 @@ static void whole_nodes_are_kept(void **state)
     world_free(&w);
 }
 
+/* Nodes that tell of no devices: what is left of their GPUs is asked of the kind that a pod wants. Where it goes does not depend on whether
+ * a pod that wants none was looked at before. */
+static void who_was_looked_at_before_makes_no_difference(void **state)
+{
+    (void)state;
+    const struct target targets[] = {{.cpu_milli = 4000, .gpus_n = 1, .gpu_milli = 1000, .count = 10},
+                                     {.cpu_milli = 2000, .gpus_n = 2, .gpu_milli = 1000, .count = 10}};
+    for (int i = 0; i < 4 * 4 * 4; i++) {
+        char to[2][2][8]; /* by who was looked at, by pod */
+        for (int bound = 0; bound < 2; bound++) {
+            struct world w = world_new();
+            char amounts[64];
+            for (int n = 0; n < 2; n++) {
+                snprintf(amounts, sizeof amounts, "cpu=%d," GPU "=%d", 8000 + 4000 * (n ? i % 4 : i / 4 % 4), n ? 1 + i / 16 : 2);
+                node(&w, n ? "n1" : "n0", amounts, "");
+            }
+            state_set_targets(w.s, targets, 2, 20);
+            struct pod_record p = a_pod(&w, "ns/plain", NULL, "cpu=1000");
+            p.node = bound ? id(&w, to[0][0]) : 0;
+            p.phase = bound ? POD_RUNNING : POD_PENDING;
+            if (bound)
+                pod_record(&w, p);
+            snprintf(to[bound][0], sizeof to[bound][0], "%s", bound ? to[0][0] : placed(&w, PLACEMENT_CAPSTAN, "ns/plain", "cpu=1000"));
+            snprintf(to[bound][1], sizeof to[bound][1], "%s", placed(&w, PLACEMENT_CAPSTAN, "ns/p", "cpu=2000," GPU "=1"));
+            world_free(&w);
+        }
+        assert_string_equal(to[0][1], to[1][1]);
+    }
+}
+
 static void random_goes_anywhere(void **state)
 {
     (void)state;
@@ -186,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(without_targets),      cmocka_unit_test(what_is_left_is_of_use),
                                        cmocka_unit_test(whole_nodes_are_kept), cmocka_unit_test(random_goes_anywhere),
-                                       cmocka_unit_test(bounded),              cmocka_unit_test(scarce_models_are_left)};
+                                       cmocka_unit_test(bounded),              cmocka_unit_test(scarce_models_are_left),
+                                       cmocka_unit_test(who_was_looked_at_before_makes_no_difference)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
