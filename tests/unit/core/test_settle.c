@@ -399,9 +399,31 @@ static void a_pod_bound_by_others_takes_the_place_that_is_held_for_it(void **sta
     assert_string_equal(node_of(w, "ns/first-0"), "n0");
 }
 
+/* Its pod exists already, and both writes of one plan are refused, the binding last: neither quota nor a place has been heard of. */
+static void an_admission_refused_before_its_binding_is_refused_is_written_again(void **state)
+{
+    struct world *w = *state;
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    node(w, "n0", "cpu=64000," GPU "=8", "");
+    workload(w, "job", "ns/lq", 1, FOUR);
+    pod(w, "ns/job-0", "job", FOUR);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
+    assert_string_equal(node_of(w, "ns/job-0"), "n0");
+    outcome(w, EFFECT_ADMIT, "job", NULL, OUTCOME_FAILED);
+    assert_int_equal(state_gang_phase(w->s, id(w, "job")), GANG_BOUND); /* when it lands, the pod runs */
+    outcome(w, EFFECT_BIND, "job", "ns/job-0", OUTCOME_FAILED);
+    assert_int_equal(state_gang_phase(w->s, id(w, "job")), GANG_WAITING);
+    w->now_ms += 20000; /* past any wait after a failure */
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "job"));
+    assert_string_equal(node_of(w, "ns/job-0"), "n0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        in_a_world(an_admission_refused_before_its_binding_is_refused_is_written_again),
         in_a_world(a_failed_member_leaves_its_place_to_its_successor),
         in_a_world(a_deleted_member_too),
         in_a_world(success_and_the_end_of_the_job_give_the_room_back),

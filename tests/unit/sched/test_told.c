@@ -10,13 +10,29 @@
 static struct {
     int writes_n, writes_of_c_n, writes_of_waiting_n; /* c: the Workload of that name; waiting: those called wait-… */
     char complaint[512]; /* a request that says that pods are missing */
+    struct {
+        int writes_n;
+        int64_t last_ms, least_ms; /* least: between two of them */
+    } figures[2];      /* status of ClusterQueue cq, of LocalQueue lq */
 } seen;
+
+static void see_figures(const struct http_request *r)
+{
+    bool local = strstr(r->path, "/localqueues/lq/status");
+    if (!local && !strstr(r->path, "/clusterqueues/cq/status"))
+        return;
+    int64_t now_ms = loop_now_ms(w.loop), since_ms = now_ms - seen.figures[local].last_ms;
+    if (seen.figures[local].writes_n++ && since_ms < seen.figures[local].least_ms)
+        seen.figures[local].least_ms = since_ms;
+    seen.figures[local].last_ms = now_ms;
+}
 
 static void door(void *ctx, struct http_exchange *x)
 {
     const struct http_request *r = &x->request;
     (void)ctx;
     seen.writes_n += strcmp(r->method, "GET") != 0;
+    see_figures(r);
     seen.writes_of_c_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/workloads/c");
     seen.writes_of_waiting_n += strcmp(r->method, "GET") != 0 && strstr(r->path, "/workloads/wait-");
     if (r->body.n && memmem(r->body.data, r->body.n, "pods exist", 10))
@@ -167,6 +183,72 @@ static void an_admission_is_one_write(void **state)
     assert_int_equal(seen.writes_n, 5);
 }
 
+static void forget_figures(void)
+{
+    for (int i = 0; i < 2; i++) {
+        seen.figures[i].writes_n = 0;
+        seen.figures[i].least_ms = INT64_MAX;
+    }
+}
+
+/* Workloads come and go eight times a second, so that the figures of their queues are others all the time. */
+static void figures_of_queues_are_written_once_a_second(void **state)
+{
+    (void)state;
+    queues("4");
+    run(3000);
+    forget_figures();
+    for (int i = 0; i < 160; i++, run(125)) {
+        workload(arena_printf(w.a, "w-%d", i), 1 + i % 3);
+        if (i >= 3)
+            kube_delete(w.user, arena_printf(w.a, WORKLOADS "/w-%d", i - 3), BYTES(""), NULL, NULL);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_in_range(seen.figures[i].writes_n, 5, 20);
+        assert_true(seen.figures[i].least_ms >= 1000);
+    }
+    run(6000);
+    const struct json *status = json_get(get(KUEUE "/clusterqueues/cq"), "status");
+    int64_t all_n = json_get_int64(status, "pendingWorkloads", -1) + json_get_int64(status, "admittedWorkloads", -1);
+    assert_int_equal(all_n, 3); /* and what is written last is so */
+    forget_figures();
+    run(60000);
+    assert_int_equal(seen.figures[0].writes_n + seen.figures[1].writes_n, 0);
+}
+
+/* Its eviction, that it has given its quota back and why it waits now, its next admission. Between them nothing is written that it says. */
+static void a_change_of_phase_is_one_write(void **state)
+{
+    (void)state;
+    queues("4");
+    preemption("LowerPriority");
+    workload("c", 4);
+    run(3000);
+    assert_true(object_condition_true(workload_get("c"), "Admitted"));
+    seen.writes_of_c_n = 0;
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"high\",\"namespace\":\"n\"},\"spec\":{"
+           "\"queueName\":\"lq\",\"priority\":1000,\"podSets\":[{\"name\":\"main\",\"count\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":"
+           "\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]}}}]}}");
+    run(20000);
+    assert_true(object_condition_true(workload_get("c"), "Evicted"));
+    assert_int_equal(seen.writes_of_c_n, 1);
+    kube_patch(w.user, KUBE_PATCH_MERGE, WORKLOADS "/c/status",
+               BYTES("{\"status\":{\"admission\":null,\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":\"Pending\","
+                     "\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},{\"type\":\"Evicted\",\"status\":\"True\",\"reason\":"
+                     "\"Preempted\",\"message\":\"\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}}"),
+               NULL, NULL);
+    run(20000);
+    assert_true(object_condition_true(workload_get("high"), "Admitted"));
+    assert_true(*object_waiting(workload_get("c")));
+    assert_int_equal(seen.writes_of_c_n, 2);
+    kube_delete(w.user, WORKLOADS "/high", BYTES(""), NULL, NULL);
+    run(20000);
+    assert_true(object_condition_true(workload_get("c"), "Admitted"));
+    assert_int_equal(seen.writes_of_c_n, 3);
+    run(60000);
+    assert_int_equal(seen.writes_of_c_n, 3);
+}
+
 static bool is_counted(const char *line)
 {
     struct buf page;
@@ -245,6 +327,43 @@ static void an_end_is_no_news_to_those_who_wait_on(void **state)
 {
     (void)state;
     assert_true(told_of_an_end(40) <= 2); /* who starts, and whom the next in line waits for by now */
+}
+
+static void stop_policy(const char *policy)
+{
+    kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
+               bytes_of(arena_printf(w.a, "{\"spec\":{\"stopPolicy\":\"%s\"}}", policy)), NULL, NULL);
+}
+
+/* A queue is stopped for a while, at any time after somebody came behind a blocked head: who waits is told of the stop no more within the
+ * seconds between two sentences. */
+static void a_stop_that_is_over_is_told_no_more(void **state)
+{
+    (void)state;
+    queues("4");
+    kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq", BYTES("{\"spec\":{\"queueingStrategy\":\"StrictFIFO\"}}"), NULL, NULL);
+    workload("a", 4);
+    run(3000);
+    int told_n = 0;
+    for (int after_ms = 0; after_ms < 8000; after_ms += 230)
+        for (int for_ms = 100; for_ms < 3000; for_ms += 700) {
+            const char *const names[] = {"b", "c"};
+            workload("b", 4);
+            workload("c", 1);
+            run(after_ms);
+            stop_policy("Hold");
+            run(for_ms);
+            told_n += strstr(object_waiting(workload_get("b")), "is stopped") != NULL;
+            stop_policy("None");
+            run(TELLING_AGAIN_MS + TELLING_SETTLE_MS + 500);
+            for (int i = 0; i < 2; i++)
+                if (strstr(object_waiting(workload_get(names[i])), "stopped"))
+                    fail_msg("%s, stopped after %d ms for %d ms: %s", names[i], after_ms, for_ms, object_waiting(workload_get(names[i])));
+            for (int i = 0; i < 2; i++)
+                kube_delete(w.user, arena_printf(w.a, WORKLOADS "/%s", names[i]), BYTES(""), NULL, NULL);
+            run(1000);
+        }
+    assert_true(told_n > 40);
 }
 
 static void ranked(const char *queue, const char *name, int priority)
@@ -356,8 +475,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_changed_remark_is_told_in_time, setup, teardown),
         cmocka_unit_test_setup_teardown(an_end_is_no_news_to_those_who_wait_on, setup, teardown),
         cmocka_unit_test_setup_teardown(an_admission_is_one_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(figures_of_queues_are_written_once_a_second, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_change_of_phase_is_one_write, setup, teardown),
         cmocka_unit_test_setup_teardown(an_admission_that_ends_at_once_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_done_is_told_at_the_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_stop_that_is_over_is_told_no_more, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lifted_hold_lets_the_highest_in, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_writes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_happened_meanwhile_is_told, setup, teardown),
