@@ -19,6 +19,7 @@
 #include "made.h"
 #include "near.h"
 #include "queued.h"
+#include "shared.h"
 #include "stakes.h"
 #include "used.h"
 
@@ -300,6 +301,7 @@ static void step(struct world *w)
         create_charged_job, create_charged_job, create_charged_job, charged_change,
         kinds_create,      kinds_create,      kinds_create,       kinds_create,       kinds_change,       kinds_change};
     actions[pick(w, sizeof actions / sizeof *actions)](w);
+    shared_step(w);
     arena_reset(w->arena);
     loop_run_for(w->loop, (int64_t)pick(w, 2000), NULL);
     if (pick(w, 50) == 0)
@@ -318,7 +320,7 @@ static bool pause_and_look(struct world *w)
     made_delete_left(w);
     loop_run_for(w->loop, 20000, NULL);
     return world_check(w) && near_check(w) && used_check(w) && stakes_check(w) && made_check(w) && asked_check(w) &&
-           charged_check(w) && kinds_check(w) && world_check_onlooker(w);
+           charged_check(w) && kinds_check(w) && shared_check(w) && world_check_onlooker(w);
 }
 
 /* Everything allowed again and time to settle. */
@@ -383,6 +385,7 @@ static void crowd(struct world *w)
 {
     for (int i = 0; i < NAMES; i++) /* one in eight fails, and begins again for ever */
         world_delete(w, arena_printf(w->arena, "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d", i));
+    shared_clear(w);
     world_patch(w, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/q0",
                 "{\"spec\":{\"preemption\":{\"withinClusterQueue\":\"LowerPriority\"},\"resourceGroups\":" WORLD_QUOTA "}}", 8);
     for (int i = 0; i < 3; i++) { /* 24 GPUs: more than the cohort has */
@@ -448,7 +451,8 @@ int main(int argc, char **argv)
             good = pause_and_look(&w);
         if (good && i % RESTS == RESTS - 1) {
             rest(&w);
-            good = world_check(&w) && world_check_rest(&w) && made_check(&w) && asked_check(&w) && charged_check(&w) && kinds_check(&w);
+            good = world_check(&w) && world_check_rest(&w) && made_check(&w) && asked_check(&w) && charged_check(&w) && kinds_check(&w) &&
+                   shared_check(&w);
             crowd(&w);
         }
     }
@@ -459,7 +463,7 @@ int main(int argc, char **argv)
     bool rare = counts.evictions_n > 0 && counts.bind_waits_n > 0 && w.preemptions_n > 0 && w.lone_n > 0 &&
                 checks_passed_n(w.checks) > 0 && checks_failed_n(w.checks) > 0 &&
                 (!w.policy.ready.timeout_ms || w.late_n > 0) && made.jobs_n > 0 && made.pods_n > 0 && made.out_of_sync_n > 0 &&
-                asked.failed_n > 0 && asked.pods_n > 0 && kinds_all_ran(&w) &&
+                asked.failed_n > 0 && asked.pods_n > 0 && kinds_all_ran(&w) && shared_worked(&w) &&
                 (!charged_policy(w.seed) || (charged.admitted_n > 0 && charged.full_n > 0)); /* a few in a thousand steps */
     bool worked = counts.binds_n > 0 && counts.admits_n > 0 && (steps_n < 3000 || rare);
     printf("# %lld steps, %llu pod events, %llu decisions, %llu binds (%llu failed, %llu took turns), %llu admitted (%llu after checks), "
@@ -475,9 +479,10 @@ int main(int argc, char **argv)
            (unsigned long long)asked.made_n, (unsigned long long)asked.provisioned_n, (unsigned long long)asked.failed_n,
            (unsigned long long)asked.pods_n, (unsigned long long)asked.gave_up_n, (unsigned long long)charged.admitted_n,
            (unsigned long long)charged.full_n);
-    printf("# pods that started: %llu of JobSets, %llu of TrainJobs, %llu of MPIJobs, %llu of PyTorchJobs, %llu of TFJobs\n",
+    printf("# pods that started: %llu of JobSets, %llu of TrainJobs, %llu of MPIJobs, %llu of PyTorchJobs, %llu of TFJobs; a Volcano queue "
+           "took back during %llu steps\n",
            (unsigned long long)w.kinds_started_n[0], (unsigned long long)w.kinds_started_n[1], (unsigned long long)w.kinds_started_n[2],
-           (unsigned long long)w.kinds_started_n[3], (unsigned long long)w.kinds_started_n[4]);
+           (unsigned long long)w.kinds_started_n[3], (unsigned long long)w.kinds_started_n[4], (unsigned long long)w.shared_left_n);
     if (!good)
         printf("not ok 1 - seed %lld, step %lld: %s\n1..1\n", (long long)seed, (long long)i, w.fault);
     else

@@ -6,6 +6,7 @@
 #include "made.h"
 #include "near.h"
 #include "queued.h"
+#include "shared.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -367,6 +368,8 @@ static void seed(struct world *w)
         seed_object(w, charged_seed(i));
     for (int i = 0; kinds_seed(i); i++)
         seed_object(w, kinds_seed(i));
+    for (int i = 0; shared_seed(w->seed, i); i++)
+        seed_object(w, shared_seed(w->seed, i));
     for (int i = 0; i < 2; i++) {
         seed_object(w, arena_printf(w->arena,
                                     KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q%d\"},\"spec\":{\"cohortName\":"

@@ -70,6 +70,7 @@ struct world {
     bool keeps_all; /* Workloads stay when they are over, and jobs without a queue run */
     uint64_t events_n, restarts_n, preemptions_n, late_n, groups_n, given_up_n; /* groups: Kueue's, made so far; given up: and deleted */
     uint64_t lone_n; /* pods of no queue that were preempted */
+    uint64_t shared_left_n; /* steps after which a group of a Volcano queue was on its way out */
     uint64_t kinds_started_n[KINDS_N]; /* pods of theirs that got a node */
 };
 void world_broken(struct world *w, const char *format, ...) PRINTF_LIKE(2, 3); /* a rule: the first is kept */
