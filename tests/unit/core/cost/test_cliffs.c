@@ -124,6 +124,25 @@ static void a_namespace_that_changes_wakes_only_who_is_in_it(void **state)
     assert_int_equal(tries_n, FEW);
 }
 
+static void a_local_queue_that_comes_wakes_only_who_names_it(void **state)
+{
+    struct world *w = *state;
+    struct queue_counts counts;
+    wide_cluster(w, 1);
+    for (int i = 0; i < FEW; i++)
+        gang_record(w, a_workload(w, numbered(w, "job", i), i ? "ns/lq" : "ns/late", 1, arena_printf(w->records, "cpu=%d", 9000 + i)));
+    step(w);
+    count_from_here();
+    local_queue(w, "ns/other", "q");
+    step(w);
+    assert_int_equal(tries_n, 0);
+    local_queue(w, "ns/late", "q");
+    step(w);
+    assert_int_equal(tries_n, 1);
+    assert_true(state_queue_counts(w->s, id(w, "q"), &counts));
+    assert_int_equal(counts.pending_n, FEW);
+}
+
 /* ---- quota that comes back ---- */
 
 static void quota_that_comes_back_wakes_only_its_own_tree(void **state)
@@ -177,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_that_stands_alone_does_not_make_others_look_at_all_pods),
         in_a_world(a_namespace_that_changes_wakes_only_who_is_in_it),
+        in_a_world(a_local_queue_that_comes_wakes_only_who_names_it),
         in_a_world(quota_that_comes_back_wakes_only_its_own_tree),
         in_a_world(many_shapes_look_only_at_nodes_that_changed),
     };
