@@ -383,7 +383,7 @@ struct gang_record {
     const struct pod_set *pod_sets;
     uint32_t pod_sets_n;
     int32_t min_members;
-    const struct amount *min_of_task; /* minTaskMember: resource = task name, value = fewest */
+    const struct amount *min_of_task; /* minTaskMember: resource = task name, value = fewest; none where min_members is below their sum */
     uint32_t min_of_task_n;
     const struct amount *least; /* its pods are made only once its queue could hold so much more (Volcano's minResources) */
     uint32_t least_n;

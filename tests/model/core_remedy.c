@@ -4,7 +4,7 @@
  *
  * For each gang that waits with a list of remedies, a new core is fed with the same cluster, the changes of one remedy are made to it, and
  * the next cycle must start the gang, or evict others for it and start it once they have left; with any change left out, or any amount one
- * less, it must do neither. Where the list is empty, no single change of any kind starts it, however large.
+ * less, it must do neither. Where the list is empty, no single change of any kind starts it, however large, nor the lowest minimum.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
@@ -52,7 +52,7 @@ struct model {
     struct random random;
     uint64_t seed;
 };
-static uint64_t remedies_n, impossible_n, unknown_n, joint_n, trials_n, preempting_n, promised_n, kinds_n[KINDS];
+static uint64_t remedies_n, impossible_n, unknown_n, joint_n, trials_n, preempting_n, promised_n, lowered_n, kinds_n[KINDS];
 
 static uint32_t pick(struct model *m, uint32_t n)
 {
@@ -300,7 +300,7 @@ static void tell_gang(struct world *w, const struct model *m, int i)
         r.pod_sets = sets;
         r.pod_sets_n = (uint32_t)g->sets_n;
     }
-    if (g->task_min) {
+    if (g->task_min && g->min_members >= g->task_min) { /* else it does not count: flow.h */
         struct amount *least = arena_zero(w->records, 1, sizeof *least);
         *least = (struct amount){id(w, set_names[1]), g->task_min};
         r.min_of_task = least;
@@ -559,6 +559,29 @@ static void must_not_help(const struct model *m, struct world *w, int gang, cons
         fail(m, w, gang, why, "it is not impossible");
 }
 
+/* Nor with the lowest minimum that it may have. */
+static void check_minimum(const struct model *m, struct world *w, int gang, const struct reason *why)
+{
+    const struct plain_gang *g = &m->gangs[gang];
+    struct reason changes[3], remedy = {.code = REASON_REMEDY};
+    char key[32];
+    int n = 0;
+    for (int k = 0; k < 3; k++) { /* of the whole, and then those of tasks do not count; of each pod set */
+        int lower = k && g->type == TYPE_PLANNED && k <= g->sets_n && g->fewest[k - 1] < g->count[k - 1] ? g->fewest[k - 1] - 1
+                    : k == 0 && g->type == TYPE_GROUP                                                    ? g->min_members - 1
+                                                                                                         : 0;
+        if (lower > 0)
+            changes[n++] = (struct reason){.code = REASON_CHANGE_MINIMUM, .name = id(w, gang_key(g, gang, key)),
+                                           .flavor = k ? id(w, set_names[k - 1]) : 0, .need = lower};
+    }
+    for (int i = 0; i < n; i++)
+        changes[i].next = i + 1 < n ? &changes[i + 1] : NULL;
+    remedy.child = n ? changes : NULL;
+    lowered_n += n > 0;
+    if (n && starts_with(m, &remedy, gang, -1, -1))
+        fail(m, w, gang, why, "it starts with a lower minimum");
+}
+
 static bool may_preempt(const struct model *m, int gang)
 {
     const struct plain_gang *g = &m->gangs[gang];
@@ -570,6 +593,7 @@ static void check_impossible(const struct model *m, struct world *w, int gang, c
 {
     char name[32];
     impossible_n++;
+    check_minimum(m, w, gang, why);
     for (int i = 0; i < NODES; i++) {
         snprintf(name, sizeof name, "n%d", i);
         uint32_t slot = node_table_find(&w->s->nodes, id(w, name));
@@ -634,10 +658,11 @@ int main(int argc, char **argv)
         check_cluster(seed + i);
     printf("# %" PRIu64 " remedies (%" PRIu64 " of several changes; quota %" PRIu64 ", free %" PRIu64 ", end %" PRIu64
            ", uncordon %" PRIu64 ", members %" PRIu64 ", minimum %" PRIu64 ", resume %" PRIu64 "; %" PRIu64 " by preemption, %" PRIu64
-           " beside promises) carried out in %" PRIu64 " clusters, %" PRIu64 " impossible, %" PRIu64 " not computed, %" PRIu64 " cycles\n",
+           " beside promises) carried out in %" PRIu64 " clusters, %" PRIu64 " impossible (%" PRIu64
+           " with a lower minimum, too), %" PRIu64 " not computed, %" PRIu64 " cycles\n",
            remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], kinds_n[5], kinds_n[6], preempting_n,
-           promised_n, clusters, impossible_n, unknown_n, trials_n);
-    bool all = remedies_n && joint_n && impossible_n && preempting_n && promised_n;
+           promised_n, clusters, impossible_n, lowered_n, unknown_n, trials_n);
+    bool all = remedies_n && joint_n && impossible_n && lowered_n && preempting_n && promised_n;
     for (int i = 0; i < KINDS; i++)
         all &= kinds_n[i] > 0;
     return clusters < 1000 || all ? 0 : 1;

@@ -78,6 +78,17 @@ static void lower_minimum(struct gang *g, const struct measure *m, int sign)
         g->min_members -= (int32_t)(sign * m->amount);
 }
 
+/* Those of tasks count where that of the whole is not below their sum (flow.h). */
+static void count_tasks(struct remedy_search *x)
+{
+    const struct gang *g = x->gang;
+    int64_t sum = 0;
+    for (uint32_t t = 0; t < x->tasks_n; t++)
+        sum += g->own->min_of_task[t].value > 0 ? g->own->min_of_task[t].value : 0;
+    if (x->tasks_n)
+        gang_own(x->gang)->min_of_task_n = g->min_members >= sum ? x->tasks_n : 0;
+}
+
 bool remedy_apply(struct remedy_search *x, const struct measures *m)
 {
     struct state *s = x->c->s;
@@ -102,6 +113,7 @@ bool remedy_apply(struct remedy_search *x, const struct measures *m)
             break;
         case MEASURE_MINIMUM:
             lower_minimum(x->gang, one, 1);
+            count_tasks(x);
             break;
         }
     }
@@ -117,6 +129,8 @@ void remedy_take_back(struct remedy_search *x, const struct measures *m, uint32_
         if (m->all[i].kind == MEASURE_MINIMUM)
             lower_minimum(x->gang, &m->all[i], -1);
     }
+    if (x->tasks_n)
+        gang_own(x->gang)->min_of_task_n = x->tasks_n;
     x->gang->members = x->members;
     x->gang->members_n = x->members_n;
 }

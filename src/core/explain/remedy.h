@@ -46,6 +46,7 @@ struct remedy_search {
     bool room_of_victims, room_of_some; /* FREE on nodes of those who may have to go for it, or for somebody */
     bool is_held;              /* in no line: it has too few members */
     uint32_t *members, members_n; /* of the gang, as they are */
+    uint32_t tasks_n;          /* so many of its tasks have minima of their own */
     bool unsure;               /* something was left out: nothing is impossible */
     bool others_matter;        /* the same: it depends on who else is tried */
     struct measures found[REMEDIES_MAX];
@@ -75,7 +76,7 @@ enum verdict remedy_acts(struct remedy_search *x, const struct measures *m, stru
 struct reason *remedy_find(struct cycle *c, struct gang *g);
 void remedy_search_begin(struct remedy_search *x);
 bool remedy_keep_if_proven(struct remedy_search *x, struct measures *m); /* a guess: made smaller, and kept when it is a new one */
-void remedy_guess_minimum(const struct gang *g, struct measures *m); /* as low as it can be */
+void remedy_guess_minimum(struct remedy_search *x); /* those of its kinds, that of the whole: each made smaller, as above */
 struct reason *remedy_as_reason(struct remedy_search *x);
 /* Held back before any try, by what none of the measures changes: an empty list that says so. NULL: time or somebody may change it. */
 struct reason *remedy_of_held(struct cycle *c, const struct gang *g, const struct reason *why);

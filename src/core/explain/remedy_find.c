@@ -351,7 +351,8 @@ static void guess_ends(struct remedy_search *x)
 
 /* ---- members ---- */
 
-void remedy_guess_minimum(const struct gang *g, struct measures *m)
+/* Of pod sets, or of tasks of a group. */
+static void guess_minima(const struct gang *g, struct measures *m)
 {
     for (uint32_t i = 0; i < g->sets_n && g->planned; i++) {
         const struct gang_set *set = &g->sets[i];
@@ -359,14 +360,20 @@ void remedy_guess_minimum(const struct gang *g, struct measures *m)
         if (may_be_fewer)
             measures_add(m, (struct measure){.kind = MEASURE_MINIMUM, .set = i, .amount = set->min_count - 1});
     }
-    if (g->planned || gang_is_lone(g))
-        return;
-    /* WHY  where tasks have minima, that of the whole stays: were it below their sum, Volcano would not look at theirs any more */
-    if (g->min_members > 1 && !g->own->min_of_task_n)
-        measures_add(m, (struct measure){.kind = MEASURE_MINIMUM, .amount = g->min_members - 1});
-    for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
+    for (uint32_t t = 0; t < g->own->min_of_task_n && !g->planned; t++)
         if (g->own->min_of_task[t].value > 0)
             measures_add(m, (struct measure){.kind = MEASURE_MINIMUM, .set = t + 1, .amount = g->own->min_of_task[t].value});
+}
+
+void remedy_guess_minimum(struct remedy_search *x)
+{
+    const struct gang *g = x->gang;
+    struct measures of_kinds = {0}, of_all = {.n = 1, .all = {{.kind = MEASURE_MINIMUM, .amount = g->min_members - 1}}};
+    guess_minima(g, &of_kinds);
+    if (of_kinds.n)
+        (void)remedy_keep_if_proven(x, &of_kinds);
+    if (!g->planned && !gang_is_lone(g) && g->min_members > 1)
+        (void)remedy_keep_if_proven(x, &of_all);
 }
 
 /* ---- impossible ---- */
@@ -558,16 +565,14 @@ static void search(struct remedy_search *x)
             guess_room(x, &quota[i], nth);
     for (uint32_t i = 0; i < n; i++)
         guess_uncordon(x, &quota[i]);
-    struct measures lower = {0};
-    remedy_guess_minimum(x->gang, &lower);
-    if (lower.n)
-        (void)remedy_keep_if_proven(x, &lower);
+    remedy_guess_minimum(x);
 }
 
 void remedy_search_begin(struct remedy_search *x)
 {
     x->members = x->gang->members;
     x->members_n = x->gang->members_n;
+    x->tasks_n = x->gang->own->min_of_task_n;
 }
 
 static struct reason *not_computed(struct cycle *c, const struct gang *g, enum remedies_gap gap)

@@ -87,11 +87,10 @@ static void list_kinds(struct remedy_search *x)
 
 static void search(struct remedy_search *x)
 {
-    struct measures more = {0}, lower = {0};
+    struct measures more = {0};
     if (guess_members(x, &more))
         (void)remedy_keep_if_proven(x, &more);
-    remedy_guess_minimum(x->gang, &lower);
-    (void)remedy_keep_if_proven(x, &lower);
+    remedy_guess_minimum(x);
 }
 
 static struct reason *remedies_of(struct cycle *c, struct gang *g)

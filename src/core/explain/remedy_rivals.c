@@ -465,6 +465,14 @@ static enum verdict of_held(struct remedy_search *x, const struct measures *m)
     return remedy_acts(x, m, x->gang);
 }
 
+static bool lowers_minimum(const struct measures *m)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < m->n; i++)
+        any |= m->all[i].kind == MEASURE_MINIMUM;
+    return any;
+}
+
 enum verdict remedy_verdict(struct remedy_search *x, const struct measures *m)
 {
     if (x->is_held)
@@ -472,7 +480,7 @@ enum verdict remedy_verdict(struct remedy_search *x, const struct measures *m)
     struct state *s = x->c->s;
     uint32_t mark = undo_mark(s);
     struct rivals ahead, others;
-    if (x->least_n && view_sync(s, x->shape)->room_n < x->least_n)
+    if (x->least_n && !lowers_minimum(m) && view_sync(s, x->shape)->room_n < x->least_n)
         return VERDICT_NO;
     enum verdict alone = acts_alone(x, m);
     bool claims;

@@ -70,12 +70,8 @@ static void impossible(void **state)
     node(w, "n1", GPU "=4", "");
     pod(w, "ns/mig", NULL, "nvidia.com/mig-3g.40gb=1");
     pod(w, "ns/huge", NULL, GPU "=16");
-    gang_record(w, a_group(w, "many", NULL, 4));
-    for (int i = 0; i < 4; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "ns/many-%d", i);
-        pod(w, key, "many", GPU "=4");
-    }
+    wide_queue(w, QUEUE_BEST_EFFORT_FIFO, STOP_NONE);
+    workload(w, "many", "ns/lq", 4, GPU "=4"); /* of a group fewer could start: a_lower_minimum_of_a_group_that_is_whole */
     workload(w, "lost", "ns/nowhere", 1, GPU "=1");
     step(w);
     says(w, "pod/ns/mig", "\"remedies\":[],\"impossible\":\"nothing would: no node has nvidia.com/mig-3g.40gb\"");
@@ -287,6 +283,50 @@ static void more_members_or_a_lower_minimum(void **state)
     pod(w, "ns/few-3", "group/ns/few", GPU "=1");
     step(w);
     assert_int_equal(effects(w, EFFECT_BIND), 4);
+}
+
+/* Three pods that are all there, and a node that holds two of them. Volcano looks at minima of tasks where that of the whole is not below
+ * their sum: so does who decodes its groups. */
+static void a_lower_minimum_of_a_group_that_is_whole(void **state)
+{
+    (void)state;
+    for (int tasks = 0; tasks < 2; tasks++) {
+        struct world w = world_new();
+        struct gang_record r = a_group(&w, "group/ns/g", NULL, 3);
+        r.min_of_task = &(struct amount){id(&w, "a"), 3};
+        r.min_of_task_n = (uint32_t)tasks;
+        node(&w, "n0", GPU "=2", "");
+        gang_record(&w, r);
+        for (int i = 0; i < 3; i++)
+            pod_record(&w, pod_in(&w, arena_printf(w.records, "ns/g-%d", i), "group/ns/g", "a", GPU "=1", ""));
+        for (int i = 0; i < 3; i++)
+            step(&w);
+        says(&w, "group/ns/g", "\"remedies\":[{\"all\":[{\"change\":\"lower-minimum\",\"kind\":\"PodGroup\",\"namespace\":\"ns\",\"name\":\"g\","
+                               "\"subtract\":\"1\"}],\"message\":\"the minimum of PodGroup ns/g lower by 1\"}]");
+        r.min_members = 2;
+        r.min_of_task_n = 0;
+        gang_record(&w, r);
+        step(&w);
+        assert_int_equal(effects(&w, EFFECT_BIND), 2);
+        world_free(&w);
+    }
+}
+
+/* Two of task a and one of b make up the whole, which is two of any: b finds no node, and its own minimum is in the way. */
+static void a_lower_minimum_of_a_task(void **state)
+{
+    struct world *w = *state;
+    struct gang_record r = a_group(w, "group/ns/g", NULL, 2);
+    r.min_of_task = &(struct amount){id(w, "b"), 1};
+    r.min_of_task_n = 1;
+    node(w, "n0", GPU "=2", "");
+    gang_record(w, r);
+    for (int i = 0; i < 3; i++)
+        pod_record(w, pod_in(w, arena_printf(w->records, "ns/g-%d", i), "group/ns/g", i < 2 ? "a" : "b", i < 2 ? GPU "=1" : GPU "=4", ""));
+    for (int i = 0; i < 3; i++)
+        step(w);
+    says(w, "group/ns/g", "\"remedies\":[{\"all\":[{\"change\":\"lower-minimum\",\"kind\":\"PodGroup\",\"namespace\":\"ns\",\"name\":\"g\","
+                          "\"podSet\":\"b\",\"subtract\":\"1\"}],\"message\":\"the minimum of task b of PodGroup ns/g lower by 1\"}]");
 }
 
 /* A pod that ends takes its whole group back into waiting: what is left of the one start does not count for the next. */
@@ -516,6 +556,8 @@ int main(void)
                                        in_a_world(another_quota_ends_promises),
                                        in_a_world(less_room_may_be_enough),
                                        in_a_world(room_is_not_that_of_victims), in_a_world(more_members_or_a_lower_minimum),
+                                       cmocka_unit_test(a_lower_minimum_of_a_group_that_is_whole),
+                                       in_a_world(a_lower_minimum_of_a_task),
                                        in_a_world(members_are_under_way_after_each_start),
                                        in_a_world(the_first_that_lack_members_are_looked_at),
                                        in_a_world(fewer_of_a_workload), in_a_world(why_nothing_is_said),
