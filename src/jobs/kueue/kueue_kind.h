@@ -138,6 +138,8 @@ void kueue_pods_say_ready(struct work *w, const struct json *workload, const str
 const char *kueue_prebuilt_name(const struct json *job);
 /* Names and counts of its pod sets are these. */
 bool kueue_workload_fits(const struct json *workload, const struct json *pod_sets);
+/* It has these pod sets, each with as many pods or more. */
+bool kueue_workload_covers(const struct json *workload, const struct json *pod_sets);
 bool kueue_workload_is_of(const struct json *workload, const struct json *job); /* the job is its controller */
 /* The Workload that was made for the job r->owner, and is not its own yet, becomes so, or ends as one that is not made for it. */
 void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *workload, const struct kueue_workload_request *r,
@@ -160,6 +162,8 @@ struct json *kueue_with_tolerations(struct arena *a, const struct json *spec, co
 /* A pod that stands by itself is given what its start adds, while it may still be changed. */
 void kueue_pod_start(struct arena *a, const struct json *pod, const struct kueue_start *s, struct json *patch);
 bool kueue_admitted(const struct json *workload); /* Admitted and neither evicted nor finished */
+/* And keeps it, also while it waits for its checks: what they are asked for is what the job was. */
+bool kueue_holds_quota(const struct json *workload);
 int64_t kueue_executed_ms(const struct json *workload, int64_t now_ms); /* time admitted, over all admissions */
 /* Status patches of the job side: finished; given back after an eviction. Nothing is sent when nothing changes. */
 /* Takes the finalizer off: the Workload may go. */

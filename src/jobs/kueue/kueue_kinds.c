@@ -172,16 +172,8 @@ static void create_workload(struct pass *x)
 static bool outgrown(struct pass *x)
 {
     const char *why;
-    const struct json *want = pod_sets_of(x, &why), *is = json_item(json_path(x->workload, "spec", "podSets", NULL), 0);
-    if (!want)
-        return false;
-    JSON_EACH (set, want) {
-        if (!is || strcmp(json_get_text(set, "name", "main"), json_get_text(is, "name", "main")) != 0 ||
-            json_get_int64(set, "count", 1) > json_get_int64(is, "count", 1))
-            return true;
-        is = is->next;
-    }
-    return is != NULL;
+    const struct json *want = pod_sets_of(x, &why);
+    return want && !kueue_workload_covers(x->workload, want);
 }
 
 /* Members that will not be needed again, as the job says now: pod set -> count. */
@@ -404,16 +396,10 @@ static void pass_of_admitted(struct pass *x)
         kueue_workload_ready(x->work, x->workload, k->all_ready(j, a, x->job), x->now_ms);
 }
 
-/* And keeps it, also while it waits for its checks: what they are asked for is what the job was. */
-static bool holds_quota(const struct json *workload)
-{
-    return kueue_admitted(workload) || (object_condition_true(workload, "QuotaReserved") && !object_condition_true(workload, "Evicted"));
-}
-
 /* Why its quota is not that of the job any more; NULL: it is, or it has none. */
 static const char *outgrown_by(struct pass *x)
 {
-    if (!holds_quota(x->workload))
+    if (!kueue_holds_quota(x->workload))
         return NULL;
     if (outgrown(x))
         return "No matching Workload; the job was changed while it was admitted";

@@ -325,6 +325,11 @@ bool kueue_admitted(const struct json *workload)
            !object_condition_true(workload, "Finished");
 }
 
+bool kueue_holds_quota(const struct json *workload)
+{
+    return kueue_admitted(workload) || (object_condition_true(workload, "QuotaReserved") && !object_condition_true(workload, "Evicted"));
+}
+
 /* ---- made by somebody else ---- */
 
 const char *kueue_prebuilt_name(const struct json *job)
@@ -346,6 +351,18 @@ bool kueue_workload_fits(const struct json *workload, const struct json *pod_set
         other = other->next;
     }
     return true;
+}
+
+bool kueue_workload_covers(const struct json *workload, const struct json *pod_sets)
+{
+    const struct json *is = json_item(json_path(workload, "spec", "podSets", NULL), 0);
+    JSON_EACH (set, pod_sets) {
+        if (!is || strcmp(json_get_text(set, "name", "main"), json_get_text(is, "name", "main")) != 0 ||
+            json_get_int64(set, "count", 1) > json_get_int64(is, "count", 1))
+            return false;
+        is = is->next;
+    }
+    return is == NULL;
 }
 
 bool kueue_workload_is_of(const struct json *workload, const struct json *job)
