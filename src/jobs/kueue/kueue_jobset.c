@@ -21,12 +21,8 @@ static struct json *pod_set(struct arena *a, const struct json *replicated)
 {
     int64_t replicas = json_get_int64(replicated, "replicas", 1);
     struct json *set = kueue_pod_set(a, json_get_text(replicated, "name", ""), replicas * pods_of_each(replicated),
-                                     json_path(replicated, "template", "spec", "template", NULL), KUEUE_JOB_INDEX_LABEL),
-                *request = json_get(set, "topologyRequest");
-    if (request) {
-        json_set_text(a, request, "subGroupIndexLabel", "jobset.sigs.k8s.io/job-index");
-        json_set_int64(a, request, "subGroupCount", replicas);
-    }
+                                     json_path(replicated, "template", "spec", "template", NULL), KUEUE_JOB_INDEX_LABEL);
+    kueue_topology_of_jobs(a, set, replicas);
     return set;
 }
 

@@ -97,8 +97,11 @@ struct json *kueue_pod_set(struct arena *a, const char *name, int64_t count, con
 #define KUEUE_GROUP_INDEX_LABEL "kueue.x-k8s.io/pod-group-pod-index"
 /* The same of pods like this one, which has its annotations itself. */
 struct json *kueue_pod_set_of(struct arena *a, const char *name, int64_t count, const struct json *pod);
-/* set.topologyRequest, where the annotations of a pod template ask for domains. */
+/* set.topologyRequest: the domains that the annotations of a pod template ask for, and the label by which its pods are told apart, also
+ * where no domain is asked for. SOURCE Kueue */
 void kueue_topology_request(struct arena *a, struct json *set, const struct json *annotations, const char *index_label);
+/* The same of a set whose pods are those of so many Jobs of a JobSet. */
+void kueue_topology_of_jobs(struct arena *a, struct json *set, int64_t jobs_n);
 /* Has the Workload no topologyRequest where one of these pod sets, which are its own else, asks for domains? */
 bool kueue_topology_is_missing(const struct json *workload, const struct json *pod_sets);
 /* A pod template with selectors, tolerations, label and annotation of the start: as a merge patch, and back again. */

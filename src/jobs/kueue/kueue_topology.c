@@ -1,4 +1,5 @@
-/* kueue_topology.c - what a pod template's annotations ask of a topology, as spec.podSets[].topologyRequest; see kueue_kind.h */
+/* kueue_topology.c - what a pod template's annotations ask of a topology, and how its pods are counted, as
+ * spec.podSets[].topologyRequest; see kueue_kind.h */
 #include "codec/kinds/podset_names.h"
 #include "jobs/kueue/kueue_kind.h"
 
@@ -39,18 +40,35 @@ void kueue_topology_request(struct arena *a, struct json *set, const struct json
     bool sliced = layered || add_slices(a, request, slice, size);
     if (group && !sliced && (required || preferred))
         json_set_text(a, request, "podSetGroupName", group);
-    if (!request->n)
-        return;
     if (index_label)
         json_set_text(a, request, "podIndexLabel", index_label);
-    json_set(a, set, "topologyRequest", request);
+    if (request->n)
+        json_set(a, set, "topologyRequest", request);
+}
+
+void kueue_topology_of_jobs(struct arena *a, struct json *set, int64_t jobs_n)
+{
+    struct json *request = json_ensure_object(a, set, "topologyRequest");
+    json_set_text(a, request, "subGroupIndexLabel", "jobset.sigs.k8s.io/job-index");
+    json_set_int64(a, request, "subGroupCount", jobs_n);
+}
+
+/* Not only by which labels its pods are told apart, which every set has. */
+static bool asks_for_domains(const struct json *request)
+{
+    static const char *const keys[] = {"required", "preferred", "unconstrained", "podSetSliceRequiredTopology",
+                                       "podsetSliceRequiredTopologyConstraints"};
+    bool asks = false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        asks |= json_get(request, keys[i]) != NULL;
+    return asks;
 }
 
 bool kueue_topology_is_missing(const struct json *workload, const struct json *pod_sets)
 {
     const struct json *is = json_item(json_path(workload, "spec", "podSets", NULL), 0);
     JSON_EACH (want, pod_sets) {
-        if (json_get(want, "topologyRequest") && !json_get(is, "topologyRequest"))
+        if (asks_for_domains(json_get(want, "topologyRequest")) && !json_get(is, "topologyRequest"))
             return true;
         is = is ? is->next : NULL;
     }

@@ -8,12 +8,8 @@
 /* SOURCE Kueue: its jobs are those of a JobSet, whose completion indexes begin anew with each. */
 static struct json *pod_set(struct arena *a, const struct replicated_job *s)
 {
-    struct json *set = kueue_pod_set(a, s->name, s->replicas * s->count, json_get(s->job_spec, "template"), KUEUE_JOB_INDEX_LABEL),
-                *request = json_get(set, "topologyRequest");
-    if (request) {
-        json_set_text(a, request, "subGroupIndexLabel", "jobset.sigs.k8s.io/job-index");
-        json_set_int64(a, request, "subGroupCount", s->replicas);
-    }
+    struct json *set = kueue_pod_set(a, s->name, s->replicas * s->count, json_get(s->job_spec, "template"), KUEUE_JOB_INDEX_LABEL);
+    kueue_topology_of_jobs(a, set, s->replicas);
     return set;
 }
 

@@ -9,6 +9,12 @@
 
 #define TEMPLATE(image) "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"" image "\"}]}}"
 #define SET(name, count, image) "{\"name\":\"" name "\",\"count\":" count "," TEMPLATE(image) "}"
+/* By which labels its pods are told apart: of a role of Kubeflow's, of a JobSet's jobs. */
+#define COUNTED(name, count, image, how) "{\"name\":\"" name "\",\"count\":" count "," TEMPLATE(image) ",\"topologyRequest\":{" how "}}"
+#define ROLE(name, count, image) COUNTED(name, count, image, "\"podIndexLabel\":\"training.kubeflow.org/replica-index\"")
+#define JOBS(name, count, image, jobs_n) \
+    COUNTED(name, count, image, "\"podIndexLabel\":\"batch.kubernetes.io/job-completion-index\",\"subGroupIndexLabel\":" \
+            "\"jobset.sigs.k8s.io/job-index\",\"subGroupCount\":" jobs_n)
 
 static const struct {
     enum queued_kind_id kind;
@@ -18,28 +24,28 @@ static const struct {
     {QUEUED_PYTORCHJOB, &kueue_kubeflow_kind,
      "{\"runPolicy\":{\"schedulingPolicy\":{\"priorityClass\":\"high\"}},\"pytorchReplicaSpecs\":{\"Worker\":{\"replicas\":3," TEMPLATE("w")
      "},\"Master\":{" TEMPLATE("m") "}}}",
-     "[" SET("master", "1", "m") "," SET("worker", "3", "w") "]", "high"},
+     "[" ROLE("master", "1", "m") "," ROLE("worker", "3", "w") "]", "high"},
     {QUEUED_PYTORCHJOB, &kueue_kubeflow_kind, "{\"pytorchReplicaSpecs\":{\"Worker\":{\"replicas\":0," TEMPLATE("w") "}}}",
-     "[" SET("worker", "0", "w") "]", ""},
+     "[" ROLE("worker", "0", "w") "]", ""},
     {QUEUED_TFJOB, &kueue_kubeflow_kind,
      "{\"tfReplicaSpecs\":{\"Evaluator\":{" TEMPLATE("e") "},\"Worker\":{\"replicas\":2," TEMPLATE("w") "},\"PS\":{" TEMPLATE("p")
      "},\"Master\":{" TEMPLATE("m") "},\"Chief\":{" TEMPLATE("c") "}}}",
-     "[" SET("chief", "1", "c") "," SET("master", "1", "m") "," SET("ps", "1", "p") "," SET("worker", "2", "w") ","
-     SET("evaluator", "1", "e") "]", ""},
+     "[" ROLE("chief", "1", "c") "," ROLE("master", "1", "m") "," ROLE("ps", "1", "p") "," ROLE("worker", "2", "w") ","
+     ROLE("evaluator", "1", "e") "]", ""},
     {QUEUED_XGBOOSTJOB, &kueue_kubeflow_kind, "{\"xgbReplicaSpecs\":{\"Worker\":{" TEMPLATE("w") "},\"Master\":{" TEMPLATE("m") "}}}",
-     "[" SET("master", "1", "m") "," SET("worker", "1", "w") "]", ""},
+     "[" ROLE("master", "1", "m") "," ROLE("worker", "1", "w") "]", ""},
     {QUEUED_JAXJOB, &kueue_kubeflow_kind, "{\"jaxReplicaSpecs\":{\"Worker\":{\"replicas\":4," TEMPLATE("w") "}}}",
-     "[" SET("worker", "4", "w") "]", ""},
+     "[" ROLE("worker", "4", "w") "]", ""},
     {QUEUED_PADDLEJOB, &kueue_kubeflow_kind, "{\"paddleReplicaSpecs\":{\"Worker\":{\"replicas\":2," TEMPLATE("w") "}}}",
-     "[" SET("worker", "2", "w") "]", ""},
+     "[" ROLE("worker", "2", "w") "]", ""},
     {QUEUED_MPIJOB, &kueue_kubeflow_kind,
      "{\"mpiReplicaSpecs\":{\"Worker\":{\"replicas\":2," TEMPLATE("w") "},\"Launcher\":{\"replicas\":1," TEMPLATE("l") "}}}",
-     "[" SET("launcher", "1", "l") "," SET("worker", "2", "w") "]", ""},
+     "[" ROLE("launcher", "1", "l") "," ROLE("worker", "2", "w") "]", ""},
     {QUEUED_JOBSET, &kueue_jobset_kind,
      "{\"replicatedJobs\":[{\"name\":\"b\",\"replicas\":2,\"template\":{\"spec\":{\"parallelism\":3,\"completions\":4," TEMPLATE("x")
      "}}},{\"name\":\"a\",\"replicas\":1,\"template\":{\"spec\":{\"parallelism\":5,\"completions\":2," TEMPLATE("y")
      "}}},{\"name\":\"none\",\"replicas\":0,\"template\":{\"spec\":{" TEMPLATE("z") "}}}]}",
-     "[" SET("b", "6", "x") "," SET("a", "2", "y") "," SET("none", "0", "z") "]", NULL},
+     "[" JOBS("b", "6", "x", "2") "," JOBS("a", "2", "y", "1") "," JOBS("none", "0", "z", "0") "]", NULL},
     {QUEUED_RAYCLUSTER, &kueue_raycluster_kind,
      "{\"headGroupSpec\":{" TEMPLATE("h") "},\"workerGroupSpecs\":[{\"groupName\":\"Big\",\"replicas\":2,\"numOfHosts\":4," TEMPLATE("b")
      "},{\"groupName\":\"small\"," TEMPLATE("s") "}]}",
@@ -243,6 +249,11 @@ static void test_topology_requests(void **state)
     assert_true(json_equal(json_get(set, "topologyRequest"),
                            parse("{\"required\":\"rack\",\"podIndexLabel\":\"batch.kubernetes.io/job-completion-index\","
                                  "\"subGroupIndexLabel\":\"jobset.sigs.k8s.io/job-index\",\"subGroupCount\":3}")));
+    job = parse("{\"spec\":{\"replicatedJobs\":[{\"name\":\"r\",\"replicas\":0,\"template\":{\"spec\":{\"template\":{}}}}]}}");
+    set = json_first(kueue_jobset_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOBSET], job, &why));
+    assert_true(json_equal(json_get(set, "topologyRequest"),
+                           parse("{\"podIndexLabel\":\"batch.kubernetes.io/job-completion-index\","
+                                 "\"subGroupIndexLabel\":\"jobset.sigs.k8s.io/job-index\",\"subGroupCount\":0}")));
     job = parse("{\"spec\":{\"jaxReplicaSpecs\":{\"Worker\":{\"template\":{\"metadata\":{\"annotations\":{"
                 "\"kueue.x-k8s.io/podset-preferred-topology\":\"rack\"}}}}}}}");
     set = json_first(kueue_kubeflow_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JAXJOB], job, &why));

@@ -148,7 +148,7 @@ static void test_job_pod_sets(void **state)
     assert_non_null(why);
 }
 
-/* Whoever looks for domains is told by which label the pods are counted; who does not gets no request at all. */
+/* Whoever places the pods, in domains that are asked for or in any, is told by which label they are counted. */
 static void test_what_is_asked_of_topologies(void **state)
 {
     (void)state;
@@ -157,7 +157,10 @@ static void test_what_is_asked_of_topologies(void **state)
     struct json *asked = parse("{\"required\":\"rack\",\"podIndexLabel\":\"batch.kubernetes.io/job-completion-index\"}");
     assert_true(json_equal(json_get(json_item(kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], job, &why), 0), "topologyRequest"), asked));
     struct json *plain = kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], parse("{\"spec\":{\"template\":{}}}"), &why);
-    assert_null(json_get(json_item(plain, 0), "topologyRequest"));
+    asked = parse("{\"podIndexLabel\":\"batch.kubernetes.io/job-completion-index\"}");
+    assert_true(json_equal(json_get(json_item(plain, 0), "topologyRequest"), asked));
+    struct json *uncounted = kueue_pod_set(a, "driver", 1, parse("{}"), NULL);
+    assert_null(json_get(uncounted, "topologyRequest"));
     const struct json *pod = parse("{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/podset-unconstrained-topology\":\"true\"}},\"spec\":{}}");
     asked = parse("{\"unconstrained\":true,\"podIndexLabel\":\"kueue.x-k8s.io/pod-group-pod-index\"}");
     assert_true(json_equal(json_get(kueue_pod_set_of(a, "main", 1, pod), "topologyRequest"), asked));
