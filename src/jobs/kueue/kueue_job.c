@@ -9,6 +9,31 @@
 #define MIN_PARALLELISM "kueue.x-k8s.io/job-min-parallelism"
 #define ASKED "capstan.dev/asked-parallelism"
 
+/* Labels that the API server gives the template of each Job, of no use before it has pods. SOURCE Kueue, which keeps
+ * batch.kubernetes.io/job-name. WHY  a uid would make the Workload of each Job another one, though they ask for the same. */
+static const char *const given_labels[] = {"job-name", "controller-uid", "batch.kubernetes.io/controller-uid"};
+enum { GIVEN_LABELS_N = sizeof given_labels / sizeof *given_labels };
+
+static void take_given_labels(struct json *template)
+{
+    struct json *labels = json_path(template, "metadata", "labels", NULL);
+    for (size_t i = 0; labels && i < GIVEN_LABELS_N; i++)
+        (void)json_remove(labels, given_labels[i]);
+}
+
+/* The template that the Workload was made of, with those that the Job's own has. */
+static struct json *with_given_labels(struct arena *a, const struct json *of_workload, const struct json *now)
+{
+    struct json *template = of_workload ? json_clone(a, of_workload) : json_new(a, JSON_OBJECT),
+                *labels = json_ensure_object(a, json_ensure_object(a, template, "metadata"), "labels");
+    for (size_t i = 0; i < GIVEN_LABELS_N; i++) {
+        const struct json *given = json_path(now, "metadata", "labels", given_labels[i], NULL);
+        if (given)
+            json_set(a, labels, given_labels[i], json_clone(a, given));
+    }
+    return template;
+}
+
 static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
 {
     (void)j;
@@ -23,6 +48,7 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
     struct json *sets = json_new(a, JSON_ARRAY);
     int64_t count = completions < parallelism ? completions : parallelism, min_count;
     struct json *set = kueue_pod_set(a, "main", count, template, KUEUE_JOB_INDEX_LABEL);
+    take_given_labels(json_get(set, "template"));
     const char *fewest = object_annotation(job, MIN_PARALLELISM);
     if (bytes_int64(bytes_of(fewest), &min_count) && min_count > 0 && min_count < count)
         json_set_int64(a, set, "minCount", min_count);
@@ -153,7 +179,7 @@ static bool restore(struct arena *a, const struct queued_kind *k, const struct j
     struct json *spec = json_ensure_object(a, patch, "spec");
     if (!restore_asked(a, job, patch))
         restore_count(a, job, set, spec);
-    kueue_template_restore(a, now, json_get(set, "template"), json_ensure_object(a, spec, "template"));
+    kueue_template_restore(a, now, with_given_labels(a, json_get(set, "template"), now), json_ensure_object(a, spec, "template"));
     return true;
 }
 

@@ -166,6 +166,32 @@ static void test_what_is_asked_of_topologies(void **state)
     assert_true(json_equal(json_get(kueue_pod_set_of(a, "main", 1, pod), "topologyRequest"), asked));
 }
 
+/* What the API server wrote into the template is not asked for, and stays where it is. */
+static void test_labels_of_one_job_are_not_its_workloads(void **state)
+{
+    (void)state;
+    static const char given[] = "\"job-name\":\"j\",\"batch.kubernetes.io/job-name\":\"j\",\"controller-uid\":\"u\","
+                                "\"batch.kubernetes.io/controller-uid\":\"u\"";
+    const char *why = NULL;
+    bool status = false;
+    struct json *job = parse(arena_printf(a, "{\"spec\":{\"suspend\":true,\"template\":{\"metadata\":{\"labels\":{\"own\":\"1\",%s}}}}}",
+                                          given));
+    struct json *sets = kueue_job_kind.pod_sets(NULL, a, &queued_kinds[QUEUED_JOB], job, &why);
+    assert_true(json_equal(json_path(json_item(sets, 0), "template", "metadata", "labels", NULL),
+                           parse("{\"own\":\"1\",\"batch.kubernetes.io/job-name\":\"j\"}")));
+    struct json *workload = json_new(a, JSON_OBJECT), *patch = json_new(a, JSON_OBJECT), *started = json_clone(a, job);
+    json_set(a, json_ensure_object(a, workload, "spec"), "podSets", sets);
+    struct kueue_start start = {.pod_set = "main", .workload = "w", .cluster_queue = "c", .local_queue = "l"};
+    struct err e = {0};
+    assert_int_equal(kueue_job_kind.start(a, &queued_kinds[QUEUED_JOB], job, &start, 1, patch, &e), 0);
+    patch_merge(a, &started, patch);
+    patch = json_new(a, JSON_OBJECT);
+    assert_true(kueue_job_kind.restore(a, &queued_kinds[QUEUED_JOB], started, workload, patch, &status));
+    patch_merge(a, &started, patch);
+    assert_true(json_equal(json_path(started, "spec", "template", "metadata", "labels", NULL),
+                           json_path(job, "spec", "template", "metadata", "labels", NULL)));
+}
+
 static void test_a_job_that_has_run_is_rewound(void **state)
 {
     (void)state;
@@ -316,7 +342,8 @@ int main(void)
                                        cmocka_unit_test(test_what_checks_add), cmocka_unit_test(test_contradiction),
                                        cmocka_unit_test(test_what_is_asked_of_topologies),
                                        cmocka_unit_test(test_job_pod_sets),
-                                       cmocka_unit_test(test_a_job_that_has_run_is_rewound), cmocka_unit_test(test_indexes),
+                                       cmocka_unit_test(test_labels_of_one_job_are_not_its_workloads),
+        cmocka_unit_test(test_a_job_that_has_run_is_rewound), cmocka_unit_test(test_indexes),
                                        cmocka_unit_test(test_members_that_are_over),
                                        cmocka_unit_test(test_lowered_parallelism_is_restored),
                                        cmocka_unit_test(test_a_job_is_again_what_it_was_before_it_started_with_fewer),
