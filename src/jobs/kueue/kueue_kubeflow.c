@@ -3,8 +3,10 @@
  *
  * What differs between them stands in codec/kinds/queued_kinds.c: where the roles are, and in which order.
  */
+#include "codec/kinds/podset_names.h"
 #include "jobs/kueue/kueue_kind.h"
 
+#define INDEX_OFFSET "kueue.x-k8s.io/pod-index-offset"
 #define REPLICA_INDEX_LABEL "training.kubeflow.org/replica-index"
 
 static const struct json *roles_of(const struct queued_kind *k, const struct json *job)
@@ -60,6 +62,18 @@ static struct json *template_to(struct arena *a, const struct queued_kind *k, st
     return json_ensure_object(a, json_ensure_object(a, roles, role), "template");
 }
 
+/* WHY  a launcher that works, too, has index 0 among the workers, whose own begin at 0: whoever places pods by their index has to know.
+ * In a group with it they are told apart by their pod sets. SOURCE Kueue's webhook. */
+static void count_after_launcher(struct arena *a, const struct queued_kind *k, const struct json *job, struct json *patch)
+{
+    const struct json *roles = roles_of(k, job), *launcher = json_get(roles, "Launcher");
+    if (k != &queued_kinds[QUEUED_MPIJOB] || !json_get_bool(json_get(job, "spec"), "runLauncherAsWorker", false) || !launcher ||
+        !json_get(roles, "Worker") || json_path(launcher, "template", "metadata", "annotations", PODSET_GROUP, NULL))
+        return;
+    struct json *meta = json_ensure_object(a, template_to(a, k, patch, "Worker"), "metadata");
+    json_set_text(a, json_ensure_object(a, meta, "annotations"), INDEX_OFFSET, "1");
+}
+
 static int start(struct arena *a, const struct queued_kind *k, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
                  struct json *patch, struct err *e)
 {
@@ -70,6 +84,7 @@ static int start(struct arena *a, const struct queued_kind *k, const struct json
         if (r < 0)
             return r;
     }
+    count_after_launcher(a, k, job, patch);
     return 0;
 }
 

@@ -239,6 +239,28 @@ static void test_a_selector_that_contradicts(void **state)
     assert_non_null(strstr(e.text, "pod set worker: nodeSelector x=1 contradicts 2"));
 }
 
+/* Of an MPIJob's worker's template, started; NULL: it has no such annotation. */
+static const char *index_offset(const char *spec)
+{
+    struct json *patch = json_new(a, JSON_OBJECT);
+    struct err e = {0};
+    const struct json *job = parse(arena_printf(a, "{\"spec\":{%s}}", spec));
+    assert_int_equal(kueue_kubeflow_kind.start(a, &queued_kinds[QUEUED_MPIJOB], job, NULL, 0, patch, &e), 0);
+    return json_text(json_path(patch, "spec", "mpiReplicaSpecs", "Worker", "template", "metadata", "annotations",
+                               "kueue.x-k8s.io/pod-index-offset", NULL), NULL);
+}
+
+static void test_a_launcher_that_works_is_counted_first(void **state)
+{
+    (void)state;
+    static const char replicas[] = "\"mpiReplicaSpecs\":{\"Launcher\":{\"template\":{\"metadata\":{\"annotations\":{%s}}}},\"Worker\":{}}";
+    const char *both = arena_printf(a, replicas, ""), *grouped = arena_printf(a, replicas, "\"kueue.x-k8s.io/podset-group-name\":\"g\"");
+    assert_string_equal(index_offset(arena_printf(a, "\"runLauncherAsWorker\":true,%s", both)), "1");
+    assert_null(index_offset(both));
+    assert_null(index_offset(arena_printf(a, "\"runLauncherAsWorker\":true,%s", grouped)));
+    assert_null(index_offset("\"runLauncherAsWorker\":true,\"mpiReplicaSpecs\":{\"Launcher\":{}}"));
+}
+
 static void test_topology_requests(void **state)
 {
     (void)state;
@@ -298,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_spark_application), cmocka_unit_test(test_what_ray_adds),
         cmocka_unit_test(test_what_ray_tells),
         cmocka_unit_test(test_a_selector_that_contradicts),
+        cmocka_unit_test(test_a_launcher_that_works_is_counted_first),
         cmocka_unit_test(test_topology_requests),
         cmocka_unit_test(test_what_a_jobset_tells),
         cmocka_unit_test(test_what_kubeflow_tells),
