@@ -666,7 +666,7 @@ static void pending(struct pass *x)
     const struct reason *why = state_gang_reason(x->s->state, x->gang);
     if (!g || object_condition_true(x->workload, "QuotaReserved") || object_condition_true(x->workload, "Finished"))
         return;
-    if (strcmp(json_get_text(object_condition(x->workload, "QuotaReserved"), "message", ""), WORKLOAD_HELD_MESSAGE) == 0)
+    if (workload_held_message(json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "")))
         return; /* its owner has said so */
     if (is_untried(x)) {
         if (x->s->config.hold || x->s->config.policy.explicit_status)

@@ -634,12 +634,12 @@ static bool waits_for_pods(const struct json *object)
     return decode_condition_true(object, "WaitingForReplacementPods") && !decode_condition_true(object, "QuotaReserved");
 }
 
-/* A set without pods. */
-static bool is_held_by_owner(const struct json *object)
+/* A set without pods, a job that is invalid: the sentence; NULL: it is not held. */
+static const char *held_by_owner(const struct json *object)
 {
     const struct json *reserved = decode_condition(object, "QuotaReserved");
-    return bytes_is(json_bytes(json_get(reserved, "message")), WORKLOAD_HELD_MESSAGE) &&
-           bytes_is(json_bytes(json_get(reserved, "status")), "False");
+    const char *text = json_get_text(reserved, "message", "");
+    return workload_held_message(text) && bytes_is(json_bytes(json_get(reserved, "status")), "False") ? text : NULL;
 }
 
 /* What keeps it from its queue besides queues, flavors and its own faults. */
@@ -648,7 +648,7 @@ static void decode_hold(const struct decoder *d, const struct json *object, stru
     const char *gated_by = json_text(json_get(json_path(object, "metadata", "annotations", NULL), "kueue.x-k8s.io/admission-gated-by"), ""),
                *why = *gated_by                   ? arena_printf(d->arena, "Admission is gated by: %s", gated_by)
                       : has_lost_its_pod(object) ? "Its pod was stopped, and does not start again"
-                      : is_held_by_owner(object) ? WORKLOAD_HELD_MESSAGE
+                      : held_by_owner(object)    ? held_by_owner(object)
                       : waits_for_pods(object)   ? "Waits for pods in the place of those that were stopped"
                                                  : NULL;
     if (!why)

@@ -5,6 +5,8 @@
  */
 #ifndef CODEC_WAITING_NAMES_H
 #define CODEC_WAITING_NAMES_H
+#include <stdbool.h>
+#include <string.h>
 
 #define OBJECT_WAITING "capstan.dev/Waiting"
 /* Of one that waits: the start that it is promised, for whoever schedules next (codec/decode/decode_checks.c). */
@@ -17,5 +19,12 @@
 #define OBJECT_AWAITS_PLACES "PendingDelayedTopologyRequests"
 /* The message of QuotaReserved, false with Kueue's reason OnHold, of a set that has no pods. WHY  the scheduler says OnHold of others. */
 #define WORKLOAD_HELD_MESSAGE "The set is scaled to zero: its Workload is on hold"
+/* The same of a job that its operator finds invalid. */
+#define WORKLOAD_INVALID_MESSAGE "The job is invalid, as its operator says in its status: its Workload is on hold"
+/* One of these two: its owner keeps the Workload out of the queue, until it writes something else. */
+static inline bool workload_held_message(const char *text)
+{
+    return strcmp(text, WORKLOAD_HELD_MESSAGE) == 0 || strcmp(text, WORKLOAD_INVALID_MESSAGE) == 0;
+}
 
 #endif

@@ -62,6 +62,8 @@ struct kueue_kind {
     bool (*active)(const struct json *job); /* has pods that are not gone */
     /* Kinds without conditions: is it over, and well, with which message? NULL: the conditions of queued_kinds tell. */
     bool (*over_well)(const struct json *job, bool *ret_well, const char **ret_message);
+    /* Its operator does not run it as it is, and nothing of it runs: it is on hold until it is corrected. NULL: none ever is. */
+    bool (*is_invalid)(const struct json *job);
     bool (*is_skipped)(const struct json *job); /* nothing is done about such a job, whatever its labels say; NULL: of none */
     int64_t (*ready_n)(const struct json *job); /* members that are ready or done; NULL: the kind cannot tell */
     /* Kinds that count in something else than members; written only where somebody waits for it. NULL: ready_n tells. */
@@ -175,8 +177,9 @@ void kueue_workload_finish(struct work *w, const struct json *workload, bool suc
                            int64_t now_ms);
 /* is_last: nobody is left who could start again, so it is not queued again either. SOURCE Kueue: of a pod that was stopped. */
 void kueue_workload_release(struct work *w, const struct json *workload, bool is_last, int64_t now_ms);
-/* Its set has no pods now: its quota goes, and it stands in no queue until that is taken back (WORKLOAD_HELD_MESSAGE). */
-void kueue_workload_hold(struct work *w, const struct json *workload, int64_t now_ms);
+/* Its owner has nothing to run now: its quota goes, and it stands in no queue until that is taken back. message: as
+ * codec/kinds/waiting_names.h has them */
+void kueue_workload_hold(struct work *w, const struct json *workload, const char *message, int64_t now_ms);
 /* status.reclaimablePods; over: name of a pod set -> its members that will not be needed again. True when a write is on its way. SOURCE
  * Kueue: none of them falls. */
 bool kueue_workload_reclaim(struct work *w, const struct json *workload, const struct json *over);

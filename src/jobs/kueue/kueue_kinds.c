@@ -7,6 +7,7 @@
 #include "base/collections/map.h"
 #include "base/log.h"
 #include "codec/decode/decode.h"
+#include "codec/kinds/waiting_names.h"
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_retention.h"
 #include "jobs/kueue/kueue_scope.h"
@@ -352,6 +353,22 @@ static void pass_with_leaving_workload(struct pass *x)
         kueue_workload_let_go(x->work, x->workload);
 }
 
+/* An invalid job is on hold, and queued again once its operator takes that back. WHY suspended first: or it would start without quota
+ * then. Returns false when there is nothing to be done about that. SOURCE Kueue, which leaves it as it is. */
+static bool pass_of_invalid(struct pass *x)
+{
+    const struct json *reserved = object_condition(x->workload, "QuotaReserved");
+    bool held = strcmp(json_get_text(reserved, "message", ""), WORKLOAD_INVALID_MESSAGE) == 0;
+    if (!x->s->calls->is_invalid || !x->s->calls->is_invalid(x->job))
+        return held && kueue_workload_say(x->work, x->workload, "QuotaReserved", false, "PendingEvaluation",
+                                          "The job is valid again: its Workload waits for quota", x->now_ms);
+    if (!is_suspended(x))
+        suspend(x, "Stopped", WORKLOAD_INVALID_MESSAGE);
+    else if (!undo_start(x) && !held)
+        kueue_workload_hold(x->work, x->workload, WORKLOAD_INVALID_MESSAGE, x->now_ms);
+    return true;
+}
+
 /* Its Workload was deactivated, and it is not kept any longer: it goes, and Workload and pods with it. */
 static bool retire(struct pass *x)
 {
@@ -415,7 +432,7 @@ static void pass_with_workload(struct pass *x)
         pass_with_leaving_workload(x);
         return;
     }
-    if (follow_priority(x) || follow_stakes(x))
+    if (pass_of_invalid(x) || follow_priority(x) || follow_stakes(x))
         return; /* its change brings the next pass */
     const char *outgrown = outgrown_by(x);
     if (outgrown) {

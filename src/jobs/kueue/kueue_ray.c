@@ -246,10 +246,16 @@ static bool service_over(const struct json *job, bool *ret_well, const char **re
     return false;
 }
 
+/* KubeRay makes no cluster of it; one that was made before it was spoilt runs on. */
+static bool job_invalid(const struct json *job)
+{
+    return strcmp(status_text(job, "jobDeploymentStatus"), "ValidationFailed") == 0 && !*status_text(job, "rayClusterName");
+}
+
 static bool job_active(const struct json *job)
 {
     const char *is = status_text(job, "jobDeploymentStatus");
-    return *is && strcmp(is, "Suspended") != 0;
+    return *is && strcmp(is, "Suspended") != 0 && !job_invalid(job);
 }
 
 static bool job_ready(struct jobs *j, struct arena *a, const struct json *job)
@@ -291,6 +297,7 @@ const struct kueue_kind kueue_rayjob_kind = {
     .active = job_active,
     .all_ready = job_ready,
     .over_well = job_over,
+    .is_invalid = job_invalid,
     .is_skipped = job_is_skipped,
 };
 const struct kueue_kind kueue_rayservice_kind = {

@@ -449,11 +449,11 @@ void kueue_workload_release(struct work *w, const struct json *workload, bool is
     workload_status_send(w, workload, conditions, true, executed_s);
 }
 
-void kueue_workload_hold(struct work *w, const struct json *workload, int64_t now_ms)
+void kueue_workload_hold(struct work *w, const struct json *workload, const char *message, int64_t now_ms)
 {
     int64_t generation = object_generation_of(workload);
     struct json *conditions = object_conditions_copy(w->arena, workload);
-    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, "OnHold", WORKLOAD_HELD_MESSAGE, now_ms, generation);
+    (void)object_condition_set(w->arena, conditions, "QuotaReserved", false, "OnHold", message, now_ms, generation);
     (void)object_condition_set(w->arena, conditions, "Admitted", false, "NoReservation",
                                "The workload has no reservation", now_ms, generation);
     if (object_condition(workload, "PodsReady"))

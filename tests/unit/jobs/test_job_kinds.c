@@ -256,6 +256,39 @@ static void test_managed_by_others(void **state)
     assert_null(object_condition(get(JOBSET), "Suspended"));
 }
 
+#define RAY "/apis/ray.io/v1/namespaces/n/rayjobs/r"
+/* KubeRay finds that it cannot run the job, and somebody corrects it. */
+static void test_an_invalid_job_is_on_hold(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"rayjobs.ray.io\"},"
+           "\"spec\":{\"group\":\"ray.io\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"rayjobs\",\"singular\":\"rayjob\",\"kind\":"
+           "\"RayJob\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":{"
+           "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}");
+    QUOTA("8");
+    run(40000); /* a kind that was not there is looked for now and then */
+    create("{\"apiVersion\":\"ray.io/v1\",\"kind\":\"RayJob\",\"metadata\":{\"name\":\"r\",\"namespace\":\"n\"" QUEUED "},\"spec\":{"
+           "\"submissionMode\":\"HTTPMode\",\"rayClusterSpec\":{\"headGroupSpec\":{" RUNS("h", "10") "}}}}");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_false(is_suspended(RAY));
+    patch(RAY "/status", "{\"status\":{\"jobDeploymentStatus\":\"ValidationFailed\"}}");
+    run(3000);
+    assert_string_equal(reason(workload(), "QuotaReserved"), "OnHold");
+    assert_false(object_condition_true(workload(), "QuotaReserved"));
+    assert_false(object_condition_true(workload(), "Finished"));
+    assert_true(is_suspended(RAY)); /* or it would run without quota once it is corrected */
+    assert_null(json_path(get(RAY), "spec", "rayClusterSpec", "headGroupSpec", "template", "metadata", "annotations",
+                          "kueue.x-k8s.io/workload", NULL));
+    const char *version = object_meta(workload(), "resourceVersion");
+    run(60000);
+    assert_string_equal(object_meta(workload(), "resourceVersion"), version);
+    patch(RAY "/status", "{\"status\":{\"jobDeploymentStatus\":\"Suspended\"}}");
+    run(3000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_false(is_suspended(RAY));
+}
+
 /* Nine pods, and room for eight: none starts. */
 static void test_without_a_queue_it_starts_whole_or_not_at_all(void **state)
 {
@@ -279,6 +312,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_restart_asks_again_for_what_was_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_restart_waits_for_what_was_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_managed_by_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_invalid_job_is_on_hold, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_a_queue_it_starts_whole_or_not_at_all, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,6 +223,11 @@ static void test_what_ray_tells(void **state)
     assert_false(kueue_rayjob_kind.active(parse("{}")));
     assert_false(kueue_rayjob_kind.active(parse("{\"status\":{\"jobDeploymentStatus\":\"Suspended\"}}")));
     assert_true(kueue_rayjob_kind.active(parse("{\"status\":{\"jobDeploymentStatus\":\"Running\"}}")));
+    const char *spoilt = "{\"status\":{\"jobDeploymentStatus\":\"ValidationFailed\"%s}}", *running = ",\"rayClusterName\":\"c\"";
+    assert_true(kueue_rayjob_kind.is_invalid(parse(arena_printf(a, spoilt, ""))));
+    assert_false(kueue_rayjob_kind.active(parse(arena_printf(a, spoilt, ""))));
+    assert_false(kueue_rayjob_kind.is_invalid(parse(arena_printf(a, spoilt, running))));
+    assert_true(kueue_rayjob_kind.active(parse(arena_printf(a, spoilt, running))));
     assert_true(kueue_rayjob_kind.is_skipped(parse("{\"spec\":{\"clusterSelector\":{\"ray.io/cluster\":\"x\"}}}")));
     assert_true(kueue_raycluster_kind.active(parse("{\"status\":{\"state\":\"ready\"}}")));
     assert_true(kueue_raycluster_kind.all_ready(NULL, a, parse("{\"status\":{\"state\":\"ready\"}}")));

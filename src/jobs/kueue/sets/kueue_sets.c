@@ -237,7 +237,7 @@ static void hold(struct pass *x)
         workload = workload_named(x, x->s->calls->former_name(x->work->arena, x->set));
     if (!workload || object_deleting(workload) || object_condition_true(workload, "Finished") || is_held(workload))
         return;
-    kueue_workload_hold(x->work, workload, x->now_ms);
+    kueue_workload_hold(x->work, workload, WORKLOAD_HELD_MESSAGE, x->now_ms);
 }
 
 static int64_t component_of(const struct json *workload)
