@@ -73,6 +73,8 @@ static void cache_event(void *arg, enum kube_event event, struct bytes object)
     if (!object_meta_read(object, &k->meta))
         return;
     object_meta_key(&k->meta, &k->key);
+    if (event != KUBE_DELETED && k->config.keeps && !k->config.keeps(k->config.arg, object))
+        event = KUBE_DELETED;
     if (event == KUBE_DELETED) {
         struct entry *en = map_find(k->objects, buf_view(&k->key));
         if (!en)

@@ -10,6 +10,9 @@
 struct kube_cache;
 struct kube_cache_config {
     struct kube_watch_config watch; /* on_event/on_synced/arg are the cache's own; leave NULL */
+    /* Those for which it says no are as if they were not there: who becomes one of them is deleted. NULL: all are kept. WHY  a selector of
+     * labels cannot say "with this label, or owned by one of these kinds". */
+    bool (*keeps)(void *arg, struct bytes object);
     /* Called after the cache has changed. `object` is the new (deleted: last) object as raw JSON. */
     void (*on_change)(void *arg, enum kube_event event, const char *key, struct bytes object);
     void (*on_synced)(void *arg);

@@ -40,7 +40,7 @@ struct served {
     struct kueue_kinds *all;
     const struct queued_kind *kind;
     const struct kueue_kind *calls;
-    struct kube_cache *cache; /* marked by "ns/workload" that the job names */
+    struct kube_cache *cache; /* marked by "ns/workload" that the job names; by the uid of the queued job that controls it */
     struct workqueue *queue;
     struct map *missed;      /* by key: hash of why its pod sets cannot be said, as an Event has told */
     struct map *still;       /* keys of jobs that were suspended when they were looked at last */
@@ -80,7 +80,7 @@ static const char *api_version(const struct pass *x)
 #define TELL_THEN(x, reason, ...)                                                                                                   \
     job_event_then((x)->s->all->jobs, (x)->work, (x)->job, api_version(x), (x)->s->kind->kind, "Normal", reason, __VA_ARGS__)
 
-/* A child of a kind that is itself queued follows its owner. */
+/* Made by the operator of a kind that is itself queued: it has no Workload of its own. */
 static bool owned_by_queued_kind(const struct json *job)
 {
     const struct queued_kind *k = queued_kind_named(object_controller(job, "kind"));
@@ -528,6 +528,8 @@ static bool follows_ancestor(struct pass *x)
     const struct served *s;
     const char *workload_of = NULL;
     const struct json *above = parent_of(x, x->job, &s);
+    if (above && s->calls == &kueue_rayservice_kind)
+        return false; /* WHY  KubeRay makes others, and leaves those that it has as they are: one would stay suspended for ever */
     for (int level = 0; above && level < ANCESTORS_MOST; level++, above = parent_of(x, above, &s))
         if (kueue_scope_has(x->s->all->jobs, above))
             workload_of = workload_name(s->kind, x->work->arena, above);
@@ -593,9 +595,7 @@ static void reconcile(void *arg, struct work *w)
         job_gone(s, x.job, w->arena);
         return;
     }
-    if (owned_by_queued_kind(x.job) || (s->calls->is_skipped && s->calls->is_skipped(x.job)))
-        return;
-    if (follows_ancestor(&x))
+    if ((s->calls->is_skipped && s->calls->is_skipped(x.job)) || follows_ancestor(&x) || owned_by_queued_kind(x.job))
         return;
     x.workload_name = workload_name(s->kind, w->arena, x.job);
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
@@ -638,20 +638,40 @@ static void follow_parent(struct served *s, const struct json *job, bool is_gone
         (void)map_remove(s->all->parents, bytes_of(uid));
 }
 
+/* What the operator of the job `uid` has made of it, as far as it is known. */
+static void look_at_children(struct kueue_kinds *k, const char *uid)
+{
+    struct bytes key, raw;
+    for (uint32_t i = 0; i < k->served_n; i++)
+        for (size_t at = 0; kube_cache_next_of(k->served[i].cache, uid, &at, &key, &raw);)
+            workqueue_add(k->served[i].queue, key.data);
+}
+
 static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct served *s = arg;
     struct arena *a = s->all->scratch;
     arena_reset(a);
     const struct json *job = json_parse(a, object, NULL, NULL);
-    const char *named = kueue_prebuilt_name(job);
+    const char *named = kueue_prebuilt_name(job), *above = owned_by_queued_kind(job) ? object_controller(job, "uid") : "";
     follow_parent(s, job, event == KUBE_DELETED);
     if (event == KUBE_DELETED) {
         map_remove(s->all->parents, bytes_of(object_meta(job, "uid")));
         job_gone(s, job, a);
     } else
-        kube_cache_mark(s->cache, key, *named ? arena_printf(a, "%s/%s", object_meta(job, "namespace"), named) : "");
+        kube_cache_mark(s->cache, key, *named ? arena_printf(a, "%s/%s", object_meta(job, "namespace"), named) : above);
+    if (event == KUBE_ADDED)
+        look_at_children(s->all, object_meta(job, "uid")); /* RACE  their watch may be ahead */
     workqueue_add(s->queue, key);
+}
+
+/* Jobs that name a queue, and those of queued ones, which do not. */
+static bool keeps(void *arg, struct bytes object)
+{
+    struct served *s = arg;
+    arena_reset(s->all->scratch);
+    const struct json *job = json_parse(s->all->scratch, object, NULL, NULL);
+    return *object_label(job, KUEUE_QUEUE_LABEL) || queued_kind_named(object_controller(job, "kind"));
 }
 
 static void on_synced(void *arg)
@@ -702,6 +722,8 @@ void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)
         look_for_user(k, workload);
     else if (map_find_text(k->parents, uid))
         kueue_kinds_naming(k, uid); /* jobs of its job */
+    if (*uid && !object_condition_true(workload, "Admitted"))
+        look_at_children(k, uid);
     for (uint32_t i = 0; i < k->served_n; i++)
         if (strcmp(kind, k->served[i].kind->kind) == 0) {
             arena_reset(k->scratch);
@@ -748,8 +770,10 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
         s->missed = map_new(sizeof(uint64_t));
         s->still = map_new(0);
         const char *path = kube_path(k->scratch, s->kind->group, s->kind->version, s->kind->plural, NULL, NULL, NULL);
+        bool all = j->policy.all_jobs, made = i == QUEUED_JOB || i == QUEUED_RAYCLUSTER; /* by operators, of other kinds that are queued */
         struct kube_cache_config config = {
-            .watch = {.path = path, .label_selector = j->policy.all_jobs ? NULL : KUEUE_QUEUE_LABEL, .optional = true},
+            .watch = {.path = path, .label_selector = all || made ? NULL : KUEUE_QUEUE_LABEL, .optional = true},
+            .keeps = made && !all ? keeps : NULL,
             .on_change = on_change,
             .on_synced = on_synced,
             .arg = s};

@@ -256,6 +256,40 @@ static void test_managed_by_others(void **state)
     assert_null(object_condition(get(JOBSET), "Suspended"));
 }
 
+#define CHILD(name) "/apis/batch/v1/namespaces/n/jobs/" name
+/* As an operator makes it that does not look whether its job is suspended. */
+static void child(const char *name, const char *kind, const char *version, const char *owner)
+{
+    create(arena_printf(w.a, "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\","
+                             "\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"%s\",\"uid\":\"%s\",\"controller\":true}]},"
+                             "\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}",
+                        name, version, kind, json_text(json_path(get(owner), "metadata", "name", NULL), ""), object_meta(get(owner), "uid")));
+}
+
+/* It names no queue itself, nor has it a Workload: it waits with the job that it was made for. */
+static void test_what_operators_make_waits_with_its_job(void **state)
+{
+    (void)state;
+    mpi(QUEUED, "AtStartup");
+    pytorch("", 1, "\"runPolicy\":{\"managedBy\":\"kueue.x-k8s.io/multikueue\"},");
+    run(1000);
+    child("one", "MPIJob", "kubeflow.org/v2beta1", MPI);
+    child("free", "PyTorchJob", "kubeflow.org/v1", PYTORCH);
+    run(2000);
+    assert_true(is_suspended(CHILD("one")));
+    assert_true(event_seen("Suspended", "Kueue managed child job suspended"));
+    assert_false(is_suspended(CHILD("free"))); /* nobody asked for a queue */
+    assert_int_equal((int)json_get(get("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads"), "items")->n, 1);
+    patch(PYTORCH, "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}}}");
+    run(2000);
+    assert_true(is_suspended(CHILD("free")));
+    QUOTA("8");
+    run(3000);
+    child("two", "MPIJob", "kubeflow.org/v2beta1", MPI);
+    run(2000);
+    assert_false(is_suspended(CHILD("two")));
+}
+
 #define RAY "/apis/ray.io/v1/namespaces/n/rayjobs/r"
 /* KubeRay finds that it cannot run the job, and somebody corrects it. */
 static void test_an_invalid_job_is_on_hold(void **state)
@@ -312,6 +346,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_restart_asks_again_for_what_was_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_restart_waits_for_what_was_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_managed_by_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_operators_make_waits_with_its_job, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_invalid_job_is_on_hold, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_a_queue_it_starts_whole_or_not_at_all, setup, teardown),
     };
