@@ -401,7 +401,9 @@ static void say_reserved(struct pass *x, const char *queue, struct json *admissi
 {
     clear_eviction(x);
     set(x, "QuotaReserved", true, "QuotaReserved", arena_printf(x->work->arena, "Quota reserved in ClusterQueue %s", queue));
-    (void)sync_checks(x, admission);
+    const struct json *list = sync_checks(x, admission) ? x->checks : json_path(x->workload, "status", "admissionChecks", NULL);
+    struct json *anew = list ? check_list_tried_anew(x->work->arena, list) : NULL;
+    x->checks = anew ? anew : x->checks;
     follow_unhealthy(x); /* of an earlier admission, that others ended */
     if (x->seen)
         x->seen->admit_sent = true;

@@ -151,16 +151,30 @@ struct json *check_list_synced(struct arena *a, const struct json *workload, con
     return same ? NULL : list;
 }
 
+#define RESET_TEXT "Reset to Pending after eviction. Previously: "
+
+/* SOURCE Kueue, for the count of one that was rejected, too. */
 static struct json *reset(struct arena *a, const struct json *state, int64_t now_ms)
 {
     const char *was = json_get_text(state, "state", "");
     const struct json *after = json_get(state, "requeueAfterSeconds");
-    struct json *fresh = pending(a, name_of(state), arena_printf(a, "Reset to Pending after eviction. Previously: %s", was), now_ms);
+    struct json *fresh = pending(a, name_of(state), arena_printf(a, RESET_TEXT "%s", was), now_ms);
     if (after)
         json_set(a, fresh, "requeueAfterSeconds", json_clone(a, after));
-    if (is_in(state, "Retry"))
-        json_set_int64(a, fresh, "retryCount", json_get_int64(state, "retryCount", 0) + 1);
+    int64_t tried_n = json_get_int64(state, "retryCount", 0) + is_in(state, "Retry");
+    if (tried_n > 0 && (is_in(state, "Retry") || is_in(state, "Rejected")))
+        json_set_int64(a, fresh, "retryCount", tried_n);
     return fresh;
+}
+
+struct json *check_list_tried_anew(struct arena *a, const struct json *list)
+{
+    struct json *anew = json_clone(a, list);
+    bool same = true;
+    JSON_EACH (state, anew)
+        if (strcmp(json_get_text(state, "message", ""), RESET_TEXT "Rejected") == 0)
+            same &= !json_remove(state, "retryCount");
+    return same ? NULL : anew;
 }
 
 struct json *check_list_reset(struct arena *a, const struct json *workload, int64_t now_ms)

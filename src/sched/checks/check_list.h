@@ -14,6 +14,8 @@ bool check_list_ready(const struct json *workload, const struct json *demanded);
 struct json *check_list_synced(struct arena *a, const struct json *workload, const struct json *demanded, int64_t now_ms);
 /* After an eviction: all Pending again, without what they added to pods; NULL: nothing to reset. */
 struct json *check_list_reset(struct arena *a, const struct json *workload, int64_t now_ms);
+/* It is let in again: of those that had been rejected before it is not said any more how often they were tried; NULL: of none it was. */
+struct json *check_list_tried_anew(struct arena *a, const struct json *list);
 /* Those in this state, as Kueue says it: AdmissionCheck in Retry state: "a" (no nodes yet). NULL: none is. */
 const char *check_list_told(struct arena *a, const struct json *workload, const char *state);
 /* When the last of those that ask for another try may be asked again; 0: none says when. */

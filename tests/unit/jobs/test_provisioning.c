@@ -223,6 +223,13 @@ static void test_failure_is_retried_and_then_final(void **state)
     assert_int_equal(items(TEMPLATES)->n, 0);
     assert_int_equal(request_writes_n, 4); /* two made, two deleted */
     assert_int_equal(entry_writes_n, 3);   /* Retry, Rejected, and between them the word of the reset taken back, as a new request is out */
+    assert_string_equal(of_entry("message"), "Reset to Pending after eviction. Previously: Rejected");
+    assert_int_equal(json_get_int64(entry(), "retryCount", 0), 1); /* so often it was tried again */
+    patch(arena_printf(w.a, "/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/%s", object_meta(workload(), "name")),
+          "{\"spec\":{\"active\":true}}");
+    run(3000);
+    assert_non_null(request(1)); /* who is activated again has all tries again */
+    assert_null(json_get(entry(), "retryCount"));
 }
 
 static void test_backoff_doubles(void **state)
