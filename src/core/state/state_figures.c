@@ -213,6 +213,17 @@ int32_t state_queue_active_n(const struct state *s, name_id queue)
     return n;
 }
 
+void state_queue_shapes_n(const struct state *s, name_id queue, int32_t *ret_active_n, int32_t *ret_inadmissible_n)
+{
+    const struct queue *q = queue_find(s, queue);
+    int32_t n[2] = {0};
+    for (uint32_t i = 0; q && i < q->lines_n; i++)
+        if (q->lines[i]->gangs.n)
+            n[line_is_active(s, q->lines[i])]++;
+    *ret_active_n = n[true];
+    *ret_inadmissible_n = n[false];
+}
+
 static struct amount *amount_of(struct amount *rows, uint32_t *n, name_id resource)
 {
     for (uint32_t i = 0; i < *n; i++)

@@ -20,7 +20,7 @@ struct queue_seen {
     const char *name, *cohort, *root;
     bool terminating, active;
     struct queue_counts counts;
-    int32_t active_n, inadmissible_n;
+    int32_t active_n, inadmissible_n, active_shapes_n, inadmissible_shapes_n;
     struct queue_usage *rows;
     uint32_t rows_n;
 };
@@ -56,6 +56,7 @@ static uint32_t read_queues(const struct page_writing *w, struct queue_seen **re
         q->active = !q->terminating && !state_queue_problem(w->s->state, id, w->a);
         q->active_n = state_queue_active_n(w->s->state, id);
         q->inadmissible_n = q->counts.pending_n - q->active_n - state_queue_held_n(w->s->state, id);
+        state_queue_shapes_n(w->s->state, id, &q->active_shapes_n, &q->inadmissible_shapes_n);
         q->rows_n = state_queue_usage(w->s->state, id, w->a, &q->rows);
         n++;
     }
@@ -70,6 +71,12 @@ static void queue_counts_write(const struct page_writing *w, const struct queue_
     for (uint32_t i = 0; i < n; i++) {
         page_sample(w, q[i].active_n, "cluster_queue", q[i].name, "status", "active", NULL);
         page_sample(w, q[i].inadmissible_n, "cluster_queue", q[i].name, "status", "inadmissible", NULL);
+    }
+    prometheus_family(w->page, "kueue_pending_scheduling_hashes", PROMETHEUS_GAUGE,
+                      "How many different things the Workloads ask for that wait in line; active and inadmissible as of those");
+    for (uint32_t i = 0; i < n; i++) {
+        page_sample(w, q[i].active_shapes_n, "cluster_queue", q[i].name, "status", "active", NULL);
+        page_sample(w, q[i].inadmissible_shapes_n, "cluster_queue", q[i].name, "status", "inadmissible", NULL);
     }
     prometheus_family(w->page, "kueue_reserving_active_workloads", PROMETHEUS_GAUGE, "Workloads that have quota and have not finished");
     for (uint32_t i = 0; i < n; i++)

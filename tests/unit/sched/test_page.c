@@ -150,6 +150,21 @@ static void who_is_held_back_by_a_local_queue_does_not_wait_in_its_queue(void **
     assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\",replica_role=\"standalone\"} 1\n"));
 }
 
+/* Of many that ask for the same one is looked at. */
+static void what_asks_for_the_same_counts_once(void **state)
+{
+    (void)state;
+#define HASHES(status, n) \
+    "kueue_pending_scheduling_hashes{cluster_queue=\"cq\",status=\"" status "\",replica_role=\"standalone\"} " n "\n"
+    assert_true(has(HASHES("inadmissible", "0")));
+    workload("a", "lq", 9);
+    workload("b", "lq", 9);
+    workload("c", "lq", 10);
+    assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\",replica_role=\"standalone\"} 3\n"));
+    assert_true(has(HASHES("inadmissible", "2")));
+    assert_true(has(HASHES("active", "0")));
+}
+
 /* A LocalQueue has series as long as it has the label. */
 static void only_those_that_were_chosen_have_series(void **state)
 {
@@ -207,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(gates_that_were_opened_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(local_queues_have_what_is_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(who_is_held_back_by_a_local_queue_does_not_wait_in_its_queue, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_asks_for_the_same_counts_once, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
