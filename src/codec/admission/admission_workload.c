@@ -289,12 +289,13 @@ static void check_place_slice(struct admission *x, const struct json *slice, con
     uint32_t domains_n = (uint32_t)json_get_int64(slice, "domainCount", 0), at = 0;
     check_either(x, counts, AT(x, "%s.podCounts", path));
     if (json_get(counts, "individual") && admission_list_n(json_get(counts, "individual")) != domains_n)
-        admission_error(x, FIELD_INVALID, path, NULL, "podCounts.individual must have domainCount items");
+        admission_error(x, FIELD_INVALID, path, NULL, "podCounts.individual must have length equal to domainCount");
     JSON_EACH (level, admission_list_n(levels) ? levels : NULL) {
         const struct json *individual = json_get(level, "individual");
         check_either(x, level, AT(x, "%s.valuesPerLevel[%u]", path, at++));
         if (individual && admission_list_n(json_get(individual, "roots")) != domains_n)
-            admission_error(x, FIELD_INVALID, path, NULL, "individual.roots must have domainCount items at each level");
+            admission_error(x, FIELD_INVALID, path, NULL, "valuesPerLevel.individual, if set, must have roots of length equal to "
+                            "domainCount of this TopologyAssignmentSlice");
     }
 }
 
@@ -308,8 +309,8 @@ static void check_places(struct admission *x)
         uint32_t slice_at = 0;
         JSON_EACH (slice, admission_list_n(slices) ? slices : NULL) {
             if (admission_list_n(json_get(slice, "valuesPerLevel")) != admission_list_n(json_get(places, "levels")))
-                admission_error(x, FIELD_INVALID, path, NULL, "slices[%u].valuesPerLevel must have one item for each of the levels",
-                                slice_at);
+                admission_error(x, FIELD_INVALID, path, NULL, "slices[%u].valuesPerLevel must have the same length as the number of levels "
+                                "in this TopologyAssignment", slice_at);
             check_place_slice(x, slice, AT(x, "%s.slices[%u]", path, slice_at++));
         }
     }

@@ -3,16 +3,22 @@ package framework
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	yamlutil "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -35,6 +41,7 @@ var (
 	withHooks   = os.Getenv("SUITE_WEBHOOKS") != ""
 	withUp      = os.Getenv("SUITE_UP") != ""
 	withoutBind = os.Getenv("SUITE_WITHOUT_BINDING") != ""
+	crds, rules = os.Getenv("SUITE_CRDS"), os.Getenv("SUITE_RULES") // files: Capstan's, not Kueue's
 )
 
 func must(err error) {
@@ -52,7 +59,38 @@ func (f *Framework) capstanServer() (*rest.Config, error) {
 		f.testEnv.Scheme = runtime.NewScheme()
 		f.testEnv.WebhookInstallOptions.Paths = nil
 	}
-	return f.testEnv.Start()
+	if crds != "" {
+		f.testEnv.CRDDirectoryPaths = []string{crds}
+	}
+	f.testEnv.CRDInstallOptions.MaxTime = time.Minute // KubeRay's take long on a busy machine
+	cfg, err := f.testEnv.Start()
+	if err == nil && rules != "" {
+		applyRules(cfg)
+	}
+	return cfg, err
+}
+
+// applyRules creates what refuses objects in the place of a webhook, and lets the API server read it.
+func applyRules(cfg *rest.Config) {
+	ginkgo.GinkgoHelper()
+	text, err := os.Open(rules)
+	must(err)
+	defer text.Close()
+	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
+	must(err)
+	documents := yamlutil.NewYAMLOrJSONDecoder(text, 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := documents.Decode(object); errors.Is(err, io.EOF) {
+			break
+		} else {
+			must(err)
+		}
+		if len(object.Object) > 0 {
+			must(c.Create(context.Background(), object))
+		}
+	}
+	time.Sleep(5 * time.Second)
 }
 
 func (f *Framework) capstanServerEnds() error {
