@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -231,7 +232,7 @@ func configuration() *config.Configuration {
 	}
 	c.Integrations = &config.Integrations{Frameworks: []string{"batch/job"}, LabelKeysToCopy: o.LabelKeysToCopy.UnsortedList()}
 	if framework := os.Getenv("SUITE_FRAMEWORK"); framework != "" {
-		c.Integrations.Frameworks = append(c.Integrations.Frameworks, framework)
+		c.Integrations.Frameworks = append(c.Integrations.Frameworks, strings.Split(framework, ",")...)
 	}
 	if o.EnabledFrameworks.Has("pod") {
 		c.Integrations.Frameworks = append(c.Integrations.Frameworks, "pod")
