@@ -245,7 +245,7 @@ static void choose_fed(struct agent *a)
     if (!a->loaded && a->o.feed->config(a->o.feed->arg, NULL, &m, NULL) >= 0) /* as before anybody asked for something */
         use_text_with(a, m.defaults, NODE_CONDITION_DEFAULTS, m.settings, m.settings_n);
     m = (struct agent_config_map){.defaults = ""};
-    if (a->o.feed->config(a->o.feed->arg, agent_node_label(a, AGENT_CONFIG_LABEL), &m, &e) < 0)
+    if (a->o.feed->config(a->o.feed->arg, agent_node_asks(a, AGENT_CONFIG_LABEL), &m, &e) < 0)
         use_nothing(a, NULL, "ConfigInvalid", e);
     else
         choose_of(a, &m);
@@ -261,7 +261,7 @@ static void choose_entry(struct agent *a)
                                                 .keys = s->keys,
                                                 .texts = s->texts,
                                                 .n = s->entries_n,
-                                                .wish = {agent_node_label(a, AGENT_CONFIG_LABEL), a->o.config_default},
+                                                .wish = {agent_node_asks(a, AGENT_CONFIG_LABEL), a->o.config_default},
                                                 .defaults = "",
                                                 .settings = a->o.settings,
                                                 .settings_n = a->o.settings_n});

@@ -47,11 +47,13 @@ struct agent_feed { /* kept by reference, like what it points to; functions may 
     void *arg;
 };
 
-/* Labels of a Node that ask its agent for something. */
+/* What a Node asks its agent for: two labels, and an annotation. */
 #define AGENT_CONFIG_LABEL "nvidia.com/device-plugin.config"
 #define AGENT_MIG_LABEL "nvidia.com/mig.config"
-#define AGENT_ASKED_N 2
-extern const char *const agent_asked_labels[AGENT_ASKED_N];
+#define AGENT_LAYOUTS_ANNOTATION "capstan.dev/mig-layouts" /* a mig-parted file: a layout is looked for there first */
+#define AGENT_ASKED_N 3
+const char *agent_asked(const struct json *metadata, size_t i); /* NULL: not there */
+void agent_asked_set(struct json *metadata, size_t i, const char *value, struct arena *m);
 
 void agent_fed_node(struct agent *a, const struct json *node);
 void agent_fed_configs(struct agent *a); /* ConfigMaps have changed */

@@ -1,6 +1,6 @@
 /* agent_mig.c - the node label protocol of MIG: nvidia.com/mig.config in, nvidia.com/mig.config.state out
  *
- *     label ─▶ layout of that name: file, ConfigMap, or what every node understands
+ *     label ─▶ layout of that name: of the node's annotation capstan.dev/mig-layouts, file, ConfigMap, or what every node understands
  *         ─▶ state pending ─▶ mig_apply (evictions, holds) ─▶ state success | failed, event of the node
  *     A label that changes meanwhile is taken up afterwards: only the newest counts. What failed on units in use, or on a GPU of the layout
  *     that cannot be reached, is tried again when that is over: the label still says that it is wanted. The file is looked at each second
@@ -32,6 +32,7 @@ struct agent_mig {
     struct kube_watch *watch;    /* of the ConfigMap; NULL: none is named */
     char *fields;                /* its selector */
     bool map_seen;               /* the ConfigMap is there */
+    bool of_node;                /* current is one of the node's own annotation */
     uint64_t map_hash, used_hash; /* of its layouts now, and when they were last applied; 0: none */
     struct stat file;            /* of the layouts file when it was last read */
     struct arena *arena;    /* of the layouts in use */
@@ -309,6 +310,16 @@ static const char *fed_layouts(const struct agent *a, const char *layout)
     return a->o.feed->layouts ? a->o.feed->layouts(a->o.feed->arg, layout) : NULL;
 }
 
+/* The layouts that the node itself brings along, where this one is among them; NULL: it is not. */
+static const char *own_layouts(const struct agent *a, const char *layout)
+{
+    const char *text = agent_node_asks(a, AGENT_LAYOUTS_ANNOTATION);
+    _cleanup_arena_ struct arena *m = arena_new();
+    struct mig_config c = {0};
+    bool has = text && mig_config_parse(m, bytes_of(text), &c, NULL) == 0 && mig_config_find(&c, layout);
+    return has ? text : NULL;
+}
+
 static void start(struct agent *a)
 {
     struct agent_mig *g = a->mig;
@@ -321,7 +332,12 @@ static void start(struct agent *a)
     buf_printf(&text, "MIG layout %s is being applied", g->current);
     mig_state(a, "pending", false, text.data);
     buf_free(&text);
-    if (a->o.feed) {
+    const char *own = own_layouts(a, g->current);
+    g->of_node = own != NULL;
+    if (own) {
+        g->used_hash = layouts_hash(own);
+        use_layouts(a, bytes_of(own));
+    } else if (a->o.feed) {
         const char *text_fed = fed_layouts(a, g->current);
         g->used_hash = layouts_hash(text_fed);
         use_layouts(a, bytes_of(text_fed ? text_fed : ""));
@@ -357,6 +373,9 @@ static bool layouts_edited(const struct agent *a)
 {
     const struct agent_mig *g = a->mig;
     struct stat now;
+    const char *own = own_layouts(a, g->current);
+    if (own || g->of_node) /* one that goes takes nothing away */
+        return own && (!g->of_node || layouts_hash(own) != g->used_hash);
     if (a->o.feed) {
         const char *text = fed_layouts(a, g->current);
         return text && layouts_hash(text) != g->used_hash;
@@ -423,7 +442,7 @@ const char *agent_mig_layout(const struct agent *a)
 
 static const char *wanted_layout(const struct agent *a)
 {
-    const char *label = agent_node_label(a, AGENT_MIG_LABEL);
+    const char *label = agent_node_asks(a, AGENT_MIG_LABEL);
     bool preset = a->o.feed && a->o.feed->layout_preset && agent_node_seen(a) && !label;
     return preset ? a->o.feed->layout_preset(a->o.feed->arg) : label;
 }

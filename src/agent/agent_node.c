@@ -20,7 +20,8 @@
 #define LEAVE_MS 1000 /* an agent that ends waits so long for the API server */
 #define CONDITION_BYTES 1024
 
-const char *const agent_asked_labels[AGENT_ASKED_N] = {AGENT_CONFIG_LABEL, AGENT_MIG_LABEL};
+static const struct { const char *part, *name; } asked[AGENT_ASKED_N] = {
+    {"labels", AGENT_CONFIG_LABEL}, {"labels", AGENT_MIG_LABEL}, {"annotations", AGENT_LAYOUTS_ANNOTATION}};
 
 struct condition {
     bool known, good, written;
@@ -371,12 +372,22 @@ static void take_metadata(struct agent_node *n, const struct json *metadata)
         json_set_text(m, json_ensure_object(m, n->have, "annotations"), DEVICES_ANNOTATION, devices);
 }
 
+const char *agent_asked(const struct json *metadata, size_t i)
+{
+    return json_get_text(json_get(metadata, asked[i].part), asked[i].name, NULL);
+}
+
+void agent_asked_set(struct json *metadata, size_t i, const char *value, struct arena *m)
+{
+    json_set_text(m, json_ensure_object(m, metadata, asked[i].part), asked[i].name, value);
+}
+
 /* True: something else is asked for. */
 static bool take_asked(struct agent_node *n, const struct json *metadata)
 {
     bool changed = false;
     for (size_t i = 0; i < AGENT_ASKED_N; i++) {
-        const char *value = json_get_text(json_get(metadata, "labels"), agent_asked_labels[i], NULL);
+        const char *value = agent_asked(metadata, i);
         if (text_equal(value, n->asked[i]))
             continue;
         free(n->asked[i]);
@@ -480,10 +491,10 @@ bool agent_node_seen(const struct agent *a)
     return a->node && a->node->seen;
 }
 
-const char *agent_node_label(const struct agent *a, const char *name)
+const char *agent_node_asks(const struct agent *a, const char *name)
 {
     for (size_t i = 0; agent_node_seen(a) && i < AGENT_ASKED_N; i++)
-        if (text_equal(agent_asked_labels[i], name))
+        if (text_equal(asked[i].name, name))
             return a->node->asked[i];
     return NULL;
 }

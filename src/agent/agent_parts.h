@@ -129,7 +129,7 @@ bool agent_node_missing(const struct agent *a);                             /* t
 void agent_node_leave(struct agent *a, void (*fn)(void *arg), void *arg);
 #define AGENT_TAINT "capstan.dev/starting"
 void agent_node_started(struct agent *a); /* all is offered: the start-up taint goes, once the node has the annotation. Safe to repeat. */
-const char *agent_node_label(const struct agent *a, const char *name);      /* NULL: not there, or not known */
+const char *agent_node_asks(const struct agent *a, const char *name); /* one of agent_asked; NULL: not there, or not known */
 void agent_node_condition(struct agent *a, enum agent_condition which, const struct node_condition *c); /* copied */
 void agent_node_event(struct agent *a, bool warning, const char *reason, const char *message);
 void agent_pod_event(struct agent *a, const char *ns, const char *pod, const char *uid, bool warning, const char *reason,

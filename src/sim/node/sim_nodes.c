@@ -43,10 +43,10 @@ static void feed_first(const struct known *k)
 {
     _cleanup_arena_ struct arena *m = arena_new();
     struct json *node = json_new(m, JSON_OBJECT);
-    struct json *labels = json_ensure_object(m, json_ensure_object(m, node, "metadata"), "labels");
+    struct json *metadata = json_ensure_object(m, node, "metadata");
     for (size_t i = 0; i < AGENT_ASKED_N; i++)
         if (k->asked[i])
-            json_set_text(m, labels, agent_asked_labels[i], k->asked[i]);
+            agent_asked_set(metadata, i, k->asked[i], m);
     sim_node_seen(k->node, node);
 }
 
@@ -187,7 +187,7 @@ void sim_nodes_seen(struct sim_nodes *g, const struct json *node)
     bool changed = false;
     replace(&k->uid, uid, &changed);
     for (size_t i = 0; i < AGENT_ASKED_N; i++)
-        replace(&k->asked[i], json_get_text(json_get(metadata, "labels"), agent_asked_labels[i], NULL), &changed);
+        replace(&k->asked[i], agent_asked(metadata, i), &changed);
     const char *fault = json_get_text(annotations, FAULT_ANNOTATION, NULL);
     replace(&k->fault, fault && *fault ? fault : NULL, &changed);
     if (changed)

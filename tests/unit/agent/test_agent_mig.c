@@ -50,6 +50,38 @@ static void test_mig_by_label(void **state)
     assert_string_equal(world_label(w, "nvidia.com/gpu.count"), "2");
 }
 
+#define OWN(layout, devices)                                                                                                      \
+    "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config\":\"" layout "\"},\"annotations\":{\"capstan.dev/mig-layouts\":"            \
+    "\"version: v1\\nmig-configs:\\n  own: [{devices: [1], mig-enabled: true, mig-devices: {" devices "}}]\\n\"}}}"
+
+/* The layout comes along with the node: in the same write as the label, edited, and gone. */
+static void test_mig_layout_of_the_node(void **state)
+{
+    struct world *w = *state;
+    world_start_agent(w, "a100-40gb", 2);
+    world_patch(w, "/api/v1/nodes/n1", OWN("own", "3g.20gb: 2"));
+    world_run(w, 10000);
+    assert_string_equal(world_label(w, "nvidia.com/mig.config.state"), "success");
+    assert_string_equal(world_label(w, "nvidia.com/mig-3g.20gb.count"), "2");
+    assert_true(world_has_event(w, "MIGConfigApplied", "MIG layout own: 1 GPUs changed, 0 as they were"));
+    assert_false(world_has_event(w, "MIGConfigFailed", ""));
+    world_patch(w, "/api/v1/nodes/n1", OWN("own", "1g.5gb: 7"));
+    world_run(w, 10000);
+    assert_string_equal(world_label(w, "nvidia.com/mig-1g.5gb.count"), "7");
+    world_patch(w, "/api/v1/nodes/n1", "{\"metadata\":{\"annotations\":{\"capstan.dev/mig-layouts\":null}}}");
+    world_run(w, 10000);
+    assert_string_equal(world_label(w, "nvidia.com/mig-1g.5gb.count"), "7"); /* that takes nothing away */
+    assert_string_equal(world_label(w, "nvidia.com/mig.config.state"), "success");
+    world_patch(w, "/api/v1/nodes/n1", OWN("all-disabled", "1g.5gb: 7")); /* other layouts are found as ever */
+    world_run(w, 10000);
+    assert_string_equal(world_label(w, "nvidia.com/mig.config.state"), "success");
+    assert_string_equal(world_label(w, "nvidia.com/mig-1g.5gb.count"), "(none)");
+    world_patch(w, "/api/v1/nodes/n1", OWN("own", "9g.5gb: 7"));
+    world_run(w, 10000);
+    assert_string_equal(world_label(w, "nvidia.com/mig.config.state"), "failed");
+    assert_true(world_has_event(w, "MIGConfigFailed", "9g.5gb"));
+}
+
 #define LAYOUTS(profile, n)                                                                                                                \
     "version: v1\\nmig-configs:\\n  mine:\\n  - devices: all\\n    mig-enabled: true\\n    mig-devices:\\n      " profile ": " n "\\n"
 
@@ -162,6 +194,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
 #define FED(name) {#name "_fed", name, setup_fed, world_teardown_fed, NULL}
     const struct CMUnitTest tests[] = {FED(test_mig_by_label),
+                                       FED(test_mig_layout_of_the_node),
+                                       T(test_mig_layout_of_the_node),
                                        FED(test_mig_layouts_edited),
                                        FED(test_mig_waits_for_a_lost_gpu),
                                        T(test_mig_by_label),
