@@ -9,6 +9,7 @@
 #include "jobs/jobs.h"
 #include "sched/ahead/starts.h"
 #include "sched/record/recorder.h"
+#include "sched/relayout/relayout.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
 #include "sched/serve/visibility_port.h"
@@ -180,6 +181,7 @@ int scheduler_main(const struct options *o)
         log_warning("nothing is recorded why=\"%s\"", e.text); /* WHY  who schedules is needed more than who remembers */
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);
     struct starts *starts = starts_new(s, r.forecast_ms);
+    struct relayout *relayout = relayout_new(s);
     r.jobs.on_ungated = on_ungated;
     r.jobs.arg = s;
     r.probe = loop_timer_new(l, probe, &r);
@@ -189,6 +191,7 @@ int scheduler_main(const struct options *o)
         fprintf(stderr, "capstan scheduler: %s\n", e.text);
         code = EXIT_FAILED;
     }
+    relayout_free(relayout);
     starts_free(starts);
     scheduler_stop(s);
     jobs_free(r.controllers);

@@ -9,6 +9,7 @@
  *   run_notes.c how long what is over ran; forecast/: by what it is remembered, limits of time, how a start is told
  *   ahead/      when those that wait start; would this start? asked of a scheduler that only looks
  *   record/     what is taken in and decided, kept in files; played back
+ *   relayout/   MIG layouts of idle GPUs follow what waits
  *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain
  *   binding/    which binds wait until another pod has its devices
@@ -179,6 +180,9 @@ struct scheduler {
     bool counts_runs;            /* some queue promises starts: how long Workloads run counts */
     enum placement placement;    /* by which nodes are chosen now */
     struct policy_source *policies; /* policy_source.c */
+    /* May be NULL. A node is about to be taken in: its object and record, which may be changed yet; both empty: it is gone. */
+    void (*on_node)(void *arg, const char *name, struct bytes object, struct node_record *record);
+    void *on_node_arg;
     struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
         *native_work, *pod_work, *delete_work, *check_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
@@ -219,6 +223,8 @@ bool template_sources_synced(const struct scheduler *s);
 
 /* Volcano's pod groups are read again: another tier is called by a name that they use. */
 void sources_read_groups(struct scheduler *s);
+/* The core is told of the node once more, as this object shows it. */
+void sources_node_again(struct scheduler *s, struct bytes object);
 /* hypernode_source.c */
 void hypernodes_start(struct scheduler *s);
 void hypernodes_stop(struct scheduler *s);

@@ -143,7 +143,10 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
 {
     struct scheduler *s = arg;
     if (event == KUBE_DELETED) {
-        push_gone(s, CHANGE_NODE_GONE, object_name_id(s, object, false));
+        name_id name = object_name_id(s, object, false);
+        if (s->on_node)
+            s->on_node(s->on_node_arg, intern_name(s->names, name), (struct bytes){0}, NULL);
+        push_gone(s, CHANGE_NODE_GONE, name);
         return;
     }
     struct node_record node;
@@ -152,9 +155,16 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         log_undecodable("node", object, &e);
         return;
     }
+    if (s->on_node)
+        s->on_node(s->on_node_arg, intern_name(s->names, node.name), object, &node);
     struct change *c = sources_push(s);
     c->type = CHANGE_NODE;
     c->node = node;
+}
+
+void sources_node_again(struct scheduler *s, struct bytes object)
+{
+    on_node(s, KUBE_MODIFIED, object);
 }
 
 static void on_namespace(void *arg, enum kube_event event, struct bytes object)

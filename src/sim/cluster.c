@@ -14,6 +14,7 @@
 #include "net/http_local.h"
 #include "net/http_server.h"
 #include "sched/ahead/starts.h"
+#include "sched/relayout/relayout.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
 #include "sched/serve/visibility.h"
@@ -44,6 +45,7 @@ struct cluster {
     struct kube_client *client, *sim_client;
     struct scheduler *scheduler;
     struct starts *starts;
+    struct relayout *relayout;
     struct view *view; /* the web page */
     struct jobs *jobs;
     struct embedded_controllers *controllers;
@@ -421,6 +423,7 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
         &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge,
                                     .metrics = config->metrics});
     c->starts = starts_new(c->scheduler, FORECAST_MS);
+    c->relayout = relayout_new(c->scheduler);
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
     apiserver_set_pending(c->apiserver, on_pending, c);
     c->view = view_new(c->loop, c->scheduler);
@@ -472,6 +475,7 @@ void cluster_stop(struct cluster *c)
     embedded_controllers_free(c->controllers);
     jobs_free(c->jobs);
     view_free(c->view);
+    relayout_free(c->relayout);
     starts_free(c->starts);
     scheduler_free(c->scheduler);
     kube_client_free(c->sim_client);
