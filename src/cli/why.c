@@ -19,6 +19,7 @@
 #include "cli/lookup/why_until.h"
 #include "kube/object.h"
 
+enum { CUTS_SHOWN = 4 };
 struct answer {
     struct connection *c;
     struct arena *a;
@@ -33,6 +34,7 @@ struct answer {
     struct json *preempted;    /* NULL: it was not (cli/lookup/preempted.h) */
     struct json *shares;       /* of LocalQueues that go first; NULL: none does for what it has used (cli/lookup/local_share.h) */
     struct json *reason;       /* the tree, or NULL */
+    struct json *cuts;         /* it waits for a MIG instance: names of nodes whose GPUs are cut as pods ask; NULL: not so, or none */
     FILE *out;                 /* for people */
 };
 
@@ -385,6 +387,30 @@ static void update_head(struct answer *x)
     json_set_text(x->a, x->reason, "name", arena_printf(x->a, "%s/%s", ns, name));
 }
 
+static bool lacks_instances(const struct json *reason)
+{
+    if (text_starts(json_get_text(reason, "resource", ""), "nvidia.com/mig-") &&
+        strcmp(json_get_text(reason, "code", ""), "node-resource-short") == 0)
+        return true;
+    JSON_EACH (child, json_get(reason, "children"))
+        if (lacks_instances(child))
+            return true;
+    return false;
+}
+
+/* Who may not read nodes is not told of them. */
+static void find_cuts(struct answer *x)
+{
+    struct err e;
+    if (!lacks_instances(x->reason))
+        return;
+    const struct json *nodes = connection_get(x->c, x->a, "/api/v1/nodes?labelSelector=capstan.dev/mig-demand%3Dtrue", &e);
+    JSON_EACH (node, json_get(nodes, "items")) {
+        x->cuts = x->cuts ? x->cuts : json_new(x->a, JSON_ARRAY);
+        json_append(x->cuts, json_new_text(x->a, object_meta(node, "name")));
+    }
+}
+
 static void find_state(struct answer *x)
 {
     x->position = -1;
@@ -405,6 +431,7 @@ static void find_state(struct answer *x)
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
     why_until(x->c, x->a, json_get(x->reason, "remedies"));
     update_head(x);
+    find_cuts(x);
     if (!*x->message || (x->reason && !json_get(x->reason, "children"))) /* the condition may say less, in Kueue's words */
         x->message = json_get_text(x->reason, "message", x->message);
 }
@@ -448,6 +475,18 @@ static void print_remedies(const struct answer *x)
     }
 }
 
+static void print_cuts(const struct answer *x)
+{
+    const char *names = "";
+    uint32_t shown_n = 0;
+    JSON_EACH (name, x->cuts)
+        if (shown_n++ < CUTS_SHOWN)
+            names = arena_printf(x->a, "%s%s%s", names, *names ? ", " : "", json_text(name, ""));
+    if (shown_n > CUTS_SHOWN)
+        names = arena_printf(x->a, "%s and %u more", names, shown_n - CUTS_SHOWN);
+    fprintf(x->out, "MIG layouts follow what waits: GPUs of %s are cut for it when nobody has a part of them\n", names);
+}
+
 static void print_text(const struct answer *x)
 {
     fprintf(x->out, "%s%s %s/%s%s: %s\n", colour(x, output_bold()), job_kinds[x->kind].title, object_meta(x->object, "namespace"),
@@ -474,6 +513,8 @@ static void print_text(const struct answer *x)
         fprintf(x->out, "starts: %s\n", start);
     if (x->reason)
         print_remedies(x);
+    if (x->cuts)
+        print_cuts(x);
 }
 
 static void print_json(const struct answer *x, enum output_format format)
@@ -504,6 +545,8 @@ static void print_json(const struct answer *x, enum output_format format)
     if (x->preempted)
         json_set(a, out, "preempted", x->preempted);
     json_set(a, out, "reason", x->reason ? json_clone(a, x->reason) : json_new(a, JSON_NULL));
+    if (x->cuts)
+        json_set(a, out, "migDemand", x->cuts);
     if (start_promised(x->reason))
         json_set_text(a, out, "promised", json_get_text(start_promised(x->reason), "about", ""));
     static const char *const parts[] = {"remedies", "impossible", "notComputed", "start"};

@@ -47,6 +47,8 @@ static const struct {
     {"capstan.dev/gpu-memory", AS_ANNOTATION},
     {"nvidia.com/device-plugin.config", AS_LABEL},
     {"nvidia.com/mig.config", AS_LABEL},
+    {"capstan.dev/mig-demand", AS_LABEL},
+    {"capstan.dev/mig-layouts", AS_ANNOTATION},
     {"gpu-fraction", AS_LABEL | AS_ANNOTATION},
     {"gpu-fraction-num-devices", AS_LABEL | AS_ANNOTATION},
 };

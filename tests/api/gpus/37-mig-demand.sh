@@ -46,6 +46,14 @@ soon "and applied" '^demand-[0-9]+ success$' \
     O get node a100-80gb-0 -o 'jsonpath={.metadata.labels.nvidia\.com/mig\.config} {.metadata.labels.nvidia\.com/mig\.config\.state}'
 is "who has the other one runs on" Running O get pod user -o 'jsonpath={.status.phase}'
 
+# --- who waits for a GPU that is in use is told by whom it could be cut
+ok "a pod that needs more than is idle" O apply -f <(pod whole nvidia.com/mig-7g.80gb 1)
+soon "why says where GPUs are cut" '^MIG layouts follow what waits: GPUs of a100-80gb-0 are cut for it when nobody has a part of them$' \
+    "$PROGRAM" why pod/whole --kubeconfig own/kubeconfig
+soon "programs find the nodes" '"migDemand": *\[ *"a100-80gb-0" *\]' \
+    bash -c "'$PROGRAM' why pod/whole --kubeconfig own/kubeconfig --output json | tr -d '\n'"
+ok "it is not needed any more" O delete pod whole --grace-period=0 --force
+
 # --- the example: several that want different cuts
 ok "another node" O label node a100-40gb-0 capstan.dev/mig-demand=true
 ok "the example" O apply -f "$ROOT/examples/gpus/mig-demand.yaml"
