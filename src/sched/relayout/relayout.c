@@ -87,6 +87,8 @@ static void on_node(void *arg, const char *name, struct bytes object, struct nod
         n->r = r;
         n->name = mem_text(name);
         *(struct relayout_node **)map_put(r->nodes, bytes_of(name), NULL) = n;
+        if (!loop_timer_running(r->timer))
+            loop_timer_start(r->timer, TICK_MS, TICK_MS);
     }
     if (!text_equal(n->asked, asked)) {
         free(n->asked);
@@ -282,7 +284,11 @@ static void tick(void *arg)
     int64_t now_ms = loop_now_ms(s->loop);
     size_t at = 0;
     struct bytes key;
-    if (map_count(r->nodes) == 0 || !s->synced)
+    if (map_count(r->nodes) == 0) {
+        loop_timer_stop(r->timer);
+        return;
+    }
+    if (!s->synced)
         return;
     bool leads = scheduler_may_act(s);
     _cleanup_arena_ struct arena *a = arena_new();
@@ -306,8 +312,7 @@ struct relayout *relayout_new(struct scheduler *s)
     struct relayout *r = mem_zero(1, sizeof *r);
     r->s = s;
     r->nodes = map_new(sizeof(struct relayout_node *));
-    r->timer = loop_timer_new(s->loop, tick, r);
-    loop_timer_start(r->timer, TICK_MS, TICK_MS);
+    r->timer = loop_timer_new(s->loop, tick, r); /* runs while there is such a node */
     s->on_node = on_node;
     s->on_node_arg = r;
     return r;

@@ -77,8 +77,8 @@ static void gpu_node(const char *name, const char *labels)
 static void pod(const char *name, const char *resource, int n)
 {
     create(arena_printf(w.a,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"spec\":{\"containers\":[{\"name\":\"c\","
-                        "\"image\":\"i\",\"resources\":{\"limits\":{\"%s\":\"%d\"},\"requests\":{\"%s\":\"%d\"}}}]},\"status\":{\"phase\":\"Pending\"}}",
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"spec\":{"
+                        "\"schedulerName\":\"capstan\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"%s\":\"%d\"},\"requests\":{\"%s\":\"%d\"}}}]},\"status\":{\"phase\":\"Pending\"}}",
                         name, resource, n, resource, n));
 }
 
@@ -306,12 +306,66 @@ static void a_workload_is_told(void **state)
     assert_false(object_condition_true(get(WORKLOADS "/g1"), "Admitted"));
 }
 
+/* GPUs that were cut are whole again for who asks for them, once nobody has a part of them. */
+static void whole_again(void **state)
+{
+    (void)state;
+    GPUS("a", NULL, "1g.10gb 7", "whole");
+    pod("small", "nvidia.com/mig-1g.10gb", 1);
+    run(1000);
+    pod("both", "nvidia.com/gpu", 2);
+    run(20000);
+    assert_string_equal(layout("a"), "");
+    end("small");
+    run(8000);
+    assert_string_equal(layouts("a"), "  - devices: [0]\n    mig-enabled: false\n  - devices: [1]\n    mig-enabled: false\n");
+    GPUS("a", "success", "whole", "whole");
+    run(3000);
+    assert_string_equal(where("both"), "a");
+}
+
+static void only_who_leads(void **state)
+{
+    (void)state;
+    relayout_free(relayout);
+    scheduler_follows();
+    relayout = relayout_new(w.scheduler);
+    GPUS("a", NULL, "whole", "whole", "whole"); /* it sees the node, after all */
+    pod("p", "nvidia.com/mig-3g.40gb", 1);
+    run(30000);
+    assert_string_equal(layout("a"), "");
+    scheduler_comes_to_lead();
+    run(10000);
+    assert_true(text_starts(layout("a"), "demand-"));
+}
+
+/* What another one began is not begun again; what failed meanwhile is taken back. */
+static void after_a_restart(void **state)
+{
+    (void)state;
+    pod("p", "nvidia.com/mig-3g.40gb", 1);
+    run(8000);
+    const char *first = layout("a");
+    patch(NODE "a", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config.state\":\"pending\"}}}");
+    relayout_free(relayout);
+    scheduler_free(w.scheduler);
+    scheduler_start();
+    relayout = relayout_new(w.scheduler);
+    run(4 * RELAYOUT_PAUSE_MS);
+    assert_string_equal(layout("a"), first);
+    patch(NODE "a", "{\"metadata\":{\"labels\":{\"nvidia.com/mig.config.state\":\"failed\"}}}");
+    run(10000);
+    assert_non_null(strstr(told("Node", "MIGLayoutFailed"), "did not come; it is taken back"));
+    assert_string_equal(layouts("a"), "  - devices: [0]\n    mig-enabled: false\n  - devices: [1]\n    mig-enabled: false\n");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, finish)
     const struct CMUnitTest tests[] = {
         T(follows_what_waits),        T(never_a_gpu_in_use),     T(one_change_and_then_a_pause),
         T(longer_where_nobody_comes), T(a_layout_that_failed_is_taken_back), T(what_the_server_denies),
+        T(whole_again),               T(only_who_leads),         T(after_a_restart),
         T(a_workload_is_told),        cmocka_unit_test_teardown(only_where_it_is_allowed, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
