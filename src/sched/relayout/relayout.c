@@ -185,7 +185,7 @@ static void take_back(struct relayout_node *n, const struct node_detail *d, stru
     if (!node.model)
         return;
     relayout_profiles(s, kinds, kinds_n, a, &node);
-    node.gpus_n = relayout_gpus(s, d, intern_find(s->names, bytes_of(n->name)), kinds, kinds_n, a, &node.gpus);
+    relayout_gpus(s, d, intern_find(s->names, bytes_of(n->name)), kinds, kinds_n, a, &node);
     const char *layout = arena_printf(a, RELAYOUT_NAME "%lld", (long long)(loop_wall_ms(s->loop) / 1000));
     write_node(n, layout, relayout_file(a, layout, &node, NULL, 0), on_taken_back);
 }

@@ -60,9 +60,9 @@ const char *relayout_label(const struct scheduler *s, const struct label *labels
 const struct gpu_model *relayout_model(const struct scheduler *s, const struct node_detail *d, const char **ret_problem);
 /* Somebody has a part of the GPU, or may have: who came before its devices had names. */
 bool relayout_is_taken(const struct scheduler *s, const struct node_detail *d, name_id node, uint16_t gpu);
-/* What stands on its GPUs: 0 of all kinds for one that is not understood. Returns how many; by index, in the arena. */
-uint32_t relayout_gpus(const struct scheduler *s, const struct node_detail *d, name_id node, const name_id *kinds, uint32_t kinds_n,
-                       struct arena *a, struct demand_gpu **ret_gpus);
+/* What stands on its GPUs, by index: 0 of all kinds for one that is not understood. The node's profiles are known; in the arena. */
+void relayout_gpus(const struct scheduler *s, const struct node_detail *d, name_id name, const name_id *kinds, uint32_t kinds_n,
+                   struct arena *a, struct demand_node *node);
 /* Kinds of these models that anybody has mentioned; [0] is the whole GPU. */
 uint32_t relayout_kinds(const struct scheduler *s, const struct gpu_model *const *models, uint32_t models_n, struct arena *a,
                         name_id ret_kinds[DEMAND_KINDS]);

@@ -108,13 +108,14 @@ static void spoil(struct demand_gpu *g)
 }
 
 static void add_device(const struct scheduler *s, const struct node_detail *d, const struct device_look *dev, const name_id *kinds,
-                       uint32_t kinds_n, struct demand_gpu *g, bool *spoilt)
+                       uint32_t kinds_n, const struct demand_node *node, struct demand_gpu *g, bool *spoilt)
 {
     uint32_t k = 0;
     const char *id = intern_name(s->names, dev->id);
     while (k < kinds_n && kinds[k] != dev->resource)
         k++;
-    *spoilt |= k == kinds_n || strstr(id, "::") || g->has.n[k] == UINT8_MAX || !text_starts(id, k ? "MIG-" : "GPU-");
+    bool is_share = strstr(id, "::") || !text_starts(id, k ? "MIG-" : "GPU-");
+    *spoilt |= k == kinds_n || is_share || g->has.n[k] == UINT8_MAX || (k && node->model && !node->profiles[k]);
     if (*spoilt)
         return;
     bool taken = dev->gang || dev->pod;
@@ -156,8 +157,8 @@ bool relayout_is_taken(const struct scheduler *s, const struct node_detail *d, n
     return false;
 }
 
-uint32_t relayout_gpus(const struct scheduler *s, const struct node_detail *d, name_id node, const name_id *kinds, uint32_t kinds_n,
-                       struct arena *a, struct demand_gpu **ret_gpus)
+void relayout_gpus(const struct scheduler *s, const struct node_detail *d, name_id name, const name_id *kinds, uint32_t kinds_n,
+                   struct arena *a, struct demand_node *node)
 {
     struct demand_gpu *gpus = arena_zero(a, d->devices_n + 2, sizeof *gpus);
     bool *spoilt = arena_zero(a, d->devices_n + 1, sizeof *spoilt);
@@ -168,17 +169,17 @@ uint32_t relayout_gpus(const struct scheduler *s, const struct node_detail *d, n
     for (uint32_t i = 0; i < d->devices_n; i++) {
         uint32_t at = find_gpu(gpus, n, d->devices[i].gpu);
         if (is_nvidias(s, &d->devices[i]))
-            add_device(s, d, &d->devices[i], kinds, kinds_n, &gpus[at], &spoilt[at]);
+            add_device(s, d, &d->devices[i], kinds, kinds_n, node, &gpus[at], &spoilt[at]);
     }
-    for (uint32_t i = 0; i < d->shares_n; i++)
-        spoilt[find_gpu(gpus, n, d->shares[i].gpu)] = true;
     for (uint32_t i = 0; i < n; i++) {
-        gpus[i].idle &= !relayout_is_taken(s, d, node, gpus[i].index);
+        for (uint32_t k = 0; k < d->shares_n; k++)
+            spoilt[i] |= d->shares[k].gpu == gpus[i].index;
+        gpus[i].idle &= !relayout_is_taken(s, d, name, gpus[i].index);
         if (spoilt[i])
             spoil(&gpus[i]);
     }
-    *ret_gpus = gpus;
-    return n;
+    node->gpus = gpus;
+    node->gpus_n = n;
 }
 
 /* ---- nodes ---- */
@@ -211,7 +212,7 @@ static bool is_settled(const struct scheduler *s, const struct node_detail *d, i
     const char *layout = relayout_label(s, d->labels, d->labels_n, RELAYOUT_LAYOUT_LABEL);
     int64_t at_s = 0, ago_s = 0;
     const char *at = layout && text_starts(layout, RELAYOUT_NAME) ? layout + sizeof RELAYOUT_NAME - 1 : "";
-    if (bytes_int64(bytes_of(at), &at_s) && (ago_s = wall_ms / 1000 - at_s) >= 0 && ago_s < RELAYOUT_PAUSE_MS / 1000)
+    if (bytes_int64(bytes_of(at), &at_s) && at_s > 0 && (ago_s = wall_ms / 1000 - at_s) >= 0 && ago_s < RELAYOUT_PAUSE_MS / 1000)
         return false;
     return !layout || !state || text_equal(state, "success");
 }
@@ -251,10 +252,10 @@ static void add_node(const struct scheduler *s, const struct relayout_finder *f,
         return;
     struct demand_node *node = &w->nodes[w->nodes_n];
     *node = (struct demand_node){.model = ours ? relayout_model(s, &d, &problem) : NULL};
-    node->gpus_n = relayout_gpus(s, &d, look->name, w->kinds, w->kinds_n, a, &node->gpus);
+    relayout_profiles(s, w->kinds, w->kinds_n, a, node);
+    relayout_gpus(s, &d, look->name, w->kinds, w->kinds_n, a, node);
     node->may_change = node->model && *may_n < NODES_MOST && may_change(s, f, ours, &d, look->name);
     *may_n += node->may_change;
-    relayout_profiles(s, w->kinds, w->kinds_n, a, node);
     w->of[w->nodes_n] = ours;
     names[w->nodes_n++] = look->name;
 }

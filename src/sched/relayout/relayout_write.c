@@ -114,7 +114,7 @@ bool relayout_reached(const struct scheduler *s, const struct relayout_node *n, 
         return false;
     uint32_t kinds_n = relayout_kinds(s, &node.model, 1, a, kinds), found_n = 0;
     relayout_profiles(s, kinds, kinds_n, a, &node);
-    node.gpus_n = relayout_gpus(s, &d, name, kinds, kinds_n, a, &node.gpus);
+    relayout_gpus(s, &d, name, kinds, kinds_n, a, &node);
     for (uint32_t i = 0; i < node.gpus_n; i++) {
         struct relayout_gpu is;
         const struct relayout_gpu *will = change_of(n->gpus, n->gpus_n, node.gpus[i].index);

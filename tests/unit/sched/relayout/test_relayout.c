@@ -324,6 +324,25 @@ static void whole_again(void **state)
     assert_string_equal(where("both"), "a");
 }
 
+/* Another model's instance, a share, a part of an instance: the GPU is not changed, and the layout does not name it. */
+static void what_is_not_understood_stays(void **state)
+{
+    static const char *const odd[] = {"1g.5gb 1", "9g.90gb 1", "1c.3g.40gb 2"};
+    (void)state;
+    for (uint32_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        GPUS("a", "success", odd[i], "whole");
+        const char *name = arena_printf(w.a, "p%u", i);
+        const char *before = layout("a");
+        pod(name, "nvidia.com/mig-3g.40gb", 1);
+        for (int s = 0; s < 600 && text_equal(layout("a"), before); s++)
+            run(1000);
+        assert_string_equal(layouts("a"), "  - devices: [1]\n    mig-enabled: true\n    mig-devices: {\"3g.40gb\": 2}\n");
+        end(name);
+        GPUS("a", "success", odd[i], "3g.40gb 2");
+        run(2000);
+    }
+}
+
 static void only_who_leads(void **state)
 {
     (void)state;
@@ -365,7 +384,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(follows_what_waits),        T(never_a_gpu_in_use),     T(one_change_and_then_a_pause),
         T(longer_where_nobody_comes), T(a_layout_that_failed_is_taken_back), T(what_the_server_denies),
-        T(whole_again),               T(only_who_leads),         T(after_a_restart),
+        T(whole_again),               T(only_who_leads),         T(after_a_restart), T(what_is_not_understood_stays),
         T(a_workload_is_told),        cmocka_unit_test_teardown(only_where_it_is_allowed, finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
