@@ -257,7 +257,7 @@ static void serve(const struct reference *r, const struct demand_layout *l, uint
         for (uint32_t k = 0; k < DEMAND_KINDS; k++) {
             uint32_t n = w->asks[k] && w->hungry ? (have[k] < r->left[i] ? have[k] : r->left[i]) : 0;
             have[k] -= n;
-            levels[level] += n * (k ? r->m->profiles[k - 1].slices : r->m->mig_slices);
+            levels[level] += n == 0 ? 0 : n * (k ? r->m->profiles[k - 1].slices : r->m->mig_slices);
         }
     }
 }
