@@ -289,6 +289,19 @@ static void on_drained(void *arg, const struct account_pod *p)
                                                .idle_tail_s = tail_s > 0 ? tail_s : 0};
 }
 
+static int store_capacity(struct exporter *x, struct arena *a, double now_s, struct err *e)
+{
+    const struct account_gpu *const *gpus;
+    uint32_t n = account_gpus(x->account, &gpus);
+    struct usage_capacity *more = arena_zero(a, n + 1, sizeof *more);
+    for (uint32_t i = 0; i < n; i++)
+        more[i] = (struct usage_capacity){x->o.node_name, gpus[i]->model, gpus[i]->capacity_s - gpus[i]->capacity_stored_s};
+    int r = usage_put_capacity(x->usage, more, n, now_s, e);
+    if (r == 0)
+        account_capacity_stored(x->account);
+    return r;
+}
+
 static void store_usage(struct exporter *x)
 {
     struct drain d = {.arena = arena_new(), .now_s = (double)loop_wall_ms(x->loop) / 1000};
@@ -296,6 +309,8 @@ static void store_usage(struct exporter *x)
     account_drain(x->account, on_drained, &d);
     /* Drained in any case: the books keep a pod until its end has been seen. */
     int r = x->usage ? usage_put(x->usage, d.records, d.n, d.now_s, &e) : 0;
+    if (x->usage && r == 0)
+        r = store_capacity(x, d.arena, d.now_s, &e);
     if (x->usage && r == 0 && loop_now_ms(x->loop) >= x->prune_ms) {
         r = usage_prune(x->usage, d.now_s - USAGE_KEEP_S, &e);
         x->prune_ms = loop_now_ms(x->loop) + PRUNE_MS;

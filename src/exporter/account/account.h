@@ -55,11 +55,12 @@ struct account_pod {
     bool live, changed;
 };
 struct account_gpu {
-    char uuid[48];
+    char uuid[48], model[96];              /* model "": not seen since the start */
     double energy_j;                       /* since the account began */
     double throttle_s[ACCOUNT_THROTTLES_N];
     uint32_t throttles;                    /* bit t: the driver gives this one */
     double capacity_s, allocated_s, active_s;
+    double capacity_stored_s;              /* of capacity_s, what account_capacity_stored has heard of */
 };
 struct account;
 /* NULL: nothing is kept; a damaged file is logged and begun anew */
@@ -74,6 +75,8 @@ int account_save(struct account *a, struct err *e);
 /* By (ns, pod); pointers are good until the next account_add. */
 uint32_t account_pods(const struct account *a, const struct account_pod *const **ret_pods);
 uint32_t account_gpus(const struct account *a, const struct account_gpu *const **ret_gpus);
+/* What account_gpus tells of capacity now lies elsewhere. */
+void account_capacity_stored(struct account *a);
 /* Each pod whose totals changed since the last drain, for the usage store; also those whose name another pod has by now. */
 void account_drain(struct account *a, void (*fn)(void *arg, const struct account_pod *pod), void *arg);
 

@@ -136,3 +136,11 @@ uint32_t account_gpus(const struct account *a, const struct account_gpu *const *
     *ret_gpus = own->gpu_list;
     return own->gpu_list_n;
 }
+
+void account_capacity_stored(struct account *a)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (struct account_gpu **g; (g = map_next(a->gpus, &at, &key));)
+        (*g)->capacity_stored_s = (*g)->capacity_s;
+}

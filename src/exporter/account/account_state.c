@@ -142,6 +142,7 @@ static void gpu_read(struct account *a, const struct json *o)
 #define X(name) g->name = number(o, #name);
     GPU_NUMBERS(X)
 #undef X
+    g->capacity_stored_s = g->capacity_s; /* of a crash's last minute nobody knows whether it was; to say less is the safe side */
     for (int t = 0; t < ACCOUNT_THROTTLES_N; t++)
         g->throttle_s[t] = number(json_get(o, "throttle_s"), account_throttle_name(t));
 }

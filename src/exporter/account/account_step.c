@@ -1,5 +1,6 @@
 /* account_step.c - from one sample to the next: what the boards counted, and each allocation's part of it */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/memory.h"
 #include "exporter/account/account_parts.h"
@@ -53,6 +54,7 @@ double account_board_add(struct account *a, const struct sample_unit *u, double 
     double joules = grown(u->board, before, MEASURE_ENERGY_MJ, &known) / 1000;
     g->energy_j += joules;
     g->capacity_s += dt;
+    (void)snprintf(g->model, sizeof g->model, "%s", u->gpu->name);
     for (int t = 0; t < ACCOUNT_THROTTLES_N; t++) {
         g->throttle_s[t] += grown(u->board, before, throttles[t].measure, &known) / 1e9;
         g->throttles |= (uint32_t)known << t;

@@ -1,4 +1,4 @@
-/* usage.c - two tables: what is known of a pod with its last totals, and its increments by the hour */
+/* usage.c - three tables: what is known of a pod with its last totals, its increments by the hour, and what nodes had by the hour */
 #include "exporter/account/usage.h"
 #include <errno.h>
 #include <math.h>
@@ -32,9 +32,11 @@ static const char schema[] =
     "device_kind TEXT, start_s REAL, end_s REAL, queue_wait_s REAL, memory_high REAL, memory_granted REAL, "
     "idle_tail_s REAL, " SUM_TYPES ") WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS slice(uid TEXT, hour INTEGER, " SUM_TYPES ", PRIMARY KEY(uid, hour)) WITHOUT ROWID;"
-    "CREATE INDEX IF NOT EXISTS slice_hour ON slice(hour);";
+    "CREATE INDEX IF NOT EXISTS slice_hour ON slice(hour);"
+    "CREATE TABLE IF NOT EXISTS capacity(hour INTEGER, node TEXT, model TEXT, gpu_s REAL NOT NULL, PRIMARY KEY(hour, node, model)) "
+    "WITHOUT ROWID;";
 
-enum statement { LAST, POD, SLICE, SINCE, STATEMENTS_N };
+enum statement { LAST, POD, SLICE, CAPACITY, SINCE, BEGIN, CAPACITY_SINCE, STATEMENTS_N };
 static const char *const statement_sql[STATEMENTS_N] = {
     [LAST] = "SELECT " SUM_COLUMNS ", start_s FROM pod WHERE uid = ?1",
     /* Texts that are not known this time keep what was known. */
@@ -57,6 +59,10 @@ static const char *const statement_sql[STATEMENTS_N] = {
               "memory_granted, idle_tail_s, sum(s.allocated_s), sum(s.active_s), sum(s.energy_j), sum(s.no_process_s), "
               "sum(s.idle_s), sum(s.low_s), sum(s.throttled_s) FROM slice s JOIN pod p ON p.uid = s.uid "
               "WHERE s.hour >= ?1 AND s.hour < ?2 GROUP BY p.uid ORDER BY ns, pod, p.uid",
+    [CAPACITY] = "INSERT INTO capacity VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hour, node, model) DO UPDATE SET gpu_s = gpu_s + ?4",
+    [BEGIN] = "SELECT min(hour) FROM slice",
+    [CAPACITY_SINCE] = "SELECT node, model, sum(gpu_s) FROM capacity WHERE hour >= ?1 AND hour < ?2 GROUP BY node, model "
+                       "ORDER BY node, model",
 };
 
 struct usage_store {
@@ -87,10 +93,12 @@ static int read_format(struct usage_store *u, struct err *e)
     return format;
 }
 
+/* WHY  a store of before has no capacity, and who only reads cannot make the table. */
 static int prepare(struct usage_store *u, enum statement first, struct err *e)
 {
     for (int i = (int)first; i < STATEMENTS_N; i++)
-        if (sqlite3_prepare_v2(u->db, statement_sql[i], -1, &u->statements[i], NULL) != SQLITE_OK)
+        if (sqlite3_prepare_v2(u->db, statement_sql[i], -1, &u->statements[i], NULL) != SQLITE_OK &&
+            (i != CAPACITY_SINCE || first != SINCE))
             return store_err(u, e, "prepare");
     return 0;
 }
@@ -274,13 +282,40 @@ int usage_put(struct usage_store *u, const struct usage_record *records, uint32_
     return r;
 }
 
+static bool put_capacity(struct usage_store *u, const struct usage_capacity *c, int64_t hour)
+{
+    sqlite3_stmt *st = u->statements[CAPACITY];
+    sqlite3_bind_int64(st, 1, hour);
+    bind_text(st, 2, c->node);
+    bind_text(st, 3, c->model);
+    sqlite3_bind_double(st, 4, c->gpu_s);
+    return !(c->gpu_s > 0) || run(st);
+}
+
+int usage_put_capacity(struct usage_store *u, const struct usage_capacity *more, uint32_t n, double now_s, struct err *e)
+{
+    if (n == 0)
+        return 0;
+    if (sqlite3_exec(u->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return store_err(u, e, "begin");
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++)
+        ok = put_capacity(u, &more[i], (int64_t)floor(now_s / HOUR_S));
+    if (ok && sqlite3_exec(u->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+        return 0;
+    int r = store_err(u, e, "write");
+    (void)sqlite3_exec(u->db, "ROLLBACK", NULL, NULL, NULL); /* the write has failed: that is said */
+    return r;
+}
+
 int usage_prune(struct usage_store *u, double before_s, struct err *e)
 {
     _cleanup_buf_ struct buf sql = {0};
-    buf_printf(
-        &sql,
-        "BEGIN; DELETE FROM slice WHERE hour < %lld; DELETE FROM pod WHERE uid NOT IN (SELECT uid FROM slice); COMMIT",
-        (long long)floor(before_s / HOUR_S));
+    long long hour = (long long)floor(before_s / HOUR_S);
+    buf_printf(&sql,
+               "BEGIN; DELETE FROM slice WHERE hour < %lld; DELETE FROM pod WHERE uid NOT IN (SELECT uid FROM slice); "
+               "DELETE FROM capacity WHERE hour < %lld; COMMIT",
+               hour, hour);
     if (sqlite3_exec(u->db, sql.data, NULL, NULL, NULL) == SQLITE_OK)
         return 0;
     int r = store_err(u, e, "prune");
@@ -335,4 +370,42 @@ int usage_since(struct usage_store *u, struct arena *a, double since_s, double u
     }
     free(found);
     return r;
+}
+
+int usage_capacity_since(struct usage_store *u, struct arena *a, double since_s, double until_s, struct usage_capacity **ret_rows,
+                         uint32_t *ret_n, struct err *e)
+{
+    struct usage_capacity *found = NULL;
+    uint32_t n = 0, cap = 0;
+    int step = SQLITE_DONE;
+    sqlite3_stmt *st = u->statements[CAPACITY_SINCE];
+    if (st) {
+        sqlite3_bind_int64(st, 1, (int64_t)floor(since_s / HOUR_S));
+        sqlite3_bind_int64(st, 2, (int64_t)ceil(until_s / HOUR_S));
+        while ((step = sqlite3_step(st)) == SQLITE_ROW) {
+            MEM_RESERVE(found, cap, n + 1);
+            const char *node = column_text(st, a, 0), *model = column_text(st, a, 1);
+            found[n++] = (struct usage_capacity){node, model, sqlite3_column_double(st, 2)};
+        }
+        (void)sqlite3_reset(st);
+    }
+    int r = step == SQLITE_DONE ? 0 : store_err(u, e, "read");
+    if (r == 0) {
+        *ret_rows = arena_alloc(a, (n ? n : 1) * sizeof *found);
+        if (n)
+            memcpy(*ret_rows, found, n * sizeof *found);
+        *ret_n = n;
+    }
+    free(found);
+    return r;
+}
+
+bool usage_begin(struct usage_store *u, double *ret_s)
+{
+    sqlite3_stmt *st = u->statements[BEGIN];
+    bool known = sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 0) != SQLITE_NULL;
+    if (known)
+        *ret_s = (double)sqlite3_column_int64(st, 0) * HOUR_S;
+    (void)sqlite3_reset(st);
+    return known;
 }

@@ -34,6 +34,18 @@ int usage_put(struct usage_store *u, const struct usage_record *records, uint32_
 /* What each pod was given and used in the hours that overlap [since, until), by (ns, pod, uid). */
 int usage_since(struct usage_store *u, struct arena *a, double since_s, double until_s, struct usage_record **ret_records, uint32_t *ret_n,
                 struct err *e);
+/* What a node had, whether anybody was given it or not: the other side of the account. */
+struct usage_capacity {
+    const char *node, *model; /* model: the product's name; "" unknown */
+    double gpu_s;             /* GPU-seconds of physical GPUs */
+};
+/* What was there since the last call: increments, into the hour of now_s. One transaction; after a failure none of it is kept. */
+int usage_put_capacity(struct usage_store *u, const struct usage_capacity *more, uint32_t n, double now_s, struct err *e);
+/* The hours that overlap [since, until), by (node, model). *ret_n 0: nothing is known of it, as in stores of before. */
+int usage_capacity_since(struct usage_store *u, struct arena *a, double since_s, double until_s, struct usage_capacity **ret_rows,
+                         uint32_t *ret_n, struct err *e);
+/* The beginning of the first hour of which the store knows anything. False: of none. */
+bool usage_begin(struct usage_store *u, double *ret_s);
 /* Forget slices that ended before `before_s`, and pods without slices. */
 int usage_prune(struct usage_store *u, double before_s, struct err *e);
 

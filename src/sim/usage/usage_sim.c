@@ -14,10 +14,13 @@
 #include "kube/watch.h"
 #include "sched/figures/workload_wait.h"
 #include "sim/node/node_object.h"
+#include "sim/usage/usage_capacity.h"
 #include "sim/usage/usage_sim_part.h"
 
 #define FLUSH_MS 2000
 #define MOMENT_MS 2000
+#define CAPACITY_MS 10000    /* while no pod is written; else with these */
+#define ALL_MS_PER_NODE 10
 #define ALL_MS_PER_POD 5 /* running pods are written again the more rarely, the more there are */
 #define KEEP_S (400 * 86400.0)
 #define FIRST_PID 1000u
@@ -62,7 +65,8 @@ struct usage_sim {
     struct arena *scratch;
     void (*changed)(void *arg, const char *node); /* NULL: nobody asks */
     void *changed_arg;
-    int64_t all_ms; /* when all were written last */
+    struct usage_capacity_book *capacity;
+    int64_t all_ms, capacity_ms; /* when all were written last */
     uint32_t pid_last;
     bool failed;    /* said already */
 };
@@ -262,6 +266,7 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
     n->devices = event == KUBE_DELETED ? NULL : usage_devices_read(node);
     if (event == KUBE_DELETED)
         (void)map_remove(u->nodes, bytes_of(name));
+    usage_capacity_book_node(u->capacity, name, event == KUBE_DELETED ? NULL : node, loop_now_ms(u->loop));
 }
 
 /* NULL: it is gone. */
@@ -446,8 +451,20 @@ void usage_sim_each(struct usage_sim *u, const char *node, void (*on_running)(vo
     }
 }
 
+/* Capacity beside what was given of it, so that a report adds up; by itself more rarely, as a cluster that does nothing shall do. */
+static int write_capacity(struct usage_sim *u, bool pods_written, bool now, struct err *e)
+{
+    int64_t now_ms = loop_now_ms(u->loop), least_ms = (int64_t)usage_capacity_book_nodes_n(u->capacity) * ALL_MS_PER_NODE;
+    if (!pods_written && least_ms < CAPACITY_MS)
+        least_ms = CAPACITY_MS;
+    if (!now && now_ms - u->capacity_ms < least_ms)
+        return 0;
+    u->capacity_ms = now_ms;
+    return usage_capacity_book_write(u->capacity, u->store, now_ms, (double)loop_wall_ms(u->loop) / 1000, e);
+}
+
 /* Write those that are new or have ended, and from time to time all. */
-static void flush(struct usage_sim *u, bool all)
+static void flush(struct usage_sim *u, bool all, bool now)
 {
     struct usage_record *records = mem_alloc((map_count(u->pods) + 1) * sizeof *records);
     uint32_t n = 0;
@@ -460,6 +477,8 @@ static void flush(struct usage_sim *u, bool all)
             records[n++] = p->record;
         }
     int r = usage_put(u->store, records, n, (double)loop_wall_ms(u->loop) / 1000, &e);
+    if (r == 0)
+        r = write_capacity(u, n > 0, now, &e);
     free(records);
     if (r < 0 && !u->failed)
         log_warning("usage is not written, kept and tried again error=\"%s\"", e.text);
@@ -481,7 +500,7 @@ static void on_timer(void *arg)
     bool all = now_ms - u->all_ms >= (int64_t)map_count(u->pods) * ALL_MS_PER_POD;
     if (all)
         u->all_ms = now_ms;
-    flush(u, all);
+    flush(u, all, false);
 }
 
 /* ---- life ---- */
@@ -499,6 +518,7 @@ int usage_sim_new(struct kube_client *c, const char *path, double speed, struct 
     u->nodes = map_new(sizeof(struct node_seen));
     u->gangs = map_new(sizeof(struct gang_seen));
     u->scratch = arena_new();
+    u->capacity = usage_capacity_book_new(speed);
     if (usage_prune(store, (double)loop_wall_ms(u->loop) / 1000 - KEEP_S, e) < 0)
         log_warning("old usage is kept error=\"%s\"", e->text);
     const struct kube_watch_config watches[] = {
@@ -524,7 +544,7 @@ void usage_sim_free(struct usage_sim *u)
 {
     if (!u)
         return;
-    flush(u, true);
+    flush(u, true, true);
     for (size_t i = 0; i < sizeof u->watches / sizeof *u->watches; i++)
         kube_watch_free(u->watches[i]);
     loop_timer_free(u->timer);
@@ -545,6 +565,7 @@ void usage_sim_free(struct usage_sim *u)
     map_free(u->running);
     map_free(u->nodes);
     map_free(u->gangs);
+    usage_capacity_book_free(u->capacity);
     arena_free(u->scratch);
     usage_close(u->store);
     free(u);

@@ -70,14 +70,43 @@ static void device_read(struct usage_device *d, const char *product, const char 
     (void)snprintf(d->kind, sizeof d->kind, "%s", *profile ? profile : product);
 }
 
+/* NULL: it has none. */
+static const struct json *device_list_of(struct arena *a, const struct json *node, const char **ret_product)
+{
+    const struct json *metadata = json_get(node, "metadata");
+    *ret_product = json_get_text(json_get(metadata, "labels"), PRODUCT_LABEL, "");
+    const struct json *list = json_parse(a, bytes_of(json_get_text(json_get(metadata, "annotations"), DEVICES_ANNOTATION, "")), NULL, NULL);
+    return json_is(list, JSON_ARRAY) && list->n > 0 && list->n <= LIMIT_DEVICES_PER_NODE ? list : NULL;
+}
+
+uint32_t usage_gpus_read(const struct json *node, char ret_model[64])
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const char *product;
+    const struct json *list = device_list_of(a, node, &product);
+    struct map *gpus = map_new(1); /* a set */
+    JSON_EACH (item, list) {
+        long long gpu = (long long)json_get_int64(item, "gpu", -1);
+        (void)map_put(gpus, bytes_of(gpu < 0 ? json_get_text(item, "id", "") : arena_printf(a, "%lld", gpu)), NULL);
+    }
+    uint32_t n = (uint32_t)map_count(gpus);
+    map_free(gpus);
+    (void)snprintf(ret_model, 64, "%s", product);
+    const char *const added[] = {MIG_OF_PRODUCT, REPLICA_OF_PRODUCT};
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+        char *end = strstr(ret_model, added[i]);
+        if (end)
+            *end = '\0';
+    }
+    return n;
+}
+
 struct map *usage_devices_read(const struct json *node)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    const struct json *metadata = json_get(node, "metadata");
-    const char *product = json_get_text(json_get(metadata, "labels"), PRODUCT_LABEL, ""),
-               *text = json_get_text(json_get(metadata, "annotations"), DEVICES_ANNOTATION, "");
-    const struct json *list = json_parse(a, bytes_of(text), NULL, NULL);
-    if (!json_is(list, JSON_ARRAY) || list->n == 0 || list->n > LIMIT_DEVICES_PER_NODE)
+    const char *product;
+    const struct json *list = device_list_of(a, node, &product);
+    if (!list)
         return NULL;
     struct map *sharers = map_new(sizeof(uint32_t)), *devices = map_new(sizeof(struct usage_device));
     char profile[64];

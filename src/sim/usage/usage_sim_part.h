@@ -12,6 +12,8 @@ struct usage_device {
 };
 /* Devices of a Node object by "resource=id", as its annotation capstan.dev/devices and its product label say. NULL: it has none. */
 struct map *usage_devices_read(const struct json *node);
+/* How many physical GPUs those are on, and of which product, without what labels add for MIG and sharing. */
+uint32_t usage_gpus_read(const struct json *node, char ret_model[64]);
 
 /* A container with devices of a running pod. */
 struct usage_pod {
