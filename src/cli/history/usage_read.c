@@ -39,9 +39,9 @@ static void store_of(struct buf *out, const char *path)
 }
 
 /* The store of the cluster that the other commands ask: `capstan up` keeps it and the kubeconfig in one folder. */
-static void default_store(struct buf *out)
+static void default_store(struct buf *out, const char *kubeconfig)
 {
-    const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME"), *list = getenv("KUBECONFIG");
+    const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME"), *list = kubeconfig ? kubeconfig : getenv("KUBECONFIG");
     for (bool there = false; list && *list && !there; list += strcspn(list, ":"), list += *list == ':') {
         size_t n = strcspn(list, ":");
         const char *slash = memrchr(list, '/', n);
@@ -60,20 +60,27 @@ static void default_store(struct buf *out)
         buf_printf(out, "%s/.local/share/capstan/usage.db", home && *home ? home : ".");
 }
 
-int usage_read(const char *store, struct arena *a, double since_s, double until_s, struct usage_record **ret_records, uint32_t *ret_n,
-               const char **ret_read_from, struct err *e)
+int usage_read_open(const char *store, const char *kubeconfig, struct arena *a, struct usage_store **ret_u, const char **ret_read_from,
+                    struct err *e)
 {
     _cleanup_buf_ struct buf path = {0};
-    struct usage_store *u = NULL;
     if (store)
         store_of(&path, store);
     else
-        default_store(&path);
+        default_store(&path, kubeconfig);
     *ret_read_from = arena_text(a, path.data);
-    int r = usage_open_to_read(path.data, &u, e);
+    int r = usage_open_to_read(path.data, ret_u, e);
     if (r == -E_NOTFOUND)
         return err_set(e, E_NOTFOUND, "%s: there is no such file; name the data directory of 'capstan up' or of an agent with --store",
                        path.data);
+    return r;
+}
+
+int usage_read(const char *store, struct arena *a, double since_s, double until_s, struct usage_record **ret_records, uint32_t *ret_n,
+               const char **ret_read_from, struct err *e)
+{
+    struct usage_store *u = NULL;
+    int r = usage_read_open(store, NULL, a, &u, ret_read_from, e);
     if (r == 0)
         r = usage_since(u, a, since_s, until_s, ret_records, ret_n, e);
     usage_close(u);

@@ -14,4 +14,8 @@ bool usage_when(const char *text, double now_s, double *ret_s);
 int usage_read(const char *store, struct arena *a, double since_s, double until_s, struct usage_record **ret_records, uint32_t *ret_n,
                const char **ret_read_from, struct err *e);
 
+/* Only opened; kubeconfig: the file that was named, NULL $KUBECONFIG. */
+int usage_read_open(const char *store, const char *kubeconfig, struct arena *a, struct usage_store **ret_u, const char **ret_read_from,
+                    struct err *e);
+
 #endif

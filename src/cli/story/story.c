@@ -302,7 +302,7 @@ static void wasted(struct story *s)
     if (!story_wait(s, is_counted, talk.name, "the hours to be counted") ||
         usage_read(s->dir, s->a, now_s - 86400, now_s + 3600, &records, &n, &from, &e) < 0)
         return;
-    n = report_make(s->a, records, n, REPORT_BY_JOB, &rows);
+    n = report_make(s->a, &(struct report_input){.records = records, .records_n = n}, REPORT_BY_JOB, NULL, &rows);
     story_say(s, "capstan report --by job, who was given most first:");
     story_more("%-18s %12s %8s", "JOB", "GPU-SECONDS", "USED %");
     for (uint32_t i = 0; i < n && i < 4; i++)

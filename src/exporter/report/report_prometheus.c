@@ -15,14 +15,26 @@ static const char *const counter_names[] = {
 #undef X
 };
 
+/* How often it is looked whether a GPU is there: often enough for the span, and not much more often than it is scraped. */
+static double capacity_step_s(double span_s)
+{
+    double step_s = floor(span_s / 100);
+    return step_s < 15 ? 15 : step_s > 300 ? 300 : step_s;
+}
+
 void report_prometheus_query(struct buf *out, enum report_counter counter, double since_s, double until_s)
 {
     _cleanup_buf_ struct buf promql = {0};
     double span_s = ceil(until_s - since_s);
     bool is_info = counter == REPORT_COUNTER_INFO;
     const char *more = is_info ? ", job_name, user" : counter == REPORT_COUNTER_WASTED ? ", class" : "";
-    buf_printf(&promql, "%s by (namespace, exported_namespace, pod, exported_pod, queue, node, instance%s) (%s(%s[%.0fs]))",
-               is_info ? "max" : "sum", more, is_info ? "last_over_time" : "increase", counter_names[counter], span_s < 1 ? 1 : span_s);
+    double step_s = capacity_step_s(span_s);
+    if (counter == REPORT_COUNTER_CAPACITY)
+        buf_printf(&promql, "sum by (node, instance, product) (count_over_time(%s{parent_uuid=\"\"}[%.0fs:%.0fs])) * %.0f",
+                   counter_names[counter], span_s < step_s ? step_s : span_s, step_s, step_s);
+    else
+        buf_printf(&promql, "%s by (namespace, exported_namespace, pod, exported_pod, queue, node, instance%s) (%s(%s[%.0fs]))",
+                   is_info ? "max" : "sum", more, is_info ? "last_over_time" : "increase", counter_names[counter], span_s < 1 ? 1 : span_s);
     buf_text(out, "/api/v1/query?query=");
     http_escape(out, promql.data);
     buf_printf(out, "&time=%.3f", until_s);
@@ -32,6 +44,7 @@ void report_prometheus_query(struct buf *out, enum report_counter counter, doubl
 
 struct report_joining {
     struct map *records; /* "ns/pod" -> struct usage_record */
+    struct map *capacity; /* "node\nmodel" -> struct usage_capacity */
     struct arena *arena;
 };
 
@@ -39,6 +52,7 @@ struct report_joining *report_joining_new(void)
 {
     struct report_joining *j = mem_zero(1, sizeof *j);
     j->records = map_new(sizeof(struct usage_record));
+    j->capacity = map_new(sizeof(struct usage_capacity));
     j->arena = arena_new();
     return j;
 }
@@ -48,6 +62,7 @@ void report_joining_free(struct report_joining *j)
     if (!j)
         return;
     map_free(j->records);
+    map_free(j->capacity);
     arena_free(j->arena);
     free(j);
 }
@@ -112,9 +127,17 @@ static void add_value(struct usage_record *r, enum report_counter counter, const
             r->low_s += value;
         break;
     case REPORT_COUNTER_INFO:
+    case REPORT_COUNTER_CAPACITY:
     case REPORT_COUNTERS_N:
         break;
     }
+}
+
+static void add_capacity(struct report_joining *j, const struct json *metric, double value)
+{
+    const char *node = either(metric, "node", "instance"), *model = json_get_text(metric, "product", "");
+    struct usage_capacity *c = map_put(j->capacity, bytes_of(arena_printf(j->arena, "%s\n%s", node, model)), NULL);
+    *c = (struct usage_capacity){arena_text(j->arena, node), arena_text(j->arena, model), c->gpu_s + value};
 }
 
 static int add_series(struct report_joining *j, enum report_counter counter, const struct json *series, struct err *e)
@@ -129,6 +152,10 @@ static int add_series(struct report_joining *j, enum report_counter counter, con
         return 0;
     if (map_count(j->records) > LIMIT_REPORT_PODS)
         return err_set(e, E_LIMIT, "more than %d pods: ask for a shorter span", LIMIT_REPORT_PODS);
+    if (counter == REPORT_COUNTER_CAPACITY) {
+        add_capacity(j, metric, value);
+        return 0;
+    }
     struct usage_record *r = record_of(j, counter, metric);
     if (r)
         add_value(r, counter, json_get_text(metric, "class", ""), value);
@@ -160,10 +187,18 @@ static int record_order(const void *a, const void *b)
     return order ? order : strcmp(x->pod, y->pod);
 }
 
-uint32_t report_joining_records(const struct report_joining *j, struct arena *a, struct usage_record **ret_records)
+static int capacity_order(const void *a, const void *b)
 {
-    uint32_t n = 0;
+    const struct usage_capacity *x = a, *y = b;
+    int order = strcmp(x->node, y->node);
+    return order ? order : strcmp(x->model, y->model);
+}
+
+void report_joining_take(const struct report_joining *j, struct arena *a, struct report_input *ret_input)
+{
+    uint32_t n = 0, capacity_n = 0;
     struct usage_record *records = arena_zero(a, map_count(j->records) + 1, sizeof *records);
+    struct usage_capacity *capacity = arena_zero(a, map_count(j->capacity) + 1, sizeof *capacity);
     size_t at = 0;
     struct bytes key;
     for (const struct usage_record *from; (from = map_next(j->records, &at, &key)); n++) {
@@ -173,9 +208,12 @@ uint32_t report_joining_records(const struct report_joining *j, struct arena *a,
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             *texts[i] = arena_text(a, *texts[i]);
     }
+    at = 0;
+    for (const struct usage_capacity *from; (from = map_next(j->capacity, &at, &key)); capacity_n++)
+        capacity[capacity_n] = (struct usage_capacity){arena_text(a, from->node), arena_text(a, from->model), from->gpu_s};
     qsort(records, n, sizeof *records, record_order);
-    *ret_records = records;
-    return n;
+    qsort(capacity, capacity_n, sizeof *capacity, capacity_order);
+    *ret_input = (struct report_input){records, n, capacity, capacity_n};
 }
 
 /* ---- asking ---- */
@@ -188,11 +226,12 @@ static void leave_out_query(struct err *e)
         memmove(query, rest, strlen(rest) + 1);
 }
 
-static int ask(struct http_client *c, struct report_joining *j, enum report_counter counter, double since_s,
+static int ask(struct http_client *c, const char *prefix, struct report_joining *j, enum report_counter counter, double since_s,
                double until_s, struct err *e)
 {
     _cleanup_buf_ struct buf path = {0}, body = {0};
     int status = 0;
+    buf_text(&path, prefix);
     report_prometheus_query(&path, counter, since_s, until_s);
     struct http_call call = {
         .method = "GET", .path = path.data, .timeout_ms = TIMEOUT_MS, .answer_max_bytes = ANSWER_MAX_BYTES};
@@ -205,6 +244,9 @@ static int ask(struct http_client *c, struct report_joining *j, enum report_coun
     }
     struct err said = {0};
     r = report_joining_add(j, counter, buf_view(&body), &said);
+    if (r < 0 && *prefix && (status == 401 || status == 403))
+        return err_set(e, E_DENIED, "HTTP %d from %s: it needs the right to get services/proxy; or name it with --prometheus", status,
+                       prefix);
     if (r < 0 && status != 200)
         return err_set(e, E_PROTO, "HTTP %d: %s", status, said.text);
     if (r < 0)
@@ -212,15 +254,15 @@ static int ask(struct http_client *c, struct report_joining *j, enum report_coun
     return r;
 }
 
-int report_prometheus_read(struct http_client *c, double since_s, double until_s, struct arena *a,
-                           struct usage_record **ret_records, uint32_t *ret_n, struct err *e)
+int report_prometheus_read(struct http_client *c, const char *prefix, double since_s, double until_s, struct arena *a,
+                           struct report_input *ret_input, struct err *e)
 {
     struct report_joining *j = report_joining_new();
     int r = 0;
     for (int counter = 0; r == 0 && counter < REPORT_COUNTERS_N; counter++)
-        r = ask(c, j, (enum report_counter)counter, since_s, until_s, e);
+        r = ask(c, prefix, j, (enum report_counter)counter, since_s, until_s, e);
     if (r == 0)
-        *ret_n = report_joining_records(j, a, ret_records);
+        report_joining_take(j, a, ret_input);
     report_joining_free(j);
     return r;
 }

@@ -4,6 +4,7 @@
  *
  * One query a counter, and one for whose the pods are (gpu_pod_info); the answers are joined by (namespace, pod). Prometheus
  * extrapolates to the ends of the span and does not see what a counter had when it was first scraped: short pods come out a little low.
+ * What was there is counted by samples of gpu_device_info, one in so many minutes: a GPU whose agent was not scraped was not there.
  * Queue wait, memory and throttling of a pod are not among the counters: unknown. Where the scrape did not honour labels
  * (exported_namespace, exported_pod), those are the pod's.
  * SOURCE docs/monitoring.md (names and labels); Prometheus' HTTP API
@@ -20,7 +21,8 @@
     X(ACTIVE, "gpu_pod_active_seconds_total")                                                                          \
     X(ENERGY, "gpu_pod_energy_joules_total")                                                                           \
     X(WASTED, "gpu_pod_wasted_seconds_total")                                                                          \
-    X(INFO, "gpu_pod_info") /* last: it says something of pods that the others have named */
+    X(INFO, "gpu_pod_info") /* behind those: it says something of pods that they have named */                         \
+    X(CAPACITY, "gpu_device_info")
 enum report_counter {
 #define X(name, text) REPORT_COUNTER_##name,
     REPORT_COUNTERS(X)
@@ -35,11 +37,12 @@ struct report_joining *report_joining_new(void);
 void report_joining_free(struct report_joining *j); /* NULL-safe */
 /* The body of one answer. -E_INVALID, -E_LIMIT with what Prometheus said. */
 int report_joining_add(struct report_joining *j, enum report_counter counter, struct bytes body, struct err *e);
-/* By (ns, pod); everything stands in `a`. */
-uint32_t report_joining_records(const struct report_joining *j, struct arena *a, struct usage_record **ret_records);
+/* Records by (ns, pod), capacity by (node, model); everything stands in `a`. */
+void report_joining_take(const struct report_joining *j, struct arena *a, struct report_input *ret_input);
 
-/* All of it, blocking: runs the client's loop. */
-int report_prometheus_read(struct http_client *c, double since_s, double until_s, struct arena *a, struct usage_record **ret_records,
-                           uint32_t *ret_n, struct err *e);
+/* All of it, blocking: runs the client's loop. prefix: what stands in front of "/api/v1/query" where something forwards to Prometheus, or
+ * "". */
+int report_prometheus_read(struct http_client *c, const char *prefix, double since_s, double until_s, struct arena *a,
+                           struct report_input *ret_input, struct err *e);
 
 #endif

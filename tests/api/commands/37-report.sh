@@ -93,6 +93,11 @@ is "10 % used" 10.0 cell user ada 5
 for by in namespace queue user job pod node; do
     is "by $by" "adds up" adds_up "$by"
 done
+there_was() { report --output json | jq '.total | .capacityHours > .allocatedHours and .capacityHours > .unallocatedHours and .unallocatedHours > 0'; }
+soon "there were more GPUs than were given" '^true$' there_was
+says "each model has a price" '^NVIDIA-A100-SXM4-40GB .* [0-9.]*[1-9]' report --by model --price a100=1000,t4=100
+is "of all models" "" sh -c "'$PROGRAM' report --store hours/usage.db --since 1h --price 1 2>&1 >/dev/null | grep price || true"
+says "this week is a row" '^20[0-9][0-9]-W' report --by week
 says "a slice is a seventh: a second of it, or little more" '^0\.0' cell pod default/inference-slice 3
 ok "the page" report --by queue --output html --title "Cluster <1>" --write report.html
 says "has the queue" 'gpu-queue' cat report.html

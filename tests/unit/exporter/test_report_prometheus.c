@@ -20,6 +20,16 @@ static void asks_for_the_span(void **state)
     report_prometheus_query(&path, REPORT_COUNTER_INFO, 1000, 4600);
     assert_non_null(strstr(path.data, "last_over_time%28gpu_pod_info%5B3600s%5D"));
     assert_non_null(strstr(path.data, "job_name%2C%20user"));
+    static const struct {
+        double until_s;
+        const char *span; /* one in 15 s to 300 s, a hundred at least */
+    } capacity[] = {{1010, "%5B15s%3A15s%5D"}, {4600, "%5B3600s%3A36s%5D"}, {605800, "%5B604800s%3A300s%5D"}};
+    for (size_t i = 0; i < sizeof capacity / sizeof *capacity; i++) {
+        buf_clear(&path);
+        report_prometheus_query(&path, REPORT_COUNTER_CAPACITY, 1000, capacity[i].until_s);
+        assert_non_null(strstr(path.data, capacity[i].span));
+        assert_non_null(strstr(path.data, "parent_uuid%3D%22%22"));
+    }
 }
 
 #define ANSWER(series) "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[" series "]}}"
@@ -37,7 +47,7 @@ static void joins_counters_by_pod(void **state)
     struct err e = {0};
     _cleanup_arena_ struct arena *a = arena_new();
     struct report_joining *j = report_joining_new();
-    struct usage_record *r;
+    struct report_input in;
     assert_int_equal(add(j, REPORT_COUNTER_ALLOCATED,
                          ANSWER(SERIES(POD_A, "3600") "," SERIES("\"namespace\":\"monitoring\",\"pod\":\"agent\","
                                                                  "\"exported_namespace\":\"b\",\"exported_pod\":\"r\"",
@@ -58,8 +68,19 @@ static void joins_counters_by_pod(void **state)
                          ANSWER(SERIES(POD_A ",\"job_name\":\"train\",\"user\":\"ada\"", "1") ","
                                 SERIES("\"namespace\":\"a\",\"pod\":\"idle\",\"user\":\"bob\"", "1")), &e),
                      0);
-    assert_int_equal(report_joining_records(j, a, &r), 2);
+    assert_int_equal(add(j, REPORT_COUNTER_CAPACITY,
+                         ANSWER(SERIES("\"instance\":\"n1:9400\",\"product\":\"A100\"", "28800") ","
+                                SERIES("\"node\":\"n0\",\"instance\":\"x\",\"product\":\"T4\"", "3600") ","
+                                SERIES("\"node\":\"n0\",\"instance\":\"y\",\"product\":\"T4\"", "1800")), &e),
+                     0);
+    report_joining_take(j, a, &in);
+    const struct usage_record *r = in.records;
+    assert_int_equal(in.records_n, 2);
     report_joining_free(j);
+    assert_int_equal(in.capacity_n, 2);
+    assert_string_equal(in.capacity[0].node, "n0"); /* restarted: another instance of one node */
+    assert_float_equal(in.capacity[0].gpu_s, 5400, 1e-9);
+    assert_string_equal(in.capacity[1].model, "A100");
     assert_string_equal(r[0].job, "train");
     assert_string_equal(r[0].user, "ada");
     assert_string_equal(r[1].user, "");
@@ -103,7 +124,9 @@ static void answer(void *ctx, struct http_exchange *x)
     int *asked_n = ctx;
     ++*asked_n;
     const char *query = http_query(&x->request, "query");
-    if (!query || !text_equal(x->request.path, "/prometheus/api/v1/query"))
+    if (text_starts(x->request.path, "/denied"))
+        http_reply_text(x, 403, "application/json", "{\"kind\":\"Status\"}");
+    else if (!query || !text_equal(x->request.path, "/prometheus/api/v1/query"))
         http_reply_text(x, 404, "text/plain", "404 page not found\n");
     else if (strstr(query, "allocated"))
         http_reply_text(x, 200, "application/json", ANSWER(SERIES(POD_A, "100")));
@@ -111,8 +134,7 @@ static void answer(void *ctx, struct http_exchange *x)
         http_reply_text(x, 200, "application/json", ANSWER(""));
 }
 
-static int read_from(const char *base, int *asked_n, struct arena *a, struct usage_record **ret_records, uint32_t *ret_n,
-                     struct err *e)
+static int read_from(const char *base, const char *prefix, int *asked_n, struct arena *a, struct report_input *ret_in, struct err *e)
 {
     struct loop *l = loop_new();
     struct http_server *server = NULL;
@@ -122,7 +144,7 @@ static int read_from(const char *base, int *asked_n, struct arena *a, struct usa
     _cleanup_buf_ struct buf url = {0};
     buf_printf(&url, "http://127.0.0.1:%d%s", http_server_port(server), base);
     assert_int_equal(http_client_new(l, &(struct http_client_config){.base_url = url.data}, &client, e), 0);
-    int r = report_prometheus_read(client, 0, 3600, a, ret_records, ret_n, e);
+    int r = report_prometheus_read(client, prefix, 0, 3600, a, ret_in, e);
     http_client_free(client);
     http_server_free(server);
     loop_free(l);
@@ -134,15 +156,17 @@ static void reads_over_http(void **state)
     (void)state;
     struct err e = {0};
     int asked_n = 0;
-    uint32_t n = 0;
-    struct usage_record *records;
+    struct report_input in = {0};
     _cleanup_arena_ struct arena *a = arena_new();
-    assert_int_equal(read_from("/prometheus/", &asked_n, a, &records, &n, &e), 0);
+    assert_int_equal(read_from("/prometheus/", "", &asked_n, a, &in, &e), 0);
     assert_int_equal(asked_n, REPORT_COUNTERS_N);
-    assert_int_equal(n, 1);
-    assert_float_equal(records[0].allocated_s, 100, 1e-9);
-    assert_true(read_from("/wrong", &asked_n, a, &records, &n, &e) < 0);
+    assert_int_equal(in.records_n, 1);
+    assert_float_equal(in.records[0].allocated_s, 100, 1e-9);
+    assert_true(read_from("/wrong", "", &asked_n, a, &in, &e) < 0);
     assert_non_null(strstr(e.text, "HTTP 404"));
+    assert_int_equal(read_from("", "/prometheus", &asked_n, a, &in, &e), 0); /* as behind an API server */
+    assert_int_equal(read_from("", "/denied", &asked_n, a, &in, &e), -E_DENIED);
+    assert_non_null(strstr(e.text, "services/proxy"));
 }
 
 int main(void)
