@@ -1,12 +1,13 @@
 # make            build into build/
 # make demo       install what is missing, build, tell what happens while two teams share an embedded cluster
 # make test       install what is missing, run every test
+# make docs       the documents as a site, build/docs/index.html
 # More: HACKING.md
 
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all deps demo test test-sanitize test-threads check lint bench fuzz soak install deb image clean
+.PHONY: all deps demo test test-sanitize test-threads check lint bench fuzz soak docs install deb image clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -58,6 +59,10 @@ fuzz: deps
 # The random models and the whole system under faults: a million steps each.
 soak: deps all
 	scripts/soak $(BUILD)
+
+# The documents as a site of plain files, build/docs/index.html: no network, no server.
+docs: deps
+	scripts/make-docs $(BUILD)/docs
 
 install: all
 	ninja -C $(BUILD) install

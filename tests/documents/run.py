@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run.py BUILD [PAGE]... - every command line of README.md and docs/*.md, run in the order of its page against `capstan up`; TAP
+"""run.py BUILD [PAGE]... - every command line of README.md, docs/*.md and docs/guide/*.md, run in the order of its page against `capstan up`; TAP
 
 A command line stands indented by four spaces, or in a fence ```sh, and begins with a word of COMMANDS; a backslash at its end goes on. What
 stands behind "  # " is for people. Each page has a cluster and a folder of its own, with examples/, deploy/ and build/ in it, and one
@@ -239,7 +239,7 @@ def main():
         print(f'1..0 # SKIP no kubectl 1.{KUBECTL_MINOR} or newer')
         return 0
     rows = marks()
-    pages = [ROOT / name for name in names] or [ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md'))]
+    pages = [ROOT / name for name in names] or [ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md')), *sorted((ROOT / 'docs/guide').glob('*.md'))]
     for row in rows:
         if not (ROOT / row.page).exists():
             tap(False, f'marks.tsv: there is no page {row.page}')
