@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include "kube/object.h"
 
+#define SOME_ITEMS 1000 /* looked through for what was meant: a help, not an answer */
+
 const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" job jobs job.batch ", "batch", "v1", "jobs", "Job", "Job"},
     {" job vcjob vcjobs vj ", "batch.volcano.sh", "v1alpha1", "jobs", "Volcano Job", "vcjob"},
@@ -43,6 +45,41 @@ const struct json *job_items(struct connection *c, struct arena *a, enum job_kin
     return json_get(connection_get(c, a, kube_path(a, k->group, k->version, k->plural, everywhere ? NULL : c->ns, NULL, NULL), &e), "items");
 }
 
+/* ---- what was meant, where there is none of that name ---- */
+
+/* Of the first so many; everywhere, or where the user may not look there, in his namespace. */
+static const struct json *some_items(struct connection *c, struct arena *a, const struct job_kind_row *k)
+{
+    struct err e = {0};
+    const char *all = kube_path(a, k->group, k->version, k->plural, NULL, NULL, NULL),
+               *own = kube_path(a, k->group, k->version, k->plural, c->ns, NULL, NULL);
+    const struct json *list = connection_get(c, a, arena_printf(a, "%s?limit=%d", all, SOME_ITEMS), &e);
+    if (!list && e.code == E_DENIED)
+        list = connection_get(c, a, arena_printf(a, "%s?limit=%d", own, SOME_ITEMS), &e);
+    return json_get(list, "items");
+}
+
+/* "; there is one in namespace x: -n x", "; did you mean y?", or "". `called`: the word between spaces. */
+static const char *what_was_meant(struct connection *c, struct arena *a, const char *called, const char *name)
+{
+    _cleanup_buf_ struct buf names = {0};
+    int end = text_equal(called, " job ") ? JOB_KIND_WORKLOAD : JOB_KINDS_N; /* names of Workloads and pods are made up */
+    buf_text(&names, "");
+    for (int i = 0; i < end; i++) {
+        if (!strstr(job_kinds[i].names, called))
+            continue;
+        JSON_EACH (item, some_items(c, a, &job_kinds[i])) {
+            const char *ns = object_meta(item, "namespace"), *is = object_meta(item, "name");
+            if (!text_equal(ns, c->ns) && text_equal(is, name))
+                return arena_printf(a, "; there is one in namespace %s: -n %s", ns, ns);
+            if (text_equal(ns, c->ns))
+                buf_printf(&names, "%s%s", names.n ? " " : "", is);
+        }
+    }
+    char near[64];
+    return option_near(name, names.data, near) ? arena_printf(a, "; did you mean %s?", near) : "";
+}
+
 int job_find(struct connection *c, struct arena *a, const char *word, const char *name, enum job_kind *ret_kind,
              const struct json **ret_object, struct err *e)
 {
@@ -78,7 +115,7 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
                        "jaxjob, paddlejob, rayjob, raycluster, rayservice, sparkapplication, workload, podgroup, pod, deployment, "
                        "replicaset, statefulset, daemonset or leaderworkerset",
                        word);
-    return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s", word, name, c->ns);
+    return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s%s", word, name, c->ns, what_was_meant(c, a, called, name));
 }
 
 const struct queued_kind *job_queued_kind(enum job_kind kind)

@@ -46,7 +46,8 @@ const struct json *job_get(struct connection *c, struct arena *a, enum job_kind 
 /* All of that kind, in c->ns or everywhere; NULL where there are none, or none may be read. */
 const struct json *job_items(struct connection *c, struct arena *a, enum job_kind kind, bool everywhere);
 
-/* The first object of that name whose kind the word calls. -E_INVALID: it calls none; -E_NOTFOUND; what the server said. */
+/* The first object of that name whose kind the word calls. -E_INVALID: it calls none; -E_NOTFOUND, with what may have been meant; what the
+ * server said. */
 int job_find(struct connection *c, struct arena *a, const char *word, const char *name, enum job_kind *ret_kind,
              const struct json **ret_object, struct err *e);
 

@@ -96,6 +96,11 @@ for verb in "agent --print" "mig assert -c all-disabled" "mig export" "mig apply
     ends 2 "$verb -o csv" '--output' "$PROGRAM" $verb -o csv
 done
 ends 3 "why: not found" 'no job named a in namespace' "$PROGRAM" why job/a -n "$NS"
+k create job meant-this --image=x >/dev/null
+ends 3 "why: what was meant" 'no job named meant-tihs in namespace .*; did you mean meant-this\?' "$PROGRAM" why meant-tihs -n "$NS"
+ends 3 "why: the beginning of a name" 'did you mean meant-this\?' "$PROGRAM" why job/meant -n "$NS"
+ends 3 "why: of another namespace" "there is one in namespace $NS: -n $NS" "$PROGRAM" why job/meant-this -n kube-public
+k delete job meant-this >/dev/null
 
 # --- jobs: what runs is running, what waits waits
 field() { # NAME FIELD
