@@ -54,17 +54,41 @@ static const struct {
 };
 enum { KNOWN_N = sizeof known / sizeof *known };
 
+/* Too far from what is meant to be found by letters. */
+static const struct {
+    const char *written, *meant;
+} also[] = {
+    {"kueue.x-k8s.io/queue", "kueue.x-k8s.io/queue-name"},
+    {"nvidia/gpu", "nvidia.com/gpu"},
+    {"nvidia.com/gpu-count", "nvidia.com/gpu"},
+    {"gpu", "nvidia.com/gpu"},
+};
+/* What containers ask for of GPUs; besides nvidia.com/mig-... */
+static const char *const resources[] = {"nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/gpumem", "nvidia.com/gpucores", "keti.com/mpsgpu"};
+enum { ALSO_N = sizeof also / sizeof *also, RESOURCES_N = sizeof resources / sizeof *resources };
+
 struct look {
     struct arena *arena;
     void (*say)(void *context, const char *path, const char *text);
     void *context;
 };
 
+static int known_at(const char *key)
+{
+    for (int i = 0; i < KNOWN_N; i++)
+        if (strcmp(key, known[i].key) == 0)
+            return i;
+    return -1;
+}
+
 /* The known one that is meant by it; -1: none, or it is one itself. */
 static int meant_by(const char *key)
 {
     int best = -1;
     size_t least = NEAR + 1;
+    for (int i = 0; i < ALSO_N; i++)
+        if (strcmp(key, also[i].written) == 0)
+            return known_at(also[i].meant);
     for (int i = 0; i < KNOWN_N; i++) {
         size_t most = strchr(known[i].key, '/') ? NEAR : NEAR_BARE, distance = suggest_distance(key, known[i].key, most);
         if (strcmp(key, known[i].key) == 0)
@@ -77,12 +101,26 @@ static int meant_by(const char *key)
     return best;
 }
 
-static int known_at(const char *key)
+/* NULL: it is one itself, or none is near. */
+static const char *resource_meant(struct arena *a, const char *key)
 {
-    for (int i = 0; i < KNOWN_N; i++)
-        if (strcmp(key, known[i].key) == 0)
-            return i;
-    return -1;
+    const char *lower = arena_text_lower(a, key), *best = NULL;
+    size_t least = NEAR + 1;
+    for (int i = 0; i < ALSO_N; i++)
+        if (strcmp(lower, also[i].written) == 0)
+            return also[i].meant;
+    if (text_starts(lower, "nvidia.com/mig-"))
+        return NULL;
+    for (int i = 0; i < RESOURCES_N; i++) {
+        size_t distance = suggest_distance(lower, resources[i], NEAR);
+        if (strcmp(key, resources[i]) == 0)
+            return NULL;
+        if (strchr(lower, '/') && distance < least) {
+            best = resources[i];
+            least = distance;
+        }
+    }
+    return best;
 }
 
 static void keys_look(const struct look *l, const struct json *keys, const char *path, enum place place)
@@ -98,6 +136,19 @@ static void keys_look(const struct look *l, const struct json *keys, const char 
     }
 }
 
+/* A container's limits and requests. */
+static void resources_look(const struct look *l, const struct json *container, const char *path)
+{
+    static const char *const parts[] = {"limits", "requests"};
+    for (int i = 0; i < 2; i++)
+        JSON_EACH (member, json_path(container, "resources", parts[i], NULL)) {
+            const char *meant = member->key ? resource_meant(l->arena, member->key) : NULL;
+            if (meant)
+                l->say(l->context, arena_printf(l->arena, "%sresources.%s[%s]", path, parts[i], member->key),
+                       arena_printf(l->arena, "no node offers it; write %s, if that is meant", meant));
+        }
+}
+
 static void value_look(const struct look *l, const struct json *v, const char *path, int depth)
 {
     const struct json *metadata = json_get(v, "metadata");
@@ -107,6 +158,8 @@ static void value_look(const struct look *l, const struct json *v, const char *p
         keys_look(l, json_get(metadata, "labels"), at, AS_LABEL);
         keys_look(l, json_get(metadata, "annotations"), at, AS_ANNOTATION);
     }
+    if (json_is(v, JSON_OBJECT) && json_is(json_get(v, "resources"), JSON_OBJECT))
+        resources_look(l, v, path);
     JSON_EACH (child, v) {
         if (depth >= DEPTH_MOST || child->type < JSON_ARRAY || (json_is(v, JSON_OBJECT) && strcmp(child->key, "metadata") == 0))
             continue;
