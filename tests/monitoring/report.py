@@ -78,6 +78,8 @@ def groupings(report):
     waits = {r["user"]: r["queueWaitSeconds"] for r in report.json("--by", "user", *day)["rows"]}
     equal((waits["alice"], waits["+1"]), (None, 60))  # unknown is not 0
     assert "--by" in report.run("--by", "colour", code=2)
+    done = subprocess.run([report.capstan, "report", "--store", report.store, "--by", "user", *day, "--user", ""], capture_output=True, text=True)
+    assert "capstan.dev/user" in done.stderr, done.stderr
     assert "html" in report.run("--output", "xml", code=2)
 
 
@@ -129,14 +131,14 @@ WEEKS = 2
 JOBS = (("train", "ml", "ada", "a1", 3, 0, 100, 0.5, 0), ("notebook", "web", "bob", "t1", 1, 10, 50, 0, 1), ("sweep", "ml", "bob", "a1", 2, 168, 24, 1, 0))
 
 
-def make_cluster(path):
+def make_cluster(path, jobs=JOBS, weeks=WEEKS):
     db = sqlite3.connect(path)
     db.executescript(SCHEMA + CAPACITY)
-    for hour in range(168 * WEEKS):
+    for hour in range(168 * weeks):
         db.execute("INSERT INTO capacity VALUES(?, 'a1', 'NVIDIA A100-SXM4-40GB', ?)", (WEEK + hour, 4 * 3600))
         db.execute("INSERT INTO capacity VALUES(?, 't1', 'Tesla T4', ?)", (WEEK + hour, 2 * 3600))
-    for job, ns, user, node, gpus, first, hours, used, unopened in JOBS:
-        for week in range(WEEKS if job != "sweep" else 1):
+    for job, ns, user, node, gpus, first, hours, used, unopened in jobs:
+        for week in range(weeks if job != "sweep" else 1):
             uid = "%s-%d" % (job, week)
             db.execute("INSERT INTO pod VALUES(?, ?, ?, ?, 'q', ?, ?, ?, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)",
                        (uid, ns, uid, job, user, node, "1g.5gb" if job == "sweep" else ""))
@@ -312,4 +314,5 @@ def main():
         shutil.rmtree(folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,13 @@
-"""pictures.py DIR - the pictures of docs/web.md: a cluster with a story, each page once."""
+"""pictures.py DIR - the pictures of docs/web.md and docs/tour.md: a cluster with a story, each page once; a report."""
 import os
+import pathlib
+import subprocess
 import sys
+import tempfile
 import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "monitoring"))
+import report  # noqa: E402  beside this folder
 
 import browser
 import cluster
@@ -14,6 +20,29 @@ SHOTS = (
     ("timeline", "timeline", "light"),
     ("usage", "usage", "dark"),
 )
+
+
+# As JOBS of report.py: six weeks of four A100 and two T4.
+WEEKS = 6
+REPORTED = (
+    ("pretrain", "research", "ada", "a1", 2, 0, 150, 0.8, 0),
+    ("rlhf", "research", "kim", "a1", 1, 20, 110, 0.6, 0),
+    ("notebook", "product", "bob", "a1", 1, 10, 120, 0.02, 0.9),
+    ("serve", "product", "zoe", "t1", 1, 0, 168, 0.3, 0),
+    ("sweep", "vision", "lee", "t1", 1, 30, 60, 0.9, 0),
+)
+
+
+def picture_of_report(b, folder):
+    with tempfile.TemporaryDirectory() as place:
+        report.make_cluster(place + "/usage.db", REPORTED, WEEKS)
+        page = pathlib.Path(place) / "report.html"
+        options = "--store %s --since 2026-03-09 --until 2026-04-20 --by namespace --price A100=2.20,T4=0.35 --currency EUR -o html --title north"
+        page.write_bytes(subprocess.run([os.environ["CAPSTAN"], "report", *(options % place).split()], check=True, stdout=subprocess.PIPE).stdout)
+        b.media(prefers_color_scheme="light")
+        b.resize(1000, 980)
+        b.open(page.as_uri())
+        b.picture(os.path.join(folder, "report.webp"))
 
 
 def story(c):
@@ -49,6 +78,7 @@ def main():
             b.wait("it is live", "return document.querySelector('#live').dataset.state === 'live'")
             time.sleep(1)
             b.picture(os.path.join(folder, name + ".webp"))
+        picture_of_report(b, folder)
     finally:
         b.close()
         c.stop()

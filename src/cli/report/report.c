@@ -244,6 +244,8 @@ static void say(const struct report_options *o, const struct report_page *page)
         fprintf(stderr, "compared with %s until %s%s\n", time_format(since, (int64_t)(page->before.since_s * 1000)),
                 time_format(until, (int64_t)(page->before.until_s * 1000)),
                 page->before_is_short ? "; what is known begins later than that, so increases are too high" : "");
+    if (page->by == REPORT_BY_USER && page->rows_n == 1 && text_equal(page->rows[0].key, "-"))
+        fprintf(stderr, "no pod says whose it is: jobs and pods do so by the label capstan.dev/user (capstan submit --user)\n");
     if (page->total.unpriced_h > 0)
         fprintf(stderr, "%.3f GPU-hours are of models without a price, and in no cost: see --by model\n", page->total.unpriced_h);
 }

@@ -69,7 +69,8 @@ static void add_cards(struct buf *out, const struct report_page *p)
     }
     if (t->free_cost >= 0)
         add_money_card(out, p, "for what nobody had", t->free_cost);
-    add_card(out, "kWh", "%.1f", t->energy_kwh);
+    if (t->energy_kwh > 0)
+        add_card(out, "kWh", "%.1f", t->energy_kwh);
     add_card(out, "pods", "%.0f", t->pods_n);
     buf_text(out, "</div>");
 }
