@@ -213,6 +213,15 @@ def report(prometheus, capstan):
     assert {"ml/train-0", "ml/train-1", "web/chat-7f", "ml/forgotten"} <= set(rows), sorted(rows)
     assert abs(rows["ml/train-0"]["efficiencyPercent"] - 75) < 1, rows["ml/train-0"]
     assert rows["ml/forgotten"]["noProcessHours"] > 0 and rows["ml/train-0"]["noProcessHours"] == 0, rows
+    # Each physical GPU is there once, cut or not; who had a slice had that model.
+    done = subprocess.run([capstan, "report", "--by", "model", "--since", "1m", "--prometheus", prometheus.url, "--output", "json", "--price", "1"],
+                          stdout=subprocess.PIPE, check=True)
+    models = {r["model"]: r for r in json.loads(done.stdout)["rows"]}
+    there = models["NVIDIA A100-SXM4-40GB"]
+    assert there["capacityHours"] > 0 and there["allocatedHours"] > 0 and there["cost"] > 0, models
+    assert not [m for m in models if m.startswith("1g") or m == "-"], models
+    gpus = prometheus.query('count(gpu_device_info{parent_uuid="",product="NVIDIA A100-SXM4-40GB"})')
+    assert there["capacityHours"] <= gpus[0][1] / 60 * 1.3, (there, gpus)
 
 
 def with_prometheus(folder, made_page, capstan):

@@ -58,8 +58,11 @@ class Node(AgentBench or object):
     def reported(self):
         done = subprocess.run([CAPSTAN, "report", "--store", os.path.join(self.root, "state", "usage.db"), "--by", "pod", "--since", "1h", "-o", "json"],
                               stdout=subprocess.PIPE, check=True)
-        rows = {r["pod"]: r["allocatedHours"] * 3600 for r in json.loads(done.stdout)["rows"]}
+        found = json.loads(done.stdout)
+        rows = {r["pod"]: r["allocatedHours"] * 3600 for r in found["rows"]}
         assert set(rows) == {"ml/train"}, rows
+        # It has one of two GPUs for as long as both are there, but for the moments between the agent's start and the pod's.
+        assert found["total"]["capacityHours"] * 3600 >= 2 * rows["ml/train"] - 2, found["total"]
         return rows["ml/train"]
 
 

@@ -36,6 +36,33 @@ static void conditions_look(struct doctor *d, const struct json *node, const cha
     }
 }
 
+/* Devices that the agent has closed and opens by itself, without a fault of theirs; ret_why: the state of the last. */
+static int64_t closed_for_now(struct doctor *d, const char *devices, const char **ret_why)
+{
+    static const char *const states[] = {"MPSStarting", "MIGChanging", "OldSlicing"}; /* agent/inventory/slot_state.h */
+    int64_t n = 0;
+    JSON_EACH (device, json_parse(d->a, bytes_of(devices), NULL, NULL))
+        for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+            if (text_equal(json_get_text(device, "state", ""), states[i])) {
+                *ret_why = states[i];
+                n++;
+            }
+    return n;
+}
+
+static void unusable_look(struct doctor *d, const char *about, const char *devices, int64_t unusable_n, int64_t capacity_n)
+{
+    const char *why = "";
+    int64_t closed_n = closed_for_now(d, devices, &why);
+    closed_n = closed_n < unusable_n ? closed_n : unusable_n;
+    if (closed_n > 0)
+        doctor_say(d, DOCTOR_NOTE, about, "nothing: they open by themselves; docs/agent.md has what is waited for",
+                   "%lld of %lld devices are closed for now: %s", (long long)closed_n, (long long)capacity_n, why);
+    if (unusable_n > closed_n)
+        doctor_say(d, DOCTOR_FAULT, about, "docs/gpu-health.md; kubectl describe node has the events", "%lld of %lld devices are unhealthy",
+                   (long long)(unusable_n - closed_n), (long long)capacity_n);
+}
+
 static void node_look(struct doctor *d, const struct json *node)
 {
     const char *about = arena_printf(d->a, "node %s", object_meta(node, "name")), *devices = object_annotation(node, DEVICES_ANNOTATION);
@@ -58,8 +85,7 @@ static void node_look(struct doctor *d, const struct json *node)
         doctor_say(d, DOCTOR_NOTE, about, "kubectl apply -f deploy/agent.yaml, in the place of NVIDIA's device plugin",
                    "no agent: which of its GPUs a pod gets is the kubelet's choice, and parts of GPUs cannot be placed");
     if (usable_n < capacity_n)
-        doctor_say(d, DOCTOR_FAULT, about, "docs/gpu-health.md; kubectl describe node has the events", "%lld of %lld devices are unhealthy",
-                   (long long)(capacity_n - usable_n), (long long)capacity_n);
+        unusable_look(d, about, devices, capacity_n - usable_n, capacity_n);
     conditions_look(d, node, about);
     if (d->levels_n[DOCTOR_FAULT] + d->levels_n[DOCTOR_NOTE] == before)
         doctor_say(d, DOCTOR_OK, about, NULL, "%lld devices, all usable", (long long)usable_n);

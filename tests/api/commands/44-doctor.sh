@@ -33,11 +33,19 @@ s apply -f - >/dev/null <<'YAML'
 {apiVersion: v1, kind: Node, metadata: {name: plain, labels: {nvidia.com/gpu.present: "true"}}, status: {capacity: {nvidia.com/gpu: "4"},
  allocatable: {nvidia.com/gpu: "3"}, conditions: [{type: Ready, status: "True"}, {type: GPUConfigValid, status: "False", message: "version: v9"}]}}
 YAML
+s apply -f - >/dev/null <<'YAML'
+# YAML
+{apiVersion: v1, kind: Node, metadata: {name: changing, labels: {nvidia.com/gpu.present: "true"}, annotations: {capstan.dev/devices:
+ '[{"r":"nvidia.com/gpu","id":"a","gpu":0},{"r":"nvidia.com/gpu","id":"b","gpu":1,"healthy":false,"state":"OldSlicing"},{"r":"nvidia.com/gpu","id":"c","gpu":2,"healthy":false,"state":"Lost"}]'}},
+ status: {capacity: {nvidia.com/gpu: "3"}, allocatable: {nvidia.com/gpu: "1"}, conditions: [{type: Ready, status: "True"}]}}
+YAML
 s cordon t4-0 >/dev/null
 finds "a node whose kubelet offers nothing" fault 'node bare' 'its label says 8 GPUs, and its kubelet offers none'
 finds "a node that is not ready" fault 'node bare' 'not Ready'
 finds "a node without an agent" note 'node plain' 'no agent'
 finds "devices that are broken" fault 'node plain' '1 of 4 devices are unhealthy'
+finds "those that open by themselves" note 'node changing' '1 of 3 devices are closed for now: OldSlicing'
+finds "and the others" fault 'node changing' '1 of 3 devices are unhealthy'
 finds "what its agent says" fault 'node plain' 'GPUConfigValid: version: v9'
 finds "a node that is cordoned" note 'node t4-0' 'cordoned: .* kubectl uncordon'
 ends 1 "the exit code is 1"
