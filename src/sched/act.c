@@ -254,6 +254,22 @@ static bool members_missing(const struct reason *r)
     return false;
 }
 
+/* Some of what is in the way is on nodes: an autoscaler may help. WHY not where only quota, a hold or a missing member is: it would buy for
+ * who may not start. */
+static bool wants_nodes(const struct reason *r)
+{
+    static const enum reason_code codes[] = {
+        REASON_PLACEMENT_FAILED, REASON_ARRANGEMENT, REASON_GAVE_UP,     REASON_NO_NODES,       REASON_NODE_LABELS,
+        REASON_TOPOLOGY_SHORT,   REASON_TIER_SHORT,  REASON_TOPOLOGY_SHORT_SLICES, REASON_TOPOLOGY_UNFIT, REASON_TIER_UNFIT,
+        REASON_NODE_SELECTOR,    REASON_NODE_TAINT,  REASON_NODE_UNSCHEDULABLE, REASON_NODE_NOT_READY, REASON_NODE_RESOURCE,
+        REASON_NODE_PORT,        REASON_NODE_AFFINITY, REASON_NODE_ANTI_AFFINITY, REASON_NODE_SPREAD,  REASON_NODE_DEVICE,
+        REASON_NODE_SHARE,       REASON_PREEMPTING,  REASON_KEPT_OUT};
+    bool any = false;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes && !any; i++)
+        any = reason_find(r, codes[i]) != NULL;
+    return any;
+}
+
 static void act_explain(struct scheduler *s, const struct plan_entry *entry)
 {
     if (!entry->reason)
@@ -271,6 +287,7 @@ static void act_explain(struct scheduler *s, const struct plan_entry *entry)
     explain_json(&tree, entry->reason, s->names);
     g->admitted = false;
     g->members_missing = members_missing(entry->reason);
+    g->wants_nodes = !g->members_missing && wants_nodes(entry->reason);
     const struct reason *preempting = entry->source == GANG_POD ? reason_find(entry->reason, REASON_PREEMPTING) : NULL;
     g->nominated = preempting ? preempting->name : 0;
     char *starts = g->start_ms ? start_note(tree.data, g->start_ms, g->start_basis) : buf_take(&tree, NULL);

@@ -41,6 +41,11 @@
 
 /* ---------------------------------------------------------------- seen.c --------------------------------------------------------- */
 
+/* Reasons of a pod's condition PodScheduled=False. Autoscalers buy nodes for pods with the first, and for no others; the rest is Kueue's
+ * reason of its gang. */
+#define POD_UNSCHEDULABLE "Unschedulable"
+#define POD_AWAITS_MEMBERS "WaitingForMembers"
+
 /* A pod is to be deleted: its gang gives its places back. */
 struct seen_removal {
     const char *event;           /* what is told of it, once it is done: "Preempted", "Evicted" */
@@ -61,6 +66,7 @@ struct seen_pod {
     bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
+    bool told_unschedulable;     /* and its reason is the one that autoscalers look for */
     uint64_t told_tree;          /* hash of the tree of reasons that we have sent last; 0 = none */
     uint8_t told_parts;          /* what of enum telling_parts that had */
 };
@@ -77,6 +83,11 @@ struct seen_gang {
     bool completion_sent;        /* the same where its quota was told before */
     bool evict_sent;             /* we have written that it is evicted: it is counted once the object shows it */
     bool members_missing;        /* waits for pods that do not exist yet */
+    bool wants_nodes;            /* it might start if there were other nodes, or more */
+    struct {
+        int64_t joined_ms, n;    /* of a Workload: pods of its first burst that did not exist, when its last member had come then */
+        uint32_t pods_n;
+    } unmade;
     name_id nominated;           /* a lone pod: the node that others leave for it */
     bool has_object;             /* Workload or pod group exists */
     uint8_t shown;               /* a Workload: what its object said last (workload_metrics.c) */
@@ -99,7 +110,7 @@ struct seen_pod *seen_pod(struct scheduler *s, name_id key);
 struct seen_gang *seen_gang(const struct scheduler *s, name_id key); /* NULL: neither its object nor a pod of it is there */
 const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *g); /* "ns/name" */
 void seen_pod_apply(struct scheduler *s, const struct pod_record *p);
-void seen_pod_told(struct seen_pod *p, struct bytes text); /* what its condition PodScheduled says; empty: nothing */
+void seen_pod_told(struct seen_pod *p, struct bytes text, struct bytes reason); /* its condition PodScheduled; empty: there is none */
 /* The pod is to be deleted; what it is removed for already stands. disruption may be NULL. */
 void seen_pod_remove(struct seen_pod *p, const char *event, const char *why, const char *disruption);
 void seen_pod_gone(struct scheduler *s, name_id key);

@@ -34,8 +34,9 @@ const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *
     return decode_gang_object(g->source, intern_name(s->names, g->key));
 }
 
-void seen_pod_told(struct seen_pod *p, struct bytes text)
+void seen_pod_told(struct seen_pod *p, struct bytes text, struct bytes reason)
 {
+    p->told_unschedulable = bytes_is(reason, POD_UNSCHEDULABLE);
     free(p->told);
     p->told = text.n ? mem_text_n(text.data, text.n) : NULL;
 }
@@ -149,7 +150,7 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     bool joins = p->gang != gang;
     name_id old_uid = p->uid;
     if (old_uid != r->uid) { /* another pod of the same name */
-        seen_pod_told(p, (struct bytes){0});
+        seen_pod_told(p, (struct bytes){0}, (struct bytes){0});
         p->telling = (struct telling){0};
         p->nominating_ms = 0;
         removal_drop(p);

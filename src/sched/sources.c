@@ -88,12 +88,13 @@ static void note_told(struct scheduler *s, const struct pod_record *pod, struct 
     bool waits = p && pod->ours && !pod->node && memmem(object.data, object.n, type, sizeof type - 1);
     if (!waits) {
         if (p && p->told)
-            seen_pod_told(p, (struct bytes){0});
+            seen_pod_told(p, (struct bytes){0}, (struct bytes){0});
         return;
     }
     arena_reset(s->scratch);
     const struct json *o = json_parse(s->scratch, object, NULL, NULL);
-    seen_pod_told(p, json_bytes(json_get(object_condition(o, "PodScheduled"), "message")));
+    const struct json *said = object_condition(o, "PodScheduled");
+    seen_pod_told(p, json_bytes(json_get(said, "message")), json_bytes(json_get(said, "reason")));
 }
 
 /* Its owner sees why it waits. The recorder counts repeats. */

@@ -8,25 +8,26 @@
 #include "base/collections/map.h"
 #include "sched/scheduler.h"
 
-static void add_condition(struct scheduler *s, struct arena *a, struct json *patch, const char *text)
+static void add_condition(struct scheduler *s, struct arena *a, struct json *patch, const char *reason, const char *text)
 {
     char now[TIME_TEXT_MAX];
     struct json *condition = json_new(a, JSON_OBJECT);
     json_set_text(a, condition, "type", "PodScheduled");
     json_set_text(a, condition, "status", "False");
-    json_set_text(a, condition, "reason", "Unschedulable");
+    json_set_text(a, condition, "reason", reason);
     json_set_text(a, condition, "message", text);
     json_set_text(a, condition, "lastTransitionTime", time_format(now, loop_wall_ms(s->loop)));
     json_append(json_ensure_array(a, json_ensure_object(a, patch, "status"), "conditions"), condition);
 }
 
 /* text NULL: what the condition says stays. */
-static void tell(struct scheduler *s, struct work *w, struct seen_pod *p, const char *text, const char *tree, bool nominates, name_id node)
+static void tell(struct scheduler *s, struct work *w, struct seen_pod *p, const char *reason, const char *text, const char *tree,
+                 bool nominates, name_id node)
 {
     struct arena *a = w->arena;
     struct json *patch = json_new(a, JSON_OBJECT), *meta = json_ensure_object(a, patch, "metadata");
     if (text)
-        add_condition(s, a, patch, text);
+        add_condition(s, a, patch, reason, text);
     if (nominates) {
         json_set(a, json_ensure_object(a, patch, "status"), "nominatedNodeName",
                  node ? json_new_text(a, intern_name(s->names, node)) : json_new(a, JSON_NULL));
@@ -60,6 +61,31 @@ static enum telling_rest rest_of(const struct seen_pod *p, const char *tree)
     return telling_parts(tree) & ~p->told_parts ? REST_IS_NEWS : REST_DIFFERS;
 }
 
+/* Pods of a Workload's first burst that do not exist. */
+static int64_t unmade_n(struct scheduler *s, struct seen_gang *g)
+{
+    if (g->source != GANG_WORKLOAD)
+        return 0;
+    if (g->unmade.joined_ms == g->joined_ms && g->unmade.pods_n == g->pods_n)
+        return g->unmade.n;
+    int64_t n = state_gang_unmade(s->state, g->key);
+    if (s->incoming_at == s->incoming_n) { /* else the core has not heard of all that came */
+        g->unmade.joined_ms = g->joined_ms;
+        g->unmade.pods_n = g->pods_n;
+        g->unmade.n = n;
+    }
+    return n;
+}
+
+/* WHY  autoscalers look for exactly the first word: who waits for quota, or for members that are not made yet, is none of theirs, and of a
+ * gang that they see in part they would buy for that part alone. */
+static const char *reason_of(const struct seen_gang *g, bool is_whole)
+{
+    if (!is_whole)
+        return POD_AWAITS_MEMBERS;
+    return g->wants_nodes ? POD_UNSCHEDULABLE : g->code;
+}
+
 void status_pod(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -67,20 +93,23 @@ void status_pod(void *arg, struct work *w)
     struct seen_pod *p = key ? seen_pod(s, key) : NULL;
     if (!s->leading || !p || p->bound || p->deleting || p->gated || !p->ours)
         return;
-    const struct seen_gang *g = seen_gang(s, p->gang);
+    struct seen_gang *g = seen_gang(s, p->gang);
     if (!g || !g->text)
         return;
+    int64_t lacking_n = unmade_n(s, g);
+    bool is_whole = !g->members_missing && !lacking_n;
+    const char *text = lacking_n ? arena_printf(w->arena, "%lld more pods of it are to be made", (long long)lacking_n) : g->text;
+    const char *reason = reason_of(g, is_whole), *told = p->told_unschedulable == text_equal(reason, POD_UNSCHEDULABLE) ? p->told : NULL;
     const char *tree = g->source == GANG_POD ? g->tree : NULL;
     int64_t now_ms = loop_now_ms(s->loop);
-    bool is_news = !p->told || telling_cause(p->told) != telling_cause(g->text), nominating = nominates(s, w, p, g);
-    int64_t wait_ms = telling_wait_ms(&p->telling, NULL, g->text, p->told, rest_of(p, tree),
-                                      g->members_missing ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS,
-                                      g->members_missing ? g->joined_ms : 0, now_ms);
+    bool is_news = !told || telling_cause(told) != telling_cause(text), nominating = nominates(s, w, p, g);
+    int64_t wait_ms = telling_wait_ms(&p->telling, NULL, text, told, rest_of(p, tree), is_whole ? TELLING_SETTLE_MS : TELLING_MEMBERS_MS,
+                                      is_whole && g->source != GANG_WORKLOAD ? 0 : g->joined_ms, now_ms);
     if (wait_ms > 0)
         work_again(w, wait_ms);
     bool says = wait_ms == 0 || (wait_ms > 0 && nominating && g->nominated); /* one write for both */
     if (says || nominating)
-        tell(s, w, p, says ? g->text : NULL, tree, nominating, g->nominated);
+        tell(s, w, p, reason, says ? text : NULL, tree, nominating, g->nominated);
     if (!says)
         return;
     telling_sent(&p->telling, now_ms);
@@ -88,5 +117,5 @@ void status_pod(void *arg, struct work *w)
     p->told_parts = tree ? telling_parts(tree) : 0;
     struct kube_object_ref about = {"v1", "Pod", w->ns, w->name, intern_name(s->names, p->uid)};
     if (is_news)
-        kube_event(s->events, &about, "Warning", "FailedScheduling", "%s", g->text);
+        kube_event(s->events, &about, "Warning", "FailedScheduling", "%s", text);
 }

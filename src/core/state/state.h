@@ -207,6 +207,8 @@ struct gang_look {
     bool active, on_hold, finished;
 };
 bool state_gang_look(const struct state *s, name_id gang, struct gang_look *ret_look); /* false: it is not known */
+/* Of a planned gang that has not begun: members of its first burst whose pods do not exist yet. */
+int64_t state_gang_unmade(const struct state *s, name_id gang);
 
 /* What an agent last measured of the node's devices, and how old that is; 0: nothing, or older than FEEDBACK_PERIODS. The state's own,
  * until the node changes. No decision reads it yet. */

@@ -372,6 +372,19 @@ bool state_gang_look(const struct state *s, name_id gang, struct gang_look *ret_
     return true;
 }
 
+int64_t state_gang_unmade(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    int64_t n = 0;
+    for (uint32_t i = 0; g && g->planned && g->phase < GANG_BOUND && i < g->sets_n; i++) {
+        const struct gang_set *set = &g->sets[i];
+        int64_t over_n = set->reclaimed_n > set->done_n ? set->reclaimed_n - set->done_n : 0; /* those that succeeded are there */
+        int64_t lack = set->count - over_n - gang_members_there(s, g, g->sets_n > 1 ? set->name : 0);
+        n += lack > 0 && !set->later && !set->serial ? lack : 0;
+    }
+    return n;
+}
+
 /* ---- nodes ---- */
 
 static void look_at_devices(const struct state *s, const struct node *node, struct node_detail *d)

@@ -466,6 +466,95 @@ static void what_happened_meanwhile_is_told(void **state)
     assert_true(object_condition_true(workload_get("a"), "Admitted"));
 }
 
+/* ---- by which word: autoscalers buy for pods that are Unschedulable, and for no others ---- */
+
+static const char *pod_reason(const char *name)
+{
+    return json_get_text(object_condition(get(arena_printf(w.a, PODS "/%s", name)), "PodScheduled"), "reason", "");
+}
+
+static void who_waits_for_quota_is_not_unschedulable(void **state)
+{
+    (void)state;
+    node("big", "nvidia.com/gpu", 16);
+    create("{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"small\"},\"spec\":{\"weight\":1,"
+           "\"capability\":{\"nvidia.com/gpu\":2}}}");
+    create("{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"minMember\":1,\"queue\":\"small\"}}");
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"v\",\"namespace\":\"n\",\"annotations\":{"
+           "\"scheduling.k8s.io/group-name\":\"g\"}},\"spec\":{\"schedulerName\":\"volcano\",\"containers\":[{\"name\":\"main\",\"image\":\"x\","
+           "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]}}");
+    run(3000);
+    assert_non_null(strstr(pod_told("v"), "small"));
+    assert_string_equal(pod_reason("v"), "ExceedsMaxQuota");
+    pod("l", "", 32); /* and who lacks a node is */
+    run(3000);
+    assert_string_equal(pod_reason("l"), "Unschedulable");
+}
+
+static void who_waits_for_members_is_not_unschedulable(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"minMember\":2}}");
+    pod("a", "\"scheduling.x-k8s.io/pod-group\":\"g\"", 4);
+    run(TELLING_MEMBERS_MS + 2000);
+    assert_string_equal(pod_reason("a"), "WaitingForMembers");
+    pod("b", "\"scheduling.x-k8s.io/pod-group\":\"g\"", 4);
+    run(TELLING_AGAIN_MS + 2000);
+    assert_string_equal(pod_reason("a"), "Unschedulable");
+    assert_string_equal(pod_reason("b"), "Unschedulable");
+}
+
+/* A Workload has its quota, its check says that its nodes may come later, and its pods are made one after the other. */
+static void pods_of_a_workload_are_unschedulable_when_all_are_made(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"m\"},\"spec\":{\"controllerName\":"
+           "\"capstan.dev/scale-up\"}}");
+    queues("64");
+    kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
+               BYTES("{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"m\"}]}}}"), NULL, NULL);
+    run(1000);
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":3,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
+           "\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]}}}]}}");
+    run(2000);
+    assert_true(object_condition_true(workload_get("g"), "Admitted"));
+    static const char *const names[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++, run(2000)) {
+        assert_string_equal(pod_reason("a"), "");
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"annotations\":{"
+                            "\"kueue.x-k8s.io/workload\":\"g\"},\"labels\":{\"kueue.x-k8s.io/podset\":\"main\"}},\"spec\":{\"containers\":[{"
+                            "\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]}}",
+                            names[i]));
+    }
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(pod_reason(names[i]), "Unschedulable");
+}
+
+/* One of them is never made: the others say so, and nobody buys for them. */
+static void pods_of_a_workload_that_is_never_made(void **state)
+{
+    (void)state;
+    queues("64");
+    node("a", "nvidia.com/gpu", 4);
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
+           "\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]}}}]}}");
+    run(2000);
+    assert_true(object_condition_true(workload_get("g"), "Admitted"));
+    kube_delete(w.user, "/api/v1/nodes/a", BYTES(""), NULL, NULL);
+    run(1000);
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"one\",\"namespace\":\"n\",\"annotations\":{"
+           "\"kueue.x-k8s.io/workload\":\"g\"},\"labels\":{\"kueue.x-k8s.io/podset\":\"main\"}},\"spec\":{\"containers\":[{"
+           "\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]}}");
+    run(TELLING_MEMBERS_MS + 2000);
+    assert_string_equal(pod_reason("one"), "WaitingForMembers");
+    assert_string_equal(pod_told("one"), "1 more pods of it are to be made");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +572,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lifted_hold_lets_the_highest_in, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_writes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_happened_meanwhile_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_waits_for_quota_is_not_unschedulable, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_waits_for_members_is_not_unschedulable, setup, teardown),
+        cmocka_unit_test_setup_teardown(pods_of_a_workload_are_unschedulable_when_all_are_made, setup, teardown),
+        cmocka_unit_test_setup_teardown(pods_of_a_workload_that_is_never_made, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
