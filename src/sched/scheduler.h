@@ -66,7 +66,7 @@ struct seen_pod {
     bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
-    bool told_unschedulable;     /* and its reason is the one that autoscalers look for */
+    bool told_unschedulable, told_awaits; /* its reason is the one that autoscalers look for; that it awaits members */
     uint64_t told_tree;          /* hash of the tree of reasons that we have sent last; 0 = none */
     uint8_t told_parts;          /* what of enum telling_parts that had */
 };

@@ -37,6 +37,7 @@ const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *
 void seen_pod_told(struct seen_pod *p, struct bytes text, struct bytes reason)
 {
     p->told_unschedulable = bytes_is(reason, POD_UNSCHEDULABLE);
+    p->told_awaits = bytes_is(reason, POD_AWAITS_MEMBERS);
     free(p->told);
     p->told = text.n ? mem_text_n(text.data, text.n) : NULL;
 }

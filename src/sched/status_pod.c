@@ -96,6 +96,10 @@ void status_pod(void *arg, struct work *w)
     struct seen_gang *g = seen_gang(s, p->gang);
     if (!g || !g->text)
         return;
+    if (work_failed(w)) /* WHY not after the time of an echo: of a gang, an autoscaler would buy for the others meanwhile */
+        p->telling.sent_ms = 0;
+    if (p->told_awaits && !g->members_missing) /* the same: each was told at another time that it waits */
+        p->telling.told_ms = 0;
     int64_t lacking_n = unmade_n(s, g);
     bool is_whole = !g->members_missing && !lacking_n;
     const char *text = lacking_n ? arena_printf(w->arena, "%lld more pods of it are to be made", (long long)lacking_n) : g->text;
