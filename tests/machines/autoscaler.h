@@ -1,0 +1,44 @@
+/* autoscaler.h - Karpenter, or the Cluster Autoscaler, on a virtual clock: it looks at pods and makes nodes, as far as a gang can notice
+ *
+ *   pod is told Unschedulable ──▶ batch ──▶ pass: what fits on nodes, on those that come, on new ones ──▶ machines
+ *   bought ──▶ node without GPUs ──▶ with GPUs ──▶ empty for a while, nobody expected: taken back
+ *         └──▶ the cloud has none            └──▶ fewer than were paid for
+ *
+ * SOURCE Karpenter 1.x: a pod counts when its condition PodScheduled has reason Unschedulable, exactly, and it is not nominated; a batch
+ *        closes after 1 s without a new pod, or 10 s; pending pods come again every 10 s; a node that pods are expected on is left alone
+ *        for 20 s. Cluster Autoscaler: looks every 10 s, enlarges one group a time, takes back what was not needed for 10 minutes.
+ */
+#ifndef TESTS_MACHINES_AUTOSCALER_H
+#define TESTS_MACHINES_AUTOSCALER_H
+#include "base/random.h"
+#include "kube/client.h"
+
+#define POOL_LABEL "karpenter.sh/nodepool"
+enum { POOLS_N = 2 };
+extern const char *const pool_names[POOLS_N];
+
+enum autoscaler_kind { KARPENTER, CLUSTER_AUTOSCALER };
+struct market {
+    enum autoscaler_kind kind;
+    int gpus;                             /* of each machine */
+    int64_t soonest_ms, latest_ms;        /* from being bought to being a node */
+    int64_t drivers_ms;                   /* at most, until its GPUs are there, too */
+    uint32_t none_permille[POOLS_N];      /* the cloud has none of these */
+    uint32_t lost_permille;               /* it is paid for, and never comes */
+    uint32_t wrong_permille;              /* it has a GPU less */
+};
+struct autoscaler_counts {
+    int passes_n;                         /* in which anything was bought */
+    int bought_n, came_n, none_n, taken_back_n;
+    int there_n;                          /* bought and not taken back */
+    int idle_n;                           /* nodes of those that nobody stands on */
+    int64_t burst_ms;                     /* from the first pod that was seen to the last, before the first pass */
+};
+
+struct autoscaler;
+struct autoscaler *autoscaler_new(struct kube_client *c, const struct market *market, uint64_t seed);
+void autoscaler_free(struct autoscaler *s);
+void autoscaler_has(struct autoscaler *s, int pool); /* a machine that was there before */
+struct autoscaler_counts autoscaler_counts(const struct autoscaler *s);
+
+#endif
