@@ -321,10 +321,12 @@ int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const c
 void status_placeless(struct scheduler *s, struct work *w, struct seen_gang *g, struct kube_object_ref about);
 /* status_check.c: a check_finder (checks/queue_checks.h); ctx is the scheduler. */
 const struct json *status_find_check(void *ctx, const char *name, struct arena *a);
-/* LIST (NULL: that of the Workload, which has quota) with what the scheduler's own checks say; NULL: as it is.
- * *ret_again_ms: in so many ms they may say more; untouched: they will not. */
+/* LIST (NULL: that of the Workload, which has quota) with what the scheduler's own checks say; NULL: as it is. With another list conditions
+ * may be others, too. */
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
-                                    struct arena *a, int64_t *ret_again_ms);
+                                    struct work *w, struct json *conditions);
+/* Of one that waits: the time is over for which it passed flavors over. True: conditions say so. */
+bool status_passed_over_ended(struct scheduler *s, struct work *w, const struct json *workload, struct json *conditions);
 /* It ends: what it wrote to a Workload and has not looked at since is told, as far as the object shows it. */
 void status_workload_farewell(struct scheduler *s, struct seen_gang *g);
 const char *status_evicted_reason(const struct reason *why); /* of condition Evicted */

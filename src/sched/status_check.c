@@ -1,5 +1,6 @@
 /* status_check.c - the admission checks that the scheduler answers itself (checks/scale_up.h): their condition Active, and what they say of
  * Workloads with quota */
+#include "sched/checks/passed_over.h"
 #include "sched/checks/scale_up.h"
 #include "sched/scheduler.h"
 #include "codec/kinds/scale_up_names.h"
@@ -27,17 +28,48 @@ const struct json *status_find_check(void *ctx, const char *name, struct arena *
     return kube_cache_get(s->sources[SOURCE_CHECKS].cache, "", name, a);
 }
 
-struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
-                                    struct arena *a, int64_t *ret_again_ms)
+static const struct json *find_flavor(void *ctx, const char *name, struct arena *a)
 {
+    const struct scheduler *s = ctx;
+    return kube_cache_get(s->sources[SOURCE_FLAVORS].cache, "", name, a);
+}
+
+struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
+                                    struct work *w, struct json *conditions)
+{
+    struct arena *a = w->arena;
     struct gang_look look = {0};
     bool known = g && state_gang_look(s->state, g->key, &look);
+    const char *queue = json_text(json_path(workload, "status", "admission", "clusterQueue", NULL), "");
     const struct scale_up x = {.workload = workload,
                                .stands = look.bound_n > 0,
                                .bound_ms = g ? g->bound_ms : 0,
                                .is_settled = known && s->incoming_at == s->incoming_n,
                                .now_ms = loop_wall_ms(s->loop),
+                               .queue = *queue ? kube_cache_get(s->sources[SOURCE_QUEUES].cache, "", queue, a) : NULL,
                                .find = status_find_check,
+                               .find_flavor = find_flavor,
                                .ctx = s};
-    return scale_up_followed(a, &x, list ? list : json_path(workload, "status", "admissionChecks", NULL), ret_again_ms);
+    struct scale_up_said said = scale_up_followed(a, &x, list ? list : json_path(workload, "status", "admissionChecks", NULL));
+    if (said.again_ms)
+        work_again(w, said.again_ms);
+    if (said.is_retried && said.passed_over) {
+        _cleanup_buf_ struct buf text = {0};
+        json_write(&text, said.passed_over);
+        (void)object_condition_set(a, conditions, OBJECT_PASSED_OVER, true, "InsufficientCapacity", text.data, x.now_ms,
+                                   object_generation_of(workload));
+    } else if (said.is_retried && object_condition(workload, OBJECT_PASSED_OVER))
+        (void)object_condition_set(a, conditions, OBJECT_PASSED_OVER, false, "AllTried", "no other flavor is left", x.now_ms,
+                                   object_generation_of(workload));
+    return said.list;
+}
+
+bool status_passed_over_ended(struct scheduler *s, struct work *w, const struct json *workload, struct json *conditions)
+{
+    int64_t until_ms = passed_over_until_ms(w->arena, workload), now_ms = loop_wall_ms(s->loop);
+    if (until_ms > now_ms)
+        work_again(w, until_ms - now_ms);
+    return until_ms && until_ms <= now_ms &&
+           object_condition_set(w->arena, conditions, OBJECT_PASSED_OVER, false, "TimeOver", "they are tried again", now_ms,
+                                object_generation_of(workload));
 }

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "codec/kinds/queued_kinds.h"
 #include "sched/checks/check_list.h"
+#include "sched/checks/passed_over.h"
 #include "sched/domains/domain_status.h"
 #include "sched/scheduler.h"
 #include "sched/workload_metrics.h"
@@ -136,12 +137,9 @@ static const struct json *admission_now(const struct pass *x)
 /* The list follows the queue, and with quota the checks that are answered here. Returns whether it has to be written. */
 static bool sync_checks(struct pass *x, const struct json *admission)
 {
-    int64_t again_ms = 0;
     x->checks = check_list_synced(x->work->arena, x->workload, demanded(x, admission), x->now_ms);
-    struct json *answered = admission ? status_checks_answered(x->s, x->seen, x->workload, x->checks, x->work->arena, &again_ms) : NULL;
+    struct json *answered = admission ? status_checks_answered(x->s, x->seen, x->workload, x->checks, x->work, x->conditions) : NULL;
     x->checks = answered ? answered : x->checks;
-    if (again_ms)
-        work_again(x->work, again_ms);
     return x->checks != NULL;
 }
 
@@ -670,6 +668,10 @@ static void pending(struct pass *x)
         return;
     if (workload_held_message(json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "")))
         return; /* its owner has said so */
+    if (status_passed_over_ended(x->s, x->work, x->workload, x->conditions)) {
+        send(x, NULL);
+        return;
+    }
     if (is_untried(x)) {
         if (x->s->config.hold || x->s->config.policy.explicit_status)
             pending_untried(x);
@@ -677,7 +679,7 @@ static void pending(struct pass *x)
     }
     bool lists = sync_checks(x, NULL);
     const char *said = json_get_text(object_condition(x->workload, "QuotaReserved"), "message", "");
-    const char *text = status_refused_text(x->s, x->work->arena, why, g->text);
+    const char *text = passed_over_told(x->work->arena, x->workload, status_refused_text(x->s, x->work->arena, why, g->text));
     /* SOURCE Kueue: what is deactivated counts as evicted, although it had nothing. That is more than a reason, and written at once. */
     bool is_shut = strcmp(g->code, "Deactivated") == 0 && !object_condition_true(x->workload, "Evicted");
     int64_t pause_ms = pause_end_ms(x->workload);

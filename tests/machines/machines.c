@@ -8,6 +8,7 @@
  *   whole      no pod of it has a node while another has none, but for the moment of the burst
  *   exact      where the cloud keeps its word, one pass of Karpenter buys all that it lacks, and nobody buys another
  *   started    where it does, it starts; where it does not, it starts or its quota is given back
+ *   goes on    where no machine of one flavor comes, and those of the next do, it stands on those, after one timeout
  *   no leaks   what nobody stands on is taken back, when it runs and when it is over: nothing that is said keeps a machine
  */
 #include <stdio.h>
@@ -37,6 +38,7 @@ struct plan { /* what happens in a run; all of it follows from its seed */
     int flavors_n;
     uint32_t latency_ms, fault_permille, late_permille; /* late: of the writes of those who make pods, a hundred times */
     bool keeps_word;     /* of the cloud */
+    bool is_dry;         /* it has no machine of the first of two flavors, and all of the other */
     uint32_t restart_permille; /* each second: the scheduler's process ends, and another begins */
 };
 struct world {
@@ -222,7 +224,11 @@ static struct plan plan_of(uint64_t seed)
     p.keeps_word = random_permille(&r, 600);
     uint32_t none = (uint32_t)random_below(&r, 3) * 500, none_too = (uint32_t)random_below(&r, 200);
     uint32_t lost = (uint32_t)random_below(&r, 100), wrong = (uint32_t)random_below(&r, 200);
-    if (!p.keeps_word) {
+    p.is_dry = !p.keeps_word && random_permille(&r, 250);
+    if (p.is_dry) {
+        p.flavors_n = 2;
+        p.market.none_permille[0] = 1000;
+    } else if (!p.keeps_word) {
         p.market.none_permille[0] = none;
         p.market.none_permille[1] = none_too;
         p.market.lost_permille = lost;
@@ -282,6 +288,25 @@ static void check_exact(struct world *w, struct totals *t, const struct autoscal
         broken(w, "%s: %d machines were bought, and it lacked %d", "too many", c->bought_n, need);
 }
 
+/* It goes on to the next flavor, and stands there. */
+static void check_next_flavor(struct world *w)
+{
+    if (!stands(w) || w->evictions_n != (lacking(&w->plan) > 0))
+        broken(w, "%s: %d pods have nodes, and it gave its quota back %d times", "no machine of its first flavor came", bound_n(w),
+               w->evictions_n);
+}
+
+static void tell(const struct world *w, uint64_t seed, const struct autoscaler_counts *c, bool stood)
+{
+    const struct plan *p = &w->plan;
+    printf("# seed %llu: %s, %d pods x %d, %d there, %d flavors, %s%s%s, needs %d: bought %d in %d passes, %d came, %d did not, burst %lld ms, "
+           "%s, gave up %d times%s%s\n",
+           (unsigned long long)seed, p->market.kind == KARPENTER ? "karpenter" : "cluster autoscaler", p->pods_n, p->gpus_n, p->there_n,
+           p->flavors_n, p->keeps_word ? "fair" : p->is_dry ? "no spot" : "unfair", p->late_permille ? ", late pods" : "",
+           p->restart_permille ? ", restarts" : "", lacking(p), c->bought_n, c->passes_n, c->came_n, c->none_n, (long long)c->burst_ms,
+           stood ? "stood" : "did not stand", w->evictions_n, w->fault[0] ? ": " : "", w->fault);
+}
+
 static bool run_once(uint64_t seed, bool shown, struct totals *t)
 {
     static struct world w;
@@ -295,6 +320,8 @@ static bool run_once(uint64_t seed, bool shown, struct totals *t)
     t->gave_up_n += w.evictions_n > 0;
     if (p.keeps_word)
         check_exact(&w, t, &c);
+    else if (p.is_dry)
+        check_next_flavor(&w);
     else if (!stood && !w.evictions_n)
         broken(&w, "%s: it neither stands nor gives its quota back, %d of %d pods have nodes", "in time", bound_n(&w), p.pods_n);
     if (stood)
@@ -304,11 +331,7 @@ static bool run_once(uint64_t seed, bool shown, struct totals *t)
     loop_run_for(w.loop, 10000, NULL);
     run_until_taken_back(&w, "when it is over");
     if (shown || w.fault[0])
-        printf("# seed %llu: %s, %d pods x %d, %d there, %s%s%s, needs %d: bought %d in %d passes, %d came, %d did not, burst %lld ms, %s, "
-               "gave up %d times%s%s\n",
-               (unsigned long long)seed, p.market.kind == KARPENTER ? "karpenter" : "cluster autoscaler", p.pods_n, p.gpus_n, p.there_n,
-               p.keeps_word ? "fair" : "unfair", p.late_permille ? ", late pods" : "", p.restart_permille ? ", restarts" : "", lacking(&p), c.bought_n, c.passes_n, c.came_n, c.none_n, (long long)c.burst_ms,
-               stood ? "stood" : "did not stand", w.evictions_n, w.fault[0] ? ": " : "", w.fault);
+        tell(&w, seed, &c, stood);
     bool good = !w.fault[0];
     world_fini(&w);
     return good;

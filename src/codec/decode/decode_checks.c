@@ -1,5 +1,5 @@
-/* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods; and
- * starts that are promised */
+/* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods; flavors
+ * that it passes over, and starts that are promised */
 #include "base/clock.h"
 #include "codec/decode/decode_part.h"
 #include "codec/kinds/scale_up_names.h"
@@ -106,6 +106,80 @@ const struct json *decode_updated_template(const struct decoder *d, const struct
             add_update(d->arena, update, updated);
         }
     return updated ? updated : pod_template;
+}
+
+/* ---- flavors that are passed over ----
+ *
+ *   Workload  condition capstan.dev/PassedOver, as sched/checks/passed_over.h writes it:
+ *             {"until":"2026-01-31T12:00:00Z","flavors":{"spot":{"karpenter.sh/nodepool":"spot"}}}
+ *
+ * SHAPE  node affinity: of each term there is, one more for each label of a flavor, with that label NotIn its value.
+ * LIMIT  TERMS_MOST; what would need more is left as it is: the flavor is tried again, no more.
+ */
+
+enum { TERMS_MOST = 64 };
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+
+static bool is_given(const struct json *object, const struct json *flavors)
+{
+    JSON_EACH (set, json_path(object, "status", "admission", "podSetAssignments", NULL))
+        JSON_EACH (flavor, json_get(set, "flavors"))
+            if (json_get_n(flavors, json_bytes(flavor)))
+                return true;
+    return false;
+}
+
+static struct json *not_in(struct arena *a, const struct json *label)
+{
+    struct json *e = json_new(a, JSON_OBJECT);
+    json_set_text(a, e, "key", label->key);
+    json_set_text(a, e, "operator", "NotIn");
+    json_append(json_ensure_array(a, e, "values"), json_clone(a, label));
+    return e;
+}
+
+/* TERMS, each without one of the labels; NULL: they would be too many. */
+static struct json *terms_without(struct arena *a, const struct json *terms, const struct json *labels)
+{
+    struct json *all = json_new(a, JSON_ARRAY);
+    if ((uint64_t)terms->n * labels->n > TERMS_MOST)
+        return NULL;
+    JSON_EACH (term, terms)
+        JSON_EACH (label, labels) {
+            struct json *copy = json_clone(a, term);
+            json_append(json_ensure_array(a, copy, "matchExpressions"), not_in(a, label));
+            json_append(all, copy);
+        }
+    return all;
+}
+
+const struct json *decode_passed_over(const struct decoder *d, const struct json *object, const struct json *pod_template)
+{
+    const struct json *said = decode_condition(object, OBJECT_PASSED_OVER);
+    if (!said || !bytes_is(json_bytes(json_get(said, "status")), "True") || !json_is(pod_template, JSON_OBJECT))
+        return pod_template;
+    const struct json *flavors = json_get(json_parse(d->arena, json_bytes(json_get(said, "message")), NULL, NULL), "flavors");
+    if (!json_is(flavors, JSON_OBJECT) || !flavors->n || (decode_condition_true(object, "QuotaReserved") && is_given(object, flavors)))
+        return pod_template;
+    const struct json *was = json_path(pod_template, "spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms", NULL);
+    struct json *terms = json_new(d->arena, JSON_ARRAY);
+    JSON_EACH (term, json_is(was, JSON_ARRAY) ? was : NULL)
+        if (json_is(term, JSON_OBJECT) && term->n) /* one that says nothing matches no node */
+            json_append(terms, json_clone(d->arena, term));
+    if (!json_is(was, JSON_ARRAY))
+        json_append(terms, json_new(d->arena, JSON_OBJECT));
+    JSON_EACH (labels, flavors) {
+        struct json *more = json_is(labels, JSON_OBJECT) && labels->n ? terms_without(d->arena, terms, labels) : NULL;
+        terms = more ? more : terms;
+    }
+    if (!terms->n || !json_first(terms)->n)
+        return pod_template; /* there is no term that matches a node, or no flavor had a label */
+    struct json *copy = json_clone(d->arena, pod_template), *node = json_ensure_object(d->arena, copy, "spec");
+    static const char *const path[] = {"affinity", "nodeAffinity", REQUIRED};
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++)
+        node = json_ensure_object(d->arena, node, path[i]);
+    json_set(d->arena, node, "nodeSelectorTerms", terms);
+    return copy;
 }
 
 /* ---- starts that are promised ----

@@ -473,7 +473,7 @@ static int decode_pod_sets(const struct decoder *d, const struct json *object, s
         if (s->min_count > s->count)
             s->min_count = s->count;
         const struct json *pod_template = decode_updated_template(d, object, intern_name(d->names, s->name), json_get(item, "template"));
-        if (decode_set_template(d, pod_template, path, g, s, e) < 0)
+        if (decode_set_template(d, decode_passed_over(d, object, pod_template), path, g, s, e) < 0)
             return -E_INVALID;
         s->in_turns = in_turns;
         members += s->min_count;

@@ -80,5 +80,7 @@ bool decode_waits_for_machines(const struct json *object); /* one of its checks 
 /* The template of the Workload's pod set `set` with what its checks add to its pods, once it has quota. */
 const struct json *decode_updated_template(const struct decoder *d, const struct json *object, const char *set,
                                            const struct json *pod_template);
+/* The same, standing on no node of a flavor that the Workload passes over. */
+const struct json *decode_passed_over(const struct decoder *d, const struct json *object, const struct json *pod_template);
 
 #endif

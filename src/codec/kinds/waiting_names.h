@@ -11,6 +11,8 @@
 #define OBJECT_WAITING "capstan.dev/Waiting"
 /* Of one that waits: the start that it is promised, for whoever schedules next (codec/decode/decode_checks.c). */
 #define OBJECT_PROMISED "capstan.dev/Promised"
+/* Of one for which machines of some flavors did not come: which it leaves out until when (sched/checks/passed_over.h). */
+#define OBJECT_PASSED_OVER "capstan.dev/PassedOver"
 /* Of a ClusterQueue whose annotation capstan.dev/backfill has no effect: false, and why. */
 #define QUEUE_BACKFILL "capstan.dev/Backfill"
 /* Reasons of the condition OBJECT_WAITING, and of Admitted, while a Workload has quota and is not admitted: its checks are not ready; they

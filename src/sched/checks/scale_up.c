@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "codec/kinds/scale_up_names.h"
 #include "kube/object.h"
+#include "sched/checks/passed_over.h"
 
 #define TIMEOUT_TEXT "15m"
 #define KEEP_ANNOTATION "karpenter.sh/do-not-disrupt"
@@ -77,8 +78,22 @@ static int64_t pause_s(const struct json *entry)
     return s < PAUSE_MOST_S ? s : PAUSE_MOST_S;
 }
 
+/* It gives its quota back, and comes again at once for another flavor, or for this one after a pause. */
+static void retry(struct arena *a, const struct scale_up *x, const struct json *check, struct json *entry, struct scale_up_said *said)
+{
+    const struct passed_over p = {.workload = x->workload, .queue = x->queue, .check = object_meta(check, "name"), .flavor = x->find_flavor,
+                                  .ctx = x->ctx, .until_ms = x->now_ms + pause_s(entry) * 1000};
+    struct json *more = passed_over_more(a, &p);
+    said->passed_over = more ? more : said->passed_over;
+    said->is_retried = true;
+    set_state(a, entry, "Retry", arena_printf(a, "the machines for its pods did not come within %s%s", timeout_text(check),
+                                              more ? "; the other flavors of its queue are tried first now" : ""), x->now_ms);
+    if (!more)
+        json_set_int64(a, entry, "requeueAfterSeconds", pause_s(entry));
+}
+
 /* True: the entry was changed. */
-static bool follow(struct arena *a, const struct scale_up *x, const struct json *check, struct json *entry, int64_t *ret_again_ms)
+static bool follow(struct arena *a, const struct scale_up *x, const struct json *check, struct json *entry, struct scale_up_said *said)
 {
     const char *is = json_get_text(entry, "state", "Pending");
     if (strcmp(is, "Pending") == 0) {
@@ -91,28 +106,29 @@ static bool follow(struct arena *a, const struct scale_up *x, const struct json 
         return false;
     left_ms = left_ms <= 0 && !x->is_settled ? SETTLE_MS : left_ms;
     if (left_ms > 0) {
-        *ret_again_ms = left_ms;
+        said->again_ms = said->again_ms && said->again_ms < left_ms ? said->again_ms : left_ms;
         return false;
     }
     if (x->stands) { /* WHY written: a scheduler that starts anew may not see them at first, or meet them while one is replaced */
         json_set_text(a, entry, "message", CAME_TEXT);
         return true;
     }
-    set_state(a, entry, "Retry", arena_printf(a, "the machines for its pods did not come within %s", timeout_text(check)), x->now_ms);
-    json_set_int64(a, entry, "requeueAfterSeconds", pause_s(entry));
+    retry(a, x, check, entry, said);
     return true;
 }
 
-struct json *scale_up_followed(struct arena *a, const struct scale_up *x, const struct json *list, int64_t *ret_again_ms)
+struct scale_up_said scale_up_followed(struct arena *a, const struct scale_up *x, const struct json *list)
 {
+    struct scale_up_said said = {0};
     struct json *now = json_new(a, JSON_ARRAY);
     bool changed = false;
     JSON_EACH (state, json_is(list, JSON_ARRAY) ? list : NULL) {
         const struct json *check = x->find(x->ctx, json_get_text(state, "name", ""), a);
         struct json *entry = json_clone(a, state);
         if (check && strcmp(json_get_text(json_get(check, "spec"), "controllerName", ""), SCALE_UP_CONTROLLER) == 0 && timeout_ms(check))
-            changed |= follow(a, x, check, entry, ret_again_ms);
+            changed |= follow(a, x, check, entry, &said);
         json_append(now, entry);
     }
-    return changed ? now : NULL;
+    said.list = changed ? now : NULL;
+    return said;
 }

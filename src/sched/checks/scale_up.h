@@ -2,7 +2,8 @@
  *
  *   quota reserved -> Ready, in the same write -> admitted without places -> its pods are unschedulable, all at once: an autoscaler that
  *   looks for such pods (Karpenter, Cluster Autoscaler) buys for all of them -> bound whole when the last place is there
- *                                             -> not in time: Retry, which takes the quota back; it comes again after a pause
+ *                                             -> not in time: Retry, which takes the quota back; it comes again for the next flavor of its
+ *                                                queue (checks/passed_over.h), or after a pause
  *
  * Its annotation capstan.dev/scale-up-timeout says how long machines may take (15m). Who stands somewhere when the time is over has got
  * them, and its entry says so from then on: what becomes of nodes later is no matter of this check.
@@ -21,11 +22,17 @@ struct scale_up {
     int64_t bound_ms;     /* wall time when one was bound last; 0 = not known */
     bool is_settled;      /* all that is known of its pods is counted */
     int64_t now_ms;
-    check_finder *find;
+    const struct json *queue; /* the ClusterQueue that it has quota of; NULL: not known */
+    check_finder *find, *find_flavor;
     void *ctx;
 };
-/* LIST (array of entries, as status.admissionChecks) as such checks would have it of a Workload with quota; NULL: it is so already.
- * *ret_again_ms: in so many ms there may be more to say; untouched: nothing will. */
-struct json *scale_up_followed(struct arena *a, const struct scale_up *x, const struct json *list, int64_t *ret_again_ms);
+struct scale_up_said {
+    struct json *list;        /* as status.admissionChecks should be; NULL: it is so already */
+    struct json *passed_over; /* what passed_over.h says from now on, when is_retried; NULL: nothing */
+    bool is_retried;          /* machines did not come */
+    int64_t again_ms;         /* in so many ms there may be more to say; 0: nothing will */
+};
+/* LIST (array of entries, as status.admissionChecks) as such checks would have it of a Workload with quota. */
+struct scale_up_said scale_up_followed(struct arena *a, const struct scale_up *x, const struct json *list);
 
 #endif

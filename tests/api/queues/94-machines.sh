@@ -20,9 +20,9 @@ job() { # NAME PODS
  spec: {restartPolicy: Never, containers: [{name: main, image: train, resources: {limits: {nvidia.com/gpu: 8}}}]}}}}
 YAML
 }
-machine() { # NAME
+machine() { # NAME [POOL]
     { echo "# YAML"; cat; } <<YAML | K create -f - >/dev/null
-{apiVersion: v1, kind: Node, metadata: {name: $NS-$1, labels: {capstan.dev/simulated: "true", karpenter.sh/nodepool: $NS},
+{apiVersion: v1, kind: Node, metadata: {name: $NS-$1, labels: {capstan.dev/simulated: "true", karpenter.sh/nodepool: ${2:-$NS}},
  annotations: {capstan.dev/shape: t4}}, status: {capacity: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 8},
  allocatable: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 8}, conditions: [{type: Ready, status: "True", reason: KubeletReady,
  lastHeartbeatTime: "$(date -u +%FT%TZ)", lastTransitionTime: "$(date -u +%FT%TZ)"}]}}
@@ -75,4 +75,21 @@ soon "machines that do not come: it gives its quota back" 'machines for its pods
 soon "and comes again after a minute" '^1 60$' workload late '{.status.admissionChecks[0].retryCount} {.status.admissionChecks[0].requeueAfterSeconds}'
 soon "its pods are gone" '^0$' unschedulable late
 k delete job late --wait=false >/dev/null
+
 K delete nodes -l "karpenter.sh/nodepool=$NS" >/dev/null
+machine g "$NS-g"
+apply <<YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: $NS-g}, spec: {nodeLabels: {karpenter.sh/nodepool: $NS-g}}}
+YAML
+K patch clusterqueue "$NS-q" --type=json -p "[{\"op\": \"add\", \"path\": \"/spec/resourceGroups/0/flavors/-\", \"value\":
+ {\"name\": \"$NS-g\", \"resources\": [{\"name\": \"nvidia.com/gpu\", \"nominalQuota\": 24}]}}]" >/dev/null
+job next 1
+soon "where another flavor is left it comes again for that at once" '^1$' bound next
+is "on its machines" "$NS-g" k get pods -l job-name=next -o 'jsonpath={.items[*].spec.nodeName}'
+is "and its Workload says which it leaves out" 'True InsufficientCapacity' workload next \
+    '{.status.conditions[?(@.type=="capstan.dev/PassedOver")].status} {.status.conditions[?(@.type=="capstan.dev/PassedOver")].reason}'
+job more 1
+soon "when all flavors have been tried none is left out" '^False AllTried' workload more \
+    '{.status.conditions[?(@.type=="capstan.dev/PassedOver")].status} {.status.conditions[?(@.type=="capstan.dev/PassedOver")].reason}'
+k delete job next more --wait=false >/dev/null
+K delete nodes -l "karpenter.sh/nodepool in ($NS,$NS-g)" >/dev/null

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "base/clock.h"
+#include "codec/decode/decode.h"
+#include "sched/checks/passed_over.h"
 #include "sched/checks/scale_up.h"
 
 #define AT_MS INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
@@ -18,12 +20,24 @@ struct asked {
     const char *check;
     int64_t again_ms;
     bool unsettled;
+    const char *queue;        /* its ClusterQueue; NULL: not known */
+    const char *passed_over;  /* out: what the condition says then; "": nothing */
 };
 
 static const struct json *find(void *ctx, const char *name, struct arena *a)
 {
     struct asked *x = ctx;
     return strcmp(name, "m") == 0 ? json_parse(a, bytes_of(x->check), NULL, NULL) : NULL;
+}
+
+/* Flavors of the name of their pool; "any" has no label, "gone" is not there. */
+static const struct json *find_flavor(void *ctx, const char *name, struct arena *a)
+{
+    (void)ctx;
+    if (strcmp(name, "gone") == 0)
+        return NULL;
+    const char *labels = strcmp(name, "any") == 0 ? "" : arena_printf(a, "\"nodeLabels\":{\"pool\":\"%s\"}", name);
+    return json_parse(a, bytes_of(arena_printf(a, "{\"spec\":{%s}}", labels)), NULL, NULL);
 }
 
 /* The list of a Workload with this status after so many ms, as text; "": as it is. */
@@ -33,14 +47,20 @@ static const char *list_after(struct asked *x, const char *status, int64_t ms, b
     assert_non_null(workload);
     const struct scale_up u = {
         .workload = workload, .stands = stands, .bound_ms = bound_ms, .is_settled = !x->unsettled, .now_ms = AT_MS + ms,
-                               .find = find, .ctx = x};
-    struct buf text = {0};
+                               .queue = x->queue ? json_parse(x->a, bytes_of(x->queue), NULL, NULL) : NULL,
+                               .find = find, .find_flavor = find_flavor, .ctx = x};
+    struct buf text = {0}, note = {0};
     x->again_ms = 0;
-    struct json *now = scale_up_followed(x->a, &u, json_path(workload, "status", "admissionChecks", NULL), &x->again_ms);
-    if (now)
-        json_write(&text, now);
-    const char *copy = arena_text(x->a, now ? text.data : "");
+    struct scale_up_said said = scale_up_followed(x->a, &u, json_path(workload, "status", "admissionChecks", NULL));
+    x->again_ms = said.again_ms;
+    if (said.list)
+        json_write(&text, said.list);
+    const char *copy = arena_text(x->a, said.list ? text.data : "");
+    if (said.passed_over)
+        json_write(&note, said.passed_over);
+    x->passed_over = arena_text(x->a, said.passed_over ? note.data : "");
     buf_free(&text);
+    buf_free(&note);
     return copy;
 }
 
@@ -123,10 +143,139 @@ static void what_is_wrong_with_it(void **state)
     arena_free(a);
 }
 
+/* ---- the next flavor (passed_over.h) ---- */
+
+#define QUEUE(checks, flavors) "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[" checks "]},\"resourceGroups\":[{\"flavors\":[" flavors "]}]}}"
+#define GIVEN(flavor) ADMITTED ",\"admission\":{\"podSetAssignments\":[{\"name\":\"a\",\"flavors\":{\"gpu\":\"" flavor "\"}}]},\"admissionChecks\":[" READY "]"
+#define SPOT "{\"name\":\"spot\"}"
+#define OTHER "{\"name\":\"other\"}"
+
+static void the_next_flavor_is_tried_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *queue, *given, *passed_over; /* "": it comes after a pause */
+    } cases[] = {
+        {QUEUE("{\"name\":\"m\"}", SPOT "," OTHER), GIVEN("spot"), "{\"spot\":{\"pool\":\"spot\"}}"},
+        {QUEUE("{\"name\":\"m\"}", SPOT "," OTHER), GIVEN("other"), "{\"other\":{\"pool\":\"other\"}}"}, /* wherever it stands */
+        {QUEUE("{\"name\":\"m\",\"onFlavors\":[\"spot\"]}", SPOT "," OTHER), GIVEN("spot"), "{\"spot\":{\"pool\":\"spot\"}}"},
+        {QUEUE("{\"name\":\"m\"}", SPOT), GIVEN("spot"), ""},
+        {QUEUE("{\"name\":\"m\"}", SPOT ",{\"name\":\"gone\"}"), GIVEN("spot"), ""},
+        {QUEUE("{\"name\":\"m\"}", "{\"name\":\"any\"}," OTHER), GIVEN("any"), ""}, /* nothing tells its nodes from others */
+        {"{\"spec\":{\"admissionChecks\":[\"m\"],\"resourceGroups\":[{\"flavors\":[" SPOT "," OTHER "]}]}}", GIVEN("spot"),
+         "{\"spot\":{\"pool\":\"spot\"}}"}, /* v1beta1 */
+        {"{\"spec\":7}", GIVEN("spot"), ""},
+        {"{\"spec\":{\"resourceGroups\":[7,{\"flavors\":[7,{}]}]}}", GIVEN("spot"), ""},
+    };
+    struct asked x = {arena_new(), CHECK(""), 0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        x.queue = cases[i].queue;
+        const char *list = list_after(&x, cases[i].given, 900000, false, 0), *expected = cases[i].passed_over;
+        expected = *expected ? arena_printf(x.a, "{\"until\":\"2026-01-01T00:16:00Z\",\"flavors\":%s}", expected) : "";
+        assert_string_equal(x.passed_over, expected);
+        assert_non_null(strstr(list, "\"state\":\"Retry\""));
+        assert_int_equal(strstr(list, "requeueAfterSeconds") == NULL, *expected != '\0');
+    }
+    arena_free(x.a);
+}
+
+/* When all have been tried none is passed over, and it pauses. */
+static void a_round_has_each_flavor_once(void **state)
+{
+    (void)state;
+    struct asked x = {arena_new(), CHECK(""), 0, .queue = QUEUE("{\"name\":\"m\"}", SPOT "," OTHER)};
+    const char *status = "\"conditions\":[{\"type\":\"Admitted\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"},"
+                         "{\"type\":\"capstan.dev/PassedOver\",\"status\":\"%s\",\"message\":\"{\\\"until\\\":\\\"2026-01-01T00:01:00Z\\\","
+                         "\\\"flavors\\\":{\\\"spot\\\":{\\\"pool\\\":\\\"spot\\\"}}}\"}],\"admission\":{\"podSetAssignments\":[{\"flavors\":{"
+                         "\"gpu\":\"other\"}}]},\"admissionChecks\":[" READY "]";
+    const char *list = list_after(&x, arena_printf(x.a, status, "True"), 900000, false, 0);
+    assert_string_equal(x.passed_over, "");
+    assert_non_null(strstr(list, "\"requeueAfterSeconds\":60"));
+    (void)list_after(&x, arena_printf(x.a, status, "False"), 900000, false, 0); /* that time was over */
+    assert_non_null(strstr(x.passed_over, "{\"other\":{\"pool\":\"other\"}}"));
+    arena_free(x.a);
+}
+
+static const struct json *waiting(struct arena *a, const char *note, const char *affinity, const char *status)
+{
+    struct buf text = {0};
+    json_write_string(&text, bytes_of(note));
+    const char *object = arena_printf(a,
+                                      "{\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":1,"
+                                      "\"template\":{\"spec\":{%s\"containers\":[]}}}]},\"status\":{\"conditions\":[{\"type\":"
+                                      "\"capstan.dev/PassedOver\",\"status\":\"True\",\"message\":%s}%s}}",
+                                      affinity, text.data, status);
+    buf_free(&text);
+    const struct json *v = json_parse(a, bytes_of(object), NULL, NULL);
+    assert_non_null(v);
+    return v;
+}
+
+/* Node terms of its pods as text: "pool!=spot,zone!=a|..." */
+static const char *terms_of(struct arena *a, const struct json *workload)
+{
+    struct intern *names = intern_new();
+    struct decoder d = {.names = names, .arena = a};
+    struct gang_record g;
+    struct err e = {0};
+    const char *text = "";
+    assert_int_equal(decode_workload(&d, workload, &g, &e), 0);
+    const struct shape *shape = &g.pod_sets[0].shape;
+    for (uint32_t i = 0; i < shape->node_terms_n; i++)
+        for (uint32_t k = 0; k < shape->node_terms[i].all_n; k++) {
+            const struct requirement *r = &shape->node_terms[i].all[k];
+            text = arena_printf(a, "%s%s%s%s%s", text, k ? "," : i ? "|" : "", intern_name(names, r->key),
+                                r->op == REQUIRE_NOT_IN ? "!=" : "=", r->values_n == 1 ? intern_name(names, r->values[0]) : "?");
+        }
+    intern_free(names);
+    return text;
+}
+
+static void its_pods_leave_these_nodes_out(void **state)
+{
+    (void)state;
+    struct arena *a = arena_new();
+#define NOTE(flavors) "{\"until\":\"2026-01-01T00:01:00Z\",\"flavors\":{" flavors "}}"
+#define TERMS(terms) "\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[" terms "]}}},"
+#define ZONE "{\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"a\"]}]}"
+    static const struct {
+        const char *note, *affinity, *status, *terms;
+    } cases[] = {
+        {NOTE("\"spot\":{\"pool\":\"spot\"}"), "", "]", "pool!=spot"},
+        {NOTE("\"s\":{\"pool\":\"x\",\"type\":\"spot\"}"), "", "]", "pool!=x|type!=spot"},
+        {NOTE("\"s\":{\"pool\":\"s\"},\"t\":{\"pool\":\"t\"}"), "", "]", "pool!=s,pool!=t"},
+        {NOTE("\"spot\":{\"pool\":\"spot\"}"), TERMS(ZONE "," ZONE), "]", "zone=a,pool!=spot|zone=a,pool!=spot"},
+        {NOTE("\"spot\":{\"pool\":\"spot\"}"), TERMS("{}," ZONE), "]", "zone=a,pool!=spot"},
+        {NOTE("\"any\":{}"), "", "]", ""},
+        {"no note", "", "]", ""},
+        {"[]", "", "]", ""},
+        {NOTE("\"a\":7"), "", "]", ""},
+        /* with quota of another flavor it stays so, and of that one it does not count: it is being given back */
+        {NOTE("\"spot\":{\"pool\":\"spot\"}"), "",
+         ",{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{\"clusterQueue\":\"q\",\"podSetAssignments\":[{\"name\":\"main\","
+         "\"flavors\":{\"gpu\":\"other\"}}]}", "pool!=spot"},
+        {NOTE("\"spot\":{\"pool\":\"spot\"}"), "",
+         ",{\"type\":\"QuotaReserved\",\"status\":\"True\"}],\"admission\":{\"clusterQueue\":\"q\",\"podSetAssignments\":[{\"name\":\"main\","
+         "\"flavors\":{\"gpu\":\"spot\"}}]}", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(terms_of(a, waiting(a, cases[i].note, cases[i].affinity, cases[i].status)), cases[i].terms);
+    const char *labels = "\"l0\":\"0\"";
+    for (int i = 1; i < 65; i++) /* as many terms: too many */
+        labels = arena_printf(a, "%s,\"l%d\":\"0\"", labels, i);
+    const char *note = arena_printf(a, "{\"flavors\":{\"a\":{%s}}}", labels);
+    assert_string_equal(terms_of(a, waiting(a, note, "", "]")), "");
+    assert_string_equal(passed_over_told(a, waiting(a, NOTE("\"spot\":{\"pool\":\"spot\"}"), "", "]"), "it waits"),
+                        "it waits (no machines of flavor spot came in time: left out until 2026-01-01T00:01:00Z)");
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(quota_is_enough), cmocka_unit_test(machines_have_their_time),
                                        cmocka_unit_test(machines_come_once), cmocka_unit_test(pauses_grow),
-                                       cmocka_unit_test(what_is_wrong_with_it)};
+                                       cmocka_unit_test(what_is_wrong_with_it),
+                                       cmocka_unit_test(the_next_flavor_is_tried_at_once), cmocka_unit_test(a_round_has_each_flavor_once),
+                                       cmocka_unit_test(its_pods_leave_these_nodes_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
