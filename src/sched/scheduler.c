@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "sched/checks/held_nodes.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/forecast/run_times.h"
@@ -172,6 +173,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->pod_work = workqueue_new(c, status_pod, s);
     s->check_work = workqueue_new(c, status_check, s);
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
+    s->held = held_nodes_new(sources_hold_changed, status_find_flavor, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     sources_start(s);
@@ -211,6 +213,7 @@ void scheduler_free(struct scheduler *s)
         workqueue_free(queues[i]);
     sources_stop(s);
     policy_source_free(s->policies);
+    held_nodes_free(s->held);
     gated_pods_free(s->gated);
     stray_pods_free(s->strays);
     seen_fini(s);

@@ -205,6 +205,7 @@ struct scheduler {
     struct pace *pace;           /* of objects whose figures change all the time; keys "clusterqueues/...", "podgroups/..." */
     struct scheduler_counts counts;
     struct metrics *metrics;
+    struct held_nodes *held;     /* checks/held_nodes.h */
     struct gated_pods *gated;
     struct stray_pods *strays;
 };
@@ -218,6 +219,7 @@ bool sources_synced(const struct scheduler *s);
 /* Where an incoming change is put; the caller fills it, records in s->incoming_arena. Asks for a turn. */
 struct change *sources_push(struct scheduler *s);
 void sources_tell_local_queues(struct scheduler *s); /* the core, all of them anew */
+void sources_hold_changed(void *arg, struct bytes node, const char *holder); /* a held_changed_fn */
 /* Next change or NULL; its records are good until sources_drained. */
 const struct change *sources_next(struct scheduler *s);
 void sources_drained(struct scheduler *s);
@@ -321,6 +323,7 @@ int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const c
 void status_placeless(struct scheduler *s, struct work *w, struct seen_gang *g, struct kube_object_ref about);
 /* status_check.c: a check_finder (checks/queue_checks.h); ctx is the scheduler. */
 const struct json *status_find_check(void *ctx, const char *name, struct arena *a);
+const struct json *status_find_flavor(void *ctx, const char *name, struct arena *a); /* the same, of ResourceFlavors */
 /* LIST (NULL: that of the Workload, which has quota) with what the scheduler's own checks say; NULL: as it is. With another list conditions
  * may be others, too. */
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,

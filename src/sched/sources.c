@@ -5,7 +5,9 @@
  */
 #include <stdlib.h>
 #include "base/log.h"
+#include "sched/checks/held_nodes.h"
 #include "sched/checks/queue_checks.h"
+#include "sched/checks/scale_up.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/scheduler.h"
@@ -112,6 +114,15 @@ static void tell_undecodable(struct scheduler *s, struct bytes object, const str
         kube_event(s->events, &about, "Warning", "FailedScheduling", "the pod cannot be scheduled as it is written: %s", e->text);
 }
 
+/* All of a gang that waited for machines stand: what was held for it and is not needed is free. */
+static void note_stands(struct scheduler *s, const struct pod_record *pod)
+{
+    const char *gang = pod->gang && pod->node ? intern_name(s->names, pod->gang) : "";
+    const struct seen_gang *g = held_nodes_awaited(s->held, gang) ? seen_gang(s, pod->gang) : NULL;
+    if (g && g->bound_n == (int32_t)g->pods_n)
+        held_nodes_wait_no_more(s->held, gang);
+}
+
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct scheduler *s = arg;
@@ -131,7 +142,10 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         return;
     }
     pod.gated = pod.gated || waits_for_workload(s, &pod);
+    if (!pod.node)
+        held_nodes_tolerate(s->incoming_arena, s->names, &pod);
     seen_pod_apply(s, &pod);
+    note_stands(s, &pod);
     note_told(s, &pod, object);
     gated_pods_seen(s->gated, &pod, object);
     stray_pods_seen(s->strays, &pod, object);
@@ -140,16 +154,9 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     c->pod = pod;
 }
 
-static void on_node(void *arg, enum kube_event event, struct bytes object)
+void sources_hold_changed(void *arg, struct bytes object, const char *holder)
 {
     struct scheduler *s = arg;
-    if (event == KUBE_DELETED) {
-        name_id name = object_name_id(s, object, false);
-        if (s->on_node)
-            s->on_node(s->on_node_arg, intern_name(s->names, name), (struct bytes){0}, NULL);
-        push_gone(s, CHANGE_NODE_GONE, name);
-        return;
-    }
     struct node_record node;
     struct err e;
     if (decode_node(&s->decoder, object, &node, &e) < 0) {
@@ -158,9 +165,25 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
     }
     if (s->on_node)
         s->on_node(s->on_node_arg, intern_name(s->names, node.name), object, &node);
+    if (holder)
+        held_nodes_taint(s->incoming_arena, s->names, &node, holder);
     struct change *c = sources_push(s);
     c->type = CHANGE_NODE;
     c->node = node;
+}
+
+static void on_node(void *arg, enum kube_event event, struct bytes object)
+{
+    struct scheduler *s = arg;
+    if (event != KUBE_DELETED) {
+        sources_hold_changed(s, object, held_nodes_of(s->held, object, loop_wall_ms(s->loop)));
+        return;
+    }
+    name_id name = object_name_id(s, object, false);
+    if (s->on_node)
+        s->on_node(s->on_node_arg, intern_name(s->names, name), (struct bytes){0}, NULL);
+    held_nodes_gone(s->held, intern_name(s->names, name));
+    push_gone(s, CHANGE_NODE_GONE, name);
 }
 
 void sources_node_again(struct scheduler *s, struct bytes object)
@@ -358,6 +381,8 @@ static void kind_gone(struct source *source, const char *key)
         metrics_forget_cohort(s->metrics, name);
     if (source->id == SOURCE_LOCAL_QUEUES)
         forget_local_queue(s, name);
+    if (source->id == SOURCE_WORKLOADS)
+        held_nodes_wait_no_more(s->held, intern_name(s->names, id));
     if (kinds[source->id].gone == CHANGE_GANG_GONE)
         seen_gang_gone(s, id);
     push_gone(s, kinds[source->id].gone, id);
@@ -485,6 +510,16 @@ void sources_tell_local_queues(struct scheduler *s)
 
 static void follow_demands(struct source *source, const char *key, const struct json *queue);
 
+static void note_waits(struct scheduler *s, name_id gang, const struct json *workload)
+{
+    const struct seen_gang *g = seen_gang(s, gang);
+    bool stands = g && g->pods_n && g->bound_n == (int32_t)g->pods_n;
+    if (!stands && scale_up_waits(s->scratch, workload))
+        held_nodes_wait(s->held, intern_name(s->names, gang), workload);
+    else
+        held_nodes_wait_no_more(s->held, intern_name(s->names, gang));
+}
+
 /* Returns false when it is no news to the core. */
 static bool kind_changed(struct source *source, const char *key, struct bytes object)
 {
@@ -509,6 +544,7 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
         run_named(seen_gang(s, c.gang.key), o);
         workload_metrics_seen(s, seen_gang(s, c.gang.key), o);
         run_note_workload(s, seen_gang(s, c.gang.key), o);
+        note_waits(s, c.gang.key, o);
     }
     if (!is_lifted(source, key, &c))
         *sources_push(s) = c;
@@ -594,6 +630,8 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
         kind_gone(source, key);
     else
         news = kind_changed(source, key, object);
+    if (source->id == SOURCE_FLAVORS && event != KUBE_DELETED)
+        held_nodes_look(s->held);
     if (!s->leading)
         return;
     struct workqueue *queue = queue_of(s, source->id);

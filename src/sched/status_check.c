@@ -28,7 +28,7 @@ const struct json *status_find_check(void *ctx, const char *name, struct arena *
     return kube_cache_get(s->sources[SOURCE_CHECKS].cache, "", name, a);
 }
 
-static const struct json *find_flavor(void *ctx, const char *name, struct arena *a)
+const struct json *status_find_flavor(void *ctx, const char *name, struct arena *a)
 {
     const struct scheduler *s = ctx;
     return kube_cache_get(s->sources[SOURCE_FLAVORS].cache, "", name, a);
@@ -48,7 +48,7 @@ struct json *status_checks_answered(struct scheduler *s, const struct seen_gang 
                                .now_ms = loop_wall_ms(s->loop),
                                .queue = *queue ? kube_cache_get(s->sources[SOURCE_QUEUES].cache, "", queue, a) : NULL,
                                .find = status_find_check,
-                               .find_flavor = find_flavor,
+                               .find_flavor = status_find_flavor,
                                .ctx = s};
     struct scale_up_said said = scale_up_followed(a, &x, list ? list : json_path(workload, "status", "admissionChecks", NULL));
     if (said.again_ms)

@@ -351,6 +351,7 @@ struct autoscaler_counts autoscaler_counts(const struct autoscaler *s)
     for (int i = 0; i < s->machines_n; i++) {
         (void)used_gpus(s, i, &empty);
         counts.there_n += !s->machines[i].old && s->machines[i].life != GONE;
+        counts.ready_n += !s->machines[i].old && s->machines[i].life == READY && s->machines[i].gpus == s->market.gpus;
         counts.idle_n += !s->machines[i].old && s->machines[i].life != GONE && empty;
     }
     return counts;

@@ -30,7 +30,7 @@ struct market {
 struct autoscaler_counts {
     int passes_n;                         /* in which anything was bought */
     int bought_n, came_n, none_n, taken_back_n;
-    int there_n;                          /* bought and not taken back */
+    int there_n, ready_n;                 /* bought and not taken back; of those: nodes with all their GPUs */
     int idle_n;                           /* nodes of those that nobody stands on */
     int64_t burst_ms;                     /* from the first pod that was seen to the last, before the first pass */
 };

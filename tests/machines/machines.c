@@ -8,6 +8,7 @@
  *   whole      no pod of it has a node while another has none, but for the moment of the burst
  *   exact      where the cloud keeps its word, one pass of Karpenter buys all that it lacks, and nobody buys another
  *   started    where it does, it starts; where it does not, it starts or its quota is given back
+ *   kept       others who come meanwhile do not take what was bought for it
  *   goes on    where no machine of one flavor comes, and those of the next do, it stands on those, after one timeout
  *   no leaks   what nobody stands on is taken back, when it runs and when it is over: nothing that is said keeps a machine
  */
@@ -29,7 +30,7 @@
 #define KUEUE "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
 #define WORKLOADS "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
 #define JOB "/apis/batch/v1/namespaces/default/jobs/gang"
-enum { GPUS = 8, PODS_MOST = 24, MINUTE_MS = 60000, PART_MS = 3000, RUN_MOST_MS = 180 * MINUTE_MS, STEP_MS = 1000 };
+enum { GPUS = 8, PODS_MOST = 24, MINUTE_MS = 60000, PART_MS = 3000, HELD_MS = 20000, RUN_MOST_MS = 180 * MINUTE_MS, STEP_MS = 1000 };
 
 struct plan { /* what happens in a run; all of it follows from its seed */
     struct market market;
@@ -39,6 +40,7 @@ struct plan { /* what happens in a run; all of it follows from its seed */
     uint32_t latency_ms, fault_permille, late_permille; /* late: of the writes of those who make pods, a hundred times */
     bool keeps_word;     /* of the cloud */
     bool is_dry;         /* it has no machine of the first of two flavors, and all of the other */
+    bool has_rivals;     /* pods of no queue come while it waits */
     uint32_t restart_permille; /* each second: the scheduler's process ends, and another begins */
 };
 struct world {
@@ -57,6 +59,8 @@ struct world {
     struct random random;
     int64_t part_ms;     /* since when only some have nodes; 0: none or all */
     bool evicted, over;
+    int rivals_n;
+    int64_t enough_ms;   /* since when as many machines are there as it lacked; 0: there are not */
     int evictions_n;
     char fault[256];     /* the first broken rule; "" = none */
 };
@@ -220,6 +224,8 @@ static struct plan plan_of(uint64_t seed)
     p.market.soonest_ms = 20000 + (int64_t)random_below(&r, 40000);
     p.market.latest_ms = p.market.soonest_ms + (int64_t)random_below(&r, 8 * MINUTE_MS);
     p.market.drivers_ms = (int64_t)random_below(&r, 2 * MINUTE_MS);
+    p.has_rivals = random_permille(&r, 200);
+    p.there_n = p.has_rivals ? 0 : p.there_n;
     p.restart_permille = random_permille(&r, 200) ? 5 : 0;
     p.keeps_word = random_permille(&r, 600);
     uint32_t none = (uint32_t)random_below(&r, 3) * 500, none_too = (uint32_t)random_below(&r, 200);
@@ -247,6 +253,35 @@ static void submit(struct world *w)
                            w->plan.pods_n, w->plan.pods_n, w->plan.gpus_n));
 }
 
+static int lacking(const struct plan *p)
+{
+    int each = p->market.gpus / p->gpus_n, n = (p->pods_n + each - 1) / each - p->there_n;
+    return n > 0 ? n : 0;
+}
+
+/* Somebody who would take what was bought for the gang. */
+static void rival_comes(struct world *w)
+{
+    if (!w->plan.has_rivals || !random_permille(&w->random, 50) || !autoscaler_counts(w->autoscaler).passes_n || w->rivals_n == 20)
+        return;
+    int gpus = 1 + (int)random_below(&w->random, GPUS);
+    create(w, arena_printf(w->arena,
+                           "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"rival%d\",\"namespace\":\"default\"},\"spec\":{"
+                           "\"terminationGracePeriodSeconds\":0,\"containers\":[{\"name\":\"main\",\"image\":\"x\",\"resources\":{\"limits\":{"
+                           "\"nvidia.com/gpu\":%d}}}]}}",
+                           w->rivals_n++, gpus));
+}
+
+/* What was bought for it nobody else takes: when enough is there it stands on it, but for the moment of the burst. */
+static void check_held(struct world *w)
+{
+    bool enough = autoscaler_counts(w->autoscaler).ready_n >= lacking(&w->plan) && lacking(&w->plan) && w->evictions_n == 0;
+    w->enough_ms = !enough ? 0 : w->enough_ms ? w->enough_ms : loop_now_ms(w->loop);
+    if (enough && w->plan.keeps_word && loop_now_ms(w->loop) - w->enough_ms > HELD_MS)
+        broken(w, "%s: %d machines are ready, %d pods of the gang have nodes", "others took them", autoscaler_counts(w->autoscaler).ready_n,
+               bound_n(w));
+}
+
 /* Until it stands, has been told so often to come again, or the time is over. */
 static void run_until_started(struct world *w)
 {
@@ -254,6 +289,8 @@ static void run_until_started(struct world *w)
         loop_run_for(w->loop, STEP_MS, NULL);
         if (w->part_ms && loop_now_ms(w->loop) - w->part_ms > PART_MS)
             broken(w, "%sonly %d of %d pods have nodes", "", bound_n(w), w->plan.pods_n);
+        rival_comes(w);
+        check_held(w);
         if (random_permille(&w->random, w->plan.restart_permille)) {
             end_scheduler(w);
             begin_scheduler(w);
@@ -268,12 +305,6 @@ static void run_until_taken_back(struct world *w, const char *when)
     int idle = autoscaler_counts(w->autoscaler).idle_n;
     if (idle)
         broken(w, "%s, %d machines that nobody stands on are not taken back", when, idle, 0);
-}
-
-static int lacking(const struct plan *p)
-{
-    int each = p->market.gpus / p->gpus_n, n = (p->pods_n + each - 1) / each - p->there_n;
-    return n > 0 ? n : 0;
 }
 
 static void check_exact(struct world *w, struct totals *t, const struct autoscaler_counts *c)
@@ -303,7 +334,8 @@ static void tell(const struct world *w, uint64_t seed, const struct autoscaler_c
            "%s, gave up %d times%s%s\n",
            (unsigned long long)seed, p->market.kind == KARPENTER ? "karpenter" : "cluster autoscaler", p->pods_n, p->gpus_n, p->there_n,
            p->flavors_n, p->keeps_word ? "fair" : p->is_dry ? "no spot" : "unfair", p->late_permille ? ", late pods" : "",
-           p->restart_permille ? ", restarts" : "", lacking(p), c->bought_n, c->passes_n, c->came_n, c->none_n, (long long)c->burst_ms,
+           p->restart_permille ? ", restarts" : p->has_rivals ? ", rivals" : "",
+           lacking(p), c->bought_n, c->passes_n, c->came_n, c->none_n, (long long)c->burst_ms,
            stood ? "stood" : "did not stand", w->evictions_n, w->fault[0] ? ": " : "", w->fault);
 }
 
@@ -318,9 +350,9 @@ static bool run_once(uint64_t seed, bool shown, struct totals *t)
     bool stood = stands(&w);
     t->started_n += stood;
     t->gave_up_n += w.evictions_n > 0;
-    if (p.keeps_word)
+    if (p.keeps_word && !p.has_rivals)
         check_exact(&w, t, &c);
-    else if (p.is_dry)
+    else if (p.is_dry && !p.has_rivals)
         check_next_flavor(&w);
     else if (!stood && !w.evictions_n)
         broken(&w, "%s: it neither stands nor gives its quota back, %d of %d pods have nodes", "in time", bound_n(&w), p.pods_n);
@@ -328,6 +360,8 @@ static bool run_once(uint64_t seed, bool shown, struct totals *t)
         run_until_taken_back(&w, "while it runs");
     w.over = true;
     kube_delete(w.quiet_client, JOB, BYTES("{\"propagationPolicy\":\"Background\"}"), NULL, NULL);
+    for (int i = 0; i < w.rivals_n; i++)
+        kube_delete(w.quiet_client, arena_printf(w.arena, "/api/v1/namespaces/default/pods/rival%d", i), (struct bytes){0}, NULL, NULL);
     loop_run_for(w.loop, 10000, NULL);
     run_until_taken_back(&w, "when it is over");
     if (shown || w.fault[0])

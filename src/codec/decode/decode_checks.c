@@ -1,5 +1,5 @@
-/* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods; flavors
- * that it passes over, and starts that are promised */
+/* decode_checks.c - admission checks: what a ClusterQueue demands, what a Workload was answered, and what the answers add to its pods;
+ * flavors that it passes over, and starts that are promised */
 #include "base/clock.h"
 #include "codec/decode/decode_part.h"
 #include "codec/kinds/scale_up_names.h"

@@ -8,7 +8,7 @@
 #define TIMEOUT_TEXT "15m"
 #define KEEP_ANNOTATION "karpenter.sh/do-not-disrupt"
 #define CAME_TEXT "the machines for its pods have come"
-enum { TIMEOUT_LEAST_MS = 1000, PAUSE_S = 60, PAUSE_MOST_S = 1800, SETTLE_MS = 1000 };
+enum { LABEL_VALUE_MOST = 63, TIMEOUT_LEAST_MS = 1000, PAUSE_S = 60, PAUSE_MOST_S = 1800, SETTLE_MS = 1000 };
 #define TIMEOUT_MOST_MS INT64_C(604800000) /* 7 days */
 
 static const char *timeout_text(const struct json *check)
@@ -44,6 +44,23 @@ static void set_state(struct arena *a, struct json *entry, const char *state, co
     json_set_text(a, entry, "lastTransitionTime", arena_text(a, time_format(since, now_ms)));
 }
 
+const char *scale_up_holder(struct arena *a, const struct json *workload)
+{
+    const char *text = arena_printf(a, "%s.%s", object_meta(workload, "namespace"), object_meta(workload, "name"));
+    return strlen(text) <= LABEL_VALUE_MOST ? text : object_meta(workload, "uid");
+}
+
+/* Of nodes that are held for it (held_nodes.h). */
+static struct json *toleration(struct arena *a, const struct json *workload)
+{
+    struct json *t = json_new(a, JSON_OBJECT);
+    json_set_text(a, t, "key", SCALE_UP_HELD);
+    json_set_text(a, t, "operator", "Equal");
+    json_set_text(a, t, "value", scale_up_holder(a, workload));
+    json_set_text(a, t, "effect", "NoSchedule");
+    return t;
+}
+
 /* What the pods of each set carry. WHY do-not-disrupt: an autoscaler that moves one member to a cheaper node ends all of them; who has
  * written the annotation himself has decided. */
 static struct json *updates(struct arena *a, const struct json *workload, const struct json *check)
@@ -55,9 +72,32 @@ static struct json *updates(struct arena *a, const struct json *workload, const 
         json_set_text(a, annotations, SCALE_UP_ANNOTATION, timeout_text(check));
         if (!json_get(json_path(set, "template", "metadata", "annotations", NULL), KEEP_ANNOTATION))
             json_set_text(a, annotations, KEEP_ANNOTATION, "true");
+        json_append(json_ensure_array(a, update, "tolerations"), toleration(a, workload));
         json_append(list, update);
     }
     return list;
+}
+
+static bool tolerates_holds(const struct json *entry, const char *holder)
+{
+    JSON_EACH (update, json_get(entry, "podSetUpdates"))
+        JSON_EACH (toleration, json_get(update, "tolerations"))
+            if (strcmp(json_get_text(toleration, "key", ""), SCALE_UP_HELD) == 0 &&
+                strcmp(json_get_text(toleration, "value", ""), holder) == 0)
+                return true;
+    return false;
+}
+
+bool scale_up_waits(struct arena *a, const struct json *workload)
+{
+    if (object_deleting(workload) || !object_condition_true(workload, "Admitted") || object_condition_true(workload, "Evicted") ||
+        object_condition_true(workload, "Finished"))
+        return false;
+    JSON_EACH (entry, json_path(workload, "status", "admissionChecks", NULL))
+        if (strcmp(json_get_text(entry, "state", ""), "Ready") == 0 && strcmp(json_get_text(entry, "message", ""), CAME_TEXT) != 0 &&
+            tolerates_holds(entry, scale_up_holder(a, workload)))
+            return true;
+    return false;
 }
 
 /* Since when it has waited for machines, if it does; 0: it does not, or they have come. */

@@ -16,6 +16,11 @@
 /* What is wrong with such a check; NULL: nothing. */
 const char *scale_up_wrong(struct arena *a, const struct json *check);
 
+/* What nodes that are held for the Workload say: "namespace.name", or where that is too long its uid. */
+const char *scale_up_holder(struct arena *a, const struct json *workload);
+/* It is admitted, such a check has said that its machines have time to come, and that time is not over. */
+bool scale_up_waits(struct arena *a, const struct json *workload);
+
 struct scale_up {
     const struct json *workload;
     bool stands;          /* some of its pods have places: a gang has them whole or not at all at first */

@@ -59,9 +59,16 @@ soon "whom quota keeps out has no pods, so that nothing is bought for it" 'nsuff
 is "none at all" '0' unschedulable more
 machine a
 machine b
+k create -f - >/dev/null <<JSON
+{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other"}, "spec": {"nodeSelector": {"karpenter.sh/nodepool": "$NS"},
+ "containers": [{"name": "main", "image": "x", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}
+JSON
 soon "on two of three machines it waits" "only 2 of 3 pods of pod set main can be placed" "$PROGRAM" why job/large -n "$NS"
 is "with all of its pods" '0' bound large
 is "and goes on asking for all of them" '3' unschedulable large
+soon "nobody else is bound on what came for it" 'had untolerated taint .capstan.dev/held-for' k get pod other \
+    -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'
+k delete pod other --wait=false >/dev/null
 machine c
 soon "with the last one it is bound whole" '^3$' bound large
 k delete job large --wait=false >/dev/null

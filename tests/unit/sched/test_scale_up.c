@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include "base/clock.h"
 #include "codec/decode/decode.h"
+#include "sched/checks/held_nodes.h"
 #include "sched/checks/passed_over.h"
 #include "sched/checks/scale_up.h"
 
@@ -13,6 +14,7 @@
 #define CHECK(more) "{\"metadata\":{\"name\":\"m\"" more "},\"spec\":{\"controllerName\":\"capstan.dev/scale-up\"}}"
 #define SETS "\"spec\":{\"podSets\":[{\"name\":\"a\"},{\"name\":\"b\",\"template\":{\"metadata\":{\"annotations\":{\"karpenter.sh/do-not-disrupt\":\"no\"}}}}]}"
 #define ADMITTED "\"conditions\":[{\"type\":\"Admitted\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]"
+#define TOLERATION "\"tolerations\":[{\"key\":\"capstan.dev/held-for\",\"operator\":\"Equal\",\"value\":\"n.w\",\"effect\":\"NoSchedule\"}]"
 #define READY "{\"name\":\"m\",\"state\":\"Ready\"}"
 
 struct asked {
@@ -43,7 +45,7 @@ static const struct json *find_flavor(void *ctx, const char *name, struct arena 
 /* The list of a Workload with this status after so many ms, as text; "": as it is. */
 static const char *list_after(struct asked *x, const char *status, int64_t ms, bool stands, int64_t bound_ms)
 {
-    const struct json *workload = json_parse(x->a, bytes_of(arena_printf(x->a, "{" SETS ",\"status\":{%s}}", status)), NULL, NULL);
+    const struct json *workload = json_parse(x->a, bytes_of(arena_printf(x->a, "{\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"}," SETS ",\"status\":{%s}}", status)), NULL, NULL);
     assert_non_null(workload);
     const struct scale_up u = {
         .workload = workload, .stands = stands, .bound_ms = bound_ms, .is_settled = !x->unsettled, .now_ms = AT_MS + ms,
@@ -73,7 +75,8 @@ static void quota_is_enough(void **state)
                    false, 0),
         "[{\"name\":\"other\",\"state\":\"Pending\"},{\"name\":\"m\",\"state\":\"Ready\",\"retryCount\":1,\"message\":\"machines for its pods have 15m to "
         "come\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\",\"podSetUpdates\":[{\"annotations\":{\"capstan.dev/scale-up\":\"15m\","
-        "\"karpenter.sh/do-not-disrupt\":\"true\"},\"name\":\"a\"},{\"annotations\":{\"capstan.dev/scale-up\":\"15m\"},\"name\":\"b\"}]}]");
+        "\"karpenter.sh/do-not-disrupt\":\"true\"},\"name\":\"a\"," TOLERATION "},{\"annotations\":{\"capstan.dev/scale-up\":\"15m\"},\"name\":\"b\","
+        TOLERATION "}]}]");
     assert_string_equal(list_after(&x, "\"admissionChecks\":[{\"name\":\"m\",\"state\":\"Rejected\"}]", 0, false, 0), "");
     assert_string_equal(list_after(&x, "\"admissionChecks\":7", 0, false, 0), "");
     arena_free(x.a);
@@ -270,12 +273,133 @@ static void its_pods_leave_these_nodes_out(void **state)
     arena_free(a);
 }
 
+/* ---- what came meanwhile is held (held_nodes.h) ---- */
+
+struct holds {
+    struct arena *a;
+    struct held_nodes *held;
+    const char *said;  /* what was told: "node=holder ..." */
+    bool no_flavors;   /* they have not been read yet */
+};
+
+static const struct json *flavor_then(void *ctx, const char *name, struct arena *a)
+{
+    const struct holds *x = ctx;
+    return x->no_flavors ? NULL : find_flavor(NULL, name, a);
+}
+
+static void on_hold(void *arg, struct bytes raw, const char *holder)
+{
+    struct holds *x = arg;
+    const struct json *node = json_parse(x->a, raw, NULL, NULL);
+    x->said = arena_printf(x->a, "%s%s=%s ", x->said, json_text(json_path(node, "metadata", "name", NULL), ""), holder ? holder : "");
+}
+
+static struct holds holds_new(void)
+{
+    return (struct holds){.a = arena_new(), .said = ""};
+}
+
+/* Pods of 4 GPUs in all, admitted so many seconds after AT_MS. */
+static void wait_for(struct holds *x, const char *name, int pods, int second)
+{
+    const char *text = arena_printf(
+        x->a,
+        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},\"spec\":{\"podSets\":[{\"name\":\"main\",\"template\":{\"spec\":{\"nodeSelector\":{"
+        "\"zone\":\"a\"}}}}]},\"status\":{\"conditions\":[{\"type\":\"Admitted\",\"status\":\"True\",\"lastTransitionTime\":"
+        "\"2026-01-01T00:00:%02dZ\"}],\"admission\":{\"podSetAssignments\":[{\"name\":\"main\",\"count\":%d,\"flavors\":{\"gpu\":\"spot\"},"
+        "\"resourceUsage\":{\"gpu\":\"%d\"}}]}}}",
+        name, second, pods, 4 * pods);
+    held_nodes_wait(x->held, name, json_parse(x->a, bytes_of(text), NULL, NULL));
+}
+
+static const char *came(struct holds *x, const char *name, const char *labels, const char *gpus, int second)
+{
+    const char *text = arena_printf(x->a,
+                                    "{\"metadata\":{\"name\":\"%s\",\"creationTimestamp\":\"2026-01-01T00:00:%02dZ\",\"labels\":{%s}},"
+                                    "\"status\":{\"allocatable\":{\"gpu\":\"%s\"}}}",
+                                    name, second, labels, gpus);
+    const char *holder = held_nodes_of(x->held, bytes_of(text), AT_MS + 60000);
+    return holder ? holder : "";
+}
+#define FITS "\"pool\":\"spot\",\"zone\":\"a\""
+
+static void nodes_that_come_are_held(void **state)
+{
+    (void)state;
+    struct holds x = holds_new();
+    x.held = held_nodes_new(on_hold, flavor_then, &x);
+    assert_string_equal(came(&x, "early", FITS, "8", 4), ""); /* nobody waits */
+    wait_for(&x, "w", 3, 5);
+    assert_string_equal(x.said, "");
+    assert_string_equal(came(&x, "other", "\"pool\":\"other\",\"zone\":\"a\"", "8", 6), ""); /* of another flavor */
+    assert_string_equal(came(&x, "far", "\"pool\":\"spot\",\"zone\":\"b\"", "8", 6), "");    /* where its pods do not go */
+    assert_string_equal(came(&x, "small", FITS, "3", 6), "");
+    assert_string_equal(came(&x, "bad", FITS, "many", 6), "");
+    assert_string_equal(came(&x, "a", FITS, "0", 7), ""); /* its GPUs come later */
+    assert_string_equal(came(&x, "a", FITS, "8", 7), "n.w");
+    assert_string_equal(came(&x, "b", FITS, "4", 8), "n.w");
+    assert_string_equal(came(&x, "c", FITS, "8", 9), ""); /* three pods have their room */
+    assert_string_equal(x.said, "");
+    held_nodes_gone(x.held, "b"); /* then the next one is */
+    assert_string_equal(x.said, "c=n.w ");
+    x.said = "";
+    held_nodes_wait_no_more(x.held, "w");
+    held_nodes_wait_no_more(x.held, "w");
+    assert_string_equal(x.said, "a= c= ");
+    assert_string_equal(came(&x, "a", FITS, "8", 7), "");
+    held_nodes_free(x.held);
+    arena_free(x.a);
+}
+
+/* Whoever was admitted first takes what was made first, whatever is read first. */
+static void holds_do_not_depend_on_the_order_of_reading(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 4; order++) {
+        struct holds x = holds_new();
+        x.held = held_nodes_new(on_hold, flavor_then, &x);
+        for (int i = 0; i < 2; i++) {
+            if ((i == 0) == (order % 2 == 0))
+                wait_for(&x, "first", 2, 1);
+            else
+                wait_for(&x, "second", 2, 2);
+        }
+        (void)came(&x, order / 2 ? "b" : "a", FITS, "8", order / 2 ? 4 : 3);
+        (void)came(&x, order / 2 ? "a" : "b", FITS, "8", order / 2 ? 3 : 4);
+        assert_string_equal(came(&x, "a", FITS, "8", 3), "n.first");
+        assert_string_equal(came(&x, "b", FITS, "8", 4), "n.second");
+        held_nodes_free(x.held);
+        arena_free(x.a);
+    }
+}
+
+static void flavors_may_be_read_last(void **state)
+{
+    (void)state;
+    struct holds x = holds_new();
+    x.held = held_nodes_new(on_hold, flavor_then, &x);
+    x.no_flavors = true;
+    wait_for(&x, "w", 2, 1);
+    assert_string_equal(came(&x, "a", FITS, "8", 3), "");
+    x.no_flavors = false;
+    held_nodes_look(x.held);
+    assert_string_equal(x.said, "a=n.w ");
+    assert_string_equal(came(&x, "", FITS, "8", 3), ""); /* no node */
+    assert_null(held_nodes_of(x.held, BYTES("{\"creationTimestamp\":\"2026-01-01T00:00:03Z\""), AT_MS));
+    assert_null(held_nodes_of(x.held, BYTES("{\"creationTimestamp\":\""), AT_MS));
+    held_nodes_free(x.held);
+    arena_free(x.a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(quota_is_enough), cmocka_unit_test(machines_have_their_time),
                                        cmocka_unit_test(machines_come_once), cmocka_unit_test(pauses_grow),
                                        cmocka_unit_test(what_is_wrong_with_it),
                                        cmocka_unit_test(the_next_flavor_is_tried_at_once), cmocka_unit_test(a_round_has_each_flavor_once),
-                                       cmocka_unit_test(its_pods_leave_these_nodes_out)};
+                                       cmocka_unit_test(its_pods_leave_these_nodes_out),
+                                       cmocka_unit_test(nodes_that_come_are_held), cmocka_unit_test(flavors_may_be_read_last),
+                                       cmocka_unit_test(holds_do_not_depend_on_the_order_of_reading)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -555,6 +555,32 @@ static void pods_of_a_workload_that_is_never_made(void **state)
     assert_string_equal(pod_told("one"), "1 more pods of it are to be made");
 }
 
+/* A node that came while a gang waits for machines is kept for it: others are told so, but who was made for that node. */
+static void a_node_that_is_held_is_told_to_others(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"m\"},\"spec\":{\"controllerName\":"
+           "\"capstan.dev/scale-up\"}}");
+    queues("64");
+    kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
+               BYTES("{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"m\"}]}}}"), NULL, NULL);
+    run(1000);
+    workload("g", 8);
+    run(2000);
+    assert_true(object_condition_true(workload_get("g"), "Admitted"));
+    node("new", "nvidia.com/gpu", 8);
+    pod("other", "", 5);
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"daemon\",\"namespace\":\"n\"},\"spec\":{\"affinity\":{\"nodeAffinity\":{"
+           "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":"
+           "\"In\",\"values\":[\"new\"]}]}]}}},\"containers\":[{\"name\":\"main\",\"image\":\"x\"}]}}");
+    run(3000);
+    assert_non_null(strstr(pod_told("other"), "untolerated taint {capstan.dev/held-for}"));
+    assert_string_equal(json_text(json_path(get(PODS "/daemon"), "spec", "nodeName", NULL), ""), "new");
+    kube_delete(w.user, KUEUE "/namespaces/n/workloads/g", BYTES(""), NULL, NULL);
+    run(3000);
+    assert_string_equal(json_text(json_path(get(PODS "/other"), "spec", "nodeName", NULL), ""), "new");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,6 +602,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_waits_for_members_is_not_unschedulable, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_of_a_workload_are_unschedulable_when_all_are_made, setup, teardown),
         cmocka_unit_test_setup_teardown(pods_of_a_workload_that_is_never_made, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_node_that_is_held_is_told_to_others, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
