@@ -69,11 +69,17 @@ static bool same_toleration(const struct toleration *a, const struct toleration 
     return a->key == b->key && a->value == b->value && a->exists == b->exists && a->effects == b->effects;
 }
 
-/* Both lists are kept sorted without doubles: a pod that already carries its flavor's labels gets the same shape as its pod set. */
-static void add_label(struct label *all, uint32_t *n, struct label label)
+/* Both lists are kept sorted without doubles: a pod that already carries its flavor's labels gets the same shape as its pod set.
+ * ORDER  by the texts. WHY  whether that is the pod's own shape, too, must not depend on which name was met first. */
+static int compare_names(const struct intern *names, name_id a, name_id b)
+{
+    return a == b ? 0 : strcmp(intern_name(names, a), intern_name(names, b));
+}
+
+static void add_label(const struct intern *names, struct label *all, uint32_t *n, struct label label)
 {
     uint32_t at = *n;
-    while (at && all[at - 1].key > label.key)
+    while (at && compare_names(names, all[at - 1].key, label.key) > 0)
         at--;
     for (uint32_t i = 0; i < *n; i++)
         if (all[i].key == label.key && all[i].value == label.value)
@@ -83,10 +89,16 @@ static void add_label(struct label *all, uint32_t *n, struct label label)
     ++*n;
 }
 
-static void add_toleration(struct toleration *all, uint32_t *n, struct toleration toleration)
+static int compare_tolerations(const struct intern *names, const struct toleration *a, const struct toleration *b)
+{
+    int by_key = compare_names(names, a->key, b->key);
+    return by_key ? by_key : compare_names(names, a->value, b->value);
+}
+
+static void add_toleration(const struct intern *names, struct toleration *all, uint32_t *n, struct toleration toleration)
 {
     uint32_t at = *n;
-    while (at && (all[at - 1].key > toleration.key || (all[at - 1].key == toleration.key && all[at - 1].value > toleration.value)))
+    while (at && compare_tolerations(names, &all[at - 1], &toleration) > 0)
         at--;
     for (uint32_t i = 0; i < *n; i++)
         if (same_toleration(&all[i], &toleration))
@@ -120,15 +132,15 @@ static uint32_t flavored(struct state *s, uint32_t shape_id, const struct flavor
     struct toleration *tolerations = mem_alloc((tolerations_n + 1) * sizeof *tolerations);
     labels_n = tolerations_n = 0;
     for (uint32_t i = 0; i < shape.node_labels_n; i++)
-        add_label(labels, &labels_n, shape.node_labels[i]);
+        add_label(s->names, labels, &labels_n, shape.node_labels[i]);
     for (uint32_t i = 0; i < shape.tolerations_n; i++)
-        add_toleration(tolerations, &tolerations_n, shape.tolerations[i]);
+        add_toleration(s->names, tolerations, &tolerations_n, shape.tolerations[i]);
     for (uint32_t i = 0; i < choices_n; i++) {
         const struct flavor *f = chosen_flavor(s, &choices[i], set);
         for (uint32_t k = 0; f && k < f->labels.n; k++)
-            add_label(labels, &labels_n, f->labels.all[k]);
+            add_label(s->names, labels, &labels_n, f->labels.all[k]);
         for (uint32_t k = 0; f && tolerating && k < f->tolerations_n; k++)
-            add_toleration(tolerations, &tolerations_n, f->tolerations[k]);
+            add_toleration(s->names, tolerations, &tolerations_n, f->tolerations[k]);
     }
     shape.node_labels = labels;
     shape.node_labels_n = labels_n;
