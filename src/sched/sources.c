@@ -142,8 +142,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         return;
     }
     pod.gated = pod.gated || waits_for_workload(s, &pod);
-    if (!pod.node)
-        held_nodes_tolerate(s->incoming_arena, s->names, &pod);
+    held_nodes_tolerate(s->incoming_arena, s->names, &pod);
     seen_pod_apply(s, &pod);
     note_stands(s, &pod);
     note_told(s, &pod, object);
