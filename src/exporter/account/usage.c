@@ -61,8 +61,7 @@ static const char *const statement_sql[STATEMENTS_N] = {
               "WHERE s.hour >= ?1 AND s.hour < ?2 GROUP BY p.uid ORDER BY ns, pod, p.uid",
     [CAPACITY] = "INSERT INTO capacity VALUES(?1, ?2, ?3, ?4) ON CONFLICT(hour, node, model) DO UPDATE SET gpu_s = gpu_s + ?4",
     [BEGIN] = "SELECT min(hour) FROM slice",
-    [CAPACITY_SINCE] = "SELECT node, model, sum(gpu_s) FROM capacity WHERE hour >= ?1 AND hour < ?2 GROUP BY node, model "
-                       "ORDER BY node, model",
+    [CAPACITY_SINCE] = "SELECT node, model, sum(gpu_s) FROM capacity WHERE hour >= ?1 AND hour < ?2 GROUP BY 1, 2 ORDER BY 1, 2",
 };
 
 struct usage_store {
