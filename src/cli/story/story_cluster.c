@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "base/collections/map.h"
 #include "cli/story/story.h"
 #include "sim/folder.h"
 
@@ -63,6 +64,7 @@ int story_main(double speed, bool keep)
         code = story_tell(&s);
     if (code == EXIT_OK && keep)
         stay(&s, cluster);
+    map_free(s.c.warned); /* of the connection; loop and client are not its own */
     cluster_stop(cluster);
     for (int i = 0; i < 2; i++)
         loop_signal_free(signals[i]);

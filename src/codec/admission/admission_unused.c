@@ -234,6 +234,8 @@ static void warn_of_fields(struct admission *x, const struct kind *k)
             continue;
         if (was && is && json_equal(was, is))
             return; /* said when it was written */
+        if (text_equal(u->instead, NO_RANKS) && json_path(x->object, "metadata", "ownerReferences", NULL))
+            continue; /* whoever controls the owner writes that of all of them, and nobody asked for it */
         if (!u->path[0])
             admission_warn(x, "%s: has no effect yet: %s", k->kind, u->instead);
         else if (!(x->shares & u->unless) && find(x, x->object, u->path, u->harmless, "", &path))

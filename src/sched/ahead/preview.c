@@ -13,6 +13,20 @@ static bool exceeds(const struct reason *reason)
     return text_equal(why, "ExceedsMaxQuota") || text_equal(why, "NoMatchingFlavor");
 }
 
+/* All that would help is to ask for less. */
+static bool asks_for_too_much(const struct json *reason)
+{
+    const struct json *remedies = json_get(reason, "remedies");
+    JSON_EACH (remedy, remedies) {
+        bool lowers = false;
+        JSON_EACH (change, json_get(remedy, "all"))
+            lowers |= text_equal(json_get_text(change, "change", ""), "lower-minimum");
+        if (!lowers)
+            return false;
+    }
+    return remedies && remedies->n;
+}
+
 /* What the plan says of it. False: nothing yet. */
 static bool answer_of(struct scheduler *s, const struct plan *plan, name_id gang, struct arena *a, struct preview *p)
 {
@@ -34,7 +48,8 @@ static bool answer_of(struct scheduler *s, const struct plan *plan, name_id gang
             explain_json(&tree, entry->reason, s->names);
             p->message = arena_text(a, text.data);
             p->reason = json_parse(a, bytes_of(arena_text(a, tree.data)), NULL, NULL);
-            p->verdict = json_get(p->reason, "impossible") || exceeds(entry->reason) ? PREVIEW_NEVER : PREVIEW_WAITS;
+            p->verdict = json_get(p->reason, "impossible") || exceeds(entry->reason) || asks_for_too_much(p->reason) ? PREVIEW_NEVER
+                                                                                                                     : PREVIEW_WAITS;
             return true;
         case EFFECT_EVICT:
         case EFFECT_MOVE:
