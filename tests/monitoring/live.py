@@ -217,6 +217,7 @@ def report(prometheus, capstan):
     done = subprocess.run([capstan, "report", "--by", "model", "--since", "1m", "--prometheus", prometheus.url, "--output", "json", "--price", "1"],
                           stdout=subprocess.PIPE, check=True)
     models = {r["model"]: r for r in json.loads(done.stdout)["rows"]}
+    assert "NVIDIA A100-SXM4-40GB" in models, models
     there = models["NVIDIA A100-SXM4-40GB"]
     assert there["capacityHours"] > 0 and there["allocatedHours"] > 0 and there["cost"] > 0, models
     assert not [m for m in models if m.startswith("1g") or m == "-"], models
