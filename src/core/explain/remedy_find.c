@@ -351,29 +351,43 @@ static void guess_ends(struct remedy_search *x)
 
 /* ---- members ---- */
 
-/* Of pod sets, or of tasks of a group. */
-static void guess_minima(const struct gang *g, struct measures *m)
+static bool may_be_fewer(const struct gang_set *set)
 {
-    for (uint32_t i = 0; i < g->sets_n && g->planned; i++) {
-        const struct gang_set *set = &g->sets[i];
-        bool may_be_fewer = set->min_count > 1 && set->min_count < set->asked_n - set->over_n;
-        if (may_be_fewer)
-            measures_add(m, (struct measure){.kind = MEASURE_MINIMUM, .set = i, .amount = set->min_count - 1});
-    }
-    for (uint32_t t = 0; t < g->own->min_of_task_n && !g->planned; t++)
-        if (g->own->min_of_task[t].value > 0)
-            measures_add(m, (struct measure){.kind = MEASURE_MINIMUM, .set = t + 1, .amount = g->own->min_of_task[t].value});
+    return set->min_count > 1 && set->min_count < set->asked_n - set->over_n;
 }
 
+/* Of pod sets, or of tasks of a group. */
+static void guess_minima(struct remedy_search *x)
+{
+    const struct gang *g = x->gang;
+    struct measures m = {0};
+    for (uint32_t i = 0; i < g->sets_n && g->planned; i++)
+        if (may_be_fewer(&g->sets[i]))
+            measures_add(&m, (struct measure){.kind = MEASURE_MINIMUM, .set = i, .amount = g->sets[i].min_count - 1});
+    for (uint32_t t = 0; t < g->own->min_of_task_n && !g->planned; t++)
+        if (g->own->min_of_task[t].value > 0)
+            measures_add(&m, (struct measure){.kind = MEASURE_MINIMUM, .set = t + 1, .amount = g->own->min_of_task[t].value});
+    if (m.n)
+        (void)remedy_keep_if_proven(x, &m);
+}
+
+static void guess_minimum_of_all(struct remedy_search *x)
+{
+    struct measures m = {.n = 1, .all = {{.kind = MEASURE_MINIMUM, .amount = x->gang->min_members - 1}}};
+    (void)remedy_keep_if_proven(x, &m);
+}
+
+/* WHY  asked before: a list of measures is large, and most gangs have no minimum. */
 void remedy_guess_minimum(struct remedy_search *x)
 {
     const struct gang *g = x->gang;
-    struct measures of_kinds = {0}, of_all = {.n = 1, .all = {{.kind = MEASURE_MINIMUM, .amount = g->min_members - 1}}};
-    guess_minima(g, &of_kinds);
-    if (of_kinds.n)
-        (void)remedy_keep_if_proven(x, &of_kinds);
+    bool any = !g->planned && g->own->min_of_task_n;
+    for (uint32_t i = 0; i < g->sets_n && g->planned; i++)
+        any |= may_be_fewer(&g->sets[i]);
+    if (any)
+        guess_minima(x);
     if (!g->planned && !gang_is_lone(g) && g->min_members > 1)
-        (void)remedy_keep_if_proven(x, &of_all);
+        guess_minimum_of_all(x);
 }
 
 /* ---- impossible ---- */
@@ -391,8 +405,10 @@ static bool fits_in_an_empty_cluster(struct remedy_search *x)
     struct state *s = x->c->s;
     uint32_t mark = undo_mark(s);
     for (uint32_t i = 0; i < s->gangs_n; i++) {
+        if (!gang_holds(s->gangs[i]))
+            continue;
         struct measures m = {.n = 1, .all = {{.kind = MEASURE_END, .gang = s->gangs[i]}}};
-        if (gang_holds(s->gangs[i]) && !remedy_apply(x, &m)) {
+        if (!remedy_apply(x, &m)) {
             take_all_back(s, mark);
             return true; /* who knows */
         }
