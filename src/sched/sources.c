@@ -4,7 +4,9 @@
  * caches, since the reports need the objects again.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "base/log.h"
+#include "codec/kinds/scale_up_names.h"
 #include "sched/checks/held_nodes.h"
 #include "sched/checks/queue_checks.h"
 #include "sched/checks/scale_up.h"
@@ -566,6 +568,15 @@ static const char *checks_problem(void *ctx, const struct json *spec, struct are
 }
 
 /* A check came, went or is another: queues that demand it may admit now, or no longer. */
+static void look_for_machines(struct scheduler *s)
+{
+    bool used = false; /* also where only an annotation says so: no harm */
+    struct bytes key, raw;
+    for (size_t at = 0; !used && kube_cache_next(s->sources[SOURCE_CHECKS].cache, &at, &key, &raw);)
+        used = memmem(raw.data, raw.n, SCALE_UP_CONTROLLER, strlen(SCALE_UP_CONTROLLER));
+    held_nodes_use(s->held, used);
+}
+
 static void on_check(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     const struct source *checks = arg;
@@ -573,6 +584,7 @@ static void on_check(void *arg, enum kube_event event, const char *key, struct b
     struct source *queues = &s->sources[SOURCE_QUEUES];
     struct bytes at, raw;
     (void)object;
+    look_for_machines(s);
     if (s->leading && event != KUBE_DELETED)
         workqueue_add(s->check_work, key);
     for (size_t i = 0; queues->cache && kube_cache_next(queues->cache, &i, &at, &raw);) {
@@ -645,9 +657,20 @@ static void on_list(void *arg)
     scheduler_synced(arg);
 }
 
+/* ORDER  nodes after checks: whether those that come are kept for somebody is known by then. */
+static void checks_listed(struct scheduler *s)
+{
+    struct kube_watch_config nodes = {.path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_list, .arg = s};
+    look_for_machines(s);
+    if (!s->nodes_watch)
+        s->nodes_watch = kube_watch_new(s->client, &nodes);
+}
+
 static void on_kind_list(void *arg)
 {
     struct source *source = arg;
+    if (source->id == SOURCE_CHECKS)
+        checks_listed(source->scheduler);
     scheduler_synced(source->scheduler);
 }
 
@@ -722,13 +745,10 @@ void sources_start(struct scheduler *s)
                                         .on_event = on_class,
                                         .on_synced = on_class_list,
                                         .arg = s};
-    struct kube_watch_config namespaces = {
-        .path = "/api/v1/namespaces", .on_event = on_namespace, .on_synced = on_list, .arg = s};
-    struct kube_watch_config nodes = {.path = "/api/v1/nodes", .on_event = on_node, .on_synced = on_list, .arg = s};
+    struct kube_watch_config namespaces = {.path = "/api/v1/namespaces", .on_event = on_namespace, .on_synced = on_list, .arg = s};
     struct kube_watch_config pods = {.path = "/api/v1/pods", .on_event = on_pod, .on_synced = on_list, .arg = s};
     s->classes_watch = kube_watch_new(s->client, &classes);
     s->namespaces_watch = kube_watch_new(s->client, &namespaces);
-    s->nodes_watch = kube_watch_new(s->client, &nodes);
     struct kube_watch_config budgets = {.path = "/apis/policy/v1/poddisruptionbudgets",
                                         .optional = true,
                                         .on_event = on_budget,
@@ -767,7 +787,7 @@ bool sources_synced(const struct scheduler *s)
         if (!kube_cache_synced(s->sources[i].cache))
             return false;
     return s->pods_watch && template_sources_synced(s) && kube_watch_synced(s->classes_watch) && kube_watch_synced(s->namespaces_watch) &&
-           kube_watch_synced(s->budgets_watch) && kube_watch_synced(s->nodes_watch) && kube_watch_synced(s->pods_watch);
+           kube_watch_synced(s->budgets_watch) && s->nodes_watch && kube_watch_synced(s->nodes_watch) && kube_watch_synced(s->pods_watch);
 }
 
 struct json *source_get(const struct scheduler *s, enum source_id id, const char *key, struct arena *a)

@@ -30,6 +30,7 @@ struct fresh_node {
 };
 struct held_nodes {
     struct map *waiters, *nodes; /* -> pointers to the structs above */
+    bool unused;
     held_changed_fn *on_changed;
     check_finder *flavor;
     void *arg;
@@ -38,7 +39,7 @@ struct held_nodes {
 struct held_nodes *held_nodes_new(held_changed_fn *on_changed, check_finder *flavor, void *arg)
 {
     struct held_nodes *h = mem_zero(1, sizeof *h);
-    *h = (struct held_nodes){map_new(sizeof(struct waiter *)), map_new(sizeof(struct fresh_node *)), on_changed, flavor, arg};
+    *h = (struct held_nodes){map_new(sizeof(struct waiter *)), map_new(sizeof(struct fresh_node *)), true, on_changed, flavor, arg};
     return h;
 }
 
@@ -54,6 +55,23 @@ static void node_free(struct fresh_node *n)
     free(n);
 }
 
+static void nodes_forget(struct held_nodes *h)
+{
+    struct bytes key;
+    size_t at = 0;
+    for (struct fresh_node **n; (n = map_next(h->nodes, &at, &key));)
+        node_free(*n);
+    map_clear(h->nodes);
+}
+
+/* Who waits still, for a check that has gone, keeps what it has. */
+void held_nodes_use(struct held_nodes *h, bool used)
+{
+    h->unused = !used && map_count(h->waiters) == 0;
+    if (h->unused)
+        nodes_forget(h);
+}
+
 void held_nodes_free(struct held_nodes *h)
 {
     if (!h)
@@ -62,9 +80,7 @@ void held_nodes_free(struct held_nodes *h)
     size_t at = 0;
     for (struct waiter **w; (w = map_next(h->waiters, &at, &key));)
         waiter_free(*w);
-    at = 0;
-    for (struct fresh_node **n; (n = map_next(h->nodes, &at, &key));)
-        node_free(*n);
+    nodes_forget(h);
     map_free(h->waiters);
     map_free(h->nodes);
     free(h);
@@ -291,8 +307,8 @@ static void forget_old(struct held_nodes *h, int64_t now_ms)
 
 const char *held_nodes_of(struct held_nodes *h, struct bytes raw, int64_t now_ms)
 {
-    int64_t made_ms = created_ms(raw);
-    if (now_ms - made_ms > RECENT_MS && !is_awaited(h, made_ms))
+    int64_t made_ms = h->unused ? 0 : created_ms(raw);
+    if (h->unused || (now_ms - made_ms > RECENT_MS && !is_awaited(h, made_ms)))
         return NULL;
     forget_old(h, now_ms);
     struct fresh_node *n = mem_zero(1, sizeof *n);

@@ -5,7 +5,8 @@
  *
  * SHAPE  who was admitted first comes first, and takes nodes in the order in which they were made, until all its pods have room on them.
  *        The same objects give the same holds, whoever has read them, in whichever order. Nothing is written to nodes.
- * LIMIT  what is held ends with the time that machines have; NODES_MOST nodes, made within the hour before they are read, are looked at.
+ * LIMIT  what is held ends with the time that machines have; NODES_MOST nodes, made within the hour before they are read, are looked at,
+ *        and none where no check asks for machines.
  */
 #ifndef SCHED_CHECKS_HELD_NODES_H
 #define SCHED_CHECKS_HELD_NODES_H
@@ -18,6 +19,9 @@ struct held_nodes;
 typedef void held_changed_fn(void *arg, struct bytes node, const char *holder);
 struct held_nodes *held_nodes_new(held_changed_fn *on_changed, check_finder *flavor, void *arg); /* flavor finds ResourceFlavors */
 void held_nodes_free(struct held_nodes *h); /* NULL-safe */
+/* Is there a check for which machines come? Until that is said none is kept. WHY  the objects of all nodes of a young cluster would stand
+ * in memory for an hour. */
+void held_nodes_use(struct held_nodes *h, bool used);
 void held_nodes_wait(struct held_nodes *h, const char *gang, const struct json *workload); /* for machines, from its admission on */
 void held_nodes_wait_no_more(struct held_nodes *h, const char *gang);
 bool held_nodes_awaited(const struct held_nodes *h, const char *gang); /* it waits */

@@ -329,6 +329,7 @@ static void nodes_that_come_are_held(void **state)
     (void)state;
     struct holds x = holds_new();
     x.held = held_nodes_new(on_hold, flavor_then, &x);
+    held_nodes_use(x.held, true);
     assert_string_equal(came(&x, "early", FITS, "8", 4), ""); /* nobody waits */
     wait_for(&x, "w", 3, 5);
     assert_string_equal(x.said, "");
@@ -359,6 +360,7 @@ static void holds_do_not_depend_on_the_order_of_reading(void **state)
     for (int order = 0; order < 4; order++) {
         struct holds x = holds_new();
         x.held = held_nodes_new(on_hold, flavor_then, &x);
+    held_nodes_use(x.held, true);
         for (int i = 0; i < 2; i++) {
             if ((i == 0) == (order % 2 == 0))
                 wait_for(&x, "first", 2, 1);
@@ -379,6 +381,7 @@ static void flavors_may_be_read_last(void **state)
     (void)state;
     struct holds x = holds_new();
     x.held = held_nodes_new(on_hold, flavor_then, &x);
+    held_nodes_use(x.held, true);
     x.no_flavors = true;
     wait_for(&x, "w", 2, 1);
     assert_string_equal(came(&x, "a", FITS, "8", 3), "");
