@@ -7,7 +7,7 @@
 #include "core/queue/order.h"
 
 #define MOVES_MOST 4
-#define SENT_AWAY_MOST 3 /* times in a row, before any of its pods had begun, within a second */
+#define SENT_AWAY_MOST 3 /* times in a row, each within a second of the one before */
 #define REST_S 10
 
 bool gang_leaves_places(const struct state *s, const struct gang *g)
@@ -276,7 +276,7 @@ static void note_sent_away(const struct cycle *c, struct gang *victim)
 {
     struct gang_object *o = gang_own(victim);
     uint32_t now_s = (uint32_t)(c->now_ms / 1000);
-    bool again = !victim->bound_n && now_s - o->sent_away_s <= 1;
+    bool again = now_s - o->sent_away_s <= 1; /* whatever pods it has still from before */
     o->sent_away_n = again ? o->sent_away_n + 1 : 0;
     o->sent_away_s = now_s;
     if (o->sent_away_n < SENT_AWAY_MOST)

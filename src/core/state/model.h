@@ -207,7 +207,7 @@ struct gang_object {
     uint32_t seats_n, seats_cap, choices_n, told_n;
     int32_t retries_n;
     uint32_t sent_away_s;    /* for another, when, in seconds; later than now: until then it is not tried */
-    uint8_t sent_away_n;     /* times in a row, before any of its pods had begun (preempt/promise.c) */
+    uint8_t sent_away_n;     /* times in a row, within a moment (preempt/promise.c) */
     uint32_t *seats;         /* planned: held for members to come */
     struct flavor_choice *choices;
     struct domain_choice *told; /* domains of its sets, as its object says or will say (place/domain.h) */
