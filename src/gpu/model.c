@@ -1,6 +1,7 @@
 /* model.c - look-ups in the table of GPU models */
 #include "gpu/model.h"
 #include <stdio.h>
+#include <string.h>
 #include "base/bytes.h"
 
 const struct gpu_model *gpu_model_find(const char *key)
@@ -53,4 +54,24 @@ bool gpu_is_resource(const char *resource)
         if (strncmp(resource, amounts[i], strlen(amounts[i])) == 0)
             return false;
     return strstr(resource, "gpu") || strstr(resource, "/mig-") || strncmp(resource, "amd.com/", 8) == 0;
+}
+
+const char *gpu_text_in_label(struct arena *a, const char *text)
+{
+    char *out = arena_alloc(a, strlen(text) + 1), *to = out;
+    bool blank = false;
+    for (; *text; text++) {
+        bool keep = (*text >= 'A' && *text <= 'Z') || (*text >= 'a' && *text <= 'z') || (*text >= '0' && *text <= '9') ||
+                    strchr("-_.", *text) != NULL;
+        if (*text == ' ')
+            blank = to != out;
+        if (!keep)
+            continue;
+        if (blank)
+            *to++ = '-';
+        blank = false;
+        *to++ = *text;
+    }
+    *to = '\0';
+    return out;
 }

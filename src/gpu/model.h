@@ -11,6 +11,7 @@
 #define GPU_MODEL_H
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/arena.h"
 
 #define MIG_GI_MAX 8      /* GPU instances of one GPU; 7 is the most that exist */
 #define MIG_CI_MAX 8      /* compute instances of one GPU instance */
@@ -77,6 +78,10 @@ const char *gpu_model_keys(void);                        /* "a100-40gb, a100-80g
 const struct mig_profile *mig_profile_find(const struct gpu_model *m, const char *name);
 const struct mig_profile *mig_profile_by_id(const struct gpu_model *m, uint32_t id);
 const struct mig_profile *mig_profile_by_nvml_index(const struct gpu_model *m, uint32_t index);
+
+/* A name as labels of nodes have it ("NVIDIA A100-SXM4-40GB" is NVIDIA-A100-SXM4-40GB): letters, digits and "-_." stay, a run of blanks is
+ * one '-', all else is dropped. In the arena. SOURCE GPU Feature Discovery. */
+const char *gpu_text_in_label(struct arena *a, const char *text);
 
 /* Is it a resource of accelerators, whole or as a part that a device plugin offers: nvidia.com/gpu, nvidia.com/mig-1g.5gb, amd.com/gpu? */
 bool gpu_is_resource(const char *resource);

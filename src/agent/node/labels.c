@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/limits.h"
+#include "gpu/model.h"
 
 #define OWN "nvidia.com/"
 #define GPU OWN "gpu"
@@ -22,28 +23,6 @@ struct label_maker {
     uint32_t n;
     struct buf *warnings;
 };
-
-/* Keep letters, digits and "-_. ", drop the rest, one '-' for each run of blanks. SOURCE GPU Feature Discovery. Cut to what a label value
- * can hold. */
-static const char *sanitised(struct arena *a, const char *text)
-{
-    char *out = arena_alloc(a, strlen(text) + 1), *to = out;
-    bool blank = false;
-    for (; *text; text++) {
-        bool keep = (*text >= 'A' && *text <= 'Z') || (*text >= 'a' && *text <= 'z') || (*text >= '0' && *text <= '9') ||
-                    strchr("-_.", *text) != NULL;
-        if (*text == ' ')
-            blank = to != out;
-        if (!keep)
-            continue;
-        if (blank)
-            *to++ = '-';
-        blank = false;
-        *to++ = *text;
-    }
-    *to = '\0';
-    return out;
-}
 
 /* A value is at most 63 characters and ends in a letter or digit, else the node update would be refused whole. */
 static const char *label_value(struct arena *a, const char *text)
@@ -217,7 +196,7 @@ static const char *product_text(struct arena *a, const char *model, const char *
 static void add_resource(struct label_maker *m, const char *prefix, const struct driver_gpu *gpu, const char *profile, uint32_t count,
                          struct share share)
 {
-    const char *model = sanitised(m->arena, gpu->name);
+    const char *model = gpu_text_in_label(m->arena, gpu->name);
     set_under(m, prefix, "product", product_text(m->arena, model, profile, share.replicas > 1 && !share.renamed));
     set_number(m, prefix, "count", count);
     set_number(m, prefix, "replicas", share.replicas);
@@ -299,7 +278,7 @@ static char *profile_text(struct arena *a, const char *profile)
 
 static void add_mig(struct label_maker *m, const char *prefix, const struct driver_gpu *gpu, const struct driver_mig *mig, uint32_t count)
 {
-    const char *profile = sanitised(m->arena, profile_text(m->arena, mig->profile));
+    const char *profile = gpu_text_in_label(m->arena, profile_text(m->arena, mig->profile));
     add_resource(m, prefix, gpu, profile, count, share_of(m, unit_of(m, gpu, mig)));
     set_number(m, prefix, "memory", mig->memory_mib);
     set_number(m, prefix, "multiprocessors", mig->sm_n);
@@ -343,7 +322,7 @@ static void add_invalid(struct label_maker *m, const struct driver_gpu *gpu, con
 {
     if (m->warnings)
         buf_printf(m->warnings, "flags.migStrategy single: %s: the labels say MIG-INVALID\n", why);
-    set(m, GPU ".product", product_text(m->arena, sanitised(m->arena, gpu->name), "INVALID", false));
+    set(m, GPU ".product", product_text(m->arena, gpu_text_in_label(m->arena, gpu->name), "INVALID", false));
     set(m, GPU ".count", "0");
     set(m, GPU ".replicas", "0");
     set(m, GPU ".sharing-strategy", "");
@@ -400,7 +379,7 @@ static void add_device_labels(struct label_maker *m, const struct label_facts *f
     for (uint32_t i = 0; i < m->reading->gpus_n; i++)
         capable = capable || (m->reading->gpus[i].mig_capable && !resource_gpu_skipped(&m->reading->gpus[i]));
     const char *machine = facts->machine_type && *facts->machine_type ? facts->machine_type : "unknown";
-    set(m, GPU ".machine", sanitised(m->arena, machine));
+    set(m, GPU ".machine", gpu_text_in_label(m->arena, machine));
     add_versions(m);
     set(m, OWN "mig.capable", boolean(capable));
     set(m, OWN "mps.capable", boolean(mps_capable(m)));

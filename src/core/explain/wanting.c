@@ -49,12 +49,7 @@ uint32_t wanting_find(const struct state *s, const name_id *kinds, uint32_t kind
             const int64_t *asks = asks_of(&s->shapes.classes[g->sets[k].shape], kinds, kinds_n, a);
             if (!asks || set_needs(&g->sets[k]) <= 0)
                 continue;
-            if (n == cap) {
-                struct wanting *more = arena_alloc(a, (cap = cap ? 2 * cap : 16) * sizeof *more);
-                for (uint32_t at = 0; at < n; at++)
-                    more[at] = all[at];
-                all = more;
-            }
+            all = arena_grow(a, all, n, 1, &cap, sizeof *all);
             all[n++] = (struct wanting){g->key, g->sets[k].shape, set_needs(&g->sets[k]), asks, false};
         }
     }

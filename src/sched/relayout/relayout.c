@@ -177,7 +177,7 @@ static void take_back(struct relayout_node *n, const struct node_detail *d, stru
     struct scheduler *s = n->r->s;
     const char *problem;
     name_id kinds[DEMAND_KINDS] = {0};
-    struct demand_node node = {.model = relayout_model(s, d, &problem)};
+    struct demand_node node = {.model = relayout_model(s, d, a, &problem)};
     uint32_t kinds_n = node.model ? relayout_kinds(s, &node.model, 1, a, kinds) : 0;
     n->vain_n++;
     relayout_complain(s, n, "MIGLayoutFailed",
@@ -229,7 +229,7 @@ static void look_at_calm(struct relayout_node *n, struct arena *a, int64_t now_m
     const char *layout = relayout_label(s, d.labels, d.labels_n, RELAYOUT_LAYOUT_LABEL);
     if (!text_equal(n->asked, "true") && !text_equal(n->asked, "false"))
         problem = arena_printf(a, "label " RELAYOUT_LABEL "=%s: write true or false", n->asked);
-    else if (text_equal(n->asked, "true") && !relayout_model(s, &d, &problem))
+    else if (text_equal(n->asked, "true") && !relayout_model(s, &d, a, &problem))
         problem = arena_printf(a, "label " RELAYOUT_LABEL " has no effect: %s", problem);
     if (problem && d.ready && now_ms - n->since_ms > FAILED_MS)
         relayout_complain(s, n, "MIGDemandIgnored", problem);

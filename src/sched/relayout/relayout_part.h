@@ -57,7 +57,7 @@ struct relayout_finder {
 bool relayout_world_make(const struct scheduler *s, const struct relayout_finder *f, struct arena *a, struct relayout_world *ret_world);
 const char *relayout_label(const struct scheduler *s, const struct label *labels, uint32_t n, const char *key); /* NULL: not there */
 /* The model of its GPUs; NULL, and why its layouts cannot follow. */
-const struct gpu_model *relayout_model(const struct scheduler *s, const struct node_detail *d, const char **ret_problem);
+const struct gpu_model *relayout_model(const struct scheduler *s, const struct node_detail *d, struct arena *a, const char **ret_problem);
 /* Somebody has a part of the GPU, or may have: who came before its devices had names. */
 bool relayout_is_taken(const struct scheduler *s, const struct node_detail *d, name_id node, uint16_t gpu);
 /* What stands on its GPUs, by index: 0 of all kinds for one that is not understood. The node's profiles are known; in the arena. */

@@ -16,33 +16,20 @@ const char *relayout_label(const struct scheduler *s, const struct label *labels
 
 /* ---- models and kinds ---- */
 
-/* Is the label what GPU Feature Discovery makes of the name? '-' for blanks, other characters dropped, "-SHARED" behind. */
+/* Behind the name of one that is shared stands "-SHARED". */
 static bool is_product(const char *label, const char *name)
 {
-    bool blank = false;
-    for (; *name; name++) {
-        bool keep =
-            (*name >= 'A' && *name <= 'Z') || (*name >= 'a' && *name <= 'z') || (*name >= '0' && *name <= '9') || strchr("-_.", *name);
-        if (!keep) {
-            blank |= *name == ' ';
-            continue;
-        }
-        if (blank && *label++ != '-')
-            return false;
-        blank = false;
-        if (*label++ != *name)
-            return false;
-    }
-    return !*label || text_equal(label, "-SHARED");
+    size_t n = strlen(name);
+    return strncmp(label, name, n) == 0 && (!label[n] || text_equal(label + n, "-SHARED"));
 }
 
-const struct gpu_model *relayout_model(const struct scheduler *s, const struct node_detail *d, const char **ret_problem)
+const struct gpu_model *relayout_model(const struct scheduler *s, const struct node_detail *d, struct arena *a, const char **ret_problem)
 {
     const char *product = relayout_label(s, d->labels, d->labels_n, "nvidia.com/gpu.product");
     const char *strategy = relayout_label(s, d->labels, d->labels_n, "nvidia.com/mig.strategy");
     *ret_problem = "it has no label nvidia.com/gpu.product, so its agent has not told of GPUs yet";
     for (uint32_t i = 0; product && i < gpu_models_n; i++) {
-        if (!is_product(product, gpu_models[i].name))
+        if (!is_product(product, gpu_text_in_label(a, gpu_models[i].name)))
             continue;
         *ret_problem = !gpu_models[i].mig_slices        ? "its GPUs cannot be split by MIG"
                        : !text_equal(strategy, "mixed") ? "it needs the MIG strategy mixed (flags.migStrategy of its agent's config)"
@@ -231,7 +218,7 @@ static uint32_t add_models(const struct scheduler *s, const struct relayout_find
     for (uint32_t i = 0; i < looks_n; i++) {
         const char *problem;
         struct node_detail d = {.labels = looks[i].labels, .labels_n = looks[i].labels_n};
-        const struct gpu_model *m = f->find(f->arg, intern_name(s->names, looks[i].name)) ? relayout_model(s, &d, &problem) : NULL;
+        const struct gpu_model *m = f->find(f->arg, intern_name(s->names, looks[i].name)) ? relayout_model(s, &d, a, &problem) : NULL;
         uint32_t at = 0;
         while (at < n && models[at] != m)
             at++;
@@ -251,7 +238,7 @@ static void add_node(const struct scheduler *s, const struct relayout_finder *f,
     if (!state_node_detail(s->state, look->name, a, &d) || !d.devices_n)
         return;
     struct demand_node *node = &w->nodes[w->nodes_n];
-    *node = (struct demand_node){.model = ours ? relayout_model(s, &d, &problem) : NULL};
+    *node = (struct demand_node){.model = ours ? relayout_model(s, &d, a, &problem) : NULL};
     relayout_profiles(s, w->kinds, w->kinds_n, a, node);
     relayout_gpus(s, &d, look->name, w->kinds, w->kinds_n, a, node);
     node->may_change = node->model && *may_n < NODES_MOST && may_change(s, f, ours, &d, look->name);

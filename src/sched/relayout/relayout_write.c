@@ -109,7 +109,7 @@ bool relayout_reached(const struct scheduler *s, const struct relayout_node *n, 
     name_id name = intern_find(s->names, bytes_of(n->name));
     if (!name || !state_node_detail(s->state, name, a, &d))
         return false;
-    struct demand_node node = {.model = relayout_model(s, &d, &problem)};
+    struct demand_node node = {.model = relayout_model(s, &d, a, &problem)};
     if (!node.model)
         return false;
     uint32_t kinds_n = relayout_kinds(s, &node.model, 1, a, kinds), found_n = 0;
