@@ -75,3 +75,17 @@ const char *gpu_text_in_label(struct arena *a, const char *text)
     *to = '\0';
     return out;
 }
+
+const char *mig_profile_text(struct arena *a, const char *profile)
+{
+    char *text = arena_text(a, profile);
+    for (char *p = text; *p; p++)
+        if (*p == '+')
+            *p = '.';
+    return text;
+}
+
+const char *mig_profile_resource(struct arena *a, const char *profile)
+{
+    return arena_printf(a, "nvidia.com/mig-%s", mig_profile_text(a, profile));
+}

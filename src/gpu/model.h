@@ -83,6 +83,11 @@ const struct mig_profile *mig_profile_by_nvml_index(const struct gpu_model *m, u
  * one '-', all else is dropped. In the arena. SOURCE GPU Feature Discovery. */
 const char *gpu_text_in_label(struct arena *a, const char *text);
 
+/* A profile as names of labels and resources have it, "1g.10gb.me" of 1g.10gb+me; the resource that offers it, nvidia.com/mig-1g.10gb.me.
+ * In the arena. SOURCE NVIDIA's device plugin. */
+const char *mig_profile_text(struct arena *a, const char *profile);
+const char *mig_profile_resource(struct arena *a, const char *profile);
+
 /* Is it a resource of accelerators, whole or as a part that a device plugin offers: nvidia.com/gpu, nvidia.com/mig-1g.5gb, amd.com/gpu? */
 bool gpu_is_resource(const char *resource);
 

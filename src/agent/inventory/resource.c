@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "agent/inventory/resource_share.h"
 #include "base/limits.h"
+#include "gpu/model.h"
 
 bool resource_gpu_skipped(const struct driver_gpu *gpu)
 {
@@ -43,15 +44,6 @@ static const char *by_pattern(const struct resource_pattern *patterns, uint32_t 
     return NULL;
 }
 
-static const char *mig_resource(struct arena *a, const char *profile)
-{
-    char *name = arena_printf(a, "nvidia.com/mig-%s", profile);
-    for (char *p = name; *p; p++)
-        if (*p == '+')
-            *p = '.';
-    return name;
-}
-
 /* NULL: not offered. */
 static const char *base_name_of(struct table_maker *m, const struct unit *u)
 {
@@ -71,7 +63,7 @@ static const char *base_name_of(struct table_maker *m, const struct unit *u)
     if (c->mig_strategy == MIG_STRATEGY_SINGLE)
         return "nvidia.com/gpu";
     if (u->mig->ci_slices == u->mig->gi_slices)
-        return mig_resource(m->arena, u->mig->profile);
+        return mig_profile_resource(m->arena, u->mig->profile);
     if (u->mig->ci == 0) /* once for each GPU instance */
         table_warn(m, "MIG devices %s of GPU %u are parts of a GPU instance: not offered; give them a name with resources.mig",
                    u->mig->profile, u->gpu->index);

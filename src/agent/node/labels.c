@@ -267,18 +267,9 @@ static void add_gpu(struct label_maker *m)
 
 /* ---- MIG ---- */
 
-static char *profile_text(struct arena *a, const char *profile)
-{
-    char *text = arena_text(a, profile);
-    for (char *p = text; *p; p++)
-        if (*p == '+')
-            *p = '.';
-    return text;
-}
-
 static void add_mig(struct label_maker *m, const char *prefix, const struct driver_gpu *gpu, const struct driver_mig *mig, uint32_t count)
 {
-    const char *profile = gpu_text_in_label(m->arena, profile_text(m->arena, mig->profile));
+    const char *profile = gpu_text_in_label(m->arena, mig_profile_text(m->arena, mig->profile));
     add_resource(m, prefix, gpu, profile, count, share_of(m, unit_of(m, gpu, mig)));
     set_number(m, prefix, "memory", mig->memory_mib);
     set_number(m, prefix, "multiprocessors", mig->sm_n);
@@ -313,7 +304,7 @@ static void add_mixed(struct label_maker *m)
             if (known)
                 continue;
             seen[seen_n++] = mig->profile;
-            add_mig(m, arena_printf(m->arena, OWN "mig-%s", profile_text(m->arena, mig->profile)), &m->reading->gpus[g], mig,
+            add_mig(m, arena_printf(m->arena, OWN "mig-%s", mig_profile_text(m->arena, mig->profile)), &m->reading->gpus[g], mig,
                     count_profile(m, mig->profile));
         }
 }

@@ -68,15 +68,6 @@ const char *demand_layout_text(struct arena *a, const struct demand_node *node, 
     return *text ? text : "nothing";
 }
 
-const char *demand_resource(struct arena *a, const struct mig_profile *p)
-{
-    char *name = arena_printf(a, "nvidia.com/mig-%s", p->name);
-    for (char *at = name; *at; at++)
-        if (*at == '+')
-            *at = '.';
-    return name;
-}
-
 /* ---- who would get what is free ---- */
 
 static uint32_t smaller(uint32_t a, uint32_t b)

@@ -50,7 +50,5 @@ uint32_t demand_plan(const struct demand_node *nodes, uint32_t nodes_n, const st
 bool demand_layout_fits(const struct demand_node *node, const struct demand_layout *l);
 /* "2×3g.40gb + 1×1g.10gb", "no MIG", "nothing"; in the arena. */
 const char *demand_layout_text(struct arena *a, const struct demand_node *node, const struct demand_layout *l);
-/* The resource of a profile, "nvidia.com/mig-1g.10gb.me"; in the arena. */
-const char *demand_resource(struct arena *a, const struct mig_profile *p);
 
 #endif

@@ -47,7 +47,7 @@ uint32_t relayout_kinds(const struct scheduler *s, const struct gpu_model *const
     ret_kinds[0] = intern_find(s->names, BYTES("nvidia.com/gpu"));
     for (uint32_t i = 0; i < models_n; i++)
         for (uint32_t k = 0; k < models[i]->profiles_n && n < DEMAND_KINDS; k++) {
-            name_id id = intern_find(s->names, bytes_of(demand_resource(a, &models[i]->profiles[k])));
+            name_id id = intern_find(s->names, bytes_of(mig_profile_resource(a, models[i]->profiles[k].name)));
             uint32_t at = 0;
             while (at < n && ret_kinds[at] != id)
                 at++;
@@ -60,7 +60,7 @@ uint32_t relayout_kinds(const struct scheduler *s, const struct gpu_model *const
 void relayout_profiles(const struct scheduler *s, const name_id *kinds, uint32_t kinds_n, struct arena *a, struct demand_node *node)
 {
     for (uint32_t k = 0; node->model && k < node->model->profiles_n; k++) {
-        name_id id = intern_find(s->names, bytes_of(demand_resource(a, &node->model->profiles[k])));
+        name_id id = intern_find(s->names, bytes_of(mig_profile_resource(a, node->model->profiles[k].name)));
         for (uint32_t i = 1; id && i < kinds_n; i++)
             if (kinds[i] == id)
                 node->profiles[i] = &node->model->profiles[k];
