@@ -138,7 +138,7 @@ static void resize(struct world *w, int kind, const char *path)
 static void delete_workload_of(struct world *w, const char *path)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    const char *name = strrchr(path, '/') + 1;
+    const char *name = arena_text(a, strrchr(path, '/') + 1); /* the world's arena ends while it is read */
     JSON_EACH (workload, world_read(w, a, WORKLOADS))
         if (text_equal(object_controller(workload, "name"), name))
             world_delete(w, arena_printf(a, WORKLOADS "/%s", object_meta(workload, "name")));
@@ -159,7 +159,7 @@ void kinds_change(struct world *w)
     else if (what <= 3)
         resize(w, kind, path);
     else if (what == 4)
-        delete_workload_of(w, arena_text(w->arena, path));
+        delete_workload_of(w, path);
     else
         world_delete(w, path);
 }
