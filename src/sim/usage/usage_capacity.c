@@ -78,9 +78,7 @@ int usage_capacity_book_write(struct usage_capacity_book *b, struct usage_store 
         rows[rows_n] = (struct usage_capacity){node, model, *gpu_s};
     }
     int r = usage_put_capacity(store, rows, rows_n, wall_s, e);
-    if (r == 0 && rows_n) {
-        map_free(b->sums);
-        b->sums = map_new(sizeof(double));
-    }
+    if (r == 0)
+        map_clear(b->sums);
     return r;
 }
