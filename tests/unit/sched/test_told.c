@@ -506,16 +506,22 @@ static void who_waits_for_members_is_not_unschedulable(void **state)
     assert_string_equal(pod_reason("b"), "Unschedulable");
 }
 
-/* A Workload has its quota, its check says that its nodes may come later, and its pods are made one after the other. */
-static void pods_of_a_workload_are_unschedulable_when_all_are_made(void **state)
+/* Quota for 64 GPUs, and a check for nodes that may come later. */
+static void queues_with_machines_to_come(void)
 {
-    (void)state;
     create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"m\"},\"spec\":{\"controllerName\":"
            "\"capstan.dev/scale-up\"}}");
     queues("64");
     kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
                BYTES("{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"m\"}]}}}"), NULL, NULL);
     run(1000);
+}
+
+/* A Workload has its quota, its check says that its nodes may come later, and its pods are made one after the other. */
+static void pods_of_a_workload_are_unschedulable_when_all_are_made(void **state)
+{
+    (void)state;
+    queues_with_machines_to_come();
     create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
            "\"queueName\":\"lq\",\"podSets\":[{\"name\":\"main\",\"count\":3,\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":"
            "\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]}}}]}}");
@@ -559,12 +565,7 @@ static void pods_of_a_workload_that_is_never_made(void **state)
 static void a_node_that_is_held_is_told_to_others(void **state)
 {
     (void)state;
-    create("{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"AdmissionCheck\",\"metadata\":{\"name\":\"m\"},\"spec\":{\"controllerName\":"
-           "\"capstan.dev/scale-up\"}}");
-    queues("64");
-    kube_patch(w.user, KUBE_PATCH_MERGE, KUEUE "/clusterqueues/cq",
-               BYTES("{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"m\"}]}}}"), NULL, NULL);
-    run(1000);
+    queues_with_machines_to_come();
     workload("g", 8);
     run(2000);
     assert_true(object_condition_true(workload_get("g"), "Admitted"));
