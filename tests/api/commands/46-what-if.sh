@@ -17,12 +17,22 @@ queue() { # GPUS
  resourceGroups: [{coveredResources: [nvidia.com/gpu], flavors: [{name: $NS-f, resources: [{name: nvidia.com/gpu, nominalQuota: $1}]}]}]}}
 YAML
 }
+# A node of its own, that other scripts' pods are kept off: how soon a GPU comes free is known here.
+node() { # NAME LABEL
+    cat <<YAML
+---
+{apiVersion: v1, kind: Node, metadata: {name: $1, labels: {capstan.dev/simulated: "true", only: $2}, annotations: {capstan.dev/shape: "t4,gpus=4"}},
+ spec: {taints: [{key: only, value: $NS, effect: NoSchedule}]}, status: {
+ capacity: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 4}, allocatable: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 4},
+ conditions: [{type: Ready, status: "True", reason: KubeletReady, lastHeartbeatTime: "$(date -u +%FT%TZ)", lastTransitionTime: "$(date -u +%FT%TZ)"}]}}
+YAML
+}
 job() { # NAME LIMIT [NODES]
     cat <<YAML
 ---
 {apiVersion: batch/v1, kind: Job, metadata: {name: $1, labels: {kueue.x-k8s.io/queue-name: q}},
  spec: {suspend: true, activeDeadlineSeconds: $2, template: {metadata: {annotations: {capstan.dev/run-seconds: "600"}},
- spec: {restartPolicy: Never, ${3:+nodeSelector: {only: $3\},} containers: [{name: main, image: train, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+ spec: {restartPolicy: Never, nodeSelector: {only: ${3:-$NS}}, tolerations: [{key: only, value: $NS}], containers: [{name: main, image: train, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
 YAML
 }
 {
@@ -33,11 +43,12 @@ YAML
 ---
 YAML
     queue 1
+    node "$NS" "$NS"
     job first 900
 } | apply
 soon "a job runs" '^1$' k get job first -o 'jsonpath={.status.active}'
 job second 600 | apply
-job elsewhere 600 "$NS" | apply
+job elsewhere 600 "$NS-n" | apply
 soon "others wait" '2' bash -c "'$KUBECTL' -n '$NS' get workloads -o name | grep -cE 'second|elsewhere'"
 rv() { K get clusterqueue "$NS-q" -o 'jsonpath={.spec}'; }
 before=$(rv)
@@ -45,10 +56,7 @@ before=$(rv)
 queue 2 | change
 says "with more quota the next would start at once" "^Workload +$NS +job-second-[^ ]+ +in 1[45]m +at once +1[45]m\$" what_if
 says "and who has no node for it not" "^Workload +$NS +job-elsewhere-[^ ]+ +not known +not known +-\$" what_if
-{ queue 3; echo "---"; cat <<YAML
-{apiVersion: v1, kind: Node, metadata: {name: $NS-n, labels: {only: $NS}}, status: {capacity: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 4}}}
-YAML
-} | change
+{ queue 3; node "$NS-n" "$NS-n"; } | change
 says "but with a node" "^Workload +$NS +job-elsewhere-[^ ]+ +not known +at once" what_if
 job third 600 | change
 says "a job more would wait for both" "^Workload +$NS +third +- +in 2[45]m +new\$" what_if
@@ -66,7 +74,7 @@ job urgent 600 | sed "s/queue-name: q}/queue-name: q, kueue.x-k8s.io\/priority-c
 refuses "a class that is not there" 'none' what_if
 job second 600 | change
 says "a job that is there is no change" '^Job second is there already: left out' what_if
-pods() { echo "template: {spec: {restartPolicy: Never, containers: [{name: $1, image: train, resources: {limits: {nvidia.com/gpu: 1}}}]}}"; }
+pods() { echo "template: {spec: {restartPolicy: Never, nodeSelector: {only: $NS}, tolerations: [{key: only, value: $NS}], containers: [{name: $1, image: train, resources: {limits: {nvidia.com/gpu: 1}}}]}}"; }
 { queue 2; cat <<YAML
 ---
 {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: both, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {replicatedJobs: [
