@@ -34,6 +34,7 @@
 /* What one pod set is started with. */
 struct kueue_start {
     const char *pod_set, *workload, *cluster_queue, *local_queue;
+    const char *admitted_at; /* when its Workload was admitted, as that says it; "": it says no time */
     int64_t count;
     struct json *node_labels;   /* object; empty = none; of the flavors and of admission checks, as the tolerations */
     struct json *tolerations;   /* array of what the flavors add */

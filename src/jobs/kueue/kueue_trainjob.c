@@ -41,6 +41,8 @@ static struct json *other_patches(struct arena *a, const struct json *job)
     return list;
 }
 
+/* WHY  where a patch has no time the trainer's webhook writes it, and the whole job as it understands it: `cpu: 4` as "4", which is a
+ * change of spec.trainer, and refused. The same each time that it is written, so that the webhook has nothing to do then either. */
 static int start(struct arena *a, const struct queued_kind *k, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
                  struct json *patch, struct err *e)
 {
@@ -48,6 +50,8 @@ static int start(struct arena *a, const struct queued_kind *k, const struct json
     struct json *spec = json_ensure_object(a, patch, "spec"), *list = other_patches(a, job),
                 *ours = json_new(a, JSON_OBJECT);
     json_set_text(a, ours, "manager", MANAGER);
+    if (starts_n && *starts[0].admitted_at)
+        json_set_text(a, ours, "time", starts[0].admitted_at);
     struct json *runtime = json_ensure_object(a, ours, "trainingRuntimeSpec");
     struct json *jobs = json_ensure_array(a, json_ensure_object(a, json_ensure_object(a, runtime, "template"), "spec"),
                                           "replicatedJobs");

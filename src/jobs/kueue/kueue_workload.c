@@ -305,6 +305,7 @@ struct kueue_start *kueue_starts(struct jobs *j, struct arena *a, const struct j
         struct kueue_start *s = &starts[n++];
         s->pod_set = json_get_text(assignment, "name", "main");
         s->workload = object_meta(workload, "name");
+        s->admitted_at = json_get_text(object_condition(workload, "Admitted"), "lastTransitionTime", "");
         s->cluster_queue = json_get_text(admission, "clusterQueue", "");
         s->local_queue = json_get_text(json_get(workload, "spec"), "queueName", "");
         s->count = json_get_int64(assignment, "count", 0);

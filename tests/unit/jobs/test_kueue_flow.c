@@ -590,6 +590,9 @@ static void test_trainjob_waits_for_its_runtime(void **state)
     runtime_make();
     run(10000);
     assert_true(object_condition_true(workload(), "Admitted"));
+    /* The trainer's webhook has nothing to add. */
+    const struct json *ours = json_item(json_path(get(TRAINJOB), "spec", "runtimePatches", NULL), 0);
+    assert_string_equal(json_get_text(ours, "time", ""), json_get_text(object_condition(workload(), "Admitted"), "lastTransitionTime", "-"));
 }
 
 static void test_workload_made_for_a_trainjob_waits_for_its_runtime(void **state)
