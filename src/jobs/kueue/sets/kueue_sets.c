@@ -263,11 +263,12 @@ static void drop_surplus(struct pass *x, int64_t groups)
     }
 }
 
-/* A StatefulSet that a LeaderWorkerSet has made bears its labels, too. */
+/* A StatefulSet that a LeaderWorkerSet has made, that of workers for its pod of the leader, bears its labels, too. */
 static bool is_of_another(const struct pass *x)
 {
     const struct queued_set *by = queued_set_of_pod(json_path(x->set, "spec", "template", NULL));
-    return by && by != x->s->set;
+    const char *maker = object_controller(x->set, "kind");
+    return (by && by != x->s->set) || queued_set_named(maker) || strcmp(maker, "Pod") == 0;
 }
 
 static void reconcile(void *arg, struct work *w)

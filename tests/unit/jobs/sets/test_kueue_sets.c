@@ -270,6 +270,19 @@ static void test_pods_without_a_gate_wait(void **state)
     assert_int_equal(ready_n("s"), 2);
 }
 
+/* A LeaderWorkerSet writes its labels onto the StatefulSets that it makes; that of workers is its leader's. */
+static void test_sets_that_others_made_have_no_workload(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"leader\",\"namespace\":\"n\"},\"spec\":{\"containers\":[{"
+           "\"name\":\"c\",\"image\":\"i\"}]}}");
+    stateful_set("s", 2, arena_printf(w.a, "},\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"leader\",\"uid\":\"%s\","
+                                           "\"controller\":true}],\"annotations\":{", object_meta(get(POD "leader"), "uid")), "");
+    run(20000);
+    assert_null(workload_of("s"));
+}
+
 static void test_longest_names(void **state)
 {
     char name[53] = {0};
@@ -330,6 +343,7 @@ int main(void)
         T(test_changed_number_is_queued_again_as_a_whole),
         T(test_deleted_while_it_waits),
         T(test_pods_without_a_gate_wait),
+        T(test_sets_that_others_made_have_no_workload),
         T(test_longest_names),
         T(test_next_of_the_same_name),
         T(test_deployments_pods_are_gated),
