@@ -98,6 +98,12 @@ static void on_ungated(void *arg, const char *gate, const char *queue, bool is_g
     scheduler_pod_ungated(arg, gate, queue, is_group, seconds);
 }
 
+static enum job_waits job_waits(void *arg, const struct queued_kind *kind, const char *ns, const char *name, const char *uid)
+{
+    const struct run *r = arg;
+    return jobs_wait(r->controllers, kind, ns, name, uid);
+}
+
 /* The job controllers write too: they start when this process leads. */
 static void on_leading(void *arg)
 {
@@ -160,7 +166,7 @@ static int open_ports(struct run *r, const struct options *o, struct scheduler *
 int scheduler_main(const struct options *o)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    struct run r = {.scheduler = {.on_leading = on_leading}, .arena = a};
+    struct run r = {.scheduler = {.on_leading = on_leading, .job_waits = job_waits}, .arena = a};
     r.scheduler.arg = &r;
     int code = take(&r, o);
     if (code != EXIT_OK)

@@ -66,6 +66,9 @@ void kueue_kinds_naming(struct kueue_kinds *k, const char *name);
 /* What is known of the owner of a Workload. */
 enum kueue_owner { KUEUE_OWNER_FOREIGN, KUEUE_OWNER_THERE, KUEUE_OWNER_LEAVING, KUEUE_OWNER_GONE }; /* LEAVING: is being deleted */
 enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind, const char *ns, const char *name, const char *uid);
+/* As jobs_wait. */
+enum job_waits kueue_kinds_wait(const struct kueue_kinds *k, const struct queued_kind *kind, const char *ns, const char *name,
+                                const char *uid);
 enum kueue_owner kueue_pods_owner(const struct kueue_pods *k, const char *ns, const char *name, const char *uid);
 void kueue_pods_naming(struct kueue_pods *k, const char *word); /* as kueue_kinds_naming; k may be NULL */
 struct kueue_pods *kueue_pods_new(struct jobs *j);

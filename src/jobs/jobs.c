@@ -106,6 +106,11 @@ static void create_queue(struct jobs *j, const char *name, const char *spec)
     arena_free(a);
 }
 
+enum job_waits jobs_wait(const struct jobs *j, const struct queued_kind *kind, const char *ns, const char *name, const char *uid)
+{
+    return j && j->kueue ? kueue_kinds_wait(j->kueue, kind, ns, name, uid) : JOB_WAITS_NOT;
+}
+
 struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
 {
     struct jobs *j = mem_zero(1, sizeof *j);

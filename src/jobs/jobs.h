@@ -1,10 +1,11 @@
 /* jobs.h - controllers that turn job objects into gangs: Kueue-queued jobs and pods, Volcano Jobs, TrainJobs
  *
  * They run beside the scheduler in one process and speak with it only through the API server: a controller makes the Workload or
- * PodGroup, the scheduler admits it, the controller starts the job.
+ * PodGroup, the scheduler admits it, the controller starts the job. Only whether pods of a job may be bound yet it asks them (jobs_wait).
  */
 #ifndef JOBS_JOBS_H
 #define JOBS_JOBS_H
+#include "codec/kinds/queued_kinds.h"
 #include "kube/client.h"
 
 struct jobs;
@@ -23,6 +24,8 @@ struct jobs_config {
     void *arg;
     bool no_volcano;  /* somebody else's Volcano controller is installed */
 };
+/* Does this job wait for quota? j may be NULL: no. */
+enum job_waits jobs_wait(const struct jobs *j, const struct queued_kind *kind, const char *ns, const char *name, const char *uid);
 struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config);
 void jobs_free(struct jobs *j); /* NULL-safe */
 

@@ -144,6 +144,11 @@ bool kube_cache_synced(const struct kube_cache *k)
     return kube_watch_synced(k->watch);
 }
 
+bool kube_cache_absent(const struct kube_cache *k)
+{
+    return kube_watch_absent(k->watch);
+}
+
 size_t kube_cache_count(const struct kube_cache *k)
 {
     return map_count(k->objects);

@@ -28,12 +28,17 @@ char *object_key(struct arena *a, const struct json *object)
     return arena_printf(a, "%s/%s", object_meta(object, "namespace"), object_meta(object, "name"));
 }
 
-const char *object_controller(const struct json *object, const char *field)
+const struct json *object_controlling_owner(const struct json *object)
 {
     JSON_EACH (owner, json_path(object, "metadata", "ownerReferences", NULL))
         if (json_get_bool(owner, "controller", false))
-            return json_get_text(owner, field, "");
-    return "";
+            return owner;
+    return NULL;
+}
+
+const char *object_controller(const struct json *object, const char *field)
+{
+    return json_get_text(object_controlling_owner(object), field, "");
 }
 
 static struct json *find(const struct json *conditions, const char *type)

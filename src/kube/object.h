@@ -9,6 +9,7 @@ const char *object_label(const struct json *object, const char *key);      /* or
 const char *object_annotation(const struct json *object, const char *key); /* or "" */
 bool object_deleting(const struct json *object);
 char *object_key(struct arena *a, const struct json *object);              /* "namespace/name" */
+const struct json *object_controlling_owner(const struct json *object); /* the reference, or NULL */
 const char *object_controller(const struct json *object, const char *field); /* the controlling owner's "kind", "name", "uid"; or "" */
 
 struct json *object_condition(const struct json *object, const char *type); /* of status.conditions, or NULL */

@@ -4,6 +4,7 @@
  */
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
+#include "codec/kinds/queued_kinds.h"
 #include "core/policy.h"
 #include "kube/client.h"
 
@@ -26,6 +27,7 @@ struct scheduler_config {
     /* May be NULL. Called once, when everything has been read and the Lease was won for the first time (at once without election). A lost
      * Lease halts the client, so that whoever shares it stops too, until it is won back. */
     void (*on_leading)(void *arg);
+    job_waits_fn job_waits; /* pods of jobs that do are not bound (domains/unadmitted_pods.h). NULL: none does */
     void *arg;
 };
 extern const char *const scheduler_default_names[]; /* capstan, volcano, gpu-scheduler, coscheduling, ... */

@@ -6,6 +6,7 @@
 #include "sched/checks/held_nodes.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
+#include "sched/domains/unadmitted_pods.h"
 #include "sched/forecast/run_times.h"
 #include "sched/workload_metrics.h"
 
@@ -175,6 +176,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->held = held_nodes_new(sources_hold_changed, status_find_flavor, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
+    s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){s->queue_name_label, config->job_waits, config->arg,
+                                                                              sources_pod_again, s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     sources_start(s);
     s->policies = policy_source_new(s, scheduler_synced);
@@ -216,6 +219,7 @@ void scheduler_free(struct scheduler *s)
     held_nodes_free(s->held);
     gated_pods_free(s->gated);
     stray_pods_free(s->strays);
+    unadmitted_pods_free(s->unadmitted);
     seen_fini(s);
     map_free(s->classes);
     group_tally_free(s->tally);

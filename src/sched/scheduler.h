@@ -208,6 +208,7 @@ struct scheduler {
     struct held_nodes *held;     /* checks/held_nodes.h */
     struct gated_pods *gated;
     struct stray_pods *strays;
+    struct unadmitted_pods *unadmitted;
 };
 
 /* sources.c */
@@ -237,6 +238,7 @@ bool template_sources_synced(const struct scheduler *s);
 /* Volcano's pod groups are read again: another tier is called by a name that they use. */
 void sources_read_groups(struct scheduler *s);
 /* The core is told of the node once more, as this object shows it. */
+void sources_pod_again(void *arg, struct bytes object); /* of a scheduler: as if it had changed */
 void sources_node_again(struct scheduler *s, struct bytes object);
 /* hypernode_source.c */
 void hypernodes_start(struct scheduler *s);

@@ -12,6 +12,7 @@
 #include "sched/checks/scale_up.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
+#include "sched/domains/unadmitted_pods.h"
 #include "sched/scheduler.h"
 #include "sched/workload_metrics.h"
 
@@ -76,14 +77,6 @@ static name_id object_name_id(struct scheduler *s, struct bytes object, bool wit
     return intern_text_id(s->names, with_ns ? object_key(s->scratch, o) : object_meta(o, "name"));
 }
 
-static bool waits_for_workload(const struct scheduler *s, const struct pod_record *p)
-{
-    for (uint32_t i = 0; p->gang == 0 && i < p->shape.labels_n; i++)
-        if (p->shape.labels[i].key == s->queue_name_label)
-            return true;
-    return false;
-}
-
 /* WHY  What it says already is not written again, after a restart neither. Only pods that wait are looked into. */
 static void note_told(struct scheduler *s, const struct pod_record *pod, struct bytes object)
 {
@@ -132,6 +125,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         name_id key = object_name_id(s, object, true);
         gated_pods_gone(s->gated, intern_name(s->names, key));
         stray_pods_gone(s->strays, intern_name(s->names, key));
+        unadmitted_pods_gone(s->unadmitted, intern_name(s->names, key));
         seen_pod_gone(s, key);
         push_gone(s, CHANGE_POD_GONE, key);
         return;
@@ -143,7 +137,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         tell_undecodable(s, object, &e);
         return;
     }
-    pod.gated = pod.gated || waits_for_workload(s, &pod);
+    pod.gated |= unadmitted_pods_hold(s->unadmitted, intern_name(s->names, pod.key), &pod, object);
     held_nodes_tolerate(s->incoming_arena, s->names, &pod);
     seen_pod_apply(s, &pod);
     note_stands(s, &pod);
@@ -153,6 +147,11 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct change *c = sources_push(s);
     c->type = CHANGE_POD;
     c->pod = pod;
+}
+
+void sources_pod_again(void *arg, struct bytes object)
+{
+    on_pod(arg, KUBE_MODIFIED, object);
 }
 
 void sources_hold_changed(void *arg, struct bytes object, const char *holder)

@@ -387,6 +387,12 @@ static void on_ungated(void *arg, const char *gate, const char *queue, bool is_g
     scheduler_pod_ungated(c->scheduler, gate, queue, is_group, seconds);
 }
 
+static enum job_waits job_waits(void *arg, const struct queued_kind *kind, const char *ns, const char *name, const char *uid)
+{
+    const struct cluster *c = arg;
+    return jobs_wait(c->jobs, kind, ns, name, uid);
+}
+
 /* GET /metrics/scheduler: what `capstan scheduler --address` serves. */
 static bool on_scheduler_page(void *ctx, struct http_exchange *x)
 {
@@ -421,7 +427,7 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     c->scheduler = scheduler_new(
         c->loop, c->client,
         &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge,
-                                    .metrics = config->metrics});
+                                    .metrics = config->metrics, .job_waits = job_waits, .arg = c});
     c->starts = starts_new(c->scheduler, FORECAST_MS);
     c->relayout = relayout_new(c->scheduler);
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);

@@ -418,6 +418,12 @@ static void check_record(struct world *w)
     w->replayed_n += r.changes_n;
 }
 
+static enum job_waits job_waits(void *arg, const struct queued_kind *kind, const char *ns, const char *name, const char *uid)
+{
+    const struct world *w = arg;
+    return jobs_wait(w->jobs, kind, ns, name, uid);
+}
+
 static void begin_scheduler(struct world *w)
 {
     struct recorder *recorder = NULL;
@@ -426,7 +432,8 @@ static void begin_scheduler(struct world *w)
         world_broken(w, "%s", e.text);
     w->scheduler = scheduler_new(
         w->loop, w->client, &(struct scheduler_config){.default_scheduler = true, .sweep_always = true, .policy = w->policy,
-                                                .charge = charged_policy(w->seed), .recorder = recorder});
+                                                .charge = charged_policy(w->seed), .recorder = recorder, .job_waits = job_waits,
+                                                .arg = w});
 }
 
 void world_init(struct world *w, uint64_t seed_number)

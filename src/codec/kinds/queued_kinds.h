@@ -45,6 +45,9 @@ const struct queued_kind *queued_kind_of_owner(const struct json *owner);
 bool queued_kind_succeeded(const char *condition);
 /* By resource; NULL: no such. */
 const struct queued_kind *queued_kind_of(const char *group, const char *plural);
+/* Does a job wait for quota: it names a queue, or one above it does, and it is not admitted? */
+enum job_waits { JOB_WAITS_NOT, JOB_WAITS, JOB_UNSEEN };
+typedef enum job_waits (*job_waits_fn)(void *arg, const struct queued_kind *kind, const char *ns, const char *name, const char *uid);
 /* What has `suspend` of a job, or of its like in a patch, made where it is missing. */
 struct json *queued_kind_policy(struct arena *a, const struct queued_kind *k, struct json *job);
 bool queued_kind_is_suspended(const struct queued_kind *k, const struct json *job);

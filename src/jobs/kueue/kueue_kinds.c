@@ -11,8 +11,9 @@
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_retention.h"
 #include "jobs/kueue/kueue_scope.h"
+#include "jobs/kueue/kueue_served.h"
 
-enum { ANCESTORS_MOST = 10, UNREAD_MS = 200, MISSED_MS = 5000 }; /* asked for again: a watch is behind; somebody has to make it */
+enum { UNREAD_MS = 200, MISSED_MS = 5000 }; /* asked for again: a watch is behind; somebody has to make it */
 
 /* ORDER queued_kinds */
 static const struct kueue_kind *const calls[QUEUED_KINDS_N] = {
@@ -35,24 +36,6 @@ const struct kueue_kind *kueue_kind_of(const struct queued_kind *k)
 {
     return calls[k - queued_kinds];
 }
-
-struct served {
-    struct kueue_kinds *all;
-    const struct queued_kind *kind;
-    const struct kueue_kind *calls;
-    struct kube_cache *cache; /* marked by "ns/workload" that the job names; by the uid of the queued job that controls it */
-    struct workqueue *queue;
-    struct map *missed;      /* by key: hash of why its pod sets cannot be said, as an Event has told */
-    struct map *still;       /* keys of jobs that were suspended when they were looked at last */
-};
-struct kueue_kinds {
-    struct jobs *jobs;
-    struct map *parents; /* uids of jobs that control others, as those others say; those whose Workload is waited for */
-    struct map *strayed; /* keys of jobs that a Workload says it is of, and is not theirs */
-    struct arena *scratch;
-    struct served served[QUEUED_KINDS_N];
-    uint32_t served_n;
-};
 
 struct pass {
     struct served *s;
@@ -292,6 +275,8 @@ static void start(struct pass *x)
         WARN(x, "FailedToStart", "%s", e.text);
         return;
     }
+    if (work_refusals(x->work) && *work_failure(x->work))
+        WARN(x, "FailedToStart", "%s", work_failure(x->work)); /* and is tried again */
     TELL_THEN(x, "Started", "Admitted by clusterQueue %s", n ? starts[0].cluster_queue : "");
     work_patch(x->work, KUBE_PATCH_MERGE, job_path(x, NULL), patch);
 }
@@ -465,13 +450,6 @@ static void pass_with_workload(struct pass *x)
         update_workload(x, wanted);
 }
 
-static const char *workload_name(const struct queued_kind *k, struct arena *a, const struct json *job)
-{
-    if (*kueue_prebuilt_name(job))
-        return kueue_prebuilt_name(job);
-    return kueue_workload_name(a, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
-}
-
 /* SOURCE Kueue: a job has one Workload; others that name it as their controller go. */
 static void drop_strays(struct pass *x)
 {
@@ -498,19 +476,6 @@ static void drop_strays(struct pass *x)
 
 /* ---- jobs of jobs ---- */
 
-/* The job that controls this one, or NULL. */
-static const struct json *parent_of(const struct pass *x, const struct json *job, const struct served **ret_served)
-{
-    for (uint32_t i = 0; i < x->s->all->served_n; i++) {
-        *ret_served = &x->s->all->served[i];
-        if (strcmp(object_controller(job, "kind"), (*ret_served)->kind->kind) != 0)
-            continue;
-        const struct json *above = kube_cache_get((*ret_served)->cache, x->work->ns, object_controller(job, "name"), x->work->arena);
-        return above && strcmp(object_meta(above, "uid"), object_controller(job, "uid")) == 0 ? above : NULL;
-    }
-    return NULL;
-}
-
 static bool is_over(const struct pass *x, bool *ret_well, const char **ret_message)
 {
     const char *well = x->s->kind->succeeded;
@@ -527,12 +492,13 @@ static bool follows_ancestor(struct pass *x)
 {
     const struct served *s;
     const char *workload_of = NULL;
-    const struct json *above = parent_of(x, x->job, &s);
+    const struct kueue_kinds *all = x->s->all;
+    const struct json *above = kueue_parent_of(all, x->work->arena, x->job, &s);
     if (above && s->calls == &kueue_rayservice_kind)
         return false; /* WHY  KubeRay makes others, and leaves those that it has as they are: one would stay suspended for ever */
-    for (int level = 0; above && level < ANCESTORS_MOST; level++, above = parent_of(x, above, &s))
-        if (kueue_scope_has(x->s->all->jobs, above))
-            workload_of = workload_name(s->kind, x->work->arena, above);
+    for (int level = 0; above && level < KUEUE_ANCESTORS_MOST; level++, above = kueue_parent_of(all, x->work->arena, above, &s))
+        if (kueue_scope_has(all->jobs, above))
+            workload_of = kueue_job_workload_name(s->kind, x->work->arena, above);
     if (!workload_of)
         return false;
     const struct json *workload = kube_cache_get(x->s->all->jobs->workloads, x->work->ns, workload_of, x->work->arena);
@@ -561,7 +527,7 @@ static void job_gone(struct served *s, const struct json *job, struct arena *a)
 {
     if (job)
         kueue_in_use_owner_gone(s->all->jobs->kueue_in_use, arena_printf(a, "%s/%s", object_meta(job, "namespace"),
-                                                                         workload_name(s->kind, a, job)));
+                                                                         kueue_job_workload_name(s->kind, a, job)));
 }
 
 /* The Workload of a job that is over is, too. Returns true when the job is. */
@@ -597,7 +563,7 @@ static void reconcile(void *arg, struct work *w)
     }
     if ((s->calls->is_skipped && s->calls->is_skipped(x.job)) || follows_ancestor(&x) || owned_by_queued_kind(x.job))
         return;
-    x.workload_name = workload_name(s->kind, w->arena, x.job);
+    x.workload_name = kueue_job_workload_name(s->kind, w->arena, x.job);
     x.workload = kube_cache_get(j->workloads, w->ns, x.workload_name, w->arena);
     /* WHY  who was taken in is served to its end, wherever its namespace is by now: its Workload holds quota that nobody else gives back */
     bool taken_in = x.workload && kueue_workload_is_of(x.workload, x.job);
@@ -732,24 +698,6 @@ void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)
                 (void)map_put(k->strayed, bytes_of(key), NULL);
             workqueue_add(k->served[i].queue, key);
         }
-}
-
-enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind, const char *ns, const char *name,
-                                   const char *uid)
-{
-    for (uint32_t i = 0; i < k->served_n; i++) {
-        const struct served *s = &k->served[i];
-        if (strcmp(kind, s->kind->kind) != 0)
-            continue;
-        if (!kube_cache_synced(s->cache))
-            return KUEUE_OWNER_THERE; /* it will be known soon; until then nothing is let go */
-        arena_reset(k->scratch);
-        const struct json *job = kube_cache_get(s->cache, ns, name, k->scratch);
-        if (!job || strcmp(object_meta(job, "uid"), uid) != 0)
-            return KUEUE_OWNER_GONE;
-        return object_deleting(job) ? KUEUE_OWNER_LEAVING : KUEUE_OWNER_THERE;
-    }
-    return KUEUE_OWNER_FOREIGN;
 }
 
 struct kueue_kinds *kueue_kinds_new(struct jobs *j)

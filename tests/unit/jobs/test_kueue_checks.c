@@ -122,6 +122,30 @@ static void test_class_that_comes_after_the_reservation(void **state)
     assert_false(event_seen("UpdatedWorkload", arena_printf(w.a, "Updated workload: n/%s", object_meta(workload(), "name"))));
 }
 
+/* A webhook of somebody's, or a definition. */
+static bool refuses_start(struct http_exchange *x)
+{
+    if (strcmp(x->request.method, "PATCH") != 0 || !strstr(x->request.path, "/jobs/"))
+        return false;
+    http_reply_text(x, 422, "application/json",
+                    "{\"kind\":\"Status\",\"status\":\"Failure\",\"reason\":\"Invalid\",\"message\":\"spec.x: field is immutable\"}");
+    return true;
+}
+
+static void test_refused_start_is_told_and_tried_again(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    w.takes = refuses_start;
+    job("j", 2, "true");
+    run(20000);
+    assert_true(object_condition_true(workload(), "Admitted"));
+    assert_true(event_seen("FailedToStart", "PATCH /apis/batch/v1/namespaces/n/jobs/j: spec.x: field is immutable"));
+    w.takes = NULL;
+    run(200 * 1000);
+    assert_false(json_get_bool(json_get(get(JOB), "spec"), "suspend", true));
+}
+
 static int refused_n;
 static const char *refusal; /* of Workloads that are made; "": none */
 
@@ -538,7 +562,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FLOW(test_reserved_is_not_admitted),
         FLOW(test_class_that_comes_after_the_reservation),
-        FLOW(test_made_is_told_once_it_is),
+        FLOW(test_refused_start_is_told_and_tried_again), FLOW(test_made_is_told_once_it_is),
         FLOW(test_long_message_of_a_check_keeps_nobody),
         FLOW(test_job_that_shrinks_after_pods_are_over),
         FLOW(test_job_that_grows_while_its_checks_are_asked),

@@ -1,5 +1,5 @@
 /* Pods that Kueue held to a node by their nodeSelector, and whose Workload is elsewhere. */
-#include "stage.h"
+#include "../stage.h"
 #include "jobs/jobs.h"
 #include "kube/object.h"
 #include "sched/domains/stray_pods.h"

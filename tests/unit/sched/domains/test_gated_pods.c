@@ -1,5 +1,5 @@
 /* Pods that wait at Kueue's gate for topologies, whose jobs are not here. */
-#include "stage.h"
+#include "../stage.h"
 #include "jobs/jobs.h"
 #include "kube/object.h"
 #include "sched/scheduler.h"

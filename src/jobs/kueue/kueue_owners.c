@@ -1,0 +1,65 @@
+/* kueue_owners.c - what is known of queued jobs as owners: of Workloads, of other jobs, of pods */
+#include "jobs/kueue/kueue_scope.h"
+#include "jobs/kueue/kueue_served.h"
+
+const struct served *kueue_served_named(const struct kueue_kinds *k, const char *kind)
+{
+    for (uint32_t i = 0; i < k->served_n; i++)
+        if (strcmp(kind, k->served[i].kind->kind) == 0)
+            return &k->served[i];
+    return NULL;
+}
+
+const struct json *kueue_parent_of(const struct kueue_kinds *k, struct arena *a, const struct json *job, const struct served **ret_served)
+{
+    const struct served *s = *ret_served = kueue_served_named(k, object_controller(job, "kind"));
+    const struct json *above = s ? kube_cache_get(s->cache, object_meta(job, "namespace"), object_controller(job, "name"), a) : NULL;
+    return above && strcmp(object_meta(above, "uid"), object_controller(job, "uid")) == 0 ? above : NULL;
+}
+
+const char *kueue_job_workload_name(const struct queued_kind *k, struct arena *a, const struct json *job)
+{
+    if (*kueue_prebuilt_name(job))
+        return kueue_prebuilt_name(job);
+    return kueue_workload_name(a, k->kind, k->group, object_meta(job, "name"), object_meta(job, "uid"));
+}
+
+enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind, const char *ns, const char *name,
+                                   const char *uid)
+{
+    const struct served *s = kueue_served_named(k, kind);
+    if (!s)
+        return KUEUE_OWNER_FOREIGN;
+    if (!kube_cache_synced(s->cache))
+        return KUEUE_OWNER_THERE; /* it will be known soon; until then nothing is let go */
+    arena_reset(k->scratch);
+    const struct json *job = kube_cache_get(s->cache, ns, name, k->scratch);
+    if (!job || strcmp(object_meta(job, "uid"), uid) != 0)
+        return KUEUE_OWNER_GONE;
+    return object_deleting(job) ? KUEUE_OWNER_LEAVING : KUEUE_OWNER_THERE;
+}
+
+/* Jobs that are not queued are not kept, so who is not there is none of them, or has gone; but of a kind that the server did not know a
+ * moment ago there may be some that nobody has seen. */
+enum job_waits kueue_kinds_wait(const struct kueue_kinds *k, const struct queued_kind *kind, const char *ns, const char *name,
+                                const char *uid)
+{
+    const struct served *s = kueue_served_named(k, kind->kind), *of = s;
+    if (!s)
+        return JOB_WAITS_NOT;
+    if (!kueue_ready(k->jobs) || !kube_cache_synced(s->cache))
+        return JOB_WAITS;
+    arena_reset(k->scratch);
+    const struct json *job = kube_cache_get(s->cache, ns, name, k->scratch), *queued = NULL;
+    if (!job || strcmp(object_meta(job, "uid"), uid) != 0)
+        return kube_cache_absent(s->cache) ? JOB_UNSEEN : JOB_WAITS_NOT;
+    for (int level = 0; job && level <= KUEUE_ANCESTORS_MOST; level++, job = kueue_parent_of(k, k->scratch, job, &s))
+        if (kueue_scope_has(k->jobs, job)) {
+            queued = job;
+            of = s;
+        }
+    if (!queued)
+        return s && kube_cache_absent(s->cache) ? JOB_UNSEEN : JOB_WAITS_NOT;
+    const struct json *workload = kube_cache_get(k->jobs->workloads, ns, kueue_job_workload_name(of->kind, k->scratch, queued), k->scratch);
+    return workload && kueue_admitted(workload) ? JOB_WAITS_NOT : JOB_WAITS;
+}

@@ -1,0 +1,31 @@
+/* unadmitted_pods.h - pods that name a queue, or whose job does, and that have not been let in: they are not bound
+ *
+ * Pods that are queued themselves name their Workload once they are admitted. A job that names a queue is suspended until its Workload is
+ * admitted. Where nothing suspends it as it is created (Kueue has a webhook for that), whoever runs it may make pods before it is; those
+ * would start outside of any quota, and end a moment later. The same holds for pods that are made while their job is being stopped.
+ *
+ * LIMIT  only pods that name no Workload or group. Those of jobs are asked for again every HOLD_MS; of a job that nobody has seen UNSEEN_MS
+ *        after the pod was made nobody will.
+ * WHY    asked for again, not told: whoever knows the jobs reads them by watches of his own, before or after that of pods.
+ */
+#ifndef SCHED_UNADMITTED_PODS_H
+#define SCHED_UNADMITTED_PODS_H
+#include "codec/kinds/queued_kinds.h"
+#include "core/flow.h"
+#include "loop/loop.h"
+
+struct unadmitted_pods;
+struct unadmitted_pods_config {
+    name_id queue_label;    /* of pods that are queued themselves */
+    job_waits_fn job_waits; /* NULL: none does */
+    void *arg;
+    void (*again)(void *arg, struct bytes pod); /* it is held no longer: as if it had changed */
+    void *again_arg;
+};
+struct unadmitted_pods *unadmitted_pods_new(struct loop *l, const struct unadmitted_pods_config *config);
+void unadmitted_pods_free(struct unadmitted_pods *x); /* NULL-safe */
+/* Must the pod wait? key: "ns/name"; object: its text, of which a copy is kept while it must. */
+bool unadmitted_pods_hold(struct unadmitted_pods *x, const char *key, const struct pod_record *pod, struct bytes object);
+void unadmitted_pods_gone(struct unadmitted_pods *x, const char *key);
+
+#endif

@@ -1,0 +1,148 @@
+/* Pods that were made before their job was suspended, or before anybody has seen it. */
+#include "../stage.h"
+#include "jobs/jobs.h"
+#include "kube/object.h"
+
+static struct jobs *jobs;
+static bool unseen; /* nobody sees a job */
+
+static enum job_waits job_waits(void *arg, const struct queued_kind *kind, const char *ns, const char *name, const char *uid)
+{
+    (void)arg;
+    return unseen ? JOB_UNSEEN : jobs_wait(jobs, kind, ns, name, uid);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    stage_open(NULL);
+    node("x", "nvidia.com/gpu", 16);
+    queue();
+    scheduler_start_with((struct scheduler_config){.job_waits = job_waits});
+    jobs = jobs_new(w.client, &(struct jobs_config){.no_volcano = true});
+    unseen = false;
+    run(3000);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    jobs_free(jobs);
+    jobs = NULL;
+    return teardown(state);
+}
+
+#define POD_SPEC "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{" \
+                 "\"nvidia.com/gpu\":\"%d\"}}}]}"
+#define OWNED ",\"ownerReferences\":[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"%s\",\"uid\":\"%s\",\"controller\":true}]"
+
+static const char *uid_of(const char *path)
+{
+    return object_meta(get(path), "uid");
+}
+
+/* more: of its metadata. */
+static void job(const char *name, const char *more, int gpus)
+{
+    create(arena_printf(w.a, "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"%s},\"spec\":{"
+                             "\"template\":{" POD_SPEC "}}}", name, more, gpus));
+}
+
+static void pod(const char *version, const char *kind, const char *owner, const char *uid)
+{
+    create(arena_printf(w.a, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"" OWNED "},"
+                             POD_SPEC "}", version, kind, owner, uid, 1));
+}
+
+static const char *node_of_pod(void)
+{
+    return json_text(json_path(get(PODS "/p"), "spec", "nodeName", NULL), "");
+}
+
+#define JOBS "/apis/batch/v1/namespaces/n/jobs"
+#define QUEUED ",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"lq\"}"
+
+static void test_pod_waits_for_its_jobs_quota(void **state)
+{
+    (void)state;
+    job("j", QUEUED, 8);
+    pod("batch/v1", "Job", "j", uid_of(JOBS "/j"));
+    run(5000);
+    assert_string_equal(node_of_pod(), "");
+    kube_patch(w.user, KUBE_PATCH_MERGE, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq",
+               BYTES("{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"nvidia.com/gpu\"],\"flavors\":[{\"name\":\"f\","
+                     "\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":\"8\"}]}]}]}}"), NULL, NULL);
+    run(2000);
+    assert_string_equal(node_of_pod(), "x");
+}
+
+static void test_pod_of_a_job_of_a_job_waits(void **state)
+{
+    (void)state;
+    create(arena_printf(w.a, "{\"apiVersion\":\"jobset.x-k8s.io/v1alpha2\",\"kind\":\"JobSet\",\"metadata\":{\"name\":\"s\","
+                             "\"namespace\":\"n\"" QUEUED "},\"spec\":{\"replicatedJobs\":[{\"name\":\"r\",\"replicas\":1,\"template\":{\"spec\":{\"template\":{"
+                             POD_SPEC "}}}}]}}", 8));
+    const char *uid = uid_of("/apis/jobset.x-k8s.io/v1alpha2/namespaces/n/jobsets/s");
+    job("j", arena_printf(w.a, OWNED, "jobset.x-k8s.io/v1alpha2", "JobSet", "s", uid), 8);
+    pod("batch/v1", "Job", "j", uid_of(JOBS "/j"));
+    run(5000);
+    assert_string_equal(node_of_pod(), "");
+}
+
+static void test_pod_of_a_job_without_a_queue_does_not_wait(void **state)
+{
+    (void)state;
+    job("j", "", 8);
+    pod("batch/v1", "Job", "j", uid_of(JOBS "/j"));
+    run(1000);
+    assert_string_equal(node_of_pod(), "x");
+}
+
+/* Its kind may be new to the server; but who is never seen keeps nobody. */
+static void test_pod_of_a_job_that_nobody_sees_waits_a_minute(void **state)
+{
+    (void)state;
+    unseen = true;
+    job("j", "", 8);
+    pod("batch/v1", "Job", "j", uid_of(JOBS "/j"));
+    run(50 * 1000);
+    assert_string_equal(node_of_pod(), "");
+    run(15 * 1000);
+    assert_string_equal(node_of_pod(), "x");
+}
+
+static void test_jobs_of_another_group_are_not_asked_for(void **state)
+{
+    (void)state;
+    pod("example.com/v1", "Job", "j", "1-2-3");
+    run(1000);
+    assert_string_equal(node_of_pod(), "x");
+}
+
+static void test_pod_that_is_deleted_is_forgotten(void **state)
+{
+    (void)state;
+    job("j", QUEUED, 8);
+    const char *uid = uid_of(JOBS "/j");
+    pod("batch/v1", "Job", "j", uid);
+    run(1000);
+    kube_delete(w.user, PODS "/p", BYTES("{\"gracePeriodSeconds\":0}"), NULL, NULL);
+    run(1000);
+    pod("batch/v1", "Job", "j", uid);
+    run(1000);
+    assert_string_equal(node_of_pod(), "");
+    assert_string_equal(object_meta(get(PODS "/p"), "name"), "p");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_pod_waits_for_its_jobs_quota, setup, close_all),
+        cmocka_unit_test_setup_teardown(test_pod_of_a_job_of_a_job_waits, setup, close_all),
+        cmocka_unit_test_setup_teardown(test_pod_of_a_job_without_a_queue_does_not_wait, setup, close_all),
+        cmocka_unit_test_setup_teardown(test_pod_of_a_job_that_nobody_sees_waits_a_minute, setup, close_all),
+        cmocka_unit_test_setup_teardown(test_jobs_of_another_group_are_not_asked_for, setup, close_all),
+        cmocka_unit_test_setup_teardown(test_pod_that_is_deleted_is_forgotten, setup, close_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
