@@ -144,9 +144,11 @@ bool kube_cache_synced(const struct kube_cache *k)
     return kube_watch_synced(k->watch);
 }
 
-bool kube_cache_absent(const struct kube_cache *k)
+bool kube_cache_has_seen(const struct kube_cache *k, const char *ns, const char *name, const char *uid)
 {
-    return kube_watch_absent(k->watch);
+    _cleanup_buf_ struct buf key = {0};
+    buf_printf(&key, "%s/%s", ns ? ns : "", name);
+    return kube_watch_knows(k->watch, buf_view(&key), uid);
 }
 
 size_t kube_cache_count(const struct kube_cache *k)

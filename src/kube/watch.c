@@ -57,7 +57,6 @@ struct kube_watch {
     bool is_synced, is_dead, is_gone, has_events; /* gone: 410 seen; has_events: in this watch */
     bool failed;                                  /* the splitter or an object was unusable */
     bool was_full;                                /* on_full was told */
-    bool is_absent; /* the server does not know the kind, when it was asked last */
     bool left_out, listed_again; /* this list had objects beyond objects_max; it is the second one for such a reason */
 };
 
@@ -141,9 +140,10 @@ bool kube_watch_synced(const struct kube_watch *w)
     return w->is_synced;
 }
 
-bool kube_watch_absent(const struct kube_watch *w)
+bool kube_watch_knows(const struct kube_watch *w, struct bytes key, const char *uid)
 {
-    return w->is_absent;
+    const struct known *k = map_find(w->known, key);
+    return w->is_denied || (k && strncmp(k->uid, uid, UID_MAX - 1) == 0);
 }
 
 static void watch_wait(struct kube_watch *w, enum phase next, int64_t delay_ms)
@@ -433,7 +433,6 @@ static void list_succeeded(struct kube_watch *w)
         watch_wait(w, PHASE_LIST, 0);
         return;
     }
-    w->is_absent = false;
     if (list_complete(w))
         watch_wait(w, w->next, 0);
 }
@@ -466,7 +465,6 @@ static void request_refused(struct kube_watch *w, const struct http_answer *answ
     enum phase next = w->phase;
     int64_t wait_ms = 0;
     if (answer->status == 404 && w->config.optional) {
-        w->is_absent = true;
         kind_absent(w);
         return;
     }

@@ -37,7 +37,7 @@ struct kube_watch;
 struct kube_watch *kube_watch_new(struct kube_client *c, const struct kube_watch_config *config);
 void kube_watch_free(struct kube_watch *w);         /* NULL-safe */
 bool kube_watch_synced(const struct kube_watch *w); /* the first complete list has been delivered */
-/* The server did not know the kind when it was asked last: it is asked again in a while. */
-bool kube_watch_absent(const struct kube_watch *w);
+/* Has this object been delivered? key: "ns/name". Of a kind that we may not read: yes, since none ever will be. */
+bool kube_watch_knows(const struct kube_watch *w, struct bytes key, const char *uid);
 
 #endif

@@ -10,11 +10,16 @@ const struct served *kueue_served_named(const struct kueue_kinds *k, const char 
     return NULL;
 }
 
+static const struct json *job_seen(const struct served *s, const char *ns, const char *name, const char *uid, struct arena *a)
+{
+    const struct json *job = kube_cache_get(s->cache, ns, name, a);
+    return job && strcmp(object_meta(job, "uid"), uid) == 0 ? job : NULL;
+}
+
 const struct json *kueue_parent_of(const struct kueue_kinds *k, struct arena *a, const struct json *job, const struct served **ret_served)
 {
     const struct served *s = *ret_served = kueue_served_named(k, object_controller(job, "kind"));
-    const struct json *above = s ? kube_cache_get(s->cache, object_meta(job, "namespace"), object_controller(job, "name"), a) : NULL;
-    return above && strcmp(object_meta(above, "uid"), object_controller(job, "uid")) == 0 ? above : NULL;
+    return s ? job_seen(s, object_meta(job, "namespace"), object_controller(job, "name"), object_controller(job, "uid"), a) : NULL;
 }
 
 const char *kueue_job_workload_name(const struct queued_kind *k, struct arena *a, const struct json *job)
@@ -39,27 +44,34 @@ enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind
     return object_deleting(job) ? KUEUE_OWNER_LEAVING : KUEUE_OWNER_THERE;
 }
 
-/* Jobs that are not queued are not kept, so who is not there is none of them, or has gone; but of a kind that the server did not know a
- * moment ago there may be some that nobody has seen. */
+/* WHY  seen: jobs that are not queued are not kept, so who is not there may be one of them, or be new: of a kind that the server did not
+ * know until now, or since pods are watched by another call, which may be ahead. */
 enum job_waits kueue_kinds_wait(const struct kueue_kinds *k, const struct queued_kind *kind, const char *ns, const char *name,
                                 const char *uid)
 {
-    const struct served *s = kueue_served_named(k, kind->kind), *of = s;
+    const struct served *s = kueue_served_named(k, kind->kind), *of = NULL;
     if (!s)
         return JOB_WAITS_NOT;
     if (!kueue_ready(k->jobs) || !kube_cache_synced(s->cache))
         return JOB_WAITS;
     arena_reset(k->scratch);
-    const struct json *job = kube_cache_get(s->cache, ns, name, k->scratch), *queued = NULL;
-    if (!job || strcmp(object_meta(job, "uid"), uid) != 0)
-        return kube_cache_absent(s->cache) ? JOB_UNSEEN : JOB_WAITS_NOT;
-    for (int level = 0; job && level <= KUEUE_ANCESTORS_MOST; level++, job = kueue_parent_of(k, k->scratch, job, &s))
+    const struct json *queued = NULL;
+    for (int level = 0; s && level <= KUEUE_ANCESTORS_MOST; level++) {
+        const struct json *job = job_seen(s, ns, name, uid, k->scratch);
+        if (!job && !kube_cache_has_seen(s->cache, ns, name, uid))
+            return JOB_UNSEEN; /* or it has gone, and its pods go */
+        if (!job)
+            break;
         if (kueue_scope_has(k->jobs, job)) {
             queued = job;
             of = s;
         }
+        s = kueue_served_named(k, object_controller(job, "kind"));
+        name = object_controller(job, "name");
+        uid = object_controller(job, "uid");
+    }
     if (!queued)
-        return s && kube_cache_absent(s->cache) ? JOB_UNSEEN : JOB_WAITS_NOT;
+        return JOB_WAITS_NOT;
     const struct json *workload = kube_cache_get(k->jobs->workloads, ns, kueue_job_workload_name(of->kind, k->scratch, queued), k->scratch);
     return workload && kueue_admitted(workload) ? JOB_WAITS_NOT : JOB_WAITS;
 }

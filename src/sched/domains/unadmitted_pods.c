@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "kube/object.h"
 
-enum { HOLD_MS = 200, UNSEEN_MS = 60 * 1000 }; /* a kind that is new to the server is seen within 30 s (kube/watch.c) */
+enum { HOLD_MS = 200, UNSEEN_MS = 60 * 1000 }; /* jobs of a kind that is new to the server are seen in 30 s (kube/watch.c) */
 
 struct unadmitted_pods {
     struct unadmitted_pods_config config;
