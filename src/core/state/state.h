@@ -137,6 +137,8 @@ uint32_t state_gang_levels(const struct state *s, name_id gang, uint32_t pod_set
 name_id state_gang_lost(const struct state *s, name_id gang);
 /* Does the gang's object, as it was last taken in, say that it is admitted? */
 bool state_gang_is_told(const struct state *s, name_id gang);
+/* And that it is evicted? */
+bool state_gang_is_told_evicted(const struct state *s, name_id gang);
 /* Why a gang waits (in line, or with quota for its checks and places), or (LEAVING) must go: the state's own until the next call or change.
  * NULL: it does not, or has not been tried yet. */
 const struct reason *state_gang_reason(const struct state *s, name_id gang);

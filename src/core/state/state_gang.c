@@ -299,6 +299,12 @@ static bool is_told_otherwise(const struct gang *g, const struct gang_record *r)
     return r->planned && r->admitted && gang_holds(g) && !admission_is_as_told(g, r);
 }
 
+/* Its object said that it is evicted, and no longer does, though its quota was not given back: somebody has reserved it anew. */
+static bool is_eviction_lifted(const struct gang *g, const struct gang_record *r)
+{
+    return g->phase == GANG_LEAVING && g->own->told_evicted && g->api_admitted && r->admitted && !r->evicted;
+}
+
 /* Status writes of ours come back as changes that say nothing new: they must not wake anybody. */
 static bool says_nothing_new(const struct state *s, const struct gang *g, const struct gang_record *r)
 {
@@ -338,14 +344,22 @@ static void take_up(struct state *s, struct gang *g, const struct gang_record *r
     g->let_in_again = true;
 }
 
+/* It need not leave, and goes on with what it holds. */
+static void stay(struct state *s, struct gang *g)
+{
+    gang_enter(s, g, !g->planned || (g->bound_n && !g->reserved_only) ? GANG_BOUND : g->reserved_only ? GANG_CHECKING : GANG_ADMITTED);
+}
+
 /* Its object says whether it is admitted. WHY was_admitted: a record without it may be older than our own write; only after one with it
  * does it mean that somebody has taken it back. */
-static void follow_admission(struct state *s, struct gang *g, const struct gang_record *r, bool was_foreign, bool sets_stay)
+static void follow_admission(struct state *s, struct gang *g, const struct gang_record *r, bool was_foreign, bool sets_stay, bool lifted)
 {
     if (gang_holds(g) && !sets_stay)
         admission_recount(s, g);
     bool was_admitted = g->api_admitted;
     g->api_admitted = r->admitted;
+    if (lifted)
+        stay(s, g);
     if (r->admitted && r->foreign && !(was_admitted && was_foreign) && g->phase == GANG_LEAVING)
         take_up(s, g, r);
     if (is_told_otherwise(g, r))
@@ -361,7 +375,7 @@ static void follow_admission(struct state *s, struct gang *g, const struct gang_
 void state_apply_gang(struct state *s, const struct gang_record *r)
 {
     struct gang *g = gang_of(s, r->key);
-    bool nothing_new = says_nothing_new(s, g, r);
+    bool lifted = is_eviction_lifted(g, r), nothing_new = !lifted && says_nothing_new(s, g, r);
     ready_take(s, g, r);
     if (g->own->stakes || stakes_are_told(r)) /* nobody waits for what is said of that */
         stakes_put(s, &gang_own(g)->stakes, r);
@@ -391,7 +405,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     if (r->finished || !g->planned)
         g->api_admitted = r->admitted;
     if (g->planned && !r->finished)
-        follow_admission(s, g, r, was_foreign, sets_stay);
+        follow_admission(s, g, r, was_foreign, sets_stay, lifted);
     admission_follow_pods(s, g);
     wait_again(s, g);
     admission_recount_queues(s, g);
@@ -764,7 +778,7 @@ void state_apply_outcome(struct state *s, const struct outcome_record *r)
     if (r->effect == EFFECT_EVICT && g->phase == GANG_LEAVING) {
         /* what it must leave for is found again, and told again; where nobody let it in there is nothing to leave */
         if (!take_back_refused(s, g))
-            gang_enter(s, g, g->bound_n || !g->planned ? GANG_BOUND : g->reserved_only ? GANG_CHECKING : GANG_ADMITTED);
+            stay(s, g);
     } else if (refused_start(g, r) && take_back_refused(s, g)) {
         ; /* also while LEAVING: it was never let in, whatever becomes of its eviction */
     } else if (refused_start(g, r) && g->planned && gang_holds(g)) {

@@ -69,6 +69,22 @@ static void reserve_by_hand(struct model *m)
     changed(m, OBJ_GANG, slot);
 }
 
+/* Somebody reserves once more what was told to leave and has not given its quota back. */
+static void reserve_what_leaves(struct model *m)
+{
+    int slot = (int)pick(m, GANGS);
+    struct m_gang *g = &m->api.gangs[slot];
+    const struct m_gang *seen = &m->life.seen.gangs[slot];
+    if (!g->exists || !g->evicting || !g->admitted || !g->reserved_only || g->finished || !g->active || seen->serial != g->serial ||
+        !seen->evicting)
+        return;
+    g->evicting = false;
+    g->foreign = true;
+    g->generation++;
+    note(m, "gang %u: what it has to give back is reserved by hand", g->serial);
+    changed(m, OBJ_GANG, slot);
+}
+
 void random_checks(struct model *m)
 {
     int slot = (int)pick(m, VOLCANO_QUEUE), check = (int)pick(m, CHECKS);
@@ -80,6 +96,8 @@ void random_checks(struct model *m)
         changed(m, OBJ_QUEUE, slot);
     } else if (what < 6) {
         reserve_by_hand(m);
+        for (int i = 0; i < GANGS; i++)
+            reserve_what_leaves(m);
     } else if (g->exists && g->type == TYPE_PLANNED && g->checks[check] >= 0 && !g->evicting) { /* whatever it said, running or not */
         g->checks[check] = (int8_t)(chance(m, 300) ? CHECK_RETRY : chance(m, 300) ? CHECK_REJECTED : (int)pick(m, 2));
         g->generation++;

@@ -551,6 +551,44 @@ static void a_reservation_of_another_in_the_place_of_ours(void **state)
     }
 }
 
+/* It is told to leave, and before it has given its quota back somebody reserves the same quota for it again: its eviction is over, and it
+ * waits for its checks. */
+static void the_same_quota_again_before_it_was_given_back(void **state)
+{
+    struct world *w = *state;
+    checked_queue(w, true);
+    for (int answered_first = 0; answered_first < 2; answered_first++) {
+        struct gang_record r = a_workload(w, "job", "ns/lq", 1, GPU "=1"), other = reserved(w, r, "fa", CHECK_RETRY, CHECK_PENDING);
+        other.foreign = true;
+        gang_record(w, other);
+        step(w);
+        assert_non_null(entry_of(w, EFFECT_EVICT, "job"));
+        other = reserved(w, r, "fa", CHECK_PENDING, CHECK_PENDING);
+        other.foreign = other.evicted = true;
+        gang_record(w, other);
+        if (answered_first)
+            outcome(w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+        step(w);
+        assert_int_equal(phase(w), GANG_LEAVING);
+        other.evicted = false;
+        gang_record(w, other);
+        if (!answered_first)
+            outcome(w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+        step(w);
+        assert_int_equal(phase(w), GANG_CHECKING);
+        assert_int_equal(effects(w, EFFECT_EVICT), 0);
+        assert_int_equal(held(w, 0), 1);
+        other = reserved(w, r, "fa", CHECK_RETRY, CHECK_PENDING);
+        other.foreign = true;
+        gang_record(w, other);
+        step(w);
+        assert_non_null(entry_of(w, EFFECT_EVICT, "job")); /* and a check that asks for another try ends it again */
+        outcome(w, EFFECT_EVICT, "job", NULL, OUTCOME_DONE);
+        gang_record(w, r);
+        step(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -573,6 +611,7 @@ int main(void)
         in_a_world(who_has_left_may_be_let_in_by_others_before_anybody_looks),
         in_a_world(who_was_let_in_by_others_before_its_eviction_was_answered),
         in_a_world(a_reservation_of_another_in_the_place_of_ours),
+        in_a_world(the_same_quota_again_before_it_was_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
