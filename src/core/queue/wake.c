@@ -129,6 +129,13 @@ static void note_flavors(struct state *s)
     }
 }
 
+static void note_cohorts(struct state *s)
+{
+    for (uint32_t i = 1; i < s->queues_n && s->quota.regrouped; i++)
+        s->queues[i]->changed |= s->queues[i]->quota && quota_take_regrouped(&s->quota, s->queues[i]->quota);
+    s->quota.regrouped = false;
+}
+
 static void add_candidate(struct state *s, struct line *l)
 {
     MEM_RESERVE(s->candidates, s->candidates_cap, s->candidates_n + 1);
@@ -147,6 +154,7 @@ static void dissolve(struct state *s, struct line *l)
 static void wake_queues(struct state *s)
 {
     note_flavors(s);
+    note_cohorts(s);
     for (uint32_t i = order_parked_n(s); i-- > 0;) { /* from the end: waking moves the last one down */
         struct parking *p = order_parked(s, i);
         if (p->gang && (p->on & PARK_QUEUE) && queue_changed(s, p->gang))

@@ -72,6 +72,7 @@ static void set_node(struct quota *q, uint32_t id, name_id parent, const struct 
         memcpy(node->records, records, n * sizeof *records);
     node->records_n = n;
     node->changed = q->dirty = true;
+    node->is_another = !node->is_queue;
 }
 
 uint32_t quota_set_queue(struct quota *q, name_id name, name_id cohort, const struct quota_record *records, uint32_t n)
@@ -175,6 +176,7 @@ static void link_parents(struct quota *q)
         uint32_t parent = parent_name ? node_of(q, &q->cohorts, parent_name, false) : 0;
         q->nodes[id].parent = parent;
         q->nodes[id].height = 0;
+        q->nodes[id].was_broken = q->nodes[id].broken;
         q->nodes[id].broken = false;
     }
 }
@@ -214,6 +216,34 @@ static void note_gained(struct quota *q)
         if (node->changed && q->nodes[node->root].root)
             gain(q, &q->nodes[node->root]);
     }
+}
+
+/* Whoever is in a tree with a cohort whose record is another one. WHY before and after, as above. */
+static void note_regrouped(struct quota *q)
+{
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        q->nodes[q->nodes[id].root].regroups |= q->nodes[id].is_another;
+    for (uint32_t id = 1; id < q->nodes_n; id++)
+        q->regrouped |= q->nodes[id].regrouped |= q->nodes[id].root && q->nodes[q->nodes[id].root].regroups;
+    for (uint32_t id = 0; id < q->nodes_n; id++)
+        q->nodes[id].regroups = false;
+}
+
+/* In a tree that is broken nothing tells who is below whom: what mended it has helped all of it. */
+static void note_mended(struct quota *q)
+{
+    for (uint32_t id = 1; id < q->nodes_n; id++) {
+        struct quota_node *node = &q->nodes[id];
+        q->regrouped |= node->regrouped |= node->was_broken != node->broken;
+        node->is_another = false;
+    }
+}
+
+bool quota_take_regrouped(struct quota *q, uint32_t queue)
+{
+    bool regrouped = q->nodes[queue].regrouped;
+    q->nodes[queue].regrouped = false;
+    return regrouped;
 }
 
 static uint32_t find_depths(struct quota *q)
@@ -277,6 +307,7 @@ void quota_settle(struct quota *q)
     q->dirty = false;
     q->built++;
     q->rebuilt++;
+    note_regrouped(q);
     note_gained(q);
     /* WHY  the old root may be below another one from now on: whoever was in its tree is marked before roots change */
     for (uint32_t id = 1; id < q->nodes_n; id++)
@@ -286,6 +317,8 @@ void quota_settle(struct quota *q)
     spread_broken(q);
     order_by_depth(q, deepest);
     link_children(q);
+    note_regrouped(q);
+    note_mended(q);
     note_gained(q);
     for (uint32_t id = 1; id < q->nodes_n; id++) {
         q->nodes[id].changed = false;

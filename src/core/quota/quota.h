@@ -50,6 +50,10 @@ struct quota_node {
     bool gained;               /* root: something below was given back or grew since the last look */
     bool helping;              /* root: it had gained when this cycle began */
     bool changed;              /* its record is another one since the tree was built */
+    bool is_another;           /* a cohort: the same */
+    bool regroups;             /* root: scratch of that */
+    bool regrouped;            /* of whose tree, as it was or as it is, that was so; or which is broken since, or no longer */
+    bool was_broken;
     bool rose;                 /* root: something below was charged since the last look, which raises somebody's share */
     bool rising;               /* root: it had when this cycle began */
     bool took, taking;         /* root: the same of anything that was let in, where somebody waits for that */
@@ -70,7 +74,7 @@ struct quota {
     uint32_t nodes_n, nodes_cap;
     uint32_t *by_depth;        /* node ids, deepest first */
     struct id_map cohorts, queues;
-    bool dirty, gained, rose;
+    bool dirty, gained, rose, regrouped;
     uint64_t built;            /* counts changes of anybody's quota */
     uint64_t rebuilt;          /* counts those that stay: who is below whom may be another, too */
     uint32_t *stirred, *touched; /* roots that gained or rose since the last cycle; queues that use another amount (queue/standing.h) */
@@ -85,6 +89,8 @@ void quota_set_weight(struct quota *q, uint32_t node, int64_t weight_nano); /* u
 void quota_queue_gone(struct quota *q, name_id name);
 void quota_cohort_gone(struct quota *q, name_id name);
 void quota_settle(struct quota *q); /* rebuild if something changed; all below need it done */
+/* Has a cohort of its tree changed since this was asked last? Where quota.regrouped. */
+bool quota_take_regrouped(struct quota *q, uint32_t queue);
 
 /* After quota_settle. Nodes of queues that keep[id] (by node id) does not ask for go, and cohorts that nobody names. keep[id]: the id from
  * now on, 0 = it is gone. */

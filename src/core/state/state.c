@@ -526,12 +526,10 @@ static void apply_local_queue_gone(struct state *s, name_id key)
     consumption_local_gone(s, l);
 }
 
-/* Which queues are in its tree is only known when the tree is built again: all that are in some cohort look again. */
+/* Which queues that helps is known when the trees are built again (queue/wake.c). */
 static void cohort_is_another(struct state *s)
 {
-    for (uint32_t i = 1; i < s->queues_n; i++)
-        if (s->queues[i]->cohort)
-            queue_is_another(s, s->queues[i]);
+    s->queues_changed = true;
 }
 
 static void apply_cohort(struct state *s, const struct cohort_record *r)

@@ -166,6 +166,55 @@ static void quota_that_comes_back_wakes_only_its_own_tree(void **state)
     assert_true(tries_n <= 3); /* of 3 * FEW */
 }
 
+/* ---- cohorts ---- */
+
+static void cohort(struct world *w, const char *name, const char *parent, int64_t gpus)
+{
+    struct quota_record quota = {id(w, "any"), id(w, GPU), .nominal = gpus, .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
+    struct cohort_record r = {.name = id(w, name), .parent = id(w, parent), .quotas = &quota, .quotas_n = 1};
+    state_apply(w->s, &(struct change){.type = CHANGE_COHORT, .cohort = r});
+}
+
+/* One queue in each, in which somebody waits. */
+static void cohorts(struct world *w)
+{
+    node(w, "n", "cpu=1000000," GPU "=1000", "");
+    for (int q = 0; q < FEW; q++) {
+        cohort(w, numbered(w, "c", q), NULL, 0);
+        gpu_queue(w, numbered(w, "q", q), numbered(w, "c", q), numbered(w, "ns/lq", q), 0);
+        workload(w, numbered(w, "waits", q), numbered(w, "ns/lq", q), 1, GPU "=1");
+    }
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 0);
+}
+
+static void a_cohort_that_changes_wakes_only_its_own_tree(void **state)
+{
+    struct world *w = *state;
+    cohorts(w);
+    count_from_here();
+    cohort(w, "c-3", NULL, 1);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_ADMIT, "waits-3"));
+    assert_true(tries_n <= 2); /* of FEW */
+}
+
+static void a_cohort_that_moves_wakes_only_the_tree_that_it_leaves_and_the_one_that_it_joins(void **state)
+{
+    struct world *w = *state;
+    cohorts(w);
+    cohort(w, "c-4", "c-5", 0);
+    step(w);
+    count_from_here();
+    cohort(w, "c-4", "c-6", 0);
+    step(w);
+    assert_in_range(tries_n, 3, 6); /* q-5, and both that are below c-6 now */
+    count_from_here();
+    gone(w, CHANGE_COHORT_GONE, "c-4");
+    step(w);
+    assert_in_range(tries_n, 2, 4);
+}
+
 /* ---- many shapes ---- */
 
 static void look_at_all(struct world *w, const uint32_t *shapes)
@@ -198,6 +247,8 @@ int main(void)
         in_a_world(a_namespace_that_changes_wakes_only_who_is_in_it),
         in_a_world(a_local_queue_that_comes_wakes_only_who_names_it),
         in_a_world(quota_that_comes_back_wakes_only_its_own_tree),
+        in_a_world(a_cohort_that_changes_wakes_only_its_own_tree),
+        in_a_world(a_cohort_that_moves_wakes_only_the_tree_that_it_leaves_and_the_one_that_it_joins),
         in_a_world(many_shapes_look_only_at_nodes_that_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "base/limits.h"
 #include "core/state/model.h"
 #include "promises.h"
 
@@ -329,6 +330,32 @@ static void who_loses_least_does_not_go_where_it_would_borrow_for_that(void **st
     assert_string_equal(given(w), "high: 1 gpu=fa");
 }
 
+/* A tree that was too deep, or a circle, is one again: whoever waits in it starts, wherever the mend was. */
+static void who_waits_in_a_tree_that_is_mended_looks_again(void **state)
+{
+    struct world *w = *state;
+    char line[64];
+    story(w, "node n0 gpu=99; queue q in=c0 gpu=4");
+    for (int i = 0; i < LIMIT_COHORT_DEPTH - 1; i++) {
+        snprintf(line, sizeof line, "cohort c%d in=c%d", i, i + 1);
+        story(w, line);
+    }
+    story(w, "cohort below in=c0; wants a queue=q gpu=1");
+    decides(w, "start a");
+    story(w, "queue deep in=below; wants b queue=q gpu=1"); /* one too many */
+    decides(w, "");
+    story(w, "queue deep in=other");
+    decides(w, "start b");
+    story(w, "queue deep in=below; wants c queue=q gpu=1");
+    decides(w, "");
+    story(w, "cohort below in=other");
+    decides(w, "start c");
+    story(w, "cohort c1 in=c0; wants d queue=q gpu=1");
+    decides(w, "");
+    story(w, "cohort c1 in=c2");
+    decides(w, "start d");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +376,7 @@ int main(void)
         in_a_world(what_is_promised_to_who_borrows_ends_no_promise),
         in_a_world(who_was_kept_out_looks_again_when_more_leave),
         in_a_world(who_loses_least_does_not_go_where_it_would_borrow_for_that),
+        in_a_world(who_waits_in_a_tree_that_is_mended_looks_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
