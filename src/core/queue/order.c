@@ -394,6 +394,12 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
     }
 }
 
+uint64_t order_likeness(struct state *s, const struct gang *g, const struct queue *q)
+{
+    line_key(s, g, q);
+    return hash_bytes(s->text.data, s->text.n, 0);
+}
+
 static struct line *line_for(struct state *s, struct gang *g)
 {
     name_id missing;

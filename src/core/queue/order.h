@@ -41,6 +41,7 @@ void order_told(struct state *s, struct line *l); /* out of state.telling */
 void order_park_line(struct state *s, struct line *l, const struct parking *what);
 void order_park_again(struct state *s, struct line *l, const struct parking *what); /* not refused: it had no turn */
 void order_step_aside(struct state *s, struct gang *g); /* into a line of its own */
+uint64_t order_likeness(struct state *s, const struct gang *g, const struct queue *q); /* the same of gangs that q would have in one line */
 
 /* ---- all that are parked, in no order. Whoever takes some out goes from the end ---- */
 uint32_t order_parked_n(const struct state *s);

@@ -47,9 +47,9 @@ bool state_queue_counts(const struct state *s, name_id queue, struct queue_count
 /* Of those pending: how many only wait for their turn. SOURCE Kueue's "active": the next decision tries them; they wait for whom they
  * preempt, or came behind such a one; there is quota for them that is kept for others; or they stand in a StrictFIFO queue. */
 int32_t state_queue_active_n(const struct state *s, name_id queue);
-/* How many different things those ask for that wait in line; active: as above. WHY  of what asks for the same one is tried, whatever waits
- * behind it. */
-void state_queue_shapes_n(const struct state *s, name_id queue, int32_t *ret_active_n, int32_t *ret_inadmissible_n);
+/* How many different things those ask for that are pending, but for whom a stopped LocalQueue holds back; active: as above. WHY  of what
+ * asks for the same one is tried, whatever waits behind it. */
+void state_queue_shapes_n(struct state *s, name_id queue, int32_t *ret_active_n, int32_t *ret_inadmissible_n);
 /* Of those pending: how many a stopped LocalQueue holds back. SOURCE Kueue, which counts them nowhere. */
 int32_t state_queue_held_n(const struct state *s, name_id queue);
 bool state_local_queue_counts(const struct state *s, name_id local_queue, struct queue_counts *ret_counts);

@@ -213,7 +213,43 @@ int32_t state_queue_active_n(const struct state *s, name_id queue)
     return n;
 }
 
-void state_queue_shapes_n(const struct state *s, name_id queue, int32_t *ret_active_n, int32_t *ret_inadmissible_n)
+static int compare_words(const void *a, const void *b)
+{
+    const uint64_t *left = a, *right = b;
+    return *left < *right ? -1 : *left > *right;
+}
+
+/* It is pending in the queue, and not in line: e.g. its namespace may not use the queue. */
+static bool is_held_from(const struct state *s, const struct gang *g, const struct queue *q)
+{
+    name_id missing;
+    const struct local_queue *l = g->own->local_queue ? local_queue_find(s, g->own->local_queue) : NULL;
+    return !g->line && (g->counted & COUNTED_PENDING) && !(l && l->stop != STOP_NONE) && gang_asks_queue(s, g, &missing) == q;
+}
+
+static int32_t held_shapes_n(struct state *s, const struct queue *q)
+{
+    uint64_t *all = NULL;
+    uint32_t n = 0, cap = 0, in_line_n = 0;
+    int32_t different_n = 0;
+    for (uint32_t i = 0; i < q->lines_n; i++)
+        in_line_n += (uint32_t)q->lines[i]->gangs.n;
+    for (uint32_t i = 0; i < order_parked_n(s) && in_line_n < q->counts.pending_n; i++) {
+        const struct gang *g = order_parked(s, i)->gang;
+        if (!g || !is_held_from(s, g, q))
+            continue;
+        MEM_RESERVE(all, cap, n + 1);
+        all[n++] = order_likeness(s, g, q);
+    }
+    if (n)
+        qsort(all, n, sizeof *all, compare_words);
+    for (uint32_t i = 0; i < n; i++)
+        different_n += i == 0 || all[i] != all[i - 1];
+    free(all);
+    return different_n;
+}
+
+void state_queue_shapes_n(struct state *s, name_id queue, int32_t *ret_active_n, int32_t *ret_inadmissible_n)
 {
     const struct queue *q = queue_find(s, queue);
     int32_t n[2] = {0};
@@ -221,7 +257,7 @@ void state_queue_shapes_n(const struct state *s, name_id queue, int32_t *ret_act
         if (q->lines[i]->gangs.n)
             n[line_is_active(s, q->lines[i])]++;
     *ret_active_n = n[true];
-    *ret_inadmissible_n = n[false];
+    *ret_inadmissible_n = n[false] + (q ? held_shapes_n(s, q) : 0);
 }
 
 static struct amount *amount_of(struct amount *rows, uint32_t *n, name_id resource)

@@ -73,7 +73,7 @@ static void queue_counts_write(const struct page_writing *w, const struct queue_
         page_sample(w, q[i].inadmissible_n, "cluster_queue", q[i].name, "status", "inadmissible", NULL);
     }
     prometheus_family(w->page, "kueue_pending_scheduling_hashes", PROMETHEUS_GAUGE,
-                      "How many different things the Workloads ask for that wait in line; active and inadmissible as of those");
+                      "How many different things the Workloads ask for that wait; active and inadmissible as of those");
     for (uint32_t i = 0; i < n; i++) {
         page_sample(w, q[i].active_shapes_n, "cluster_queue", q[i].name, "status", "active", NULL);
         page_sample(w, q[i].inadmissible_shapes_n, "cluster_queue", q[i].name, "status", "inadmissible", NULL);
