@@ -631,13 +631,10 @@ static void on_change(void *arg, enum kube_event event, const char *key, struct 
     workqueue_add(s->queue, key);
 }
 
-/* Jobs that name a queue, and those of queued ones, which do not. */
 static bool keeps(void *arg, struct bytes object)
 {
-    struct served *s = arg;
-    arena_reset(s->all->scratch);
-    const struct json *job = json_parse(s->all->scratch, object, NULL, NULL);
-    return *object_label(job, KUEUE_QUEUE_LABEL) || queued_kind_named(object_controller(job, "kind"));
+    (void)arg;
+    return kueue_owners_keep(object);
 }
 
 static void on_synced(void *arg)

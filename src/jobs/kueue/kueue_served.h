@@ -27,5 +27,8 @@ const struct served *kueue_served_named(const struct kueue_kinds *k, const char 
 /* The job that controls this one, and its kind; NULL where it is not known, *ret_served too where it is of no kind that is queued. */
 const struct json *kueue_parent_of(const struct kueue_kinds *k, struct arena *a, const struct json *job, const struct served **ret_served);
 const char *kueue_job_workload_name(const struct queued_kind *k, struct arena *a, const struct json *job);
+/* Of Jobs and RayClusters, which others make, too: does it name a queue, or is it of a job of a kind that is queued, and need not? Read
+ * from its text: of all the Jobs of a cluster hardly one may be. */
+bool kueue_owners_keep(struct bytes object);
 
 #endif

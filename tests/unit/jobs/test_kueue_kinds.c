@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include "../tree.h"
 #include "jobs/kueue/kueue_kind.h"
+#include "jobs/kueue/kueue_served.h"
 #include "wire/patch.h"
 
 #define TEMPLATE(image) "\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"" image "\"}]}}"
@@ -317,6 +318,41 @@ static void test_what_kubeflow_tells(void **state)
     assert_false(kueue_kubeflow_kind.all_ready(NULL, a, parse("{}")));
 }
 
+/* ---- which of those that others make, too, are looked at ---- */
+
+static void test_what_is_kept(void **state)
+{
+#define LABELS(text) "{\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"labels\":{" text "}},\"spec\":{}}"
+#define OWNERS(text) "{\"spec\":{},\"metadata\":{\"managedFields\":[{\"f:labels\":{}}],\"ownerReferences\":[" text "],\"name\":\"j\"}}"
+    static const struct {
+        const char *object;
+        bool kept;
+    } jobs[] = {
+        {LABELS("\"kueue.x-k8s.io/queue-name\":\"q\""), true},
+        {LABELS("\"a\":\"kueue.x-k8s.io/queue-name\",\"kueue.x-k8s.io/queue-name\":\"q\",\"z\":\"\""), true},
+        {LABELS("\"kueue.x-k8s.io/queue-name\":\"\""), false},
+        {LABELS("\"kueue.x-k8s.io/queue-name\":7"), false},
+        {LABELS(""), false},
+        {OWNERS("{\"kind\":\"JobSet\",\"name\":\"s\",\"controller\":true}"), true},
+        {OWNERS("{\"kind\":\"CronJob\",\"controller\":false},{\"controller\":true,\"kind\":\"RayJob\"}"), true},
+        {OWNERS("{\"kind\":\"JobSet\",\"controller\":false}"), false},
+        {OWNERS("{\"kind\":\"JobSet\"}"), false},
+        {OWNERS("{\"kind\":\"CronJob\",\"controller\":true}"), false},
+        {OWNERS("7,null,{}"), false},
+        {"{\"metadata\":{\"labels\":null,\"ownerReferences\":{}}}", false},
+        {"{\"spec\":{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"}}}}", false},
+        {"{\"metadata\":[]}", false}, {"[]", false}, {"{", false}, {"", false},
+    };
+    (void)state;
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const struct json *tree = json_parse(a, bytes_of(jobs[i].object), NULL, NULL);
+        if (kueue_owners_keep(bytes_of(jobs[i].object)) != jobs[i].kept)
+            fail_msg("%s", jobs[i].object);
+        assert_int_equal(*object_label(tree, KUEUE_QUEUE_LABEL) || queued_kind_named(object_controller(tree, "kind")), jobs[i].kept);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_topology_requests),
         cmocka_unit_test(test_what_a_jobset_tells),
         cmocka_unit_test(test_what_kubeflow_tells),
+        cmocka_unit_test(test_what_is_kept),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
