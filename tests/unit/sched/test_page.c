@@ -163,7 +163,8 @@ static void what_asks_for_the_same_counts_once(void **state)
     assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\",replica_role=\"standalone\"} 3\n"));
     assert_true(has(HASHES("inadmissible", "2")));
     assert_true(has(HASHES("active", "0")));
-    change(KUEUE "/clusterqueues/cq", "{\"spec\":{\"namespaceSelector\":{\"matchLabels\":{\"gone\":\"yes\"}}}}"); /* nobody stands in line any more */
+    /* nobody stands in line any more */
+    change(KUEUE "/clusterqueues/cq", "{\"spec\":{\"namespaceSelector\":{\"matchLabels\":{\"gone\":\"yes\"}}}}");
     assert_true(has("kueue_pending_workloads{cluster_queue=\"cq\",status=\"inadmissible\",replica_role=\"standalone\"} 3\n"));
     assert_true(has(HASHES("inadmissible", "2")));
     change(KUEUE "/namespaces/n/localqueues/lq", "{\"spec\":{\"stopPolicy\":\"Hold\"}}");
