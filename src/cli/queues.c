@@ -14,11 +14,13 @@
 #include "cli/connect.h"
 #include "cli/live/lists.h"
 #include "codec/decode/decode.h"
+#include "codec/kinds/placement_names.h"
 #include "kube/object.h"
 
 static const struct output_column columns[] = {
     {"queue", "QUEUE", .is_key = true},     {"kind", "KIND", .wide = true, .is_key = true},
     {"cohort", "COHORT", false, true},      {"strategy", "STRATEGY", false, true},
+    {"placement", "PLACEMENT", false, true},
     {"flavor", "FLAVOR", .is_key = true},   {"resource", "RESOURCE", .is_key = true},
     {"nominal", "NOMINAL", .is_quantity = true},   {"used", "USED", .is_quantity = true},
     {"borrowed", "BORROWED", .is_quantity = true}, {"limit", "LIMIT", .is_quantity = true},
@@ -60,6 +62,13 @@ static const struct json *named(const struct json *list, const char *name)
     return NULL;
 }
 
+/* The policy of its own by which nodes are chosen for it, as it keeps it; NULL: none. */
+static const char *placement_of(struct arena *a, const struct json *queue)
+{
+    struct queue_placement own = decode_queue_placement(queue, a);
+    return own.own ? placement_name(own.by) : NULL;
+}
+
 /* flavor, resource NULL: a queue without quota of anything is one all the same. */
 static void cluster_queue_row(struct output_table *t, const struct json *queue, const struct json *flavor, const struct json *resource)
 {
@@ -74,6 +83,7 @@ static void cluster_queue_row(struct output_table *t, const struct json *queue, 
                                     "ClusterQueue",
                                     cohort,
                                     json_get_text(spec, "queueingStrategy", "BestEffortFIFO"),
+                                    placement_of(a, queue),
                                     flavor_name,
                                     name,
                                     text_of(a, nominal),
@@ -112,6 +122,7 @@ static void volcano_row(struct output_table *t, const struct json *queue, const 
                                     "Queue",
                                     json_get_text(spec, "parent", NULL),
                                     NULL,
+                                    placement_of(a, queue),
                                     NULL,
                                     resource,
                                     text_of(a, deserved),

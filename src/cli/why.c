@@ -17,6 +17,8 @@
 #include "cli/lookup/reserved.h"
 #include "cli/lookup/start_text.h"
 #include "cli/lookup/why_until.h"
+#include "codec/decode/decode.h"
+#include "codec/kinds/placement_names.h"
 #include "kube/object.h"
 
 enum { CUTS_SHOWN = 4 };
@@ -31,6 +33,7 @@ struct answer {
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
     struct gang_size size;     /* of a Workload */
+    const char *placement;     /* its queue's own policy by which nodes are chosen; NULL: that of all */
     struct json *preempted;    /* NULL: it was not (cli/lookup/preempted.h) */
     struct json *shares;       /* of LocalQueues that go first; NULL: none does for what it has used (cli/lookup/local_share.h) */
     struct json *reason;       /* the tree, or NULL */
@@ -411,6 +414,20 @@ static void find_cuts(struct answer *x)
     }
 }
 
+/* Who may not read queues is not told of it. */
+static void find_placement(struct answer *x)
+{
+    struct err e;
+    const char *admitted_by = json_text(json_path(x->decided, "status", "admission", "clusterQueue", NULL), x->cluster_queue);
+    const char *path = *admitted_by ? kube_path(x->a, "kueue.x-k8s.io", "v1beta2", "clusterqueues", NULL, admitted_by, NULL)
+                       : *x->queue && !json_path(x->decided, "spec", "podSets", NULL)
+                           ? kube_path(x->a, "scheduling.volcano.sh", "v1beta1", "queues", NULL, x->queue, NULL)
+                           : NULL;
+    const struct json *queue = path ? connection_get(x->c, x->a, path, &e) : NULL;
+    struct queue_placement own = decode_queue_placement(queue, x->a);
+    x->placement = own.own ? placement_name(own.by) : NULL;
+}
+
 static void find_state(struct answer *x)
 {
     x->position = -1;
@@ -432,6 +449,7 @@ static void find_state(struct answer *x)
     why_until(x->c, x->a, json_get(x->reason, "remedies"));
     update_head(x);
     find_cuts(x);
+    find_placement(x);
     if (!*x->message || (x->reason && !json_get(x->reason, "children"))) /* the condition may say less, in Kueue's words */
         x->message = json_get_text(x->reason, "message", x->message);
 }
@@ -497,6 +515,8 @@ static void print_text(const struct answer *x)
         fprintf(x->out, "queue: %s\n", x->queue);
     if (x->position >= 0)
         fprintf(x->out, "position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
+    if (x->placement)
+        fprintf(x->out, "nodes: chosen by %s, the queue's own policy\n", x->placement);
     if (x->shares)
         fprintf(x->out, "%s\n", local_shares_text(x->a, x->shares));
     if (x->size.fewest_n < x->size.asked_n)
@@ -540,6 +560,8 @@ static void print_json(const struct answer *x, enum output_format format)
         json_set_int64(a, pods, "fewest", x->size.fewest_n);
         json_set_int64(a, pods, "granted", x->size.granted_n);
     }
+    if (x->placement)
+        json_set_text(a, out, "placement", x->placement);
     if (x->shares)
         json_set(a, out, "shares", x->shares);
     if (x->preempted)

@@ -17,6 +17,7 @@
 #define CORE_FLOW_H
 #include <stdbool.h>
 #include <stdint.h>
+#include "core/policy.h"
 
 typedef uint32_t name_id; /* interned text; 0 = none */
 
@@ -243,12 +244,19 @@ struct queue_shares {
 /* To whom of its gangs that cannot start a start is promised, on nodes and with quota, so that nobody passes who would make that later
  * (core/time/booking.h): to nobody; the first; the first BOOKINGS_MOST. */
 enum queue_backfill { BACKFILL_NONE, BACKFILL_EASY, BACKFILL_CONSERVATIVE };
+/* By which policy nodes are chosen for its gangs. */
+struct queue_placement {
+    bool own;                  /* false: by that of all */
+    bool unread;               /* it names one that does not exist: the queue keeps what it had; one that was not known has this */
+    enum placement by;
+};
 struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     name_id name, cohort;      /* name: found by it; cohort 0 = none */
     name_id title;             /* as users wrote it; 0 = its name */
     enum queue_kind kind;
     enum queue_strategy strategy;
     enum queue_backfill backfill; /* of one that is not StrictFIFO */
+    struct queue_placement placement;
     enum stop_policy stop;
     struct selector namespaces;
     const struct resource_group *groups;

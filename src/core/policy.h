@@ -61,6 +61,10 @@ struct lost_policy {
 #define X(name, text) PLACEMENT_##name,
 enum placement { PLACEMENTS(X) };
 #undef X
+static inline bool placement_looks_at_kinds(enum placement p) /* of pods that may come (core/score/target.h) */
+{
+    return p == PLACEMENT_FGD || p == PLACEMENT_CAPSTAN;
+}
 
 struct policy {
     bool node_wishes;         /* preferred node affinity counts among domains of a topology. SOURCE TASRespectNodeAffinityPreferred */

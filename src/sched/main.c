@@ -56,6 +56,7 @@ static void turn(void *arg)
     if (applied_n < CHANGES_PER_TURN && begins_to_count_runs(s))
         applied_n += drain(s, CHANGES_PER_TURN - applied_n);
     hypernodes_follow(s);
+    policy_source_follow_queues(s);
     names_sweep(s);
     s->counts.changes_n += applied_n;
 

@@ -1,8 +1,12 @@
-/* policy_source.c - by which policy nodes are chosen, as ConfigMaps say it (codec/configuration/placement_policy.h), changed while it runs
+/* policy_source.c - by which policy nodes are chosen, as ConfigMaps say it (codec/configuration/placement_policy.h), changed while it runs;
+ * what of it queues say that name their own
  *
  *   capstan-policy, where the Lease is; gpu-scheduler-policy and gpu-scheduler-configmap in namespace gpu, where KETI's users have them.
  *   The first of them that says a policy decides; none does: binpack. What is wrong in one leaves it as it was, and an Event says so.
  */
+#include <stdio.h>
+#include "base/collections/map.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "codec/configuration/placement_policy.h"
 #include "sched/scheduler.h"
@@ -25,19 +29,16 @@ struct policy_source {
         char *reason, *text, *uid; /* an Event that is to be told, once it leads; NULL: none */
     } maps[MAPS_N];
     struct loop_timer *expect;
+    bool queue_by_kinds; /* some queue's own policy looks at the pods that may come */
+    struct map *refused; /* queues whose own policy does not exist: "ClusterQueue NAME" -> char *, what was told of it */
     void (*on_read)(struct scheduler *s);
 };
-
-static bool looks_at_kinds(enum placement p)
-{
-    return p == PLACEMENT_FGD || p == PLACEMENT_CAPSTAN;
-}
 
 /* Pods that may come are taken to be like those that are there. */
 static void expect(void *arg)
 {
     struct scheduler *s = arg;
-    if (!looks_at_kinds(s->placement))
+    if (!placement_looks_at_kinds(s->placement) && !state_placed_by_kinds(s->state))
         return;
     recorder_expect(s->config.recorder);
     state_expect_as_now(s->state);
@@ -144,6 +145,7 @@ struct policy_source *policy_source_new(struct scheduler *s, void (*on_read)(str
 {
     struct policy_source *p = s->policies = mem_zero(1, sizeof *p);
     p->on_read = on_read;
+    p->refused = map_new(sizeof(char *));
     _cleanup_arena_ struct arena *a = arena_new();
     p->expect = loop_timer_new(s->loop, expect, s);
     loop_timer_start(p->expect, EXPECT_MS, EXPECT_MS);
@@ -168,6 +170,32 @@ bool policy_source_synced(const struct policy_source *p)
     return true;
 }
 
+void policy_source_follow_queues(struct scheduler *s)
+{
+    bool by_kinds = state_placed_by_kinds(s->state), begins = by_kinds && !s->policies->queue_by_kinds;
+    s->policies->queue_by_kinds = by_kinds;
+    if (begins)
+        expect(s);
+}
+
+void policy_source_tell(struct scheduler *s, const struct kube_object_ref *queue, const char *wrong)
+{
+    char text[LIMIT_NAME + 32];
+    snprintf(text, sizeof text, "%s %s", queue->kind, queue->name);
+    struct bytes key = bytes_of(text);
+    char **told = wrong ? map_put(s->policies->refused, key, NULL) : map_find(s->policies->refused, key);
+    if (!told || text_equal(*told, wrong))
+        return;
+    free(*told);
+    *told = mem_text(wrong);
+    if (!wrong) {
+        (void)map_remove(s->policies->refused, key);
+        return;
+    }
+    kube_event(s->events, queue, "Warning", "PolicyRefused", "%s", wrong);
+    log_warning("policy refused kind=%s name=%s error=\"%s\"", queue->kind, queue->name, wrong);
+}
+
 void policy_source_expect(struct scheduler *s)
 {
     expect(s);
@@ -180,5 +208,10 @@ void policy_source_free(struct policy_source *p)
         forget_event(&p->maps[i]);
     }
     loop_timer_free(p->expect);
+    struct bytes key;
+    char **told;
+    for (size_t at = 0; (told = map_next(p->refused, &at, &key));)
+        free(*told);
+    map_free(p->refused);
     free(p);
 }

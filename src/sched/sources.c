@@ -394,9 +394,9 @@ static bool is_status_only(struct source *source, const char *key, const struct 
     int64_t generation = json_int64(json_path(o, "metadata", "generation", NULL), 0);
     if (source->id > SOURCE_LOCAL_QUEUES || generation == 0)
         return false;
-    const char *backfill = source->id == SOURCE_QUEUES ? object_annotation(o, DECODE_BACKFILL_ANNOTATION) : "";
-    const char *text = arena_printf(source->scheduler->scratch, "%s %lld %s %s", object_meta(o, "uid"),
-                                    (long long)generation, object_meta(o, "deletionTimestamp"), backfill);
+    const char *backfill = object_annotation(o, DECODE_BACKFILL_ANNOTATION), *placement = object_annotation(o, DECODE_PLACEMENT_ANNOTATION);
+    const char *text = arena_printf(source->scheduler->scratch, "%s %lld %s %s %s", object_meta(o, "uid"), (long long)generation,
+                                    object_meta(o, "deletionTimestamp"), backfill, placement);
     uint64_t hash = hash_bytes(text, strlen(text), 0), *seen = map_put(source->specs, bytes_of(key), NULL);
     bool same = *seen == hash;
     *seen = hash;

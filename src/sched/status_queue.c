@@ -7,9 +7,10 @@
 #include "base/collections/map.h"
 #include "base/limits.h"
 #include "base/quantity.h"
+#include "codec/kinds/placement_names.h"
 #include "sched/scheduler.h"
 
-enum { COLLECT_MS = 200, AFTER_TURN_MS = 20, KEPT_OUT_LOOK_MS = 5000 };
+enum { COLLECT_MS = 200, AFTER_TURN_MS = 20, KEPT_OUT_LOOK_MS = 5000, SAID_MOST = 64 };
 
 /* RACE changes have come in that the core gets at the end of this turn only: its figures are stale until then. */
 static bool comes_too_early(const struct scheduler *s, struct work *w)
@@ -151,6 +152,15 @@ static void queue_condition(struct scheduler *s, struct arena *a, const struct j
                                message, loop_wall_ms(s->loop), object_generation_of(queue));
 }
 
+static void drop_condition(struct json *conditions, const char *type)
+{
+    JSON_EACH (condition, conditions)
+        if (strcmp(json_get_text(condition, "type", ""), type) == 0) {
+            (void)json_remove_item(conditions, condition);
+            return;
+        }
+}
+
 /* Its annotation, where it does nothing. */
 static void backfill_condition(struct scheduler *s, struct arena *a, const struct json *queue, struct json *status)
 {
@@ -164,12 +174,33 @@ static void backfill_condition(struct scheduler *s, struct arena *a, const struc
     if (in_vain)
         (void)object_condition_set(a, conditions, QUEUE_BACKFILL, false, read ? "StrictFIFO" : "InvalidValue", message,
                                    loop_wall_ms(s->loop), object_generation_of(queue));
-    JSON_EACH (condition, conditions) {
-        if (in_vain || strcmp(json_get_text(condition, "type", ""), QUEUE_BACKFILL) != 0)
-            continue;
-        (void)json_remove_item(conditions, condition);
-        break;
-    }
+    else
+        drop_condition(conditions, QUEUE_BACKFILL);
+}
+
+/* What its annotation names that is no policy, and what holds instead; NULL: nothing is wrong. */
+static const char *placement_wrong(struct arena *a, const struct json *queue, const struct queue_placement *kept)
+{
+    const char *said = object_annotation(queue, DECODE_PLACEMENT_ANNOTATION);
+    return decode_queue_placement(queue, a).unread
+               ? arena_printf(a, "metadata.annotations[" DECODE_PLACEMENT_ANNOTATION "]: \"%.*s\": write " PLACEMENT_WORDS "; the policy stays %s",
+                              SAID_MOST, said, kept->own ? placement_name(kept->by) : "that of all")
+               : NULL;
+}
+
+static void placement_condition(struct scheduler *s, struct arena *a, const struct json *queue, name_id name, struct json *status)
+{
+    struct queue_placement kept = {0};
+    (void)state_queue_placement(s->state, name, &kept);
+    const char *wrong = placement_wrong(a, queue, &kept);
+    policy_source_tell(s, &(struct kube_object_ref){"kueue.x-k8s.io/v1beta2", "ClusterQueue", "", object_meta(queue, "name"),
+                                                    object_meta(queue, "uid")}, wrong);
+    if (wrong || kept.own)
+        (void)object_condition_set(a, conditions_of(a, status), QUEUE_PLACEMENT, !wrong, wrong ? "InvalidValue" : "Taken",
+                                   wrong ? wrong : arena_printf(a, "Nodes are chosen by %s", placement_name(kept.by)), loop_wall_ms(s->loop),
+                                   object_generation_of(queue));
+    else
+        drop_condition(conditions_of(a, status), QUEUE_PLACEMENT);
 }
 
 void status_cluster_queue(void *arg, struct work *w)
@@ -181,6 +212,8 @@ void status_cluster_queue(void *arg, struct work *w)
     const struct json *queue = s->leading ? source_get(s, SOURCE_QUEUES, w->key, a) : NULL;
     struct queue_counts counts;
     name_id name = intern_find(s->names, bytes_of(w->name));
+    if (!queue) /* gone, or another one leads: who does says it again */
+        policy_source_tell(s, &(struct kube_object_ref){.kind = "ClusterQueue", .name = w->name}, NULL);
     if (!queue || !name || !state_queue_counts(s->state, name, &counts))
         return;
     struct json *status = object_status_copy(a, queue);
@@ -193,6 +226,7 @@ void status_cluster_queue(void *arg, struct work *w)
     cohorts_changed(s, name);
     queue_condition(s, a, queue, state_queue_problem(s->state, name, a), status);
     backfill_condition(s, a, queue, status);
+    placement_condition(s, a, queue, name, status);
     queue_status_send(s, w, queue, status, "clusterqueues", false);
 }
 
@@ -358,6 +392,8 @@ void status_volcano_queue(void *arg, struct work *w)
     if (s->leading && counts.pending_n > 0)
         work_again(w, KEPT_OUT_LOOK_MS); /* RACE room that nothing told of is found all the same */
     if (!queue)
+        policy_source_tell(s, &(struct kube_object_ref){.kind = "Queue", .name = w->name}, NULL);
+    if (!queue)
         return;
     struct json *status = object_status_copy(a, queue);
     int64_t alive_n = counts.pending_n + counts.inqueue_n + counts.running_n + counts.unknown_n;
@@ -382,6 +418,10 @@ void status_volcano_queue(void *arg, struct work *w)
             json_set_text(a, allocated, resource, status_amount(a, resource, rows[i].reserved));
     }
     json_set(a, status, "allocated", allocated);
+    struct queue_placement kept = {0};
+    if (name && state_queue_placement(s->state, name, &kept)) /* a Queue has no conditions: an Event alone says it */
+        policy_source_tell(s, &(struct kube_object_ref){"scheduling.volcano.sh/v1beta1", "Queue", "", w->name, object_meta(queue, "uid")},
+                           placement_wrong(a, queue, &kept));
     queue_status_send(s, w, queue, status, "queues", strcmp(state, json_text(json_path(queue, "status", "state", NULL), "")) != 0);
     tell_children(s, w, is_shut(state));
 }

@@ -4,6 +4,7 @@
  */
 #include "codec/admission/admission_part.h"
 #include "codec/decode/decode.h"
+#include "codec/kinds/placement_names.h"
 
 struct unused {
     const char *group, *plural;
@@ -117,6 +118,8 @@ static const struct {
     {"leaderworkerset.x-k8s.io", "leaderworkersets", false, "leaderworkerset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {KUEUE, "localqueues", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
     {KUEUE, "cohorts", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
+    {KUEUE, "localqueues", false, DECODE_PLACEMENT_ANNOTATION, NULL, "it is read of the ClusterQueue"},
+    {KUEUE, "cohorts", false, DECODE_PLACEMENT_ANNOTATION, NULL, "it is read of the ClusterQueue"},
     {"batch", "jobs", true, DECODE_MINIMUM_RUN_ANNOTATION, "0", OF_THE_JOB},
     {"batch", "jobs", true, DECODE_CHECKPOINT_ANNOTATION, NULL, OF_THE_JOB},
     {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
@@ -143,6 +146,12 @@ static bool is_backfill(const struct json *v)
     return decode_backfill(json_bytes(v), &unused);
 }
 
+static bool is_placement(const struct json *v)
+{
+    enum placement unused;
+    return decode_placement(v, &unused) || (json_is(v, JSON_STRING) && !json_bytes(v).n);
+}
+
 /* Annotations whose values must be of a form, and are left out of account where they are not. */
 static const struct {
     const char *key, *form;
@@ -151,6 +160,7 @@ static const struct {
     {DECODE_MINIMUM_RUN_ANNOTATION, "seconds, from 0 to 86400", is_minimum_run},
     {DECODE_CHECKPOINT_ANNOTATION, "a time as in 2026-01-31T12:00:00Z", is_checkpoint},
     {DECODE_BACKFILL_ANNOTATION, "easy, conservative or none", is_backfill},
+    {DECODE_PLACEMENT_ANNOTATION, PLACEMENT_WORDS, is_placement},
 };
 
 /* Does it ask for something? */

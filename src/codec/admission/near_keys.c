@@ -40,6 +40,7 @@ static const struct {
     {"capstan.dev/hold", AS_ANNOTATION},
     {"capstan.dev/minimum-run-seconds", AS_ANNOTATION},
     {"capstan.dev/backfill", AS_ANNOTATION},
+    {"capstan.dev/placement", AS_ANNOTATION},
     {"capstan.dev/checkpoint-time", AS_ANNOTATION},
     {"capstan.dev/run-seconds", AS_ANNOTATION},
     {"capstan.dev/exit-code", AS_ANNOTATION},

@@ -5,27 +5,6 @@
 
 enum { TEXT_MOST = 64 }; /* of a value that is repeated in a sentence */
 
-static const char *const names[] = {
-#define X(name, text) text,
-    PLACEMENTS(X)
-#undef X
-};
-
-bool placement_named(const char *name, enum placement *ret_placement)
-{
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (text_equal(name, names[i])) {
-            *ret_placement = (enum placement)i;
-            return true;
-        }
-    return false;
-}
-
-const char *placement_name(enum placement placement)
-{
-    return (size_t)placement < sizeof names / sizeof *names ? names[placement] : "?";
-}
-
 /* "0.4:0.6" */
 static bool are_weights(const char *value)
 {
@@ -66,7 +45,7 @@ static const struct policy_key {
     bool (*is_good)(const char *value);
     const char *write, *harmless, *why;
 } keys[] = {
-    {"placement", is_policy, "binpack, spread, random, bestfit, dotproduct, packing, clustering, fgd or capstan", "", NULL},
+    {"placement", is_policy, PLACEMENT_WORDS, "", NULL},
     {"gpu-allocate-prefer", is_preference, "binpack or spread", "", NULL},
     {"node-gpu-score-weight", are_weights, "two numbers from 0 to 1 with a colon between them, as 0.4:0.6", "-",
      "GPUs are compared first, then cpu and memory"},

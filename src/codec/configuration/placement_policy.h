@@ -8,7 +8,7 @@
  */
 #ifndef CODEC_PLACEMENT_POLICY_H
 #define CODEC_PLACEMENT_POLICY_H
-#include "core/policy.h"
+#include "codec/kinds/placement_names.h"
 #include "wire/json.h"
 
 struct placement_policy {
@@ -19,9 +19,5 @@ struct placement_policy {
 };
 /* In the arena. Unknown keys are wrong: whoever writes one means something by it. */
 struct placement_policy placement_policy_read(struct arena *a, const struct json *config_map);
-
-/* By what name it goes; false: there is none such. */
-bool placement_named(const char *name, enum placement *ret_placement);
-const char *placement_name(enum placement placement);
 
 #endif

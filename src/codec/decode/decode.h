@@ -30,6 +30,8 @@
 #define DECODE_MINIMUM_RUN_MOST_S 86400 /* WHY a longer one keeps others of its priority in front of it for as long */
 /* On a ClusterQueue: to whom of those who wait a start is promised (core/time/booking.h). */
 #define DECODE_BACKFILL_ANNOTATION "capstan.dev/backfill"
+/* On a ClusterQueue or Volcano's Queue: by which policy nodes are chosen for its gangs (core/policy.h). */
+#define DECODE_PLACEMENT_ANNOTATION "capstan.dev/placement"
 /* On a Workload: its job's activeDeadlineSeconds, as they were when it was queued. */
 #define DECODE_DEADLINE_ANNOTATION "capstan.dev/active-deadline-seconds"
 /* On a Workload: names of its pod sets whose pods are made when those of others have begun or ended, with commas between. */
@@ -101,6 +103,9 @@ const struct json *decode_condition(const struct json *object, const char *type)
 bool decode_condition_true(const struct json *object, const char *type);
 /* False: none of its words. */
 bool decode_backfill(struct bytes text, enum queue_backfill *ret_backfill);
+/* What the queue's annotation says. Where it names no policy (`unread`): what the queue kept then, as its condition QUEUE_PLACEMENT says. */
+struct queue_placement decode_queue_placement(const struct json *object, struct arena *a);
+bool decode_placement(const struct json *name, enum placement *ret_placement); /* false: there is none such */
 void decode_booking(const struct decoder *d, const struct json *object, struct gang_record *g); /* its pod sets are known */
 /* meta/v1 LabelSelector; NULL gives matches_nothing. */
 void decode_label_selector(const struct decoder *d, const struct json *selector, struct selector *ret_selector);

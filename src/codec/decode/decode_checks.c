@@ -2,6 +2,7 @@
  * flavors that it passes over, and starts that are promised */
 #include "base/clock.h"
 #include "codec/decode/decode_part.h"
+#include "codec/kinds/placement_names.h"
 #include "codec/kinds/scale_up_names.h"
 #include "codec/kinds/waiting_names.h"
 #include "core/time/forecast.h"
@@ -196,6 +197,39 @@ bool decode_backfill(struct bytes text, enum queue_backfill *ret_backfill)
 {
     *ret_backfill = bytes_is(text, "easy") ? BACKFILL_EASY : bytes_is(text, "conservative") ? BACKFILL_CONSERVATIVE : BACKFILL_NONE;
     return *ret_backfill != BACKFILL_NONE || bytes_is(text, "none");
+}
+
+/* ---- how nodes are chosen for a queue ----
+ *
+ *   ClusterQueue, Volcano's Queue  metadata.annotations[capstan.dev/placement]: a policy by its name
+ *   ClusterQueue                   condition capstan.dev/Placement, as status_queue.c writes it: "... fgd"
+ */
+
+bool decode_placement(const struct json *name, enum placement *ret_placement)
+{
+    struct bytes text = json_bytes(name);
+    char word[16];
+    if (!text.n || text.n >= sizeof word)
+        return false;
+    memcpy(word, text.data, text.n);
+    word[text.n] = '\0';
+    return placement_named(word, ret_placement);
+}
+
+struct queue_placement decode_queue_placement(const struct json *object, struct arena *a)
+{
+    const struct json *note = json_path(object, "metadata", "annotations", DECODE_PLACEMENT_ANNOTATION, NULL);
+    struct queue_placement p = {0};
+    if (!note || (json_is(note, JSON_STRING) && !json_bytes(note).n))
+        return p;
+    p.own = decode_placement(note, &p.by);
+    if (p.own)
+        return p;
+    struct bytes kept = json_bytes(json_get(decode_condition(object, QUEUE_PLACEMENT), "message"));
+    const char *text = arena_text_n(a, kept.data, kept.n), *last = strrchr(text, ' ');
+    p.own = last && placement_named(last + 1, &p.by);
+    p.unread = true;
+    return p;
 }
 
 static uint32_t members_n(const struct json *objects)

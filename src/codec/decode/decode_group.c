@@ -80,6 +80,7 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
     q.title = intern_text_id(d->names, name);
     q.kind = QUEUE_VOLCANO;
     q.priority = clamp32(json_int64(json_path(object, "spec", "priority", NULL), 0));
+    q.placement = decode_queue_placement(object, d->arena);
     q.strategy = bytes_is(json_bytes(json_path(object, "spec", "dequeueStrategy", NULL)), "fifo") ? QUEUE_STRICT_FIFO
                                                                                                 : QUEUE_BEST_EFFORT_FIFO;
     bool shut = bytes_is(state, "Closed") || bytes_is(state, "Closing");

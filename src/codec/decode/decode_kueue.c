@@ -273,6 +273,7 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
     q.strategy = bytes_is(json_bytes(json_get(spec, "queueingStrategy")), "StrictFIFO") ? QUEUE_STRICT_FIFO
                                                                                         : QUEUE_BEST_EFFORT_FIFO;
     (void)decode_backfill(json_bytes(json_path(object, "metadata", "annotations", DECODE_BACKFILL_ANNOTATION, NULL)), &q.backfill);
+    q.placement = decode_queue_placement(object, d->arena);
     q.stop = stop_policy_of(json_get(spec, "stopPolicy"));
     decode_label_selector(d, json_get(spec, "namespaceSelector"), &q.namespaces);
     q.groups = quota.groups;

@@ -116,13 +116,13 @@ static bool read_request(struct search *x)
 /* ---- counting the whole tree: slices, leaders, or only a part of it ---- */
 
 /* WHY  where GPUs are shared it depends on which ones that takes: a part of one that others share takes none that is given whole. */
-uint32_t domain_room_beside(struct state *s, uint32_t shape, uint32_t other, uint32_t node)
+uint32_t domain_room_beside(struct state *s, uint32_t shape, uint32_t other, uint32_t node, enum placement by)
 {
     struct device_table *t = &s->nodes.nodes[node].devices;
     const struct shape_class *c = &s->shapes.classes[shape], *o = &s->shapes.classes[other];
     if (!t->gpus || !(c->share.n || o->share.n))
         return fit_room_beside(s, c, o, node, false);
-    const struct device_bits bits = score_choose_devices(s, other, node);
+    const struct device_bits bits = score_choose_devices(s, other, node, by);
     device_take(t, &bits, shape_share_on(s, other, node));
     uint32_t room = fit_room_beside(s, c, o, node, true);
     device_give(t, &bits, shape_share_on(s, other, node));
@@ -135,7 +135,7 @@ static bool lost_to_leader(const struct search *x, const uint32_t *room, const u
     struct state *s = x->s;
     if (!leader_room[node])
         return false;
-    uint32_t left = room[node] ? domain_room_beside(s, x->ask->shape, x->ask->leader_shape, node) : 0;
+    uint32_t left = room[node] ? domain_room_beside(s, x->ask->shape, x->ask->leader_shape, node, x->ask->by) : 0;
     *ret_lost = (int64_t)room[node] - left;
     return true;
 }
@@ -205,10 +205,10 @@ static void count_parent(struct search *x, uint32_t at, uint32_t level)
 static void count_all(struct search *x)
 {
     const struct topology *t = x->t;
-    const uint32_t *room = view_sync(x->s, x->ask->shape)->room, *leader_room = NULL;
+    const uint32_t *room = view_scored(x->s, x->ask->shape, x->ask->by)->room, *leader_room = NULL;
     if (x->leaders_n) { /* the other view stays where it is: both were used last */
-        leader_room = view_sync(x->s, x->ask->leader_shape)->room;
-        room = view_sync(x->s, x->ask->shape)->room;
+        leader_room = view_scored(x->s, x->ask->leader_shape, x->ask->by)->room;
+        room = view_scored(x->s, x->ask->shape, x->ask->by)->room;
     }
     for (uint32_t leaf = topology_first_leaf(t); leaf < t->domains_n; leaf++)
         count_leaf(x, leaf, room, leader_room);
@@ -573,7 +573,7 @@ bool domain_choose(struct state *s, const struct domain_ask *ask, struct domain_
 {
     struct search x = {.s = s, .ask = ask, .t = topology_sync(s, ask->topology), .id = ++s->domain_searches};
     uint32_t *domains = x.t->lists, n = 0, level = 0;
-    x.room_in = view_domains(s, view_sync(s, ask->shape), ask->topology);
+    x.room_in = view_domains(s, view_scored(s, ask->shape, ask->by), ask->topology);
     bool fits = read_request(&x);
     x.wishes = s->node_wishes && x.t->by_node && s->shapes.classes[ask->shape].shape.node_wishes_n;
     if (fits && (ask->within || x.leaders_n || ask->request->slices_n || x.wishes))

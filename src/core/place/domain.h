@@ -19,6 +19,7 @@ struct domain_ask {
     uint32_t leader_shape;   /* 0: nobody leads */
     uint32_t within;         /* only in this domain; 0: anywhere */
     uint32_t rest_n;         /* more pods, which fill no slice: a single domain has to have places for them, too */
+    enum placement by;       /* by which policy devices are chosen */
 };
 struct domain_share {
     uint32_t leaf, pods_n;
@@ -37,8 +38,9 @@ struct domain_misfit {
 /* True: ret_shares (the caller frees it) has leaves by their path. What does not fill a slice is left out. */
 bool domain_choose(struct state *s, const struct domain_ask *ask, struct domain_share **ret_shares, uint32_t *ret_n,
                    struct domain_misfit *ret_misfit);
-/* How many pods of the shape the node holds once one of the shape `other`, for which it has room, stands there, too. */
-uint32_t domain_room_beside(struct state *s, uint32_t shape, uint32_t other, uint32_t node);
+/* How many pods of the shape the node holds once one of the shape `other`, for which it has room, stands there, too, on devices that are
+ * chosen by that policy. */
+uint32_t domain_room_beside(struct state *s, uint32_t shape, uint32_t other, uint32_t node, enum placement by);
 /* The domain on a level that the leaf is in. */
 uint32_t domain_above(const struct topology *t, uint32_t leaf, uint32_t level);
 

@@ -26,6 +26,7 @@ struct spot {
 };
 struct plan_of_kinds {
     const struct area *area; /* NULL: all nodes */
+    enum placement by;       /* by which policy they are chosen */
     struct kind *kinds;
     uint32_t kinds_n;
     uint32_t *order;         /* indexes into wants, kind by kind */
@@ -68,14 +69,14 @@ static int compare_keys(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static struct kind new_kind(struct state *s, const struct want *w, uint32_t at)
+static struct kind new_kind(struct state *s, const struct want *w, uint32_t at, enum placement by)
 {
     const struct shape_class *c = &s->shapes.classes[w->shape];
     struct kind k = {.shape = w->shape, .labels = w->labels, .at = at};
     k.device = c->device_demand >= 0 ? c->demands[c->device_demand].value : 0;
     k.cpu = demand_of(c, s->column_cpu);
     k.memory = demand_of(c, s->column_memory);
-    k.fits_n = view_sync(s, w->shape)->fits_n;
+    k.fits_n = view_scored(s, w->shape, by)->fits_n;
     return k;
 }
 
@@ -101,7 +102,7 @@ static void sort_into_kinds(struct state *s, const struct want *wants, uint32_t 
     p->kinds = mem_alloc(p->kinds_n * sizeof *p->kinds);
     uint32_t k = 0;
     for (uint32_t i = 0, end; i < n; i = end, k++) {
-        p->kinds[k] = new_kind(s, &wants[keys[i].at], keys[i].at);
+        p->kinds[k] = new_kind(s, &wants[keys[i].at], keys[i].at, p->by);
         for (end = i; end < n && keys[end].shape == keys[i].shape && keys[end].labels == keys[i].labels; end++)
             ;
         p->kinds[k].first = i;
@@ -173,7 +174,7 @@ static uint32_t best_not_kept(struct state *s, const struct view *v, uint32_t no
 {
     const struct shape_class *c = &s->shapes.classes[v->shape];
     uint32_t best = 0;
-    if (!node || !s->keeps_whole || s->placement != PLACEMENT_CAPSTAN || !s->targets || !reserve_keeps(s, c, node))
+    if (!node || !s->keeps_whole || v->by != PLACEMENT_CAPSTAN || !s->targets || !reserve_keeps(s, c, node))
         return node;
     for (uint32_t slot = 1; slot < v->n; slot++) {
         bool better = v->score[slot] && (!best || v->score[slot] > v->score[best] ||
@@ -184,10 +185,10 @@ static uint32_t best_not_kept(struct state *s, const struct view *v, uint32_t no
     return best;
 }
 
-static bool place_one(struct state *s, struct gang *g, struct want *w, const struct area *area, bool *ret_neighbours)
+static bool place_one(struct state *s, struct gang *g, struct want *w, const struct area *area, enum placement by, bool *ret_neighbours)
 {
-    struct view *v = view_sync(s, w->shape);
-    uint32_t node = area ? best_of_area(s, v, NULL, area) : s->placement == PLACEMENT_RANDOM ? draw_node(s, v) : view_best(v);
+    struct view *v = view_scored(s, w->shape, by);
+    uint32_t node = area ? best_of_area(s, v, NULL, area) : by == PLACEMENT_RANDOM ? draw_node(s, v) : view_best(v);
     node = area ? node : best_not_kept(s, v, node);
     struct neighbours rules;
     w->seat = 0;
@@ -245,7 +246,7 @@ static void list_spots(struct search *x, uint32_t k)
     uint32_t n = 0;
     size_t cap = 0;
     struct candidate *all = NULL;
-    const struct view *v = view_sync(s, kind->shape);
+    const struct view *v = view_scored(s, kind->shape, x->p->by);
     const struct area *area = x->p->area;
     for (uint32_t i = 0; i < (area ? area->n : v->n); i++) { /* slot 0 has no room */
         uint32_t slot = area ? area->nodes[i] : i;
@@ -258,7 +259,7 @@ static void list_spots(struct search *x, uint32_t k)
         }
     }
     for (uint32_t later = k + 1; later < x->p->kinds_n; later++) {
-        v = view_sync(s, x->p->kinds[later].shape);
+        v = view_scored(s, x->p->kinds[later].shape, x->p->by);
         for (uint32_t i = 0; i < n; i++)
             all[i].harm += v->room[all[i].at.node] != 0;
     }
@@ -299,7 +300,7 @@ static bool interchangeable(struct search *x, uint32_t k, struct spot at, struct
         if (left->gpus_n != right->gpus_n || !same_gpu(left, i, right, i))
             return false;
     for (; k < x->p->kinds_n; k++) {
-        const struct view *v = view_sync(s, x->p->kinds[k].shape);
+        const struct view *v = view_scored(s, x->p->kinds[k].shape, x->p->by);
         if (v->room[a] != v->room[b])
             return false;
     }
@@ -312,7 +313,7 @@ static bool all_have_room(struct search *x, uint32_t at)
     for (uint32_t k = at < x->n ? x->kind_of[at] : x->p->kinds_n; k < x->p->kinds_n; k++) {
         const struct kind *kind = &x->p->kinds[k];
         uint32_t left_n = at > kind->first ? kind->first + kind->n - at : kind->n;
-        if (view_sync(x->s, kind->shape)->room_n < left_n)
+        if (view_scored(x->s, kind->shape, x->p->by)->room_n < left_n)
             return false;
     }
     return true;
@@ -340,7 +341,7 @@ static bool advance(struct search *x, uint32_t at, struct spot failed)
     for (; x->cursor[at] < kind->spots_n && *x->steps; x->cursor[at]++) {
         struct spot spot = kind->spots[x->cursor[at]];
         bool same = false;
-        if (!view_sync(x->s, kind->shape)->room[spot.node] ||
+        if (!view_scored(x->s, kind->shape, x->p->by)->room[spot.node] ||
             (spot.device >= 0 && !seat_share_fits(x->s, w->shape, spot.node, spot.device)))
             continue;
         for (uint32_t i = 0; i < tried_n && !same; i++)
@@ -420,7 +421,7 @@ static bool search(struct state *s, struct gang *g, struct want *wants, uint32_t
 static bool room_for_each(struct state *s, const struct want *wants, const struct plan_of_kinds *p, struct misfit *misfit)
 {
     for (uint32_t k = 0; k < p->kinds_n; k++) {
-        uint64_t room_n = view_sync(s, p->kinds[k].shape)->room_n;
+        uint64_t room_n = view_scored(s, p->kinds[k].shape, p->by)->room_n;
         const struct want *w = &wants[p->order[p->kinds[k].first]], *last = &wants[p->order[p->kinds[k].first + p->kinds[k].n - 1]];
         if (room_n >= p->kinds[k].n)
             continue;
@@ -437,7 +438,7 @@ static bool one_by_one(struct state *s, struct gang *g, struct want *wants, uint
     for (uint32_t i = 0; i < n; i++) {
         struct want *w = &wants[p->order[i]];
         bool neighbours = false;
-        if (place_one(s, g, w, p->area, &neighbours))
+        if (place_one(s, g, w, p->area, p->by, &neighbours))
             continue;
         *misfit = (struct misfit){.shape = w->shape, .labels = w->labels, .pod_set = w->pod_set, .placed_n = i, .wanted_n = n,
                                   .neighbours = neighbours};
@@ -503,14 +504,15 @@ bool place_all(struct state *s, struct gang *g, struct want *wants, uint32_t n, 
 bool place_in_area(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct area *area, uint32_t *steps,
                    struct misfit *ret_misfit)
 {
+    const enum placement by = gang_policy(s, g);
     if (n == 1) {
-        bool neighbours = false, placed = place_one(s, g, wants, area, &neighbours);
+        bool neighbours = false, placed = place_one(s, g, wants, area, by, &neighbours);
         if (!placed)
             *ret_misfit = (struct misfit){.shape = wants->shape, .labels = wants->labels, .pod_set = wants->pod_set, .wanted_n = 1,
                                           .neighbours = neighbours};
         return placed;
     }
-    struct plan_of_kinds p = {.area = area};
+    struct plan_of_kinds p = {.area = area, .by = by};
     sort_into_kinds(s, wants, n, &p);
     bool placed = place_kinds(s, g, wants, n, &p, steps, ret_misfit);
     free(p.kinds);
@@ -520,12 +522,12 @@ bool place_in_area(struct state *s, struct gang *g, struct want *wants, uint32_t
 
 uint32_t place_some(struct state *s, struct gang *g, struct want *wants, uint32_t n, bool *ret_neighbours)
 {
-    struct plan_of_kinds p = {0};
+    struct plan_of_kinds p = {.by = gang_policy(s, g)};
     uint32_t placed_n = 0;
     *ret_neighbours = false;
     sort_into_kinds(s, wants, n, &p);
     for (uint32_t i = 0; i < n; i++)
-        placed_n += place_one(s, g, &wants[p.order[i]], NULL, ret_neighbours);
+        placed_n += place_one(s, g, &wants[p.order[i]], NULL, p.by, ret_neighbours);
     free(p.kinds);
     free(p.order);
     return placed_n;

@@ -24,6 +24,7 @@ struct batch {
 struct placing {
     struct state *s;
     struct gang *gang;
+    enum placement by;       /* by which policy its nodes are chosen */
     struct want *wants;
     uint32_t n, placed_n;
     struct misfit *misfit;
@@ -89,7 +90,7 @@ static int compare_spots(const void *left, const void *right)
 static uint32_t sit_in_leaf(struct placing *x, const struct topology *t, uint32_t leaf, struct want **wants, uint32_t n)
 {
     const struct domain *d = &t->domains[leaf];
-    const struct view *v = view_sync(x->s, wants[0]->shape);
+    const struct view *v = view_scored(x->s, wants[0]->shape, x->by);
     struct spot *spots = mem_alloc(d->n * sizeof *spots);
     uint32_t done = 0, spots_n = 0;
     for (uint32_t i = 0; i < d->n; i++) {
@@ -111,14 +112,14 @@ static bool seat_leader(struct placing *x, const struct topology *t, uint32_t le
 {
     struct state *s = x->s;
     const struct domain *d = &t->domains[leaf];
-    const uint32_t *room = view_sync(s, shape)->room, *leader_room = view_sync(s, leader->shape)->room;
+    const uint32_t *room = view_scored(s, shape, x->by)->room, *leader_room = view_scored(s, leader->shape, x->by)->room;
     uint32_t best = 0;
     int64_t least = INT64_MAX;
     for (uint32_t i = 0; i < d->n; i++) {
         uint32_t node = t->nodes[d->first + i];
         if (!leader_room[node])
             continue;
-        int64_t left = room[node] ? domain_room_beside(s, shape, leader->shape, node) : 0;
+        int64_t left = room[node] ? domain_room_beside(s, shape, leader->shape, node, x->by) : 0;
         if ((int64_t)room[node] - left >= least)
             continue;
         least = (int64_t)room[node] - left;
@@ -153,7 +154,7 @@ static bool choose_rest(struct placing *x, const struct batch *b, uint32_t from,
 {
     struct topology_request single = *b->request;
     single.slices_n = 0;
-    struct domain_ask ask = {b->topology, &single, b->shape, b->n - from, leader ? leader->shape : 0, within, 0};
+    struct domain_ask ask = {b->topology, &single, b->shape, b->n - from, leader ? leader->shape : 0, within, 0, x->by};
     struct domain_share *shares;
     struct domain_misfit why;
     uint32_t shares_n;
@@ -195,7 +196,8 @@ static bool choose(struct placing *x, const struct batch *b, struct want *leader
 {
     int32_t size = b->request->slices_n && b->request->slices[0].size > 1 ? b->request->slices[0].size : 1;
     uint32_t whole_n = b->n / (uint32_t)size * (uint32_t)size;
-    struct domain_ask ask = {b->topology, b->request, b->shape, whole_n, leader ? leader->shape : 0, within, within ? 0 : b->n - whole_n};
+    struct domain_ask ask = {b->topology, b->request, b->shape, whole_n, leader ? leader->shape : 0, within, within ? 0 : b->n - whole_n,
+                             x->by};
     struct domain_share *shares;
     struct domain_misfit why;
     uint32_t shares_n;
@@ -239,7 +241,7 @@ static bool minds_others(struct state *s, const struct batch *b, const struct wa
 static uint32_t best_below(struct placing *x, const struct topology *t, uint32_t domain, const struct want *w)
 {
     struct state *s = x->s;
-    const struct view *v = view_sync(s, w->shape);
+    const struct view *v = view_scored(s, w->shape, x->by);
     struct neighbours rules;
     bool ruled = neighbour_prepare(s, w->shape, w->labels, &rules);
     uint32_t best = 0;
@@ -294,7 +296,7 @@ static bool beside_others(struct placing *x, const struct batch *b, struct want 
     for (; level >= 0 && !placed; level = r->mode == TOPOLOGY_PREFERRED ? level - 1 : -1) {
         uint32_t first = t->level_first[level], n = t->level_first[level + 1] - first;
         struct spot *spots = mem_alloc((n + 1) * sizeof *spots);
-        const uint64_t *room = view_domains(x->s, view_sync(x->s, b->shape), b->topology);
+        const uint64_t *room = view_domains(x->s, view_scored(x->s, b->shape, x->by), b->topology);
         uint32_t spots_n = 0;
         for (uint32_t i = 0; i < n; i++) {
             uint64_t has = room[first + i] > INT32_MAX ? INT32_MAX : room[first + i];
@@ -539,7 +541,7 @@ static bool may_be_placed(struct placing *x)
 
 bool place_in_domains(struct state *s, struct gang *g, struct want *wants, uint32_t n, struct misfit *ret_misfit)
 {
-    struct placing x = {.s = s, .gang = g, .wants = wants, .n = n, .misfit = ret_misfit};
+    struct placing x = {.s = s, .gang = g, .by = gang_policy(s, g), .wants = wants, .n = n, .misfit = ret_misfit};
     struct want **room = mem_alloc(n * sizeof *room);
     x.is_done = mem_zero(n, sizeof *x.is_done);
     bool all = may_be_placed(&x);

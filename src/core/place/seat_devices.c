@@ -53,7 +53,7 @@ static bool choose_shares(const struct state *s, const struct seat *seat, int32_
 
 void seat_choose_devices(struct state *s, struct seat *seat)
 {
-    const struct device_bits bits = score_choose_devices(s, seat->shape, seat->node);
+    const struct device_bits bits = score_choose_devices(s, seat->shape, seat->node, gang_policy(s, seat->gang));
     device_take(&s->nodes.nodes[seat->node].devices, &bits, seat_share(s, seat));
     seat_set_devices(seat, &bits);
 }

@@ -30,7 +30,7 @@ struct tiers {
 
 static void add_kind(struct tiers *x, uint32_t shape, uint32_t n)
 {
-    const uint64_t *in = view_domains(x->s, view_sync(x->s, shape), (uint32_t)(x->t - x->s->topologies));
+    const uint64_t *in = view_domains(x->s, view_scored(x->s, shape, gang_policy(x->s, x->gang)), (uint32_t)(x->t - x->s->topologies));
     for (uint32_t at = 1; at < x->t->domains_n; at++) {
         x->rooms[at].all += in[at];
         x->rooms[at].found_n += in[at] < n ? (uint32_t)in[at] : n;

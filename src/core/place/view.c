@@ -38,8 +38,8 @@ void view_table_forget(struct state *s)
 
 void view_forget_shape(struct state *s, uint32_t shape)
 {
-    if (s->shapes.classes[shape].view)
-        s->views->views[s->shapes.classes[shape].view - 1].leaves = 0;
+    for (uint32_t at = s->shapes.classes[shape].view; at; at = s->views->views[at - 1].next)
+        s->views->views[at - 1].leaves = 0;
 }
 
 void shape_release(struct state *s, uint32_t shape)
@@ -48,9 +48,12 @@ void shape_release(struct state *s, uint32_t shape)
     if (!shape || !shape_class_unref(&s->shapes, shape) || !view)
         return;
     struct view_table *t = s->views;
-    drop(&t->views[view - 1]);
-    MEM_RESERVE(t->holes, t->holes_cap, t->holes_n + 1);
-    t->holes[t->holes_n++] = view - 1;
+    for (uint32_t next; view; view = next) {
+        next = t->views[view - 1].next;
+        drop(&t->views[view - 1]);
+        MEM_RESERVE(t->holes, t->holes_cap, t->holes_n + 1);
+        t->holes[t->holes_n++] = view - 1;
+    }
 }
 
 /* Slots without a score may be no nodes at all: they have no rank, and which of two wins means nothing. */
@@ -89,7 +92,7 @@ static void look(struct state *s, struct view *v, const struct shape_class *c, u
     v->room_n -= before;
     v->fits_n -= v->room[slot] != 0;
     v->room[slot] = v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
-    v->score[slot] = v->room[slot] ? score_node(s, c, slot) : 0;
+    v->score[slot] = v->room[slot] ? score_node(s, c, slot, v->by) : 0;
     v->room_n += v->room[slot];
     v->fits_n += v->room[slot] != 0;
     if (v->topology && v->room[slot] != before)
@@ -167,12 +170,19 @@ static uint32_t most_views(const struct state *s)
     return most < VIEWS_MIN ? VIEWS_MIN : most > VIEWS_MAX ? VIEWS_MAX : (uint32_t)most;
 }
 
-static struct view *slot_for(struct state *s, uint32_t shape)
+static void unlink_view(struct state *s, uint32_t at)
+{
+    struct view *views = s->views->views;
+    uint32_t *link = &s->shapes.classes[views[at].shape].view;
+    while (*link != at + 1)
+        link = &views[*link - 1].next;
+    *link = views[at].next;
+}
+
+static struct view *slot_for(struct state *s, uint32_t shape, enum placement by)
 {
     struct view_table *t = s->views;
-    uint32_t at = s->shapes.classes[shape].view;
-    if (at)
-        return &t->views[at - 1];
+    uint32_t at;
     if (t->holes_n) {
         at = t->holes[--t->holes_n];
     } else if (t->n < most_views(s)) {
@@ -181,18 +191,40 @@ static struct view *slot_for(struct state *s, uint32_t shape)
         t->views[at] = (struct view){0};
     } else {
         at = oldest_view(t);
-        s->shapes.classes[t->views[at].shape].view = 0;
+        unlink_view(s, at);
     }
     t->views[at].shape = shape;
+    t->views[at].by = by;
+    t->views[at].next = s->shapes.classes[shape].view;
     t->views[at].leaves = 0;
     s->shapes.classes[shape].view = at + 1;
     return &t->views[at];
 }
 
-struct view *view_sync(struct state *s, uint32_t shape)
+/* The shape's view by that policy. One that is forgotten is as good as a new one. */
+static struct view *view_by(struct state *s, uint32_t shape, enum placement by)
 {
-    note_columns(s);
-    struct view *v = slot_for(s, shape);
+    struct view *views = s->views->views, *forgotten = NULL;
+    for (uint32_t at = s->shapes.classes[shape].view; at; at = views[at - 1].next) {
+        if (views[at - 1].by == by)
+            return &views[at - 1];
+        forgotten = views[at - 1].leaves ? forgotten : &views[at - 1];
+    }
+    if (!forgotten)
+        return slot_for(s, shape, by);
+    forgotten->by = by;
+    return forgotten;
+}
+
+/* The first of the shape's, whatever it is by. */
+static struct view *view_any(struct state *s, uint32_t shape)
+{
+    uint32_t at = s->shapes.classes[shape].view;
+    return at && s->views->views[at - 1].leaves ? &s->views->views[at - 1] : view_by(s, shape, s->placement);
+}
+
+static struct view *brought_up_to_date(struct state *s, struct view *v)
+{
     v->used_tick = ++s->views->tick;
     uint64_t behind = s->nodes.seq - v->seq;
     if (!v->leaves || s->nodes.n > v->leaves || behind > NODE_JOURNAL || behind > s->nodes.n) {
@@ -202,6 +234,18 @@ struct view *view_sync(struct state *s, uint32_t shape)
         repair(s, v);
     }
     return v;
+}
+
+struct view *view_sync(struct state *s, uint32_t shape)
+{
+    note_columns(s);
+    return brought_up_to_date(s, view_any(s, shape));
+}
+
+struct view *view_scored(struct state *s, uint32_t shape, enum placement by)
+{
+    note_columns(s);
+    return brought_up_to_date(s, view_by(s, shape, by));
 }
 
 const uint64_t *view_domains(struct state *s, struct view *v, uint32_t topology)

@@ -2,6 +2,8 @@
  *
  * SHAPE  per shape one tournament tree over node slots: leaves are scores, inner nodes name the winning slot, the root is the best node.
  *        Where it is asked for domains of a topology, it keeps the sums of rooms in each of them, too.
+ *        Rooms are the same whatever policy nodes are chosen by, scores are not: where queues have policies of their own, a shape has a view
+ *        for each that was asked for.
  *        `seq` says up to which journal position of the node table it is right; view_sync repairs the nodes touched since.
  * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. Each has 13
  *        bytes a node, and 8 a domain of the largest topology.
@@ -16,6 +18,8 @@
 #define VIEWS_BYTES (64u << 20) /* 1,000 shapes on 5,000 nodes; 600 where these are leaves of a topology */
 struct view {
     uint32_t shape;          /* 0: unused */
+    uint32_t next;           /* place + 1 of another one of the shape, by another policy; 0: there is none */
+    enum placement by;
     uint64_t seq, used_tick;
     uint32_t n, leaves;      /* node slots looked at; leaves: power of two >= n */
     uint32_t *score, *room, *winner;
@@ -37,8 +41,9 @@ struct view_table {
 };
 struct view_table *view_table_new(void);
 void view_table_free(struct view_table *t);
-/* The view of a shape, up to date. The pointer is good until the next call. */
+/* The view of a shape, up to date. The pointer is good until the next call. Its scores are by any policy; */
 struct view *view_sync(struct state *s, uint32_t shape);
+struct view *view_scored(struct state *s, uint32_t shape, enum placement by); /* by this one */
 /* How many of the shape each domain of the topology holds, by domain; up to date as v is. */
 const uint64_t *view_domains(struct state *s, struct view *v, uint32_t topology);
 uint32_t view_best(const struct view *v); /* 0: nowhere */

@@ -38,7 +38,7 @@ static bool wastes_devices(const struct state *s, const struct shape_class *c, u
     return false;
 }
 
-static uint32_t score_packed(const struct state *s, const struct shape_class *c, uint32_t node)
+static uint32_t score_packed(const struct state *s, const struct shape_class *c, uint32_t node, enum placement by)
 {
     uint32_t devices = 0;
     if ((c->share.memory_mib || c->share.memory_milli) && s->nodes.nodes[node].devices.gpus) {
@@ -50,14 +50,14 @@ static uint32_t score_packed(const struct state *s, const struct shape_class *c,
     uint32_t cpu = left_share(s, node, s->column_cpu, asked(c, s->column_cpu));
     uint32_t memory = left_share(s, node, s->column_memory, asked(c, s->column_memory));
     uint32_t left = devices << 20 | cpu << 10 | memory;
-    uint32_t best = s->placement == PLACEMENT_SPREAD ? left : (1u << 30) - 1 - left;
+    uint32_t best = by == PLACEMENT_SPREAD ? left : (1u << 30) - 1 - left;
     return (wastes_devices(s, c, node) ? 0 : 1u << 30) + best + 1;
 }
 
-static uint32_t score_by_policy(struct state *s, const struct shape_class *c, uint32_t node)
+static uint32_t score_by_policy(struct state *s, const struct shape_class *c, uint32_t node, enum placement by)
 {
     uint32_t unused;
-    switch (s->placement) {
+    switch (by) {
     case PLACEMENT_BINPACK:
     case PLACEMENT_SPREAD:
     case PLACEMENT_RANDOM:
@@ -78,9 +78,9 @@ static uint32_t score_by_policy(struct state *s, const struct shape_class *c, ui
     return 1;
 }
 
-uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node)
+uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node, enum placement by)
 {
-    return s->placement <= PLACEMENT_SPREAD ? score_packed(s, c, node) : score_by_policy(s, c, node);
+    return by <= PLACEMENT_SPREAD ? score_packed(s, c, node, by) : score_by_policy(s, c, node, by);
 }
 
 uint64_t score_draw(const struct state *s, uint64_t of)
@@ -107,18 +107,18 @@ static int32_t draw_device(const struct state *s, uint32_t shape, uint32_t node)
 }
 
 /* The device where a pod of the shape, which asks for one share, is best; -1: the fullest that is enough. */
-static int32_t best_device(struct state *s, uint32_t shape, uint32_t node)
+static int32_t best_device(struct state *s, uint32_t shape, uint32_t node, enum placement by)
 {
     const struct shape_class *c = &s->shapes.classes[shape];
     const struct device_table *t = &s->nodes.nodes[node].devices;
     uint32_t gpu = 0;
     if (c->share.n != 1)
         return -1;
-    if (s->placement == PLACEMENT_RANDOM)
+    if (by == PLACEMENT_RANDOM)
         return draw_device(s, shape, node);
-    if (s->placement != PLACEMENT_FGD && s->placement != PLACEMENT_CAPSTAN)
+    if (!placement_looks_at_kinds(by))
         return -1;
-    if (s->placement == PLACEMENT_FGD)
+    if (by == PLACEMENT_FGD)
         (void)score_fgd(s, c, node, &gpu);
     else
         (void)score_capstan(s, c, node, &gpu);
@@ -129,7 +129,7 @@ static int32_t best_device(struct state *s, uint32_t shape, uint32_t node)
     return -1;
 }
 
-struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_t node)
+struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_t node, enum placement by)
 {
     const struct device_table *t = &s->nodes.nodes[node].devices;
     const struct shape_class *c = &s->shapes.classes[shape];
@@ -137,7 +137,7 @@ struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_
     struct device_bits bits = {0};
     struct share_slots slots;
     if (share && shape_slots(c, t, &slots))
-        (void)device_choose_share(t, share, slots.n ? &slots : NULL, best_device(s, shape, node), &bits);
+        (void)device_choose_share(t, share, slots.n ? &slots : NULL, best_device(s, shape, node, by), &bits);
     for (uint32_t i = 1; i < c->demands_n && !share; i++) {
         const struct device_span *span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
         if (span)

@@ -9,10 +9,10 @@
 #define CORE_SCORE_H
 #include "core/state/model.h"
 
-uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node);
+uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node, enum placement by);
 /* The devices that a pod of the shape takes there; fit_room says that there are enough. Of a GPU in parts: where it is best, or the fullest
  * that is enough. */
-struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_t node);
+struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_t node, enum placement by);
 /* A number for who stands somewhere next: the same state and seed give the same. */
 uint64_t score_draw(const struct state *s, uint64_t of);
 

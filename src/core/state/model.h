@@ -324,6 +324,7 @@ struct queue {
     bool seeks;              /* those without one are tried in their order, until one has it (time/booking_turn.c) */
     bool seeks_anew;         /* one of them has ended: from the first on */
     enum queue_backfill backfill;
+    struct queue_placement placement;
     int32_t lowest;          /* priority among `charged`, which `lowest_n` of them have; 0 = to be found anew (ledger.h) */
     uint32_t lowest_n;
     bool changed;            /* since the last cycle: all that wait in it look again */
@@ -485,7 +486,8 @@ struct state {
     uint32_t *anti_seats;    /* seats whose pods have required anti-affinity, unordered */
     uint32_t anti_seats_n, anti_seats_cap;
     bool neighbours_changed; /* a pod came or went, or a place was promised, since the last cycle */
-    enum placement placement; /* of the last cycle */
+    enum placement placement; /* of the last cycle, for all but: */
+    uint32_t placements_n;   /* queues that have their own */
     uint64_t placement_seed; /* the same */
     bool keeps_whole;        /* the same */
     struct targets *targets; /* core/score/target.h; NULL: none are known */
@@ -601,6 +603,13 @@ static inline struct queue *gang_asks_queue(const struct state *s, const struct 
 {
     *ret_missing = 0;
     return g->own->local_queue || g->own->queue_name ? gang_queue_by_name(s, g, ret_missing) : NULL;
+}
+
+/* By which policy nodes are chosen for the gang: its queue's own, or that of all. NULL: it is nobody's. */
+enum placement queue_policy(const struct state *s, const struct gang *g);
+static inline enum placement gang_policy(const struct state *s, const struct gang *g)
+{
+    return s->placements_n && g ? queue_policy(s, g) : s->placement;
 }
 
 void queue_free(struct queue *q); /* state_unused.c; no list names it any more */

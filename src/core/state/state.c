@@ -157,6 +157,13 @@ struct queue *gang_queue_by_name(const struct state *s, const struct gang *g, na
     return q;
 }
 
+enum placement queue_policy(const struct state *s, const struct gang *g)
+{
+    name_id missing;
+    const struct queue *q = g->queue ? g->queue : gang_asks_queue(s, g, &missing);
+    return q && q->placement.own ? q->placement.by : s->placement;
+}
+
 /* ---- nodes ---- */
 
 static struct device_bits translated(const struct device_table *from, const struct device_table *to, const struct device_bits *bits)
@@ -428,6 +435,16 @@ static void take_backfill(struct state *s, struct queue *q, const struct queue_r
         queue_is_another(s, s->queues[i]);
 }
 
+/* What is known of nodes by a policy that nobody has any more is of no use. */
+static void take_placement(struct state *s, struct queue *q, const struct queue_record *r, bool is_new)
+{
+    struct queue_placement had = q->placement, now = r->placement.unread && !is_new ? had : r->placement;
+    s->placements_n += (uint32_t)now.own - (uint32_t)had.own;
+    q->placement = (struct queue_placement){.own = now.own, .by = now.by};
+    if (had.own && !(now.own && now.by == had.by))
+        view_table_forget(s);
+}
+
 static void apply_queue(struct state *s, const struct queue_record *r)
 {
     struct queue *q = queue_of(s, r->name);
@@ -444,6 +461,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     s->strict_n += (r->strategy == QUEUE_STRICT_FIFO) - (q->strategy == QUEUE_STRICT_FIFO);
     q->strategy = r->strategy;
     take_backfill(s, q, r);
+    take_placement(s, q, r, is_new);
     q->stop = r->stop;
     q->unlimited = r->unlimited;
     q->priority = r->priority;

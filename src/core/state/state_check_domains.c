@@ -1,7 +1,9 @@
 /* state_check_domains.c - domains of topologies, found again the slow way */
 #include "base/memory.h"
 #include "core/place/domain.h"
+#include "core/place/fit.h"
 #include "core/place/view.h"
+#include "core/score/score.h"
 #include "core/state/state_check.h"
 
 /* What a view counts of each domain is the sum of what it counts of the nodes below. */
@@ -23,6 +25,33 @@ static bool check_view(const struct state *s, const struct view *v, struct err *
                       (unsigned long long)sums[at], (unsigned long long)v->room_in[at]);
     free(sums);
     return right;
+}
+
+/* It is among its shape's, no other one of these is by its policy, and what it says of nodes that were not touched since is so. */
+static bool check_looks(const struct state *s, uint32_t at, struct err *e)
+{
+    const struct view *v = &s->views->views[at], *other;
+    const struct shape_class *c = &s->shapes.classes[v->shape];
+    uint32_t listed_n = 0, alike_n = 0;
+    for (uint32_t i = v->shape && v->leaves ? c->view : 0; i; i = other->next) {
+        other = &s->views->views[i - 1];
+        listed_n += other == v;
+        alike_n += other->leaves && other->by == v->by;
+    }
+    if (v->shape && v->leaves && (listed_n != 1 || alike_n != 1))
+        return err_set(e, E_INVALID, "view %u is listed %u times, and %u are by its policy", at, listed_n, alike_n), false;
+    for (uint32_t slot = 1; slot < v->n && v->leaves; slot++) {
+        uint32_t room = v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
+        if (s->nodes.touched[slot] > v->seq)
+            continue;
+        /* what other policies look at changes with more than the node */
+        bool is_packed = v->by <= PLACEMENT_SPREAD;
+        uint32_t score = room && is_packed ? score_node((struct state *)s, c, slot, v->by) : room ? v->score[slot] : 0;
+        if (room != v->room[slot] || score != v->score[slot])
+            return err_set(e, E_INVALID, "view %u says %u and %u of node %s, which are %u and %u", at, v->room[slot], v->score[slot],
+                           intern_name(s->names, s->nodes.nodes[slot].name), room, score), false;
+    }
+    return true;
 }
 
 /* Each node that is known is where its row says, and without a row in no domain with a value. */
@@ -94,7 +123,7 @@ bool state_check_domains(const struct state *s, struct err *e)
         if (!check_tree(s, &s->topologies[i], e))
             return false;
     for (uint32_t i = 0; i < s->views->n; i++)
-        if (!check_view(s, &s->views->views[i], e))
+        if (!check_view(s, &s->views->views[i], e) || !check_looks(s, i, e))
             return false;
     for (uint32_t i = 0; i < s->gangs_n; i++) {
         const struct gang *g = s->gangs[i];

@@ -24,6 +24,22 @@ bool state_queue_counts(const struct state *s, name_id queue, struct queue_count
     return true;
 }
 
+bool state_queue_placement(const struct state *s, name_id queue, struct queue_placement *ret_placement)
+{
+    const struct queue *q = queue_find(s, queue);
+    if (q)
+        *ret_placement = q->placement;
+    return q != NULL;
+}
+
+bool state_placed_by_kinds(const struct state *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->queues_n && s->placements_n && !any; i++)
+        any = s->queues[i]->placement.own && placement_looks_at_kinds(s->queues[i]->placement.by);
+    return any;
+}
+
 int32_t state_queue_held_n(const struct state *s, name_id queue)
 {
     const struct queue *q = queue_find(s, queue);

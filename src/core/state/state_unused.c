@@ -122,6 +122,7 @@ static void drop_queues(struct state *s)
         if (!q->used) {
             s->strict_n -= q->strategy == QUEUE_STRICT_FIFO;
             s->backfills_n -= q->backfill != BACKFILL_NONE;
+            s->placements_n -= q->placement.own;
             id_map_remove(&s->queue_by_name, q->name);
             queue_free(q);
             continue;

@@ -119,6 +119,7 @@ static int ask(struct asking *x, const struct json *objects, struct what_if *ret
     int r = ask_as_it_is(x, e);
     if (r == 0)
         r = take_all(x, objects, more, &more_n, e);
+    policy_source_expect(x->s); /* a queue may have another policy by now */
     if (r < 0)
         return r;
     for (uint32_t i = 0, n = starts_all(x->s, more, more_n, x->a, &jobs); i < n; i++)

@@ -13,7 +13,7 @@ _Static_assert(sizeof(struct device) == 24, FIELDS);
 _Static_assert(sizeof(struct topology_record) == 48, FIELDS);
 _Static_assert(sizeof(struct flavor_record) == 56, FIELDS);
 _Static_assert(sizeof(struct cohort_record) == 32, FIELDS);
-_Static_assert(sizeof(struct queue_record) == 152, FIELDS);
+_Static_assert(sizeof(struct queue_record) == 160, FIELDS);
 _Static_assert(sizeof(struct local_queue_record) == 56, FIELDS);
 _Static_assert(sizeof(struct pod_set) == 232, FIELDS);
 _Static_assert(sizeof(struct gang_record) == 272, FIELDS);
@@ -409,6 +409,9 @@ static void io_queue(struct change_io *io, struct queue_record *q)
     WORD(q->kind, QUEUE_VOLCANO);
     WORD(q->strategy, QUEUE_STRICT_FIFO);
     WORD(q->backfill, BACKFILL_CONSERVATIVE);
+    FLAG(q->placement.own);
+    FLAG(q->placement.unread);
+    WORD(q->placement.by, PLACEMENT_CAPSTAN);
     WORD(q->stop, STOP_HOLD_AND_DRAIN);
     io_selector(io, &q->namespaces);
     LIST(q->groups, q->groups_n, io_group);

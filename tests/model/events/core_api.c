@@ -291,6 +291,7 @@ static void tell_queue(struct life *l, int slot, const struct m_queue *q)
     struct queue_record r = {.name = queue_name(w, slot),
                              .strategy = q->strict ? QUEUE_STRICT_FIFO : QUEUE_BEST_EFFORT_FIFO,
                              .backfill = q->backfill,
+                             .placement = q->placement,
                              .stop = q->stop,
                              .quotas = quotas,
                              .groups = groups,

@@ -63,6 +63,7 @@ struct m_queue {               /* the last one is Volcano's: no flavors, what it
     int threshold;             /* of borrow; -1: none */
     int weight_milli;
     enum queue_backfill backfill;
+    struct queue_placement placement; /* `unread`: what it kept, as its condition says */
     bool by_consumption;       /* not with strict: who keeps others waiting would be another one for a core that begins anew */
     int cohort, layout;
     enum stop_policy stop;
@@ -256,6 +257,7 @@ struct model {
     bool shares;               /* nodes give their GPUs in parts as well, and many ask for some */
     bool crowds;               /* many pods of no queue, of many priorities */
     bool backfills;            /* queues promise starts */
+    bool placements;           /* queues have policies of their own by which nodes are chosen */
     bool one_cohort;           /* quota is scarcer than nodes, all queues borrow from each other, and heads keep quota from others */
     bool faults;               /* writes fail, answers are late; off when the world comes to rest */
     uint32_t admits_n, reserves_n, retries_n, fewer_n, binds_n, shares_n, evicts_n, preempts_n, lone_n, late_n, restarts_n, rests_n;
@@ -295,8 +297,14 @@ void life_begin(struct model *m, struct life *l);  /* empty core fed with api in
 void life_end(struct life *l);
 void answer_outcome(struct life *l, const struct answer *a);
 
-/* core_random.c: users, kubelets and controllers */
+/* core_random_queues.c */
 void consumption_policy(struct model *m);
+int random_weight(struct model *m);
+void random_put_queue(struct model *m, int slot);
+void random_put_cohort(struct model *m, int slot);
+void random_change_queue(struct model *m);
+
+/* core_random.c: users, kubelets and controllers */
 void random_world(struct model *m);
 void random_event(struct model *m);
 void random_controllers(struct model *m, bool all); /* job controllers and kubelets: some of their work, or all of it */

@@ -321,7 +321,7 @@ void decide_now(struct life *l)
 {
     for (int i = 0; i < GANGS; i++)
         l->reserved[i] = phase_of(l, &l->seen.gangs[i]) == GANG_CHECKING ? l->seen.gangs[i].serial : 0;
-    if (l->w.placement == PLACEMENT_FGD || l->w.placement == PLACEMENT_CAPSTAN)
+    if (placement_looks_at_kinds(l->w.placement) || state_placed_by_kinds(l->w.s))
         state_expect_as_now(l->w.s);
     run(&l->w);
 }

@@ -640,6 +640,14 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\n"
          "metadata: {name: q, namespace: ns, annotations: {capstan.dev/backfill: easy}}\nspec: {clusterQueue: q}\n",
          "metadata.annotations[capstan.dev/backfill]: has no effect yet: it is read of the ClusterQueue"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q, annotations: {capstan.dev/placement: best}}\n"
+         "spec: {resourceGroups: []}\n",
+         "metadata.annotations[capstan.dev/placement]: has no effect: write binpack, spread, random, bestfit, dotproduct, packing, clustering"},
+        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q, annotations: {capstan.dev/placement: FGD}}\n"
+         "spec: {weight: 1}\n", "metadata.annotations[capstan.dev/placement]: has no effect: write binpack"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\n"
+         "metadata: {name: q, namespace: ns, annotations: {capstan.dev/placement: fgd}}\nspec: {clusterQueue: q}\n",
+         "metadata.annotations[capstan.dev/placement]: has no effect yet: it is read of the ClusterQueue"},
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n"
          "metadata: {name: g, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '60'}}\nspec: {minMember: 2}\n",
          "metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of what is queued the Kueue way"},

@@ -1,4 +1,4 @@
-/* test_placement_policy.c - ConfigMaps that say how nodes are chosen: what counts, what is wrong, what does nothing */
+/* test_placement_policy.c - ConfigMaps that say how nodes are chosen: what counts, what is wrong, what does nothing; what queues say */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "codec/configuration/placement_policy.h"
+#include "codec/decode/decode.h"
 
 struct policy_case {
     const char *data, *says, *wrong, *idle; /* says: the policy; "": none. wrong, idle: beginnings of the sentences, by "; " */
@@ -67,10 +68,49 @@ static void test_case(void **state)
     begin_alike(p.idle, c->idle);
 }
 
+/* A queue's annotation, the message of its condition (NULL: it has none), and what comes of both. */
+static const struct queue_case {
+    const char *annotation, *kept, *is;
+    bool unread;
+} queues[] = {
+    {"null", NULL, "", true},
+    {"\"\"", "Nodes are chosen by fgd", "", false},
+    {"\"fgd\"", NULL, "fgd", false},
+    {"\"spread\"", "Nodes are chosen by fgd", "spread", false},
+    {"\"FGD\"", NULL, "", true},
+    {"\"fgd \"", NULL, "", true},
+    {"[\"fgd\"]", NULL, "", true},
+    {"\"a name that is longer than any policy's\"", "Nodes are chosen by fgd", "fgd", true},
+    {"\"best\"", "metadata.annotations[capstan.dev/placement]: \\\"good\\\": write ...; the policy stays spread", "spread", true},
+    {"\"best\"", "metadata.annotations[capstan.dev/placement]: \\\"good\\\": write ...; the policy stays that of all", "", true},
+    {"\"best\"", "spread", "", true},
+    {"\"best\"", "", "", true},
+};
+
+static void what_a_queue_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        const char *said = queues[i].kept ? arena_printf(a, "{\"type\":\"capstan.dev/Placement\",\"message\":\"%s\"}", queues[i].kept) : "";
+        const char *text = arena_printf(a, "{\"metadata\":{\"annotations\":{\"capstan.dev/placement\":%s}},"
+                                           "\"status\":{\"conditions\":[%s]}}", queues[i].annotation, said);
+        const struct json *queue = json_parse(a, bytes_of(text), NULL, NULL);
+        assert_non_null(queue);
+        struct queue_placement p = decode_queue_placement(queue, a);
+        assert_string_equal(p.own ? placement_name(p.by) : "", queues[i].is);
+        assert_int_equal(p.unread, queues[i].unread);
+    }
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct queue_placement none = decode_queue_placement(json_new(a, JSON_OBJECT), a);
+    assert_false(none.own || none.unread);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[sizeof cases / sizeof *cases];
+    struct CMUnitTest tests[sizeof cases / sizeof *cases + 1];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         tests[i] = (struct CMUnitTest){cases[i].data, test_case, NULL, NULL, (void *)&cases[i]};
+    tests[sizeof cases / sizeof *cases] = (struct CMUnitTest)cmocka_unit_test(what_a_queue_says);
     return _cmocka_run_group_tests("placement_policy", tests, sizeof tests / sizeof *tests, NULL, NULL);
 }

@@ -212,11 +212,115 @@ static void bounded(void **state)
     world_free(&w);
 }
 
+/* ---- queues with a policy of their own ---- */
+
+static void queue_by(struct world *w, const char *name, struct queue_placement by)
+{
+    struct queue_record r = {.name = id(w, name), .kind = QUEUE_VOLCANO, .unlimited = true, .placement = by};
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
+}
+
+#define OWN(policy) ((struct queue_placement){.own = true, .by = PLACEMENT_##policy})
+static const struct queue_placement no_name = {.unread = true};
+
+/* Onto which of eight nodes a group of one GPU goes, by its queue; it stays there. */
+static int node_for(struct world *w, const char *queue)
+{
+    static int serial;
+    char name[32], key[48];
+    snprintf(name, sizeof name, "ns/g%d", serial++);
+    snprintf(key, sizeof key, "%s-0", name);
+    gang_record(w, a_group(w, name, queue, 1));
+    pod(w, key, name, "cpu=1000," GPU "=1");
+    run(w);
+    const struct plan_entry *entry = entry_of(w, EFFECT_BIND, key);
+    assert_non_null(entry);
+    return text_of(w, entry->node)[1] - '0';
+}
+
+static struct world of_queues(enum placement all)
+{
+    struct world w = world_new();
+    char name[16];
+    w.placement = all;
+    for (int i = 0; i < 8; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        node(&w, name, "cpu=64000,memory=1073741824,pods=110," GPU "=8", "");
+    }
+    return w;
+}
+
+static void each_queue_by_its_own(void **state)
+{
+    (void)state;
+    struct world w = of_queues(PLACEMENT_BINPACK);
+    queue_by(&w, "packs", (struct queue_placement){0});
+    queue_by(&w, "spreads", OWN(SPREAD));
+    assert_int_equal(node_for(&w, "packs"), 0);
+    assert_int_equal(node_for(&w, "spreads"), 1); /* the same shape, in turns */
+    assert_int_equal(node_for(&w, "packs"), 0);
+    assert_int_equal(node_for(&w, "spreads"), 2);
+    assert_int_equal(node_for(&w, "packs"), 0);
+    pod(&w, "ns/alone", NULL, "cpu=1000," GPU "=1"); /* in no queue */
+    run(&w);
+    assert_string_equal(text_of(&w, entry_of(&w, EFFECT_BIND, "ns/alone")->node), "n0");
+    struct queue_placement is;
+    assert_true(state_queue_placement(w.s, id(&w, "spreads"), &is) && is.own && is.by == PLACEMENT_SPREAD);
+    assert_true(state_queue_placement(w.s, id(&w, "packs"), &is) && !is.own);
+    assert_false(state_queue_placement(w.s, id(&w, "none"), &is));
+    world_free(&w);
+}
+
+/* Changed while it runs, to a name that is none, and back; the policy of all changes meanwhile. */
+static void a_queues_own_changes(void **state)
+{
+    (void)state;
+    struct world w = of_queues(PLACEMENT_BINPACK);
+    struct queue_placement is;
+    queue_by(&w, "q", OWN(SPREAD));
+    assert_int_equal(node_for(&w, "q"), 0);
+    assert_int_equal(node_for(&w, "q"), 1);
+    queue_by(&w, "q", no_name);
+    assert_true(state_queue_placement(w.s, id(&w, "q"), &is) && is.own && is.by == PLACEMENT_SPREAD && !is.unread);
+    assert_int_equal(node_for(&w, "q"), 2);
+    queue_by(&w, "q", OWN(BINPACK));
+    assert_int_equal(node_for(&w, "q"), 0);
+    queue_by(&w, "q", (struct queue_placement){0});
+    w.placement = PLACEMENT_SPREAD;
+    assert_int_equal(node_for(&w, "q"), 3);
+    queue_by(&w, "q", no_name); /* it had none of its own: that of all */
+    assert_int_equal(node_for(&w, "q"), 4);
+    w.placement = PLACEMENT_BINPACK;
+    assert_int_equal(node_for(&w, "q"), 0);
+    gone(&w, CHANGE_QUEUE_GONE, "q");
+    queue_by(&w, "q", (struct queue_placement){.own = true, .unread = true, .by = PLACEMENT_SPREAD}); /* as its condition said */
+    assert_true(state_queue_placement(w.s, id(&w, "q"), &is) && is.own && is.by == PLACEMENT_SPREAD);
+    world_free(&w);
+}
+
+static void who_looks_at_kinds_is_known(void **state)
+{
+    (void)state;
+    struct world w = of_queues(PLACEMENT_BINPACK);
+    assert_false(state_placed_by_kinds(w.s));
+    queue_by(&w, "a", OWN(SPREAD));
+    assert_false(state_placed_by_kinds(w.s));
+    queue_by(&w, "b", OWN(CAPSTAN));
+    assert_true(state_placed_by_kinds(w.s));
+    queue_by(&w, "b", no_name);
+    assert_true(state_placed_by_kinds(w.s));
+    queue_by(&w, "b", (struct queue_placement){0});
+    assert_false(state_placed_by_kinds(w.s));
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(without_targets),      cmocka_unit_test(what_is_left_is_of_use),
                                        cmocka_unit_test(whole_nodes_are_kept), cmocka_unit_test(random_goes_anywhere),
                                        cmocka_unit_test(bounded),              cmocka_unit_test(scarce_models_are_left),
-                                       cmocka_unit_test(who_was_looked_at_before_makes_no_difference)};
+                                       cmocka_unit_test(who_was_looked_at_before_makes_no_difference),
+                                       cmocka_unit_test(each_queue_by_its_own), cmocka_unit_test(a_queues_own_changes),
+                                       cmocka_unit_test(who_looks_at_kinds_is_known)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

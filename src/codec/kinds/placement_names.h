@@ -1,0 +1,14 @@
+/* placement_names.h - policies by which nodes are chosen (core/policy.h), by their names
+ *
+ * What of objects names one: configuration/placement_policy.h, and the annotation of queues in decode/decode.h.
+ */
+#ifndef CODEC_PLACEMENT_NAMES_H
+#define CODEC_PLACEMENT_NAMES_H
+#include "core/policy.h"
+
+#define PLACEMENT_WORDS "binpack, spread, random, bestfit, dotproduct, packing, clustering, fgd or capstan"
+/* By what name it goes; false: there is none such. */
+bool placement_named(const char *name, enum placement *ret_placement);
+const char *placement_name(enum placement placement);
+
+#endif
