@@ -28,6 +28,7 @@
 #include "core/preempt/preempt.h"
 #include "core/quota/claim.h"
 #include "core/quota/deserve.h"
+#include "core/score/load.h"
 #include "core/state/state_gang.h"
 #include "core/time/booking.h"
 
@@ -538,6 +539,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     c.no_counts = config && config->no_counts;
     c.find_remedies = remedy_find;
     c.preempt_trials_left = c.spare_trials_left = CYCLE_PREEMPT_TRIALS;
+    load_begin(s, now_ms);
     s->now_ms = now_ms;
     enum placement placement = config ? config->placement : PLACEMENT_BINPACK;
     if (s->placement != placement)

@@ -132,7 +132,7 @@ struct device {
     uint32_t memory_mib;       /* of the GPU, where it is given in parts; 0 unknown */
 };
 
-/* What an agent measured of a device, as its node's annotation says; not yet part of any decision. */
+/* What an agent measured of a device, as its node's annotation says (core/score/load.h). */
 struct device_feedback {
     name_id id;                /* of the device, or of the GPU where a node has too many of them */
     int16_t activity_permille; /* -1 unknown */

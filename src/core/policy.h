@@ -61,9 +61,16 @@ struct lost_policy {
 #define X(name, text) PLACEMENT_##name,
 enum placement { PLACEMENTS(X) };
 #undef X
+/* With any but RANDOM: nodes whose GPUs are busy, hot or faulty, as agents measure them, come after others (core/score/load.h). */
+#define PLACEMENT_BY_LOAD 16u
+#define PLACEMENT_MOST (PLACEMENT_CAPSTAN | PLACEMENT_BY_LOAD)
+static inline enum placement placement_alone(enum placement p) /* without that */
+{
+    return (enum placement)(p & ~PLACEMENT_BY_LOAD);
+}
 static inline bool placement_looks_at_kinds(enum placement p) /* of pods that may come (core/score/target.h) */
 {
-    return p == PLACEMENT_FGD || p == PLACEMENT_CAPSTAN;
+    return placement_alone(p) == PLACEMENT_FGD || placement_alone(p) == PLACEMENT_CAPSTAN;
 }
 
 struct policy {

@@ -267,7 +267,7 @@ struct policy_source *policy_source_new(struct scheduler *s, void (*on_read)(str
 void policy_source_free(struct policy_source *p);
 bool policy_source_synced(const struct policy_source *p);
 void policy_source_expect(struct scheduler *s); /* pods that may come are like those that are there, where the policy looks at that */
-void policy_source_follow_queues(struct scheduler *s); /* the core has taken in what queues say of their own: what that asks for is looked at */
+void policy_source_follow_queues(struct scheduler *s); /* the core has taken in what queues say of their own */
 /* What is wrong with the queue's own, once by an Event for as long as it is so; NULL: nothing, or it is no concern of ours any more. */
 void policy_source_tell(struct scheduler *s, const struct kube_object_ref *queue, const char *wrong);
 void policy_source_led(struct scheduler *s); /* it leads: what it has to say of the maps is told */

@@ -197,8 +197,8 @@ static void placement_condition(struct scheduler *s, struct arena *a, const stru
                                                     object_meta(queue, "uid")}, wrong);
     if (wrong || kept.own)
         (void)object_condition_set(a, conditions_of(a, status), QUEUE_PLACEMENT, !wrong, wrong ? "InvalidValue" : "Taken",
-                                   wrong ? wrong : arena_printf(a, "Nodes are chosen by %s", placement_name(kept.by)), loop_wall_ms(s->loop),
-                                   object_generation_of(queue));
+                                   wrong ? wrong : arena_printf(a, "Nodes are chosen by %s", placement_name(kept.by)),
+                                   loop_wall_ms(s->loop), object_generation_of(queue));
     else
         drop_condition(conditions_of(a, status), QUEUE_PLACEMENT);
 }

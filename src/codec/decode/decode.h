@@ -103,7 +103,7 @@ const struct json *decode_condition(const struct json *object, const char *type)
 bool decode_condition_true(const struct json *object, const char *type);
 /* False: none of its words. */
 bool decode_backfill(struct bytes text, enum queue_backfill *ret_backfill);
-/* What the queue's annotation says. Where it names no policy (`unread`): what the queue kept then, as its condition QUEUE_PLACEMENT says. */
+/* What the queue's annotation says. Where it names no policy (`unread`): what the queue kept then, as condition QUEUE_PLACEMENT says. */
 struct queue_placement decode_queue_placement(const struct json *object, struct arena *a);
 bool decode_placement(const struct json *name, enum placement *ret_placement); /* false: there is none such */
 void decode_booking(const struct decoder *d, const struct json *object, struct gang_record *g); /* its pod sets are known */

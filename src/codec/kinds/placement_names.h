@@ -6,8 +6,9 @@
 #define CODEC_PLACEMENT_NAMES_H
 #include "core/policy.h"
 
-#define PLACEMENT_WORDS "binpack, spread, random, bestfit, dotproduct, packing, clustering, fgd or capstan"
-/* By what name it goes; false: there is none such. */
+#define PLACEMENT_WORDS \
+    "binpack, spread, random, bestfit, dotproduct, packing, clustering, fgd or capstan, and after any but random +load, as in fgd+load"
+/* By what name it goes; false: there is none such. "+load": PLACEMENT_BY_LOAD. */
 bool placement_named(const char *name, enum placement *ret_placement);
 const char *placement_name(enum placement placement);
 

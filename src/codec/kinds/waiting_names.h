@@ -15,8 +15,8 @@
 #define OBJECT_PASSED_OVER "capstan.dev/PassedOver"
 /* Of a ClusterQueue whose annotation capstan.dev/backfill has no effect: false, and why. */
 #define QUEUE_BACKFILL "capstan.dev/Backfill"
-/* Of a ClusterQueue with the annotation capstan.dev/placement: by which policy nodes are chosen for it, the last word of the message; false:
- * the annotation names none, and it is the last good one, or that of all. WHY  whoever schedules next keeps to it, too. */
+/* Of a ClusterQueue with the annotation capstan.dev/placement: by which policy nodes are chosen for it, the message's last word; false: the
+ * annotation names none, and it is the last good one, or that of all. WHY  whoever schedules next keeps to it, too. */
 #define QUEUE_PLACEMENT "capstan.dev/Placement"
 /* Reasons of the condition OBJECT_WAITING, and of Admitted, while a Workload has quota and is not admitted: its checks are not ready; they
  * are, and it has no places yet. Kueue's words. */

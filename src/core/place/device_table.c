@@ -67,7 +67,7 @@ static uint32_t parts_left(const struct device_table *t, uint32_t at)
     return t->all[at].parts && t->all[at].healthy ? t->left[t->gpu_of[at]] : 0;
 }
 
-static bool is_free(const struct device_table *t, uint32_t at)
+bool device_is_free(const struct device_table *t, uint32_t at)
 {
     if (t->all[at].parts)
         return parts_left(t, at) != 0;
@@ -94,7 +94,7 @@ static void count_free(struct device_table *t)
         struct device_span *span = &t->spans[s];
         span->free_n = 0;
         for (uint16_t i = span->first; i < span->first + span->n; i++)
-            span->free_n += is_free(t, i);
+            span->free_n += device_is_free(t, i);
     }
 }
 
@@ -170,7 +170,7 @@ static int64_t free_in(const struct device_table *t, const struct device_span *s
 {
     int64_t n = 0;
     for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++)
-        n += t->all[i].link_group == link_group && (gpu < 0 || t->all[i].gpu == gpu) && is_free(t, i) && !device_bit(chosen, i);
+        n += t->all[i].link_group == link_group && (gpu < 0 || t->all[i].gpu == gpu) && device_is_free(t, i) && !device_bit(chosen, i);
     return n;
 }
 
@@ -237,7 +237,7 @@ static void choose_share(const struct device_table *t, const struct device_span 
         uint32_t free_at = end;
         int64_t chosen_n = 0, free_n = 0;
         for (next = i; next < end && (next == i || (t->all[i].unit && t->all[next].unit == t->all[i].unit)); next++) {
-            bool is_chosen = device_bit(chosen, next), is_left = is_free(t, next) && !is_chosen;
+            bool is_chosen = device_bit(chosen, next), is_left = device_is_free(t, next) && !is_chosen;
             chosen_n += is_chosen;
             free_at = is_left && !free_n ? next : free_at;
             free_n += is_left;
@@ -264,7 +264,7 @@ bool device_choose(const struct device_table *t, const struct device_span *span,
             return false;
         for (int32_t gpu; wanted > 0 && (gpu = best_gpu(t, span, &chosen, (uint16_t)group, wanted)) >= 0;) {
             for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && wanted > 0; i++) {
-                if (t->all[i].link_group != group || t->all[i].gpu != gpu || !is_free(t, i) || device_bit(&chosen, i))
+                if (t->all[i].link_group != group || t->all[i].gpu != gpu || !device_is_free(t, i) || device_bit(&chosen, i))
                     continue;
                 device_bit_set(&chosen, i);
                 wanted--;

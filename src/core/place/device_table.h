@@ -70,6 +70,7 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
 const struct device_span *device_table_span(const struct device_table *t, name_id resource); /* NULL: anonymous */
 int32_t device_table_find(const struct device_table *t, name_id resource, name_id id);       /* -1: none */
 
+bool device_is_free(const struct device_table *t, uint32_t device); /* of one in parts: any are left */
 /* Set in `ret_bits` the `wanted` best free devices of the span, which are given whole; false when there are too few. */
 bool device_choose(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits);
 /* `share`: of each GPU of which the bits name the device that is given in parts; the other devices of that GPU go with the share. */

@@ -174,7 +174,7 @@ static uint32_t best_not_kept(struct state *s, const struct view *v, uint32_t no
 {
     const struct shape_class *c = &s->shapes.classes[v->shape];
     uint32_t best = 0;
-    if (!node || !s->keeps_whole || v->by != PLACEMENT_CAPSTAN || !s->targets || !reserve_keeps(s, c, node))
+    if (!node || !s->keeps_whole || placement_alone(v->by) != PLACEMENT_CAPSTAN || !s->targets || !reserve_keeps(s, c, node))
         return node;
     for (uint32_t slot = 1; slot < v->n; slot++) {
         bool better = v->score[slot] && (!best || v->score[slot] > v->score[best] ||

@@ -2,8 +2,8 @@
  *
  * SHAPE  per shape one tournament tree over node slots: leaves are scores, inner nodes name the winning slot, the root is the best node.
  *        Where it is asked for domains of a topology, it keeps the sums of rooms in each of them, too.
- *        Rooms are the same whatever policy nodes are chosen by, scores are not: where queues have policies of their own, a shape has a view
- *        for each that was asked for.
+ *        Rooms are the same whatever policy nodes are chosen by, scores are not: where queues have policies of their own, a shape has
+ *        a view for each that was asked for.
  *        `seq` says up to which journal position of the node table it is right; view_sync repairs the nodes touched since.
  * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. Each has 13
  *        bytes a node, and 8 a domain of the largest topology.

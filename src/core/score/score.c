@@ -1,4 +1,5 @@
 #include "core/score/score.h"
+#include "core/score/load.h"
 #include "core/score/published.h"
 #include "core/score/stranding.h"
 
@@ -78,9 +79,17 @@ static uint32_t score_by_policy(struct state *s, const struct shape_class *c, ui
     return 1;
 }
 
+static uint32_t score_with_load(struct state *s, const struct shape_class *c, uint32_t node, enum placement by)
+{
+    bool is_packed = placement_alone(by) <= PLACEMENT_SPREAD;
+    return load_score(score_node(s, c, node, placement_alone(by)), is_packed, load_of(s, c, node, NULL));
+}
+
 uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node, enum placement by)
 {
-    return by <= PLACEMENT_SPREAD ? score_packed(s, c, node, by) : score_by_policy(s, c, node, by);
+    if (by <= PLACEMENT_SPREAD)
+        return score_packed(s, c, node, by);
+    return by & PLACEMENT_BY_LOAD ? score_with_load(s, c, node, by) : score_by_policy(s, c, node, by);
 }
 
 uint64_t score_draw(const struct state *s, uint64_t of)
@@ -129,18 +138,56 @@ static int32_t best_device(struct state *s, uint32_t shape, uint32_t node, enum 
     return -1;
 }
 
+/* The same, and none of those that are worse than it has to take: then the fullest of the others. */
+static int32_t best_but(struct state *s, uint32_t shape, uint32_t node, enum placement by, const struct device_bits *worse)
+{
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    const struct device_span *span = &t->spans[t->parts_at];
+    int32_t best = best_device(s, shape, node, by);
+    if (s->shapes.classes[shape].share.n != 1 || !device_bits_any(worse) || (best >= 0 && !device_bit(worse, (uint32_t)best)))
+        return best;
+    best = -1;
+    for (int32_t i = span->first; i < span->first + span->n; i++)
+        if (!device_bit(worse, (uint32_t)i) && seat_share_fits(s, shape, node, i) &&
+            (best < 0 || t->left[t->gpu_of[i]] < t->left[t->gpu_of[best]]))
+            best = i;
+    return best;
+}
+
+/* As if those that are worse than it has to take were taken. */
+static void choose_but(const struct device_table *t, const struct device_span *span, int64_t wanted, const struct device_bits *worse,
+                       struct device_bits *ret_bits)
+{
+    struct device_bits used = *t->used;
+    struct device_table others = *t;
+    struct device_span left = *span;
+    others.used = &used;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++)
+        if (device_bit(worse, i) && device_is_free(t, i)) {
+            device_bit_set(&used, i);
+            left.free_n--;
+        }
+    if (!device_choose(&others, &left, wanted, ret_bits))
+        (void)device_choose(t, span, wanted, ret_bits);
+}
+
 struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_t node, enum placement by)
 {
     const struct device_table *t = &s->nodes.nodes[node].devices;
     const struct shape_class *c = &s->shapes.classes[shape];
     const struct gpu_share *share = shape_share_on(s, shape, node);
-    struct device_bits bits = {0};
+    struct device_bits bits = {0}, worse = {0};
     struct share_slots slots;
+    if (by & PLACEMENT_BY_LOAD)
+        (void)load_of(s, c, node, &worse);
+    by = placement_alone(by);
     if (share && shape_slots(c, t, &slots))
-        (void)device_choose_share(t, share, slots.n ? &slots : NULL, best_device(s, shape, node, by), &bits);
+        (void)device_choose_share(t, share, slots.n ? &slots : NULL, best_but(s, shape, node, by, &worse), &bits);
     for (uint32_t i = 1; i < c->demands_n && !share; i++) {
         const struct device_span *span = c->demands[i].extended ? device_table_span(t, c->demands[i].resource) : NULL;
-        if (span)
+        if (span && device_bits_any(&worse))
+            choose_but(t, span, c->demands[i].value, &worse, &bits);
+        else if (span)
             (void)device_choose(t, span, c->demands[i].value, &bits);
     }
     return bits;

@@ -490,6 +490,7 @@ struct state {
     uint32_t placements_n;   /* queues that have their own */
     uint64_t placement_seed; /* the same */
     bool keeps_whole;        /* the same */
+    int64_t load_next_ms;    /* measurements of a node begin to count then, or are too old (core/score/load.h) */
     struct targets *targets; /* core/score/target.h; NULL: none are known */
     bool hold, all_wake, node_wishes; /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */

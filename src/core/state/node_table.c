@@ -17,6 +17,7 @@ void node_table_fini(struct node_table *t)
         free((void *)t->nodes[i].labels);
         free((void *)t->nodes[i].taints);
         free(t->nodes[i].feedback);
+        free(t->nodes[i].load);
         device_table_fini(&t->nodes[i].devices);
     }
     free(t->nodes);
@@ -203,7 +204,7 @@ static void set_labels(struct node *node, const struct label *labels, uint32_t l
     node->taints_n = taints_n;
 }
 
-/* Measurements touch nothing: no decision reads them. */
+/* Touches nothing: load.c does, where something follows from it. */
 static void set_feedback(struct node *node, const struct node_record *r)
 {
     struct node_feedback *f = node->feedback;
@@ -245,6 +246,8 @@ void node_table_gone(struct node_table *t, uint32_t slot)
     t->flags[slot] &= NODE_GAINED;
     struct node *node = &t->nodes[slot];
     set_feedback(node, &(struct node_record){0});
+    free(node->load);
+    node->load = NULL;
     set_labels(node, NULL, 0, NULL, 0);
     int64_t *have = node_allocatable(t, slot), *left = node_free(t, slot);
     for (uint32_t i = 0; i < t->columns_n; i++) {

@@ -19,6 +19,11 @@ struct node_feedback {       /* as in node_record */
     uint32_t n;
     struct device_feedback all[];
 };
+struct node_load {           /* what follows from it (core/score/load.h) */
+    int64_t from_ms, until_ms;
+    uint32_t n;
+    uint8_t strain[];        /* by device: enum load_strain */
+};
 struct node {
     name_id name;
     uint32_t labels_n, taints_n;
@@ -27,6 +32,7 @@ struct node {
     const struct taint *taints;
     struct device_table devices;
     struct node_feedback *feedback; /* NULL: none */
+    struct node_load *load;  /* NULL: all of its devices are calm */
     uint32_t seats_n, port_seats_n;
     uint32_t promised_n;     /* lone pods that wait for others to leave it (preempt/lone.h) */
     int32_t promised_highest; /* their highest priority, as the cycle began */

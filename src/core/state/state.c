@@ -14,6 +14,7 @@
 #include "core/queue/lost.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
+#include "core/score/load.h"
 #include "core/score/target.h"
 #include "core/state/state_gang.h"
 #include "core/state/state_unused.h"
@@ -64,6 +65,7 @@ struct state *state_new(void)
     s->flavors[s->flavors_n++] = (struct flavor){0};
     queue_of(s, 0)->known = true;
     buf_init(&s->text);
+    s->load_next_ms = INT64_MAX;
     return s;
 }
 
@@ -229,6 +231,7 @@ static void apply_node(struct state *s, const struct node_record *r)
         seats_wake_holders(s, slot);
         node_table_gain(&s->nodes, slot);
     }
+    load_take(s, slot);
     if (s->nodes.columns_n > columns_n)
         resolve_columns(s, columns_n);
 }

@@ -216,7 +216,7 @@ bool state_gang_look(const struct state *s, name_id gang, struct gang_look *ret_
 int64_t state_gang_unmade(const struct state *s, name_id gang);
 
 /* What an agent last measured of the node's devices, and how old that is; 0: nothing, or older than FEEDBACK_PERIODS. The state's own,
- * until the node changes. No decision reads it yet. */
+ * until the node changes. Policies with PLACEMENT_BY_LOAD go by it. */
 uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,
                              int64_t *ret_age_ms);
 

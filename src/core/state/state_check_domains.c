@@ -45,7 +45,7 @@ static bool check_looks(const struct state *s, uint32_t at, struct err *e)
         if (s->nodes.touched[slot] > v->seq)
             continue;
         /* what other policies look at changes with more than the node */
-        bool is_packed = v->by <= PLACEMENT_SPREAD;
+        bool is_packed = placement_alone(v->by) <= PLACEMENT_SPREAD;
         uint32_t score = room && is_packed ? score_node((struct state *)s, c, slot, v->by) : room ? v->score[slot] : 0;
         if (room != v->room[slot] || score != v->score[slot])
             return err_set(e, E_INVALID, "view %u says %u and %u of node %s, which are %u and %u", at, v->room[slot], v->score[slot],

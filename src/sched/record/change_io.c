@@ -411,7 +411,7 @@ static void io_queue(struct change_io *io, struct queue_record *q)
     WORD(q->backfill, BACKFILL_CONSERVATIVE);
     FLAG(q->placement.own);
     FLAG(q->placement.unread);
-    WORD(q->placement.by, PLACEMENT_CAPSTAN);
+    WORD(q->placement.by, PLACEMENT_MOST);
     WORD(q->stop, STOP_HOLD_AND_DRAIN);
     io_selector(io, &q->namespaces);
     LIST(q->groups, q->groups_n, io_group);
@@ -712,7 +712,7 @@ void change_io_config(struct change_io *io, struct decide_config *c)
     FLAG(c->lost.patient);
     FLAG(c->node_wishes);
     FLAG(c->hold);
-    WORD(c->placement, PLACEMENT_CAPSTAN);
+    WORD(c->placement, PLACEMENT_MOST);
     NUMBER(c->placement_seed);
     FLAG(c->keeps_whole);
 }

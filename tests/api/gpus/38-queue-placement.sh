@@ -74,14 +74,14 @@ k delete job wide wider --wait=true >/dev/null
 says "a name that is none is told at once" 'Warning: metadata.annotations\[capstan.dev/placement\]: has no effect: write binpack, spread, .* or capstan' \
     annotate clusterqueue "$NS-spreads" best
 soon "its queue says so, and what holds instead" \
-    '^False InvalidValue: metadata.annotations\[capstan.dev/placement\]: "best": write binpack, spread, .* or capstan; the policy stays spread$' \
+    '^False InvalidValue: metadata.annotations\[capstan.dev/placement\]: "best": write binpack, spread, .* or capstan, .*; the policy stays spread$' \
     condition spreads
 soon "and so does an Event" "^ClusterQueue $NS-spreads .*\"best\": write binpack.*; the policy stays spread" events
 on_nodes "the last good one stays" kept spreads 3
 says "a LocalQueue is told where it belongs" 'Warning: .*capstan.dev/placement\]: has no effect yet: it is read of the ClusterQueue' \
     "$KUBECTL" -n "$NS" annotate localqueue packs capstan.dev/placement=fgd
-says "lint knows a word that is almost right" 'capstan.dev/placment\]: nothing reads it; write capstan.dev/placement' \
-    "$PROGRAM" lint - < <(queue packs fgd | sed 's/placement/placment/')
+almost() { queue packs fgd | sed 's#dev/placement#dev/placment#' | "$PROGRAM" lint - || true; }
+says "lint knows a word that is almost right" 'capstan.dev/placment\]: nothing reads it; write capstan.dev/placement' almost
 
 # Another scheduler takes over: it has not seen the good one.
 { echo "# YAML"; cat; } <<YAML | K create -f - >/dev/null
@@ -99,6 +99,30 @@ K -n kube-system delete lease capstan-scheduler --ignore-not-found >/dev/null
 says "mended, it is another one at once" annotated annotate clusterqueue "$NS-spreads" fgd
 soon "which the queue says" '^True Taken: Nodes are chosen by fgd$' condition spreads
 on_nodes "and is" mended spreads 1
+says "what agents measure counts where the policy says so" annotated annotate clusterqueue "$NS-spreads" binpack+load
+soon "which the queue says" '^True Taken: Nodes are chosen by binpack.load$' condition spreads
+first() { # JOB: where its pod runs, by the number of the node
+    job "$1" spreads 1 1 | apply
+    soon "a pod of $1 runs" '^1$' runs "$1"
+    k get pods -l "run=$1" -o 'jsonpath={.items[0].spec.nodeName}' >where
+    k delete job "$1" --wait=true >/dev/null
+    soon "and is gone" '^0$' bash -c "'$KUBECTL' -n '$NS' get pods -l run=$1 -o name | grep -c . || true"
+}
+gpus_of() { K get node "$1" -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}' | grep -oE 'GPU-[0-9a-f-]+' | sort -u; }
+measured() { # NODE MARGIN SECONDS_AGO
+    local units="" gpu
+    for gpu in $(gpus_of "$1"); do units="$units${units:+,}{\"id\":\"$gpu\",\"activity\":0.1,\"memory\":[10,15360],\"margin\":$2,\"throttled\":false,\"xid\":0,\"xidAt\":0}"; done
+    K annotate --overwrite node "$1" "capstan.dev/gpu-feedback={\"at\":$(($(date +%s) - $3)),\"period\":15,\"units\":[$units]}" >/dev/null
+}
+soon "the nodes say which GPUs they have" '^4$' bash -c "'$KUBECTL' get node '$NS-1' -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}' | grep -oE 'GPU-[0-9a-f-]+' | sort -u | grep -c ."
+first calm
+is "all are calm: the first node" "$NS-1" cat where
+measured "$NS-1" 3 0
+first cooler
+is "one that is hot is left" "$NS-2" cat where
+measured "$NS-1" 3 300
+first older
+is "what was measured five minutes ago is not known" "$NS-1" cat where
 K annotate clusterqueue "$NS-spreads" capstan.dev/placement- >/dev/null
 soon "without the annotation it has nothing to say" '^$' condition spreads
 "$KUBECTL" delete clusterqueue "$NS-packs" "$NS-spreads" --wait=false >/dev/null

@@ -245,6 +245,15 @@ static void tell_node(struct life *l, int slot, const struct m_node *n)
             all[r.devices_n++].memory_mib = GPU_GIB << 10;
         }
     }
+    struct device_feedback *measured = arena_zero(a, (size_t)n->room[RES_GPU] + 1, sizeof *measured);
+    for (int64_t k = 0; k < n->room[RES_GPU]; k++)
+        measured[k] = (struct device_feedback){.id = numbered(w, "", (uint32_t)k), .activity_permille = (int16_t)(k % 3 * 250),
+                                               .margin_c = (int16_t)(n->margin_c - k), .xid = k % 4 == 3 ? 79 : 0,
+                                               .xid_ms = n->measured_ms - 3590000 - 1000 * n->margin_c};
+    r.feedback = measured;
+    r.feedback_n = n->measured_ms && n->named ? (uint32_t)n->room[RES_GPU] : 0;
+    r.feedback_ms = n->measured_ms;
+    r.feedback_period_ms = MEASURED_EVERY_MS;
     state_apply(w->s, &(struct change){.type = CHANGE_NODE, .node = r});
 }
 

@@ -46,7 +46,10 @@ struct m_node {
     bool shared;               /* and are given in parts as well */
     int64_t room[RES_N];
     int kind, zone;
+    int64_t measured_ms;       /* when its GPUs were; 0: never. Then with this margin, one degree less for each that comes after it */
+    int margin_c;
 };
+#define MEASURED_EVERY_MS 2000 /* counts for 24 seconds */
 struct m_quota {
     bool named;
     int64_t nominal, borrowing, lending;

@@ -3,6 +3,12 @@
 
 /* ---- nodes ---- */
 
+static void measure(struct model *m, struct m_node *n)
+{
+    n->measured_ms = chance(m, 800) ? m->life.w.now_ms + 26000 - pick(m, 50000) : 0; /* it counts, does soon, or does no more */
+    n->margin_c = (int)pick(m, 25);
+}
+
 static void put_node(struct model *m, int slot)
 {
     struct m_node *n = &m->api.nodes[slot];
@@ -15,6 +21,8 @@ static void put_node(struct model *m, int slot)
         n->room[RES_CPU] *= 2;
         n->room[RES_GPU] *= 2;
     }
+    if (m->placements)
+        measure(m, n);
     changed(m, OBJ_NODE, slot);
 }
 
@@ -23,6 +31,8 @@ static void change_node(struct model *m)
     int slot = (int)pick(m, NODES);
     struct m_node *n = &m->api.nodes[slot];
     uint32_t what = pick(m, 12);
+    if (m->placements && chance(m, 800))
+        measure(m, n);
     if (!n->exists || what == 0) {
         note(m, "node n%d made", slot);
         put_node(m, slot); /* also under the name of one that was there a moment ago */
@@ -71,6 +81,8 @@ void random_world(struct model *m)
     put_fair_sharing(m);
     m->backfills = m->seed % 4 == 2 && !model_leaves_out("backfills");
     m->placements = m->seed % 3 == 1 && !model_leaves_out("placements");
+    if (m->placements)
+        m->life.w.placement = m->placement |= PLACEMENT_BY_LOAD;
     m->checks = chance(m, 400) && !model_leaves_out("checks");
     m->crowds = chance(m, 500);
     m->shares = m->seed % 4 == 1;

@@ -59,10 +59,14 @@ void consumption_policy(struct model *m)
 /* Of its own, none, or a name that is none: then it keeps what it had. */
 static struct queue_placement random_placement(struct model *m, struct queue_placement had)
 {
-    static const enum placement all[] = {PLACEMENT_BINPACK, PLACEMENT_SPREAD, PLACEMENT_RANDOM, PLACEMENT_FGD, PLACEMENT_CAPSTAN};
+    static const enum placement all[] = {PLACEMENT_BINPACK, PLACEMENT_SPREAD, PLACEMENT_RANDOM, PLACEMENT_FGD, PLACEMENT_CAPSTAN,
+                                         PLACEMENT_BINPACK | PLACEMENT_BY_LOAD, PLACEMENT_SPREAD | PLACEMENT_BY_LOAD,
+                                         PLACEMENT_CAPSTAN | PLACEMENT_BY_LOAD};
     if (chance(m, 200))
         return (struct queue_placement){.own = had.own, .unread = true, .by = had.by};
-    return chance(m, 300) ? (struct queue_placement){0} : (struct queue_placement){.own = true, .by = all[pick(m, 5)]};
+    if (chance(m, 300))
+        return (struct queue_placement){0};
+    return (struct queue_placement){.own = true, .by = all[pick(m, sizeof all / sizeof *all)]};
 }
 
 void random_put_queue(struct model *m, int slot)

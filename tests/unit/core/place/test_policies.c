@@ -314,6 +314,127 @@ static void who_looks_at_kinds_is_known(void **state)
     world_free(&w);
 }
 
+/* ---- what agents measured ---- */
+
+#define LOADED(policy) ((enum placement)(PLACEMENT_##policy | PLACEMENT_BY_LOAD))
+
+/* "a=busy b=hot ...": of the node's GPUs, measured at that time. */
+static void measured(struct world *w, const char *name, int gpus_n, const char *what, int64_t at_ms)
+{
+    char amounts[96];
+    snprintf(amounts, sizeof amounts, "cpu=64000," GPU "=%d," PARTS "=%d", gpus_n, gpus_n * 1000);
+    struct node_record r = a_node(w, name, amounts, "");
+    struct device *all = arena_zero(w->records, 2 * (size_t)gpus_n, sizeof *all);
+    struct device_feedback *feedback = arena_zero(w->records, (size_t)gpus_n, sizeof *feedback);
+    for (int i = 0; i < gpus_n; i++) {
+        const char text[] = {(char)('a' + i), '=', 0};
+        char gpu[16];
+        snprintf(gpu, sizeof gpu, "%c", 'a' + i);
+        all[2 * i] = (struct device){.resource = id(w, GPU), .id = id(w, gpu), .gpu = (uint16_t)i, .healthy = true};
+        all[2 * i + 1] = all[2 * i];
+        all[2 * i + 1].resource = id(w, PARTS);
+        all[2 * i + 1].parts = 1000;
+        const char *is = strstr(what, text) ? strstr(what, text) + 2 : "";
+        struct device_feedback f = {.id = id(w, gpu), .margin_c = 30, .memory_total_mib = 1000};
+        f.activity_permille = text_starts(is, "busy") ? 500 : 499;
+        f.memory_used_mib = text_starts(is, "full") ? 500 : 0;
+        f.margin_c = text_starts(is, "hot") ? 9 : text_starts(is, "unknown") ? INT16_MIN : 10;
+        f.throttled = text_starts(is, "slowed");
+        f.xid = text_starts(is, "fault") || text_starts(is, "old") ? 79 : text_starts(is, "app") ? 31 : 0;
+        f.xid_ms = at_ms - (text_starts(is, "old") ? 3600000 : 1000);
+        feedback[i] = f;
+    }
+    r.devices = all;
+    r.devices_n = 2 * (uint32_t)gpus_n;
+    r.feedback = what[0] ? feedback : NULL;
+    r.feedback_n = what[0] ? (uint32_t)gpus_n : 0;
+    r.feedback_ms = at_ms;
+    r.feedback_period_ms = 15000;
+    node_record(w, r);
+}
+
+static const char *tried_on(struct world *w, enum placement placement, const char *requests)
+{
+    w->now_ms--; /* a pod that comes puts it forward */
+    const char *node = placed(w, placement, "ns/p", requests);
+    if (*node)
+        gone(w, CHANGE_POD_GONE, "ns/p");
+    return node;
+}
+
+static void strained_nodes_come_last(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *first, *second, *to; /* of n0, which comes first where both are alike, and of n1 */
+    } cases[] = {{"a=calm", "a=calm", "n0"}, {"a=busy", "a=calm", "n1"},   {"a=full", "a=calm", "n1"},  {"a=hot", "a=busy", "n1"},
+                 {"a=busy", "a=hot", "n0"},  {"a=slowed", "a=hot", "n1"},  {"a=fault", "a=hot", "n1"},  {"a=old", "a=busy", "n0"},
+                 {"a=app", "a=busy", "n0"},  {"a=fault", "a=fault", "n0"}, {"a=busy", "", "n1"},        {"", "a=calm", "n0"},
+                 {"a=unknown", "a=hot", "n0"}, {"a=busy b=calm", "a=busy", "n0"}};
+    static const enum placement by[] = {LOADED(BINPACK), LOADED(FGD), LOADED(CAPSTAN), LOADED(BESTFIT)};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof by / sizeof *by; k++)
+            for (int part = 0; part < 2; part++) {
+                struct world w = world_new();
+                measured(&w, "n0", strstr(cases[i].first, "b=") ? 2 : 1, cases[i].first, w.now_ms);
+                measured(&w, "n1", strstr(cases[i].first, "b=") ? 2 : 1, cases[i].second, w.now_ms);
+                assert_string_equal(tried_on(&w, by[k], part ? PARTS "=100" : GPU "=1"), cases[i].to);
+                assert_string_equal(tried_on(&w, placement_alone(by[k]), part ? PARTS "=100" : GPU "=1"), "n0"); /* who does not ask */
+                assert_string_equal(tried_on(&w, by[k], "cpu=1000"), "n0");                                  /* takes no GPU */
+                world_free(&w);
+            }
+}
+
+/* A sample counts for twelve periods before and after its time, whatever was looked at in between. */
+static void old_measurements_do_not_count(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    const int64_t began_ms = w.now_ms = 1000000000, most_ms = 12 * 15000;
+    measured(&w, "n0", 2, "a=hot b=hot", began_ms);
+    measured(&w, "n1", 2, "a=calm", began_ms);
+    w.now_ms--;
+    assert_string_equal(placed(&w, LOADED(SPREAD), "ns/stays", GPU "=1"), "n1"); /* so that what is known of the shape is kept */
+    assert_string_equal(tried_on(&w, LOADED(SPREAD), GPU "=1"), "n1");
+    w.now_ms = began_ms + most_ms;
+    assert_string_equal(tried_on(&w, LOADED(SPREAD), GPU "=1"), "n1");
+    w.now_ms++;
+    assert_string_equal(tried_on(&w, LOADED(SPREAD), GPU "=1"), "n0");
+    w.now_ms = began_ms - most_ms - 1; /* the clock goes back */
+    assert_string_equal(tried_on(&w, LOADED(SPREAD), GPU "=1"), "n0");
+    w.now_ms++;
+    assert_string_equal(tried_on(&w, LOADED(SPREAD), GPU "=1"), "n1");
+    measured(&w, "n0", 2, "a=calm", began_ms); /* it has cooled down */
+    assert_string_equal(tried_on(&w, LOADED(SPREAD), GPU "=1"), "n0");
+    world_free(&w);
+}
+
+static const char *devices_of(struct world *w, enum placement by, const char *key, const char *requests)
+{
+    assert_string_equal(placed(w, by, key, requests), "n0");
+    return entry_of(w, EFFECT_BIND, key)->devices;
+}
+
+/* Of a node's GPUs those with less strain are taken first, and others where these are not enough. */
+static void strained_gpus_are_taken_last(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    measured(&w, "n0", 4, "a=fault b=busy c=calm d=busy", w.now_ms);
+    assert_non_null(strstr(devices_of(&w, LOADED(BINPACK), "ns/one", GPU "=1"), "c"));
+    const char *two = devices_of(&w, LOADED(BINPACK), "ns/two", GPU "=2");
+    assert_true(strchr(strchr(two, '='), 'b') && strchr(strchr(two, '='), 'd'));
+    assert_non_null(strchr(strchr(devices_of(&w, LOADED(BINPACK), "ns/last", GPU "=1"), '='), 'a'));
+    world_free(&w);
+    w = world_new();
+    measured(&w, "n0", 2, "a=hot b=calm", w.now_ms);
+    assert_non_null(strchr(strchr(devices_of(&w, PLACEMENT_FGD, "ns/p0", PARTS "=500"), '='), 'a'));
+    assert_non_null(strchr(strchr(devices_of(&w, LOADED(FGD), "ns/p1", PARTS "=300"), '='), 'b')); /* though a is begun */
+    assert_non_null(strchr(strchr(devices_of(&w, LOADED(BINPACK), "ns/p2", PARTS "=300"), '='), 'b'));
+    assert_non_null(strchr(strchr(devices_of(&w, LOADED(BINPACK), "ns/p3", PARTS "=500"), '='), 'a')); /* b has not enough left */
+    world_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(without_targets),      cmocka_unit_test(what_is_left_is_of_use),
@@ -321,6 +442,7 @@ int main(void)
                                        cmocka_unit_test(bounded),              cmocka_unit_test(scarce_models_are_left),
                                        cmocka_unit_test(who_was_looked_at_before_makes_no_difference),
                                        cmocka_unit_test(each_queue_by_its_own), cmocka_unit_test(a_queues_own_changes),
-                                       cmocka_unit_test(who_looks_at_kinds_is_known)};
+                                       cmocka_unit_test(who_looks_at_kinds_is_known), cmocka_unit_test(strained_nodes_come_last),
+                                       cmocka_unit_test(old_measurements_do_not_count), cmocka_unit_test(strained_gpus_are_taken_last)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
