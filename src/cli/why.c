@@ -531,6 +531,9 @@ static void print_text(const struct answer *x)
     const char *start = start_text_of(x->a, json_get(x->reason, "start"), clock_wall_us() / 1000);
     if (start)
         fprintf(x->out, "starts: %s\n", start);
+    const char *machines = json_get_text(json_get(x->reason, "machines"), "message", "");
+    if (*machines)
+        fprintf(x->out, "machines: %s\n", machines);
     if (x->reason)
         print_remedies(x);
     if (x->cuts)
@@ -571,7 +574,7 @@ static void print_json(const struct answer *x, enum output_format format)
         json_set(a, out, "migDemand", x->cuts);
     if (start_promised(x->reason))
         json_set_text(a, out, "promised", json_get_text(start_promised(x->reason), "about", ""));
-    static const char *const parts[] = {"remedies", "impossible", "notComputed", "start"};
+    static const char *const parts[] = {"remedies", "impossible", "notComputed", "start", "machines"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (json_get(x->reason, parts[i]))
             json_set(a, out, parts[i], json_clone(a, json_get(x->reason, parts[i])));

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "sched/forecast/start_note.h"
+#include "sched/machines/machine_source.h"
 #include "sched/scheduler.h"
 
 enum { BIND_FAILURES_MAX = 5 }; /* of one gang, before those members that did start are taken back */
@@ -270,31 +271,74 @@ static bool wants_nodes(const struct reason *r)
     return any;
 }
 
-static void act_explain(struct scheduler *s, const struct plan_entry *entry)
+static uint64_t machines_hash(const struct machine_look *look, struct arena *a)
 {
-    if (!entry->reason)
+    const char *text = machine_look_text(a, look);
+    return text ? hash_bytes(text, strlen(text), 1 + look->only) : 0;
+}
+
+/* What machines can come for it, where some may be bought: in the sentence what is in the way, in the tree all that is known. */
+static void add_machines(struct scheduler *s, struct seen_gang *g, struct buf *text, struct buf *tree)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct machine_look look = machine_source_look(g->wants_nodes ? s->machines : NULL, g->key, a);
+    const char *said = machine_look_text(a, &look);
+    g->machines = look.only ? (uint8_t)look.verdict.cause : MACHINE_FITS;
+    g->machines_hash = machines_hash(&look, a);
+    if (!said || !tree->n)
         return;
-    struct seen_gang *g = seen_gang(s, entry->gang);
-    if (!g)
-        return;
+    if (look.verdict.cause != MACHINE_FITS)
+        buf_printf(text, "; %s", said);
+    tree->data[--tree->n] = '\0'; /* its last brace */
+    buf_printf(tree, ",\"machines\":{\"message\":");
+    json_write_string(tree, bytes_of(said));
+    buf_printf(tree, "}}");
+}
+
+static void explain(struct scheduler *s, struct seen_gang *g, const struct reason *why)
+{
     struct buf text, tree;
     buf_init(&text);
     buf_init(&tree);
-    if (entry->source == GANG_WORKLOAD)
-        explain_kueue_sentence(&text, entry->reason, s->names);
+    if (g->source == GANG_WORKLOAD)
+        explain_kueue_sentence(&text, why, s->names);
     else
-        explain_sentence(&text, entry->reason, s->names);
-    explain_json(&tree, entry->reason, s->names);
+        explain_sentence(&text, why, s->names);
+    explain_json(&tree, why, s->names);
     g->admitted = false;
-    g->members_missing = members_missing(entry->reason);
-    g->wants_nodes = !g->members_missing && wants_nodes(entry->reason);
-    const struct reason *preempting = entry->source == GANG_POD ? reason_find(entry->reason, REASON_PREEMPTING) : NULL;
+    g->members_missing = members_missing(why);
+    g->wants_nodes = !g->members_missing && wants_nodes(why);
+    add_machines(s, g, &text, &tree);
+    const struct reason *preempting = g->source == GANG_POD ? reason_find(why, REASON_PREEMPTING) : NULL;
     g->nominated = preempting ? preempting->name : 0;
     char *starts = g->start_ms ? start_note(tree.data, g->start_ms, g->start_basis) : buf_take(&tree, NULL);
     buf_free(&tree);
-    gang_tell(s, g, buf_take(&text, NULL), mem_text(explain_kueue_reason(entry->reason)), starts);
+    gang_tell(s, g, buf_take(&text, NULL), mem_text(explain_kueue_reason(why)), starts);
     status_gang_changed(s, g);
     status_members_changed(s, g);
+}
+
+static void act_explain(struct scheduler *s, const struct plan_entry *entry)
+{
+    struct seen_gang *g = entry->reason ? seen_gang(s, entry->gang) : NULL;
+    if (g)
+        explain(s, g, entry->reason);
+}
+
+void act_machines_changed(void *arg)
+{
+    struct scheduler *s = arg;
+    struct bytes key;
+    size_t at = 0;
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (struct seen_gang **g; s->leading && (g = map_next(s->gangs, &at, &key)); arena_reset(a)) {
+        if (!(*g)->text || !(*g)->wants_nodes)
+            continue;
+        struct machine_look look = machine_source_look(s->machines, (*g)->key, a);
+        const struct reason *why = machines_hash(&look, a) != (*g)->machines_hash ? state_gang_reason(s->state, (*g)->key) : NULL;
+        if (why)
+            explain(s, *g, why);
+    }
 }
 
 void act_submit(struct scheduler *s, const struct plan *plan)

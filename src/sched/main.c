@@ -87,6 +87,7 @@ static void turn(void *arg)
         s->look_at_all = false;
         status_all_changed(s);
         hypernodes_tell_all(s);
+        act_machines_changed(s);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/domains/unadmitted_pods.h"
+#include "sched/machines/machine_source.h"
 #include "sched/forecast/run_times.h"
 #include "sched/workload_metrics.h"
 
@@ -70,10 +71,16 @@ static void maybe_lead(struct scheduler *s)
 
 void scheduler_synced(struct scheduler *s)
 {
-    if (s->synced || !sources_synced(s) || !policy_source_synced(s->policies))
+    bool machines = !s->machines || machine_source_synced(s->machines);
+    if (s->synced || !machines || !sources_synced(s) || !policy_source_synced(s->policies))
         return;
     s->synced = true;
     maybe_lead(s);
+}
+
+static void on_machines_read(void *arg)
+{
+    scheduler_synced(arg);
 }
 
 bool scheduler_may_act(const struct scheduler *s)
@@ -179,6 +186,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){s->queue_name_label, config->job_waits, config->arg,
                                                                               sources_pod_again, s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
+    s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_machines_read, s);
     sources_start(s);
     s->policies = policy_source_new(s, scheduler_synced);
     elect(s);
@@ -215,6 +223,7 @@ void scheduler_free(struct scheduler *s)
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);
+    machine_source_free(s->machines);
     policy_source_free(s->policies);
     held_nodes_free(s->held);
     gated_pods_free(s->gated);

@@ -14,6 +14,7 @@
  *   bind.c      one pod to one node, asked until the answer is certain
  *   binding/    which binds wait until another pod has its devices
  *   telling     when a reason is told; pace.c: how often figures are written; group_tally.c: figures that are counted as they change
+ *   machines/   NodePools and NodeClaims: what machines Karpenter can bring
  *   checks/     admission checks: the list in a Workload's status, what is wrong with those of a queue
  *   status_*.c  what people see: Workloads, queues, pod groups, pods
  *   serve/      what Prometheus sees, and where
@@ -45,6 +46,9 @@
  * reason of its gang. */
 #define POD_UNSCHEDULABLE "Unschedulable"
 #define POD_AWAITS_MEMBERS "WaitingForMembers"
+/* It wants machines of Karpenter's: none of those would hold it; limits of NodePools let too few of them come. */
+#define POD_NO_MACHINE "NoMachineFits"
+#define POD_MACHINES_LIMITED "MachinesLimited"
 
 /* A pod is to be deleted: its gang gives its places back. */
 struct seen_removal {
@@ -66,7 +70,8 @@ struct seen_pod {
     bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
-    bool told_unschedulable, told_awaits; /* its reason is the one that autoscalers look for; that it awaits members */
+    bool told_unschedulable, told_awaits, told_machines; /* its reason is the one that autoscalers look for; that it awaits members; that
+                                                          * no machine comes for it */
     uint64_t told_tree;          /* hash of the tree of reasons that we have sent last; 0 = none */
     uint8_t told_parts;          /* what of enum telling_parts that had */
 };
@@ -84,6 +89,8 @@ struct seen_gang {
     bool evict_sent;             /* we have written that it is evicted: it is counted once the object shows it */
     bool members_missing;        /* waits for pods that do not exist yet */
     bool wants_nodes;            /* it might start if there were other nodes, or more */
+    uint8_t machines;            /* enum machine_cause of what only Karpenter can bring: why that does not come; FITS: it may */
+    uint64_t machines_hash;      /* of all that is told of machines that can come */
     struct {
         int64_t joined_ms, n;    /* of a Workload: pods of its first burst that did not exist, when its last member had come then */
         uint32_t pods_n;
@@ -148,6 +155,7 @@ struct source {
 
 struct template_sources;
 struct hypernode_source;
+struct machine_source;
 struct run_times;
 struct policy_source;
 struct scheduler {
@@ -180,6 +188,7 @@ struct scheduler {
     struct lift *lifts;          /* queues whose hold was lifted a moment ago (sources.c) */
     struct template_sources *template_sources; /* template_sources.c */
     struct hypernode_source *hypernodes; /* hypernode_source.c */
+    struct machine_source *machines; /* machines/machine_source.h; NULL: it only looks */
     struct map *classes;         /* PriorityClass name -> int32_t */
     struct group_tally *tally;   /* of Volcano PodGroups */
 
@@ -288,6 +297,8 @@ void names_sweep(struct scheduler *s); /* when it is time to */
 /* act.c */
 void act_submit(struct scheduler *s, const struct plan *plan);
 void act_outcome(struct scheduler *s, enum effect effect, name_id gang, name_id pod, int code);
+/* Other machines can come than a moment ago (machines/machine_source.h): all that wait for nodes are told, where that is news to them. */
+void act_machines_changed(void *arg); /* arg: the scheduler */
 void act_delete_pod(void *arg, struct work *w); /* work_fn: a pod that is to be removed, until it is gone or on its way */
 /* Others have led: what was decided about Workloads and not written yet may be untrue, and the core decides anew. */
 void act_forget_admissions(struct scheduler *s);

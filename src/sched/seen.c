@@ -38,6 +38,7 @@ void seen_pod_told(struct seen_pod *p, struct bytes text, struct bytes reason)
 {
     p->told_unschedulable = bytes_is(reason, POD_UNSCHEDULABLE);
     p->told_awaits = bytes_is(reason, POD_AWAITS_MEMBERS);
+    p->told_machines = bytes_is(reason, POD_NO_MACHINE) || bytes_is(reason, POD_MACHINES_LIMITED);
     free(p->told);
     p->told = text.n ? mem_text_n(text.data, text.n) : NULL;
 }

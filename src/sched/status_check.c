@@ -2,6 +2,7 @@
  * Workloads with quota */
 #include "sched/checks/passed_over.h"
 #include "sched/checks/scale_up.h"
+#include "sched/machines/machine_source.h"
 #include "sched/scheduler.h"
 #include "codec/kinds/scale_up_names.h"
 
@@ -34,23 +35,33 @@ const struct json *status_find_flavor(void *ctx, const char *name, struct arena 
     return kube_cache_get(s->sources[SOURCE_FLAVORS].cache, "", name, a);
 }
 
+/* Of pods that only Karpenter's machines will do for; limits may be less in the way soon. */
+static const char *hopeless(struct scheduler *s, const struct seen_gang *g, struct arena *a)
+{
+    struct machine_look look = machine_source_look(g ? s->machines : NULL, g ? g->key : 0, a);
+    enum machine_cause cause = look.only ? look.verdict.cause : MACHINE_FITS;
+    return cause == MACHINE_FITS || cause == MACHINE_LIMITED || cause == MACHINE_UNREADY ? NULL : look.verdict.text;
+}
+
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
                                     struct work *w, struct json *conditions)
 {
     struct arena *a = w->arena;
+    const struct json *said_list = list ? list : json_path(workload, "status", "admissionChecks", NULL);
     struct gang_look look = {0};
     bool known = g && state_gang_look(s->state, g->key, &look);
     const char *queue = json_text(json_path(workload, "status", "admission", "clusterQueue", NULL), "");
     const struct scale_up x = {.workload = workload,
                                .stands = look.bound_n > 0,
                                .bound_ms = g ? g->bound_ms : 0,
+                               .hopeless = known && look.bound_n == 0 && json_first(said_list) ? hopeless(s, g, a) : NULL,
                                .is_settled = known && s->incoming_at == s->incoming_n,
                                .now_ms = loop_wall_ms(s->loop),
                                .queue = *queue ? kube_cache_get(s->sources[SOURCE_QUEUES].cache, "", queue, a) : NULL,
                                .find = status_find_check,
                                .find_flavor = status_find_flavor,
                                .ctx = s};
-    struct scale_up_said said = scale_up_followed(a, &x, list ? list : json_path(workload, "status", "admissionChecks", NULL));
+    struct scale_up_said said = scale_up_followed(a, &x, said_list);
     if (said.again_ms)
         work_again(w, said.again_ms);
     if (said.is_retried && said.passed_over) {

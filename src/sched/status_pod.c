@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/collections/map.h"
+#include "sched/machines/machine_source.h"
 #include "sched/scheduler.h"
 
 static void add_condition(struct scheduler *s, struct arena *a, struct json *patch, const char *reason, const char *text)
@@ -83,6 +84,8 @@ static const char *reason_of(const struct seen_gang *g, bool is_whole)
 {
     if (!is_whole)
         return POD_AWAITS_MEMBERS;
+    if (g->wants_nodes && g->machines != MACHINE_FITS)
+        return g->machines == MACHINE_LIMITED ? POD_MACHINES_LIMITED : POD_NO_MACHINE;
     return g->wants_nodes ? POD_UNSCHEDULABLE : g->code;
 }
 
@@ -98,6 +101,8 @@ void status_pod(void *arg, struct work *w)
         return;
     if (work_failed(w)) /* WHY not after the time of an echo: of a gang, an autoscaler would buy for the others meanwhile */
         p->telling.sent_ms = 0;
+    if (p->told_machines && g->machines == MACHINE_FITS) /* all of its pods are declared together */
+        p->telling.told_ms = 0;
     if (p->told_awaits && !g->members_missing) /* the same: each was told at another time that it waits */
         p->telling.told_ms = 0;
     int64_t lacking_n = unmade_n(s, g);

@@ -1,6 +1,7 @@
 /* wanting.c - see wanting.h */
 #include "core/explain/wanting.h"
 #include "core/place/fit.h"
+#include "core/queue/gang.h"
 #include "core/queue/shrink.h"
 
 static int32_t kind_of(const name_id *kinds, uint32_t kinds_n, name_id resource)
@@ -86,4 +87,63 @@ int64_t wanting_taken(const struct state *s, name_id resource, name_id node)
     uint32_t slot = node_table_find(&s->nodes, node);
     int32_t column = node_table_find_column(&s->nodes, resource);
     return slot && column >= 0 ? node_allocatable(&s->nodes, slot)[column] - node_free(&s->nodes, slot)[column] : 0;
+}
+
+/* ---- one gang ---- */
+
+/* Its members come when its job has begun: the sets say how many. */
+static void each_set(struct state *s, const struct gang *g, wanting_pods_fn *fn, void *arg)
+{
+    for (uint32_t i = 0; i < g->sets_n; i++) {
+        int32_t n = set_needs(&g->sets[i]);
+        if (n <= 0)
+            continue;
+        uint32_t shape = gang_flavored_shape(s, g->sets[i].shape, g->own->choices, g->own->choices_n, i);
+        fn(arg, &(struct wanting_pods){g->sets[i].name, shape, &s->shapes.classes[shape].shape, n});
+        shape_release(s, shape);
+    }
+}
+
+/* Members without a place, of any shape; of a group only its minimum has to start, and no one knows of which shape those are. */
+static void each_member(struct state *s, const struct gang *g, wanting_pods_fn *fn, void *arg)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    uint32_t *pods, n = gang_loose_members(s, g, a, &pods), kinds_n = 0;
+    struct wanting_pods *kinds = arena_zero(a, n + 1, sizeof *kinds);
+    int64_t spare_n = !g->planned && g->min_members > 0 ? (int64_t)g->bound_n + n - g->min_members : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct pod *p = &s->pods[pods[i]];
+        uint32_t at = 0;
+        while (at < kinds_n && kinds[at].shape_id != p->shape)
+            at++;
+        if (at == kinds_n)
+            kinds[kinds_n++] = (struct wanting_pods){p->pod_set, p->shape, NULL, 0};
+        kinds[at].pods_n++;
+    }
+    for (uint32_t i = 0; i < kinds_n; i++) {
+        kinds[i].pods_n -= spare_n > 0 ? (int32_t)spare_n : 0;
+        kinds[i].shape = &s->shapes.classes[kinds[i].shape_id].shape;
+        if (kinds[i].pods_n > 0)
+            fn(arg, &kinds[i]);
+    }
+}
+
+void wanting_each(struct state *s, name_id gang, wanting_pods_fn *fn, void *arg)
+{
+    const struct gang *g = gang_find(s, gang);
+    if (!g || !g->active || g->finished || g->on_hold)
+        return;
+    if (g->planned && g->phase == GANG_CHECKING)
+        each_set(s, g, fn, arg);
+    else if (!g->planned || g->phase == GANG_ADMITTED || g->phase == GANG_BOUND)
+        each_member(s, g, fn, arg);
+}
+
+int64_t wanting_holds(const struct state *s, uint32_t shape_id, int64_t most)
+{
+    const struct shape_class *c = &s->shapes.classes[shape_id];
+    int64_t n = 0;
+    for (uint32_t slot = 1; slot < s->nodes.n && n < most; slot++)
+        n += fit_record(s, c, slot, NULL) == FIT_OK ? fit_room(s, c, slot) : 0;
+    return n < most ? n : most;
 }

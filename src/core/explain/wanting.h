@@ -20,4 +20,17 @@ uint32_t wanting_room(const struct state *s, uint32_t shape, const name_id *kind
 /* How much of it is taken on the node, by whomever: more than its named devices that somebody has, where a pod came before their names. */
 int64_t wanting_taken(const struct state *s, name_id resource, name_id node);
 
+/* Pods of one gang that are alike and have no place: with what quota it needs it waits for nodes, or it needs none. */
+struct wanting_pods {
+    name_id pod_set;
+    uint32_t shape_id;       /* for wanting_holds, while wanting_each goes on */
+    const struct shape *shape; /* with what the flavors add that it was given; the same */
+    int32_t pods_n;          /* so many of them need a place, if the gang is to start, or to be whole again */
+};
+typedef void wanting_pods_fn(void *arg, const struct wanting_pods *pods);
+/* Of a gang that is in line for quota: none. */
+void wanting_each(struct state *s, name_id gang, wanting_pods_fn *fn, void *arg);
+/* So many of the shape find a place as nodes are now, others of the gang aside; counted up to `most`. */
+int64_t wanting_holds(const struct state *s, uint32_t shape_id, int64_t most);
+
 #endif

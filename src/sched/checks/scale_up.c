@@ -126,8 +126,10 @@ static void retry(struct arena *a, const struct scale_up *x, const struct json *
     struct json *more = passed_over_more(a, &p);
     said->passed_over = more ? more : said->passed_over;
     said->is_retried = true;
-    set_state(a, entry, "Retry", arena_printf(a, "the machines for its pods did not come within %s%s", timeout_text(check),
-                                              more ? "; the other flavors of its queue are tried first now" : ""), x->now_ms);
+    const char *why = x->hopeless ? arena_printf(a, "no machines can come for its pods: %s", x->hopeless)
+                                  : arena_printf(a, "the machines for its pods did not come within %s", timeout_text(check));
+    set_state(a, entry, "Retry", arena_printf(a, "%s%s", why, more ? "; the other flavors of its queue are tried first now" : ""),
+              x->now_ms);
     if (!more)
         json_set_int64(a, entry, "requeueAfterSeconds", pause_s(entry));
 }
@@ -136,7 +138,15 @@ static void retry(struct arena *a, const struct scale_up *x, const struct json *
 static bool follow(struct arena *a, const struct scale_up *x, const struct json *check, struct json *entry, struct scale_up_said *said)
 {
     const char *is = json_get_text(entry, "state", "Pending");
-    if (strcmp(is, "Pending") == 0) {
+    bool is_pending = strcmp(is, "Pending") == 0;
+    bool is_hopeless = x->hopeless && !x->stands && (is_pending || waits_since_ms(x, entry));
+    if (is_hopeless && !json_path(x->workload, "status", "admission", NULL))
+        return false; /* which flavors it was given is said first: those are left out then */
+    if (is_hopeless) {
+        retry(a, x, check, entry, said);
+        return true;
+    }
+    if (is_pending) {
         set_state(a, entry, "Ready", arena_printf(a, "machines for its pods have %s to come", timeout_text(check)), x->now_ms);
         json_set(a, entry, "podSetUpdates", updates(a, x->workload, check));
         return true;

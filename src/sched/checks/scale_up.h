@@ -5,8 +5,9 @@
  *                                             -> not in time: Retry, which takes the quota back; it comes again for the next flavor of its
  *                                                queue (checks/passed_over.h), or after a pause
  *
- * Its annotation capstan.dev/scale-up-timeout says how long machines may take (15m). Who stands somewhere when the time is over has got
- * them, and its entry says so from then on: what becomes of nodes later is no matter of this check.
+ * Its annotation capstan.dev/scale-up-timeout says how long machines may take (15m); where none can come at all it gives up at once. Who
+ * stands somewhere when the time is over has got them, and its entry says so from then on: what becomes of nodes later is no matter of this
+ * check.
  * Pure: JSON in, JSON out, times are arguments.
  */
 #ifndef SCHED_CHECKS_SCALE_UP_H
@@ -26,6 +27,7 @@ struct scale_up {
     bool stands;          /* some of its pods have places: a gang has them whole or not at all at first */
     int64_t bound_ms;     /* wall time when one was bound last; 0 = not known */
     bool is_settled;      /* all that is known of its pods is counted */
+    const char *hopeless; /* why no machine that can be bought would hold its pods, as it was given flavors; NULL: some may */
     int64_t now_ms;
     const struct json *queue; /* the ClusterQueue that it has quota of; NULL: not known */
     check_finder *find, *find_flavor;

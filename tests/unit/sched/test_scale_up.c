@@ -22,6 +22,7 @@ struct asked {
     const char *check;
     int64_t again_ms;
     bool unsettled;
+    const char *hopeless;
     const char *queue;        /* its ClusterQueue; NULL: not known */
     const char *passed_over;  /* out: what the condition says then; "": nothing */
 };
@@ -48,7 +49,8 @@ static const char *list_after(struct asked *x, const char *status, int64_t ms, b
     const struct json *workload = json_parse(x->a, bytes_of(arena_printf(x->a, "{\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"}," SETS ",\"status\":{%s}}", status)), NULL, NULL);
     assert_non_null(workload);
     const struct scale_up u = {
-        .workload = workload, .stands = stands, .bound_ms = bound_ms, .is_settled = !x->unsettled, .now_ms = AT_MS + ms,
+        .workload = workload, .stands = stands, .bound_ms = bound_ms, .is_settled = !x->unsettled, .hopeless = x->hopeless,
+                               .now_ms = AT_MS + ms,
                                .queue = x->queue ? json_parse(x->a, bytes_of(x->queue), NULL, NULL) : NULL,
                                .find = find, .find_flavor = find_flavor, .ctx = x};
     struct buf text = {0}, note = {0};
@@ -112,6 +114,24 @@ static void machines_come_once(void **state)
     x.unsettled = true; /* its pods are not known yet */
     assert_string_equal(list_after(&x, ADMITTED ",\"admissionChecks\":[" READY "]", 900000, false, 0), "");
     assert_int_equal(x.again_ms, 1000);
+    arena_free(x.a);
+}
+
+/* Where no machine can come nobody waits for one. */
+static void what_cannot_come_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct asked x = {arena_new(), CHECK(""), .hopeless = "too small"};
+    const char *retry = "\"state\":\"Retry\",\"message\":\"no machines can come for its pods: too small\"",
+               *given = ADMITTED ",\"admission\":{\"clusterQueue\":\"q\"},\"admissionChecks\":[" READY "]";
+    const char *pending = "\"admissionChecks\":[{\"name\":\"m\",\"state\":\"Pending\"}]";
+    assert_string_equal(list_after(&x, pending, 0, false, 0), ""); /* its quota is being written */
+    assert_non_null(strstr(list_after(&x, arena_printf(x.a, "\"admission\":{\"clusterQueue\":\"q\"},%s", pending), 0, false, 0), retry));
+    assert_non_null(strstr(list_after(&x, given, 1000, false, 0), retry));
+    assert_string_equal(list_after(&x, given, 1000, true, 0), ""); /* it stands */
+    const char *came = ADMITTED ",\"admission\":{\"clusterQueue\":\"q\"},\"admissionChecks\":[{\"name\":\"m\",\"state\":\"Ready\",\"message\":\"the "
+                                "machines for its pods have come\"}]";
+    assert_string_equal(list_after(&x, came, 1000, false, 0), "");
     arena_free(x.a);
 }
 
@@ -398,7 +418,8 @@ static void flavors_may_be_read_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(quota_is_enough), cmocka_unit_test(machines_have_their_time),
-                                       cmocka_unit_test(machines_come_once), cmocka_unit_test(pauses_grow),
+                                       cmocka_unit_test(machines_come_once), cmocka_unit_test(what_cannot_come_is_not_waited_for),
+                                       cmocka_unit_test(pauses_grow),
                                        cmocka_unit_test(what_is_wrong_with_it),
                                        cmocka_unit_test(the_next_flavor_is_tried_at_once), cmocka_unit_test(a_round_has_each_flavor_once),
                                        cmocka_unit_test(its_pods_leave_these_nodes_out),

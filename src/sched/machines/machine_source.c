@@ -1,0 +1,231 @@
+/* machine_source.c - see machine_source.h */
+#include "sched/machines/machine_source.h"
+#include <stdlib.h>
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "core/explain/wanting.h"
+#include "core/state/selector.h"
+#include "kube/object.h"
+#include "kube/watch.h"
+#include "loop/loop.h"
+
+enum { SETTLE_MS = 1000, KINDS_MOST = LIMIT_PODSETS };
+
+struct machine_source {
+    struct kube_client *client;
+    struct state *state;
+    struct machine_pools *pools;
+    struct kube_watch *pools_watch, *claims_watch; /* claims: NULL until there is a pool */
+    struct loop_timer *timer;                      /* something has changed */
+    struct arena *arena;
+    void (*on_changed)(void *arg), (*on_synced)(void *arg);
+    void *arg;
+};
+
+/* ---- a gang ---- */
+
+struct looking {
+    struct machine_source *x;
+    struct arena *a;
+    struct machine_look look;
+    struct machine_ask asks[KINDS_MOST];
+    uint32_t n, kinds_n;
+    bool exact; /* room on nodes that are there is always counted */
+};
+
+static void count_kind(void *arg, const struct wanting_pods *pods)
+{
+    uint32_t *n = arg;
+    (void)pods;
+    ++*n;
+}
+
+static const struct shape *shape_copy(struct arena *a, const struct shape *shape)
+{
+    struct bump b = {0};
+    struct shape *copy = arena_alloc(a, sizeof *copy);
+    bump_shape(&b, shape, copy);
+    b = (struct bump){arena_alloc(a, b.n), 0};
+    bump_shape(&b, shape, copy);
+    return copy;
+}
+
+static int64_t without_place(const struct looking *l, const struct wanting_pods *pods)
+{
+    return pods->pods_n - wanting_holds(l->x->state, pods->shape_id, pods->pods_n);
+}
+
+/* What only Karpenter can bring counts most, then what comes first. */
+static void note(struct looking *l, struct machine_verdict v, bool only)
+{
+    struct machine_verdict *is = &l->look.verdict;
+    int64_t coming_n = is->coming_n > v.coming_n ? is->coming_n : v.coming_n;
+    const char *coming = is->coming_n > v.coming_n ? is->coming : v.coming;
+    if (v.cause != MACHINE_FITS && (is->cause == MACHINE_FITS || (only && !l->look.only)))
+        l->look = (struct machine_look){v, only};
+    is->coming_n = coming_n;
+    is->coming = coming;
+}
+
+/* First as if nodes that are there had no room: to know that is dear, and seldom changes anything. */
+static void look_at_kind(void *arg, const struct wanting_pods *pods)
+{
+    struct looking *l = arg;
+    const struct intern *names = state_names(l->x->state);
+    struct machine_ask ask = {pods->shape, l->exact ? without_place(l, pods) : pods->pods_n,
+                              l->kinds_n > 1 ? intern_name(names, pods->pod_set) : ""};
+    struct machine_verdict v = {.coming = "", .text = ""};
+    if (ask.pods_n > 0)
+        v = machine_judge(l->x->pools, names, &ask, l->a);
+    if (v.cause != MACHINE_FITS && !l->exact) {
+        ask.pods_n = without_place(l, pods);
+        v = ask.pods_n > 0 ? machine_judge(l->x->pools, names, &ask, l->a) : (struct machine_verdict){.coming = "", .text = ""};
+    }
+    if (l->n < KINDS_MOST && ask.pods_n > 0)
+        l->asks[l->n++] = (struct machine_ask){shape_copy(l->a, pods->shape), ask.pods_n, ask.title};
+    note(l, v, v.cause != MACHINE_FITS && machine_is_karpenters(names, pods->shape));
+}
+
+/* Pods of several kinds may each have enough, and all together not. */
+static void look_together(struct looking *l)
+{
+    const struct intern *names = state_names(l->x->state);
+    struct machine_verdict v = machine_judge_together(l->x->pools, names, l->asks, l->n, l->a);
+    if (v.cause == MACHINE_FITS)
+        return;
+    bool only = true;
+    for (uint32_t i = 0; i < l->n; i++)
+        only &= machine_is_karpenters(names, l->asks[i].shape);
+    note(l, v, only);
+}
+
+struct machine_look machine_source_look(struct machine_source *x, name_id gang, struct arena *a)
+{
+    struct looking l = {.x = x, .a = a, .look = {.verdict = {.coming = "", .text = ""}}};
+    if (!x || !map_count(x->pools->pools) || !machine_source_synced(x))
+        return l.look;
+    machine_pools_sum(x->pools);
+    wanting_each(x->state, gang, count_kind, &l.kinds_n);
+    wanting_each(x->state, gang, look_at_kind, &l);
+    if (l.look.verdict.cause != MACHINE_FITS || l.n < 2 ||
+        machine_judge_together(x->pools, state_names(x->state), l.asks, l.n, a).cause == MACHINE_FITS)
+        return l.look;
+    l.exact = true;
+    l.n = 0;
+    wanting_each(x->state, gang, look_at_kind, &l);
+    look_together(&l);
+    return l.look;
+}
+
+const char *machine_look_text(struct arena *a, const struct machine_look *look)
+{
+    const struct machine_verdict *v = &look->verdict;
+    if (v->cause != MACHINE_FITS)
+        return v->text;
+    if (!v->coming_n)
+        return NULL;
+    return arena_printf(a, "%lld machine%s%s%s %s on %s way", (long long)v->coming_n, v->coming_n > 1 ? "s" : "",
+                        *v->coming ? " of NodePool " : "", v->coming, v->coming_n > 1 ? "are" : "is", v->coming_n > 1 ? "their" : "its");
+}
+
+/* ---- what comes in ---- */
+
+/* WHY a second: claims come and change by the dozen, and nodes that they have become are known by then. */
+static void changed(struct machine_source *x)
+{
+    if (!loop_timer_running(x->timer))
+        loop_timer_start(x->timer, SETTLE_MS, 0);
+}
+
+static void on_time(void *arg)
+{
+    struct machine_source *x = arg;
+    if (machine_source_synced(x))
+        x->on_changed(x->arg);
+}
+
+static void on_claim(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct machine_source *x = arg;
+    arena_reset(x->arena);
+    const struct json *claim = json_parse(x->arena, raw, NULL, NULL);
+    if (event == KUBE_DELETED ? machine_claims_drop(x->pools, object_meta(claim, "name")) : machine_claims_put(x->pools, claim))
+        changed(x);
+}
+
+static void on_list(void *arg)
+{
+    struct machine_source *x = arg;
+    changed(x);
+    x->on_synced(x->arg);
+}
+
+static void on_denied(void *arg)
+{
+    (void)arg;
+    log_warning(
+        "NodePools or NodeClaims may not be read: what machines Karpenter can bring is not known; let the scheduler's ClusterRole list "
+        "and watch nodepools and nodeclaims of group karpenter.sh");
+}
+
+static void on_pool(void *arg, enum kube_event event, struct bytes raw)
+{
+    struct machine_source *x = arg;
+    arena_reset(x->arena);
+    const struct json *pool = json_parse(x->arena, raw, NULL, NULL);
+    bool news = event == KUBE_DELETED ? machine_pools_drop(x->pools, object_meta(pool, "name")) : machine_pools_put(x->pools, pool);
+    const struct kube_watch_config claims = {.path = "/apis/karpenter.sh/v1/nodeclaims",
+                                             .optional = true,
+                                             .objects_max = MACHINE_CLAIMS,
+                                             .on_event = on_claim,
+                                             .on_synced = on_list,
+                                             .on_denied = on_denied,
+                                             .arg = x};
+    if (!x->claims_watch && event != KUBE_DELETED)
+        x->claims_watch = kube_watch_new(x->client, &claims);
+    if (news)
+        changed(x);
+}
+
+/* ---- the whole ---- */
+
+struct machine_source *machine_source_new(struct kube_client *c, struct state *s, void (*on_changed)(void *arg),
+                                          void (*on_synced)(void *arg), void *arg)
+{
+    struct machine_source *x = mem_zero(1, sizeof *x);
+    const struct kube_watch_config pools = {.path = "/apis/karpenter.sh/v1/nodepools",
+                                            .optional = true,
+                                            .objects_max = MACHINE_POOLS,
+                                            .on_event = on_pool,
+                                            .on_synced = on_list,
+                                            .on_denied = on_denied,
+                                            .arg = x};
+    *x = (struct machine_source){.client = c,
+                                 .state = s,
+                                 .pools = machine_pools_new(),
+                                 .arena = arena_new(),
+                                 .on_changed = on_changed,
+                                 .on_synced = on_synced,
+                                 .arg = arg};
+    x->timer = loop_timer_new(kube_client_loop(c), on_time, x);
+    x->pools_watch = kube_watch_new(c, &pools);
+    return x;
+}
+
+bool machine_source_synced(const struct machine_source *x)
+{
+    return kube_watch_synced(x->pools_watch) && (!x->claims_watch || kube_watch_synced(x->claims_watch));
+}
+
+void machine_source_free(struct machine_source *x)
+{
+    if (!x)
+        return;
+    kube_watch_free(x->pools_watch);
+    kube_watch_free(x->claims_watch);
+    loop_timer_free(x->timer);
+    machine_pools_free(x->pools);
+    arena_free(x->arena);
+    free(x);
+}
