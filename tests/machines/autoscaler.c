@@ -4,12 +4,13 @@
 #include <string.h>
 #include "base/collections/map.h"
 #include "base/memory.h"
+#include "claims.h"
 #include "kube/object.h"
 #include "kube/watch.h"
 
 enum {
     IDLE_MS = 1000, BATCH_MOST_MS = 10000, AGAIN_MS = 10000, NOMINATED_MS = 20000, /* Karpenter's */
-    CONSOLIDATE_MS = 30000, NONE_MS = 180000, LOST_MS = 900000,
+    CONSOLIDATE_MS = 30000, NONE_MS = 180000, LOST_MS = 900000, LAUNCH_MS = 3000,
     SCAN_MS = 10000, UNNEEDED_MS = 600000,                                        /* Cluster Autoscaler's */
     TICK_MS = 1000, MACHINES_MOST = 4096
 };
@@ -24,10 +25,12 @@ struct machine {
     int64_t nominated_ms;     /* somebody is expected on it until then */
     int64_t empty_ms;         /* since when nobody stands on it */
     int planned;              /* GPUs that this pass has given away */
+    int64_t launched_ms;      /* when its NodeClaim says what it has; 0: it says so */
 };
 struct seen_pod {
     int pool, gpus, machine;  /* -1: none */
     bool wants;               /* an autoscaler buys for it */
+    bool keeps;               /* its node may not be emptied */
 };
 struct autoscaler {
     struct kube_client *client;
@@ -94,7 +97,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     struct seen_pod *p = map_put(s->pods, bytes_of(name), NULL);
     bool wanted = p->wants;
     int at;
-    *p = (struct seen_pod){pool_of(pod), gpus_of(pod), -1, is_provisionable(pod)};
+    *p = (struct seen_pod){pool_of(pod), gpus_of(pod), -1, is_provisionable(pod),
+                           strcmp(object_annotation(pod, "karpenter.sh/do-not-disrupt"), "true") == 0};
     if (sscanf(json_text(json_path(pod, "spec", "nodeName", NULL), ""), "m-%d", &at) == 1 && at >= 0 && at < s->machines_n)
         p->machine = at;
     if (!p->wants || wanted)
@@ -157,6 +161,13 @@ static void take_back(struct autoscaler *s, int at)
         kube_delete(s->client, path_of(s, at, ""), (struct bytes){0}, NULL, NULL);
     }
     s->machines[at].life = GONE;
+    if (s->market.has_objects)
+        claim_ends(s->client, s->arena, at);
+}
+
+static int pool_gpus(const struct autoscaler *s, int pool)
+{
+    return s->market.gpus_of[pool] ? s->market.gpus_of[pool] : s->market.gpus;
 }
 
 static int64_t between(struct autoscaler *s, int64_t least, int64_t most)
@@ -174,8 +185,9 @@ static int new_machine(struct autoscaler *s, struct machine m)
     return s->machines_n++;
 }
 
-static int buy(struct autoscaler *s, int pool)
+static int buy(struct autoscaler *s, const struct seen_pod *p)
 {
+    int pool = p->pool;
     const struct market *k = &s->market;
     bool none = random_permille(&s->random, k->none_permille[pool]), lost = random_permille(&s->random, k->lost_permille);
     bool wrong = random_permille(&s->random, k->wrong_permille);
@@ -185,8 +197,12 @@ static int buy(struct autoscaler *s, int pool)
     else if (lost)
         after_ms = LOST_MS;
     s->counts.bought_n++;
-    return new_machine(s, (struct machine){.pool = pool, .gpus = k->gpus - wrong, .none = none, .lost = lost,
-                                           .next_ms = loop_now_ms(s->loop) + after_ms});
+    s->counts.bought_of[pool]++;
+    int at = new_machine(s, (struct machine){.pool = pool, .gpus = pool_gpus(s, pool) - wrong, .none = none, .lost = lost,
+                                             .next_ms = loop_now_ms(s->loop) + after_ms, .launched_ms = loop_now_ms(s->loop) + LAUNCH_MS});
+    if (k->has_objects)
+        claim_begins(s->client, s->arena, at, pool_names[pool], p->gpus);
+    return at;
 }
 
 void autoscaler_has(struct autoscaler *s, int pool)
@@ -204,15 +220,21 @@ static void live_on(struct autoscaler *s, int at)
             s->none_until_ms[m->pool] = now_ms + NONE_MS;
         s->counts.none_n++;
         m->life = GONE;
+        if (s->market.has_objects)
+            claim_ends(s->client, s->arena, at);
     } else if (m->life == COMING) {
         m->life = NODE;
         m->next_ms = now_ms + between(s, 0, s->market.drivers_ms);
         s->counts.came_n++;
         make_node(s, at, 0);
+        if (s->market.has_objects)
+            claim_has(s->client, s->arena, at, pool_gpus(s, m->pool), true, false);
     } else if (m->life == NODE) {
         m->life = READY;
         m->empty_ms = now_ms;
         give_gpus(s, at);
+        if (s->market.has_objects)
+            claim_has(s->client, s->arena, at, pool_gpus(s, m->pool), true, true);
     }
 }
 
@@ -222,7 +244,7 @@ static int room_of(const struct autoscaler *s, int at)
 {
     bool unused;
     const struct machine *m = &s->machines[at];
-    return (m->life == READY ? m->gpus : s->market.gpus) - used_gpus(s, at, &unused) - m->planned;
+    return (m->life == READY ? m->gpus : pool_gpus(s, m->pool)) - used_gpus(s, at, &unused) - m->planned;
 }
 
 /* The first that has room for it; those that are there come before those that are bought in this pass. */
@@ -232,6 +254,14 @@ static int machine_for(const struct autoscaler *s, const struct seen_pod *p)
         if (s->machines[i].life != GONE && s->machines[i].pool == p->pool && room_of(s, i) >= p->gpus)
             return i;
     return -1;
+}
+
+static bool is_full(const struct autoscaler *s, int pool)
+{
+    int n = 0;
+    for (int i = 0; i < s->machines_n; i++)
+        n += !s->machines[i].old && s->machines[i].pool == pool && s->machines[i].life != GONE;
+    return s->market.limit_n[pool] && n >= s->market.limit_n[pool];
 }
 
 /* only: pods of that pool; -1: of all. Returns how many machines were bought. */
@@ -244,13 +274,13 @@ static int pass(struct autoscaler *s, int only)
     for (int i = 0; i < s->machines_n; i++)
         s->machines[i].planned = 0;
     for (const struct seen_pod *p; (p = map_next(s->pods, &next, &key));) {
-        if (!p->wants || p->pool < 0 || p->gpus > s->market.gpus || (only >= 0 && p->pool != only))
+        if (!p->wants || p->pool < 0 || p->gpus > pool_gpus(s, p->pool) || (only >= 0 && p->pool != only))
             continue;
         int at = machine_for(s, p);
-        if (at < 0 && s->none_until_ms[p->pool] > now_ms)
+        if (at < 0 && (s->none_until_ms[p->pool] > now_ms || is_full(s, p->pool)))
             continue;
         if (at < 0) {
-            at = buy(s, p->pool);
+            at = buy(s, p);
             bought_n++;
         }
         s->machines[at].planned += p->gpus;
@@ -283,6 +313,52 @@ static void look_at_empty(struct autoscaler *s, int at)
         take_back(s, at);
 }
 
+static bool may_be_emptied(const struct autoscaler *s, int at)
+{
+    bool any = false;
+    size_t next = 0;
+    struct bytes key;
+    for (const struct seen_pod *p; (p = map_next(s->pods, &next, &key));) {
+        if (p->machine == at && p->keeps)
+            return false;
+        any |= p->machine == at;
+    }
+    return any && !s->machines[at].old && s->machines[at].life == READY && s->machines[at].nominated_ms <= loop_now_ms(s->loop);
+}
+
+/* Its pods are evicted, and it is gone. */
+static void empty(struct autoscaler *s, int at)
+{
+    size_t next = 0;
+    struct bytes key;
+    for (const struct seen_pod *p; (p = map_next(s->pods, &next, &key));)
+        if (p->machine == at)
+            kube_delete(s->client, arena_printf(s->arena, "/api/v1/namespaces/default/pods/%.*s", (int)key.n, key.data), (struct bytes){0},
+                        NULL, NULL);
+    take_back(s, at);
+}
+
+static void consolidate(struct autoscaler *s)
+{
+    for (int i = 0; i < s->machines_n; i++)
+        if (may_be_emptied(s, i) && random_permille(&s->random, s->market.consolidated_permille)) {
+            s->counts.consolidated_n++;
+            empty(s, i);
+            return;
+        }
+}
+
+void autoscaler_interrupt(struct autoscaler *s)
+{
+    bool is_empty;
+    arena_reset(s->arena);
+    for (int i = 0; i < s->machines_n; i++)
+        if (!s->machines[i].old && s->machines[i].life == READY && used_gpus(s, i, &is_empty) > 0) {
+            empty(s, i);
+            return;
+        }
+}
+
 static void look_again(struct autoscaler *s)
 {
     bool any = false;
@@ -307,9 +383,17 @@ static void on_tick(void *arg)
     struct autoscaler *s = arg;
     int64_t now_ms = loop_now_ms(s->loop);
     arena_reset(s->arena);
-    for (int i = 0; i < s->machines_n; i++)
-        if (s->machines[i].life < READY && s->machines[i].next_ms <= now_ms)
+    for (int i = 0; i < s->machines_n; i++) {
+        struct machine *m = &s->machines[i];
+        bool launches = s->market.has_objects && m->life < READY && m->launched_ms && m->launched_ms <= now_ms && !m->none;
+        if (launches)
+            claim_has(s->client, s->arena, i, pool_gpus(s, m->pool), false, false);
+        m->launched_ms = launches ? 0 : m->launched_ms;
+        if (m->life < READY && m->next_ms <= now_ms)
             live_on(s, i);
+    }
+    if (s->market.consolidated_permille)
+        consolidate(s);
     if (now_ms >= s->again_ms) {
         s->again_ms = now_ms + (s->market.kind == KARPENTER ? AGAIN_MS : SCAN_MS);
         look_again(s);

@@ -10,6 +10,10 @@
  *   started    where it does, it starts; where it does not, it starts or its quota is given back
  *   kept       others who come meanwhile do not take what was bought for it
  *   goes on    where no machine of one flavor comes, and those of the next do, it stands on those, after one timeout
+ *   in vain    of a flavor whose NodePool has machines that are too small, or too few by its limits, none is bought; who can be read of that
+ *              goes on to the next one, at once where they are too small
+ *   heals      when the cloud takes one of its machines away it is whole again, with one more
+ *   stays      what empties nodes for cheaper ones does not touch it
  *   no leaks   what nobody stands on is taken back, when it runs and when it is over: nothing that is said keeps a machine
  */
 #include <stdio.h>
@@ -19,6 +23,7 @@
 #include "autoscaler.h"
 #include "base/collections/map.h"
 #include "base/log.h"
+#include "claims.h"
 #include "jobs/embedded.h"
 #include "jobs/jobs.h"
 #include "kube/object.h"
@@ -41,6 +46,8 @@ struct plan { /* what happens in a run; all of it follows from its seed */
     bool keeps_word;     /* of the cloud */
     bool is_dry;         /* it has no machine of the first of two flavors, and all of the other */
     bool has_rivals;     /* pods of no queue come while it waits */
+    bool is_limited, is_small; /* machines of the first flavor: fewer than it lacks may come; a pod does not fit on one */
+    bool is_interrupted; /* one of its machines is taken away when it stands */
     uint32_t restart_permille; /* each second: the scheduler's process ends, and another begins */
 };
 struct world {
@@ -58,10 +65,11 @@ struct world {
     struct arena *arena;
     struct random random;
     int64_t part_ms;     /* since when only some have nodes; 0: none or all */
-    bool evicted, over;
+    bool evicted, over, holed; /* holed: one of its machines was taken away */
     int rivals_n;
     int64_t enough_ms;   /* since when as many machines are there as it lacked; 0: there are not */
     int evictions_n;
+    int64_t began_ms, given_back_ms; /* it was submitted; gave its quota back for the first time */
     char fault[256];     /* the first broken rule; "" = none */
 };
 struct totals {
@@ -106,7 +114,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     if (*json_text(json_path(pod, "status", "nominatedNodeName", NULL), ""))
         broken(w, "%s is nominated, which hides it from an autoscaler", name, 0, 0);
     int n = bound_n(w);
-    bool in_part = n > 0 && n < w->plan.pods_n && !w->over;
+    bool in_part = n > 0 && n < w->plan.pods_n && !w->over && !w->holed;
     w->part_ms = !in_part ? 0 : w->part_ms ? w->part_ms : loop_now_ms(w->loop);
 }
 
@@ -117,6 +125,7 @@ static void on_workload(void *arg, enum kube_event event, struct bytes raw)
     const struct json *workload = json_parse(w->arena, raw, NULL, NULL);
     bool evicted = event != KUBE_DELETED && object_condition_true(workload, "Evicted");
     w->evictions_n += evicted && !w->evicted;
+    w->given_back_ms = evicted && !w->evicted && !w->given_back_ms ? loop_now_ms(w->loop) : w->given_back_ms;
     w->evicted = evicted;
 }
 
@@ -173,6 +182,11 @@ static void world_init(struct world *w, const struct plan *plan, uint64_t seed)
         exit(1);
     }
     create_queue(w);
+    for (int i = 0; i < POOLS_N && plan->market.has_objects; i++)
+        create(w, claims_definition(w->arena, i));
+    for (int i = 0; i < POOLS_N && plan->market.has_objects; i++)
+        create(w, claims_pool(w->arena, pool_names[i], plan->market.gpus_of[i] ? plan->market.gpus_of[i] : plan->market.gpus,
+                              plan->market.limit_n[i]));
     w->faults = (struct http_faults){.latency_ms_max = plan->latency_ms, .status_500_permille = plan->fault_permille,
                                      .lose_answer_permille = plan->fault_permille, .status_409_permille = plan->fault_permille};
     w->random = (struct random){~seed};
@@ -210,6 +224,30 @@ static void world_fini(struct world *w)
 
 /* ---- a run ---- */
 
+static int lacking(const struct plan *p)
+{
+    int each = p->market.gpus / p->gpus_n, n = (p->pods_n + each - 1) / each - p->there_n;
+    return n > 0 ? n : 0;
+}
+
+/* What can be read of NodePools, and what happens when it stands. WHY numbers of its own: runs of the same seed stay as they were. */
+static void plan_objects(struct plan *p, uint64_t seed)
+{
+    struct random r = {seed ^ 0x6f626a656374};
+    bool can = p->market.kind == KARPENTER && p->keeps_word && !p->has_rivals;
+    p->market.has_objects = p->market.kind == KARPENTER && random_permille(&r, 600);
+    bool limited = random_permille(&r, 150), small = random_permille(&r, 150), interrupted = random_permille(&r, 300),
+         consolidates = random_permille(&r, 300);
+    p->is_limited = can && p->market.has_objects && limited && lacking(p) > 1;
+    p->is_small = can && p->market.has_objects && small && !p->is_limited && lacking(p) > 0;
+    if (p->is_limited)
+        p->market.limit_n[0] = lacking(p) - 1;
+    if (p->is_small)
+        p->market.gpus_of[0] = p->gpus_n / 2;
+    p->is_interrupted = can && interrupted && !p->is_limited && !p->is_small && lacking(p) > 0;
+    p->market.consolidated_permille = can && consolidates ? 50 : 0;
+}
+
 static struct plan plan_of(uint64_t seed)
 {
     struct random r = {seed};
@@ -240,6 +278,7 @@ static struct plan plan_of(uint64_t seed)
         p.market.lost_permille = lost;
         p.market.wrong_permille = wrong;
     }
+    plan_objects(&p, seed);
     return p;
 }
 
@@ -251,12 +290,6 @@ static void submit(struct world *w)
                            "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":0,\"containers\":[{\"name\":"
                            "\"main\",\"image\":\"train\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":%d}}}]}}}}",
                            w->plan.pods_n, w->plan.pods_n, w->plan.gpus_n));
-}
-
-static int lacking(const struct plan *p)
-{
-    int each = p->market.gpus / p->gpus_n, n = (p->pods_n + each - 1) / each - p->there_n;
-    return n > 0 ? n : 0;
 }
 
 /* Somebody who would take what was bought for the gang. */
@@ -327,6 +360,47 @@ static void check_next_flavor(struct world *w)
                w->evictions_n);
 }
 
+/* None is bought of the first flavor, in whose place is the second, if there is one. */
+static void check_in_vain(struct world *w, const struct autoscaler_counts *c)
+{
+    int need = w->plan.flavors_n > 1 ? lacking(&(struct plan){.market = w->plan.market, .gpus_n = w->plan.gpus_n, .pods_n = w->plan.pods_n}) : 0;
+    if (c->bought_of[0])
+        broken(w, "%s: %d machines were bought of a flavor of which it could not start, %d pods have nodes", "in vain", c->bought_of[0],
+               bound_n(w));
+    if (c->bought_of[1] > need)
+        broken(w, "%s: %d machines were bought of the second flavor, and it lacked %d", "too many", c->bought_of[1], need);
+    if (w->plan.flavors_n > 1 && (!stands(w) || w->evictions_n != 1))
+        broken(w, "%s: %d pods have nodes, and it gave its quota back %d times", "machines of the next flavor can come", bound_n(w),
+               w->evictions_n);
+    if (w->plan.is_small && w->plan.flavors_n > 1 && w->given_back_ms - w->began_ms > 2 * MINUTE_MS)
+        broken(w, "%s: it gave its quota back after %d s", "no machine can come", (int)((w->given_back_ms - w->began_ms) / 1000), 0);
+}
+
+/* When it stands: machines are taken away, or would be, by the cloud and by Karpenter. */
+static void live_on_machines(struct world *w)
+{
+    int before = autoscaler_counts(w->autoscaler).bought_n;
+    if (w->plan.is_interrupted) {
+        w->holed = true;
+        autoscaler_interrupt(w->autoscaler);
+        loop_run_for(w->loop, 10000, NULL);
+        for (int64_t ms = 0; ms < 60 * MINUTE_MS && !stands(w); ms += STEP_MS)
+            loop_run_for(w->loop, STEP_MS, NULL);
+        int more = autoscaler_counts(w->autoscaler).bought_n - before;
+        if (!stands(w) || w->evictions_n)
+            broken(w, "%s: %d pods have nodes, and it gave its quota back %d times", "a machine was taken away", bound_n(w), w->evictions_n);
+        if (more > 1)
+            broken(w, "%s: %d more machines were bought for one", "a machine was taken away", more, 0);
+        w->holed = false;
+    }
+    if (!w->plan.market.consolidated_permille)
+        return;
+    loop_run_for(w->loop, 10 * MINUTE_MS, NULL);
+    if (autoscaler_counts(w->autoscaler).consolidated_n || !stands(w))
+        broken(w, "%s: %d nodes were emptied, %d pods have nodes", "it may not be disrupted", autoscaler_counts(w->autoscaler).consolidated_n,
+               bound_n(w));
+}
+
 static void tell(const struct world *w, uint64_t seed, const struct autoscaler_counts *c, bool stood)
 {
     const struct plan *p = &w->plan;
@@ -334,7 +408,7 @@ static void tell(const struct world *w, uint64_t seed, const struct autoscaler_c
            "%s, gave up %d times%s%s\n",
            (unsigned long long)seed, p->market.kind == KARPENTER ? "karpenter" : "cluster autoscaler", p->pods_n, p->gpus_n, p->there_n,
            p->flavors_n, p->keeps_word ? "fair" : p->is_dry ? "no spot" : "unfair", p->late_permille ? ", late pods" : "",
-           p->restart_permille ? ", restarts" : p->has_rivals ? ", rivals" : "",
+           p->restart_permille ? ", restarts" : p->has_rivals ? ", rivals" : p->is_limited ? ", limited" : p->is_small ? ", small" : "",
            lacking(p), c->bought_n, c->passes_n, c->came_n, c->none_n, (long long)c->burst_ms,
            stood ? "stood" : "did not stand", w->evictions_n, w->fault[0] ? ": " : "", w->fault);
 }
@@ -345,17 +419,22 @@ static bool run_once(uint64_t seed, bool shown, struct totals *t)
     const struct plan p = plan_of(seed);
     world_init(&w, &p, seed);
     submit(&w);
+    w.began_ms = loop_now_ms(w.loop);
     run_until_started(&w);
     struct autoscaler_counts c = autoscaler_counts(w.autoscaler);
     bool stood = stands(&w);
     t->started_n += stood;
     t->gave_up_n += w.evictions_n > 0;
-    if (p.keeps_word && !p.has_rivals)
+    if (p.is_limited || p.is_small)
+        check_in_vain(&w, &c);
+    else if (p.keeps_word && !p.has_rivals)
         check_exact(&w, t, &c);
     else if (p.is_dry && !p.has_rivals)
         check_next_flavor(&w);
     else if (!stood && !w.evictions_n)
         broken(&w, "%s: it neither stands nor gives its quota back, %d of %d pods have nodes", "in time", bound_n(&w), p.pods_n);
+    if (stood)
+        live_on_machines(&w);
     if (stood)
         run_until_taken_back(&w, "while it runs");
     w.over = true;

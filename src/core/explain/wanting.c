@@ -89,9 +89,16 @@ int64_t wanting_taken(const struct state *s, name_id resource, name_id node)
     return slot && column >= 0 ? node_allocatable(&s->nodes, slot)[column] - node_free(&s->nodes, slot)[column] : 0;
 }
 
+bool wanting_offered(const struct state *s, name_id node, name_id resource)
+{
+    uint32_t slot = node_table_find(&s->nodes, node);
+    int32_t column = node_table_find_column(&s->nodes, resource);
+    return slot && column >= 0 && (s->nodes.flags[slot] & NODE_READY) && node_allocatable(&s->nodes, slot)[column] > 0;
+}
+
 /* ---- one gang ---- */
 
-/* Its members come when its job has begun: the sets say how many. */
+/* Its members may not exist yet: the sets say how many there will be. */
 static void each_set(struct state *s, const struct gang *g, wanting_pods_fn *fn, void *arg)
 {
     for (uint32_t i = 0; i < g->sets_n; i++) {
@@ -133,7 +140,8 @@ void wanting_each(struct state *s, name_id gang, wanting_pods_fn *fn, void *arg)
     const struct gang *g = gang_find(s, gang);
     if (!g || !g->active || g->finished || g->on_hold)
         return;
-    if (g->planned && g->phase == GANG_CHECKING)
+    bool begins = g->phase >= GANG_CHECKING && g->phase <= GANG_ADMITTED && g->bound_n == 0;
+    if (g->planned && begins)
         each_set(s, g, fn, arg);
     else if (!g->planned || g->phase == GANG_ADMITTED || g->phase == GANG_BOUND)
         each_member(s, g, fn, arg);

@@ -144,7 +144,7 @@ static void look_at_coming(const struct machine_pools *m, const struct intern *n
     struct pool_view unused = {0};
     for (uint32_t i = 0; i < v->pool->coming_n; i++) {
         const struct machine_claim *c = v->pool->coming[i];
-        if (*c->type && !pods_admit_type(names, shape, c->type))
+        if (c->there || (*c->type && !pods_admit_type(names, shape, c->type)))
             continue;
         int64_t n = pods_on(m, names, shape, NULL, c->offers.n ? &c->offers : &c->asked, &unused);
         v->room_n = amount_plus(v->room_n, n);
@@ -356,7 +356,10 @@ struct machine_verdict machine_judge_together(const struct machine_pools *m, con
             need = amount_plus(need, asked_of(m, names, &asks[k], resource));
         left = left > 0 ? left : 0;
         for (uint32_t k = 0; k < pool->coming_n; k++) {
-            int64_t comes = machine_amount_of(pool->coming[k]->offers.n ? &pool->coming[k]->offers : &pool->coming[k]->asked, resource);
+            int64_t comes =
+                pool->coming[k]->there
+                    ? 0
+                    : machine_amount_of(pool->coming[k]->offers.n ? &pool->coming[k]->offers : &pool->coming[k]->asked, resource);
             left = amount_plus(left, comes > 0 ? comes : 0);
         }
         if (need <= left)

@@ -222,6 +222,7 @@ static void claim_free(struct machine_claim *c)
         return;
     free(c->pool);
     free(c->type);
+    free(c->node);
     free(c->block);
     free(c);
 }
@@ -239,6 +240,7 @@ static struct machine_claim *claim_new(struct machine_pools *m, const struct jso
     c->block = at;
     c->pool = mem_text(object_label(object, MACHINE_POOL_LABEL));
     c->type = mem_text(object_label(object, MACHINE_TYPE_LABEL));
+    c->node = mem_text(json_get_text(status, "nodeName", ""));
     c->coming = !object_deleting(object) && !object_condition_true(object, "Initialized");
     read_amounts(m, has, &at, &c->has);
     read_amounts(m, offers, &at, &c->offers);
@@ -258,8 +260,8 @@ static bool same_amounts(const struct machine_amounts *a, const struct machine_a
 
 static bool same_claims(const struct machine_claim *a, const struct machine_claim *b)
 {
-    return strcmp(a->pool, b->pool) == 0 && strcmp(a->type, b->type) == 0 && a->coming == b->coming && same_amounts(&a->has, &b->has) &&
-           same_amounts(&a->offers, &b->offers) && same_amounts(&a->asked, &b->asked);
+    return strcmp(a->pool, b->pool) == 0 && strcmp(a->type, b->type) == 0 && strcmp(a->node, b->node) == 0 && a->coming == b->coming &&
+           same_amounts(&a->has, &b->has) && same_amounts(&a->offers, &b->offers) && same_amounts(&a->asked, &b->asked);
 }
 
 bool machine_claims_put(struct machine_pools *m, const struct json *object)
@@ -300,7 +302,7 @@ static struct machine_amount *amount_slot(struct machine_amounts *x, const char 
     return &x->all[x->n++];
 }
 
-static void sum(const struct machine_pools *m, struct machine_pool *p, const struct machine_claim *c)
+static void sum(const struct machine_pools *m, struct machine_pool *p, struct machine_claim *c)
 {
     const struct machine_amounts *x = c->has.n ? &c->has : &c->asked;
     p->used.all = p->used.all ? p->used.all : arena_zero(m->sums, MACHINE_RESOURCES, sizeof *p->used.all);

@@ -52,15 +52,16 @@ struct machine_pool {
     /* Of its claims; good after machine_pools_sum. */
     struct machine_amounts used;
     int64_t claims_n;
-    const struct machine_claim **coming;
+    struct machine_claim **coming;
     uint32_t coming_n;
 };
 struct machine_type {        /* the most that a claim of it has said */
     struct machine_amounts has, offers;
 };
 struct machine_claim {
-    char *pool, *type;       /* "" = not known */
-    bool coming;             /* no node with all that it has yet */
+    char *pool, *type, *node; /* "" = not known */
+    bool coming;             /* it is not said that its node has all that it should have */
+    bool there;              /* though it has, as it looks: whoever judges writes this */
     struct machine_amounts has, offers; /* its capacity; what pods can have of it. Empty until it is launched */
     struct machine_amounts asked; /* by the pods that it was ordered for */
     void *block;

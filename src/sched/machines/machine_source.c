@@ -100,12 +100,36 @@ static void look_together(struct looking *l)
     note(l, v, only);
 }
 
+/* WHY  it becomes a node a moment before its claim says so, and would be counted twice. */
+static bool is_there(const struct state *s, const struct machine_claim *c)
+{
+    const struct intern *names = state_names((struct state *)s);
+    name_id node = *c->node ? intern_find(names, bytes_of(c->node)) : 0;
+    for (uint32_t i = 0; node && i < c->has.n; i++) {
+        bool is_device = strchr(c->has.all[i].resource, '/');
+        name_id resource = intern_find(names, bytes_of(c->has.all[i].resource));
+        if (is_device && (!resource || !wanting_offered(s, node, resource)))
+            return false;
+    }
+    return node && wanting_offered(s, node, intern_find(names, BYTES("cpu")));
+}
+
+static void see_nodes(struct machine_source *x)
+{
+    struct bytes key;
+    size_t at = 0;
+    machine_pools_sum(x->pools);
+    for (struct machine_pool **p; (p = map_next(x->pools->pools, &at, &key));)
+        for (uint32_t i = 0; i < (*p)->coming_n; i++)
+            (*p)->coming[i]->there = is_there(x->state, (*p)->coming[i]);
+}
+
 struct machine_look machine_source_look(struct machine_source *x, name_id gang, struct arena *a)
 {
     struct looking l = {.x = x, .a = a, .look = {.verdict = {.coming = "", .text = ""}}};
     if (!x || !map_count(x->pools->pools) || !machine_source_synced(x))
         return l.look;
-    machine_pools_sum(x->pools);
+    see_nodes(x);
     wanting_each(x->state, gang, count_kind, &l.kinds_n);
     wanting_each(x->state, gang, look_at_kind, &l);
     if (l.look.verdict.cause != MACHINE_FITS || l.n < 2 ||
