@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "sched/forecast/start_note.h"
-#include "sched/machines/machine_source.h"
+#include "sched/machines/kept_pods.h"
 #include "sched/scheduler.h"
 
 enum { BIND_FAILURES_MAX = 5 }; /* of one gang, before those members that did start are taken back */
@@ -331,6 +331,7 @@ void act_machines_changed(void *arg)
     struct bytes key;
     size_t at = 0;
     _cleanup_arena_ struct arena *a = arena_new();
+    kept_pods_follow(s->kept);
     for (struct seen_gang **g; s->leading && (g = map_next(s->gangs, &at, &key)); arena_reset(a)) {
         if (!(*g)->text || !(*g)->wants_nodes)
             continue;

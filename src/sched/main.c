@@ -3,6 +3,7 @@
  * Runs at the end of a turn of the event loop in which something has changed, in bounded batches; what is left over
  * waits for the next turn, so that I/O is never kept waiting for long.
  */
+#include "sched/machines/kept_pods.h"
 #include "sched/scheduler.h"
 
 enum { CHANGES_PER_TURN = 20000, GANGS_PER_TURN = 1024, PODS_PER_TURN = 20000 };
@@ -88,6 +89,7 @@ static void turn(void *arg)
         status_all_changed(s);
         hypernodes_tell_all(s);
         act_machines_changed(s);
+        kept_pods_look(s->kept, NULL);
     }
 }
 

@@ -7,7 +7,7 @@
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/domains/unadmitted_pods.h"
-#include "sched/machines/machine_source.h"
+#include "sched/machines/kept_pods.h"
 #include "sched/forecast/run_times.h"
 #include "sched/workload_metrics.h"
 
@@ -187,6 +187,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                                                               sources_pod_again, s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_machines_read, s);
+    s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);
     sources_start(s);
     s->policies = policy_source_new(s, scheduler_synced);
     elect(s);
@@ -223,6 +224,7 @@ void scheduler_free(struct scheduler *s)
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);
+    kept_pods_free(s->kept);
     machine_source_free(s->machines);
     policy_source_free(s->policies);
     held_nodes_free(s->held);

@@ -97,6 +97,7 @@ struct seen_gang {
     } unmade;
     name_id nominated;           /* a lone pod: the node that others leave for it */
     bool has_object;             /* Workload or pod group exists */
+    int32_t fewest_n;            /* a pod group: so many have to start together */
     uint8_t shown;               /* a Workload: what its object said last (workload_metrics.c) */
     name_id charged_queue;       /* a Workload: in which ClusterQueue its object said last that it has quota; 0 = never */
     uint64_t kept_out;           /* a Volcano PodGroup: hash of why its queue keeps it out, as its status was last made; 0 = it does not */
@@ -118,6 +119,7 @@ struct seen_gang *seen_gang(const struct scheduler *s, name_id key); /* NULL: ne
 const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *g); /* "ns/name" */
 void seen_pod_apply(struct scheduler *s, const struct pod_record *p);
 void seen_pod_told(struct seen_pod *p, struct bytes text, struct bytes reason); /* its condition PodScheduled; empty: there is none */
+void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct bytes object); /* what of it is looked for in its text */
 /* The pod is to be deleted; what it is removed for already stands. disruption may be NULL. */
 void seen_pod_remove(struct seen_pod *p, const char *event, const char *why, const char *disruption);
 void seen_pod_gone(struct scheduler *s, name_id key);
@@ -218,6 +220,7 @@ struct scheduler {
     struct gated_pods *gated;
     struct stray_pods *strays;
     struct unadmitted_pods *unadmitted;
+    struct kept_pods *kept;      /* machines/kept_pods.h */
 };
 
 /* sources.c */

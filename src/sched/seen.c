@@ -3,6 +3,9 @@
  * WHY    core answers "where", reports also need "who": the members of a gang, their uids, what each object was last told.
  */
 #include <stdio.h>
+#include "sched/domains/gated_pods.h"
+#include "sched/domains/stray_pods.h"
+#include "sched/machines/kept_pods.h"
 #include "sched/scheduler.h"
 
 struct seen_pod *seen_pod(struct scheduler *s, name_id key)
@@ -187,9 +190,19 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     bind_pod_seen(s, p);
 }
 
+void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct bytes object)
+{
+    gated_pods_seen(s->gated, p, object);
+    stray_pods_seen(s->strays, p, object);
+    kept_pods_seen(s->kept, p, object);
+}
+
 void seen_pod_gone(struct scheduler *s, name_id key)
 {
     struct seen_pod *p = seen_pod(s, key);
+    gated_pods_gone(s->gated, intern_name(s->names, key));
+    stray_pods_gone(s->strays, intern_name(s->names, key));
+    kept_pods_gone(s->kept, intern_name(s->names, key));
     if (!p)
         return;
     name_id uid = p->uid;
@@ -208,6 +221,9 @@ void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
     g->queue_kind = r->queue_kind;
     if (r->admitted)
         g->admitted = true;
+    if (g->fewest_n != r->min_members)
+        kept_pods_look(s->kept, intern_name(s->names, r->key));
+    g->fewest_n = r->min_members;
     status_gang_changed(s, g);
 }
 
@@ -217,7 +233,9 @@ void seen_gang_gone(struct scheduler *s, name_id key)
     if (!g)
         return;
     status_gang_changed(s, g);
+    kept_pods_look(s->kept, intern_name(s->names, key));
     g->has_object = false;
+    g->fewest_n = 0;
     gang_forget_if_empty(s, g);
 }
 

@@ -10,8 +10,6 @@
 #include "sched/checks/held_nodes.h"
 #include "sched/checks/queue_checks.h"
 #include "sched/checks/scale_up.h"
-#include "sched/domains/gated_pods.h"
-#include "sched/domains/stray_pods.h"
 #include "sched/domains/unadmitted_pods.h"
 #include "sched/scheduler.h"
 #include "sched/workload_metrics.h"
@@ -123,8 +121,6 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct scheduler *s = arg;
     if (event == KUBE_DELETED) {
         name_id key = object_name_id(s, object, true);
-        gated_pods_gone(s->gated, intern_name(s->names, key));
-        stray_pods_gone(s->strays, intern_name(s->names, key));
         unadmitted_pods_gone(s->unadmitted, intern_name(s->names, key));
         seen_pod_gone(s, key);
         push_gone(s, CHANGE_POD_GONE, key);
@@ -142,8 +138,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     seen_pod_apply(s, &pod);
     note_stands(s, &pod);
     note_told(s, &pod, object);
-    gated_pods_seen(s->gated, &pod, object);
-    stray_pods_seen(s->strays, &pod, object);
+    seen_pod_object(s, &pod, object);
     struct change *c = sources_push(s);
     c->type = CHANGE_POD;
     c->pod = pod;

@@ -10,8 +10,8 @@
  *   started    where it does, it starts; where it does not, it starts or its quota is given back
  *   kept       others who come meanwhile do not take what was bought for it
  *   goes on    where no machine of one flavor comes, and those of the next do, it stands on those, after one timeout
- *   in vain    of a flavor whose NodePool has machines that are too small, or too few by its limits, none is bought; who can be read of that
- *              goes on to the next one, at once where they are too small
+ *   in vain    of a flavor whose NodePool has machines that are too small, or too few by its limits, none is bought; the gang goes on to
+ *              the next one, at once where they are too small
  *   heals      when the cloud takes one of its machines away it is whole again, with one more
  *   stays      what empties nodes for cheaper ones does not touch it
  *   no leaks   what nobody stands on is taken back, when it runs and when it is over: nothing that is said keeps a machine
@@ -47,6 +47,7 @@ struct plan { /* what happens in a run; all of it follows from its seed */
     bool is_dry;         /* it has no machine of the first of two flavors, and all of the other */
     bool has_rivals;     /* pods of no queue come while it waits */
     bool is_limited, is_small; /* machines of the first flavor: fewer than it lacks may come; a pod does not fit on one */
+    bool is_group;       /* pods of a PodGroup, in no queue */
     bool is_interrupted; /* one of its machines is taken away when it stands */
     uint32_t restart_permille; /* each second: the scheduler's process ends, and another begins */
 };
@@ -237,7 +238,7 @@ static void plan_objects(struct plan *p, uint64_t seed)
     bool can = p->market.kind == KARPENTER && p->keeps_word && !p->has_rivals;
     p->market.has_objects = p->market.kind == KARPENTER && random_permille(&r, 600);
     bool limited = random_permille(&r, 150), small = random_permille(&r, 150), interrupted = random_permille(&r, 300),
-         consolidates = random_permille(&r, 300);
+         consolidates = random_permille(&r, 300), group = random_permille(&r, 300);
     p->is_limited = can && p->market.has_objects && limited && lacking(p) > 1;
     p->is_small = can && p->market.has_objects && small && !p->is_limited && lacking(p) > 0;
     if (p->is_limited)
@@ -245,7 +246,9 @@ static void plan_objects(struct plan *p, uint64_t seed)
     if (p->is_small)
         p->market.gpus_of[0] = p->gpus_n / 2;
     p->is_interrupted = can && interrupted && !p->is_limited && !p->is_small && lacking(p) > 0;
-    p->market.consolidated_permille = can && consolidates ? 50 : 0;
+    p->is_group = can && p->market.has_objects && group && p->pods_n > 1 && !p->is_small && !p->is_limited;
+    p->is_interrupted &= !p->is_group; /* nobody would make its pods again */
+    p->market.consolidated_permille = can && (consolidates || p->is_group) ? 50 : 0;
 }
 
 static struct plan plan_of(uint64_t seed)
@@ -282,8 +285,27 @@ static struct plan plan_of(uint64_t seed)
     return p;
 }
 
+static void submit_group(struct world *w)
+{
+    create(w, arena_printf(w->arena,
+                           "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"default\"},"
+                           "\"spec\":{\"minMember\":%d}}",
+                           w->plan.pods_n));
+    for (int i = 0; i < w->plan.pods_n; i++)
+        create(w, arena_printf(w->arena,
+                               "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"gang-%d\",\"namespace\":\"default\",\"labels\":{"
+                               "\"scheduling.x-k8s.io/pod-group\":\"g\"}},\"spec\":{\"nodeSelector\":{\"" POOL_LABEL "\":\"%s\"},"
+                               "\"terminationGracePeriodSeconds\":0,\"containers\":[{\"name\":\"main\",\"image\":\"x\",\"resources\":{\"limits\":{"
+                               "\"nvidia.com/gpu\":%d}}}]}}",
+                               i, pool_names[0], w->plan.gpus_n));
+}
+
 static void submit(struct world *w)
 {
+    if (w->plan.is_group) {
+        submit_group(w);
+        return;
+    }
     create(w, arena_printf(w->arena,
                            "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"gang\",\"namespace\":\"default\",\"labels\":{"
                            "\"kueue.x-k8s.io/queue-name\":\"q\"}},\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,"
@@ -363,7 +385,9 @@ static void check_next_flavor(struct world *w)
 /* None is bought of the first flavor, in whose place is the second, if there is one. */
 static void check_in_vain(struct world *w, const struct autoscaler_counts *c)
 {
-    int need = w->plan.flavors_n > 1 ? lacking(&(struct plan){.market = w->plan.market, .gpus_n = w->plan.gpus_n, .pods_n = w->plan.pods_n}) : 0;
+    struct plan of_next = w->plan;
+    of_next.there_n = 0; /* those are of the first */
+    int need = w->plan.flavors_n > 1 ? lacking(&of_next) : 0;
     if (c->bought_of[0])
         broken(w, "%s: %d machines were bought of a flavor of which it could not start, %d pods have nodes", "in vain", c->bought_of[0],
                bound_n(w));
@@ -388,7 +412,8 @@ static void live_on_machines(struct world *w)
             loop_run_for(w->loop, STEP_MS, NULL);
         int more = autoscaler_counts(w->autoscaler).bought_n - before;
         if (!stands(w) || w->evictions_n)
-            broken(w, "%s: %d pods have nodes, and it gave its quota back %d times", "a machine was taken away", bound_n(w), w->evictions_n);
+            broken(w, "%s: %d pods have nodes, and it gave its quota back %d times", "a machine was taken away", bound_n(w),
+                   w->evictions_n);
         if (more > 1)
             broken(w, "%s: %d more machines were bought for one", "a machine was taken away", more, 0);
         w->holed = false;
@@ -397,18 +422,19 @@ static void live_on_machines(struct world *w)
         return;
     loop_run_for(w->loop, 10 * MINUTE_MS, NULL);
     if (autoscaler_counts(w->autoscaler).consolidated_n || !stands(w))
-        broken(w, "%s: %d nodes were emptied, %d pods have nodes", "it may not be disrupted", autoscaler_counts(w->autoscaler).consolidated_n,
-               bound_n(w));
+        broken(w, "%s: %d nodes were emptied, %d pods have nodes", "it may not be disrupted",
+               autoscaler_counts(w->autoscaler).consolidated_n, bound_n(w));
 }
 
 static void tell(const struct world *w, uint64_t seed, const struct autoscaler_counts *c, bool stood)
 {
     const struct plan *p = &w->plan;
-    printf("# seed %llu: %s, %d pods x %d, %d there, %d flavors, %s%s%s, needs %d: bought %d in %d passes, %d came, %d did not, burst %lld ms, "
+    printf("# seed %llu: %s, %d pods x %d, %d there, %d flavors, %s%s%s%s%s%s%s, needs %d: bought %d in %d passes, %d came, %d did not, burst %lld ms, "
            "%s, gave up %d times%s%s\n",
            (unsigned long long)seed, p->market.kind == KARPENTER ? "karpenter" : "cluster autoscaler", p->pods_n, p->gpus_n, p->there_n,
            p->flavors_n, p->keeps_word ? "fair" : p->is_dry ? "no spot" : "unfair", p->late_permille ? ", late pods" : "",
-           p->restart_permille ? ", restarts" : p->has_rivals ? ", rivals" : p->is_limited ? ", limited" : p->is_small ? ", small" : "",
+           p->restart_permille ? ", restarts" : "", p->has_rivals ? ", rivals" : "", p->is_limited ? ", limited" : "",
+           p->is_small ? ", small" : "", p->is_group ? ", group" : "",
            lacking(p), c->bought_n, c->passes_n, c->came_n, c->none_n, (long long)c->burst_ms,
            stood ? "stood" : "did not stand", w->evictions_n, w->fault[0] ? ": " : "", w->fault);
 }
@@ -438,6 +464,8 @@ static bool run_once(uint64_t seed, bool shown, struct totals *t)
     if (stood)
         run_until_taken_back(&w, "while it runs");
     w.over = true;
+    for (int i = 0; p.is_group && i < p.pods_n; i++)
+        kube_delete(w.quiet_client, arena_printf(w.arena, "/api/v1/namespaces/default/pods/gang-%d", i), (struct bytes){0}, NULL, NULL);
     kube_delete(w.quiet_client, JOB, BYTES("{\"propagationPolicy\":\"Background\"}"), NULL, NULL);
     for (int i = 0; i < w.rivals_n; i++)
         kube_delete(w.quiet_client, arena_printf(w.arena, "/api/v1/namespaces/default/pods/rival%d", i), (struct bytes){0}, NULL, NULL);

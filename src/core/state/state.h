@@ -208,6 +208,7 @@ struct gang_look {
     name_id ns, queue_title; /* the queue that it stands in or is charged to, as users wrote it; 0 = none */
     int32_t priority;
     int32_t asked_n, bound_n; /* members: wanted (of a group at least), with a place */
+    int32_t fewest_n;        /* of a group: so many have to start together; 0 = it is planned */
     int64_t created_ms, started_ms; /* started: its first pod that stands there was taken in by its kubelet; 0 = not yet */
     bool active, on_hold, finished;
 };

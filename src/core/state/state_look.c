@@ -385,6 +385,8 @@ bool state_gang_look(const struct state *s, name_id gang, struct gang_look *ret_
     for (uint32_t i = 0; g->planned && i < g->sets_n; i++)
         ret_look->asked_n += g->sets[i].asked_n;
     if (!g->planned)
+        ret_look->fewest_n = g->min_members;
+    if (!g->planned)
         ret_look->asked_n = g->min_members > (int32_t)g->members_n ? g->min_members : (int32_t)g->members_n;
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];

@@ -6,7 +6,6 @@
 #include "sched/checks/passed_over.h"
 
 #define TIMEOUT_TEXT "15m"
-#define KEEP_ANNOTATION "karpenter.sh/do-not-disrupt"
 #define CAME_TEXT "the machines for its pods have come"
 enum { LABEL_VALUE_MOST = 63, TIMEOUT_LEAST_MS = 1000, PAUSE_S = 60, PAUSE_MOST_S = 1800, SETTLE_MS = 1000 };
 #define TIMEOUT_MOST_MS INT64_C(604800000) /* 7 days */
@@ -70,8 +69,8 @@ static struct json *updates(struct arena *a, const struct json *workload, const 
         struct json *update = json_new(a, JSON_OBJECT), *annotations = json_ensure_object(a, update, "annotations");
         json_set_text(a, update, "name", json_get_text(set, "name", "main"));
         json_set_text(a, annotations, SCALE_UP_ANNOTATION, timeout_text(check));
-        if (!json_get(json_path(set, "template", "metadata", "annotations", NULL), KEEP_ANNOTATION))
-            json_set_text(a, annotations, KEEP_ANNOTATION, "true");
+        if (!json_get(json_path(set, "template", "metadata", "annotations", NULL), MACHINE_KEEP))
+            json_set_text(a, annotations, MACHINE_KEEP, "true");
         json_append(json_ensure_array(a, update, "tolerations"), toleration(a, workload));
         json_append(list, update);
     }

@@ -127,7 +127,7 @@ static void see_nodes(struct machine_source *x)
 struct machine_look machine_source_look(struct machine_source *x, name_id gang, struct arena *a)
 {
     struct looking l = {.x = x, .a = a, .look = {.verdict = {.coming = "", .text = ""}}};
-    if (!x || !map_count(x->pools->pools) || !machine_source_synced(x))
+    if (!machine_source_any(x))
         return l.look;
     see_nodes(x);
     wanting_each(x->state, gang, count_kind, &l.kinds_n);
@@ -240,6 +240,11 @@ struct machine_source *machine_source_new(struct kube_client *c, struct state *s
 bool machine_source_synced(const struct machine_source *x)
 {
     return kube_watch_synced(x->pools_watch) && (!x->claims_watch || kube_watch_synced(x->claims_watch));
+}
+
+bool machine_source_any(const struct machine_source *x)
+{
+    return x && map_count(x->pools->pools) && machine_source_synced(x);
 }
 
 void machine_source_free(struct machine_source *x)

@@ -21,6 +21,7 @@ struct machine_source *machine_source_new(struct kube_client *c, struct state *s
 void machine_source_free(struct machine_source *x); /* NULL-safe */
 bool machine_source_synced(const struct machine_source *x); /* all that is there has been read, or may not be */
 
+bool machine_source_any(const struct machine_source *x);    /* there are NodePools, and all is read; NULL-safe */
 
 struct machine_look {
     struct machine_verdict verdict;

@@ -98,6 +98,34 @@ is "which its Workload says" "True InsufficientCapacity" k get workloads \
 soon "of the next one all of its pods are declared" '^2$' bash -c "'$KUBECTL' get pods -n '$NS' -l job-name=wide -o 'jsonpath={range .items[*]}{.status.conditions[?(@.type==\"PodScheduled\")].reason}{\"\\n\"}{end}' | grep -c '^Unschedulable$'"
 k delete job wide --wait=false >/dev/null
 K delete clusterqueue "$NS-p" --wait=false >/dev/null
+
+K create -f - >/dev/null <<JSON
+{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "$NS-n", "labels": {"capstan.dev/simulated": "true", "karpenter.sh/nodepool": "$NS"},
+ "annotations": {"capstan.dev/shape": "t4"}}, "status": {"capacity": {"cpu": "8", "memory": "8Gi", "pods": "10", "nvidia.com/gpu": "8"},
+ "allocatable": {"cpu": "8", "memory": "8Gi", "pods": "10", "nvidia.com/gpu": "8"}, "conditions": [{"type": "Ready", "status": "True",
+ "reason": "KubeletReady", "lastHeartbeatTime": "$(date -u +%FT%TZ)", "lastTransitionTime": "$(date -u +%FT%TZ)"}]}}
+JSON
+apply <<YAML
+{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: h, namespace: $NS}, spec: {minMember: 2}}
+YAML
+kept() { k get pod "$1" -o 'jsonpath={.spec.nodeName} {.metadata.annotations.karpenter\.sh/do-not-disrupt} {.metadata.annotations.capstan\.dev/kept-together}'; }
+pod h1 2 ', scheduling.x-k8s.io/pod-group: h'
+k run h2 --image=x --labels=scheduling.x-k8s.io/pod-group=h --annotations=karpenter.sh/do-not-disrupt=30m \
+    --overrides="{\"spec\": {\"nodeSelector\": {\"karpenter.sh/nodepool\": \"$NS\"}}}" >/dev/null
+pod lone 1
+soon "Karpenter may not empty the node of a member of a gang" "^$NS-n true true$" kept h1
+is "what its owner says of it stays" "$NS-n 30m " kept h2
+is "a lone pod may be moved" "$NS-n  " kept lone
+k patch podgroup.scheduling.x-k8s.io h --type=merge -p '{"spec": {"minMember": 1}}' >/dev/null
+soon "it may, once its members do not need each other" "^$NS-n  $" kept h1
+k patch podgroup.scheduling.x-k8s.io h --type=merge -p '{"spec": {"minMember": 2}}' >/dev/null
+soon "until they do again" "^$NS-n true true$" kept h1
+k delete podgroup.scheduling.x-k8s.io h >/dev/null
+soon "when their group is gone it may be" "^$NS-n  $" kept h1
+is "and what its owner said of it stays still" "$NS-n 30m " kept h2
+k delete pod h1 h2 lone --wait=false >/dev/null
+K delete node "$NS-n" >/dev/null
+
 pod last 8
 pool '"4"' 24
 soon "one more is not declared" '^NoMachineFits ' said last
