@@ -12,6 +12,7 @@
 #include "core/cycle.h"
 #include "core/explain/remedy.h"
 #include "core/explain/why.h"
+#include "core/heal/refill.h"
 #include "core/place/try.h"
 #include "core/place/undo.h"
 #include "core/place/view.h"
@@ -58,6 +59,11 @@ static void get_in_line(struct cycle *c, struct gang *g)
         cycle_evict(c, g, end);
         return;
     }
+    end = refill_why_evict(c, g);
+    if (end) {
+        cycle_evict(c, g, end);
+        return;
+    }
     struct reason *why = why_not_ready(c, g, &on);
     if (why) {
         booking_drop(c->s, g);
@@ -86,6 +92,12 @@ static void get_in_line(struct cycle *c, struct gang *g)
         cycle_tell_joined(c, g);
 }
 
+static void look_at(struct cycle *c, struct gang *g)
+{
+    get_in_line(c, g);
+    refill_watch(c->s, g);
+}
+
 /* ORDER  as they came: of pods that are made one after the other, each joins the end of its line. */
 static void line_up_all(struct cycle *c)
 {
@@ -93,7 +105,7 @@ static void line_up_all(struct cycle *c)
     for (uint32_t i = 0; i < s->fresh_n; i++) { /* some of them may be woken again meanwhile */
         struct gang *g = s->fresh[i];
         g->look_at = 0;
-        get_in_line(c, g);
+        look_at(c, g);
     }
     s->fresh_n = 0;
 }
@@ -135,6 +147,7 @@ static void try_line(struct cycle *c, struct line *l)
         order_step_aside(s, g); /* what it waits for, those behind it do not, nor those who come */
         l = g->line;
     }
+    refill_watch(s, g);
     cycle_explain_line(c, l, refusal.why);
     order_park_line(s, l, &refusal.park);
     parking_release(s, &refusal.park);

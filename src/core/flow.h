@@ -397,6 +397,7 @@ struct gang_record {
     uint32_t least_n;
     struct tier_request tiers; /* not of a planned gang */
     bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
+    int32_t refill_s;          /* of a pod group: so long broken, it is evicted whole (heal/refill.h); 0 = it does not ask for that */
     bool active;               /* false: deactivated, takes no part */
     bool on_hold;              /* the dialect gates it for a reason of its own; hold_text says why */
     bool hold_is_fault;        /* nobody gates it: it is wrong itself */

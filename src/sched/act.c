@@ -250,7 +250,7 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
 static bool members_missing(const struct reason *r)
 {
     for (; r; r = r->next)
-        if (r->code == REASON_MEMBERS_MISSING || members_missing(r->child))
+        if (r->code == REASON_MEMBERS_MISSING || r->code == REASON_MEMBERS_LOST || members_missing(r->child))
             return true;
     return false;
 }

@@ -27,6 +27,7 @@ struct unused {
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
 #define NO_RANKS "the pods of a set take its places in the order in which they come"
 #define NO_CHECKS "Capstan answers no check of its own"
+#define OF_GROUPS "it is read of pod groups; of what is queued the Kueue way waitForPodsReady.recoveryTimeout says it"
 #define NOT_A_GROUPS "it is read of what is queued the Kueue way: jobs, pods, Workloads"
 #define OF_THE_JOB "it is read of the job's own metadata"
 #define OF_PODS "pods are queued one by one: write it into spec.template.metadata.labels"
@@ -120,6 +121,8 @@ static const struct {
     {KUEUE, "cohorts", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
     {KUEUE, "localqueues", false, DECODE_PLACEMENT_ANNOTATION, NULL, "it is read of the ClusterQueue"},
     {KUEUE, "cohorts", false, DECODE_PLACEMENT_ANNOTATION, NULL, "it is read of the ClusterQueue"},
+    {"batch", "jobs", false, DECODE_REFILL_ANNOTATION, NULL, OF_GROUPS},
+    {KUEUE, "workloads", false, DECODE_REFILL_ANNOTATION, NULL, OF_GROUPS},
     {"batch", "jobs", true, DECODE_MINIMUM_RUN_ANNOTATION, "0", OF_THE_JOB},
     {"batch", "jobs", true, DECODE_CHECKPOINT_ANNOTATION, NULL, OF_THE_JOB},
     {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
@@ -132,6 +135,12 @@ static bool is_minimum_run(const struct json *v)
 {
     int32_t unused;
     return decode_minimum_run(json_bytes(v), &unused);
+}
+
+static bool is_refill(const struct json *v)
+{
+    int32_t unused;
+    return decode_refill(json_bytes(v), &unused);
 }
 
 static bool is_checkpoint(const struct json *v)
@@ -158,6 +167,7 @@ static const struct {
     bool (*is_read)(const struct json *v);
 } forms[] = {
     {DECODE_MINIMUM_RUN_ANNOTATION, "seconds, from 0 to 86400", is_minimum_run},
+    {DECODE_REFILL_ANNOTATION, "seconds, from 1 to 86400", is_refill},
     {DECODE_CHECKPOINT_ANNOTATION, "a time as in 2026-01-31T12:00:00Z", is_checkpoint},
     {DECODE_BACKFILL_ANNOTATION, "easy, conservative or none", is_backfill},
     {DECODE_PLACEMENT_ANNOTATION, PLACEMENT_WORDS, is_placement},

@@ -39,6 +39,7 @@ static const struct {
     {"capstan.dev/user", AS_LABEL | AS_ANNOTATION},
     {"capstan.dev/hold", AS_ANNOTATION},
     {"capstan.dev/minimum-run-seconds", AS_ANNOTATION},
+    {"capstan.dev/refill-seconds", AS_ANNOTATION},
     {"capstan.dev/backfill", AS_ANNOTATION},
     {"capstan.dev/placement", AS_ANNOTATION},
     {"capstan.dev/checkpoint-time", AS_ANNOTATION},

@@ -26,6 +26,9 @@
 /* On a job that is queued the Kueue way, or its Workload: who of equals is preempted (core/preempt/stakes.h). */
 #define DECODE_MINIMUM_RUN_ANNOTATION "capstan.dev/minimum-run-seconds"
 #define DECODE_HOLD_ANNOTATION "capstan.dev/hold" /* on pod groups: any value but "false" keeps them from starting */
+/* On pod groups: so many seconds after one has fallen below its minimum it is evicted whole (core/heal/refill.h). */
+#define DECODE_REFILL_ANNOTATION "capstan.dev/refill-seconds"
+#define DECODE_REFILL_MOST_S 86400
 #define DECODE_CHECKPOINT_ANNOTATION "capstan.dev/checkpoint-time"
 #define DECODE_MINIMUM_RUN_MOST_S 86400 /* WHY a longer one keeps others of its priority in front of it for as long */
 /* On a ClusterQueue: to whom of those who wait a start is promised (core/time/booking.h). */
@@ -85,6 +88,7 @@ int decode_local_queue(const struct decoder *d, const struct json *object, struc
 /* The values of the annotations above: seconds up to the most; RFC 3339. False: they say nothing. */
 bool decode_minimum_run(struct bytes text, int32_t *ret_s);
 bool decode_checkpoint(struct bytes text, int64_t *ret_ms);
+bool decode_refill(struct bytes text, int32_t *ret_s);
 int decode_workload(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);

@@ -29,6 +29,15 @@ static void decode_group_hold(const struct decoder *d, const struct json *object
     g->hold_text = intern_text_id(d->names, "It is held: annotation " DECODE_HOLD_ANNOTATION " (capstan resume takes it off)");
 }
 
+bool decode_refill(struct bytes text, int32_t *ret_s)
+{
+    int64_t seconds;
+    if (!bytes_int64(text, &seconds) || seconds < 1 || seconds > DECODE_REFILL_MOST_S)
+        return false;
+    *ret_s = (int32_t)seconds;
+    return true;
+}
+
 /* What all pod groups have in common. */
 static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, struct gang_record *g, struct err *e)
 {
@@ -45,6 +54,7 @@ static int group_begin(const struct decoder *d, const struct json *object, enum 
     g->active = !json_is(json_path(object, "metadata", "deletionTimestamp", NULL), JSON_STRING);
     g->min_members = 1;
     decode_group_hold(d, object, g);
+    (void)decode_refill(json_bytes(json_path(object, "metadata", "annotations", DECODE_REFILL_ANNOTATION, NULL)), &g->refill_s);
     return 0;
 }
 

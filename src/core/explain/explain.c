@@ -244,6 +244,15 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
             buf_printf(out, " of task %s", name);
         buf_text(out, " exist");
         break;
+    case REASON_MEMBERS_LOST:
+        buf_printf(out, "%lld of %lld pods", (long long)r->have, (long long)r->need);
+        if (r->name)
+            buf_printf(out, " of task %s", name);
+        buf_text(out, " are left or have come anew; the places of the others are kept for them");
+        break;
+    case REASON_GANG_BROKEN:
+        buf_printf(out, "only %lld of its pods were left, for %lld s", (long long)r->have, (long long)r->need);
+        break;
     case REASON_GATED:
         buf_printf(out, "%lld pods have scheduling gates", (long long)r->have);
         break;

@@ -25,6 +25,7 @@
     X(BACKOFF,              "backing-off")           /* need = until wall ms */                                                  \
     X(PODS_UNREADY,         "pods-not-ready")        /* of others that are admitted: nobody is admitted meanwhile */               \
     X(MEMBERS_MISSING,      "members-missing")       /* have pods exist, need */                                                 \
+    X(MEMBERS_LOST,         "members-lost")          /* it runs in part: have, need; places are kept for the others */                \
     X(GATED,                "pods-gated")            /* have = gated pods */                                                     \
     X(RESOURCE_UNCOVERED,   "resource-not-in-queue") /* resource is in no resource group of the queue */                         \
     X(QUOTA_EXCEEDS_MAX,    "quota-exceeds-maximum") /* can never fit: need > have = largest possible */                         \
@@ -94,6 +95,7 @@
     X(CHANGE_LIMIT,         "limit-time")            /* the gang `name` in namespace pod_set (a Workload) ends within need s */            \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node of a topology, need = how many; children: the others */    \
+    X(GANG_BROKEN,          "gang-broken")           /* EVICT: have pods were left of it, for need s */                               \
     X(CHECK_RETRIED,        "admission-check-retry") /* EVICT: the check `name` asks for another try later */                     \
     X(DEACTIVATED,          "workload-deactivated")  /* EVICT */                                                                  \
     X(PODS_TIMEOUT,         "pods-ready-timeout")    /* EVICT: need times by now; not before wall ms `have` again */               \

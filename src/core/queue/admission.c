@@ -2,6 +2,7 @@
 #include <assert.h>
 #include "base/memory.h"
 #include "core/explain/why.h"
+#include "core/heal/hole.h"
 #include "core/place/domain.h"
 #include "core/preempt/promise.h"
 #include "core/queue/checks.h"
@@ -350,13 +351,20 @@ void admission_recount(struct state *s, struct gang *g)
     consumption_follow(s, g);
 }
 
+/* What a group keeps is charged as what its pods have. */
+static void free_held(struct state *s, struct gang *g, uint32_t seat)
+{
+    ledger_seat(s, g, s->seats[seat].shape, -1);
+    seat_free(s, seat);
+}
+
 static void drop_all_held(struct state *s, struct gang *g)
 {
     if (!g->own->seats)
         return;
     struct gang_object *o = gang_own(g);
     while (o->seats_n)
-        seat_free(s, o->seats[--o->seats_n]);
+        free_held(s, g, o->seats[--o->seats_n]);
     free(o->seats);
     o->seats = NULL;
     o->seats_cap = 0;
@@ -398,7 +406,7 @@ void admission_drop_held(struct state *s, struct gang *g, uint32_t at)
     struct gang_object *o = gang_own(g);
     uint32_t seat = o->seats[at];
     memmove(&o->seats[at], &o->seats[at + 1], (--o->seats_n - at) * sizeof *o->seats);
-    seat_free(s, seat);
+    free_held(s, g, seat);
 }
 
 void admission_leave_held(struct state *s, const struct pod *p, uint32_t set, uint32_t node)
@@ -456,7 +464,8 @@ static bool leaves_its_place(const struct pod *p)
 void pod_end_seat(struct state *s, uint32_t at)
 {
     struct pod *p = &s->pods[at];
-    int32_t set = leaves_its_place(p) ? pod_set_index(p->gang, p) : -1;
+    bool mends = hole_is_left(s, p);
+    int32_t set = mends ? 0 : leaves_its_place(p) ? pod_set_index(p->gang, p) : -1;
     if (set < 0) {
         pod_leave_seat(s, at);
         return;
@@ -469,6 +478,10 @@ void pod_end_seat(struct state *s, uint32_t at)
     p->gang->bound_n--;
     p->seat = 0;
     p->assumed = false;
+    if (mends && !gang_is_below_minimum(s, p->gang)) {
+        admission_drop_held(s, p->gang, p->gang->own->seats_n - 1);
+        return;
+    }
     const struct node *node = &s->nodes.nodes[seat->node];
     if (node->has_devices_twice || node->devices.gpus) /* a GPU may have less than pods have of it: a place takes no part in that */
         seats_settle_held(s, seat->node);

@@ -45,7 +45,8 @@ void admission_leave_held(struct state *s, const struct pod *p, uint32_t set, ui
 void pod_sit(struct state *s, uint32_t pod, uint32_t seat);
 void pod_leave_seat(struct state *s, uint32_t pod);
 /* The pod is over or gone. A member of a planned gang that did not succeed leaves its place to the pod that will replace it: were
- * others to take it, a running gang would be broken and could not become whole again. */
+ * others to take it, a running gang would be broken and could not become whole again. So does one of a pod group, for a while
+ * (heal/refill.h). */
 void pod_end_seat(struct state *s, uint32_t pod);
 /* Index of the pod's set in a planned gang; -1: none of that name. */
 int32_t pod_set_index(const struct gang *g, const struct pod *p);

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "core/explain/why.h"
+#include "core/heal/hole.h"
+#include "core/heal/refill.h"
 #include "core/place/fit.h"
 #include "core/place/try.h"
 #include "core/place/undo.h"
@@ -652,6 +654,11 @@ static void settle_planned(struct cycle *c, struct gang *g)
 static void settle_group(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
+    if (holes_are_kept(g)) {
+        drop_bad_seats(s, g);
+        if (!refill_settle(c, g))
+            return;
+    }
     uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose), held_n = 0;
     bool held_back = loose_n && g->queue && g->queue->preempts && deserve_holds_back(s, g->queue);
     uint32_t failed_shape = 0, i = 0;
@@ -724,7 +731,7 @@ void settle_gang(struct cycle *c, struct gang *g)
         settle_planned(c, g);
     else
         settle_group_beside_promises(c, g);
-    if (!parked(g) && g->phase != GANG_LEAVING)
+    if (!parked(g) && g->phase != GANG_LEAVING && !holes_are_kept(g))
         cycle_explained_away(g);
 }
 

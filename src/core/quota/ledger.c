@@ -96,6 +96,11 @@ static void find_seated(struct state *s, struct gang *g)
         for (uint32_t k = 0; c && k < c->demands_n; k++)
             add_charge(g, 0, c->demands[k].resource, c->demands[k].value, 1);
     }
+    for (uint32_t i = 0; i < g->own->seats_n; i++) {
+        const struct shape_class *c = &s->shapes.classes[s->seats[g->own->seats[i]].shape];
+        for (uint32_t k = 0; k < c->demands_n; k++)
+            add_charge(g, 0, c->demands[k].resource, c->demands[k].value, 1);
+    }
 }
 
 static void apply(struct state *s, struct gang *g, int sign)

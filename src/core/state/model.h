@@ -181,6 +181,7 @@ struct gang_stakes {
 /* As in gang_record: of pod groups only. */
 struct group_terms {
     struct tier_request tiers;
+    int32_t refill_s;
     uint32_t least_n;
     struct amount least[];
 };
@@ -213,7 +214,7 @@ struct gang_object {
     struct domain_choice *told; /* domains of its sets, as its object says or will say (place/domain.h) */
     uint32_t stakes;         /* slot in state.stakes; 0: its object says nothing of that */
     name_id lost;            /* one of them, a node that failed and where nobody is left (queue/lost.h); 0: none */
-    int64_t lost_ms;         /* since when */
+    int64_t lost_ms;         /* since when; of a pod group: since when it is broken (heal/refill.h), 0 = it is not, or nobody asks */
     int64_t deadline_ms;     /* its pods are to be ready by then; 0 = whenever */
     int64_t unready_ms, admitted_ms;
     int64_t preempts_after_ms; /* nobody is preempted for it before */

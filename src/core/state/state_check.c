@@ -1,6 +1,7 @@
 /* state_check.c - everything that must always hold, found again the slow way; and the digest */
 #include "base/collections/map.h"
 #include "base/memory.h"
+#include "core/heal/hole.h"
 #include "core/queue/admission.h"
 #include "core/queue/consumption.h"
 #include "core/queue/gang.h"
@@ -103,8 +104,19 @@ static bool check_gang(const struct state *s, const struct gang *g, struct err *
         return err_set(e, E_INVALID, "gang %s is not admitted, yet holds places or quota", key), false;
     for (uint32_t i = 0; i < g->own->seats_n; i++)
         if (s->seats[g->own->seats[i]].gang != g || s->seats[g->own->seats[i]].pod || !s->seats[g->own->seats[i]].node ||
-            s->seats[g->own->seats[i]].lifted || s->seats[g->own->seats[i]].pod_set >= g->sets_n)
+            s->seats[g->own->seats[i]].lifted || (g->planned && s->seats[g->own->seats[i]].pod_set >= g->sets_n))
             return err_set(e, E_INVALID, "gang %s holds a place that is not its own", key), false;
+    return true;
+}
+
+/* A group keeps places only while it is broken and goes on, and is looked at when that time is over. */
+static bool check_refill(const struct state *s, const struct gang *g, struct err *e)
+{
+    if (!holes_are_kept(g) || g->phase == GANG_LEAVING)
+        return true;
+    bool looked_at = g->look_at || g->timer_at || (g->park && g->park->at);
+    if (g->phase != GANG_BOUND || !looked_at || (!g->look_at && (!g->own->lost_ms || !gang_is_below_minimum(s, g))))
+        return err_set(e, E_INVALID, "pod group %s keeps places for nobody", intern_name(s->names, g->key)), false;
     return true;
 }
 
@@ -244,8 +256,8 @@ static bool check_ledger(const struct state *s, const struct gang *g, struct err
 {
     for (uint32_t i = 0; i < g->own->charges_n && g->queue && !g->planned; i++) {
         int64_t sum = 0;
-        for (uint32_t m = 0; m < g->members_n; m++) {
-            uint32_t seat = s->pods[g->members[m]].seat;
+        for (uint32_t m = 0; m < g->members_n + g->own->seats_n; m++) {
+            uint32_t seat = m < g->members_n ? s->pods[g->members[m]].seat : g->own->seats[m - g->members_n];
             const struct shape_class *c = seat ? &s->shapes.classes[s->seats[seat].shape] : NULL;
             for (uint32_t k = 0; c && k < c->demands_n; k++)
                 sum += c->demands[k].resource == g->own->charges[i].resource ? c->demands[k].value : 0;
@@ -407,7 +419,8 @@ bool state_check(const struct state *s, struct err *e)
         if (s->nodes.nodes[slot].name && (!check_node(s, slot, e) || !check_promised_node(s, slot, e)))
             return false;
     for (uint32_t i = 0; i < s->gangs_n; i++)
-        if (!check_gang(s, s->gangs[i], e) || !check_lost(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e))
+        if (!check_gang(s, s->gangs[i], e) || !check_lost(s, s->gangs[i], e) || !check_places(s, s->gangs[i], e) ||
+            !check_refill(s, s->gangs[i], e))
             return false;
     return check_stakes(s, e) && check_ready(s, e) && check_seats(s, e) && check_quota(s, e) && check_order(s, e) &&
            check_consumption(s, e) && check_bookings(s, e) &&

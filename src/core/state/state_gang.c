@@ -2,6 +2,7 @@
 #include "core/state/state_gang.h"
 #include <stddef.h>
 #include "base/memory.h"
+#include "core/heal/hole.h"
 #include "core/preempt/promise.h"
 #include "core/preempt/stakes.h"
 #include "core/time/booking.h"
@@ -229,7 +230,8 @@ static bool same_terms(const struct gang *g, const struct gang_record *r)
     const struct tier_request *is = gang_tiers(g), *wanted = r->tiers.mode != TOPOLOGY_UNASKED ? &r->tiers : NULL;
     const struct amount *least;
     uint32_t least_n = gang_least(g, &least);
-    bool same = !is == !wanted && same_amounts(least, least_n, r->least, r->least_n);
+    bool same = !is == !wanted && same_amounts(least, least_n, r->least, r->least_n) &&
+                (g->own->terms ? g->own->terms->refill_s : 0) == r->refill_s;
     return same && (!is || (is->mode == wanted->mode && is->highest == wanted->highest && is->title == wanted->title));
 }
 
@@ -237,10 +239,11 @@ static void take_terms(struct gang_object *o, const struct gang_record *r)
 {
     free(o->terms);
     o->terms = NULL;
-    if (r->tiers.mode == TOPOLOGY_UNASKED && !r->least_n)
+    if (r->tiers.mode == TOPOLOGY_UNASKED && !r->least_n && !r->refill_s)
         return;
     o->terms = mem_alloc(sizeof *o->terms + r->least_n * sizeof *r->least);
     o->terms->tiers = r->tiers;
+    o->terms->refill_s = r->refill_s;
     o->terms->least_n = r->least_n;
     if (r->least_n)
         memcpy(o->terms->least, r->least, r->least_n * sizeof *r->least);
@@ -323,11 +326,11 @@ static bool pod_ended(const struct pod *p)
     return p->phase == POD_SUCCEEDED || p->phase == POD_FAILED;
 }
 
-/* A group that is no longer whole waits again, with what it has left: pods that come now must make it whole together.
- * WHY  so it is decided from what the API shows, and a scheduler that starts anew decides the same. */
+/* A group that is no longer whole, and for which no places are kept, waits again with what it has left: pods that come now must make it
+ * whole together. WHY  so it is decided from what the API shows, and a scheduler that starts anew decides the same. */
 static void wait_again(struct state *s, struct gang *g)
 {
-    if (!g->planned && g->phase == GANG_BOUND && (!g->bound_n || gang_is_below_minimum(s, g)))
+    if (!g->planned && g->phase == GANG_BOUND && (!g->bound_n || gang_is_below_minimum(s, g)) && !holes_may_be_filled(s, g))
         admission_release(s, g);
 }
 

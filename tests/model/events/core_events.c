@@ -61,6 +61,7 @@ static void step(struct model *m)
     m->faults = true;
     for (uint32_t n = 1 + pick(m, EVENTS_MAX); n; n--)
         random_event(m);
+    random_heal(m);
     random_controllers(m, false);
     tell_some(m);
     work_writes(m, false);

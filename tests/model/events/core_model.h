@@ -143,6 +143,7 @@ struct m_gang {
     int retries_n;             /* times that it was evicted because its pods were late */
     int64_t checkpoint_ms;     /* these three: as in gang_record */
     int minimum_run_s, grace_s;
+    int refill_s;              /* a group: as in gang_record */
     int run_s;                 /* it says that it ends within so long of its admission, which is hardly ever so; 0: nothing */
     struct m_set sets[SETS];
     int8_t choices[SETS][RES_N]; /* flavor; -1: none */
@@ -301,6 +302,15 @@ void life_end(struct life *l);
 void answer_outcome(struct life *l, const struct answer *a);
 
 /* core_random_queues.c */
+/* core_heal.c: pod groups lose members, and get others */
+void random_heal(struct model *m);
+
+/* core_random.c: users, kubelets and controllers */
+struct members {
+    int live, succeeded, any; /* any: slot of a live one, -1: none */
+};
+struct members members_of(const struct model *m, int gang, int set); /* set: its name */
+void new_member(struct model *m, int gang, int set);
 void consumption_policy(struct model *m);
 int random_weight(struct model *m);
 void random_put_queue(struct model *m, int slot);

@@ -150,7 +150,7 @@ static void delete_pod(struct model *m, int slot, bool at_once)
     changed(m, OBJ_POD, slot);
 }
 
-static void new_member(struct model *m, int gang, int set)
+void new_member(struct model *m, int gang, int set)
 {
     const struct m_gang *g = &m->api.gangs[gang];
     int slot = new_pod(m);
@@ -174,11 +174,7 @@ static void new_member(struct model *m, int gang, int set)
     changed(m, OBJ_POD, slot);
 }
 
-struct members {
-    int live, succeeded, any; /* any: slot of a live one, -1: none */
-};
-
-static struct members members_of(const struct model *m, int gang, int set)
+struct members members_of(const struct model *m, int gang, int set)
 {
     struct members n = {.any = -1};
     for (int i = 0; i < PODS; i++) {

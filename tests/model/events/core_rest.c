@@ -3,7 +3,8 @@
 #include "core_model.h"
 #include "core/state/model.h"
 
-enum { ROUNDS_MAX = 300, QUIET_ROUNDS = 5, ROUND_MS = 15000, BUSY_MS = 200 }; /* busy: pods that come up are not late */
+/* busy: pods that come up are not late; quiet: longer than places are kept (core_heal.c) */
+enum { ROUNDS_MAX = 300, QUIET_ROUNDS = 5, ROUND_MS = 25000, BUSY_MS = 200 };
 
 static uint64_t hash_bytes_of(const char *text, uint64_t h)
 {

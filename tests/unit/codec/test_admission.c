@@ -651,6 +651,12 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n"
          "metadata: {name: g, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '60'}}\nspec: {minMember: 2}\n",
          "metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of what is queued the Kueue way"},
+        {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n"
+         "metadata: {name: g, namespace: ns, annotations: {capstan.dev/refill-seconds: 2m}}\nspec: {minMember: 2}\n",
+         "metadata.annotations[capstan.dev/refill-seconds]: has no effect: write seconds, from 1 to 86400"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {capstan.dev/refill-seconds: '60'}}\n"
+         "spec:\n  parallelism: 4\n" TEMPLATE,
+         "metadata.annotations[capstan.dev/refill-seconds]: has no effect yet: it is read of pod groups"},
         {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n"
          "metadata: {name: j, namespace: ns, annotations: {capstan.dev/checkpoint-time: '2026-01-01T00:00:00Z'}}\n"
          "spec:\n  tasks: [{name: a, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",

@@ -1,4 +1,5 @@
-/* test_decode_booking.c - what a ClusterQueue says of starts that are promised, and what a Workload says of its own */
+/* test_decode_booking.c - what a ClusterQueue says of starts that are promised, and what a Workload says of its own;
+ * how long a pod group may be broken */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,6 +31,20 @@ static void a_queue_says_how_it_gives_them(void **state)
         assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
         assert_int_equal(q.backfill, cases[i].backfill);
         assert_int_equal(decode_backfill(json_bytes(said), &unused), cases[i].is_read);
+    }
+}
+
+static void a_group_says_how_long_it_may_be_broken(void **state)
+{
+    static const char *const said[] = {"\"120\"", "\"86400\"", "\"86401\"", "\"0\"", "\"2m\"", "[]"};
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        struct gang_record g;
+        struct err e;
+        const struct json *v = tree(w, arena_printf(w->arena, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\",\"annotations\":{"
+                                                              "\"capstan.dev/refill-seconds\":%s}}}", said[i]));
+        assert_int_equal(decode_native_pod_group(&w->d, v, &g, &e), 0);
+        assert_int_equal(g.refill_s, i == 0 ? 120 : i == 1 ? 86400 : 0);
     }
 }
 
@@ -103,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_queue_says_how_it_gives_them, world_open, world_close),
+        cmocka_unit_test_setup_teardown(a_group_says_how_long_it_may_be_broken, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_workload_says_its_start, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_is_not_as_it_is_written_is_none, world_open, world_close),
     };

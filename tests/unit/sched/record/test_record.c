@@ -160,6 +160,7 @@ static void every_kind_comes_back(void **state)
                                             3,
                                             {TOPOLOGY_REQUIRED, 5, x},
                                             true,
+                                            78,
                                             true,
                                             true,
                                             true,
