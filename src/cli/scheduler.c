@@ -9,6 +9,7 @@
 #include "jobs/jobs.h"
 #include "sched/ahead/starts.h"
 #include "sched/record/recorder.h"
+#include "sched/hung/hung.h"
 #include "sched/relayout/relayout.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
@@ -188,6 +189,7 @@ int scheduler_main(const struct options *o)
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);
     struct starts *starts = starts_new(s, r.forecast_ms);
     struct relayout *relayout = relayout_new(s);
+    struct hung *hung = hung_new(s, option_number(o, OPT_SCHEDULER_HUNG_AFTER, 0) * 1000);
     r.jobs.on_ungated = on_ungated;
     r.jobs.arg = s;
     r.probe = loop_timer_new(l, probe, &r);
@@ -197,6 +199,7 @@ int scheduler_main(const struct options *o)
         fprintf(stderr, "capstan scheduler: %s\n", e.text);
         code = EXIT_FAILED;
     }
+    hung_free(hung);
     relayout_free(relayout);
     starts_free(starts);
     scheduler_stop(s);

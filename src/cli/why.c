@@ -267,6 +267,13 @@ static const char *admitted_message(struct answer *x, const struct json *workloa
              : text;
 }
 
+/* As long as it runs. */
+static const char *with_hung(struct answer *x, const char *message)
+{
+    const char *hung = hung_text(x->a, x->decided);
+    return hung ? arena_printf(x->a, "%s; %s", message, hung) : message;
+}
+
 static void add_shares(struct answer *x)
 {
     const char *queues[2];
@@ -296,7 +303,7 @@ static void workload_state(struct answer *x)
         x->message = json_get_text(object_condition(w, "Evicted"), "message", "");
     } else if (object_condition_true(w, "Admitted")) {
         x->state = "admitted";
-        x->message = admitted_message(x, w, json_get_text(admission, "clusterQueue", "?"));
+        x->message = with_hung(x, admitted_message(x, w, json_get_text(admission, "clusterQueue", "?")));
     } else if (object_condition_true(w, "QuotaReserved")) {
         x->state = "reserved";
         x->message = reserved_text(x->a, w);
@@ -316,7 +323,7 @@ static void group_state(struct answer *x)
     JSON_EACH (condition, json_path(x->decided, "status", "conditions", NULL))
         x->message = json_get_text(condition, "message", x->message);
     if (strcmp(x->state, "Running") == 0)
-        x->message = "all required members are bound";
+        x->message = with_hung(x, "all required members are bound");
 }
 
 /* A Kueue pod group has no object before it is whole: its pods are counted here. */

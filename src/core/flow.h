@@ -396,6 +396,7 @@ struct gang_record {
     const struct amount *least; /* its pods are made only once its queue could hold so much more (Volcano's minResources) */
     uint32_t least_n;
     struct tier_request tiers; /* not of a planned gang */
+    int64_t restart_ms;        /* it is to give back what it was given before that, and to start again; 0 = nobody asks for that */
     bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
     int32_t refill_s;          /* of a pod group: so long broken, it is evicted whole (heal/refill.h); 0 = it does not ask for that */
     bool active;               /* false: deactivated, takes no part */

@@ -9,6 +9,7 @@
  *   run_notes.c how long what is over ran; forecast/: by what it is remembered, limits of time, how a start is told
  *   ahead/      when those that wait start; would this start? asked of a scheduler that only looks
  *   record/     what is taken in and decided, kept in files; played back
+ *   hung/       gangs that run and compute nothing
  *   relayout/   MIG layouts of idle GPUs follow what waits
  *   names.c     names that nobody needs any more are given back
  *   bind.c      one pod to one node, asked until the answer is certain

@@ -23,6 +23,8 @@ const char *status_evicted_reason(const struct reason *r)
         return "PodsReadyTimeout";
     if (r->code == REASON_DEACTIVATED || r->code == REASON_INACTIVE || r->code == REASON_RETRIES_EXCEEDED)
         return "Deactivated";
+    if (r->code == REASON_RESTARTED)
+        return "Hung";
     if (r->code == REASON_CHECK_RETRIED)
         return "AdmissionCheck";
     return "Preempted";

@@ -14,6 +14,7 @@
 #include "net/http_local.h"
 #include "net/http_server.h"
 #include "sched/ahead/starts.h"
+#include "sched/hung/hung.h"
 #include "sched/relayout/relayout.h"
 #include "sched/sched.h"
 #include "sched/serve/port.h"
@@ -46,6 +47,7 @@ struct cluster {
     struct scheduler *scheduler;
     struct starts *starts;
     struct relayout *relayout;
+    struct hung *hung;
     struct view *view; /* the web page */
     struct jobs *jobs;
     struct embedded_controllers *controllers;
@@ -430,6 +432,7 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
                                     .metrics = config->metrics, .job_waits = job_waits, .arg = c});
     c->starts = starts_new(c->scheduler, FORECAST_MS);
     c->relayout = relayout_new(c->scheduler);
+    c->hung = hung_new(c->scheduler, HUNG_AFTER_S * 1000);
     apiserver_add_route(c->apiserver, "/metrics/scheduler", on_scheduler_page, c);
     apiserver_set_pending(c->apiserver, on_pending, c);
     c->view = view_new(c->loop, c->scheduler);
@@ -481,6 +484,7 @@ void cluster_stop(struct cluster *c)
     embedded_controllers_free(c->controllers);
     jobs_free(c->jobs);
     view_free(c->view);
+    hung_free(c->hung);
     relayout_free(c->relayout);
     starts_free(c->starts);
     scheduler_free(c->scheduler);

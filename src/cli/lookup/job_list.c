@@ -18,6 +18,7 @@
 #include "sched/figures/workload_wait.h"
 
 struct finder {
+    struct map *hung_of; /* of Volcano Jobs, by uid: the pod group that hangs */
     struct arena *arena;
     struct pod_counts *pods;
     struct loose_pod *loose, **loose_last; /* pods that ask for accelerators, in the order of the list */
@@ -143,8 +144,9 @@ static void queued_state(const struct finder *f, struct job_line *line, const st
     } else if (suspended) {
         line->state = !json_get_bool(json_get(workload, "spec"), "active", true) ? "Deactivated" : workload ? "Queued" : "Suspended";
     } else {
+        const char *hung = pods->running_n > 0 ? hung_text(f->arena, workload) : NULL;
         line->state = pods->running_n > 0 ? "Running" : "Pending";
-        line->message = pods->message ? pods->message : line->message;
+        line->message = hung ? hung : pods->message ? pods->message : line->message;
     }
     line->idle = !text_equal(line->state, "Queued") && !text_equal(line->state, "Pending");
     line->reason = workload && text_equal(line->state, "Queued") ? object_waiting(workload) : NULL;
@@ -217,6 +219,9 @@ static void volcano_job(const struct finder *f, const struct json *job)
     line.idle = !text_equal(line.state, "Pending") && !text_equal(line.state, "Restarting");
     if (!*line.message && !line.idle && pods.message)
         line.message = pods.message;
+    const struct json **hung = map_find_text(f->hung_of, object_meta(job, "uid"));
+    if (hung && pods.running_n)
+        line.message = hung_text(f->arena, *hung);
     volcano_times(&line, status);
     line_show(f, job, &line, &pods);
 }
@@ -261,7 +266,8 @@ static void pod_group(const struct finder *f, const struct json *group, enum pod
     line.gang_n = json_get_int64(spec, "minMember", count);
     line.state = json_text(json_path(group, "status", "phase", NULL), pods.running_n ? "Running" : "Pending");
     line.started_ms = pods.waiting_n && pods.running_n < line.gang_n ? 0 : pods.bound_ms;
-    line.message = pods.message;
+    const char *hung = pods.running_n ? hung_text(f->arena, group) : NULL;
+    line.message = hung ? hung : pods.message;
     line.idle = text_equal(line.state, "Finished") || text_equal(line.state, "Failed") || text_equal(line.state, "Completed");
     line_show(f, group, &line, &pods);
 }
@@ -403,17 +409,26 @@ static const struct json *items_get(struct finder *f, struct connection *c, cons
     return json_get(list, "items");
 }
 
-static void pod_groups(struct finder *f, struct connection *c, struct err *e)
+static void pod_groups(struct finder *f, struct connection *c, const struct json *volcanos, struct err *e)
 {
     static const struct {
         const char *group, *version;
         enum pod_group_maker maker;
-    } makers[] = {{"scheduling.volcano.sh", "v1beta1", POD_GROUP_VOLCANO},
-                  {"scheduling.x-k8s.io", "v1alpha1", POD_GROUP_COSCHEDULING},
+    } makers[] = {{"scheduling.x-k8s.io", "v1alpha1", POD_GROUP_COSCHEDULING},
                   {"scheduling.k8s.io", "v1beta1", POD_GROUP_NATIVE}};
+    JSON_EACH (group, volcanos)
+        pod_group(f, group, POD_GROUP_VOLCANO);
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
         JSON_EACH (group, items_get(f, c, makers[i].group, makers[i].version, "podgroups", JOBS_FIELDS, e))
             pod_group(f, group, makers[i].maker);
+}
+
+/* A Volcano Job's own object does not say that it hangs. */
+static void hung_index(struct finder *f, const struct json *volcanos)
+{
+    JSON_EACH (group, volcanos)
+        if (hung_text(f->arena, group) && *object_controller(group, "uid"))
+            *(const struct json **)map_put(f->hung_of, bytes_of(object_controller(group, "uid")), NULL) = group;
 }
 
 const char *job_list_find(struct connection *c, struct arena *a, void (*show)(void *context, const struct job_line *line), void *context,
@@ -422,6 +437,7 @@ const char *job_list_find(struct connection *c, struct arena *a, void (*show)(vo
     struct finder f = {.arena = a, .pods = pod_counts_new(), .show = show, .context = context};
     f.loose_last = &f.loose;
     f.workload_of = map_new(sizeof(const struct json *));
+    f.hung_of = map_new(sizeof(const struct json *));
     f.jobs_of = map_new(sizeof(struct child *));
     const char *pods = kube_path(a, "", "v1", "pods", c->ns, NULL, NULL);
     (void)connection_each(c, arena_printf(a, "%s" JOBS_POD_FIELDS, pods), pod_came, &f, e);
@@ -431,6 +447,8 @@ const char *job_list_find(struct connection *c, struct arena *a, void (*show)(vo
     jobs_index(&f);
     JSON_EACH (job, f.jobs)
         batch_job(&f, job);
+    const struct json *volcanos = items_get(&f, c, "scheduling.volcano.sh", "v1beta1", "podgroups", JOBS_FIELDS, e);
+    hung_index(&f, volcanos);
     JSON_EACH (job, items_get(&f, c, "batch.volcano.sh", "v1alpha1", "jobs", JOBS_FIELDS, e))
         volcano_job(&f, job);
     for (int i = QUEUED_TRAINJOB; i < QUEUED_KINDS_N; i++) {
@@ -438,12 +456,13 @@ const char *job_list_find(struct connection *c, struct arena *a, void (*show)(vo
         JSON_EACH (job, items_get(&f, c, k->group, k->version, k->plural, JOBS_FIELDS, e))
             train_job(&f, job, k);
     }
-    pod_groups(&f, c, e);
+    pod_groups(&f, c, volcanos, e);
     JSON_EACH (workload, f.workloads)
         queued_pods(&f, workload);
     loose_pods(&f);
     pod_counts_free(f.pods);
     map_free(f.workload_of);
+    map_free(f.hung_of);
     map_free(f.jobs_of);
     return f.unread;
 }

@@ -1,5 +1,6 @@
 #include "cli/lookup/reserved.h"
 #include <string.h>
+#include "codec/decode/decode.h"
 #include "kube/object.h"
 
 const char *reserved_text(struct arena *a, const struct json *workload)
@@ -16,4 +17,13 @@ const char *reserved_text(struct arena *a, const struct json *workload)
                             message);
     }
     return *text ? text : json_get_text(object_condition(workload, "Admitted"), "message", "");
+}
+
+const char *hung_text(struct arena *a, const struct json *object)
+{
+    const char *found = object_annotation(object, DECODE_HUNG_ANNOTATION);
+    if (!*found)
+        return NULL;
+    return arena_printf(a, "it hangs: none of its GPUs does anything (found %s)%s", found,
+                        decode_restart_ms(object) ? "; it is started again" : "");
 }

@@ -143,6 +143,18 @@ static bool is_refill(const struct json *v)
     return decode_refill(json_bytes(v), &unused);
 }
 
+static bool is_hung_after(const struct json *v)
+{
+    int32_t unused;
+    return decode_hung_after(json_bytes(v), &unused);
+}
+
+static bool is_truth(const struct json *v)
+{
+    bool unused;
+    return decode_truth(json_bytes(v), &unused);
+}
+
 static bool is_checkpoint(const struct json *v)
 {
     int64_t unused;
@@ -168,6 +180,8 @@ static const struct {
 } forms[] = {
     {DECODE_MINIMUM_RUN_ANNOTATION, "seconds, from 0 to 86400", is_minimum_run},
     {DECODE_REFILL_ANNOTATION, "seconds, from 1 to 86400", is_refill},
+    {DECODE_HUNG_AFTER_ANNOTATION, "seconds, from 10 to 604800", is_hung_after},
+    {DECODE_HUNG_RESTART_ANNOTATION, "\"true\" or \"false\"", is_truth},
     {DECODE_CHECKPOINT_ANNOTATION, "a time as in 2026-01-31T12:00:00Z", is_checkpoint},
     {DECODE_BACKFILL_ANNOTATION, "easy, conservative or none", is_backfill},
     {DECODE_PLACEMENT_ANNOTATION, PLACEMENT_WORDS, is_placement},

@@ -40,6 +40,8 @@ static const struct {
     {"capstan.dev/hold", AS_ANNOTATION},
     {"capstan.dev/minimum-run-seconds", AS_ANNOTATION},
     {"capstan.dev/refill-seconds", AS_ANNOTATION},
+    {"capstan.dev/hung-after-seconds", AS_ANNOTATION},
+    {"capstan.dev/restart-when-hung", AS_ANNOTATION},
     {"capstan.dev/backfill", AS_ANNOTATION},
     {"capstan.dev/placement", AS_ANNOTATION},
     {"capstan.dev/checkpoint-time", AS_ANNOTATION},

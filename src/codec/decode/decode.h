@@ -26,6 +26,13 @@
 /* On a job that is queued the Kueue way, or its Workload: who of equals is preempted (core/preempt/stakes.h). */
 #define DECODE_MINIMUM_RUN_ANNOTATION "capstan.dev/minimum-run-seconds"
 #define DECODE_HOLD_ANNOTATION "capstan.dev/hold" /* on pod groups: any value but "false" keeps them from starting */
+/* On Workloads and pod groups. When it was found that its GPUs do nothing (sched/hung/hung.h), which the scheduler writes; whether it is to
+ * be started again for that; after how many seconds of that it counts as hung. */
+#define DECODE_HUNG_ANNOTATION "capstan.dev/hung"
+#define DECODE_HUNG_RESTART_ANNOTATION "capstan.dev/restart-when-hung"
+#define DECODE_HUNG_AFTER_ANNOTATION "capstan.dev/hung-after-seconds"
+#define DECODE_HUNG_AFTER_LEAST_S 10
+#define DECODE_HUNG_AFTER_MOST_S 604800
 /* On pod groups: so many seconds after one has fallen below its minimum it is evicted whole (core/heal/refill.h). */
 #define DECODE_REFILL_ANNOTATION "capstan.dev/refill-seconds"
 #define DECODE_REFILL_MOST_S 86400
@@ -89,6 +96,9 @@ int decode_local_queue(const struct decoder *d, const struct json *object, struc
 bool decode_minimum_run(struct bytes text, int32_t *ret_s);
 bool decode_checkpoint(struct bytes text, int64_t *ret_ms);
 bool decode_refill(struct bytes text, int32_t *ret_s);
+bool decode_hung_after(struct bytes text, int32_t *ret_s);
+bool decode_truth(struct bytes text, bool *ret_is); /* "true", "false" */
+int64_t decode_restart_ms(const struct json *object); /* it asks for a restart when it hangs, and was found so then; 0: neither */
 int decode_workload(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);

@@ -1,4 +1,5 @@
 /* Pod groups of four makers, Volcano queues, priority classes, disruption budgets. */
+#include "base/clock.h"
 #include "base/limits.h"
 #include "codec/decode/decode_part.h"
 
@@ -38,6 +39,31 @@ bool decode_refill(struct bytes text, int32_t *ret_s)
     return true;
 }
 
+bool decode_hung_after(struct bytes text, int32_t *ret_s)
+{
+    int64_t seconds;
+    if (!bytes_int64(text, &seconds) || seconds < DECODE_HUNG_AFTER_LEAST_S || seconds > DECODE_HUNG_AFTER_MOST_S)
+        return false;
+    *ret_s = (int32_t)seconds;
+    return true;
+}
+
+bool decode_truth(struct bytes text, bool *ret_is)
+{
+    *ret_is = bytes_is(text, "true");
+    return *ret_is || bytes_is(text, "false");
+}
+
+int64_t decode_restart_ms(const struct json *object)
+{
+    const struct json *annotations = json_path(object, "metadata", "annotations", NULL);
+    bool restarts;
+    int64_t ms;
+    if (!decode_truth(json_bytes(json_get(annotations, DECODE_HUNG_RESTART_ANNOTATION)), &restarts) || !restarts)
+        return 0;
+    return time_parse(json_bytes(json_get(annotations, DECODE_HUNG_ANNOTATION)), &ms) && ms > 0 ? ms : 0;
+}
+
 /* What all pod groups have in common. */
 static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, struct gang_record *g, struct err *e)
 {
@@ -55,6 +81,7 @@ static int group_begin(const struct decoder *d, const struct json *object, enum 
     g->min_members = 1;
     decode_group_hold(d, object, g);
     (void)decode_refill(json_bytes(json_path(object, "metadata", "annotations", DECODE_REFILL_ANNOTATION, NULL)), &g->refill_s);
+    g->restart_ms = decode_restart_ms(object);
     return 0;
 }
 

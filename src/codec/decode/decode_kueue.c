@@ -694,6 +694,7 @@ static void decode_stakes(const struct json *object, struct gang_record *g)
         g->minimum_run_s = 0;
     if (!decode_checkpoint(json_bytes(json_get(annotations, DECODE_CHECKPOINT_ANNOTATION)), &g->checkpoint_ms))
         g->checkpoint_ms = 0;
+    g->restart_ms = decode_restart_ms(object);
     JSON_EACH (set, json_is(sets, JSON_ARRAY) ? sets : NULL) {
         int32_t grace_s = grace_of(set);
         g->grace_s = grace_s > g->grace_s ? grace_s : g->grace_s;

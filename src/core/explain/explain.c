@@ -250,6 +250,9 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
             buf_printf(out, " of task %s", name);
         buf_text(out, " are left or have come anew; the places of the others are kept for them");
         break;
+    case REASON_RESTARTED:
+        buf_text(out, "its GPUs did nothing for too long: it is started again, as it asks for");
+        break;
     case REASON_GANG_BROKEN:
         buf_printf(out, "only %lld of its pods were left, for %lld s", (long long)r->have, (long long)r->need);
         break;

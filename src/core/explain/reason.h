@@ -96,6 +96,7 @@
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node of a topology, need = how many; children: the others */    \
     X(GANG_BROKEN,          "gang-broken")           /* EVICT: have pods were left of it, for need s */                               \
+    X(RESTARTED,            "restarted")             /* EVICT: its object asks for it */                                            \
     X(CHECK_RETRIED,        "admission-check-retry") /* EVICT: the check `name` asks for another try later */                     \
     X(DEACTIVATED,          "workload-deactivated")  /* EVICT */                                                                  \
     X(PODS_TIMEOUT,         "pods-ready-timeout")    /* EVICT: need times by now; not before wall ms `have` again */               \

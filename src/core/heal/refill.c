@@ -69,7 +69,8 @@ static void give_up(struct cycle *c, struct gang *g)
 }
 
 /* The members that are there make it whole: they are tried at once, before anybody else gets what was kept for them. Who fits neither
- * there nor anywhere keeps nothing. WHY on trial first: a try that fails may tell others to go for it, and that is for who stands in line. */
+ * there nor anywhere keeps nothing.
+ * WHY  on trial first: a try that fails may tell others to go for it, and that is for who stands in line. */
 static bool refill(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;

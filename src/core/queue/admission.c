@@ -66,6 +66,7 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
 {
     bool begins = !gang_holds(g) && (phase == GANG_CHECKING || phase == GANG_RESERVED);
     g->answered = g->let_in_again = false;
+    g->restarts &= phase >= GANG_CHECKING && phase <= GANG_LEAVING;
     g->phase = phase;
     if (phase != GANG_WAITING) {
         promise_drop(s, g);

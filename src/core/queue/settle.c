@@ -36,6 +36,8 @@ const struct reason *settle_why_evict(struct cycle *c, const struct gang *g)
     if (l && l->stop == STOP_HOLD_AND_DRAIN)
         return reason_new(c->a,
                           (struct reason){.code = REASON_STOPPED_QUEUE, .queue = l->queue, .name = l->title, .queue_kind = QUEUE_LOCAL});
+    if (g->restarts && g->phase >= GANG_ADMITTED)
+        return reason_new(c->a, (struct reason){.code = REASON_RESTARTED});
     return ready_why_evict(c, g);
 }
 

@@ -251,6 +251,7 @@ struct gang {
     bool alone : 1;          /* in a line of its own: another pod keeps it away, which may not be so for others */
     bool in_work : 1;        /* which of the two look_at means */
     bool booked : 1;         /* it has a booking */
+    bool restarts : 1;       /* its object asks for that, since it was let in */
     bool ended : 1;          /* on trial: it is as if it were gone (explain/remedy.h) */
     uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
     uint32_t gang_at;        /* index in state.gangs */

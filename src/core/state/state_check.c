@@ -481,7 +481,8 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         h = mix(h, (uint64_t)g->created_ms);
         uint8_t park = g->line ? g->line->park.on : g->park ? g->park->on : 0;
         h = mix(h, (uint64_t)g->phase | (uint64_t)g->active << 5 | (uint64_t)g->on_hold << 6 | (uint64_t)g->finished << 7 |
-                       (uint64_t)(g->line != NULL) << 8 | (uint64_t)(g->look_at != 0) << 9 | (uint64_t)park << 16);
+                       (uint64_t)(g->line != NULL) << 8 | (uint64_t)(g->look_at != 0) << 9 | (uint64_t)g->restarts << 10 |
+                       (uint64_t)park << 16);
         h = mix(h, (uint64_t)g->reserved_ms);
         for (uint32_t k = 0; k < g->own->checks_n; k++)
             h = mix(mix_name(s, h, g->own->checks[k].name), g->own->checks[k].state);

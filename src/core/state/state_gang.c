@@ -375,10 +375,17 @@ static void follow_admission(struct state *s, struct gang *g, const struct gang_
         admission_release(s, g);
 }
 
+/* WHY not what was asked before it was let in: it has been let in again since, and whoever asked is answered. */
+static bool is_to_restart(const struct gang *g, const struct gang_record *r)
+{
+    return gang_holds(g) && r->restart_ms > g->reserved_ms;
+}
+
 void state_apply_gang(struct state *s, const struct gang_record *r)
 {
     struct gang *g = gang_of(s, r->key);
     bool lifted = is_eviction_lifted(g, r), nothing_new = !lifted && says_nothing_new(s, g, r);
+    bool nothing_new = says_nothing_new(s, g, r) && is_to_restart(g, r) == g->restarts;
     ready_take(s, g, r);
     if (g->own->stakes || stakes_are_told(r)) /* nobody waits for what is said of that */
         stakes_put(s, &gang_own(g)->stakes, r);
@@ -415,6 +422,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     ready_follow(s, g);
     consumption_follow(s, g);
     booking_take(s, g, r);
+    g->restarts = is_to_restart(g, r);
     order_wake(s, g);
 }
 

@@ -189,7 +189,8 @@ bool kueue_copy_group_labels(struct jobs *j, struct arena *a, const struct json 
 
 bool kueue_copy_stakes(struct arena *a, const struct json *owner, const struct json *workload, struct json *to)
 {
-    static const char *const keys[] = {DECODE_MINIMUM_RUN_ANNOTATION, DECODE_CHECKPOINT_ANNOTATION};
+    static const char *const keys[] = {DECODE_MINIMUM_RUN_ANNOTATION, DECODE_CHECKPOINT_ANNOTATION, DECODE_HUNG_AFTER_ANNOTATION,
+                                       DECODE_HUNG_RESTART_ANNOTATION};
     bool any = false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct json *from = json_path(owner, "metadata", "annotations", keys[i], NULL),

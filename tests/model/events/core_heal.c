@@ -1,4 +1,5 @@
-/* core_heal.c - pod groups that run, lose members, and get others in their stead: by chance alone few are whole long enough to be broken */
+/* core_heal.c - pod groups that run, lose members, and get others in their stead: by chance alone few are whole long enough to be broken;
+ * gangs that ask for a restart */
 #include "core_model.h"
 
 static void bring_members(struct model *m, int slot)
@@ -43,6 +44,14 @@ static void lose_member(struct model *m, int slot)
     changed(m, OBJ_POD, at);
 }
 
+static void ask_for_restart(struct model *m, int slot)
+{
+    struct m_gang *g = &m->api.gangs[slot];
+    g->restart_ms = m->life.w.now_ms - pick(m, 3000);
+    note(m, "gang %u asks for a restart", g->serial);
+    changed(m, OBJ_GANG, slot);
+}
+
 static void heal(struct model *m, int slot)
 {
     uint32_t what = pick(m, 10);
@@ -62,5 +71,7 @@ void random_heal(struct model *m)
         const struct m_gang *g = &m->api.gangs[slot];
         if (g->exists && g->type != TYPE_PLANNED && !g->finished && chance(m, 400))
             heal(m, slot);
+        if (g->exists && chance(m, 5) && !model_leaves_out("restarts"))
+            ask_for_restart(m, slot);
     }
 }

@@ -144,6 +144,7 @@ struct m_gang {
     int64_t checkpoint_ms;     /* these three: as in gang_record */
     int minimum_run_s, grace_s;
     int refill_s;              /* a group: as in gang_record */
+    int64_t restart_ms;        /* as in gang_record */
     int run_s;                 /* it says that it ends within so long of its admission, which is hardly ever so; 0: nothing */
     struct m_set sets[SETS];
     int8_t choices[SETS][RES_N]; /* flavor; -1: none */

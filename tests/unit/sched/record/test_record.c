@@ -161,6 +161,7 @@ static void every_kind_comes_back(void **state)
                                             {TOPOLOGY_REQUIRED, 5, x},
                                             true,
                                             78,
+                                            79,
                                             true,
                                             true,
                                             true,
