@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""scenarios.py CAPSTAN - `capstan sim run`: each of examples/scenarios holds what it expects; the same file gives the same bytes; pages are
-well-formed, need no script and nothing from outside; what is wrong is said with its place and an exit code"""
+"""scenarios.py CAPSTAN - `capstan sim run`: each of examples/scenarios, and of gangs/ here, holds what it expects; the same file gives the
+same bytes; pages are well-formed, need no script and nothing from outside; what is wrong is said with its place and an exit code"""
 import json
 import pathlib
 import re
@@ -38,6 +38,14 @@ def check_example(path):
     page(sim("run", path, "--output", "html").stdout, f"{path.name}: its page")
 
 
+def check_gangs():
+    """What other schedulers are known to do wrong with gangs: each file says where that was told, and expects the contrary."""
+    for path in sorted((root / "tests/scenarios/gangs").glob("*.yaml")):
+        r = sim("run", path)
+        met = re.search(r"(\d+) of (\d+) expectations met", r.stdout)
+        report(r.returncode == 0 and met and met[1] == met[2] != "0", f"gangs: not {path.stem}", r.stdout[-3000:], r.stderr)
+
+
 def check_escapes():
     text = ('title: "<script>alert(1)</script> & \\u0001"\nnodes: ["1:t4,gpus=1"]\nsteps:\n'
             '- job: {name: a, runs: 1m}\n- {at: 1s, expect: {job: default/b, reason: "</title><b>"}}\n')
@@ -73,6 +81,7 @@ def main():
     for path in sorted((root / "examples/scenarios").glob("*.yaml")):
         if path.name != "two-teams.yaml":  # the queues of one
             check_example(path)
+    check_gangs()
     check_escapes()
     check_faults()
     finish()
