@@ -86,20 +86,11 @@ static int32_t between(int32_t n, int32_t least, int32_t most)
     return n < least ? least : n > most ? most : n;
 }
 
-static struct topology_request *copy_of_topology(const struct topology_request *r)
-{
-    if (r->mode == TOPOLOGY_UNASKED && !r->slices_n && !r->group)
-        return NULL;
-    struct topology_request *copy = mem_alloc(sizeof *copy);
-    *copy = *r;
-    return copy;
-}
-
 static void take_set(struct state *s, const struct gang_record *r, const struct pod_set *from, struct gang_set *to)
 {
     *to = (struct gang_set){.name = from->name, .asked_n = between(from->count, 0, LIMIT_GANG_MEMBERS), .in_turns = from->in_turns,
                             .later = from->later, .serial = from->serial};
-    to->topology = copy_of_topology(&from->topology);
+    to->topology = topology_request_copy(&from->topology);
     to->min_count = from->min_count > 0 ? between(from->min_count, 1, to->asked_n) : to->asked_n;
     to->over_n = between(from->reclaimed, 0, to->asked_n);
     set_grant(to, r->admitted ? from->granted : 0);
@@ -111,14 +102,6 @@ static void take_set(struct state *s, const struct gang_record *r, const struct 
     to->labels = label_set_id(&s->shapes, from->shape.ns ? from->shape.ns : r->ns, from->shape.labels, from->shape.labels_n);
 }
 
-static bool same_topology(const struct topology_request *a, const struct topology_request *b)
-{
-    bool same = a->mode == b->mode && a->level == b->level && a->group == b->group && a->slices_n == b->slices_n;
-    for (uint32_t i = 0; i < a->slices_n && same; i++)
-        same = a->slices[i].level == b->slices[i].level && a->slices[i].size == b->slices[i].size;
-    return same;
-}
-
 static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_t n)
 {
     bool same = n == g->sets_n;
@@ -127,7 +110,7 @@ static bool same_sets(const struct gang *g, const struct gang_set *sets, uint32_
                sets[i].count == g->sets[i].count && sets[i].reclaimed_n == g->sets[i].reclaimed_n && sets[i].labels == g->sets[i].labels &&
                sets[i].asked_n == g->sets[i].asked_n && sets[i].min_count == g->sets[i].min_count && sets[i].over_n == g->sets[i].over_n &&
                sets[i].in_turns == g->sets[i].in_turns && sets[i].later == g->sets[i].later &&
-               sets[i].serial == g->sets[i].serial && same_topology(set_topology(&sets[i]), set_topology(&g->sets[i]));
+               sets[i].serial == g->sets[i].serial && topology_request_same(set_topology(&sets[i]), set_topology(&g->sets[i]));
     return same;
 }
 
@@ -384,8 +367,8 @@ static bool is_to_restart(const struct gang *g, const struct gang_record *r)
 void state_apply_gang(struct state *s, const struct gang_record *r)
 {
     struct gang *g = gang_of(s, r->key);
-    bool lifted = is_eviction_lifted(g, r), nothing_new = !lifted && says_nothing_new(s, g, r);
-    bool nothing_new = says_nothing_new(s, g, r) && is_to_restart(g, r) == g->restarts;
+    bool lifted = is_eviction_lifted(g, r);
+    bool nothing_new = !lifted && is_to_restart(g, r) == g->restarts && says_nothing_new(s, g, r);
     ready_take(s, g, r);
     if (g->own->stakes || stakes_are_told(r)) /* nobody waits for what is said of that */
         stakes_put(s, &gang_own(g)->stakes, r);

@@ -289,3 +289,20 @@ struct topology *topology_sync(struct state *s, uint32_t slot)
         build(s, t);
     return t;
 }
+
+struct topology_request *topology_request_copy(const struct topology_request *r)
+{
+    if (r->mode == TOPOLOGY_UNASKED && !r->slices_n && !r->group)
+        return NULL;
+    struct topology_request *copy = mem_alloc(sizeof *copy);
+    *copy = *r;
+    return copy;
+}
+
+bool topology_request_same(const struct topology_request *a, const struct topology_request *b)
+{
+    bool same = a->mode == b->mode && a->level == b->level && a->group == b->group && a->slices_n == b->slices_n;
+    for (uint32_t i = 0; i < a->slices_n && same; i++)
+        same = a->slices[i].level == b->slices[i].level && a->slices[i].size == b->slices[i].size;
+    return same;
+}

@@ -79,5 +79,7 @@ static inline name_id topology_leaf_name(const struct topology *t, uint32_t leaf
 {
     return t->leaf_names[leaf - topology_first_leaf(t)];
 }
+struct topology_request *topology_request_copy(const struct topology_request *r); /* the caller's; NULL where it asks for nothing */
+bool topology_request_same(const struct topology_request *a, const struct topology_request *b);
 
 #endif

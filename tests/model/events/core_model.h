@@ -302,7 +302,6 @@ void life_begin(struct model *m, struct life *l);  /* empty core fed with api in
 void life_end(struct life *l);
 void answer_outcome(struct life *l, const struct answer *a);
 
-/* core_random_queues.c */
 /* core_heal.c: pod groups lose members, and get others */
 void random_heal(struct model *m);
 
@@ -312,6 +311,8 @@ struct members {
 };
 struct members members_of(const struct model *m, int gang, int set); /* set: its name */
 void new_member(struct model *m, int gang, int set);
+
+/* core_random_queues.c */
 void consumption_policy(struct model *m);
 int random_weight(struct model *m);
 void random_put_queue(struct model *m, int slot);

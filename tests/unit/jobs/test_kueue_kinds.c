@@ -344,7 +344,6 @@ static void test_what_is_kept(void **state)
         {"{\"metadata\":[]}", false}, {"[]", false}, {"{", false}, {"", false},
     };
     (void)state;
-    _cleanup_arena_ struct arena *a = arena_new();
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         const struct json *tree = json_parse(a, bytes_of(jobs[i].object), NULL, NULL);
         if (kueue_owners_keep(bytes_of(jobs[i].object)) != jobs[i].kept)
