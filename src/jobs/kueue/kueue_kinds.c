@@ -697,6 +697,38 @@ void kueue_kinds_workload(struct kueue_kinds *k, const struct json *workload)
         }
 }
 
+/* WHY  seen: jobs that are not queued are not kept, so who is not there may be one of them, or be new: of a kind that the server did not
+ * know until now, or since pods are watched by another call, which may be ahead. */
+enum job_waits kueue_kinds_wait(const struct kueue_kinds *k, const struct queued_kind *kind, const char *ns, const char *name,
+                                const char *uid)
+{
+    const struct served *s = kueue_served_named(k, kind->kind), *of = NULL;
+    if (!s)
+        return JOB_WAITS_NOT;
+    if (!kueue_ready(k->jobs) || !kube_cache_synced(s->cache))
+        return JOB_WAITS;
+    arena_reset(k->scratch);
+    const struct json *queued = NULL;
+    for (int level = 0; s && level <= KUEUE_ANCESTORS_MOST; level++) {
+        const struct json *job = kueue_served_job(s, ns, name, uid, k->scratch);
+        if (!job && !kube_cache_has_seen(s->cache, ns, name, uid))
+            return JOB_UNSEEN; /* or it has gone, and its pods go */
+        if (!job)
+            break;
+        if (kueue_scope_has(k->jobs, job)) {
+            queued = job;
+            of = s;
+        }
+        s = kueue_served_named(k, object_controller(job, "kind"));
+        name = object_controller(job, "name");
+        uid = object_controller(job, "uid");
+    }
+    if (!queued)
+        return JOB_WAITS_NOT;
+    const struct json *workload = kube_cache_get(k->jobs->workloads, ns, kueue_job_workload_name(of->kind, k->scratch, queued), k->scratch);
+    return workload && kueue_admitted(workload) ? JOB_WAITS_NOT : JOB_WAITS;
+}
+
 struct kueue_kinds *kueue_kinds_new(struct jobs *j)
 {
     struct kueue_kinds *k = mem_zero(1, sizeof *k);

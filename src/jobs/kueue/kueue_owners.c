@@ -1,5 +1,4 @@
 /* kueue_owners.c - what is known of queued jobs as owners: of Workloads, of other jobs, of pods */
-#include "jobs/kueue/kueue_scope.h"
 #include "jobs/kueue/kueue_served.h"
 #include "wire/json_reader.h"
 
@@ -11,7 +10,7 @@ const struct served *kueue_served_named(const struct kueue_kinds *k, const char 
     return NULL;
 }
 
-static const struct json *job_seen(const struct served *s, const char *ns, const char *name, const char *uid, struct arena *a)
+const struct json *kueue_served_job(const struct served *s, const char *ns, const char *name, const char *uid, struct arena *a)
 {
     const struct json *job = kube_cache_get(s->cache, ns, name, a);
     return job && strcmp(object_meta(job, "uid"), uid) == 0 ? job : NULL;
@@ -20,7 +19,7 @@ static const struct json *job_seen(const struct served *s, const char *ns, const
 const struct json *kueue_parent_of(const struct kueue_kinds *k, struct arena *a, const struct json *job, const struct served **ret_served)
 {
     const struct served *s = *ret_served = kueue_served_named(k, object_controller(job, "kind"));
-    return s ? job_seen(s, object_meta(job, "namespace"), object_controller(job, "name"), object_controller(job, "uid"), a) : NULL;
+    return s ? kueue_served_job(s, object_meta(job, "namespace"), object_controller(job, "name"), object_controller(job, "uid"), a) : NULL;
 }
 
 const char *kueue_job_workload_name(const struct queued_kind *k, struct arena *a, const struct json *job)
@@ -43,38 +42,6 @@ enum kueue_owner kueue_kinds_owner(const struct kueue_kinds *k, const char *kind
     if (!job || strcmp(object_meta(job, "uid"), uid) != 0)
         return KUEUE_OWNER_GONE;
     return object_deleting(job) ? KUEUE_OWNER_LEAVING : KUEUE_OWNER_THERE;
-}
-
-/* WHY  seen: jobs that are not queued are not kept, so who is not there may be one of them, or be new: of a kind that the server did not
- * know until now, or since pods are watched by another call, which may be ahead. */
-enum job_waits kueue_kinds_wait(const struct kueue_kinds *k, const struct queued_kind *kind, const char *ns, const char *name,
-                                const char *uid)
-{
-    const struct served *s = kueue_served_named(k, kind->kind), *of = NULL;
-    if (!s)
-        return JOB_WAITS_NOT;
-    if (!kueue_ready(k->jobs) || !kube_cache_synced(s->cache))
-        return JOB_WAITS;
-    arena_reset(k->scratch);
-    const struct json *queued = NULL;
-    for (int level = 0; s && level <= KUEUE_ANCESTORS_MOST; level++) {
-        const struct json *job = job_seen(s, ns, name, uid, k->scratch);
-        if (!job && !kube_cache_has_seen(s->cache, ns, name, uid))
-            return JOB_UNSEEN; /* or it has gone, and its pods go */
-        if (!job)
-            break;
-        if (kueue_scope_has(k->jobs, job)) {
-            queued = job;
-            of = s;
-        }
-        s = kueue_served_named(k, object_controller(job, "kind"));
-        name = object_controller(job, "name");
-        uid = object_controller(job, "uid");
-    }
-    if (!queued)
-        return JOB_WAITS_NOT;
-    const struct json *workload = kube_cache_get(k->jobs->workloads, ns, kueue_job_workload_name(of->kind, k->scratch, queued), k->scratch);
-    return workload && kueue_admitted(workload) ? JOB_WAITS_NOT : JOB_WAITS;
 }
 
 /* ---- which jobs matter, read from their text ---- */

@@ -24,6 +24,8 @@ struct kueue_kinds {
 };
 
 const struct served *kueue_served_named(const struct kueue_kinds *k, const char *kind); /* NULL: it is not queued here */
+/* The job of this name, where it is that of this uid; else NULL. */
+const struct json *kueue_served_job(const struct served *s, const char *ns, const char *name, const char *uid, struct arena *a);
 /* The job that controls this one, and its kind; NULL where it is not known, *ret_served too where it is of no kind that is queued. */
 const struct json *kueue_parent_of(const struct kueue_kinds *k, struct arena *a, const struct json *job, const struct served **ret_served);
 const char *kueue_job_workload_name(const struct queued_kind *k, struct arena *a, const struct json *job);
