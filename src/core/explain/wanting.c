@@ -89,6 +89,11 @@ int64_t wanting_taken(const struct state *s, name_id resource, name_id node)
     return slot && column >= 0 ? node_allocatable(&s->nodes, slot)[column] - node_free(&s->nodes, slot)[column] : 0;
 }
 
+uint64_t wanting_seq(const struct state *s)
+{
+    return s->nodes.seq;
+}
+
 bool wanting_offered(const struct state *s, name_id node, name_id resource)
 {
     uint32_t slot = node_table_find(&s->nodes, node);

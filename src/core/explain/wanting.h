@@ -19,6 +19,7 @@ uint32_t wanting_find(const struct state *s, const name_id *kinds, uint32_t kind
 uint32_t wanting_room(const struct state *s, uint32_t shape, const name_id *kinds, uint32_t kinds_n, name_id node);
 /* How much of it is taken on the node, by whomever: more than its named devices that somebody has, where a pod came before their names. */
 int64_t wanting_taken(const struct state *s, name_id resource, name_id node);
+uint64_t wanting_seq(const struct state *s); /* is another one when anything of any node is, or who stands there */
 bool wanting_offered(const struct state *s, name_id node, name_id resource); /* the node is ready, and has some */
 
 /* Pods of one gang that are alike and have no place: with what quota it needs it waits for nodes, or it needs none. */

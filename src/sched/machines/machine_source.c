@@ -19,6 +19,7 @@ struct machine_source {
     struct kube_watch *pools_watch, *claims_watch; /* claims: NULL until there is a pool */
     struct loop_timer *timer;                      /* something has changed */
     struct arena *arena;
+    uint64_t nodes_seq;                            /* as nodes were when they were last looked at */
     void (*on_changed)(void *arg), (*on_synced)(void *arg);
     void *arg;
 };
@@ -118,6 +119,10 @@ static void see_nodes(struct machine_source *x)
 {
     struct bytes key;
     size_t at = 0;
+    uint64_t seq = wanting_seq(x->state);
+    if (!x->pools->unsummed && seq == x->nodes_seq) /* thousands are looked at in a row */
+        return;
+    x->nodes_seq = seq;
     machine_pools_sum(x->pools);
     for (struct machine_pool **p; (p = map_next(x->pools->pools, &at, &key));)
         for (uint32_t i = 0; i < (*p)->coming_n; i++)
