@@ -104,7 +104,9 @@ class Server:
 
 
 class Kubernetes(Server):
-    def __init__(self):
+    """*options: more of kube-apiserver's."""
+
+    def __init__(self, *options):
         super().__init__()
         client, peer, port = ports(3)
         key, tokens = os.path.join(self.dir, "sa.key"), os.path.join(self.dir, "tokens.csv")
@@ -118,7 +120,7 @@ class Kubernetes(Server):
         self.spawn(API, f"--etcd-servers={etcd}", f"--secure-port={port}", "--bind-address=127.0.0.1", f"--cert-dir={self.dir}/certs",
                    f"--token-auth-file={tokens}", "--authorization-mode=RBAC", f"--service-account-key-file={key}",
                    f"--service-account-signing-key-file={key}", "--service-account-issuer=https://kubernetes.default.svc",
-                   "--service-cluster-ip-range=10.96.0.0/16", "--allow-privileged=true", "--disable-admission-plugins=ServiceAccount")
+                   "--service-cluster-ip-range=10.96.0.0/16", "--allow-privileged=true", "--disable-admission-plugins=ServiceAccount", *options)
 
 
 class Embedded(Server):

@@ -14,3 +14,10 @@
 {{- $_ := set .pod "imagePullSecrets" $root.Values.imagePullSecrets -}}
 {{- end -}}
 {{- end -}}
+
+{{/* Ends with a word where the cluster has no ValidatingAdmissionPolicies. */}}
+{{- define "capstan.policies" -}}
+{{- if semverCompare "<1.30.0-0" .root.Capabilities.KubeVersion.Version -}}
+{{- fail (printf "%s: policies say %s, and Kubernetes %s has none (1.30 and newer have): set it to false" .whose .why .root.Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- end -}}
