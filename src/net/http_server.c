@@ -9,6 +9,7 @@
  */
 #include "net/http_server.h"
 #include <assert.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -37,7 +38,6 @@ enum {
 };
 
 static const struct http_exchange_ops server_ops;
-
 static void server_kick(struct http_server *s);
 
 static struct exchange *exchange_new(struct http_server *s, struct MHD_Connection *connection, struct link *link)
@@ -204,6 +204,67 @@ static void stream_unwatch_peer(struct exchange *x)
     x->watched = false;
 }
 
+static void socket_progress(void *owner)
+{
+    struct exchange *x = owner;
+    x->progress_ms = loop_now_ms(x->server->l);
+}
+
+static void socket_end(struct exchange *x)
+{
+    websocket_free(x->socket);
+    x->socket = NULL;
+    (void)MHD_upgrade_action(x->upgrade, MHD_UPGRADE_ACTION_CLOSE); /* fails only for one that was closed */
+    server_kick(x->server);
+}
+
+static void socket_over(void *owner)
+{
+    socket_end(owner);
+}
+
+static void socket_begin(void *cls, struct MHD_Connection *connection, void *req_cls, const char *extra_in, size_t extra_in_size,
+                         MHD_socket sock, struct MHD_UpgradeResponseHandle *urh)
+{
+    struct exchange *x = cls;
+    int flags = fcntl(sock, F_GETFL);
+    (void)fcntl(sock, F_SETFL, flags | O_NONBLOCK); /* send and recv ask for that themselves; so that nobody who comes after them waits */
+    x->upgrade = urh;
+    x->socket = websocket_new(&(struct websocket_config){.loop = x->server->l,
+                                                         .fd = sock,
+                                                         .form = x->form,
+                                                         .pull = x->pull,
+                                                         .pull_arg = x->arg,
+                                                         .progress = socket_progress,
+                                                         .over = socket_over,
+                                                         .owner = x},
+                              (struct bytes){extra_in, extra_in_size});
+}
+
+/* OWNER  the socket is libmicrohttpd's: MHD_UPGRADE_ACTION_CLOSE gives it back, and on_completed frees the exchange. */
+static void socket_answer(struct exchange *x, const char *content_type)
+{
+    const struct http_request *r = &x->x.request;
+    const char *accept = websocket_accept(r->arena, http_header(r, "sec-websocket-key"), http_header(r, "sec-websocket-version"));
+    const char *protocol;
+    struct MHD_Response *response;
+    if (!accept) {
+        static const char text[] = "a WebSocket of version 13 with its Sec-WebSocket-Key is spoken here\n";
+        response = MHD_create_response_from_buffer(sizeof text - 1, (void *)text, MHD_RESPMEM_PERSISTENT);
+        response_check(response);
+        exchange_queue(x, 400, "text/plain", response);
+        return;
+    }
+    x->form = websocket_form_of(http_header(r, "sec-websocket-protocol"), content_type, &protocol);
+    response = MHD_create_response_for_upgrade(socket_begin, x);
+    response_check(response);
+    (void)MHD_add_response_header(response, "Upgrade", "websocket");
+    (void)MHD_add_response_header(response, "Sec-WebSocket-Accept", accept);
+    if (protocol)
+        (void)MHD_add_response_header(response, "Sec-WebSocket-Protocol", protocol);
+    exchange_queue(x, 101, NULL, response);
+}
+
 static void server_stream(struct http_exchange *hx, int status, const char *content_type, http_pull_fn pull,
                           void (*closed)(void *arg), void *arg)
 {
@@ -217,6 +278,12 @@ static void server_stream(struct http_exchange *hx, int status, const char *cont
     x->pull = pull;
     x->closed = closed;
     x->arg = arg;
+    /* WHY  libmicrohttpd 0.9.75 does not always end an upgraded connection that it ciphers for: there a stream is a stream. */
+    if (!x->server->tls &&
+        websocket_is_asked(hx->request.method, http_header(&hx->request, "connection"), http_header(&hx->request, "upgrade"))) {
+        socket_answer(x, content_type);
+        return;
+    }
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, stream_read, x, NULL);
     response_check(response);
@@ -228,7 +295,9 @@ static void server_wake(struct http_exchange *hx)
 {
     struct exchange *x = (struct exchange *)hx;
     x->woken = true;
-    if (x->server)
+    if (x->socket)
+        websocket_wake(x->socket);
+    else if (x->server)
         exchange_resume(x);
 }
 
@@ -449,6 +518,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
         links_make_room(x->server, NULL);
     }
     stream_unwatch_peer(x);
+    websocket_free(x->socket); /* libmicrohttpd ends it by itself only when it is stopped */
+    x->socket = NULL;
     if (x->step == STEP_HANDLER) { /* the server closes before the handler has answered */
         x->server = NULL;
         x->connection = NULL;
@@ -547,7 +618,7 @@ static void files_limit_raise(void)
 
 static int daemon_start(struct http_server *s, const struct http_server_config *config, int fd, struct err *e)
 {
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_TURBO;
     struct MHD_OptionItem tls[5];
     uint32_t tls_n = 0;
     if (s->tls) {
@@ -639,6 +710,9 @@ void http_server_free(struct http_server *s)
         s->suspended->peer_gone = true;
         exchange_resume(s->suspended);
     }
+    for (struct link *link = s->links; link; link = link->next)
+        if (link->exchange && link->exchange->socket)
+            socket_end(link->exchange);
     loop_forget(s->l, server_run, s);
     loop_poll_free(s->poll);
     loop_poll_free(s->gone_poll);

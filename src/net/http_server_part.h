@@ -5,8 +5,10 @@
 #ifndef NET_HTTP_SERVER_PART_H
 #define NET_HTTP_SERVER_PART_H
 #include "net/http_server.h"
+#include "net/websocket/websocket.h"
 
 struct MHD_Connection;
+struct MHD_UpgradeResponseHandle;
 
 enum step { STEP_HEAD, STEP_BODY, STEP_HANDLER, STEP_ANSWERED };
 
@@ -34,6 +36,9 @@ struct exchange {
     http_pull_fn pull;
     void (*closed)(void *arg);
     void *arg;
+    struct websocket *socket; /* in the place of a body */
+    struct MHD_UpgradeResponseHandle *upgrade;
+    enum websocket_form form;
 };
 
 struct link { /* one connection */
@@ -64,7 +69,6 @@ struct http_server {
     enum http_client_auth client_auth;
     char *unix_path;
 };
-
 
 /* ---- http_links.c ---- */
 struct link *link_new(struct http_server *s, struct MHD_Connection *connection);

@@ -1,0 +1,17 @@
+# Watches and logs by WebSocket, as web pages read them (Headlamp). Embedded only.
+python=/usr/bin/python3
+if ! embedded || [ -z "${PROGRAM:-}" ] || ! "$python" -c 'import yaml' 2>/dev/null; then
+    skip "WebSockets" "needs the embedded cluster, and python3-yaml"
+    return
+fi
+"$python" -W ignore "$ROOT/tests/api/server/98-websockets.py" "$KUBECONFIG" "$NS" 2>&1 | grep -E '^(ok|not ok|#)|Error' || true
+"$PROGRAM" up --nodes 1:t4 --data-dir ./own --listen 127.0.0.1:0 >own.log 2>&1 &
+own=$!
+appears own/kubeconfig
+"$python" -W ignore "$ROOT/tests/api/server/98-websockets.py" own/kubeconfig default stays >stays.log 2>&1 &
+stays=$!
+soon "a server that is asked to end" '^ok it stays' cat stays.log
+kill "$own"
+if wait "$own"; then pass "ends while WebSockets are there"; else miss "ends while WebSockets are there" "$(tail -3 own.log)"; fi
+wait "$stays"
+says "which see its end" '^ok the end' cat stays.log
