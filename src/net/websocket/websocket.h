@@ -31,7 +31,7 @@ struct websocket_config {
     void *owner;
 };
 
-/* Of a request's headers, NULL where one is absent. Does it ask for a WebSocket? (Its answer decides: one that is no stream is ordinary.) */
+/* Of a request's headers, NULL where one is absent: is a WebSocket asked for? (Only a stream is answered with one.) */
 bool websocket_is_asked(const char *method, const char *connection, const char *upgrade);
 /* Sec-WebSocket-Accept for its key. NULL: its key or version is none that this speaks. */
 const char *websocket_accept(struct arena *a, const char *key, const char *version);
