@@ -104,12 +104,19 @@ fi
 if client k9s && command -v tmux >/dev/null; then
     tmux -L "$NS" -f /dev/null new-session -d -x 180 -y 40 "KUBECONFIG='$KUBECONFIG' TERM=xterm k9s -n '$NS' --logoless --headless" 2>/dev/null
     screen() { tmux -L "$NS" capture-pane -p; }
-    keys() { tmux -L "$NS" send-keys "$@"; sleep 1; }
+    keys() { # it takes a command in before Enter
+        for key; do
+            tmux -L "$NS" send-keys "$key"
+            sleep 1
+        done
+    }
     soon "k9s shows pods" 'talks .*1/1 .*Running' screen
-    keys :workloads Enter
-    soon "Workloads" 'workloads.*\[' screen
+    keys :workloads.kueue.x-k8s.io Enter # "workloads" alone is a view of k9s' own
+    soon "Workloads" 'NAME.* QUEUE .*RESERVED IN .*ADMITTED' screen
     keys :clusterqueues Enter
-    soon "ClusterQueues" 'clusterqueues.*\[' screen
+    soon "ClusterQueues" 'clusterqueues\(all\)\[' screen
+    keys :nodes Enter
+    soon "nodes with their GPUs" 'NAME.*GPU/A +GPU/C' screen
     keys :pod Enter
     keys /talks Enter
     keys d
