@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include "../../unit/core/world.h"
 #include "base/random.h"
+#include "core/heal/refill.h"
 
 enum { NODES = 8, TIERS = 3, GANGS = 5, MEMBERS = 5 };
 
@@ -398,10 +399,10 @@ static int check_waiting(struct model *m, struct plain_gang *g)
     return could ? failed(m, g, "it could start") : 0;
 }
 
-static int settle(struct model *m)
+static int settle_now(struct model *m)
 {
     struct err e = {0};
-    for (int round = 0, n = 1; n && round < 20; round++) {
+    for (int round = 0, n = 1; (n || decide_has_work(m->w.s)) && round < 20; round++) {
         run(&m->w);
         n = gangs_bound(m);
         if (!state_check(m->w.s, &e)) {
@@ -416,6 +417,17 @@ static int settle(struct model *m)
                 if (m->gangs[i].known && m->gangs[i].pods[k].known && m->gangs[i].pods[k].node >= 0)
                     tell_pod(m, &m->w, &m->gangs[i], &m->gangs[i].pods[k]);
     }
+    return 0;
+}
+
+/* Then, and when no places are kept any more for members that were lost. */
+static int settle(struct model *m)
+{
+    if (settle_now(m) < 0)
+        return -1;
+    m->w.now_ms += (REFILL_S + 1) * 1000;
+    if (settle_now(m) < 0)
+        return -1;
     for (int i = 0; i < GANGS; i++)
         if (check_waiting(m, &m->gangs[i]) < 0)
             return -1;
