@@ -738,7 +738,8 @@ static void retry(struct state *s, struct gang *g)
 
 static void outcome_done(struct state *s, struct gang *g, const struct outcome_record *r)
 {
-    if (r->effect == EFFECT_BIND || r->effect == EFFECT_ADMIT || r->effect == EFFECT_RESERVE)
+    bool is_granted = g->planned && (r->effect == EFFECT_ADMIT || r->effect == EFFECT_RESERVE); /* of a pod group nothing is written then */
+    if (r->effect == EFFECT_BIND || is_granted)
         g->failures_n = 0;
     if (r->effect == EFFECT_ADMIT && g->phase == GANG_RESERVED)
         gang_enter(s, g, GANG_ADMITTED);

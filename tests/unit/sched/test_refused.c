@@ -229,23 +229,43 @@ static void a_group_goes_whole_when_a_deletion_is_refused(void **state)
     assert_int_equal(seen.deletes_n, 4 + 3); /* each once, but for the one that was refused */
 }
 
-/* Whose pods are unschedulable an autoscaler learns pod by pod: a write that fails is not late by the time that an echo has. */
-static void a_refused_reason_is_told_with_the_others(void **state)
+static void group_of_two(const char *gpus)
 {
-    (void)state;
-    scheduler_start();
     create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
            "\"minMember\":2}}");
-    refuse(PODS "/b/status", "Unschedulable", 500, 1);
     static const char *const names[] = {"a", "b"};
     for (int i = 0; i < 2; i++)
         create(arena_printf(w.a,
                             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{"
                             "\"scheduling.x-k8s.io/pod-group\":\"g\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
-                            "\"limits\":{\"nvidia.com/gpu\":\"4\"}}}]}}",
-                            names[i]));
+                            "\"limits\":{\"nvidia.com/gpu\":\"%s\"}}}]}}",
+                            names[i], gpus));
+}
+
+/* An admission plugin of somebody's, for ever: it is tried after longer and longer waits, and whoever was bound is taken back. */
+static void a_group_whose_bind_is_refused_for_ever_is_taken_back(void **state)
+{
+    (void)state;
+    enum { MANY = 1000 };
+    scheduler_start();
+    refuse(PODS "/b/binding", NULL, 403, MANY);
+    group_of_two("1");
+    run(60 * 1000);
+    assert_in_range(MANY - seen.refused_n, 5, 20);
+    assert_true(object_deleting(get(PODS "/a")));
+    assert_int_equal(events("Evicted"), 1);
+}
+
+/* Whose pods are unschedulable an autoscaler learns pod by pod: a write that fails is not late by the time that an echo has. */
+static void a_refused_reason_is_told_with_the_others(void **state)
+{
+    (void)state;
+    scheduler_start();
+    refuse(PODS "/b/status", "Unschedulable", 500, 1);
+    group_of_two("4");
     run(1200);
     assert_int_equal(seen.refused_n, 0);
+    static const char *const names[] = {"a", "b"};
     for (int i = 0; i < 2; i++)
         assert_non_null(object_condition(get(arena_printf(w.a, PODS "/%s", names[i])), "PodScheduled"));
 }
@@ -259,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_victim_goes_when_its_condition_is_written, setup, teardown),
         cmocka_unit_test_setup_teardown(a_group_goes_whole_when_a_deletion_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_refused_reason_is_told_with_the_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_group_whose_bind_is_refused_for_ever_is_taken_back, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
