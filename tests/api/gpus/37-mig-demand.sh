@@ -37,7 +37,7 @@ used=$(O get node a100-80gb-0 -o 'jsonpath={.metadata.annotations.capstan\.dev/d
     sed "s/},{/\n/g" | grep "$(O get pod user -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}' | cut -d= -f2)" | sed 's/.*"gpu":\([0-9]*\).*/\1/')
 ok "the node says that its idle GPUs may be cut" O label node a100-80gb-0 capstan.dev/mig-demand=true
 says "the pod runs" 'condition met' O wait pod/big --for=condition=Ready --timeout=60s
-says "on one MIG device" '^nvidia.com/mig-3g.40gb=MIG-[0-9a-f-]+$' O get pod big -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
+soon "on one MIG device" '^nvidia.com/mig-3g.40gb=MIG-[0-9a-f-]+$' O get pod big -o 'jsonpath={.metadata.annotations.capstan\.dev/devices}'
 is "the other GPU was cut" "Node/a100-80gb-0: MIG layout of GPU $((1 - used)) changes from no MIG to 2×3g.40gb for default/big" \
     bash -c "KUBECONFIG=$PWD/own/kubeconfig '$KUBECTL' get events --field-selector reason=MIGLayoutChanges,involvedObject.kind=Node -o 'jsonpath={range .items[*]}{.involvedObject.kind}/{.involvedObject.name}: {.message}{end}'"
 soon "the pod is told" "^Pod/big: on node a100-80gb-0, MIG layout of GPU $((1 - used)) changes from no MIG to 2×3g.40gb" events MIGLayoutChanges
