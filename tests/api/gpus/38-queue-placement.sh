@@ -70,6 +70,7 @@ job wider spreads 3 4 | apply
 soon "one runs" '^1$' runs wide
 soon "why says by which policy nodes are chosen for what waits" "nodes: chosen by spread, the queue's own policy" "$PROGRAM" why job/wider -n "$NS"
 k delete job wide wider --wait=true >/dev/null
+soon "its pod has gone, too" '^0$' bash -c "'$KUBECTL' -n '$NS' get pods -l run=wide -o name | grep -c . || true"
 
 says "a name that is none is told at once" 'Warning: metadata.annotations\[capstan.dev/placement\]: has no effect: write binpack, spread, .* or capstan' \
     annotate clusterqueue "$NS-spreads" best
