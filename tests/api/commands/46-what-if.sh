@@ -21,7 +21,7 @@ YAML
 node() { # NAME LABEL
     cat <<YAML
 ---
-{apiVersion: v1, kind: Node, metadata: {name: $1, labels: {capstan.dev/simulated: "true", only: $2}, annotations: {capstan.dev/shape: "t4,gpus=4"}},
+{apiVersion: v1, kind: Node, metadata: {name: $1, labels: {capstan.dev/simulated: "true", only: $2}, annotations: {capstan.dev/shape: "gpus=4,product=What-If,cpu=8,memory=8Gi"}},
  spec: {taints: [{key: only, value: $NS, effect: NoSchedule}]}, status: {
  capacity: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 4}, allocatable: {cpu: 8, memory: 8Gi, pods: 10, nvidia.com/gpu: 4},
  conditions: [{type: Ready, status: "True", reason: KubeletReady, lastHeartbeatTime: "$(date -u +%FT%TZ)", lastTransitionTime: "$(date -u +%FT%TZ)"}]}}
@@ -105,3 +105,5 @@ echo '{apiVersion: v7, kind: Thing, metadata: {name: x}}' | change
 refuses "what is not known" 'kind "Thing" of apiVersion "v7" is not known' what_if
 : | change
 refuses "an empty file" 'there is nothing in it' what_if
+k delete jobs --all >/dev/null
+K delete node "$NS" >/dev/null # other scripts count nodes
