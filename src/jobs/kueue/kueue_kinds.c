@@ -486,6 +486,12 @@ static bool is_over(const struct pass *x, bool *ret_well, const char **ret_messa
     return *ret_well || object_condition_true(x->job, "Failed");
 }
 
+/* Does it wait for a Workload of its own, and is something done about it? */
+static bool is_queued(const struct served *s, const struct json *job)
+{
+    return kueue_scope_has(s->all->jobs, job) && !(s->calls->is_skipped && s->calls->is_skipped(job));
+}
+
 /* Is the job part of another that is queued, however far above? Then it runs while that one's Workload does, and has none of its own.
  * SOURCE Kueue, for how far it looks, too. */
 static bool follows_ancestor(struct pass *x)
@@ -497,7 +503,7 @@ static bool follows_ancestor(struct pass *x)
     if (above && s->calls == &kueue_rayservice_kind)
         return false; /* WHY  KubeRay makes others, and leaves those that it has as they are: one would stay suspended for ever */
     for (int level = 0; above && level < KUEUE_ANCESTORS_MOST; level++, above = kueue_parent_of(all, x->work->arena, above, &s))
-        if (kueue_scope_has(all->jobs, above))
+        if (is_queued(s, above))
             workload_of = kueue_job_workload_name(s->kind, x->work->arena, above);
     if (!workload_of)
         return false;
@@ -715,7 +721,7 @@ enum job_waits kueue_kinds_wait(const struct kueue_kinds *k, const struct queued
             return JOB_UNSEEN; /* or it has gone, and its pods go */
         if (!job)
             break;
-        if (kueue_scope_has(k->jobs, job)) {
+        if (is_queued(s, job)) {
             queued = job;
             of = s;
         }

@@ -6,12 +6,14 @@
 #include "base/memory.h"
 #include "kube/object.h"
 
-enum { HOLD_MS = 200, UNSEEN_MS = 60 * 1000 }; /* jobs of a kind that is new to the server are seen in 30 s (kube/watch.c) */
+/* UNSEEN_MS: jobs of a kind that is new to the server are seen in 30 s (kube/watch.c). */
+enum { HOLD_MS = 200, HOLD_MOST_MS = 1000, UNSEEN_MS = 60 * 1000 };
 
 struct unadmitted_pods {
     struct unadmitted_pods_config config;
     struct loop *loop;
     struct loop_timer *timer;
+    int64_t wait_ms; /* until the next look: longer each time, as long as somebody is held */
     struct map *held; /* "ns/name" -> char *, the pod */
     struct arena *scratch;
 };
@@ -59,7 +61,7 @@ bool unadmitted_pods_hold(struct unadmitted_pods *x, const char *key, const stru
     if (!x->config.job_waits || !to_bind || !memmem(object.data, object.n, owned, sizeof owned - 1) || !must_wait(x, object.data, object.n))
         return false;
     if (map_count(x->held) == 0)
-        loop_timer_start(x->timer, HOLD_MS, 0);
+        loop_timer_start(x->timer, x->wait_ms = HOLD_MS, 0);
     *(char **)map_put(x->held, bytes_of(key), NULL) = mem_text_n(object.data, object.n);
     return true;
 }
@@ -83,8 +85,9 @@ static void look_again(void *arg)
         free(freed[i]);
     }
     free(freed);
+    x->wait_ms = 2 * x->wait_ms < HOLD_MOST_MS ? 2 * x->wait_ms : HOLD_MOST_MS;
     if (map_count(x->held))
-        loop_timer_start(x->timer, HOLD_MS, 0);
+        loop_timer_start(x->timer, x->wait_ms, 0);
 }
 
 struct unadmitted_pods *unadmitted_pods_new(struct loop *l, const struct unadmitted_pods_config *config)

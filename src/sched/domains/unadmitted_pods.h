@@ -4,8 +4,8 @@
  * admitted. Where nothing suspends it as it is created (Kueue has a webhook for that), whoever runs it may make pods before it is; those
  * would start outside of any quota, and end a moment later. The same holds for pods that are made while their job is being stopped.
  *
- * LIMIT  only pods that name no Workload or group. Those of jobs are asked for again every HOLD_MS; of a job that nobody has seen UNSEEN_MS
- *        after the pod was made nobody will.
+ * LIMIT  only pods that name no Workload or group. Those of jobs are asked for again after HOLD_MS, then less often; of a job that nobody
+ *        has seen UNSEEN_MS after the pod was made nobody will.
  * WHY    asked for again, not told: whoever knows the jobs reads them by watches of his own, before or after that of pods.
  */
 #ifndef SCHED_UNADMITTED_PODS_H

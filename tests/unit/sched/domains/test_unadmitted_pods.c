@@ -89,6 +89,25 @@ static void test_pod_of_a_job_of_a_job_waits(void **state)
     assert_string_equal(node_of_pod(), "");
 }
 
+/* A RayJob that runs in a cluster that is there already is not queued, whatever its labels say: nobody would let its submitter in. */
+static void test_pod_of_a_job_of_a_job_that_is_left_alone_does_not_wait(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"rayjobs.ray.io\"},"
+           "\"spec\":{\"group\":\"ray.io\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"rayjobs\",\"singular\":\"rayjob\",\"kind\":\"RayJob\"},"
+           "\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","
+           "\"x-kubernetes-preserve-unknown-fields\":true}}}]}}");
+    run(40 * 1000); /* it is known by then */
+    create("{\"apiVersion\":\"ray.io/v1\",\"kind\":\"RayJob\",\"metadata\":{\"name\":\"r\",\"namespace\":\"n\"" QUEUED "},\"spec\":{"
+           "\"clusterSelector\":{\"ray.io/cluster\":\"c\"},\"entrypoint\":\"x\"}}");
+    const char *uid = uid_of("/apis/ray.io/v1/namespaces/n/rayjobs/r");
+    job("j", arena_printf(w.a, OWNED, "ray.io/v1", "RayJob", "r", uid), 8);
+    pod("batch/v1", "Job", "j", uid_of(JOBS "/j"));
+    run(5000);
+    assert_string_equal(node_of_pod(), "x");
+    assert_false(json_get_bool(json_get(get(JOBS "/j"), "spec"), "suspend", false));
+}
+
 static void test_pod_of_a_job_without_a_queue_does_not_wait(void **state)
 {
     (void)state;
@@ -139,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pod_waits_for_its_jobs_quota, setup, close_all),
         cmocka_unit_test_setup_teardown(test_pod_of_a_job_of_a_job_waits, setup, close_all),
+        cmocka_unit_test_setup_teardown(test_pod_of_a_job_of_a_job_that_is_left_alone_does_not_wait, setup, close_all),
         cmocka_unit_test_setup_teardown(test_pod_of_a_job_without_a_queue_does_not_wait, setup, close_all),
         cmocka_unit_test_setup_teardown(test_pod_of_a_job_that_nobody_sees_waits_a_minute, setup, close_all),
         cmocka_unit_test_setup_teardown(test_jobs_of_another_group_are_not_asked_for, setup, close_all),
