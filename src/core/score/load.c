@@ -27,16 +27,15 @@ static enum load_strain strain_of(const struct device_feedback *f, int64_t at_ms
     return is_full || f->activity_permille >= BUSY_PERMILLE ? LOAD_BUSY : LOAD_CALM;
 }
 
-/* Of the device; of a share, or where a node has too many devices, of its GPU. */
-static const struct device_feedback *measured(const struct state *s, const struct node_feedback *all, name_id id)
+const struct device_feedback *load_measured(const struct intern *names, const struct device_feedback *all, uint32_t n, name_id id)
 {
-    const char *text = intern_name(s->names, id), *share = strstr(text, "::");
-    name_id gpu = share ? intern_find(s->names, (struct bytes){text, (size_t)(share - text)}) : 0;
+    const char *text = intern_name(names, id), *share = strstr(text, "::");
+    name_id gpu = n && share ? intern_find(names, (struct bytes){text, (size_t)(share - text)}) : 0;
     const struct device_feedback *of_gpu = NULL;
-    for (uint32_t i = 0; i < all->n; i++) {
-        if (all->all[i].id == id)
-            return &all->all[i];
-        of_gpu = gpu && all->all[i].id == gpu ? &all->all[i] : of_gpu;
+    for (uint32_t i = 0; i < n; i++) {
+        if (all[i].id == id)
+            return &all[i];
+        of_gpu = gpu && all[i].id == gpu ? &all[i] : of_gpu;
     }
     return of_gpu;
 }
@@ -55,7 +54,7 @@ static struct node_load *found(const struct state *s, const struct node *node)
     l->n = t->n;
     bool any = false;
     for (uint32_t i = 0; i < t->n; i++) {
-        const struct device_feedback *one = measured(s, f, t->all[i].id);
+        const struct device_feedback *one = load_measured(s->names, f->all, f->n, t->all[i].id);
         l->strain[i] = one ? (uint8_t)strain_of(one, f->at_ms) : LOAD_CALM;
         any |= l->strain[i] != LOAD_CALM;
     }

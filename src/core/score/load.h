@@ -14,6 +14,8 @@ enum load_strain { LOAD_CALM, LOAD_BUSY, LOAD_HOT, LOAD_FAULTY, LOAD_STRAINS_N }
 void load_take(struct state *s, uint32_t node);
 /* A cycle at now_ms begins: nodes whose measurements became too old since the last, or count from now on, are looked at again. */
 void load_begin(struct state *s, int64_t now_ms);
+/* What was measured of the device; of a share, or where a node has too many devices, of its GPU. NULL: nothing. */
+const struct device_feedback *load_measured(const struct intern *names, const struct device_feedback *all, uint32_t n, name_id id);
 /* That of a pod of the shape, and the devices that are worse, which it leaves (ret_worse may be NULL). */
 enum load_strain load_of(const struct state *s, const struct shape_class *c, uint32_t node, struct device_bits *ret_worse);
 /* The score of a node with that strain: 1 .. 2^32-1. `score`: by the policy alone. */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "core/score/load.h"
 #include "gpu/model.h"
 #include "sched/scheduler.h"
 
@@ -38,20 +39,6 @@ static struct watched *watched_in_look(struct hung *h, name_id gang)
     return w;
 }
 
-/* Of the device, or of the GPU of which it is a share. */
-static const struct device_feedback *measured(const struct scheduler *s, const struct device_feedback *all, uint32_t n, name_id id)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (all[i].id == id)
-            return &all[i];
-    const char *text = intern_name(s->names, id), *share = strstr(text, "::");
-    name_id gpu = n && share ? intern_find(s->names, (struct bytes){text, (size_t)(share - text)}) : 0;
-    for (uint32_t i = 0; gpu && i < n; i++)
-        if (all[i].id == gpu)
-            return &all[i];
-    return NULL;
-}
-
 static void look_at_node(struct hung *h, struct arena *a, name_id node, int64_t now_ms)
 {
     struct scheduler *s = h->s;
@@ -65,7 +52,7 @@ static void look_at_node(struct hung *h, struct arena *a, name_id node, int64_t 
         if (!d.devices[i].gang || !gpu_is_resource(intern_name(s->names, d.devices[i].resource)))
             continue;
         struct watched *w = watched_in_look(h, d.devices[i].gang);
-        const struct device_feedback *f = measured(s, all, n, d.devices[i].id);
+        const struct device_feedback *f = load_measured(s->names, all, n, d.devices[i].id);
         w->devices_n++;
         w->unmeasured |= !d.ready || !f || f->activity_permille < 0;
         w->busy |= f && f->activity_permille >= HUNG_PERMILLE;
