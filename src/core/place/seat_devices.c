@@ -257,6 +257,13 @@ void seats_settle_held(struct state *s, uint32_t node)
             choose_missing(s, &s->seats[at]);
 }
 
+bool seat_has_told_devices(const struct state *s, uint32_t id, const struct pod *p)
+{
+    const struct seat *seat = &s->seats[id];
+    struct device_bits told = told_devices(s, seat, p), bits = seat_devices(seat);
+    return memcmp(&told, &bits, sizeof told) == 0;
+}
+
 void seat_take_told_devices(struct state *s, uint32_t id)
 {
     struct seat *seat = &s->seats[id];

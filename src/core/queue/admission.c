@@ -415,11 +415,18 @@ void admission_leave_held(struct state *s, const struct pod *p, uint32_t set, ui
     struct gang *g = p->gang;
     if (p->deleting || !gang_holds(g) || gang_member_is_former(g, p))
         return;
-    for (uint32_t i = 0; i < g->own->seats_n; i++)
-        if (s->seats[g->own->seats[i]].node == node && s->seats[g->own->seats[i]].pod_set == set) {
-            admission_drop_held(s, g, i);
-            return;
-        }
+    uint32_t found = g->own->seats_n;
+    for (uint32_t i = 0; i < g->own->seats_n; i++) {
+        uint32_t seat = g->own->seats[i];
+        if (s->seats[seat].node != node || s->seats[seat].pod_set != set)
+            continue;
+        bool its_own = !p->devices || seat_has_told_devices(s, seat, p);
+        found = its_own || found == g->own->seats_n ? i : found;
+        if (its_own)
+            break;
+    }
+    if (found < g->own->seats_n)
+        admission_drop_held(s, g, found);
 }
 
 /* ---- pods and their seats ---- */

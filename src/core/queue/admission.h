@@ -38,7 +38,8 @@ void admission_recount(struct state *s, struct gang *g);
 void admission_hold_seat(struct gang *g, uint32_t seat);
 void admission_drop_held(struct state *s, struct gang *g, uint32_t at); /* free g->seats[at]; order of the rest is kept */
 /* Others have bound the pod of its set to the node: a place that is held for such a pod there is its own, which it takes anew. WHY at once:
- * until its gang is settled the two would count twice, and whoever holds places on that node might lose them for it. */
+ * until its gang is settled the two would count twice, and whoever holds places on that node might lose them for it. Of several it is the
+ * one with the devices that the pod names. */
 void admission_leave_held(struct state *s, const struct pod *p, uint32_t set, uint32_t node);
 
 /* Pod and seat belong together from now on. */

@@ -641,6 +641,7 @@ const struct gpu_share *seat_share(const struct state *s, const struct seat *sea
 /* The seat has a share of this device then, which seat_share_fits allows, and not of the one that was chosen. */
 void seat_move_share(struct state *s, uint32_t seat, int32_t device);
 void seat_take_told_devices(struct state *s, uint32_t seat);  /* what the API says of its pod, where that is something else */
+bool seat_has_told_devices(const struct state *s, uint32_t seat, const struct pod *p); /* ... and exactly those, if it were its seat */
 void seats_settle_held(struct state *s, uint32_t node);       /* places that are held give devices up to pods, and are given others */
 void seats_count_devices(struct state *s, uint32_t node);     /* those in use, anew */
 void seats_new_devices(struct state *s, uint32_t node);       /* the node's table is another one, seats have been translated */

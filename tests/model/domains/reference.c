@@ -67,8 +67,10 @@ static int gpus_room(const struct cluster *m, const struct usage *used, const st
         untouched_n += !used->taken[node][k];
         parts_n += a->milli && used->taken[node][k] < 1000 ? (1000 - used->taken[node][k]) / a->milli : 0;
     }
-    if (a->milli)
-        return parts_n;
+    if (a->milli) {
+        int left = 1000 * n->gpu - used->parts[node], most = left > 0 ? left / a->milli : 0;
+        return parts_n < most ? parts_n : most;
+    }
     whole_n = m->in_parts && untouched_n < whole_n ? untouched_n : whole_n;
     return a->gpu ? whole_n / a->gpu : 1000;
 }
@@ -76,6 +78,7 @@ static int gpus_room(const struct cluster *m, const struct usage *used, const st
 static void take_gpus(const struct cluster *m, struct usage *used, const struct ask *a, int node)
 {
     used->gpu[node] += a->gpu;
+    used->parts[node] += a->milli;
     for (int n = a->milli ? 1 : a->gpu; n && m->in_parts; n--)
         used->taken[node][reference_best_gpu(m->nodes[node].gpu, used->taken[node], a->milli)] += a->milli ? a->milli : 1000;
 }

@@ -31,6 +31,7 @@ struct cluster {
 };
 struct usage {
     int cpu[NODES], gpu[NODES], pods[NODES];
+    int parts[NODES];            /* thousandths given as parts, also of GPUs that the node has no more */
     int taken[NODES][NODE_GPUS]; /* thousandths, where GPUs are given in parts */
 };
 

@@ -24,7 +24,7 @@
  * domains a gang stands is compared. Nodes fail there, are cordoned, go and come back, whoever stands on them or is promised them; who has
  * no pods there yet is given another one after a while, or has to go.
  * In half of those each GPU may be given in parts: of a pod set that asks for one of its thousandths quota counts whole ones, and which GPU
- * each pod has is compared, and so what of each is kept for whom others leave. Nobody has pods there.
+ * each pod has is compared, and so what of each is kept for whom others leave.
  */
 #include "core_order.h"
 #include "../forced.h"
@@ -232,7 +232,7 @@ static void compare_gpus(struct model *m, const struct plain_gang *g)
             for (int k = 0; k < PLACE_GPUS; k++)
                 more[i][k] -= g->on.gpus[set][i][k];
     for (int i = 0; i < PLACES; i++)
-        for (int k = 0; k < PLACE_GPUS; k++)
+        for (int k = 0; k < m->places.all[i].has[1]; k++) /* pods may stand there whose GPUs the node has no more */
             if (more[i][k] && m->places.all[i].state != PLACE_GONE)
                 fail(m, arena_printf(m->w.cycle, "g%d has %d thousandths more of GPU %d of n%d", g->serial, more[i][k], k, i), 0);
 }

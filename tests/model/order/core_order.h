@@ -303,6 +303,7 @@ struct topology_request request_of(struct model *m, const struct pod_group *set)
 void put_domains_told(struct model *m, const struct plain_gang *g, struct gang_record *r);
 const char *domains_words(struct model *m, const struct plain_gang *g);
 const char *node_of(struct model *m, const struct plain_gang *g, int set, int pod); /* of those that it was given */
+const char *devices_of(struct model *m, const struct plain_gang *g, int set, int pod); /* its GPUs there, as its annotation names them */
 void print_places(struct model *m);
 void print_domains(struct model *m, const struct plain_gang *g); /* asked for, and given */
 

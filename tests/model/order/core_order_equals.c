@@ -156,6 +156,8 @@ void tell_pods(struct model *m, struct plain_gang *g, const struct gang_record *
             p.shape.labels = labels_of(w, label, &p.shape.labels_n);
             p.pod_set = r->pod_sets[set].name;
             p.node = id(w, node_of(m, g, set, i));
+            if (m->places.in_parts)
+                p.devices = id(w, devices_of(m, g, set, i));
             p.phase = POD_RUNNING;
             pod_record(w, p);
         }

@@ -4,7 +4,7 @@
 
 static int64_t each_takes(const struct pod_group *set, int r)
 {
-    return r == 2 ? 1 : r == 1 && set->milli ? 0 : set->ask[r];
+    return r == PLACE_PARTS ? set->milli : r == 2 ? 1 : r == 1 && set->milli ? 0 : set->ask[r];
 }
 
 void add_pods(int64_t to[PLACES][PLACE_RES], const struct seats *on, const struct plain_gang *g, int sign)
@@ -196,6 +196,7 @@ static int compare_places(const void *left, const void *right)
 
 static void put_gpus(const struct model *m, struct place *p)
 {
+    p->has[PLACE_PARTS] = m->places.in_parts ? 1000 * p->has[1] : 0;
     for (int k = 0; k < PLACE_GPUS; k++)
         p->has[PLACE_FIRST_GPU + k] = m->places.in_parts && k < p->has[1] ? 1000 : 0;
 }
@@ -295,7 +296,7 @@ static void tell_place(struct model *m, int i)
     const char *amounts = arena_printf(m->w.records, "cpu=%d,nvidia.com/gpu=%d,memory=1000000,pods=%d", (int)p->has[0], (int)p->has[1],
                                        (int)p->has[2]);
     if (m->places.in_parts)
-        amounts = arena_printf(m->w.records, "%s," GPU_SHARE_MILLI "=%d", amounts, 1000 * (int)p->has[1]);
+        amounts = arena_printf(m->w.records, "%s," GPU_SHARE_MILLI "=%d", amounts, (int)p->has[PLACE_PARTS]);
     struct node_record r = a_node(&m->w, arena_printf(m->w.records, "n%d", i), amounts, labels);
     tell_gpus(m, p, &r);
     r.ready = p->state != PLACE_NOT_READY;
@@ -386,6 +387,34 @@ const char *node_of(struct model *m, const struct plain_gang *g, int set, int po
     for (int n = m->places.n ? g->on.n[set][0] : pod + 1; pod >= n; n += g->on.n[set][at])
         at++;
     return arena_printf(m->w.records, "n%d", at);
+}
+
+/* The next GPU of those that its set has there, of which `parts` are left. */
+static int take_next_gpu(int16_t left[PLACE_GPUS], int parts)
+{
+    for (int k = 0; k < PLACE_GPUS; k++)
+        if (left[k] >= parts) {
+            left[k] = (int16_t)(left[k] - parts);
+            return k;
+        }
+    return -1;
+}
+
+const char *devices_of(struct model *m, const struct plain_gang *g, int set, int pod)
+{
+    int node = node_of(m, g, set, pod)[1] - '0', first = pod;
+    while (first > 0 && node_of(m, g, set, first - 1)[1] - '0' == node)
+        first--;
+    const struct pod_group *asks = &g->sets[set];
+    const char *text = "";
+    int16_t left[PLACE_GPUS];
+    memcpy(left, g->on.gpus[set][node], sizeof left);
+    for (int i = first; i <= pod; i++) {
+        text = asks->milli ? GPU_SHARE_MILLI "=" : "nvidia.com/gpu=";
+        for (int n = asks->milli ? 1 : (int)asks->ask[1]; n > 0; n--)
+            text = arena_printf(m->w.records, "%s%d%s", text, take_next_gpu(left, asks->milli ? asks->milli : 1000), n > 1 ? "," : "");
+    }
+    return text;
 }
 
 void print_domains(struct model *m, const struct plain_gang *g)

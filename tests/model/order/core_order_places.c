@@ -28,6 +28,7 @@ static void describe(const struct places *p, int64_t used[PLACES][PLACE_RES], un
             node->value[l] = l + 1 < p->levels_n ? p->all[i].value[l] : i;
         u->cpu[i] = (int)used[i][0];
         u->gpu[i] = (int)used[i][1];
+        u->parts[i] = (int)used[i][PLACE_PARTS];
         for (int k = 0; k < PLACE_GPUS; k++)
             u->taken[i][k] = (int)used[i][PLACE_FIRST_GPU + k];
         u->pods[i] = (int)(used[i][2] + NODE_PODS - p->all[i].has[2]);

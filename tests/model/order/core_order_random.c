@@ -152,7 +152,7 @@ static void new_gang(struct model *m)
                              .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6)};
     put_sets(m, g);
     g->charged_only = pick(m, 3) == 0;
-    g->app = m->places.in_parts ? 0 : (int)pick(m, 1 + APPS);
+    g->app = (int)pick(m, 1 + APPS);
     const struct plain_gang *other = &m->gangs[pick(m, GANGS)];
     if (other->exists && m->seed % 3)
         make_alike(g, other);

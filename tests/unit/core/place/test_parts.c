@@ -159,6 +159,45 @@ static void a_place_that_is_held_gives_way(void **state)
     world_free(&w);
 }
 
+/* Places of a job are held on a and b, and one of another on b: a pod of the first that is on b has the place there, and nobody moves.
+ * model_core_order 730098930 12 1 */
+static void a_place_that_is_held_is_its_own_pods(void **state)
+{
+    (void)state;
+    struct queue_words q;
+    struct world w = world_new();
+    node_of(&w, "n0", 3, -1);
+    flavor(&w, "f", "");
+    queue_begin(&w, &q, "q", NULL);
+    queue_quota(&w, &q, "f", PARTS, 10000, NO_LIMIT, NO_LIMIT);
+    queue_done(&w, &q);
+    local_queue(&w, "ns/lq", "q");
+    told(&w, "ns/x", PARTS "=450", PARTS "=a");
+    told(&w, "ns/y", PARTS "=400", PARTS "=b");
+    told(&w, "ns/z", PARTS "=850", PARTS "=c");
+    workload(&w, "job", "ns/lq", 2, PARTS "=500");
+    run(&w);
+    workload(&w, "beside", "ns/lq", 1, PARTS "=100");
+    run(&w);
+    gone(&w, CHANGE_POD_GONE, "ns/x");
+    gone(&w, CHANGE_POD_GONE, "ns/y");
+    struct pod_record p = a_pod(&w, "ns/p1", "job", PARTS "=500");
+    p.node = id(&w, "n0");
+    p.phase = POD_RUNNING;
+    p.devices = id(&w, PARTS "=b");
+    pod_record(&w, p);
+    check(&w);
+    pod(&w, "ns/p2", "job", PARTS "=500");
+    pod(&w, "ns/p3", "beside", PARTS "=100");
+    run(&w);
+    check(&w);
+    const struct plan_entry *other = entry_of(&w, EFFECT_BIND, "ns/p2"), *beside = entry_of(&w, EFFECT_BIND, "ns/p3");
+    assert_true(other && beside);
+    assert_string_equal(other->devices, PARTS "=a");
+    assert_string_equal(beside->devices, PARTS "=b");
+    world_free(&w);
+}
+
 /* One of higher priority waits for others to go; what they leave is kept for it. */
 static void room_is_kept_for_who_waits_for_it(void **state)
 {
@@ -518,7 +557,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fullest_that_is_enough),       cmocka_unit_test(a_gpu_is_given_whole_or_in_parts),
         cmocka_unit_test(an_ill_gpu_has_no_parts),          cmocka_unit_test(what_the_api_says_is_counted),
-        cmocka_unit_test(a_place_that_is_held_gives_way),   cmocka_unit_test(room_is_kept_for_who_waits_for_it),
+        cmocka_unit_test(a_place_that_is_held_gives_way),
+        cmocka_unit_test(a_place_that_is_held_is_its_own_pods),
+        cmocka_unit_test(room_is_kept_for_who_waits_for_it),
         cmocka_unit_test(a_gpu_that_comes_free_whole_is_kept_whole), cmocka_unit_test(parts_are_kept_where_somebody_leaves),
         cmocka_unit_test(of_gpus_that_is_kept_which_comes_free),
         cmocka_unit_test(a_part_of_the_gpu_that_comes_free_whole_is_kept_there),
