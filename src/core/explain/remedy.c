@@ -30,8 +30,7 @@ static bool end_gang(struct state *s, struct gang *g)
         ok = !s->pods[g->members[i]].seat || lift(s, s->pods[g->members[i]].seat);
     for (uint32_t i = 0; i < g->own->seats_n && ok; i++)
         ok = lift(s, g->own->seats[i]);
-    for (uint32_t i = 0; i < g->own->charges_n && g->queue; i++)
-        undo_charge(s, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, -g->own->charges[i].amount);
+    undo_charges_of(s, g, -1);
     return ok;
 }
 

@@ -30,6 +30,12 @@ void undo_charge(struct state *s, uint32_t queue, name_id flavor, name_id resour
     push(s, (struct undo_step){.kind = UNDO_CHARGE, .id = queue, .flavor = flavor, .resource = resource, .amount = amount});
 }
 
+void undo_charges_of(struct state *s, const struct gang *g, int sign)
+{
+    for (uint32_t i = 0; i < g->own->charges_n && g->queue; i++)
+        undo_charge(s, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, sign * g->own->charges[i].amount);
+}
+
 bool undo_nominal(struct state *s, uint32_t queue, name_id flavor, name_id resource, int64_t amount)
 {
     if (!quota_raise(&s->quota, queue, flavor, resource, amount))

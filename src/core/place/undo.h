@@ -16,6 +16,7 @@ void undo_seat(struct state *s, uint32_t seat); /* seat was just taken */
 void undo_lift(struct state *s, uint32_t seat);
 /* Charge now, give back on undo. */
 void undo_charge(struct state *s, uint32_t queue, name_id flavor, name_id resource, int64_t amount);
+void undo_charges_of(struct state *s, const struct gang *g, int sign); /* all that it is charged: -1 as if it had left, 1 once more */
 /* For a while, never kept: less free of a resource on a node, at most what is free, with as many devices where they are counted by name,
  * but for those of a node whose GPUs are given in parts, too: these the caller takes from the table, and says so. */
 void undo_withhold(struct state *s, uint32_t node, name_id resource, int64_t amount);

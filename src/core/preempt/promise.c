@@ -368,11 +368,8 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
 
 static void charge_victims(struct state *s, const struct promise *p, int sign)
 {
-    for (uint32_t i = 0; i < p->victims_n; i++) {
-        const struct gang *v = p->victims[i];
-        for (uint32_t k = 0; k < v->own->charges_n && v->queue; k++)
-            undo_charge(s, v->queue->quota, v->own->charges[k].flavor, v->own->charges[k].resource, sign * v->own->charges[k].amount);
-    }
+    for (uint32_t i = 0; i < p->victims_n; i++)
+        undo_charges_of(s, p->victims[i], sign);
 }
 
 /* What of this the victims in the gang's own queue will give back. */

@@ -60,12 +60,16 @@ static bool quota_holds(const struct hunt *h)
     return true;
 }
 
+static uint32_t level_of(const struct preemptor *x, const struct charge *need)
+{
+    return quota_borrow_level(&x->c->s->quota, x->queue->quota, need->flavor, need->resource, need->amount);
+}
+
 static uint32_t level_now(const struct preemptor *x)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < x->needs_n; i++) {
-        uint32_t level =
-            quota_borrow_level(&x->c->s->quota, x->queue->quota, x->needs[i].flavor, x->needs[i].resource, x->needs[i].amount);
+        uint32_t level = level_of(x, &x->needs[i]);
         most = level > most ? level : most;
     }
     return most;
@@ -484,8 +488,31 @@ static bool find_spared(struct preemptor *x, const struct want *wants, uint32_t 
     return found;
 }
 
+static uint32_t *levels_without(const struct preemptor *x, const struct victims *v)
+{
+    struct state *s = x->c->s;
+    uint32_t mark = undo_mark(s), *levels = arena_alloc(x->c->a, (x->needs_n + 1) * sizeof *levels);
+    for (uint32_t i = 0; i < v->n; i++)
+        undo_charges_of(s, v->all[i].gang, -1);
+    for (uint32_t i = 0; i < x->needs_n; i++)
+        levels[i] = level_of(x, &x->needs[i]);
+    undo_back(s, mark);
+    return levels;
+}
+
+/* Of anything that it needs. */
+static bool borrows_farther(const struct preemptor *x, const struct victims *with, const struct victims *than_with)
+{
+    const uint32_t *levels = levels_without(x, with), *before = levels_without(x, than_with);
+    bool farther = false;
+    for (uint32_t i = 0; i < x->needs_n; i++)
+        farther |= levels[i] > before[i];
+    return farther;
+}
+
 /* WHY  a second search, and only where the first found somebody: whether anybody goes, and in which flavors, is Kueue's decision alone. So
- * it borrows from no farther away with those either: another flavor may be better then, where it starts when it looks again. */
+ * it borrows from no farther away with those either, whatever it needs: another flavor may be better then, where it starts when it looks
+ * again. */
 void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *v)
 {
     struct preemptor sparing = *x;
@@ -494,7 +521,7 @@ void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t
     sparing.spares = true;
     if (!harm_may_be_less(x->c->s, &by_order) || !find_spared(&sparing, wants, wants_n, &other))
         return;
-    if (other.borrow_level > v->borrow_level)
+    if (borrows_farther(x, &other, v))
         return;
     const struct harm less = harm(x, &other);
     other.spares = harm_spares(&less, &by_order);

@@ -63,8 +63,7 @@ static void take_away(struct state *s, const struct gang *g)
         lift(s, s->pods[g->members[i]].seat);
     for (uint32_t i = 0; i < g->own->seats_n; i++)
         lift(s, g->own->seats[i]);
-    for (uint32_t i = 0; i < g->own->charges_n && g->queue; i++)
-        undo_charge(s, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, -g->own->charges[i].amount);
+    undo_charges_of(s, g, -1);
 }
 
 /* The log stands as it will at that time. */

@@ -75,6 +75,29 @@ static void add_up(const struct model *m, const struct victims *v, int64_t ret[H
     }
 }
 
+static void find_levels(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *v, int ret[FLAVORS][RES_N])
+{
+    for (int i = 0; i < v->n; i++)
+        lift(m, &v->all[i], true);
+    FOR_EACH_CELL(f, r)
+        ret[f][r] = x->amount.of[f][r] ? borrow_level(m, COHORTS + g->queue, f, r, x->amount.of[f][r]) : 0;
+    for (int i = 0; i < v->n; i++)
+        lift(m, &v->all[i], false);
+}
+
+/* Of anything that it needs. */
+static bool borrows_farther(struct model *m, const struct plain_gang *g, const struct need *x, const struct victims *with,
+                            const struct victims *than_with)
+{
+    int levels[FLAVORS][RES_N], before[FLAVORS][RES_N];
+    bool farther = false;
+    find_levels(m, g, x, with, levels);
+    find_levels(m, g, x, than_with, before);
+    FOR_EACH_CELL(f, r)
+        farther |= levels[f][r] > before[f][r];
+    return farther;
+}
+
 void spare_equals(struct model *m, const struct plain_gang *g, const struct need *x, struct victims *v, int *level)
 {
     int64_t by_order[HARMS], less[HARMS];
@@ -82,7 +105,7 @@ void spare_equals(struct model *m, const struct plain_gang *g, const struct need
     m->spares = true;
     struct victims other = find_victims(m, g, x, &other_level);
     m->spares = false;
-    if (!other.n || other_level > *level) /* another flavor might be better then */
+    if (!other.n || borrows_farther(m, g, x, &other, v)) /* another flavor might be better then */
         return;
     add_up(m, v, by_order);
     add_up(m, &other, less);

@@ -4,9 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a node: CPU, GPUs, pods, and, in a world that gives GPUs in parts, thousandths that are given as parts, of all GPUs, and thousandths of
- * each. */
-enum { PLACES = 6, PLACE_LEVELS = 3, PLACE_GPUS = 6, PLACE_PARTS = 3, PLACE_FIRST_GPU = 4, PLACE_RES = PLACE_FIRST_GPU + PLACE_GPUS, PLACE_PODS = 20 };
+/* Of a node: CPU, GPUs, pods, and, in a world that gives GPUs in parts, thousandths that are given as parts of any of its GPUs, and
+ * thousandths of each. */
+enum {
+    PLACES = 6, PLACE_LEVELS = 3, PLACE_GPUS = 6, PLACE_PODS = 20,
+    PLACE_PARTS = 3, PLACE_FIRST_GPU = 4, PLACE_RES = PLACE_FIRST_GPU + PLACE_GPUS,
+};
 struct place {                 /* a node; in the order of their paths */
     int value[PLACE_LEVELS];   /* but of the lowest level, where each is a domain of its own */
     unsigned flavors;          /* a bit each, of those whose labels it has */

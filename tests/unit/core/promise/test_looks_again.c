@@ -330,6 +330,21 @@ static void who_loses_least_does_not_go_where_it_would_borrow_for_that(void **st
     assert_string_equal(given(w), "high: 1 gpu=fa");
 }
 
+/* The same of GPUs, where it borrows cpu with either. model_core_order 181843 12 1 */
+static void nor_where_it_would_borrow_for_more_resources(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=99 cpu=99; queue q in=c fa.gpu=4 fa.cpu=1 fb.gpu=0 fb.cpu=0 within=Lower level-first;"
+             "queue o in=c fa.gpu=2 fa.cpu=9 fb.gpu=2 fb.cpu=9; runs big queue=q flavor=fa gpu=4 cpu=1 since=3;"
+             "runs small queue=q flavor=fa gpu=2 cpu=1 since=2 saved=990; wants high queue=q prio=1 gpu=2 cpu=2");
+    decides(w, "evict big InClusterQueue");
+    story(w, "node n1 gpu=1");
+    decides(w, "");
+    gone(w, CHANGE_GANG_GONE, "big");
+    decides_soon(w, "start high");
+    assert_string_equal(given(w), "high: 1 cpu=fa gpu=fa");
+}
+
 /* A tree that was too deep, or a circle, is one again: whoever waits in it starts, wherever the mend was. */
 static void who_waits_in_a_tree_that_is_mended_looks_again(void **state)
 {
@@ -376,6 +391,7 @@ int main(void)
         in_a_world(what_is_promised_to_who_borrows_ends_no_promise),
         in_a_world(who_was_kept_out_looks_again_when_more_leave),
         in_a_world(who_loses_least_does_not_go_where_it_would_borrow_for_that),
+        in_a_world(nor_where_it_would_borrow_for_more_resources),
         in_a_world(who_waits_in_a_tree_that_is_mended_looks_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
