@@ -383,6 +383,7 @@ struct gang_record {
     name_id queue_title;       /* the one of the two that it names, as users wrote it; 0 = what it is found by */
     enum queue_kind queue_kind;
     int32_t priority;
+    int64_t due_ms;            /* of equal priority those who are due come first, in this order (Volcano's sla-waiting-time); 0 = no time */
     int64_t created_ms;        /* place in the queue */
     name_id uid;               /* last tie-break */
     /* Workload: the pod sets are known before any pod exists, and members are planned ahead (`planned`).

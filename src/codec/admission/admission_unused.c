@@ -2,6 +2,7 @@
  *
  * One table. A row goes when its field begins to work: then the decoder reads it (decode_kueue.c, decode_group.c), or a controller.
  */
+#include "base/clock.h"
 #include "codec/admission/admission_part.h"
 #include "codec/decode/decode.h"
 #include "codec/kinds/placement_names.h"
@@ -19,6 +20,7 @@ struct unused {
 #define VCJOB "batch.volcano.sh"
 #define NATIVE "scheduling.k8s.io"
 #define KUBEFLOW "kubeflow.org"
+#define OF_VOLCANO "it is read of Volcano's jobs and PodGroups"
 #define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
 #define RECLAIMED_ANY_TIME "a queue that has more than it deserves may lose it whole at any time; volcano.sh/preemptable: 'false' keeps it"
 #define NO_FAIR_SHARES "queues are served by priority and age, not by shares"
@@ -123,6 +125,8 @@ static const struct {
     {KUEUE, "cohorts", false, DECODE_PLACEMENT_ANNOTATION, NULL, "it is read of the ClusterQueue"},
     {"batch", "jobs", false, DECODE_REFILL_ANNOTATION, NULL, OF_GROUPS},
     {KUEUE, "workloads", false, DECODE_REFILL_ANNOTATION, NULL, OF_GROUPS},
+    {"batch", "jobs", false, DECODE_SLA_ANNOTATION, NULL, OF_VOLCANO},
+    {KUEUE, "workloads", false, DECODE_SLA_ANNOTATION, NULL, OF_VOLCANO},
     {"batch", "jobs", true, DECODE_MINIMUM_RUN_ANNOTATION, "0", OF_THE_JOB},
     {"batch", "jobs", true, DECODE_CHECKPOINT_ANNOTATION, NULL, OF_THE_JOB},
     {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
@@ -173,6 +177,12 @@ static bool is_placement(const struct json *v)
     return decode_placement(v, &unused) || (json_is(v, JSON_STRING) && !json_bytes(v).n);
 }
 
+static bool is_duration(const struct json *v)
+{
+    int64_t ms;
+    return json_is(v, JSON_STRING) && duration_parse(json_bytes(v), &ms) && ms > 0;
+}
+
 /* Annotations whose values must be of a form, and are left out of account where they are not. */
 static const struct {
     const char *key, *form;
@@ -182,6 +192,7 @@ static const struct {
     {DECODE_REFILL_ANNOTATION, "seconds, from 1 to 86400", is_refill},
     {DECODE_HUNG_AFTER_ANNOTATION, "seconds, from 10 to 604800", is_hung_after},
     {DECODE_HUNG_RESTART_ANNOTATION, "\"true\" or \"false\"", is_truth},
+    {DECODE_SLA_ANNOTATION, "a duration as in 1h30m", is_duration},
     {DECODE_CHECKPOINT_ANNOTATION, "a time as in 2026-01-31T12:00:00Z", is_checkpoint},
     {DECODE_BACKFILL_ANNOTATION, "easy, conservative or none", is_backfill},
     {DECODE_PLACEMENT_ANNOTATION, PLACEMENT_WORDS, is_placement},
@@ -235,7 +246,7 @@ static bool has_marks(const struct json *metadata)
         JSON_EACH (m, json_get(metadata, maps[i]))
             if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "alpha.jobset.sigs.k8s.io/") ||
                 text_starts(m->key, "leaderworkerset.sigs.k8s.io/") || text_starts(m->key, "volcano.sh/") ||
-                text_starts(m->key, "capstan.dev/"))
+                text_starts(m->key, "capstan.dev/") || text_equal(m->key, DECODE_SLA_ANNOTATION))
                 return true;
     return false;
 }

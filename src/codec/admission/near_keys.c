@@ -35,6 +35,7 @@ static const struct {
     {"scheduling.k8s.io/group-name", AS_LABEL | AS_ANNOTATION},
     {"scheduling.volcano.sh/queue-name", AS_LABEL | AS_ANNOTATION},
     {"scheduling.volcano.sh/group-name", AS_LABEL | AS_ANNOTATION},
+    {"sla-waiting-time", AS_ANNOTATION},
     {"volcano.sh/preemptable", AS_LABEL | AS_ANNOTATION},
     {"capstan.dev/user", AS_LABEL | AS_ANNOTATION},
     {"capstan.dev/hold", AS_ANNOTATION},

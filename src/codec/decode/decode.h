@@ -36,6 +36,8 @@
 /* On pod groups: so many seconds after one has fallen below its minimum it is evicted whole (core/heal/refill.h). */
 #define DECODE_REFILL_ANNOTATION "capstan.dev/refill-seconds"
 #define DECODE_REFILL_MOST_S 86400
+/* On Volcano's PodGroups, and on its jobs, whose PodGroups have it: how long they may wait: of equal priority who is due comes first. */
+#define DECODE_SLA_ANNOTATION "sla-waiting-time"
 #define DECODE_CHECKPOINT_ANNOTATION "capstan.dev/checkpoint-time"
 #define DECODE_MINIMUM_RUN_MOST_S 86400 /* WHY a longer one keeps others of its priority in front of it for as long */
 /* On a ClusterQueue: to whom of those who wait a start is promised (core/time/booking.h). */

@@ -1,4 +1,5 @@
 /* Pod groups of four makers, Volcano queues, priority classes, disruption budgets. */
+#include "base/amount.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "codec/decode/decode_part.h"
@@ -161,6 +162,14 @@ static struct tier_request tiers_of(const struct decoder *d, const struct json *
     return r;
 }
 
+/* SOURCE Volcano's plugin sla: the object's age and a Go duration; what is none, or not above zero, is as if it were not there. */
+static int64_t due_ms(const struct json *object, int64_t created_ms)
+{
+    int64_t wait_ms;
+    bool said = duration_parse(json_bytes(json_path(object, "metadata", "annotations", DECODE_SLA_ANNOTATION, NULL)), &wait_ms);
+    return said && wait_ms > 0 && created_ms > 0 ? amount_plus(created_ms, wait_ms) : 0;
+}
+
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
                              struct err *e)
 {
@@ -173,6 +182,7 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
     g.queue_title = intern_text_id(d->names, queue);
     g.queue_kind = QUEUE_VOLCANO;
     g.priority = class_priority(d, spec);
+    g.due_ms = due_ms(object, g.created_ms);
     g.tiers = tiers_of(d, json_get(spec, "networkTopology"));
     g.keeps_places = !is_preemptable(json_get(object, "metadata"));
     g.min_members = members_of(json_get(spec, "minMember"));

@@ -2,6 +2,7 @@
 #include "core/preempt/promise.h"
 #include <stdlib.h>
 #include "core/queue/consumption.h"
+#include "core/queue/gang.h"
 #include "core/queue/lane.h"
 #include "core/quota/deserve.h"
 #include "core/quota/ledger.h"
@@ -9,11 +10,6 @@
 #include "core/time/booking.h"
 
 /* ---- policies ---- */
-
-static bool older(const struct gang *a, const struct gang *b)
-{
-    return a->created_ms < b->created_ms;
-}
 
 static bool policy_allows(enum preemption_policy policy, const struct gang *preemptor, const struct gang *victim)
 {
@@ -23,7 +19,7 @@ static bool policy_allows(enum preemption_policy policy, const struct gang *pree
     case PREEMPT_LOWER_PRIORITY:
         return victim->priority < preemptor->priority;
     case PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY:
-        return victim->priority < preemptor->priority || (victim->priority == preemptor->priority && older(preemptor, victim));
+        return victim->priority < preemptor->priority || (victim->priority == preemptor->priority && gang_is_in_front(preemptor, victim));
     case PREEMPT_NEVER:
         break;
     }

@@ -45,8 +45,8 @@ bool order_before(const void *gang_a, const void *gang_b)
     const struct gang *a = gang_a, *b = gang_b;
     if (a->priority != b->priority)
         return a->priority > b->priority;
-    if (a->created_ms != b->created_ms)
-        return a->created_ms < b->created_ms;
+    if (a->due_ms != b->due_ms || a->created_ms != b->created_ms)
+        return gang_is_in_front(a, b);
     return texts_before(a, b);
 }
 

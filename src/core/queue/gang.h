@@ -13,7 +13,13 @@ static inline int64_t gang_not_before_ms(const struct gang *g)
     return g->own->not_before_ms > rests_ms ? g->own->not_before_ms : rests_ms;
 }
 void gang_object_free(struct gang *g);
-/* Which comes first? By priority, creation, uid text, key text. */
+/* Which of equal priority has the place in front? Who is due first, who is due at all, then who is older. */
+static inline bool gang_is_in_front(const struct gang *a, const struct gang *b)
+{
+    bool same = a->due_ms == b->due_ms;
+    return same ? a->created_ms < b->created_ms : a->due_ms && (!b->due_ms || a->due_ms < b->due_ms);
+}
+/* Which comes first? By priority, place, uid text, key text. */
 bool order_before(const void *gang_a, const void *gang_b);
 struct local_queue *local_queue_named(struct state *s, name_id key); /* made when new */
 

@@ -255,7 +255,7 @@ struct gang {
     bool ended : 1;          /* on trial: it is as if it were gone (explain/remedy.h) */
     uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
     uint32_t gang_at;        /* index in state.gangs */
-    int64_t created_ms, retry_ms;
+    int64_t due_ms, created_ms, retry_ms;
     int64_t reserved_ms;     /* when it was given its quota, in whole seconds as the API keeps it */
     struct line *line;       /* where it waits; NULL: nowhere, or held back for a reason of its own (park) */
     struct parking *park;    /* held back, or admitted and waiting for a place; NULL until needed first */

@@ -478,6 +478,7 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         const struct gang *g = s->gangs[i];
         h = mix_name(s, h, g->key);
         h = mix(h, (uint64_t)g->priority << 32 | (uint32_t)g->min_members);
+        h = mix(h, (uint64_t)g->due_ms);
         h = mix(h, (uint64_t)g->created_ms);
         uint8_t park = g->line ? g->line->park.on : g->park ? g->park->on : 0;
         h = mix(h, (uint64_t)g->phase | (uint64_t)g->active << 5 | (uint64_t)g->on_hold << 6 | (uint64_t)g->finished << 7 |

@@ -261,6 +261,7 @@ static void take_record(struct gang *g, const struct gang_record *r)
     o->queue_title = r->queue_title ? r->queue_title : r->local_queue ? r->local_queue : r->queue;
     o->queue_kind = r->local_queue ? QUEUE_LOCAL : r->queue_kind;
     g->priority = r->priority;
+    g->due_ms = r->due_ms;
     g->created_ms = r->created_ms;
     g->uid = r->uid;
     g->planned = r->planned;
@@ -296,9 +297,10 @@ static bool says_nothing_new(const struct state *s, const struct gang *g, const 
 {
     bool same_pause = g->own->not_before_ms == r->not_before_ms || (g->own->not_before_ms <= s->now_ms && r->not_before_ms <= s->now_ms);
     return g->phase != GANG_UNKNOWN && g->source == r->source && g->ns == r->ns && g->own->local_queue == r->local_queue &&
-           g->own->queue_name == r->queue && g->priority == r->priority && g->created_ms == r->created_ms && g->uid == r->uid &&
-           g->planned == r->planned && g->min_members == r->min_members && g->active == r->active && g->on_hold == r->on_hold &&
-           g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished && g->of_one_pod == r->of_one_pod &&
+           g->own->queue_name == r->queue && g->priority == r->priority && g->due_ms == r->due_ms && g->created_ms == r->created_ms &&
+           g->uid == r->uid && g->planned == r->planned && g->min_members == r->min_members && g->active == r->active &&
+           g->on_hold == r->on_hold && g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished &&
+           g->of_one_pod == r->of_one_pod &&
            g->keeps_places == r->keeps_places && same_terms(g, r) &&
            g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
            same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n);

@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct cohort_record) == 32, FIELDS);
 _Static_assert(sizeof(struct queue_record) == 160, FIELDS);
 _Static_assert(sizeof(struct local_queue_record) == 56, FIELDS);
 _Static_assert(sizeof(struct pod_set) == 232, FIELDS);
-_Static_assert(sizeof(struct gang_record) == 288, FIELDS);
+_Static_assert(sizeof(struct gang_record) == 296, FIELDS);
 _Static_assert(sizeof(struct pod_record) == 232, FIELDS);
 _Static_assert(sizeof(struct budget_record) == 48, FIELDS);
 _Static_assert(sizeof(struct decide_config) == 56, FIELDS);
@@ -515,6 +515,7 @@ static void io_gang_asks(struct change_io *io, struct gang_record *g)
     NAME(g->queue_title);
     WORD(g->queue_kind, QUEUE_VOLCANO);
     NUMBER(g->priority);
+    NUMBER(g->due_ms);
     NUMBER(g->created_ms);
     NAME(g->uid);
     FLAG(g->planned);

@@ -442,7 +442,8 @@ static void tell_gang(struct life *l, const struct m_gang *g)
     struct world *w = &l->w;
     char key[40];
     struct gang_record r = {.key = id(w, gang_key(g, key)), .source = sources[g->type], .ns = id(w, "ns"), .priority = g->priority,
-                            .created_ms = g->created_ms, .uid = numbered(w, "u", g->serial), .planned = g->type == TYPE_PLANNED,
+                            .due_ms = g->due_ms, .created_ms = g->created_ms, .uid = numbered(w, "u", g->serial),
+                            .planned = g->type == TYPE_PLANNED,
                             .min_members = g->min_members, .active = g->active, .on_hold = g->on_hold, .not_before_ms = g->not_before_ms,
                             .finished = g->finished, .refill_s = g->refill_s,
                             .restart_ms = g->restart_ms};

@@ -138,7 +138,7 @@ struct m_gang {
     uint32_t serial, generation; /* generation: counts edits of the spec */
     enum gang_type type;
     int local, sets_n, min_members, priority, admitted_queue;
-    int64_t created_ms, not_before_ms, reserved_ms, admitted_ms, unready_ms;
+    int64_t due_ms, created_ms, not_before_ms, reserved_ms, admitted_ms, unready_ms;
     enum gang_pods pods;
     int retries_n;             /* times that it was evicted because its pods were late */
     int64_t checkpoint_ms;     /* these three: as in gang_record */

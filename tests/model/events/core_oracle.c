@@ -18,13 +18,20 @@ enum gang_phase phase_of(const struct life *l, const struct m_gang *g)
     return state_gang_phase(l->w.s, intern_find(l->w.names, bytes_of(gang_key(g, key))));
 }
 
+static bool is_in_front(const struct m_gang *a, const struct m_gang *b)
+{
+    if (a->due_ms != b->due_ms)
+        return a->due_ms && (!b->due_ms || a->due_ms < b->due_ms);
+    return a->created_ms < b->created_ms;
+}
+
 bool gang_before(const struct m_gang *a, const struct m_gang *b)
 {
     char left[16], right[16];
     if (a->priority != b->priority)
         return a->priority > b->priority;
-    if (a->created_ms != b->created_ms)
-        return a->created_ms < b->created_ms;
+    if (a->due_ms != b->due_ms || a->created_ms != b->created_ms)
+        return is_in_front(a, b);
     snprintf(left, sizeof left, "u%u", a->serial);
     snprintf(right, sizeof right, "u%u", b->serial);
     return strcmp(left, right) < 0;
@@ -499,7 +506,7 @@ static bool may_preempt(const struct cluster *c, const struct m_gang *g, const s
     if (from != to && (q->cohort < 0 || root_of(c, from) != root_of(c, to)))
         return false;
     return policy == PREEMPT_ANY || (policy != PREEMPT_NEVER && victim->priority < g->priority) ||
-           (policy == PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY && victim->priority == g->priority && victim->created_ms > g->created_ms);
+           (policy == PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY && victim->priority == g->priority && is_in_front(g, victim));
 }
 
 /* Nobody goes whom the policies do not allow to go, nor for a gang that would not find places even then. */

@@ -278,6 +278,7 @@ static void new_gang(struct model *m)
         return;
     *g = (struct m_gang){.exists = true, .active = true, .serial = ++m->serial, .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3),
                          .created_ms = m->life.w.now_ms + pick(m, 3), .admitted_queue = -1};
+    g->due_ms = g->serial % 4 || model_leaves_out("due") ? 0 : g->created_ms + 1000 * (int64_t)(g->serial % 3);
     uint32_t type = pick(m, 10);
     g->type = type < (m->preempts ? 9 : 7) ? TYPE_PLANNED : type < 9 ? TYPE_GROUP : TYPE_VOLCANO;
     g->sets_n = chance(m, 500) ? 1 : 1 + (int)pick(m, SETS);

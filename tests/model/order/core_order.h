@@ -82,7 +82,7 @@ struct plain_gang {
     int sets_n;
     struct pod_group sets[SETS];
     struct given given;        /* while it is admitted */
-    int64_t created_ms, reserved_ms;
+    int64_t due_ms, created_ms, reserved_ms;
     __int128 entry[RES_N];     /* of its LocalQueue's */
     int64_t checkpoint_ms;     /* 0: none */
     int minimum_run_s, grace_s; /* 0: not told */
@@ -321,6 +321,7 @@ struct plain_head {
     int level;
 };
 int next_fairly(struct model *m, const struct plain_head heads[QUEUES]); /* -1: nobody is left */
+bool is_in_front(const struct plain_gang *a, const struct plain_gang *b); /* of equal priority: who is due first, then who is older */
 bool gang_before(const struct plain_gang *a, const struct plain_gang *b);
 
 /* core_order_flavors.c */

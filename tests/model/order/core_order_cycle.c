@@ -4,13 +4,20 @@
 
 enum { UNKEPT_MOST = 4 };      /* promises */
 
+bool is_in_front(const struct plain_gang *a, const struct plain_gang *b)
+{
+    if (a->due_ms != b->due_ms)
+        return a->due_ms && (!b->due_ms || a->due_ms < b->due_ms);
+    return a->created_ms < b->created_ms;
+}
+
 bool gang_before(const struct plain_gang *a, const struct plain_gang *b)
 {
     char left[16], right[16];
     if (a->priority != b->priority)
         return a->priority > b->priority;
-    if (a->created_ms != b->created_ms)
-        return a->created_ms < b->created_ms;
+    if (a->due_ms != b->due_ms || a->created_ms != b->created_ms)
+        return is_in_front(a, b);
     snprintf(left, sizeof left, "g%d", a->serial);
     snprintf(right, sizeof right, "g%d", b->serial);
     return strcmp(left, right) < 0;

@@ -150,6 +150,7 @@ static void new_gang(struct model *m)
         return;
     *g = (struct plain_gang){.exists = true, .active = true, .leaves_for = -1, .serial = ++m->serial, .queue = (int)pick(m, QUEUES),
                              .local = (int)pick(m, LOCALS), .priority = (int)pick(m, 3), .created_ms = 1000 + pick(m, 6)};
+    g->due_ms = g->serial % 4 ? 0 : 5000 + g->serial % 3;
     put_sets(m, g);
     g->charged_only = pick(m, 3) == 0;
     g->app = (int)pick(m, 1 + APPS);

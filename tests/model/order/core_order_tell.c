@@ -54,6 +54,7 @@ struct gang_record record_of(struct model *m, const struct plain_gang *g)
     for (int i = 0; i < g->sets_n; i++)
         r.min_members += g->sets[i].fewest;
     r.priority = g->priority;
+    r.due_ms = g->due_ms;
     r.created_ms = g->created_ms;
     r.checkpoint_ms = g->checkpoint_ms;
     r.minimum_run_s = g->minimum_run_s;

@@ -18,7 +18,7 @@ static bool is_below(const struct model *m, int i, int cohort)
 bool gang_allows(enum preemption_policy p, const struct plain_gang *g, const struct plain_gang *v)
 {
     return p == PREEMPT_ANY || (p != PREEMPT_NEVER && v->priority < g->priority) ||
-           (p == PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY && v->priority == g->priority && v->created_ms > g->created_ms);
+           (p == PREEMPT_LOWER_OR_NEWER_EQUAL_PRIORITY && v->priority == g->priority && is_in_front(g, v));
 }
 
 /* All queues and cohorts from v's queue up to the shared cohort use more than their own. */

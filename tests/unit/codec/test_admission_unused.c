@@ -341,6 +341,11 @@ static void test_labels_and_annotations(void **state)
         {"", "pods", "annotations", KUEUE "/podset-group-name", "g", false, false},
         {VCJOB, "jobs", "annotations", "volcano.sh/preemptable", "true", false, false},
         {VCJOB, "jobs", "annotations", "volcano.sh/preemptable", "false", false, false},
+        {VCJOB, "jobs", "annotations", "sla-waiting-time", "1h30m", false, false},
+        {VCJOB, "jobs", "annotations", "sla-waiting-time", "soon", false, true},
+        {VCJOB, "jobs", "annotations", "sla-waiting-time", "0s", false, true},
+        {VOLCANO, "podgroups", "annotations", "sla-waiting-time", "-1h", false, true},
+        {"batch", "jobs", "annotations", "sla-waiting-time", "1h", false, true},
         {VCJOB, "jobs", "annotations", "volcano.sh/cooldown-time", "600s", false, true},
         {VCJOB, "jobs", "annotations", "volcano.sh/revocable-zone", "rz1", false, true},
         {VCJOB, "jobs", "annotations", "volcano.sh/jdb-min-available", "50%", false, true},
@@ -353,7 +358,7 @@ static void test_labels_and_annotations(void **state)
         const struct mark *m = &cases[i];
         const struct kind *k = kind_find(kinds, m->group, m->plural);
         if (warnings(k, marked(m), NULL) != m->told)
-            fail_msg("%s of %s", m->key, m->plural);
+            fail_msg("%s: %s of %s", m->key, m->value, m->plural);
         /* One that comes later is told of as well, the same spec or not; one that stays is not. */
         if (!m->in_template)
             assert_int_equal(warnings(k, marked(m), parse("{\"spec\":{}}")), m->told);

@@ -1,5 +1,5 @@
 /* test_decode_booking.c - what a ClusterQueue says of starts that are promised, and what a Workload says of its own;
- * how long a pod group may be broken */
+ * how long a pod group may be broken, and how long Volcano's may wait */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,11 +114,34 @@ static void what_is_not_as_it_is_written_is_none(void **state)
     assert_null(g.booking);
 }
 
+static void a_group_says_when_it_is_due(void **state)
+{
+    static const struct {
+        const char *created, *wait;
+        int64_t due_ms;
+    } cases[] = {{"1970-01-01T00:00:05Z", "1m30s", 95000}, {"1970-01-01T00:00:05Z", "500ms", 5500}, {"1970-01-01T00:00:05Z", "-1m", 0},
+                 {"1970-01-01T00:00:05Z", "0s", 0},        {"1970-01-01T00:00:05Z", "soon", 0},     {"yesterday", "1m", 0}};
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gang_record g;
+        struct err e;
+        const struct json *v = tree(w, arena_printf(w->arena,
+                                                    "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\",\"creationTimestamp\":\"%s\","
+                                                    "\"annotations\":{\"sla-waiting-time\":\"%s\"}}}",
+                                                    cases[i].created, cases[i].wait));
+        assert_int_equal(decode_volcano_pod_group(&w->d, v, &g, &e), 0);
+        assert_int_equal(g.due_ms, cases[i].due_ms);
+        assert_int_equal(decode_coscheduling_pod_group(&w->d, v, &g, &e), 0);
+        assert_int_equal(g.due_ms, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_queue_says_how_it_gives_them, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_group_says_how_long_it_may_be_broken, world_open, world_close),
+        cmocka_unit_test_setup_teardown(a_group_says_when_it_is_due, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_workload_says_its_start, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_is_not_as_it_is_written_is_none, world_open, world_close),
     };

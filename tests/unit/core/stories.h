@@ -15,6 +15,7 @@
  *       [limit=S] [usually=S]: it ends within so long of its admission, by a limit, or by earlier runs
  *       [app=A] of its pods; [saved=S] [least=S] [grace=S]: last checkpoint, so long it should run, so long its pods take to end
  *   wants NAME[,NAME...] queue=Q ... [charged]         as above; at: created, since: reserved; charged: quota counts it, nodes do not
+ *       [due=S]: it may wait until then
  *       [min=N] [over=N] [where=KEY:VALUE] [tolerates=KEY]: fewest pods; that are over; nodeSelector; of its pods
  *       [set=NAME ...]: the words after it, up to the next, are of that pod set; [group=G]: its podset-group-name
  *       [CHECK:ready|retry|rejected|pending]: what an admission check answers; [stopped]: not active; [later]: not before a backoff is over
@@ -253,6 +254,7 @@ static inline struct gang_record story_gang(struct world *w, const char *name, c
     story_answers(w, &r, words, n);
     r.priority = (int32_t)number_of(words, n, "prio", 0);
     r.created_ms = number_of(words, n, "at", r.created_ms);
+    r.due_ms = number_of(words, n, "due", 0);
     r.active = word_of(words, n, "stopped", NULL) == NULL;
     r.not_before_ms = word_of(words, n, "later", NULL) ? w->now_ms + 3600000 : 0;
     r.checkpoint_ms = 1000 * number_of(words, n, "saved", 0);

@@ -148,6 +148,7 @@ static void every_kind_comes_back(void **state)
                                             y,
                                             QUEUE_LOCAL,
                                             -5,
+                                            7,
                                             6,
                                             z,
                                             true,
