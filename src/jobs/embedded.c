@@ -46,6 +46,11 @@ struct embedded_controllers *embedded_controllers_new(struct kube_client *c, dou
     return e;
 }
 
+void embedded_controllers_look_at_node(struct embedded_controllers *e, const char *node)
+{
+    lost_nodes_look(e->lost_nodes, node);
+}
+
 void embedded_controllers_free(struct embedded_controllers *e)
 {
     if (!e)

@@ -7,6 +7,7 @@
 struct embedded_controllers;
 /* speed divides back-off and ttl times (sim/kubelet/kubelets.h); seed makes pod names. */
 struct embedded_controllers *embedded_controllers_new(struct kube_client *c, double speed, uint64_t seed);
+void embedded_controllers_look_at_node(struct embedded_controllers *e, const char *node); /* a pod names it; perhaps there is none */
 void embedded_controllers_free(struct embedded_controllers *e); /* NULL-safe */
 
 #endif

@@ -2,6 +2,7 @@
 #include "jobs/lost_nodes.h"
 #include "base/clock.h"
 #include "base/collections/map.h"
+#include "base/memory.h"
 #include "kube/object.h"
 #include "kube/watch.h"
 #include "kube/workqueue.h"
@@ -101,6 +102,13 @@ static void act_taint(struct lost_nodes *o, struct arena *a, const struct json *
                NULL, NULL);
 }
 
+void lost_nodes_look(struct lost_nodes *o, const char *node)
+{
+    _cleanup_buf_ struct buf key = {0};
+    buf_printf(&key, "/%s", node);
+    workqueue_add_after(o->queue, key.data, AWAY_MS);
+}
+
 static void on_node(void *arg, enum kube_event event, struct bytes object)
 {
     struct lost_nodes *o = arg;
@@ -113,7 +121,7 @@ static void on_node(void *arg, enum kube_event event, struct bytes object)
         return;
     }
     map_remove(o->known, bytes_of(name));
-    workqueue_add_after(o->queue, arena_printf(a, "/%s", name), AWAY_MS);
+    lost_nodes_look(o, name);
 }
 
 struct lost_nodes *lost_nodes_new(struct kube_client *c)

@@ -1,4 +1,4 @@
-/* lost_nodes.h - removes pods from nodes that are gone, taints nodes that are not ready (embedded cluster only)
+/* lost_nodes.h - removes pods from nodes that are gone, or never were, taints nodes that are not ready (embedded cluster only)
  *
  * A deleted Node takes its kubelet with it, and nobody would ever end its pods: their jobs would wait for them for ever.
  * SOURCE Kubernetes' pod garbage collector: pods of a node that stays away are deleted without grace.
@@ -15,6 +15,8 @@ struct lost_nodes;
 struct lost_nodes *lost_nodes_new(struct kube_client *c);
 /* The taints of the node as its condition Ready wants them; NULL = they are so. now_ms: for timeAdded. */
 struct json *lost_nodes_taints(struct arena *a, const struct json *node, int64_t now_ms);
+/* Somebody names it: is there such a node? */
+void lost_nodes_look(struct lost_nodes *o, const char *node);
 void lost_nodes_free(struct lost_nodes *o); /* NULL-safe */
 
 #endif

@@ -383,6 +383,12 @@ static struct kube_client *client_inside(struct cluster *c, const char *user_age
     return kube_client_wrap(c->loop, http_local_client_as(c->loop, &config));
 }
 
+static void on_stray(void *arg, const char *node)
+{
+    struct cluster *c = arg;
+    embedded_controllers_look_at_node(c->controllers, node);
+}
+
 static void on_ungated(void *arg, const char *gate, const char *queue, bool is_group, double seconds)
 {
     struct cluster *c = arg;
@@ -443,7 +449,8 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     c->controllers = embedded_controllers_new(c->client, config->speed, seed);
     c->kubelets = kubelets_new(
         c->sim_client,
-        &(struct kubelets_config){.speed = config->speed, .mig_evicts = config->mig_evicts, .heartbeat = true});
+        &(struct kubelets_config){
+            .speed = config->speed, .mig_evicts = config->mig_evicts, .heartbeat = true, .stray = on_stray, .arg = c});
     apiserver_set_nodes(c->apiserver, &kubelets_node_ops, c->kubelets);
     start_usage(c, config);
     return start_real_agents(c, config, e);

@@ -547,7 +547,10 @@ static void pod_changed(struct kubelets *k, const struct json *pod, struct bytes
         pod_forget(k, *slot, key);
         slot = NULL;
     }
-    struct node *node = map_find_text(k->nodes, json_get_text(json_get(pod, "spec"), "nodeName", ""));
+    const char *name = json_get_text(json_get(pod, "spec"), "nodeName", "");
+    struct node *node = map_find_text(k->nodes, name);
+    if (!slot && !node && k->config.stray)
+        k->config.stray(k->config.arg, name);
     if (!slot && (!node || !node->ours))
         return;
     if (!slot) {

@@ -30,6 +30,8 @@ struct kubelets_config {
     double speed;              /* 1 = real time; 10 = ten times faster */
     bool mig_evicts;           /* MIG layouts evict the pods that are in their way; else they fail until these have ended */
     bool heartbeat;            /* renew a Lease per node every 10 s (off in long simulations) */
+    void (*stray)(void *arg, const char *node); /* a pod names a node that nobody knows; may be told again. NULL: nobody asks */
+    void *arg;
 };
 struct kubelets *kubelets_new(struct kube_client *c, const struct kubelets_config *config);
 void kubelets_free(struct kubelets *k);

@@ -212,4 +212,6 @@ soon "another waits for a node" '^Pending$' k get pods -l app=stay -o 'jsonpath=
 ok "the node comes back" k create -f node.json
 soon "and the pod runs on it" "^Running $node\$" k get pods -l app=stay -o 'jsonpath={.items[*].status.phase} {.items[*].spec.nodeName}'
 k delete deployment stay --wait=false >/dev/null
+ok "a pod may name a node that never was" k run nowhere --image=nginx:1 --overrides='{"spec":{"nodeName":"nowhere"}}'
+soon "and goes, as nobody would ever run it, or end it" 'NotFound' bash -c "'$KUBECTL' -n '$NS' get pod nowhere 2>&1 | cat"
 "$KUBECTL" delete node "$node" >/dev/null
