@@ -1,7 +1,7 @@
 // jobs.js - all jobs as one list; and one of them: why it waits as a tree, what would help, where its pods are
 
 import { dot, h, jobLink, keyed, nodeLink, num, queueLink, span, text, time, when, renew } from "./dom.js";
-import { gpusOf, jobs, nodes, now, over, queues, running, teamSlot, waiting } from "./store.js";
+import { gpusOf, jobs, nodes, now, over, placementOf, queues, running, teamSlot, waiting } from "./store.js";
 
 const shownAtOnce = 300;
 const groups = { all: () => true, waiting, running, over };
@@ -28,7 +28,7 @@ const columns = [
   { id: "time", title: "For", of: since, num: true },
 ];
 
-export const badge = (s) => h("span.badge." + s, {}, words[s] ?? s);
+const badge = (job) => (job.hg ? h("span.badge.hung", {}, "hangs") : h("span.badge." + job.s, {}, words[job.s] ?? job.s));
 
 function compare(by, down) {
   const of = columns.find((c) => c.id === by)?.of ?? columns[0].of,
@@ -56,8 +56,9 @@ function row(job) {
 function fill(e, job) {
   const [state, name, queue, gpus, pods, priority, time_, why] = e.children,
     s = job.s;
-  if (e.state !== s) renew(state, badge(s));
-  e.state = s;
+  const is = s + (job.hg ? " hung" : "");
+  if (e.state !== is) renew(state, badge(job));
+  e.state = is;
   text(name.firstChild, `${job.ns}/${job.n}`);
   text(name.lastChild, job.kd);
   if (queue.of !== job.q) renew(queue, ...(job.q ? [dot(teamSlot(job.q)), job.q] : ["–"]));
@@ -292,7 +293,7 @@ export function jobPage(page, route, key) {
       return;
     }
     document.title = job.n + " · Capstan";
-    renew(title, `${job.ns}/${job.n} `, badge(job.s));
+    renew(title, `${job.ns}/${job.n} `, badge(job));
     const queue = [...queues.values()].find((q) => q.n === job.q),
       place = queue?.wait?.indexOf(key) ?? -1,
       t = now(),
@@ -308,6 +309,8 @@ export function jobPage(page, route, key) {
         fact("Created", time(job.c, t), h("span.faint", {}, ` ${span(t - job.c)} ago`)),
         job.b ? fact("Started", time(job.b, t), h("span.faint", {}, ` after ${span(job.b - (job.y ?? job.c))}`)) : null,
         job.e ? fact("Ended", time(job.e, t), h("span.faint", {}, job.b ? ` after ${span(job.e - job.b)}` : "")) : null,
+        job.hg ? fact("Hangs", "found at ", time(job.hg, t), h("span.faint", {}, ` ${span(t - job.hg)} ago`)) : null,
+        over(job) ? null : fact("Nodes by", placementOf(queue)),
         job.u ? fact("Ends", h("span", {}, "at the latest "), time(job.u, t)) : null,
         waiting(job) && place >= 0 ? fact("Place", `${place + 1} of ${queue.waitn} in ${queue.n}`) : null,
         waiting(job) && job.f

@@ -1,7 +1,7 @@
 // queues.js - queues: what is theirs, what they have, what they have borrowed, who waits in which place
 
 import { amount, dot, h, jobLink, keyed, num, queueLink, span, text, renew } from "./dom.js";
-import { jobs, now, queues, teamSlot } from "./store.js";
+import { jobs, now, placementOf, queues, teamSlot } from "./store.js";
 
 const byName = new Intl.Collator("en", { numeric: true });
 const isGpu = (resource) => /gpu|\/mig-|^amd\.com\//.test(resource);
@@ -54,9 +54,18 @@ function facts(q) {
     q.kd === "Queue" ? "Volcano queue" : "ClusterQueue",
     q.co ? (q.kd === "Queue" ? "below " : "cohort ") + q.co : null,
     q.st || null,
+    q.pol ? `nodes by ${q.pol}` : null,
     q.share !== undefined ? `share ${num(q.share / 10)} %` : null,
   ];
   return words.filter(Boolean).join(" · ");
+}
+
+function problemOf(q) {
+  const words = [
+    q.act ? null : "It admits nothing: " + q.why,
+    q.polx ? "Its annotation capstan.dev/placement names no policy: the last good one stays" : null,
+  ];
+  return words.filter(Boolean).join(". ");
 }
 
 export function waitingRow(key, i) {
@@ -93,6 +102,8 @@ function fill(e, q) {
     q.res,
     q.act,
     q.why,
+    q.pol,
+    q.polx,
     q.share,
     q.wait?.slice(0, 3),
     (q.wait ?? []).slice(0, 3).map((key) => [jobs.get(key)?.x, Math.floor((now() - (jobs.get(key)?.c ?? 0)) / 10000)]),
@@ -101,7 +112,7 @@ function fill(e, q) {
   e.stamp = stamp;
   const [, about, problem, quotas, counts, waits] = e.children;
   text(about, facts(q));
-  text(problem, q.act ? "" : "admits nothing: " + q.why);
+  text(problem, problemOf(q));
   renew(quotas, ...bars(q, false).flat().filter(Boolean));
   text(counts, `${q.adm ?? 0} admitted · ${q.pend ?? 0} waiting`);
   renew(
@@ -152,6 +163,7 @@ export function queuePage(page, route, id) {
   const title = h("h1"),
     about = h("p.faint"),
     problem = h("p.problem"),
+    places = h("p.faint"),
     quotas = h("div.bars"),
     locals = h("ul.locals"),
     waits = h("ol.line-up"),
@@ -164,6 +176,7 @@ export function queuePage(page, route, id) {
     h("p.path", {}, h("a", { href: "#/queues" }, "Queues")),
     h("div.tools", {}, title),
     about,
+    places,
     problem,
     h("h2", {}, "Quota"),
     quotas,
@@ -181,13 +194,14 @@ export function queuePage(page, route, id) {
       title.textContent = "";
       title.append(id.replace(/^volcano:/, ""));
       text(about, "There is no such queue (any more).");
-      for (const e of [problem, quotas, locals, waits, runs]) e.replaceChildren();
+      for (const e of [problem, places, quotas, locals, waits, runs]) e.replaceChildren();
       return;
     }
     document.title = q.n + " · Capstan";
     renew(title, dot(teamSlot(q.n)), q.n);
     text(about, facts(q) + ` · ${q.adm ?? 0} admitted · ${q.pend ?? 0} waiting`);
-    text(problem, q.act ? "" : "It admits nothing: " + q.why);
+    text(problem, problemOf(q));
+    text(places, `Nodes are chosen by ${placementOf(q)}.`);
     renew(quotas, ...bars(q, true).flat().filter(Boolean));
     localsHead.hidden = !q.lq?.length;
     renew(

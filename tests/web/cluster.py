@@ -46,7 +46,7 @@ class Cluster:
         status, _, text = self.ask(path, "PATCH", body, {"Content-Type": "application/merge-patch+json"})
         assert status == 200, (path, status, text)
 
-    def pod(self, name, gpus=1, ns="default", seconds=600, node=None, annotations=None):
+    def pod(self, name, gpus=1, ns="default", seconds=600, node=None, annotations=None, group=None):
         spec = {
             "restartPolicy": "Never",
             "containers": [{"name": "main", "image": "train", "resources": {"limits": {"nvidia.com/gpu": gpus} if gpus else {}}}],
@@ -59,7 +59,11 @@ class Cluster:
                 "apiVersion": "v1",
                 "kind": "Pod",
                 "spec": spec,
-                "metadata": {"name": name, "annotations": {"capstan.dev/run-seconds": str(seconds), **(annotations or {})}},
+                "metadata": {
+                    "name": name,
+                    "labels": {"scheduling.x-k8s.io/pod-group": group} if group else {},
+                    "annotations": {"capstan.dev/run-seconds": str(seconds), **(annotations or {})},
+                },
             },
         )
 

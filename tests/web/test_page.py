@@ -191,6 +191,38 @@ def test_events_tell_what_happens(p):
     p.b.wait_text("cordoned", ".facts")
 
 
+def test_placement_is_said_where_a_queue_has_its_own(p):
+    p.go("queue/red")
+    p.b.wait_text("Nodes are chosen by binpack, the policy of all.", "main")
+    queue = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/red"
+    p.c.patch(queue, {"metadata": {"annotations": {"capstan.dev/placement": "fgd+load"}}})
+    p.b.wait_text("Nodes are chosen by fgd+load, its own policy.", "main")
+    p.go("queues")
+    p.b.wait_text("nodes by fgd+load", "main")
+    p.go("job/" + p.job("big")["id"][2:])
+    p.b.wait_text("fgd+load, its own policy", ".facts")
+    p.c.patch(queue, {"metadata": {"annotations": {"capstan.dev/placement": "fdg"}}})
+    p.go("queue/red")
+    p.b.wait_text("names no policy", ".problem")
+    p.b.wait_text("Nodes are chosen by fgd+load", "main")
+
+
+def test_a_gang_that_hangs_or_has_lost_somebody_says_so(p):
+    group = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
+    about = {"name": "pair", "annotations": {"capstan.dev/hung-after-seconds": "10"}}
+    p.c.create(group, {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": about, "spec": {"minMember": 2}})
+    for i in range(2):
+        p.c.pod("pair-%d" % i, group="pair", annotations={"capstan.dev/gpu-activity": "0"})
+    p.go("job/" + wait_for("it hangs", lambda: (p.job("pair") or {}).get("hg") and p.job("pair")["id"][2:], 60))
+    p.b.wait_text("it hangs: none of its GPUs does anything", ".facts")
+    p.b.wait_text("hangs", "h1")
+    p.go("events")
+    p.b.wait_text("PodGroup default/pair hangs", "main")
+    p.c.ask("/api/v1/namespaces/default/pods/pair-1?gracePeriodSeconds=0", "DELETE")
+    p.go("jobs?q=pair")
+    p.b.wait_text("1 of 2 pods are left", "tbody")
+
+
 def test_search_by_keyboard(p):
     p.go("gpus")
     p.b.run("document.activeElement.blur()")

@@ -2,7 +2,7 @@
  *
  * SHAPE  {"kd":kind,"ns","n":name,"q":queue,"s":state,"p":priority,"m":members,"r":that run,"g":devices,"c":created,"y":waits again since,
  *         "b":started,"e":ended,"u":until when at the latest,"f":about when it starts, as it was told (ahead/starts.h),
- *         "x":why it waits,"w":hash of the tree that says so}
+ *         "hg":found to hang,"x":why it waits, or what is wrong with it while it runs,"w":hash of the tree that says so}
  * WHY    pods of no group that have never asked for a device and stand somewhere are left out: they hold nothing that is shown here.
  */
 #include <stdlib.h>
@@ -13,6 +13,8 @@
 #include "wire/json.h"
 
 static const char *const state_words[] = {"waiting", "held", "reserved", "starting", "running", "leaving", "done", "failed"};
+
+#define HANGS "it hangs: none of its GPUs does anything"
 
 void view_jobs_drop(struct view_job *j)
 {
@@ -63,6 +65,14 @@ static int64_t transition_of(const struct json *object, const char *type)
     return c && time_parse(bytes_of(json_get_text(c, "lastTransitionTime", "")), &ms) ? ms : 0;
 }
 
+static void hung_take(struct view_job *j, const struct json *object)
+{
+    const char *found = object_annotation(object, DECODE_HUNG_ANNOTATION);
+    if (!time_parse(bytes_of(found), &j->hung_ms))
+        j->hung_ms = 0;
+    j->starts_again = decode_restart_ms(object) != 0;
+}
+
 static void workload_take(struct view_job *j, const struct json *object)
 {
     j->limit_ms = run_limit_ms(object);
@@ -97,6 +107,7 @@ static void object_take(struct view *v, struct view_job *j, const struct seen_ga
     view_jobs_drop(j);
     const struct json *object = raw.n ? json_parse(v->scratch, raw, NULL, NULL) : NULL;
     owner_take(j, object, g->source == GANG_POD ? "Pod" : g->source == GANG_WORKLOAD ? "Workload" : "PodGroup", name);
+    hung_take(j, object);
     if (g->source == GANG_WORKLOAD)
         workload_take(j, object);
 }
@@ -147,6 +158,16 @@ static void tell(struct view *v, const struct view_job *j, const char *key, cons
         view_history_event(v, "j", key, EVENT_PLAIN, "%s %s/%s waits%s%s", kind, ns, name, *why ? ": " : "", why);
 }
 
+static void hung_tell(struct view *v, struct view_job *j, const char *key, const char *ns)
+{
+    bool hangs = j->state == VIEW_RUNNING && j->hung_ms;
+    if (hangs && !j->hung_told && j->row.pass)
+        view_history_event(v, "j", key, EVENT_BAD, "%s %s/%s hangs: none of its GPUs does anything", j->kind, ns, j->name);
+    else if (!hangs && j->hung_told && j->state == VIEW_RUNNING)
+        view_history_event(v, "j", key, EVENT_GOOD, "%s %s/%s works again", j->kind, ns, j->name);
+    j->hung_told = hangs;
+}
+
 static void state_take(struct view *v, struct view_job *j, const char *key, const char *ns, enum view_state now,
                        const struct gang_look *look, const char *why)
 {
@@ -184,15 +205,17 @@ static int32_t devices_asked(const struct view *v, name_id gang)
     return n < INT32_MAX ? (int32_t)n : INT32_MAX;
 }
 
-/* The sentence of why it waits or must go, in the arena; "": it does not, or nothing is known yet. */
-static const char *why_of(const struct view *v, const struct seen_gang *g, enum view_state state)
+/* The sentence of why it waits or must go, or of what is wrong with it while it runs, in the arena; "": none, or nothing is known yet. */
+static const char *why_of(const struct view *v, const struct seen_gang *g, const struct view_job *j, enum view_state state)
 {
-    if (state == VIEW_RUNNING || is_over(state))
+    if (is_over(state))
         return "";
-    if (g->text && state != VIEW_LEAVING)
+    if (g->text && state != VIEW_LEAVING && state != VIEW_RUNNING)
         return g->text;
     const struct reason *reason = state_gang_reason(v->s->state, g->key);
     struct buf text = {0};
+    if (state == VIEW_RUNNING && !(reason && reason_find(reason, REASON_MEMBERS_LOST)))
+        return !j->hung_ms ? "" : j->starts_again ? HANGS "; it is started again" : HANGS;
     if (!reason)
         return "";
     explain_sentence(&text, reason, v->s->names);
@@ -217,13 +240,14 @@ static void job_write(struct view *v, const struct seen_gang *g, struct bytes ke
     held_clear(v, j);
     j->devices_n = j->held_n > asked_n ? j->held_n : asked_n ? asked_n : j->devices_n;
     enum view_state state = state_of(g, j, phase, &look);
-    const char *why = why_of(v, g, state), *queue = intern_name(v->s->names, look.queue_title);
+    const char *why = why_of(v, g, j, state), *queue = intern_name(v->s->names, look.queue_title);
     if (!text_equal(j->queue, *queue ? queue : NULL)) {
         free(j->queue);
         j->queue = *queue ? mem_text(queue) : NULL;
     }
     j->created_ms = look.created_ms;
     state_take(v, j, text, ns, state, &look, why);
+    hung_tell(v, j, text, ns);
     v->states_n[state]++;
     v->waiting_micro += state == VIEW_WAITING || state == VIEW_RESERVED ? j->devices_n * 1000000LL : 0;
     struct buf *out = view_row_begin(v, 'j', text);
@@ -242,6 +266,7 @@ static void job_write(struct view *v, const struct seen_gang *g, struct bytes ke
     view_row_number(out, "e", j->ended_ms);
     view_row_number(out, "u", j->until_ms);
     view_row_number(out, "f", state <= VIEW_RESERVED ? g->start_ms : 0);
+    view_row_number(out, "hg", state == VIEW_RUNNING ? j->hung_ms : 0);
     view_row_text(out, "x", why);
     if (g->tree && state <= VIEW_RESERVED)
         buf_printf(out, ",\"w\":\"%llx\"", (unsigned long long)hash_bytes(g->tree, strlen(g->tree), 3));

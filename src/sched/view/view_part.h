@@ -32,6 +32,7 @@ struct view_queue {
     uint64_t object;  /* hash of the object that the texts are from */
     char *cohort, *strategy;
     bool deleting, active;
+    bool placement_wrong; /* its annotation names no policy: the last good one holds */
 };
 
 enum view_state { VIEW_WAITING, VIEW_HELD, VIEW_RESERVED, VIEW_STARTING, VIEW_RUNNING, VIEW_LEAVING, VIEW_DONE, VIEW_FAILED };
@@ -43,7 +44,9 @@ struct view_job {
     int64_t created_ms, started_ms, ended_ms, until_ms; /* 0: not yet, or not known */
     int64_t back_ms;             /* since when it waits again; 0: it has not had to go */
     int64_t limit_ms;            /* how long it may run; 0: no limit */
-    bool object_failed;
+    int64_t hung_ms;             /* when it was found that it hangs (hung/hung.h); 0: it does not */
+    bool object_failed, starts_again; /* starts_again: when it hangs */
+    bool hung_told;
     int32_t held_n;              /* devices that it has now */
     int64_t held_micro;          /* the same in millionths of GPUs */
     uint32_t held_pass;          /* counted in this pass */

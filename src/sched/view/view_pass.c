@@ -1,4 +1,5 @@
 /* view_pass.c - one pass over all rows, and what is other since the one before */
+#include "codec/kinds/placement_names.h"
 #include "sched/view/view_part.h"
 #include "wire/json.h"
 
@@ -74,6 +75,7 @@ static void whole_write(struct view *v)
     view_row_text(out, "role", !v->s->config.leader_elect ? "standalone" : counts.leading ? "leader" : "follower");
     view_row_number(out, "synced", counts.synced);
     view_row_number(out, "fair", v->s->config.policy.fair.on);
+    view_row_text(out, "pol", placement_name(v->s->placement));
     view_row_number(out, "n", view_milli(v->gpus_micro));
     view_row_number(out, "h", view_milli(v->held_micro));
     view_row_number(out, "sick", v->sick_n);

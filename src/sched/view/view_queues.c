@@ -1,10 +1,12 @@
 /* view_queues.c - queues of Kueue and of Volcano: what is theirs, what they have, and who waits in which place
  *
  * SHAPE  {"n":name,"kd":"ClusterQueue"|"Queue","co":cohort or queue above,"st":strategy,"act":1,"why":why it admits nothing,"pend","adm","res",
- *         "share":thousandths,"rows":[[flavor,resource,nominal,reserved,borrowed,most,lends]...],   -1: no limit
+ *         "pol":its own policy by which nodes are chosen,"polx":1 its annotation names none,"share":thousandths,
+ *         "rows":[[flavor,resource,nominal,reserved,borrowed,most,lends]...],   -1: no limit
  *         "lq":[[key,pending,reserving]...],"wait":[gang...],"waitn":how many}
  */
 #include <stdlib.h>
+#include "codec/kinds/placement_names.h"
 #include "sched/view/view_part.h"
 #include "wire/json.h"
 
@@ -78,6 +80,7 @@ static void queue_tell(struct view *v, struct view_queue *q, const char *name, b
 static void queue_write(struct view *v, struct view_queue *q, const char *kind, const char *name, name_id id)
 {
     struct queue_counts counts;
+    struct queue_placement placement = {0};
     if (!id || !state_queue_counts(v->s->state, id, &counts))
         return;
     bool is_kueue = *kind == 'C';
@@ -93,6 +96,9 @@ static void queue_write(struct view *v, struct view_queue *q, const char *kind, 
     view_row_text(out, "kd", kind);
     view_row_text(out, "co", q->cohort);
     view_row_text(out, "st", q->strategy);
+    if (state_queue_placement(v->s->state, id, &placement) && placement.own)
+        view_row_text(out, "pol", placement_name(placement.by));
+    view_row_number(out, "polx", q->placement_wrong);
     view_row_number(out, "act", !why.n);
     view_row_text(out, "why", why.n ? why.data : NULL);
     view_row_number(out, "pend", counts.pending_n);
@@ -116,6 +122,7 @@ static void object_take(struct view *v, struct view_queue *q, struct bytes raw, 
     view_queues_drop(q);
     q->cohort = mem_text(is_kueue ? json_text(decode_queue_cohort(spec), "") : json_get_text(spec, "parent", ""));
     q->strategy = mem_text(is_kueue ? json_get_text(spec, "queueingStrategy", "BestEffortFIFO") : "");
+    q->placement_wrong = decode_queue_placement(object, v->scratch).unread;
     q->deleting = object_deleting(object);
 }
 

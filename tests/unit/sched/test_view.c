@@ -187,6 +187,65 @@ static void rows_say_what_the_scheduler_knows(void **state)
     assert_string_equal(json_text(json_item(json_item(json_get(queue, "lq"), 0), 0), ""), "n/lq");
 }
 
+static void annotate(const char *path, const char *key, const char *value)
+{
+    kube_patch(w.user, KUBE_PATCH_MERGE, path, bytes_of(arena_printf(w.a, "{\"metadata\":{\"annotations\":{\"%s\":%s}}}", key, value)),
+               NULL, NULL);
+    run(2000);
+}
+
+static void queues_say_by_which_policy_nodes_are_chosen(void **state)
+{
+    static const char path[] = KUEUE "/clusterqueues/cq";
+    (void)state;
+    assert_string_equal(json_get_text(row("m/"), "pol", ""), "binpack");
+    assert_null(json_get(row("q/cq"), "pol"));
+    annotate(path, "capstan.dev/placement", "\"fgd+load\"");
+    assert_string_equal(json_get_text(row("q/cq"), "pol", ""), "fgd+load");
+    assert_null(json_get(row("q/cq"), "polx"));
+    annotate(path, "capstan.dev/placement", "\"<b>\"");
+    assert_string_equal(json_get_text(row("q/cq"), "pol", ""), "fgd+load");
+    assert_int_equal(json_get_int64(row("q/cq"), "polx", 0), 1);
+    annotate(path, "capstan.dev/placement", "null");
+    assert_null(json_get(row("q/cq"), "pol"));
+    assert_null(json_get(row("q/cq"), "polx"));
+}
+
+#define GROUPS "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups"
+
+static void member(const char *name)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{"
+                        "\"scheduling.x-k8s.io/pod-group\":\"g\"}},\"spec\":{\"schedulerName\":\"capstan\",\"containers\":[{"
+                        "\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}",
+                        name));
+}
+
+/* It runs: that it hangs, or has lost somebody whose place is kept, is said all the same. */
+static void what_is_wrong_with_those_that_run(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"minMember\":2}}");
+    member("a");
+    member("b");
+    run(2000);
+    phase("a", "Running");
+    phase("b", "Running");
+    assert_string_equal(json_get_text(row("j/coscheduling/n/g"), "s", ""), "running");
+    assert_null(json_get(row("j/coscheduling/n/g"), "x"));
+    annotate(GROUPS "/g", "capstan.dev/hung", "\"2026-01-01T00:10:00Z\"");
+    assert_int_equal(json_get_int64(row("j/coscheduling/n/g"), "hg", 0), 1767226200000);
+    assert_non_null(strstr(json_get_text(row("j/coscheduling/n/g"), "x", ""), "it hangs"));
+    assert_non_null(row_of("e", "x", "PodGroup n/g hangs"));
+    annotate(GROUPS "/g", "capstan.dev/hung", "null");
+    assert_null(json_get(row("j/coscheduling/n/g"), "hg"));
+    assert_non_null(row_of("e", "x", "PodGroup n/g works again"));
+    gone("b");
+    assert_non_null(strstr(json_get_text(row("j/coscheduling/n/g"), "x", ""), "1 of 2 pods are left"));
+}
+
 /* Two MIG instances of one GPU, a whole one; the first is busy, the last is not well. */
 static void devices_are_told_one_by_one(void **state)
 {
@@ -387,6 +446,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_say_what_the_scheduler_knows, setup, close_all),
+        cmocka_unit_test_setup_teardown(queues_say_by_which_policy_nodes_are_chosen, setup, close_all),
+        cmocka_unit_test_setup_teardown(what_is_wrong_with_those_that_run, setup, close_all),
         cmocka_unit_test_setup_teardown(devices_are_told_one_by_one, setup, close_all),
         cmocka_unit_test_setup_teardown(why_has_the_tree, setup, close_all),
         cmocka_unit_test_setup_teardown(a_stream_brings_what_is_other, setup, close_all),
