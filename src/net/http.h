@@ -9,7 +9,7 @@
  * OWNER  the request and everything in it live until the answer is complete. `x` is gone after http_reply, or after the stream's `closed`
  *        callback.
  * LIMIT  LIMIT_URL_BYTES, LIMIT_HEADERS_BYTES, LIMIT_BODY_BYTES: the server refuses larger ones itself (414, 431, 413).
- * A stream goes to a client that asks for a WebSocket as messages of one, without TLS (net/websocket).
+ * A stream goes to a client that asks for a WebSocket as messages of one (net/websocket).
  */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H

@@ -39,11 +39,11 @@ static bool link_waits(const struct link *link)
     return !link->cut && (!link->exchange || link->exchange->step == STEP_HEAD || link->exchange->step == STEP_BODY);
 }
 
-/* An answer is there that the client does not take: a stream without anything to send is suspended, a WebSocket not blocked. */
+/* An answer is there that the client does not take: a stream without anything to send is suspended, a WebSocket is not blocked. */
 static bool link_reads(const struct link *link)
 {
     const struct exchange *x = link->exchange;
-    return !link->cut && x && x->step == STEP_ANSWERED && !x->suspended && (!x->socket || websocket_is_blocked(x->socket));
+    return !link->cut && x && x->step == STEP_ANSWERED && (x->socket ? websocket_is_blocked(x->socket) : !x->suspended);
 }
 
 static void link_cut(struct link *link)

@@ -9,7 +9,6 @@
  */
 #include "net/http_server.h"
 #include <assert.h>
-#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -210,12 +209,17 @@ static void socket_progress(void *owner)
     x->progress_ms = loop_now_ms(x->server->l);
 }
 
+/* The connection is libmicrohttpd's again, which ends it: on_request says so. */
 static void socket_end(struct exchange *x)
 {
     websocket_free(x->socket);
     x->socket = NULL;
-    (void)MHD_upgrade_action(x->upgrade, MHD_UPGRADE_ACTION_CLOSE); /* fails only for one that was closed */
-    server_kick(x->server);
+    x->peer_gone = true;
+    const union MHD_ConnectionInfo *info =
+        x->server->tls ? MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+    if (info)
+        http_tls_bye(info->tls_session);
+    exchange_resume(x);
 }
 
 static void socket_over(void *owner)
@@ -223,46 +227,54 @@ static void socket_over(void *owner)
     socket_end(owner);
 }
 
-static void socket_begin(void *cls, struct MHD_Connection *connection, void *req_cls, const char *extra_in, size_t extra_in_size,
-                         MHD_socket sock, struct MHD_UpgradeResponseHandle *urh)
+/* What is sent before the first message. */
+static struct bytes socket_head(const struct exchange *x, const char *accept, const char *protocol)
 {
-    struct exchange *x = cls;
-    int flags = fcntl(sock, F_GETFL);
-    (void)fcntl(sock, F_SETFL, flags | O_NONBLOCK); /* send and recv ask for that themselves; so that nobody who comes after them waits */
-    x->upgrade = urh;
-    x->socket = websocket_new(&(struct websocket_config){.loop = x->server->l,
-                                                         .fd = sock,
-                                                         .form = x->form,
-                                                         .pull = x->pull,
-                                                         .pull_arg = x->arg,
-                                                         .progress = socket_progress,
-                                                         .over = socket_over,
-                                                         .owner = x},
-                              (struct bytes){extra_in, extra_in_size});
+    struct arena *a = x->x.request.arena;
+    const char *text = arena_printf(a,
+                                    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                                    "Sec-WebSocket-Accept: %s\r\n%s%s%s",
+                                    accept, protocol ? "Sec-WebSocket-Protocol: " : "", protocol ? protocol : "", protocol ? "\r\n" : "");
+    for (const struct extra_header *h = x->extra_first; h; h = h->next)
+        text = arena_printf(a, "%s%s: %s\r\n", text, h->name, h->value);
+    return bytes_of(arena_printf(a, "%s\r\n", text));
 }
 
-/* OWNER  the socket is libmicrohttpd's: MHD_UPGRADE_ACTION_CLOSE gives it back, and on_completed frees the exchange. */
+/* OWNER  libmicrohttpd's connection, suspended: its socket is ours until it is resumed.
+ * WHY    libmicrohttpd 0.9.75 can hand sockets over, but those that it ciphers for are forwarded by it, and not all that is written comes
+ *        through, nor do all of them end.
+ * LIMIT  what a client sends before it has our answer, which it must not, may be lost with libmicrohttpd's buffer. */
 static void socket_answer(struct exchange *x, const char *content_type)
 {
     const struct http_request *r = &x->x.request;
     const char *accept = websocket_accept(r->arena, http_header(r, "sec-websocket-key"), http_header(r, "sec-websocket-version"));
     const char *protocol;
-    struct MHD_Response *response;
     if (!accept) {
         static const char text[] = "a WebSocket of version 13 with its Sec-WebSocket-Key is spoken here\n";
-        response = MHD_create_response_from_buffer(sizeof text - 1, (void *)text, MHD_RESPMEM_PERSISTENT);
+        struct MHD_Response *response = MHD_create_response_from_buffer(sizeof text - 1, (void *)text, MHD_RESPMEM_PERSISTENT);
         response_check(response);
         exchange_queue(x, 400, "text/plain", response);
         return;
     }
-    x->form = websocket_form_of(http_header(r, "sec-websocket-protocol"), content_type, &protocol);
-    response = MHD_create_response_for_upgrade(socket_begin, x);
-    response_check(response);
-    (void)MHD_add_response_header(response, "Upgrade", "websocket");
-    (void)MHD_add_response_header(response, "Sec-WebSocket-Accept", accept);
-    if (protocol)
-        (void)MHD_add_response_header(response, "Sec-WebSocket-Protocol", protocol);
-    exchange_queue(x, 101, NULL, response);
+    enum websocket_form form = websocket_form_of(http_header(r, "sec-websocket-protocol"), content_type, &protocol);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    int fd = info->connect_fd; /* WHY  copied: the next question may have its answer in the same place */
+    info = x->server->tls ? MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+    x->step = STEP_ANSWERED;
+    x->is_socket = true;
+    x->progress_ms = loop_now_ms(x->server->l);
+    if (!x->suspended)
+        exchange_suspend(x);
+    x->socket = websocket_new(&(struct websocket_config){.loop = x->server->l,
+                                                         .fd = fd,
+                                                         .tls_session = info ? info->tls_session : NULL,
+                                                         .form = form,
+                                                         .pull = x->pull,
+                                                         .pull_arg = x->arg,
+                                                         .progress = socket_progress,
+                                                         .over = socket_over,
+                                                         .owner = x},
+                              socket_head(x, accept, protocol));
 }
 
 static void server_stream(struct http_exchange *hx, int status, const char *content_type, http_pull_fn pull,
@@ -278,9 +290,7 @@ static void server_stream(struct http_exchange *hx, int status, const char *cont
     x->pull = pull;
     x->closed = closed;
     x->arg = arg;
-    /* WHY  libmicrohttpd 0.9.75 does not always end an upgraded connection that it ciphers for: there a stream is a stream. */
-    if (!x->server->tls &&
-        websocket_is_asked(hx->request.method, http_header(&hx->request, "connection"), http_header(&hx->request, "upgrade"))) {
+    if (websocket_is_asked(hx->request.method, http_header(&hx->request, "connection"), http_header(&hx->request, "upgrade"))) {
         socket_answer(x, content_type);
         return;
     }
@@ -461,7 +471,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
                                   const char *version, const char *upload, size_t *upload_n, void **con_cls)
 {
     struct exchange *x = *con_cls;
-    if (!x)
+    if (!x || (x->is_socket && x->peer_gone))
         return MHD_NO;
     if (x->step == STEP_HEAD) {
         request_head(x, method);
@@ -518,8 +528,6 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
         links_make_room(x->server, NULL);
     }
     stream_unwatch_peer(x);
-    websocket_free(x->socket); /* libmicrohttpd ends it by itself only when it is stopped */
-    x->socket = NULL;
     if (x->step == STEP_HANDLER) { /* the server closes before the handler has answered */
         x->server = NULL;
         x->connection = NULL;
@@ -618,7 +626,7 @@ static void files_limit_raise(void)
 
 static int daemon_start(struct http_server *s, const struct http_server_config *config, int fd, struct err *e)
 {
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_TURBO;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
     struct MHD_OptionItem tls[5];
     uint32_t tls_n = 0;
     if (s->tls) {
@@ -708,11 +716,11 @@ void http_server_free(struct http_server *s)
     s->closing = true;
     while (s->suspended) { /* libmicrohttpd cannot stop while connections are suspended */
         s->suspended->peer_gone = true;
-        exchange_resume(s->suspended);
+        if (s->suspended->socket)
+            socket_end(s->suspended);
+        else
+            exchange_resume(s->suspended);
     }
-    for (struct link *link = s->links; link; link = link->next)
-        if (link->exchange && link->exchange->socket)
-            socket_end(link->exchange);
     loop_forget(s->l, server_run, s);
     loop_poll_free(s->poll);
     loop_poll_free(s->gone_poll);

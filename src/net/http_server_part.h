@@ -8,7 +8,6 @@
 #include "net/websocket/websocket.h"
 
 struct MHD_Connection;
-struct MHD_UpgradeResponseHandle;
 
 enum step { STEP_HEAD, STEP_BODY, STEP_HANDLER, STEP_ANSWERED };
 
@@ -36,9 +35,8 @@ struct exchange {
     http_pull_fn pull;
     void (*closed)(void *arg);
     void *arg;
-    struct websocket *socket; /* in the place of a body */
-    struct MHD_UpgradeResponseHandle *upgrade;
-    enum websocket_form form;
+    struct websocket *socket; /* in the place of an answer of libmicrohttpd's, which does not look at the connection meanwhile */
+    bool is_socket;           /* there is one, or was */
 };
 
 struct link { /* one connection */

@@ -120,3 +120,8 @@ char *http_tls_peer_name(void *session, char **ret_groups, char **ret_names)
     gnutls_x509_crt_deinit(certificate);
     return mem_text(name);
 }
+
+void http_tls_bye(void *session)
+{
+    (void)gnutls_bye(session, GNUTLS_SHUT_WR); /* who does not take it sees the connection's end */
+}

@@ -12,5 +12,7 @@ int http_tls_check(const char *cert_pem, const char *key_pem, const char *client
 char *http_tls_peer_name(void *session, char **ret_groups, char **ret_names);
 /* Before the handshake of this connection; a client that does not have what is asked for does not get through it. */
 void http_tls_client_auth(void *session, enum http_client_auth auth);
+/* Says that nothing more comes, if that can be said at once. */
+void http_tls_bye(void *session);
 
 #endif

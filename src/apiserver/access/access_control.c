@@ -1,4 +1,4 @@
-/* access_control.c - who may talk to us: names and origins on plain loopback, users in TLS mode
+/* access_control.c - who may talk to us: names on plain loopback, users in TLS mode, origins where a browser says by itself who asks
  *
  * WHY    a server on 127.0.0.1 is open to every web page in the user's browser: by DNS rebinding (a foreign name that resolves to us:
  *        caught by Host) and by cross-site requests (caught by Origin, which browsers always send with those).
@@ -16,7 +16,7 @@ static bool host_allowed(const struct apiserver *s, const char *authority)
 
 static bool host_check(const struct apiserver *s, struct http_exchange *x)
 {
-    const char *host = http_header(&x->request, "host"), *origin = http_header(&x->request, "origin");
+    const char *host = http_header(&x->request, "host");
     if (host && *host && !host_allowed(s, host)) {
         status_reply(x, 403, "Forbidden", NULL, NULL,
                      "requests to the name \"%.200s\" are refused, as a web page could have pointed it at this "
@@ -25,6 +25,14 @@ static bool host_check(const struct apiserver *s, struct http_exchange *x)
                      host);
         return false;
     }
+    return true;
+}
+
+/* WHY  a browser sends a client certificate with whatever any page asks for, and lets pages read what WebSockets say; a token comes from
+ *      who has it. */
+static bool origin_check(struct http_exchange *x)
+{
+    const char *origin = http_header(&x->request, "origin");
     if (http_origin_is_own(&x->request))
         return true;
     status_reply(
@@ -73,6 +81,8 @@ static bool impersonation_check(struct http_exchange *x)
 bool access_check(struct apiserver *s, struct http_exchange *x)
 {
     if (s->config.check_host && !host_check(s, x))
+        return false;
+    if ((s->config.check_host || !http_header(&x->request, "authorization")) && !origin_check(x))
         return false;
     if (!token_check(s, x) ||
         (s->config.authenticate && (!x->request.user || !*x->request.user) && !is_probe(x->request.path))) {

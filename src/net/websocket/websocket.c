@@ -2,28 +2,30 @@
 #include "net/websocket/websocket.h"
 #include <errno.h>
 #include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include "base/memory.h"
+#include "net/websocket/frame.h"
 
 enum {
     PULL_BYTES = 16 << 10,
     READ_BYTES = 4 << 10,
     PULLS_MAX = 64, /* in one turn of the loop */
-    CONTROL_MAX = 125,
+    READS_MAX = 16,
 };
-enum opcode { TEXT = 1, BINARY = 2, CLOSE = 8, PING = 9, PONG = 10 };
 enum farewell { FAREWELL_NORMAL = 1000, FAREWELL_PROTOCOL = 1002, FAREWELL_TOO_BIG = 1009 };
 
 struct websocket {
     struct websocket_config config;
     struct loop_poll *poll;
-    struct buf in, line, out;
+    struct frame_reader in;
+    struct buf line, out;
     size_t sent;        /* of out */
-    uint64_t skip;      /* bytes that still come of a message that nobody reads */
     bool woken, ending; /* ending: over when `out` is sent */
+    bool unread;        /* something may be there that no event will tell of: it was not read to its end, or TLS has it */
 };
 
 /* Does this list, with commas between its words, have the word? */
@@ -69,24 +71,11 @@ enum websocket_form websocket_form_of(const char *protocols, const char *content
     return is_base64 ? WEBSOCKET_BASE64 : WEBSOCKET_BINARY;
 }
 
-/* A message, whole: it is not masked, since a server sends it.
- * SHAPE  u8 0x80 | opcode   u8 length, or 126 and u16, or 127 and u64   bytes */
-static void send_frame(struct websocket *w, enum opcode opcode, struct bytes b)
-{
-    unsigned char head[10] = {(unsigned char)(0x80 | opcode)};
-    size_t n = b.n < 126 ? 0 : b.n <= 0xffff ? 2 : 8;
-    head[1] = (unsigned char)(n == 0 ? b.n : n == 2 ? 126 : 127);
-    for (size_t i = 0; i < n; i++)
-        head[2 + i] = (unsigned char)((uint64_t)b.n >> (8 * (n - 1 - i)));
-    buf_add(&w->out, head, 2 + n);
-    buf_add(&w->out, b.data, b.n);
-}
-
 static void farewell(struct websocket *w, enum farewell code)
 {
     const char text[2] = {(char)(code >> 8), (char)(code & 0xff)};
     if (!w->ending)
-        send_frame(w, CLOSE, (struct bytes){text, sizeof text});
+        frame_write(&w->out, FRAME_CLOSE, (struct bytes){text, sizeof text});
     w->ending = true;
 }
 
@@ -97,7 +86,7 @@ static void take_lines(struct websocket *w)
     while (from < w->line.n && (end = memchr(w->line.data + from, '\n', w->line.n - from))) {
         size_t n = (size_t)(end - w->line.data) - from;
         if (n > 0)
-            send_frame(w, TEXT, (struct bytes){w->line.data + from, n});
+            frame_write(&w->out, FRAME_TEXT, (struct bytes){w->line.data + from, n});
         from += n + 1;
     }
     memmove(w->line.data, w->line.data + from, w->line.n - from);
@@ -110,72 +99,69 @@ static void take(struct websocket *w, const char *data, size_t n)
         buf_add(&w->line, data, n);
         take_lines(w);
     } else if (w->config.form == WEBSOCKET_BINARY) {
-        send_frame(w, BINARY, (struct bytes){data, n});
+        frame_write(&w->out, FRAME_BINARY, (struct bytes){data, n});
     } else {
         _cleanup_buf_ struct buf text = {0};
         base64_encode(&text, (struct bytes){data, n});
-        send_frame(w, TEXT, buf_view(&text));
+        frame_write(&w->out, FRAME_TEXT, buf_view(&text));
     }
-}
-
-/* One control frame. False: more of it must come. `head` bytes lie before its `n`. */
-static bool take_control(struct websocket *w, unsigned char first, size_t head, size_t n)
-{
-    char text[CONTROL_MAX];
-    if (w->in.n < head + n)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        text[i] = (char)(w->in.data[head + i] ^ w->in.data[head - 4 + i % 4]);
-    if ((first & 0x0f) == PING)
-        send_frame(w, PONG, (struct bytes){text, n});
-    else if ((first & 0x0f) == CLOSE)
-        farewell(w, FAREWELL_NORMAL);
-    return true;
-}
-
-/* One frame of the client's, which masks them. Returns the bytes that are done with, 0: more must come. */
-static size_t take_frame(struct websocket *w)
-{
-    const unsigned char *p = (const unsigned char *)w->in.data;
-    if (w->in.n < 2)
-        return 0;
-    size_t more = (p[1] & 0x7f) == 126 ? 2 : (p[1] & 0x7f) == 127 ? 8 : 0, head = 2 + more + 4;
-    bool control = p[0] & 0x08;
-    if ((p[0] & 0x70) || !(p[1] & 0x80) || (control && (more > 0 || !(p[0] & 0x80)))) {
-        farewell(w, FAREWELL_PROTOCOL);
-        return w->in.n;
-    }
-    if (w->in.n < head)
-        return 0;
-    uint64_t n = more ? 0 : p[1] & 0x7f;
-    for (size_t i = 0; i < more; i++)
-        n = n << 8 | p[2 + i];
-    if (control)
-        return take_control(w, p[0], head, (size_t)n) ? head + (size_t)n : 0;
-    if (n > INT64_MAX)
-        farewell(w, FAREWELL_TOO_BIG);
-    w->skip = n;
-    return head;
-}
-
-static void drop(struct buf *b, size_t n)
-{
-    memmove(b->data, b->data + n, b->n - n);
-    b->n -= n;
 }
 
 static void take_input(struct websocket *w)
 {
-    size_t n;
-    while (w->in.n > 0 && !w->ending) {
-        if (w->skip > 0) {
-            n = w->skip < w->in.n ? (size_t)w->skip : w->in.n;
-            w->skip -= n;
-        } else if ((n = take_frame(w)) == 0) {
+    struct bytes text;
+    while (!w->ending) {
+        switch (frame_reader_next(&w->in, &text)) {
+        case FRAME_ASKS_NOTHING:
             return;
+        case FRAME_ASKS_PONG:
+            frame_write(&w->out, FRAME_PONG, text);
+            break;
+        case FRAME_ASKS_CLOSE:
+            farewell(w, FAREWELL_NORMAL);
+            break;
+        case FRAME_IS_WRONG:
+            farewell(w, FAREWELL_PROTOCOL);
+            break;
+        case FRAME_IS_TOO_BIG:
+            farewell(w, FAREWELL_TOO_BIG);
+            break;
         }
-        drop(&w->in, n);
     }
+}
+
+/* ---- the wire: -E_AGAIN when it takes or has nothing now, another error when the client is gone ---- */
+
+static ssize_t wire_result(struct websocket *w, ssize_t n)
+{
+    if (n >= 0)
+        return n;
+    bool again = w->config.tls_session ? n == GNUTLS_E_AGAIN : errno == EAGAIN;
+    return again ? -EAGAIN : -EPIPE;
+}
+
+static bool was_interrupted(struct websocket *w, ssize_t n)
+{
+    return n < 0 && (w->config.tls_session ? n == GNUTLS_E_INTERRUPTED : errno == EINTR);
+}
+
+static ssize_t wire_send(struct websocket *w, const char *data, size_t size)
+{
+    ssize_t n;
+    do {
+        n = w->config.tls_session ? gnutls_record_send(w->config.tls_session, data, size)
+                                  : send(w->config.fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (was_interrupted(w, n));
+    return wire_result(w, n);
+}
+
+static ssize_t wire_receive(struct websocket *w, char *data, size_t size)
+{
+    ssize_t n;
+    do {
+        n = w->config.tls_session ? gnutls_record_recv(w->config.tls_session, data, size) : recv(w->config.fd, data, size, MSG_DONTWAIT);
+    } while (was_interrupted(w, n));
+    return wire_result(w, n);
 }
 
 /* Send what is there. Returns false: the client does not take more now, or is gone. */
@@ -183,11 +169,9 @@ static bool send_out(struct websocket *w, bool *ret_gone)
 {
     *ret_gone = false;
     while (w->sent < w->out.n) {
-        ssize_t n = send(w->config.fd, w->out.data + w->sent, w->out.n - w->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = wire_send(w, w->out.data + w->sent, w->out.n - w->sent);
         if (n < 0) {
-            *ret_gone = errno != EAGAIN;
+            *ret_gone = n != -EAGAIN;
             return false;
         }
         w->sent += (size_t)n;
@@ -225,38 +209,50 @@ static bool go_on(struct websocket *w)
     return true;
 }
 
+/* Read what the client says, while it takes what it is told. Returns false: it is gone. */
+static bool listen_to(struct websocket *w)
+{
+    char data[READ_BYTES];
+    w->unread = true;
+    for (int i = 0; i < READS_MAX && !websocket_is_blocked(w) && !w->ending; i++) {
+        ssize_t n = wire_receive(w, data, sizeof data);
+        if (n == -EAGAIN) {
+            w->unread = false;
+            return true;
+        }
+        if (n <= 0)
+            return false;
+        frame_reader_add(&w->in, data, (size_t)n);
+        take_input(w);
+    }
+    return true;
+}
+
 static void turn(void *arg)
 {
     struct websocket *w = arg;
-    if (!go_on(w))
+    if ((w->unread && !listen_to(w)) || !go_on(w)) {
         w->config.over(w->config.owner);
+        return;
+    }
+    if (w->unread && !websocket_is_blocked(w)) /* others have their turn; then the rest */
+        loop_defer(w->config.loop, turn, w);
 }
 
 static void ready(void *arg, int events)
 {
     struct websocket *w = arg;
-    char data[READ_BYTES];
-    if (events & LOOP_READ && !websocket_is_blocked(w)) {
-        ssize_t n = recv(w->config.fd, data, sizeof data, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
-            w->config.over(w->config.owner);
-            return;
-        }
-        if (n > 0) {
-            buf_add(&w->in, data, (size_t)n);
-            take_input(w);
-        }
-    }
+    w->unread |= (events & LOOP_READ) != 0;
     turn(w);
 }
 
-struct websocket *websocket_new(const struct websocket_config *config, struct bytes first)
+struct websocket *websocket_new(const struct websocket_config *config, struct bytes head)
 {
     struct websocket *w = mem_zero(1, sizeof *w);
     w->config = *config;
     w->poll = loop_poll_new(config->loop, config->fd, ready, w);
-    buf_add(&w->in, first.data, first.n);
-    take_input(w);
+    w->unread = true;
+    buf_add(&w->out, head.data, head.n);
     loop_defer(config->loop, turn, w);
     return w;
 }
@@ -279,7 +275,7 @@ void websocket_free(struct websocket *w)
         return;
     loop_forget(w->config.loop, turn, w);
     loop_poll_free(w->poll);
-    buf_free(&w->in);
+    frame_reader_free(&w->in);
     buf_free(&w->line);
     buf_free(&w->out);
     free(w);

@@ -38,6 +38,9 @@ says "no token" '"code":401' as -H 'Authorization: Bearer ' "$url/api/v1/pods"
 says "a password" '"code":401' as -u admin:admin "$url/api/v1/pods"
 says "a wrong token beside the right certificate" '"code":401' as --cert tls/pki/admin.crt --key tls/pki/admin.key -H 'Authorization: Bearer a.b.c' "$url/api/v1/pods"
 
+says "a browser with a certificate on a page of somebody else" 'from the web page' as --cert tls/pki/admin.crt --key tls/pki/admin.key -H 'Origin: https://evil.example' "$url/api/v1/pods"
+says "and on its own" 'PodList' as --cert tls/pki/admin.crt --key tls/pki/admin.key -H "Origin: $url" "$url/api/v1/pods"
+
 mkdir -p foreign
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout foreign/ca.key -subj /CN=capstan-ca -days 1 -out foreign/ca.crt 2>/dev/null
 sign intruder kubernetes-admin system:masters foreign
@@ -64,6 +67,7 @@ if at_least 24; then
     says "its token, without a role" '"code":403' as -H "Authorization: Bearer $token" "$url/api/v1/namespaces/default/pods"
     ok "a role for all service accounts of the namespace" t create rolebinding robots --clusterrole=edit --group=system:serviceaccounts:default
     says "its token" 'PodList' as -H "Authorization: Bearer $token" "$url/api/v1/namespaces/default/pods"
+    says "its token, from whatever page" 'PodList' as -H "Authorization: Bearer $token" -H 'Origin: https://evil.example' "$url/api/v1/namespaces/default/pods"
     says "it may write" '"code":201|ConfigMap' as -X POST -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d '{"metadata":{"name":"from-robot"}}' "$url/api/v1/namespaces/default/configmaps"
     says "a token cut short" '"code":401' as -H "Authorization: Bearer ${token%?????}" "$url/api/v1/namespaces/default/pods"
     robot=(--kubeconfig=/dev/null --server "$url" --certificate-authority tls/pki/ca.crt --token "$token")
