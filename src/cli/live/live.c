@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/collections/map.h"
 #include "base/memory.h"
+#include "cli/live/rest.h"
 
 enum {
     FRONT_N = 2, /* columns before those of the table: when, what */
@@ -261,6 +262,7 @@ int live_go_on(const struct options *o, struct connection *c, int (*turn)(void *
             break;
         if (!has_reader())
             break;
+        live_rest();
         if (loop_run_for(c->loop, period_ms, &e) < 0)
             code = connection_fail(o->command->name, &e);
     }

@@ -173,8 +173,14 @@ t resize-window -t top -x 160 -y 40
 soon "and wide again" '^NAMESPACE +KIND +NAME +GANG +RUNNING' seen
 of_top() { pgrep -P "$(t list-panes -t top -F '#{pane_pid}')" -x capstan; }
 memory() { awk '/^RssAnon/ { print ($2 <= 4096) }' "/proc/$(of_top)/status"; }
-if grep -qa __asan_init "$PROGRAM"; then skip "memory of its own: 4 MB at most" "a sanitizer has more"
-else is "memory of its own: 4 MB at most" 1 memory; fi
+resident() { awk '/^VmRSS/ { print ($2 <= 8192 ? "8 MB at most" : $2) }' "/proc/$(of_top)/status"; }
+if grep -qa __asan_init "$PROGRAM"; then
+    skip "memory of its own: 4 MB at most" "a sanitizer has more"
+    skip "resident while it rests: 8 MB at most" "a sanitizer has more"
+else
+    is "memory of its own: 4 MB at most" 1 memory
+    soon "resident while it rests: 8 MB at most" 'at most' resident
+fi
 keys q
 soon "q ends it" '^ended with 0' seen
 opens 80 20 --view gpus --sort busyPercent --reverse
