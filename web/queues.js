@@ -49,12 +49,12 @@ function bars(q, all) {
   ];
 }
 
-function facts(q) {
+function facts(q, placement) {
   const words = [
     q.kd === "Queue" ? "Volcano queue" : "ClusterQueue",
     q.co ? (q.kd === "Queue" ? "below " : "cohort ") + q.co : null,
     q.st || null,
-    q.pol ? `nodes by ${q.pol}` : null,
+    placement && q.pol ? `nodes by ${q.pol}` : null,
     q.share !== undefined ? `share ${num(q.share / 10)} %` : null,
   ];
   return words.filter(Boolean).join(" · ");
@@ -111,7 +111,7 @@ function fill(e, q) {
   if (e.stamp === stamp) return;
   e.stamp = stamp;
   const [, about, problem, quotas, counts, waits] = e.children;
-  text(about, facts(q));
+  text(about, facts(q, true));
   text(problem, problemOf(q));
   renew(quotas, ...bars(q, false).flat().filter(Boolean));
   text(counts, `${q.adm ?? 0} admitted · ${q.pend ?? 0} waiting`);

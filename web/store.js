@@ -106,7 +106,7 @@ export const waiting = (job) => ["waiting", "held", "reserved"].includes(job.s);
 export const over = (job) => job.s === "done" || job.s === "failed";
 
 // By which policy nodes are chosen for those of a queue (undefined: none).
-export const placementOf = (queue) => (queue?.pol ? `${queue.pol}, its own policy` : `${whole.pol ?? "binpack"}, the policy of all`);
+export const placementOf = (queue) => (queue?.pol ? `${queue.pol}, the queue's own policy` : `${whole.pol ?? "binpack"}, the policy of all`);
 
 // Devices of one GPU together: [{gpu, devices: [{index, resource, ok, gang, pod, busy, used, total, slow, xid}]}]. Kept with the row.
 // How much of its GPU a device is: a share says so, instances and slots count alike.

@@ -22,7 +22,7 @@ export function timelinePage(page, route) {
     "div.legend",
     {},
     h("span", {}, h("i.sign.waits", { "aria-hidden": "true" }), "waits"),
-    h("span", {}, h("i.sign.planned", { "aria-hidden": "true" }), "may run on until then"),
+    h("span", {}, h("i.sign.planned", { "aria-hidden": "true" }), "may run on until then, or starts about then"),
     h("span", {}, h("i.sign.ended-badly", { "aria-hidden": "true" }), "failed, or had to go"),
   );
   const plot = h("div.plot.gantt"),
@@ -49,7 +49,7 @@ export function timelinePage(page, route) {
     for (const job of jobs.values()) {
       if (job.b && !(over(job) && job.e < from))
         line(job.key, job).bars.push({ from: job.b, to: job.e || null, until: job.u, bad: job.s === "failed", words: job.s });
-      if (waiting(job)) line(job.key, job).bars.push({ from: job.y ?? job.c, to: null, waits: true, words: "waits" });
+      if (waiting(job)) line(job.key, job).bars.push({ from: job.y ?? job.c, to: null, waits: true, starts: job.f, most: job.l, words: "waits" });
       else if (job.b && job.b - (job.y ?? job.c) > 2000 && job.b > from)
         line(job.key, job).bars.unshift({ from: job.y ?? job.c, to: job.b, waits: true, words: "waited" });
     }
@@ -70,7 +70,7 @@ export function timelinePage(page, route) {
       width = Math.max(260, plot.clientWidth || page.clientWidth);
     none.hidden = all.length > 0;
     text(more, all.length > shown.length ? `${shown.length} of ${all.length} jobs are shown, the latest.` : "");
-    const planned = Math.max(0, ...shown.flatMap((l) => l.bars.map((b) => b.until ?? 0))),
+    const planned = Math.max(0, ...shown.flatMap((l) => l.bars.map((b) => b.until ?? (b.starts ?? 0) + (b.most ?? 0)))),
       end = Math.min(Math.max(t + (t - from) / 12, planned), t + (t - from) / 2);
     const narrow = width < 560,
       left = narrow ? 4 : Math.min(260, width / 3),
@@ -94,6 +94,20 @@ export function timelinePage(page, route) {
       const y = top + i * tall,
         room = narrow ? 16 : 0,
         high = tall - room - 5;
+      // Without a limit of time nobody knows for how long: to the edge.
+      const start = (b) =>
+        h(
+          "rect.planned.starts",
+          {
+            x: x(b.starts),
+            y: y + room + 1,
+            width: Math.max(2, x(b.most ? b.starts + b.most : end) - x(b.starts)),
+            height: high,
+            rx: 3,
+            style: { stroke: tint(teamSlot(l.queue)) },
+          },
+          h("title-svg", {}, `starts about ${when(b.starts, t)}` + (b.most ? `, until ${when(b.starts + b.most, t)} at the latest` : "")),
+        );
       const bars = l.bars
         .filter((b) => (b.to ?? t) >= from)
         .map((b) => {
@@ -117,6 +131,7 @@ export function timelinePage(page, route) {
               h("title-svg", {}, words),
             ),
             b.bad ? h("line.badly", { x1: z - 1.5, x2: z - 1.5, y1: y + room, y2: y + room + high + 2 }) : null,
+            b.starts > t ? start(b) : null,
             b.until && !b.to && b.until > t
               ? h(
                   "rect.planned",
@@ -137,7 +152,7 @@ export function timelinePage(page, route) {
         label = l.name.length > most ? l.name.slice(0, most - 1) + "…" : l.name;
       return h(
         "a-svg",
-        { href: jobLink(l.key), "aria-label": `${l.name}, ${l.bars.map((b) => b.words).join(", ")}` },
+        { href: jobLink(l.key), "aria-label": `${l.name}, ${l.bars.map((b) => b.words + (b.starts > t ? ", starts about " + when(b.starts, t) : "")).join(", ")}` },
         h("rect.row", { x: 0, y, width, height: tall }),
         h("circle", { cx: 8, cy: y + (narrow ? 9 : tall / 2 - 1), r: 4, style: { fill: tint(teamSlot(l.queue)) } }),
         h("text-svg.name", { x: 18, y: y + (narrow ? 13 : tall / 2 + 3) }, label),

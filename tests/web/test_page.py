@@ -170,7 +170,8 @@ def test_a_known_end_is_told_and_who_may_start_then(p):
     p.b.wait_text("May start", ".facts")
     p.b.wait_text("Starts", ".facts", limit_s=60)
     p.go("timeline")
-    p.b.wait("until when it may run on", "return document.querySelector('.gantt rect.planned')")
+    p.b.wait("until when it may run on", "return document.querySelector('.gantt rect.planned:not(.starts)')")
+    p.b.wait("when the other one starts", "return document.querySelector('.gantt a[aria-label*=\"team-blue/after\"] rect.starts')")
 
 
 def test_usage_over_time_by_team(p):
@@ -196,11 +197,11 @@ def test_placement_is_said_where_a_queue_has_its_own(p):
     p.b.wait_text("Nodes are chosen by binpack, the policy of all.", "main")
     queue = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/red"
     p.c.patch(queue, {"metadata": {"annotations": {"capstan.dev/placement": "fgd+load"}}})
-    p.b.wait_text("Nodes are chosen by fgd+load, its own policy.", "main")
+    p.b.wait_text("Nodes are chosen by fgd+load, the queue's own policy.", "main")
     p.go("queues")
     p.b.wait_text("nodes by fgd+load", "main")
     p.go("job/" + p.job("big")["id"][2:])
-    p.b.wait_text("fgd+load, its own policy", ".facts")
+    p.b.wait_text("fgd+load, the queue's own policy", ".facts")
     p.c.patch(queue, {"metadata": {"annotations": {"capstan.dev/placement": "fdg"}}})
     p.go("queue/red")
     p.b.wait_text("names no policy", ".problem")

@@ -2,7 +2,8 @@
  *
  * SHAPE  {"kd":kind,"ns","n":name,"q":queue,"s":state,"p":priority,"m":members,"r":that run,"g":devices,"c":created,"y":waits again since,
  *         "b":started,"e":ended,"u":until when at the latest,"f":about when it starts, as it was told (ahead/starts.h),
- *         "hg":found to hang,"x":why it waits, or what is wrong with it while it runs,"w":hash of the tree that says so}
+ *         "l":how long it may run,"hg":found to hang,"x":why it waits, or what is wrong with it while it runs,
+ *         "w":hash of the tree that says so}
  * WHY    pods of no group that have never asked for a device and stand somewhere are left out: they hold nothing that is shown here.
  */
 #include <stdlib.h>
@@ -266,6 +267,7 @@ static void job_write(struct view *v, const struct seen_gang *g, struct bytes ke
     view_row_number(out, "e", j->ended_ms);
     view_row_number(out, "u", j->until_ms);
     view_row_number(out, "f", state <= VIEW_RESERVED ? g->start_ms : 0);
+    view_row_number(out, "l", state <= VIEW_RESERVED ? j->limit_ms : 0);
     view_row_number(out, "hg", state == VIEW_RUNNING ? j->hung_ms : 0);
     view_row_text(out, "x", why);
     if (g->tree && state <= VIEW_RESERVED)
