@@ -21,6 +21,7 @@ struct checks {
     struct world *world;
     struct kube_watch *watch;
     struct map *workloads; /* "ns/name" -> struct mirror_workload */
+    struct map *gone;      /* "ns/name" -> int64_t: when an admitted one of this name was deleted last; another may have it by now */
     struct arena *arena;
     uint64_t passed_n, failed_n;
 };
@@ -52,6 +53,9 @@ static void on_workload(void *arg, enum kube_event event, struct bytes raw)
     const struct json *workload = json_parse(c->arena, raw, NULL, NULL);
     const char *key = object_key(c->arena, workload);
     if (event == KUBE_DELETED) {
+        const struct mirror_workload *last = map_find_text(c->workloads, key);
+        if (last && last->admitted)
+            *(int64_t *)map_put(c->gone, bytes_of(key), NULL) = loop_now_ms(c->world->loop);
         map_remove(c->workloads, bytes_of(key));
         return;
     }
@@ -72,6 +76,7 @@ struct checks *checks_new(struct world *w)
     struct checks *c = mem_zero(1, sizeof *c);
     c->world = w;
     c->workloads = map_new(sizeof(struct mirror_workload));
+    c->gone = map_new(sizeof(int64_t));
     c->arena = arena_new();
     c->watch = kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = KUEUE "/workloads", .on_event = on_workload, .arg = c});
     return c;
@@ -81,6 +86,7 @@ void checks_free(struct checks *c)
 {
     kube_watch_free(c->watch);
     map_free(c->workloads);
+    map_free(c->gone);
     arena_free(c->arena);
     free(c);
 }
@@ -97,8 +103,11 @@ uint64_t checks_failed_n(const struct checks *c)
 
 bool checks_let_start(const struct checks *c, const char *workload)
 {
-    const struct mirror_workload *m = map_find(c->workloads, bytes_of(arena_printf(c->arena, "default/%s", workload)));
-    bool on_its_way = m && m->evicted && loop_now_ms(c->world->loop) - m->evicted_ms <= SLOW_MS;
+    const char *key = arena_printf(c->arena, "default/%s", workload);
+    const struct mirror_workload *m = map_find_text(c->workloads, key);
+    const int64_t *gone_ms = map_find_text(c->gone, key);
+    bool on_its_way = (m && m->evicted && loop_now_ms(c->world->loop) - m->evicted_ms <= SLOW_MS) ||
+                      (gone_ms && loop_now_ms(c->world->loop) - *gone_ms <= SLOW_MS);
     return !m || m->admitted || m->finished || on_its_way; /* it may be gone by now */
 }
 
