@@ -62,18 +62,6 @@ bool device_table_differs(const struct device_table *t, const struct device *all
     return false;
 }
 
-static uint32_t parts_left(const struct device_table *t, uint32_t at)
-{
-    return t->all[at].parts && t->all[at].healthy ? t->left[t->gpu_of[at]] : 0;
-}
-
-bool device_is_free(const struct device_table *t, uint32_t at)
-{
-    if (t->all[at].parts)
-        return parts_left(t, at) != 0;
-    return t->all[at].healthy && !device_bit(t->used, at) && !(t->gpus && t->gpus[t->gpu_of[at]].shares_n);
-}
-
 static void count_left(struct device_table *t, uint16_t at)
 {
     struct gpu_ledger *g = &t->gpus[at];
@@ -90,6 +78,9 @@ static void count_left(struct device_table *t, uint16_t at)
 
 static void count_free(struct device_table *t)
 {
+    t->left_most = 0;
+    for (uint16_t i = 0; i < t->gpus_n; i++)
+        t->left_most = t->left[i] > t->left_most ? t->left[i] : t->left_most;
     for (uint16_t s = 0; s < t->spans_n; s++) {
         struct device_span *span = &t->spans[s];
         span->free_n = 0;
@@ -164,13 +155,24 @@ int32_t device_table_find(const struct device_table *t, name_id resource, name_i
     return -1;
 }
 
-/* Free devices of one link group, or of one GPU in it, that are not chosen yet. */
-static int64_t free_in(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen,
-                       uint16_t link_group, int32_t gpu)
+/* Free devices of one link group that are not chosen yet. */
+static int64_t free_in(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen, uint16_t link_group)
 {
     int64_t n = 0;
     for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++)
-        n += t->all[i].link_group == link_group && (gpu < 0 || t->all[i].gpu == gpu) && device_is_free(t, i) && !device_bit(chosen, i);
+        n += t->all[i].link_group == link_group && device_is_free(t, i) && !device_bit(chosen, i);
+    return n;
+}
+
+/* The same on the GPU of this device, in its link group; devices of a GPU stand side by side. */
+static int64_t free_beside(const struct device_table *t, const struct device_span *span, const struct device_bits *chosen, uint32_t at)
+{
+    const struct device *one = &t->all[at];
+    int64_t n = 0;
+    while (at > span->first && t->all[at - 1].gpu == one->gpu)
+        at--;
+    for (; at < (uint32_t)span->first + span->n && t->all[at].gpu == one->gpu; at++)
+        n += t->all[at].link_group == one->link_group && device_is_free(t, at) && !device_bit(chosen, at);
     return n;
 }
 
@@ -184,7 +186,7 @@ static int32_t best_group(const struct device_table *t, const struct device_span
         uint16_t group = t->all[i].link_group;
         if (i > span->first && t->all[i - 1].link_group == group)
             continue;
-        int64_t n = free_in(t, span, chosen, group, -1);
+        int64_t n = free_in(t, span, chosen, group);
         if (!n)
             continue;
         bool better = best < 0;
@@ -212,7 +214,7 @@ static int32_t best_gpu(const struct device_table *t, const struct device_span *
         uint16_t gpu = t->all[i].gpu;
         if (t->all[i].link_group != group || (i > span->first && t->all[i - 1].gpu == gpu && t->all[i - 1].link_group == group))
             continue;
-        int64_t n = free_in(t, span, chosen, group, gpu);
+        int64_t n = free_beside(t, span, chosen, i);
         if (!n)
             continue;
         bool better = best < 0;
@@ -276,6 +278,15 @@ bool device_choose(const struct device_table *t, const struct device_span *span,
     return true;
 }
 
+static int32_t bits_n(const struct device_table *t, const struct device_bits *bits)
+{
+    int32_t n = 0;
+    for (uint32_t w = 0; w * 64 < t->n; w++)
+        for (uint64_t left = bits->words[w]; left; left &= left - 1)
+            n++;
+    return n;
+}
+
 /* In the ledger of GPUs; returns those of the bits that are given whole, or with a share. */
 static struct device_bits book(struct device_table *t, const struct device_bits *bits, const struct gpu_share *share, int sign)
 {
@@ -300,6 +311,7 @@ static struct device_bits book(struct device_table *t, const struct device_bits 
 void device_take(struct device_table *t, const struct device_bits *bits, const struct gpu_share *share)
 {
     struct device_bits whole = book(t, bits, share, 1);
+    t->taken_n += bits_n(t, bits);
     for (int i = 0; i < DEVICE_WORDS; i++)
         t->used->words[i] |= whole.words[i];
     count_free(t);
@@ -308,6 +320,7 @@ void device_take(struct device_table *t, const struct device_bits *bits, const s
 void device_give(struct device_table *t, const struct device_bits *bits, const struct gpu_share *share)
 {
     struct device_bits whole = book(t, bits, share, -1);
+    t->taken_n -= bits_n(t, bits);
     for (int i = 0; i < DEVICE_WORDS; i++)
         t->used->words[i] &= ~whole.words[i];
     count_free(t);
@@ -322,6 +335,7 @@ void device_table_clear(struct device_table *t)
         count_left(t, i);
     }
     *t->used = (struct device_bits){0};
+    t->taken_n = 0;
     count_free(t);
 }
 

@@ -51,17 +51,18 @@ static inline int64_t gpu_memory(const struct gpu_ledger *g)
     return g->memory_mib ? g->memory_mib : 1000;
 }
 struct device_table {
-    struct device *all;
     struct device_span *spans;
-    uint16_t n, spans_n;
-    struct device_bits *used; /* those that are given whole; NULL: there are no devices */
     struct gpu_ledger *gpus;  /* NULL: none is given in parts */
-    uint16_t *gpu_of;         /* by device: its place in gpus */
     uint16_t *left;           /* by place in gpus: parts that a pod can be given of it */
     uint32_t left_all;        /* of all */
-    uint32_t room_all;        /* of all */
-    uint16_t gpus_n;
+    uint16_t left_most;       /* of one */
+    uint16_t n, spans_n, gpus_n;
     uint16_t parts_at;        /* with a ledger: the span of those that are given in parts */
+    int32_t taken_n;          /* devices that were taken, and not given back: 0 where nobody has any */
+    uint32_t room_all;        /* of all */
+    struct device *all;
+    struct device_bits *used; /* those that are given whole; NULL: there are no devices */
+    uint16_t *gpu_of;         /* by device: its place in gpus */
 };
 void device_table_fini(struct device_table *t);
 /* Returns true when the list differs from what was there; then bits of seats must be translated with device_table_find. */
@@ -70,7 +71,6 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
 const struct device_span *device_table_span(const struct device_table *t, name_id resource); /* NULL: anonymous */
 int32_t device_table_find(const struct device_table *t, name_id resource, name_id id);       /* -1: none */
 
-bool device_is_free(const struct device_table *t, uint32_t device); /* of one in parts: any are left */
 /* Set in `ret_bits` the `wanted` best free devices of the span, which are given whole; false when there are too few. */
 bool device_choose(const struct device_table *t, const struct device_span *span, int64_t wanted, struct device_bits *ret_bits);
 /* `share`: of each GPU of which the bits name the device that is given in parts; the other devices of that GPU go with the share. */
@@ -103,6 +103,15 @@ void device_parse(const struct device_table *t, struct bytes text, const struct 
 static inline bool device_bit(const struct device_bits *b, uint32_t at)
 {
     return b->words[at / 64] >> (at % 64) & 1;
+}
+/* Of one in parts: any are left. */
+static inline bool device_is_free(const struct device_table *t, uint32_t at)
+{
+    if (!t->all[at].healthy)
+        return false;
+    if (t->all[at].parts)
+        return t->left[t->gpu_of[at]] != 0;
+    return !device_bit(t->used, at) && !(t->gpus && t->gpus[t->gpu_of[at]].shares_n);
 }
 static inline void device_bit_set(struct device_bits *b, uint32_t at)
 {

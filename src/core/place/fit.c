@@ -47,13 +47,13 @@ bool fit_ports(const struct state *s, const struct shape_class *c, uint32_t node
     return true;
 }
 
-static uint64_t times_in(uint64_t free_n, int64_t value)
+static uint64_t times_in(uint64_t free_n, uint64_t value)
 {
     if (value == 1)
         return free_n;
-    if ((free_n | (uint64_t)value) >> 32 == 0) /* WHY  the machine divides those faster */
+    if ((free_n | value) >> 32 == 0) /* WHY  the machine divides those faster */
         return (uint32_t)free_n / (uint32_t)value;
-    return free_n / (uint64_t)value;
+    return free_n / value;
 }
 
 /* Of devices with names, where the columns hold `copies`. */
@@ -69,29 +69,44 @@ static uint64_t devices_room(const struct device_table *t, const struct shape_cl
         const struct device_span *span = d->extended ? device_table_span(t, d->resource) : NULL;
         if (!span)
             continue;
-        uint64_t n = times_in(span->free_n, d->value);
+        uint64_t n = times_in(span->free_n, (uint64_t)d->value);
         copies = n < copies ? n : copies;
     }
     return copies;
 }
 
-uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t node)
+/* Is there too little of anything that is counted? Most nodes of a full cluster say so. */
+static bool lacks_amounts(const struct state *s, const struct shape_class *c, uint32_t node)
+{
+    const int64_t *left = node_free(&s->nodes, node);
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (c->demands[i].column < 0 || left[c->demands[i].column] < c->demands[i].value)
+            return true;
+    return c->share.parts > s->nodes.nodes[node].devices.left_most; /* without a ledger there are none */
+}
+
+/* WHY  apart: it needs many registers, and is not come to as a rule. */
+static __attribute__((noinline)) uint32_t room_where_amounts_are(const struct state *s, const struct shape_class *c, uint32_t node)
 {
     const int64_t *left = node_free(&s->nodes, node);
     const struct device_table *devices = &s->nodes.nodes[node].devices;
     uint64_t copies = UINT32_MAX;
-    for (uint32_t i = 0; i < c->demands_n; i++) {
-        const struct demand *d = &c->demands[i];
-        if (d->column < 0 || left[d->column] < d->value)
-            return 0;
-        uint64_t n = times_in((uint64_t)left[d->column], d->value);
-        copies = n < copies ? n : copies;
-    }
     if ((devices->n || c->share.n) && !(copies = devices_room(devices, c, copies)))
         return 0;
     if (c->shape.ports_n)
         return fit_ports(s, c, node);
+    for (uint32_t i = 0; i < c->demands_n; i++) {
+        const uint64_t free_n = (uint64_t)left[c->demands[i].column], each = (uint64_t)c->demands[i].value;
+        uint64_t all;
+        if (__builtin_mul_overflow(copies, each, &all) || all > free_n) /* WHY  most are not the least, and need no division */
+            copies = times_in(free_n, each);
+    }
     return (uint32_t)copies;
+}
+
+uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t node)
+{
+    return lacks_amounts(s, c, node) ? 0 : room_where_amounts_are(s, c, node);
 }
 
 static int64_t demand_for(const struct shape_class *c, name_id resource)

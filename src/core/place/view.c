@@ -12,7 +12,8 @@ static void drop(struct view *v)
 {
     free(v->score);
     free(v->room);
-    free(v->winner);
+    free(v->keys);
+    free(v->winners);
     free(v->cause);
     free(v->diagnosis);
     free(v->room_in);
@@ -56,25 +57,119 @@ void shape_release(struct state *s, uint32_t shape)
     }
 }
 
-/* Slots without a score may be no nodes at all: they have no rank, and which of two wins means nothing. */
-static uint32_t better_of(const struct view *v, const uint32_t *rank, uint32_t a, uint32_t b)
+/* ---- which node is best ---- */
+
+struct won {
+    uint64_t key;
+    uint32_t slot;
+};
+
+/* Slots without a score may be no nodes at all: they have no rank, and which of them wins means nothing. */
+static uint64_t key_of(const struct view *v, const uint32_t *rank, uint32_t slot)
 {
-    if (v->score[a] != v->score[b])
-        return v->score[a] > v->score[b] ? a : b;
-    return !v->score[a] || rank[a] < rank[b] ? a : b;
+    return v->score[slot] ? (uint64_t)v->score[slot] << 32 | (UINT32_MAX - rank[slot]) : 0;
 }
 
-/* Where another slot won before and wins again, nothing changes above. */
-static void play_up(struct view *v, const uint32_t *rank, uint32_t slot)
+static struct won best_of_leaves(const struct view *v, const uint32_t *rank, uint32_t group)
 {
-    uint32_t at = (v->leaves + slot) / 2, best = better_of(v, rank, slot, slot ^ 1);
-    for (; v->winner[at] != best || best == slot; at /= 2) {
-        v->winner[at] = best;
-        if (at == 1)
-            break;
-        best = better_of(v, rank, best, v->winner[at ^ 1]);
+    struct won best = {0, group * VIEW_FAN};
+    for (uint32_t slot = group * VIEW_FAN; slot < (group + 1) * VIEW_FAN; slot++) {
+        uint64_t key = key_of(v, rank, slot);
+        best.slot = key > best.key ? slot : best.slot;
+        best.key = key > best.key ? key : best.key;
+    }
+    return best;
+}
+
+static struct won best_of_winners(const struct view *v, uint32_t first, uint32_t n)
+{
+    struct won best = {v->keys[first], v->winners[first]};
+    for (uint32_t at = first + 1; at < first + n; at++) {
+        best.slot = v->keys[at] > best.key ? v->winners[at] : best.slot;
+        best.key = v->keys[at] > best.key ? v->keys[at] : best.key;
+    }
+    return best;
+}
+
+static uint32_t groups_of(uint32_t n)
+{
+    return (n + VIEW_FAN - 1) / VIEW_FAN;
+}
+
+/* Its groups' winners, of one that stands at `at` among n from `first` on. */
+static struct won best_of_group(const struct view *v, uint32_t first, uint32_t n, uint32_t group)
+{
+    uint32_t left = n - group * VIEW_FAN;
+    return best_of_winners(v, first + group * VIEW_FAN, left < VIEW_FAN ? left : VIEW_FAN);
+}
+
+static void put(struct view *v, uint32_t at, struct won won)
+{
+    v->keys[at] = won.key;
+    v->winners[at] = won.slot;
+}
+
+/* Some slots; or groups, each once. */
+struct batch {
+    uint32_t n, all[32];
+};
+#define BATCH_MOST (sizeof((struct batch *)0)->all / sizeof(uint32_t))
+
+static void add_once(struct batch *b, uint32_t one)
+{
+    for (uint32_t i = 0; i < b->n; i++)
+        if (b->all[i] == one)
+            return;
+    b->all[b->n++] = one;
+}
+
+/* Returns whether its group has another winner, or the same with another score. */
+static bool play_leaf(struct view *v, const uint32_t *rank, uint32_t slot)
+{
+    const uint32_t at = slot / VIEW_FAN;
+    struct won won = {key_of(v, rank, slot), slot};
+    if (v->winners[at] != slot && won.key <= v->keys[at])
+        return false;
+    if (won.key < v->keys[at])
+        won = best_of_leaves(v, rank, at);
+    put(v, at, won);
+    return true;
+}
+
+/* Their scores have changed. WHY  together: a few groups up they are the same ones. */
+static void play_up(struct view *v, const uint32_t *rank, const struct batch *slots)
+{
+    struct batch groups = {.n = 0}, above;
+    uint32_t first = 0, n = v->leaves / VIEW_FAN;
+    for (uint32_t i = 0; i < slots->n; i++)
+        if (play_leaf(v, rank, slots->all[i]))
+            add_once(&groups, slots->all[i] / VIEW_FAN / VIEW_FAN);
+    for (; n > 1 && groups.n; first += n, n = groups_of(n), groups = above) {
+        above.n = 0;
+        for (uint32_t i = 0; i < groups.n; i++) {
+            const uint32_t at = first + n + groups.all[i];
+            const struct won won = best_of_group(v, first, n, groups.all[i]);
+            if (v->keys[at] == won.key && v->winners[at] == won.slot)
+                continue;
+            put(v, at, won);
+            add_once(&above, groups.all[i] / VIEW_FAN);
+        }
     }
 }
+
+static void play_all(struct state *s, struct view *v)
+{
+    uint32_t first = 0, n = v->leaves / VIEW_FAN;
+    for (uint32_t at = 0; at < n; at++)
+        put(v, at, best_of_leaves(v, s->nodes.rank, at));
+    for (; n > 1; first += n, n = groups_of(n))
+        for (uint32_t at = 0; at < groups_of(n); at++)
+            put(v, first + n + at, best_of_group(v, first, n, at));
+    v->root = first;
+    v->ranked_n = s->nodes.ranked_n;
+}
+
+/* ---- looking at nodes ---- */
 
 /* The way up from the node's leaf. A tree that is another one by now is counted anew when it is asked for. */
 static void add_in_domains(const struct state *s, struct view *v, uint32_t slot, uint64_t difference)
@@ -86,28 +181,54 @@ static void add_in_domains(const struct state *s, struct view *v, uint32_t slot,
         v->room_in[at] += difference;
 }
 
-static void look(struct state *s, struct view *v, const struct shape_class *c, uint32_t slot)
+static inline void look(struct state *s, struct view *v, const struct scorer *by, uint32_t slot)
 {
-    uint32_t before = v->room[slot];
-    v->room_n -= before;
-    v->fits_n -= v->room[slot] != 0;
-    v->room[slot] = v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
-    v->score[slot] = v->room[slot] ? score_node(s, c, slot, v->by) : 0;
-    v->room_n += v->room[slot];
-    v->fits_n += v->room[slot] != 0;
-    if (v->topology && v->room[slot] != before)
-        add_in_domains(s, v, slot, (uint64_t)v->room[slot] - before);
+    const uint32_t before = v->room[slot], room = v->cause[slot] == FIT_OK ? fit_room(s, by->c, slot) : 0;
+    if (!(before | room))
+        return;
+    v->room[slot] = room;
+    v->score[slot] = room ? score_node(by, slot) : 0;
+    v->room_n += (uint64_t)room - before;
+    v->fits_n += (uint32_t)(room != 0) - (before != 0);
+    if (v->topology && room != before)
+        add_in_domains(s, v, slot, (uint64_t)room - before);
+}
+
+struct alike {
+    uint32_t room, score;
+    bool known;
+};
+
+/* Nodes that are alike are looked at once. */
+static void look_at_all(struct state *s, struct view *v, const struct scorer *by)
+{
+    struct alike *all = mem_zero(score_alike_most(by) + 1, sizeof *all);
+    for (uint32_t slot = 1; slot < v->n; slot++) {
+        v->cause[slot] = (uint8_t)fit_record_of(s, by->c, slot);
+        if (v->cause[slot] != FIT_OK)
+            continue;
+        struct alike *same = &all[score_alike(by, slot)];
+        if (!same->known) {
+            look(s, v, by, slot);
+            *same = (struct alike){v->room[slot], v->score[slot], same != all};
+            continue;
+        }
+        v->room[slot] = same->room;
+        v->score[slot] = same->score;
+        v->room_n += same->room;
+        v->fits_n += same->room != 0;
+    }
+    free(all);
 }
 
 static void build(struct state *s, struct view *v)
 {
-    const struct shape_class *c = &s->shapes.classes[v->shape];
-    uint32_t leaves = 2;
-    while (leaves < s->nodes.cap || leaves < s->nodes.n)
-        leaves *= 2;
+    const struct scorer by = scorer_of(s, &s->shapes.classes[v->shape], v->by);
+    const uint32_t slots = s->nodes.cap > s->nodes.n ? s->nodes.cap : s->nodes.n, leaves = (slots / VIEW_FAN + 1) * VIEW_FAN;
     v->score = mem_grow(v->score, leaves, sizeof *v->score);
     v->room = mem_grow(v->room, leaves, sizeof *v->room);
-    v->winner = mem_grow(v->winner, leaves, sizeof *v->winner);
+    v->keys = mem_grow(v->keys, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->keys);
+    v->winners = mem_grow(v->winners, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->winners);
     v->cause = mem_grow(v->cause, leaves, sizeof *v->cause);
     memset(v->score, 0, leaves * sizeof *v->score);
     memset(v->room, 0, leaves * sizeof *v->room);
@@ -116,32 +237,68 @@ static void build(struct state *s, struct view *v)
     v->n = s->nodes.n;
     v->room_n = v->fits_n = 0;
     v->topology = 0;
-    for (uint32_t slot = 1; slot < v->n; slot++) {
-        v->cause[slot] = (uint8_t)fit_record(s, c, slot, NULL);
-        look(s, v, c, slot);
-    }
-    const uint32_t *rank = s->nodes.rank;
-    for (uint32_t at = leaves / 2; at < leaves; at++)
-        v->winner[at] = better_of(v, rank, 2 * at - leaves, 2 * at - leaves + 1);
-    for (uint32_t at = leaves / 2 - 1; at >= 1; at--)
-        v->winner[at] = better_of(v, rank, v->winner[2 * at], v->winner[2 * at + 1]);
+    look_at_all(s, v, &by);
+    play_all(s, v);
     v->seq = s->nodes.seq;
 }
 
+/* Once more: the node was touched. Returns whether it stands elsewhere among the others now. */
+static inline bool look_again(struct state *s, struct view *v, const struct scorer *by, uint32_t slot)
+{
+    const bool other_record = s->nodes.nodes[slot].record_seq > v->seq;
+    const uint32_t before = v->score[slot];
+    if (other_record)
+        v->cause[slot] = (uint8_t)fit_record_of(s, by->c, slot);
+    look(s, v, by, slot);
+    return v->score[slot] != before || other_record; /* the slot of another node has another rank */
+}
+
+static void look_at_batch(struct state *s, struct view *v, const struct scorer *by, struct batch *b)
+{
+    uint32_t changed_n = 0;
+    for (uint32_t i = 0; i < b->n; i++)
+        if (look_again(s, v, by, b->all[i]))
+            b->all[changed_n++] = b->all[i];
+    b->n = changed_n;
+    play_up(v, s->nodes.rank, b);
+    b->n = 0;
+}
+
+/* WHY  some at once: what is read of them is asked of the memory together, before the first is looked at. */
+static void batch_add(struct state *s, struct view *v, const struct scorer *by, struct batch *b, uint32_t slot)
+{
+    const struct node *node = &s->nodes.nodes[slot];
+    __builtin_prefetch(&node->record_seq);
+    __builtin_prefetch(&node->devices.parts_at);
+    __builtin_prefetch(node_free(&s->nodes, slot));
+    __builtin_prefetch(&v->room[slot]);
+    __builtin_prefetch(&v->score[slot]);
+    __builtin_prefetch(&v->cause[slot]);
+    b->all[b->n++] = slot;
+    if (b->n == BATCH_MOST)
+        look_at_batch(s, v, by, b);
+}
+
+/* Where more was touched than there are nodes, or than the journal has, they are found by their last touch. */
 static void repair(struct state *s, struct view *v)
 {
-    const struct shape_class *c = &s->shapes.classes[v->shape];
-    const uint64_t since = v->seq;
+    const struct scorer by = scorer_of(s, &s->shapes.classes[v->shape], v->by);
+    const uint64_t *touched = s->nodes.touched, until = s->nodes.seq, behind = until - v->seq;
+    struct batch batch = {.n = 0};
     v->n = s->nodes.n;
-    for (; v->seq < s->nodes.seq; v->seq++) {
-        uint32_t slot = s->nodes.journal[v->seq % NODE_JOURNAL];
-        if (s->nodes.touched[slot] != v->seq + 1) /* and once more since */
-            continue;
-        if (s->nodes.nodes[slot].record_seq > since)
-            v->cause[slot] = (uint8_t)fit_record(s, c, slot, NULL);
-        look(s, v, c, slot);
-        play_up(v, s->nodes.rank, slot);
+    if (behind > NODE_JOURNAL || behind > v->n) {
+        for (uint32_t slot = 1; slot < v->n; slot++)
+            if (touched[slot] > v->seq)
+                batch_add(s, v, &by, &batch, slot);
+    } else {
+        for (uint64_t at = v->seq; at < until; at++) {
+            uint32_t slot = s->nodes.journal[at % NODE_JOURNAL];
+            if (touched[slot] == at + 1) /* and not once more since */
+                batch_add(s, v, &by, &batch, slot);
+        }
     }
+    look_at_batch(s, v, &by, &batch);
+    v->seq = until;
 }
 
 /* Columns are told apart by name once, not per score. */
@@ -166,7 +323,7 @@ static uint32_t most_views(const struct state *s)
     uint32_t domains_n = 0;
     for (uint32_t i = 1; i < s->topologies_n; i++)
         domains_n = s->topologies[i].domains_n > domains_n ? s->topologies[i].domains_n : domains_n;
-    size_t most = VIEWS_BYTES / (13 * ((size_t)s->nodes.cap + 1) + sizeof(uint64_t) * domains_n);
+    size_t most = VIEWS_BYTES / (10 * ((size_t)s->nodes.cap + 1) + sizeof(uint64_t) * domains_n);
     return most < VIEWS_MIN ? VIEWS_MIN : most > VIEWS_MAX ? VIEWS_MAX : (uint32_t)most;
 }
 
@@ -225,14 +382,17 @@ static struct view *view_any(struct state *s, uint32_t shape)
 
 static struct view *brought_up_to_date(struct state *s, struct view *v)
 {
+    const uint64_t meaning = score_meaning(s, v->by);
     v->used_tick = ++s->views->tick;
-    uint64_t behind = s->nodes.seq - v->seq;
-    if (!v->leaves || s->nodes.n > v->leaves || behind > NODE_JOURNAL || behind > s->nodes.n) {
+    if (!v->leaves || s->nodes.n > v->leaves || v->meaning != meaning) {
         build(s, v);
+        v->meaning = meaning;
         v->diagnosed_seq = UINT64_MAX;
-    } else if (behind) {
+    } else if (v->seq != s->nodes.seq) {
         repair(s, v);
     }
+    if (v->ranked_n != s->nodes.ranked_n)
+        play_all(s, v);
     return v;
 }
 
@@ -267,7 +427,7 @@ const uint64_t *view_domains(struct state *s, struct view *v, uint32_t topology)
 
 uint32_t view_best(const struct view *v)
 {
-    uint32_t slot = v->winner[1];
+    uint32_t slot = v->winners[v->root];
     return v->score[slot] ? slot : 0;
 }
 

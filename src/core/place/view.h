@@ -1,11 +1,12 @@
 /* view.h - for each shape: where it fits, how often, and the best node, kept up to date by looking only at touched nodes
  *
- * SHAPE  per shape one tournament tree over node slots: leaves are scores, inner nodes name the winning slot, the root is the best node.
+ * SHAPE  per shape a tournament over node slots: of each VIEW_FAN scores the winner, of each VIEW_FAN winners the winner, and so on; the
+ *        last is the best node. WHY so many: few steps up, and each reads what stands side by side.
  *        Where it is asked for domains of a topology, it keeps the sums of rooms in each of them, too.
  *        Rooms are the same whatever policy nodes are chosen by, scores are not: where queues have policies of their own, a shape has
  *        a view for each that was asked for.
  *        `seq` says up to which journal position of the node table it is right; view_sync repairs the nodes touched since.
- * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. Each has 13
+ * LIMIT  as many shapes as fit into VIEWS_BYTES are cached, VIEWS_MIN at least; the least recently used one gives way. Each has 10
  *        bytes a node, and 8 a domain of the largest topology.
  * ORDER  greater score, then the node's name.
  */
@@ -13,6 +14,8 @@
 #define CORE_VIEW_H
 #include "core/state/model.h"
 
+#define VIEW_FAN 16u
+#define VIEW_LEVELS 9u /* of up to 2^32 nodes, and one */
 #define VIEWS_MIN 64u
 #define VIEWS_MAX 4096u
 #define VIEWS_BYTES (64u << 20) /* 1,000 shapes on 5,000 nodes; 600 where these are leaves of a topology */
@@ -21,8 +24,12 @@ struct view {
     uint32_t next;           /* place + 1 of another one of the shape, by another policy; 0: there is none */
     enum placement by;
     uint64_t seq, used_tick;
-    uint32_t n, leaves;      /* node slots looked at; leaves: power of two >= n */
-    uint32_t *score, *room, *winner;
+    uint64_t meaning;        /* of its scores (score_meaning) */
+    uint32_t n, leaves;      /* node slots looked at; leaves: there is space for so many */
+    uint32_t *score, *room;
+    uint64_t *keys;          /* of winners, those of leaves first: score, then rank, first names being greater */
+    uint32_t *winners, root; /* their slots; where the last one stands */
+    uint64_t ranked_n;       /* of the nodes, as it was then */
     uint8_t *cause;          /* enum fit_cause */
     uint32_t fits_n;         /* nodes with room */
     uint64_t room_n;         /* sum of room: how many pods of the shape the cluster holds now */

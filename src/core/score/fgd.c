@@ -74,9 +74,8 @@ static binary64 lost(const struct targets *t, uint64_t terms, int64_t cpu, const
     return sum;
 }
 
-int64_t score_fgd(struct state *s, const struct shape_class *c, uint32_t node, uint32_t *ret_gpu)
+int64_t score_fgd(struct state *s, const struct shape_class *c, const struct gpu_ask *ask, uint32_t node, uint32_t *ret_gpu)
 {
-    struct gpu_ask ask = gpu_ask_of(s, c);
     struct node_gpus g;
     int64_t best = -1, cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu];
     *ret_gpu = 0;
@@ -85,22 +84,22 @@ int64_t score_fgd(struct state *s, const struct shape_class *c, uint32_t node, u
     node_gpus_of(s, c, node, &g);
     uint64_t terms = target_terms(s, node);
     binary64 before = lost(s->targets, terms, cpu, &g);
-    if (!gpu_ask_is_part(&ask)) {
-        node_gpus_take(&g, &ask);
-        return score_of(b64_minus(before, lost(s->targets, terms, cpu - ask.cpu, &g)));
+    if (!gpu_ask_is_part(ask)) {
+        node_gpus_take(&g, ask);
+        return score_of(b64_minus(before, lost(s->targets, terms, cpu - ask->cpu, &g)));
     }
     uint16_t *left = node_gpus_own(&g);
     for (uint32_t i = 0; i < g.n; i++) {
-        bool known = left[i] < ask.each;
+        bool known = left[i] < ask->each;
         for (uint32_t j = 0; j < i && !known; j++)
             known = left[j] == left[i];
         if (known)
             continue;
-        left[i] = (uint16_t)(left[i] - ask.each);
-        g.all -= ask.each;
-        int64_t score = score_of(b64_minus(before, lost(s->targets, terms, cpu - ask.cpu, &g)));
-        left[i] = (uint16_t)(left[i] + ask.each);
-        g.all += ask.each;
+        left[i] = (uint16_t)(left[i] - ask->each);
+        g.all -= ask->each;
+        int64_t score = score_of(b64_minus(before, lost(s->targets, terms, cpu - ask->cpu, &g)));
+        left[i] = (uint16_t)(left[i] + ask->each);
+        g.all += ask->each;
         if (score > best) {
             best = score;
             *ret_gpu = i;

@@ -16,21 +16,13 @@ struct gpu_ask gpu_ask_of(const struct state *s, const struct shape_class *c)
     return ask;
 }
 
-int32_t node_gpus_of(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus)
+int32_t node_gpus_counted(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus)
 {
-    const struct device_table *t = &s->nodes.nodes[node].devices;
     struct node_gpus *g = ret_gpus;
-    g->n = g->all = 0;
-    if (t->gpus) {
-        g->n = t->gpus_n < NODE_GPUS ? t->gpus_n : NODE_GPUS;
-        g->all = t->left_all;
-        g->left = t->left;
-        return -1;
-    }
     int32_t column = c->device_demand >= 0 ? c->demands[c->device_demand].column : -1;
     int64_t have = column < 0 ? 0 : node_allocatable(&s->nodes, node)[column];
     int64_t left = column < 0 ? 0 : node_free(&s->nodes, node)[column];
-    for (; g->n < have && g->n < NODE_GPUS; g->n++)
+    for (g->n = g->all = 0; g->n < have && g->n < NODE_GPUS; g->n++)
         g->all += g->own[g->n] = g->n < left ? GPU_WHOLE : 0;
     g->left = g->own;
     return column;

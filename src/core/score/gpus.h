@@ -19,9 +19,19 @@ struct gpu_ask {
     uint32_t n, each; /* of so many GPUs so much each: parts of one, or whole ones; n = 0: of none */
 };
 struct gpu_ask gpu_ask_of(const struct state *s, const struct shape_class *c);
-/* Of a node without a ledger the devices that c asks for; of none where it asks for none. Returns their column, -1 where it is none's or
- * all that the ledger has. */
-int32_t node_gpus_of(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus);
+/* Of a node without a ledger: the devices that c asks for; of none where it asks for none. */
+int32_t node_gpus_counted(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus);
+/* Returns the column of those that are only counted, -1 where there are none or the ledger has all. */
+static inline int32_t node_gpus_of(const struct state *s, const struct shape_class *c, uint32_t node, struct node_gpus *ret_gpus)
+{
+    const struct device_table *t = &s->nodes.nodes[node].devices;
+    if (!t->gpus)
+        return node_gpus_counted(s, c, node, ret_gpus);
+    ret_gpus->n = t->gpus_n < NODE_GPUS ? t->gpus_n : NODE_GPUS;
+    ret_gpus->all = t->left_all;
+    ret_gpus->left = t->left;
+    return -1;
+}
 static inline bool gpu_ask_is_part(const struct gpu_ask *ask)
 {
     return ask->n == 1 && ask->each < GPU_WHOLE;

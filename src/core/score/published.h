@@ -10,7 +10,7 @@ int64_t score_bestfit(struct state *s, const struct shape_class *c, uint32_t nod
 int64_t score_dotproduct(struct state *s, const struct shape_class *c, uint32_t node);
 int64_t score_packing(struct state *s, const struct shape_class *c, uint32_t node);
 int64_t score_clustering(struct state *s, const struct shape_class *c, uint32_t node);
-/* Also which GPU: its place in node_gpus, where the pod asks for a part of one. */
-int64_t score_fgd(struct state *s, const struct shape_class *c, uint32_t node, uint32_t *ret_gpu);
+/* ask: what c does (gpu_ask_of). Also which GPU: its place in node_gpus, where the pod asks for a part of one. */
+int64_t score_fgd(struct state *s, const struct shape_class *c, const struct gpu_ask *ask, uint32_t node, uint32_t *ret_gpu);
 
 #endif

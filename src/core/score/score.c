@@ -2,6 +2,8 @@
 #include "core/score/load.h"
 #include "core/score/published.h"
 #include "core/score/stranding.h"
+#include "core/score/target.h"
+#include "core/score/twins.h"
 
 static uint32_t capped(int64_t value, uint32_t most)
 {
@@ -55,8 +57,10 @@ static uint32_t score_packed(const struct state *s, const struct shape_class *c,
     return (wastes_devices(s, c, node) ? 0 : 1u << 30) + best + 1;
 }
 
-static uint32_t score_by_policy(struct state *s, const struct shape_class *c, uint32_t node, enum placement by)
+static uint32_t score_by_policy(const struct scorer *x, uint32_t node, enum placement by)
 {
+    struct state *s = x->s;
+    const struct shape_class *c = x->c;
     uint32_t unused;
     switch (by) {
     case PLACEMENT_BINPACK:
@@ -72,24 +76,50 @@ static uint32_t score_by_policy(struct state *s, const struct shape_class *c, ui
     case PLACEMENT_CLUSTERING:
         return (uint32_t)(1 + score_clustering(s, c, node));
     case PLACEMENT_FGD:
-        return (uint32_t)(1 + score_fgd(s, c, node, &unused));
+        return (uint32_t)(1 + score_fgd(s, c, &x->ask, node, &unused));
     case PLACEMENT_CAPSTAN:
-        return score_capstan(s, c, node, &unused);
+        return score_capstan(s, c, &x->ask, node, &unused);
     }
     return 1;
 }
 
-static uint32_t score_with_load(struct state *s, const struct shape_class *c, uint32_t node, enum placement by)
+struct scorer scorer_of(struct state *s, const struct shape_class *c, enum placement by)
 {
-    bool is_packed = placement_alone(by) <= PLACEMENT_SPREAD;
-    return load_score(score_node(s, c, node, placement_alone(by)), is_packed, load_of(s, c, node, NULL));
+    struct scorer x = {.s = s, .c = c, .by = by, .classes_n = 1};
+    if (!placement_looks_at_kinds(by))
+        return x;
+    x.ask = gpu_ask_of(s, c);
+    if (s->targets) {
+        target_prices_settle(s); /* all classes are known then */
+        x.classes_n = s->targets->classes_n;
+    }
+    return x;
 }
 
-uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node, enum placement by)
+uint32_t score_alike(const struct scorer *x, uint32_t node)
 {
-    if (by <= PLACEMENT_SPREAD)
-        return score_packed(s, c, node, by);
-    return by & PLACEMENT_BY_LOAD ? score_with_load(s, c, node, by) : score_by_policy(s, c, node, by);
+    struct state *s = x->s;
+    uint32_t twins = twins_idle(s, node), class = 0;
+    if (!twins || ((x->by & PLACEMENT_BY_LOAD) && s->nodes.nodes[node].load))
+        return 0;
+    if (x->classes_n > 1)
+        class = target_node_of(s, node)->class;
+    return (twins - 1) * x->classes_n + class + 1;
+}
+
+uint32_t score_node(const struct scorer *x, uint32_t node)
+{
+    enum placement by = placement_alone(x->by);
+    uint32_t score = by <= PLACEMENT_SPREAD ? score_packed(x->s, x->c, node, by) : score_by_policy(x, node, by);
+    return x->by & PLACEMENT_BY_LOAD ? load_score(score, by <= PLACEMENT_SPREAD, load_of(x->s, x->c, node, NULL)) : score;
+}
+
+uint64_t score_meaning(struct state *s, enum placement by)
+{
+    if (!s->targets || placement_alone(by) != PLACEMENT_CAPSTAN)
+        return 0;
+    target_prices_settle(s);
+    return s->targets->prices_changes;
 }
 
 uint64_t score_draw(const struct state *s, uint64_t of)
@@ -127,10 +157,11 @@ static int32_t best_device(struct state *s, uint32_t shape, uint32_t node, enum 
         return draw_device(s, shape, node);
     if (!placement_looks_at_kinds(by))
         return -1;
+    const struct gpu_ask ask = gpu_ask_of(s, c);
     if (by == PLACEMENT_FGD)
-        (void)score_fgd(s, c, node, &gpu);
+        (void)score_fgd(s, c, &ask, node, &gpu);
     else
-        (void)score_capstan(s, c, node, &gpu);
+        (void)score_capstan(s, c, &ask, node, &gpu);
     const struct device_span *span = &t->spans[t->parts_at];
     for (int32_t i = span->first; i < span->first + span->n; i++)
         if (t->gpu_of[i] == gpu && seat_share_fits(s, shape, node, i))

@@ -7,9 +7,26 @@
  */
 #ifndef CORE_SCORE_H
 #define CORE_SCORE_H
-#include "core/state/model.h"
+#include "core/score/gpus.h"
 
-uint32_t score_node(struct state *s, const struct shape_class *c, uint32_t node, enum placement by);
+/* A shape about to be scored by a policy on many nodes: what is the same on all of them. Good until the state changes. */
+struct scorer {
+    struct state *s;
+    const struct shape_class *c;
+    enum placement by;
+    struct gpu_ask ask;
+    uint32_t classes_n;      /* of nodes, by what those who are expected demand of them */
+};
+struct scorer scorer_of(struct state *s, const struct shape_class *c, enum placement by);
+uint32_t score_node(const struct scorer *x, uint32_t node);
+/* Nodes with the same number hold as many of the shape, if their records let it stand there at all, and score as much; 0: look at it. */
+uint32_t score_alike(const struct scorer *x, uint32_t node);
+static inline uint32_t score_alike_most(const struct scorer *x)
+{
+    return x->s->twins_n * x->classes_n;
+}
+/* Once this is another number, scores by the policy are others, though no node was touched. */
+uint64_t score_meaning(struct state *s, enum placement by);
 /* The devices that a pod of the shape takes there; fit_room says that there are enough. Of a GPU in parts: where it is best, or the fullest
  * that is enough. */
 struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_t node, enum placement by);

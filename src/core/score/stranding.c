@@ -11,67 +11,70 @@ static int64_t stranded(const struct targets *t, int64_t left, int64_t cpu)
     return t->weight * (gap > 0 ? gap : -gap / 2);
 }
 
-/* What of the node is of no use as it stands, of the devices that g tells of: thousandths of a GPU times the weight of the targets. */
-static int64_t useless_now(struct state *s, uint32_t node, struct target_node *known, const struct node_gpus *g, int32_t of, int64_t cpu)
+/* What of its GPUs will be of no use once whole ones are taken: of those that ret_taken says, which make no difference here. */
+static int64_t lost_by_whole(const struct targets *t, const struct target_row *row, const struct node_gpus *g, const struct gpu_ask *ask,
+                             uint32_t *ret_taken)
 {
-    if (known->has_lost && known->lost_of == of && known->touched == s->nodes.touched[node])
-        return known->lost;
-    struct target_row row = target_row_of(s, known->class, cpu);
-    known->lost = target_lost(s->targets, &row, g) + stranded(s->targets, g->all, cpu);
-    known->lost_of = of;
-    known->touched = s->nodes.touched[node];
-    known->has_lost = true;
-    return known->lost;
+    int64_t of_each = 0;
+    uint32_t idle_n = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        of_each += target_lost_of(t, row, g->left[i]);
+        idle_n += g->left[i] == GPU_WHOLE;
+    }
+    uint32_t n = ask->each < GPU_WHOLE ? 0 : ask->n < idle_n ? ask->n : idle_n;
+    *ret_taken = n * GPU_WHOLE;
+    return (int64_t)(g->all - *ret_taken) * *row->all + of_each - n * target_lost_of(t, row, GPU_WHOLE) - target_kept_by(row, idle_n - n);
 }
 
-/* What of its GPUs will be of no use where a part of the best one is taken. */
+/* The same where a part of one is taken: of the GPU that costs least, the first of several. */
 static int64_t lost_by_part(const struct targets *t, const struct target_row *row, const struct node_gpus *g, uint32_t each,
                             uint32_t *ret_gpu)
 {
-    int64_t best = INT64_MAX, idle_n = 0, all = (int64_t)(g->all - each) * *row->all;
-    uint32_t last = UINT32_MAX;
-    for (uint32_t i = 0; i < g->n; i++) {
-        all += (int64_t)g->left[i] * row->by_level[t->level_of[g->left[i]]];
-        idle_n += g->left[i] == GPU_WHOLE;
-    }
+    int64_t of_each = (int64_t)(g->all - each) * *row->all, part_more = INT64_MAX;
+    uint32_t idle_n = 0, part_at = 0, idle_at = 0, last = 0;
     for (uint32_t i = 0; i < g->n; i++) {
         uint32_t left = g->left[i];
+        if (left == GPU_WHOLE) {
+            idle_at = idle_n++ ? idle_at : i;
+            continue;
+        }
+        int64_t lost = target_lost_of(t, row, left);
+        of_each += lost;
         if (left < each || left == last)
             continue;
         last = left;
-        int64_t lost = all - (int64_t)left * row->by_level[t->level_of[left]];
-        lost += (int64_t)(left - each) * row->by_level[t->level_of[left - each]];
-        int64_t idle_left = idle_n - (left == GPU_WHOLE);
-        lost -= idle_left * GPU_WHOLE * row->by_idle[idle_left < TARGET_SEVERAL ? idle_left : TARGET_SEVERAL];
-        if (lost < best) {
-            best = lost;
-            *ret_gpu = i;
-        }
+        int64_t more = target_lost_of(t, row, left - each) - lost;
+        part_at = more < part_more ? i : part_at;
+        part_more = more < part_more ? more : part_more;
     }
-    return best;
+    int64_t idle = target_lost_of(t, row, GPU_WHOLE);
+    of_each += idle_n * idle;
+    int64_t by_part = part_more == INT64_MAX ? INT64_MAX : of_each + part_more - target_kept_by(row, idle_n);
+    int64_t by_idle = !idle_n ? INT64_MAX : of_each + target_lost_of(t, row, GPU_WHOLE - each) - idle - target_kept_by(row, idle_n - 1);
+    bool breaks_one = by_idle < by_part || (by_idle == by_part && idle_at < part_at);
+    *ret_gpu = breaks_one ? idle_at : part_at;
+    return breaks_one ? by_idle : by_part;
 }
 
-uint32_t score_capstan(struct state *s, const struct shape_class *c, uint32_t node, uint32_t *ret_gpu)
+uint32_t score_capstan(struct state *s, const struct shape_class *c, const struct gpu_ask *ask, uint32_t node, uint32_t *ret_gpu)
 {
     const struct targets *t = s->targets;
-    struct gpu_ask ask = gpu_ask_of(s, c);
     struct node_gpus g;
-    int64_t after;
     *ret_gpu = 0;
     if (!t)
         return 1;
-    int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu];
+    int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu], after;
     struct target_node *known = target_node_of(s, node);
     int32_t of = node_gpus_of(s, c, node, &g);
-    int64_t before = useless_now(s, node, known, &g, of, cpu);
-    struct target_row row = target_row_of(s, known->class, cpu - ask.cpu);
-    if (gpu_ask_is_part(&ask)) {
-        after = lost_by_part(t, &row, &g, ask.each, ret_gpu) + stranded(t, (int64_t)g.all - ask.each, cpu - ask.cpu);
-    } else {
-        node_gpus_take(&g, &ask);
-        after = target_lost(t, &row, &g) + stranded(t, g.all, cpu - ask.cpu);
-    }
-    int64_t scarce = (int64_t)ask.n * ask.each * (target_price(s, known->class) - 1000) / 1000;
+    int64_t before = target_fragments(s, node, known, &g, of, cpu) + stranded(t, g.all, cpu);
+    struct target_row row = target_row_of(s, known->class, cpu - ask->cpu);
+    uint32_t taken = ask->each;
+    if (gpu_ask_is_part(ask))
+        after = lost_by_part(t, &row, &g, ask->each, ret_gpu);
+    else
+        after = lost_by_whole(t, &row, &g, ask, &taken);
+    after += stranded(t, (int64_t)g.all - taken, cpu - ask->cpu);
+    int64_t scarce = (int64_t)ask->n * ask->each * (target_price(s, known->class) - 1000) / 1000;
     int64_t gain = before - after - t->weight * scarce, bucket = BUCKET * t->weight;
     int64_t score = MIDDLE + gain / bucket - (gain % bucket < 0);
     return score < 1 ? 1 : score > 2 * MIDDLE ? 2u * MIDDLE : (uint32_t)score;

@@ -10,7 +10,7 @@
 #define CORE_STRANDING_H
 #include "core/score/gpus.h"
 
-/* 1 .. 2^30; greater is better. ret_gpu as in score_fgd. */
-uint32_t score_capstan(struct state *s, const struct shape_class *c, uint32_t node, uint32_t *ret_gpu);
+/* 1 .. 2^30; greater is better. ask, ret_gpu as in score_fgd. */
+uint32_t score_capstan(struct state *s, const struct shape_class *c, const struct gpu_ask *ask, uint32_t node, uint32_t *ret_gpu);
 
 #endif

@@ -121,13 +121,12 @@ void state_fragmentation(struct state *s, int64_t *ret_lost, int64_t *ret_left)
         struct node_gpus g;
         if (!(s->nodes.flags[node] & NODE_KNOWN))
             continue;
-        node_gpus_of(s, &nobody, node, &g);
+        int32_t of = node_gpus_of(s, &nobody, node, &g);
         *ret_left += g.all;
         if (!s->targets)
             continue;
         int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu];
-        struct target_row row = target_row_of(s, target_node_of(s, node)->class, cpu);
-        lost += target_lost(s->targets, &row, &g);
+        lost += target_fragments(s, node, target_node_of(s, node), &g, of, cpu);
     }
     *ret_lost = s->targets && s->targets->weight ? lost / s->targets->weight : 0;
 }
@@ -170,8 +169,8 @@ uint64_t target_terms(struct state *s, uint32_t node)
     return s->targets->classes[class];
 }
 
-/* What each kind asks for is spread over all GPUs that it accepts. */
-static void find_prices(struct state *s)
+/* What each kind asks for is spread over all GPUs that it accepts. Returns prices by class, the caller's. */
+static int64_t *find_prices(struct state *s)
 {
     struct targets *t = s->targets;
     int64_t gpus_of[TARGET_TERMS] = {0}, all_n = 0, all = 0;
@@ -182,27 +181,28 @@ static void find_prices(struct state *s)
             gpus_of[i] += holds >> i & 1 ? gpus_n : 0;
         all_n += gpus_n;
     }
-    t->priced_seq = s->nodes.labels_seq;
-    t->prices_n = t->classes_n;
-    t->prices = mem_grow(t->prices, t->prices_n + 1, sizeof *t->prices);
-    memset(t->prices, 0, (t->prices_n + 1) * sizeof *t->prices);
+    int64_t *prices = mem_zero(t->classes_n + 1, sizeof *prices);
     for (uint32_t i = 0; i < t->kinds_n; i++) {
         const struct target_kind *k = &t->kinds[i];
         int64_t asked = (int64_t)k->n * k->each * k->count, gpus_n = k->term < TARGET_TERMS ? gpus_of[k->term] : 0;
         for (uint32_t c = 0; c < t->classes_n && gpus_n; c++)
-            t->prices[c] += t->classes[c] >> k->term & 1 ? 1000 * asked / gpus_n : 0;
+            prices[c] += t->classes[c] >> k->term & 1 ? 1000 * asked / gpus_n : 0;
         all += gpus_n ? asked : 0;
     }
     for (uint32_t c = 0; c < t->classes_n; c++)
-        t->prices[c] = all ? (t->prices[c] * all_n + all / 2) / all : 1000;
+        prices[c] = all ? (prices[c] * all_n + all / 2) / all : 1000;
+    return prices;
 }
 
-int64_t target_price(struct state *s, uint32_t class)
+void target_prices_find(struct state *s)
 {
     struct targets *t = s->targets;
-    if (class >= t->prices_n || t->priced_seq != s->nodes.labels_seq)
-        find_prices(s);
-    return t->prices[class];
+    int64_t *prices = find_prices(s); /* of all classes: new ones may be among them */
+    t->prices_changes += t->prices_n && memcmp(prices, t->prices, t->prices_n * sizeof *prices) != 0;
+    free(t->prices);
+    t->prices = prices;
+    t->prices_n = t->classes_n;
+    t->priced_seq = s->nodes.labels_seq;
 }
 
 static void fill_row(const struct targets *t, uint32_t *row, uint64_t holds, int64_t cpu)
@@ -224,22 +224,13 @@ static void fill_row(const struct targets *t, uint32_t *row, uint64_t holds, int
     }
 }
 
-struct target_row target_row_of(struct state *s, uint32_t class, int64_t cpu_free)
+void target_rows_fill(struct state *s)
 {
     struct targets *t = s->targets;
-    uint32_t low = 0;
     while (t->rows_cap < t->classes_n) {
         uint32_t more = t->rows_cap++;
         t->rows = mem_grow(t->rows, (size_t)t->rows_cap * (t->cpus_n + 1) * t->row_n, sizeof *t->rows);
         for (uint32_t i = 0; i <= t->cpus_n; i++)
             fill_row(t, &t->rows[((size_t)more * (t->cpus_n + 1) + i) * t->row_n], t->classes[more], i ? t->cpus[i - 1] : INT64_MIN);
     }
-    if (cpu_free >= 0) {
-        uint64_t step = (uint64_t)cpu_free >> TARGET_CPU_SHIFT;
-        low = t->cpu_steps[step < TARGET_CPU_STEPS ? step : TARGET_CPU_STEPS - 1];
-    }
-    while (low < t->cpus_n && t->cpus[low] <= cpu_free)
-        low++;
-    const uint32_t *row = &t->rows[((size_t)class * (t->cpus_n + 1) + low) * t->row_n];
-    return (struct target_row){row, row + 1, row + 1 + t->levels_n};
 }

@@ -29,7 +29,7 @@ struct target_kind {
 };
 struct target_node {        /* what is known of a node */
     uint64_t record_seq, touched; /* as it was then: class; lost */
-    int64_t lost;           /* as stranding.c counts */
+    int64_t lost;           /* F */
     int32_t lost_of;        /* of these devices: as node_gpus_of returns */
     uint32_t class;
     bool known, has_lost;
@@ -48,6 +48,7 @@ struct targets {
     int64_t *prices;        /* by class, once prices_n are known: how much its GPUs are asked for, in thousandths of the mean */
     uint32_t prices_n;
     uint64_t priced_seq;    /* of labels_seq of the nodes */
+    uint64_t prices_changes; /* times that one of them has become another one */
     int64_t *cpus;          /* that kinds ask for, each once, ascending */
     uint32_t cpus_n, levels_n, row_n;
     uint16_t cpu_steps[TARGET_CPU_STEPS]; /* how many of cpus are less than so many times 2^TARGET_CPU_SHIFT */
@@ -65,7 +66,8 @@ struct targets *targets_new(struct state *s, const struct target *all, uint32_t 
 void targets_free(struct targets *t); /* NULL-safe; whoever calls it has released the terms */
 struct target_node *target_node_look(struct state *s, uint32_t node);
 uint64_t target_terms(struct state *s, uint32_t node); /* that hold, as bits */
-struct target_row target_row_of(struct state *s, uint32_t class, int64_t cpu_free);
+void target_rows_fill(struct state *s); /* of classes that are new */
+void target_prices_find(struct state *s);
 
 static inline struct target_node *target_node_of(struct state *s, uint32_t node)
 {
@@ -73,18 +75,74 @@ static inline struct target_node *target_node_of(struct state *s, uint32_t node)
     return known && known->known && known->record_seq == s->nodes.nodes[node].record_seq ? known : target_node_look(s, node);
 }
 
+/* Classes of all nodes are known then, and their prices. */
+static inline void target_prices_settle(struct state *s)
+{
+    if (!s->targets->prices || s->targets->priced_seq != s->nodes.labels_seq)
+        target_prices_find(s);
+}
+
 /* How scarce the node's GPUs are: 1000 where kinds accept all nodes alike, more where many accept no others. */
-int64_t target_price(struct state *s, uint32_t class);
+static inline int64_t target_price(struct state *s, uint32_t class)
+{
+    struct targets *t = s->targets;
+    if (class >= t->prices_n || t->priced_seq != s->nodes.labels_seq)
+        target_prices_find(s);
+    return t->prices[class];
+}
+
+
+static inline struct target_row target_row_of(struct state *s, uint32_t class, int64_t cpu_free)
+{
+    const struct targets *t = s->targets;
+    uint32_t low = 0;
+    if (class >= t->rows_cap)
+        target_rows_fill(s);
+    if (cpu_free >= 0) {
+        uint64_t step = (uint64_t)cpu_free >> TARGET_CPU_SHIFT;
+        low = t->cpu_steps[step < TARGET_CPU_STEPS ? step : TARGET_CPU_STEPS - 1];
+    }
+    while (low < t->cpus_n && t->cpus[low] <= cpu_free)
+        low++;
+    const uint32_t *row = &t->rows[((size_t)class * (t->cpus_n + 1) + low) * t->row_n];
+    return (struct target_row){row, row + 1, row + 1 + t->levels_n};
+}
+
+/* Of what is left of one GPU. */
+static inline int64_t target_lost_of(const struct targets *t, const struct target_row *row, uint32_t left)
+{
+    return (int64_t)left * row->by_level[t->level_of[left]];
+}
+
+/* What so many idle ones are of use for to those who ask for several. */
+static inline int64_t target_kept_by(const struct target_row *row, uint32_t idle_n)
+{
+    return (int64_t)idle_n * GPU_WHOLE * row->by_idle[idle_n < TARGET_SEVERAL ? idle_n : TARGET_SEVERAL];
+}
 
 static inline int64_t target_lost(const struct targets *t, const struct target_row *row, const struct node_gpus *g)
 {
     int64_t lost = (int64_t)g->all * *row->all;
-    uint32_t idle = 0;
+    uint32_t idle_n = 0;
     for (uint32_t i = 0; i < g->n; i++) {
-        lost += (int64_t)g->left[i] * row->by_level[t->level_of[g->left[i]]];
-        idle += g->left[i] == GPU_WHOLE;
+        lost += target_lost_of(t, row, g->left[i]);
+        idle_n += g->left[i] == GPU_WHOLE;
     }
-    return lost - (int64_t)idle * GPU_WHOLE * row->by_idle[idle < TARGET_SEVERAL ? idle : TARGET_SEVERAL];
+    return lost - target_kept_by(row, idle_n);
+}
+
+/* F of the node as it stands, of the devices that g tells of and `of` names (node_gpus_of): thousandths of a GPU times the weight. */
+static inline int64_t target_fragments(struct state *s, uint32_t node, struct target_node *known, const struct node_gpus *g, int32_t of,
+                                       int64_t cpu)
+{
+    if (known->has_lost && known->lost_of == of && known->touched == s->nodes.touched[node])
+        return known->lost;
+    struct target_row row = target_row_of(s, known->class, cpu);
+    known->lost = target_lost(s->targets, &row, g);
+    known->lost_of = of;
+    known->touched = s->nodes.touched[node];
+    known->has_lost = true;
+    return known->lost;
 }
 
 #endif

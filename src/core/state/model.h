@@ -494,6 +494,8 @@ struct state {
     bool keeps_whole;        /* the same */
     int64_t load_next_ms;    /* measurements of a node begin to count then, or are too old (core/score/load.h) */
     struct targets *targets; /* core/score/target.h; NULL: none are known */
+    struct map *twins;       /* core/score/twins.h: texts */
+    uint32_t twins_n;
     bool hold, all_wake, node_wishes; /* as the last cycle was told */
     struct fair_policy fair; /* of the last cycle */
     struct lost_policy lost_policy; /* the same */

@@ -88,6 +88,7 @@ static void rank_all(struct node_table *t)
         gap /= 2;
     for (uint32_t i = 0; i < t->sorted_n; i++)
         t->rank[t->sorted[i]] = (i + 1) * gap;
+    t->ranked_n++;
 }
 
 static void rank_insert(struct node_table *t, uint32_t slot)

@@ -30,6 +30,7 @@ struct node {
     uint32_t first_seat;     /* list through seat.next */
     const struct label *labels;
     const struct taint *taints;
+    uint64_t record_seq;     /* journal position of the last change of the record itself */
     struct device_table devices;
     struct node_feedback *feedback; /* NULL: none */
     struct node_load *load;  /* NULL: all of its devices are calm */
@@ -37,7 +38,7 @@ struct node {
     uint32_t promised_n;     /* lone pods that wait for others to leave it (preempt/lone.h) */
     int32_t promised_highest; /* their highest priority, as the cycle began */
     bool has_devices_twice;  /* the API has named one device for two pods */
-    uint64_t record_seq;     /* journal position of the last change of the record itself */
+    uint32_t twins;          /* the same number as others that can give the same (core/score/twins.h); 0: not taken in yet */
 };
 #define NODE_JOURNAL 16384u
 struct node_table {
@@ -50,6 +51,7 @@ struct node_table {
     struct id_map by_name;
     const struct intern *names;
     uint32_t *rank;          /* by slot: rank[a] < rank[b] exactly when the name of a sorts before that of b */
+    uint64_t ranked_n;       /* times that all have got other ranks, in the same order */
     uint32_t *sorted;        /* slots by name */
     uint32_t sorted_n;
     uint32_t stride, columns_n;

@@ -16,6 +16,7 @@
 #include "core/queue/ready.h"
 #include "core/score/load.h"
 #include "core/score/target.h"
+#include "core/score/twins.h"
 #include "core/state/state_gang.h"
 #include "core/state/state_unused.h"
 
@@ -48,6 +49,7 @@ struct state *state_new(void)
     s->column_memory = node_table_column(&s->nodes, s->name_memory);
     shape_table_init(&s->shapes);
     s->views = view_table_new();
+    s->twins = map_new(sizeof(uint32_t));
     quota_init(&s->quota);
     order_init(s);
     ready_init(s);
@@ -130,6 +132,7 @@ void state_free(struct state *s)
     free(s->undo.steps);
     drop_targets(s);
     view_table_free(s->views);
+    map_free(s->twins);
     quota_fini(&s->quota);
     shape_table_fini(&s->shapes);
     node_table_fini(&s->nodes);
@@ -223,11 +226,13 @@ static void apply_node(struct state *s, const struct node_record *r)
         promises_follow(s, slot);
     bool new_devices = set_devices(s, slot, r);
     if (node_table_set(&s->nodes, slot, r)) {
+        twins_take(s, slot);
         seats_wake_holders(s, slot);
         order_wake_lost(s);
         bookings_look_all(s);
         s->shares_changed |= s->shares_n > 0;
     } else if (new_devices) { /* who holds one that is not healthy any more looks for another place */
+        twins_take(s, slot);
         seats_wake_holders(s, slot);
         node_table_gain(&s->nodes, slot);
     }

@@ -50,6 +50,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
     int64_t used[LIMIT_RESOURCES] = {0};
     struct device_bits bits = {0};
     bool twice = false;
+    int32_t taken_n = 0;
     uint32_t seats_n = 0, ports_n = 0;
     const char *name = intern_name(s->names, node->name);
     for (uint32_t at = node->first_seat; at; at = s->seats[at].next, seats_n++) {
@@ -63,6 +64,7 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
             if (c->demands[i].column >= 0)
                 used[c->demands[i].column] += demand_taken(&c->demands[i]);
         for (uint32_t i = 0; i < node->devices.n; i++) {
+            taken_n += device_bit(&devices, i);
             if (!device_bit(&devices, i) || node->devices.all[i].parts)
                 continue;
             if (device_bit(&bits, i) && !(node->has_devices_twice && seat->pod))
@@ -71,6 +73,8 @@ static bool check_node(const struct state *s, uint32_t slot, struct err *e)
             device_bit_set(&bits, i);
         }
     }
+    if (node->devices.n && node->devices.taken_n != taken_n)
+        return err_set(e, E_INVALID, "%d devices of node %s are taken, counted %d", taken_n, name, node->devices.taken_n), false;
     if (node->devices.gpus && !check_gpus(s, slot, e))
         return false;
     if (twice != node->has_devices_twice || (node->devices.n && memcmp(&bits, node->devices.used, sizeof bits) != 0))

@@ -40,17 +40,23 @@ static bool check_looks(const struct state *s, uint32_t at, struct err *e)
     }
     if (v->shape && v->leaves && (listed_n != 1 || alike_n != 1))
         return err_set(e, E_INVALID, "view %u is listed %u times, and %u are by its policy", at, listed_n, alike_n), false;
+    const bool is_old = v->leaves && v->meaning != score_meaning((struct state *)s, v->by);
+    const struct scorer by = scorer_of((struct state *)s, c, v->by);
+    const bool is_current = v->seq == s->nodes.seq && v->ranked_n == s->nodes.ranked_n;
+    uint32_t best = 0;
     for (uint32_t slot = 1; slot < v->n && v->leaves; slot++) {
         uint32_t room = v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
         if (s->nodes.touched[slot] > v->seq)
             continue;
-        /* what other policies look at changes with more than the node */
-        bool is_packed = placement_alone(v->by) <= PLACEMENT_SPREAD;
-        uint32_t score = room && is_packed ? score_node((struct state *)s, c, slot, v->by) : room ? v->score[slot] : 0;
+        uint32_t score = room && !is_old ? score_node(&by, slot) : room ? v->score[slot] : 0;
         if (room != v->room[slot] || score != v->score[slot])
             return err_set(e, E_INVALID, "view %u says %u and %u of node %s, which are %u and %u", at, v->room[slot], v->score[slot],
                            intern_name(s->names, s->nodes.nodes[slot].name), room, score), false;
+        if (score && (!best || score > v->score[best] || (score == v->score[best] && s->nodes.rank[slot] < s->nodes.rank[best])))
+            best = slot;
     }
+    if (v->leaves && is_current && view_best(v) != best)
+        return err_set(e, E_INVALID, "view %u says that node %u is best, which is %u", at, view_best(v), best), false;
     return true;
 }
 
