@@ -170,20 +170,36 @@ static void tell_targets(struct replay *r)
 
 /* ---- one pod ---- */
 
-static name_id key_take(struct replay *r)
+static void key_give(struct replay *r, name_id key)
+{
+    MEM_RESERVE(r->keys, r->keys_cap, r->keys_n + 1);
+    r->keys[r->keys_n++] = key;
+}
+
+static name_id key_make(struct replay *r, uint32_t number)
 {
     char text[32];
-    if (r->keys_n)
-        return r->keys[--r->keys_n];
-    snprintf(text, sizeof text, "trace/p%u", r->keys_made_n++);
+    snprintf(text, sizeof text, "trace/p%u", number);
     return name(r, text);
+}
+
+/* For all who will come, the first on top. WHY  before: how a pod's name becomes a number is no part of what is decided. */
+static void keys_make(struct replay *r)
+{
+    for (uint32_t i = r->o->load > 0 ? 0 : r->t->arrivals_n; i-- > 0;)
+        key_give(r, key_make(r, i));
+    r->keys_made_n = r->keys_n;
+}
+
+static name_id key_take(struct replay *r)
+{
+    return r->keys_n ? r->keys[--r->keys_n] : key_make(r, r->keys_made_n++);
 }
 
 static void leave(struct replay *r, name_id key)
 {
     state_apply(r->s, &(struct change){.type = CHANGE_POD_GONE, .gone = key});
-    MEM_RESERVE(r->keys, r->keys_cap, r->keys_n + 1);
-    r->keys[r->keys_n++] = key;
+    key_give(r, key);
 }
 
 static void write_decision(struct replay *r, uint64_t arrival, const struct plan_entry *e)
@@ -383,6 +399,7 @@ void trace_replay(const struct trace *t, const struct replay_options *o, struct 
         tell_node(&r, i);
     make_shapes(&r);
     tell_targets(&r);
+    keys_make(&r);
     int64_t start = clock_thread_ns();
     if (o->load > 0)
         come_and_go(&r);
