@@ -109,50 +109,51 @@ static void put(struct view *v, uint32_t at, struct won won)
     v->winners[at] = won.slot;
 }
 
-/* Some slots; or groups, each once. */
+/* Some slots; or winners of groups, each once. */
 struct batch {
     uint32_t n, all[32];
 };
 #define BATCH_MOST (sizeof((struct batch *)0)->all / sizeof(uint32_t))
 
-static void add_once(struct batch *b, uint32_t one)
+static inline void add_once(struct batch *b, uint32_t one)
 {
-    for (uint32_t i = 0; i < b->n; i++)
+    for (uint32_t i = b->n; i-- > 0;)
         if (b->all[i] == one)
             return;
     b->all[b->n++] = one;
 }
 
-/* Returns whether its group has another winner, or the same with another score. */
-static bool play_leaf(struct view *v, const uint32_t *rank, uint32_t slot)
+/* One of a group is worth something else. All are looked at only where it was the winner, and is worth less than before. Returns whether
+ * the group has another winner, or the same with another worth. `at`: where its winner stands; `first`: of n below it, 0 of leaves. */
+static inline bool play(struct view *v, const uint32_t *rank, struct won one, bool was_winner, uint32_t at, uint32_t first, uint32_t n)
 {
-    const uint32_t at = slot / VIEW_FAN;
-    struct won won = {key_of(v, rank, slot), slot};
-    if (v->winners[at] != slot && won.key <= v->keys[at])
+    if (!was_winner && one.key <= v->keys[at])
         return false;
-    if (won.key < v->keys[at])
-        won = best_of_leaves(v, rank, at);
-    put(v, at, won);
+    if (one.key < v->keys[at])
+        one = n ? best_of_group(v, first, n, at - first - n) : best_of_leaves(v, rank, at);
+    v->keys[at] = one.key;
+    v->winners[at] = one.slot;
     return true;
 }
 
 /* Their scores have changed. WHY  together: a few groups up they are the same ones. */
-static void play_up(struct view *v, const uint32_t *rank, const struct batch *slots)
+static void play_up(struct view *v, const uint32_t *rank, struct batch *b)
 {
-    struct batch groups = {.n = 0}, above;
-    uint32_t first = 0, n = v->leaves / VIEW_FAN;
-    for (uint32_t i = 0; i < slots->n; i++)
-        if (play_leaf(v, rank, slots->all[i]))
-            add_once(&groups, slots->all[i] / VIEW_FAN / VIEW_FAN);
-    for (; n > 1 && groups.n; first += n, n = groups_of(n), groups = above) {
-        above.n = 0;
-        for (uint32_t i = 0; i < groups.n; i++) {
-            const uint32_t at = first + n + groups.all[i];
-            const struct won won = best_of_group(v, first, n, groups.all[i]);
-            if (v->keys[at] == won.key && v->winners[at] == won.slot)
-                continue;
-            put(v, at, won);
-            add_once(&above, groups.all[i] / VIEW_FAN);
+    uint32_t first = 0, n = v->leaves / VIEW_FAN, changed_n = b->n;
+    b->n = 0;
+    for (uint32_t i = 0; i < changed_n; i++) {
+        const uint32_t slot = b->all[i], at = slot / VIEW_FAN;
+        if (play(v, rank, (struct won){key_of(v, rank, slot), slot}, v->winners[at] == slot, at, 0, 0))
+            add_once(b, at);
+    }
+    for (uint32_t bits = VIEW_FAN_BITS; n > 1 && b->n; first += n, n = groups_of(n), bits += VIEW_FAN_BITS) {
+        changed_n = b->n;
+        b->n = 0;
+        for (uint32_t i = 0; i < changed_n; i++) {
+            const uint32_t below = b->all[i], group = below / VIEW_FAN, at = first + n + group;
+            const struct won one = {v->keys[first + below], v->winners[first + below]};
+            if (play(v, rank, one, v->winners[at] >> bits == below, at, first, n))
+                add_once(b, group);
         }
     }
 }
@@ -284,9 +285,12 @@ static void repair(struct state *s, struct view *v)
 {
     const struct scorer by = scorer_of(s, &s->shapes.classes[v->shape], v->by);
     const uint64_t *touched = s->nodes.touched, until = s->nodes.seq, behind = until - v->seq;
-    struct batch batch = {.n = 0};
+    struct batch batch;
+    batch.n = 0;
     v->n = s->nodes.n;
-    if (behind > NODE_JOURNAL || behind > v->n) {
+    if (behind == 1) {
+        batch.all[batch.n++] = s->nodes.journal[v->seq % NODE_JOURNAL];
+    } else if (behind > NODE_JOURNAL || behind > v->n) {
         for (uint32_t slot = 1; slot < v->n; slot++)
             if (touched[slot] > v->seq)
                 batch_add(s, v, &by, &batch, slot);

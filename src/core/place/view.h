@@ -14,9 +14,10 @@
 #define CORE_VIEW_H
 #include "core/state/model.h"
 
-#define VIEW_FAN 16u
+#define VIEW_FAN_BITS 4u
+#define VIEW_FAN (1u << VIEW_FAN_BITS)
 #define VIEW_LEVELS 9u /* of up to 2^32 nodes, and one */
-#define VIEWS_MIN 64u
+#define VIEWS_MIN 192u /* SOURCE openb, which has 151 kinds of pods: on 100,000 nodes all of them stay */
 #define VIEWS_MAX 4096u
 #define VIEWS_BYTES (64u << 20) /* 1,000 shapes on 5,000 nodes; 600 where these are leaves of a topology */
 struct view {

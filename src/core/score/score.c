@@ -21,13 +21,6 @@ static uint32_t left_share(const struct state *s, uint32_t node, int32_t column,
     return (uint32_t)(left * 1023 / have);
 }
 
-static int64_t asked(const struct shape_class *c, int32_t column)
-{
-    for (uint32_t i = 0; i < c->demands_n; i++)
-        if (c->demands[i].column == column)
-            return c->demands[i].value;
-    return 0;
-}
 
 /* Does the node have devices while the pod asks for none? Columns after pods, cpu and memory that are extended resources count. */
 static bool wastes_devices(const struct state *s, const struct shape_class *c, uint32_t node)
@@ -50,8 +43,13 @@ static uint32_t score_packed(const struct state *s, const struct shape_class *c,
         const struct demand *d = &c->demands[c->device_demand];
         devices = capped(node_free(&s->nodes, node)[d->column] - d->value, 1023);
     }
-    uint32_t cpu = left_share(s, node, s->column_cpu, asked(c, s->column_cpu));
-    uint32_t memory = left_share(s, node, s->column_memory, asked(c, s->column_memory));
+    int64_t cpu_asked = 0, memory_asked = 0;
+    for (uint32_t i = 1; i < c->demands_n; i++) {
+        cpu_asked = c->demands[i].column == s->column_cpu ? c->demands[i].value : cpu_asked;
+        memory_asked = c->demands[i].column == s->column_memory ? c->demands[i].value : memory_asked;
+    }
+    uint32_t cpu = left_share(s, node, s->column_cpu, cpu_asked);
+    uint32_t memory = left_share(s, node, s->column_memory, memory_asked);
     uint32_t left = devices << 20 | cpu << 10 | memory;
     uint32_t best = by == PLACEMENT_SPREAD ? left : (1u << 30) - 1 - left;
     return (wastes_devices(s, c, node) ? 0 : 1u << 30) + best + 1;
@@ -83,17 +81,13 @@ static uint32_t score_by_policy(const struct scorer *x, uint32_t node, enum plac
     return 1;
 }
 
-struct scorer scorer_of(struct state *s, const struct shape_class *c, enum placement by)
+void scorer_of_kinds(struct scorer *x)
 {
-    struct scorer x = {.s = s, .c = c, .by = by, .classes_n = 1};
-    if (!placement_looks_at_kinds(by))
-        return x;
-    x.ask = gpu_ask_of(s, c);
-    if (s->targets) {
-        target_prices_settle(s); /* all classes are known then */
-        x.classes_n = s->targets->classes_n;
+    x->ask = gpu_ask_of(x->s, x->c);
+    if (x->s->targets) {
+        target_prices_settle(x->s); /* all classes are known then */
+        x->classes_n = x->s->targets->classes_n;
     }
-    return x;
 }
 
 uint32_t score_alike(const struct scorer *x, uint32_t node)
@@ -114,10 +108,8 @@ uint32_t score_node(const struct scorer *x, uint32_t node)
     return x->by & PLACEMENT_BY_LOAD ? load_score(score, by <= PLACEMENT_SPREAD, load_of(x->s, x->c, node, NULL)) : score;
 }
 
-uint64_t score_meaning(struct state *s, enum placement by)
+uint64_t score_meaning_of_kinds(struct state *s)
 {
-    if (!s->targets || placement_alone(by) != PLACEMENT_CAPSTAN)
-        return 0;
     target_prices_settle(s);
     return s->targets->prices_changes;
 }

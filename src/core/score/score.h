@@ -17,7 +17,14 @@ struct scorer {
     struct gpu_ask ask;
     uint32_t classes_n;      /* of nodes, by what those who are expected demand of them */
 };
-struct scorer scorer_of(struct state *s, const struct shape_class *c, enum placement by);
+void scorer_of_kinds(struct scorer *x); /* what is missing in one by a policy that looks at kinds of pods */
+static inline struct scorer scorer_of(struct state *s, const struct shape_class *c, enum placement by)
+{
+    struct scorer x = {.s = s, .c = c, .by = by, .classes_n = 1};
+    if (placement_looks_at_kinds(by))
+        scorer_of_kinds(&x);
+    return x;
+}
 uint32_t score_node(const struct scorer *x, uint32_t node);
 /* Nodes with the same number hold as many of the shape, if their records let it stand there at all, and score as much; 0: look at it. */
 uint32_t score_alike(const struct scorer *x, uint32_t node);
@@ -25,8 +32,12 @@ static inline uint32_t score_alike_most(const struct scorer *x)
 {
     return x->s->twins_n * x->classes_n;
 }
+uint64_t score_meaning_of_kinds(struct state *s);
 /* Once this is another number, scores by the policy are others, though no node was touched. */
-uint64_t score_meaning(struct state *s, enum placement by);
+static inline uint64_t score_meaning(struct state *s, enum placement by)
+{
+    return s->targets && placement_alone(by) == PLACEMENT_CAPSTAN ? score_meaning_of_kinds(s) : 0;
+}
 /* The devices that a pod of the shape takes there; fit_room says that there are enough. Of a GPU in parts: where it is best, or the fullest
  * that is enough. */
 struct device_bits score_choose_devices(struct state *s, uint32_t shape, uint32_t node, enum placement by);
