@@ -13,6 +13,7 @@
 #include "core/explain/remedy.h"
 #include "core/explain/why.h"
 #include "core/heal/refill.h"
+#include "core/moves/carry.h"
 #include "core/place/try.h"
 #include "core/place/undo.h"
 #include "core/place/view.h"
@@ -86,7 +87,7 @@ static void get_in_line(struct cycle *c, struct gang *g)
         order_sets_of_group(c->s, g);
     if (g->booked)
         booking_lined_up(c->s, g);
-    g->alone |= g->booked; /* what it waits for, those like it do not */
+    g->alone |= g->booked || moved_is_kept(c->s, g); /* what it waits for, those like it do not */
     order_line_up(c->s, g);
     if (g->line->park.at && g->line->queue->strategy != QUEUE_STRICT_FIFO)
         cycle_tell_joined(c, g);
@@ -119,6 +120,7 @@ static void try_line(struct cycle *c, struct line *l)
     struct queue *q = l->queue;
     struct refusal refusal;
     if (ready_blocks(s, g)) {
+        g->wants_moves = false; /* it is told anew, when it is refused again */
         ready_hold_line(c, l);
         return;
     }
@@ -130,7 +132,7 @@ static void try_line(struct cycle *c, struct line *l)
         return;
     }
     c->gangs_left--;
-    if (try_gang(c, g, &refusal)) {
+    if (!carry_holds(c, g, &refusal) && try_gang(c, g, &refusal)) {
         bool alone_woken = l->recheck && l->woken_cycle == s->cycles_n && l->gangs.n > 1;
         order_forget(s, g);
         cycle_explained_away(g);
@@ -142,6 +144,7 @@ static void try_line(struct cycle *c, struct line *l)
         booking_tried(s, q, g);
         return;
     }
+    carry_begins(c, g, &refusal);
     bool booked = (s->bookings_n || q->backfill) && booking_refused(c, g, q, &refusal);
     if (!g->alone && (refusal.others || refusal.preempts || booked)) {
         order_step_aside(s, g); /* what it waits for, those behind it do not, nor those who come */
@@ -576,6 +579,7 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     line_up_all(&c); /* those that have left */
     lone_drop_lost(s);
     bookings_begin(s);
+    carry_begin(s);
     if (!s->hold)
         let_in(&c);
     settle_all(&c);
@@ -594,4 +598,5 @@ void decide(struct state *s, const struct decide_config *config, int64_t now_ms,
     no_earlier(&ret_plan->wake_ms, ready_next_ms(s));
     no_earlier(&ret_plan->wake_ms, consumption_next_ms(s));
     no_earlier(&ret_plan->wake_ms, bookings_next_ms(s));
+    no_earlier(&ret_plan->wake_ms, carry_next_ms(s));
 }

@@ -257,6 +257,7 @@ struct queue_record {          /* Kueue ClusterQueue, or a Volcano Queue */
     enum queue_strategy strategy;
     enum queue_backfill backfill; /* of one that is not StrictFIFO */
     struct queue_placement placement;
+    int32_t move_cost_s;       /* its Workloads may be moved for others, at so many GPU-seconds for each GPU at most; 0: never */
     enum stop_policy stop;
     struct selector namespaces;
     const struct resource_group *groups;
@@ -420,6 +421,7 @@ struct gang_record {
     uint32_t checks_n;
     int64_t checkpoint_ms;     /* what it has done until then is kept, should it have to go; 0 = not told */
     int32_t minimum_run_s;     /* of equals those who have run so long go first; 0 = whenever */
+    bool stays;                /* it is not moved, whatever its queue says */
     int32_t grace_s;           /* that its pods have to end, the longest; 0 = not told */
     int32_t run_s;             /* planned: it ends within so long of its admission, as far as is known; 0 = not known */
     bool run_by_limit;         /* it is ended then, should it not have ended before */

@@ -390,8 +390,9 @@ static bool is_status_only(struct source *source, const char *key, const struct 
     if (source->id > SOURCE_LOCAL_QUEUES || generation == 0)
         return false;
     const char *backfill = object_annotation(o, DECODE_BACKFILL_ANNOTATION), *placement = object_annotation(o, DECODE_PLACEMENT_ANNOTATION);
-    const char *text = arena_printf(source->scheduler->scratch, "%s %lld %s %s %s", object_meta(o, "uid"), (long long)generation,
-                                    object_meta(o, "deletionTimestamp"), backfill, placement);
+    const char *moves = object_annotation(o, DECODE_MOVE_COST_ANNOTATION);
+    const char *text = arena_printf(source->scheduler->scratch, "%s %lld %s %s %s %s", object_meta(o, "uid"), (long long)generation,
+                                    object_meta(o, "deletionTimestamp"), backfill, placement, moves);
     uint64_t hash = hash_bytes(text, strlen(text), 0), *seen = map_put(source->specs, bytes_of(key), NULL);
     bool same = *seen == hash;
     *seen = hash;

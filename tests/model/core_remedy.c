@@ -9,12 +9,13 @@
 #include <inttypes.h>
 #include "../unit/core/world.h"
 #include "base/random.h"
+#include "core/explain/remedy.h"
 #include "core/state/model.h"
 
 #define BEGIN_MS 1000000
 #define LOOK_AGAIN_MS 10000
 enum { NODES = 5, QUEUES = 4, FLAVORS = 2, RES_N = 3, FILLERS = 10, WAITERS = 6, GANGS = FILLERS + WAITERS, PODS = 4, REST = 20,
-       KINDS = REASON_CHANGE_RESUME - REASON_CHANGE_QUOTA + 1 };
+       KINDS = REASON_CHANGE_MOVE - REASON_CHANGE_QUOTA + 1 };
 static const char *const resources[RES_N] = {"cpu", "nvidia.com/gpu", "memory"};
 static const char *const flavors[FLAVORS] = {"fa", "fb"};
 
@@ -112,6 +113,42 @@ static void draw_queue(struct model *m, struct plain_queue *q)
         }
 }
 
+/* Small jobs with and without selectors, of which some have ended; who comes then asks for more than any node has left, and quota is seldom
+ * short: there somebody may be moved. */
+static void draw_scattered(struct model *m)
+{
+    for (int i = 0; i < NODES; i++) {
+        m->nodes[i].exists = i < 3 || pick(m, 2);
+        m->nodes[i].cordoned = !pick(m, 12);
+        m->nodes[i].room[0] = 64000;
+        m->nodes[i].room[1] = 4 << pick(m, 2);
+    }
+    for (int i = 0; i < QUEUES; i++) {
+        struct plain_queue *q = &m->queues[i];
+        q->stopped = q->local_stopped = false;
+        q->within = pick(m, 6) ? PREEMPT_NEVER : q->within;
+        q->reclaim = q->borrow = PREEMPT_NEVER;
+        for (int f = 0; f < FLAVORS; f++)
+            for (int r = 0; r < RES_N; r++)
+                q->nominal[f][r] = pick(m, 12) ? 1000000 : q->nominal[f][r];
+    }
+    for (int i = 0; i < GANGS; i++) {
+        struct plain_gang *g = &m->gangs[i];
+        g->type = i < FILLERS && pick(m, 8) ? TYPE_PLANNED : g->type;
+        g->queue = g->type == TYPE_PLANNED ? (int)pick(m, QUEUES) : g->queue;
+        m->over[i] = !pick(m, 3);
+        for (int k = 0; k < g->sets_n; k++) {
+            g->kind[k] = pick(m, 3) ? -1 : (int)pick(m, 2);
+            g->count[k] = g->type == TYPE_POD ? 1 : 1 + (int)pick(m, i < FILLERS ? 2 : 3);
+            g->fewest[k] = g->count[k];
+            g->ask[k][0] = 500;
+            g->ask[k][1] = i < FILLERS ? 1 + (int64_t)pick(m, 3) : 2 + (int64_t)pick(m, 5);
+        }
+        g->min_members = g->type == TYPE_GROUP ? g->count[0] + (g->sets_n > 1 ? g->count[1] : 0) : 1;
+        g->task_min = 0;
+    }
+}
+
 static void draw(struct model *m, uint64_t seed)
 {
     memset(m, 0, sizeof *m);
@@ -143,6 +180,8 @@ static void draw(struct model *m, uint64_t seed)
         m->gangs[i].priority += i >= FILLERS ? (int)pick(m, 2) : 0;
         m->over[i] = !pick(m, 4);
     }
+    if (seed % 4 == 0)
+        draw_scattered(m);
 }
 
 /* ---- telling it to a core ---- */
@@ -275,7 +314,7 @@ static const struct gang *gang_of(struct world *w, const struct model *m, int ga
     return gang_find(w->s, id(w, gang_key(&m->gangs[gang], gang, key)));
 }
 
-static void tell_gang(struct world *w, const struct model *m, int i)
+static struct gang_record record_of(struct world *w, const struct model *m, int i)
 {
     const struct plain_gang *g = &m->gangs[i];
     char key[32], queue[24];
@@ -306,8 +345,13 @@ static void tell_gang(struct world *w, const struct model *m, int i)
         r.min_of_task = least;
         r.min_of_task_n = 1;
     }
-    if (g->type != TYPE_POD)
-        gang_record(w, r);
+    return r;
+}
+
+static void tell_gang(struct world *w, const struct model *m, int i)
+{
+    if (m->gangs[i].type != TYPE_POD)
+        gang_record(w, record_of(w, m, i));
 }
 
 static void submit(struct world *w, const struct model *m, int i)
@@ -476,6 +520,8 @@ static void carry_out(struct world *w, struct model *m, const struct reason *cha
     case REASON_CHANGE_END:
         end_gang(w, m, index_of(text_of(w, change->name)));
         break;
+    case REASON_CHANGE_MOVE: /* move_all has */
+        break;
     default:
         fprintf(stderr, "# a change that nobody can make: %s\n", reason_code_name(change->code));
         exit(1);
@@ -501,6 +547,68 @@ static bool comes_to_start(struct world *w, const struct model *m, int gang)
     return acts(w, m, gang, true);
 }
 
+/* ---- moving ---- */
+
+static bool holds(struct world *w, const char *requests, name_id node_name)
+{
+    uint32_t slot = node_table_find(&w->s->nodes, node_name), n;
+    const struct amount *all = amounts_of(w, requests, &n);
+    bool enough = true;
+    for (uint32_t i = 0; i < n; i++)
+        enough &= node_free(&w->s->nodes, slot)[node_table_find_column(&w->s->nodes, all[i].resource)] >= all[i].value;
+    return enough;
+}
+
+/* It runs there, with the flavors that it had, as a scheduler that begins anew would be told. False: there is no room. */
+static bool runs_at(struct world *w, struct model *m, const struct reason *change, struct gang_record r)
+{
+    int gang = index_of(text_of(w, change->name)), n[2] = {0, 0};
+    const struct plain_gang *g = &m->gangs[gang];
+    char key[32];
+    gang_record(w, r);
+    for (const struct reason *to = change->child; to; to = to->next) {
+        int set = to->pod_set == id(w, set_names[1]);
+        for (int64_t i = 0; i < to->need; i++) {
+            if (!holds(w, requests_of(w, g, set), to->name))
+                return false;
+            struct pod_record p = a_pod(w, pod_key(gang, set, n[set]++, key), text_of(w, r.key), requests_of(w, g, set));
+            p.shape = r.pod_sets[set].shape;
+            p.pod_set = id(w, set_names[set]);
+            p.node = to->name;
+            p.phase = POD_RUNNING;
+            pod_record(w, p);
+        }
+    }
+    return true;
+}
+
+static bool move_all(struct world *w, struct model *m, const struct reason *remedy, int left_out)
+{
+    struct gang_record records[REMEDY_MEASURES];
+    int at = 0;
+    for (const struct reason *change = remedy->child; change; change = change->next, at++) {
+        if (change->code != REASON_CHANGE_MOVE || at == left_out)
+            continue;
+        struct gang_record *r = &records[at];
+        const struct flavor_choice *choices;
+        *r = record_of(w, m, index_of(text_of(w, change->name)));
+        r->choices_n = state_gang_choices(w->s, change->name, &r->admitted_queue, &choices);
+        struct flavor_choice *kept = arena_alloc(w->records, (r->choices_n + 1) * sizeof *kept);
+        memcpy(kept, choices, r->choices_n * sizeof *kept);
+        r->choices = kept;
+        r->admitted = true;
+        r->reserved_ms = 1000;
+        for (uint32_t i = 0; i < r->pod_sets_n; i++)
+            ((struct pod_set *)r->pod_sets)[i].granted = state_gang_granted(w->s, change->name, r->pod_sets[i].name);
+        end_gang(w, m, index_of(text_of(w, change->name)));
+    }
+    at = 0;
+    bool fits = true;
+    for (const struct reason *change = remedy->child; change && fits; change = change->next, at++)
+        fits = change->code != REASON_CHANGE_MOVE || at == left_out || runs_at(w, m, change, records[at]);
+    return fits;
+}
+
 /* Left out: index of a change, -1 none; less: index of a change whose amount is one less. With all of it, it must come to start; with less
  * it must not even have others go for it. */
 static bool starts_with(const struct model *cluster, const struct reason *remedy, int gang, int left_out, int less)
@@ -508,6 +616,10 @@ static bool starts_with(const struct model *cluster, const struct reason *remedy
     struct model m = *cluster;
     struct world w = build(&m, false);
     int at = 0;
+    if (!move_all(&w, &m, remedy, left_out)) {
+        world_free(&w);
+        return false;
+    }
     for (const struct reason *change = remedy->child; change; change = change->next, at++)
         if (at != left_out)
             carry_out(&w, &m, change, change->need - (at == less));
@@ -547,7 +659,7 @@ static void check_remedy(const struct model *m, struct world *w, int gang, const
         kinds_n[change->code - REASON_CHANGE_QUOTA]++;
         if (starts_with(m, remedy, gang, at, -1))
             fail(m, w, gang, why, arena_printf(w->records, "it starts without change %d of one remedy", at));
-        if (change->need > 1 && starts_with(m, remedy, gang, -1, at))
+        if (change->need > 1 && change->code != REASON_CHANGE_MOVE && starts_with(m, remedy, gang, -1, at))
             fail(m, w, gang, why, arena_printf(w->records, "it starts with one less in change %d of one remedy", at));
     }
 }
@@ -657,11 +769,11 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < clusters; i++)
         check_cluster(seed + i);
     printf("# %" PRIu64 " remedies (%" PRIu64 " of several changes; quota %" PRIu64 ", free %" PRIu64 ", end %" PRIu64
-           ", uncordon %" PRIu64 ", members %" PRIu64 ", minimum %" PRIu64 ", resume %" PRIu64 "; %" PRIu64 " by preemption, %" PRIu64
+           ", uncordon %" PRIu64 ", members %" PRIu64 ", minimum %" PRIu64 ", resume %" PRIu64 ", move %" PRIu64 "; %" PRIu64 " by preemption, %" PRIu64
            " beside promises) carried out in %" PRIu64 " clusters, %" PRIu64 " impossible (%" PRIu64
            " with a lower minimum, too), %" PRIu64 " not computed, %" PRIu64 " cycles\n",
-           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], kinds_n[5], kinds_n[6], preempting_n,
-           promised_n, clusters, impossible_n, lowered_n, unknown_n, trials_n);
+           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], kinds_n[5], kinds_n[6], kinds_n[7],
+           preempting_n, promised_n, clusters, impossible_n, lowered_n, unknown_n, trials_n);
     bool all = remedies_n && joint_n && impossible_n && lowered_n && preempting_n && promised_n;
     for (int i = 0; i < KINDS; i++)
         all &= kinds_n[i] > 0;

@@ -123,12 +123,18 @@ static const struct {
     {KUEUE, "cohorts", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
     {KUEUE, "localqueues", false, DECODE_PLACEMENT_ANNOTATION, NULL, "it is read of the ClusterQueue"},
     {KUEUE, "cohorts", false, DECODE_PLACEMENT_ANNOTATION, NULL, "it is read of the ClusterQueue"},
+    {KUEUE, "localqueues", false, DECODE_MOVE_COST_ANNOTATION, "0", "it is read of the ClusterQueue"},
+    {KUEUE, "cohorts", false, DECODE_MOVE_COST_ANNOTATION, "0", "it is read of the ClusterQueue"},
+    {VOLCANO, "queues", false, DECODE_MOVE_COST_ANNOTATION, "0", "it is read of ClusterQueues: jobs of other queues are not moved"},
     {"batch", "jobs", false, DECODE_REFILL_ANNOTATION, NULL, OF_GROUPS},
     {KUEUE, "workloads", false, DECODE_REFILL_ANNOTATION, NULL, OF_GROUPS},
     {"batch", "jobs", false, DECODE_SLA_ANNOTATION, NULL, OF_VOLCANO},
     {KUEUE, "workloads", false, DECODE_SLA_ANNOTATION, NULL, OF_VOLCANO},
     {"batch", "jobs", true, DECODE_MINIMUM_RUN_ANNOTATION, "0", OF_THE_JOB},
     {"batch", "jobs", true, DECODE_CHECKPOINT_ANNOTATION, NULL, OF_THE_JOB},
+    {"batch", "jobs", true, DECODE_MOVABLE_ANNOTATION, NULL, OF_THE_JOB},
+    {VCJOB, "jobs", false, DECODE_MOVABLE_ANNOTATION, "false", NOT_A_GROUPS},
+    {VOLCANO, "podgroups", false, DECODE_MOVABLE_ANNOTATION, "false", NOT_A_GROUPS},
     {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
     {VCJOB, "jobs", false, DECODE_CHECKPOINT_ANNOTATION, NULL, NOT_A_GROUPS},
     {VOLCANO, "podgroups", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
@@ -157,6 +163,12 @@ static bool is_truth(const struct json *v)
 {
     bool unused;
     return decode_truth(json_bytes(v), &unused);
+}
+
+static bool is_move_cost(const struct json *v)
+{
+    int32_t unused;
+    return decode_move_cost(json_bytes(v), &unused);
 }
 
 static bool is_checkpoint(const struct json *v)
@@ -195,6 +207,8 @@ static const struct {
     {DECODE_SLA_ANNOTATION, "a duration as in 1h30m", is_duration},
     {DECODE_CHECKPOINT_ANNOTATION, "a time as in 2026-01-31T12:00:00Z", is_checkpoint},
     {DECODE_BACKFILL_ANNOTATION, "easy, conservative or none", is_backfill},
+    {DECODE_MOVE_COST_ANNOTATION, "GPU-seconds, from 0 to 604800", is_move_cost},
+    {DECODE_MOVABLE_ANNOTATION, "\"true\" or \"false\"", is_truth},
     {DECODE_PLACEMENT_ANNOTATION, PLACEMENT_WORDS, is_placement},
 };
 

@@ -45,6 +45,8 @@ static const struct {
     {"capstan.dev/restart-when-hung", AS_ANNOTATION},
     {"capstan.dev/backfill", AS_ANNOTATION},
     {"capstan.dev/placement", AS_ANNOTATION},
+    {"capstan.dev/move-cost-seconds", AS_ANNOTATION},
+    {"capstan.dev/movable", AS_ANNOTATION},
     {"capstan.dev/checkpoint-time", AS_ANNOTATION},
     {"capstan.dev/run-seconds", AS_ANNOTATION},
     {"capstan.dev/exit-code", AS_ANNOTATION},

@@ -44,6 +44,11 @@
 #define DECODE_BACKFILL_ANNOTATION "capstan.dev/backfill"
 /* On a ClusterQueue or Volcano's Queue: by which policy nodes are chosen for its gangs (core/policy.h). */
 #define DECODE_PLACEMENT_ANNOTATION "capstan.dev/placement"
+/* On a ClusterQueue: its jobs may be moved so that others start, at so many GPU-seconds of lost work for each GPU gained at most. On a job
+ * or Workload: "false", and it is not (core/moves/moves.h). */
+#define DECODE_MOVE_COST_ANNOTATION "capstan.dev/move-cost-seconds"
+#define DECODE_MOVE_COST_MOST_S 604800
+#define DECODE_MOVABLE_ANNOTATION "capstan.dev/movable"
 /* On a Workload: its job's activeDeadlineSeconds, as they were when it was queued. */
 #define DECODE_DEADLINE_ANNOTATION "capstan.dev/active-deadline-seconds"
 /* On a Workload: names of its pod sets whose pods are made when those of others have begun or ended, with commas between. */
@@ -118,6 +123,7 @@ int decode_template(const struct decoder *d, const struct json *pod_template, na
 const struct json *decode_condition(const struct json *object, const char *type);
 bool decode_condition_true(const struct json *object, const char *type);
 /* False: none of its words. */
+bool decode_move_cost(struct bytes text, int32_t *ret_s); /* false: it cannot be read; *ret_s = 0: never */
 bool decode_backfill(struct bytes text, enum queue_backfill *ret_backfill);
 /* What the queue's annotation says. Where it names no policy (`unread`): what the queue kept then, as condition QUEUE_PLACEMENT says. */
 struct queue_placement decode_queue_placement(const struct json *object, struct arena *a);

@@ -199,6 +199,20 @@ bool decode_backfill(struct bytes text, enum queue_backfill *ret_backfill)
     return *ret_backfill != BACKFILL_NONE || bytes_is(text, "none");
 }
 
+/* ---- who may be moved ----
+ *
+ *   ClusterQueue   metadata.annotations[capstan.dev/move-cost-seconds]: GPU-seconds for each GPU; 0 as if it were not there
+ *   job, Workload  metadata.annotations[capstan.dev/movable]: "false"
+ */
+
+bool decode_move_cost(struct bytes text, int32_t *ret_s)
+{
+    int64_t seconds;
+    bool read = bytes_int64(text, &seconds) && seconds >= 0 && seconds <= DECODE_MOVE_COST_MOST_S;
+    *ret_s = read ? (int32_t)seconds : 0;
+    return read;
+}
+
 /* ---- how nodes are chosen for a queue ----
  *
  *   ClusterQueue, Volcano's Queue  metadata.annotations[capstan.dev/placement]: a policy by its name

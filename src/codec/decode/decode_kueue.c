@@ -274,6 +274,7 @@ int decode_cluster_queue(const struct decoder *d, const struct json *object, str
                                                                                         : QUEUE_BEST_EFFORT_FIFO;
     (void)decode_backfill(json_bytes(json_path(object, "metadata", "annotations", DECODE_BACKFILL_ANNOTATION, NULL)), &q.backfill);
     q.placement = decode_queue_placement(object, d->arena);
+    (void)decode_move_cost(json_bytes(json_path(object, "metadata", "annotations", DECODE_MOVE_COST_ANNOTATION, NULL)), &q.move_cost_s);
     q.stop = stop_policy_of(json_get(spec, "stopPolicy"));
     decode_label_selector(d, json_get(spec, "namespaceSelector"), &q.namespaces);
     q.groups = quota.groups;
@@ -694,6 +695,8 @@ static void decode_stakes(const struct json *object, struct gang_record *g)
         g->minimum_run_s = 0;
     if (!decode_checkpoint(json_bytes(json_get(annotations, DECODE_CHECKPOINT_ANNOTATION)), &g->checkpoint_ms))
         g->checkpoint_ms = 0;
+    bool movable;
+    g->stays = decode_truth(json_bytes(json_get(annotations, DECODE_MOVABLE_ANNOTATION)), &movable) && !movable;
     g->restart_ms = decode_restart_ms(object);
     JSON_EACH (set, json_is(sets, JSON_ARRAY) ? sets : NULL) {
         int32_t grace_s = grace_of(set);

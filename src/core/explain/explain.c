@@ -298,7 +298,8 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
     static const char *const words[] = {[PREEMPTION_IN_QUEUE] = "prioritization in the ClusterQueue",
                                         [PREEMPTION_RECLAIM] = "reclamation within the cohort",
                                         [PREEMPTION_RECLAIM_WHILE_BORROWING] = "reclamation within the cohort while borrowing",
-                                        [PREEMPTION_FAIR_SHARING] = "Fair Sharing within the cohort"};
+                                        [PREEMPTION_FAIR_SHARING] = "Fair Sharing within the cohort",
+                                        [PREEMPTION_MOVED] = "defragmentation, with a place kept for it on other nodes"};
     if (r->have == PREEMPTION_BY_PRIORITY) { /* SOURCE kube-scheduler's Event */
         buf_printf(out, "Preempted by pod %s on node %s", name_of(names, r->pod_set), name_of(names, r->flavor));
         return;
@@ -403,12 +404,16 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
             preempting_groups_sentence(out, r, names);
             break;
         }
+        if (r->child && r->child->have == PREEMPTION_MOVED) {
+            buf_printf(out, "pending the move of %lld workload(s) to other nodes", (long long)r->need);
+            break;
+        }
         buf_printf(out, "pending the preemption of %lld %s", (long long)r->need, r->name ? "pod(s) on node " : "workload(s)");
         buf_text(out, name_of(names, r->name));
         break;
     case REASON_PREEMPTED_GANG:
-        buf_printf(out, "preempted %s/%s: %s", name_of(names, r->pod_set), explain_last_part(name_of(names, r->name)),
-                   preemption_name((enum preemption)r->have));
+        buf_printf(out, "%s %s/%s: %s", r->have == PREEMPTION_MOVED ? "moved" : "preempted", name_of(names, r->pod_set),
+                   explain_last_part(name_of(names, r->name)), preemption_name((enum preemption)r->have));
         break;
     case REASON_SPARED:
         spared_sentence(out, r, names);
@@ -600,6 +605,27 @@ static void json_resume(struct buf *out, const char *name, bool is_local)
     buf_free(&ns);
 }
 
+static void json_move(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    static const char *const words[] = {[MOVE_ALLOWED] = "Allowed", [MOVE_UNASKED] = "QueueDoesNotAllow", [MOVE_FORBIDDEN] = "NotMovable",
+                                        [MOVE_COSTLY] = "TooCostly"};
+    buf_text(out, "{\"change\":\"move\",\"kind\":\"Workload\"");
+    json_name(out, "namespace", names, r->pod_set);
+    buf_text(out, ",\"name\":");
+    json_text(out, explain_last_part(name_of(names, r->name)));
+    buf_text(out, ",\"to\":[");
+    for (const struct reason *to = r->child; to; to = to->next) {
+        buf_text(out, "{\"node\":");
+        json_text(out, name_of(names, to->name));
+        json_name(out, "podSet", names, to->pod_set);
+        json_number(out, "pods", to->need);
+        buf_text(out, to->next ? "}," : "}");
+    }
+    buf_char(out, ']');
+    json_number(out, "lostGpuSeconds", r->need);
+    buf_printf(out, ",\"allowed\":%s,\"policy\":\"%s\"}", r->have == MOVE_ALLOWED ? "true" : "false", words[r->have]);
+}
+
 static void json_change(struct buf *out, const struct reason *r, const struct intern *names)
 {
     struct buf amount;
@@ -661,7 +687,7 @@ static void json_remedies(struct buf *out, const struct reason *remedies, const 
     for (const struct reason *one = remedies->child; one && one->code == REASON_REMEDY; one = one->next) {
         buf_text(out, one == remedies->child ? "{\"all\":[" : ",{\"all\":[");
         for (const struct reason *change = one->child; change; change = change->next) {
-            json_change(out, change, names);
+            (change->code == REASON_CHANGE_MOVE ? json_move : json_change)(out, change, names);
             if (change->next)
                 buf_char(out, ',');
         }

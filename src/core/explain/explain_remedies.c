@@ -17,11 +17,39 @@ static void members_sentence(struct buf *out, const struct reason *r, const stru
         buf_printf(out, " lower by %lld", (long long)r->need);
 }
 
+/* "Workload ns/a moved to node n2 (2 GPU-hours of its work are lost; ...)" */
+static void move_sentence(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_printf(out, "Workload %s/%s moved to ", intern_name(names, r->pod_set), explain_last_part(intern_name(names, r->name)));
+    for (const struct reason *to = r->child, *last = NULL; to; last = to, to = to->next) {
+        bool more = to->next && to->next->name != to->name; /* of several sets the node comes several times */
+        if (!last || last->name != to->name)
+            buf_printf(out, "%s%s", !last ? (more ? "nodes " : "node ") : to->next ? ", " : " and ", intern_name(names, to->name));
+    }
+    bool hours = r->need >= 3600;
+    int64_t tenths = hours ? r->need / 360 : r->need / 6;
+    buf_printf(out, " (%lld", (long long)(tenths / 10));
+    if (tenths % 10)
+        buf_printf(out, ".%lld", (long long)(tenths % 10));
+    buf_printf(out, hours ? " GPU-hours of its work lost" : " GPU-minutes of its work lost");
+    if (r->have == MOVE_UNASKED)
+        buf_printf(out, "; ClusterQueue %s has no capstan.dev/move-cost-seconds, which would allow it", intern_name(names, r->queue));
+    else if (r->have == MOVE_FORBIDDEN)
+        buf_text(out, "; its capstan.dev/movable forbids it");
+    else if (r->have == MOVE_COSTLY)
+        buf_printf(out, "; more in all than capstan.dev/move-cost-seconds of ClusterQueue %s allows", intern_name(names, r->queue));
+    buf_char(out, ')');
+}
+
 static void change_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     const char *name = intern_name(names, r->name);
     if (r->code == REASON_CHANGE_END) {
         buf_printf(out, "the end of %s %s/%s", explain_kind_of(r->have), intern_name(names, r->pod_set), explain_last_part(name));
+        return;
+    }
+    if (r->code == REASON_CHANGE_MOVE) {
+        move_sentence(out, r, names);
         return;
     }
     if (r->code == REASON_CHANGE_MEMBERS || r->code == REASON_CHANGE_MINIMUM) {
@@ -162,6 +190,7 @@ bool explain_remedies(struct buf *out, const struct reason *r, const struct inte
     case REASON_CHANGE_MEMBERS:
     case REASON_CHANGE_MINIMUM:
     case REASON_CHANGE_RESUME:
+    case REASON_CHANGE_MOVE:
         change_sentence(out, r, names);
         return true;
     default:

@@ -20,7 +20,7 @@ const char *preemption_name(enum preemption p)
                                         [PREEMPTION_RECLAIM_WHILE_BORROWING] = "InCohortReclaimWhileBorrowing",
                                         [PREEMPTION_FAIR_SHARING] = "InCohortFairSharing",
                                         [PREEMPTION_BY_PRIORITY] = "PreemptionByScheduler", [PREEMPTION_DESERVED] = "Reclaimed",
-                                        [PREEMPTION_LOWER_IN_QUEUE] = "LowerPriority"};
+                                        [PREEMPTION_LOWER_IN_QUEUE] = "LowerPriority", [PREEMPTION_MOVED] = "Moved"};
     return names[p];
 }
 

@@ -92,6 +92,9 @@
                                                       * flavor: of this task of it; else of any, all of which are alike */           \
     X(CHANGE_MINIMUM,       "lower-minimum")         /* its minimum need less; flavor: that of this pod set or task */               \
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
+    X(CHANGE_MOVE,          "move")                  /* the Workload `name` in namespace pod_set, of `queue`: need GPU-seconds of its work \
+                                                      * are lost; have = enum move_leave; children: MOVE_TO */                            \
+    X(MOVE_TO,              "move-to")               /* need of its pods to the node `name`; pod_set: of this one of several */     \
     X(CHANGE_LIMIT,         "limit-time")            /* the gang `name` in namespace pod_set (a Workload) ends within need s */            \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
     X(NODE_LOST,            "node-lost")             /* EVICT: name = node of a topology, need = how many; children: the others */    \
@@ -116,7 +119,8 @@ enum reason_code {
 
 /* Why a gang had to go: Kueue's reasons InClusterQueue, InCohortReclamation, InCohortReclaimWhileBorrowing, InCohortFairSharing;
  * kube-scheduler's of a lone pod, PreemptionByScheduler; in Volcano's queues, for one that has less than it
- * deserves, and for one of higher priority in the same queue. */
+ * deserves, and for one of higher priority in the same queue;
+ * and who has a place kept for it elsewhere. */
 enum preemption {
     PREEMPTION_IN_QUEUE,
     PREEMPTION_RECLAIM,
@@ -125,6 +129,7 @@ enum preemption {
     PREEMPTION_BY_PRIORITY,
     PREEMPTION_DESERVED,
     PREEMPTION_LOWER_IN_QUEUE,
+    PREEMPTION_MOVED,
 };
 /* By what less is lost, where others go than by Kueue's order of equals (preempt/stakes.h). */
 enum sparing { SPARES_NOBODY, SPARES_BUDGET, SPARES_MINIMUM_RUN, SPARES_RUN_TIME, SPARES_GRACE };
@@ -155,6 +160,9 @@ enum remedies_gap {
     GAP_TIERS,      /* all have to stand in one HyperNode */
     GAP_MANY,       /* it would start in an empty cluster, and by nothing that was tried */
 };
+/* May a Workload be moved? If not: its queue says nothing of it (capstan.dev/move-cost-seconds); it says itself that it must not be; or all
+ * that are moved lose more, for each GPU that the gang asks for, than its queue allows. */
+enum move_leave { MOVE_ALLOWED, MOVE_UNASKED, MOVE_FORBIDDEN, MOVE_COSTLY };
 /* Why no domains of a topology were found for a pod set. */
 enum domain_trouble {
     DOMAINS_SHORT,           /* have of want places in the best domain, or all */

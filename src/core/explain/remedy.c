@@ -114,8 +114,14 @@ bool remedy_apply(struct remedy_search *x, const struct measures *m)
             lower_minimum(x->gang, one, 1);
             count_tasks(x);
             break;
+        case MEASURE_MOVE: /* WHY all leave before the first comes: one may go where another was */
+            one->gang->ended = true;
+            move_lift(s, one->move);
+            break;
         }
     }
+    for (uint32_t i = 0; i < m->n && ok; i++)
+        ok = m->all[i].kind != MEASURE_MOVE || move_put(s, m->all[i].move);
     return ok;
 }
 
@@ -123,7 +129,7 @@ void remedy_take_back(struct remedy_search *x, const struct measures *m, uint32_
 {
     undo_back(x->c->s, mark);
     for (uint32_t i = 0; i < m->n; i++) {
-        if (m->all[i].kind == MEASURE_END)
+        if (m->all[i].kind == MEASURE_END || m->all[i].kind == MEASURE_MOVE)
             m->all[i].gang->ended = false;
         if (m->all[i].kind == MEASURE_MINIMUM)
             lower_minimum(x->gang, &m->all[i], -1);
@@ -158,9 +164,9 @@ static struct measures without(const struct measures *m, uint32_t at)
     return out;
 }
 
-static bool has_amount(const struct measure *m)
+bool measure_has_amount(const struct measure *m)
 {
-    return m->kind != MEASURE_END && m->kind != MEASURE_UNCORDON;
+    return m->kind != MEASURE_END && m->kind != MEASURE_UNCORDON && m->kind != MEASURE_MOVE;
 }
 
 static enum verdict try_amount(struct remedy_search *x, const struct measures *m, uint32_t at, int64_t amount)
@@ -191,7 +197,8 @@ static bool is_just_enough(struct remedy_search *x, const struct measures *m)
 {
     for (uint32_t i = 0; i < m->n; i++) {
         struct measures less = without(m, i);
-        if (remedy_try(x, &less) != VERDICT_NO || (has_amount(&m->all[i]) && try_amount(x, m, i, m->all[i].amount - 1) != VERDICT_NO))
+        if (remedy_try(x, &less) != VERDICT_NO ||
+            (measure_has_amount(&m->all[i]) && try_amount(x, m, i, m->all[i].amount - 1) != VERDICT_NO))
             return false;
     }
     return m->n && remedy_try(x, m) == VERDICT_YES;
@@ -200,7 +207,7 @@ static bool is_just_enough(struct remedy_search *x, const struct measures *m)
 bool remedy_reduce(struct remedy_search *x, struct measures *m)
 {
     for (uint32_t i = m->n; i-- > 0;) {
-        if (has_amount(&m->all[i])) {
+        if (measure_has_amount(&m->all[i])) {
             if (!reduce_amount(x, m, i))
                 return false;
             if (!m->all[i].amount)

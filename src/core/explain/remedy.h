@@ -8,26 +8,28 @@
  */
 #ifndef CORE_REMEDY_H
 #define CORE_REMEDY_H
-#include "core/cycle.h"
+#include "core/moves/moves.h"
 
 #define REMEDY_MEASURES 8   /* in one remedy */
-#define REMEDIES_MAX 4
+#define REMEDIES_MAX 5
 #define REMEDY_TRIALS 200u  /* for one gang; one that places many pods counts as several */
 #define CYCLE_TRIALS 400u
 
 #define REMEDY_LOOK_AGAIN_MS 10000 /* who stands in no line: others start and end meanwhile, and nothing of that wakes him */
 #define REMEDY_MEMBERS 10000 /* so many more of one kind are tried out */
 
-enum measure_kind { MEASURE_QUOTA, MEASURE_FREE, MEASURE_END, MEASURE_UNCORDON, MEASURE_MEMBERS, MEASURE_MINIMUM };
+enum measure_kind { MEASURE_QUOTA, MEASURE_FREE, MEASURE_END, MEASURE_UNCORDON, MEASURE_MEMBERS, MEASURE_MINIMUM, MEASURE_MOVE };
 struct measure {
     enum measure_kind kind;
     uint32_t node, rank;       /* slot, and where its name stands among the others */
     uint32_t set;              /* MEMBERS, MINIMUM: of a planned gang its set; of a group its task + 1, or 0: of any */
     uint32_t pod;              /* MEMBERS: a member like whom there are to be more */
     name_id flavor, resource;
-    int64_t amount;            /* but for END and UNCORDON; MINIMUM: by so much less */
-    struct gang *gang;         /* END */
+    int64_t amount;            /* but for END, UNCORDON and MOVE; MINIMUM: by so much less */
+    struct gang *gang;         /* END, MOVE */
+    const struct move *move;   /* MOVE */
 };
+bool measure_has_amount(const struct measure *m);
 struct measures {
     struct measure all[REMEDY_MEASURES];
     uint32_t n;

@@ -1,6 +1,7 @@
 /* remedy_find.c - guesses at what would be enough, for remedy.c to prove and to make smaller */
 #include "core/explain/remedy.h"
 #include <string.h>
+#include "core/moves/carry.h"
 #include "core/place/fit.h"
 #include "core/place/try.h"
 #include "core/place/undo.h"
@@ -349,6 +350,38 @@ static void guess_ends(struct remedy_search *x)
         (void)remedy_keep_if_proven(x, &m);
 }
 
+/* ---- jobs that are moved ---- */
+
+#define TRIALS_OF_PROOF 40u /* left for remedy_reduce */
+
+static bool is_allowed(const struct moves *m)
+{
+    bool allowed = true;
+    for (uint32_t i = 0; i < m->n; i++)
+        allowed &= m->all[i].leave == MOVE_ALLOWED;
+    return allowed;
+}
+
+/* Where others may go for it, or anybody has a promise, who is moved could be one of those who go, so nothing is said. */
+static void guess_moves(struct remedy_search *x)
+{
+    struct moves *found = arena_alloc(x->c->a, sizeof *found);
+    const struct state *s = x->c->s;
+    if (x->others_may_go || s->bookings_n || !moves_may_help(s, x->gang) || x->trials_left <= TRIALS_OF_PROOF)
+        return;
+    uint32_t trials = x->trials_left - TRIALS_OF_PROOF < MOVES_TRIALS ? x->trials_left - TRIALS_OF_PROOF : MOVES_TRIALS, had = trials;
+    bool any = moves_find(x->c, x->gang, true, &trials, found) || moves_find(x->c, x->gang, false, &trials, found);
+    x->trials_left -= had - trials;
+    struct measures m = {0};
+    for (uint32_t i = 0; any && i < found->n; i++)
+        measures_add(&m, (struct measure){.kind = MEASURE_MOVE, .gang = found->all[i].gang, .move = &found->all[i]});
+    if (m.n && remedy_keep_if_proven(x, &m) && m.n == found->n && is_allowed(found) && carry_may(s, x->gang, found)) {
+        int64_t after_ms = x->gang->own->preempts_after_ms; /* others have left for it in vain */
+        x->gang->wants_moves = true;
+        order_look_later(x->c->s, x->gang, after_ms > x->c->now_ms ? after_ms : x->c->now_ms);
+    }
+}
+
 /* ---- members ---- */
 
 static bool may_be_fewer(const struct gang_set *set)
@@ -491,6 +524,24 @@ static name_id set_name(const struct gang *g, uint32_t set)
     return g->planned ? g->sets[set].name : set ? g->own->min_of_task[set - 1].resource : 0;
 }
 
+/* Its nodes by name, and there its sets. */
+static struct reason *of_move(struct cycle *c, const struct move *m)
+{
+    const struct gang *g = m->gang;
+    struct reason *r = reason_new(c->a, (struct reason){.code = REASON_CHANGE_MOVE, .name = g->key, .pod_set = g->ns,
+                                                        .queue = g->queue->title, .have = m->leave, .need = moves_told_s(m->lost)});
+    for (uint32_t at = 0; at < c->s->nodes.sorted_n * g->sets_n; at++) {
+        uint32_t node = c->s->nodes.sorted[at / g->sets_n], set = at % g->sets_n;
+        int64_t n = 0;
+        for (uint32_t k = 0; k < m->n; k++)
+            n += m->to[k] == node && c->s->seats[m->seats[k]].pod_set == set;
+        if (n)
+            reason_add(r, reason_new(c->a, (struct reason){.code = REASON_MOVE_TO, .name = c->s->nodes.nodes[node].name, .need = n,
+                                                           .pod_set = g->sets_n > 1 ? g->sets[set].name : 0}));
+    }
+    return r;
+}
+
 static struct reason *of_measure(struct remedy_search *x, const struct measure *m)
 {
     const struct state *s = x->c->s;
@@ -511,6 +562,8 @@ static struct reason *of_measure(struct remedy_search *x, const struct measure *
         r.pod_set = m->gang->ns;
         r.have = m->gang->source;
         break;
+    case MEASURE_MOVE:
+        return of_move(x->c, m->move);
     case MEASURE_UNCORDON:
         r.code = REASON_CHANGE_UNCORDON;
         r.name = s->nodes.nodes[m->node].name;
@@ -576,6 +629,7 @@ static void search(struct remedy_search *x)
             (void)remedy_keep_if_proven(x, &m);
     }
     guess_ends(x);
+    guess_moves(x);
     for (uint32_t i = 0; i < n && x->found_n < REMEDIES_MAX; i++)
         for (uint32_t nth = 0; nth <= i; nth++)
             guess_room(x, &quota[i], nth);

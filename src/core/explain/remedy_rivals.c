@@ -77,6 +77,10 @@ static bool is_helped(const struct remedy_search *x, const struct measures *m, c
             if ((quota && root_of(s, q) == root_of(s, one->gang->queue)) || gang_helps(s, p, one->gang))
                 return true;
             break;
+        case MEASURE_MOVE:
+            if (gang_helps(s, p, one->gang))
+                return true;
+            break;
         case MEASURE_FREE:
         case MEASURE_UNCORDON:
             if (node_helps(s, p, one->node))
@@ -110,7 +114,8 @@ static bool any_node(struct remedy_search *x, const struct measures *m, struct g
         const struct measure *one = &m->all[i];
         if (one->kind == MEASURE_FREE || one->kind == MEASURE_UNCORDON)
             any = says(x, g, one->node);
-        for (uint32_t k = 0; one->kind == MEASURE_END && k < one->gang->members_n + one->gang->own->seats_n && !any; k++) {
+        bool leaves = one->kind == MEASURE_END || one->kind == MEASURE_MOVE;
+        for (uint32_t k = 0; leaves && k < one->gang->members_n + one->gang->own->seats_n && !any; k++) {
             uint32_t node = nth_node(s, one->gang, k);
             any = node && says(x, g, node);
         }
@@ -465,11 +470,11 @@ static enum verdict of_held(struct remedy_search *x, const struct measures *m)
     return remedy_acts(x, m, x->gang);
 }
 
-static bool lowers_minimum(const struct measures *m)
+static bool has_kind(const struct measures *m, enum measure_kind kind)
 {
     bool any = false;
     for (uint32_t i = 0; i < m->n; i++)
-        any |= m->all[i].kind == MEASURE_MINIMUM;
+        any |= m->all[i].kind == kind;
     return any;
 }
 
@@ -480,7 +485,7 @@ enum verdict remedy_verdict(struct remedy_search *x, const struct measures *m)
     struct state *s = x->c->s;
     uint32_t mark = undo_mark(s);
     struct rivals ahead, others;
-    if (x->least_n && !lowers_minimum(m) && view_sync(s, x->shape)->room_n < x->least_n)
+    if (x->least_n && !has_kind(m, MEASURE_MINIMUM) && view_sync(s, x->shape)->room_n < x->least_n)
         return VERDICT_NO;
     enum verdict alone = acts_alone(x, m);
     bool claims;
@@ -491,6 +496,8 @@ enum verdict remedy_verdict(struct remedy_search *x, const struct measures *m)
     if (!find_rivals(x, m, &ahead, &others) || somebody_may_claim(x, &others))
         return VERDICT_MAYBE;
     bool rivals_preempt = ahead.preempt || others.preempt;
+    if (rivals_preempt && has_kind(m, MEASURE_MOVE)) /* who is moved is nobody's victim while it is tried, and may be one afterwards */
+        return VERDICT_MAYBE;
     if ((x->others_may_go && x->room_of_victims) || (rivals_preempt && x->room_of_some))
         return VERDICT_MAYBE;
     if (x->others_may_go || rivals_preempt)

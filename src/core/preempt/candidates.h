@@ -39,6 +39,7 @@ enum candidate_class {
     CLASS_OWN,
     CLASS_FAIR, /* by shares (fair.h), once it goes */
     CLASS_LONE, /* lone pods (lone.h) */
+    CLASS_MOVED, /* begins again elsewhere (moves/carry.h) */
 };
 /* What else counts in the order where the preemptor spares equals, or a queue goes by what its LocalQueues have used. */
 struct candidate_order {

@@ -24,6 +24,97 @@ bool promise_is_others(const struct gang *victim, const struct gang *g)
     return other && other != g && other->promise && other->promise->stands;
 }
 
+/* ---- those who begin again elsewhere ---- */
+
+void moved_keep(struct state *s, struct promise *p, const struct gang *mover, const uint32_t *seats, const uint32_t *to, uint32_t n)
+{
+    MEM_RESERVE(p->movers, p->movers_cap, p->movers_n + 1);
+    p->movers[p->movers_n++] = mover->key;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct seat *from = &s->seats[seats[i]];
+        shape_class_ref(&s->shapes, from->shape);
+        label_set_ref(&s->shapes, from->labels);
+        MEM_RESERVE(p->mover_places, p->mover_places_cap, p->mover_places_n + 1);
+        p->mover_places[p->mover_places_n++] =
+            (struct moved_place){mover->key, s->nodes.nodes[to[i]].name, to[i], from->shape, from->labels, from->pod_set};
+    }
+    for (uint32_t i = 0; i < mover->own->charges_n && mover->queue; i++) {
+        MEM_RESERVE(p->mover_charges, p->mover_charges_cap, p->mover_charges_n + 1);
+        p->mover_charges[p->mover_charges_n++] = (struct moved_charge){mover->key, mover->queue->name, mover->own->charges[i]};
+    }
+}
+
+static void moved_release(struct state *s, struct promise *p)
+{
+    for (uint32_t i = 0; i < p->mover_places_n; i++) {
+        shape_release(s, p->mover_places[i].shape);
+        label_set_unref(&s->shapes, p->mover_places[i].labels);
+    }
+    p->mover_places_n = 0;
+}
+
+static void moved_free(struct promise *p)
+{
+    free(p->movers);
+    free(p->mover_places);
+    free(p->mover_charges);
+}
+
+/* In line, or about to be. */
+static bool is_in_line(const struct gang *g)
+{
+    return g->phase == GANG_WAITING && (g->line || g->look_at);
+}
+
+bool moved_awaits(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g && (g->phase == GANG_LEAVING || is_in_line(g));
+}
+
+bool moved_is_kept(const struct state *s, const struct gang *g)
+{
+    bool kept = false;
+    for (uint32_t i = 0; i < s->promised_n; i++)
+        for (uint32_t k = 0; k < s->promised[i]->promise->movers_n; k++)
+            kept |= s->promised[i]->promise->movers[k] == g->key;
+    return kept;
+}
+
+/* Where another one still stands who leaves as well: what there is of it. */
+static void withhold_place(struct state *s, const struct moved_place *m)
+{
+    const struct shape_class *c = &s->shapes.classes[m->shape];
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        undo_withhold(s, m->node, c->demands[i].resource, c->demands[i].value);
+}
+
+static void moved_put_places(struct state *s, const struct promise *p, const struct gang *against)
+{
+    for (uint32_t i = 0; i < p->mover_places_n; i++) {
+        const struct moved_place *m = &p->mover_places[i];
+        struct gang *g = gang_find(s, m->gang);
+        if (g == against || !moved_awaits(s, m->gang) || !node_table_has(&s->nodes, m->node, m->node_name))
+            continue;
+        if (fit_room(s, &s->shapes.classes[m->shape], m->node))
+            undo_seat(s, seat_take(s, m->node, m->shape, m->labels, g, m->pod_set, true));
+        else
+            withhold_place(s, m);
+    }
+}
+
+/* WHY  while it leaves it is charged as before. */
+static void moved_put_charges(struct state *s, const struct promise *p, const struct gang *against)
+{
+    for (uint32_t i = 0; i < p->mover_charges_n; i++) {
+        const struct moved_charge *m = &p->mover_charges[i];
+        const struct gang *g = gang_find(s, m->gang);
+        const struct queue *q = queue_find(s, m->queue);
+        if (g && q && g != against && is_in_line(g))
+            undo_charge(s, q->quota, m->charge.flavor, m->charge.resource, m->charge.amount);
+    }
+}
+
 /* ---- making and dropping ---- */
 
 static void count_on_node(struct state *s, const struct promise *p, uint32_t by)
@@ -109,6 +200,7 @@ void promise_free(struct promise *p)
     free(p->granted);
     free(p->rooms);
     free(p->shares);
+    moved_free(p);
     free(p);
 }
 
@@ -116,6 +208,7 @@ static void release(struct state *s, struct promise *p)
 {
     for (uint32_t i = 0; i < p->shares_n; i++)
         shape_release(s, p->shares[i].shape);
+    moved_release(s, p);
     promise_free(p);
 }
 
@@ -392,6 +485,12 @@ static void put_charges(struct state *s, const struct promise *p, const struct q
 {
     uint32_t mark = undo_mark(s), queue = p->queue->quota;
     int64_t *kept = p->kept;
+    for (uint32_t i = 0; i < p->charges_n && p->movers_n; i++) { /* who is moved gives it nothing */
+        kept[i] = p->charges[i].amount;
+        undo_charge(s, queue, p->charges[i].flavor, p->charges[i].resource, kept[i]);
+    }
+    if (p->movers_n)
+        return;
     charge_victims(s, p, -1);
     for (uint32_t i = 0; i < p->charges_n; i++)
         kept[i] = p->charges[i].amount - quota_available(&s->quota, queue, p->charges[i].flavor, p->charges[i].resource);
@@ -416,6 +515,8 @@ bool promises_kept(struct state *s, const struct gang *g, const struct queue *q)
         if (!p->stands || p->by_priority || s->promised[i] == g || s->quota.nodes[p->queue->quota].root != root)
             continue;
         any = true;
+        if (p->movers_n)
+            continue; /* all of it stands already */
         charge_victims(s, p, -1);
         for (uint32_t k = 0; k < p->charges_n; k++)
             undo_charge(s, p->queue->quota, p->charges[k].flavor, p->charges[k].resource, p->charges[k].amount - p->kept[k]);
@@ -548,6 +649,7 @@ static void put_rooms(struct state *s, struct promise *p, const struct gang *but
         if ((!i || r[-1].node != r->node) && s->nodes.nodes[r->node].devices.gpus)
             kept_gpus_put(s, p, r->node, but);
     }
+    moved_put_places(s, p, but);
 }
 
 void promise_put(struct state *s, struct gang *g, const struct queue *q, const struct gang *against)
@@ -555,6 +657,7 @@ void promise_put(struct state *s, struct gang *g, const struct queue *q, const s
     if (!g->promise || g->promise->stands)
         return;
     put_charges(s, g->promise, q);
+    moved_put_charges(s, g->promise, against);
     put_rooms(s, g->promise, against);
 }
 

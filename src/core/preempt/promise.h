@@ -70,4 +70,12 @@ const struct reason *promise_why(struct state *s, const struct gang *victim, str
 /* What its gang is told: a REASON_PREEMPTING in the arena. */
 struct reason *promise_what(const struct gang *g, struct arena *a);
 
+/* ---- of those who left for it and begin again elsewhere (moves/carry.h) ----
+ * Places and quota are kept from everybody but the one whom they are for, from when it is told to leave until it holds quota again, or does
+ * not wait for any. The gang that they leave for counts on none of their quota: they come back. */
+/* These places of the mover's, and all that it is charged, which it still is. */
+void moved_keep(struct state *s, struct promise *p, const struct gang *mover, const uint32_t *seats, const uint32_t *to, uint32_t n);
+bool moved_awaits(const struct state *s, name_id gang); /* it leaves, or waits to begin again */
+bool moved_is_kept(const struct state *s, const struct gang *g); /* something is kept for it */
+
 #endif

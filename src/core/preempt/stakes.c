@@ -33,7 +33,7 @@ void stakes_put(struct state *s, uint32_t *slot, const struct gang_record *r)
     s->stakes_live_n += told && !*slot;
     *slot = !told ? 0 : *slot ? *slot : new_slot(s);
     if (told)
-        s->stakes[*slot] = (struct gang_stakes){r->checkpoint_ms, r->minimum_run_s, r->grace_s ? r->grace_s : POD_GRACE_S, 0};
+        s->stakes[*slot] = (struct gang_stakes){r->checkpoint_ms, r->minimum_run_s, r->grace_s ? r->grace_s : POD_GRACE_S, r->stays, 0};
 }
 
 void stakes_drop(struct state *s, const struct gang *g)

@@ -25,7 +25,7 @@ struct harm {                  /* of all who go */
 /* ---- as told ---- */
 static inline bool stakes_are_told(const struct gang_record *r)
 {
-    return r->checkpoint_ms || r->minimum_run_s || (r->grace_s && r->grace_s != POD_GRACE_S);
+    return r->checkpoint_ms || r->minimum_run_s || r->stays || (r->grace_s && r->grace_s != POD_GRACE_S);
 }
 /* Of the object whose slot this is; 0: it says nothing. */
 void stakes_put(struct state *s, uint32_t *slot, const struct gang_record *r);

@@ -7,6 +7,8 @@
 
 enum preemption victim_reason(const struct candidate *one)
 {
+    if (one->class == CLASS_MOVED)
+        return PREEMPTION_MOVED;
     if (one->class == CLASS_LONE)
         return PREEMPTION_BY_PRIORITY;
     if (one->gang->queue && one->gang->queue->has_shares)

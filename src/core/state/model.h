@@ -175,6 +175,7 @@ struct gang_consumption {
 struct gang_stakes {
     int64_t checkpoint_ms;
     int32_t minimum_run_s, grace_s;
+    bool stays;
     uint32_t next_hole;      /* of a free slot */
 };
 
@@ -252,6 +253,7 @@ struct gang {
     bool in_work : 1;        /* which of the two look_at means */
     bool booked : 1;         /* it has a booking */
     bool restarts : 1;       /* its object asks for that, since it was let in */
+    bool wants_moves : 1;    /* others who are moved would let it start (moves/carry.h) */
     bool ended : 1;          /* on trial: it is as if it were gone (explain/remedy.h) */
     uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
     uint32_t gang_at;        /* index in state.gangs */
@@ -327,6 +329,7 @@ struct queue {
     bool seeks_anew;         /* one of them has ended: from the first on */
     enum queue_backfill backfill;
     struct queue_placement placement;
+    int32_t move_cost_s;     /* as in queue_record */
     int32_t lowest;          /* priority among `charged`, which `lowest_n` of them have; 0 = to be found anew (ledger.h) */
     uint32_t lowest_n;
     bool changed;            /* since the last cycle: all that wait in it look again */
@@ -422,6 +425,15 @@ struct promised_share {
     uint32_t node, shape;    /* shape: a reference */
     int32_t n;
 };
+/* A place, and quota, of one who left for it and begins again elsewhere (preempt/promise.h): names, since it may be gone by then. */
+struct moved_place {
+    name_id gang, node_name;
+    uint32_t node, shape, labels, pod_set; /* shape, labels: references */
+};
+struct moved_charge {
+    name_id gang, queue;
+    struct charge charge;
+};
 struct promise {
     uint32_t at;             /* index in state.promised */
     int64_t since_ms;        /* its gang has waited for somebody since then */
@@ -442,6 +454,10 @@ struct promise {
     uint32_t rooms_n;
     struct promised_share *shares; /* on nodes of its rooms */
     uint32_t shares_n;
+    name_id *movers;         /* its victims begin again elsewhere (moves/carry.h): who they were */
+    struct moved_place *mover_places;
+    struct moved_charge *mover_charges;
+    uint32_t movers_n, movers_cap, mover_places_n, mover_places_cap, mover_charges_n, mover_charges_cap;
     enum sparing spares;     /* other victims than by Kueue's order alone: why... */
     name_id spared, spared_ns; /* ...and for one of those who would have gone, its key */
 };

@@ -453,6 +453,15 @@ static void take_placement(struct state *s, struct queue *q, const struct queue_
         view_table_forget(s);
 }
 
+/* Who waits, in whatever queue, may start by moves that were not allowed before. */
+static void take_move_cost(struct state *s, struct queue *q, const struct queue_record *r)
+{
+    bool same = q->move_cost_s == r->move_cost_s;
+    q->move_cost_s = r->move_cost_s;
+    for (uint32_t i = 0; i < s->queues_n && !same; i++)
+        queue_is_another(s, s->queues[i]);
+}
+
 static void apply_queue(struct state *s, const struct queue_record *r)
 {
     struct queue *q = queue_of(s, r->name);
@@ -470,6 +479,7 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->strategy = r->strategy;
     take_backfill(s, q, r);
     take_placement(s, q, r, is_new);
+    take_move_cost(s, q, r);
     q->stop = r->stop;
     q->unlimited = r->unlimited;
     q->priority = r->priority;

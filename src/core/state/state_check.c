@@ -496,7 +496,8 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         h = mix(mix_name(s, h, g->own->lost), (uint64_t)g->own->lost_ms);
         if (g->own->stakes) {
             const struct gang_stakes *told = &s->stakes[g->own->stakes];
-            h = mix(mix(h, (uint64_t)told->checkpoint_ms), (uint64_t)(uint32_t)told->minimum_run_s << 32 | (uint32_t)told->grace_s);
+            h = mix(mix(h, (uint64_t)told->checkpoint_ms), (uint64_t)(uint32_t)told->minimum_run_s << 32 | (uint32_t)told->grace_s) +
+                told->stays;
         }
         for (uint32_t k = 0; k < g->own->told_n; k++)
             h = mix(mix_name(s, h, g->own->told[k].domain), (uint64_t)g->own->told[k].pod_set << 32 | (uint32_t)g->own->told[k].count);

@@ -269,6 +269,15 @@ static void mark_promise(const struct state *s, const struct promise *p)
         mark(s, p->rooms[i].node_name);
         mark(s, p->rooms[i].resource);
     }
+    for (uint32_t i = 0; i < p->movers_n; i++)
+        mark(s, p->movers[i]);
+    for (uint32_t i = 0; i < p->mover_places_n; i++)
+        mark(s, p->mover_places[i].node_name);
+    for (uint32_t i = 0; i < p->mover_charges_n; i++) {
+        mark(s, p->mover_charges[i].queue);
+        mark(s, p->mover_charges[i].charge.flavor);
+        mark(s, p->mover_charges[i].charge.resource);
+    }
 }
 
 static void mark_bookings(const struct state *s)

@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct cohort_record) == 32, FIELDS);
 _Static_assert(sizeof(struct queue_record) == 160, FIELDS);
 _Static_assert(sizeof(struct local_queue_record) == 56, FIELDS);
 _Static_assert(sizeof(struct pod_set) == 232, FIELDS);
-_Static_assert(sizeof(struct gang_record) == 296, FIELDS);
+_Static_assert(sizeof(struct gang_record) == 304, FIELDS);
 _Static_assert(sizeof(struct pod_record) == 232, FIELDS);
 _Static_assert(sizeof(struct budget_record) == 48, FIELDS);
 _Static_assert(sizeof(struct decide_config) == 56, FIELDS);
@@ -412,6 +412,7 @@ static void io_queue(struct change_io *io, struct queue_record *q)
     FLAG(q->placement.own);
     FLAG(q->placement.unread);
     WORD(q->placement.by, PLACEMENT_MOST);
+    NUMBER(q->move_cost_s);
     WORD(q->stop, STOP_HOLD_AND_DRAIN);
     io_selector(io, &q->namespaces);
     LIST(q->groups, q->groups_n, io_group);
@@ -583,6 +584,7 @@ static void io_gang(struct change_io *io, struct gang_record *g)
     LIST(g->checks, g->checks_n, io_check);
     NUMBER(g->checkpoint_ms);
     NUMBER(g->minimum_run_s);
+    FLAG(g->stays);
     NUMBER(g->grace_s);
     FLAG(g->of_one_pod);
     FLAG(g->foreign);

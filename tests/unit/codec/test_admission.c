@@ -648,6 +648,14 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\n"
          "metadata: {name: q, namespace: ns, annotations: {capstan.dev/placement: fgd}}\nspec: {clusterQueue: q}\n",
          "metadata.annotations[capstan.dev/placement]: has no effect yet: it is read of the ClusterQueue"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q, annotations: {capstan.dev/move-cost-seconds: 10m}}\n"
+         "spec: {resourceGroups: []}\n",
+         "metadata.annotations[capstan.dev/move-cost-seconds]: has no effect: write GPU-seconds, from 0 to 604800"},
+        {"apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\n"
+         "metadata: {name: q, namespace: ns, annotations: {capstan.dev/move-cost-seconds: '60'}}\nspec: {clusterQueue: q}\n",
+         "metadata.annotations[capstan.dev/move-cost-seconds]: has no effect yet: it is read of the ClusterQueue"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {capstan.dev/movable: never}}\n"
+         "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[capstan.dev/movable]: has no effect: write \"true\" or \"false\""},
         {"apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n"
          "metadata: {name: g, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '60'}}\nspec: {minMember: 2}\n",
          "metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of what is queued the Kueue way"},

@@ -1,5 +1,5 @@
 /* test_decode_booking.c - what a ClusterQueue says of starts that are promised, and what a Workload says of its own;
- * how long a pod group may be broken, and how long Volcano's may wait */
+ * how long a pod group may be broken, and how long Volcano's may wait; who may be moved */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,6 +31,41 @@ static void a_queue_says_how_it_gives_them(void **state)
         assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
         assert_int_equal(q.backfill, cases[i].backfill);
         assert_int_equal(decode_backfill(json_bytes(said), &unused), cases[i].is_read);
+    }
+}
+
+static void a_queue_and_a_job_say_who_may_be_moved(void **state)
+{
+    static const struct {
+        const char *annotation;
+        int32_t seconds;
+        bool is_read;
+    } cases[] = {{"\"600\"", 600, true},    {"\"0\"", 0, true},   {"\"604800\"", 604800, true}, {"\"604801\"", 0, false},
+                 {"\"-1\"", 0, false},      {"\"10m\"", 0, false}, {"\"\"", 0, false},           {"600", 600, true},
+                 {"[\"600\"]", 0, false}};
+    static const struct {
+        const char *annotation;
+        bool stays;
+    } jobs[] = {{"\"false\"", true}, {"\"true\"", false}, {"\"no\"", false}, {"false", false}, {"\"\"", false}};
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct queue_record q;
+        struct err e;
+        int32_t unused;
+        const struct json *v = tree(w, arena_printf(w->arena, "{\"metadata\":{\"name\":\"q\",\"annotations\":{\"capstan.dev/move-cost-seconds\":%s}},"
+                                                              "\"spec\":{\"resourceGroups\":[]}}", cases[i].annotation));
+        const struct json *said = json_path(v, "metadata", "annotations", "capstan.dev/move-cost-seconds", NULL);
+        assert_int_equal(decode_cluster_queue(&w->d, v, &q, &e), 0);
+        assert_int_equal(q.move_cost_s, cases[i].seconds);
+        assert_int_equal(decode_move_cost(json_bytes(said), &unused), cases[i].is_read);
+    }
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        struct gang_record g;
+        struct err e;
+        const struct json *v = tree(w, arena_printf(w->arena, "{\"metadata\":{\"name\":\"w\",\"namespace\":\"n\",\"annotations\":{\"capstan.dev/movable\":%s}},"
+                                                              "\"spec\":{\"podSets\":[]}}", jobs[i].annotation));
+        assert_int_equal(decode_workload(&w->d, v, &g, &e), 0);
+        assert_int_equal(g.stays, jobs[i].stays);
     }
 }
 
@@ -140,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_queue_says_how_it_gives_them, world_open, world_close),
+        cmocka_unit_test_setup_teardown(a_queue_and_a_job_say_who_may_be_moved, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_group_says_how_long_it_may_be_broken, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_group_says_when_it_is_due, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_workload_says_its_start, world_open, world_close),
