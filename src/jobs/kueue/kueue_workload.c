@@ -387,7 +387,9 @@ void kueue_workload_adopt(struct jobs *j, struct work *w, const struct json *wor
         kueue_workload_finish(w, workload, false, "OutOfSync", "The prebuilt workload is out of sync with its user job", now_ms);
         return;
     }
-    struct json *patch = object_patch(a, workload), *meta = json_get(patch, "metadata");
+    /* WHY  deleted while its job runs it would be gone at once, and nobody left who stops that */
+    struct json *held = object_finalizer_patch(a, workload, KUEUE_IN_USE_FINALIZER, true);
+    struct json *patch = held ? held : object_patch(a, workload), *meta = json_get(patch, "metadata");
     JSON_EACH (one, json_path(workload, "metadata", "ownerReferences", NULL))
         json_append(r->owner_references, json_clone(a, one));
     json_set(a, meta, "ownerReferences", r->owner_references);

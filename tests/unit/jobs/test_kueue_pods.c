@@ -544,6 +544,21 @@ static void test_pod_takes_the_workload_that_was_made_for_it(void **state)
     assert_int_equal(pods_n("", "Running"), 1);
 }
 
+/* It has no finalizer of its own: whoever deleted it would be rid of it at once, and nobody would stop the pod. chaos 51060 14 */
+static void test_pod_is_stopped_whose_workload_is_deleted_that_was_made_for_it(void **state)
+{
+    (void)state;
+    QUOTA("8");
+    managed_pod("one", ",\"kueue.x-k8s.io/prebuilt-workload-name\":\"made\"");
+    made_workload("made", "", "main", 1);
+    run(4000);
+    assert_int_equal(pods_n("", "Running"), 1);
+    delete("/apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/made");
+    run(4000);
+    assert_int_equal(pods_n("", "Running"), 0);
+    assert_null(workload());
+}
+
 static void test_workload_made_for_other_pods_is_refused(void **state)
 {
     (void)state;
@@ -655,6 +670,7 @@ int main(void)
         FLOW(test_pod_gives_way_to_a_higher_one),
         FLOW(test_class_that_is_not_read_yet_counts),
         FLOW(test_pod_takes_the_workload_that_was_made_for_it),
+        FLOW(test_pod_is_stopped_whose_workload_is_deleted_that_was_made_for_it),
         FLOW(test_workload_made_for_other_pods_is_refused),
         FLOW(test_group_takes_the_workload_that_was_made_for_it),
         FLOW(test_group_that_serves_never_ends),
