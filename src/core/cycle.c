@@ -83,6 +83,14 @@ void cycle_evict(struct cycle *c, struct gang *g, const struct reason *why)
     g->reason = reason_copy(why);
 }
 
+void cycle_evict_member(struct cycle *c, const struct gang *g, uint32_t pod, const struct reason *why)
+{
+    struct plan_entry *e = entry(c, EFFECT_EVICT, g);
+    e->reason = why;
+    e->pod = c->s->pods[pod].key;
+    e->pod_uid = c->s->pods[pod].uid;
+}
+
 /* ---- telling ---- */
 
 static void tell(struct cycle *c, struct gang *g, const struct reason *why, uint64_t hash, uint64_t codes)

@@ -30,6 +30,7 @@ void cycle_moved(struct cycle *c, struct gang *g);                      /* plan 
 void cycle_lost(struct cycle *c, const struct gang *g);                 /* the same, of the node that it lost */
 void cycle_bind(struct cycle *c, struct gang *g, uint32_t pod, uint32_t seat);
 void cycle_evict(struct cycle *c, struct gang *g, const struct reason *why); /* -> LEAVING */
+void cycle_evict_member(struct cycle *c, const struct gang *g, uint32_t pod, const struct reason *why); /* its gang stays */
 
 /* ---- why a gang waits. The tree stays with the gang, or with the line for all in it; a plan entry comes only when there is news:
  *      another cause for all in the line, other amounts of the same causes for the first of it ---- */

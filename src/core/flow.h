@@ -507,7 +507,7 @@ struct change {
 enum effect {
     EFFECT_ADMIT,   /* quota and places are taken: tell the dialect (Workload QuotaReserved+Admitted, PodGroup Inqueue/Running) */
     EFFECT_BIND,    /* this pod to this node with these devices; all binds of a gang stand together in one plan */
-    EFFECT_EVICT,   /* give back: delete the gang's pods, suspend its job; reason says why */
+    EFFECT_EVICT,   /* give back: delete the gang's pods, suspend its job; or delete one pod alone, and the gang stays. reason says why */
     EFFECT_EXPLAIN, /* the gang waits; the reason tree is new */
     EFFECT_RESERVE, /* only quota is taken, for a gang with admission checks: tell the dialect (Workload QuotaReserved, checks Pending) */
     EFFECT_MOVE,    /* places of an admitted gang are in other domains of a topology now, or a node of it has failed: tell the dialect */
@@ -516,7 +516,7 @@ struct plan_entry {
     enum effect effect;
     enum gang_source source;
     name_id gang;
-    name_id pod, pod_uid;                 /* BIND */
+    name_id pod, pod_uid;                 /* BIND; EVICT of one member: 0 = the gang goes whole */
     name_id node;                         /* BIND */
     const char *devices;                  /* BIND: "nvidia.com/gpu=0,3;..." or NULL when nothing has devices */
     name_id queue;                        /* ADMIT, RESERVE: cluster queue */

@@ -223,11 +223,29 @@ void act_delete_pod(void *arg, struct work *w)
     }
 }
 
+/* Its gang stays as it is. */
+static void evict_member(struct scheduler *s, const struct plan_entry *entry)
+{
+    struct seen_pod *p = seen_pod(s, entry->pod);
+    _cleanup_buf_ struct buf text = {0};
+    explain_sentence(&text, entry->reason, s->names);
+    s->counts.evictions_n++;
+    if (p && p->uid == entry->pod_uid && !p->deleting && p->phase != POD_SUCCEEDED && p->phase != POD_FAILED) {
+        seen_pod_remove(p, "Evicted", text.data, NULL);
+        workqueue_add(s->delete_work, intern_name(s->names, p->key));
+    }
+    act_outcome(s, EFFECT_EVICT, entry->gang, entry->pod, 0);
+}
+
 static void act_evict(struct scheduler *s, const struct plan_entry *entry)
 {
     struct seen_gang *g = seen_gang(s, entry->gang);
     if (!g)
         return; /* as in act_admit */
+    if (entry->pod) {
+        evict_member(s, entry);
+        return;
+    }
     _cleanup_buf_ struct buf text;
     buf_init(&text);
     if (entry->reason)

@@ -292,6 +292,13 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
 
 /* ---- preemption ---- */
 
+static void add_minimum(struct buf *out, const struct reason *r)
+{
+    const struct reason *surplus = reason_find(r->child, REASON_SURPLUS);
+    if (surplus)
+        buf_printf(out, "; its pod group has more than its minimum of %lld, and stays", (long long)surplus->need);
+}
+
 /* SOURCE Kueue, message of the Preempted condition; who it was in Kueue's words is told by his uid alone. */
 static void preempted_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
@@ -313,11 +320,13 @@ static void preempted_sentence(struct buf *out, const struct reason *r, const st
             explain_amount(out, names, r->resource, r->need);
             buf_printf(out, " %s that it deserves", name_of(names, r->resource));
         }
+        add_minimum(out, r);
         return;
     }
     if (r->have == PREEMPTION_LOWER_IN_QUEUE) {
         buf_printf(out, "preempted for PodGroup %s/%s, which has a higher priority in queue %s", name_of(names, r->pod_set),
                    explain_last_part(name_of(names, r->name)), name_of(names, r->queue));
+        add_minimum(out, r);
         return;
     }
     buf_printf(out, "Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
@@ -379,7 +388,11 @@ static void lack_sentence(struct buf *out, const struct reason *r, const struct 
 static void preempting_groups_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     int64_t others_n = r->need - r->have;
-    buf_printf(out, "waits for the end of %lld pod group(s) ", (long long)r->need);
+    const struct reason *surplus = reason_find(r->child, REASON_SURPLUS);
+    buf_text(out, "waits for the end of ");
+    if (surplus)
+        buf_printf(out, "%lld pod(s) above the minimum of ", (long long)surplus->need);
+    buf_printf(out, "%lld pod group(s) ", (long long)r->need);
     if (r->have && others_n)
         buf_printf(out, "(%lld of lower priority in queue %s, %lld from which it takes back what it deserves)", (long long)r->have,
                    name_of(names, r->queue), (long long)others_n);
@@ -414,6 +427,13 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_PREEMPTED_GANG:
         buf_printf(out, "%s %s/%s: %s", r->have == PREEMPTION_MOVED ? "moved" : "preempted", name_of(names, r->pod_set),
                    explain_last_part(name_of(names, r->name)), preemption_name((enum preemption)r->have));
+        break;
+    case REASON_SURPLUS:
+        buf_printf(out, "%lld above the minimum", (long long)r->need);
+        break;
+    case REASON_KEPT_TO_DESERVED:
+        buf_printf(out, "%lld pod(s) above the minimum wait: queue %s would have more than it deserves, and a group of another queue waits",
+                   (long long)r->need, name_of(names, r->queue));
         break;
     case REASON_SPARED:
         spared_sentence(out, r, names);

@@ -64,8 +64,11 @@
     X(NODE_SHARE,           "gpu-share-short")       /* no GPU of nodes_n nodes has so large a share left */                      \
     X(PREEMPTING,           "preempting")            /* need gangs must end for it (lone pods: on node `name`; in Volcano's queue \
                                                       * `queue`: `have` of them for their lower priority in it) */                         \
-                                                     /* children: PREEMPTED_GANG, SPARED */                                        \
+                                                     /* children: PREEMPTED_GANG, SPARED, SURPLUS */                               \
     X(PREEMPTED_GANG,       "preempted-workload")    /* the gang `name` in namespace pod_set; have = enum preemption */            \
+    X(SURPLUS,              "above-minimum")         /* need members go alone, their groups stay; of an EVICT: its group's minimum */ \
+    X(KEPT_TO_DESERVED,     "kept-to-deserved")      /* need members above the minimum wait: with them queue `queue` has more than it \
+                                                      * deserves, and a group of another queue waits */                              \
     X(SPARED,               "spared-workload")       /* an equal of those, `name` in namespace pod_set, stays: have = enum sparing */ \
     X(NO_PREEMPTION,        "no-preemption")         /* have = enum preemption_lack; LACK_SHARES: child SHARES;                    \
                                                       * lone pods: children count nodes */                                         \
@@ -108,7 +111,7 @@
                                                       * have = enum preemption; queue, flavor: paths to its queue and to one's own; of a \
                                                       * lone pod flavor = its node; DESERVED: the two queues, and of `resource` \
                                                       * one's own has more than the `need` that it deserves; pod_set = namespace; \
-                                                      * LOWER_IN_QUEUE: the queue; pod_set = namespace. child: SPARED */
+                                                      * LOWER_IN_QUEUE: the queue; pod_set = namespace. children: SPARED, SURPLUS */
 
 enum reason_code {
 #define X(code, name) REASON_##code,

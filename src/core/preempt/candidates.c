@@ -211,7 +211,7 @@ bool candidate_may_go(const struct preemptor *x, const struct gang *g)
     const struct state *s = x->c->s;
     bool needed = x->for_nodes || g->queue->has_shares;
     return (!needed || uses_what_is_borrowed(x, g, true)) && (!shares_fairly(s, g->queue) || uses_what_is_borrowed(x, g, false)) &&
-           (!g->queue->has_shares || deserve_spares(s, g));
+           (!g->queue->has_shares || x->members || deserve_spares(s, g));
 }
 
 static void reserve(struct gathering *to, uint32_t more)
@@ -324,8 +324,7 @@ static bool leaves_for(const struct state *s, const struct gang *victim, const s
     return victim->preemptor == g && (victim->phase == GANG_LEAVING || gang_leaves_places(s, victim));
 }
 
-/* Of something more than others left for. */
-static bool asks_for_more(const struct preemptor *x)
+bool candidates_ask_for_more(const struct preemptor *x)
 {
     const struct promise *p = x->gang->promise;
     bool more = false;
@@ -342,7 +341,7 @@ static bool asks_for_more(const struct preemptor *x)
  * whom it went before, and look for the others again, for ever. */
 static bool leaves_for_this(const struct preemptor *x, const struct gang *victim)
 {
-    return leaves_for(x->c->s, victim, x->gang) && !(uses_what_is_short(x, victim) && asks_for_more(x));
+    return leaves_for(x->c->s, victim, x->gang) && !(uses_what_is_short(x, victim) && candidates_ask_for_more(x));
 }
 
 static bool is_found(const struct candidates *f, const struct gang *g)
@@ -532,7 +531,7 @@ bool candidates_lower(struct queue *q, const struct gang *g)
 bool candidates_any(const struct state *s, struct queue *q, const struct gang *g)
 {
     for (uint32_t i = 0; g->promise && i < g->promise->victims_n; i++)
-        if (leaves_for(s, g->promise->victims[i], g))
+        if (leaves_for(s, g->promise->victims[i], g) || g->promise->victims[i]->shrinks)
             return true;
     if (policy_within(q, g) != PREEMPT_NEVER && any_in(q, q->within, g))
         return true;

@@ -32,6 +32,7 @@ struct preemptor {
     uint32_t choices_n;
     bool spares;               /* of equals go those by whose end less is lost (stakes.h) */
     bool stays;                /* with what it was promised: nobody goes but who does for it already */
+    bool members;              /* those go that groups can do without (surplus.h), not whole groups */
 };
 enum candidate_class {
     CLASS_HIERARCHY,
@@ -70,6 +71,7 @@ void candidates_leaving(const struct preemptor *x, struct candidates *ret_candid
 /* May one of another queue go at all, with others gone by now? */
 bool candidate_may_go(const struct preemptor *x, const struct gang *g);
 bool candidate_leaves(const struct preemptor *x, const struct candidate *one); /* for this preemptor, whatever else is true of it */
+bool candidates_ask_for_more(const struct preemptor *x); /* of something, than others left for */
 /* With others gone by now: is there still a reason to take this one? */
 bool candidate_is_valid(const struct preemptor *x, const struct candidate *one, bool borrows);
 /* Could anybody be preempted for the gang by the policies of its queue, however much were short? */

@@ -4,6 +4,7 @@
 #include "core/place/fit.h"
 #include "core/place/undo.h"
 #include "core/preempt/kept_gpus.h"
+#include "core/preempt/surplus.h"
 #include "core/queue/order.h"
 
 #define MOVES_MOST 4
@@ -162,12 +163,18 @@ static void gain_anywhere(struct state *s, const struct promise *p)
             node_table_gain(&s->nodes, slot);
 }
 
+static void let_go(struct gang *victim)
+{
+    victim->preemptor = NULL;
+    victim->shrinks = false;
+}
+
 void promise_forget_victim(struct state *s, struct gang *g)
 {
     struct gang *preemptor = g->preemptor;
     struct promise *p = preemptor ? preemptor->promise : NULL;
     uint32_t i = 0;
-    g->preemptor = NULL;
+    let_go(g);
     while (p && i < p->victims_n && p->victims[i] != g)
         i++;
     if (!p || i == p->victims_n)
@@ -177,6 +184,27 @@ void promise_forget_victim(struct state *s, struct gang *g)
     p->moved_n = preemptor->unkept_n = 0;
     if (!p->victims_n) /* all have left: it starts, or others were faster, who are no victims of its */
         look_again(s, p, preemptor);
+}
+
+void promise_follow_members(struct state *s, struct gang *g)
+{
+    bool any = !g->shrinks;
+    for (uint32_t i = 0; i < g->members_n && !any; i++)
+        any = s->pods[g->members[i]].seat && s->pods[g->members[i]].surplus;
+    if (!any)
+        promise_forget_victim(s, g);
+}
+
+void promise_member_answered(struct state *s, struct gang *g, name_id pod, bool refused)
+{
+    uint32_t at = id_map_get(&s->pod_by_key, pod);
+    struct gang *preemptor = g->shrinks ? g->preemptor : NULL;
+    if (!refused || !at || s->pods[at].gang != g || s->pods[at].deleting)
+        return;
+    s->pods[at].surplus = false;
+    promise_follow_members(s, g);
+    if (preemptor && preemptor->line && preemptor->line->park.at)
+        order_line_ready(s, preemptor->line, false);
 }
 
 /* Whom it kept out may fit now. */
@@ -218,7 +246,7 @@ void promise_end(struct state *s, struct gang *g)
     list_remove(s, g);
     g->promise = NULL;
     for (uint32_t i = 0; i < p->victims_n; i++)
-        p->victims[i]->preemptor = NULL;
+        let_go(p->victims[i]);
     gain(s, p);
     gain_anywhere(s, p);
     look_again(s, p, g); /* and is told that it waits for nobody now */
@@ -317,7 +345,7 @@ static bool same_content(const struct promise *a, const struct promise *b)
 /* WHY  the more leave for it the less is kept from others: what one more victim leaves may let somebody in who was refused before. */
 static bool same_victims(const struct promise *old, const struct victims *v)
 {
-    bool same = old->victims_n == v->n;
+    bool same = old->victims_n == v->n && old->members_n == v->members_n;
     for (uint32_t i = 0; i < v->n && same; i++) {
         const struct gang *other = v->all[i].gang->preemptor;
         same = other && other->promise == old;
@@ -326,7 +354,7 @@ static bool same_victims(const struct promise *old, const struct victims *v)
 }
 
 /* Who waited for this one before looks again: what it counted on is not coming. */
-static void take_victim(struct state *s, struct gang *g, struct gang *victim, enum preemption as)
+static void take_victim(struct state *s, struct gang *g, struct gang *victim, enum preemption as, bool shrinks)
 {
     struct gang *before = victim->preemptor;
     if (before && before != g) {
@@ -334,6 +362,7 @@ static void take_victim(struct state *s, struct gang *g, struct gang *victim, en
         promise_drop(s, before);
     }
     victim->preemptor = g;
+    victim->shrinks = shrinks;
     if (gang_holds(victim) && victim->phase != GANG_LEAVING) /* else it stays as it was told */
         victim->preempted_as = as;
 }
@@ -393,6 +422,17 @@ static void tell_victims(struct cycle *c, const struct promise *p)
     }
 }
 
+/* One that is being deleted goes without being told. */
+static void tell_members(struct cycle *c, const struct victims *v)
+{
+    for (uint32_t i = 0; i < v->members_n; i++) {
+        struct pod *p = &c->s->pods[v->members[i]];
+        if (!p->surplus && !p->deleting)
+            cycle_evict_member(c, p->gang, v->members[i], promise_why(c->s, p->gang, c->a));
+        p->surplus = true;
+    }
+}
+
 /* Who was spared once stays so, while those go who were told to in his place. */
 static void note_spared(const struct state *s, struct promise *p, const struct victims *v, const struct promise *old)
 {
@@ -438,7 +478,7 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     if (old) {
         replaces(s, p, old, v);
         for (uint32_t i = 0; i < old->victims_n; i++)
-            old->victims[i]->preemptor = NULL;
+            let_go(old->victims[i]);
         list_remove(s, g);
         release(s, old);
     } else if (!p->by_priority) { /* for others it is as if this one had been let in */
@@ -451,29 +491,46 @@ void promise_make(const struct preemptor *x, const struct victims *v, const stru
     p->victims = mem_alloc((v->n + 1) * sizeof *p->victims);
     for (uint32_t i = 0; i < v->n; i++) {
         struct gang *victim = v->all[i].gang;
-        take_victim(s, g, victim, victim_reason(&v->all[i]));
+        take_victim(s, g, victim, victim_reason(&v->all[i]), v->members != NULL);
         p->victims[p->victims_n++] = victim;
     }
-    tell_victims(x->c, p);
+    p->members_n = v->members_n;
+    if (v->members)
+        tell_members(x->c, v);
+    else
+        tell_victims(x->c, p);
 }
 
 /* ---- on the undo log ---- */
 
+/* Of what the victim is charged: all, or what those of its members have that were told to go. */
+static int64_t amount_given(const struct state *s, const struct gang *v, const struct charge *c)
+{
+    int64_t sum = v->shrinks ? 0 : c->amount;
+    for (uint32_t i = 0; i < v->members_n && v->shrinks; i++)
+        sum += s->pods[v->members[i]].surplus ? surplus_amount(s, v->members[i], c->resource) : 0;
+    return sum;
+}
+
 static void charge_victims(struct state *s, const struct promise *p, int sign)
 {
-    for (uint32_t i = 0; i < p->victims_n; i++)
-        undo_charges_of(s, p->victims[i], sign);
+    for (uint32_t i = 0; i < p->victims_n; i++) {
+        const struct gang *v = p->victims[i];
+        for (uint32_t k = 0; k < v->own->charges_n && v->queue; k++)
+            undo_charge(s, v->queue->quota, v->own->charges[k].flavor, v->own->charges[k].resource,
+                        sign * amount_given(s, v, &v->own->charges[k]));
+    }
 }
 
 /* What of this the victims in the gang's own queue will give back. */
-static int64_t given_back(const struct promise *p, const struct charge *need)
+static int64_t given_back(const struct state *s, const struct promise *p, const struct charge *need)
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < p->victims_n; i++) {
         const struct gang *v = p->victims[i];
         for (uint32_t k = 0; k < v->own->charges_n && v->queue == p->queue; k++)
             if (v->own->charges[k].flavor == need->flavor && v->own->charges[k].resource == need->resource)
-                sum += v->own->charges[k].amount;
+                sum += amount_given(s, v, &v->own->charges[k]);
     }
     return sum;
 }
@@ -498,7 +555,7 @@ static void put_charges(struct state *s, const struct promise *p, const struct q
     for (uint32_t i = 0; i < p->charges_n; i++) {
         const struct charge *c = &p->charges[i];
         kept[i] += quota_available(&s->quota, queue, c->flavor, c->resource);
-        int64_t own = p->borrow_level || against != p->queue ? 0 : c->amount - given_back(p, c);
+        int64_t own = p->borrow_level || against != p->queue ? 0 : c->amount - given_back(s, p, c);
         kept[i] = kept[i] > own ? kept[i] : own;
         kept[i] = kept[i] < c->amount ? kept[i] : c->amount;
         kept[i] = kept[i] > 0 ? kept[i] : 0;
@@ -564,7 +621,7 @@ void promise_each_left(struct state *s, const struct promise *p, const struct ga
         for (uint32_t k = 0; k < v->members_n; k++)
             if (victim_gives_place(v, &s->pods[v->members[k]]))
                 f(s, p, s->pods[v->members[k]].seat, arg);
-        for (uint32_t k = 0; k < v->own->seats_n; k++)
+        for (uint32_t k = 0; k < v->own->seats_n && !v->shrinks; k++)
             f(s, p, v->own->seats[k], arg);
     }
 }
@@ -734,6 +791,8 @@ const struct reason *promise_why(struct state *s, const struct gang *victim, str
     }
     struct reason *why = reason_new(a, r);
     add_spared(g->promise, a, why);
+    if (victim->shrinks)
+        reason_add(why, reason_new(a, (struct reason){.code = REASON_SURPLUS, .need = victim->min_members}));
     return why;
 }
 
@@ -750,5 +809,7 @@ struct reason *promise_what(const struct gang *g, struct arena *a)
         root->have += root->queue && v->preempted_as == PREEMPTION_LOWER_IN_QUEUE;
     }
     add_spared(p, a, root);
+    if (p->members_n)
+        reason_add(root, reason_new(a, (struct reason){.code = REASON_SURPLUS, .need = p->members_n}));
     return root;
 }

@@ -43,9 +43,13 @@ void promises_lie_down(struct state *s);            /* the try is over, and its 
 bool gang_leaves_places(const struct state *s, const struct gang *g);
 /* Does the end of the gang, or that it has ended, free the place of this member? WHY not a former one's beside a new admission: it goes as
  * it goes, whether the gang is evicted again or not; who counted on it would evict for nothing. */
-static inline bool victim_gives_place(const struct gang *victim, const struct pod *member)
+static inline bool gang_gives_place(const struct gang *victim, const struct pod *member)
 {
     return member->seat && member->former != gang_holds(victim);
+}
+static inline bool victim_gives_place(const struct gang *victim, const struct pod *member) /* the same where it may be one that shrinks */
+{
+    return victim->shrinks ? member->seat && member->surplus : gang_gives_place(victim, member);
 }
 /* Each seat that victims leave, but for those of `but`. */
 typedef void (*left_seat_fn)(struct state *s, const struct promise *p, uint32_t seat, void *arg);
@@ -54,6 +58,10 @@ void promise_each_left(struct state *s, const struct promise *p, const struct ga
 bool promise_is_others(const struct gang *victim, const struct gang *g);
 /* The gang has left, with its pods, or stays after all: nobody waits for it any more. */
 void promise_forget_victim(struct state *s, struct gang *g);
+/* The same of a gang that shrinks, once no member of it that was told to go stands any more; else a no-op. */
+void promise_follow_members(struct state *s, struct gang *g);
+/* EVICT of this member alone was answered. Refused: it stays, and who waits for it looks again. */
+void promise_member_answered(struct state *s, struct gang *g, name_id pod, bool refused);
 /* Somebody has taken room on the node. A lone pod to whom more of it is promised than will be left looks again. WHY  it waits there in vain
  * else until its victims have left, and keeps others out meanwhile. */
 void promises_shrink(struct state *s, uint32_t node);

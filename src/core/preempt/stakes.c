@@ -66,7 +66,7 @@ static uint32_t add_pods(const struct state *s, const struct gang *g, uint32_t *
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->members_n; i++)
-        if (victim_gives_place(g, &s->pods[g->members[i]]))
+        if (gang_gives_place(g, &s->pods[g->members[i]]))
             to[n++] = g->members[i];
     return n;
 }

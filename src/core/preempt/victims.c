@@ -4,6 +4,7 @@
 #include "core/preempt/back.h"
 #include "core/preempt/fair.h"
 #include "core/preempt/promise.h"
+#include "core/preempt/surplus.h"
 
 enum preemption victim_reason(const struct candidate *one)
 {
@@ -20,10 +21,19 @@ enum preemption victim_reason(const struct candidate *one)
     return one->class == CLASS_PRIORITY && one->while_borrowing ? PREEMPTION_RECLAIM_WHILE_BORROWING : PREEMPTION_RECLAIM;
 }
 
+int64_t victims_give(const struct state *s, const struct victims *v, uint32_t i, const struct charge *c)
+{
+    int64_t sum = v->members ? 0 : c->amount;
+    for (uint32_t k = 0; k < v->members_n; k++)
+        sum += s->pods[v->members[k]].gang == v->all[i].gang ? surplus_amount(s, v->members[k], c->resource) : 0;
+    return sum;
+}
+
 /* One search, with or without borrowing. */
 struct hunt {
     const struct preemptor *x;
     struct candidates *from;
+    const uint32_t *members;   /* of each candidate, the pod that goes alone; NULL: all go whole */
     struct fair_order *fair;   /* NULL: no fair sharing */
     const struct want *wants;
     uint32_t wants_n;
@@ -31,7 +41,8 @@ struct hunt {
     bool only_leaving;         /* nobody goes but who does for it already */
     bool borrows, short_of_trials, quota_was_enough, looks_at_others, taken_back;
     struct candidate *gone;    /* in order, from `first` on; those before it have been put back */
-    uint32_t first, n, cap;
+    uint32_t *gone_members;    /* as members, of `gone` */
+    uint32_t first, n, cap, members_cap;
     uint32_t *marks;           /* of the undo log, before the seats of each were lifted */
     uint32_t lifted_n, marks_cap; /* the first of `gone`, whose seats are lifted */
 };
@@ -39,11 +50,15 @@ struct hunt {
 /* ---- quota ---- */
 
 /* WHY not on the undo log: what is lifted stands there, and comes off it while others stay charged. */
-static void charge(const struct hunt *h, const struct gang *g, int sign)
+static void charge(const struct hunt *h, uint32_t at, int sign)
 {
-    struct quota *t = &h->x->c->s->quota;
-    for (uint32_t i = 0; i < g->own->charges_n && g->queue; i++)
-        quota_add(t, g->queue->quota, g->own->charges[i].flavor, g->own->charges[i].resource, sign * g->own->charges[i].amount);
+    struct state *s = h->x->c->s;
+    const struct gang *g = h->gone[at].gang;
+    for (uint32_t i = 0; i < g->own->charges_n && g->queue; i++) {
+        const struct charge *c = &g->own->charges[i];
+        int64_t amount = h->members ? surplus_amount(s, h->gone_members[at], c->resource) : c->amount;
+        quota_add(&s->quota, g->queue->quota, c->flavor, c->resource, sign * amount);
+    }
 }
 
 static bool quota_holds(const struct hunt *h)
@@ -85,10 +100,16 @@ static void lift(struct state *s, uint32_t seat)
         undo_lift(s, seat);
 }
 
-static void lift_gang(struct state *s, const struct gang *g)
+static void lift_gone(const struct hunt *h, uint32_t at)
 {
+    struct state *s = h->x->c->s;
+    const struct gang *g = h->gone[at].gang;
+    if (h->members) {
+        lift(s, s->pods[h->gone_members[at]].seat);
+        return;
+    }
     for (uint32_t i = 0; i < g->members_n; i++)
-        if (victim_gives_place(g, &s->pods[g->members[i]]))
+        if (gang_gives_place(g, &s->pods[g->members[i]]))
             lift(s, s->pods[g->members[i]].seat);
     for (uint32_t i = 0; i < g->own->seats_n; i++)
         lift(s, g->own->seats[i]);
@@ -119,7 +140,7 @@ static void lift_first(struct hunt *h, uint32_t n)
         h->marks = arena_grow(h->x->c->a, h->marks, h->lifted_n, n - h->lifted_n, &h->marks_cap, sizeof *h->marks);
     for (; h->lifted_n < n; h->lifted_n++) {
         h->marks[h->lifted_n] = undo_mark(s);
-        lift_gang(s, h->gone[h->lifted_n].gang);
+        lift_gone(h, h->lifted_n);
     }
 }
 
@@ -165,7 +186,7 @@ static bool nodes_hold_without(struct hunt *h, uint32_t i, uint32_t needed)
     lift_first(h, i);
     uint32_t mark = undo_mark(h->x->c->s);
     for (uint32_t k = needed; k < h->n; k++)
-        lift_gang(h->x->c->s, h->gone[k].gang);
+        lift_gone(h, k);
     bool hold = all_fit(h);
     undo_back(h->x->c->s, mark);
     return hold;
@@ -177,14 +198,17 @@ static bool is_chosen(const struct hunt *h, uint32_t node)
 }
 
 /* Does it stand where the gang would? */
-static bool is_in_the_way(const struct hunt *h, const struct gang *g)
+static bool is_in_the_way(const struct hunt *h, uint32_t at)
 {
     const struct state *s = h->x->c->s;
+    const struct gang *g = h->gone[at].gang;
     if (h->looks_at_others)
         return true;
+    if (h->members)
+        return is_chosen(h, s->seats[s->pods[h->gone_members[at]].seat].node);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
-        if (victim_gives_place(g, p) && is_chosen(h, s->seats[p->seat].node))
+        if (gang_gives_place(g, p) && is_chosen(h, s->seats[p->seat].node))
             return true;
     }
     for (uint32_t i = 0; i < g->own->seats_n; i++)
@@ -195,11 +219,36 @@ static bool is_in_the_way(const struct hunt *h, const struct gang *g)
 
 /* ---- removing ---- */
 
-static void take(struct hunt *h, const struct candidate *one)
+static void take(struct hunt *h, const struct candidate *one, uint32_t member)
 {
     h->gone = arena_grow(h->x->c->a, h->gone, h->n, 1, &h->cap, sizeof *h->gone);
-    charge(h, one->gang, -1);
-    h->gone[h->n++] = *one;
+    h->gone[h->n] = *one;
+    if (h->members) {
+        h->gone_members = arena_grow(h->x->c->a, h->gone_members, h->n, 1, &h->members_cap, sizeof *h->gone_members);
+        h->gone_members[h->n] = member;
+    }
+    charge(h, h->n++, -1);
+}
+
+/* It was told to go for this preemptor: it goes, whatever the policies say by now. */
+static bool member_leaves(const struct preemptor *x, const struct candidate *one, uint32_t pod)
+{
+    return one->gang->shrinks && one->gang->preemptor == x->gang && x->c->s->pods[pod].surplus && !candidates_ask_for_more(x);
+}
+
+static bool member_may_go(const struct hunt *h, const struct candidate *one, uint32_t pod)
+{
+    if (member_leaves(h->x, one, pod))
+        return true;
+    return !h->only_leaving && one->gang->queue && candidate_is_valid(h->x, one, h->borrows) && surplus_helps(h->x, one, pod);
+}
+
+/* Is there, with those who went before, still a reason to take the candidate? */
+static bool may_go(const struct hunt *h, const struct candidate *one, uint32_t at)
+{
+    if (h->members)
+        return member_may_go(h, one, h->members[at]);
+    return h->only_leaving ? candidate_leaves(h->x, one) : candidate_is_valid(h->x, one, h->borrows);
 }
 
 /* The next that is still to be taken goes. False: there is none. */
@@ -209,14 +258,14 @@ static bool remove_next(struct hunt *h, uint32_t *at)
         struct candidate one;
         bool any = fair_next(h->fair, &one);
         if (any)
-            take(h, &one);
+            take(h, &one, 0);
         return any;
     }
     for (; *at < h->from->n; ++*at) {
         const struct candidate *one = candidates_at(h->from, *at);
-        if (h->only_leaving ? !candidate_leaves(h->x, one) : !candidate_is_valid(h->x, one, h->borrows))
+        if (!may_go(h, one, *at))
             continue;
-        take(h, one);
+        take(h, one, h->members ? h->members[*at] : 0);
         ++*at;
         return true;
     }
@@ -254,7 +303,7 @@ static bool remove_enough(struct hunt *h)
             uint32_t n = fewest_for_nodes(h, tried_n, h->n);
             bool hold = nodes_hold(h, n); /* so that what was chosen is known */
             while (h->n > n)
-                charge(h, h->gone[--h->n].gang, 1);
+                charge(h, --h->n, 1);
             return hold;
         }
         if (h->short_of_trials)
@@ -265,18 +314,28 @@ static bool remove_enough(struct hunt *h)
     return false;
 }
 
+static void swap_gone(struct hunt *h, uint32_t a, uint32_t b)
+{
+    const struct candidate one = h->gone[a];
+    h->gone[a] = h->gone[b];
+    h->gone[b] = one;
+    if (!h->members)
+        return;
+    const uint32_t member = h->gone_members[a];
+    h->gone_members[a] = h->gone_members[b];
+    h->gone_members[b] = member;
+}
+
 /* SOURCE Kueue, fill back: from the last but one to the first. */
 static void put_back(struct hunt *h)
 {
     uint32_t needed = h->n - 1; /* those from here on are */
     for (uint32_t i = needed; i-- > 0;) {
-        const struct candidate one = h->gone[i];
-        charge(h, one.gang, 1);
-        if (quota_holds(h) && !(h->wants_n && is_in_the_way(h, one.gang) && !nodes_hold_without(h, i, needed)))
+        charge(h, i, 1);
+        if (quota_holds(h) && !(h->wants_n && is_in_the_way(h, i) && !nodes_hold_without(h, i, needed)))
             continue;
-        charge(h, one.gang, -1);
-        h->gone[i] = h->gone[--needed];
-        h->gone[needed] = one;
+        charge(h, i, -1);
+        swap_gone(h, i, --needed);
     }
     h->first = needed;
 }
@@ -290,8 +349,8 @@ static bool is_in_vain(const struct hunt *h)
     const struct gang **gone = arena_alloc(x->c->a, (h->n + 1) * sizeof *gone);
     enum candidate_class asked = h->fair ? CLASS_FAIR : CLASS_PRIORITY;
     bool vain = false;
-    if (!h->fair && (!h->borrows || !level_now(x)))
-        return false;
+    if (h->members || (!h->fair && (!h->borrows || !level_now(x))))
+        return false; /* who gives members does not wait, and takes nothing back */
     for (uint32_t i = h->first; i < h->n; i++)
         gone[i - h->first] = h->gone[i].gang;
     for (uint32_t i = h->first; i < h->n && !vain; i++) {
@@ -301,6 +360,23 @@ static bool is_in_vain(const struct hunt *h)
                 (h->fair && (back_taken_by_waiting(x, q) || !fair_still_allows(h->fair, h->gone[i].gang, h->gone, h->first))));
     }
     return vain;
+}
+
+static void say_who(const struct hunt *h, struct victims *ret_victims)
+{
+    uint32_t gangs_n = 0, n = h->n - h->first;
+    struct candidate *all = arena_alloc(h->x->c->a, (n + 1) * sizeof *all);
+    for (uint32_t i = h->first; i < h->n; i++) {
+        uint32_t k = h->members ? 0 : gangs_n;
+        while (k < gangs_n && all[k].gang != h->gone[i].gang)
+            k++;
+        all[k] = h->gone[i];
+        gangs_n += k == gangs_n;
+    }
+    ret_victims->n = gangs_n;
+    ret_victims->all = all;
+    ret_victims->members = h->members ? &h->gone_members[h->first] : NULL;
+    ret_victims->members_n = h->members ? n : 0;
 }
 
 static bool hunt(struct hunt *h, struct victims *ret_victims)
@@ -314,14 +390,13 @@ static bool hunt(struct hunt *h, struct victims *ret_victims)
         put_back(h);
         h->taken_back = is_in_vain(h);
         found = !h->taken_back;
-        ret_victims->n = h->n - h->first;
-        ret_victims->all = &h->gone[h->first];
+        say_who(h, ret_victims);
         ret_victims->borrows = h->borrows;
         ret_victims->borrow_level = level_now(h->x);
         ret_victims->places = h->places;
     }
     while (h->n > h->first)
-        charge(h, h->gone[--h->n].gang, 1);
+        charge(h, --h->n, 1);
     undo_back(s, mark);
     return found;
 }
@@ -393,23 +468,99 @@ static bool hunt_in_all_ways(struct hunt *h, struct victims *ret_victims)
     return found;
 }
 
+static struct hunt hunt_for(const struct preemptor *x, struct candidates *from, const struct want *wants, uint32_t wants_n)
+{
+    struct hunt h = {.x = x, .from = from, .wants = wants, .wants_n = wants_n};
+    h.places = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.places);
+    h.chosen = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.chosen);
+    h.looks_at_others = x->c->s->anti_seats_n > 0;
+    for (uint32_t i = 0; i < wants_n; i++)
+        h.looks_at_others |= x->c->s->shapes.classes[wants[i].shape].neighbours;
+    return h;
+}
+
+/* ---- members alone ---- */
+
+struct member_list {
+    struct candidates all;
+    uint32_t *pods, cap, pods_cap;
+};
+
+static void add_members(const struct preemptor *x, struct member_list *to, const struct candidate *of)
+{
+    uint32_t *pods, n = surplus_of(x->c->s, of->gang, x->c->a, &pods), at = to->all.n;
+    if (!n)
+        return;
+    to->all.all = arena_grow(x->c->a, to->all.all, at, n, &to->cap, sizeof *to->all.all);
+    to->pods = arena_grow(x->c->a, to->pods, at, n, &to->pods_cap, sizeof *to->pods);
+    for (uint32_t i = 0; i < n; i++) {
+        to->all.all[at + i] = *of;
+        to->pods[at + i] = pods[i];
+    }
+    to->all.n += n;
+}
+
+static bool is_among(const struct candidates *all, const struct gang *g)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < all->n && !any; i++)
+        any = all->all[i].gang == g;
+    return any;
+}
+
+/* WHY  as whole groups that leave (candidates.c): the policies may not allow it any more, and they go all the same. */
+static void add_leaving_members(const struct preemptor *x, const struct candidates *gangs, struct member_list *to)
+{
+    const struct promise *p = x->gang->promise;
+    for (uint32_t i = 0; p && i < p->victims_n; i++) {
+        struct gang *g = p->victims[i];
+        struct candidate one = {.gang = g, .class = g->queue == x->queue ? CLASS_OWN : CLASS_PRIORITY, .while_borrowing = true};
+        if (g->shrinks && !is_among(gangs, g))
+            add_members(x, to, &one);
+    }
+}
+
+/* Group by group as these would go; they stand in order. */
+static void list_members(const struct preemptor *x, struct member_list *to)
+{
+    struct candidates gangs;
+    candidates_find(x, &gangs);
+    to->all = (struct candidates){.others = gangs.others, .hierarchy = gangs.hierarchy};
+    add_leaving_members(x, &gangs, to);
+    for (uint32_t i = 0; i < gangs.n; i++)
+        add_members(x, to, candidates_at(&gangs, i));
+    to->all.sorted_n = to->all.n;
+}
+
+/* Those that groups can do without, and that are enough. */
+static bool find_members(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
+{
+    struct preemptor of_members = *x;
+    struct member_list from = {0};
+    of_members.members = true;
+    if (!x->stays && x->queue->has_shares)
+        list_members(&of_members, &from);
+    if (!from.all.n)
+        return false;
+    struct hunt h = hunt_for(&of_members, &from.all, wants, wants_n);
+    h.members = from.pods;
+    return hunt_in_all_ways(&h, ret_victims);
+}
+
 static bool find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)
 {
     struct candidates from = {0};
     bool fairly = goes_by_shares(x);
     *ret_victims = (struct victims){.lack = LACK_CANDIDATES};
+    if (find_members(x, wants, wants_n, ret_victims))
+        return true;
     if (x->stays)
         candidates_leaving(x, &from);
     else if (!fairly)
         candidates_find(x, &from);
     if (!fairly && !from.n)
         return false;
-    struct hunt h = {.x = x, .from = &from, .wants = wants, .wants_n = wants_n};
-    h.places = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.places);
-    h.chosen = arena_alloc(x->c->a, (wants_n + 1) * sizeof *h.chosen);
-    h.looks_at_others = x->c->s->anti_seats_n > 0;
-    for (uint32_t i = 0; i < wants_n; i++)
-        h.looks_at_others |= x->c->s->shapes.classes[wants[i].shape].neighbours;
+    struct hunt h = hunt_for(x, &from, wants, wants_n);
     bool found = hunt_in_all_ways(&h, ret_victims);
     bool any = found || !h.fair || fair_any(h.fair);
     fair_end(h.fair);
@@ -521,7 +672,7 @@ void victims_spare(const struct preemptor *x, const struct want *wants, uint32_t
     struct victims other;
     const struct harm by_order = harm(x, v);
     sparing.spares = true;
-    if (!harm_may_be_less(x->c->s, &by_order) || !find_spared(&sparing, wants, wants_n, &other))
+    if (v->members || !harm_may_be_less(x->c->s, &by_order) || !find_spared(&sparing, wants, wants_n, &other))
         return;
     if (borrows_farther(x, &other, v))
         return;

@@ -684,6 +684,8 @@ static void settle_group(struct cycle *c, struct gang *g)
             failed_shape = 0;
         }
     }
+    if (held_n && !park.on)
+        cycle_explain(c, g, reason_new(c->a, (struct reason){.code = REASON_KEPT_TO_DESERVED, .queue = g->queue->title, .need = held_n}));
     park.on |= held_n ? PARK_QUOTA | PARK_QUEUE : 0;
     if (i < loose_n)
         order_wake(s, g); /* the turn is full: the rest is tried in the next one */
@@ -725,7 +727,7 @@ void settle_gang(struct cycle *c, struct gang *g)
         cycle_evict(c, g, evict);
         return;
     }
-    if (g->preemptor && g->preemptor->line && g->preemptor->line->park.at) /* it was told, and that failed: is it still wanted? */
+    if (g->preemptor && !g->shrinks && g->preemptor->line && g->preemptor->line->park.at) /* it was told, and that failed: is it still wanted? */
         order_line_ready(c->s, g->preemptor->line, false);
     if (is_not_admitted_yet(g) && !passes_checks(c, g))
         return;

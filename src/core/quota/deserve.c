@@ -567,17 +567,31 @@ static int64_t used_below(const struct quota *t, uint32_t node, name_id resource
     return cell ? cell->usage : sum;
 }
 
-bool deserve_spares(const struct state *s, const struct gang *g)
+static bool spares(const struct state *s, const struct queue *of, name_id resource, int64_t amount)
 {
     const struct quota *t = &s->quota;
-    for (uint32_t node = g->queue->quota; node; node = t->nodes[node].parent) {
+    bool any_short = false;
+    for (uint32_t node = of->quota; node && amount > 0 && !any_short; node = t->nodes[node].parent) {
         const struct queue *q = queue_find(s, t->nodes[node].name);
-        for (uint32_t i = 0; i < g->own->charges_n && has_shares(q) && q->shares.guarantee_n; i++) {
-            const struct charge *c = &g->own->charges[i];
-            int64_t guarantee = guarantee_of(q, c->resource);
-            if (c->amount > 0 && guarantee && used_below(t, node, c->resource) - c->amount < guarantee)
-                return false;
-        }
+        int64_t guarantee = has_shares(q) && q->shares.guarantee_n ? guarantee_of(q, resource) : 0;
+        any_short = guarantee && used_below(t, node, resource) - amount < guarantee;
     }
-    return true;
+    return !any_short;
+}
+
+bool deserve_spares(const struct state *s, const struct gang *g)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < g->own->charges_n && all; i++)
+        all = spares(s, g->queue, g->own->charges[i].resource, g->own->charges[i].amount);
+    return all;
+}
+
+bool deserve_spares_member(const struct state *s, const struct queue *q, uint32_t shape)
+{
+    const struct shape_class *c = &s->shapes.classes[shape];
+    bool all = true;
+    for (uint32_t i = 0; i < c->demands_n && all; i++)
+        all = spares(s, q, c->demands[i].resource, c->demands[i].value);
+    return all;
 }

@@ -35,5 +35,6 @@ bool deserve_holds_back(const struct state *s, const struct queue *own);
 bool deserve_holds(const struct state *s, const struct queue *q, uint32_t shape);
 /* Would the queue still have its guarantee of all that the gang uses, if it went? */
 bool deserve_spares(const struct state *s, const struct gang *g);
+bool deserve_spares_member(const struct state *s, const struct queue *q, uint32_t shape); /* if one pod of this shape went */
 
 #endif

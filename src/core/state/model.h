@@ -50,6 +50,7 @@ struct pod {
     bool assumed : 1;        /* we bound it; the API has not said so yet */
     bool preempts_nobody : 1; /* as in pod_record */
     bool former : 1;         /* of an admission of its gang that was given back: what becomes of it does not count for this one */
+    bool surplus : 1;     /* its gang can do without it: told to go for another, and the gang stays (preempt/surplus.h) */
     int64_t created_ms, started_ms;
     uint32_t shape, labels;
     uint32_t seat;           /* 0: takes no room */
@@ -255,6 +256,7 @@ struct gang {
     bool restarts : 1;       /* its object asks for that, since it was let in */
     bool wants_moves : 1;    /* others who are moved would let it start (moves/carry.h) */
     bool ended : 1;          /* on trial: it is as if it were gone (explain/remedy.h) */
+    bool shrinks : 1;        /* its preemptor waits for those of its members alone that were told to go: it stays */
     uint32_t look_at;        /* index + 1 in state.fresh (waiting) or state.work (admitted), 0 = in neither */
     uint32_t gang_at;        /* index in state.gangs */
     int64_t due_ms, created_ms, retry_ms;
@@ -446,6 +448,7 @@ struct promise {
     uint8_t moved_n;         /* times that it became another one since a victim has left */
     struct gang **victims;
     uint32_t victims_n;
+    uint32_t members_n;      /* so many of their members alone were to go when it was made; 0: they go whole */
     struct charge *charges;  /* what the gang will be charged, under these flavors */
     int64_t *kept;           /* of each, while it stands: what the log has been charged */
     struct flavor_choice *choices;

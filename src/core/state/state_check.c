@@ -273,6 +273,14 @@ static bool check_ledger(const struct state *s, const struct gang *g, struct err
     return true;
 }
 
+static bool check_surplus(const struct state *s, const struct gang *g)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < g->members_n; i++)
+        any |= s->pods[g->members[i]].seat && s->pods[g->members[i]].surplus;
+    return any;
+}
+
 /* Who waits for others, and who must go for it, know of each other. */
 static bool check_promise(const struct state *s, const struct gang *g, struct err *e)
 {
@@ -280,6 +288,8 @@ static bool check_promise(const struct state *s, const struct gang *g, struct er
     const char *key = intern_name(s->names, g->key);
     if (g->preemptor && ((!gang_holds(g) && g->phase != GANG_WAITING) || !g->preemptor->promise))
         return err_set(e, E_INVALID, "gang %s was preempted for one that does not wait for it", key), false;
+    if (g->shrinks && !(g->preemptor && check_surplus(s, g)))
+        return err_set(e, E_INVALID, "gang %s shrinks, and none of its members was told to go", key), false;
     if (!p)
         return true;
     if (g->phase != GANG_WAITING || p->stands || s->promised[p->at] != g)
@@ -492,7 +502,7 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         for (uint32_t k = 0; k < g->own->checks_n; k++)
             h = mix(mix_name(s, h, g->own->checks[k].name), g->own->checks[k].state);
         h = mix(mix(h, (uint64_t)g->own->deadline_ms), (uint64_t)(uint32_t)g->own->retries_n << 1 | g->own->unready);
-        h = g->preemptor ? mix_name(s, h, g->preemptor->key) : h;
+        h = g->preemptor ? mix(mix_name(s, h, g->preemptor->key), g->shrinks) : h;
         h = mix(mix_name(s, h, g->own->lost), (uint64_t)g->own->lost_ms);
         if (g->own->stakes) {
             const struct gang_stakes *told = &s->stakes[g->own->stakes];
@@ -511,7 +521,7 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         const struct pod *p = &s->pods[i];
         h = mix_name(s, h, p->key);
         h = mix(h, (uint64_t)p->phase | (uint64_t)p->assumed << 8 | (uint64_t)p->deleting << 9 | (uint64_t)p->gated << 10 |
-                       (uint64_t)p->ours << 11);
+                       (uint64_t)p->ours << 11 | (uint64_t)p->surplus << 12);
         if (p->seat)
             h = mix_name(s, h, s->nodes.nodes[s->seats[p->seat].node].name);
     }

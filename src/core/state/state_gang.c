@@ -469,6 +469,7 @@ static bool take_back_refused(struct state *s, struct gang *g)
 static void members_changed(struct state *s, struct gang *g)
 {
     s->shares_changed |= s->shares_n && g->own->queue_name;
+    promise_follow_members(s, g);
     if (g->admit_refused && g->phase != GANG_LEAVING)
         (void)take_back_refused(s, g); /* its pods may have gone before their binds were answered */
     wait_again(s, g);
@@ -525,6 +526,7 @@ static void member_leave(struct state *s, uint32_t at)
     uint32_t last = g->members[--g->members_n];
     g->members[p->member_at] = last;
     s->pods[last].member_at = p->member_at;
+    promise_follow_members(s, g);
     if (p->seat) {
         g->bound_n--;
         s->seats[p->seat].gang = NULL;
@@ -764,7 +766,10 @@ static bool refused_start(const struct gang *g, const struct outcome_record *r)
 void state_apply_outcome(struct state *s, const struct outcome_record *r)
 {
     struct gang *g = gang_find(s, r->gang);
-    if (!g)
+    bool of_member = r->effect == EFFECT_EVICT && r->pod;
+    if (g && of_member)
+        promise_member_answered(s, g, r->pod, r->outcome != OUTCOME_DONE);
+    if (!g || of_member)
         return;
     if (r->outcome == OUTCOME_DONE) {
         outcome_done(s, g, r);

@@ -23,7 +23,7 @@ int64_t booking_end_ms(const struct state *s, const struct gang *g)
 {
     const struct gang_object *o = g->own;
     int64_t began_ms = o->admitted_ms > g->reserved_ms ? o->admitted_ms : g->reserved_ms, run_ms = (int64_t)o->run_s * 1000;
-    if (g->preemptor && g->preemptor->promise)
+    if (g->preemptor && g->preemptor->promise && !g->shrinks)
         return INT64_MAX;
     if (!gang_holds(g) && !g->planned && g->phase == GANG_WAITING)
         return INT64_MAX; /* members of a group that stay where they are, however long the others are missing */

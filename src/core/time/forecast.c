@@ -84,6 +84,10 @@ static void follow(struct future *f, const struct plan *plan)
             note_start(f, entry->gang);
         if (entry->effect != EFFECT_EVICT)
             continue;
+        if (entry->pod) {
+            state_apply(f->s, &(struct change){.type = CHANGE_POD_GONE, .gone = entry->pod});
+            continue;
+        }
         struct ending *one = ending_of(f, entry->gang);
         if (one)
             heap_remove(&f->next, one);

@@ -12,11 +12,11 @@ why() { "$PROGRAM" why "$1" --kubeconfig own/kubeconfig -n default; }
 QUEUES=queues.scheduling.volcano.sh GROUPS_=podgroups.scheduling.volcano.sh
 # queue NAME SPEC
 queue() { v apply -f - <<<$'---\n'"{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: $1}, spec: {$2}}" 2>&1; }
-# job NAME QUEUE GPUS [ANNOTATION]
+# job NAME QUEUE GPUS [ANNOTATION [FEWEST]]
 job() {
     v apply -f - <<YAML
 ---
-{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: $1, annotations: {${4:-}}}, spec: {queue: $2, minAvailable: $3, tasks: [
+{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: $1, annotations: {${4:-}}}, spec: {queue: $2, minAvailable: ${5:-$3}, tasks: [
  {name: t, replicas: $3, template: {metadata: {annotations: {capstan.dev/run-seconds: "600"}}, spec: {restartPolicy: Never, containers: [
   {name: c, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}}]}}
 YAML
@@ -51,6 +51,18 @@ soon "what is free needs no taking back" '^Running 2$' state more
 end mine more
 soon "what comes free goes to who waits" '^Running 6$' state wide
 end wide small
+
+# --- what a job can do without goes before any job goes whole
+job stretch b 8 '' 3 >/dev/null
+soon "a job has more than it needs" '^Running 8$' state stretch
+job firm a 2 >/dev/null
+soon "another queue takes back what it deserves" '^Running 2$' state firm
+soon "from those that it can do without" '^Running 6$' state stretch
+soon "they are told for whom" '^stretch-t-[67]: reclaimed for PodGroup default/firm-.*; its pod group has more than its minimum of 3, and stays$' told
+is "nobody else of it has gone" 2 bash -c "'$KUBECTL' --kubeconfig own/kubeconfig get events --field-selector reason=Evicted -o jsonpath='{.items[*].involvedObject.name}' | grep -o stretch | wc -l"
+end firm
+soon "it grows when there is room" '^Running 8$' state stretch
+end stretch
 
 # --- what is written
 ok "the queues name what they deserve" bash -c "'$KUBECTL' --kubeconfig own/kubeconfig patch $QUEUES a --type=merge -p '{\"spec\":{\"deserved\":{\"nvidia.com/gpu\":2}}}' &&

@@ -8,52 +8,13 @@
  *   - whoever had to go was not of a queue or a group that keeps what it has, nor of the preemptor's own queue; his queue had more than it
  *     deserves of something, and still has its guarantee; or he was of the own queue, had a lower priority and no group that keeps what it
  *     has, in one of the worlds where that is allowed, and the preemptor's pods may preempt;
+ *   - a member that went alone was above its group's minimum; and no group went whole where members that others could do without, counted
+ *     with care, would have been enough;
  *   - no capability is passed, of queues nor of those above them, unless it was made smaller or the pods were there before;
  *   - a core that begins anew, told the same, starts nobody and evicts nobody: whom it would was forgotten by the other, or there is no
  *     end.
  */
-#include <inttypes.h>
-#include "../../unit/core/world.h"
-#include "base/random.h"
-
-enum { RES_GPU, RES_CPU, RES_N };
-enum { NODES = 3, QUEUES = 8, ROOT = 0, GROUPS = 12, PODS = 6, CYCLES_MAX = 60 };
-static const char *const resource_names[RES_N] = {"nvidia.com/gpu", "cpu"};
-#define UNSAID INT64_MIN
-
-struct m_queue {               /* 0 is the root; a parent has a smaller number, but in a cycle */
-    bool exists, keeps;
-    int parent, priority;
-    int64_t weight;
-    int64_t deserved[RES_N], guarantee[RES_N], capability[RES_N]; /* UNSAID */
-};
-struct m_pod {
-    bool exists, deleting;
-    int serial, node;          /* -1: waits */
-};
-struct m_group {
-    bool exists, keeps, never; /* never: its pods preempt nobody of their queue */
-    int serial, queue, min, count, priority;
-    int64_t ask[RES_N], created_ms;
-    struct m_pod pods[PODS];
-};
-struct m_node {
-    bool exists, ready;
-    int64_t room[RES_N];
-};
-struct model {
-    struct world w;
-    struct random random;
-    struct m_queue queues[QUEUES];
-    struct m_group groups[GROUPS];
-    struct m_node nodes[NODES];
-    uint64_t seed, step;
-    int serial;
-    bool preempts;             /* in each queue who has a higher priority may end who has a lower */
-    double deserved[QUEUES][RES_N]; /* when the plan was made; who is evicted asks for nothing until his pods are made anew */
-    bool shrunk;               /* a capability, or what a queue stands under, has changed: usage may be above it */
-    uint64_t binds_n, evicts_n, lower_n, shared_n, waits_n;
-};
+#include "shares_model.h"
 
 static uint32_t pick(struct model *m, uint32_t n)
 {
@@ -210,127 +171,6 @@ static void tell_all(struct model *m, struct world *w)
     }
 }
 
-/* ---- what each deserves: plainly ---- */
-
-static bool has_children(const struct model *m, int i)
-{
-    bool any = false;
-    for (int k = 1; k < QUEUES; k++)
-        any |= m->queues[k].exists && m->queues[k].parent == i && k != i;
-    return any;
-}
-
-static bool in_cycle(const struct model *m, int i)
-{
-    int steps = 0;
-    for (; i != ROOT && m->queues[i].exists && steps <= QUEUES; steps++)
-        i = m->queues[i].parent;
-    return steps > QUEUES;
-}
-
-static double said(int64_t value, double otherwise)
-{
-    return value == UNSAID ? otherwise : (double)value;
-}
-
-static double asked(const struct model *m, int i, int r)
-{
-    double sum = 0;
-    for (int g = 0; g < GROUPS; g++)
-        for (int k = 0; k < PODS && m->groups[g].exists && m->groups[g].queue == i; k++)
-            if (m->groups[g].pods[k].exists && !m->groups[g].pods[k].deleting)
-                sum += (double)m->groups[g].ask[r];
-    for (int k = 1; k < QUEUES; k++)
-        if (m->queues[k].exists && m->queues[k].parent == i)
-            sum += asked(m, k, r);
-    return sum;
-}
-
-struct answer {
-    bool free;
-    double value;
-};
-
-static bool is_guaranteed(const struct model *m, int r)
-{
-    bool any = false;
-    for (int i = 0; i < QUEUES; i++)
-        any |= m->queues[i].exists && m->queues[i].guarantee[r] > 0; /* UNSAID is below zero */
-    return any;
-}
-
-/* To it, or to those below it through it. */
-static double guaranteed(const struct model *m, int i, int r)
-{
-    double below = 0, own = m->queues[i].exists ? said(m->queues[i].guarantee[r], 0) : 0;
-    for (int k = 1; k < QUEUES; k++)
-        if (m->queues[k].exists && m->queues[k].parent == i && k != i)
-            below += guaranteed(m, k, r);
-    return below > own ? below : own;
-}
-
-static bool is_free(const struct model *m, int i, int r)
-{
-    const struct m_queue *q = &m->queues[i];
-    if (i == ROOT || !q->exists || q->deserved[r] != UNSAID)
-        return false;
-    bool names_other = false;
-    for (int k = 0; k < RES_N; k++)
-        names_other |= q->deserved[k] != UNSAID;
-    return (names_other && !is_guaranteed(m, r)) || is_free(m, q->parent, r);
-}
-
-/* Those who deserve by weight, with the water at this level. */
-static double poured(const struct model *m, int parent, int r, double pool, double level, int one)
-{
-    double sum = 0, promised = 0;
-    for (int k = 1; k < QUEUES; k++)
-        promised += m->queues[k].exists && m->queues[k].parent == parent ? guaranteed(m, k, r) : 0;
-    for (int k = 1; k < QUEUES; k++) {
-        const struct m_queue *q = &m->queues[k];
-        if (!q->exists || q->parent != parent || q->deserved[r] != UNSAID || is_free(m, k, r))
-            continue;
-        double least = guaranteed(m, k, r), most = said(q->capability[r], 1e15), wants = asked(m, k, r);
-        double room = pool - (promised - least) > 0 ? pool - (promised - least) : 0, has = level * (double)q->weight;
-        most = wants < most ? wants : most;
-        most = room < most ? room : most;
-        has = has > most ? most : has;
-        has = has < least ? least : has;
-        if (one < 0 || one == k)
-            sum += has;
-    }
-    return sum;
-}
-
-static double deserved(const struct model *m, int i, int r)
-{
-    const struct m_queue *q = &m->queues[i];
-    double total = 0, low = 0, high = 1e15;
-    if (i == ROOT || !q->exists) { /* a name above queues that is no queue has no limits */
-        for (int n = 0; n < NODES; n++)
-            total += m->nodes[n].exists && m->nodes[n].ready ? (double)m->nodes[n].room[r] : 0;
-        return q->exists && total > said(q->capability[r], 1e15) ? said(q->capability[r], 1e15) : total;
-    }
-    if (q->deserved[r] != UNSAID) {
-        double value = said(q->deserved[r], 0) < said(q->capability[r], 1e15) ? said(q->deserved[r], 0) : said(q->capability[r], 1e15);
-        return value > guaranteed(m, i, r) ? value : guaranteed(m, i, r);
-    }
-    double pool = deserved(m, q->parent, r), rest = pool;
-    for (int k = 1; k < QUEUES; k++)
-        if (m->queues[k].exists && m->queues[k].parent == q->parent && m->queues[k].deserved[r] != UNSAID)
-            rest -= deserved(m, k, r);
-    rest = rest > 0 ? rest : 0;
-    for (int n = 0; n < 120; n++) {
-        double middle = (low + high) / 2;
-        if (poured(m, q->parent, r, pool, middle, -1) <= rest + 1e-7)
-            low = middle;
-        else
-            high = middle;
-    }
-    double value = poured(m, q->parent, r, pool, low, i) + 1e-4;
-    return (double)(int64_t)value;
-}
-
 static bool shares_anything(const struct model *m)
 {
     int leaves_n = 0;
@@ -373,18 +213,6 @@ static void check_deserved(struct model *m)
 
 /* ---- who has what ---- */
 
-static int64_t used(const struct model *m, int i, int r) /* by it and those below it */
-{
-    int64_t sum = 0;
-    for (int g = 0; g < GROUPS; g++)
-        for (int k = 0; k < PODS && m->groups[g].exists && m->groups[g].queue == i; k++)
-            sum += m->groups[g].pods[k].exists && m->groups[g].pods[k].node >= 0 ? m->groups[g].ask[r] : 0;
-    for (int k = 1; k < QUEUES; k++)
-        if (m->queues[k].exists && m->queues[k].parent == i && k != i)
-            sum += used(m, k, r);
-    return sum;
-}
-
 static int group_of(struct model *m, name_id key)
 {
     char text[24];
@@ -400,6 +228,8 @@ static void check_eviction(struct model *m, const struct plan_entry *e)
 {
     const struct m_group *v = &m->groups[group_of(m, e->gang)];
     const char *who = intern_name(m->w.names, e->gang);
+    if (e->pod && staying_n(v) <= v->min)
+        die(m, "is below its minimum without a member that was told to go", who);
     const struct m_group *p = e->reason->code == REASON_PREEMPTED ? &m->groups[group_of(m, e->reason->name)] : NULL;
     if (p && e->reason->have == PREEMPTION_LOWER_IN_QUEUE) {
         if (!m->preempts || v->queue != p->queue || v->keeps || v->priority >= p->priority || p->never)
@@ -414,13 +244,14 @@ static void check_eviction(struct model *m, const struct plan_entry *e)
     bool above = has_children(m, v->queue); /* what it deserves is theirs */
     for (int i = v->queue; i != ROOT && m->queues[i].exists && !above; i = m->queues[i].parent)
         for (int r = 0; r < RES_N; r++)
-            above |= !is_free(m, i, r) && v->ask[r] && p->ask[r] && (double)used(m, v->queue, r) > m->deserved[v->queue][r];
+            above |= !is_free(m, i, r) && v->ask[r] && p->ask[r] &&
+                     (double)(used(m, v->queue, r) + promised(m, v->queue, r)) > m->deserved[v->queue][r];
     if (!above)
         die(m, "is of a queue that has no more than it deserves", who);
     for (int i = v->queue; i != ROOT && m->queues[i].exists; i = m->queues[i].parent)
         for (int r = 0; r < RES_N; r++) {
-            int64_t own = 0;
-            for (int k = 0; k < PODS; k++)
+            int64_t own = e->pod ? v->ask[r] : 0;
+            for (int k = 0; k < PODS && !e->pod; k++)
                 own += v->pods[k].exists && v->pods[k].node >= 0 ? v->ask[r] : 0;
             if (own && used(m, i, r) - own < said(m->queues[i].guarantee[r], 0))
                 die(m, "takes its queue, or one above it, below its guarantee", who);
@@ -456,6 +287,7 @@ static void bind(struct model *m, const struct plan_entry *e)
             snprintf(key, sizeof key, "ns/p%d", p->serial);
             if (!p->exists || strcmp(key, intern_name(m->w.names, e->pod)) != 0)
                 continue;
+            m->groups[i].promised = false;
             p->node = (int)strtol(intern_name(m->w.names, e->node) + 1, NULL, 10);
             m->binds_n++;
             tell_pod(m, &m->w, i, k);
@@ -468,17 +300,24 @@ static void evict(struct model *m, const struct plan_entry *e)
     int i = group_of(m, e->gang);
     char key[24];
     snprintf(key, sizeof key, "%s", intern_name(m->w.names, e->gang));
+    const char *only = e->pod ? intern_name(m->w.names, e->pod) : NULL;
+    m->groups[group_of(m, e->reason->name)].promised = true;
     m->evicts_n++;
+    m->members_n += only != NULL;
+    m->busy = true;
     if (pick(m, 8) == 0) {
-        outcome(&m->w, EFFECT_EVICT, key, NULL, OUTCOME_FAILED);
+        outcome(&m->w, EFFECT_EVICT, key, only, OUTCOME_FAILED);
         return;
     }
-    for (int k = 0; k < PODS; k++)
-        if (m->groups[i].pods[k].exists) {
-            m->groups[i].pods[k].deleting = true;
-            tell_pod(m, &m->w, i, k);
-        }
-    outcome(&m->w, EFFECT_EVICT, key, NULL, OUTCOME_DONE);
+    for (int k = 0; k < PODS; k++) {
+        char pod[32];
+        snprintf(pod, sizeof pod, "ns/p%d", m->groups[i].pods[k].serial);
+        if (!m->groups[i].pods[k].exists || (only && strcmp(only, pod) != 0))
+            continue;
+        m->groups[i].pods[k].deleting = true;
+        tell_pod(m, &m->w, i, k);
+    }
+    outcome(&m->w, EFFECT_EVICT, key, only, OUTCOME_DONE);
 }
 
 static void pod_goes(struct model *m, int i, int k)
@@ -513,6 +352,20 @@ static bool controllers(struct model *m)
     return any;
 }
 
+/* Where nothing else is under way, and nobody has more than a capability: is anybody told to go whole, though members would do? */
+static void check_members_first(struct model *m)
+{
+    const struct plan_entry *whole = NULL;
+    for (uint32_t i = 0; i < m->w.plan.entries_n; i++) {
+        const struct plan_entry *e = &m->w.plan.entries[i];
+        if (e->effect == EFFECT_BIND || m->busy || m->shrunk || (e->effect == EFFECT_EVICT && whole && whole->reason->name != e->reason->name))
+            return;
+        whole = e->effect == EFFECT_EVICT && !e->pod ? e : whole;
+    }
+    if (whole && members_are_enough(m, &m->groups[group_of(m, whole->reason->name)]))
+        die(m, "goes whole, though members that groups can do without would be enough", intern_name(m->w.names, whole->gang));
+}
+
 /* Returns whether the plan had anything to do. */
 static bool cycle(struct model *m)
 {
@@ -525,11 +378,13 @@ static bool cycle(struct model *m)
     for (int i = 0; i < QUEUES; i++)
         for (int r = 0; r < RES_N && !in_cycle(m, i); r++)
             m->deserved[i][r] = deserved(m, i, r);
+    check_members_first(m);
     for (uint32_t i = 0; i < m->w.plan.entries_n; i++) {
         const struct plan_entry *one = &m->w.plan.entries[i];
         if (traces() && (one->effect == EFFECT_EVICT || one->effect == EFFECT_BIND))
-            printf("#   %s %s\n", one->effect == EFFECT_BIND ? "bind" : "evict",
-                   intern_name(m->w.names, one->effect == EFFECT_BIND ? one->pod : one->gang));
+            printf("#   %s %s%s%s\n", one->effect == EFFECT_BIND ? "bind" : "evict",
+                   intern_name(m->w.names, one->pod ? one->pod : one->gang), one->effect == EFFECT_EVICT ? " for " : "",
+                   one->effect == EFFECT_EVICT ? intern_name(m->w.names, one->reason->name) : "");
         any |= one->effect == EFFECT_BIND || one->effect == EFFECT_EVICT;
         if (one->effect == EFFECT_BIND)
             bind(m, one);
@@ -545,6 +400,7 @@ static bool cycle(struct model *m)
 static void come_to_rest(struct model *m)
 {
     int still = 0;
+    m->busy = false;
     for (int n = 0; still < 3; n++) {
         if (n > CYCLES_MAX)
             die(m, "does not come to rest", "the world");
@@ -702,9 +558,9 @@ static void run_seed(uint64_t seed, uint64_t steps)
         if (pick(&m, 4) == 0)
             sweep_names(&m.w);
     }
-    printf("# seed %" PRIu64 ": %" PRIu64 " bound, %" PRIu64 " evicted (%" PRIu64 " in their queue), %" PRIu64 " waits, %" PRIu64
+    printf("# seed %" PRIu64 ": %" PRIu64 " bound, %" PRIu64 " evicted (%" PRIu64 " members alone, %" PRIu64 " in their queue), %" PRIu64 " waits, %" PRIu64
            " shares\n",
-           seed, m.binds_n, m.evicts_n, m.lower_n, m.waits_n, m.shared_n);
+           seed, m.binds_n, m.evicts_n, m.members_n, m.lower_n, m.waits_n, m.shared_n);
     world_free(&m.w);
 }
 

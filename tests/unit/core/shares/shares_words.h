@@ -7,7 +7,7 @@
  *                                              a group of N pods that run, 1 GPU each where nothing is said
  *   wants NAME queue=Q ...                     as above, and they wait
  *
- * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a".
+ * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a"; of a group that stays its members: "evict b-3".
  */
 #ifndef TEST_SHARES_WORDS_H
 #define TEST_SHARES_WORDS_H
@@ -108,7 +108,8 @@ static inline const char *shares_decided(struct world *w)
         const struct plan_entry *e = &w->plan.entries[i];
         const char *word = e->effect == EFFECT_EVICT ? "evict" : e->effect == EFFECT_ADMIT ? "start" : NULL;
         if (word)
-            text = arena_printf(w->cycle, "%s%s%s %s", text, *text ? "; " : "", word, text_of(w, e->gang));
+            text = arena_printf(w->cycle, "%s%s%s %s", text, *text ? "; " : "", word,
+                                e->effect == EFFECT_EVICT && e->pod ? text_of(w, e->pod) + strlen("ns/") : text_of(w, e->gang));
     }
     return text;
 }

@@ -75,7 +75,22 @@ static const struct decided_case decided_cases[] = {
     {"beyond what it deserves while nobody else asks", TWO "wants x queue=a x=8;", "start x"},
     {"taken back for one that has less than it deserves", TWO "runs x queue=a x=4; runs y queue=a x=4; wants z queue=b x=4;", "evict y"},
     {"the group that was made last goes, and no more than are needed", TWO "runs x queue=a x=2; runs y queue=a x=2; runs v queue=a x=2; runs u queue=a x=2; wants z queue=b x=2;", "evict u"},
-    {"a group goes whole, though a part would be enough", TWO "runs x queue=a x=8 min=1; wants z queue=b x=4;", "evict x"},
+    {"members above the minimum go first, those made last, and no more than are needed", TWO "runs x queue=a x=8 min=1; wants z queue=b x=3;",
+     "evict x-7; evict x-6; evict x-5"},
+    {"down to the minimum", TWO "runs x queue=a x=8 min=5; wants z queue=b x=3;", "evict x-7; evict x-6; evict x-5"},
+    {"a group goes whole, where what it can do without is too little", TWO "runs x queue=a x=8 min=6; wants z queue=b x=3;", "evict x"},
+    {"what several groups can do without, in the order in which they would go",
+     TWO "runs x queue=a x=4 min=3; runs y queue=a x=4 min=3; wants z queue=b x=2;", "evict y-3; evict x-3"},
+    {"what others can do without goes before a group that would go first",
+     TWO "runs x queue=a x=5 min=1; runs y queue=a x=3; wants z queue=b x=3;", "evict x-4; evict x-3; evict x-2"},
+    {"only down to what the queue deserves", TWO "runs x queue=a x=6 min=1; runs y queue=b x=2; wants z queue=b x=3;", ""},
+    {"nobody of a group that is not preemptable", TWO "runs x queue=a x=8 min=1 keeps; wants z queue=b x=3;", ""},
+    {"nor of a queue that is not reclaimable", EIGHT "queue a keeps; queue b; runs x queue=a x=8 min=1; wants z queue=b x=3;", ""},
+    {"members go down to what is guaranteed, where the whole group may not",
+     EIGHT "queue a guarantee.gpu=3; queue b; runs x queue=a x=8 min=1; wants z queue=b x=4;", "evict x-7; evict x-6; evict x-5; evict x-4"},
+    {"whole where the node of those that could go is too small",
+     "node n gpu=4; node m gpu=4; queue root; queue a; queue b; runs x queue=a x=4 min=3 on=n; runs y queue=a x=4 min=3 on=m; wants z queue=b gpu=2;",
+     "evict y"},
     {"what is free is taken first", TWO "runs x queue=a x=6; wants z queue=b x=2;", "start z"},
     {"nobody goes for more than it deserves", TWO "runs x queue=a x=4; runs y queue=a x=2; runs v queue=b x=2; wants z queue=b x=4;", ""},
     {"nobody goes of a queue that has no more than it deserves", TWO "runs x queue=a x=4; runs y queue=b x=4; wants z queue=b x=4;", ""},
@@ -116,7 +131,10 @@ static const struct decided_case decided_cases[] = {
 
     /* ---- within one queue ---- */
     {"nobody goes for a higher priority in a queue that does not say so", EIGHT "queue a; runs x queue=a x=8; wants z queue=a prio=9 x=4;", ""},
-    {"lower priority goes in one that does, whole", PREEMPTS "runs x queue=a x=8 min=1; wants z queue=a prio=9 x=4;", "evict x"},
+    {"lower priority goes in one that does, whole", PREEMPTS "runs x queue=a x=8; wants z queue=a prio=9 x=4;", "evict x"},
+    {"but first what it can do without", PREEMPTS "runs x queue=a x=8 min=1; wants z queue=a prio=9 x=2;", "evict x-7; evict x-6"},
+    {"of the lowest first", PREEMPTS "runs x queue=a prio=2 x=4 min=1; runs y queue=a prio=1 x=4 min=1; wants z queue=a prio=9 x=4;",
+     "evict y-3; evict y-2; evict y-1; evict x-3"},
     {"equal priority stays", PREEMPTS "runs x queue=a prio=9 x=8; wants z queue=a prio=9 x=4;", ""},
     {"the lowest first, and no more than are needed",
      PREEMPTS "runs x queue=a prio=2 x=4; runs y queue=a prio=1 x=4; wants z queue=a prio=9 x=2;", "evict y"},
@@ -329,6 +347,83 @@ static void says(struct world *w, const struct reason *why_evicted, const char *
     buf_free(&text);
 }
 
+static void member_evicted(struct world *w, const char *gang, int at)
+{
+    outcome(w, EFFECT_EVICT, gang, arena_printf(w->records, "ns/%s-%d", gang, at), OUTCOME_DONE);
+    pod_goes(w, gang, at);
+}
+
+static void test_members_go_and_their_group_stays(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=8 min=4; wants z queue=b x=4 min=2;");
+    assert_string_equal(shares_decided(w), "evict x-7; evict x-6"); /* as many as its minimum needs */
+    says(w, entry_of(w, EFFECT_EVICT, "x")->reason, "reclaimed for PodGroup ns/z of queue b, which has less than it deserves: queue a has "
+         "more than the 4 " GPU " that it deserves; its pod group has more than its minimum of 4, and stays");
+    assert_string_equal(why(w, "z"), "only 0 of 2 pods can be placed: 0/1 nodes are available: 1 Insufficient " GPU ", waits for the end "
+                                     "of 2 pod(s) above the minimum of 1 pod group(s) from which queue b takes back what it deserves");
+    assert_int_equal(state_gang_phase(w->s, id(w, "x")), GANG_BOUND);
+    step(w);
+    assert_string_equal(shares_decided(w), ""); /* told once */
+    member_evicted(w, "x", 7);
+    step(w);
+    assert_string_equal(shares_decided(w), "");
+    pod(w, "ns/x-7", "x", GPU "=1,cpu=0"); /* its job makes it anew before the other one has gone: it does not take the place */
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    assert_string_equal(why(w, "x"), "1 pod(s) above the minimum wait: queue a would have more than it deserves, and a group of another "
+                                     "queue waits");
+    member_evicted(w, "x", 6);
+    step(w);
+    assert_string_equal(shares_decided(w), "start z");
+}
+
+static void test_member_whose_eviction_is_refused_is_told_again(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=8 min=4; wants z queue=b x=2;");
+    assert_string_equal(shares_decided(w), "evict x-7; evict x-6");
+    outcome(w, EFFECT_EVICT, "x", "ns/x-7", OUTCOME_FAILED);
+    step(w);
+    assert_string_equal(shares_decided(w), "evict x-7");
+    member_evicted(w, "x", 7);
+    member_evicted(w, "x", 6);
+    step(w);
+    assert_string_equal(shares_decided(w), "start z");
+}
+
+/* A scheduler that begins anew finds members on their way out, and counts on those. */
+static void test_members_on_their_way_are_counted_on(void **state)
+{
+    struct world *w = *state;
+    shares_objects(w, TWO "runs x queue=a x=8 min=4; wants z queue=b x=3;");
+    for (int i = 0; i < 2; i++) {
+        struct pod_record p = a_pod(w, arena_printf(w->records, "ns/x-%d", i), "x", GPU "=1,cpu=0");
+        p.node = id(w, "n");
+        p.phase = POD_RUNNING;
+        p.deleting = true;
+        pod_record(w, p);
+    }
+    step(w);
+    assert_string_equal(shares_decided(w), "evict x-7");
+}
+
+/* The group of which it has taken members goes whole for something else, or its preemptor goes: nothing is left of the promise. */
+static void test_promise_of_members_ends(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=8 min=4; wants z queue=b x=2;");
+    assert_string_equal(shares_decided(w), "evict x-7; evict x-6");
+    gone(w, CHANGE_GANG_GONE, "z");
+    step(w);
+    objects(state, "wants y queue=b x=4;");
+    assert_string_equal(shares_decided(w), "evict x-5; evict x-4"); /* beside those that go already */
+    for (int i = 4; i < 8; i++)
+        member_evicted(w, "x", i);
+    step(w);
+    assert_string_equal(shares_decided(w), "start y");
+}
+
 static void test_preempted_in_its_queue(void **state)
 {
     struct world *w = *state;
@@ -369,6 +464,10 @@ int main(void)
         in_a_world(test_kept_out),
         in_a_world(test_let_in_to_take_back),
         in_a_world(test_said_why_nothing_is_taken_back),
+        in_a_world(test_members_go_and_their_group_stays),
+        in_a_world(test_member_whose_eviction_is_refused_is_told_again),
+        in_a_world(test_members_on_their_way_are_counted_on),
+        in_a_world(test_promise_of_members_ends),
         in_a_world(test_preempted_in_its_queue),
         in_a_world(test_preempted_in_its_queue_and_taken_back),
     };
