@@ -270,8 +270,9 @@ static const char *admitted_message(struct answer *x, const struct json *workloa
 /* As long as it runs. */
 static const char *with_hung(struct answer *x, const char *message)
 {
-    const char *hung = hung_text(x->a, x->decided);
-    return hung ? arena_printf(x->a, "%s; %s", message, hung) : message;
+    const char *hung = hung_text(x->a, x->decided), *saving = saving_text(x->a, x->decided);
+    message = hung ? arena_printf(x->a, "%s; %s", message, hung) : message;
+    return saving ? arena_printf(x->a, "%s; %s", message, saving) : message;
 }
 
 static void add_shares(struct answer *x)

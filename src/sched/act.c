@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "sched/forecast/start_note.h"
 #include "sched/machines/kept_pods.h"
 #include "sched/scheduler.h"
@@ -237,6 +238,38 @@ static void evict_member(struct scheduler *s, const struct plan_entry *entry)
     act_outcome(s, EFFECT_EVICT, entry->gang, entry->pod, 0);
 }
 
+static enum stop may_stop(struct scheduler *s, struct seen_gang *g, const struct json *object, const struct reason *why,
+                          int64_t *ret_wait_ms)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct seen_pod **pods = arena_alloc(a, (g->pods_n + 1) * sizeof(struct seen_pod *));
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        pods[i] = seen_pod(s, g->pods[i]);
+    return stop_look(s, &(struct stopped_gang){g, pods, g->pods_n, object, why}, ret_wait_ms);
+}
+
+bool act_stop_waits(struct scheduler *s, struct work *w, struct seen_gang *g, const struct json *object, const struct reason *why)
+{
+    int64_t wait_ms = 0;
+    enum stop how = may_stop(s, g, object, why, &wait_ms);
+    if (how == STOP_WAITS)
+        work_again(w, wait_ms);
+    if (how == STOP_NEVER)
+        act_outcome(s, EFFECT_EVICT, g->key, 0, E_CONFLICT);
+    return how != STOP_NOW;
+}
+
+/* A pod group. Does its stop wait until it has saved? status_group.c looks when that is. */
+static bool saves_first(struct scheduler *s, struct seen_gang *g, const struct reason *why)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    int64_t unused;
+    free(g->stop_why);
+    g->stop_why = NULL;
+    const struct json *object = g->has_object ? source_get(s, gang_object_kind(g->source)->source, seen_gang_object(s, g), a) : NULL;
+    return may_stop(s, g, object, why, &unused) == STOP_WAITS;
+}
+
 static void act_evict(struct scheduler *s, const struct plan_entry *entry)
 {
     struct seen_gang *g = seen_gang(s, entry->gang);
@@ -252,16 +285,34 @@ static void act_evict(struct scheduler *s, const struct plan_entry *entry)
         explain_sentence(&text, entry->reason, s->names);
     const char *why = text.n ? text.data : "evicted";
     s->counts.evictions_n++;
-    g->admitted = false;
+    g->admitted = g->stop_is_due = false;
     if (entry->source == GANG_POD && entry->reason && entry->reason->code == REASON_PREEMPTED && g->pods_n)
         preempt_pod(s, seen_pod(s, g->pods[0]), entry->reason);
-    else if (entry->source != GANG_WORKLOAD)
+    else if (entry->source != GANG_WORKLOAD && !saves_first(s, g, entry->reason))
         delete_pods(s, g, why, false);
-    if (entry->source != GANG_WORKLOAD) {
+    else if (entry->source != GANG_WORKLOAD)
+        g->stop_why = mem_text(why);
+    if (entry->source != GANG_WORKLOAD && !g->stop_why) {
         /* the deletions are asked for until they are answered; what counts is when the pods are gone */
         act_outcome(s, EFFECT_EVICT, entry->gang, 0, 0);
     }
     status_gang_changed(s, g);
+}
+
+void act_stop_group(struct scheduler *s, struct work *w, struct seen_gang *g, const struct json *group)
+{
+    bool leaves = g && g->stop_why && state_gang_phase(s->state, g->key) == GANG_LEAVING;
+    bool not_now = leaves && act_stop_waits(s, w, g, group, state_gang_reason(s->state, g->key));
+    if (!g || !g->stop_why || (not_now && g->save_asked_ms))
+        return;
+    g->save_asked_ms = 0;
+    g->admitted = not_now || !leaves;
+    if (!g->admitted) {
+        delete_pods(s, g, g->stop_why, false);
+        act_outcome(s, EFFECT_EVICT, g->key, 0, 0);
+    }
+    free(g->stop_why);
+    g->stop_why = NULL;
 }
 
 /* Does it only wait for members that do not exist yet? That is no news to anybody. */

@@ -68,6 +68,7 @@ struct seen_pod {
     bool shares, share_slots;    /* as in pod_record */
     int32_t limit_s;             /* the same */
     struct seen_removal *removal; /* NULL: it stays */
+    int64_t saved_ms;            /* what its annotation capstan.dev/checkpoint-time says; 0 = nothing */
     bool marking, marked;        /* the condition of its removal is sent; it is written */
     struct telling telling;
     char *told;                  /* what its condition says; NULL = nothing */
@@ -114,6 +115,9 @@ struct seen_gang {
     uint64_t runs_as;            /* a Workload: hash of the name by which that is */
     int32_t bind_failures_n;
     char *refused;               /* what the API server said to our eviction; NULL: nothing against it */
+    int64_t save_asked_ms;       /* since when it is asked to save before it is stopped (stop.c); 0 = it is not */
+    bool stop_is_due;            /* that is over: its eviction is being written, or its pods deleted */
+    char *stop_why;              /* a pod group: its stop waits for that, and why it is stopped; NULL: it does not */
 };
 struct seen_pod *seen_pod(struct scheduler *s, name_id key);
 struct seen_gang *seen_gang(const struct scheduler *s, name_id key); /* NULL: neither its object nor a pod of it is there */
@@ -352,6 +356,27 @@ struct json *status_checks_answered(struct scheduler *s, const struct seen_gang 
 bool status_passed_over_ended(struct scheduler *s, struct work *w, const struct json *workload, struct json *conditions);
 /* It ends: what it wrote to a Workload and has not looked at since is told, as far as the object shows it. */
 void status_workload_farewell(struct scheduler *s, struct seen_gang *g);
+/* stop.c */
+struct gang_object_kind {        /* where the objects of gangs are */
+    enum source_id source;
+    const char *group, *version, *plural, *kind, *api_version;
+};
+const struct gang_object_kind *gang_object_kind(enum gang_source source); /* NULL: lone pods have none */
+struct stopped_gang {
+    struct seen_gang *g;
+    struct seen_pod *const *pods;
+    uint32_t pods_n;
+    const struct json *object;   /* NULL: it has none */
+    const struct reason *why;    /* it must go */
+};
+enum stop { STOP_NOW, STOP_WAITS, STOP_NEVER };
+/* May it be stopped? WAITS: it saves, look again after *ret_wait_ms. NEVER: it need not go any more. */
+enum stop stop_look(struct scheduler *s, const struct stopped_gang *x, int64_t *ret_wait_ms);
+/* act.c: of a Workload: its eviction is not to be written, now or at all. The work comes again. */
+bool act_stop_waits(struct scheduler *s, struct work *w, struct seen_gang *g, const struct json *object, const struct reason *why);
+/* act.c: of a pod group whose stop waits; else a no-op. */
+void act_stop_group(struct scheduler *s, struct work *w, struct seen_gang *g, const struct json *group);
+
 const char *status_evicted_reason(const struct reason *why); /* of condition Evicted */
 /* The server refused that this gang is evicted, and said so; "": it did not, or not any more. why: it goes. */
 void status_refused_note(struct scheduler *s, struct seen_gang *victim, const struct reason *why, const char *refused);

@@ -79,6 +79,7 @@ static void gang_free(struct seen_gang *g)
     free(g->code);
     free(g->tree);
     free(g->refused);
+    free(g->stop_why);
     free(g);
 }
 
@@ -190,11 +191,25 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     bind_pod_seen(s, p);
 }
 
+/* When it says that it has saved (stop.c): hardly any does, and only its text has that. */
+static void note_saved(struct scheduler *s, const struct pod_record *r, struct bytes object)
+{
+    struct seen_pod *p = seen_pod(s, r->key);
+    bool says = memmem(object.data, object.n, DECODE_CHECKPOINT_ANNOTATION, strlen(DECODE_CHECKPOINT_ANNOTATION)) != NULL;
+    if (!p || (!says && !p->saved_ms))
+        return;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *pod = says ? json_parse(a, object, NULL, NULL) : NULL;
+    if (!decode_checkpoint(bytes_of(object_annotation(pod, DECODE_CHECKPOINT_ANNOTATION)), &p->saved_ms))
+        p->saved_ms = 0;
+}
+
 void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct bytes object)
 {
     gated_pods_seen(s->gated, p, object);
     stray_pods_seen(s->strays, p, object);
     kept_pods_seen(s->kept, p, object);
+    note_saved(s, p, object);
 }
 
 void seen_pod_gone(struct scheduler *s, name_id key)

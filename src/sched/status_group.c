@@ -201,6 +201,7 @@ void status_volcano_group(void *arg, struct work *w)
     struct seen_gang *g = group ? gang_of(s, w, GANG_VOLCANO) : NULL;
     if (!g || object_deleting(group))
         return;
+    act_stop_group(s, w, g, group);
     const struct reason *kept_out = state_gang_kept_out(s->state, g->key, a);
     if (kept_out && kept_out->code == REASON_NOT_TRIED) { /* the core hears of it in its next turn */
         work_again(w, 20);
@@ -277,6 +278,7 @@ void status_coscheduling_group(void *arg, struct work *w)
     if (!group || object_deleting(group))
         return;
     struct seen_gang *g = gang_of(s, w, GANG_COSCHEDULING);
+    act_stop_group(s, w, g, group);
     struct json *status = object_status_copy(a, group);
     int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
     int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0,
@@ -322,6 +324,7 @@ void status_native_group(void *arg, struct work *w)
     struct arena *a = w->arena;
     struct json *group = s->leading ? source_get(s, SOURCE_NATIVE, w->key, a) : NULL;
     struct seen_gang *g = group ? gang_of(s, w, GANG_NATIVE) : NULL;
+    act_stop_group(s, w, g, group);
     if (!g || object_deleting(group) || object_condition_true(group, "PodGroupInitiallyScheduled"))
         return;
     const struct json *policy = json_path(group, "spec", "schedulingPolicy", NULL);

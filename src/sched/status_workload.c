@@ -569,6 +569,8 @@ static void evict(struct pass *x)
     }
     if (state_gang_is_told_evicted(x->s->state, x->gang))
         return; /* it was, and somebody has reserved it anew, of which core hears in a moment */
+    if (x->seen && act_stop_waits(x->s, x->work, x->seen, x->workload, why))
+        return;
     tell_late(x);
     status_refused_note(x->s, x->seen, why, work_failure(x->work));
     if (why && why->code == REASON_RETRIES_EXCEEDED && json_get_bool(json_get(x->workload, "spec"), "active", true)) {

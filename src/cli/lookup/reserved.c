@@ -1,5 +1,6 @@
 #include "cli/lookup/reserved.h"
 #include <string.h>
+#include "base/clock.h"
 #include "codec/decode/decode.h"
 #include "kube/object.h"
 
@@ -17,6 +18,18 @@ const char *reserved_text(struct arena *a, const struct json *workload)
                             message);
     }
     return *text ? text : json_get_text(object_condition(workload, "Admitted"), "message", "");
+}
+
+const char *saving_text(struct arena *a, const struct json *object)
+{
+    int64_t asked_ms;
+    int32_t within_s;
+    char until[TIME_TEXT_MAX];
+    if (!decode_checkpoint(bytes_of(object_annotation(object, DECODE_CHECKPOINT_ASKED_ANNOTATION)), &asked_ms) ||
+        !decode_checkpoint_within(bytes_of(object_annotation(object, DECODE_CHECKPOINT_WITHIN_ANNOTATION)), &within_s))
+        return NULL;
+    return arena_printf(a, "it is asked to save, and stopped once it says that it has, at %s at the latest",
+                        time_format(until, asked_ms + (int64_t)within_s * 1000));
 }
 
 const char *hung_text(struct arena *a, const struct json *object)

@@ -135,10 +135,10 @@ static const struct {
     {"batch", "jobs", true, DECODE_MOVABLE_ANNOTATION, NULL, OF_THE_JOB},
     {VCJOB, "jobs", false, DECODE_MOVABLE_ANNOTATION, "false", NOT_A_GROUPS},
     {VOLCANO, "podgroups", false, DECODE_MOVABLE_ANNOTATION, "false", NOT_A_GROUPS},
+    {"batch", "jobs", true, DECODE_CHECKPOINT_WITHIN_ANNOTATION, NULL, OF_THE_JOB},
+    {VCJOB, "jobs", true, DECODE_CHECKPOINT_WITHIN_ANNOTATION, NULL, OF_THE_JOB},
     {VCJOB, "jobs", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
-    {VCJOB, "jobs", false, DECODE_CHECKPOINT_ANNOTATION, NULL, NOT_A_GROUPS},
     {VOLCANO, "podgroups", false, DECODE_MINIMUM_RUN_ANNOTATION, "0", NOT_A_GROUPS},
-    {VOLCANO, "podgroups", false, DECODE_CHECKPOINT_ANNOTATION, NULL, NOT_A_GROUPS},
 };
 
 static bool is_minimum_run(const struct json *v)
@@ -177,6 +177,12 @@ static bool is_checkpoint(const struct json *v)
     return decode_checkpoint(json_bytes(v), &unused);
 }
 
+static bool is_checkpoint_within(const struct json *v)
+{
+    int32_t unused;
+    return decode_checkpoint_within(json_bytes(v), &unused);
+}
+
 static bool is_backfill(const struct json *v)
 {
     enum queue_backfill unused;
@@ -206,6 +212,7 @@ static const struct {
     {DECODE_HUNG_RESTART_ANNOTATION, "\"true\" or \"false\"", is_truth},
     {DECODE_SLA_ANNOTATION, "a duration as in 1h30m", is_duration},
     {DECODE_CHECKPOINT_ANNOTATION, "a time as in 2026-01-31T12:00:00Z", is_checkpoint},
+    {DECODE_CHECKPOINT_WITHIN_ANNOTATION, "seconds, from 1 to 3600", is_checkpoint_within},
     {DECODE_BACKFILL_ANNOTATION, "easy, conservative or none", is_backfill},
     {DECODE_MOVE_COST_ANNOTATION, "GPU-seconds, from 0 to 604800", is_move_cost},
     {DECODE_MOVABLE_ANNOTATION, "\"true\" or \"false\"", is_truth},

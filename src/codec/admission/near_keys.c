@@ -48,6 +48,7 @@ static const struct {
     {"capstan.dev/move-cost-seconds", AS_ANNOTATION},
     {"capstan.dev/movable", AS_ANNOTATION},
     {"capstan.dev/checkpoint-time", AS_ANNOTATION},
+    {"capstan.dev/checkpoint-within-seconds", AS_ANNOTATION},
     {"capstan.dev/run-seconds", AS_ANNOTATION},
     {"capstan.dev/exit-code", AS_ANNOTATION},
     {"capstan.dev/gpu-activity", AS_ANNOTATION},

@@ -39,6 +39,11 @@
 /* On Volcano's PodGroups, and on its jobs, whose PodGroups have it: how long they may wait: of equal priority who is due comes first. */
 #define DECODE_SLA_ANNOTATION "sla-waiting-time"
 #define DECODE_CHECKPOINT_ANNOTATION "capstan.dev/checkpoint-time"
+/* On Workloads and pod groups. Before it is stopped for others it is asked to save, and has so many seconds; when it was asked, which the
+ * scheduler writes (sched/stop.c). */
+#define DECODE_CHECKPOINT_WITHIN_ANNOTATION "capstan.dev/checkpoint-within-seconds"
+#define DECODE_CHECKPOINT_WITHIN_MOST_S 3600 /* WHY  whoever is promised what it leaves waits for so long */
+#define DECODE_CHECKPOINT_ASKED_ANNOTATION "capstan.dev/checkpoint-requested"
 #define DECODE_MINIMUM_RUN_MOST_S 86400 /* WHY a longer one keeps others of its priority in front of it for as long */
 /* On a ClusterQueue: to whom of those who wait a start is promised (core/time/booking.h). */
 #define DECODE_BACKFILL_ANNOTATION "capstan.dev/backfill"
@@ -103,6 +108,7 @@ int decode_local_queue(const struct decoder *d, const struct json *object, struc
 bool decode_minimum_run(struct bytes text, int32_t *ret_s);
 bool decode_checkpoint(struct bytes text, int64_t *ret_ms);
 bool decode_refill(struct bytes text, int32_t *ret_s);
+bool decode_checkpoint_within(struct bytes text, int32_t *ret_s);
 bool decode_hung_after(struct bytes text, int32_t *ret_s);
 bool decode_truth(struct bytes text, bool *ret_is); /* "true", "false" */
 int64_t decode_restart_ms(const struct json *object); /* it asks for a restart when it hangs, and was found so then; 0: neither */

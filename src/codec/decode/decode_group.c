@@ -40,6 +40,15 @@ bool decode_refill(struct bytes text, int32_t *ret_s)
     return true;
 }
 
+bool decode_checkpoint_within(struct bytes text, int32_t *ret_s)
+{
+    int64_t seconds;
+    if (!bytes_int64(text, &seconds) || seconds < 1 || seconds > DECODE_CHECKPOINT_WITHIN_MOST_S)
+        return false;
+    *ret_s = (int32_t)seconds;
+    return true;
+}
+
 bool decode_hung_after(struct bytes text, int32_t *ret_s)
 {
     int64_t seconds;

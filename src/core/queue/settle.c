@@ -727,7 +727,8 @@ void settle_gang(struct cycle *c, struct gang *g)
         cycle_evict(c, g, evict);
         return;
     }
-    if (g->preemptor && !g->shrinks && g->preemptor->line && g->preemptor->line->park.at) /* it was told, and that failed: is it still wanted? */
+    /* it was told, and that failed: is it still wanted? */
+    if (g->preemptor && !g->shrinks && g->preemptor->line && g->preemptor->line->park.at)
         order_line_ready(c->s, g->preemptor->line, false);
     if (is_not_admitted_yet(g) && !passes_checks(c, g))
         return;

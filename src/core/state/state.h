@@ -142,6 +142,7 @@ name_id state_gang_lost(const struct state *s, name_id gang);
 bool state_gang_is_told(const struct state *s, name_id gang);
 /* And that it is evicted? */
 bool state_gang_is_told_evicted(const struct state *s, name_id gang);
+bool state_gang_is_awaited(const struct state *s, name_id gang); /* somebody waits for its end, who is promised what it leaves */
 /* Why a gang waits (in line, or with quota for its checks and places), or (LEAVING) must go: the state's own until the next call or change.
  * NULL: it does not, or has not been tried yet. */
 const struct reason *state_gang_reason(const struct state *s, name_id gang);

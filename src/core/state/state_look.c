@@ -246,6 +246,12 @@ bool state_gang_is_told_evicted(const struct state *s, name_id gang)
     return g && g->own->told_evicted;
 }
 
+bool state_gang_is_awaited(const struct state *s, name_id gang)
+{
+    const struct gang *g = gang_find(s, gang);
+    return g && g->preemptor;
+}
+
 uint32_t state_gang_choices(const struct state *s, name_id gang, name_id *ret_queue, const struct flavor_choice **ret_choices)
 {
     const struct gang *g = gang_find(s, gang);

@@ -190,7 +190,7 @@ bool kueue_copy_group_labels(struct jobs *j, struct arena *a, const struct json 
 bool kueue_copy_stakes(struct arena *a, const struct json *owner, const struct json *workload, struct json *to)
 {
     static const char *const keys[] = {DECODE_MINIMUM_RUN_ANNOTATION, DECODE_CHECKPOINT_ANNOTATION, DECODE_HUNG_AFTER_ANNOTATION,
-                                       DECODE_HUNG_RESTART_ANNOTATION,    DECODE_MOVABLE_ANNOTATION};
+                                       DECODE_HUNG_RESTART_ANNOTATION, DECODE_MOVABLE_ANNOTATION, DECODE_CHECKPOINT_WITHIN_ANNOTATION};
     bool any = false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct json *from = json_path(owner, "metadata", "annotations", keys[i], NULL),

@@ -358,7 +358,8 @@ static void check_members_first(struct model *m)
     const struct plan_entry *whole = NULL;
     for (uint32_t i = 0; i < m->w.plan.entries_n; i++) {
         const struct plan_entry *e = &m->w.plan.entries[i];
-        if (e->effect == EFFECT_BIND || m->busy || m->shrunk || (e->effect == EFFECT_EVICT && whole && whole->reason->name != e->reason->name))
+        bool of_two = e->effect == EFFECT_EVICT && whole && whole->reason->name != e->reason->name;
+        if (e->effect == EFFECT_BIND || m->busy || m->shrunk || of_two)
             return;
         whole = e->effect == EFFECT_EVICT && !e->pod ? e : whole;
     }

@@ -171,9 +171,24 @@ static void a_group_says_when_it_is_due(void **state)
     }
 }
 
+static void reads_how_long_it_saves(void **state)
+{
+    static const struct {
+        const char *text;
+        int32_t seconds; /* 0: says nothing */
+    } cases[] = {{"1", 1}, {"3600", 3600}, {"3601", 0}, {"0", 0}, {"-5", 0}, {"5m", 0}, {"", 0}, {"99999999999999999999", 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int32_t seconds = 0;
+        assert_int_equal(decode_checkpoint_within(bytes_of(cases[i].text), &seconds), cases[i].seconds > 0);
+        assert_int_equal(seconds, cases[i].seconds);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_how_long_it_saves),
         cmocka_unit_test_setup_teardown(a_queue_says_how_it_gives_them, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_queue_and_a_job_say_who_may_be_moved, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_group_says_how_long_it_may_be_broken, world_open, world_close),
