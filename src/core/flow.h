@@ -158,6 +158,7 @@ struct node_record {
     const struct device_feedback *feedback; /* NULL: none, or none that can be understood */
     uint32_t feedback_n;
     int64_t feedback_ms, feedback_period_ms; /* wall time of the sample; how often there is one */
+    int64_t network_bps;       /* what the node's network carried then: bytes a second, and one more; 0 = not known */
     bool unschedulable, ready;
 };
 

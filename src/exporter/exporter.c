@@ -9,6 +9,7 @@
 #include "exporter/account/usage.h"
 #include "exporter/file_text.h"
 #include "exporter/pages/textfile.h"
+#include "exporter/collect/network.h"
 #include "exporter/push/feedback.h"
 #include "wire/json.h"
 
@@ -48,6 +49,8 @@ struct exporter {
     uint32_t pushes_n;
     bool stopping; /* nothing more is sent */
     struct feedback *feedback;
+    struct network_count network; /* at network_ms of the loop; 0: not known */
+    int64_t network_ms;
     struct usage_store *usage;
     struct counters counters, next; /* next: measured from now on, shown with the first sample that has it */
     uint64_t next_from;             /* that sample's number */
@@ -194,8 +197,22 @@ static void on_annotated(void *arg, const struct kube_answer *answer)
     say(&x->node_trouble, "feedback not written to the node", answer->code == 0 ? "" : answer->error.text);
 }
 
+/* WHY not where the counters have gone back: a driver was loaded anew. */
+static void measure_network(struct exporter *x)
+{
+    struct network_count now = {0};
+    int64_t now_ms = loop_now_ms(x->loop), span_ms = now_ms - x->network_ms;
+    bool known = network_read(x->o.root, &now), comparable = known && x->network_ms && span_ms > 0 && now.bytes >= x->network.bytes;
+    if (x->network_ms && span_ms < x->o.period_ms / 2)
+        return;
+    feedback_network(x->feedback, comparable ? (double)(now.bytes - x->network.bytes) * 1000 / (double)span_ms : -1, now.rdma);
+    x->network = now;
+    x->network_ms = known ? now_ms : 0;
+}
+
 static void write_feedback(struct exporter *x, const struct sample *s)
 {
+    measure_network(x);
     if (x->annotating || !feedback_update(x->feedback, s, loop_now_ms(x->loop), &x->annotation))
         return;
     _cleanup_buf_ struct buf body = {0};

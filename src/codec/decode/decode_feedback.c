@@ -1,5 +1,5 @@
 /* decode_feedback.c - annotation capstan.dev/gpu-feedback:
- * {"at":S,"period":S,"units":[{"id","activity","memory","margin","throttled",...}]} */
+ * {"at":S,"period":S,"network":BYTES_PER_S,"units":[{"id","activity","memory","margin","throttled",...}]} */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,6 +7,7 @@
 #include "codec/decode/decode_part.h"
 
 #define PERIOD_MAX_S 86400.0
+#define NETWORK_MAX 1e15
 #define TIME_MAX_S 1e11 /* some thousand years: what is beyond is no time */
 
 static double number_of(const struct json *v, double fallback)
@@ -63,4 +64,5 @@ void decode_feedback(const struct decoder *d, struct bytes text, struct node_rec
     node->feedback_n = n;
     node->feedback_ms = (int64_t)(at_s * 1000);
     node->feedback_period_ms = (int64_t)(period_s * 1000);
+    node->network_bps = (int64_t)bounded(json_get(v, "network"), 0, NETWORK_MAX, -1) + 1;
 }

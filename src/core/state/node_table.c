@@ -215,7 +215,8 @@ static void set_feedback(struct node *node, const struct node_record *r)
     }
     if (!f)
         return;
-    *f = (struct node_feedback){.at_ms = r->feedback_ms, .period_ms = r->feedback_period_ms, .n = r->feedback_n};
+    *f = (struct node_feedback){.at_ms = r->feedback_ms, .period_ms = r->feedback_period_ms, .network_bps = r->network_bps,
+                                .n = r->feedback_n};
     memcpy(f->all, r->feedback, r->feedback_n * sizeof *f->all);
 }
 

@@ -15,7 +15,7 @@
 
 enum node_flag { NODE_KNOWN = 1, NODE_READY = 2, NODE_UNSCHEDULABLE = 4, NODE_GAINED = 8 };
 struct node_feedback {       /* as in node_record */
-    int64_t at_ms, period_ms;
+    int64_t at_ms, period_ms, network_bps;
     uint32_t n;
     struct device_feedback all[];
 };

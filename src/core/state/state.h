@@ -221,6 +221,8 @@ int64_t state_gang_unmade(const struct state *s, name_id gang);
  * until the node changes. Policies with PLACEMENT_BY_LOAD go by it. */
 uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms, const struct device_feedback **ret_feedback,
                              int64_t *ret_age_ms);
+/* The same of its network: bytes a second; -1: not known. */
+int64_t state_node_network(const struct state *s, name_id node, int64_t now_ms);
 
 /* Everything that must always hold, checked the slow, obvious way: node use = sum of pods and reservations, no device twice, queue usage =
  * sum of admitted gangs, usage within what the tree allows, no gang partly placed. Returns false and a sentence. Tests and soak call it

@@ -373,6 +373,15 @@ uint32_t state_node_feedback(const struct state *s, name_id node, int64_t now_ms
     return f->n;
 }
 
+int64_t state_node_network(const struct state *s, name_id node, int64_t now_ms)
+{
+    const struct device_feedback *unused;
+    int64_t age_ms;
+    if (!state_node_feedback(s, node, now_ms, &unused, &age_ms))
+        return -1;
+    return s->nodes.nodes[node_table_find(&s->nodes, node)].feedback->network_bps - 1;
+}
+
 bool state_gang_look(const struct state *s, name_id gang, struct gang_look *ret_look)
 {
     const struct gang *g = gang_find(s, gang);

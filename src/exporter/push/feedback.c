@@ -31,12 +31,15 @@ struct feedback {
     bool is_written;
     struct unit_state *units; /* as written last */
     uint32_t units_n;
+    double network, network_written; /* bytes a second; below zero: unknown */
+    bool rdma;
 };
 
 struct feedback *feedback_new(int64_t period_ms)
 {
     struct feedback *f = mem_zero(1, sizeof *f);
     f->period_ms = period_ms;
+    f->network = f->network_written = -1;
     return f;
 }
 
@@ -46,6 +49,12 @@ void feedback_free(struct feedback *f)
         return;
     free(f->units);
     free(f);
+}
+
+void feedback_network(struct feedback *f, double bytes_per_s, bool rdma)
+{
+    f->network = bytes_per_s;
+    f->rdma = rdma;
 }
 
 /* ---- a sample as units ---- */
@@ -129,7 +138,10 @@ static void whole_text(struct buf *out, const struct feedback *f, const struct s
                        uint32_t n)
 {
     buf_clear(out);
-    buf_printf(out, "{\"at\":%.0f,\"period\":%.3g,\"units\":[", floor(s->wall_s), (double)f->period_ms / 1000);
+    buf_printf(out, "{\"at\":%.0f,\"period\":%.3g,", floor(s->wall_s), (double)f->period_ms / 1000);
+    if (f->network >= 0)
+        buf_printf(out, "\"network\":%.0f,\"networkOf\":\"%s\",", f->network, f->rdma ? "rdma" : "ethernet");
+    buf_text(out, "\"units\":[");
     for (uint32_t i = 0; i < n; i++) {
         if (i)
             buf_char(out, ',');
@@ -155,9 +167,15 @@ static bool unit_changed(const struct unit_state *was, const struct unit_state *
            was->throttled != is->throttled || was->xid != is->xid || was->xid_s < is->xid_s || was->xid_s > is->xid_s;
 }
 
+/* Unknown, quiet, or not. */
+static int how_busy(double network)
+{
+    return network < 0 ? -1 : network >= FEEDBACK_QUIET_BYTES;
+}
+
 static bool changed(const struct feedback *f, const struct unit_state *units, uint32_t n)
 {
-    if (n != f->units_n)
+    if (n != f->units_n || how_busy(f->network) != how_busy(f->network_written))
         return true;
     for (uint32_t i = 0; i < n; i++)
         if (unit_changed(&f->units[i], &units[i]))
@@ -187,6 +205,7 @@ bool feedback_update(struct feedback *f, const struct sample *s, int64_t now_ms,
     f->units = units;
     f->units_n = n;
     f->written_ms = now_ms;
+    f->network_written = f->network;
     f->is_written = true;
     return true;
 }

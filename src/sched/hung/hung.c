@@ -16,6 +16,7 @@ struct watched {
     int64_t found_ms;         /* what its object says, or is about to; 0: nothing */
     uint32_t devices_n;
     bool busy, unmeasured;    /* in this look */
+    bool talks;               /* the same: the network of a node that it has alone is busy */
     bool read;                /* what its object says has been looked at */
 };
 struct hung {
@@ -35,8 +36,22 @@ static struct watched *watched_in_look(struct hung *h, name_id gang)
         return w;
     w->look_n = h->looks_n;
     w->devices_n = 0;
-    w->busy = w->unmeasured = false;
+    w->busy = w->unmeasured = w->talks = false;
     return w;
+}
+
+/* WHY not of a node on which others have GPUs, too: the counters are the node's, and it may be them who talk. */
+static void look_at_network(struct hung *h, const struct node_detail *d, name_id node, int64_t now_ms)
+{
+    name_id gang = 0;
+    for (uint32_t i = 0; i < d->devices_n; i++) {
+        bool other = d->devices[i].gang && gang && d->devices[i].gang != gang;
+        if (other)
+            return;
+        gang = d->devices[i].gang ? d->devices[i].gang : gang;
+    }
+    if (gang && !d->taken_n && !d->shares_n && state_node_network(h->s->state, node, now_ms) >= HUNG_NETWORK_BYTES)
+        watched_in_look(h, gang)->talks = true;
 }
 
 static void look_at_node(struct hung *h, struct arena *a, name_id node, int64_t now_ms)
@@ -57,6 +72,7 @@ static void look_at_node(struct hung *h, struct arena *a, name_id node, int64_t 
         w->unmeasured |= !d.ready || !f || f->activity_permille < 0;
         w->busy |= f && f->activity_permille >= HUNG_PERMILLE;
     }
+    look_at_network(h, &d, node, now_ms);
     for (uint32_t i = 0; i < d.taken_n; i++) /* devices that are only counted: nobody knows which they are */
         if (d.taken[i].gang)
             watched_in_look(h, d.taken[i].gang)->unmeasured = true;
@@ -158,7 +174,8 @@ static void judge(struct hung *h, struct arena *a, const char *key, struct watch
     struct look x = {.h = h, .a = a, .w = w, .now_ms = now_ms, .g = id ? seen_gang(s, id) : NULL};
     if (!x.g || !x.g->has_object || x.g->source == GANG_POD)
         return;
-    bool runs = x.g->running_n > 0 && x.g->running_n >= x.g->bound_n, idle = runs && w->devices_n && !w->busy && !w->unmeasured;
+    bool runs = x.g->running_n > 0 && x.g->running_n >= x.g->bound_n;
+    bool idle = runs && w->devices_n && !w->busy && !w->talks && !w->unmeasured;
     w->idle_ms = !idle ? 0 : w->idle_ms ? w->idle_ms : now_ms;
     if (!is_worth_reading(&x) || !(x.object = source_get(s, gang_object_kind(x.g->source)->source, seen_gang_object(s, x.g), a)))
         return;

@@ -7,7 +7,9 @@
  *        scheduler that starts anew waits anew.
  * WHY    all of its pods run and all of its devices are measured: what is not known to be idle is not said to hang. A device is idle below
  *        HUNG_PERMILLE of its time, so that a watchdog's glance is no work.
- * LIMIT  No network is measured: a collective that spins on its GPUs for ever looks busy, and is not found.
+ *        Nor is who loads data: on a node whose GPUs it alone has, more than HUNG_NETWORK_BYTES a second on the node's network are its own.
+ *        Where others have GPUs of the node, or its agent counts no network, GPUs alone decide.
+ * LIMIT  A collective that spins on its GPUs for ever looks busy, and is not found.
  */
 #ifndef SCHED_HUNG_H
 #define SCHED_HUNG_H
@@ -15,6 +17,7 @@
 
 #define HUNG_LOOK_MS 5000
 #define HUNG_PERMILLE 10
+#define HUNG_NETWORK_BYTES 1048576 /* as agents tell at once when it is crossed (exporter/push/feedback.h) */
 #define HUNG_AFTER_S 1800 /* of gangs that say nothing of it, where nobody says otherwise */
 
 struct scheduler;

@@ -8,7 +8,7 @@
 #if __SIZEOF_POINTER__ == 8
 #define FIELDS "add the new field to its walk below, then write the new size"
 _Static_assert(sizeof(struct shape) == 144, FIELDS);
-_Static_assert(sizeof(struct node_record) == 112, FIELDS);
+_Static_assert(sizeof(struct node_record) == 120, FIELDS);
 _Static_assert(sizeof(struct device) == 24, FIELDS);
 _Static_assert(sizeof(struct topology_record) == 48, FIELDS);
 _Static_assert(sizeof(struct flavor_record) == 56, FIELDS);
@@ -303,6 +303,7 @@ static void io_node(struct change_io *io, struct node_record *n)
     LIST(n->feedback, n->feedback_n, io_feedback);
     NUMBER(n->feedback_ms);
     NUMBER(n->feedback_period_ms);
+    NUMBER(n->network_bps);
     FLAG(n->unschedulable);
     FLAG(n->ready);
 }

@@ -47,6 +47,26 @@ soon "all its pods are others a while later" '^Running 2$' other "$first"
 soon "its group was evicted for that" 'again-t-[01]: its GPUs did nothing for too long: it is started again, as it asks for' events Evicted
 ok "it ends" O delete vcjob again
 
+# --- who loads data computes nothing, and does not hang: the network of a node whose GPUs it alone has is busy
+job loads 0 >/dev/null
+soon "a job that computes nothing runs" '^Running 2$' running loads
+# network BYTES_PER_S: as an agent would say it of each node
+network() {
+    for node in $(O get nodes -o 'jsonpath={.items[*].metadata.name}'); do
+        said=$(O get node "$node" -o 'jsonpath={.metadata.annotations.capstan\.dev/gpu-feedback}' |
+            sed -E 's/"network":[0-9]+,"networkOf":"rdma",//; s/"units"/"network":'"$1"',"networkOf":"rdma",&/')
+        O annotate --overwrite node "$node" "capstan.dev/gpu-feedback=$said" >/dev/null
+    done
+}
+for _ in 1 2 3 4 5 6 7 8; do
+    network 5000000
+    sleep 2
+done
+is "while the network of its nodes is busy it does not hang" "" group loads 'capstan\.dev/hung'
+network 1000
+soon "when that is quiet, too, it does" '^20[0-9-]+T[0-9:]+Z$' group loads 'capstan\.dev/hung'
+ok "it ends as well" O delete vcjob loads
+
 # --- what is queued the Kueue way: the annotations of the job are its Workload's
 O apply -f - >/dev/null <<'YAML'
 ---

@@ -303,11 +303,11 @@ static struct node_record measured(struct world *w, const char *annotation)
 static void decodes_what_agents_measured(void **state)
 {
     struct world *w = *state;
-    struct node_record n = measured(w, "{\"at\":1750000000,\"period\":15,\"units\":[{\"id\":\"GPU-a\",\"activity\":0.62,\"memory\":[10240,40960],"
+    struct node_record n = measured(w, "{\"at\":1750000000,\"period\":15,\"network\":2500,\"units\":[{\"id\":\"GPU-a\",\"activity\":0.62,\"memory\":[10240,40960],"
                                        "\"margin\":28,\"throttled\":true,\"xid\":79,\"xidAt\":1749999000},{\"id\":\"GPU-b\"},"
                                        "{\"id\":\"GPU-c\",\"activity\":7,\"memory\":[9,3],\"margin\":1e9,\"xid\":-1,\"throttled\":1},{\"activity\":1},3]}");
     assert_int_equal(n.feedback_n, 3);
-    assert_true(n.feedback_ms == 1750000000000 && n.feedback_period_ms == 15000);
+    assert_true(n.feedback_ms == 1750000000000 && n.feedback_period_ms == 15000 && n.network_bps == 2501);
     assert_string_equal(name(w, n.feedback[0].id), "GPU-a");
     assert_int_equal(n.feedback[0].activity_permille, 620);
     assert_int_equal(n.feedback[0].memory_used_mib, 10240);

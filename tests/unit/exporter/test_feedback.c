@@ -45,6 +45,30 @@ static void says_what_is_known(void **state)
     buf_free(&out);
 }
 
+static void says_what_the_network_carries(void **state)
+{
+    reset();
+    struct feedback *f = feedback_new(15000);
+    struct buf out = {0};
+    assert_true(feedback_update(f, &sample, 0, &out));
+    assert_null(strstr(out.data, "network")); /* nobody has counted it */
+    feedback_network(f, 1000, false);
+    assert_true(feedback_update(f, &sample, 15000, &out)); /* it is known now */
+    assert_non_null(strstr(out.data, "\"period\":15,\"network\":1000,\"networkOf\":\"ethernet\",\"units\":["));
+    feedback_network(f, FEEDBACK_QUIET_BYTES - 1, false);
+    assert_false(feedback_update(f, &sample, 30000, &out));
+    feedback_network(f, 5e9, true); /* quiet no more */
+    assert_true(feedback_update(f, &sample, 45000, &out));
+    assert_non_null(strstr(out.data, "\"network\":5000000000,\"networkOf\":\"rdma\""));
+    feedback_network(f, 9e9, true);
+    assert_false(feedback_update(f, &sample, 60000, &out));
+    feedback_network(f, -1, false);
+    assert_true(feedback_update(f, &sample, 75000, &out));
+    assert_null(strstr(out.data, "network"));
+    feedback_free(f);
+    buf_free(&out);
+}
+
 static void only_real_changes_and_once_a_period(void **state)
 {
     reset();
@@ -119,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_is_known),
+        cmocka_unit_test(says_what_the_network_carries),
         cmocka_unit_test(only_real_changes_and_once_a_period),
         cmocka_unit_test(groups_what_is_too_long),
     };
