@@ -88,12 +88,7 @@ static bool is_allowed(const struct preemptor *x, struct victims *v)
     uint32_t mark = undo_mark(s);
     if (!s->bookings_n)
         return true;
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct gang *g = v->all[i].gang;
-        for (uint32_t k = 0; k < g->own->charges_n && g->queue; k++)
-            undo_charge(s, g->queue->quota, g->own->charges[k].flavor, g->own->charges[k].resource,
-                        -victims_give(s, v, i, &g->own->charges[k]));
-    }
+    victims_leave(s, v);
     for (uint32_t i = 0; i < x->needs_n; i++)
         undo_charge(s, x->queue->quota, x->needs[i].flavor, x->needs[i].resource, x->needs[i].amount);
     bool allowed = bookings_allow(s, x->queue);

@@ -21,12 +21,23 @@ enum preemption victim_reason(const struct candidate *one)
     return one->class == CLASS_PRIORITY && one->while_borrowing ? PREEMPTION_RECLAIM_WHILE_BORROWING : PREEMPTION_RECLAIM;
 }
 
-int64_t victims_give(const struct state *s, const struct victims *v, uint32_t i, const struct charge *c)
+/* Of a charge of the i-th gang. */
+static int64_t amount_given(const struct state *s, const struct victims *v, uint32_t i, const struct charge *c)
 {
     int64_t sum = v->members ? 0 : c->amount;
     for (uint32_t k = 0; k < v->members_n; k++)
         sum += s->pods[v->members[k]].gang == v->all[i].gang ? surplus_amount(s, v->members[k], c->resource) : 0;
     return sum;
+}
+
+void victims_leave(struct state *s, const struct victims *v)
+{
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct gang *g = v->all[i].gang;
+        for (uint32_t k = 0; k < g->own->charges_n && g->queue; k++)
+            undo_charge(s, g->queue->quota, g->own->charges[k].flavor, g->own->charges[k].resource,
+                        -amount_given(s, v, i, &g->own->charges[k]));
+    }
 }
 
 /* One search, with or without borrowing. */
@@ -645,8 +656,7 @@ static uint32_t *levels_without(const struct preemptor *x, const struct victims 
 {
     struct state *s = x->c->s;
     uint32_t mark = undo_mark(s), *levels = arena_alloc(x->c->a, (x->needs_n + 1) * sizeof *levels);
-    for (uint32_t i = 0; i < v->n; i++)
-        undo_charges_of(s, v->all[i].gang, -1);
+    victims_leave(s, v);
     for (uint32_t i = 0; i < x->needs_n; i++)
         levels[i] = level_of(x, &x->needs[i]);
     undo_back(s, mark);

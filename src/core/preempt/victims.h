@@ -32,7 +32,7 @@ struct victims {
     const struct gang *spared;
 };
 enum preemption victim_reason(const struct candidate *one);
-int64_t victims_give(const struct state *s, const struct victims *v, uint32_t i, const struct charge *c); /* of a charge of the i-th gang */
+void victims_leave(struct state *s, const struct victims *v); /* on the undo log: the quota that they give */
 /* With wants: nodes and devices, too. False: there is no such set, and ret_victims->lack says why. */
 bool victims_find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims);
 /* Such a set was found. Is there another one, with other equals of theirs, by whose end less is lost? */

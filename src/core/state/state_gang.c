@@ -300,8 +300,7 @@ static bool says_nothing_new(const struct state *s, const struct gang *g, const 
            g->own->queue_name == r->queue && g->priority == r->priority && g->due_ms == r->due_ms && g->created_ms == r->created_ms &&
            g->uid == r->uid && g->planned == r->planned && g->min_members == r->min_members && g->active == r->active &&
            g->on_hold == r->on_hold && g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished &&
-           g->of_one_pod == r->of_one_pod &&
-           g->keeps_places == r->keeps_places && same_terms(g, r) &&
+           g->of_one_pod == r->of_one_pod && g->keeps_places == r->keeps_places && same_terms(g, r) &&
            g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
            same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n);
 }
@@ -766,10 +765,9 @@ static bool refused_start(const struct gang *g, const struct outcome_record *r)
 void state_apply_outcome(struct state *s, const struct outcome_record *r)
 {
     struct gang *g = gang_find(s, r->gang);
-    bool of_member = r->effect == EFFECT_EVICT && r->pod;
-    if (g && of_member)
+    if (g && r->effect == EFFECT_EVICT && r->pod)
         promise_member_answered(s, g, r->pod, r->outcome != OUTCOME_DONE);
-    if (!g || of_member)
+    if (!g || (r->effect == EFFECT_EVICT && r->pod))
         return;
     if (r->outcome == OUTCOME_DONE) {
         outcome_done(s, g, r);

@@ -4,7 +4,6 @@
 #include "base/collections/map.h"
 #include "core/explain/reason.h"
 
-/* Who gives one of these another field is reminded of it here: it is to be walked over, and the magic's number counted up. */
 #if __SIZEOF_POINTER__ == 8
 #define FIELDS "add the new field to its walk below, then write the new size"
 _Static_assert(sizeof(struct shape) == 144, FIELDS);
