@@ -29,7 +29,7 @@ static void end(struct gang *g)
         gang_own(g)->lost_ms = 0;
 }
 
-static void drop_places(struct state *s, struct gang *g)
+void refill_drop(struct state *s, struct gang *g)
 {
     while (g->own->seats_n)
         admission_drop_held(s, g, g->own->seats_n - 1);
@@ -103,12 +103,13 @@ bool refill_settle(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
     if (!gang_is_below_minimum(s, g)) {
-        drop_places(s, g);
+        refill_drop(s, g);
         end(g);
         return true;
     }
     begin(c, g);
     if (c->now_ms >= until_ms(g) && asked_s(g)) {
+        refill_drop(s, g);
         cycle_evict(c, g, why_evict(c, g));
         return false;
     }

@@ -22,6 +22,8 @@
 
 /* Settles one that keeps places, which are good ones. True: it is whole again, and more members may come. */
 bool refill_settle(struct cycle *c, struct gang *g);
+/* It is evicted: nobody comes for the places that it keeps while the rest of it ends, which may take long. */
+void refill_drop(struct state *s, struct gang *g);
 /* It waits, with a part of it running: an EVICT's reason in the arena when it has been so for as long as it asks for. NULL: go on. */
 const struct reason *refill_why_evict(struct cycle *c, struct gang *g);
 void refill_watch(struct state *s, struct gang *g); /* it waits somewhere now: it is looked at when that time is over */

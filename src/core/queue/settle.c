@@ -724,6 +724,8 @@ void settle_gang(struct cycle *c, struct gang *g)
     }
     const struct reason *evict = settle_why_evict(c, g);
     if (evict) {
+        if (holes_are_kept(g))
+            refill_drop(c->s, g);
         cycle_evict(c, g, evict);
         return;
     }

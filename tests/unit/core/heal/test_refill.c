@@ -146,6 +146,39 @@ static void a_group_that_asks_for_it_is_released_whole(void **state)
 }
 
 /* Its place is on a node that failed: it is in line, holds what it has left, and is evicted whole when it asks for that. */
+/* Its last pods may take long to end; nobody comes for the place of the one that is gone. model_core_events 5017 400 1 */
+static void what_was_kept_is_free_while_the_rest_ends(void **state)
+{
+    struct world *w = *state;
+    runs(w, NULL, 90);
+    pod(w, "ns/other", NULL, GPU "=1");
+    step(w);
+    gone(w, CHANGE_POD_GONE, members[0]);
+    step(w);
+    after(w, 90000);
+    assert_int_equal(effects(w, EFFECT_EVICT), 1);
+    outcome(w, EFFECT_EVICT, "g", NULL, OUTCOME_DONE);
+    assert_string_equal(soon_on(w, "ns/other"), places[0]);
+}
+
+static void also_where_it_is_to_start_again(void **state)
+{
+    struct world *w = *state;
+    runs(w, NULL, 0);
+    pod(w, "ns/other", NULL, GPU "=1");
+    step(w);
+    gone(w, CHANGE_POD_GONE, members[0]);
+    step(w);
+    struct gang_record r = group(w, NULL, 0);
+    r.restart_ms = w->now_ms + 1;
+    w->now_ms += 1000;
+    gang_record(w, r);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 1);
+    outcome(w, EFFECT_EVICT, "g", NULL, OUTCOME_DONE);
+    assert_string_equal(soon_on(w, "ns/other"), places[0]);
+}
+
 static void so_is_one_whose_node_failed(void **state)
 {
     struct world *w = *state;
@@ -310,6 +343,8 @@ int main(void)
         in_a_world(two_lost_members_start_together),
         in_a_world(a_place_is_not_kept_for_ever),
         in_a_world(a_group_that_asks_for_it_is_released_whole),
+        in_a_world(what_was_kept_is_free_while_the_rest_ends),
+        in_a_world(also_where_it_is_to_start_again),
         in_a_world(so_is_one_whose_node_failed),
         in_a_world(a_faulty_gpu_is_not_kept),
         in_a_world(the_end_of_a_surplus_member_keeps_nothing),
