@@ -594,7 +594,8 @@ static bool move_all(struct world *w, struct model *m, const struct reason *reme
         *r = record_of(w, m, index_of(text_of(w, change->name)));
         r->choices_n = state_gang_choices(w->s, change->name, &r->admitted_queue, &choices);
         struct flavor_choice *kept = arena_alloc(w->records, (r->choices_n + 1) * sizeof *kept);
-        memcpy(kept, choices, r->choices_n * sizeof *kept);
+        if (r->choices_n)
+            memcpy(kept, choices, r->choices_n * sizeof *kept);
         r->choices = kept;
         r->admitted = true;
         r->reserved_ms = 1000;
