@@ -25,7 +25,8 @@ static void flows_are_checked(void **state)
          "spec.flows[1].dependsOn.targets[0]: Not found: \"x\": jobflow Flow is not DAG: vertex is not defined: write the name of another"},
         {FLOW(AFTER("a", "a")), "spec.flows: Invalid value: jobflow Flow is not DAG: a wait for each other"},
         {FLOW(A ", " AFTER("b", "d") ", " AFTER("c", "b") ", " AFTER("d", "a, c")), "jobflow Flow is not DAG: b, c, d wait for each other"},
-        {FLOW(A ", " A), "spec.flows[1].name: Duplicate value: \"a\""},
+        {FLOW(A ", " A ", " AFTER("b", "a") ", " AFTER("b", "a, a")), ""}, /* Volcano takes it; told below */
+        {FLOW(A ", " AFTER("b", "a") ", " AFTER("a", "b")), "jobflow Flow is not DAG: b, a wait for each other"},
         {FLOW("{name: A_b}"), "spec.flows[0].name: Invalid value: \"A_b\": write the name of a JobTemplate"},
         {FLOW("{name: a-name-with-so-many-letters-that-there-is-no-room-left-for-any}"), "shorten one of the names"},
         {TEMPLATE(TASKS), ""},
@@ -59,6 +60,8 @@ static void what_no_job_would_come_of_is_told(void **state)
         {CRON("c", "schedule: '@daily', jobTemplate: {spec: {queue: gone, " TASKS "}}"),
          "spec.jobTemplate.spec: its Job would be refused: spec.queue: Invalid value: \"gone\": unable to find job queue"},
         {FLOW(""), "spec.flows: there are none, and the flow stays Pending"},
+        {FLOW(A ", " AFTER("b", "a") ", " A),
+         "spec.flows[2]: has no effect: an earlier one is called a, and its Job is made once, as that one says"},
         {FLOW(A ", {name: b, dependsOn: {targets: [a], probe: {httpGetList: [{taskName: t, path: /, port: 80}]}}}"),
          "spec.flows[1].dependsOn.probe.httpGetList: has no effect yet: nobody connects to pods"},
     };

@@ -58,6 +58,18 @@ static bool has_changed(const struct admission *x)
     return !x->status_only && !(x->old && json_equal(json_get(x->old, "spec"), json_get(x->object, "spec")));
 }
 
+/* SOURCE Volcano takes such a list; a flow has one Job of each name. */
+static void warn_of_repeats(struct admission *x, const struct json *flows)
+{
+    uint32_t at = 0;
+    JSON_EACH (flow, has_changed(x) ? flows : NULL) {
+        if (flow_named(flows, text_of(flow, "name")) != flow)
+            admission_warn(x, "spec.flows[%u]: has no effect: an earlier one is called %s, and its Job is made once, as that one says", at,
+                           text_of(flow, "name"));
+        at++;
+    }
+}
+
 static void admit_flow(struct admission *x)
 {
     const struct json *flows = json_path(x->object, "spec", "flows", NULL);
@@ -80,7 +92,7 @@ static void admit_flow(struct admission *x)
                             text_of(flow, "name"));
         check_targets(x, flows, flow, path);
     }
-    admission_unique(x, flows, "spec.flows", "name");
+    warn_of_repeats(x, admission_list_n(flows) ? flows : NULL);
     const char *circle = x->errors.n || !admission_list_n(flows) ? "" : admission_circle(x, flows, "targets");
     if (*circle)
         admission_error(x, FIELD_INVALID, "spec.flows", NULL, "jobflow Flow is not DAG: %s wait for each other", circle);

@@ -1,6 +1,7 @@
 /* job_flow.c - passes over JobFlows and JobTemplates; see job_flow.h */
 #include "jobs/volcano/flow/job_flow.h"
 #include <stdlib.h>
+#include "base/clock.h"
 #include "jobs/volcano/flow/job_flow_plan.h"
 
 #define GROUP "flow.volcano.sh"
@@ -84,10 +85,26 @@ static void drop_jobs(struct pass *x)
     }
 }
 
+enum { FIRST_STATUS_MS = 2000 }; /* more than a second, since creationTimestamp has whole ones */
+
+/* WHY  a flow without a status is Pending, and who has just created it may write once more what he got in answer: a status before there
+ * is a job says no more, and would make that write a conflict. */
+static bool is_just_made(const struct json *flow, int64_t now_ms)
+{
+    int64_t made_ms = 0;
+    bool known = time_parse(bytes_of(object_meta(flow, "creationTimestamp")), &made_ms);
+    return known && now_ms >= made_ms && now_ms - made_ms < FIRST_STATUS_MS;
+}
+
 static void write_status(struct pass *x)
 {
     struct work *w = x->work;
-    struct json *status = job_flow_status(w->arena, x->flow, x->entries, x->n, loop_wall_ms(x->f->jobs->loop));
+    int64_t now_ms = loop_wall_ms(x->f->jobs->loop);
+    struct json *status = job_flow_status(w->arena, x->flow, x->entries, x->n, now_ms);
+    if (!json_first(json_get(x->flow, "status")) && !json_get(status, "jobStatusList") && is_just_made(x->flow, now_ms)) {
+        work_again(w, FIRST_STATUS_MS);
+        return;
+    }
     struct json *diff = object_diff(w->arena, json_get(x->flow, "status"), status);
     if (diff)
         work_patch_status(w, kube_path(w->arena, GROUP, "v1alpha1", "jobflows", w->ns, w->name, "status"), x->flow, diff);

@@ -26,6 +26,14 @@ static const struct json *past_of(const struct json *flow, const char *job_name)
     return NULL;
 }
 
+static bool is_among(const struct job_flow_entry *entries, uint32_t n, const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(entries[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 uint32_t job_flow_entries(struct arena *a, const struct json *flow, struct job_flow_entry **ret_entries)
 {
     const struct json *list = json_path(flow, "spec", "flows", NULL);
@@ -34,10 +42,11 @@ uint32_t job_flow_entries(struct arena *a, const struct json *flow, struct job_f
     JSON_EACH (item, n ? list : NULL) {
         const char *name = json_get_text(item, "name", "");
         const char *job_name = arena_printf(a, "%s-%s", object_meta(flow, "name"), name);
-        entries[at++] = (struct job_flow_entry){item, name, job_name, NULL, past_of(flow, job_name)};
+        if (!is_among(entries, at, name))
+            entries[at++] = (struct job_flow_entry){item, name, job_name, NULL, past_of(flow, job_name)};
     }
     *ret_entries = entries;
-    return n;
+    return at;
 }
 
 /* ---- what is due ---- */

@@ -23,7 +23,7 @@ enum job_flow_phase {
 };
 enum job_flow_phase job_flow_phase_of(const struct json *flow); /* of its status; Pending when it has none */
 
-/* One of spec.flows, with its job. */
+/* One of spec.flows, with its job; of several with one name the first. */
 struct job_flow_entry {
     const struct json *spec;
     const char *name;      /* of the template */

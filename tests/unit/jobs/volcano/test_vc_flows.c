@@ -138,12 +138,30 @@ static void a_flow_waits_for_its_template(void **state)
 {
     (void)state;
     job_flow("retain", "{\"name\":\"a\"}");
-    crash_run(3000);
+    const char *made = object_meta(get(FLOW_PATH), "resourceVersion");
+    crash_run(500);
+    assert_string_equal(object_meta(get(FLOW_PATH), "resourceVersion"), made); /* who created it may write it once more */
+    crash_run(2500);
     assert_string_equal(flow_phase(), "Pending");
     assert_true(event_seen("TemplateMissing", "no JobTemplate of namespace n is called a: create it, and Job f-a is made"));
     job_template("a", "2", 0);
     crash_run(8000);
     assert_string_equal(flow_phase(), "Succeed");
+}
+
+/* As Volcano takes them: of one name there is one Job, and the flow comes to its end. */
+static void a_name_that_is_there_twice_is_one_job(void **state)
+{
+    (void)state;
+    templates();
+    job_flow("retain", "{\"name\":\"a\"},{\"name\":\"a\"}," AFTER("b", "\"a\"") "," AFTER("c", "\"a\"") "," AFTER("c", "\"b\""));
+    crash_run(4500);
+    assert_string_equal(names_of(JOBS), "f-a f-b f-c"); /* c as the first of its name says */
+    crash_run(20000);
+    assert_string_equal(flow_phase(), "Succeed");
+    const struct json *status = json_get(get(FLOW_PATH), "status");
+    assert_string_equal(printed(json_get(status, "completedJobs")), "[\"f-a\",\"f-b\",\"f-c\"]");
+    assert_int_equal(json_get(status, "jobStatusList")->n, 3);
 }
 
 /* Of a job that runs on: its task is Running, and that is enough. */
@@ -331,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {FLOW(a_flow_goes_step_by_step),      FLOW(a_flow_that_is_done_deletes_its_jobs),
                                        FLOW(a_flow_fails_with_its_job),     FLOW(a_flow_waits_for_its_template),
+                                       FLOW(a_name_that_is_there_twice_is_one_job),
                                        FLOW(a_probe_looks_at_tasks),        FLOW(what_was_completed_is_not_made_again),
                                        FLOW(patches_are_merged),            FLOW(a_cron_job_makes_jobs),
                                        FLOW(a_cron_job_in_its_time_zone),   FLOW(concurrency_policies),
