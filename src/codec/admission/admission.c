@@ -105,12 +105,17 @@ void admission_immutable(struct admission *x, const char *section, const char *k
 
 void admission_unique(struct admission *x, const struct json *list, const char *path, const char *key)
 {
+    admission_unique_as(x, list, path, key, "");
+}
+
+void admission_unique_as(struct admission *x, const struct json *list, const char *path, const char *key, const char *detail)
+{
     uint32_t at = 0;
     JSON_EACH (item, admission_list_n(list) <= 4096 ? list : NULL) {
         struct bytes name = json_bytes(json_get(item, key));
         for (const struct json *before = list->first; before != item && name.n; before = before->next)
             if (bytes_equal(json_bytes(json_get(before, key)), name)) {
-                admission_error(x, FIELD_DUPLICATE, AT(x, "%s[%u].%s", path, at, key), json_get(item, key), "%s", "");
+                admission_error(x, FIELD_DUPLICATE, AT(x, "%s[%u].%s", path, at, key), json_get(item, key), "%s", detail);
                 break;
             }
         at++;

@@ -45,6 +45,7 @@ void admission_default_text(struct admission *x, struct json *object, const char
 void admission_immutable(struct admission *x, const char *section, const char *key);
 /* Value of key in the list's items occurs twice: Duplicate at path[i].key. */
 void admission_unique(struct admission *x, const struct json *list, const char *path, const char *key);
+void admission_unique_as(struct admission *x, const struct json *list, const char *path, const char *key, const char *detail);
 bool admission_quantity(struct admission *x, const struct json *v, const char *path, struct quantity *ret_q); /* checked, >= 0 */
 void admission_labels(struct admission *x, const struct json *labels, const char *path);
 void admission_annotation_keys(struct admission *x, const struct json *annotations, const char *path);
@@ -101,7 +102,11 @@ void admission_vcjob(struct admission *x);
 const char *admission_circle(struct admission *x, const struct json *list, const char *targets);
 bool admission_few_targets(struct admission *x, const struct json *list, const char *targets, const char *path); /* else told */
 void admission_vc_flow(struct admission *x, const struct kind *k); /* flow.volcano.sh, and Volcano's CronJobs */
-void admission_vc_queue(struct admission *x); /* Volcano's: where it stands in the tree */
+void admission_vc_queue(struct admission *x); /* Volcano's: its amounts, and where it stands in the tree */
+/* Of a pod that Volcano schedules: how many of its group may be gone at a time. */
+void admission_vc_budget(struct admission *x, const struct json *spec);
+/* Of a Volcano Job, which passes the first of them to its pods: warns where these would be refused. */
+void admission_vc_budget_of_job(struct admission *x);
 /* Plugins of a Volcano Job: names, arguments, roles. */
 void admission_vcjob_plugins(struct admission *x, const struct json *spec);
 void admission_volcano_policies(struct admission *x, const struct json *policies, const char *path);

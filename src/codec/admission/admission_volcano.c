@@ -72,7 +72,7 @@ void admission_volcano_policies(struct admission *x, const struct json *policies
         if (!is_one_of(action, actions, sizeof actions / sizeof *actions))
             admission_error(
                 x, FIELD_INVALID, AT(x, "%s.action", item), action,
-                "write AbortJob, RestartJob, RestartTask, RestartPod, RestartPartition, TerminateJob, CompleteJob or "
+                "invalid policy action: write AbortJob, RestartJob, RestartTask, RestartPod, RestartPartition, TerminateJob, CompleteJob or "
                 "ResumeJob");
         if (has_event && code)
             admission_error(x, FIELD_INVALID, item, NULL, "must not specify event and exitCode simultaneously");
@@ -89,7 +89,7 @@ void admission_volcano_policies(struct admission *x, const struct json *policies
                         "if there's * here, no other policy should be here: it answers every event");
     if (admission_list_n(policies) > 256)
         admission_error(x, FIELD_TOO_LONG, path, NULL, "must have at most 256 items");
-    admission_unique(x, policies, path, "exitCode");
+    admission_unique_as(x, policies, path, "exitCode", "duplicate exitCode: an earlier policy answers it");
 }
 
 /* ---- Job ---- */
@@ -205,7 +205,8 @@ static void check_task(struct admission *x, const struct json *tasks, struct jso
     const char *job = json_text(json_path(x->object, "metadata", "name", NULL), "");
     admission_not_negative(x, task, path, "replicas");
     if (!name_is_dns_label(json_bytes(name)))
-        admission_error(x, FIELD_INVALID, AT(x, "%s.name", path), name, NAME_DNS_LABEL_RULE);
+        admission_error(x, FIELD_INVALID, AT(x, "%s.name", path), name,
+                        NAME_DNS_LABEL_PATTERN_RULE);
     else if (strlen(job) + json_bytes(name).n + 6 > LIMIT_LABEL)
         admission_error(
             x, FIELD_INVALID, AT(x, "%s.name", path), name,
@@ -317,7 +318,7 @@ void admission_vcjob(struct admission *x)
         replicas += json_get_int64(task, "replicas", 0);
         check_task(x, tasks, task, AT(x, "spec.tasks[%u]", at++));
     }
-    admission_unique(x, tasks, "spec.tasks", "name");
+    admission_unique_as(x, tasks, "spec.tasks", "name", "duplicated task name: give each task a name of its own");
     if (json_get_int64(spec, "minAvailable", 0) > replicas)
         admission_error(x, FIELD_INVALID, "spec.minAvailable", json_get(spec, "minAvailable"),
                         "job 'minAvailable' should not be greater than total replicas in tasks (%lld)",
@@ -331,9 +332,10 @@ void admission_vcjob(struct admission *x)
     check_volumes(x, json_get(spec, "volumes"));
     check_queue(x, spec);
     check_priority_class(x, spec);
-    if (!x->old)
+    if (!x->old) {
         admission_volcano_guide(x, spec);
-    else if (admission_list_n(json_path(x->old, "spec", "tasks", NULL)) != tasks->n)
+        admission_vc_budget_of_job(x);
+    } else if (admission_list_n(json_path(x->old, "spec", "tasks", NULL)) != tasks->n)
         admission_error(x, FIELD_FORBIDDEN, "spec.tasks", NULL, "job updates may not add or remove tasks");
     else if (!json_equal(frozen_part(x, json_get(x->old, "spec")), frozen_part(x, spec)))
         admission_error(x, FIELD_FORBIDDEN, "spec", NULL,
@@ -350,20 +352,6 @@ static void check_amounts(struct admission *x, const struct json *amounts, const
         (void)admission_quantity(x, amount, AT(x, "%s[%s]", path, amount->key), &q); /* only its form */
 }
 
-/* Each amount of `small` is at most that of `large`, where large names it. */
-static void check_order(struct admission *x, const struct json *small, const char *small_path, const struct json *large,
-                        const char *large_name)
-{
-    struct quantity a, b;
-    JSON_EACH (amount, json_is(small, JSON_OBJECT) ? small : NULL) {
-        const struct json *most = json_get(large, amount->key);
-        if (most && quantity_parse(json_bytes(amount), &a, NULL) == 0 &&
-            quantity_parse(json_bytes(most), &b, NULL) == 0 && quantity_compare(a, b) > 0)
-            admission_error(x, FIELD_INVALID, AT(x, "%s[%s]", small_path, amount->key), amount,
-                            "must be at most %s, which is %s", large_name, json_bytes(most).data);
-    }
-}
-
 static void admit_queue(struct admission *x)
 {
     const struct json *spec = json_get(x->object, "spec"), *guarantee = json_path(spec, "guarantee", "resource", NULL);
@@ -372,9 +360,6 @@ static void admit_queue(struct admission *x)
     check_amounts(x, capability, "spec.capability");
     check_amounts(x, deserved, "spec.deserved");
     check_amounts(x, guarantee, "spec.guarantee.resource");
-    check_order(x, deserved, "spec.deserved", capability, "spec.capability");
-    check_order(x, guarantee, "spec.guarantee.resource", capability, "spec.capability");
-    check_order(x, guarantee, "spec.guarantee.resource", deserved, "spec.deserved");
     if (weight && (json_int64(weight, 0) < 1 || json_int64(weight, 0) > 65535))
         admission_error(x, FIELD_INVALID, "spec.weight", weight,
                         "queue weight must be a positive integer between 1 and 65535");
@@ -410,9 +395,7 @@ static void check_member(struct admission *x, const struct json *member, const c
     if (n > 1)
         admission_error(x, FIELD_INVALID, AT(x, "%s.selector", path), NULL,
                         "Only one of ExactMatch, RegexMatch, or LabelMatch can be specified");
-    if (name && !name_is_dns_subdomain(json_bytes(name)))
-        admission_error(x, FIELD_INVALID, AT(x, "%s.selector.exactMatch.name", path), name, NAME_DNS_SUBDOMAIN_RULE);
-    if (pattern && (!*json_text(pattern, "") || !schema_pattern_finds(json_text(pattern, ""), NULL, 0, NULL)))
+    if (pattern && !schema_pattern_finds(json_text(pattern, ""), NULL, 0, NULL))
         admission_error(x, FIELD_INVALID, AT(x, "%s.selector.regexMatch.pattern", path), pattern,
                         "member regexMatch pattern is invalid: write a regular expression of RE2");
     if (!x->old && text_equal(json_get_text(member, "type", ""), "HyperNode") && n == 1 && !name)

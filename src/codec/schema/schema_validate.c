@@ -43,27 +43,28 @@ static void check_values(struct validate *x, const char *const *values, const st
     add(x, FIELD_NOT_SUPPORTED, at, v, allowed.data);
 }
 
+/* Of a custom kind an API server says it in the words of its schema: "spec.weight in body should be less than or equal to 65535". */
 static void check_range(struct validate *x, const struct schema *s, const struct json *v, const struct schema_path *at)
 {
     int64_t value;
-    if (v->type != JSON_NUMBER || !bytes_int64(json_bytes(v), &value))
+    if (v->type != JSON_NUMBER || !bytes_int64(json_bytes(v), &value) || (value >= s->minimum && value <= s->maximum))
         return;
-    char text[64];
-    if (value < s->minimum) {
-        snprintf(text, sizeof text, "must be greater than or equal to %lld", (long long)s->minimum);
-        add(x, FIELD_INVALID, at, v, text);
-    } else if (value > s->maximum) {
-        snprintf(text, sizeof text, "must be less than or equal to %lld", (long long)s->maximum);
-        add(x, FIELD_INVALID, at, v, text);
-    }
+    bool is_less = value < s->minimum;
+    _cleanup_buf_ struct buf text;
+    buf_init(&text);
+    if (!x->built_in)
+        schema_path_text(&text, at);
+    buf_printf(&text, "%s be %s than or equal to %lld", x->built_in ? "must" : " in body should", is_less ? "greater" : "less",
+               (long long)(is_less ? s->minimum : s->maximum));
+    add(x, FIELD_INVALID, at, v, text.data);
 }
 
 static const struct {
     bool (*holds)(struct bytes text);
-    const char *rule;
+    const char *rule, *custom_rule; /* custom_rule: of kinds that are custom to an API server, which says it of a pattern; NULL: the same */
 } words[] = {
-    [SCHEMA_WORD_SUBDOMAIN] = {name_is_dns_subdomain, NAME_DNS_SUBDOMAIN_RULE},
-    [SCHEMA_WORD_LABEL] = {name_is_dns_label, NAME_DNS_LABEL_RULE},
+    [SCHEMA_WORD_SUBDOMAIN] = {name_is_dns_subdomain, NAME_DNS_SUBDOMAIN_RULE, NAME_DNS_SUBDOMAIN_PATTERN_RULE},
+    [SCHEMA_WORD_LABEL] = {name_is_dns_label, NAME_DNS_LABEL_RULE, NAME_DNS_LABEL_PATTERN_RULE},
     [SCHEMA_WORD_QUALIFIED] = {name_is_qualified, NAME_QUALIFIED_RULE},
     [SCHEMA_WORD_KIND] = {name_is_kind, NAME_KIND_RULE},
     [SCHEMA_WORD_REASON] = {name_is_reason, NAME_REASON_RULE},
@@ -99,7 +100,7 @@ static void check_text(struct validate *x, const struct schema *s, const struct 
     if (s->minimum != INT64_MIN || s->maximum != INT64_MAX)
         check_size(x, s, v, characters(json_bytes(v)), at);
     if (s->word != SCHEMA_WORD_ANY && !words[s->word].holds(json_bytes(v)))
-        add(x, FIELD_INVALID, at, v, words[s->word].rule);
+        add(x, FIELD_INVALID, at, v, words[s->word].custom_rule && !x->built_in ? words[s->word].custom_rule : words[s->word].rule);
 }
 
 /* The text that must be unique in a list: the value itself, or the key fields of an object. */

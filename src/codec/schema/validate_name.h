@@ -22,8 +22,13 @@ bool name_is_reason(struct bytes text);         /* of a condition: a letter, the
 
 /* What to write instead. */
 #define NAME_DNS_LABEL_RULE "a lowercase RFC 1123 label must consist of lower case letters, digits or '-', and must start and end with a letter or digit (such as 'my-name'; at most 63 characters)"
+/* The same of a kind that is custom to an API server, in the words of a pattern and in ours. */
+#define NAME_DNS_LABEL_PATTERN_RULE "should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$': " NAME_DNS_LABEL_RULE
 #define NAME_DNS1035_RULE "a DNS-1035 label must consist of lower case letters, digits or '-', start with a letter, and end with a letter or digit (such as 'my-name'; at most 63 characters)"
 #define NAME_DNS_SUBDOMAIN_RULE "a lowercase RFC 1123 subdomain must consist of lower case letters, digits, '-' or '.', and must start and end with a letter or digit (such as 'example.com'; at most 253 characters)"
+/* The same of a kind that is custom to an API server, in the words of a pattern and in ours. */
+#define NAME_DNS_SUBDOMAIN_PATTERN_RULE \
+    "should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$': " NAME_DNS_SUBDOMAIN_RULE
 #define NAME_QUALIFIED_RULE "name part must consist of letters, digits, '-', '_' or '.', and must start and end with a letter or digit (such as 'MyName' or 'example.com/my.name'; at most 63 characters after an optional DNS prefix)"
 #define NAME_LABEL_VALUE_RULE "a valid label must be empty or consist of letters, digits, '-', '_' or '.', and must start and end with a letter or digit (at most 63 characters)"
 #define NAME_ENV_RULE "a valid environment variable name must consist of printable ASCII characters other than '='"

@@ -32,6 +32,15 @@ static inline int world_close(void **state)
     return 0;
 }
 
+static inline struct json *parse(struct world *w, const char *yaml)
+{
+    struct json *docs;
+    struct err e = {0};
+    if (yaml_parse(w->arena, bytes_of(yaml), &docs, NULL, &e) < 0)
+        fail_msg("%s\n%s", e.text, yaml);
+    return json_item(docs, 0);
+}
+
 static inline const struct json *reader(void *ctx, const char *group, const char *plural, const char *ns, const char *name)
 {
     struct world *w = ctx;
@@ -50,15 +59,6 @@ static inline const struct json *lister(void *ctx, const char *group, const char
     struct world *w = ctx;
     (void)group, (void)plural, (void)ns;
     return w->others;
-}
-
-static inline struct json *parse(struct world *w, const char *yaml)
-{
-    struct json *docs;
-    struct err e = {0};
-    if (yaml_parse(w->arena, bytes_of(yaml), &docs, NULL, &e) < 0)
-        fail_msg("%s\n%s", e.text, yaml);
-    return json_item(docs, 0);
 }
 
 /* The way of an object into the server; errors as one text. */

@@ -570,7 +570,7 @@ static void topology_requests_of_workloads_are_checked(void **state)
         {"podsetSliceRequiredTopologyConstraints: [{topology: a, size: 8}, {topology: b, size: 4}, {topology: c, size: 2}]", ""},
         {"podsetSliceRequiredTopologyConstraints: [{topology: a, size: 8}, {topology: b, size: 4}, {topology: c, size: 2}, {topology: d, size: 1}]",
          "topologyRequest.podsetSliceRequiredTopologyConstraints: Too many: 4: must have at most 3 items"},
-        {"podsetSliceRequiredTopologyConstraints: [{topology: a, size: 0}]", "Constraints[0].size: Invalid value: 0: must be greater than or equal to 1"},
+        {"podsetSliceRequiredTopologyConstraints: [{topology: a, size: 0}]", "Constraints[0].size in body should be greater than or equal to 1"},
         {"podSetSliceRequiredTopology: host", "topologyRequest.podSetSliceSize: Required value"},
     };
     struct world *w = *state;

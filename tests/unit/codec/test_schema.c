@@ -222,7 +222,7 @@ static void test_validate(void **state)
     schema_validate(schema_of("scheduling.volcano.sh", "v1beta1", "Queue"), v, &errors);
     text.n = 0;
     field_errors_text(&text, &errors);
-    assert_string_equal(text.data, "spec.weight: Invalid value: 0: must be greater than or equal to 1");
+    assert_string_equal(text.data, "spec.weight: Invalid value: 0: spec.weight in body should be greater than or equal to 1");
     field_errors_init(&errors, a);
     v = parse(a, "{\"spec\":{\"tasks\":[{\"maxRetry\":-1},{\"maxRetry\":-2}]}}"); /* -1: no limit */
     schema_validate(schema_of("batch.volcano.sh", "v1alpha1", "Job"), v, &errors);
@@ -241,7 +241,7 @@ static void test_bounds(void **state)
         const char *kind, *object, *error;
     } cases[] = {
         {"ClusterQueue", "{\"spec\":{\"cohortName\":\"a.b\"}}", ""},
-        {"ClusterQueue", "{\"spec\":{\"cohortName\":\"a_b\"}}", "spec.cohortName: Invalid value: \"a_b\": a lowercase RFC 1123 subdomain"},
+        {"ClusterQueue", "{\"spec\":{\"cohortName\":\"a_b\"}}", "spec.cohortName: Invalid value: \"a_b\": should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$': a lowercase RFC"},
         {"ClusterQueue", "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[],\"flavors\":[]}]}}",
          "spec.resourceGroups[0].coveredResources: Invalid value: should be at least 1 items"},
         {"ClusterQueue", "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"a\",\"onFlavors\":[\"b\",\"C\"]}]}}}",

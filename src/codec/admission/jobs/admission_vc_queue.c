@@ -1,9 +1,13 @@
-/* admission_vc_queue.c - Volcano's queues in their tree: parents that are there, amounts that fit into those above; see admission_part.h
+/* admission_vc_queue.c - Volcano's queues: guarantee <= deserved <= capability, annotations of a hierarchy; and in their tree: parents that
+ * are there, amounts that fit into those above; see admission_part.h
  *
  * SOURCE Volcano's webhook of queues. Of what a queue names the amounts count, what it does not name is none for a sum of its children's
  * guarantee and deserved, and no bound for their capability; the root is no bound at all. Volcano takes 5 levels, as it is installed.
  */
 #include "codec/admission/admission_part.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 #define GROUP "scheduling.volcano.sh"
 
@@ -173,6 +177,106 @@ static void check_below(struct tree *t)
     check_sum(t, t->queue, "deserved", NULL);
 }
 
+/* ---- guarantee <= deserved <= capability ---- */
+
+static bool is_more(const struct json *amount, const struct json *most)
+{
+    struct quantity a, b;
+    return amount && most && quantity_parse(json_bytes(amount), &a, NULL) == 0 && quantity_parse(json_bytes(most), &b, NULL) == 0 &&
+           quantity_compare(a, b) > 0;
+}
+
+static void check_amounts_order(struct admission *x)
+{
+    const struct json *spec = json_get(x->object, "spec"), *guarantee = json_path(spec, "guarantee", "resource", NULL),
+                      *deserved = json_get(spec, "deserved"), *capability = json_get(spec, "capability");
+    JSON_EACH (amount, json_is(deserved, JSON_OBJECT) ? deserved : NULL) {
+        const struct json *most = json_get(capability, amount->key);
+        const char *key = amount->key;
+        if (is_more(amount, most))
+            admission_error(x, FIELD_INVALID, AT(x, "spec.deserved[%s]", key), amount,
+                            "deserved[%s]=%s must be <= capability[%s]=%s: lower it, or raise spec.capability", key,
+                            json_bytes(amount).data, key, json_bytes(most).data);
+    }
+    JSON_EACH (amount, json_is(guarantee, JSON_OBJECT) ? guarantee : NULL) {
+        const struct json *own = json_get(deserved, amount->key), *most = json_get(capability, amount->key);
+        const char *key = amount->key, *text = json_bytes(amount).data;
+        if (!own)
+            admission_error(x, FIELD_INVALID, AT(x, "spec.deserved[%s]", key), NULL,
+                            "deserved[%s] must be >= guarantee[%s]=%s: write at least what spec.guarantee.resource has", key, key, text);
+        else if (is_more(amount, own))
+            admission_error(x, FIELD_INVALID, AT(x, "spec.deserved[%s]", key), own,
+                            "deserved[%s]=%s must be >= guarantee[%s]=%s: raise it, or lower spec.guarantee.resource", key,
+                            json_bytes(own).data, key, text);
+        if (is_more(amount, most))
+            admission_error(x, FIELD_INVALID, AT(x, "spec.guarantee.resource[%s]", key), amount,
+                            "guarantee[%s]=%s must be <= capability[%s]=%s: lower it, or raise spec.capability", key, text, key,
+                            json_bytes(most).data);
+    }
+}
+
+/* ---- annotations of a hierarchy: "root/sci" with weights "1/2" ---- */
+
+#define HIERARCHY "volcano.sh/hierarchy"
+#define WEIGHTS "volcano.sh/hierarchy-weights"
+
+static uint32_t parts_n(const char *text)
+{
+    uint32_t n = 1;
+    for (const char *at = text; (at = strchr(at, '/')); at++)
+        n++;
+    return n;
+}
+
+/* The first of the weights that is no number above 0, in the arena; NULL: none. */
+static const char *wrong_weight(struct admission *x, const char *weights)
+{
+    for (const char *at = weights;; at++) {
+        size_t n = strcspn(at, "/");
+        const char *one = arena_text_n(x->arena, at, n);
+        char *end;
+        double value = strtod(one, &end);
+        bool is_number = n > 0 && !*end && strchr("+.0123456789", one[0]) && isfinite(value);
+        if (!is_number || value <= 0)
+            return one;
+        at += n;
+        if (!*at)
+            return NULL;
+    }
+}
+
+static void check_hierarchy(struct admission *x)
+{
+    const struct json *notes = json_path(x->object, "metadata", "annotations", NULL);
+    const struct json *path_at = json_get(notes, HIERARCHY), *weights_at = json_get(notes, WEIGHTS);
+    const char *path = json_text(path_at, ""), *weights = json_text(weights_at, ""), *wrong;
+    if (!*path && !*weights)
+        return;
+    if (!*path || !*weights)
+        admission_error(x, FIELD_INVALID, *path ? "metadata.annotations[" HIERARCHY "]" : "metadata.annotations[" WEIGHTS "]",
+                        *path ? path_at : weights_at,
+                        "denied without %s, which must have the same length with it: write both, such as root/sci and 1/2, or neither",
+                        *path ? WEIGHTS : HIERARCHY);
+    else if (parts_n(path) != parts_n(weights))
+        admission_error(x, FIELD_INVALID, "metadata.annotations[" HIERARCHY "]", path_at,
+                        HIERARCHY " must have the same length with " WEIGHTS ": %u names, %u weights: write one weight a name",
+                        parts_n(path), parts_n(weights));
+    else if ((wrong = wrong_weight(x, weights)))
+        admission_error(x, FIELD_INVALID, "metadata.annotations[" WEIGHTS "]", weights_at,
+                        "%s in the %s is invalid number: each must be larger than 0, such as 1/2", wrong, weights);
+    const struct json *all = *path && !x->errors.n && x->list ? x->list(x->ctx, GROUP, "queues", "") : NULL;
+    const char *below = AT(x, "%s/", path), *name = name_of(x->object);
+    JSON_EACH (queue, all) {
+        const char *other = admission_annotation(queue, HIERARCHY);
+        if (text_starts(other, below) && !text_equal(name_of(queue), name)) {
+            admission_error(x, FIELD_INVALID, "metadata.annotations[" HIERARCHY "]", path_at,
+                            "%s is not allowed to be in the sub path of %s of queue %s: write one that no other queue's begins with", path,
+                            other, name_of(queue));
+            return;
+        }
+    }
+}
+
 /* ---- all ---- */
 
 static bool differs(const struct admission *x, const char *key)
@@ -184,6 +288,8 @@ static bool differs(const struct admission *x, const char *key)
 void admission_vc_queue(struct admission *x)
 {
     struct tree t = {.x = x, .queue = x->object, .name = name_of(x->object)};
+    check_amounts_order(x);
+    check_hierarchy(x);
     if (text_equal(t.name, "root"))
         return;
     admission_default_text(x, json_ensure_object(x->arena, x->object, "spec"), "parent", "root");

@@ -325,6 +325,7 @@ void admission_pod(struct admission *x, const struct kind *k)
         }
         admission_default_text(x, spec, "serviceAccountName", "default");
         admission_default_text(x, spec, "serviceAccount", "default");
+        admission_vc_budget(x, spec);
     }
     admission_pod_spec(x, spec, "spec", ADMISSION_POD);
     if (admission_label(x->object, QUEUE_NAME_LABEL)[0])
