@@ -92,6 +92,23 @@ void admission_volcano_policies(struct admission *x, const struct json *policies
     admission_unique_as(x, policies, path, "exitCode", "duplicate exitCode: an earlier policy answers it");
 }
 
+/* ---- the queue of a Job or PodGroup ---- */
+
+/* SOURCE Volcano's webhook of PodGroups: a namespace says by an annotation which queue stands for the default one, as they are created. A
+ * job gets it itself, and its group with it: there the job would go on saying "default". */
+static void default_queue(struct admission *x, struct json *spec, bool is_job)
+{
+    const char *ns = json_text(json_path(x->object, "metadata", "namespace", NULL), "");
+    const char *was = json_text(json_path(x->old, "spec", "queue", NULL), "default");
+    admission_default_text(x, spec, "queue", "default");
+    bool again = x->old && is_job && !text_equal(was, "default"); /* the manifest, applied once more */
+    if ((x->old && !again) || !x->read || !*ns || !text_equal(json_get_text(spec, "queue", ""), "default"))
+        return;
+    const char *queue = admission_annotation(x->read(x->ctx, "", "namespaces", "", ns), "scheduling.volcano.sh/queue-name");
+    if (*queue)
+        json_set_text(x->arena, spec, "queue", queue);
+}
+
 /* ---- Job ---- */
 
 static void default_task(struct admission *x, struct json *task, uint32_t at)
@@ -119,7 +136,7 @@ static void default_job(struct admission *x, struct json *spec)
         fewest += json_get_int64(task, "minAvailable", 0);
     }
     admission_default_text(x, spec, "schedulerName", "volcano");
-    admission_default_text(x, spec, "queue", "default");
+    default_queue(x, spec, true);
     if (json_get_int64(spec, "maxRetry", 0) == 0)
         json_set_int64(x->arena, spec, "maxRetry", 3);
     if (json_get_int64(spec, "minAvailable", 0) == 0 && fewest)
@@ -257,8 +274,8 @@ static void check_queue(struct admission *x, const struct json *spec)
     const char *state = json_text(json_path(found, "status", "state", NULL), "Open");
     if (!found && !text_equal(name, "default"))
         admission_error(x, FIELD_INVALID, "spec.queue", queue,
-                        "unable to find job queue: create a Queue of scheduling.volcano.sh/v1beta1 with this name, or "
-                        "leave the field out");
+                        "unable to find job queue: create a Queue of scheduling.volcano.sh/v1beta1 with this name, or write another "
+                        "(left out: default, or what the annotation scheduling.volcano.sh/queue-name of the namespace says)");
     else if (found && !text_equal(state, "Open") && state[0])
         admission_error(x, FIELD_INVALID, "spec.queue", queue,
                         "can only submit job to queue with state `Open`, the queue's state is `%s`", state);
@@ -369,7 +386,7 @@ static void admit_queue(struct admission *x)
 static void admit_pod_group(struct admission *x)
 {
     struct json *spec = json_ensure_object(x->arena, x->object, "spec");
-    admission_default_text(x, spec, "queue", "default");
+    default_queue(x, spec, false);
     admission_not_negative(x, spec, "spec", "minMember");
     check_amounts(x, json_get(spec, "minResources"), "spec.minResources");
     const struct json *tasks = json_get(spec, "minTaskMember"), *policies = json_get(spec, "subGroupPolicy");

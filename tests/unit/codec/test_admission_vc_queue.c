@@ -1,5 +1,5 @@
-/* Volcano's queues: their amounts, and in their tree which parents, capabilities, guarantees and shares are taken; of pods how many may be
- * gone; members of HyperNodes. */
+/* Volcano's queues: their amounts, and in their tree which parents, capabilities, guarantees and shares are taken; the queue of a group by
+ * its namespace; of pods how many may be gone; members of HyperNodes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -172,6 +172,49 @@ static void a_hierarchy_ends_in_its_queue(void **state)
     assert_string_equal(admit(w, NOTED("volcano.sh/hierarchy: root/eng, volcano.sh/hierarchy-weights: 1/2")), ""); /* itself, as it was */
 }
 
+#define GROUP(ns, spec) "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: g, namespace: " ns "}\nspec: {" spec "}\n"
+
+static void a_namespace_says_which_queue_is_the_default(void **state)
+{
+    static const struct {
+        const char *yaml, *queue;
+    } cases[] = {
+        {GROUP("research", "minMember: 1"), "lab"},
+        {GROUP("research", "queue: default"), "lab"},
+        {GROUP("research", "queue: own"), "own"},
+        {GROUP("ns", "queue: default"), "default"},
+        {GROUP("ns", "minMember: 1"), "default"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(admit(w, cases[i].yaml), "");
+        assert_string_equal(json_text(json_path(w->object, "spec", "queue", NULL), ""), cases[i].queue);
+    }
+    const char *moved = GROUP("research", "queue: default");
+    assert_string_equal(admit_as(w, moved, parse(w, GROUP("research", "queue: lab")), false, true), "");
+    assert_string_equal(json_text(json_path(w->object, "spec", "queue", NULL), ""), "default"); /* only as it is created */
+}
+
+#define JOB(ns, queue)                                                                                                       \
+    "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: " ns "}\n"                              \
+    "spec: {" queue "tasks: [{name: t, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}\n"
+
+static void so_does_that_of_a_job(void **state)
+{
+    struct world *w = *state;
+    assert_string_equal(admit(w, JOB("research", "queue: default, ")), "");
+    assert_string_equal(json_text(json_path(w->object, "spec", "queue", NULL), ""), "lab");
+    struct json *stored = json_clone(w->arena, w->object);
+    assert_string_equal(admit_as(w, JOB("research", "queue: default, "), stored, false, true), ""); /* applied once more */
+    assert_string_equal(json_text(json_path(w->object, "spec", "queue", NULL), ""), "lab");
+    assert_string_equal(admit(w, JOB("ns", "")), "");
+    assert_string_equal(json_text(json_path(w->object, "spec", "queue", NULL), ""), "default");
+    stored = json_clone(w->arena, w->object);
+    json_set_text(w->arena, json_get(stored, "metadata"), "namespace", "research"); /* from before the annotation */
+    assert_string_equal(admit_as(w, JOB("research", ""), stored, false, true), "");
+    assert_string_equal(json_text(json_path(w->object, "spec", "queue", NULL), ""), "default");
+}
+
 /* Its pods would be refused, and nobody would look there. */
 static void a_job_is_told_what_its_pods_may_not_have(void **state)
 {
@@ -193,6 +236,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_tree_has_so_many_levels, world_open, world_close),
         cmocka_unit_test_setup_teardown(volcanos_rules_are_kept, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_hierarchy_ends_in_its_queue, world_open, world_close),
+        cmocka_unit_test_setup_teardown(a_namespace_says_which_queue_is_the_default, world_open, world_close),
+        cmocka_unit_test_setup_teardown(so_does_that_of_a_job, world_open, world_close),
         cmocka_unit_test_setup_teardown(a_job_is_told_what_its_pods_may_not_have, world_open, world_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
