@@ -244,7 +244,6 @@ static void check_volumes(struct admission *x, const struct json *volumes)
     uint32_t at = 0;
     JSON_EACH (volume, admission_list_n(volumes) ? volumes : NULL) {
         const char *path = AT(x, "spec.volumes[%u]", at++);
-        admission_require(x, volume, path, "mountPath", "");
         if (!x->old && !admission_absent(json_get(volume, "volumeClaimName")) && json_get(volume, "volumeClaim"))
             admission_error(x, FIELD_INVALID, path, NULL, "only one of volumeClaim and volumeClaimName may be set");
         const struct json *claim = json_get(volume, "volumeClaimName");
@@ -253,9 +252,10 @@ static void check_volumes(struct admission *x, const struct json *volumes)
         if (strchr(json_get_text(volume, "mountPath", ""), ':'))
             admission_error(x, FIELD_INVALID, AT(x, "%s.mountPath", path), json_get(volume, "mountPath"), "must not contain ':'");
         if (admission_absent(json_get(volume, "volumeClaimName")) && !json_get(volume, "volumeClaim"))
-            admission_error(x, FIELD_REQUIRED, path, NULL, "either volumeClaim or volumeClaimName must be set");
+            admission_error(x, FIELD_REQUIRED, path, NULL,
+                            "either VolumeClaim or VolumeClaimName must be specified: write either volumeClaim or volumeClaimName");
     }
-    admission_unique(x, volumes, "spec.volumes", "mountPath");
+    admission_unique_as(x, volumes, "spec.volumes", "mountPath", "duplicated mountPath: give each volume a path of its own");
 }
 
 static void check_queue(struct admission *x, const struct json *spec)

@@ -97,6 +97,10 @@ static void a_tree_has_so_many_levels(void **state)
     "{tier: 1, members: [{type: Node, selector: {" selector "}}]}\n"
 #define SELECTOR "spec.members[0].selector."
 
+#define JOB(ns, queue)                                                                                                       \
+    "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: " ns "}\n"                              \
+    "spec: {" queue "tasks: [{name: t, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}\n"
+
 /* SOURCE Volcano's own e2e suite of its webhooks. */
 static void volcanos_rules_are_kept(void **state)
 {
@@ -145,6 +149,14 @@ static void volcanos_rules_are_kept(void **state)
         {POD("volcano", MOST "''"), "neither a number nor a percentage"},
         {POD("volcano", FEWEST "'2', " MOST "50%"), "not allow configure multiple annotations"},
         {POD("capstan", FEWEST "'-1', " MOST "none"), ""},
+        /* volumes of jobs */
+        {JOB("ns", "volumes: [{mountPath: /a, volumeClaimName: a}, {mountPath: /b, volumeClaimName: a}], "), ""},
+        {JOB("ns", "volumes: [{mountPath: '', volumeClaimName: a}], "), "spec.volumes[0].mountPath: Invalid value: \"\": should be at least 1 chars"},
+        {JOB("ns", "volumes: [{volumeClaimName: a}], "), "spec.volumes[0].mountPath: Required value"},
+        {JOB("ns", "volumes: [{mountPath: /a, volumeClaimName: a}, {mountPath: /a, volumeClaimName: b}], "),
+         "spec.volumes[1].mountPath: Duplicate value: \"/a\": duplicated mountPath: give each volume a path of its own"},
+        {JOB("ns", "volumes: [{mountPath: /a}], "),
+         "spec.volumes[0]: Required value: either VolumeClaim or VolumeClaimName must be specified: write either volumeClaim or volumeClaimName"},
         /* members of HyperNodes */
         {HYPER("exactMatch: {name: node-1}"), ""},
         {HYPER("regexMatch: {pattern: 'node-[0-9]+'}"), ""},
@@ -194,10 +206,6 @@ static void a_namespace_says_which_queue_is_the_default(void **state)
     assert_string_equal(admit_as(w, moved, parse(w, GROUP("research", "queue: lab")), false, true), "");
     assert_string_equal(json_text(json_path(w->object, "spec", "queue", NULL), ""), "default"); /* only as it is created */
 }
-
-#define JOB(ns, queue)                                                                                                       \
-    "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j, namespace: " ns "}\n"                              \
-    "spec: {" queue "tasks: [{name: t, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]}\n"
 
 static void so_does_that_of_a_job(void **state)
 {
