@@ -666,9 +666,9 @@ static void what_does_nothing_is_told(void **state)
          "spec:\n  parallelism: 4\n" TEMPLATE,
          "metadata.annotations[capstan.dev/refill-seconds]: has no effect yet: it is read of pod groups"},
         {"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\n"
-         "metadata: {name: j, namespace: ns, annotations: {capstan.dev/checkpoint-time: '2026-01-01T00:00:00Z'}}\n"
+         "metadata: {name: j, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '60'}}\n"
          "spec:\n  tasks: [{name: a, replicas: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}]\n",
-         "metadata.annotations[capstan.dev/checkpoint-time]: has no effect yet: it is read of what is queued the Kueue way"},
+         "metadata.annotations[capstan.dev/minimum-run-seconds]: has no effect yet: it is read of what is queued the Kueue way"},
         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  template:\n"
          "    metadata: {annotations: {capstan.dev/minimum-run-seconds: '60'}}\n"
          "    spec: {restartPolicy: Never, containers: [{name: c, image: i}]}\n",
