@@ -66,6 +66,24 @@ static void asked_while_it_runs_it_is_evicted(void **state)
     assert_int_equal(effects(w, EFFECT_EVICT), 0);
 }
 
+/* model_core_events 5045 400 1 */
+static void asked_before_its_start_is_answered_it_is_evicted_then(void **state)
+{
+    struct world *w = *state;
+    wide_cluster(w, 1);
+    struct gang_record r = a_workload(w, "job", "ns/lq", 2, GPU "=1");
+    gang_record(w, r);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_ADMIT), 1);
+    r.restart_ms = w->now_ms + 2000;
+    gang_record(w, r);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0); /* nobody has been told that it is admitted */
+    outcome(w, EFFECT_ADMIT, "job", NULL, OUTCOME_DONE);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 1);
+}
+
 /* Nobody is evicted who waits: there is nothing to give back. */
 static void who_waits_is_not_told(void **state)
 {
@@ -83,6 +101,7 @@ int main(void)
         in_a_world(a_workload_is_evicted),
         in_a_world(what_was_asked_before_it_was_let_in_is_answered),
         in_a_world(asked_while_it_runs_it_is_evicted),
+        in_a_world(asked_before_its_start_is_answered_it_is_evicted_then),
         in_a_world(who_waits_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
