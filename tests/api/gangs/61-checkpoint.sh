@@ -32,6 +32,7 @@ job() {
 YAML
 }
 HIGH='kueue.x-k8s.io/priority-class: high'
+pods_running() { C get pods -l "batch.kubernetes.io/job-name=$1" --field-selector status.phase=Running -o name | wc -l | tr -d ' '; }
 active() { C get job "$1" -o 'jsonpath={.spec.suspend} {.status.active}'; }
 asked() { C get workloads.kueue.x-k8s.io -o "jsonpath={range .items[?(@.metadata.ownerReferences[0].name==\"$1\")]}{.metadata.annotations.capstan\.dev/checkpoint-requested}{end}"; }
 pods_asked() { C get pods -l "batch.kubernetes.io/job-name=$1" -o 'jsonpath={.items[*].metadata.annotations.capstan\.dev/checkpoint-requested}' | wc -w | tr -d ' '; }
@@ -40,13 +41,13 @@ saved() { C annotate --overwrite job "$1" "capstan.dev/checkpoint-time=$(date -u
 
 # --- it says that it has saved
 job low '' 'capstan.dev/checkpoint-within-seconds: "600"' >/dev/null
-soon "a job runs" '^false 4$' active low
+soon "a job runs" '^4$' pods_running low
 job high "$HIGH" '' >/dev/null
 soon "it is to go for another, and is asked to save" '^20[0-9-]+T[0-9:]+Z$' asked low
 soon "its pods are told, too" '^4$' pods_asked low
 soon "an Event says until when, and for whom" '^Workload/job-low-.*: it is asked to save, and stopped once capstan.dev/checkpoint-time says that it has, at 20[0-9TZ:-]+ at the latest: Preempted to accommodate a workload' events CheckpointRequested
-says "why says so" 'it is asked to save, and stopped once it says that it has, at 20[0-9TZ:-]+ at the latest' why job/low
-says "whoever waits for it is told that it does" 'pending the preemption of 1 workload' why job/high
+soon "why says so" 'it is asked to save, and stopped once it says that it has, at 20[0-9TZ:-]+ at the latest' why job/low
+soon "whoever waits for it is told that it does" 'pending the preemption of 1 workload' why job/high
 is "it runs on meanwhile" "false 4" active low
 before=$(asked low)
 
@@ -68,7 +69,7 @@ C delete job low high >/dev/null
 
 # --- it says nothing
 job mute '' 'capstan.dev/checkpoint-within-seconds: "3"' >/dev/null
-soon "another one runs" '^false 4$' active mute
+soon "another one runs" '^4$' pods_running mute
 job urgent "$HIGH" '' >/dev/null
 soon "it is asked as well" '^20' asked mute
 soon "and stopped when its time is over" '^false 4$' active urgent
@@ -77,7 +78,7 @@ C delete job mute urgent >/dev/null
 
 # --- nobody waits for it any more
 job lucky '' 'capstan.dev/checkpoint-within-seconds: "600"' >/dev/null
-soon "a third one runs" '^false 4$' active lucky
+soon "a third one runs" '^4$' pods_running lucky
 job given-up "$HIGH" '' >/dev/null
 soon "it is asked, too" '^20' asked lucky
 C delete job given-up >/dev/null
@@ -107,7 +108,7 @@ vcjob wide a 4 'capstan.dev/checkpoint-within-seconds: "600"' >/dev/null
 soon "a group runs" '^Running 4$' running wide
 vcjob mine b 2 '' >/dev/null
 soon "it is asked before its queue gives back what is not its own" '^PodGroup/wide-.*: it is asked to save, .* reclaimed for PodGroup default/mine-' events CheckpointRequested
-says "why says so of a group" 'it is asked to save' why vcjob/wide
+soon "why says so of a group" 'it is asked to save' why vcjob/wide
 is "it runs meanwhile" "Running 4" running wide
 for pod in 0 1 2 3; do
     C annotate pod wide-t-$pod "capstan.dev/checkpoint-time=$(date -u +%Y-%m-%dT%H:%M:%SZ)" >/dev/null
