@@ -369,6 +369,7 @@ static void guess_moves(struct remedy_search *x)
     const struct state *s = x->c->s;
     if (x->others_may_go || s->bookings_n || !moves_may_help(s, x->gang) || x->trials_left <= TRIALS_OF_PROOF)
         return;
+    movers_know(x->c);
     uint32_t trials = x->trials_left - TRIALS_OF_PROOF < MOVES_TRIALS ? x->trials_left - TRIALS_OF_PROOF : MOVES_TRIALS, had = trials;
     bool any = moves_find(x->c, x->gang, true, &trials, found) || moves_find(x->c, x->gang, false, &trials, found);
     x->trials_left -= had - trials;

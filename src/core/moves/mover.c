@@ -122,23 +122,46 @@ enum move_leave mover_leave(const struct state *s, const struct gang *g, int64_t
     return lost > times(g->queue->move_cost_s, gained) ? MOVE_COSTLY : MOVE_ALLOWED;
 }
 
+/* All of them. */
+static struct movers list_all(struct cycle *c)
+{
+    const struct state *s = c->s;
+    struct movers all = {.all = arena_alloc(c->a, (s->gangs_n + 1) * sizeof *all.all)};
+    for (uint32_t i = 0; i < s->gangs_n; i++) {
+        struct mover one = {.gang = s->gangs[i]};
+        if (!can_be_moved(s, one.gang) || !list_seats(c, &one) || !weigh(c, &one))
+            continue;
+        all.any_allowed |= one.gang->queue->move_cost_s > 0;
+        all.all[all.n++] = one;
+    }
+    if (all.n > 1)
+        qsort(all.all, all.n, sizeof *all.all, compare_movers);
+    return all;
+}
+
+void movers_know(struct cycle *c)
+{
+    if (c->movers)
+        return;
+    c->movers = arena_alloc(c->a, sizeof *c->movers);
+    *c->movers = list_all(c);
+}
+
 void movers_list(struct cycle *c, const struct wishes *w, bool allowed, struct movers *ret_movers)
 {
     const struct state *s = c->s;
-    *ret_movers = (struct movers){.all = arena_alloc(c->a, (s->gangs_n + 1) * sizeof *ret_movers->all)};
+    const struct movers all = c->movers ? *c->movers : list_all(c);
+    *ret_movers = all;
+    ret_movers->gained = 0;
     for (uint32_t i = 0; i < w->n; i++)
         ret_movers->gained += mover_gpus(s, w->wants[i].shape);
-    for (uint32_t i = 0; i < s->gangs_n; i++) {
-        struct mover one = {.gang = s->gangs[i]};
-        if (!can_be_moved(s, one.gang) || (allowed && (!one.gang->queue->move_cost_s || stays(s, one.gang))) || !list_seats(c, &one) ||
-            !weigh(c, &one))
-            continue;
-        one.leave = mover_leave(s, one.gang, one.lost, ret_movers->gained);
-        if (!allowed || one.leave == MOVE_ALLOWED)
-            ret_movers->all[ret_movers->n++] = one;
-    }
-    if (ret_movers->n > 1)
-        qsort(ret_movers->all, ret_movers->n, sizeof *ret_movers->all, compare_movers);
+    if (!allowed)
+        return;
+    ret_movers->n = 0;
+    ret_movers->all = all.any_allowed ? arena_alloc(c->a, (all.n + 1) * sizeof *all.all) : NULL;
+    for (uint32_t i = 0; i < all.n && all.any_allowed; i++)
+        if (mover_leave(s, all.all[i].gang, all.all[i].lost, ret_movers->gained) == MOVE_ALLOWED)
+            ret_movers->all[ret_movers->n++] = all.all[i];
 }
 
 /* ---- where ---- */
@@ -174,47 +197,74 @@ static int compare_sites(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-int64_t mover_room_without(const struct state *s, const struct shape_class *c, uint32_t node, const struct mover *const *gone,
-                           uint32_t gone_n)
+/* ---- by sums: of each demand of the class what is left on the node ---- */
+
+static void left_now(const struct state *s, const struct shape_class *c, uint32_t node, int64_t *ret_left)
+{
+    for (uint32_t d = 0; d < c->demands_n; d++)
+        ret_left[d] = c->demands[d].column < 0 ? 0 : node_free(&s->nodes, node)[c->demands[d].column];
+}
+
+/* sign 1: the mover is gone from the node; -1: it is there again. */
+static void add_left(const struct state *s, const struct shape_class *c, uint32_t node, const struct mover *m, int sign, int64_t *left)
+{
+    for (uint32_t k = 0; k < m->n; k++) {
+        const struct seat *seat = &s->seats[m->seats[k]];
+        const struct shape_class *other = &s->shapes.classes[seat->shape];
+        for (uint32_t e = 0; seat->node == node && e < other->demands_n; e++)
+            for (uint32_t d = 0; d < c->demands_n; d++)
+                left[d] += other->demands[e].resource == c->demands[d].resource ? sign * demand_taken(&other->demands[e]) : 0;
+    }
+}
+
+static int64_t room_of(const struct shape_class *c, const int64_t *left)
 {
     int64_t least = INT64_MAX;
-    for (uint32_t d = 0; d < c->demands_n; d++) {
-        const struct demand *want = &c->demands[d];
-        int64_t left = want->column < 0 ? 0 : node_free(&s->nodes, node)[want->column];
-        if (want->value <= 0)
-            continue;
-        for (uint32_t i = 0; i < gone_n; i++)
-            for (uint32_t k = 0; k < gone[i]->n; k++) {
-                const struct seat *seat = &s->seats[gone[i]->seats[k]];
-                const struct shape_class *other = &s->shapes.classes[seat->shape];
-                for (uint32_t e = 0; seat->node == node && e < other->demands_n; e++)
-                    left += other->demands[e].resource == want->resource ? demand_taken(&other->demands[e]) : 0;
-            }
-        least = left / want->value < least ? left / want->value : least;
-    }
+    for (uint32_t d = 0; d < c->demands_n; d++)
+        if (c->demands[d].value > 0 && left[d] / c->demands[d].value < least)
+            least = left[d] / c->demands[d].value;
     return least;
+}
+
+int64_t mover_room_without(const struct state *s, const struct shape_class *c, uint32_t node, const struct mover *const *gone,
+                           uint32_t gone_n, int64_t *left)
+{
+    left_now(s, c, node, left);
+    for (uint32_t i = 0; i < gone_n; i++)
+        add_left(s, c, node, gone[i], 1, left);
+    return room_of(c, left);
+}
+
+int64_t *mover_scratch(struct arena *a, const struct state *s, const struct wishes *w)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        uint32_t n = s->shapes.classes[w->wants[i].shape].demands_n;
+        most = n > most ? n : most;
+    }
+    return arena_alloc(a, (most + 1) * sizeof(int64_t));
 }
 
 /* The fewest of those who lose least, in their order; then without whom it does not need, who loses most first. */
 static bool make_site(const struct state *s, const struct shape_class *c, uint32_t node, const struct mover *const *on, uint32_t on_n,
-                      struct site *ret_site)
+                      int64_t *left, struct site *ret_site)
 {
     int64_t now = fit_room(s, c, node);
     const struct mover *gone[ON_NODE];
     uint32_t n = 0;
-    while (n < on_n && mover_room_without(s, c, node, gone, n) <= now) {
+    left_now(s, c, node, left);
+    for (; n < on_n && room_of(c, left) <= now; n++) {
         gone[n] = on[n];
-        n++;
+        add_left(s, c, node, gone[n], 1, left);
     }
-    if (!n || mover_room_without(s, c, node, gone, n) <= now)
+    if (!n || room_of(c, left) <= now)
         return false;
     for (uint32_t i = n; i-- > 0;) {
-        const struct mover *one = gone[i];
-        gone[i] = gone[n - 1];
-        if (mover_room_without(s, c, node, gone, n - 1) > now)
-            n--;
+        add_left(s, c, node, gone[i], -1, left);
+        if (room_of(c, left) > now)
+            gone[i] = gone[--n];
         else
-            gone[i] = one;
+            add_left(s, c, node, gone[i], 1, left);
     }
     *ret_site = (struct site){.node = node, .rank = s->nodes.rank[node], .n = n};
     for (uint32_t i = 0; i < n && n <= MOVES_MOST; i++) {
@@ -227,14 +277,14 @@ static bool make_site(const struct state *s, const struct shape_class *c, uint32
 
 /* For the shape of w by which the least is lost there. */
 static bool best_site(const struct state *s, const struct wishes *w, uint32_t node, const struct mover *const *on, uint32_t on_n,
-                      struct site *ret_site)
+                      int64_t *left, struct site *ret_site)
 {
     bool any = false;
     for (uint32_t i = 0; i < w->n; i++) {
         const struct shape_class *c = &s->shapes.classes[w->wants[i].shape];
         struct site one;
         if ((i && w->wants[i].shape == w->wants[i - 1].shape) || fit_record(s, c, node, NULL) != FIT_OK ||
-            !make_site(s, c, node, on, on_n, &one) || (any && compare_sites(&one, ret_site) >= 0))
+            !make_site(s, c, node, on, on_n, left, &one) || (any && compare_sites(&one, ret_site) >= 0))
             continue;
         *ret_site = one;
         any = true;
@@ -260,6 +310,7 @@ static uint32_t list_sites(struct cycle *c, const struct wishes *w, const struct
 {
     struct standing *all;
     uint32_t n = list_standing(c, from, &all), sites_n = 0;
+    int64_t *left = mover_scratch(c->a, c->s, w);
     *ret_sites = arena_alloc(c->a, (n + 1) * sizeof **ret_sites);
     for (uint32_t at = 0, next; at < n; at = next) {
         const struct mover *on[ON_NODE];
@@ -267,7 +318,7 @@ static uint32_t list_sites(struct cycle *c, const struct wishes *w, const struct
         for (next = at; next < n && all[next].node == all[at].node; next++)
             if ((next == at || all[next].nth != all[next - 1].nth) && on_n < ON_NODE)
                 on[on_n++] = &from->all[all[next].nth];
-        sites_n += best_site(c->s, w, all[at].node, on, on_n, &(*ret_sites)[sites_n]);
+        sites_n += best_site(c->s, w, all[at].node, on, on_n, left, &(*ret_sites)[sites_n]);
     }
     if (sites_n > 1)
         qsort(*ret_sites, sites_n, sizeof **ret_sites, compare_sites);

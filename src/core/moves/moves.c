@@ -21,6 +21,7 @@ struct search {
     uint32_t chosen_n;
     uint32_t shapes[SHAPES_MOST], needs[SHAPES_MOST], shapes_n;
     uint64_t now[SHAPES_MOST]; /* so many of each hold all nodes together */
+    int64_t *left;             /* mover_scratch */
 };
 struct set {                   /* some of the chosen, by bits */
     uint32_t bits, n;
@@ -245,7 +246,7 @@ static int64_t room_on(const struct search *x, const struct shape_class *c, uint
     const struct state *s = x->c->s;
     if (fit_record(s, c, node, NULL) != FIT_OK)
         return 0;
-    int64_t with = mover_room_without(s, c, node, gone, gone_n), now = fit_room(s, c, node);
+    int64_t with = mover_room_without(s, c, node, gone, gone_n, x->left), now = fit_room(s, c, node);
     return with > now ? with - now : 0;
 }
 
@@ -301,6 +302,7 @@ static bool search_way(struct search *x, bool allowed, uint32_t *trials, struct 
     if (!x->movers.gained || !x->movers.n)
         return false;
     x->chosen_n = movers_choose(x->c, &x->wishes, &x->movers, x->chosen);
+    x->left = mover_scratch(x->c->a, x->c->s, &x->wishes);
     note_shapes(x);
     return x->chosen_n && search_sets(x, allowed, trials, ret_moves);
 }

@@ -41,6 +41,8 @@ bool moves_may_help(const struct state *s, const struct gang *g);
 /* The gang does not start. With these elsewhere it would; false: none were found. `allowed`: only such as their queues let go. Counts down
  * *trials, one for each that is tried; nothing stays on the undo log. */
 bool moves_find(struct cycle *c, struct gang *g, bool allowed, uint32_t *trials, struct moves *ret_moves);
+/* The cycle decides nothing any more: who could be moved is listed once for the rest of it. WHY  all gangs are weighed for that. */
+void movers_know(struct cycle *c);
 /* On the undo log: off its node; and onto those where it is to go, false: they do not hold it. */
 void move_lift(struct state *s, const struct move *m);
 bool move_put(struct state *s, const struct move *m);
