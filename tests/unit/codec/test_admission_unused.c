@@ -350,6 +350,8 @@ static void test_labels_and_annotations(void **state)
         {VCJOB, "jobs", "annotations", "volcano.sh/revocable-zone", "rz1", false, true},
         {VCJOB, "jobs", "annotations", "volcano.sh/jdb-min-available", "50%", false, true},
         {VCJOB, "jobs", "annotations", "volcano.sh/jdb-max-unavailable", "50%", false, true},
+        {"", "pods", "annotations", "volcano.sh/jdb-min-available", "2", false, true},
+        {"", "pods", "annotations", "volcano.sh/jdb-max-unavailable", "50%", false, true},
         {VOLCANO, "queues", "annotations", "volcano.sh/hierarchy", "root/sci", false, true},
         {VOLCANO, "queues", "annotations", "volcano.sh/hierarchy-weights", "1/2", false, true},
     };
