@@ -438,6 +438,14 @@ bool lone_would_preempt_on(struct cycle *c, struct gang *g, uint32_t node)
     return x.n && may_be_enough(&x, node) && look_at(&x, node, &site) && site.victims_n;
 }
 
+bool lone_would_preempt(struct cycle *c, struct gang *g)
+{
+    if (g->preempts_nobody || c->s->now_ms < g->own->preempts_after_ms || !c->s->nodes.known_n)
+        return false;
+    struct lone x = lone_of(c, g);
+    return search(&x);
+}
+
 bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why, bool *ret_neighbours)
 {
     struct state *s = c->s;

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include "core/place/undo.h"
+#include "core/preempt/lone.h"
 #include "core/preempt/promise.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
@@ -317,14 +318,14 @@ static bool starts_beside(struct cycle *c, struct gang *g, const struct booking_
     uint32_t mark = undo_mark(s);
     if (until_ms)
         bookings_put(s, g, v->borrows, s->now_ms, until_ms);
-    bool starts = try_on_trial(c, g);
+    bool starts = try_on_trial(c, g) || (gang_is_lone(g) && lone_would_preempt(c, g));
     undo_back(s, mark);
     bookings_lie_down(s);
     shrink_back(g);
     return starts;
 }
 
-/* It would start but for bookings: of those that it would outlast the last by whose start it has to have ended. NULL: it would not. */
+/* It would start, or others would go for it, but for bookings: of those that it would outlast the last by whose start it has to have ended. NULL: it would not. */
 static const struct booking *keeper(struct cycle *c, struct gang *g, const struct booking_view *v)
 {
     const struct state *s = c->s;

@@ -274,6 +274,20 @@ static void who_is_awaited_is_not_preempted_by_who_comes_behind(void **state)
     decides(w, "evict a InClusterQueue");
 }
 
+/* A lone pod for which others would go has no room even then, for what is promised: that is what it is told. */
+static void a_pod_that_would_preempt_is_told_whose_start_keeps_it_out(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=4; queue q gpu=8 backfill=easy; runs a queue=q gpu=2 since=1000 limit=600 on=n0; pod low gpu=1 on=n0;"
+             "wants big queue=q prio=2 gpu=3; pod eager prio=1 gpu=2");
+    decides(w, "");
+    assert_string_equal(promised(w, "big"), "big: 1600 n0");
+    says(w, "pod/ns/eager", "would pass ns/big");
+    story(w, "queue q gpu=8"); /* promises nobody a start */
+    decides(w, "");
+    decides(w, "evict low PreemptionByScheduler");
+}
+
 /* The same, as its object said: held from the first cycle on, whoever is tried first. */
 static void it_survives_a_restart(void **state)
 {
@@ -332,6 +346,7 @@ int main(void)
                                        T(who_is_kept_out_is_told_of_the_start_that_stands),
                                        T(a_node_that_goes_is_promised_no_more),
                                        T(who_is_awaited_is_not_preempted_by_who_comes_behind),
+                                       T(a_pod_that_would_preempt_is_told_whose_start_keeps_it_out),
                                        T(it_survives_a_restart)};
     return cmocka_run_group_tests_name("booking", tests, NULL, NULL);
 }
