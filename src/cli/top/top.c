@@ -201,6 +201,10 @@ static void ask_pane(struct top *x)
         ask_why(x, &text);
     else if (x->lines)
         sheet_row_text(&x->table, x->sheets[x->view].at, &text);
+    if (x->wants_pane) { /* of a row that the cursor has left meanwhile: asked anew */
+        buf_free(&text);
+        return;
+    }
     buf_char(&text, '\0');
     text.n--;
     buf_free(&x->pane);

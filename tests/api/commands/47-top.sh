@@ -73,8 +73,12 @@ same() { # same WHAT VIEW COMMAND...: but for what grows
 same "queues as capstan queues" queues queues
 same "jobs as capstan jobs" jobs jobs -A
 same "GPUs as capstan nodes --gpus" gpus nodes --gpus
-is "one of them alone" "$("$PROGRAM" queues)" "$PROGRAM" top --once --view queues
-is "as YAML" "$("$PROGRAM" queues -o yaml)" "$PROGRAM" top --once --view queues -o yaml
+same_text() { # same_text WHAT OPTION...: of queues alone
+    soon "$1" '^same$' bash -c 'list=$("$0" queues "$@") top=$("$0" top --once --view queues "$@")
+        [ "$list" = "$top" ] && echo same || diff <(echo "$list") <(echo "$top")' "$PROGRAM" "${@:2}"
+}
+same_text "one of them alone"
+same_text "as YAML" -o yaml
 says "all have their names above" '^gpus:$' "$PROGRAM" top --once
 is "by a number" "runs waits" bash -c '"$0" top --once -n mine --view jobs --sort gpus --reverse -o json | jq -r "[.[].name] | join(\" \")"' "$PROGRAM"
 for n in 10 3; do
@@ -122,11 +126,14 @@ soon "it begins with jobs" '^ 1 queues  \[2 jobs\]  3 GPUs +all namespaces' seen
 soon "as they are listed" '^mine +Job +waits +3 +0 +3 +Queued' seen
 is "names of 253 letters are cut, and what stands behind them is there" 1 bash -c "grep -cE '^default +Pod +n{39}> +1 +1 +1 +Running' <<<\"\$0\"" "$(seen)"
 cursor_on() { # cursor_on PATTERN: goes down until the row of it is lit
-    local i
+    local i k
     keys Home
     for i in $(seq 12); do
         keys Enter
-        sleep 0.4
+        for k in $(seq 50); do # the lower part is empty until it is answered
+            sleep 0.2
+            if seen | grep -A1 '^-- why --' | grep -q '^[A-Z]'; then break; fi
+        done
         if seen | grep -Eq -- "$1"; then return; fi
         keys Enter Down
     done
