@@ -30,6 +30,7 @@ struct preemptor {
     bool for_nodes;            /* quota is enough: all needs count as short */
     const struct flavor_choice *choices; /* the assignment itself */
     uint32_t choices_n;
+    bool alone;                /* one flavor and resource of what it needs, asked for itself (quota/flavor.h) */
     bool spares;               /* of equals go those by whose end less is lost (stakes.h) */
     bool stays;                /* with what it was promised: nobody goes but who does for it already */
     bool members;              /* those go that groups can do without (surplus.h), not whole groups */

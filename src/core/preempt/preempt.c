@@ -27,7 +27,8 @@ static enum quota_mode ask(void *arg, name_id flavor, name_id resource, int64_t 
     struct oracle *o = arg;
     bool is_short = true;
     struct charge need = {flavor, resource, amount};
-    struct preemptor x = {.c = o->c, .gang = o->gang, .queue = o->queue, .needs = &need, .needs_n = 1, .is_short = &is_short};
+    struct preemptor x = {.c = o->c, .gang = o->gang, .queue = o->queue, .needs = &need, .needs_n = 1, .is_short = &is_short,
+                          .alone = true};
     struct victims v;
     o->any = true;
     if (!victims_find(&x, NULL, 0, &v) && v.lack != LACK_COMING) {

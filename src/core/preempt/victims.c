@@ -390,6 +390,33 @@ static void say_who(const struct hunt *h, struct victims *ret_victims)
     ret_victims->members_n = h->members ? n : 0;
 }
 
+static bool goes(const struct hunt *h, const struct gang *g)
+{
+    bool any = false;
+    for (uint32_t i = h->first; i < h->n && !any; i++)
+        any = h->gone[i].gang == g;
+    return any;
+}
+
+/* How far it borrows once they have gone. WHY  of one flavor and resource also without those who leave for another one of its needs: else
+ * the flavor would not be as good as it was found before anybody was told, and another one, which fits, better when it looks again. */
+static uint32_t level_then(const struct hunt *h)
+{
+    struct state *s = h->x->c->s;
+    const struct promise *p = h->x->alone ? h->x->gang->promise : NULL;
+    if (!p || p->queue != h->x->queue || p->members_n)
+        return level_now(h->x);
+    uint32_t mark = undo_mark(s);
+    struct victims rest = {.all = arena_alloc(h->x->c->a, (p->victims_n + 1) * sizeof *rest.all)};
+    for (uint32_t i = 0; i < p->victims_n; i++)
+        if (!goes(h, p->victims[i]))
+            rest.all[rest.n++] = (struct candidate){.gang = p->victims[i]};
+    victims_leave(s, &rest);
+    uint32_t level = level_now(h->x);
+    undo_back(s, mark);
+    return level;
+}
+
 static bool hunt(struct hunt *h, struct victims *ret_victims)
 {
     struct state *s = h->x->c->s;
@@ -403,7 +430,7 @@ static bool hunt(struct hunt *h, struct victims *ret_victims)
         found = !h->taken_back;
         say_who(h, ret_victims);
         ret_victims->borrows = h->borrows;
-        ret_victims->borrow_level = level_now(h->x);
+        ret_victims->borrow_level = level_then(h);
         ret_victims->places = h->places;
     }
     while (h->n > h->first)

@@ -325,7 +325,8 @@ static bool starts_beside(struct cycle *c, struct gang *g, const struct booking_
     return starts;
 }
 
-/* It would start, or others would go for it, but for bookings: of those that it would outlast the last by whose start it has to have ended. NULL: it would not. */
+/* It would start, or others would go for it, but for bookings: of those that it would outlast the last by whose start it has to have
+ * ended. NULL: it would not. */
 static const struct booking *keeper(struct cycle *c, struct gang *g, const struct booking_view *v)
 {
     const struct state *s = c->s;

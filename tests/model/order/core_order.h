@@ -122,6 +122,7 @@ struct need {
     int pods_n[SETS];
     unsigned flavors[SETS];
     bool for_nodes;            /* quota is enough */
+    bool alone;                /* one flavor and resource, asked for itself */
 };
 struct answer {                /* what can be done for a gang */
     enum { NOTHING, STARTS, OTHERS_GO, OTHERS_LEAVE } what; /* the last: somebody leaves already, and it has only to wait */
@@ -233,6 +234,8 @@ void put_back(struct model *m, const struct plain_gang *g, const struct need *x,
 /* They go, until it is enough; enough: also for places. */
 void lift(struct model *m, const struct victim *v, bool gone);
 bool is_enough(struct model *m, const struct plain_gang *g, const struct need *x, bool borrows, struct victims *v);
+/* Once those have gone, who are lifted; of one thing asked for itself also without those who leave for the gang because of another. */
+int level_without(struct model *m, const struct plain_gang *g, const struct need *x);
 int level_with(const struct model *m, const struct plain_gang *g, const struct need *x);
 /* It leaves for this one, which asks for no more of anything than others were told to leave for: it goes,
  * whatever policies and shares say now. */

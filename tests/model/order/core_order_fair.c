@@ -372,7 +372,7 @@ static struct victims find_with_care(struct model *m, const struct plain_gang *g
     if (enough)
         put_back(m, g, x, true, &gone);
     *ret_vain = enough && are_in_vain(&h, &taken);
-    *ret_level = enough ? level_with(m, g, x) : 0;
+    *ret_level = enough ? level_without(m, g, x) : 0;
     for (int i = 0; i < gone.n; i++)
         lift(m, &gone.all[i], false);
     gone.n = enough ? gone.n : 0;

@@ -54,7 +54,7 @@ static bool is_promised(const struct search *h, int f, int r, int64_t amount)
 
 static struct fitness ask_victims(const struct search *h, int f, int r, int64_t amount)
 {
-    struct need x = {0};
+    struct need x = {.alone = true};
     struct fitness of = {.mode = MODE_NOBODY, .level = borrow_level(h->m, COHORTS + h->g->queue, f, r, amount)};
     x.amount.of[f][r] = amount;
     x.is_short[f][r] = true;

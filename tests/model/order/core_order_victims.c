@@ -239,6 +239,23 @@ int level_with(const struct model *m, const struct plain_gang *g, const struct n
     return most;
 }
 
+int level_without(struct model *m, const struct plain_gang *g, const struct need *x)
+{
+    const struct plain_promise *p = x->alone ? promise_of(m, g) : NULL;
+    struct victims rest = {.n = 0};
+    for (int i = 0; p && i < p->victims.n; i++) {
+        const struct plain_gang *v = &m->gangs[p->victims.all[i].gang];
+        if (v->exists && v->leaving && v->leaves_for == (int)(g - m->gangs) && !v->lifted)
+            rest.all[rest.n++] = p->victims.all[i];
+    }
+    for (int i = 0; i < rest.n; i++)
+        lift(m, &rest.all[i], true);
+    int level = level_with(m, g, x);
+    for (int i = 0; i < rest.n; i++)
+        lift(m, &rest.all[i], false);
+    return level;
+}
+
 static bool asks_for_more(struct model *m, const struct plain_gang *g, const struct need *x)
 {
     const struct plain_promise *p = promise_of(m, g);
@@ -293,7 +310,7 @@ static struct victims remove_some(struct model *m, const struct plain_gang *g, c
     }
     if (enough)
         put_back(m, g, x, borrows, &out);
-    *ret_level = enough ? level_with(m, g, x) : 0;
+    *ret_level = enough ? level_without(m, g, x) : 0;
     if (enough && borrows && *ret_level && is_taken_back(m, g, x, &out)) {
         enough = false;
         *ret_level = 0;

@@ -300,6 +300,22 @@ static void what_is_promised_to_who_borrows_ends_no_promise(void **state)
     decides_soon(w, "start late");
 }
 
+/* "other" leaves for GPUs, "old" for cpu of flavor fa, where "new" then borrows nothing: so it looks at no other flavor. Once "other"
+ * counts as gone his cpu would be enough, but "new" would borrow it, and rather start in fb: then both had left in vain. "old" leaves all
+ * the same. model_core_order 550875 12 1 */
+static void who_waits_for_its_victims_waits_in_their_flavor(void **state)
+{
+    struct world *w = *state;
+    story(w, "queue q in=c within=Lower reclaim=Any preempt-first borrow-last fa.cpu=6 fa.gpu=6 fb.cpu=3 fb.gpu=6;"
+             "queue o in=c fa.cpu=4 fa.gpu=0 fb.cpu=4 fb.gpu=4;"
+             "node n0 gpu=99 cpu=99; runs old queue=q prio=1 gpu=0 cpu=5 flavor=fa on=n0; runs other queue=o cpu=3 gpu=1 flavor=fa on=n0;"
+             "wants new queue=q prio=2 cpu=3 gpu=6");
+    decides(w, "evict other InCohortReclamation; evict old InClusterQueue");
+    story(w, "node n1 gpu=1"); /* who waits looks again */
+    decides(w, "");
+    says(w, "new", "pending the preemption of 2 workload(s)");
+}
+
 /* Others have let somebody in, and w has to leave for "high" besides v. What both leave is more than "high" needs beside what is free: that
  * is kept from nobody any more, and "small", which was tried before, may have it. model_core_order 400085265 8 1 */
 static void who_was_kept_out_looks_again_when_more_leave(void **state)
@@ -389,6 +405,7 @@ int main(void)
         in_a_world(two_do_not_take_the_ground_of_each_others_promise_for_ever),
         in_a_world(what_stops_one_stops_none_of_lower_priority),
         in_a_world(what_is_promised_to_who_borrows_ends_no_promise),
+        in_a_world(who_waits_for_its_victims_waits_in_their_flavor),
         in_a_world(who_was_kept_out_looks_again_when_more_leave),
         in_a_world(who_loses_least_does_not_go_where_it_would_borrow_for_that),
         in_a_world(nor_where_it_would_borrow_for_more_resources),
