@@ -122,6 +122,11 @@ void booking_lined_up(struct state *s, struct gang *g)
         drop_last(s, q);
 }
 
+static bool gains_quota(const struct state *s, const struct queue *q)
+{
+    return q->quota && s->quota.nodes[s->quota.nodes[q->quota].root].helping;
+}
+
 void bookings_begin(struct state *s)
 {
     for (uint32_t i = 0; i < s->bookings_n; i++) {
@@ -132,5 +137,6 @@ void bookings_begin(struct state *s)
     }
     wake_marked(s);
     for (uint32_t i = 0; i < s->queues_n && s->backfills_n && (s->helping_n || s->quota_helping); i++)
-        next_looks(s, s->queues[i], NULL);
+        if (s->helping_n || gains_quota(s, s->queues[i]))
+            next_looks(s, s->queues[i], NULL);
 }
