@@ -74,7 +74,7 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
     }
     if (begins && s->bookings_n)
         bookings_look(s, g);
-    if (g->restarts && phase == GANG_ADMITTED)
+    if (g->restarts && (phase == GANG_ADMITTED || phase == GANG_BOUND))
         order_wake(s, g); /* it was asked before anybody said that it is admitted */
     if (begins || (!gang_holds(g) && !gang_leaves_places(s, g)))
         promise_forget_victim(s, g);

@@ -84,6 +84,24 @@ static void asked_before_its_start_is_answered_it_is_evicted_then(void **state)
     assert_int_equal(effects(w, EFFECT_EVICT), 1);
 }
 
+/* The same, where its pods show that it is admitted before anybody says so: all of it is bound at once. model_core_events 7205 400 1 */
+static void asked_before_its_pods_come_it_is_evicted_once_they_are_bound(void **state)
+{
+    struct world *w = *state;
+    wide_cluster(w, 1);
+    struct gang_record r = a_workload(w, "job", "ns/lq", 2, GPU "=1");
+    gang_record(w, r);
+    step(w);
+    r.restart_ms = w->now_ms + 2000;
+    gang_record(w, r);
+    pod(w, "ns/job-0", "job", GPU "=1");
+    pod(w, "ns/job-1", "job", GPU "=1");
+    step(w);
+    uint32_t evicts = effects(w, EFFECT_EVICT);
+    step(w);
+    assert_int_equal(evicts + effects(w, EFFECT_EVICT), 1);
+}
+
 /* Nobody is evicted who waits: there is nothing to give back. */
 static void who_waits_is_not_told(void **state)
 {
@@ -102,6 +120,7 @@ int main(void)
         in_a_world(what_was_asked_before_it_was_let_in_is_answered),
         in_a_world(asked_while_it_runs_it_is_evicted),
         in_a_world(asked_before_its_start_is_answered_it_is_evicted_then),
+        in_a_world(asked_before_its_pods_come_it_is_evicted_once_they_are_bound),
         in_a_world(who_waits_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
