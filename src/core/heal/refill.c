@@ -82,7 +82,6 @@ static bool refill(struct cycle *c, struct gang *g)
     struct refusal refusal;
     if (fits && try_gang(c, g, &refusal)) {
         parking_release(s, &refusal.park);
-        end(g);
         return true;
     }
     if (fits)

@@ -72,6 +72,8 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
         promise_drop(s, g);
         booking_drop(s, g);
     }
+    if (phase == GANG_BOUND && !g->planned && g->own->lost_ms)
+        gang_own(g)->lost_ms = 0; /* it is whole, and when it is broken again that begins anew (heal/refill.h) */
     if (begins && s->bookings_n)
         bookings_look(s, g);
     if (g->restarts && (phase == GANG_ADMITTED || phase == GANG_BOUND))

@@ -146,6 +146,30 @@ static void a_group_that_asks_for_it_is_released_whole(void **state)
 }
 
 /* Its place is on a node that failed: it is in line, holds what it has left, and is evicted whole when it asks for that. */
+/* Others have bound three of four, and the fourth finds room later: what it lost before counts no more. model_core_events 8037 400 1 */
+static void one_that_was_mended_is_broken_anew(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", "cpu=8000," GPU "=3", "");
+    gang_record(w, group(w, NULL, 60));
+    for (int i = 0; i < 3; i++)
+        pod_record(w, member(w, members[i], "n0"));
+    pod_record(w, member(w, members[3], NULL));
+    step(w);
+    after(w, 50000);
+    node(w, "n1", "cpu=8000," GPU "=1", "");
+    assert_string_equal(soon_on(w, members[3]), "n1");
+    pod_record(w, member(w, members[3], "n1"));
+    after(w, 50000);
+    gone(w, CHANGE_POD_GONE, members[1]);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+    after(w, 59000);
+    assert_int_equal(effects(w, EFFECT_EVICT), 0);
+    after(w, 1000);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "g"));
+}
+
 /* Its last pods may take long to end; nobody comes for the place of the one that is gone. model_core_events 5017 400 1 */
 static void what_was_kept_is_free_while_the_rest_ends(void **state)
 {
@@ -343,6 +367,7 @@ int main(void)
         in_a_world(two_lost_members_start_together),
         in_a_world(a_place_is_not_kept_for_ever),
         in_a_world(a_group_that_asks_for_it_is_released_whole),
+        in_a_world(one_that_was_mended_is_broken_anew),
         in_a_world(what_was_kept_is_free_while_the_rest_ends),
         in_a_world(also_where_it_is_to_start_again),
         in_a_world(so_is_one_whose_node_failed),
