@@ -182,8 +182,11 @@ static uint32_t cycle_effects(struct forced *f, bool promised)
         if (e->effect == EFFECT_EXPLAIN || looks || (preempts && f->somebody_leaves) || (promised && !waits) || excepted)
             continue;
         n++;
-        fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),
-                intern_name(f->s->names, e->pod), intern_name(f->s->names, e->node), g ? intern_name(f->s->names, g->key) : "");
+        _cleanup_buf_ struct buf why = {0};
+        explain_sentence(&why, e->reason, f->s->names);
+        fprintf(stderr, "who is tried though nothing woke him: %s %s %s %s %s %s\n", words[e->effect], intern_name(f->s->names, e->gang),
+                intern_name(f->s->names, e->pod), intern_name(f->s->names, e->node), g ? intern_name(f->s->names, g->key) : "",
+                why.data ? why.data : "");
     }
     return n;
 }

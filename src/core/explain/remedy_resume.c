@@ -6,6 +6,7 @@
  */
 #include "core/explain/remedy.h"
 #include "core/explain/why.h"
+#include "core/heal/refill.h"
 #include "core/queue/consumption.h"
 #include "core/queue/order.h"
 #include "core/quota/claim.h"
@@ -149,6 +150,7 @@ static void look_at_first(struct cycle *c, struct stopped *x)
         return;
     g->retry_ms = c->now_ms + REMEDY_LOOK_AGAIN_MS;
     order_hold(c->s, g, PARK_QUEUE | PARK_TIME);
+    refill_watch(c->s, g); /* no later than when it has been broken for too long */
 }
 
 void remedy_tell_stopped(struct cycle *c)
