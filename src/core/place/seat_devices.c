@@ -255,6 +255,7 @@ void seats_settle_held(struct state *s, uint32_t node)
     for (uint32_t at = n->first_seat; at; at = s->seats[at].next)
         if (!s->seats[at].pod)
             choose_missing(s, &s->seats[at]);
+    node_table_touch(&s->nodes, node); /* what is left of each GPU may be another amount */
 }
 
 bool seat_has_told_devices(const struct state *s, uint32_t id, const struct pod *p)

@@ -198,6 +198,28 @@ static void a_place_that_is_held_is_its_own_pods(void **state)
     world_free(&w);
 }
 
+/* Nobody has said which GPU a member has; when it is gone its place is held, on one: views see that. model_core_events 8177 400 1 */
+static void a_place_that_is_held_takes_part(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 1, -1);
+    node_of(&w, "n1", 1, -1);
+    gang_record(&w, a_group(&w, "g", NULL, 2));
+    for (int i = 0; i < 2; i++) {
+        struct pod_record p = a_pod(&w, i ? "ns/g-1" : "ns/g-0", "g", PARTS "=500");
+        p.node = id(&w, "n1");
+        p.phase = POD_RUNNING;
+        pod_record(&w, p);
+    }
+    assert_string_equal(given(&w, "ns/p1", GPU "=1"), GPU "=a");
+    assert_string_equal(text_of(&w, entry_of(&w, EFFECT_BIND, "ns/p1")->node), "n0");
+    gone(&w, CHANGE_POD_GONE, "ns/g-1");
+    check(&w);
+    assert_string_equal(given(&w, "ns/p2", GPU "=1"), "");
+    world_free(&w);
+}
+
 /* One of higher priority waits for others to go; what they leave is kept for it. */
 static void room_is_kept_for_who_waits_for_it(void **state)
 {
@@ -559,6 +581,7 @@ int main(void)
         cmocka_unit_test(an_ill_gpu_has_no_parts),          cmocka_unit_test(what_the_api_says_is_counted),
         cmocka_unit_test(a_place_that_is_held_gives_way),
         cmocka_unit_test(a_place_that_is_held_is_its_own_pods),
+        cmocka_unit_test(a_place_that_is_held_takes_part),
         cmocka_unit_test(room_is_kept_for_who_waits_for_it),
         cmocka_unit_test(a_gpu_that_comes_free_whole_is_kept_whole), cmocka_unit_test(parts_are_kept_where_somebody_leaves),
         cmocka_unit_test(of_gpus_that_is_kept_which_comes_free),
