@@ -113,13 +113,15 @@ static bool check_gang(const struct state *s, const struct gang *g, struct err *
     return true;
 }
 
-/* A group keeps places only while it is broken and goes on, and is looked at when that time is over. */
+/* A group keeps places only while it is broken and goes on, and is looked at when that time is over. Whose binds were refused is not looked
+ * at before its next try: what it lost meanwhile is seen then. */
 static bool check_refill(const struct state *s, const struct gang *g, struct err *e)
 {
     if (!holes_are_kept(g) || g->phase == GANG_LEAVING)
         return true;
-    bool looked_at = g->look_at || g->timer_at || (g->park && g->park->at);
-    if (g->phase != GANG_BOUND || !looked_at || (!g->look_at && (!g->own->lost_ms || !gang_is_below_minimum(s, g))))
+    bool looked_at = g->look_at || g->timer_at || (g->park && g->park->at), tries_later = g->failures_n > 1 && g->timer_at;
+    bool was_seen = g->own->lost_ms && gang_is_below_minimum(s, g);
+    if (g->phase != GANG_BOUND || !looked_at || !(g->look_at || tries_later || was_seen))
         return err_set(e, E_INVALID, "pod group %s keeps places for nobody", intern_name(s->names, g->key)), false;
     return true;
 }

@@ -323,7 +323,8 @@ static bool is_kept_on(struct model *m, const char *node)
 static bool takes_what_is_kept(struct model *m, struct life *fresh, const struct plan_entry *e)
 {
     bool preempts = e->effect == EFFECT_EVICT && e->reason->code == REASON_PREEMPTED;
-    if (!room_is_kept(m) || (e->effect != EFFECT_BIND && !preempts) || !is_lone_pod(fresh, preempts ? e->reason->name : e->gang))
+    bool starts = e->effect == EFFECT_ADMIT || e->effect == EFFECT_BIND;
+    if (!room_is_kept(m) || !(starts || preempts) || !is_lone_pod(fresh, preempts ? e->reason->name : e->gang))
         return false;
     return !preempts || is_kept_on(m, text_of(&fresh->w, e->reason->flavor));
 }
