@@ -14,6 +14,7 @@ struct keeper {
     const struct promise *promise;
     struct device_table *t;
     uint32_t node;
+    struct device_bits left; /* by those who leave */
     struct kept *all;
     uint32_t n;
 };
@@ -35,8 +36,11 @@ static void give(struct state *s, const struct promise *p, uint32_t id, void *ar
     const struct seat *seat = &s->seats[id];
     const struct device_bits bits = seat_devices(seat);
     (void)p;
-    if (is_on(x, seat))
-        device_give(x->t, &bits, seat_share(s, seat));
+    if (!is_on(x, seat))
+        return;
+    device_give(x->t, &bits, seat_share(s, seat));
+    for (int i = 0; i < DEVICE_WORDS; i++)
+        x->left.words[i] |= bits.words[i];
 }
 
 static void take_back(struct state *s, const struct promise *p, uint32_t id, void *arg)
@@ -83,11 +87,29 @@ static int64_t whole_n(const struct keeper *x, const struct promised_room *room)
     return n;
 }
 
+static int64_t choose_what_is_left(struct keeper *x, const struct device_span *span, int64_t wanted)
+{
+    struct device_bits bits = {0};
+    int64_t n = 0;
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && n < wanted; i++) {
+        if (!device_bit(&x->left, i) || !device_is_free(x->t, i))
+            continue;
+        device_bit_set(&bits, i);
+        n++;
+    }
+    if (n)
+        keep(x, &bits, NULL);
+    return n;
+}
+
+/* WHY  first those of who leaves: it needs so many, whichever they are, and of the others as few as can be are kept from everybody else. */
 static void choose_whole(struct keeper *x, const struct promised_room *room)
 {
     const struct device_span *span = device_table_span(x->t, room->resource);
     int64_t n = span && !span->in_parts ? whole_n(x, room) : 0;
     struct device_bits bits = {0};
+    if (n > 0)
+        n -= choose_what_is_left(x, span, n);
     if (n > 0 && device_choose(x->t, span, n < span->free_n ? n : span->free_n, &bits))
         keep(x, &bits, NULL);
 }
@@ -105,7 +127,7 @@ static void choose(struct keeper *x)
 
 static uint32_t most_kept(const struct keeper *x)
 {
-    uint32_t n = x->promise->rooms_n;
+    uint32_t n = 2 * x->promise->rooms_n;
     for (uint32_t i = 0; i < x->promise->shares_n; i++)
         n += (uint32_t)x->promise->shares[i].n;
     return n;

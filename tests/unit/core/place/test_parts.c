@@ -286,6 +286,22 @@ static void of_gpus_that_is_kept_which_comes_free(void **state)
     world_free(&w);
 }
 
+/* Also where it would rather have another one. model_core_events 9061 400 1 */
+static void it_is_kept_whichever_of_them_is_the_best(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "n0", 3, -1);
+    of_priority(&w, 0, "ns/low", "cpu=40000," GPU "=1", GPU "=c");
+    of_priority(&w, 10, "ns/high", "cpu=50000," GPU "=1", NULL);
+    run(&w);
+    assert_int_equal(effects(&w, EFFECT_EVICT), 1);
+    assert_string_equal(given(&w, "ns/small", "cpu=1000," GPU "=2"), GPU "=a,b");
+    gone(&w, CHANGE_POD_GONE, "ns/low");
+    assert_string_equal(given(&w, "ns/high", NULL), GPU "=c");
+    world_free(&w);
+}
+
 /* The same where it takes a part of what another one has whole. */
 static void a_part_of_the_gpu_that_comes_free_whole_is_kept_there(void **state)
 {
@@ -585,6 +601,7 @@ int main(void)
         cmocka_unit_test(room_is_kept_for_who_waits_for_it),
         cmocka_unit_test(a_gpu_that_comes_free_whole_is_kept_whole), cmocka_unit_test(parts_are_kept_where_somebody_leaves),
         cmocka_unit_test(of_gpus_that_is_kept_which_comes_free),
+        cmocka_unit_test(it_is_kept_whichever_of_them_is_the_best),
         cmocka_unit_test(a_part_of_the_gpu_that_comes_free_whole_is_kept_there),
         cmocka_unit_test(each_share_is_kept_of_one_gpu),
         cmocka_unit_test(who_was_promised_a_gpu_looks_again_when_others_take_a_part),
