@@ -14,6 +14,8 @@
  * queue.*.rss          the most memory that the process had; queue.*.preempted: how many were preempted
  * preempt.flat         5,000 nodes x 8 GPUs full of gangs of one GPU, 64 pods of one GPU of higher priority: one decision
  * preempt.flat.whole   the same for 8 pods of 8 GPUs
+ * explain.20           5,000 nodes x 8 GPUs, on each 7 jobs of one GPU, and 20 gangs of 8 GPUs that differ: the decision that says why each
+ *                      waits and what would help, jobs that could stand elsewhere among it
  * preempt.topology     100 racks of 20 nodes x 8 GPUs, full; 700 Workloads of two nodes may go, 300 may not, all mixed; 1 to 20 pods of 8
  *                      GPUs that require one rack: the 99th percentile of 200 decisions; .no: of those where no rack can be had
  */
@@ -395,7 +397,44 @@ static void preempt(const char *figure, int32_t count, int gpus)
     world_free(&w);
 }
 
-/* ---- the same in domains ---- */
+/* ---- what would help those that wait for nodes ---- */
+
+static void explain_nodes(void)
+{
+    struct world w = world_new();
+    char name[64];
+    flavor(&w, "any", "");
+    add_nodes(&w, 5000, "pods=110,cpu=800000," GPU "=8");
+    struct queue_words q = queue_with(&w, "queue", NULL, 40000, NO_LIMIT);
+    queue_quota(&w, &q, "any", "cpu", INT32_MAX, NO_LIMIT, NO_LIMIT);
+    take_queue(&w, &q, "queue");
+    for (int i = 0; i < 35000; i++) {
+        snprintf(name, sizeof name, "job-%05d", i);
+        gang_record(&w, admitted_in(&w, job(&w, name, "queue", 1, 1, 0), "any"));
+        snprintf(name, sizeof name, "ns/job-%05d-0", i);
+        struct pod_record p = a_pod(&w, name, arena_printf(w.records, "job-%05d", i), GPU "=1");
+        p.node = id(&w, arena_printf(w.records, "node-%05d", i / 7));
+        p.phase = POD_RUNNING;
+        pod_record(&w, p);
+        arena_reset(w.records);
+    }
+    decide_and_tell(&w, &plainly);
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "big-%02d", i);
+        struct gang_record r = job(&w, name, "queue", 1, 8, 0);
+        ((struct pod_set *)r.pod_sets)->shape = shape_of(&w, arena_printf(w.records, "cpu=%d," GPU "=8", 1000 + i), "");
+        gang_record(&w, r);
+    }
+    double start = cpu_seconds();
+    decide_and_tell(&w, &plainly);
+    double took = cpu_seconds() - start;
+    if (effects(&w, EFFECT_EXPLAIN) != 20)
+        wrong("explain.20", effects(&w, EFFECT_EXPLAIN), 20);
+    print("explain.20", took * 1e3, "ms");
+    world_free(&w);
+}
+
+/* ---- a full cluster and somebody of higher priority, in domains ---- */
 
 enum { RACKS = 100, IN_RACK = 20, GANGS_RUN = RACKS * IN_RACK / 2, TRIALS = 200 };
 
@@ -489,7 +528,7 @@ struct figure {
 };
 static const struct figure figures[] = {{"fair.1000", 0}, {"fair.1000.preempt", 1}, {"queue.15000", 2}, {"queue.50000", 3},
                                         {"queue.rounds", 4}, {"queue.rounds.fair", 5}, {"preempt.flat", 6}, {"preempt.flat.whole", 7},
-                                        {"preempt.topology", 8}, {"fair.1000.strict", 9}};
+                                        {"preempt.topology", 8}, {"fair.1000.strict", 9}, {"explain.20", 10}};
 
 static void measure(int which)
 {
@@ -504,6 +543,8 @@ static void measure(int which)
         runner(&fair_rounds);
     else if (which == 8)
         preempt_topology();
+    else if (which == 10)
+        explain_nodes();
     else
         preempt(which == 6 ? "preempt.flat" : "preempt.flat.whole", which == 6 ? 64 : 8, which == 6 ? 1 : 8);
 }
