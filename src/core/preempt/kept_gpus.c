@@ -14,7 +14,7 @@ struct keeper {
     const struct promise *promise;
     struct device_table *t;
     uint32_t node;
-    struct device_bits left; /* by those who leave */
+    struct device_bits left; /* GPUs of which those who leave have anything */
     struct kept *all;
     uint32_t n;
 };
@@ -39,8 +39,9 @@ static void give(struct state *s, const struct promise *p, uint32_t id, void *ar
     if (!is_on(x, seat))
         return;
     device_give(x->t, &bits, seat_share(s, seat));
-    for (int i = 0; i < DEVICE_WORDS; i++)
-        x->left.words[i] |= bits.words[i];
+    for (uint32_t i = 0; i < x->t->n; i++)
+        if (device_bit(&bits, i))
+            device_bit_set(&x->left, x->t->gpu_of[i]);
 }
 
 static void take_back(struct state *s, const struct promise *p, uint32_t id, void *arg)
@@ -92,7 +93,7 @@ static int64_t choose_what_is_left(struct keeper *x, const struct device_span *s
     struct device_bits bits = {0};
     int64_t n = 0;
     for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && n < wanted; i++) {
-        if (!device_bit(&x->left, i) || !device_is_free(x->t, i))
+        if (!device_bit(&x->left, x->t->gpu_of[i]) || !device_is_free(x->t, i))
             continue;
         device_bit_set(&bits, i);
         n++;
@@ -102,7 +103,7 @@ static int64_t choose_what_is_left(struct keeper *x, const struct device_span *s
     return n;
 }
 
-/* WHY  first those of who leaves: it needs so many, whichever they are, and of the others as few as can be are kept from everybody else. */
+/* WHY  first those that come free: it needs so many, whichever they are, and of the others as few as can be are kept from everybody. */
 static void choose_whole(struct keeper *x, const struct promised_room *room)
 {
     const struct device_span *span = device_table_span(x->t, room->resource);

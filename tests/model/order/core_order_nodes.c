@@ -153,6 +153,29 @@ bool is_on_one_of(const struct plain_gang *g, const struct seats *on)
     return any;
 }
 
+/* Of the GPUs that the set takes whole those first of which victims have anything, and that they leave whole. */
+static void choose_what_is_left(const struct model *m, const struct plain_promise *p, int set, int64_t used[PLACES][PLACE_RES],
+                                struct seats *on)
+{
+    struct place_ask ask = {.each = {0, 1}};
+    const struct pod_group *of = &m->gangs[p->gang].sets[set];
+    for (int i = 0; i < m->places.n && m->places.in_parts && !of->milli; i++) {
+        int wanted = on->n[set][i] * (int)each_takes(of, 1);
+        for (int k = 0; k < m->places.all[i].has[1] && wanted; k++) {
+            bool is_left = false;
+            for (int v = 0; v < p->victims.n; v++)
+                for (int s = 0; s < SETS; s++)
+                    is_left |= m->gangs[p->victims.all[v].gang].on.gpus[s][i][k] > 0;
+            if (!is_left || used[i][PLACE_FIRST_GPU + k])
+                continue;
+            on->gpus[set][i][k] = 1000;
+            used[i][PLACE_FIRST_GPU + k] += 1000;
+            wanted--;
+        }
+        take_gpus(used[i], m->places.all[i].has, &ask, wanted, on->gpus[set][i]);
+    }
+}
+
 /* Of single GPUs: which its pods take as if the victims had left, those that are given whole first. */
 static struct seats seats_kept(const struct model *m, const struct plain_promise *p)
 {
@@ -165,8 +188,10 @@ static struct seats seats_kept(const struct model *m, const struct plain_promise
         add_pods(used, &m->gangs[p->victims.all[i].gang].on, &m->gangs[p->victims.all[i].gang], -1);
     for (int in_parts = 0; in_parts < 2; in_parts++)
         for (int set = 0; set < g->sets_n; set++)
-            if ((g->sets[set].milli > 0) == in_parts)
+            if (in_parts && g->sets[set].milli)
                 choose_gpus(m, g, set, used, &on);
+            else if (!in_parts)
+                choose_what_is_left(m, p, set, used, &on);
     return on;
 }
 
