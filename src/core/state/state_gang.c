@@ -335,6 +335,7 @@ static void take_up(struct state *s, struct gang *g, const struct gang_record *r
 static void stay(struct state *s, struct gang *g)
 {
     gang_enter(s, g, !g->planned || (g->bound_n && !g->reserved_only) ? GANG_BOUND : g->reserved_only ? GANG_CHECKING : GANG_ADMITTED);
+    wait_again(s, g); /* its binds may have failed meanwhile */
 }
 
 /* Its object says whether it is admitted. WHY was_admitted: a record without it may be older than our own write; only after one with it
@@ -734,9 +735,8 @@ static void retry(struct state *s, struct gang *g)
     int64_t wait = RETRY_FIRST_MS << (g->failures_n - 2 < 8 ? g->failures_n - 2 : 8);
     g->retry_ms = s->now_ms + (wait < RETRY_MOST_MS ? wait : RETRY_MOST_MS);
     order_hold(s, g, PARK_TIME);
-    struct reason why = {.code = REASON_BACKOFF, .need = g->retry_ms};
     drop_reason(g);
-    g->reason = reason_copy(&why);
+    g->reason = reason_copy(&(struct reason){.code = REASON_BACKOFF, .need = g->retry_ms});
 }
 
 static void outcome_done(struct state *s, struct gang *g, const struct outcome_record *r)

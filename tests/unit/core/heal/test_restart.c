@@ -102,6 +102,37 @@ static void asked_before_its_pods_come_it_is_evicted_once_they_are_bound(void **
     assert_int_equal(evicts + effects(w, EFFECT_EVICT), 1);
 }
 
+/* Its binds failed, and so did its eviction: it waits, whole. model_core_events 11122 400 1 */
+static void one_of_which_nothing_was_bound_starts_whole_or_not(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", "cpu=8000," GPU "=2", "");
+    struct gang_record r = a_group(w, "g", NULL, 2);
+    r.created_ms = 1;
+    gang_record(w, r);
+    pod(w, "ns/g-0", "g", GPU "=1");
+    pod(w, "ns/g-1", "g", GPU "=1");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    w->now_ms += 10000;
+    r.restart_ms = w->now_ms;
+    gang_record(w, r);
+    step(w);
+    assert_int_equal(effects(w, EFFECT_EVICT), 1);
+    outcome(w, EFFECT_BIND, "g", "ns/g-0", OUTCOME_FAILED);
+    outcome(w, EFFECT_BIND, "g", "ns/g-1", OUTCOME_FAILED);
+    outcome(w, EFFECT_EVICT, "g", NULL, OUTCOME_FAILED);
+    node(w, "n0", "cpu=8000," GPU "=1", "");
+    for (int i = 0; i < 10; i++) {
+        w->now_ms += 10000;
+        step(w);
+        assert_int_equal(effects(w, EFFECT_BIND), 0);
+    }
+    node(w, "n0", "cpu=8000," GPU "=2", "");
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+}
+
 /* Nobody is evicted who waits: there is nothing to give back. */
 static void who_waits_is_not_told(void **state)
 {
@@ -121,6 +152,7 @@ int main(void)
         in_a_world(asked_while_it_runs_it_is_evicted),
         in_a_world(asked_before_its_start_is_answered_it_is_evicted_then),
         in_a_world(asked_before_its_pods_come_it_is_evicted_once_they_are_bound),
+        in_a_world(one_of_which_nothing_was_bound_starts_whole_or_not),
         in_a_world(who_waits_is_not_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
