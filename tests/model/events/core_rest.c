@@ -435,6 +435,15 @@ static bool somebody_keeps_an_entry(const struct state *s)
     return any;
 }
 
+/* From how often nodes have changed so far, which a core that begins anew has not seen. */
+static bool somebody_draws_places(const struct model *m)
+{
+    bool any = false;
+    for (int i = 0; i < QUEUES; i++)
+        any |= m->api.queues[i].placement.own && m->api.queues[i].placement.by == PLACEMENT_RANDOM;
+    return any;
+}
+
 void rest_checks(struct model *m)
 {
     static struct life fresh;
@@ -459,7 +468,7 @@ void rest_checks(struct model *m)
         fresh_starts_nothing(m, &fresh);
         /* WHY not in a standstill: whom it refused before that began, a core that begins anew has not tried yet, and tries when it is over;
          * only one is let in then, and in a queue where somebody is refused it is none of the others */
-        if (!model_leaves_out("equal") && !ready_stands_still(m) && !somebody_keeps_an_entry(m->life.w.s))
+        if (!model_leaves_out("equal") && !ready_stands_still(m) && !somebody_keeps_an_entry(m->life.w.s) && !somebody_draws_places(m))
             decide_equally(m, &fresh);
     }
     life_end(&fresh);
