@@ -165,6 +165,10 @@ static void check_depends(struct admission *x, const struct json *tasks, const s
     JSON_EACH (name, admission_list_n(names) ? names : NULL)
         if (!task_exists(tasks, json_bytes(name)))
             admission_error(x, FIELD_NOT_FOUND, AT(x, "%s.dependsOn.name", path), name, "no task has this name");
+    const char *iteration = json_text(json_path(task, "dependsOn", "iteration", NULL), "all");
+    if (!x->old && *iteration && !text_equal(iteration, "all") && !text_equal(iteration, "any"))
+        admission_warn(x, "%s.dependsOn.iteration: \"%s\" is neither any nor all: it waits for all of them, as if it said all", path,
+                       iteration);
 }
 
 static void check_topology(struct admission *x, const struct json *topology, const char *path)
