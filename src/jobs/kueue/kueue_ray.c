@@ -98,19 +98,22 @@ static int64_t workers_n(const struct json *group)
     return json_get_int64(group, "replicas", 1) * (hosts > 1 ? hosts : 1);
 }
 
-/* That of the job, or what KubeRay takes where there is none. */
-static const struct json *submitter_template(struct arena *a, const struct json *job)
+/* What KubeRay takes where the job has none. */
+static struct json *made_submitter(struct arena *a, const struct json *job)
 {
-    const struct json *own = json_path(job, "spec", "submitterPodTemplate", NULL),
-                      *head = json_path(job, "spec", "rayClusterSpec", "headGroupSpec", "template", "spec", "containers", NULL);
-    if (json_is(own, JSON_OBJECT))
-        return own;
+    const struct json *head = json_path(job, "spec", "rayClusterSpec", "headGroupSpec", "template", "spec", "containers", NULL);
     struct json *made = json_new(a, JSON_OBJECT), *spec = json_ensure_object(a, made, "spec");
     struct json *container = add_container(a, spec, SUBMITTER_CONTAINER);
     json_set_text(a, container, "image", json_get_text(json_first(head), "image", ""));
     set_submitter(a, container);
     json_set_text(a, spec, "restartPolicy", "Never");
     return made;
+}
+
+static const struct json *submitter_template(struct arena *a, const struct json *job)
+{
+    const struct json *own = json_path(job, "spec", "submitterPodTemplate", NULL);
+    return json_is(own, JSON_OBJECT) ? own : made_submitter(a, job);
 }
 
 static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
@@ -195,15 +198,43 @@ static int start(struct arena *a, const struct queued_kind *k, const struct json
     return r;
 }
 
+static bool says_nothing(const struct json *v)
+{
+    if (v && !json_is(v, JSON_OBJECT) && !json_is(v, JSON_ARRAY))
+        return false;
+    JSON_EACH (inner, v)
+        if (!says_nothing(inner))
+            return false;
+    return true;
+}
+
+/* Is it what KubeRay takes where there is none, but for maps that are empty? Then the start has put it there. */
+static bool is_made(const struct json *pod_template, const struct json *made)
+{
+    const struct json *spec = json_get(pod_template, "spec"), *like = json_get(made, "spec");
+    JSON_EACH (member, spec) {
+        const struct json *same = json_get(like, member->key);
+        if (!says_nothing(member) && !(same && json_equal(member, same)))
+            return false;
+    }
+    JSON_EACH (member, like)
+        if (!json_get(spec, member->key))
+            return false;
+    return says_nothing(json_get(pod_template, "metadata"));
+}
+
 static bool restore(struct arena *a, const struct queued_kind *k, const struct json *job, const struct json *workload, struct json *patch,
                     bool *ret_status)
 {
     struct templates t = copy_templates(a, k, job);
     bool any = kueue_templates_restore(a, &(struct kueue_templates){template_named, &t}, workload);
     (void)ret_status;
-    if (any)
-        write_templates(a, k, job, &t, patch);
-    return any;
+    if (!any)
+        return false;
+    write_templates(a, k, job, &t, patch);
+    if (t.submitter && is_made(t.submitter, made_submitter(a, job)))
+        json_set(a, json_get(patch, "spec"), "submitterPodTemplate", json_new(a, JSON_NULL));
+    return true;
 }
 
 /* ---- what they tell ---- */

@@ -178,18 +178,8 @@ static void write_templates(struct arena *a, const struct json *job, const struc
         json_set(a, spec, "nodeSelector", json_new(a, JSON_NULL));
 }
 
-static int start(struct arena *a, const struct queued_kind *k, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
-                 struct json *patch, struct err *e)
-{
-    struct templates t = copy_templates(a, job);
-    int r = kueue_templates_start(a, &(struct kueue_templates){template_named, &t}, starts, starts_n, e);
-    (void)k;
-    if (r == 0)
-        write_templates(a, job, &t, patch);
-    return r;
-}
-
-/* Marks that stand in a role's template, not in the role, are in the Workload's, too: they are left out again. */
+/* Marks that stand in a role's template, not in the role, are in the Workload's, too: they are left out again. Nor does a start write one
+ * that stands there: nobody would know afterwards whose it is. */
 static void drop_template_marks(const struct json *job, const struct templates *t)
 {
     for (int i = 0; i < ROLES_N; i++)
@@ -197,9 +187,23 @@ static void drop_template_marks(const struct json *job, const struct templates *
             struct json *marks = json_path(t->of[i], "metadata", changed[c].key, NULL);
             const struct json *role = role_of(job, roles[i].name);
             JSON_EACH (mark, json_path(role, "template", "metadata", changed[c].key, NULL))
-                if (!json_path(role, changed[c].key, mark->key, NULL))
+                if (!json_path(role, changed[c].key, mark->key, NULL) && json_get(marks, mark->key) &&
+                    json_equal(json_get(marks, mark->key), mark))
                     (void)json_remove(marks, mark->key);
         }
+}
+
+static int start(struct arena *a, const struct queued_kind *k, const struct json *job, const struct kueue_start *starts, uint32_t starts_n,
+                 struct json *patch, struct err *e)
+{
+    struct templates t = copy_templates(a, job);
+    int r = kueue_templates_start(a, &(struct kueue_templates){template_named, &t}, starts, starts_n, e);
+    (void)k;
+    if (r < 0)
+        return r;
+    drop_template_marks(job, &t);
+    write_templates(a, job, &t, patch);
+    return 0;
 }
 
 static bool restore(struct arena *a, const struct queued_kind *k, const struct json *job, const struct json *workload, struct json *patch,
