@@ -415,21 +415,40 @@ static void expectation_drop(struct job_pods *p, struct bytes key)
     entry_free(e);
 }
 
+enum { CREATE_TRIES = 3 };
 struct create_call {
     struct job_pods *pods;
-    char *key, *owner_key;
+    char *key, *owner_key, *path, *body;
+    int tries_n;
 };
 
+static void ask(struct create_call *call);
+
+/* WHY  a lost answer does not say that there is no pod: another one in its stead would be one too many. Its name is ours, so that it is
+ * asked for again, and is made once. */
 static void on_created(void *arg, const struct kube_answer *answer)
 {
     struct create_call *call = arg;
+    bool may_be_made = !answer->is_unsent && (answer->status == 0 || (answer->status >= 500 && answer->status != 503));
+    if (may_be_made && call->tries_n < CREATE_TRIES) {
+        ask(call);
+        return;
+    }
     if (answer->code != 0 && answer->code != -E_EXISTS) {
         expectation_drop(call->pods, bytes_of(call->key));
         call->pods->config.on_not_created(call->pods->config.arg, call->owner_key, answer->code, answer->error.text);
     }
     free(call->key);
     free(call->owner_key);
+    free(call->path);
+    free(call->body);
     free(call);
+}
+
+static void ask(struct create_call *call)
+{
+    call->tries_n++;
+    kube_create(call->pods->client, call->path, bytes_of(call->body), on_created, call);
 }
 
 void job_pods_create(struct job_pods *p, struct arena *a, const char *owner_key, const struct json *pod, int32_t index)
@@ -439,8 +458,12 @@ void job_pods_create(struct job_pods *p, struct arena *a, const char *owner_key,
     const char *key = arena_printf(a, "%s/%s", ns, json_get_text(metadata, "name", ""));
     expect(p, bytes_of(key), pod, index);
     struct create_call *call = mem_alloc(sizeof *call);
-    *call = (struct create_call){p, mem_text(key), mem_text(owner_key)};
     _cleanup_buf_ struct buf body = {0};
     json_write(&body, pod);
-    kube_create(p->client, kube_path(a, "", "v1", "pods", ns, NULL, NULL), buf_view(&body), on_created, call);
+    *call = (struct create_call){.pods = p,
+                                 .key = mem_text(key),
+                                 .owner_key = mem_text(owner_key),
+                                 .path = mem_text(kube_path(a, "", "v1", "pods", ns, NULL, NULL)),
+                                 .body = mem_text(body.data)};
+    ask(call);
 }

@@ -314,6 +314,54 @@ static void test_a_job_that_has_failed_makes_no_more_pods(void **state)
     assert_int_equal(pods_n("batch.kubernetes.io/job-name=j", "Running"), 0);
 }
 
+static int created_n;
+static bool loses, blind;
+
+/* The first pod is made, and the answer is lost; no watch of pods goes on meanwhile. */
+static bool loses_an_answer(struct http_exchange *x)
+{
+    if (blind && text_equal(x->request.path, "/api/v1/pods") && http_query(&x->request, "watch")) {
+        http_reply_text(x, 503, "text/plain", "not now");
+        return true;
+    }
+    if (strcmp(x->request.method, "POST") != 0 || !text_ends(x->request.path, "/namespaces/n/pods"))
+        return false;
+    struct err e = {0};
+    struct json *pod = json_parse(w.a, x->request.body, NULL, NULL);
+    int r = apiserver_create(w.server, w.a, pod, &e);
+    created_n += r == 0;
+    bool lost = loses;
+    loses = false;
+    if (lost)
+        http_reply_text(x, 500, "text/plain", "lost");
+    else if (r < 0)
+        http_reply_text(x, 409, "application/json", "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"code\":409}");
+    else
+        http_reply_text(x, 201, "application/json", "{}");
+    return true;
+}
+
+/* It is asked for once more, by the same name: another one would be one too many, for which a machine may be bought. */
+static void test_a_pod_whose_answer_is_lost_is_made_once(void **state)
+{
+    (void)state;
+    w.takes = loses_an_answer;
+    loses = blind = true;
+    created_n = 0;
+    embedded_controllers_free(w.controllers);
+    w.controllers = embedded_controllers_new(w.client, 1, 7);
+    run(2000);
+    create("{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\",\"namespace\":\"n\"},\"spec\":{\"parallelism\":2,\"completions\":2,"
+           "\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"5\"}},\"spec\":{"
+           "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}");
+    run(10000);
+    blind = false;
+    run(120000);
+    w.takes = NULL;
+    assert_true(object_condition_true(get("/apis/batch/v1/namespaces/n/jobs/j"), "Complete"));
+    assert_int_equal(created_n, 2);
+}
+
 #define VCJOB(name, more)                                                                                              \
     "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"" name                    \
     "\",\"namespace\":\"n\"},\"spec\":{\"minAvailable\":3,\"schedulerName\":\"volcano\"," more                         \
@@ -444,7 +492,8 @@ int main(void)
                                        FLOW(test_lost_node_is_made_good),
                                        FLOW(test_quota_of_what_is_over_is_given_back),
                                        FLOW(test_priority_class_is_followed),
-                                       FLOW(test_a_job_that_has_failed_makes_no_more_pods), FLOW(test_vcjob_completes_with_its_master),
+                                       FLOW(test_a_job_that_has_failed_makes_no_more_pods),
+                                       FLOW(test_a_pod_whose_answer_is_lost_is_made_once), FLOW(test_vcjob_completes_with_its_master),
                                        FLOW(test_vcjob_restarts_when_a_pod_is_deleted),
                                        FLOW(test_vcjob_is_suspended_and_resumed),
                                        FLOW(test_coscheduling_gang_is_whole_or_not_at_all),
