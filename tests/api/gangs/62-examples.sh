@@ -33,9 +33,20 @@ good() {
     *) echo '(^| )(Complete|Completed|Succeeded)( |$)' ;;
     esac
 }
+# all that jobs make, and what is made for them, by name
+there() {
+    E get pods,services,configmaps,secrets,serviceaccounts,networkpolicies,persistentvolumeclaims,jobs.batch,replicasets,controllerrevisions,poddisruptionbudgets \
+        -A -o 'jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name}{"\n"}{end}' 2>/dev/null | sort
+    E get podgroups.scheduling.volcano.sh,podgroups.scheduling.x-k8s.io,workloads.kueue.x-k8s.io,jobs.batch.volcano.sh,commands.bus.volcano.sh,jobsets.jobset.x-k8s.io \
+        -A -o 'jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name}{"\n"}{end}' | sort
+}
+left() { comm -13 before <(there | sort); }
+seen() { left | tr '\n' ' '; }
 kinds=
 ok "a queue for them" E apply -f "$ROOT/examples/03-queue.yaml"
 soon "whose job completes" 'Complete' state Job.batch "$(things "$ROOT/examples/03-queue.yaml" | cut -d' ' -f2)"
+there | sort >before
+says "there is something to compare with" 'Pod team-a/.*Workload team-a/' tr '\n' ' ' <before
 for file in "$ROOT"/examples/{01,02,04,05,06,09}-*.yaml "$ROOT"/examples/jobs/*.yaml "$ROOT"/examples/flows/*.yaml; do
     ok "${file#"$ROOT"/} is taken" E apply -f "$file"
     list=$(things "$file")
@@ -44,8 +55,10 @@ for file in "$ROOT"/examples/{01,02,04,05,06,09}-*.yaml "$ROOT"/examples/jobs/*.
         soon "$kind $name" "$(good "$kind")" state "$kind" "$name"
         kinds="$kinds$kind "
     done <<<"$list"
+    case $file in */29-*) says "what stays is seen, and what went with its end is not" '^Job default/allreduce Pod default/allreduce-mpimaster-0 $' seen ;; esac
     E delete -f "$file" --wait=false --ignore-not-found >/dev/null 2>&1 # a set that serves keeps its quota
 done
+soon "when they are deleted nothing of them is left: no Service, ConfigMap, Secret, Workload" '^$' left
 for kind in Job.batch Job.batch.volcano.sh JobFlow.flow.volcano.sh TrainJob.trainer.kubeflow.org JobSet.jobset.x-k8s.io MPIJob.kubeflow.org \
     PyTorchJob.kubeflow.org TFJob.kubeflow.org XGBoostJob.kubeflow.org JAXJob.kubeflow.org PaddleJob.kubeflow.org StatefulSet.apps \
     Deployment.apps LeaderWorkerSet.leaderworkerset.x-k8s.io Pod.v1; do
