@@ -2,6 +2,7 @@
  *
  * core.place.NODESx10000  10,000 single-GPU pods, each its own gang, onto NODES nodes x 8 GPUs; taking the pods in is part of the time
  * core.gang.512           one pod group of 512 x 8 GPUs onto 1,000 nodes, decide only
+ * core.gangs.1000x3, .9x1000  so many groups of so many single-GPU pods, all waiting, onto 5,000 nodes, decide only, until all are placed
  * core.nofit.gang80       "cannot fit" for 80 x 1 GPU on a full cluster of 500 x 8
  * core.backlog.10000      10,000 pods wait on a full cluster, one GPU comes free: time until it is taken
  * core.backlog.10000x1000 the same with 1,000 different shapes among those that wait
@@ -113,6 +114,35 @@ static void gang_512(void)
         world_free(&w);
     }
     print("core.gang.512", best * 1e3, "ms");
+}
+
+static void gangs(int groups, int size)
+{
+    double best = 1e9;
+    char name[64];
+    for (int r = 0; r < 3; r++) {
+        struct world w = world_new();
+        add_nodes(&w, 5000);
+        for (int g = 0; g < groups; g++) {
+            char gang[16];
+            snprintf(gang, sizeof gang, "gang%d", g);
+            gang_record(&w, a_group(&w, gang, NULL, size));
+            struct pod_record *all = make_pods(&w, gang, gang, "cpu=1000,memory=1073741824," GPU "=1", size);
+            for (int i = 0; i < size; i++)
+                pod_record(&w, all[i]);
+        }
+        double start = seconds();
+        uint32_t bound = bind_all(&w);
+        double took = seconds() - start;
+        best = took < best ? took : best;
+        if (bound != (uint32_t)(groups * size)) {
+            fprintf(stderr, "core.gangs: bound %u of %d\n", bound, groups * size);
+            exit(1);
+        }
+        world_free(&w);
+    }
+    snprintf(name, sizeof name, "core.gangs.%dx%d", groups, size);
+    print(name, best * 1e3, "ms");
 }
 
 static void nofit_80(void)
@@ -254,6 +284,8 @@ int main(int argc, char **argv)
     place(10000, 10000, 3);
     place(100000, 10000, 3);
     gang_512();
+    gangs(1000, 3);
+    gangs(9, 1000);
     nofit_80();
     tas_512();
     backlog("core.backlog.10000", 1, 100);

@@ -1,6 +1,8 @@
 /* load.c - 10,000 pods through the embedded server: created by 8 parallel clients, watched until all are bound
  *
- *     bench_load URL PODS      prints server.bind.PODS (pods/s from the first create to the last bind seen), lost and doubled pods
+ *     bench_load URL PODS              prints server.bind.PODS (pods/s, first create to last bind seen), pods lost and doubled
+ *     bench_load URL PODS SIZE GPUS    in gangs of SIZE pods of GPUS GPUs: server.gangs.NxSIZE, the same, and the milliseconds it took; a
+ *                                      PodGroup (scheduling.x-k8s.io) is created before the first pod of each, in that time
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +17,14 @@ struct load;
 struct creator {
     struct load *load;
     struct kube_client *client;
+    int64_t pod; /* that it creates */
 };
 struct load {
     struct loop *loop;
     struct creator creators[CLIENTS];
     struct map *bound; /* pod name -> node text hash */
     struct arena *arena;
+    int64_t size, gpus; /* of a gang; 0: none */
     int64_t wanted_n, next, created_n, failed_n, bound_n, doubled_n;
     int64_t start_us, created_us, end_us;
 };
@@ -39,21 +43,50 @@ static void on_created(void *arg, const struct kube_answer *answer)
     create_next(c);
 }
 
+static void create_pod(struct creator *c)
+{
+    struct load *l = c->load;
+    char body[1024], label[96] = "", gpus[48] = "";
+    if (l->size) {
+        (void)snprintf(label, sizeof label, ",\"scheduling.x-k8s.io/pod-group\":\"gang%lld-%lld\"", (long long)l->size,
+                       (long long)(c->pod / l->size));
+        (void)snprintf(gpus, sizeof gpus, ",\"limits\":{\"nvidia.com/gpu\":%lld}", (long long)l->gpus);
+    }
+    int n =
+        snprintf(body, sizeof body,
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"load%lld-%05lld\",\"namespace\":"
+                 "\"default\",\"labels\":{\"app\":\"load\"%s},"
+                 "\"annotations\":{\"capstan.dev/"
+                 "run-seconds\":\"3600\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
+                 "\"image\":\"busybox:1\",\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}%s}}]}}",
+                 (long long)l->size, (long long)c->pod, label, gpus);
+    kube_create(c->client, "/api/v1/namespaces/default/pods", (struct bytes){body, (size_t)n}, on_created, c);
+}
+
+static void on_group(void *arg, const struct kube_answer *answer)
+{
+    struct creator *c = arg;
+    if (answer->code != 0 && c->load->failed_n++ == 0)
+        fprintf(stderr, "create: %s\n", answer->error.text);
+    create_pod(c);
+}
+
 static void create_next(struct creator *c)
 {
     struct load *l = c->load;
-    char body[1024];
+    char body[256];
     if (l->next >= l->wanted_n)
         return;
-    int n =
-        snprintf(body, sizeof body,
-                 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"load-%05lld\",\"namespace\":"
-                 "\"default\",\"labels\":{\"app\":\"load\"},"
-                 "\"annotations\":{\"capstan.dev/"
-                 "run-seconds\":\"3600\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","
-                 "\"image\":\"busybox:1\",\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}}}]}}",
-                 (long long)l->next++);
-    kube_create(c->client, "/api/v1/namespaces/default/pods", (struct bytes){body, (size_t)n}, on_created, c);
+    c->pod = l->next++;
+    if (!l->size || c->pod % l->size) {
+        create_pod(c);
+        return;
+    }
+    int n = snprintf(body, sizeof body,
+                     "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"gang%lld-%lld\","
+                     "\"namespace\":\"default\"},\"spec\":{\"minMember\":%lld}}",
+                     (long long)l->size, (long long)(c->pod / l->size), (long long)l->size);
+    kube_create(c->client, "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups", (struct bytes){body, (size_t)n}, on_group, c);
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes raw)
@@ -62,7 +95,9 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     struct json *pod = json_parse(l->arena, raw, NULL, NULL);
     const char *node = json_text(json_path(pod, "spec", "nodeName", NULL), ""),
                *name = json_text(json_path(pod, "metadata", "name", NULL), "");
-    if (event != KUBE_DELETED && *node && strncmp(name, "load-", 5) == 0) {
+    int64_t size = 0;
+    bool is_ours = text_starts(name, "load") && bytes_int64((struct bytes){name + 4, strcspn(name + 4, "-")}, &size) && size == l->size;
+    if (event != KUBE_DELETED && *node && is_ours) {
         bool is_new;
         uint64_t *seen = map_put(l->bound, bytes_of(name), &is_new), hash = hash_bytes(node, strlen(node), 0);
         l->bound_n += is_new;
@@ -79,14 +114,36 @@ static void figure(const char *name, int64_t pods, double value, const char *uni
     printf("{\"name\":\"%s.%lld\",\"value\":%.1f,\"unit\":\"%s\"}\n", name, (long long)pods, value, unit);
 }
 
+static void tell(const struct load *l, int64_t end_us)
+{
+    int64_t lost_n = l->wanted_n - l->bound_n;
+    double rate = (double)l->bound_n * 1e6 / (double)(end_us - l->start_us);
+    if (l->size) {
+        printf("{\"name\":\"server.gangs.%lldx%lld\",\"value\":%.1f,\"unit\":\"pods/s\"}\n", (long long)(l->wanted_n / l->size),
+               (long long)l->size, rate);
+        printf("{\"name\":\"server.gangs.%lldx%lld.ms\",\"value\":%.1f,\"unit\":\"ms\"}\n", (long long)(l->wanted_n / l->size),
+               (long long)l->size, (double)(end_us - l->start_us) / 1e3);
+        figure("server.gangs.lost", l->wanted_n, (double)lost_n, "pods");
+        return;
+    }
+    figure("server.create", l->wanted_n,
+           (double)l->created_n * 1e6 / (double)((l->created_us ? l->created_us : end_us) - l->start_us), "pods/s");
+    figure("server.bind", l->wanted_n, rate, "pods/s");
+    figure("server.bind.lost", l->wanted_n, (double)lost_n, "pods");
+    figure("server.bind.doubled", l->wanted_n, (double)l->doubled_n, "pods");
+}
+
 int main(int argc, char **argv)
 {
     struct load l = {.loop = loop_new(), .arena = arena_new(), .bound = map_new(sizeof(uint64_t))};
     struct err e = {0};
     if (argc == 1)
         return 0; /* `make bench` runs every program without arguments; bench/up.sh runs this one with them */
-    if (argc != 3 || !bytes_int64(bytes_of(argv[2]), &l.wanted_n)) {
-        fprintf(stderr, "usage: bench_load URL PODS\n");
+    bool read = (argc == 3 || argc == 5) && bytes_int64(bytes_of(argv[2]), &l.wanted_n);
+    if (argc == 5)
+        read = read && bytes_int64(bytes_of(argv[3]), &l.size) && bytes_int64(bytes_of(argv[4]), &l.gpus) && l.size > 0;
+    if (!read) {
+        fprintf(stderr, "usage: bench_load URL PODS [SIZE GPUS]\n");
         return 2;
     }
     struct kubeconfig k = {.server = argv[1]};
@@ -107,11 +164,7 @@ int main(int argc, char **argv)
     while (l.end_us == 0 && clock_monotonic_us() - l.start_us < 120000000)
         loop_run_for(l.loop, 10, NULL);
     int64_t end_us = l.end_us ? l.end_us : clock_monotonic_us();
-    figure("server.create", l.wanted_n,
-           (double)l.created_n * 1e6 / (double)((l.created_us ? l.created_us : end_us) - l.start_us), "pods/s");
-    figure("server.bind", l.wanted_n, (double)l.bound_n * 1e6 / (double)(end_us - l.start_us), "pods/s");
-    figure("server.bind.lost", l.wanted_n, (double)(l.wanted_n - l.bound_n), "pods");
-    figure("server.bind.doubled", l.wanted_n, (double)l.doubled_n, "pods");
+    tell(&l, end_us);
     kube_watch_free(w);
     for (int i = 0; i < CLIENTS; i++)
         kube_client_free(l.creators[i].client);
