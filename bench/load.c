@@ -3,6 +3,7 @@
  *     bench_load URL PODS              prints server.bind.PODS (pods/s, first create to last bind seen), pods lost and doubled
  *     bench_load URL PODS SIZE GPUS    in gangs of SIZE pods of GPUS GPUs: server.gangs.NxSIZE, the same, and the milliseconds it took; a
  *                                      PodGroup (scheduling.x-k8s.io) is created before the first pod of each, in that time
+ *     bench_load URL PODS SIZE GPUS vcjob    the same as Volcano Jobs of SIZE pods, which their controller makes: server.vcjobs.NxSIZE
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct load {
     struct map *bound; /* pod name -> node text hash */
     struct arena *arena;
     int64_t size, gpus; /* of a gang; 0: none */
+    bool is_vcjob;
     int64_t wanted_n, next, created_n, failed_n, bound_n, doubled_n;
     int64_t start_us, created_us, end_us;
 };
@@ -71,6 +73,22 @@ static void on_group(void *arg, const struct kube_answer *answer)
     create_pod(c);
 }
 
+static void create_job(struct creator *c)
+{
+    struct load *l = c->load;
+    char body[1024], gpus[48] = "";
+    if (l->gpus)
+        (void)snprintf(gpus, sizeof gpus, ",\"limits\":{\"nvidia.com/gpu\":%lld}", (long long)l->gpus);
+    int n = snprintf(body, sizeof body,
+                     "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"load%lld-%lld\",\"namespace\":"
+                     "\"default\"},\"spec\":{\"tasks\":[{\"name\":\"w\",\"replicas\":%lld,\"template\":{\"metadata\":{\"annotations\":{"
+                     "\"capstan.dev/run-seconds\":\"3600\"}},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\",\"image\":"
+                     "\"busybox:1\",\"resources\":{\"requests\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"}%s}}]}}}]}}",
+                     (long long)l->size, (long long)(c->pod / l->size), (long long)l->size, gpus);
+    l->next += l->size - 1;
+    kube_create(c->client, "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs", (struct bytes){body, (size_t)n}, on_created, c);
+}
+
 static void create_next(struct creator *c)
 {
     struct load *l = c->load;
@@ -78,6 +96,10 @@ static void create_next(struct creator *c)
     if (l->next >= l->wanted_n)
         return;
     c->pod = l->next++;
+    if (l->is_vcjob) {
+        create_job(c);
+        return;
+    }
     if (!l->size || c->pod % l->size) {
         create_pod(c);
         return;
@@ -119,11 +141,12 @@ static void tell(const struct load *l, int64_t end_us)
     int64_t lost_n = l->wanted_n - l->bound_n;
     double rate = (double)l->bound_n * 1e6 / (double)(end_us - l->start_us);
     if (l->size) {
-        printf("{\"name\":\"server.gangs.%lldx%lld\",\"value\":%.1f,\"unit\":\"pods/s\"}\n", (long long)(l->wanted_n / l->size),
-               (long long)l->size, rate);
-        printf("{\"name\":\"server.gangs.%lldx%lld.ms\",\"value\":%.1f,\"unit\":\"ms\"}\n", (long long)(l->wanted_n / l->size),
-               (long long)l->size, (double)(end_us - l->start_us) / 1e3);
-        figure("server.gangs.lost", l->wanted_n, (double)lost_n, "pods");
+        const char *kind = l->is_vcjob ? "vcjobs" : "gangs";
+        long long jobs_n = (long long)(l->wanted_n / l->size), size = (long long)l->size;
+        printf("{\"name\":\"server.%s.%lldx%lld\",\"value\":%.1f,\"unit\":\"pods/s\"}\n", kind, jobs_n, size, rate);
+        printf("{\"name\":\"server.%s.%lldx%lld.ms\",\"value\":%.1f,\"unit\":\"ms\"}\n", kind, jobs_n, size,
+               (double)(end_us - l->start_us) / 1e3);
+        figure(l->is_vcjob ? "server.vcjobs.lost" : "server.gangs.lost", l->wanted_n, (double)lost_n, "pods");
         return;
     }
     figure("server.create", l->wanted_n,
@@ -139,11 +162,12 @@ int main(int argc, char **argv)
     struct err e = {0};
     if (argc == 1)
         return 0; /* `make bench` runs every program without arguments; bench/up.sh runs this one with them */
-    bool read = (argc == 3 || argc == 5) && bytes_int64(bytes_of(argv[2]), &l.wanted_n);
-    if (argc == 5)
+    bool read = (argc == 3 || argc == 5 || argc == 6) && bytes_int64(bytes_of(argv[2]), &l.wanted_n);
+    l.is_vcjob = argc == 6 && strcmp(argv[5], "vcjob") == 0;
+    if (argc >= 5)
         read = read && bytes_int64(bytes_of(argv[3]), &l.size) && bytes_int64(bytes_of(argv[4]), &l.gpus) && l.size > 0;
     if (!read) {
-        fprintf(stderr, "usage: bench_load URL PODS [SIZE GPUS]\n");
+        fprintf(stderr, "usage: bench_load URL PODS [SIZE GPUS [vcjob]]\n");
         return 2;
     }
     struct kubeconfig k = {.server = argv[1]};

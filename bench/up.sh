@@ -6,6 +6,7 @@
 # server.bind.10000 ...        see load.c; 1,000 nodes
 # server.bind.cpu.10000        CPU time of the server (user and system) for one pod: created, placed, bound, running, told
 # server.gangs.NxSIZE          see load.c: N PodGroups of SIZE pods, 1 GPU each, and one of 512 pods of 8 GPUs, on 1,000 nodes
+# server.vcjobs.10000x1        the same of Volcano Jobs of one pod each; .cpu: CPU time of the server for one of them
 # server.gangs.cpu.1000x3      CPU time of the server for one pod of those, its part of the group included
 # cli.jobs.10000 ...           what the lists take that people read, best of 25, with all of these pods: capstan jobs, nodes, nodes --summary, queues
 # up.rss.1000x10000            resident memory 5 s after these
@@ -94,5 +95,9 @@ if [ -x "$BUILD/bench/bench_load" ]; then
     sleep 5
     figure server.gangs.cpu.1000x3 $((($(cpu_ticks) - before) * 1000000 / $(getconf CLK_TCK) / 3000)) us
     "$BUILD/bench/bench_load" "$url" 512 512 8
+    before=$(cpu_ticks)
+    "$BUILD/bench/bench_load" "$url" 10000 1 0 vcjob
+    sleep 5
+    figure server.vcjobs.cpu.10000x1 $((($(cpu_ticks) - before) * 1000000 / $(getconf CLK_TCK) / 10000)) us
     stop
 fi
