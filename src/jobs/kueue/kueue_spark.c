@@ -128,7 +128,7 @@ static const char *later(struct arena *a, const struct queued_kind *k, const str
 static const struct {
     const char *group, *key; /* of a template, and the role's member of that name */
 } changed[] = {{"metadata", "labels"}, {"metadata", "annotations"}, {"spec", "nodeSelector"}, {"spec", "tolerations"}};
-enum { CHANGED_N = sizeof changed / sizeof *changed };
+enum { CHANGED_N = sizeof changed / sizeof *changed, MARKS_N = 2 };
 
 struct templates {
     struct json *of[ROLES_N];
@@ -142,7 +142,9 @@ static struct templates copy_templates(struct arena *a, const struct json *job)
         t.of[i] = json_new(a, JSON_OBJECT);
         if (!json_get(role, "nodeSelector"))
             copy_member(a, json_get(job, "spec"), "nodeSelector", json_ensure_object(a, t.of[i], "spec"), "nodeSelector");
-        for (int c = 0; c < CHANGED_N; c++)
+        for (int c = 0; c < MARKS_N; c++)
+            merge_marks(a, role, changed[c].key, json_ensure_object(a, t.of[i], "metadata"));
+        for (int c = MARKS_N; c < CHANGED_N; c++)
             copy_member(a, role, changed[c].key, json_ensure_object(a, t.of[i], changed[c].group), changed[c].key);
     }
     return t;
@@ -183,7 +185,7 @@ static void write_templates(struct arena *a, const struct json *job, const struc
 static void drop_template_marks(const struct json *job, const struct templates *t)
 {
     for (int i = 0; i < ROLES_N; i++)
-        for (int c = 0; c < 2; c++) {
+        for (int c = 0; c < MARKS_N; c++) {
             struct json *marks = json_path(t->of[i], "metadata", changed[c].key, NULL);
             const struct json *role = role_of(job, roles[i].name);
             JSON_EACH (mark, json_path(role, "template", "metadata", changed[c].key, NULL))

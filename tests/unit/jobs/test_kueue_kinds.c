@@ -188,6 +188,18 @@ static void test_spark_application(void **state)
                                                 "\"RUNNING\"},\"executorState\":{\"e1\":\"RUNNING\",\"e2\":\"COMPLETED\"}}}")));
 }
 
+/* A label of the role's template counts as one of its own: what contradicts it is told, and not written over it. */
+static void test_a_label_of_sparks_template(void **state)
+{
+    (void)state;
+    struct kueue_start s = {.pod_set = "driver", .workload = "w", .cluster_queue = "c", .local_queue = "l", .node_labels = parse("{}"),
+                            .tolerations = parse("[]"), .labels = parse("{\"t\":\"other\"}")};
+    struct err e = {0};
+    int r = kueue_sparkapplication_kind.start(a, &queued_kinds[QUEUED_SPARKAPPLICATION], parse(SPARK), &s, 1, json_new(a, JSON_OBJECT), &e);
+    assert_int_equal(r, -E_CONFLICT);
+    assert_non_null(strstr(e.text, "driver"));
+}
+
 /* What KubeRay adds to what is written is counted. */
 static void test_what_ray_adds(void **state)
 {
@@ -357,7 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pod_sets),
         cmocka_unit_test(test_started_and_stopped),
-        cmocka_unit_test(test_spark_application), cmocka_unit_test(test_what_ray_adds),
+        cmocka_unit_test(test_spark_application), cmocka_unit_test(test_a_label_of_sparks_template), cmocka_unit_test(test_what_ray_adds),
         cmocka_unit_test(test_what_ray_tells),
         cmocka_unit_test(test_a_selector_that_contradicts),
         cmocka_unit_test(test_a_launcher_that_works_is_counted_first),
