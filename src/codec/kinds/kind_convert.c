@@ -133,6 +133,15 @@ static void disruption_mode(struct arena *a, struct json *spec, bool up)
     }
 }
 
+/* What v1beta1 calls PodGroupInitiallyScheduled. */
+static void scheduled_condition(struct arena *a, struct json *object, bool up)
+{
+    static const char *const names[] = {"PodGroupScheduled", "PodGroupInitiallyScheduled"};
+    JSON_EACH(condition, json_path(object, "status", "conditions", NULL))
+        if (text_equal(json_get_text(condition, "type", NULL), names[!up]))
+            json_set_text(a, condition, "type", names[up]);
+}
+
 static void convert_pod_group(struct arena *a, const struct kind *k, struct json *object, bool up)
 {
     struct json *spec = json_get(object, "spec");
@@ -142,6 +151,7 @@ static void convert_pod_group(struct arena *a, const struct kind *k, struct json
         return;
     }
     disruption_mode(a, spec, up);
+    scheduled_condition(a, object, up);
     const char *const from = up ? "podGroupTemplateRef" : "workloadRef";
     struct json *ref = json_get(spec, from);
     const struct json *names = up ? json_get(ref, "workload") : ref;

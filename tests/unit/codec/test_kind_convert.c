@@ -71,6 +71,16 @@ static void test_named_cases(void **state)
          "\"workloadName\":\"w\",\"podGroupTemplateName\":\"t\"}},\"schedulingPolicy\":{\"gang\":{\"minCount\":4}}}}",
          "{\"apiVersion\":\"scheduling.k8s.io/v1beta1\",\"spec\":{\"disruptionMode\":{\"all\":{}},\"workloadRef\":{\"workloadName\":\"w\","
          "\"templateName\":\"t\"},\"schedulingPolicy\":{\"gang\":{\"minCount\":4}}}}"},
+        {"scheduling.k8s.io", "podgroups", "v1beta1",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"spec\":{},\"status\":{\"conditions\":[{\"type\":\"DisruptionTarget\"},{\"type\":"
+         "\"PodGroupScheduled\",\"status\":\"True\"}]}}",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1beta1\",\"spec\":{},\"status\":{\"conditions\":[{\"type\":\"DisruptionTarget\"},{\"type\":"
+         "\"PodGroupInitiallyScheduled\",\"status\":\"True\"}]}}"},
+        {"scheduling.k8s.io", "podgroups", "v1alpha2",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1beta1\",\"spec\":{},\"status\":{\"conditions\":[{\"type\":\"PodGroupInitiallyScheduled\","
+         "\"status\":\"False\"}]}}",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"spec\":{},\"status\":{\"conditions\":[{\"type\":\"PodGroupScheduled\","
+         "\"status\":\"False\"}]}}"},
         {"", "pods", "v1", "{\"apiVersion\":\"v1\",\"spec\":{\"odd\":1}}", "{\"apiVersion\":\"v1\",\"spec\":{\"odd\":1}}"},
     };
     struct kind_table *t = kind_table_new();
