@@ -43,6 +43,17 @@ static const char *hopeless(struct scheduler *s, const struct seen_gang *g, stru
     return cause == MACHINE_FITS || cause == MACHINE_LIMITED || cause == MACHINE_UNREADY ? NULL : look.verdict.text;
 }
 
+struct of_gang {
+    struct scheduler *s;
+    const struct seen_gang *gang;
+};
+
+static const char *find_domain(void *ctx, const char *key, const struct json *left_out, struct arena *a)
+{
+    const struct of_gang *x = ctx;
+    return machine_source_domain(x->s->machines, x->gang->key, key, left_out, a);
+}
+
 struct json *status_checks_answered(struct scheduler *s, const struct seen_gang *g, const struct json *workload, const struct json *list,
                                     struct work *w, struct json *conditions)
 {
@@ -51,6 +62,7 @@ struct json *status_checks_answered(struct scheduler *s, const struct seen_gang 
     struct gang_look look = {0};
     bool known = g && state_gang_look(s->state, g->key, &look);
     const char *queue = json_text(json_path(workload, "status", "admission", "clusterQueue", NULL), "");
+    struct of_gang of_gang = {s, g};
     const struct scale_up x = {.workload = workload,
                                .stands = look.bound_n > 0,
                                .bound_ms = g ? g->bound_ms : 0,
@@ -60,7 +72,9 @@ struct json *status_checks_answered(struct scheduler *s, const struct seen_gang 
                                .queue = *queue ? kube_cache_get(s->sources[SOURCE_QUEUES].cache, "", queue, a) : NULL,
                                .find = status_find_check,
                                .find_flavor = status_find_flavor,
-                               .ctx = s};
+                               .ctx = s,
+                               .domain = known ? find_domain : NULL,
+                               .domain_ctx = &of_gang};
     struct scale_up_said said = scale_up_followed(a, &x, said_list);
     if (said.again_ms)
         work_again(w, said.again_ms);

@@ -14,11 +14,12 @@ enum {
     SCAN_MS = 10000, UNNEEDED_MS = 600000,                                        /* Cluster Autoscaler's */
     TICK_MS = 1000, MACHINES_MOST = 4096
 };
-const char *const pool_names[POOLS_N] = {"spot", "on-demand"};
+const char *const pool_names[POOLS_N] = {"spot", "on-demand"}, *const zone_names[ZONES_MOST] = {"a", "b", "c"};
 
 enum life { COMING, NODE, READY, GONE };
 struct machine {
     enum life life;
+    int zone;
     int pool, gpus;           /* gpus: as it has them; until it is READY those that were paid for count */
     bool old, none, lost;     /* it was there before; the cloud says that it has none; it never comes */
     int64_t next_ms;          /* when its life goes on */
@@ -29,6 +30,7 @@ struct machine {
 };
 struct seen_pod {
     int pool, gpus, machine;  /* -1: none */
+    int zone;                 /* -1: any */
     bool wants;               /* an autoscaler buys for it */
     bool keeps;               /* its node may not be emptied */
 };
@@ -44,7 +46,7 @@ struct autoscaler {
     struct machine machines[MACHINES_MOST];
     int machines_n;
     int64_t opened_ms, first_ms; /* of the batch that is open; of the first pod ever. 0 = none */
-    int64_t none_until_ms[POOLS_N], again_ms, scaled_ms;
+    int64_t none_until_ms[POOLS_N], dry_until_ms, again_ms, scaled_ms; /* dry: the zone that has none is not asked until then */
     struct autoscaler_counts counts;
 };
 
@@ -55,6 +57,15 @@ static int pool_of(const struct json *pod)
     const char *name = json_text(json_path(pod, "spec", "nodeSelector", POOL_LABEL, NULL), pool_names[0]);
     for (int i = 0; i < POOLS_N; i++)
         if (strcmp(name, pool_names[i]) == 0)
+            return i;
+    return -1;
+}
+
+static int zone_of(const struct json *pod)
+{
+    const char *name = json_text(json_path(pod, "spec", "nodeSelector", ZONE_LABEL, NULL), "");
+    for (int i = 0; i < ZONES_MOST; i++)
+        if (strcmp(name, zone_names[i]) == 0)
             return i;
     return -1;
 }
@@ -97,7 +108,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     struct seen_pod *p = map_put(s->pods, bytes_of(name), NULL);
     bool wanted = p->wants;
     int at;
-    *p = (struct seen_pod){pool_of(pod), gpus_of(pod), -1, is_provisionable(pod),
+    *p = (struct seen_pod){pool_of(pod), gpus_of(pod), -1, zone_of(pod), is_provisionable(pod),
                            strcmp(object_annotation(pod, "karpenter.sh/do-not-disrupt"), "true") == 0};
     if (sscanf(json_text(json_path(pod, "spec", "nodeName", NULL), ""), "m-%d", &at) == 1 && at >= 0 && at < s->machines_n)
         p->machine = at;
@@ -141,10 +152,12 @@ static const char *status_of(const struct autoscaler *s, int gpus)
 static void make_node(struct autoscaler *s, int at, int gpus)
 {
     const struct machine *m = &s->machines[at];
+    const char *zone = s->market.zones_n ? arena_printf(s->arena, ",\"" ZONE_LABEL "\":\"%s\",\"kubernetes.io/hostname\":\"m-%d\"",
+                                                        zone_names[m->zone], at) : "";
     const char *text = arena_printf(s->arena,
                                     "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"m-%d\",\"labels\":{\"" POOL_LABEL
-                                    "\":\"%s\"}},\"status\":%s}",
-                                    at, pool_names[m->pool], status_of(s, gpus));
+                                    "\":\"%s\"%s}},\"status\":%s}",
+                                    at, pool_names[m->pool], zone, status_of(s, gpus));
     kube_create(s->client, "/api/v1/nodes", bytes_of(text), NULL, NULL);
 }
 
@@ -189,8 +202,10 @@ static int buy(struct autoscaler *s, const struct seen_pod *p)
 {
     int pool = p->pool;
     const struct market *k = &s->market;
+    int zone = p->zone >= 0 || !k->zones_n ? p->zone : (int)random_below(&s->random, (uint64_t)k->zones_n);
     bool none = random_permille(&s->random, k->none_permille[pool]), lost = random_permille(&s->random, k->lost_permille);
     bool wrong = random_permille(&s->random, k->wrong_permille);
+    none |= k->dry_zone && zone == k->dry_zone - 1;
     int64_t after_ms = between(s, k->soonest_ms, k->latest_ms);
     if (none)
         after_ms = between(s, 1000, 5000);
@@ -198,16 +213,17 @@ static int buy(struct autoscaler *s, const struct seen_pod *p)
         after_ms = LOST_MS;
     s->counts.bought_n++;
     s->counts.bought_of[pool]++;
-    int at = new_machine(s, (struct machine){.pool = pool, .gpus = pool_gpus(s, pool) - wrong, .none = none, .lost = lost,
+    int at = new_machine(s, (struct machine){.zone = zone < 0 ? 0 : zone,
+                                             .pool = pool, .gpus = pool_gpus(s, pool) - wrong, .none = none, .lost = lost,
                                              .next_ms = loop_now_ms(s->loop) + after_ms, .launched_ms = loop_now_ms(s->loop) + LAUNCH_MS});
     if (k->has_objects)
         claim_begins(s->client, s->arena, at, pool_names[pool], p->gpus);
     return at;
 }
 
-void autoscaler_has(struct autoscaler *s, int pool)
+void autoscaler_has(struct autoscaler *s, int pool, int zone)
 {
-    int at = new_machine(s, (struct machine){.life = READY, .pool = pool, .gpus = s->market.gpus, .old = true});
+    int at = new_machine(s, (struct machine){.life = READY, .zone = zone, .pool = pool, .gpus = s->market.gpus, .old = true});
     make_node(s, at, s->market.gpus);
 }
 
@@ -217,7 +233,7 @@ static void live_on(struct autoscaler *s, int at)
     int64_t now_ms = loop_now_ms(s->loop);
     if (m->life == COMING && (m->none || m->lost)) {
         if (m->none)
-            s->none_until_ms[m->pool] = now_ms + NONE_MS;
+            *(s->market.dry_zone ? &s->dry_until_ms : &s->none_until_ms[m->pool]) = now_ms + NONE_MS;
         s->counts.none_n++;
         m->life = GONE;
         if (s->market.has_objects)
@@ -250,9 +266,11 @@ static int room_of(const struct autoscaler *s, int at)
 /* The first that has room for it; those that are there come before those that are bought in this pass. */
 static int machine_for(const struct autoscaler *s, const struct seen_pod *p)
 {
-    for (int i = 0; i < s->machines_n; i++)
-        if (s->machines[i].life != GONE && s->machines[i].pool == p->pool && room_of(s, i) >= p->gpus)
+    for (int i = 0; i < s->machines_n; i++) {
+        const struct machine *m = &s->machines[i];
+        if (m->life != GONE && m->pool == p->pool && (p->zone < 0 || p->zone == m->zone) && room_of(s, i) >= p->gpus)
             return i;
+    }
     return -1;
 }
 
@@ -277,7 +295,8 @@ static int pass(struct autoscaler *s, int only)
         if (!p->wants || p->pool < 0 || p->gpus > pool_gpus(s, p->pool) || (only >= 0 && p->pool != only))
             continue;
         int at = machine_for(s, p);
-        if (at < 0 && (s->none_until_ms[p->pool] > now_ms || is_full(s, p->pool)))
+        bool dry = p->zone >= 0 && p->zone == s->market.dry_zone - 1 && s->dry_until_ms > now_ms;
+        if (at < 0 && (dry || s->none_until_ms[p->pool] > now_ms || is_full(s, p->pool)))
             continue;
         if (at < 0) {
             at = buy(s, p);

@@ -16,8 +16,9 @@
 #include "kube/client.h"
 
 #define POOL_LABEL "karpenter.sh/nodepool"
-enum { POOLS_N = 2 };
-extern const char *const pool_names[POOLS_N];
+#define ZONE_LABEL "topology.kubernetes.io/zone"
+enum { POOLS_N = 2, ZONES_MOST = 3 };
+extern const char *const pool_names[POOLS_N], *const zone_names[ZONES_MOST];
 
 enum autoscaler_kind { KARPENTER, CLUSTER_AUTOSCALER };
 struct market {
@@ -26,6 +27,8 @@ struct market {
     int gpus_of[POOLS_N];                 /* of those of one pool, where that is another number; 0: it is not */
     int limit_n[POOLS_N];                 /* no more machines of this pool; 0: as many as are asked for */
     bool has_objects;                     /* NodePools and NodeClaims can be read */
+    int zones_n;                          /* machines stand in as many; 0: nobody speaks of zones */
+    int dry_zone;                         /* the cloud has none in the zone before this one; 0: it has some everywhere */
     int64_t soonest_ms, latest_ms;        /* from being bought to being a node */
     int64_t drivers_ms;                   /* at most, until its GPUs are there, too */
     uint32_t none_permille[POOLS_N];      /* the cloud has none of these */
@@ -46,7 +49,7 @@ struct autoscaler_counts {
 struct autoscaler;
 struct autoscaler *autoscaler_new(struct kube_client *c, const struct market *market, uint64_t seed);
 void autoscaler_free(struct autoscaler *s);
-void autoscaler_has(struct autoscaler *s, int pool); /* a machine that was there before */
+void autoscaler_has(struct autoscaler *s, int pool, int zone); /* a machine that was there before */
 void autoscaler_interrupt(struct autoscaler *s); /* the cloud takes a machine away on which somebody stands, if there is one */
 struct autoscaler_counts autoscaler_counts(const struct autoscaler *s);
 

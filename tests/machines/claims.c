@@ -1,4 +1,5 @@
 #include "claims.h"
+#include "autoscaler.h"
 #include "base/arena.h"
 
 #define CLAIMS "/apis/karpenter.sh/v1/nodeclaims"
@@ -15,14 +16,18 @@ const char *claims_definition(struct arena *a, int kind)
         plural[kind], plural[kind], kinds[kind]);
 }
 
-const char *claims_pool(struct arena *a, const char *pool, int gpus, int limit_n)
+const char *claims_pool(struct arena *a, const char *pool, int gpus, int limit_n, int zones_n)
 {
+    const char *zones = "";
+    for (int i = 0; i < zones_n; i++)
+        zones = arena_printf(a, "%s%s\"%s\"", zones, i ? "," : "", zone_names[i]);
+    zones = zones_n ? arena_printf(a, ",{\"key\":\"" ZONE_LABEL "\",\"operator\":\"In\",\"values\":[%s]}", zones) : "";
     const char *limits = limit_n ? arena_printf(a, "\"limits\":{\"nvidia.com/gpu\":\"%d\"},", limit_n * gpus) : "";
     return arena_printf(
         a,
         "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"metadata\":{\"name\":\"%s\"},\"spec\":{%s\"template\":{\"spec\":{"
-        "\"requirements\":[{\"key\":\"karpenter.k8s.aws/instance-gpu-count\",\"operator\":\"In\",\"values\":[\"%d\"]}]}}}}",
-        pool, limits, gpus);
+        "\"requirements\":[{\"key\":\"karpenter.k8s.aws/instance-gpu-count\",\"operator\":\"In\",\"values\":[\"%d\"]}%s]}}}}",
+        pool, limits, gpus, zones);
 }
 
 void claim_begins(struct kube_client *c, struct arena *a, int at, const char *pool, int gpus)

@@ -5,7 +5,8 @@
 
 /* Texts of objects; kind: 0 or 1, which of the two. */
 const char *claims_definition(struct arena *a, int kind);
-const char *claims_pool(struct arena *a, const char *pool, int gpus, int limit_n); /* of machines with so many GPUs; limit 0: none */
+/* Of machines with so many GPUs; limit 0: none. */
+const char *claims_pool(struct arena *a, const char *pool, int gpus, int limit_n, int zones_n);
 /* The claim of machine `at`: ordered for a pod; it is known what it has, which node it is, and that pods may come; gone. */
 void claim_begins(struct kube_client *c, struct arena *a, int at, const char *pool, int gpus);
 void claim_has(struct kube_client *c, struct arena *a, int at, int gpus, bool is_node, bool ready);

@@ -12,6 +12,7 @@
  *   goes on    where no machine of one flavor comes, and those of the next do, it stands on those, after one timeout
  *   in vain    of a flavor whose NodePool has machines that are too small, or too few by its limits, none is bought; the gang goes on to
  *              the next one, at once where they are too small
+ *   one zone   who has to stand in one zone asks for machines in one, in that where most stand already, and in the next where none come
  *   heals      when the cloud takes one of its machines away it is whole again, with one more
  *   stays      what empties nodes for cheaper ones does not touch it
  *   no leaks   what nobody stands on is taken back, when it runs and when it is over: nothing that is said keeps a machine
@@ -47,6 +48,8 @@ struct plan { /* what happens in a run; all of it follows from its seed */
     bool is_dry;         /* it has no machine of the first of two flavors, and all of the other */
     bool has_rivals;     /* pods of no queue come while it waits */
     bool is_limited, is_small; /* machines of the first flavor: fewer than it lacks may come; a pod does not fit on one */
+    bool is_zoned;       /* its pods stand in one zone */
+    int there_zone;      /* of the machines that were there before */
     bool is_group;       /* pods of a PodGroup, in no queue */
     bool is_interrupted; /* one of its machines is taken away when it stands */
     uint32_t restart_permille; /* each second: the scheduler's process ends, and another begins */
@@ -144,13 +147,16 @@ static void create(struct world *w, const char *text)
 
 static void create_queue(struct world *w)
 {
-    const char *flavors = "";
+    const char *flavors = "", *topology = w->plan.is_zoned ? "\"topologyName\":\"zones\"," : "";
     for (int i = 0; i < w->plan.flavors_n; i++) {
-        create(w, arena_printf(w->arena, KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"%s\"},\"spec\":{\"nodeLabels\":{\"" POOL_LABEL
-                                               "\":\"%s\"}}}", pool_names[i], pool_names[i]));
+        create(w, arena_printf(w->arena, KUEUE "\"ResourceFlavor\",\"metadata\":{\"name\":\"%s\"},\"spec\":{%s\"nodeLabels\":{\"" POOL_LABEL
+                                               "\":\"%s\"}}}", pool_names[i], topology, pool_names[i]));
         flavors = arena_printf(w->arena, "%s%s{\"name\":\"%s\",\"resources\":[{\"name\":\"nvidia.com/gpu\",\"nominalQuota\":%d}]}", flavors,
                                i ? "," : "", pool_names[i], PODS_MOST * GPUS);
     }
+    if (w->plan.is_zoned)
+        create(w, KUEUE "\"Topology\",\"metadata\":{\"name\":\"zones\"},\"spec\":{\"levels\":[{\"nodeLabel\":\"" ZONE_LABEL
+                        "\"},{\"nodeLabel\":\"kubernetes.io/hostname\"}]}}");
     create(w, KUEUE "\"AdmissionCheck\",\"metadata\":{\"name\":\"machines\",\"annotations\":{\"capstan.dev/scale-up-timeout\":\"15m\"}},"
                     "\"spec\":{\"controllerName\":\"capstan.dev/scale-up\"}}");
     create(w, arena_printf(w->arena, KUEUE "\"ClusterQueue\",\"metadata\":{\"name\":\"q\"},\"spec\":{\"namespaceSelector\":{},"
@@ -187,7 +193,7 @@ static void world_init(struct world *w, const struct plan *plan, uint64_t seed)
         create(w, claims_definition(w->arena, i));
     for (int i = 0; i < POOLS_N && plan->market.has_objects; i++)
         create(w, claims_pool(w->arena, pool_names[i], plan->market.gpus_of[i] ? plan->market.gpus_of[i] : plan->market.gpus,
-                              plan->market.limit_n[i]));
+                              plan->market.limit_n[i], plan->market.zones_n));
     w->faults = (struct http_faults){.latency_ms_max = plan->latency_ms, .status_500_permille = plan->fault_permille,
                                      .lose_answer_permille = plan->fault_permille, .status_409_permille = plan->fault_permille};
     w->random = (struct random){~seed};
@@ -197,7 +203,7 @@ static void world_init(struct world *w, const struct plan *plan, uint64_t seed)
     w->quiet_client = kube_client_wrap(w->loop, http_local_client_new(w->loop, apiserver_handle, w->server, NULL, 1));
     w->autoscaler = autoscaler_new(w->quiet_client, &plan->market, seed);
     for (int i = 0; i < plan->there_n; i++)
-        autoscaler_has(w->autoscaler, 0);
+        autoscaler_has(w->autoscaler, 0, plan->there_zone);
     w->pods_watch = kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = "/api/v1/pods", .on_event = on_pod, .arg = w});
     w->workloads_watch =
         kube_watch_new(w->quiet_client, &(struct kube_watch_config){.path = WORKLOADS, .on_event = on_workload, .arg = w});
@@ -251,6 +257,19 @@ static void plan_objects(struct plan *p, uint64_t seed)
     p->market.consolidated_permille = can && (consolidates || p->is_group) ? 50 : 0;
 }
 
+/* The same of zones. */
+static void plan_zones(struct plan *p, uint64_t seed)
+{
+    struct random r = {seed ^ 0x7a6f6e6573};
+    bool can = p->market.has_objects && p->keeps_word && !p->has_rivals && !p->is_group && !p->is_limited && !p->is_small &&
+               !p->is_interrupted;
+    p->is_zoned = random_permille(&r, 700) && can;
+    p->market.zones_n = p->is_zoned ? ZONES_MOST : 0;
+    p->there_zone = p->is_zoned ? (int)random_below(&r, ZONES_MOST) : 0;
+    p->there_n = p->is_zoned && random_permille(&r, 500) ? 0 : p->there_n;
+    p->market.dry_zone = p->is_zoned && !p->there_n && random_permille(&r, 500); /* the first, which is tried first */
+}
+
 static struct plan plan_of(uint64_t seed)
 {
     struct random r = {seed};
@@ -282,6 +301,7 @@ static struct plan plan_of(uint64_t seed)
         p.market.wrong_permille = wrong;
     }
     plan_objects(&p, seed);
+    plan_zones(&p, seed);
     return p;
 }
 
@@ -306,12 +326,13 @@ static void submit(struct world *w)
         submit_group(w);
         return;
     }
+    const char *zone = w->plan.is_zoned ? "\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/podset-required-topology\":\"" ZONE_LABEL "\"}}," : "";
     create(w, arena_printf(w->arena,
                            "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"gang\",\"namespace\":\"default\",\"labels\":{"
                            "\"kueue.x-k8s.io/queue-name\":\"q\"}},\"spec\":{\"parallelism\":%d,\"completions\":%d,\"suspend\":true,"
-                           "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":0,\"containers\":[{\"name\":"
+                           "\"template\":{%s\"spec\":{\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":0,\"containers\":[{\"name\":"
                            "\"main\",\"image\":\"train\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":%d}}}]}}}}",
-                           w->plan.pods_n, w->plan.pods_n, w->plan.gpus_n));
+                           w->plan.pods_n, w->plan.pods_n, zone, w->plan.gpus_n));
 }
 
 /* Somebody who would take what was bought for the gang. */
@@ -382,6 +403,14 @@ static void check_next_flavor(struct world *w)
                w->evictions_n);
 }
 
+/* It goes on to the next zone of the same flavor. */
+static void check_next_zone(struct world *w, const struct autoscaler_counts *c)
+{
+    if (!stands(w) || w->evictions_n != 1 || c->bought_of[1])
+        broken(w, "%s: %d pods have nodes, and it gave its quota back %d times", "no machine came in the first zone", bound_n(w),
+               w->evictions_n);
+}
+
 /* None is bought of the first flavor, in whose place is the second, if there is one. */
 static void check_in_vain(struct world *w, const struct autoscaler_counts *c)
 {
@@ -434,7 +463,7 @@ static void tell(const struct world *w, uint64_t seed, const struct autoscaler_c
            (unsigned long long)seed, p->market.kind == KARPENTER ? "karpenter" : "cluster autoscaler", p->pods_n, p->gpus_n, p->there_n,
            p->flavors_n, p->keeps_word ? "fair" : p->is_dry ? "no spot" : "unfair", p->late_permille ? ", late pods" : "",
            p->restart_permille ? ", restarts" : "", p->has_rivals ? ", rivals" : "", p->is_limited ? ", limited" : "",
-           p->is_small ? ", small" : "", p->is_group ? ", group" : "",
+           p->is_small ? ", small" : "", p->is_group ? ", group" : p->market.dry_zone ? ", dry zone" : p->is_zoned ? ", one zone" : "",
            lacking(p), c->bought_n, c->passes_n, c->came_n, c->none_n, (long long)c->burst_ms,
            stood ? "stood" : "did not stand", w->evictions_n, w->fault[0] ? ": " : "", w->fault);
 }
@@ -453,6 +482,8 @@ static bool run_once(uint64_t seed, bool shown, struct totals *t)
     t->gave_up_n += w.evictions_n > 0;
     if (p.is_limited || p.is_small)
         check_in_vain(&w, &c);
+    else if (p.market.dry_zone)
+        check_next_zone(&w, &c);
     else if (p.keeps_word && !p.has_rivals)
         check_exact(&w, t, &c);
     else if (p.is_dry && !p.has_rivals)

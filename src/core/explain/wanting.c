@@ -152,11 +152,17 @@ void wanting_each(struct state *s, name_id gang, wanting_pods_fn *fn, void *arg)
         each_member(s, g, fn, arg);
 }
 
-int64_t wanting_holds(const struct state *s, uint32_t shape_id, int64_t most)
+int64_t wanting_holds_where(const struct state *s, uint32_t shape_id, const struct label *label, int64_t most)
 {
     const struct shape_class *c = &s->shapes.classes[shape_id];
     int64_t n = 0;
     for (uint32_t slot = 1; slot < s->nodes.n && n < most; slot++)
-        n += fit_record(s, c, slot, NULL) == FIT_OK ? fit_room(s, c, slot) : 0;
+        if ((!label || labels_contain(node_labels(&s->nodes, slot), label, 1)) && fit_record(s, c, slot, NULL) == FIT_OK)
+            n += fit_room(s, c, slot);
     return n < most ? n : most;
+}
+
+int64_t wanting_holds(const struct state *s, uint32_t shape_id, int64_t most)
+{
+    return wanting_holds_where(s, shape_id, NULL, most);
 }

@@ -34,5 +34,7 @@ typedef void wanting_pods_fn(void *arg, const struct wanting_pods *pods);
 void wanting_each(struct state *s, name_id gang, wanting_pods_fn *fn, void *arg);
 /* So many of the shape find a place as nodes are now, others of the gang aside; counted up to `most`. */
 int64_t wanting_holds(const struct state *s, uint32_t shape_id, int64_t most);
+/* The same on nodes that have this label. */
+int64_t wanting_holds_where(const struct state *s, uint32_t shape_id, const struct label *label, int64_t most);
 
 #endif

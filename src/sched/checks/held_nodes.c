@@ -120,7 +120,12 @@ static struct json *set_of(const struct held_nodes *h, struct arena *a, const st
         *ret_all &= flavor != NULL;
         add_labels(a, labels, json_path(flavor, "spec", "nodeLabels", NULL));
     }
-    add_labels(a, labels, json_path(template_of(workload, json_get_text(assignment, "name", "main")), "spec", "nodeSelector", NULL));
+    const char *name_of_set = json_get_text(assignment, "name", "main");
+    add_labels(a, labels, json_path(template_of(workload, name_of_set), "spec", "nodeSelector", NULL));
+    JSON_EACH (check, json_path(workload, "status", "admissionChecks", NULL)) /* the zone that it was held to, among them */
+        JSON_EACH (update, json_get(check, "podSetUpdates"))
+            if (strcmp(json_get_text(update, "name", ""), name_of_set) == 0)
+                add_labels(a, labels, json_get(update, "nodeSelector"));
     JSON_EACH (sum, count > 0 ? json_get(assignment, "resourceUsage") : NULL) {
         int64_t one = milli_of(sum) / count;
         if (one > 0)

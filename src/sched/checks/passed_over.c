@@ -84,6 +84,24 @@ struct json *passed_over_more(struct arena *a, const struct passed_over *x)
     return any ? note : NULL;
 }
 
+const struct json *passed_over_domains(struct arena *a, const struct json *workload, const char *key)
+{
+    const struct json *list = json_path(note_of(a, workload), "domains", key, NULL);
+    return json_is(list, JSON_ARRAY) ? list : NULL;
+}
+
+struct json *passed_over_domain(struct arena *a, const struct json *workload, const char *key, const char *value, int64_t until_ms)
+{
+    const struct json *was = note_of(a, workload), *flavors = json_get(was, "flavors"), *domains = json_get(was, "domains");
+    struct json *note = json_new(a, JSON_OBJECT);
+    char until[TIME_TEXT_MAX];
+    json_set_text(a, note, "until", time_format(until, until_ms));
+    json_set(a, note, "flavors", json_is(flavors, JSON_OBJECT) ? json_clone(a, flavors) : json_new(a, JSON_OBJECT));
+    json_set(a, note, "domains", json_is(domains, JSON_OBJECT) ? json_clone(a, domains) : json_new(a, JSON_OBJECT));
+    json_append(json_ensure_array(a, json_get(note, "domains"), arena_text(a, key)), json_new_text(a, value));
+    return note;
+}
+
 const char *passed_over_told(struct arena *a, const struct json *workload, const char *sentence)
 {
     const struct json *note = note_of(a, workload), *flavors = json_get(note, "flavors");

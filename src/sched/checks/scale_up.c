@@ -60,17 +60,30 @@ static struct json *toleration(struct arena *a, const struct json *workload)
     return t;
 }
 
-/* What the pods of each set carry. WHY do-not-disrupt: an autoscaler that moves one member to a cheaper node ends all of them; who has
- * written the annotation himself has decided. */
-static struct json *updates(struct arena *a, const struct json *workload, const struct json *check)
+/* The label in whose values all of its pods stand together; "": it asks for none, or has chosen a value. */
+static const char *domain_key(const struct json *set)
 {
+    const char *key = json_text(json_path(set, "topologyRequest", "required", NULL), "");
+    bool is_chosen = json_get(json_path(set, "template", "spec", "nodeSelector", NULL), key) != NULL;
+    return is_chosen || strcmp(key, "kubernetes.io/hostname") == 0 ? "" : key;
+}
+
+/* What the pods of each set carry. WHY do-not-disrupt: an autoscaler that moves one member to a cheaper node ends all of them; who has
+ * written the annotation himself has decided. The domain: an autoscaler buys pod by pod, in any of them. */
+static struct json *updates(struct arena *a, const struct scale_up *x, const struct json *check)
+{
+    const struct json *workload = x->workload;
     struct json *list = json_new(a, JSON_ARRAY);
     JSON_EACH (set, json_path(workload, "spec", "podSets", NULL)) {
+        const char *key = domain_key(set),
+                   *domain = *key && x->domain ? x->domain(x->domain_ctx, key, passed_over_domains(a, workload, key), a) : NULL;
         struct json *update = json_new(a, JSON_OBJECT), *annotations = json_ensure_object(a, update, "annotations");
         json_set_text(a, update, "name", json_get_text(set, "name", "main"));
         json_set_text(a, annotations, SCALE_UP_ANNOTATION, timeout_text(check));
         if (!json_get(json_path(set, "template", "metadata", "annotations", NULL), MACHINE_KEEP))
             json_set_text(a, annotations, MACHINE_KEEP, "true");
+        if (domain)
+            json_set_text(a, json_ensure_object(a, update, "nodeSelector"), arena_text(a, key), domain);
         json_append(json_ensure_array(a, update, "tolerations"), toleration(a, workload));
         json_append(list, update);
     }
@@ -117,17 +130,29 @@ static int64_t pause_s(const struct json *entry)
     return s < PAUSE_MOST_S ? s : PAUSE_MOST_S;
 }
 
-/* It gives its quota back, and comes again at once for another flavor, or for this one after a pause. */
+/* The domain whose machines did not come is left out, if there is another of this flavor; NULL: there is none. */
+static struct json *next_domain(struct arena *a, const struct scale_up *x, const struct json *entry, int64_t until_ms)
+{
+    JSON_EACH (update, x->domain ? json_get(entry, "podSetUpdates") : NULL) {
+        const struct json *held = json_first(json_get(update, "nodeSelector"));
+        struct json *note = held ? passed_over_domain(a, x->workload, held->key, json_text(held, ""), until_ms) : NULL;
+        if (note && x->domain(x->domain_ctx, held->key, json_path(note, "domains", held->key, NULL), a))
+            return note;
+    }
+    return NULL;
+}
+
+/* It gives its quota back, and comes again at once for another domain or flavor, or for this one after a pause. */
 static void retry(struct arena *a, const struct scale_up *x, const struct json *check, struct json *entry, struct scale_up_said *said)
 {
     const struct passed_over p = {.workload = x->workload, .queue = x->queue, .check = object_meta(check, "name"), .flavor = x->find_flavor,
                                   .ctx = x->ctx, .until_ms = x->now_ms + pause_s(entry) * 1000};
-    struct json *more = passed_over_more(a, &p);
+    struct json *next = next_domain(a, x, entry, p.until_ms), *more = next ? next : passed_over_more(a, &p);
     said->passed_over = more ? more : said->passed_over;
     said->is_retried = true;
     const char *why = x->hopeless ? arena_printf(a, "no machines can come for its pods: %s", x->hopeless)
                                   : arena_printf(a, "the machines for its pods did not come within %s", timeout_text(check));
-    set_state(a, entry, "Retry", arena_printf(a, "%s%s", why, more ? "; the other flavors of its queue are tried first now" : ""),
+    set_state(a, entry, "Retry", arena_printf(a, "%s%s", why, next ? "; another domain is tried now" : more ? "; the other flavors of its queue are tried first now" : ""),
               x->now_ms);
     if (!more)
         json_set_int64(a, entry, "requeueAfterSeconds", pause_s(entry));
@@ -147,7 +172,7 @@ static bool follow(struct arena *a, const struct scale_up *x, const struct json 
     }
     if (is_pending) {
         set_state(a, entry, "Ready", arena_printf(a, "machines for its pods have %s to come", timeout_text(check)), x->now_ms);
-        json_set(a, entry, "podSetUpdates", updates(a, x->workload, check));
+        json_set(a, entry, "podSetUpdates", updates(a, x, check));
         return true;
     }
     int64_t since_ms = waits_since_ms(x, entry), left_ms = since_ms + timeout_ms(check) - x->now_ms;

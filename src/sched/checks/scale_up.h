@@ -2,6 +2,7 @@
  *
  *   quota reserved -> Ready, in the same write -> admitted without places -> its pods are unschedulable, all at once: an autoscaler that
  *   looks for such pods (Karpenter, Cluster Autoscaler) buys for all of them -> bound whole when the last place is there
+ *   a set that has to stand in one zone: its pods are held to one of which machines for all of them can come, before they are asked for
  *                                             -> not in time: Retry, which takes the quota back; it comes again for the next flavor of its
  *                                                queue (checks/passed_over.h), or after a pause
  *
@@ -32,6 +33,10 @@ struct scale_up {
     const struct json *queue; /* the ClusterQueue that it has quota of; NULL: not known */
     check_finder *find, *find_flavor;
     void *ctx;
+    /* Where all pods of a set have to stand in one domain (of topologyRequest.required): which one may hold them, none of left_out; NULL:
+     * nothing is known. No function: nobody is asked. */
+    const char *(*domain)(void *ctx, const char *key, const struct json *left_out, struct arena *a);
+    void *domain_ctx;
 };
 struct scale_up_said {
     struct json *list;        /* as status.admissionChecks should be; NULL: it is so already */

@@ -147,6 +147,84 @@ struct machine_look machine_source_look(struct machine_source *x, name_id gang, 
     return l.look;
 }
 
+/* ---- one domain for all of it ---- */
+
+struct trying {
+    struct machine_source *x;
+    struct arena *a;
+    const struct json *left_out;
+    struct label label;
+    int64_t lacking_n; /* pods that no node with the label holds */
+    bool fits;
+};
+
+static bool is_among(const struct json *texts, const char *text)
+{
+    JSON_EACH (one, texts)
+        if (strcmp(json_text(one, ""), text) == 0)
+            return true;
+    return false;
+}
+
+/* Its labels with this one, in the place of one that was tried. NULL: somebody else holds it to a value, and there is nothing to choose. */
+static const struct label *labels_with(const struct trying *t, const struct shape *shape, uint32_t *ret_n)
+{
+    struct label *labels = arena_alloc(t->a, (shape->node_labels_n + 1) * sizeof *labels);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < shape->node_labels_n; i++) {
+        const struct label *is = &shape->node_labels[i];
+        if (is->key != t->label.key)
+            labels[n++] = *is;
+        else if (!is_among(t->left_out, intern_name(state_names(t->x->state), is->value)))
+            return NULL;
+    }
+    labels[n++] = t->label;
+    *ret_n = n;
+    return labels;
+}
+
+static void try_kind(void *arg, const struct wanting_pods *pods)
+{
+    struct trying *t = arg;
+    int64_t n = pods->pods_n - wanting_holds_where(t->x->state, pods->shape_id, &t->label, pods->pods_n);
+    struct shape shape = *pods->shape;
+    shape.node_labels = labels_with(t, pods->shape, &shape.node_labels_n);
+    const struct machine_ask ask = {&shape, n, ""};
+    t->lacking_n += n;
+    t->fits &= shape.node_labels && (n <= 0 || machine_judge(t->x->pools, state_names(t->x->state), &ask, t->a).cause == MACHINE_FITS);
+}
+
+static void consider(struct trying *best, struct trying *t, name_id gang, const char *value)
+{
+    struct intern *names = state_names(t->x->state);
+    t->label.value = intern_text_id(names, value);
+    t->lacking_n = 0;
+    t->fits = true;
+    wanting_each(t->x->state, gang, try_kind, t);
+    int order = best->fits ? strcmp(value, intern_name(names, best->label.value)) : -1;
+    if (t->fits && (!best->fits || t->lacking_n < best->lacking_n || (t->lacking_n == best->lacking_n && order < 0)))
+        *best = *t;
+}
+
+const char *machine_source_domain(struct machine_source *x, name_id gang, const char *key, const struct json *left_out, struct arena *a)
+{
+    struct trying best = {0}, t = {.x = x, .a = a, .left_out = left_out};
+    struct bytes name;
+    size_t at = 0;
+    if (!machine_source_any(x))
+        return NULL;
+    see_nodes(x);
+    t.label.key = intern_text_id(state_names(x->state), key);
+    for (struct machine_pool **p; (p = map_next(x->pools->pools, &at, &name));)
+        for (uint32_t i = 0; i < (*p)->requirements_n; i++) {
+            const struct machine_requirement *r = &(*p)->requirements[i];
+            for (uint32_t k = 0; k < r->values_n && r->op == REQUIRE_IN && strcmp(r->key, key) == 0; k++)
+                if (!is_among(left_out, r->values[k]))
+                    consider(&best, &t, gang, r->values[k]);
+        }
+    return best.fits ? arena_text(a, intern_name(state_names(x->state), best.label.value)) : NULL;
+}
+
 const char *machine_look_text(struct arena *a, const struct machine_look *look)
 {
     const struct machine_verdict *v = &look->verdict;

@@ -29,6 +29,10 @@ struct machine_look {
 };
 /* Of a gang that waits; FITS where there are no NodePools. In the arena. */
 struct machine_look machine_source_look(struct machine_source *x, name_id gang, struct arena *a);
+/* The value of label `key` that machines for all pods of the gang may have together, those that nodes with it hold aside: of what NodePools
+ * list, none of left_out (an array of texts, or NULL), the one for which the fewest pods need a machine, then the first by name. NULL: none
+ * can be shown to do, or no NodePool lists any. In the arena. */
+const char *machine_source_domain(struct machine_source *x, name_id gang, const char *key, const struct json *left_out, struct arena *a);
 /* "2 machines of NodePool gpu are on their way", or what is in the way; NULL: nothing is to be said. */
 const char *machine_look_text(struct arena *a, const struct machine_look *look);
 

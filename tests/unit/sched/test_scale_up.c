@@ -13,6 +13,8 @@
 #define AT_MS INT64_C(1767225600000) /* 2026-01-01T00:00:00Z */
 #define CHECK(more) "{\"metadata\":{\"name\":\"m\"" more "},\"spec\":{\"controllerName\":\"capstan.dev/scale-up\"}}"
 #define SETS "\"spec\":{\"podSets\":[{\"name\":\"a\"},{\"name\":\"b\",\"template\":{\"metadata\":{\"annotations\":{\"karpenter.sh/do-not-disrupt\":\"no\"}}}}]}"
+#define ZONED "\"spec\":{\"podSets\":[{\"name\":\"one\",\"topologyRequest\":{\"required\":\"zone\"}},{\"name\":\"any\"},{\"name\":\"chosen\"," \
+              "\"topologyRequest\":{\"required\":\"zone\"},\"template\":{\"spec\":{\"nodeSelector\":{\"zone\":\"c\"}}}}]}"
 #define ADMITTED "\"conditions\":[{\"type\":\"Admitted\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]"
 #define TOLERATION "\"tolerations\":[{\"key\":\"capstan.dev/held-for\",\"operator\":\"Equal\",\"value\":\"n.w\",\"effect\":\"NoSchedule\"}]"
 #define READY "{\"name\":\"m\",\"state\":\"Ready\"}"
@@ -24,6 +26,7 @@ struct asked {
     bool unsettled;
     const char *hopeless;
     const char *queue;        /* its ClusterQueue; NULL: not known */
+    bool has_zones;           /* "a" and "b" are known to hold them */
     const char *passed_over;  /* out: what the condition says then; "": nothing */
 };
 
@@ -43,16 +46,31 @@ static const struct json *find_flavor(void *ctx, const char *name, struct arena 
     return json_parse(a, bytes_of(arena_printf(a, "{\"spec\":{%s}}", labels)), NULL, NULL);
 }
 
+static const char *find_domain(void *ctx, const char *key, const struct json *left_out, struct arena *a)
+{
+    static const char *const zones[] = {"a", "b"};
+    (void)ctx, (void)a;
+    assert_string_equal(key, "zone");
+    for (int i = 0; i < 2; i++) {
+        bool out = false;
+        JSON_EACH (one, left_out)
+            out |= strcmp(json_text(one, ""), zones[i]) == 0;
+        if (!out)
+            return zones[i];
+    }
+    return NULL;
+}
+
 /* The list of a Workload with this status after so many ms, as text; "": as it is. */
 static const char *list_after(struct asked *x, const char *status, int64_t ms, bool stands, int64_t bound_ms)
 {
-    const struct json *workload = json_parse(x->a, bytes_of(arena_printf(x->a, "{\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"}," SETS ",\"status\":{%s}}", status)), NULL, NULL);
+    const struct json *workload = json_parse(x->a, bytes_of(arena_printf(x->a, "{\"metadata\":{\"name\":\"w\",\"namespace\":\"n\"},%s,\"status\":{%s}}", x->has_zones ? ZONED : SETS, status)), NULL, NULL);
     assert_non_null(workload);
     const struct scale_up u = {
         .workload = workload, .stands = stands, .bound_ms = bound_ms, .is_settled = !x->unsettled, .hopeless = x->hopeless,
                                .now_ms = AT_MS + ms,
                                .queue = x->queue ? json_parse(x->a, bytes_of(x->queue), NULL, NULL) : NULL,
-                               .find = find, .find_flavor = find_flavor, .ctx = x};
+                               .find = find, .find_flavor = find_flavor, .ctx = x, .domain = x->has_zones ? find_domain : NULL};
     struct buf text = {0}, note = {0};
     x->again_ms = 0;
     struct scale_up_said said = scale_up_followed(x->a, &u, json_path(workload, "status", "admissionChecks", NULL));
@@ -132,6 +150,31 @@ static void what_cannot_come_is_not_waited_for(void **state)
     const char *came = ADMITTED ",\"admission\":{\"clusterQueue\":\"q\"},\"admissionChecks\":[{\"name\":\"m\",\"state\":\"Ready\",\"message\":\"the "
                                 "machines for its pods have come\"}]";
     assert_string_equal(list_after(&x, came, 1000, false, 0), "");
+    arena_free(x.a);
+}
+
+/* The zone is said before machines are asked for; where none came the next one is, before another flavor; then all are tried again. */
+static void who_stands_together_is_given_a_zone(void **state)
+{
+    (void)state;
+    struct asked x = {arena_new(), CHECK(""), .has_zones = true, .queue = "{\"spec\":{}}"};
+    const char *ready = list_after(&x, "\"admissionChecks\":[{\"name\":\"m\",\"state\":\"Pending\"}]", 0, false, 0);
+    const struct json *updates = json_get(json_first(json_parse(x.a, bytes_of(ready), NULL, NULL)), "podSetUpdates");
+    assert_string_equal(json_text(json_path(json_item(updates, 0), "nodeSelector", "zone", NULL), ""), "a");
+    assert_null(json_get(json_item(updates, 1), "nodeSelector"));
+    assert_null(json_get(json_item(updates, 2), "nodeSelector"));
+    const char *late = list_after(&x, arena_printf(x.a, ADMITTED ",\"admissionChecks\":%s", ready), 900000, false, 0);
+    assert_non_null(strstr(late, "did not come within 15m; another domain is tried now"));
+    assert_null(strstr(late, "requeueAfterSeconds"));
+    assert_string_equal(x.passed_over, "{\"until\":\"2026-01-01T00:16:00Z\",\"flavors\":{},\"domains\":{\"zone\":[\"a\"]}}");
+    const char *note = arena_printf(x.a, "\"conditions\":[{\"type\":\"capstan.dev/PassedOver\",\"status\":\"True\",\"message\":\"{\\\"until\\\":"
+                                         "\\\"2026-01-01T00:16:00Z\\\",\\\"flavors\\\":{},\\\"domains\\\":{\\\"zone\\\":[\\\"a\\\"]}}\"},"
+                                         "{\"type\":\"Admitted\",\"status\":\"True\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]");
+    ready = list_after(&x, arena_printf(x.a, "%s,\"admissionChecks\":[{\"name\":\"m\",\"state\":\"Pending\"}]", note), 0, false, 0);
+    assert_non_null(strstr(ready, "\"nodeSelector\":{\"zone\":\"b\"}"));
+    late = list_after(&x, arena_printf(x.a, "%s,\"admissionChecks\":%s", note, ready), 900000, false, 0);
+    assert_non_null(strstr(late, "\"requeueAfterSeconds\":60"));
+    assert_string_equal(x.passed_over, "");
     arena_free(x.a);
 }
 
@@ -418,7 +461,8 @@ static void flavors_may_be_read_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(quota_is_enough), cmocka_unit_test(machines_have_their_time),
-                                       cmocka_unit_test(machines_come_once), cmocka_unit_test(what_cannot_come_is_not_waited_for),
+                                       cmocka_unit_test(machines_come_once), cmocka_unit_test(who_stands_together_is_given_a_zone),
+                                       cmocka_unit_test(what_cannot_come_is_not_waited_for),
                                        cmocka_unit_test(pauses_grow),
                                        cmocka_unit_test(what_is_wrong_with_it),
                                        cmocka_unit_test(the_next_flavor_is_tried_at_once), cmocka_unit_test(a_round_has_each_flavor_once),
