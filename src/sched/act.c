@@ -315,13 +315,13 @@ void act_stop_group(struct scheduler *s, struct work *w, struct seen_gang *g, co
     g->stop_why = NULL;
 }
 
-/* Does it only wait for members that do not exist yet? That is no news to anybody. */
-static bool members_missing(const struct reason *r)
+/* Does it only wait for members that do not exist yet? That is no news to anybody. NULL: no. */
+static const struct reason *members_missing(const struct reason *r)
 {
-    for (; r; r = r->next)
-        if (r->code == REASON_MEMBERS_MISSING || r->code == REASON_MEMBERS_LOST || members_missing(r->child))
-            return true;
-    return false;
+    const struct reason *found = NULL;
+    for (; r && !found; r = r->next)
+        found = r->code == REASON_MEMBERS_MISSING || r->code == REASON_MEMBERS_LOST ? r : members_missing(r->child);
+    return found;
 }
 
 /* Some of what is in the way is on nodes: an autoscaler may help. WHY not where only quota, a hold or a missing member is: it would buy for
@@ -375,7 +375,9 @@ static void explain(struct scheduler *s, struct seen_gang *g, const struct reaso
         explain_sentence(&text, why, s->names);
     explain_json(&tree, why, s->names);
     g->admitted = false;
-    g->members_missing = members_missing(why);
+    const struct reason *missing = members_missing(why);
+    g->members_missing = missing != NULL;
+    g->of_task_missing = missing && missing->name;
     g->wants_nodes = !g->members_missing && wants_nodes(why);
     add_machines(s, g, &text, &tree);
     const struct reason *preempting = g->source == GANG_POD ? reason_find(why, REASON_PREEMPTING) : NULL;

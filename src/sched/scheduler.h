@@ -90,6 +90,7 @@ struct seen_gang {
     bool completion_sent;        /* the same where its quota was told before */
     bool evict_sent;             /* we have written that it is evicted: it is counted once the object shows it */
     bool members_missing;        /* waits for pods that do not exist yet */
+    bool of_task_missing;        /* those of one task, which has a minimum of its own */
     bool wants_nodes;            /* it might start if there were other nodes, or more */
     uint8_t machines;            /* enum machine_cause of what only Karpenter can bring: why that does not come; FITS: it may */
     uint64_t machines_hash;      /* of all that is told of machines that can come */

@@ -193,6 +193,14 @@ static uint64_t kept_out_hash(const struct scheduler *s, const struct reason *ke
     return kept_out ? reason_hash(kept_out, s->names) : 0;
 }
 
+/* SOURCE Volcano, its gang plugin: pods of one task, of any, or what nodes and queues have. */
+static const char *volcano_shortage(const struct seen_gang *g, bool is_kept_out)
+{
+    if (is_kept_out || !g->members_missing)
+        return "NotEnoughResources";
+    return g->of_task_missing ? "NotEnoughPodsOfTask" : "NotEnoughTasks";
+}
+
 void status_volcano_group(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -224,7 +232,7 @@ void status_volcano_group(void *arg, struct work *w)
     if (strcmp(x.phase, "Running") == 0)
         volcano_condition(s, a, x.status, true, "tasks in gang are ready to be scheduled", "");
     else if (tells)
-        volcano_condition(s, a, x.status, false, !kept_out && g->members_missing ? "NotEnoughTasks" : "NotEnoughResources", why);
+        volcano_condition(s, a, x.status, false, volcano_shortage(g, kept_out != NULL), why);
     if (wait_ms > 0)
         work_again(w, wait_ms);
     volcano_send(&x, tells, why, tree);

@@ -51,3 +51,15 @@ k apply -f - >/dev/null <<'YAML'
 YAML
 soon "with them it runs" '^Running 2 Scheduled True' group duo '{.status.phase} {.status.running} {range .status.conditions[?(@.status=="True")]}{.type} {.status}{end}'
 k delete pod duo-0 duo-1 --wait=false >/dev/null
+k apply -f - >/dev/null <<'YAML'
+# YAML
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: pair}, spec: {minMember: 2, minTaskMember: {a: 2}}}
+YAML
+for i in 0 1; do
+    k apply -f - >/dev/null <<<"# YAML
+{apiVersion: v1, kind: Pod, metadata: {name: pair-$i, annotations: {scheduling.k8s.io/group-name: pair, volcano.sh/task-spec: b}}, spec: {
+ schedulerName: volcano, restartPolicy: Never, containers: [{name: c, image: i}]}}"
+done
+soon "it says whether pods of one task are missing" '^Unschedulable True NotEnoughPodsOfTask .*0 of 2 pods of task a exist' group pair \
+    '{range .status.conditions[?(@.type=="Unschedulable")]}{.type} {.status} {.reason} {.message}{end}'
+k delete pod pair-0 pair-1 --wait=false >/dev/null
