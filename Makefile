@@ -70,12 +70,17 @@ install: all
 # build/package/capstan_VERSION_ARCH.deb
 deb: all
 	@mkdir -p $(BUILD)/package
-	scripts/make-deb $(BUILD) $(BUILD)/package
+	@rm -f $(BUILD)/package/*.deb
+	scripts/package/make-deb $(BUILD) $(BUILD)/package
 
-# The image from that package, by whichever of these is there. IMAGE=registry.example.com/capstan:0.1.0
+# The image of that package and of the libraries that it needs, by whichever of these is there; no registry is asked.
+# IMAGE=registry.example.com/capstan:0.1.0
 IMAGE ?= capstan:0.1.0
 image: deb
-	@for tool in buildah podman docker; do command -v $$tool >/dev/null && exec $$tool build -f deploy/Containerfile -t $(IMAGE) $(BUILD)/package; done; \
+	@rm -rf $(BUILD)/image
+	scripts/package/make-image $(BUILD)/image/root $(BUILD)/package/*.deb
+	@for tool in buildah podman docker; do \
+	    command -v $$tool >/dev/null && exec $$tool build -f deploy/Containerfile -t $(IMAGE) $(BUILD)/image; done; \
 	    echo "make image: needs buildah, podman or docker" >&2; exit 1
 
 clean:
