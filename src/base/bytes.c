@@ -390,3 +390,13 @@ size_t utf8_length(const char *at, const char *end)
     }
     return 0;
 }
+
+bool utf8_is_plain(const char *at, size_t n)
+{
+    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t c = (unsigned char)at[0] & masks[n];
+    for (size_t i = 1; i < n; i++)
+        c = c << 6 | ((unsigned char)at[i] & 0x3f);
+    return n && c >= ' ' && !(c >= 0x7f && c < 0xa0) && c != 0xad && c != 0x61c && !(c >= 0x200b && c <= 0x200f) &&
+           !(c >= 0x2028 && c <= 0x202e) && !(c >= 0x2060 && c <= 0x206f) && c != 0xfeff && c < 0xe0000;
+}

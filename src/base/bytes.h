@@ -135,5 +135,8 @@ bool base64_decode(struct buf *out, struct bytes in);
 
 /* Bytes of the well-formed UTF-8 sequence at `at` < end, 1..4; 0 when it is malformed. SOURCE Unicode 15, table 3-7; RFC 3629 */
 size_t utf8_length(const char *at, const char *end);
+/* Is it a character that shows itself and moves nothing beside it: no control character, direction mark or part of a broken sequence?
+ * n: of utf8_length. SOURCE Unicode 15, general categories Cc, Cf, Zl, Zp */
+bool utf8_is_plain(const char *at, size_t n);
 
 #endif

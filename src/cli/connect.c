@@ -188,7 +188,7 @@ static void warnings_tell(struct connection *c, const char *header)
         c->warned = c->warned ? c->warned : map_new(1);
         (void)map_put(c->warned, buf_view(&text), &is_new);
         if (is_new && text.n)
-            fprintf(stderr, "Warning: %s\n", text.data);
+            output_say(stderr, "Warning: %s\n", text.data);
     }
 }
 
@@ -267,7 +267,7 @@ int connection_print_table(const struct options *o, const struct output_column *
 
 int connection_fail(const char *verb, const struct err *e)
 {
-    fprintf(stderr, "capstan %s: %s\n", verb, e->text);
+    output_say(stderr, "capstan %s: %s\n", verb, e->text);
     if (e->code == E_IO) /* the address in the kubeconfig is wrong, or its server is not there */
         return EXIT_USAGE;
     return e->code == E_NOTFOUND ? EXIT_NOT_FOUND : EXIT_FAILED;

@@ -17,7 +17,7 @@ static void print_lines(FILE *to, const struct manifest_report *r)
     _cleanup_buf_ struct buf out = {0};
     manifest_print_findings(&out, r);
     if (out.n)
-        fwrite(out.data, 1, out.n, to);
+        output_say(to, "%s", out.data);
 }
 
 static void print_data(const struct manifest_report *r, enum output_format format)

@@ -1,6 +1,7 @@
 /* output.c - tables as aligned text, JSON, YAML or CSV */
 #include "cli/output.h"
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -66,15 +67,51 @@ static int text_columns(const char *text)
 }
 
 /* WHY  names come from whoever may create objects: what moves the cursor or starts a line does not reach the terminal. */
-static void print_plain(const char *cell, FILE *f)
+static void print_plain(struct bytes text, bool lines, FILE *f)
 {
-    for (; *cell; cell++)
-        fputc((unsigned char)*cell < ' ' || *cell == 0x7f ? '?' : *cell, f);
+    const char *end = text.data + text.n;
+    for (const char *at = text.data; at < end;) {
+        size_t n = utf8_length(at, end);
+        if (utf8_is_plain(at, n) || (lines && *at == '\n'))
+            fwrite(at, 1, n, f);
+        else
+            fputc('?', f);
+        at += n ? n : 1;
+    }
+}
+
+static void say(FILE *f, bool lines, const char *format, va_list args)
+{
+    char *text = NULL;
+    int n = vasprintf(&text, format, args);
+    if (n < 0)
+        return;
+    bool ends = n > 0 && text[n - 1] == '\n';
+    print_plain((struct bytes){text, (size_t)n - ends}, lines, f);
+    if (ends)
+        fputc('\n', f);
+    free(text);
+}
+
+void output_say(FILE *f, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(f, true, format, args);
+    va_end(args);
+}
+
+void output_line(FILE *f, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(f, false, format, args);
+    va_end(args);
 }
 
 static bool is_hidden(const struct output_column *column, bool wide)
 {
-    return column->place == OUTPUT_FOR_PROGRAMS || (column->wide && !wide);
+    return column->place == OUTPUT_FOR_PROGRAMS || (wide ? column->place == OUTPUT_FOR_SCREENS : column->wide);
 }
 
 static void measure(const struct output_table *t, const struct output_layout *layout, int *widths)
@@ -103,7 +140,7 @@ void output_aligned(const struct output_table *t, bool wide, const struct output
             cell = cell ? cell : "-";
             int pad = widths[c] - text_columns(cell);
             fprintf(f, "%*s", gap + (t->columns[c].is_number ? pad : 0), "");
-            print_plain(cell, f);
+            print_plain(bytes_of(cell), false, f);
             gap = 3 + (t->columns[c].is_number ? 0 : pad);
         }
         fputc('\n', f);
@@ -148,7 +185,7 @@ static struct json *row_json(const struct output_table *t, uint32_t r)
         const char *cell = t->cells[r * t->columns_n + c];
         int64_t number;
         struct json *v = NULL;
-        if (t->columns[c].place == OUTPUT_FOR_PEOPLE)
+        if (t->columns[c].place == OUTPUT_FOR_PEOPLE || t->columns[c].place == OUTPUT_FOR_SCREENS)
             continue;
         if (!cell)
             v = json_new(t->arena, JSON_NULL);
@@ -208,9 +245,9 @@ static void print_names(const struct output_table *t)
 {
     uint32_t kind = column_of(t, "kind"), name = column_of(t, "name");
     for (uint32_t r = 0; r < t->rows_n; r++) {
-        print_plain(t->cells[r * t->columns_n + kind], stdout);
+        print_plain(bytes_of(t->cells[r * t->columns_n + kind]), false, stdout);
         putchar('/');
-        print_plain(t->cells[r * t->columns_n + name], stdout);
+        print_plain(bytes_of(t->cells[r * t->columns_n + name]), false, stdout);
         putchar('\n');
     }
 }

@@ -18,6 +18,7 @@ enum output_place {
     OUTPUT_EVERYWHERE,
     OUTPUT_FOR_PEOPLE,   /* table, wide and csv: a sentence of what stands in a column for programs */
     OUTPUT_FOR_PROGRAMS, /* json and yaml: the cell is JSON, written as it is */
+    OUTPUT_FOR_SCREENS,  /* table alone: in short what a column of the other forms has */
 };
 struct output_column {
     const char *key;   /* JSON key, camelCase */
@@ -49,6 +50,11 @@ void output_print(const struct output_table *t, enum output_format format);
 /* The rows as json and yaml have them. */
 struct json *output_rows_json(const struct output_table *t);
 void output_fini(struct output_table *t);
+
+/* As fprintf, for sentences with names and messages of others in them: what moves the cursor or the text beside it is a question mark.
+ * output_line: a line's end, too, but the last one. */
+__attribute__((format(printf, 2, 3))) void output_say(FILE *f, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void output_line(FILE *f, const char *format, ...);
 
 /* Lines of one table that comes in parts. widths: of each column, those of the parts before; they only grow. */
 struct output_layout {

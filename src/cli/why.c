@@ -472,7 +472,7 @@ static const char *colour(const struct answer *x, const char *code)
 static void print_tree(const struct answer *x, const struct json *reason, int depth, bool last, const char *stem)
 {
     const char *message = json_get_text(reason, "message", json_get_text(reason, "code", "?"));
-    fprintf(x->out, "%s%s%s\n", stem,
+    output_line(x->out, "%s%s%s\n", stem,
            depth == 0 ? ""
            : last     ? "`- "
                       : "|- ",
@@ -483,7 +483,7 @@ static void print_tree(const struct answer *x, const struct json *reason, int de
         print_tree(x, child, depth + 1, !child->next, next);
     int64_t more = json_get_int64(reason, "more", 0);
     if (more > 0)
-        fprintf(x->out, "%s... and %lld more\n", next, (long long)more);
+        output_line(x->out, "%s... and %lld more\n", next, (long long)more);
 }
 
 /* Any one of the remedies is enough; what one joins with "and" is needed together. */
@@ -493,10 +493,12 @@ static void print_remedies(const struct answer *x)
     const char *impossible = json_get_text(reason, "impossible", "");
     const char *not_computed = json_get_text(reason, "notComputed", "");
     if (*impossible || *not_computed)
-        fprintf(x->out, "would help: %s\n", *impossible ? impossible : not_computed);
+        output_line(x->out, "would help: %s\n", *impossible ? impossible : not_computed);
     const char *lead = "would help: ";
     JSON_EACH (remedy, json_get(reason, "remedies")) {
-        fprintf(x->out, "%s%s%s%s\n", colour(x, output_green()), lead, json_get_text(remedy, "message", "?"), colour(x, output_plain()));
+        fputs(colour(x, output_green()), x->out);
+        output_line(x->out, "%s%s", lead, json_get_text(remedy, "message", "?"));
+        fprintf(x->out, "%s\n", colour(x, output_plain()));
         lead = "        or: ";
     }
 }
@@ -510,38 +512,40 @@ static void print_cuts(const struct answer *x)
             names = arena_printf(x->a, "%s%s%s", names, *names ? ", " : "", json_text(name, ""));
     if (shown_n > CUTS_SHOWN)
         names = arena_printf(x->a, "%s and %u more", names, shown_n - CUTS_SHOWN);
-    fprintf(x->out, "MIG layouts follow what waits: GPUs of %s are cut for it when nobody has a part of them\n", names);
+    output_line(x->out, "MIG layouts follow what waits: GPUs of %s are cut for it when nobody has a part of them\n", names);
 }
 
 static void print_text(const struct answer *x)
 {
-    fprintf(x->out, "%s%s %s/%s%s: %s\n", colour(x, output_bold()), job_kinds[x->kind].title, object_meta(x->object, "namespace"),
-           object_meta(x->object, "name"), colour(x, output_plain()), x->state);
+    fputs(colour(x, output_bold()), x->out);
+    output_line(x->out, "%s %s/%s", job_kinds[x->kind].title, object_meta(x->object, "namespace"), object_meta(x->object, "name"));
+    fputs(colour(x, output_plain()), x->out);
+    output_line(x->out, ": %s\n", x->state);
     if (*x->cluster_queue)
-        fprintf(x->out, "queue: %s (cluster queue %s)\n", x->queue, x->cluster_queue);
+        output_line(x->out, "queue: %s (cluster queue %s)\n", x->queue, x->cluster_queue);
     else if (*x->queue)
-        fprintf(x->out, "queue: %s\n", x->queue);
+        output_line(x->out, "queue: %s\n", x->queue);
     if (x->position >= 0)
-        fprintf(x->out, "position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
+        output_line(x->out, "position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
     if (x->placement)
-        fprintf(x->out, "nodes: chosen by %s, the queue's own policy\n", x->placement);
+        output_line(x->out, "nodes: chosen by %s, the queue's own policy\n", x->placement);
     if (x->shares)
-        fprintf(x->out, "%s\n", local_shares_text(x->a, x->shares));
+        output_line(x->out, "%s\n", local_shares_text(x->a, x->shares));
     if (x->size.fewest_n < x->size.asked_n)
-        fprintf(x->out, "pods: %s\n", gang_size_text(x->a, x->size));
+        output_line(x->out, "pods: %s\n", gang_size_text(x->a, x->size));
     if (x->preempted)
-        fprintf(x->out, "%s\n", preempted_text(x->a, x->preempted));
+        output_line(x->out, "%s\n", preempted_text(x->a, x->preempted));
     bool tree = x->reason && json_get(x->reason, "children") && strcmp(json_get_text(x->reason, "code", ""), "admission-checks") != 0;
     if (*x->message && !(tree && strcmp(x->message, json_get_text(x->reason, "message", "")) == 0))
-        fprintf(x->out, "%s\n", x->message);
+        output_line(x->out, "%s\n", x->message);
     if (tree)
         print_tree(x, x->reason, 0, true, "");
     const char *start = start_text_of(x->a, json_get(x->reason, "start"), clock_wall_us() / 1000);
     if (start)
-        fprintf(x->out, "starts: %s\n", start);
+        output_line(x->out, "starts: %s\n", start);
     const char *machines = json_get_text(json_get(x->reason, "machines"), "message", "");
     if (*machines)
-        fprintf(x->out, "machines: %s\n", machines);
+        output_line(x->out, "machines: %s\n", machines);
     if (x->reason)
         print_remedies(x);
     if (x->cuts)

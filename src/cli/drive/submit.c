@@ -158,7 +158,7 @@ static int foresee(struct submit *x)
 {
     const struct json *objects = submission_objects(x->a, &x->s, x->job, x->priority, clock_wall_us() / 1000);
     struct forecast f = forecast_make(&x->c, x->a, objects);
-    fputs(f.text, stderr);
+    output_say(stderr, "%s", f.text);
     if (f.verdict == PREVIEW_NEVER && !option_flag(x->o, OPT_SUBMIT_ANYWAY)) {
         if (!option_flag(x->o, OPT_SUBMIT_DRY_RUN))
             fputs("not submitted: --anyway does it all the same\n", stderr);

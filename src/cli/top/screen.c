@@ -60,22 +60,6 @@ void screen_resized(void)
     (void)CALL(wclear)(WINDOW_HERE);
 }
 
-/* Direction marks and other characters that show nothing and move what stands beside them. SOURCE Unicode 15, general category Cf */
-static bool is_mark(uint32_t c)
-{
-    return (c >= 0x80 && c < 0xa0) || c == 0xad || c == 0x61c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || c >= 0xe0000;
-}
-
-static uint32_t code_point(const char *at, size_t n)
-{
-    static const unsigned char masks[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-    uint32_t c = (unsigned char)at[0] & masks[n];
-    for (size_t i = 1; i < n; i++)
-        c = c << 6 | ((unsigned char)at[i] & 0x3f);
-    return c;
-}
-
 /* What of a line is safe to show, from its column `shift` on. */
 static void clean(struct buf *out, struct bytes line, int shift)
 {
@@ -83,7 +67,7 @@ static void clean(struct buf *out, struct bytes line, int shift)
     int column = 0;
     for (const char *at = line.data; at < end; column++) {
         size_t n = utf8_length(at, end);
-        bool shown = n == 1 ? (unsigned char)*at >= ' ' && *at != 0x7f : n > 1 && is_utf8 && !is_mark(code_point(at, n));
+        bool shown = utf8_is_plain(at, n) && (n == 1 || is_utf8);
         if (column >= shift && shown)
             buf_bytes(out, (struct bytes){at, n});
         else if (column >= shift)

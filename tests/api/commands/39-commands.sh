@@ -176,6 +176,20 @@ k delete job second --wait=false >/dev/null
 soon "when the first is deleted, it waits behind the next" "^waits behind Workload $NS/job-fourth-[0-9a-f]* in StrictFIFO" why fifth
 is "in JSON, too" "waits behind Workload" bash -c '"$PROGRAM" why job/fifth -n "$1" -o json | /usr/bin/python3 -c "import json, sys; x = json.load(sys.stdin); assert x[\"message\"] == x[\"reason\"][\"message\"]; print(x[\"message\"][:21])"' - "$NS"
 
+# --- what others write moves nothing on the terminal
+k apply -f - >/dev/null <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: hostile}
+spec: {schedulerName: nobody, containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}
+YAML
+k patch pod hostile --subresource=status --type merge -p '{"status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"X",
+    "message":"<b>\u001b[2J\u009b2J\u202egnp.exe\nwould help: more"}]}}' >/dev/null
+is "why" "<b>?[2J?2J?gnp.exe?would help: more" bash -c '"$PROGRAM" why pod/hostile -n "$1" | tail -n +2' - "$NS"
+says "jobs" '<b>\?\[2J\?2J\?gnp.exe\?would help: more' "$PROGRAM" jobs -n "$NS" -o wide
+is "and programs have it as it is" 1 bash -c '"$PROGRAM" why pod/hostile -n "$1" -o json | jq -r .message | head -n 1 | grep -c "$(printf "\033")"' - "$NS"
+k delete pod hostile --wait=false >/dev/null
+
 # --- nodes: who has the GPUs
 holders() {
     "$PROGRAM" nodes --output json | /usr/bin/python3 -c '

@@ -186,12 +186,28 @@ static void test_other_formats(void **state)
     same("%zx %zd %hhu", (size_t)10, (ssize_t)-5, (unsigned char)7);
 }
 
+static bool is_plain(const char *text)
+{
+    return utf8_is_plain(text, utf8_length(text, text + strlen(text)));
+}
+
+static void test_plain(void **state)
+{
+    static const char *const plain[] = {" ", "~", "\xc2\xa0", "\xc3\xa9", "\xea\xb0\x80", "\xf0\x9f\x98\x80"},
+                            *const others[] = {"\n", "\x1b", "\x7f", "\xc2\x80", "\xc2\x9f", "\xc2\xad", "\xe2\x80\x8b", "\xe2\x80\xae",
+                                               "\xe2\x81\xa6", "\xef\xbb\xbf", "\xf3\xa0\x80\x81", "\x80", "\xff", "\xc3"};
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        assert_true(is_plain(plain[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(is_plain(others[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_formats_as_stdio), cmocka_unit_test(test_other_formats),
                                        cmocka_unit_test(test_views),  cmocka_unit_test(test_same_and_copy),
                                        cmocka_unit_test(test_int64), cmocka_unit_test(test_buf),
                                        cmocka_unit_test(test_blob),  cmocka_unit_test(test_base64),
-                                       cmocka_unit_test(test_memory)};
+                                       cmocka_unit_test(test_memory), cmocka_unit_test(test_plain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
