@@ -217,7 +217,8 @@ uint32_t gpus_find(struct connection *c, struct arena *a, void (*show)(void *con
 
 const struct output_column gpus_columns[GPUS_COLUMNS_N] = {
     {"node", "NODE", .is_key = true},
-    {"gpu", "GPU", .is_number = true, .is_key = true},
+    {"gpu", "GPU", .place = OUTPUT_FOR_SCREENS},
+    {"gpu", "GPU", .is_number = true, .wide = true, .is_key = true},
     {"device", "DEVICE", .wide = true, .is_key = true},
     {"product", "PRODUCT", .wide = true},
     {"resource", "RESOURCE", .is_key = true},
@@ -240,6 +241,14 @@ struct rows {
 static const char *number(struct arena *a, int64_t n)
 {
     return arena_printf(a, "%lld", (long long)n);
+}
+
+/* "3", or "3 MIG-b979eb4a": by this much of their UUIDs people tell instances of one GPU apart. */
+static const char *gpu_text(struct arena *a, const struct gpu_line *g)
+{
+    enum { SHORT_N = 12 }; /* of "MIG-" and a UUID */
+    bool is_mig = strncmp(g->device, "MIG-", 4) == 0;
+    return is_mig ? arena_printf(a, "%lld %.*s", (long long)g->gpu, SHORT_N, g->device) : number(a, g->gpu);
 }
 
 static const char *holders_text(struct arena *a, const struct gpu_holder *h)
@@ -273,6 +282,7 @@ static void row_add(void *context, const struct gpu_line *g)
     struct arena *a = x->t->arena;
     int64_t age_ms = x->now_ms - g->measured_ms;
     const char *cells[GPUS_COLUMNS_N] = {g->node,
+                                         gpu_text(a, g),
                                          number(a, g->gpu),
                                          g->device,
                                          g->product,

@@ -31,7 +31,7 @@ struct gpu_line {
 uint32_t gpus_find(struct connection *c, struct arena *a, void (*show)(void *context, const struct gpu_line *line), void *context,
                    struct err *e);
 
-enum { GPUS_COLUMNS_N = 14 };
+enum { GPUS_COLUMNS_N = 15 };
 extern const struct output_column gpus_columns[GPUS_COLUMNS_N];
 /* Rows of capstan nodes --gpus. */
 void gpus_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e);

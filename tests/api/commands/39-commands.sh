@@ -201,6 +201,8 @@ for row in json.load(sys.stdin):
             print(row["resource"], one["job"], one["queue"], one["devices"], len(one["pods"]))' "$NS"
 }
 says "nodes says who has the GPUs" "$NS/first 2" "$PROGRAM" nodes
+says "instances of one GPU are told apart" '^a100-[^ ]* +[0-9]+ MIG-[0-9a-f]{8} +nvidia.com/mig-' "$PROGRAM" nodes --gpus
+is "and each of them has its own line" 0 bash -c '"$PROGRAM" nodes --gpus | grep " MIG-" | cut -c-40 | sort | uniq -d | wc -l'
 says "in CSV too" "$NS/first 2" "$PROGRAM" nodes --output csv
 is "and programs" "nvidia.com/gpu first q 2 2" holders
 
