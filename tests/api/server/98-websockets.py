@@ -1,4 +1,6 @@
-"""98-websockets.py KUBECONFIG NAMESPACE - watches and logs as browsers read them, by WebSocket; one line a check
+"""98-websockets.py KUBECONFIG NAMESPACE [stays | dashboards] - watches and logs as browsers read them, by WebSocket; one line a check
+
+dashboards: each list of 99-dashboards.tsv that Headlamp shows, read and then followed from there on, as it does.
 
 Frames are made and taken apart here: what a library would not send is sent, too.
 """
@@ -52,6 +54,7 @@ class Server:
         said = b""
         while more := s.recv(65536):
             said += more
+        self.body = said.partition(b"\r\n\r\n")[2]
         return int(said.split(b" ", 2)[1])
 
 
@@ -201,10 +204,44 @@ def stays(server):
     print("ok the end")
 
 
+def lists():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "99-dashboards.tsv"), encoding="utf-8") as table:
+        rows = [line.rstrip("\n").split("\t") for line in table if line.strip() and line[0] != "#"]
+    return [path for status, who, method, path, _ in rows
+            if (status, method) == ("200", "GET") and who != "lens" and "?watch" not in path and "/metrics.k8s.io/" not in path]
+
+
+def dashboards(server):
+    followed, wrong = [], []
+    for path in lists():
+        path = path.replace("NS", server.ns)
+        status = server.call("GET", path)
+        answer = json.loads(server.body) if status == 200 and b'"items"' in server.body else {}
+        version = (answer.get("metadata") or {}).get("resourceVersion")
+        if not version:
+            continue  # discovery, or one object
+        ws = Socket(server, f"{path}{'&' if '?' in path else '?'}watch=1&resourceVersion={version}")
+        followed.append(path)
+        if ws.status != 101:
+            wrong.append((path, ws.head))
+            continue
+        ws.send(9, b"there")
+        while (got := ws.frame()) != (10, b"there"):
+            event = json.loads(got[1])
+            if got[0] != 1 or event["type"] not in ("ADDED", "MODIFIED", "DELETED"):
+                wrong.append((path, got))
+                break
+        ws.s.close()
+    check(not wrong and len(followed) > 40, "each list of Headlamp is followed by WebSocket", (len(followed), wrong[:3]))
+
+
 def main():
     server = Server(sys.argv[1], sys.argv[2])
-    for part in (stays,) if "stays" in sys.argv else (watches, logs, hostile):
-        part(server)
+    for part in (stays,) if "stays" in sys.argv else (dashboards,) if "dashboards" in sys.argv else (watches, logs, hostile):
+        try:
+            part(server)
+        except (AssertionError, OSError, EOFError, LookupError, ValueError) as e:
+            check(False, f"{part.__name__} to the end", repr(e))
 
 
 main()
