@@ -179,11 +179,32 @@ function reasons(reason, top) {
   );
 }
 
-// When a change that is the end of another job is there at the latest: that one's limit of time. 0: nobody knows.
-function endOf(change) {
+// Who ends or moves, of a change that is that.
+function holderOf(change) {
   const name = `/${change.namespace}/${change.name}`,
     of = { Workload: ["workload"], Pod: ["pod"], PodGroup: ["volcano", "coscheduling", "native"] }[change.kind] ?? [];
-  return change.change === "end" ? (of.map((source) => jobs.get(source + name)?.u ?? 0).find((u) => u > 0) ?? 0) : 0;
+  return ["end", "move"].includes(change.change) ? of.map((source) => jobs.get(source + name)).find(Boolean) : undefined;
+}
+
+// When it is there at the latest: that one's limit of time. 0: nobody knows.
+const endOf = (change) => (change.change === "end" && holderOf(change)?.u) || 0;
+
+// The message with jobs in the place of their Workloads, as links to them.
+function remedyText(remedy) {
+  let parts = [remedy.message];
+  for (const change of remedy.all ?? []) {
+    const holder = holderOf(change),
+      named = `${change.kind} ${change.namespace}/${change.name}`;
+    if (!holder) continue;
+    const who = change.kind === "Workload" && holder.n ? `${holder.kd} ${holder.ns}/${holder.n}` : named,
+      link = () => h("a", { href: jobLink(holder.key) }, who);
+    parts = parts.flatMap((part) => {
+      // "n/a" is not "n/a-2"
+      const pieces = typeof part === "string" ? (part + " ").split(named + " ") : [];
+      return pieces.length < 2 ? [part] : pieces.flatMap((piece, i) => (i ? [link(), " " + piece] : [piece]));
+    });
+  }
+  return parts;
 }
 
 // When all that a remedy needs has happened by itself, at the latest; 0: it may not.
@@ -204,7 +225,7 @@ function help(reason) {
     {},
     reason.remedies.map((one) => {
       const end = remedyEnd(one);
-      return h("li", {}, one.message, end ? h("span.faint", {}, ` (at ${when(end, now())} at the latest)`) : null);
+      return h("li", {}, remedyText(one), end ? h("span.faint", {}, ` (at ${when(end, now())} at the latest)`) : null);
     }),
   );
 }

@@ -166,7 +166,8 @@ def test_a_known_end_is_told_and_who_may_start_then(p):
     p.b.wait_text("at the latest", ".facts")
     p.c.job("after", 1, 4, "main", "team-blue")
     p.go("job/" + wait_for("it waits", lambda: (p.job("after") or {}).get("x") and p.job("after")["id"][2:]))
-    p.b.wait_text("the end of Workload team-blue/job-limited", ".remedies")
+    p.b.wait_text("the end of Job team-blue/limited", ".remedies")
+    assert p.b.run("return document.querySelector('.remedies a').textContent") == "Job team-blue/limited"
     p.b.wait_text("May start", ".facts")
     p.b.wait_text("Starts", ".facts", limit_s=60)
     p.go("timeline")

@@ -80,39 +80,66 @@ static int64_t group_end_ms(struct asker *x, const char *name)
     return last_ms;
 }
 
-static int64_t holder_end_ms(struct asker *x, const char *kind, const char *name)
+/* Who holds what is waited for. */
+struct holder {
+    const char *job_kind, *job; /* whose Workload it is; "": it is none, of nobody, or may not be read */
+    int64_t end_ms;             /* NEVER: not known */
+};
+
+static struct holder holder_of(struct asker *x, const char *kind, const char *name)
 {
-    if (text_equal(kind, "Workload"))
-        return workload_end_ms(x, get(x, "kueue.x-k8s.io", "v1beta2", "workloads", name));
-    if (text_equal(kind, "Pod"))
-        return pod_end_ms(x, get(x, "", "v1", "pods", name));
-    return text_equal(kind, "PodGroup") ? group_end_ms(x, name) : NEVER;
+    struct holder h = {"", "", NEVER};
+    if (text_equal(kind, "Workload")) {
+        const struct json *workload = get(x, "kueue.x-k8s.io", "v1beta2", "workloads", name);
+        h = (struct holder){object_controller(workload, "kind"), object_controller(workload, "name"), workload_end_ms(x, workload)};
+    } else if (text_equal(kind, "Pod")) {
+        h.end_ms = pod_end_ms(x, get(x, "", "v1", "pods", name));
+    } else if (text_equal(kind, "PodGroup")) {
+        h.end_ms = group_end_ms(x, name);
+    }
+    return h;
 }
 
-/* "the end of Workload n/a" becomes "the end of Workload n/a (at 10:00 at the latest)", wherever in the message it stands. */
-static void say(struct arena *a, struct json *remedy, const char *what, const char *until)
+/* "the end of Workload n/job-a-1f" becomes "the end of Job n/a (at 10:00 at the latest)", wherever in the message it stands. */
+static void say(struct arena *a, struct json *remedy, const char *what, const char *more)
 {
     const char *message = json_get_text(remedy, "message", ""), *at = strstr(message, what);
     size_t n = strlen(what);
     while (at && at[n] && at[n] != ' ') /* n/a-2 is another one */
         at = strstr(at + 1, what);
     if (at)
-        json_set_text(a, remedy, "message",
-                      arena_printf(a, "%.*s (at %s at the latest)%s", (int)(at + n - message), message, until, at + n));
+        json_set_text(a, remedy, "message", arena_printf(a, "%.*s%s%s", (int)(at - message), message, more, at + n));
+}
+
+static void change_tell(struct asker *x, struct json *remedy, struct json *change, bool ends)
+{
+    const char *kind = json_get_text(change, "kind", ""), *name = json_get_text(change, "name", "");
+    struct holder h = holder_of(x, kind, name);
+    const char *who = arena_printf(x->a, "%s %s/%s", kind, x->ns, name), *said = who;
+    char text[TIME_TEXT_MAX];
+    if (*h.job) {
+        struct json *job = json_ensure_object(x->a, change, "job");
+        json_set_text(x->a, job, "kind", h.job_kind);
+        json_set_text(x->a, job, "name", h.job);
+        said = arena_printf(x->a, "%s %s/%s", h.job_kind, x->ns, h.job);
+    }
+    if (ends && h.end_ms != NEVER) {
+        json_set_text(x->a, change, "until", time_format(text, h.end_ms));
+        said = arena_printf(x->a, "%s (at %s at the latest)", said, text);
+    }
+    if (said != who)
+        say(x->a, remedy, who, said);
 }
 
 void why_until(struct connection *c, struct arena *a, struct json *remedies)
 {
     JSON_EACH (remedy, remedies)
         JSON_EACH (change, json_get(remedy, "all")) {
-            const char *kind = json_get_text(change, "kind", ""), *name = json_get_text(change, "name", "");
             struct asker x = {c, a, json_get_text(change, "namespace", "")};
-            char text[TIME_TEXT_MAX];
-            int64_t end_ms = text_equal(json_get_text(change, "change", ""), "end") ? holder_end_ms(&x, kind, name) : NEVER;
-            if (end_ms == NEVER)
-                continue;
-            json_set_text(a, change, "until", time_format(text, end_ms));
-            say(a, remedy, arena_printf(a, "the end of %s %s/%s", kind, x.ns, name), text);
+            const char *what = json_get_text(change, "change", "");
+            bool ends = text_equal(what, "end");
+            if (ends || text_equal(what, "move"))
+                change_tell(&x, remedy, change, ends);
         }
 }
 

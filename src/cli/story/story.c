@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "base/clock.h"
 #include "cli/history/usage_read.h"
+#include "cli/lookup/why_until.h"
 #include "exporter/report/report.h"
 #include "kube/object.h"
 
@@ -63,7 +64,7 @@ static void starts_whole(struct story *s)
 
 /* ---- a gang that waits, and why ---- */
 
-static const struct json *reason_of(struct story *s, const struct story_job *job)
+static struct json *reason_of(struct story *s, const struct story_job *job)
 {
     const struct json *w = story_workload(s, job);
     const char *text = w ? object_waiting(w) : "";
@@ -80,7 +81,8 @@ static void waits(struct story *s)
     story_say(s, "vision submits pretrain: 3 pods of 2 again; it has 2 GPUs left, so all of it waits and holds nothing");
     if (!story_submit(s, &pretrain) || !story_wait(s, has_reason, &pretrain, "the reason"))
         return;
-    const struct json *reason = reason_of(s, &pretrain);
+    struct json *reason = reason_of(s, &pretrain);
+    why_until(&s->c, s->a, json_get(reason, "remedies"));
     story_say(s, "capstan why job/pretrain:");
     story_more("%s", json_get_text(reason, "message", "?"));
     const char *lead = "would help: ";

@@ -54,7 +54,7 @@ ends 0 "the demo tells its story" 'Yours to try:' "$PROGRAM" demo
 told=$said
 says "in half a minute" '^([0-9]|[123][0-9])$' echo $((SECONDS - began))
 says "a gang that waits, and why" 'insufficient unused quota for nvidia.com/gpu in flavor a100, 4 more needed' echo "$told"
-says "what would help" 'would help: the end of Workload (vision/job-detect|nlp/job-bert)-' echo "$told"
+says "what would help" 'would help: the end of Job (vision/detect|nlp/bert)$' echo "$told"
 says "a bar of GPUs by node" '^ +a100-40gb-[01] +\[(BBBBBBBB|PPPPPP\.\.)\]' echo "$told"
 says "a layout, and one that is refused" 'event MIGConfigFailed: in use by nlp/notebook' echo "$told"
 says "a GPU that fails" 'event GPUError: XID 79 GPU has fallen off the bus' echo "$told"

@@ -15,7 +15,7 @@ why() { "$PROGRAM" why "$1" -n "$NS" "${@:2}"; }
 until_json() {
     local admitted end
     admitted=$(k get workload "$(workload_of "$2")" -o 'jsonpath={.status.conditions[?(@.type=="Admitted")].lastTransitionTime}')
-    end=$(why "job/$1" -o json | tr -d ' \n' | sed -n 's/.*"change":"end"[^}]*"name":"\([^"]*\)"[^}]*"until":"\([^"]*\)".*/\1 \2/p')
+    end=$(why "job/$1" -o json | tr -d ' \n' | sed -n 's/.*"change":"end"[^}]*"name":"\([^"]*\)","job":[^}]*}[^}]*"until":"\([^"]*\)".*/\1 \2/p')
     [ -n "$end" ] && echo "${end% *} $(($(date -d "${end#* }" +%s) - $(date -d "$admitted" +%s)))"
 }
 code_of() { "$@" >/dev/null 2>&1; echo $?; }
@@ -86,7 +86,7 @@ soon "usage of the flavor" '^3/0 $' used strict flavorsUsage
 soon "why: the first in line" 'position: 1 of 2' why job/strict-large
 soon "why: the second" 'position: 2 of 2' why job/strict-small
 soon "why: what would help" 'would help: 2 more nvidia.com/gpu of quota' why job/strict-large
-soon "why: who holds it, and until when" 'or: the end of Workload [^ ]*/job-strict-first-[0-9a-f]* \(at 20[-0-9]*T[:0-9]*Z at the latest\)$' why job/strict-large
+soon "why: who holds it, and until when" 'or: the end of Job [^ ]*/strict-first \(at 20[-0-9]*T[:0-9]*Z at the latest\)$' why job/strict-large
 soon "why as JSON: until when" "^job-strict-first-[0-9a-f]* 900\$" until_json strict-large strict-first
 soon "why as YAML" 'code: quota-short' why job/strict-large -o yaml
 soon "events of a started one" 'Admitted by clusterQueue' k get events --field-selector involvedObject.name=strict-first,reason=Started
