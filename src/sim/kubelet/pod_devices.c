@@ -203,6 +203,9 @@ static int admit_want(struct admission *m, struct pod_want *w, struct err *e)
     if (n < w->n) {
         uint32_t chosen_n = chosen_next(m->arena, m->pod, w, w->n - n, false, &chosen);
         int r = device_manager_take(m->devices, m->who, w->resource, w->n - n, chosen, chosen_n, m->arena, &more, e);
+        /* Devices that a scheduler saw there have gone since, by another layout: as of a plugin that has none any more. */
+        if (r == -E_NOTFOUND && chosen_of(m->arena, m->pod->chosen, w->resource, &chosen) > 0)
+            return err_set(e, E_DENIED, "no healthy devices present; cannot allocate unhealthy devices %s", w->resource);
         if (r == -E_NOTFOUND)
             return 0;
         if (r < 0)

@@ -30,7 +30,8 @@ void pod_devices_free(struct pod_devices *p); /* NULL-safe */
 void pod_want_set(struct pod_want *w, const char *const *slots); /* n of them, copied; NULL: none */
 /* A pod that runs already: what its status (or else its annotation) says is its own. `d` NULL: the node has no simulated GPUs. */
 void pod_devices_resume(struct pod_devices *p, struct agent *d, const struct node_pod *who, const struct json *pod);
-/* Give devices; resources that the node does not have are left out, as kubelets do. -E_DENIED with the text for users. */
+/* Give devices; resources that the node does not have, and no scheduler saw there, are left out, as kubelets do. -E_DENIED with the text
+ * for users. */
 int pod_devices_admit(struct pod_devices *p, struct agent *d, const struct node_pod *who, struct err *e);
 /* Slots that init containers before `w` had and no container between them has taken over: `w` gets these first. Texts are the pod's. */
 uint32_t pod_devices_left(const struct pod_devices *p, const struct pod_want *w, struct arena *a, const char ***ret_slots);

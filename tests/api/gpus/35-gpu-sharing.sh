@@ -150,6 +150,15 @@ K label node a100-40gb-1 nvidia.com/mig.config=all-1g.5gb >/dev/null
 soon "all-1g.5gb: state success" '^success$' label a100-40gb-1 nvidia.com/mig.config.state
 soon "56 slices" '^56$' offers a100-40gb-1 nvidia.com/mig-1g.5gb
 is "no whole GPU is left" 0 offers a100-40gb-1 nvidia.com/gpu
+k apply -f - >/dev/null <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: too-late, annotations: {capstan.dev/devices: nvidia.com/gpu=GPU-00000000-0000-0000-0000-000000000000}}
+spec: {nodeName: a100-40gb-1, containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}
+YAML
+soon "whoever was bound to one as it was cut is refused" '^Failed UnexpectedAdmissionError .*no healthy devices present.* nvidia.com/gpu' \
+    k get pod too-late -o 'jsonpath={.status.phase} {.status.reason} {.status.message}'
+k delete pod too-late --grace-period=0 --force >/dev/null 2>&1
 is "labels of the slices" "56 NVIDIA-A100-SXM4-40GB-MIG-1g.5gb" bash -c \
     "echo \$('$KUBECTL' get node a100-40gb-1 -o 'jsonpath={.metadata.labels.nvidia\.com/mig-1g\.5gb\.count} {.metadata.labels.nvidia\.com/mig-1g\.5gb\.product}')"
 cat >mig.yaml <<'YAML'
