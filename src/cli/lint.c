@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
+#include "cli/lint/config_files.h"
 #include "cli/output.h"
 #include "codec/admission/validate_manifest.h"
 
@@ -123,6 +124,7 @@ int lint_main(const struct options *o)
     struct kind_table *kinds = kind_table_new();
     struct manifest_report report;
     manifest_report_init(&report, arena, kinds, option_flag(o, OPT_LINT_STRICT_KUEUE));
+    report.more = config_files_look;
     bool readable = true;
     for (int i = 0; i < o->arguments_n; i++)
         readable &= argument_check(&report, o->arguments[i]);

@@ -18,7 +18,7 @@ void manifest_report_init(struct manifest_report *r, struct arena *a, const stru
 
 /* ---- findings ---- */
 
-struct subject {
+struct manifest_subject {
     struct manifest_report *report;
     const char *file, *object;
     uint32_t document;
@@ -26,6 +26,7 @@ struct subject {
     const struct yaml_places *places;
     const struct kind *kind;
     const struct kind_version *version;
+    bool known; /* by a room above */
 };
 
 /* ---- lines ---- */
@@ -54,14 +55,14 @@ static const struct json *member_at(const struct json *object, const char **path
     return found;
 }
 
-static uint32_t line_at(const struct subject *s, const struct json *v, uint32_t otherwise)
+static uint32_t line_at(const struct manifest_subject *s, const struct json *v, uint32_t otherwise)
 {
     struct yaml_place place = v && s->places ? yaml_place_of(s->places, v) : (struct yaml_place){0};
     return place.key_line ? place.key_line : place.line ? place.line : otherwise;
 }
 
 /* SHAPE  spec.tasks[0].template, limits[nvidia.com/gpu]. Where the path leads nowhere, what was reached last. */
-static uint32_t line_of(const struct subject *s, const char *path)
+static uint32_t line_of(const struct manifest_subject *s, const char *path)
 {
     const struct json *at = s->written;
     uint32_t line = line_at(s, at, 0);
@@ -84,7 +85,7 @@ static uint32_t line_of(const struct subject *s, const char *path)
     return line;
 }
 
-static void finding_add(const struct subject *s, bool refused, const char *path, const char *problem)
+static void finding_add(const struct manifest_subject *s, bool refused, const char *path, const char *problem)
 {
     struct manifest_report *r = s->report;
     struct manifest_finding *f = arena_zero(r->arena, 1, sizeof *f);
@@ -104,8 +105,35 @@ static void finding_add(const struct subject *s, bool refused, const char *path,
     r->refused_n += refused;
 }
 
+/* The line of a path in a text that a field holds, from 1 as in a file of its own. */
+static uint32_t line_inside(const struct manifest_report *r, struct bytes text, const char *path)
+{
+    struct json *docs = NULL;
+    struct yaml_places *places = yaml_places_new();
+    (void)yaml_parse_places(r->arena, text, &docs, NULL, places, NULL);
+    const struct manifest_subject inside = {.places = places, .written = json_item(docs, 0)};
+    uint32_t line = docs ? line_of(&inside, path) : 0;
+    yaml_places_free(places);
+    return line;
+}
+
+void manifest_tell(struct manifest_subject *s, const char *field, struct bytes text, const struct manifest_told *told)
+{
+    struct manifest_report *r = s->report;
+    s->report->remaining_n += told->refused;
+    if (!*field) {
+        finding_add(s, told->refused, told->path, told->problem);
+        return;
+    }
+    finding_add(s, told->refused, field, told->problem);
+    if (*told->path)
+        r->last->path = arena_printf(r->arena, "%s.%s", field, told->path);
+    if (r->last->line && memchr(text.data, '\n', text.n)) /* the lines of a block begin below its key */
+        r->last->line += told->line ? told->line : *told->path ? line_inside(r, text, told->path) : 0;
+}
+
 /* "path: text" as one finding: the path ends at the first ": ", when it looks like one. */
-static void finding_split(const struct subject *s, bool refused, const char *text)
+static void finding_split(const struct manifest_subject *s, bool refused, const char *text)
 {
     const char *end = strstr(text, ": ");
     size_t n = end ? (size_t)(end - text) : 0;
@@ -117,7 +145,7 @@ static void finding_split(const struct subject *s, bool refused, const char *tex
         finding_add(s, refused, "", text);
 }
 
-static void findings_take(const struct subject *s, const struct admission *x)
+static void findings_take(const struct manifest_subject *s, const struct admission *x)
 {
     for (uint32_t i = 0; i < x->warnings_n; i++)
         finding_split(s, false, x->warnings[i]);
@@ -138,7 +166,7 @@ static void findings_take(const struct subject *s, const struct admission *x)
 
 /* ---- one object ---- */
 
-static void unknown_fields_report(const struct subject *s, const struct json *written,
+static void unknown_fields_report(const struct manifest_subject *s, const struct json *written,
                                   const struct schema_findings *found)
 {
     for (uint32_t i = 0; i < found->unknown_n && i < 32; i++) {
@@ -152,7 +180,7 @@ static void unknown_fields_report(const struct subject *s, const struct json *wr
 #define SETTLE_PASSES 6 /* a misspelt field hides what is inside it: one pass a level */
 
 /* Correct types and names of fields until the schema has nothing to say; findings are told on the way when `tell`. */
-static bool object_settle(const struct subject *s, struct json *object, bool tell)
+static bool object_settle(const struct manifest_subject *s, struct json *object, bool tell)
 {
     struct arena *a = s->report->arena;
     const struct schema *schema = s->version->schema;
@@ -180,7 +208,7 @@ static bool object_settle(const struct subject *s, struct json *object, bool tel
 }
 
 /* The way of an object into a server. `object` is changed. */
-static void object_run(const struct subject *s, struct json *object)
+static void object_run(const struct manifest_subject *s, struct json *object)
 {
     struct manifest_report *r = s->report;
     struct admission x = {.arena = r->arena, .object = object, .strict_kueue = r->strict_kueue};
@@ -207,7 +235,7 @@ static void object_run(const struct subject *s, struct json *object)
     findings_take(s, &y);
 }
 
-static void object_fix(const struct subject *s, struct admission *x)
+static void object_fix(const struct manifest_subject *s, struct admission *x)
 {
     struct json *fixed = admission_fix(x, s->kind);
     if (fixed)
@@ -215,7 +243,7 @@ static void object_fix(const struct subject *s, struct admission *x)
     (void)object_settle(s, x->object, false); /* what cannot be corrected stays, and is told by object_run */
 }
 
-static struct json *object_fixed(const struct subject *s, const struct json *object)
+static struct json *object_fixed(const struct manifest_subject *s, const struct json *object)
 {
     struct admission x = {.arena = s->report->arena, .object = json_clone(s->report->arena, object)};
     field_errors_init(&x.errors, s->report->arena);
@@ -230,7 +258,7 @@ static void near_key(void *context, const char *path, const char *text)
     finding_add(context, false, path, text);
 }
 
-static void object_check(const struct subject *s, struct json *object)
+static void object_check(const struct manifest_subject *s, struct json *object)
 {
     struct manifest_report *r = s->report;
     near_keys_look(r->arena, object, near_key, (void *)(uintptr_t)s); /* it is only read */
@@ -240,7 +268,7 @@ static void object_check(const struct subject *s, struct json *object)
     object_run(s, json_clone(r->arena, object));
     struct manifest_report after;
     manifest_report_init(&after, r->arena, r->kinds, r->strict_kueue);
-    struct subject again = *s;
+    struct manifest_subject again = *s;
     again.report = &after;
     object_run(&again, json_clone(r->arena, fixed));
     r->remaining_n += after.refused_n;
@@ -266,15 +294,16 @@ static const char *not_an_object(const struct json *doc)
     return "not a Kubernetes object: no apiVersion and kind (values of a Helm chart, or part of a manifest?)";
 }
 
-/* The kind whose name is nearest, in this group when there is one. */
+/* The kind whose name is nearest, of those in this group, or in the one whose name is. */
 static const struct kind *kind_guess(const struct manifest_report *r, const char *group, const char *kind)
 {
+    enum { NAME_FAR = 2, GROUP_FAR = 9, NONE = (NAME_FAR + 1) * (GROUP_FAR + 2) };
     const struct kind *best = NULL;
-    size_t least = 6;
+    size_t least = NONE;
     for (uint32_t i = 0; i < kind_count(r->kinds); i++) {
         const struct kind *k = kind_at(r->kinds, i);
-        size_t distance = suggest_distance(kind, k->kind, 2);
-        distance = distance > 2 ? 6 : 2 * distance + !text_equal(k->group, group);
+        size_t name = suggest_distance(kind, k->kind, NAME_FAR), other = suggest_distance(group, k->group, GROUP_FAR);
+        size_t distance = name > NAME_FAR ? NONE : name * (GROUP_FAR + 2) + other;
         if (distance < least) {
             best = k;
             least = distance;
@@ -284,17 +313,17 @@ static const struct kind *kind_guess(const struct manifest_report *r, const char
 }
 
 /* Sets kind and version of the subject, and corrects the document where the name is near one that exists. */
-static bool kind_resolve(struct subject *s, struct json *doc, const char *api_version, const char *kind)
+static bool kind_resolve(struct manifest_subject *s, struct json *doc, const char *api_version, const char *kind)
 {
     struct manifest_report *r = s->report;
     const char *slash = strchr(api_version, '/'), *version = slash ? slash + 1 : api_version;
     const char *group = slash ? arena_text_n(r->arena, api_version, (size_t)(slash - api_version)) : "";
     s->kind = kind_find_kind(r->kinds, group, kind);
-    if (!s->kind && !(s->kind = kind_guess(r, group, kind))) {
-        finding_add(s, false, "",
-                    arena_printf(r->arena,
-                                 "%s %s is not known here: not checked (it needs its CustomResourceDefinition)",
-                                 api_version, kind));
+    if (!s->kind && (s->known || !(s->kind = kind_guess(r, group, kind)))) {
+        if (!s->known)
+            finding_add(s, false, "",
+                        arena_printf(r->arena, "%s %s is not known here: not checked (it needs its CustomResourceDefinition)", api_version,
+                                     kind));
         return false;
     }
     s->version = kind_version_find(s->kind, version);
@@ -320,9 +349,10 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
                            const struct json *written)
 {
     const char *api_version = json_get_text(doc, "apiVersion", ""), *kind = json_get_text(doc, "kind", "");
-    struct subject s = {.report = r, .file = file, .document = number, .places = places, .written = written};
+    struct manifest_subject s = {.report = r, .file = file, .document = number, .places = places, .written = written};
     if (!api_version[0] || !kind[0] || strlen(api_version) > API_VERSION_MAX || strlen(kind) > LIMIT_NAME) {
-        finding_add(&s, true, "", not_an_object(doc));
+        if (!r->more || !r->more(&s, doc))
+            finding_add(&s, true, "", not_an_object(doc));
         r->left_out_n++;
         return;
     }
@@ -338,6 +368,7 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
     const struct json *metadata = json_get(doc, "metadata");
     const char *name = json_get_text(metadata, "name", json_get_text(metadata, "generateName", "?"));
     s.object = arena_printf(r->arena, "%s/%s", kind, name);
+    s.known = r->more && r->more(&s, doc);
     if (!kind_resolve(&s, doc, api_version, kind)) {
         json_append(r->fixed, json_clone(r->arena, doc));
         r->objects_n++;
@@ -346,12 +377,28 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
     object_check(&s, doc);
 }
 
-static void unreadable(const struct subject *s, const char *text)
+/* What people who meet this mistake often have in hand; "": nothing is known. */
+static const char *unreadable_hint(struct bytes text, unsigned line)
+{
+    if (text.n && memmem(text.data, text.n, "{{", 2))
+        return "; is it a template? Render it first, as helm template does";
+    const char *at = text.data, *end = text.n ? at + text.n : at;
+    for (unsigned i = 1; i < line && at && at < end; i++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        at = at ? at + 1 : NULL;
+    }
+    for (; at && at < end && (*at == ' ' || *at == '\t'); at++)
+        if (*at == '\t')
+            return "; YAML is indented by spaces, and there is a tab";
+    return "";
+}
+
+static void unreadable(const struct manifest_subject *s, struct bytes text, const char *problem)
 {
     unsigned line = 0;
     int read_n = 0;
-    (void)sscanf(text, "line %u, %n", &line, &read_n); /* it stands in front of the finding */
-    finding_add(s, true, "", text + read_n);
+    (void)sscanf(problem, "line %u, %n", &line, &read_n); /* it stands in front of the finding */
+    finding_add(s, true, "", arena_printf(s->report->arena, "%s%s", problem + read_n, unreadable_hint(text, line)));
     s->report->last->line = line;
     s->report->left_out_n++;
 }
@@ -362,10 +409,10 @@ void manifest_check(struct manifest_report *r, const char *file, struct bytes te
     struct json_parse_info info = {0};
     struct err e = {0};
     struct yaml_places *places = yaml_places_new();
-    struct subject s = {.report = r, .file = arena_text(r->arena, file)};
+    struct manifest_subject s = {.report = r, .file = arena_text(r->arena, file)};
     uint32_t number = 0;
     if (yaml_parse(r->arena, text, &docs, &info, &e) < 0) {
-        unreadable(&s, e.text);
+        unreadable(&s, text, e.text);
         yaml_places_free(places);
         return;
     }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,11 +193,70 @@ static void folders_are_looked_through(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void text_read(const char *path, struct buf *out)
+{
+    FILE *f = fopen(path, "rb");
+    size_t n;
+    buf_clear(out);
+    while (f && (n = fread(buf_reserve(out, 4096), 1, 4096, f)) > 0)
+        out->n += n;
+    buf_char(out, '\0');
+    out->n--;
+    if (f)
+        (void)fclose(f); /* read only */
+}
+
+static void text_write(const char *path, const struct buf *text)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text->data, 1, text->n, f), text->n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Manifests as they are met: tests/golden/wild/NAME.yaml gives NAME.findings (GOLDEN_WRITE=1 writes them anew), and what --fix makes of one
+ * stays as it is when it is fixed again. */
+static void as_they_are_met(void **state)
+{
+    (void)state;
+    struct dirent **entries;
+    char here[4096];
+    _cleanup_buf_ struct buf out = {0}, want = {0}, fixed = {0};
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(WILD_PATH), 0); /* findings have the names that were given */
+    int n = scandir(".", &entries, NULL, alphasort), files_n = 0;
+    for (int i = 0; i < n; i++) {
+        char path[300], *name = entries[i]->d_name;
+        if (text_ends(name, ".yaml")) {
+            (void)snprintf(path, sizeof path, "%.*s.findings", (int)strlen(name) - 5, name);
+            int code = LINT(&out, name);
+            if (getenv("GOLDEN_WRITE"))
+                text_write(path, &out);
+            text_read(path, &want);
+            assert_string_equal(out.data, want.data);
+            assert_int_equal(code, out.n > 0);
+            (void)LINT(&fixed, name, "--fix");
+            text_write(file, &fixed);
+            (void)LINT(&out, file, "--fix");
+            assert_string_equal(out.data, fixed.data);
+            files_n++;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    assert_int_equal(chdir(here), 0);
+    assert_true(files_n >= 12);
+    file_write("apiVersion: v1\nkind: Pod\nmetadata:\n\tname: tabs\n");
+    assert_int_equal(LINT(&out, file), 1);
+    assert_non_null(strstr(out.data, ":4: column 1: "));
+    assert_non_null(strstr(out.data, "there is a tab"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(exit_codes), cmocka_unit_test(fix_prints_what_applies),
                                        cmocka_unit_test(lines_are_those_of_the_file), cmocka_unit_test(keys_that_are_nearly_right),
-                                       cmocka_unit_test(folders_are_looked_through)};
+                                       cmocka_unit_test(folders_are_looked_through), cmocka_unit_test(as_they_are_met)};
     int fd = mkstemp(file);
     if (fd < 0)
         return 1;
