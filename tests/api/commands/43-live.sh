@@ -83,6 +83,9 @@ soon "jobs outlive their objects" "Job +over-a +1 .*kim" finished
 soon "by user" '^over-b$' bash -c '"$PROGRAM" jobs --finished -n "$0" --user an* -o name | cut -d/ -f2' "$NS"
 soon "by hours given" '^Job/over-a Job/over-b $' bash -c '"$PROGRAM" jobs --finished -n "$0" --name "over-*" --sort gpus --reverse -o name | tr "\n" " "' "$NS"
 says "as numbers" '"allocatedHours": [0-9.]+,' finished --name over-a -o json
+is "the same in whatever zone a machine is" 1 bash -c 'for zone in UTC Asia/Seoul America/St_Johns; do
+    TZ=$zone "$PROGRAM" jobs --finished -n "$0" -o csv; TZ=$zone "$PROGRAM" jobs --finished -n "$0" | wc -l; done | sort | uniq -c |
+    awk "{ print \$1 }" | sort -u | wc -l' "$NS"
 ends 2 "a state is not kept" 'how a job ended is not in the usage store' "$PROGRAM" jobs --finished -n "$NS" --state complete
 ends 2 "no such time" '--since: write 30m' "$PROGRAM" jobs --finished -n "$NS" --since yesterday
 ends 2 "nothing of the future" 'lies in the future' "$PROGRAM" jobs --finished -n "$NS" --since 2100-01-01
