@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/quantity.h"
 #include "core/device_list.h"
+#include "core/flow.h"
 
 #define WANTS_MAX 64
 
@@ -194,6 +195,13 @@ struct admission {
     struct arena *arena;
 };
 
+/* A scheduler saw devices there, which have gone since by another layout: as of a plugin that has none any more. Shares no plugin has. */
+static bool has_gone(const struct admission *m, const char *resource)
+{
+    const char **chosen;
+    return !text_starts(resource, GPU_SHARE_PREFIX) && chosen_of(m->arena, m->pod->chosen, resource, &chosen) > 0;
+}
+
 /* What init containers left is given on first; the rest comes from the node. */
 static int admit_want(struct admission *m, struct pod_want *w, struct err *e)
 {
@@ -203,8 +211,7 @@ static int admit_want(struct admission *m, struct pod_want *w, struct err *e)
     if (n < w->n) {
         uint32_t chosen_n = chosen_next(m->arena, m->pod, w, w->n - n, false, &chosen);
         int r = device_manager_take(m->devices, m->who, w->resource, w->n - n, chosen, chosen_n, m->arena, &more, e);
-        /* Devices that a scheduler saw there have gone since, by another layout: as of a plugin that has none any more. */
-        if (r == -E_NOTFOUND && chosen_of(m->arena, m->pod->chosen, w->resource, &chosen) > 0)
+        if (r == -E_NOTFOUND && has_gone(m, w->resource))
             return err_set(e, E_DENIED, "no healthy devices present; cannot allocate unhealthy devices %s", w->resource);
         if (r == -E_NOTFOUND)
             return 0;

@@ -51,7 +51,7 @@ is "two on each node" 2 bash -c "'$KUBECTL' -n '$NS' get pods -l 'run in (a,b,c,
 job big whole 4
 soon "four GPUs are free, and no node has them: two jobs elsewhere would help" '^job-. 1 False QueueDoesNotAllow [0-9]+$' moves big
 is "two of the four" 2 bash -c "$(declare -f moves why); PROGRAM='$PROGRAM' NS='$NS' moves big | wc -l"
-soon "in words, too" "Workload $NS/job-.* moved to node $NS-[12] \(.* GPU-minutes? of its work lost; ClusterQueue $NS-spreads has no capstan.dev/move-cost-seconds, which would allow it\)" why big
+soon "in words, too" "Job $NS/[a-d] moved to node $NS-[12] \(.* GPU-minutes? of its work lost; ClusterQueue $NS-spreads has no capstan.dev/move-cost-seconds, which would allow it\)" why big
 is "nobody is moved" 4 running a,b,c,d
 says "a bound that is none is told" 'Warning: metadata.annotations\[capstan.dev/move-cost-seconds\]: has no effect: write GPU-seconds, from 0 to 604800' \
     "$KUBECTL" annotate clusterqueue "$NS-spreads" capstan.dev/move-cost-seconds=cheap
