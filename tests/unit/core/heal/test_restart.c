@@ -37,9 +37,9 @@ static void what_was_asked_before_it_was_let_in_is_answered(void **state)
     assert_int_equal(effects(w, EFFECT_EVICT), 0);
 }
 
-static void asked_while_it_runs_it_is_evicted(void **state)
+/* A pod group of two; it is bound, and then its object asks for a restart. */
+static struct gang_record bound_group_is_asked(struct world *w)
 {
-    struct world *w = *state;
     node(w, "n0", "cpu=8000," GPU "=2", "");
     struct gang_record r = a_group(w, "g", NULL, 2);
     r.created_ms = 1;
@@ -52,6 +52,13 @@ static void asked_while_it_runs_it_is_evicted(void **state)
     r.restart_ms = w->now_ms;
     gang_record(w, r);
     step(w);
+    return r;
+}
+
+static void asked_while_it_runs_it_is_evicted(void **state)
+{
+    struct world *w = *state;
+    struct gang_record r = bound_group_is_asked(w);
     assert_non_null(entry_of(w, EFFECT_EVICT, "g"));
     outcome(w, EFFECT_EVICT, "g", NULL, OUTCOME_DONE);
     gone(w, CHANGE_POD_GONE, "ns/g-0");
@@ -106,18 +113,7 @@ static void asked_before_its_pods_come_it_is_evicted_once_they_are_bound(void **
 static void one_of_which_nothing_was_bound_starts_whole_or_not(void **state)
 {
     struct world *w = *state;
-    node(w, "n0", "cpu=8000," GPU "=2", "");
-    struct gang_record r = a_group(w, "g", NULL, 2);
-    r.created_ms = 1;
-    gang_record(w, r);
-    pod(w, "ns/g-0", "g", GPU "=1");
-    pod(w, "ns/g-1", "g", GPU "=1");
-    step(w);
-    assert_int_equal(effects(w, EFFECT_BIND), 2);
-    w->now_ms += 10000;
-    r.restart_ms = w->now_ms;
-    gang_record(w, r);
-    step(w);
+    (void)bound_group_is_asked(w);
     assert_int_equal(effects(w, EFFECT_EVICT), 1);
     outcome(w, EFFECT_BIND, "g", "ns/g-0", OUTCOME_FAILED);
     outcome(w, EFFECT_BIND, "g", "ns/g-1", OUTCOME_FAILED);
