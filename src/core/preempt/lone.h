@@ -18,7 +18,7 @@
 /* The pod was refused. True: others leave for it, and it has a promise. False: `why` gets a reason why nobody does, and *ret_neighbours is
  * true where pods that stay, wherever they are, keep it from a node by their rules or its own. */
 bool lone_preempts(struct cycle *c, struct gang *g, struct reason *why, bool *ret_neighbours);
-/* Would it, were it tried now? Nothing is changed. */
+/* Would it, were it tried now? Nothing is changed but the cycle's budget, of which a search takes its cost. */
 bool lone_would_preempt(struct cycle *c, struct gang *g);
 /* The same on this node. Pods whose places depend on those of others are not asked about. */
 bool lone_would_preempt_on(struct cycle *c, struct gang *g, uint32_t node);

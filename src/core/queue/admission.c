@@ -72,8 +72,6 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
         promise_drop(s, g);
         booking_drop(s, g);
     }
-    if (phase == GANG_BOUND && !g->planned && g->own->lost_ms)
-        gang_own(g)->lost_ms = 0; /* it is whole, and when it is broken again that begins anew (heal/refill.h) */
     if (begins && s->bookings_n)
         bookings_look(s, g);
     if (g->restarts && (phase == GANG_ADMITTED || phase == GANG_BOUND))
@@ -217,6 +215,8 @@ void admission_reserve(struct state *s, struct gang *g, struct queue *q, const s
     find_placed_shapes(s, g);
     g->reserved_ms = s->now_ms - s->now_ms % 1000;
     g->admit_refused = false;
+    if (!g->planned && g->own->lost_ms)
+        gang_own(g)->lost_ms = 0; /* it is whole, and when it is broken again that begins anew (heal/refill.h) */
     if (q)
         consumption_enter(s, g, q);
     if (q && lets_others_preempt(s, g, q))

@@ -146,6 +146,21 @@ static void a_group_that_asks_for_it_is_released_whole(void **state)
 }
 
 /* Its place is on a node that failed: it is in line, holds what it has left, and is evicted whole when it asks for that. */
+/* It is not whole because its eviction could not be written: it is told again, and not after as long once more. */
+static void an_eviction_that_failed_is_told_again_soon(void **state)
+{
+    struct world *w = *state;
+    runs(w, NULL, 120);
+    pod(w, "ns/other", NULL, GPU "=4");
+    gone(w, CHANGE_POD_GONE, members[2]);
+    step(w);
+    after(w, 120000);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "g"));
+    outcome(w, EFFECT_EVICT, "g", NULL, OUTCOME_FAILED);
+    step(w);
+    assert_non_null(entry_of(w, EFFECT_EVICT, "g"));
+}
+
 /* Others have bound three of four, and the fourth finds room later: what it lost before counts no more. model_core_events 8037 400 1 */
 static void one_that_was_mended_is_broken_anew(void **state)
 {
@@ -367,6 +382,7 @@ int main(void)
         in_a_world(two_lost_members_start_together),
         in_a_world(a_place_is_not_kept_for_ever),
         in_a_world(a_group_that_asks_for_it_is_released_whole),
+        in_a_world(an_eviction_that_failed_is_told_again_soon),
         in_a_world(one_that_was_mended_is_broken_anew),
         in_a_world(what_was_kept_is_free_while_the_rest_ends),
         in_a_world(also_where_it_is_to_start_again),
