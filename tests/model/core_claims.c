@@ -5,8 +5,8 @@
  * One cohort, few flavors with one node each, gangs of one pod that come, go and change places in their queues; every third run with
  * preemption of all kinds, the others with queues that take back what they lent, or with none. Who is preempted leaves at once, and waits
  * again. After each event the core runs until it has nothing to do, also for who is tried again a while later (preempted in vain, or too
- * often); then a core that begins anew, told the same, must start nobody: whoever it would start has been forgotten by the other. Nodes only
- * grow, so that admitted gangs have their places in both.
+ * often); then a core that begins anew, told the same, must start nobody: whoever it would start has been forgotten by the other. Nodes
+ * only grow, so that admitted gangs have their places in both.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
