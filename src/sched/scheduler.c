@@ -12,7 +12,7 @@
 #include "sched/workload_metrics.h"
 
 const char *const scheduler_default_names[] = {
-    "capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", NULL};
+    "capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", "yunikorn", NULL};
 
 static void add_name(struct scheduler *s, const char *name)
 {

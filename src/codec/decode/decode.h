@@ -92,7 +92,8 @@ int decode_node(const struct decoder *d, struct bytes text, struct node_record *
 void decode_feedback(const struct decoder *d, struct bytes text, struct node_record *node);
 /* The pod's gang: annotation kueue.x-k8s.io/workload -> "workload/ns/NAME"; annotation scheduling.k8s.io/group-name -> "volcano/ns/NAME";
  * label scheduling.x-k8s.io/pod-group -> "coscheduling/ns/NAME"; spec.schedulingGroup.podGroupName -> "native/ns/NAME";
- * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME-GROUP[-KEY]"; first match wins, else 0. */
+ * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME-GROUP[-KEY]"; YuniKorn's task group (codec/groups/task_groups.h) ->
+ * "volcano/ns/yunikorn-APPLICATION"; first match wins, else 0. */
 int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *ret_pod, struct err *e);
 
 /* From trees. */
