@@ -121,7 +121,7 @@ static void find_decided_of_pod(struct answer *x)
     const char *name = object_annotation(x->object, "kueue.x-k8s.io/workload");
     enum job_kind kind = JOB_KIND_WORKLOAD;
     for (int maker = 0; !*name && maker < POD_GROUP_KUEUE; maker++) {
-        name = pod_group_name(x->object, (enum pod_group_maker)maker);
+        name = pod_group_name(x->a, x->object, (enum pod_group_maker)maker);
         kind = (enum job_kind)(JOB_KIND_VOLCANO_GROUP + maker);
     }
     x->decided = *name ? get(x, kind, name, &e) : NULL;
@@ -175,6 +175,7 @@ static void find_decided(struct answer *x)
     case JOB_KIND_VOLCANO_GROUP:
     case JOB_KIND_COSCHEDULING:
     case JOB_KIND_NATIVE:
+    case JOB_KIND_KAI:
     case JOB_KINDS_N:
         x->decided = x->object;
         break;
@@ -331,12 +332,12 @@ static void group_state(struct answer *x)
 static const char *group_message(struct answer *x)
 {
     static const char total[] = "kueue.x-k8s.io/pod-group-total-count";
-    const char *group = pod_group_name(x->decided, POD_GROUP_KUEUE);
+    const char *group = pod_group_name(x->a, x->decided, POD_GROUP_KUEUE);
     int64_t n = 0;
     if (!*group)
         return NULL;
     JSON_EACH (pod, items(x, JOB_KIND_POD, false))
-        n += text_equal(pod_group_name(pod, POD_GROUP_KUEUE), group) && !object_deleting(pod);
+        n += text_equal(pod_group_name(x->a, pod, POD_GROUP_KUEUE), group) && !object_deleting(pod);
     return arena_printf(x->a, "%lld of %s pods of group %s exist", (long long)n, object_annotation(x->decided, total),
                         group);
 }

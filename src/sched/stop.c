@@ -22,6 +22,7 @@ static const struct gang_object_kind kinds[] = {
     [GANG_VOLCANO] = {SOURCE_VOLCANO_GROUPS, "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "scheduling.volcano.sh/v1beta1"},
     [GANG_COSCHEDULING] = {SOURCE_COSCHEDULING, "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "scheduling.x-k8s.io/v1alpha1"},
     [GANG_NATIVE] = {SOURCE_NATIVE, "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", "scheduling.k8s.io/v1beta1"},
+    [GANG_KAI] = {SOURCE_KAI, "scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup", "scheduling.run.ai/v2alpha2"},
 };
 
 const struct gang_object_kind *gang_object_kind(enum gang_source source)

@@ -415,7 +415,8 @@ static void pod_groups(struct finder *f, struct connection *c, const struct json
         const char *group, *version;
         enum pod_group_maker maker;
     } makers[] = {{"scheduling.x-k8s.io", "v1alpha1", POD_GROUP_COSCHEDULING},
-                  {"scheduling.k8s.io", "v1beta1", POD_GROUP_NATIVE}};
+                  {"scheduling.k8s.io", "v1beta1", POD_GROUP_NATIVE},
+                  {"scheduling.run.ai", "v2alpha2", POD_GROUP_KAI}};
     JSON_EACH (group, volcanos)
         pod_group(f, group, POD_GROUP_VOLCANO);
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)

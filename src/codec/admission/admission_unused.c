@@ -19,6 +19,7 @@ struct unused {
 #define VOLCANO "scheduling.volcano.sh"
 #define VCJOB "batch.volcano.sh"
 #define NATIVE "scheduling.k8s.io"
+#define KAI "scheduling.run.ai"
 #define KUBEFLOW "kubeflow.org"
 #define OF_VOLCANO "it is read of Volcano's jobs and PodGroups"
 #define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
@@ -90,6 +91,9 @@ static const struct unused table[] = {
     {"nodeinfo.volcano.sh", "numatopologies", "", NULL, NO_TOPOLOGY},
     {"scheduling.x-k8s.io", "podgroups", "spec.scheduleTimeoutSeconds", "60", "the group waits until it fits"},
     {"scheduling.x-k8s.io", "podgroups", "spec.minResources", NULL, "minMember pods count, whatever they ask for"},
+    {KAI, "podgroups", "spec.topologyConstraint", NULL, NO_TOPOLOGY},
+    {KAI, "podgroups", "spec.subGroups[].topologyConstraint", NULL, NO_TOPOLOGY},
+    {KAI, "podgroups", "spec.subGroups[].parent", NULL, "all subgroups that are nobody's parent start together"},
     {"scheduling.x-k8s.io", "elasticquotas", "", NULL, "no quota follows from it"},
     {NATIVE, "workloads", "", NULL, "nothing makes pod groups of it"},
     {NATIVE, "podgroups", "spec.schedulingConstraints", NULL, NO_TOPOLOGY},

@@ -8,6 +8,7 @@ struct pod_meta {
     char ns[LIMIT_NAME + 1], name[LIMIT_NAME + 1];
     name_id uid, devices, volcano_task;
     name_id application, task_group;                /* YuniKorn's */
+    name_id kai_group;
     name_id percentage, pinned_memory;              /* annotations that the agent reads, too */
     name_id notes[SHARE_NOTES_N];
     struct bytes workload, volcano_group;           /* interned texts: live as long as the pool */
@@ -48,14 +49,16 @@ static bool read_share_note(const struct decoder *d, struct bytes key, struct js
     return false;
 }
 
-/* What YuniKorn's users write, and what it writes itself. */
-static bool read_task_note(const struct decoder *d, struct bytes key, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
+/* What YuniKorn's users write, and what it writes itself; KAI's group. */
+static bool read_group_note(const struct decoder *d, struct bytes key, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
 {
     struct bytes text;
     if (DECODE_IS(key, YUNIKORN_TASK_GROUP))
         m->task_group = decode_read_name(d, r, scratch);
     else if (DECODE_IS(key, YUNIKORN_APP))
         m->application = decode_read_name(d, r, scratch);
+    else if (DECODE_IS(key, DECODE_KAI_GROUP_ANNOTATION))
+        m->kai_group = decode_read_name(d, r, scratch);
     else if (is_placeholder_note(key))
         m->is_placeholder = json_reader_string(r, scratch, &text) && bytes_is(text, "true");
     else
@@ -81,7 +84,7 @@ static void read_annotations(const struct decoder *d, struct json_reader *r, str
             m->percentage = decode_read_name(d, r, scratch);
         else if (DECODE_IS(key, DECODE_PINNED_MEMORY_ANNOTATION))
             m->pinned_memory = decode_read_name(d, r, scratch);
-        else if (!read_share_note(d, key, r, scratch, m) && !read_task_note(d, key, r, scratch, m))
+        else if (!read_share_note(d, key, r, scratch, m) && !read_group_note(d, key, r, scratch, m))
             json_reader_skip(r);
     }
 }
@@ -249,7 +252,7 @@ static name_id native_gang(const struct decoder *d, const struct pod_meta *m, co
 /* The PodGroup of a pod's application; 0: it is of no task group, or makes the pods of the others when it runs. */
 static name_id task_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec)
 {
-    if (!m->task_group || !spec->scheduler || !bytes_is(interned(d, spec->scheduler), YUNIKORN_SCHEDULER) ||
+    if (!m->task_group || !bytes_is(interned(d, spec->scheduler), YUNIKORN_SCHEDULER) ||
         bytes_is(interned(d, label_value(d, &m->labels, SPARK_ROLE_LABEL)), "driver"))
         return 0;
     const char *application = application_of(intern_name(d->names, label_value(d, &m->labels, YUNIKORN_APP)),
@@ -279,6 +282,10 @@ static void find_gang(const struct decoder *d, const struct pod_meta *m, const s
     else if ((pod->gang = task_gang(d, m, spec))) {
         pod->gang_source = GANG_VOLCANO;
         pod->pod_set = m->task_group;
+    } else if (m->kai_group && bytes_is(interned(d, spec->scheduler), DECODE_KAI_SCHEDULER)) {
+        pod->gang = decode_gang_key(d, GANG_KAI, ns, interned(d, m->kai_group));
+        pod->gang_source = pod->gang ? GANG_KAI : GANG_POD;
+        pod->pod_set = label_value(d, &m->labels, DECODE_KAI_SUBGROUP_LABEL);
     }
 }
 

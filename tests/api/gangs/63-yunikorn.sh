@@ -32,6 +32,7 @@ soon "of the parameters" 'placeholderTimeoutInSeconds: it waits until it fits; g
 pod one-w1 one 8 "$(in_group worker)"
 soon "the third comes: all start" '^3$' bound one
 soon "the group runs" '^Running 3$' group one '{.status.phase} {.status.running}'
+soon "it is listed as a job with its pods" 'yunikorn-one .*Running' "$PROGRAM" jobs -n "$NS"
 pod one-w2 one 1 "$(in_group worker)"
 soon "one beyond minMember starts after that" '^4$' bound one
 pod one-more one 1 ""
