@@ -66,6 +66,8 @@ void admission_template(struct admission *x, struct json *pod_template, const ch
 /* Shares of GPUs; paths: "metadata" and "spec" of it. */
 void admission_share(struct admission *x, const struct json *metadata, const struct json *spec, const char *metadata_path,
                      const char *spec_path);
+/* YuniKorn's annotations of a new one; the path of its metadata. */
+void admission_task_groups(struct admission *x, const struct json *metadata, const struct json *spec, const char *path);
 bool admission_pod_spec_fix(struct admission *x, struct json *spec); /* true when changed */
 void admission_containers(struct admission *x, const struct json *spec, const char *path);
 /* Of a pod that is created: the overhead, node selector and tolerations of its RuntimeClass. */

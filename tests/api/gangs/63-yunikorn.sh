@@ -100,6 +100,14 @@ pod spark-2 spark 0 "$(in_group executor)" "spark-role: executor"
 soon "both start" '^3$' bound spark
 
 # --- what is wrong
+told() { apply 2>&1 <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: told-$RANDOM, labels: {applicationId: told}, annotations: {yunikorn.apache.org/task-groups: '$1', $2}}, spec: {schedulerName: yunikorn, containers: [{name: c, image: busybox}]}}
+YAML
+}
+says "kubectl shows what is wrong" 'annotations.yunikorn.apache.org/task-groups.: \[0\][.]minResource: missing' told '[{"name": "a", "minMember": 1}]' 'a: b'
+says "and what does nothing" 'a[.]tolerations: no effect' told '[{"name": "a", "minMember": 1, "minResource": {}, "tolerations": [{}]}]' 'a: b'
+says "and a group that is none" 'no task group has this name' told '[{"name": "a", "minMember": 1, "minResource": {}}]' "$(in_group b)"
+k delete pods -l applicationId=told --wait=false >/dev/null
 pod bad-0 bad 0 "$(in_group worker), yunikorn.apache.org/task-groups: \"[{\\\"name\\\": \\\"worker\\\", \\\"minMember\\\": 0}]\""
 soon "task groups that cannot be read" '\[0\][.]minMember: write a whole number from 1' warnings TaskGroupsError
 is "nobody starts" 0 bound bad
