@@ -29,6 +29,7 @@ struct answer {
     const char *group;          /* of a LeaderWorkerSet: "2" of NAME-2; NULL: of none in particular */
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
+    const char *missing_group;  /* what the pod is of, and is not there: "PodGroup NAME of API group"; NULL: no such */
     const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
@@ -125,6 +126,8 @@ static void find_decided_of_pod(struct answer *x)
         kind = (enum job_kind)(JOB_KIND_VOLCANO_GROUP + maker);
     }
     x->decided = *name ? get(x, kind, name, &e) : NULL;
+    if (e.code == E_NOTFOUND && kind != JOB_KIND_WORKLOAD)
+        x->missing_group = arena_printf(x->a, "PodGroup %s (%s)", name, job_kinds[kind].group);
     if (!x->decided)
         x->decided = x->object;
 }
@@ -349,6 +352,9 @@ static void pod_state(struct answer *x)
     x->state = phase;
     x->message = *node ? arena_printf(x->a, "on node %s", node)
                        : json_get_text(object_condition(x->decided, "PodScheduled"), "message", "not tried yet");
+    if (!*node && x->missing_group)
+        x->message = arena_printf(x->a, "%s, of which it is, does not exist: create it, or see in the pod's events why nobody has",
+                                  x->missing_group);
     const char *group = *node ? NULL : group_message(x);
     if (group)
         x->message = group;

@@ -151,7 +151,9 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     if (!config->no_volcano) {
         j->vcjobs = vcjobs_new(j);
         j->volcano_pods = volcano_pods_new(c);
-        create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}"); /* jobs that name no queue are in "default" */
+    }
+    if (!config->no_volcano || !config->no_yunikorn) { /* jobs that name no queue are in "default" */
+        create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}");
         create_queue(j, "default", "{\"reclaimable\":true,\"weight\":1}");
     }
     if (!config->no_yunikorn)

@@ -99,6 +99,9 @@ static struct json *group_of(struct work *w, const struct json *pod, struct json
     json_set_text(a, group, "kind", "PodGroup");
     json_set_text(a, metadata, "name", w->name);
     json_set_text(a, metadata, "namespace", w->ns);
+    const struct json *owner = object_controlling_owner(pod); /* WHY  lists show its job alone */
+    if (owner)
+        json_append(json_ensure_array(a, metadata, "ownerReferences"), json_clone(a, owner));
     json_set_text(a, json_ensure_object(a, metadata, "labels"), YUNIKORN_APP, object_label(pod, YUNIKORN_APP));
     json_set_text(a, json_ensure_object(a, metadata, "annotations"), YUNIKORN_APP, application_name(pod));
     json_set(a, group, "spec", spec);
@@ -189,6 +192,9 @@ static void reconcile(void *arg, struct work *w)
                   application_name(pod));
         return;
     }
+    if (*work_failure(w))
+        job_event(x->jobs, pod, "v1", "Pod", "Warning", "TaskGroupsError", "PodGroup %.200s cannot be written: %.400s", w->name,
+                  work_failure(w));
     write_group(x, w, pod, &groups, group != NULL);
 }
 

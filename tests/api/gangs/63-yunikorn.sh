@@ -85,6 +85,8 @@ spec:
         yunikorn.apache.org/schedulingPolicyParameters: gangSchedulingStyle=Hard
     spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: main, image: busybox, resources: {requests: {cpu: 100m, memory: 50M}}}]}
 YAML
+listed() { "$PROGRAM" jobs -n "$NS" | awk '/gang/ {printf "%s ", $2}'; }
+soon "a job stands for its group in lists" '^Job $' listed
 soon "a job is done" '^3$' k get job gang -o 'jsonpath={.status.succeeded}'
 soon "its group is" '^Completed$' group gang '{.status.phase}'
 no_warning_of_gang() { k get events --field-selector type=Warning,reason=TaskGroupsIgnored -o 'jsonpath={.items[*].involvedObject.name}' | { grep -o 'gang-[a-z0-9]*' || true; }; }
@@ -111,6 +113,7 @@ k delete pods -l applicationId=told --wait=false >/dev/null
 pod bad-0 bad 0 "$(in_group worker), yunikorn.apache.org/task-groups: \"[{\\\"name\\\": \\\"worker\\\", \\\"minMember\\\": 0}]\""
 soon "task groups that cannot be read" '\[0\][.]minMember: write a whole number from 1' warnings TaskGroupsError
 is "nobody starts" 0 bound bad
+soon "why says what is missing" 'PodGroup yunikorn-bad .scheduling[.]volcano[.]sh., of which it is, does not exist' why pod/bad-0
 pod none-0 none 0 "$(in_group worker)"
 soon "nobody says what groups there are" 'no pod of application none has the annotation' warnings TaskGroupsIgnored
 soon "then they start one by one" '^1$' bound none

@@ -92,6 +92,8 @@ soon "were not bound before" '2 of 3 pods exist' why podgroup/late
 is "none starts" 0 bound late
 k patch podgroups.scheduling.run.ai late --type merge -p '{"spec":{"minMember":2}}' >/dev/null
 soon "its minimum falls: both start" '^2$' bound late
+pod nowhere nowhere 0
+soon "why of a pod whose group is not there" 'PodGroup nowhere .scheduling[.]run[.]ai., of which it is, does not exist: create it' why pod/nowhere
 pod single "" 1
 soon "a pod of no group starts by itself" '^1$' bound alone
 k delete pods,jobs --all --wait=false >/dev/null
