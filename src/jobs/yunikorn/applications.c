@@ -38,6 +38,13 @@ static bool is_older(const struct json *a, const struct json *b)
     return order ? order < 0 : strcmp(object_meta(a, "name"), object_meta(b, "name")) < 0;
 }
 
+static bool has_pods(const struct applications *x, const char *group)
+{
+    size_t at = 0;
+    struct bytes key, raw;
+    return kube_cache_next_of(x->pods, group, &at, &key, &raw);
+}
+
 struct pods {
     const struct json *originator; /* the oldest that has task groups; NULL: none */
     const struct json *oldest;     /* of all, where there is no originator */
@@ -171,6 +178,9 @@ static void reconcile(void *arg, struct work *w)
     if (!kube_cache_synced(x->pods) || !kube_cache_synced(x->groups) || !kube_cache_synced(x->queues))
         return;
     const struct json *group = kube_cache_get(x->groups, w->ns, w->name, w->arena);
+    bool is_made = json_path(group, "spec", "minTaskMember", NULL) != NULL;
+    if (is_made && has_pods(x, w->key)) /* WHY  before the pods are read: those of a template all have task groups, and change often */
+        return;
     struct pods pods = pods_of(x, w);
     const struct json *pod = pods.originator ? pods.originator : pods.oldest;
     if (!pod) {
@@ -184,7 +194,7 @@ static void reconcile(void *arg, struct work *w)
         work_again(w, wait_ms);
         return;
     }
-    if (group && (!pods.originator || json_path(group, "spec", "minTaskMember", NULL)))
+    if (group && !pods.originator)
         return;
     if (pods.originator && task_groups_read(w->arena, bytes_of(object_annotation(pod, YUNIKORN_TASK_GROUPS)), &groups, &e) < 0) {
         job_event(x->jobs, pod, "v1", "Pod", "Warning", "TaskGroupsError",
