@@ -76,6 +76,8 @@ struct kueue_kind {
 extern const struct kueue_kind kueue_job_kind, kueue_trainjob_kind, kueue_jobset_kind, kueue_kubeflow_kind, kueue_rayjob_kind,
     kueue_raycluster_kind, kueue_rayservice_kind, kueue_sparkapplication_kind;
 const struct kueue_kind *kueue_kind_of(const struct queued_kind *k); /* of a row of queued_kinds */
+/* Of a TrainJob with its runtime (NULL: it is not there), as pod_sets above has them. Pure. */
+struct json *kueue_trainjob_pod_sets(struct arena *a, const struct json *job, const struct json *runtime, const char **ret_why);
 /* The PriorityClass of its pods: what the kind says, where it says one for the job as a whole; else that of the first pod set that has
  * one; "": none. */
 const char *kueue_priority_class(const struct queued_kind *k, const struct json *job, const struct json *pod_sets);

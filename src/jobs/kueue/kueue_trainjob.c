@@ -13,13 +13,10 @@ static struct json *pod_set(struct arena *a, const struct replicated_job *s)
     return set;
 }
 
-static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
+struct json *kueue_trainjob_pod_sets(struct arena *a, const struct json *job, const struct json *runtime, const char **ret_why)
 {
-    (void)k;
     struct replicated_job *sets = NULL;
-    if (!kube_cache_synced(j->runtimes) || !kube_cache_synced(j->cluster_runtimes))
-        return NULL;
-    uint32_t n = trainjob_sets(a, job, trainjob_runtime(j, a, job), &sets, ret_why);
+    uint32_t n = trainjob_sets(a, job, runtime, &sets, ret_why);
     struct json *list = json_new(a, JSON_ARRAY);
     bool trainer = false;
     for (uint32_t i = 0; i < n; i++)
@@ -30,6 +27,14 @@ static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queue
         if (!trainer || sets[i].is_trainer)
             json_append(list, pod_set(a, &sets[i]));
     return n ? list : NULL;
+}
+
+static struct json *pod_sets(struct jobs *j, struct arena *a, const struct queued_kind *k, const struct json *job, const char **ret_why)
+{
+    (void)k;
+    if (!kube_cache_synced(j->runtimes) || !kube_cache_synced(j->cluster_runtimes))
+        return NULL;
+    return kueue_trainjob_pod_sets(a, job, trainjob_runtime(j, a, job), ret_why);
 }
 
 static struct json *other_patches(struct arena *a, const struct json *job)

@@ -58,6 +58,8 @@ static int decode(struct scheduler *s, const struct json *object, struct change 
     }
     if (text_equal(kind, "PodGroup")) {
         c->type = CHANGE_GANG;
+        if (text_starts(json_get_text(object, "apiVersion", ""), "scheduling.volcano.sh/"))
+            return decode_volcano_pod_group(&s->decoder, object, &c->gang, e);
         return decode_coscheduling_pod_group(&s->decoder, object, &c->gang, e);
     }
     if (text_equal(kind, "Pod")) {

@@ -16,9 +16,9 @@ struct charge_policy;
  * way. */
 int look_begin(struct loop *l, struct kube_client *c, const struct policy *policy, const struct charge_policy *charge, int64_t timeout_ms,
                struct scheduler **ret_scheduler, struct err *e);
-/* An object as a server would store it, with name, namespace, uid and creationTimestamp: a Workload, a PodGroup of coscheduling, a Pod; a
- * Node, ResourceFlavor, Cohort, ClusterQueue, LocalQueue or Topology in the place of the one of that name. *ret_gang: the gang that it is,
- * or is of; 0: none. -E_INVALID: it cannot be decoded, or is of another kind. */
+/* An object as a server would store it, with name, namespace, uid and creationTimestamp: a Workload, a PodGroup of coscheduling or
+ * Volcano, a Pod; a Node, ResourceFlavor, Cohort, ClusterQueue, LocalQueue or Topology in the place of the one of that name. *ret_gang: the
+ * gang that it is, or is of; 0: none. -E_INVALID: it cannot be decoded, or is of another kind. */
 int look_take(struct scheduler *s, const struct json *object, name_id *ret_gang, struct err *e);
 void look_end(struct scheduler *s, struct kube_client *c);
 

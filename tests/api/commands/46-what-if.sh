@@ -94,11 +94,15 @@ apply <<YAML
  replicatedJobs: [{name: node, template: {spec: {$(pods node)}}}]}}}}
 YAML
 echo '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {runtimeRef: {kind: TrainingRuntime, name: plain}}}' | change
-refuses "of a TrainJob its runtime knows more" 'TrainJob x: its pods are its runtime.s: write a Workload like them' what_if
+says "of a TrainJob its runtime knows more" "^Workload +$NS +x +- +in 2[45]m +new\$" what_if
+echo '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {runtimeRef: {kind: TrainingRuntime, name: none}}}' | change
+refuses "one that is not there" 'none' what_if
 echo '{apiVersion: v1, kind: Node, metadata: {name: x}}' | change
 refuses "a node that has nothing" 'Node x: status.capacity: say what it has' what_if
-echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: i}]}}}}' | change
-refuses "a job of no queue" 'Job x: it names no queue: write label kueue.x-k8s.io/queue-name' what_if
+echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, containers: [{name: m, image: i}]}}}}' | change
+says "a job of no queue comes as its pods" "^Pod +$NS +x-main-1 +- +at once +new\$" what_if
+echo "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: ring}, spec: {minAvailable: 2, tasks: [{name: w, replicas: 2, $(pods main)}]}}" | change
+says "Volcano's Job is a group of them" "^PodGroup +$NS +ring-[^ ]+ +- +in 2[45]m +new\$|^PodGroup +$NS +ring-[^ ]+ +- +(at once|not known) +new\$" what_if
 echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}' | change
 refuses "what changes nothing" 'ConfigMap x: nothing of this kind changes who starts when' what_if
 echo '{apiVersion: v7, kind: Thing, metadata: {name: x}}' | change
