@@ -22,6 +22,7 @@ struct advise_finding {
     const char *rule, *about, *text, *todo;
     struct advise_evidence *first, **last;
     struct json *manifests; /* objects as they should be; empty: nothing that can be applied */
+    const struct json *changes; /* of a file: the document that is changed; NULL: none */
     bool replaces;          /* with `kubectl replace --force`: what is running begins anew */
     struct advise_finding *next;
 };
@@ -92,6 +93,21 @@ struct advise_owner advise_owner_of(struct advise *x, const char *ns, const char
 struct json *advise_template(const char *kind, struct json *object);
 /* Job or Pod, that may be made again: without what its first life has left in it. */
 void advise_made_again(const char *kind, struct json *object);
+
+/* The smallest MIG slice that does for so much of a GPU's engines and memory, with a quarter more, of which pods_n are free (0: or are
+ * not); NULL: none. */
+const char *advise_slice_for(const struct advise *x, int activity_permille, int64_t memory_mib, uint32_t pods_n, int *ret_gb);
+bool advise_slice_read(const char *resource, int *ret_parts, int *ret_gb); /* "nvidia.com/mig-1g.5gb"; false: no such name */
+int advise_share_for(int activity_permille, int64_t memory_permille);      /* thousandths of a GPU, in quarters */
+/* In containers of the template that ask for `from`: `to` in its place; NULL: beside it a share of so many thousandths. keeps_null: `from`
+ * stands there as null. */
+void advise_ask_part(struct advise *x, struct json *pod, const char *from, const char *to, int milli, bool keeps_null);
+
+/* advise_tell.c */
+void advise_print_table(struct advise *x, enum output_format format);
+void advise_print_comment(const char *text);
+bool advise_is_named(const char *list, const char *name); /* list NULL: all are */
+int advise_names_check(const struct options *o, const char *list, const char *const *names, int names_n);
 
 /* rules */
 void advise_idle(struct advise *x);

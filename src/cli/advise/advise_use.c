@@ -85,25 +85,24 @@ void advise_idle(struct advise *x)
 
 /* ---- small work ---- */
 
-/* "nvidia.com/mig-1g.5gb": parts of seven of a GPU's engines, GB. False: no such name. */
-static bool slice_read(const char *resource, int *ret_parts, int *ret_gb)
+/* Parts of seven of a GPU's engines, GB. */
+bool advise_slice_read(const char *resource, int *ret_parts, int *ret_gb)
 {
     const char *at = strstr(resource, "/mig-");
     return at && sscanf(at, "/mig-%dg.%dgb", ret_parts, ret_gb) == 2 && *ret_parts > 0 && *ret_gb > 0;
 }
 
-/* The smallest slice that does, of which as many are free as there are pods; NULL: none. */
-static const char *slice_for(const struct advise *x, const struct advise_use *u, int *ret_gb)
+const char *advise_slice_for(const struct advise *x, int activity_permille, int64_t memory_mib, uint32_t pods_n, int *ret_gb)
 {
     const char *best = NULL;
     for (uint32_t i = 0; i < x->gpus_n; i++) {
         const struct gpu_line *g = &x->gpus[i];
         const uint32_t *free_n = map_find_text(x->free, g->resource);
         int parts, gb;
-        if (!slice_read(g->resource, &parts, &gb) || parts * 1000 / 7 * 100 < u->activity_permille * ROOM_PERCENT ||
-            (int64_t)gb * 1000 * 100 < u->memory_used_mib * ROOM_PERCENT || (best && gb >= *ret_gb))
+        if (!advise_slice_read(g->resource, &parts, &gb) || parts * 1000 / 7 * 100 < activity_permille * ROOM_PERCENT ||
+            (int64_t)gb * 1000 * 100 < memory_mib * ROOM_PERCENT || (best && gb >= *ret_gb))
             continue;
-        if (!free_n || *free_n < u->pods_n)
+        if (pods_n && (!free_n || *free_n < pods_n))
             continue;
         best = g->resource;
         *ret_gb = gb;
@@ -111,12 +110,15 @@ static const char *slice_for(const struct advise *x, const struct advise_use *u,
     return best;
 }
 
-/* Thousandths of a GPU, in quarters. */
+int advise_share_for(int activity_permille, int64_t memory_permille)
+{
+    int64_t most = memory_permille > activity_permille ? memory_permille : activity_permille;
+    return (int)((most * ROOM_PERCENT / 100 + 249) / 250 * 250);
+}
+
 static int share_for(const struct advise_use *u)
 {
-    int64_t memory = u->memory_total_mib ? u->memory_used_mib * 1000 / u->memory_total_mib : 0,
-            most = memory > u->activity_permille ? memory : u->activity_permille;
-    return (int)((most * ROOM_PERCENT / 100 + 249) / 250 * 250);
+    return advise_share_for(u->activity_permille, u->memory_total_mib ? u->memory_used_mib * 1000 / u->memory_total_mib : 0);
 }
 
 static bool has_shares(const struct advise *x)
@@ -127,22 +129,21 @@ static bool has_shares(const struct advise *x)
     return false;
 }
 
-/* In containers that ask for `from`: `to` in its place, or beside it a share of so much.
- * WHY null  `kubectl apply` takes away only what was applied before, or stands there as null; the server has filled in requests. */
-static void containers_change(struct advise *x, struct json *template, const char *from, const char *to, int milli, bool replaces)
+/* WHY null  `kubectl apply` takes away only what was applied before, or stands there as null; the server has filled in requests. */
+void advise_ask_part(struct advise *x, struct json *pod, const char *from, const char *to, int milli, bool keeps_null)
 {
     static const char *const lists[] = {"limits", "requests"};
-    JSON_EACH (container, json_path(template, "spec", "containers", NULL))
+    JSON_EACH (container, json_path(pod, "spec", "containers", NULL))
         for (int i = 0; i < 2; i++) {
             struct json *amounts = json_path(container, "resources", lists[i], NULL), *amount = json_get(amounts, from);
             if (!amount)
                 continue;
             if (to) {
                 json_set(x->a, amounts, to, json_clone(x->a, amount));
-                if (replaces)
-                    (void)json_remove(amounts, from);
-                else
+                if (keeps_null)
                     json_set(x->a, amounts, from, json_new(x->a, JSON_NULL));
+                else
+                    (void)json_remove(amounts, from);
             } else {
                 json_set(x->a, amounts, "capstan.dev/gpu-milli", json_new_text(x->a, arena_printf(x->a, "%d", milli)));
             }
@@ -161,7 +162,7 @@ static void part_add(struct advise *x, struct advise_finding *f, const struct ad
     f->replaces = text_equal(owner->kind, "Job") || text_equal(owner->kind, "Pod"); /* their template does not change */
     if (f->replaces)
         advise_made_again(owner->kind, object);
-    containers_change(x, template, u->resource, slice, milli, f->replaces);
+    advise_ask_part(x, template, u->resource, slice, milli, !f->replaces);
     json_append(f->manifests, object);
 }
 
@@ -174,7 +175,7 @@ static void small_look(struct advise *x, const struct advise_use *u)
     if (u->allocated_s > KNOWN_S && u->active_s * 1000 >= SMALL_PERMILLE * u->allocated_s)
         return;
     struct advise_owner owner = advise_owner_of(x, u->ns, u->pod);
-    const char *slice = slice_for(x, u, &gb);
+    const char *slice = advise_slice_for(x, u->activity_permille, u->memory_used_mib, u->pods_n, &gb);
     const char *todo = slice
                            ? arena_printf(x->a, "ask for %s: its own engines and %d GB of memory, which nobody else can take", slice, gb)
                            : arena_printf(x->a, "ask for %d thousandths of a GPU (capstan.dev/gpu-milli)%s", milli,

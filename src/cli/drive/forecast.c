@@ -21,11 +21,10 @@ static const char *unreadable(struct connection *c, struct arena *a)
     return NULL;
 }
 
-static void waits_text(struct connection *c, struct arena *a, const struct preview *p, struct buf *out)
+static void waits_text(struct arena *a, const struct preview *p, struct buf *out)
 {
     bool never = p->verdict == PREVIEW_NEVER;
-    struct json *reason = p->reason ? json_clone(a, p->reason) : NULL, *remedies = json_get(reason, "remedies");
-    why_until(c, a, remedies);
+    const struct json *reason = p->reason, *remedies = json_get(reason, "remedies");
     buf_printf(out, "%s: %s\n", never ? "could not start as things are" : "would wait", json_get_text(reason, "message", p->message));
     if (json_get(reason, "impossible"))
         buf_printf(out, "would help: %s\n", json_get_text(reason, "impossible", ""));
@@ -48,6 +47,9 @@ struct forecast forecast_make(struct connection *c, struct arena *a, const struc
     const char *denied = unreadable(c, a);
     if (!denied && preview_run(c->loop, c->client, NULL, NULL, objects, TIMEOUT_MS, a, &p, &e) < 0)
         denied = e.text;
+    struct json *reason = p.reason ? json_clone(a, p.reason) : NULL;
+    why_until(c, a, json_get(reason, "remedies"));
+    p.reason = reason;
     switch (p.verdict) {
     case PREVIEW_STARTS:
         buf_text(&out, "would start now\n");
@@ -57,11 +59,12 @@ struct forecast forecast_make(struct connection *c, struct arena *a, const struc
         break;
     case PREVIEW_WAITS:
     case PREVIEW_NEVER:
-        waits_text(c, a, &p, &out);
+        waits_text(a, &p, &out);
         break;
     case PREVIEW_UNKNOWN:
         buf_printf(&out, "not known whether it would start now: %s\n", denied ? denied : "it was not decided");
         break;
     }
-    return (struct forecast){.verdict = p.verdict, .text = arena_text_n(a, out.data, out.n)};
+    const char *unknown = p.verdict == PREVIEW_UNKNOWN ? arena_text(a, denied ? denied : "it was not decided") : NULL;
+    return (struct forecast){.verdict = p.verdict, .text = arena_text_n(a, out.data, out.n), .preview = p, .unknown = unknown};
 }

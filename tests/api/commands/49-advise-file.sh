@@ -1,0 +1,163 @@
+# capstan advise FILE: work that is not in the cluster yet. Each question is answered with evidence; what is printed has nothing to change any
+# more, is applied, and runs
+if ! embedded || [ -z "${PROGRAM:-}" ]; then
+    skip "advice for a file" "needs an embedded server of its own"
+    return
+fi
+if ! at_least 24; then
+    skip "advice for a file" "kubectl $MINOR: one is enough"
+    return
+fi
+"$PROGRAM" up --tls --nodes 2:t4 --nodes 1:a100-40gb,gpus=2,mig=1g.5gb --nodes 1:t4,gpus=2,replicas=4,name=shared --data-dir ./own \
+    --listen 127.0.0.1:0 >own.log 2>&1 &
+server=$!
+appears own/kubeconfig
+export KUBECONFIG=$PWD/own/kubeconfig
+soon "a server of its own" 'shared-shared-0 +Ready ' "$KUBECTL" get nodes
+ends() { # ends CODE WHAT PATTERN CMD...
+    local code=$1 what=$2 pattern=$3 got; shift 3
+    said=$(timeout 60 "$@" 2>&1); got=$?
+    if [ "$got" = "$code" ] && grep -Eq -- "$pattern" <<<"$said"; then pass "$what"
+    else miss "$what" "\$ $*" "wanted: exit code $code, $pattern" "exit code $got" "$said"; fi
+}
+advise() { "$PROGRAM" advise "$@" 2>/dev/null; }
+answers() { says "$2" "^$1 +$3" advise "$4" --rule "$1" "${@:5}"; } # answers QUESTION WHAT PATTERN FILE [OPTION]...
+# fixed NAME: what is printed for NAME.yaml has nothing to change, and is taken
+fixed() {
+    advise "$1.yaml" "${@:2}" --manifest >"$1-fixed.yaml"
+    is "$1: each answer has evidence that says where it stands" true bash -c '"$0" advise "$@" -o json 2>/dev/null | jq "all(.[]; (.evidence | length > 0) and all(.evidence[]; (.what | length > 0) and (.from | length > 0)))"' "$PROGRAM" "$1.yaml" "${@:2}"
+    is "$1: a change has its manifest, and how to apply it" true bash -c '"$0" advise "$@" -o json 2>/dev/null | jq "([.[] | select(.apply)] | length > 0) and all(.[]; (.apply == null) == (.manifest == []))"' "$PROGRAM" "$1.yaml" "${@:2}"
+    ends 0 "$1: as it is printed there is nothing to change" ' answers, 0 with a change$' "$PROGRAM" advise "$1-fixed.yaml" "${@:2}"
+    ok "$1: it is taken" "$KUBECTL" apply -f "$1-fixed.yaml"
+}
+pods() { echo "template: {metadata: {annotations: {capstan.dev/run-seconds: '${3:-600}'}}, spec: {restartPolicy: Never, containers: [{name: ${4:-main}, image: x, resources: {limits: {${1}: $2}}}]}}"; }
+job() { # job NAME PODS GPUS [LABELS] [RESOURCE] [SECONDS]
+    echo "# YAML
+{apiVersion: batch/v1, kind: Job, metadata: {name: $1, labels: {${4:-}}}, spec: {parallelism: $2, completions: $2, $(pods "${5:-nvidia.com/gpu}" "$3" "${6:-600}")}}"
+}
+
+# --- no queue at all: a group for those that need each other
+job ring 4 2 >ring.yaml
+answers queue "without queues there is none to stand in" 'Job default/ring +names no queue, and there are none: the scheduler places what comes' ring.yaml
+answers gang "who needs all of its pods is told what starts them" 'Job default/ring +its 4 pods need each other, and nothing starts them together' ring.yaml
+answers sharing "training on several GPUs has whole ones" 'Job default/ring +whole GPUs: each pod works on several' ring.yaml
+answers start "and it would start" 'Job default/ring +would start now' ring.yaml
+fixed ring
+soon "ring: it runs as a group" '^4 4$' bash -c 'echo $("$0" get podgroups.scheduling.x-k8s.io ring -o jsonpath={.spec.minMember}) $("$0" get job ring -o jsonpath={.status.active})' "$KUBECTL"
+answers start "what is there already is not asked about" 'Job default/ring +not known whether it would start now: it is in the cluster already' ring-fixed.yaml
+"$KUBECTL" delete -f ring-fixed.yaml >/dev/null
+{ job lost 2 1 | sed 's/template: {metadata: {/&labels: {scheduling.x-k8s.io\/pod-group: duo}, /'; } >lost.yaml
+answers gang "a group that is nowhere" 'Job default/lost +its pods name PodGroup duo, which is not there' lost.yaml
+fixed lost
+soon "lost: it runs" '^2$' "$KUBECTL" get job lost -o 'jsonpath={.status.active}'
+{ cat lost-fixed.yaml; echo ---; cat "$ROOT/examples/06-pod-group.yaml"; } | sed 's/minMember: 3/minMember: 5/' >trio.yaml
+answers gang "a group that waits for more than there are" 'PodGroup default/trio +PodGroup trio waits for 5 pods, and there are 3: it never starts' trio.yaml
+fixed trio
+soon "trio: they run" '^3$' bash -c '"$0" get pods -l scheduling.x-k8s.io/pod-group=trio -o json | jq "[.items[] | select(.spec.nodeName)] | length"' "$KUBECTL"
+answers gang "pods that do not need each other" 'Deployment default/web +its 3 pods do not need each other' <(echo "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: x}]}}}}")
+answers gang "Volcano's Job is one" "Job default/ring +Volcano's Job starts all 4 pods or none" "$ROOT/examples/02-gang.yaml"
+answers start "and would start" 'Job default/ring +would start now' "$ROOT/examples/02-gang.yaml"
+sed 's/queue: default/queue: nowhere/' "$ROOT/examples/02-gang.yaml" >volcano.yaml
+answers queue "in a Queue that is not there" 'Job default/ring +there is no Queue nowhere' volcano.yaml
+fixed volcano
+"$KUBECTL" delete -f volcano-fixed.yaml -f trio-fixed.yaml >/dev/null 2>&1
+
+# --- kinds of Kubeflow, without a queue and with one
+training() { echo "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: $1}, spec: {pytorchReplicaSpecs: {Master: {replicas: 1, $(pods nvidia.com/gpu 1 600 pytorch)}, Worker: {replicas: 3, $(pods nvidia.com/gpu 1 600 pytorch)}}}}"; }
+training llm >llm.yaml
+answers gang "Kubeflow has words of its own" 'PyTorchJob default/llm +its 4 pods need each other' llm.yaml
+fixed llm
+"$KUBECTL" delete -f llm-fixed.yaml >/dev/null
+
+# --- queues: a LocalQueue that is missing, one that is named wrongly, one without what is asked for
+queue() { # queue NAME RESOURCE=QUOTA...
+    local name=$1 quotas='' names=''; shift
+    for q in "$@"; do names+="${names:+, }${q%=*}"; quotas+="${quotas:+, }{name: ${q%=*}, nominalQuota: ${q#*=}}"; done
+    echo "---
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: $name}, spec: {namespaceSelector: {}, resourceGroups: [
+ {coveredResources: [$names], flavors: [{name: any, resources: [$quotas]}]}]}}"
+}
+{ echo "# YAML
+{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: any}}"; queue day nvidia.com/gpu=6 nvidia.com/mig-1g.5gb=4 capstan.dev/gpu-milli=4000; } | "$KUBECTL" apply -f - >/dev/null
+soon "a queue" '^True$' "$KUBECTL" get clusterqueue day -o 'jsonpath={.status.conditions[?(@.type=="Active")].status}'
+job fleet 3 2 >fleet.yaml
+answers queue "a LocalQueue is made" 'Job default/fleet +names no queue; LocalQueue day \(of ClusterQueue day\) has the most left' fleet.yaml
+answers start "and it would start there" 'Job default/fleet +would start now' fleet.yaml
+fixed fleet
+soon "fleet: its queue lets it in" ' Running ' "$PROGRAM" jobs --name fleet
+job next 2 1 'kueue.x-k8s.io/queue-name: dya' >next.yaml
+answers queue "a queue that is not there" 'Job default/next +there is no LocalQueue dya in namespace default; LocalQueue day' next.yaml
+answers gang "a queue is a gang" 'Job default/next +its queue starts all 2 pods or none' next.yaml
+says "what would help it start" 'Job default/next +would wait: .* would help: ' advise next.yaml --rule queue,start
+fixed next
+soon "next: it waits in the queue" ' Queued ' "$PROGRAM" jobs --name next
+job other 1 1 'kueue.x-k8s.io/queue-name: day' amd.com/gpu >other.yaml
+answers queue "a queue without what is asked for" 'Job default/other +ClusterQueue day of its queue has no quota of amd.com/gpu, and no queue has amd.com/gpu' other.yaml
+answers sharing "nor has any node" 'Job default/other +asks for amd.com/gpu, which no node offers' other.yaml
+"$KUBECTL" delete job fleet next >/dev/null
+soon "the queue is empty" '^ *$' "$PROGRAM" jobs -o name
+job huge 4 2 'kueue.x-k8s.io/queue-name: day' >huge.yaml
+answers start "what can never start" 'Job default/huge +could not start as things are: .*would help: 2 more nvidia.com/gpu of quota' huge.yaml
+sed -n '/kind: TrainJob/,$p' "$ROOT/examples/05-trainjob.yaml" | sed '1i apiVersion: trainer.kubeflow.org/v1alpha1' | sed 's/namespace: team-a/namespace: default/; s/team-a-queue/day/' >train.yaml
+{ sed '/^---/,$d' "$ROOT/examples/05-trainjob.yaml"; echo ---; cat train.yaml; } >both.yaml
+sed '/^---/,$d' "$ROOT/examples/05-trainjob.yaml" | "$KUBECTL" apply -f - >/dev/null
+answers queue "a TrainJob stands in its queue" 'TrainJob default/t5-large +stands in LocalQueue day of ClusterQueue day' both.yaml
+answers start "its runtime says what its pods are" 'TrainJob default/t5-large +could not start as things are: .*resource cpu unavailable in ClusterQueue' both.yaml
+
+# --- how much of a GPU: by what is said, by what was measured
+job tune-1 1 1 '' nvidia.com/gpu 2 >tune-1.yaml
+answers sharing "nothing is known" 'Job default/tune-1 +a whole GPU: nothing was measured of earlier default/tune\* .*--gpu-memory' tune-1.yaml
+soon "a part, as its owner says" '^sharing +Job default/tune-1 +asks for a whole GPU for work that a part .* a MIG slice nvidia.com/mig-1g.5gb' advise tune-1.yaml --rule sharing --gpu-memory 3Gi
+answers sharing "most of one" 'Job default/tune-1 +a whole GPU, most of which it uses' tune-1.yaml --gpu-memory 9Gi
+fixed tune-1 --gpu-memory 3Gi
+soon "tune-1: it ran on a slice" '^1$' "$KUBECTL" get job tune-1 -o 'jsonpath={.status.succeeded}'
+store() { # store FOLDER ACTIVE MIB HOURS: the cluster's, in which the pods of tune-1 were active for so much of an hour
+    mkdir "$1"
+    /usr/bin/python3 -c 'import sqlite3, sys
+to = sqlite3.connect(sys.argv[1] + "/usage.db")
+sqlite3.connect("own/usage.db").backup(to)
+uids = "uid IN (SELECT uid FROM pod WHERE job = \"tune-1\")"
+to.execute("UPDATE slice SET allocated_s = 3600, active_s = 3600 * ? WHERE " + uids, (float(sys.argv[2]),))
+to.execute("UPDATE pod SET memory_high = ? * 1048576.0, memory_granted = 16384 * 1048576.0, end_s = start_s + 3600 * ? WHERE " + uids, (float(sys.argv[3]), float(sys.argv[4])))
+to.commit()' "$@"
+}
+soon "tune-1: the usage store has it" '^1$' /usr/bin/python3 -c 'import sqlite3
+print(sqlite3.connect("own/usage.db").execute("SELECT count(*) FROM pod JOIN slice USING (uid) WHERE job = ? AND end_s > 0", ("tune-1",)).fetchone()[0])'
+store little 0.1 3000 20
+store rare 0.02 1000 20
+store much 0.9 3000 20
+job tune-2 1 1 'kueue.x-k8s.io/queue-name: day' >tune-2.yaml
+answers sharing "a part, by what earlier ones used" 'Job default/tune-2 +asks for a whole GPU for work .* 1 earlier pods of default/tune\*: 1\.0 GPU-hours given, 0\.1 active \(10\.0 %\), at most 3000 MiB used \(usage store .*little.* a MIG slice' tune-2.yaml --store little -o wide
+answers sharing "now and then: time slices" 'Job default/tune-2 +asks for a whole GPU for work .* time slices: one after the other.*\(250 thousandths\)' tune-2.yaml --store rare
+answers sharing "earlier ones used it" 'Job default/tune-2 +a whole GPU, most of which it uses' tune-2.yaml --store much
+answers time "how long earlier ones took" 'Job default/tune-2 +has no limit of time: .* limit it to 41h' tune-2.yaml --store little
+fixed tune-2 --store rare
+soon "tune-2: it runs on a share" '^\["shared-shared-0",4\]$' bash -c '"$0" nodes --gpus -o json 2>/dev/null | jq -c ".[] | select(.usedBy[].name == \"tune-2\") | [.node, .slots]"' "$PROGRAM"
+is "tune-2: its limit of time is twice that" 147600 "$KUBECTL" get job tune-2 -o 'jsonpath={.spec.activeDeadlineSeconds}'
+job tune-3 1 1 'kueue.x-k8s.io/queue-name: day, kueue.x-k8s.io/max-exec-time-seconds: "600"' >tune-3.yaml
+answers time "a limit that would have ended one" 'Job default/tune-3 +its limit of 10m would have ended an earlier one' tune-3.yaml --store much
+"$KUBECTL" patch clusterqueue day --type json -p '[{"op":"replace","path":"/spec/resourceGroups/0","value":{"coveredResources":["nvidia.com/gpu"],"flavors":[{"name":"any","resources":[{"name":"nvidia.com/gpu","nominalQuota":"6"}]}]}}]' >/dev/null
+answers sharing "a queue without quota of parts" 'Job default/tune-3 +asks for a whole .*for that ClusterQueue day needs quota of nvidia.com/mig-1g.5gb' tune-3.yaml --store little
+job cut 1 1 '' nvidia.com/mig-1g.10gb >cut.yaml
+answers sharing "a slice of another model" 'Job default/cut +asks for nvidia.com/mig-1g.10gb, which no node offers .*docs/sharing.md' cut.yaml
+
+# --- bad input, rights
+ends 2 "no such file" 'advise: .*nowhere.yaml' "$PROGRAM" advise nowhere.yaml
+ends 2 "no workload" 'there is no workload in it' "$PROGRAM" advise -f <(queue a nvidia.com/gpu=1)
+ends 2 "no object" 'not a Kubernetes object' "$PROGRAM" advise -f <(echo 'a: 1')
+ends 2 "no name" 'Job: metadata.name: say how it is called' "$PROGRAM" advise -f <(echo '{apiVersion: batch/v1, kind: Job}')
+ends 2 "no YAML" 'line [12]' "$PROGRAM" advise -f <(echo '{a: [')
+ends 2 "no such question" "there is no rule 'queu'; did you mean queue" "$PROGRAM" advise ring.yaml --rule queu
+ends 2 "a file is not replaced" '--replace and --for are of what is in the cluster' "$PROGRAM" advise ring.yaml --replace
+ends 2 "memory that is none" "--gpu-memory: write an amount as 6Gi, not '-3'" "$PROGRAM" advise ring.yaml --gpu-memory=-3
+ends 2 "memory of no file" '--gpu-memory: name the file' "$PROGRAM" advise --gpu-memory 3Gi
+ends 0 "several files, and one from a pipe" 'capstan advise: 15 answers' bash -c 'cat next.yaml | "$0" advise ring.yaml -f huge.yaml -' "$PROGRAM"
+ends 0 "kinds that have no pods are said" 'no advice for: Role a' "$PROGRAM" advise ring.yaml -f <(echo '{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}')
+ends 0 "hostile values are none" 'answers' "$PROGRAM" advise -f <(echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x, labels: [1]}, spec: {parallelism: 9223372036854775807, completions: 9223372036854775807, template: {spec: {containers: [3, {resources: {limits: {nvidia.com/gpu: 9999999999999999999}}}]}}}}')
+"$KUBECTL" create serviceaccount anna >/dev/null
+"$KUBECTL" create rolebinding anna --clusterrole view --serviceaccount default:anna >/dev/null
+sed '/client-\|token/d' own/kubeconfig >anna.yaml
+KUBECONFIG=anna.yaml "$KUBECTL" config set-credentials anna --token "$("$KUBECTL" create token anna)" >/dev/null
+KUBECONFIG=anna.yaml "$KUBECTL" config set-context --current --user anna >/dev/null
+ends 0 "who may not look is told so" 'not known whether it would start now: .*forbidden' "$PROGRAM" advise ring.yaml --kubeconfig anna.yaml
+kill "$server"
