@@ -20,6 +20,7 @@ static const struct {
     {"no-reclaim", advise_no_reclaim},
     {"strict-head", advise_strict_head},
     {"no-time-limit", advise_no_limit},
+    {"moves", advise_moves},
 };
 enum { RULES_N = sizeof rules / sizeof *rules };
 

@@ -33,6 +33,12 @@ struct advise_pod {
     int64_t accelerators_n;
     struct advise_pod *next;
 };
+/* A pod of no group that waits, for a reason. */
+struct advise_alone {
+    const char *about, *reason; /* JSON text */
+    int64_t gpus_n, created_ms;
+    struct advise_alone *next;
+};
 /* Pods that have not ended and ask for accelerators, of one owner. */
 struct advise_owned {
     int64_t placed_n, waiting_n, held_n; /* held_n: accelerators of those that have a node */
@@ -59,6 +65,7 @@ struct advise {
     const struct json *nodes, *flavors, *cluster_queues, *cohorts, *local_queues, *workloads,
         *jobs; /* items; NULL: unknown, or no such kind */
     struct advise_pod *pods;
+    struct advise_alone *alone;
     struct map *owned, *jobs_by_uid, *free; /* by uid: struct advise_owned, const struct json *; devices nobody has by resource: uint32_t */
     struct gpu_line *gpus;
     uint32_t gpus_n, gpus_cap;
@@ -119,5 +126,6 @@ void advise_nodes_without_flavor(struct advise *x);
 void advise_no_reclaim(struct advise *x);
 void advise_strict_head(struct advise *x);
 void advise_no_limit(struct advise *x);
+void advise_moves(struct advise *x);
 
 #endif

@@ -49,6 +49,19 @@ static void owned_add(struct advise *x, const struct json *pod, int64_t accelera
     }
 }
 
+static void alone_add(struct advise *x, const struct json *pod, int64_t accelerators_n)
+{
+    const char *reason = object_annotation(pod, OBJECT_REASON);
+    bool in_group = *object_label(pod, "scheduling.x-k8s.io/pod-group") || *object_annotation(pod, "scheduling.k8s.io/group-name");
+    if (!*reason || in_group || *json_text(json_path(pod, "spec", "nodeName", NULL), ""))
+        return;
+    struct advise_alone *p = arena_zero(x->a, 1, sizeof *p);
+    *p = (struct advise_alone){arena_printf(x->a, "Pod %s", object_key(x->a, pod)), arena_text(x->a, reason), accelerators_n, x->now_ms,
+                               x->alone};
+    (void)time_parse(bytes_of(object_meta(pod, "creationTimestamp")), &p->created_ms);
+    x->alone = p;
+}
+
 static void pod_came(void *arg, const struct json *pod)
 {
     struct advise *x = arg;
@@ -61,6 +74,7 @@ static void pod_came(void *arg, const struct json *pod)
                              asked.devices_n, x->pods};
     x->pods = p;
     owned_add(x, pod, asked.devices_n);
+    alone_add(x, pod, asked.devices_n);
 }
 
 /* ---- what jobs have, and what was measured of it ---- */

@@ -165,6 +165,24 @@ is "small-work: one that is large for most of its time is left alone" '[]' bash 
 applied small-work
 soon "small-work: and it runs on slices" '^2$' bash -c '"$0" nodes --gpus -o json 2>/dev/null | jq "[.[] | select(.resource == \"nvidia.com/mig-1g.5gb\") | .usedBy[] | select(.name == \"light\")] | length"' "$PROGRAM"
 
+# --- enough is free, but not together
+"$KUBECTL" delete jobs,deployments --all -n blue >/dev/null
+"$KUBECTL" delete jobs --all -n red >/dev/null
+{ echo "# YAML"; queue pieces 16 "queueingStrategy: BestEffortFIFO" | sed 's/name: pieces}, spec: {names/name: pieces, annotations: {capstan.dev\/placement: spread}}, spec: {names/'; } | "$KUBECTL" apply -f - >/dev/null
+soon "nobody has a GPU" '^0$' bash -c '"$0" get pods -A -o json | jq "[.items[] | select(.spec.nodeName)] | length"' "$KUBECTL"
+run --queue pieces --gpus 1x3 --name left
+soon "one is here" ' Running ' "$PROGRAM" jobs -n red --name left
+run --queue pieces --gpus 1x3 --name right
+soon "one is there" ' Running ' "$PROGRAM" jobs -n red --name right
+is "moves: nobody waits" 0 by moves
+run --queue pieces --gpus 1x8 --name whole
+finds moves 'Job red/whole' 'enough GPUs for it are free, but not together: it would start with Job red/(left|right) elsewhere, at a loss of 0\.. GPU-hours'
+says "moves: who goes where, and who lets him not" '(left|right) would go to t4-[01], and lose .*"QueueDoesNotAllow","ClusterQueue pieces, annotation' by moves '[.[0].evidence[] | [.what, .from]]'
+applied moves
+soon "moves: and it starts" ' Running ' "$PROGRAM" jobs -n red --name whole
+soon "moves: who went has a place" '^2$' bash -c '"$0" jobs -n red --name left,right -o json | jq "[.[] | select(.state == \"Running\")] | length"' "$PROGRAM"
+"$KUBECTL" delete jobs --all -n red >/dev/null
+
 # --- bad input, rights
 ends 2 "no such rule" '--rule: there is no rule .idle-gpu.; did you mean idle-gpus' "$PROGRAM" advise --rule idle-gpu
 ends 2 "nor that" 'write one of: idle-gpus small-work' "$PROGRAM" advise --rule idle-gpus,zzzzzzzzzzzz
