@@ -2,9 +2,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/collections/map.h"
 #include "base/limits.h"
 #include "codec/admission/admission.h"
+#include "codec/admission/device_limits.h"
 #include "codec/admission/near_keys.h"
+#include "codec/kinds/queued_kinds.h"
 #include "codec/schema/validate_suggest.h"
 #include "wire/yaml.h"
 
@@ -27,6 +30,7 @@ struct manifest_subject {
     const struct kind *kind;
     const struct kind_version *version;
     bool known; /* by a room above */
+    const struct manifest_finding *before; /* the last one of what stands in front of it; NULL: none */
 };
 
 /* ---- lines ---- */
@@ -250,12 +254,37 @@ static struct json *object_fixed(const struct manifest_subject *s, const struct 
     object_fix(s, &x);
     object_fix(s, &x); /* once more, on fields that have their right names now */
     admission_repair(&x, s->kind, s->version->version);
+    device_limits_fix(x.arena, x.object);
     return x.object;
 }
 
 static void near_key(void *context, const char *path, const char *text)
 {
     finding_add(context, false, path, text);
+}
+
+struct device_limits {
+    const struct manifest_subject *subject;
+    struct map *told; /* paths of `resources` of which the kind's own check has found something */
+};
+
+static void device_limit(void *context, const char *path, const char *part, const char *text)
+{
+    const struct device_limits *d = context;
+    if (!map_find_text(d->told, path))
+        finding_add(d->subject, false, arena_printf(d->subject->report->arena, "%s.%s", path, part), text);
+}
+
+static void device_limits_check(const struct manifest_subject *s, const struct json *object)
+{
+    struct device_limits d = {s, map_new(sizeof(bool))};
+    for (const struct manifest_finding *f = s->before ? s->before->next : s->report->first; f; f = f->next) {
+        const char *at = strstr(f->path, ".resources.");
+        if (at)
+            (void)map_put(d.told, (struct bytes){f->path, (size_t)(at - f->path) + sizeof ".resources" - 1}, NULL);
+    }
+    device_limits_look(s->report->arena, object, device_limit, &d);
+    map_free(d.told);
 }
 
 static void object_check(const struct manifest_subject *s, struct json *object)
@@ -266,6 +295,7 @@ static void object_check(const struct manifest_subject *s, struct json *object)
     json_append(r->fixed, fixed);
     r->objects_n++;
     object_run(s, json_clone(r->arena, object));
+    device_limits_check(s, object);
     struct manifest_report after;
     manifest_report_init(&after, r->arena, r->kinds, r->strict_kueue);
     struct manifest_subject again = *s;
@@ -319,8 +349,9 @@ static bool kind_resolve(struct manifest_subject *s, struct json *doc, const cha
     const char *slash = strchr(api_version, '/'), *version = slash ? slash + 1 : api_version;
     const char *group = slash ? arena_text_n(r->arena, api_version, (size_t)(slash - api_version)) : "";
     s->kind = kind_find_kind(r->kinds, group, kind);
-    if (!s->kind && (s->known || !(s->kind = kind_guess(r, group, kind)))) {
-        if (!s->known)
+    bool of_others = queued_kind_of_owner(doc); /* Ray's and Spark's, which no API server of ours has */
+    if (!s->kind && (s->known || of_others || !(s->kind = kind_guess(r, group, kind)))) {
+        if (!s->known && !of_others)
             finding_add(s, false, "",
                         arena_printf(r->arena, "%s %s is not known here: not checked (it needs its CustomResourceDefinition)", api_version,
                                      kind));
@@ -349,7 +380,8 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
                            const struct json *written)
 {
     const char *api_version = json_get_text(doc, "apiVersion", ""), *kind = json_get_text(doc, "kind", "");
-    struct manifest_subject s = {.report = r, .file = file, .document = number, .places = places, .written = written};
+    struct manifest_subject s = {
+        .report = r, .file = file, .document = number, .places = places, .written = written, .before = r->last};
     if (!api_version[0] || !kind[0] || strlen(api_version) > API_VERSION_MAX || strlen(kind) > LIMIT_NAME) {
         if (!r->more || !r->more(&s, doc))
             finding_add(&s, true, "", not_an_object(doc));
@@ -370,7 +402,11 @@ static void document_check(struct manifest_report *r, const char *file, uint32_t
     s.object = arena_printf(r->arena, "%s/%s", kind, name);
     s.known = r->more && r->more(&s, doc);
     if (!kind_resolve(&s, doc, api_version, kind)) {
-        json_append(r->fixed, json_clone(r->arena, doc));
+        struct json *fixed = json_clone(r->arena, doc);
+        near_keys_look(r->arena, doc, near_key, &s);
+        device_limits_check(&s, doc);
+        device_limits_fix(r->arena, fixed);
+        json_append(r->fixed, fixed);
         r->objects_n++;
         return;
     }

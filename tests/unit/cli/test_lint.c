@@ -89,6 +89,26 @@ static void fix_prints_what_applies(void **state)
     assert_int_equal(LINT(&out, "--fix", file), 1);
 }
 
+/* In templates that no kind's own check looks at: the corrected form has no finding any more, and another number is the limit. */
+static void devices_have_limits(void **state)
+{
+    (void)state;
+    _cleanup_buf_ struct buf out = {0};
+    file_write("apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: r}\nspec:\n  rayClusterSpec:\n    workerGroupSpecs:\n    - template:\n"
+               "        spec:\n          containers:\n          - name: a\n            resources: {requests: {nvidia.com/gpu: 2, cpu: 4}}\n"
+               "          - name: b\n            resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 4}}\n");
+    assert_int_equal(LINT(&out, file), 1);
+    assert_non_null(strstr(out.data, ":11 RayJob/r: warning: spec.rayClusterSpec.workerGroupSpecs[0].template.spec.containers[0].resources."
+                                     "requests[nvidia.com/gpu]: its pods are refused: a device needs a limit; write nvidia.com/gpu: 2"));
+    assert_non_null(strstr(out.data, ":13 RayJob/r: "));
+    assert_null(strstr(out.data, "JAXJob")); /* no kind of ours is meant */
+    (void)LINT(&out, "--fix", file);
+    assert_null(strstr(out.data, "nvidia.com/gpu: 1"));
+    file_write(out.data);
+    assert_int_equal(LINT(&out, file), 0);
+    assert_string_equal(out.data, "");
+}
+
 /* `text` is found wrong on these lines, in this order. */
 static void stands_on(const char *text, const char *lines)
 {
@@ -255,6 +275,7 @@ static void as_they_are_met(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(exit_codes), cmocka_unit_test(fix_prints_what_applies),
+                                       cmocka_unit_test(devices_have_limits),
                                        cmocka_unit_test(lines_are_those_of_the_file), cmocka_unit_test(keys_that_are_nearly_right),
                                        cmocka_unit_test(folders_are_looked_through), cmocka_unit_test(as_they_are_met)};
     int fd = mkstemp(file);

@@ -1,17 +1,7 @@
 #include "codec/admission/admission_part.h"
+#include "codec/admission/device_limits.h"
 
 /* ---- resources ---- */
-
-/* "vendor.example/thing": counted by device plugins, never overcommitted. */
-static bool is_extended(const char *resource)
-{
-    const char *slash = strchr(resource, '/');
-    if (!slash)
-        return false;
-    size_t n = (size_t)(slash - resource);
-    bool native = n >= 13 && memcmp(slash - 13, "kubernetes.io", 13) == 0 && (n == 13 || slash[-14] == '.');
-    return !native && !text_starts(resource, "requests.");
-}
 
 static bool is_standard(const char *resource)
 {
@@ -19,17 +9,12 @@ static bool is_standard(const char *resource)
            text_starts(resource, "hugepages-");
 }
 
-static bool is_exclusive(const char *resource)
-{
-    return is_extended(resource) || text_starts(resource, "hugepages-");
-}
-
 static void check_amount(struct admission *x, const struct json *amount, const char *path)
 {
     struct quantity q;
     if (!admission_quantity(x, amount, path, &q))
         return;
-    if (is_exclusive(amount->key) && q.nano % 1000000000 != 0)
+    if (device_is_exclusive(amount->key) && q.nano % 1000000000 != 0)
         admission_error(
             x, FIELD_INVALID, path, amount,
             "must be an integer: a device is given whole; for a part of one ask for a MIG or shared resource");
@@ -66,7 +51,7 @@ static void check_resources(struct admission *x, const struct json *resources, c
         if (quantity_parse(json_bytes(request), &asked, NULL) < 0)
             continue;
         if (!limit) {
-            if (is_exclusive(request->key))
+            if (device_is_exclusive(request->key))
                 admission_error(x, FIELD_REQUIRED, admission_below(x, path, "limits"), NULL,
                                 "Limit must be set for non overcommitable resources: write %s under limits too",
                                 request->key);
@@ -75,7 +60,7 @@ static void check_resources(struct admission *x, const struct json *resources, c
         if (quantity_parse(json_bytes(limit), &most, NULL) < 0)
             continue;
         int order = quantity_compare(asked, most);
-        if (is_exclusive(request->key) && order != 0)
+        if (device_is_exclusive(request->key) && order != 0)
             admission_error(x, FIELD_INVALID, at, request, "must be equal to %s limit of %s", request->key,
                             json_bytes(limit).data);
         else if (order > 0)
@@ -122,7 +107,7 @@ bool admission_pod_spec_fix(struct admission *x, struct json *spec)
             struct json *resources = json_get(c, "resources");
             JSON_EACH (request,
                        json_is(json_get(resources, "requests"), JSON_OBJECT) ? json_get(resources, "requests") : NULL) {
-                if (!is_exclusive(request->key) || json_get(json_get(resources, "limits"), request->key))
+                if (!device_is_exclusive(request->key) || json_get(json_get(resources, "limits"), request->key))
                     continue;
                 json_set(x->arena, json_ensure_object(x->arena, resources, "limits"), request->key,
                          json_clone(x->arena, request));
