@@ -92,8 +92,12 @@ says "what would help it start" 'Job default/next +would wait: .* would help: ' 
 fixed next
 soon "next: it waits in the queue" ' Queued ' "$PROGRAM" jobs --name next
 job other 1 1 'kueue.x-k8s.io/queue-name: day' amd.com/gpu >other.yaml
-answers queue "a queue without what is asked for" 'Job default/other +ClusterQueue day of its queue has no quota of amd.com/gpu, and no queue has amd.com/gpu' other.yaml
+answers queue "a queue without what is asked for" 'Job default/other +ClusterQueue day of its queue has no quota of amd.com/gpu, and no queue has quota of all that it asks for in namespace default' other.yaml
 answers sharing "nor has any node" 'Job default/other +asks for amd.com/gpu, which no node offers' other.yaml
+job greedy 1 1 | sed 's/nvidia.com\/gpu: 1/nvidia.com\/gpu: 1, cpu: 2/' >greedy.yaml
+answers queue "a queue without quota of cpu would keep it out" 'Job default/greedy +names no queue, and no queue has quota of all that it asks for' greedy.yaml
+job plain 1 1 '' cpu >plain.yaml
+answers queue "who asks for no GPU needs none" 'Job default/plain +asks for no GPU: it needs no queue' plain.yaml
 "$KUBECTL" delete job fleet next >/dev/null
 soon "the queue is empty" '^ *$' "$PROGRAM" jobs -o name
 job huge 4 2 'kueue.x-k8s.io/queue-name: day' >huge.yaml

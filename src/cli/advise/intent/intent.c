@@ -27,11 +27,8 @@ static void past_read(struct intent *p, const char *store)
     double now_s = (double)x->now_ms / 1000;
     struct err e = {0};
     int r = usage_read(store, x->a, now_s - PAST_SINCE_S, now_s, &records, &n, &x->store, &e);
-    if (r < 0) {
+    if (r < 0) /* advise_facts has said so */
         x->store = NULL;
-        if (store || r != -E_NOTFOUND)
-            fprintf(stderr, "capstan advise: not looked at: %s\n", e.text);
-    }
     for (struct intent_work *w = p->first; w; w = w->next)
         intent_past_find(p, w, records, r < 0 ? 0 : n);
 }

@@ -63,6 +63,7 @@ const char *intent_ns(const struct intent *p, const struct json *document);
 /* The document of this kind; ns NULL: of none. NULL: it is not in the file. */
 struct json *intent_document(const struct intent *p, const char *kind, const char *ns, const char *name);
 const char *intent_queue_of(const struct intent_work *w); /* label of a LocalQueue; "" none */
+bool intent_has_share(const struct intent_work *w);        /* it asks for a part of a GPU (codec/share/share.h) */
 bool intent_needs_all(const struct intent_work *w);       /* its pods need each other */
 /* The ClusterQueue in which it stands, or would, if that has no quota of the resource; NULL: it has, or there is no queue. */
 const char *intent_lacks_quota(struct intent *p, const struct intent_work *w, const char *resource);

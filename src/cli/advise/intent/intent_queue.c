@@ -73,10 +73,23 @@ static void evidence_of(struct intent *p, struct advise_finding *f, const struct
                     (long long)json_int64(json_path(queue, "status", "pendingWorkloads", NULL), 0));
 }
 
-/* Does it take this work at all? Who may not read it does not know, and then it may. */
+/* Does it count the accelerators of this work? Who may not read it does not know, and then it may. */
 static bool takes(struct intent *p, const struct intent_work *w, const struct json *queue)
 {
     return !queue || !w->resource || room_of(p, queue, w->resource).covered;
+}
+
+/* And all else that its containers ask for. WHY  what a queue has no quota of keeps a job out of it, cpu and memory, too. */
+static bool takes_all(struct intent *p, const struct intent_work *w, const struct json *queue)
+{
+    static const char *const lists[] = {"requests", "limits"};
+    for (const struct intent_pods *pods = w->pods; queue && pods; pods = pods->next)
+        JSON_EACH (container, json_path(pods->pod, "spec", "containers", NULL))
+            for (int i = 0; i < 2; i++)
+                JSON_EACH (amount, json_path(container, "resources", lists[i], NULL))
+                    if (amount->key && !room_of(p, queue, amount->key).covered)
+                        return false;
+    return true;
 }
 
 static int64_t free_of(struct intent *p, const struct intent_work *w, const struct json *queue)
@@ -92,7 +105,7 @@ static const struct json *best_local(struct intent *p, const struct intent_work 
     int64_t most = 0;
     JSON_EACH (local, p->x->local_queues) {
         const struct json *queue = cluster_queue_named(p, cluster_queue_of(local));
-        if (!text_equal(object_meta(local, "namespace"), w->ns) || !object_condition_true(local, "Active") || !takes(p, w, queue))
+        if (!text_equal(object_meta(local, "namespace"), w->ns) || !object_condition_true(local, "Active") || !takes_all(p, w, queue))
             continue;
         if (!best || free_of(p, w, queue) > most) {
             best = local;
@@ -111,7 +124,7 @@ static const struct json *best_cluster_queue(struct intent *p, const struct inte
                       *best = NULL;
     int64_t most = 0;
     JSON_EACH (queue, p->x->cluster_queues) {
-        if (!object_condition_true(queue, "Active") || !takes(p, w, queue) ||
+        if (!object_condition_true(queue, "Active") || !takes_all(p, w, queue) ||
             !label_selector_matches(json_path(queue, "spec", "namespaceSelector", NULL), json_path(ns, "metadata", "labels", NULL)))
             continue;
         if (!best || free_of(p, w, queue) > most) {
@@ -160,12 +173,13 @@ static void choose(struct intent *p, struct intent_work *w, const char *wrong)
     const char *queue = local ? cluster_queue_of(local) : object_meta(cluster, "name");
     if (!local && !cluster) {
         bool any = json_first(p->x->cluster_queues);
-        const char *what = any ? arena_printf(p->x->a, "no queue has %s for namespace %s", w->resource ? w->resource : "room", w->ns)
+        const char *what = any ? arena_printf(p->x->a, "no queue has quota of all that it asks for in namespace %s", w->ns)
                                : "there are none: the scheduler places what comes";
         struct advise_finding *f =
-            advise_find(p->x, w->about, any ? "ask who runs the queues for a LocalQueue of one that has it" : INTENT_NOTHING, "%s, and %s",
-                        wrong, what);
-        advise_evidence(p->x, f, "ClusterQueues", any ? "none that takes its namespace has quota of it" : "there is none");
+            advise_find(p->x, w->about, any ? "ask who runs the queues for a LocalQueue of one that has all it asks for" : INTENT_NOTHING,
+                        "%s, and %s", wrong, what);
+        advise_evidence(p->x, f, "ClusterQueues",
+                        any ? "none that takes its namespace has quota of all that it asks for" : "there is none");
         return;
     }
     const char *name = local ? object_meta(local, "name") : queue;
@@ -209,7 +223,9 @@ void intent_queue(struct intent *p, struct intent_work *w)
         return;
     }
     const struct json *local = *name ? local_queue_named(p, w->ns, name) : NULL;
-    if (!*name) {
+    if (!*name && !w->resource && !intent_has_share(w) && w->queued != &queued_kinds[QUEUED_TRAINJOB]) {
+        (void)advise_find(p->x, w->about, INTENT_NOTHING, "asks for no GPU: it needs no queue");
+    } else if (!*name) {
         choose(p, w, "names no queue");
     } else if (!local && !p->x->local_queues) {
         (void)advise_find(p->x, w->about, INTENT_NOTHING, "names LocalQueue %s, which may not be read", name);

@@ -5,6 +5,7 @@
 #include "cli/advise/intent/intent.h"
 #include "cli/history/finished_jobs.h"
 #include "cli/lookup/accelerators.h"
+#include "codec/share/share.h"
 #include "kube/object.h"
 #include "sched/forecast/run_times.h"
 #include "wire/yaml.h"
@@ -132,6 +133,15 @@ static void first_accelerator(struct intent *p, struct intent_work *w, const str
             JSON_EACH (amount, json_path(container, "resources", lists[i], NULL))
                 if (!w->resource && is_accelerator(amount->key) && whole_number(amount) > 0)
                     w->resource = amount->key;
+}
+
+bool intent_has_share(const struct intent_work *w)
+{
+    struct share share;
+    for (const struct intent_pods *pods = w->pods; pods; pods = pods->next)
+        if (share_of_pod(pods->pod, &share))
+            return true;
+    return false;
 }
 
 bool intent_needs_all(const struct intent_work *w)

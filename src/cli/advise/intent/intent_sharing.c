@@ -7,7 +7,6 @@
  */
 #include "cli/advise/intent/intent.h"
 #include "cli/lookup/accelerators.h"
-#include "codec/share/share.h"
 #include "kube/object.h"
 
 #define STRATEGY_LABEL "nvidia.com/gpu.sharing-strategy"
@@ -186,20 +185,11 @@ static void slice_look(struct intent *p, struct intent_work *w)
     intent_changed(p, w, f, NULL);
 }
 
-static bool has_share(const struct intent_work *w)
-{
-    struct share share;
-    for (const struct intent_pods *pods = w->pods; pods; pods = pods->next)
-        if (share_of_pod(pods->pod, &share))
-            return true;
-    return false;
-}
-
 void intent_sharing(struct intent *p, struct intent_work *w)
 {
     struct need n = need_of(p, w);
     struct advise_finding *f;
-    if (has_share(w)) {
+    if (intent_has_share(w)) {
         (void)advise_find(p->x, w->about, INTENT_NOTHING, "asks for a share of a GPU already");
     } else if (!w->resource) {
         (void)advise_find(p->x, w->about, INTENT_NOTHING,
