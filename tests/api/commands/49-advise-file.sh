@@ -79,7 +79,6 @@ queue() { # queue NAME RESOURCE=QUOTA...
 }
 { echo "# YAML
 {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: any}}"; queue day nvidia.com/gpu=6 nvidia.com/mig-1g.5gb=4 capstan.dev/gpu-milli=4000; } | "$KUBECTL" apply -f - >/dev/null
-soon "a queue" '^True$' "$KUBECTL" get clusterqueue day -o 'jsonpath={.status.conditions[?(@.type=="Active")].status}'
 job fleet 3 2 >fleet.yaml
 answers queue "a LocalQueue is made" 'Job default/fleet +names no queue; LocalQueue day \(of ClusterQueue day\) has the most left' fleet.yaml
 answers start "and it would start there" 'Job default/fleet +would start now' fleet.yaml
@@ -155,6 +154,7 @@ ends 2 "no such question" "there is no rule 'queu'; did you mean queue" "$PROGRA
 ends 2 "a file is not replaced" '--replace and --for are of what is in the cluster' "$PROGRAM" advise ring.yaml --replace
 ends 2 "memory that is none" "--gpu-memory: write an amount as 6Gi, not '-3'" "$PROGRAM" advise ring.yaml --gpu-memory=-3
 ends 2 "memory of no file" '--gpu-memory: name the file' "$PROGRAM" advise --gpu-memory 3Gi
+says "what the server says of it, without the path of a request" 'not known whether it would start now: [^/]*invalid' advise -f <(job x 1 1 | sed 's/restartPolicy: Never/restartPolicy: Always/') --rule start
 ends 0 "several files, and one from a pipe" 'capstan advise: 15 answers' bash -c 'cat next.yaml | "$0" advise ring.yaml -f huge.yaml -' "$PROGRAM"
 ends 0 "kinds that have no pods are said" 'no advice for: Role a' "$PROGRAM" advise ring.yaml -f <(echo '{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}')
 ends 0 "hostile values are none" 'answers' "$PROGRAM" advise -f <(echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x, labels: [1]}, spec: {parallelism: 9223372036854775807, completions: 9223372036854775807, template: {spec: {containers: [3, {resources: {limits: {nvidia.com/gpu: 9999999999999999999}}}]}}}}')

@@ -98,6 +98,12 @@ static int64_t free_of(struct intent *p, const struct intent_work *w, const stru
     return r.nominal_n - r.reserved_n;
 }
 
+/* One that nobody has looked at yet is not. */
+static bool is_stopped(const struct json *queue)
+{
+    return text_equal(json_get_text(object_condition(queue, "Active"), "status", ""), "False");
+}
+
 /* ORDER  who has the most left of what is asked for; of equals the first by name, as the server lists them. */
 static const struct json *best_local(struct intent *p, const struct intent_work *w)
 {
@@ -105,7 +111,7 @@ static const struct json *best_local(struct intent *p, const struct intent_work 
     int64_t most = 0;
     JSON_EACH (local, p->x->local_queues) {
         const struct json *queue = cluster_queue_named(p, cluster_queue_of(local));
-        if (!text_equal(object_meta(local, "namespace"), w->ns) || !object_condition_true(local, "Active") || !takes_all(p, w, queue))
+        if (!text_equal(object_meta(local, "namespace"), w->ns) || is_stopped(local) || !takes_all(p, w, queue))
             continue;
         if (!best || free_of(p, w, queue) > most) {
             best = local;
@@ -124,7 +130,7 @@ static const struct json *best_cluster_queue(struct intent *p, const struct inte
                       *best = NULL;
     int64_t most = 0;
     JSON_EACH (queue, p->x->cluster_queues) {
-        if (!object_condition_true(queue, "Active") || !takes_all(p, w, queue) ||
+        if (is_stopped(queue) || !takes_all(p, w, queue) ||
             !label_selector_matches(json_path(queue, "spec", "namespaceSelector", NULL), json_path(ns, "metadata", "labels", NULL)))
             continue;
         if (!best || free_of(p, w, queue) > most) {

@@ -39,15 +39,14 @@ static const char *shared_as(const struct intent *p, const char *strategy)
     return NULL;
 }
 
-/* The memory of the smallest GPU that is handed out whole or in shares. */
-static int64_t gpu_memory_mib(const struct intent *p)
+/* The memory of the smallest GPU that is handed out whole or in shares, as its node says; 0: none says it. */
+static int64_t gpu_memory_mib(const struct intent *p, const char *resource)
 {
-    int64_t least = 0;
-    for (uint32_t i = 0; i < p->x->gpus_n; i++) {
-        const struct gpu_line *g = &p->x->gpus[i];
-        if (g->memory_total_mib && !strstr(g->resource, "/mig-") && (!least || g->memory_total_mib < least))
-            least = g->memory_total_mib;
-    }
+    int64_t least = 0, mib;
+    JSON_EACH (node, p->x->nodes)
+        if (whole_number(json_path(node, "status", "allocatable", resource, NULL)) > 0 &&
+            bytes_int64(bytes_of(object_label(node, "nvidia.com/gpu.memory")), &mib) && mib > 0 && (!least || mib < least))
+            least = mib;
     return least;
 }
 
@@ -55,17 +54,17 @@ static struct need need_of(const struct intent *p, const struct intent_work *w)
 {
     const struct intent_past *past = &w->past;
     struct need n = {.measured = past->allocated_s >= KNOWN_S};
-    int64_t total_mib = gpu_memory_mib(p);
+    int64_t total_mib = w->resource ? gpu_memory_mib(p, w->resource) : 0;
     if (n.measured) {
         n.activity_permille = (int)(past->active_s * 1000 / past->allocated_s);
         n.memory_mib = past->memory_mib;
         n.memory_permille = past->memory_permille;
     }
-    if (p->memory_mib) {
+    if (p->memory_mib && total_mib) {
         n.memory_mib = p->memory_mib;
-        n.memory_permille = total_mib ? p->memory_mib * 1000 / total_mib : 1000;
+        n.memory_permille = p->memory_mib * 1000 / total_mib;
     }
-    n.known = n.measured || p->memory_mib;
+    n.known = n.measured || (p->memory_mib && total_mib);
     return n;
 }
 

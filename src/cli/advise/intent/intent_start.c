@@ -63,12 +63,19 @@ static bool any_pods(const struct json *objects)
     return false;
 }
 
+/* WHY  the path of a request says nothing to whoever wrote a file. */
+static const char *without_path(const char *text)
+{
+    const char *said = text_starts(text, "PATCH ") ? strstr(text, ": ") : NULL;
+    return said ? said + 2 : text;
+}
+
 void intent_start(struct intent *p, struct intent_work *w)
 {
     struct err e = {0};
     struct advise *x = p->x;
     const struct json *objects = what_if_objects_of(&x->c, x->a, documents_for(p, w), &e);
-    struct forecast f = {.verdict = PREVIEW_UNKNOWN, .unknown = e.text};
+    struct forecast f = {.verdict = PREVIEW_UNKNOWN, .unknown = without_path(e.text)};
     struct advise_finding *found;
     if (any_pods(objects))
         f = forecast_make(&x->c, x->a, objects);
