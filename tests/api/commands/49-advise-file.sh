@@ -144,6 +144,19 @@ answers sharing "a queue without quota of parts" 'Job default/tune-3 +asks for a
 job cut 1 1 '' nvidia.com/mig-1g.10gb >cut.yaml
 answers sharing "a slice of another model" 'Job default/cut +asks for nvidia.com/mig-1g.10gb, which no node offers .*docs/sharing.md' cut.yaml
 
+# --- too large for the slices that there are: time slices, and MPS where a node has it
+"$KUBECTL" delete jobs --all >/dev/null
+"$KUBECTL" delete localqueues --all >/dev/null
+"$KUBECTL" delete clusterqueue day >/dev/null
+job half 1 1 >half.yaml
+answers sharing "no slice is large enough" 'Job default/half +asks for a whole .*time slices' half.yaml --gpu-memory 5500Mi
+"$KUBECTL" create configmap mps -n gpu-operator --from-literal=mps='{"version": "v1", "sharing": {"mps": {"resources": [{"name": "nvidia.com/gpu", "replicas": 4}]}}}' >/dev/null
+"$KUBECTL" label node t4-1 nvidia.com/device-plugin.config=mps >/dev/null
+soon "a node shares by MPS" '^mps$' "$KUBECTL" get node t4-1 -o 'jsonpath={.metadata.labels.nvidia\.com/gpu\.sharing-strategy}'
+answers sharing "MPS holds it to its part" 'Job default/half +asks for a whole .* a share by MPS: side by side.*\(500 thousandths\)' half.yaml --gpu-memory 5500Mi
+fixed half --gpu-memory 5500Mi
+soon "half: it runs there" '^t4-1$' "$KUBECTL" get pods -l job-name=half -o 'jsonpath={.items[0].spec.nodeName}'
+
 # --- bad input, rights
 ends 2 "no such file" 'advise: .*nowhere.yaml' "$PROGRAM" advise nowhere.yaml
 ends 2 "no workload" 'there is no workload in it' "$PROGRAM" advise -f <(queue a nvidia.com/gpu=1)
