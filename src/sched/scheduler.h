@@ -9,6 +9,7 @@
  *   run_notes.c how long what is over ran; forecast/: by what it is remembered, limits of time, how a start is told
  *   ahead/      when those that wait start; would this start? asked of a scheduler that only looks
  *   record/     what is taken in and decided, kept in files; played back
+ *   groups/     pod groups that have no object of their own
  *   hung/       gangs that run and compute nothing
  *   relayout/   MIG layouts of idle GPUs follow what waits
  *   names.c     names that nobody needs any more are given back
@@ -35,6 +36,7 @@
 #include "loop/loop.h"
 #include "sched/figures/group_tally.h"
 #include "sched/figures/metrics.h"
+#include "sched/groups/native_groups.h"
 #include "sched/record/recorder.h"
 #include "sched/telling/amount.h"
 #include "sched/telling/pace.h"
@@ -99,7 +101,7 @@ struct seen_gang {
         uint32_t pods_n;
     } unmade;
     name_id nominated;           /* a lone pod: the node that others leave for it */
-    bool has_object;             /* Workload or pod group exists */
+    bool has_object;             /* Workload or pod group exists; not of a group that is a part of one (groups/native_groups.h) */
     int32_t fewest_n;            /* a pod group: so many have to start together */
     uint8_t shown;               /* a Workload: what its object said last (workload_metrics.c) */
     name_id charged_queue;       /* a Workload: in which ClusterQueue its object said last that it has quota; 0 = never */
@@ -227,6 +229,7 @@ struct scheduler {
     struct stray_pods *strays;
     struct unadmitted_pods *unadmitted;
     struct kept_pods *kept;      /* machines/kept_pods.h */
+    struct native_groups *natives; /* groups/native_groups.h */
 };
 
 /* sources.c */
@@ -362,7 +365,9 @@ struct gang_object_kind {        /* where the objects of gangs are */
     enum source_id source;
     const char *group, *version, *plural, *kind, *api_version;
 };
-const struct gang_object_kind *gang_object_kind(enum gang_source source); /* NULL: lone pods have none */
+/* Not of lone pods. Strings for ever. */
+struct gang_object_kind gang_object_kind(const struct scheduler *s, enum gang_source source);
+const struct native_version *native_version(const struct scheduler *s); /* in which PodGroups of scheduling.k8s.io are read and written */
 struct stopped_gang {
     struct seen_gang *g;
     struct seen_pod *const *pods;

@@ -119,7 +119,10 @@ static void gang_leave(struct scheduler *s, struct seen_pod *p)
         seen_pod(s, last)->gang_at = p->gang_at;
     }
     status_gang_changed(s, g);
+    const char *left = g->pods_n ? NULL : intern_name(s->names, g->key);
     gang_forget_if_empty(s, g);
+    if (left)
+        native_groups_left(s->natives, left);
 }
 
 static void gang_join(struct scheduler *s, struct seen_pod *p, struct seen_gang *g)
@@ -230,7 +233,8 @@ void seen_pod_gone(struct scheduler *s, name_id key)
 void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
 {
     struct seen_gang *g = gang_made(s, r->key, r->source);
-    g->has_object = true;
+    struct bytes unused;
+    g->has_object = !decode_native_workload(intern_name(s->names, r->key), &unused);
     g->local_queue = r->local_queue;
     g->queue_title = r->queue_title;
     g->queue_kind = r->queue_kind;

@@ -3,7 +3,7 @@
  *   Volcano        Pending -> Inqueue (its minimum could be held) -> Running (minMember scheduled) -> Completed;
  *                  Unknown when members are lost
  *   coscheduling   Pending -> Scheduling -> Running -> Finished | Failed
- *   native         condition PodGroupInitiallyScheduled, which once True stays True
+ *   native         condition PodGroupInitiallyScheduled (PodGroupScheduled in v1alpha2), which once True stays True
  */
 #include "base/clock.h"
 #include "sched/scheduler.h"
@@ -326,36 +326,38 @@ void status_coscheduling_group(void *arg, struct work *w)
 
 /* ---- native ---- */
 
+/* The version's own word for it. WHY none of a group of a Workload: that has no status, and its pods say it. */
 void status_native_group(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
     struct arena *a = w->arena;
     struct json *group = s->leading ? source_get(s, SOURCE_NATIVE, w->key, a) : NULL;
     struct seen_gang *g = group ? gang_of(s, w, GANG_NATIVE) : NULL;
+    const struct native_version *v = native_version(s);
     act_stop_group(s, w, g, group);
-    if (!g || object_deleting(group) || object_condition_true(group, "PodGroupInitiallyScheduled"))
+    if (!g || object_deleting(group) || object_condition_true(group, v->scheduled))
         return;
     const struct json *policy = json_path(group, "spec", "schedulingPolicy", NULL);
     int64_t min_count = json_int64(json_path(policy, "gang", "minCount", NULL), 1);
     bool scheduled = g->bound_n >= min_count;
     if (!scheduled && !g->text)
         return;
-    const char *said = json_get_text(object_condition(group, "PodGroupInitiallyScheduled"), "message", "");
+    const char *said = json_get_text(object_condition(group, v->scheduled), "message", "");
     int64_t wait_ms = scheduled ? 0 : status_telling_wait_ms(s, g, g->text, said, rest_of(group, g->tree));
     if (wait_ms > 0)
         work_again(w, wait_ms);
     if (wait_ms != 0)
         return;
     struct json *status = object_status_copy(a, group);
-    (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), "PodGroupInitiallyScheduled", scheduled,
+    (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), v->scheduled, scheduled,
                                scheduled ? "Scheduled" : "Unschedulable",
                                scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
                                json_int64(json_path(group, "metadata", "generation", NULL), 0));
     struct json *diff = object_diff(a, json_get(group, "status"), status);
     if (diff)
-        work_patch_status(w, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, "status"), group, diff);
+        work_patch_status(w, kube_path(a, "scheduling.k8s.io", v->version, "podgroups", w->ns, w->name, "status"), group, diff);
     annotation_send(w, group, scheduled ? NULL : g->tree,
-                    kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, NULL));
+                    kube_path(a, "scheduling.k8s.io", v->version, "podgroups", w->ns, w->name, NULL));
     if (!scheduled)
         telling_sent(&g->telling, loop_now_ms(s->loop));
 }
