@@ -91,7 +91,6 @@ static const struct unused table[] = {
     {"scheduling.x-k8s.io", "podgroups", "spec.scheduleTimeoutSeconds", "60", "the group waits until it fits"},
     {"scheduling.x-k8s.io", "podgroups", "spec.minResources", NULL, "minMember pods count, whatever they ask for"},
     {"scheduling.x-k8s.io", "elasticquotas", "", NULL, "no quota follows from it"},
-    {NATIVE, "workloads", "", NULL, "nothing makes pod groups of it"},
     {NATIVE, "podgroups", "spec.schedulingConstraints", NULL, NO_TOPOLOGY},
     {NATIVE, "podgroups", "spec.resourceClaims", NULL, "no device is claimed for the group"},
     {NATIVE, "podgroups", "spec.disruptionMode", "{\"single\":{}}", NOBODY_PREEMPTED},

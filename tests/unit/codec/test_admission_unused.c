@@ -159,6 +159,7 @@ static const struct {
     {KUBEFLOW, "mpijobs", "spec.mpiImplementation"},
     {COSCHEDULING, "podgroups", "spec.minMember"},
     {NATIVE, "priorityclasses", ""},
+    {NATIVE, "workloads", ""}, /* its groups, where pods name it; whoever makes PodGroups of it has made it, too */
     {NATIVE, "podgroups", "spec.schedulingPolicy"},
     {NATIVE, "podgroups", "spec.priorityClassName"},
     {NATIVE, "podgroups", "spec.priority"},
