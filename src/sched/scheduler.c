@@ -87,8 +87,10 @@ static void on_source_read(void *arg)
 static void on_native_told(void *arg, const struct gang_record *g)
 {
     struct scheduler *s = arg;
-    seen_gang_apply(s, g);
-    *sources_push(s) = (struct change){.type = CHANGE_GANG, .gang = *g};
+    struct change c = {.type = CHANGE_GANG, .gang = *g};
+    seen_gang_rank(s, &c.gang);
+    seen_gang_apply(s, &c.gang);
+    *sources_push(s) = c;
 }
 
 static void on_native_gone(void *arg, const char *gang_key)

@@ -86,6 +86,7 @@ struct seen_gang {
     enum queue_kind queue_kind;
     name_id *pods;               /* keys */
     uint32_t pods_n, pods_cap;
+    int32_t priority;            /* the highest of its pods' */
     int32_t bound_n, running_n, succeeded_n, failed_n, pending_n;
     bool admitted;               /* core has let it in; cleared when it waits again */
     bool admit_sent;             /* we have written that it is admitted: an Event says so once the object shows it */
@@ -132,6 +133,8 @@ void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct byt
 void seen_pod_remove(struct seen_pod *p, const char *event, const char *why, const char *disruption);
 void seen_pod_gone(struct scheduler *s, name_id key);
 void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
+/* A group that has no priority of its own gets that of its pods. They may come after it: then it is told again. */
+void seen_gang_rank(const struct scheduler *s, struct gang_record *g);
 void seen_gang_gone(struct scheduler *s, name_id key);
 void seen_mark_names(struct scheduler *s);
 void seen_farewell(struct scheduler *s); /* it ends, and says what it has not said yet of what it did */

@@ -136,7 +136,6 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     pod.gated |= unadmitted_pods_hold(s->unadmitted, intern_name(s->names, pod.key), &pod, object);
     held_nodes_tolerate(s->incoming_arena, s->names, &pod);
     seen_pod_apply(s, &pod);
-    native_groups_named(s->natives, intern_name(s->names, pod.gang));
     note_stands(s, &pod);
     note_told(s, &pod, object);
     seen_pod_object(s, &pod, object);
@@ -314,7 +313,10 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
     case SOURCE_VOLCANO_GROUPS:
         return decode_volcano_pod_group(d, o, &c->gang, e);
     case SOURCE_COSCHEDULING:
-        return decode_coscheduling_pod_group(d, o, &c->gang, e);
+        if (decode_coscheduling_pod_group(d, o, &c->gang, e) < 0)
+            return -E_INVALID;
+        seen_gang_rank(s, &c->gang);
+        return 0;
     case SOURCE_NATIVE:
         return decode_native_pod_group(d, o, &c->gang, e);
     case SOURCES_N:

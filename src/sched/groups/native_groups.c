@@ -86,7 +86,7 @@ bool native_groups_synced(const struct native_groups *n)
     return kube_cache_synced(n->workloads);
 }
 
-void native_groups_named(struct native_groups *n, const char *gang_key)
+void native_groups_named(struct native_groups *n, const char *gang_key, bool anew)
 {
     struct bytes key;
     bool is_new;
@@ -96,7 +96,7 @@ void native_groups_named(struct native_groups *n, const char *gang_key)
     if (!*gangs)
         *gangs = map_new(sizeof(bool));
     bool *told = map_put(*gangs, bytes_of(gang_key), &is_new);
-    if (!is_new)
+    if (!is_new && !anew)
         return;
     arena_reset(n->scratch);
     const char *slash = memchr(key.data, '/', key.n);

@@ -26,8 +26,9 @@ struct native_groups *native_groups_new(struct kube_client *c, const struct nati
 void native_groups_free(struct native_groups *n); /* NULL-safe; tells nobody */
 bool native_groups_synced(const struct native_groups *n);
 
-/* A pod of this gang is there; the gang has none any more. No-op for gangs that are no group of a Workload. */
-void native_groups_named(struct native_groups *n, const char *gang_key);
+/* A pod of this gang is there (anew: what it is told with is another by that); the gang has none any more. No-op for gangs that are no
+ * group of a Workload. */
+void native_groups_named(struct native_groups *n, const char *gang_key, bool anew);
 void native_groups_left(struct native_groups *n, const char *gang_key);
 
 #endif

@@ -230,6 +230,33 @@ static void a_replica_ends_and_begins_anew(void **state)
     assert_string_equal(node_of("q1"), "n0");
 }
 
+static void of_class(const char *name, const char *load, const char *class)
+{
+    pod(name, arena_printf(w.a, "\"priorityClassName\":\"%s\",\"workloadRef\":{\"name\":\"%s\",\"podGroup\":\"g\"}", class, load), 2);
+}
+
+/* A group of that version has no priority: its pods have, and who has a higher one starts first. */
+static void pods_give_their_group_a_priority(void **state)
+{
+    (void)state;
+    create("{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"low\"},\"value\":-5}");
+    create("{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+    pod("holds", "\"nodeSelector\":{}", 4);
+    workload("a", "{\"name\":\"g\",\"policy\":{\"gang\":{\"minCount\":2}}}");
+    workload("b", "{\"name\":\"g\",\"policy\":{\"gang\":{\"minCount\":2}}}");
+    run(3000);
+    of_class("a0", "a", "low");
+    of_class("a1", "a", "low");
+    of_class("b0", "b", "low");
+    run(3000);
+    of_class("b1", "b", "high");
+    run(3000);
+    remove_at(PODS "/holds");
+    assert_string_equal(node_of("b0"), "n0");
+    assert_string_equal(node_of("b1"), "n0");
+    assert_string_equal(node_of("a0"), "");
+}
+
 /* A gang that does not fit whole starts with none, and holds nothing meanwhile. */
 static void all_or_none(void **state)
 {
@@ -256,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(replicas_start_one_by_one, setup_1_35, teardown),
         cmocka_unit_test_setup_teardown(the_workload_may_come_last, setup_1_35, teardown),
         cmocka_unit_test_setup_teardown(a_replica_ends_and_begins_anew, setup_1_35, teardown),
+        cmocka_unit_test_setup_teardown(pods_give_their_group_a_priority, setup_1_35, teardown),
         cmocka_unit_test_setup_teardown(all_or_none, setup_1_35, teardown),
     };
     return cmocka_run_group_tests_name("native", tests, NULL, NULL);
