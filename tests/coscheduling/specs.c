@@ -167,6 +167,47 @@ static void places(void **state)
     place(x, true);
 }
 
+static void phases(const char *text)
+{
+    char *list;
+    int i = 0;
+    for (char *one = words(text, &list); one; one = word(&list), i++) {
+        const char *path = arena_printf(w.a, PODS "/p%d/status", i), *body = arena_printf(w.a, "{\"status\":{\"phase\":\"%s\"}}", one);
+        if (strcmp(one, "-") != 0)
+            kube_patch(w.user, KUBE_PATCH_MERGE, path, bytes_of(body), NULL, NULL);
+        run(10);
+    }
+    run(10000);
+}
+
+/* Who wanted more than its pods ask for, and got no more, is told so once, when it runs; whoever writes the sum there is not. */
+static int told_of(const char *wanted)
+{
+    int n = 0;
+    stage_open(NULL);
+    class_of("mid", 100);
+    node_of(0, "memory", "300");
+    scheduler_start();
+    group_of("g", "2", "memory", wanted);
+    pod_of(arena_text(w.a, "p0"), "g", "memory", "50", "mid");
+    pod_of(arena_text(w.a, "p1"), "g", "memory", "50", "mid");
+    run(3000);
+    phases("Running Running");
+    phases("- Succeeded");
+    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
+        n += strcmp(json_get_text(event, "reason", ""), "MinResourcesIgnored") == 0 ? (int)json_get_int64(event, "count", 1) : 0;
+    (void)teardown(NULL);
+    return n;
+}
+
+static void more_than_its_pods_ask_for(void **state)
+{
+    (void)state;
+    assert_int_equal(told_of("101"), 1);
+    assert_int_equal(told_of("100"), 0);
+    assert_int_equal(told_of(NULL), 0);
+}
+
 /* ---- what the status of a group says ---- */
 
 struct status_spec {
@@ -183,19 +224,6 @@ static const struct status_spec status_specs[] = {
     {"one pod: from running to failed", "g", "Running Running Running", "Failed - -", "Running 3 0 0", "Failed 2 0 1"},
     {"pods without the label are none of it", "", "Pending Pending Pending", "Running Running Running", "Pending 0 0 0", "Pending 0 0 0"},
 };
-
-static void phases(const char *text)
-{
-    char *list;
-    int i = 0;
-    for (char *one = words(text, &list); one; one = word(&list), i++) {
-        const char *path = arena_printf(w.a, PODS "/p%d/status", i), *body = arena_printf(w.a, "{\"status\":{\"phase\":\"%s\"}}", one);
-        if (strcmp(one, "-") != 0)
-            kube_patch(w.user, KUBE_PATCH_MERGE, path, bytes_of(body), NULL, NULL);
-        run(10);
-    }
-    run(10000);
-}
 
 static const char *group_says(void)
 {
@@ -225,11 +253,12 @@ static void statuses(void **state)
 int main(void)
 {
     enum { PLACES_N = sizeof place_specs / sizeof *place_specs, STATUSES_N = sizeof status_specs / sizeof *status_specs };
-    struct CMUnitTest tests[PLACES_N + STATUSES_N] = {0};
+    struct CMUnitTest tests[PLACES_N + STATUSES_N + 1] = {0};
     for (int i = 0; i < PLACES_N; i++)
         tests[i] = (struct CMUnitTest){.name = place_specs[i].name, .test_func = places, .initial_state = (void *)&place_specs[i]};
     for (int i = 0; i < STATUSES_N; i++)
         tests[PLACES_N + i] =
             (struct CMUnitTest){.name = status_specs[i].name, .test_func = statuses, .initial_state = (void *)&status_specs[i]};
+    tests[PLACES_N + STATUSES_N] = (struct CMUnitTest){.name = "more than its pods ask for: it is told", .test_func = more_than_its_pods_ask_for};
     return cmocka_run_group_tests_name("coscheduling", tests, NULL, NULL);
 }
