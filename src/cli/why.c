@@ -29,6 +29,7 @@ struct answer {
     const char *group;          /* of a LeaderWorkerSet: "2" of NAME-2; NULL: of none in particular */
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
+    const char *missing;        /* a pod: the object of its group, which is not there; NULL: it is, or it has none */
     const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
@@ -115,6 +116,22 @@ static int find_group(struct answer *x, const char *word, const char *name, stru
     return 0;
 }
 
+/* spec.workloadRef, of scheduling.k8s.io/v1alpha1: the Workload that it names, or the group in it. */
+static const char *missing_group_of_workload(const struct answer *x)
+{
+    struct err e = {0};
+    const struct json *ref = json_path(x->object, "spec", "workloadRef", NULL);
+    const char *name = json_get_text(ref, "name", ""), *group = json_get_text(ref, "podGroup", "");
+    const struct json *workload =
+        *name ? connection_get(x->c, x->a, kube_path(x->a, "scheduling.k8s.io", "v1alpha1", "workloads", x->c->ns, name, NULL), &e) : NULL;
+    JSON_EACH (one, json_path(workload, "spec", "podGroups", NULL))
+        if (text_equal(json_get_text(one, "name", ""), group))
+            return NULL;
+    return workload              ? arena_printf(x->a, "a group %s in Workload %s of scheduling.k8s.io", group, name)
+           : e.code == E_NOTFOUND ? arena_printf(x->a, "Workload %s of scheduling.k8s.io", name)
+                                  : NULL;
+}
+
 static void find_decided_of_pod(struct answer *x)
 {
     struct err e = {0};
@@ -125,6 +142,10 @@ static void find_decided_of_pod(struct answer *x)
         kind = (enum job_kind)(JOB_KIND_VOLCANO_GROUP + maker);
     }
     x->decided = *name ? get(x, kind, name, &e) : NULL;
+    if (*name && e.code == E_NOTFOUND)
+        x->missing = arena_printf(x->a, "%s %s of %s", job_kinds[kind].title, name, job_kinds[kind].group);
+    else if (!*name)
+        x->missing = missing_group_of_workload(x);
     if (!x->decided)
         x->decided = x->object;
 }
@@ -351,6 +372,8 @@ static void pod_state(struct answer *x)
     const char *group = *node ? NULL : group_message(x);
     if (group)
         x->message = group;
+    if (!*node && x->missing)
+        x->message = arena_printf(x->a, "waits for %s, which does not exist", x->missing);
 }
 
 /* A class that nobody has made: its Workload waits for it. NULL: it is there, or none is named. */
