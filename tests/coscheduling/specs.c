@@ -71,7 +71,8 @@ static void node_of(int i, const char *resource, const char *amount)
     const char *other = strcmp(resource, "cpu") == 0 ? "\"memory\":\"1Gi\"" : "\"cpu\":\"64\"";
     const char *has = arena_printf(w.a, "{\"pods\":\"32\",%s,\"%s\":\"%s\"}", other, resource, amount);
     make("v1", "Node", arena_printf(w.a, "node-%d", i),
-         arena_printf(w.a, "},\"status\":{\"allocatable\":%s,\"capacity\":%s,\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}", has, has));
+         arena_printf(w.a, "},\"status\":{\"allocatable\":%s,\"capacity\":%s,\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                      has, has));
 }
 
 static void group_of(const char *name, const char *fewest, const char *resource, const char *amount)
@@ -87,11 +88,11 @@ static void pod_of(char *name, const char *group, const char *resource, const ch
     bool ends = *mark == '!', gated = *mark == '~';
     *mark = '\0';
     const char *labels = strcmp(group, "-") ? arena_printf(w.a, ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"}", group) : "";
+    const char *on = ends ? "\"nodeName\":\"node-0\"," : gated ? "\"schedulingGates\":[{\"name\":\"test/gate\"}]," : "";
     make("v1", "Pod", name,
          arena_printf(w.a, ",\"namespace\":\"n\"%s},\"spec\":{\"priorityClassName\":\"%s\",%s\"containers\":[{\"name\":\"c\",\"image\":\"i\","
                            "\"resources\":{\"requests\":{\"%s\":\"%s\"}}}]}%s}",
-                      labels, class, ends ? "\"nodeName\":\"node-0\"," : gated ? "\"schedulingGates\":[{\"name\":\"test/gate\"}]," : "", resource, amount,
-                      ends ? ",\"status\":{\"phase\":\"Succeeded\"}" : ""));
+                      labels, class, on, resource, amount, ends ? ",\"status\":{\"phase\":\"Succeeded\"}" : ""));
 }
 
 /* The next word of the list; NULL: none is left. */
@@ -219,7 +220,8 @@ struct status_spec {
 
 static const struct status_spec status_specs[] = {
     {"all pods: from pending to running", "g", "Pending Pending Pending", "Running Running Running", "Scheduling 0 0 0", "Running 3 0 0"},
-    {"all pods: from running to succeeded", "g", "Running Running Running", "Succeeded Succeeded Succeeded", "Running 3 0 0", "Finished 0 3 0"},
+    {"all pods: from running to succeeded", "g", "Running Running Running", "Succeeded Succeeded Succeeded", "Running 3 0 0",
+     "Finished 0 3 0"},
     {"one pod: from running to succeeded", "g", "Running Running Running", "Succeeded - -", "Running 3 0 0", "Running 2 1 0"},
     {"one pod: from running to failed", "g", "Running Running Running", "Failed - -", "Running 3 0 0", "Failed 2 0 1"},
     {"pods without the label are none of it", "", "Pending Pending Pending", "Running Running Running", "Pending 0 0 0", "Pending 0 0 0"},
@@ -259,6 +261,7 @@ int main(void)
     for (int i = 0; i < STATUSES_N; i++)
         tests[PLACES_N + i] =
             (struct CMUnitTest){.name = status_specs[i].name, .test_func = statuses, .initial_state = (void *)&status_specs[i]};
-    tests[PLACES_N + STATUSES_N] = (struct CMUnitTest){.name = "more than its pods ask for: it is told", .test_func = more_than_its_pods_ask_for};
+    tests[PLACES_N + STATUSES_N] =
+        (struct CMUnitTest){.name = "more than its pods ask for: it is told", .test_func = more_than_its_pods_ask_for};
     return cmocka_run_group_tests_name("coscheduling", tests, NULL, NULL);
 }

@@ -34,8 +34,8 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
 };
 
 /* One object, or without a name their list; query: "" or "?...". In the first version in which it is there. */
-static const struct json *ask(struct connection *c, struct arena *a, enum job_kind kind, const char *ns, const char *name, const char *query,
-                              struct err *e)
+static const struct json *ask(struct connection *c, struct arena *a, enum job_kind kind, const char *ns, const char *name,
+                              const char *query, struct err *e)
 {
     const struct job_kind_row *k = &job_kinds[kind];
     const struct json *found = NULL;

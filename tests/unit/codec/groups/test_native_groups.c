@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "decoder_world.h"
+#include "../decoder_world.h"
 
 /* The newest first: the first that a server has is the one to read. */
 static void the_versions(void **state)
