@@ -128,6 +128,10 @@ static void groups_of_a_workload(void **state)
     }
     struct gang_record g;
     struct err e = {0};
+    static const char held[] = "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"annotations\":{\"capstan.dev/hold\":\"true\"}},\"spec\":{"
+                               "\"podGroups\":[{\"name\":\"workers\",\"policy\":{\"gang\":{\"minCount\":4}}}]}}";
+    assert_int_equal(decode_native_group_of(&w->d, tree(w, held), "native/n/a/workers/1", &g, &e), 0);
+    assert_true(g.on_hold); /* as all of its groups are */
     static const char *const broken[] = {"{}", "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"podGroups\":{\"workers\":1}}}",
                                          "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"podGroups\":[1,null,{\"name\":7}]}}"};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
