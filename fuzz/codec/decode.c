@@ -58,12 +58,15 @@ static void run_trees(const struct decoder *d, const struct json *v)
     struct namespace_record ns;
     struct budget_record b;
     static int (*const groups[])(const struct decoder *, const struct json *, struct gang_record *, struct err *) = {
-        decode_workload, decode_volcano_pod_group, decode_coscheduling_pod_group, decode_native_pod_group};
+        decode_workload, decode_volcano_pod_group, decode_coscheduling_pod_group, decode_native_pod_group,
+        decode_kai_pod_group};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         if (groups[i](d, v, &g, NULL) == 0)
             touch_gang(&g);
     if (decode_native_group_of(d, v, "native/ns/w/g/0", &g, NULL) == 0)
         touch_gang(&g);
+    const char *unused = decode_kai_unused(d, v);
+    touch(unused, unused ? strlen(unused) : 0);
     if (decode_cluster_queue(d, v, &q, NULL) == 0) {
         touch(q.quotas, q.quotas_n * sizeof *q.quotas);
         touch_selector(&q.namespaces);

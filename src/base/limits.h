@@ -47,6 +47,7 @@
 #define LIMIT_WATCH_RING 16384             /* events kept for watchers per resource before 410 Expired */
 #define LIMIT_RESOURCES 64                 /* distinct resource names that the scheduler counts; a cluster has about 10 */
 #define LIMIT_GANG_MEMBERS 20000           /* pods of one gang */
+#define LIMIT_TASK_GROUPS 1000             /* of one application of YuniKorn's: as many as 256 KiB of annotations hold */
 #define LIMIT_VCJOB_TASKS 256              /* of a Volcano Job, 16 bytes each in a pass; jobs have a few */
 #define LIMIT_FLOWS 512                    /* of a JobFlow */
 #define LIMIT_FLOW_TARGETS 4096            /* what they wait for, together */

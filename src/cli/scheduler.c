@@ -2,10 +2,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/configuration/configuration_file.h"
 #include "cli/connect.h"
+#include "codec/groups/task_groups.h"
 #include "jobs/jobs.h"
 #include "sched/ahead/starts.h"
 #include "sched/record/recorder.h"
@@ -74,9 +76,11 @@ static int take_visibility(struct visibility_port_config *c, const struct option
 /* EXIT_OK, or it was said what is wrong. */
 static int take(struct run *r, const struct options *o)
 {
+    bool yunikorn = false;
     for (uint32_t i = 0; i < o->given_n; i++) {
         if (o->given[i].id != OPT_SCHEDULER_SCHEDULER_NAME)
             continue;
+        yunikorn |= strcmp(o->given[i].text, YUNIKORN_SCHEDULER) == 0;
         if (r->names_n == NAMES_MAX)
             return options_wrong(o, "more than %d scheduler names", NAMES_MAX);
         r->names[r->names_n++] = o->given[i].text;
@@ -87,6 +91,7 @@ static int take(struct run *r, const struct options *o)
     r->scheduler.lease_ns = option_text(o, OPT_SCHEDULER_LEASE_NAMESPACE);
     r->forecast_ms = option_number(o, OPT_SCHEDULER_FORECAST_SECONDS, 0) * 1000;
     r->jobs.no_kueue = option_flag(o, OPT_SCHEDULER_NO_KUEUE);
+    r->jobs.no_yunikorn = r->names_n > 0 && !yunikorn;
     r->jobs.no_volcano = option_flag(o, OPT_SCHEDULER_NO_VOLCANO);
     r->jobs.run_trainjobs = option_flag(o, OPT_SCHEDULER_RUN_TRAINJOBS);
     (void)log_set_level_named(option_text(o, OPT_SCHEDULER_LOG_LEVEL)); /* it is one of the four */

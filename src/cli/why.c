@@ -29,7 +29,7 @@ struct answer {
     const char *group;          /* of a LeaderWorkerSet: "2" of NAME-2; NULL: of none in particular */
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
-    const char *missing;        /* a pod: the object of its group, which is not there; NULL: it is, or it has none */
+    const char *missing_group;  /* what the pod is of, and is not there: "PodGroup NAME of API group"; NULL: no such */
     const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
@@ -127,8 +127,8 @@ static const char *missing_group_of_workload(const struct answer *x)
     JSON_EACH (one, json_path(workload, "spec", "podGroups", NULL))
         if (text_equal(json_get_text(one, "name", ""), group))
             return NULL;
-    return workload              ? arena_printf(x->a, "a group %s in Workload %s of scheduling.k8s.io", group, name)
-           : e.code == E_NOTFOUND ? arena_printf(x->a, "Workload %s of scheduling.k8s.io", name)
+    return workload              ? arena_printf(x->a, "Group %s in Workload %s (scheduling.k8s.io)", group, name)
+           : e.code == E_NOTFOUND ? arena_printf(x->a, "Workload %s (scheduling.k8s.io)", name)
                                   : NULL;
 }
 
@@ -138,14 +138,14 @@ static void find_decided_of_pod(struct answer *x)
     const char *name = object_annotation(x->object, "kueue.x-k8s.io/workload");
     enum job_kind kind = JOB_KIND_WORKLOAD;
     for (int maker = 0; !*name && maker < POD_GROUP_KUEUE; maker++) {
-        name = pod_group_name(x->object, (enum pod_group_maker)maker);
+        name = pod_group_name(x->a, x->object, (enum pod_group_maker)maker);
         kind = (enum job_kind)(JOB_KIND_VOLCANO_GROUP + maker);
     }
     x->decided = *name ? get(x, kind, name, &e) : NULL;
-    if (*name && e.code == E_NOTFOUND)
-        x->missing = arena_printf(x->a, "%s %s of %s", job_kinds[kind].title, name, job_kinds[kind].group);
+    if (e.code == E_NOTFOUND && kind != JOB_KIND_WORKLOAD)
+        x->missing_group = arena_printf(x->a, "PodGroup %s (%s)", name, job_kinds[kind].group);
     else if (!*name)
-        x->missing = missing_group_of_workload(x);
+        x->missing_group = missing_group_of_workload(x);
     if (!x->decided)
         x->decided = x->object;
 }
@@ -196,6 +196,7 @@ static void find_decided(struct answer *x)
     case JOB_KIND_VOLCANO_GROUP:
     case JOB_KIND_COSCHEDULING:
     case JOB_KIND_NATIVE:
+    case JOB_KIND_KAI:
     case JOB_KINDS_N:
         x->decided = x->object;
         break;
@@ -352,12 +353,12 @@ static void group_state(struct answer *x)
 static const char *group_message(struct answer *x)
 {
     static const char total[] = "kueue.x-k8s.io/pod-group-total-count";
-    const char *group = pod_group_name(x->decided, POD_GROUP_KUEUE);
+    const char *group = pod_group_name(x->a, x->decided, POD_GROUP_KUEUE);
     int64_t n = 0;
     if (!*group)
         return NULL;
     JSON_EACH (pod, items(x, JOB_KIND_POD, false))
-        n += text_equal(pod_group_name(pod, POD_GROUP_KUEUE), group) && !object_deleting(pod);
+        n += text_equal(pod_group_name(x->a, pod, POD_GROUP_KUEUE), group) && !object_deleting(pod);
     return arena_printf(x->a, "%lld of %s pods of group %s exist", (long long)n, object_annotation(x->decided, total),
                         group);
 }
@@ -369,11 +370,12 @@ static void pod_state(struct answer *x)
     x->state = phase;
     x->message = *node ? arena_printf(x->a, "on node %s", node)
                        : json_get_text(object_condition(x->decided, "PodScheduled"), "message", "not tried yet");
+    if (!*node && x->missing_group)
+        x->message = arena_printf(x->a, "%s, of which it is, does not exist: create it, or see in the pod's events why nobody has",
+                                  x->missing_group);
     const char *group = *node ? NULL : group_message(x);
     if (group)
         x->message = group;
-    if (!*node && x->missing)
-        x->message = arena_printf(x->a, "waits for %s, which does not exist", x->missing);
 }
 
 /* A class that nobody has made: its Workload waits for it. NULL: it is there, or none is named. */

@@ -374,9 +374,9 @@ enum gang_pods { PODS_START, PODS_READY, PODS_RECOVER, PODS_UNSAID }; /* not rea
 
 #define POD_GRACE_S 30         /* of pods that say nothing. SOURCE core/v1 PodSpec */
 
-enum gang_source { GANG_WORKLOAD, GANG_VOLCANO, GANG_COSCHEDULING, GANG_NATIVE, GANG_POD };
+enum gang_source { GANG_WORKLOAD, GANG_VOLCANO, GANG_COSCHEDULING, GANG_NATIVE, GANG_POD, GANG_KAI };
 struct gang_record {
-    name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name": made by
+    name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name", "kai/ns/name": made by
                                 * the codec, unique, and taken apart by nobody else */
     enum gang_source source;
     name_id ns;

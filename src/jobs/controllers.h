@@ -13,6 +13,7 @@
 
 struct vcjobs;
 struct volcano_pods;
+struct applications;
 struct kueue_kinds;
 struct kueue_pods;
 struct kueue_sets;
@@ -37,6 +38,7 @@ struct jobs {
     struct kube_cache *runtimes, *cluster_runtimes; /* TrainingRuntime, ClusterTrainingRuntime */
     struct vcjobs *vcjobs;
     struct volcano_pods *volcano_pods;
+    struct applications *applications; /* NULL: YuniKorn's are somebody else's */
     struct kueue_kinds *kueue;
     struct kueue_pods *kueue_pods; /* NULL where pods are not queued */
     struct kueue_sets *kueue_sets; /* the same */

@@ -5,6 +5,7 @@
 #include "jobs/kueue/kueue_scope.h"
 #include "jobs/provisioning/provisioning.h"
 #include "jobs/volcano/volcano_pods.h"
+#include "jobs/yunikorn/applications.h"
 
 static void on_workload(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
@@ -150,9 +151,13 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     if (!config->no_volcano) {
         j->vcjobs = vcjobs_new(j);
         j->volcano_pods = volcano_pods_new(c);
-        create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}"); /* jobs that name no queue are in "default" */
+    }
+    if (!config->no_volcano || !config->no_yunikorn) { /* jobs that name no queue are in "default" */
+        create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}");
         create_queue(j, "default", "{\"reclaimable\":true,\"weight\":1}");
     }
+    if (!config->no_yunikorn)
+        j->applications = applications_new(j);
     if (config->embedded || config->run_trainjobs)
         j->trainjobs = trainjobs_new(j);
     if (config->embedded) {
@@ -173,6 +178,7 @@ void jobs_free(struct jobs *j)
     leader_worker_sets_free(j->leader_worker_sets);
     vcjobs_free(j->vcjobs);
     volcano_pods_free(j->volcano_pods);
+    applications_free(j->applications);
     kueue_kinds_free(j->kueue);
     kueue_pods_free(j->kueue_pods);
     kueue_sets_free(j->kueue_sets);

@@ -23,6 +23,7 @@ struct jobs_config {
     void (*on_ungated)(void *arg, const char *gate, const char *queue, bool is_group, double seconds);
     void *arg;
     bool no_volcano;  /* somebody else's Volcano controller is installed */
+    bool no_yunikorn; /* pods of YuniKorn's scheduler name are somebody else's */
 };
 /* Does this job wait for quota? j may be NULL: no. */
 enum job_waits jobs_wait(const struct jobs *j, const struct queued_kind *kind, const char *ns, const char *name, const char *uid);

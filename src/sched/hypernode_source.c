@@ -149,7 +149,7 @@ void hypernodes_follow(struct scheduler *s)
         note(s, &all[i]);
     forget_gone(s);
     if (note_tiers(h, all, n))
-        sources_read_groups(s);
+        sources_read_groups(s, SOURCE_VOLCANO_GROUPS);
 }
 
 void hypernodes_on_change(void *arg, enum kube_event event, const char *key, struct bytes object)

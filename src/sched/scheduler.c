@@ -12,7 +12,7 @@
 #include "sched/workload_metrics.h"
 
 const char *const scheduler_default_names[] = {
-    "capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", NULL};
+    "capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", "yunikorn", NULL};
 
 static void add_name(struct scheduler *s, const char *name)
 {
@@ -25,6 +25,19 @@ static int32_t priority_of(void *ctx, const char *class_name)
     const struct scheduler *s = ctx;
     const int32_t *value = map_find_text(s->classes, class_name);
     return value ? *value : 0;
+}
+
+static bool has_queue(void *ctx, const char *name)
+{
+    const struct scheduler *s = ctx;
+    return kube_cache_raw(s->sources[SOURCE_VOLCANO_QUEUES].cache, "", name).n > 0;
+}
+
+/* KAI's podgrouper makes PodGroups here, as it seems. */
+static bool is_grouped(void *arg, name_id scheduler)
+{
+    const struct scheduler *s = arg;
+    return kube_cache_count(s->sources[SOURCE_KAI].cache) > 0 && strcmp(intern_name(s->names, scheduler), DECODE_KAI_SCHEDULER) == 0;
 }
 
 static void on_wake(void *arg)
@@ -186,6 +199,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                   .schedulers_n = s->scheduler_names_n,
                                   .requeue_by_creation = config->policy.ready.requeue_by_creation,
                                   .priority_of = priority_of,
+                                  .has_queue = has_queue,
                                   .ctx = s,
                                   .charge = config->charge};
     s->workload_work = workqueue_new(c, status_workload, s);
@@ -196,13 +210,14 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->group_work = workqueue_new(c, status_volcano_group, s);
     s->coscheduling_work = workqueue_new(c, status_coscheduling_group, s);
     s->native_work = workqueue_new(c, status_native_group, s);
+    s->kai_work = workqueue_new(c, status_kai_group, s);
     s->pod_work = workqueue_new(c, status_pod, s);
     s->check_work = workqueue_new(c, status_check, s);
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->held = held_nodes_new(sources_hold_changed, status_find_flavor, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
     s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){s->queue_name_label, config->job_waits, config->arg,
-                                                                              sources_pod_again, s});
+                                                                              is_grouped, sources_pod_again, s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
     s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);
@@ -239,7 +254,7 @@ void scheduler_free(struct scheduler *s)
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work,      s->queue_work, s->cohort_work,       s->local_queue_work,
                                   s->volcano_queue_work, s->group_work, s->coscheduling_work, s->native_work,
-                                  s->pod_work,           s->delete_work, s->check_work};
+                                  s->kai_work,           s->pod_work,   s->delete_work,       s->check_work};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);

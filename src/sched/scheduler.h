@@ -155,6 +155,7 @@ enum source_id {
     SOURCE_VOLCANO_GROUPS,
     SOURCE_COSCHEDULING,
     SOURCE_NATIVE,
+    SOURCE_KAI,
     SOURCES_N
 };
 struct source {
@@ -217,7 +218,7 @@ struct scheduler {
     void (*on_node)(void *arg, const char *name, struct bytes object, struct node_record *record);
     void *on_node_arg;
     struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
-        *native_work, *pod_work, *delete_work, *check_work;
+        *native_work, *kai_work, *pod_work, *delete_work, *check_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
     uint32_t binds_in_flight_n;
     struct bind_gate *gate;      /* NULL until a pod with limits was seen (bind.c) */
@@ -259,8 +260,8 @@ void template_sources_start(struct scheduler *s);
 void template_sources_stop(struct scheduler *s);
 bool template_sources_synced(const struct scheduler *s);
 
-/* Volcano's pod groups are read again: another tier is called by a name that they use. */
-void sources_read_groups(struct scheduler *s);
+/* These pod groups are read again: another tier is called by a name that they use, or there is a queue that they name. */
+void sources_read_groups(struct scheduler *s, enum source_id id);
 /* The core is told of the node once more, as this object shows it. */
 void sources_pod_again(void *arg, struct bytes object); /* of a scheduler: as if it had changed */
 void sources_node_again(struct scheduler *s, struct bytes object);
@@ -343,6 +344,7 @@ void status_volcano_queue(void *arg, struct work *w);
 void status_volcano_group(void *arg, struct work *w);
 void status_coscheduling_group(void *arg, struct work *w);
 void status_native_group(void *arg, struct work *w);
+void status_kai_group(void *arg, struct work *w);
 void status_pod(void *arg, struct work *w);
 void status_check(void *arg, struct work *w);
 /* The gang's state or reason changed: whatever shows it is written soon. */

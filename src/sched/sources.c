@@ -265,11 +265,10 @@ static const struct {
     [SOURCE_WORKLOADS] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_WORKLOAD},
     [SOURCE_VOLCANO_QUEUES] = {"/apis/scheduling.volcano.sh/v1beta1/queues", CHANGE_QUEUE, CHANGE_QUEUE_GONE,
                                DECODE_VOLCANO_QUEUE_PREFIX, false},
-    [SOURCE_VOLCANO_GROUPS] = {"/apis/scheduling.volcano.sh/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE,
-                               NULL, true, GANG_VOLCANO},
-    [SOURCE_COSCHEDULING] = {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE,
-                             NULL, true, GANG_COSCHEDULING},
+    [SOURCE_VOLCANO_GROUPS] = {"/apis/scheduling.volcano.sh/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_VOLCANO},
+    [SOURCE_COSCHEDULING] = {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_COSCHEDULING},
     [SOURCE_NATIVE] = {NULL, CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_NATIVE},
+    [SOURCE_KAI] = {"/apis/scheduling.run.ai/v2alpha2/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_KAI},
 };
 
 /* No Queue says whether who waits in it may end who has a lower priority there: in Volcano all are told so, or none. */
@@ -319,6 +318,8 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
         return 0;
     case SOURCE_NATIVE:
         return decode_native_pod_group(d, o, &c->gang, e);
+    case SOURCE_KAI:
+        return decode_kai_pod_group(d, o, &c->gang, e);
     case SOURCES_N:
         break;
     }
@@ -344,6 +345,8 @@ static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
         return s->coscheduling_work;
     case SOURCE_NATIVE:
         return s->native_work;
+    case SOURCE_KAI:
+        return s->kai_work;
     case SOURCE_TOPOLOGIES:
     case SOURCE_FLAVORS:
     case SOURCE_CHECKS:
@@ -641,6 +644,8 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
         news = kind_changed(source, key, object);
     if (source->id == SOURCE_FLAVORS && event != KUBE_DELETED)
         held_nodes_look(s->held);
+    if (source->id == SOURCE_VOLCANO_QUEUES && event != KUBE_MODIFIED)
+        sources_read_groups(s, SOURCE_KAI);
     if (!s->leading)
         return;
     struct workqueue *queue = queue_of(s, source->id);
@@ -707,9 +712,9 @@ void source_read_again(struct scheduler *s, enum source_id id, const char *key)
         *sources_push(s) = c;
 }
 
-void sources_read_groups(struct scheduler *s)
+void sources_read_groups(struct scheduler *s, enum source_id id)
 {
-    read_all(&s->sources[SOURCE_VOLCANO_GROUPS], (struct bytes){0});
+    read_all(&s->sources[id], (struct bytes){0});
 }
 
 void sources_start(struct scheduler *s)

@@ -1,9 +1,10 @@
-/* status_group.c - status of pod groups of three makers, and who is told when a gang changes
+/* status_group.c - status of pod groups of four makers, and who is told when a gang changes
  *
  *   Volcano        Pending -> Inqueue (its minimum could be held) -> Running (minMember scheduled) -> Completed;
  *                  Unknown when members are lost
  *   coscheduling   Pending -> Scheduling -> Running -> Finished | Failed
  *   native         condition PodGroupInitiallyScheduled (PodGroupScheduled in v1alpha2), which once True stays True
+ *   KAI            Pending -> Running (those that have to start together are bound) -> Completed | Failed, from all that is there now
  */
 #include "base/clock.h"
 #include "sched/scheduler.h"
@@ -395,6 +396,52 @@ void status_native_group(void *arg, struct work *w)
         telling_sent(&g->telling, loop_now_ms(s->loop));
 }
 
+/* ---- KAI ---- */
+
+static const char *kai_phase(const struct seen_gang *g)
+{
+    int64_t done_n = g ? g->succeeded_n + g->failed_n : 0;
+    if (!g || !g->pods_n)
+        return "Pending";
+    if (done_n == g->pods_n && done_n >= g->fewest_n)
+        return g->failed_n ? "Failed" : "Completed";
+    return g->bound_n > 0 && g->bound_n >= g->fewest_n ? "Running" : "Pending";
+}
+
+void status_kai_group(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct arena *a = w->arena;
+    struct json *group = s->leading ? source_get(s, SOURCE_KAI, w->key, a) : NULL;
+    if (!group || object_deleting(group))
+        return;
+    struct seen_gang *g = gang_of(s, w, GANG_KAI);
+    struct decoder d = s->decoder;
+    d.arena = a;
+    act_stop_group(s, w, g, group);
+    struct json *status = object_status_copy(a, group);
+    const char *was = json_get_text(status, "phase", ""), *phase = kai_phase(g), *unused = *was ? NULL : decode_kai_unused(&d, group);
+    json_set_text(a, status, "phase", phase);
+    object_count_set(a, status, "running", g ? g->running_n : 0);
+    object_count_set(a, status, "succeeded", g ? g->succeeded_n : 0);
+    object_count_set(a, status, "failed", g ? g->failed_n : 0);
+    object_count_set(a, status, "pending", g ? g->pending_n : 0);
+    struct json *diff = object_diff(a, json_get(group, "status"), status);
+    if (diff && is_time(s, w, "kai", strcmp(was, phase) == 0))
+        work_patch_status(w, kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, "status"), group, diff);
+    if (unused)
+        group_event(s, w, group, "scheduling.run.ai/v2alpha2", "Warning", "PodGroupIgnored", unused);
+    bool waits = g && g->text && !g->admitted && strcmp(phase, "Pending") == 0;
+    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group), rest_of(group, g->tree)) : 0;
+    if (wait_ms > 0)
+        work_again(w, wait_ms);
+    if (wait_ms != 0)
+        return;
+    annotation_send(w, group, waits ? g->tree : NULL, kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, NULL));
+    if (waits)
+        telling_sent(&g->telling, loop_now_ms(s->loop));
+}
+
 /* ---- who is told ---- */
 
 void status_members_changed(struct scheduler *s, const struct seen_gang *g)
@@ -447,6 +494,10 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g)
         break;
     case GANG_NATIVE:
         workqueue_add_after(s->native_work, object, 50);
+        break;
+    case GANG_KAI:
+        workqueue_add_after(s->kai_work, object, 50);
+        tell_volcano_queue(s, g);
         break;
     case GANG_POD:
         break;

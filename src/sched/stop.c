@@ -22,6 +22,7 @@ static const struct gang_object_kind kinds[] = {
     [GANG_WORKLOAD] = {SOURCE_WORKLOADS, "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "kueue.x-k8s.io/v1beta2"},
     [GANG_VOLCANO] = {SOURCE_VOLCANO_GROUPS, "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "scheduling.volcano.sh/v1beta1"},
     [GANG_COSCHEDULING] = {SOURCE_COSCHEDULING, "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "scheduling.x-k8s.io/v1alpha1"},
+    [GANG_KAI] = {SOURCE_KAI, "scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup", "scheduling.run.ai/v2alpha2"},
 };
 
 const struct native_version *native_version(const struct scheduler *s)

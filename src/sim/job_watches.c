@@ -17,7 +17,8 @@ void job_watches_init(struct job_watches *w, struct kube_client *client, void *a
 void job_watches_add_all(struct job_watches *w, const struct job_receivers *to)
 {
     static const char *const reasons[] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", "/apis/scheduling.volcano.sh/v1beta1/podgroups",
-                                          "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", "/apis/scheduling.k8s.io/v1alpha2/podgroups"};
+                                          "/apis/scheduling.x-k8s.io/v1alpha1/podgroups", "/apis/scheduling.k8s.io/v1alpha2/podgroups",
+                                          "/apis/scheduling.run.ai/v2alpha2/podgroups"};
     _cleanup_arena_ struct arena *a = arena_new();
     job_watches_add(w, "/apis/batch.volcano.sh/v1alpha1/jobs", to->on_job);
     for (size_t i = 0; i < QUEUED_KINDS_N; i++) {

@@ -4,14 +4,15 @@
  *
  * One cohort, few flavors with one node each, gangs of one pod that come, go and change places in their queues; every third run with
  * preemption of all kinds, the others with queues that take back what they lent, or with none. Who is preempted leaves at once, and waits
- * again. After each event the core runs until it has nothing to do; then a core that begins anew, told the same, must start nobody: whoever
- * it would start has been forgotten by the other. Nodes only grow, so that admitted gangs have their places in both.
+ * again. After each event the core runs until it has nothing to do, also for who is tried again a while later (preempted in vain, or too
+ * often); then a core that begins anew, told the same, must start nobody: whoever it would start has been forgotten by the other. Nodes
+ * only grow, so that admitted gangs have their places in both.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
 #include "base/random.h"
 
-enum { QUEUES = 4, FLAVORS = 3, GANGS = 16, CYCLES_MAX = 50 };
+enum { QUEUES = 4, FLAVORS = 3, GANGS = 16, CYCLES_MAX = 50, WAKES_MAX = 5 };
 #define GPU "nvidia.com/gpu"
 static const char *const flavors[FLAVORS] = {"fa", "fb", "fc"}, *const labels[FLAVORS] = {"kind=a", "kind=b", "kind=c"};
 
@@ -182,18 +183,34 @@ static void take(struct model *m, const struct plan_entry *e)
         take_eviction(m, e);
 }
 
-static void run_to_rest(struct model *m)
+static void cycle(struct model *m)
 {
     struct world *w = &m->w;
     struct err e = {0};
-    for (int i = 0; decide_has_work(w->s); i++) {
+    run(w);
+    for (uint32_t k = 0; k < w->plan.entries_n; k++)
+        take(m, &w->plan.entries[k]);
+    if (!state_check(w->s, &e))
+        die(m, e.text, "");
+}
+
+static void run_to_rest(struct model *m)
+{
+    for (int i = 0; decide_has_work(m->w.s); i++) {
         if (i == CYCLES_MAX)
             die(m, "it goes on trying", "");
-        run(w);
-        for (uint32_t k = 0; k < w->plan.entries_n; k++)
-            take(m, &w->plan.entries[k]);
-        if (!state_check(w->s, &e))
-            die(m, e.text, "");
+        cycle(m);
+    }
+}
+
+/* Who preempted in vain, or left again and again, is tried again a while later. */
+static void let_time_pass(struct model *m)
+{
+    for (int i = 0; m->w.plan.wake_ms && i < WAKES_MAX; i++) {
+        if (m->w.plan.wake_ms > m->w.now_ms)
+            m->w.now_ms = m->w.plan.wake_ms;
+        cycle(m);
+        run_to_rest(m);
     }
 }
 
@@ -279,6 +296,7 @@ static void run_seed(struct model *m, uint64_t seed, uint64_t steps)
         arena_reset(m->w.records);
         event(m);
         run_to_rest(m);
+        let_time_pass(m);
         nobody_is_forgotten(m);
         for (int i = 0; i < GANGS; i++)
             m->waits_n += m->gangs[i].exists && m->gangs[i].flavor < 0;

@@ -365,6 +365,12 @@ def compare(check, base):
     check(code != 0 and 'set it to false' in said, 'a Kubernetes without policies is told of', said)
     code, text, said = render('--kube-version', '1.29.0', '--set', 'agent.enabled=false,kueueRules.enabled=false')
     check(code == 0 and 'ValidatingAdmissionPolicy' not in text, 'and can have the scheduler alone', said)
+    code, text, said = render('--kube-version', '1.36.0', '--set', 'kueueDefaults.enabled=true')
+    made = named(text) if code == 0 else {}
+    check(all(made.get(key) == o for key, o in named((ROOT / 'deploy/kueue-defaults.yaml').read_text()).items()),
+          'from Kubernetes 1.36 on it has the policies that make jobs wait', said)
+    code, text, said = render('--kube-version', '1.35.0', '--set', 'kueueDefaults.enabled=true')
+    check(code != 0 and 'set it to false' in said, 'and before says that there are none', said)
 
 
 def agent_starts(check, name, objects):

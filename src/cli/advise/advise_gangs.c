@@ -3,6 +3,7 @@
  * Which dialect: the queue of the namespace, where there is one, since it starts a Job as a whole and counts quota; else a PodGroup.
  */
 #include "cli/advise/advise.h"
+#include "codec/groups/task_groups.h"
 #include "kube/object.h"
 
 static bool needs_all(const struct json *job)
@@ -19,7 +20,7 @@ static bool is_gang(const struct json *job)
                       *pod = json_path(job, "spec", "template", "spec", NULL);
     return *object_label(job, "kueue.x-k8s.io/queue-name") || json_get(labels, "scheduling.x-k8s.io/pod-group") ||
            json_get(annotations, "scheduling.k8s.io/group-name") || json_get(annotations, "scheduling.volcano.sh/group-name") ||
-           json_get(pod, "schedulingGroup") || json_get(pod, "workloadRef");
+           json_get(pod, "schedulingGroup") || json_get(pod, "workloadRef") || json_get(annotations, YUNIKORN_TASK_GROUP);
 }
 
 static const struct json *active_queue_in(const struct advise *x, const char *ns)

@@ -53,7 +53,7 @@ static void climb(struct drive *d)
 static void find_workload(struct drive *d)
 {
     struct err e = {0};
-    const char *group = d->kind == JOB_KIND_POD ? pod_group_name(d->object, POD_GROUP_KUEUE) : "";
+    const char *group = d->kind == JOB_KIND_POD ? pod_group_name(d->a, d->object, POD_GROUP_KUEUE) : "";
     if (d->kind == JOB_KIND_WORKLOAD)
         d->workload = d->object;
     else if (*group)
@@ -104,9 +104,9 @@ bool drive_is_over(const struct drive *d)
 
 static bool is_of(const struct drive *d, const struct json *pod)
 {
-    const char *group = d->kind == JOB_KIND_WORKLOAD ? d->name : pod_group_name(d->object, POD_GROUP_KUEUE);
-    if (d->kind >= JOB_KIND_VOLCANO_GROUP && d->kind <= JOB_KIND_NATIVE)
-        return text_equal(pod_group_name(pod, (enum pod_group_maker)(d->kind - JOB_KIND_VOLCANO_GROUP)), d->name);
+    const char *group = d->kind == JOB_KIND_WORKLOAD ? d->name : pod_group_name(d->a, d->object, POD_GROUP_KUEUE);
+    if (d->kind >= JOB_KIND_VOLCANO_GROUP && d->kind <= JOB_KIND_KAI)
+        return text_equal(pod_group_name(d->a, pod, (enum pod_group_maker)(d->kind - JOB_KIND_VOLCANO_GROUP)), d->name);
     if (text_equal(object_controller(pod, "uid"), d->uid) || text_equal(object_meta(pod, "uid"), d->uid))
         return true;
     if (d->kind == JOB_KIND_WORKLOAD)
@@ -114,7 +114,7 @@ static bool is_of(const struct drive *d, const struct json *pod)
             if (text_equal(json_get_text(owner, "uid", ""), object_meta(pod, "uid")))
                 return true;
     return (d->kind == JOB_KIND_WORKLOAD || d->kind == JOB_KIND_POD) && *group &&
-           text_equal(pod_group_name(pod, POD_GROUP_KUEUE), group);
+           text_equal(pod_group_name(d->a, pod, POD_GROUP_KUEUE), group);
 }
 
 const struct json *drive_pods(const struct drive *d)

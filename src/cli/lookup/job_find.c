@@ -25,6 +25,7 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
     {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
     {" podgroup podgroups pg ", "scheduling.k8s.io", NULL, "podgroups", "PodGroup", "PodGroup"}, /* in which of native_versions: asked */
+    {" podgroup podgroups pg ", "scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup", "PodGroup"},
     {" pod pods po ", "", "v1", "pods", "Pod", "Pod"},
     {" deployment deployments deploy ", "apps", "v1", "deployments", "Deployment", "Deployment"},
     {" replicaset replicasets rs ", "apps", "v1", "replicasets", "ReplicaSet", "ReplicaSet"},

@@ -26,6 +26,7 @@ enum job_kind {
     JOB_KIND_VOLCANO_GROUP, /* and the next: in the order of enum pod_group_maker */
     JOB_KIND_COSCHEDULING,
     JOB_KIND_NATIVE,
+    JOB_KIND_KAI,
     JOB_KIND_POD,
     JOB_KIND_DEPLOYMENT,
     JOB_KIND_REPLICASET,

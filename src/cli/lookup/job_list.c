@@ -423,6 +423,8 @@ static void pod_groups(struct finder *f, struct connection *c, const struct json
         natives = items_get(f, c, "scheduling.k8s.io", v->version, "podgroups", JOBS_FIELDS, e);
     JSON_EACH (group, natives)
         pod_group(f, group, POD_GROUP_NATIVE);
+    JSON_EACH (group, items_get(f, c, "scheduling.run.ai", "v2alpha2", "podgroups", JOBS_FIELDS, e))
+        pod_group(f, group, POD_GROUP_KAI);
 }
 
 /* A Volcano Job's own object does not say that it hangs. */

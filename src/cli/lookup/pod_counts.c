@@ -94,7 +94,7 @@ static uint32_t keys_of(struct arena *a, const struct json *pod, const char *key
     if (*object_controller(pod, "uid"))
         keys[n++] = object_controller(pod, "uid");
     for (int maker = 0; maker < POD_GROUP_MAKERS_N; maker++) {
-        const char *group = pod_group_name(pod, (enum pod_group_maker)maker);
+        const char *group = pod_group_name(a, pod, (enum pod_group_maker)maker);
         if (*group)
             keys[n++] = group_key(a, (enum pod_group_maker)maker, object_meta(pod, "namespace"), group);
     }

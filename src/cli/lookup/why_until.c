@@ -57,10 +57,10 @@ static int64_t pod_end_ms(struct asker *x, const struct json *pod)
     return earlier(deadline_ms(pod), job_end_ms(x, pod));
 }
 
-static bool is_member(const struct json *pod, const char *group)
+static bool is_member(const struct asker *x, const struct json *pod, const char *group)
 {
     for (int maker = 0; maker < POD_GROUP_KUEUE; maker++)
-        if (text_equal(pod_group_name(pod, (enum pod_group_maker)maker), group))
+        if (text_equal(pod_group_name(x->a, pod, (enum pod_group_maker)maker), group))
             return true;
     return false;
 }
@@ -70,7 +70,7 @@ static int64_t group_end_ms(struct asker *x, const char *name)
     int64_t last_ms = NEVER;
     JSON_EACH (pod, json_get(get(x, "", "v1", "pods", NULL), "items")) {
         const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
-        if (!is_member(pod, name) || text_equal(phase, "Succeeded") || text_equal(phase, "Failed"))
+        if (!is_member(x, pod, name) || text_equal(phase, "Succeeded") || text_equal(phase, "Failed"))
             continue;
         int64_t end_ms = pod_end_ms(x, pod);
         if (end_ms == NEVER)

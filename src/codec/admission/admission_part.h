@@ -66,6 +66,8 @@ void admission_template(struct admission *x, struct json *pod_template, const ch
 /* Shares of GPUs; paths: "metadata" and "spec" of it. */
 void admission_share(struct admission *x, const struct json *metadata, const struct json *spec, const char *metadata_path,
                      const char *spec_path);
+/* YuniKorn's annotations of a new one; the path of its metadata. */
+void admission_task_groups(struct admission *x, const struct json *metadata, const struct json *spec, const char *path);
 bool admission_pod_spec_fix(struct admission *x, struct json *spec); /* true when changed */
 void admission_containers(struct admission *x, const struct json *spec, const char *path);
 /* Of a pod that is created: the overhead, node selector and tolerations of its RuntimeClass. */
@@ -133,6 +135,7 @@ void admission_set_shape(struct admission *x, const struct json *was, const stru
 void admission_set_replicas(struct admission *x);
 void admission_kubeflow(struct admission *x, const struct kind *k); /* kubeflow.org */
 void admission_jobset(struct admission *x, const struct kind *k);   /* jobset.x-k8s.io */
+void admission_kai(struct admission *x, const struct kind *k);      /* scheduling.run.ai */
 void admission_lws(struct admission *x, const struct kind *k);      /* leaderworkerset.x-k8s.io */
 /* Of a pod that a LeaderWorkerSet has made, as it is created: in which group it is, and what its containers find of that. */
 void admission_lws_pod(struct admission *x, struct json *spec);

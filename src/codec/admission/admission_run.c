@@ -27,6 +27,7 @@ static const struct {
     {"topology.volcano.sh", admission_volcano, NULL, NULL},
     {"flow.volcano.sh", admission_vc_flow, NULL, NULL},
     {"scheduling.x-k8s.io", admission_trainer, NULL, NULL},
+    {"scheduling.run.ai", admission_kai, NULL, NULL},
     {"trainer.kubeflow.org", admission_trainer, NULL, admission_trainer_fix},
     {"kubeflow.org", admission_kubeflow, NULL, NULL},
     {"jobset.x-k8s.io", admission_jobset, NULL, NULL},

@@ -19,6 +19,7 @@ struct unused {
 #define VOLCANO "scheduling.volcano.sh"
 #define VCJOB "batch.volcano.sh"
 #define NATIVE "scheduling.k8s.io"
+#define KAI "scheduling.run.ai"
 #define KUBEFLOW "kubeflow.org"
 #define OF_VOLCANO "it is read of Volcano's jobs and PodGroups"
 #define NOBODY_PREEMPTED "pods of groups are not preempted, and preempt nobody: they wait until there is room"
@@ -90,6 +91,14 @@ static const struct unused table[] = {
     {"nodeinfo.volcano.sh", "numatopologies", "", NULL, NO_TOPOLOGY},
     {"scheduling.x-k8s.io", "podgroups", "spec.scheduleTimeoutSeconds", "60", "a group that waits holds nothing that it could give back"},
     {"scheduling.x-k8s.io", "podgroups", "spec.minResources", NULL, "a group starts once minMember of its pods fit"},
+    {KAI, "podgroups", "spec.parallelism", NULL, "minMember counts"},
+    {KAI, "podgroups", "spec.completions", NULL, "it is over when all its pods are"},
+    {KAI, "podgroups", "spec.backoffLimit", NULL, "who makes its pods counts how often they fail"},
+    {KAI, "podgroups", "spec.markUnschedulable", "false", "its pods are told Unschedulable where other nodes would help"},
+    {KAI, "podgroups", "spec.schedulingBackoff", "-1", "the group waits until it fits"},
+    {KAI, "podgroups", "spec.topologyConstraint", NULL, NO_TOPOLOGY},
+    {KAI, "podgroups", "spec.subGroups[].topologyConstraint", NULL, NO_TOPOLOGY},
+    {KAI, "podgroups", "spec.subGroups[].parent", NULL, "all subgroups that are nobody's parent start together"},
     {"scheduling.x-k8s.io", "elasticquotas", "", NULL, "no quota follows from it"},
     {NATIVE, "podgroups", "spec.schedulingConstraints", NULL, NO_TOPOLOGY},
     {NATIVE, "podgroups", "spec.resourceClaims", NULL, "no device is claimed for the group"},

@@ -1,6 +1,7 @@
 /* near_keys.c - see near_keys.h
  *
- * SOURCE  Kueue's pkg/controller/constants and pod constants, Volcano's apis, scheduler-plugins, NVIDIA's GPU operator, KAI, our own docs/.
+ * SOURCE  Kueue's pkg/controller/constants and pod constants, Volcano's apis, scheduler-plugins, NVIDIA's GPU operator, KAI,
+ *         YuniKorn, our own docs/.
  */
 #include "codec/admission/near_keys.h"
 #include "codec/schema/validate_suggest.h"
@@ -37,6 +38,11 @@ static const struct {
     {"scheduling.volcano.sh/group-name", AS_LABEL | AS_ANNOTATION},
     {"sla-waiting-time", AS_ANNOTATION},
     {"volcano.sh/preemptable", AS_LABEL | AS_ANNOTATION},
+    {"yunikorn.apache.org/app-id", AS_LABEL | AS_ANNOTATION},
+    {"yunikorn.apache.org/queue", AS_LABEL | AS_ANNOTATION},
+    {"yunikorn.apache.org/task-groups", AS_ANNOTATION},
+    {"yunikorn.apache.org/task-group-name", AS_ANNOTATION},
+    {"yunikorn.apache.org/schedulingPolicyParameters", AS_ANNOTATION},
     {"capstan.dev/user", AS_LABEL | AS_ANNOTATION},
     {"capstan.dev/hold", AS_ANNOTATION},
     {"capstan.dev/minimum-run-seconds", AS_ANNOTATION},

@@ -65,6 +65,10 @@
 #define DECODE_VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"
 #define DECODE_VOLCANO_TASK_ANNOTATION "volcano.sh/task-spec"
 #define DECODE_COSCHEDULING_LABEL "scheduling.x-k8s.io/pod-group"
+/* Of pods of KAI's scheduler name alone: its podgrouper writes them. */
+#define DECODE_KAI_SCHEDULER "kai-scheduler"
+#define DECODE_KAI_GROUP_ANNOTATION "pod-group-name"
+#define DECODE_KAI_SUBGROUP_LABEL "kai.scheduler/subgroup-name"
 #define DECODE_VOLCANO_QUEUE_PREFIX "volcano:" /* before the name that the core finds a Volcano Queue by */
 
 struct decoder {
@@ -81,6 +85,8 @@ struct decoder {
     const char *(*checks_problem)(void *ctx, const struct json *spec, struct arena *a);
     /* The tier of HyperNodes that is called so. False, or NULL: none is. */
     bool (*tier_of)(void *ctx, const char *tier_name, int64_t *ret_tier);
+    /* Is there a Queue of Volcano's of that name? NULL: there is none. Others' pod groups count in one where there is. */
+    bool (*has_queue)(void *ctx, const char *name);
     void *ctx;
     const struct charge_policy *charge; /* of Workloads; NULL: quota counts what their pods ask for */
     bool requeue_by_creation; /* who was evicted because its pods were not ready in time keeps its place in the queue (core/policy.h) */
@@ -92,7 +98,8 @@ int decode_node(const struct decoder *d, struct bytes text, struct node_record *
 void decode_feedback(const struct decoder *d, struct bytes text, struct node_record *node);
 /* The pod's gang: annotation kueue.x-k8s.io/workload -> "workload/ns/NAME"; annotation scheduling.k8s.io/group-name -> "volcano/ns/NAME";
  * label scheduling.x-k8s.io/pod-group -> "coscheduling/ns/NAME"; spec.schedulingGroup.podGroupName -> "native/ns/NAME";
- * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME/GROUP[/KEY]"; first match wins, else 0. */
+ * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME/GROUP[/KEY]"; YuniKorn's task group (codec/groups/task_groups.h) ->
+ * "volcano/ns/yunikorn-APPLICATION"; KAI's annotation pod-group-name -> "kai/ns/NAME"; first match wins, else 0. */
 int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *ret_pod, struct err *e);
 
 /* From trees. */
@@ -134,6 +141,10 @@ struct native_version {
 extern const struct native_version native_versions[];
 extern const char *const native_paths[];                              /* of their lists, in the same order; ends with NULL */
 const struct native_version *native_version_at(const char *path);     /* path: one of those */
+/* SOURCE KAI-Scheduler v2alpha2. Of subgroups those count that have none below them, each with its minMember. */
+int decode_kai_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+/* What is written in one and does nothing, in words, in d->arena; NULL: nothing. */
+const char *decode_kai_unused(const struct decoder *d, const struct json *object);
 /* PodDisruptionBudget: what of it is read when somebody has to go. */
 int decode_budget(const struct decoder *d, const struct json *object, struct budget_record *ret_budget, struct err *e);
 int decode_priority_class(const struct decoder *d, const struct json *object, name_id *ret_name, int32_t *ret_value, struct err *e);

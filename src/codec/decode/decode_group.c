@@ -1,4 +1,4 @@
-/* Pod groups of four makers, Volcano queues, priority classes, disruption budgets. */
+/* Pod groups of five makers, Volcano queues, priority classes, disruption budgets. */
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -297,6 +297,105 @@ int decode_native_group_of(const struct decoder *d, const struct json *workload,
     g.restart_ms = 0;
     *ret_gang = g;
     return 0;
+}
+
+/* Is it above others in the tree of subgroups? */
+static bool is_parent(const struct json *groups, const struct json *group)
+{
+    const char *name = json_get_text(group, "name", "");
+    JSON_EACH (other, groups)
+        if (strcmp(json_get_text(other, "parent", ""), name) == 0)
+            return true;
+    return false;
+}
+
+/* The subgroups that pods are of. WHY those only: all of a tree have to start, and who is above others starts with them. */
+static void leaves_read(const struct decoder *d, const struct json *groups, struct gang_record *g)
+{
+    struct amount *leaves = arena_alloc(d->arena, groups->n * sizeof *leaves);
+    int64_t members = 0;
+    JSON_EACH (group, groups) {
+        name_id name = decode_name(d, json_get(group, "name"));
+        if (!name || is_parent(groups, group))
+            continue;
+        leaves[g->min_of_task_n] = (struct amount){name, members_of(json_get(group, "minMember"))};
+        members += leaves[g->min_of_task_n++].value;
+    }
+    g->min_of_task = leaves;
+    g->min_members = members < 1 ? 1 : members < LIMIT_GANG_MEMBERS ? (int32_t)members : LIMIT_GANG_MEMBERS;
+}
+
+static void subgroups_read(const struct decoder *d, const struct json *groups, struct gang_record *g)
+{
+    const char *fault = NULL;
+    if (!json_is(groups, JSON_ARRAY) || !groups->n)
+        return;
+    if (groups->n > LIMIT_TASK_GROUPS)
+        fault = arena_printf(d->arena, "spec.subGroups: more than %d: write fewer", LIMIT_TASK_GROUPS);
+    else
+        leaves_read(d, groups, g);
+    if (!fault && !g->min_of_task_n)
+        fault = "spec.subGroups: each names another as its parent: pods are of subgroups that are nobody's parent";
+    if (!fault)
+        return;
+    g->on_hold = g->hold_is_fault = true;
+    g->hold_text = intern_text_id(d->names, fault);
+}
+
+/* SOURCE KAI: who does not say so himself is not preempted from this priority on. */
+enum { KAI_KEEPS_FROM = 100 };
+
+int decode_kai_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
+{
+    struct gang_record g;
+    if (group_begin(d, object, GANG_KAI, &g, e) < 0)
+        return -E_INVALID;
+    const struct json *spec = json_get(object, "spec");
+    const char *queue = json_get_text(spec, "queue", ""), *may_go = json_get_text(spec, "preemptibility", "");
+    g.min_members = members_of(json_get(spec, "minMember"));
+    g.priority = class_priority(d, spec);
+    g.keeps_places = *may_go ? strcmp(may_go, "non-preemptible") == 0 : g.priority >= KAI_KEEPS_FROM;
+    g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
+    if (*queue && d->has_queue && d->has_queue(d->ctx, queue)) {
+        g.queue = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue));
+        g.queue_title = intern_text_id(d->names, queue);
+        g.queue_kind = QUEUE_VOLCANO;
+    }
+    subgroups_read(d, json_get(spec, "subGroups"), &g);
+    *ret_gang = g;
+    return 0;
+}
+
+static const char *unused_add(struct arena *a, const char *text, const char *more)
+{
+    return text ? arena_printf(a, "%s; %s", text, more) : more;
+}
+
+static bool has_members(const struct json *object)
+{
+    return json_is(object, JSON_OBJECT) && object->n > 0;
+}
+
+const char *decode_kai_unused(const struct decoder *d, const struct json *object)
+{
+    const struct json *spec = json_get(object, "spec");
+    const char *queue = json_get_text(spec, "queue", ""), *text = NULL;
+    bool topology = has_members(json_get(spec, "topologyConstraint")), tree = false, fewer = json_get(spec, "minSubGroup") != NULL;
+    JSON_EACH (group, json_get(spec, "subGroups")) {
+        topology |= has_members(json_get(group, "topologyConstraint"));
+        tree |= *json_get_text(group, "parent", "") != '\0';
+        fewer |= json_get(group, "minSubGroup") != NULL;
+    }
+    if (topology)
+        text = unused_add(d->arena, text, "topologyConstraint: its pods stand where there is room");
+    if (tree)
+        text = unused_add(d->arena, text, "spec.subGroups[*].parent: all subgroups that are nobody's parent start together");
+    if (fewer)
+        text = unused_add(d->arena, text, "minSubGroup: all subgroups start together");
+    if (*queue && !(d->has_queue && d->has_queue(d->ctx, queue)))
+        text = unused_add(d->arena, text, arena_printf(d->arena, "spec.queue: there is no Queue of Volcano's of the name %.253s: it counts in none",
+                                                       queue));
+    return text;
 }
 
 int decode_priority_class(const struct decoder *d, const struct json *object, name_id *ret_name, int32_t *ret_value,

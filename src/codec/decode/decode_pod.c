@@ -1,16 +1,19 @@
 #include "base/clock.h"
 #include "codec/decode/decode_part.h"
+#include "codec/groups/task_groups.h"
 
 /* What metadata says; names are copied into the fixed texts since the reader's views end with the next escape. */
 struct pod_meta {
     struct label_list labels;
     char ns[LIMIT_NAME + 1], name[LIMIT_NAME + 1];
     name_id uid, devices, volcano_task;
+    name_id application, task_group;                /* YuniKorn's */
+    name_id kai_group;
     name_id percentage, pinned_memory;              /* annotations that the agent reads, too */
     name_id notes[SHARE_NOTES_N];
     struct bytes workload, volcano_group;           /* interned texts: live as long as the pool */
     int64_t created_ms;
-    bool deleting;
+    bool deleting, is_placeholder;
 };
 
 static void copy_name(char out[LIMIT_NAME + 1], struct bytes text)
@@ -46,6 +49,23 @@ static bool read_share_note(const struct decoder *d, struct bytes key, struct js
     return false;
 }
 
+/* What YuniKorn's users write, and what it writes itself; KAI's group. */
+static bool read_group_note(const struct decoder *d, struct bytes key, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
+{
+    struct bytes text;
+    if (DECODE_IS(key, YUNIKORN_TASK_GROUP))
+        m->task_group = decode_read_name(d, r, scratch);
+    else if (DECODE_IS(key, YUNIKORN_APP))
+        m->application = decode_read_name(d, r, scratch);
+    else if (DECODE_IS(key, DECODE_KAI_GROUP_ANNOTATION))
+        m->kai_group = decode_read_name(d, r, scratch);
+    else if (is_placeholder_note(key))
+        m->is_placeholder = json_reader_string(r, scratch, &text) && bytes_is(text, "true");
+    else
+        return false;
+    return true;
+}
+
 static void read_annotations(const struct decoder *d, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
 {
     struct bytes key;
@@ -64,7 +84,7 @@ static void read_annotations(const struct decoder *d, struct json_reader *r, str
             m->percentage = decode_read_name(d, r, scratch);
         else if (DECODE_IS(key, DECODE_PINNED_MEMORY_ANNOTATION))
             m->pinned_memory = decode_read_name(d, r, scratch);
-        else if (!read_share_note(d, key, r, scratch, m))
+        else if (!read_share_note(d, key, r, scratch, m) && !read_group_note(d, key, r, scratch, m))
             json_reader_skip(r);
     }
 }
@@ -229,6 +249,19 @@ static name_id native_gang(const struct decoder *d, const struct pod_meta *m, co
                : decode_gang_key(d, GANG_NATIVE, bytes_of(m->ns), (struct bytes){name, (size_t)n});
 }
 
+/* The PodGroup of a pod's application; 0: it is of no task group, or makes the pods of the others when it runs. */
+static name_id task_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec)
+{
+    if (!m->task_group || !bytes_is(interned(d, spec->scheduler), YUNIKORN_SCHEDULER) ||
+        bytes_is(interned(d, label_value(d, &m->labels, SPARK_ROLE_LABEL)), "driver"))
+        return 0;
+    const char *application = application_of(intern_name(d->names, label_value(d, &m->labels, YUNIKORN_APP)),
+                                             intern_name(d->names, m->application),
+                                             intern_name(d->names, label_value(d, &m->labels, YUNIKORN_APP_LABEL)),
+                                             intern_name(d->names, label_value(d, &m->labels, YUNIKORN_SPARK_LABEL)));
+    return *application ? decode_gang_key(d, GANG_VOLCANO, bytes_of(m->ns), bytes_of(application_group(d->arena, application))) : 0;
+}
+
 static void find_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec,
                       struct pod_record *pod)
 {
@@ -246,6 +279,14 @@ static void find_gang(const struct decoder *d, const struct pod_meta *m, const s
         pod->gang = decode_gang_key(d, GANG_COSCHEDULING, ns, interned(d, coscheduling));
     else if (spec->native_group.n)
         pod->gang = native_gang(d, m, spec);
+    else if ((pod->gang = task_gang(d, m, spec))) {
+        pod->gang_source = GANG_VOLCANO;
+        pod->pod_set = m->task_group;
+    } else if (m->kai_group && bytes_is(interned(d, spec->scheduler), DECODE_KAI_SCHEDULER)) {
+        pod->gang = decode_gang_key(d, GANG_KAI, ns, interned(d, m->kai_group));
+        pod->gang_source = pod->gang ? GANG_KAI : GANG_POD;
+        pod->pod_set = label_value(d, &m->labels, DECODE_KAI_SUBGROUP_LABEL);
+    }
 }
 
 static bool is_ours(const struct decoder *d, name_id scheduler)
@@ -312,7 +353,7 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     pod.preempts_nobody = spec.preempts_nobody;
     pod.scheduler = spec.scheduler;
     pod.limit_s = spec.limit_s;
-    pod.ours = is_ours(d, spec.scheduler);
+    pod.ours = is_ours(d, spec.scheduler) && !m.is_placeholder; /* one that YuniKorn has left keeps nobody's place */
     find_gang(d, &m, &spec, &pod);
     struct share share;
     if (read_share(d, &m, &spec, &pod, &share, e) < 0)

@@ -1,7 +1,7 @@
 /* kind.h - the resources that exist: names, scope, subresources, columns; built-in ones from data/kinds.tsv, others from CRDs
  *
  * ORDER  the order of groups in discovery is the order of the table (clients resolve short names by it): core, apps, batch, events, ...,
- *        apiextensions, then kueue, volcano, coscheduling, trainer, kubeflow, jobset; metrics last.
+ *        apiextensions, then kueue, volcano, coscheduling, kai, trainer, kubeflow, jobset; metrics last.
  */
 #ifndef CODEC_KIND_H
 #define CODEC_KIND_H

@@ -1,8 +1,11 @@
-/* unadmitted_pods.h - pods that name a queue, or whose job does, and that have not been let in: they are not bound
+/* unadmitted_pods.h - pods that name a queue, or whose job does, and that have not been let in, or not grouped: they are not bound
  *
  * Pods that are queued themselves name their Workload once they are admitted. A job that names a queue is suspended until its Workload is
  * admitted. Where nothing suspends it as it is created (Kueue has a webhook for that), whoever runs it may make pods before it is; those
  * would start outside of any quota, and end a moment later. The same holds for pods that are made while their job is being stopped.
+ *
+ * Where KAI's podgrouper runs it tells pods of its scheduler's name their group a moment after they were made: those that have an owner,
+ * and so may be of a gang, wait that moment.
  *
  * LIMIT  only pods that name no Workload or group. Those of jobs are asked for again after HOLD_MS, then less often; of a job that nobody
  *        has seen UNSEEN_MS after the pod was made nobody will.
@@ -19,6 +22,7 @@ struct unadmitted_pods_config {
     name_id queue_label;    /* of pods that are queued themselves */
     job_waits_fn job_waits; /* NULL: none does */
     void *arg;
+    bool (*is_grouped)(void *again_arg, name_id scheduler); /* pods of this scheduler's name are told their group later; NULL: none */
     void (*again)(void *arg, struct bytes pod); /* it is held no longer: as if it had changed */
     void *again_arg;
 };

@@ -46,7 +46,7 @@ static enum kept kept_by(struct bytes object)
 void kept_pods_seen(struct kept_pods *x, const struct pod_record *pod, struct bytes object)
 {
     const char *key = intern_name(x->names, pod->key);
-    bool group = pod->gang_source == GANG_VOLCANO || pod->gang_source == GANG_COSCHEDULING || pod->gang_source == GANG_NATIVE;
+    bool group = pod->gang_source != GANG_WORKLOAD && pod->gang_source != GANG_POD;
     bool stands = pod->gang && group && pod->ours && pod->node && !pod->deleting && pod->phase != POD_SUCCEEDED && pod->phase != POD_FAILED;
     if (!stands) {
         kept_pods_gone(x, key);

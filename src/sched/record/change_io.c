@@ -509,7 +509,7 @@ static void io_check(struct change_io *io, struct gang_check *c)
 static void io_gang_asks(struct change_io *io, struct gang_record *g)
 {
     NAME(g->key);
-    WORD(g->source, GANG_POD);
+    WORD(g->source, GANG_KAI);
     NAME(g->ns);
     NAME(g->local_queue);
     NAME(g->queue);
@@ -602,7 +602,7 @@ static void io_pod(struct change_io *io, struct pod_record *p)
     NAME(p->key);
     NAME(p->uid);
     NAME(p->gang);
-    WORD(p->gang_source, GANG_POD);
+    WORD(p->gang_source, GANG_KAI);
     NAME(p->pod_set);
     io_shape(io, &p->shape);
     NUMBER(p->priority);

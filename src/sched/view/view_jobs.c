@@ -50,7 +50,8 @@ static struct bytes object_of(const struct view *v, const struct seen_gang *g)
     static const enum source_id sources[] = {[GANG_WORKLOAD] = SOURCE_WORKLOADS,
                                              [GANG_VOLCANO] = SOURCE_VOLCANO_GROUPS,
                                              [GANG_COSCHEDULING] = SOURCE_COSCHEDULING,
-                                             [GANG_NATIVE] = SOURCE_NATIVE};
+                                             [GANG_NATIVE] = SOURCE_NATIVE,
+                                             [GANG_KAI] = SOURCE_KAI};
     if (g->source == GANG_POD)
         return (struct bytes){0};
     char ns[256];

@@ -36,11 +36,11 @@ pod w1-1 "$(of workers 1)"
 soon "that is whole, and starts" . node_of w1-0
 is "the other one still waits" "" node_of w0-0
 pod lost "$(of nobody)"
-says "a group that its Workload does not have" 'waits for a group nobody in Workload train of scheduling.k8s.io, which does not exist' "$PROGRAM" why pod/lost -n "$NS"
+says "a group that its Workload does not have" 'Group nobody in Workload train .scheduling.k8s.io., of which it is, does not exist' "$PROGRAM" why pod/lost -n "$NS"
 pod lost-2 "workloadRef: {name: gone, podGroup: workers}"
-says "a Workload that does not exist" 'waits for Workload gone of scheduling.k8s.io, which does not exist' "$PROGRAM" why pod/lost-2 -n "$NS"
+says "a Workload that does not exist" 'Workload gone .scheduling.k8s.io., of which it is, does not exist' "$PROGRAM" why pod/lost-2 -n "$NS"
 pod lost-3 "schedulingGroup: {podGroupName: gone}"
-says "a PodGroup that does not exist" 'waits for PodGroup gone of scheduling.k8s.io, which does not exist' "$PROGRAM" why pod/lost-3 -n "$NS"
+says "a PodGroup that does not exist" 'PodGroup gone .scheduling.k8s.io., of which it is, does not exist' "$PROGRAM" why pod/lost-3 -n "$NS"
 k delete pods --all --grace-period=0 --force >/dev/null 2>&1
 k delete workloads.v1beta1.scheduling.k8s.io train >/dev/null
 

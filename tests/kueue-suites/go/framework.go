@@ -184,7 +184,7 @@ func startScheduler(cfg *rest.Config) *program {
 	must(os.WriteFile(filepath.Join(folder, name+".config.yaml"), text, 0o644))
 	address := freeAddress()
 	capstan.Begins(address)
-	args := []string{"scheduler", "--kubeconfig", filepath.Join(folder, name+".kubeconfig"), "--leader-elect=false",
+	args := []string{"scheduler", "--kubeconfig", filepath.Join(folder, name+".kubeconfig"),
 		"--config", filepath.Join(folder, name+".config.yaml"), "--address", address}
 	if !withoutBind {
 		args = append(args, "--default-scheduler")

@@ -14,6 +14,7 @@
 #define VCJOB "batch.volcano.sh"
 #define COSCHEDULING "scheduling.x-k8s.io"
 #define NATIVE "scheduling.k8s.io"
+#define KAI "scheduling.run.ai"
 #define JOBSET "jobset.x-k8s.io"
 #define KUBEFLOW "kubeflow.org"
 
@@ -158,6 +159,12 @@ static const struct {
     {KUBEFLOW, "mpijobs", "spec.launcherCreationPolicy"},
     {KUBEFLOW, "mpijobs", "spec.mpiImplementation"},
     {COSCHEDULING, "podgroups", "spec.minMember"},
+    {KAI, "podgroups", "spec.minMember"},
+    {KAI, "podgroups", "spec.queue"},
+    {KAI, "podgroups", "spec.priorityClassName"},
+    {KAI, "podgroups", "spec.preemptibility"},
+    {KAI, "podgroups", "spec.subGroups[].name"},
+    {KAI, "podgroups", "spec.subGroups[].minMember"},
     {NATIVE, "priorityclasses", ""},
     {NATIVE, "workloads", ""}, /* its groups, where pods name it; whoever makes PodGroups of it has made it, too */
     {NATIVE, "podgroups", "spec.schedulingPolicy"},
@@ -259,7 +266,7 @@ static void walk(const struct kind *k, const struct schema *s, const char *path)
 static void test_every_field_works_or_warns(void **state)
 {
     (void)state;
-    static const char *const groups[] = {KUEUE, VOLCANO, VCJOB, COSCHEDULING, NATIVE, "bus.volcano.sh", "flow.volcano.sh",
+    static const char *const groups[] = {KUEUE, VOLCANO, VCJOB, COSCHEDULING, KAI, NATIVE, "bus.volcano.sh", "flow.volcano.sh",
                                          "topology.volcano.sh", "nodeinfo.volcano.sh", JOBSET, KUBEFLOW, NULL};
     struct kind_table *kinds = kind_table_new();
     uint32_t kinds_n = 0;
@@ -287,7 +294,7 @@ static void test_defaults_are_silent(void **state)
     static const struct {
         const char *group, *plural;
     } silent[] = {{KUEUE, "clusterqueues"}, {KUEUE, "cohorts"}, {KUEUE, "localqueues"}, {KUEUE, "resourceflavors"}, {KUEUE, "workloads"},
-                  {VOLCANO, "queues"}, {VOLCANO, "podgroups"}, {VCJOB, "jobs"}, {COSCHEDULING, "podgroups"}, {NATIVE, "podgroups"}};
+                  {VOLCANO, "queues"}, {VOLCANO, "podgroups"}, {VCJOB, "jobs"}, {COSCHEDULING, "podgroups"}, {KAI, "podgroups"}, {NATIVE, "podgroups"}};
     struct kind_table *kinds = kind_table_new();
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
         const struct kind *k = kind_find(kinds, silent[i].group, silent[i].plural);

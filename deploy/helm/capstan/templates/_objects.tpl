@@ -15,6 +15,13 @@
 {{- end -}}
 {{- end -}}
 
+{{/* Ends with a word where the cluster has no MutatingAdmissionPolicies. */}}
+{{- define "capstan.mutatingPolicies" -}}
+{{- if semverCompare "<1.36.0-0" .Capabilities.KubeVersion.Version -}}
+{{- fail (printf "kueueDefaults.enabled: policies write what Kueue's webhooks write, and Kubernetes %s has none that change objects (1.36 and newer have): set it to false" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Ends with a word where the cluster has no ValidatingAdmissionPolicies. */}}
 {{- define "capstan.policies" -}}
 {{- if semverCompare "<1.30.0-0" .root.Capabilities.KubeVersion.Version -}}

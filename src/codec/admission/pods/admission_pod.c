@@ -280,6 +280,7 @@ void admission_template(struct admission *x, struct json *pod_template, const ch
     admission_pod_defaults(x, json_get(pod_template, "spec"));
     admission_labels(x, json_get(metadata, "labels"), admission_below(x, path, "metadata.labels"));
     admission_pod_spec(x, json_get(pod_template, "spec"), admission_below(x, path, "spec"), use);
+    admission_task_groups(x, metadata, json_get(pod_template, "spec"), admission_below(x, path, "metadata"));
     if (!x->old)
         admission_share(x, metadata, json_get(pod_template, "spec"), admission_below(x, path, "metadata"), admission_below(x, path, "spec"));
 }
@@ -328,6 +329,7 @@ void admission_pod(struct admission *x, const struct kind *k)
         admission_vc_budget(x, spec);
     }
     admission_pod_spec(x, spec, "spec", ADMISSION_POD);
+    admission_task_groups(x, json_get(x->object, "metadata"), spec, "metadata");
     if (admission_label(x->object, QUEUE_NAME_LABEL)[0])
         admission_topology_annotations(x, json_path(x->object, "metadata", "annotations", NULL), "metadata.annotations", 0);
     admission_pod_share(x, spec);
