@@ -63,6 +63,8 @@ static void run_trees(const struct decoder *d, const struct json *v)
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         if (groups[i](d, v, &g, NULL) == 0)
             touch_gang(&g);
+    if (decode_native_group_of(d, v, "native/ns/w/g/0", &g, NULL) == 0)
+        touch_gang(&g);
     const char *unused = decode_kai_unused(d, v);
     touch(unused, unused ? strlen(unused) : 0);
     if (decode_cluster_queue(d, v, &q, NULL) == 0) {

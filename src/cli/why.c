@@ -116,6 +116,22 @@ static int find_group(struct answer *x, const char *word, const char *name, stru
     return 0;
 }
 
+/* spec.workloadRef, of scheduling.k8s.io/v1alpha1: the Workload that it names, or the group in it. */
+static const char *missing_group_of_workload(const struct answer *x)
+{
+    struct err e = {0};
+    const struct json *ref = json_path(x->object, "spec", "workloadRef", NULL);
+    const char *name = json_get_text(ref, "name", ""), *group = json_get_text(ref, "podGroup", "");
+    const struct json *workload =
+        *name ? connection_get(x->c, x->a, kube_path(x->a, "scheduling.k8s.io", "v1alpha1", "workloads", x->c->ns, name, NULL), &e) : NULL;
+    JSON_EACH (one, json_path(workload, "spec", "podGroups", NULL))
+        if (text_equal(json_get_text(one, "name", ""), group))
+            return NULL;
+    return workload              ? arena_printf(x->a, "Group %s in Workload %s (scheduling.k8s.io)", group, name)
+           : e.code == E_NOTFOUND ? arena_printf(x->a, "Workload %s (scheduling.k8s.io)", name)
+                                  : NULL;
+}
+
 static void find_decided_of_pod(struct answer *x)
 {
     struct err e = {0};
@@ -128,6 +144,8 @@ static void find_decided_of_pod(struct answer *x)
     x->decided = *name ? get(x, kind, name, &e) : NULL;
     if (e.code == E_NOTFOUND && kind != JOB_KIND_WORKLOAD)
         x->missing_group = arena_printf(x->a, "PodGroup %s (%s)", name, job_kinds[kind].group);
+    else if (!*name)
+        x->missing_group = missing_group_of_workload(x);
     if (!x->decided)
         x->decided = x->object;
 }

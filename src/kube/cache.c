@@ -144,6 +144,11 @@ bool kube_cache_synced(const struct kube_cache *k)
     return kube_watch_synced(k->watch);
 }
 
+const char *kube_cache_path(const struct kube_cache *k)
+{
+    return kube_watch_path(k->watch);
+}
+
 bool kube_cache_has_seen(const struct kube_cache *k, const char *ns, const char *name, const char *uid)
 {
     _cleanup_buf_ struct buf key = {0};

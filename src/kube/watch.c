@@ -40,7 +40,9 @@ struct kube_watch {
     struct kube_client *c;
     struct http_client *http;
     struct loop *l;
-    char *path, *selectors; /* selectors: "&labelSelector=..." or "" */
+    char *path, *selectors; /* path: config.path; selectors: "&labelSelector=..." or "" */
+    uint32_t path_at;       /* 0: path; n: older_paths[n - 1] */
+    bool is_served;         /* it was, when it was listed last */
     struct kube_watch_config config;
     struct map *known;
     struct loop_timer *timer;
@@ -135,6 +137,11 @@ static bool watch_leave(struct kube_watch *w)
     return false;
 }
 
+const char *kube_watch_path(const struct kube_watch *w)
+{
+    return w->path_at ? w->config.older_paths[w->path_at - 1] : w->path;
+}
+
 bool kube_watch_synced(const struct kube_watch *w)
 {
     return w->is_synced;
@@ -218,7 +225,7 @@ static bool has_room(struct kube_watch *w, struct bytes key)
 /* The object in meta exists. */
 static void object_present(struct kube_watch *w, struct bytes object)
 {
-    uint64_t rv_hash = hash_bytes(w->meta.rv.data, w->meta.rv.n, 0);
+    uint64_t rv_hash = hash_bytes(w->meta.rv.data, w->meta.rv.n, w->path_at);
     bool is_new;
     object_meta_key(&w->meta, &w->key);
     if (!has_room(w, buf_view(&w->key)))
@@ -407,6 +414,18 @@ static bool wants_again(struct kube_watch *w)
     return w->listed_again = w->left_out && !w->listed_again && map_count(w->known) < w->config.objects_max;
 }
 
+/* After a path that is not served: which one is asked next. False: none, all were. ORDER  from the newest on, whichever was used. */
+static bool path_next(struct kube_watch *w)
+{
+    const char *const *older = w->config.older_paths;
+    bool was_served = w->is_served;
+    w->is_served = false;
+    if (!older)
+        return false;
+    w->path_at = was_served || !older[w->path_at] ? 0 : w->path_at + 1;
+    return was_served || w->path_at;
+}
+
 /* Every page has come. False: w is gone. */
 static bool list_complete(struct kube_watch *w)
 {
@@ -429,6 +448,7 @@ static void list_succeeded(struct kube_watch *w)
         watch_back_off(w, PHASE_LIST, 0);
         return;
     }
+    w->is_served = true;
     if (w->continue_token.n) {
         watch_wait(w, PHASE_LIST, 0);
         return;
@@ -465,7 +485,11 @@ static void request_refused(struct kube_watch *w, const struct http_answer *answ
     enum phase next = w->phase;
     int64_t wait_ms = 0;
     if (answer->status == 404 && w->config.optional) {
-        kind_absent(w);
+        buf_clear(&w->continue_token);
+        if (path_next(w))
+            watch_wait(w, PHASE_LIST, 0);
+        else
+            kind_absent(w);
         return;
     }
     if (answer->status == 403 && w->config.on_denied) {
@@ -540,7 +564,7 @@ static void list_begin(struct kube_watch *w)
         list_start(w);
     w->splitter = json_splitter_new(JSON_SPLIT_LIST, OBJECT_MAX_BYTES, list_item, w);
     buf_clear(&w->url);
-    buf_printf(&w->url, "%s?limit=%d%s", w->path, PAGE, w->selectors);
+    buf_printf(&w->url, "%s?limit=%d%s", kube_watch_path(w), PAGE, w->selectors);
     selector_add(&w->url, "continue", w->continue_token.data);
     request_send(w, LIST_SILENCE_MS);
 }
@@ -557,7 +581,7 @@ static void watch_begin(void *arg)
     w->watch_started_ms = loop_now_ms(w->l);
     w->splitter = json_splitter_new(JSON_SPLIT_STREAM, OBJECT_MAX_BYTES, watch_line, w);
     buf_clear(&w->url);
-    buf_printf(&w->url, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%lld%s", w->path, (long long)seconds,
+    buf_printf(&w->url, "%s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%lld%s", kube_watch_path(w), (long long)seconds,
                w->selectors);
     selector_add(&w->url, "resourceVersion", w->rv.data);
     request_send(w, seconds * 1000 + WATCH_GRACE_MS);

@@ -21,6 +21,10 @@ enum kube_event { KUBE_ADDED, KUBE_MODIFIED, KUBE_DELETED };
 
 struct kube_watch_config {
     const char *path;           /* "/api/v1/pods", "/apis/batch/v1/jobs" */
+    /* NULL, or where the same objects are on servers that do not serve `path`: tried in turn, ends with NULL, outlives the watch. Needs
+     * `optional`. Which of them is used is found out again once it is not served any more. All that is known is told again then: it has
+     * another form. */
+    const char *const *older_paths;
     const char *label_selector; /* NULL = none */
     const char *field_selector; /* NULL = none */
     uint32_t objects_max;       /* 0 = no limit */
@@ -37,6 +41,7 @@ struct kube_watch;
 struct kube_watch *kube_watch_new(struct kube_client *c, const struct kube_watch_config *config);
 void kube_watch_free(struct kube_watch *w);         /* NULL-safe */
 bool kube_watch_synced(const struct kube_watch *w); /* the first complete list has been delivered */
+const char *kube_watch_path(const struct kube_watch *w); /* that is used now; the first while there is none */
 /* Has this object been delivered? key: "ns/name". Of a kind that we may not read: yes, since none ever will be. */
 bool kube_watch_knows(const struct kube_watch *w, struct bytes key, const char *uid);
 

@@ -266,7 +266,7 @@ static bool saves_first(struct scheduler *s, struct seen_gang *g, const struct r
     int64_t unused;
     free(g->stop_why);
     g->stop_why = NULL;
-    const struct json *object = g->has_object ? source_get(s, gang_object_kind(g->source)->source, seen_gang_object(s, g), a) : NULL;
+    const struct json *object = g->has_object ? source_get(s, gang_object_kind(s, g->source).source, seen_gang_object(s, g), a) : NULL;
     return may_stop(s, g, object, why, &unused) == STOP_WAITS;
 }
 

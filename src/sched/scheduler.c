@@ -85,15 +85,33 @@ static void maybe_lead(struct scheduler *s)
 void scheduler_synced(struct scheduler *s)
 {
     bool machines = !s->machines || machine_source_synced(s->machines);
-    if (s->synced || !machines || !sources_synced(s) || !policy_source_synced(s->policies))
+    if (s->synced || !machines || !native_groups_synced(s->natives) || !sources_synced(s) || !policy_source_synced(s->policies))
         return;
     s->synced = true;
     maybe_lead(s);
 }
 
-static void on_machines_read(void *arg)
+static void on_source_read(void *arg)
 {
     scheduler_synced(arg);
+}
+
+/* A group of a Workload of scheduling.k8s.io/v1alpha1. */
+static void on_native_told(void *arg, const struct gang_record *g)
+{
+    struct scheduler *s = arg;
+    struct change c = {.type = CHANGE_GANG, .gang = *g};
+    seen_gang_rank(s, &c.gang);
+    seen_gang_apply(s, &c.gang);
+    *sources_push(s) = c;
+}
+
+static void on_native_gone(void *arg, const char *gang_key)
+{
+    struct scheduler *s = arg;
+    name_id key = intern_text_id(s->names, gang_key);
+    seen_gang_gone(s, key);
+    *sources_push(s) = (struct change){.type = CHANGE_GANG_GONE, .gone = key};
 }
 
 bool scheduler_may_act(const struct scheduler *s)
@@ -201,8 +219,9 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){s->queue_name_label, config->job_waits, config->arg,
                                                                               is_grouped, sources_pod_again, s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
-    s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_machines_read, s);
+    s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
     s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);
+    s->natives = native_groups_new(c, &(struct native_groups_config){&s->decoder, on_native_told, on_native_gone, on_source_read, s});
     sources_start(s);
     s->policies = policy_source_new(s, scheduler_synced);
     elect(s);
@@ -239,6 +258,7 @@ void scheduler_free(struct scheduler *s)
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);
+    native_groups_free(s->natives);
     kept_pods_free(s->kept);
     machine_source_free(s->machines);
     policy_source_free(s->policies);

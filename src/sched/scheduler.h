@@ -9,6 +9,7 @@
  *   run_notes.c how long what is over ran; forecast/: by what it is remembered, limits of time, how a start is told
  *   ahead/      when those that wait start; would this start? asked of a scheduler that only looks
  *   record/     what is taken in and decided, kept in files; played back
+ *   groups/     pod groups that have no object of their own
  *   hung/       gangs that run and compute nothing
  *   relayout/   MIG layouts of idle GPUs follow what waits
  *   names.c     names that nobody needs any more are given back
@@ -35,6 +36,7 @@
 #include "loop/loop.h"
 #include "sched/figures/group_tally.h"
 #include "sched/figures/metrics.h"
+#include "sched/groups/native_groups.h"
 #include "sched/record/recorder.h"
 #include "sched/telling/amount.h"
 #include "sched/telling/pace.h"
@@ -84,6 +86,7 @@ struct seen_gang {
     enum queue_kind queue_kind;
     name_id *pods;               /* keys */
     uint32_t pods_n, pods_cap;
+    int32_t priority;            /* the highest of its pods' */
     int32_t bound_n, running_n, succeeded_n, failed_n, pending_n;
     bool admitted;               /* core has let it in; cleared when it waits again */
     bool admit_sent;             /* we have written that it is admitted: an Event says so once the object shows it */
@@ -99,7 +102,7 @@ struct seen_gang {
         uint32_t pods_n;
     } unmade;
     name_id nominated;           /* a lone pod: the node that others leave for it */
-    bool has_object;             /* Workload or pod group exists */
+    bool has_object;             /* Workload or pod group exists; not of a group that is a part of one (groups/native_groups.h) */
     int32_t fewest_n;            /* a pod group: so many have to start together */
     uint8_t shown;               /* a Workload: what its object said last (workload_metrics.c) */
     name_id charged_queue;       /* a Workload: in which ClusterQueue its object said last that it has quota; 0 = never */
@@ -130,6 +133,8 @@ void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct byt
 void seen_pod_remove(struct seen_pod *p, const char *event, const char *why, const char *disruption);
 void seen_pod_gone(struct scheduler *s, name_id key);
 void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
+/* A group that has no priority of its own gets that of its pods. They may come after it: then it is told again. */
+void seen_gang_rank(const struct scheduler *s, struct gang_record *g);
 void seen_gang_gone(struct scheduler *s, name_id key);
 void seen_mark_names(struct scheduler *s);
 void seen_farewell(struct scheduler *s); /* it ends, and says what it has not said yet of what it did */
@@ -228,6 +233,7 @@ struct scheduler {
     struct stray_pods *strays;
     struct unadmitted_pods *unadmitted;
     struct kept_pods *kept;      /* machines/kept_pods.h */
+    struct native_groups *natives; /* groups/native_groups.h */
 };
 
 /* sources.c */
@@ -364,7 +370,9 @@ struct gang_object_kind {        /* where the objects of gangs are */
     enum source_id source;
     const char *group, *version, *plural, *kind, *api_version;
 };
-const struct gang_object_kind *gang_object_kind(enum gang_source source); /* NULL: lone pods have none */
+/* Not of lone pods. Strings for ever. */
+struct gang_object_kind gang_object_kind(const struct scheduler *s, enum gang_source source);
+const struct native_version *native_version(const struct scheduler *s); /* in which PodGroups of scheduling.k8s.io are read and written */
 struct stopped_gang {
     struct seen_gang *g;
     struct seen_pod *const *pods;

@@ -119,16 +119,31 @@ static void gang_leave(struct scheduler *s, struct seen_pod *p)
         seen_pod(s, last)->gang_at = p->gang_at;
     }
     status_gang_changed(s, g);
+    const char *left = g->pods_n ? NULL : intern_name(s->names, g->key);
     gang_forget_if_empty(s, g);
+    if (left)
+        native_groups_left(s->natives, left);
 }
 
-static void gang_join(struct scheduler *s, struct seen_pod *p, struct seen_gang *g)
+/* Returns whether the gang has another priority by that. */
+static bool gang_join(struct scheduler *s, struct seen_pod *p, struct seen_gang *g, int32_t priority)
 {
+    bool ranks = g->pods_n ? priority > g->priority : priority != g->priority;
+    if (ranks)
+        g->priority = priority;
     MEM_RESERVE(g->pods, g->pods_cap, g->pods_n + 1);
     p->gang_at = g->pods_n;
     g->pods[g->pods_n++] = p->key;
     g->joined_ms = loop_now_ms(s->loop);
     gang_count(g, p, 1);
+    return ranks;
+}
+
+static void group_follows(struct scheduler *s, const struct seen_gang *g, bool ranks)
+{
+    if (ranks && g->source == GANG_COSCHEDULING && g->has_object)
+        source_read_again(s, SOURCE_COSCHEDULING, seen_gang_object(s, g));
+    native_groups_named(s->natives, intern_name(s->names, g->key), ranks);
 }
 
 static name_id gang_of(struct scheduler *s, const struct pod_record *r)
@@ -178,10 +193,10 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     p->gated = r->gated;
     p->deleting = r->deleting;
     struct seen_gang *g = gang_made(s, gang, r->gang_source);
-    if (joins)
-        gang_join(s, p, g);
-    else
+    bool ranks = joins && gang_join(s, p, g, r->priority);
+    if (!joins)
         gang_count(g, p, 1);
+    group_follows(s, g, ranks);
     run_note_pods(s, g);
     status_gang_changed(s, g);
     if (joins && g->text)
@@ -230,7 +245,8 @@ void seen_pod_gone(struct scheduler *s, name_id key)
 void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
 {
     struct seen_gang *g = gang_made(s, r->key, r->source);
-    g->has_object = true;
+    struct bytes unused;
+    g->has_object = !decode_native_workload(intern_name(s->names, r->key), &unused);
     g->local_queue = r->local_queue;
     g->queue_title = r->queue_title;
     g->queue_kind = r->queue_kind;
@@ -240,6 +256,13 @@ void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
         kept_pods_look(s->kept, intern_name(s->names, r->key));
     g->fewest_n = r->min_members;
     status_gang_changed(s, g);
+}
+
+/* SOURCE coscheduling, and Kubernetes 1.35: only pods have priorities there. */
+void seen_gang_rank(const struct scheduler *s, struct gang_record *g)
+{
+    const struct seen_gang *seen = seen_gang(s, g->key);
+    g->priority = seen ? seen->priority : 0;
 }
 
 void seen_gang_gone(struct scheduler *s, name_id key)

@@ -248,7 +248,7 @@ static void on_budgets_denied(void *arg)
 /* ---- kinds that are kept ---- */
 
 static const struct {
-    const char *path;
+    const char *path; /* NULL: native_paths */
     enum change_type type, gone;
     const char *prefix; /* of the core's name for it; NULL: of a gang */
     bool namespaced;
@@ -267,7 +267,7 @@ static const struct {
                                DECODE_VOLCANO_QUEUE_PREFIX, false},
     [SOURCE_VOLCANO_GROUPS] = {"/apis/scheduling.volcano.sh/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_VOLCANO},
     [SOURCE_COSCHEDULING] = {"/apis/scheduling.x-k8s.io/v1alpha1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_COSCHEDULING},
-    [SOURCE_NATIVE] = {"/apis/scheduling.k8s.io/v1beta1/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_NATIVE},
+    [SOURCE_NATIVE] = {NULL, CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_NATIVE},
     [SOURCE_KAI] = {"/apis/scheduling.run.ai/v2alpha2/podgroups", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_KAI},
 };
 
@@ -312,7 +312,10 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
     case SOURCE_VOLCANO_GROUPS:
         return decode_volcano_pod_group(d, o, &c->gang, e);
     case SOURCE_COSCHEDULING:
-        return decode_coscheduling_pod_group(d, o, &c->gang, e);
+        if (decode_coscheduling_pod_group(d, o, &c->gang, e) < 0)
+            return -E_INVALID;
+        seen_gang_rank(s, &c->gang);
+        return 0;
     case SOURCE_NATIVE:
         return decode_native_pod_group(d, o, &c->gang, e);
     case SOURCE_KAI:
@@ -674,31 +677,30 @@ static void on_kind_list(void *arg)
     scheduler_synced(source->scheduler);
 }
 
+/* All of it, or what lies in a namespace, is read again. */
+static void read_all(struct source *source, struct bytes ns)
+{
+    struct bytes key, raw;
+    for (size_t at = 0; source->cache && kube_cache_next(source->cache, &at, &key, &raw);) {
+        if (ns.n && (key.n <= ns.n || key.data[ns.n] != '/' || memcmp(key.data, ns.data, ns.n) != 0))
+            continue;
+        arena_reset(source->scheduler->scratch);
+        (void)kind_changed(source, arena_text_n(source->scheduler->scratch, key.data, key.n), raw);
+    }
+}
+
 /* Groups name priority classes, not numbers: those that came before their class are read again. */
 static void on_class_list(void *arg)
 {
     struct scheduler *s = arg;
-    for (int i = SOURCE_VOLCANO_GROUPS; i < SOURCES_N; i++) {
-        size_t at = 0;
-        struct bytes key, raw;
-        while (kube_cache_next(s->sources[i].cache, &at, &key, &raw)) {
-            arena_reset(s->scratch);
-            (void)kind_changed(&s->sources[i], arena_text_n(s->scratch, key.data, key.n), raw);
-        }
-    }
+    for (int i = SOURCE_VOLCANO_GROUPS; i < SOURCES_N; i++)
+        read_all(&s->sources[i], (struct bytes){0});
     scheduler_synced(s);
 }
 
 void sources_read_workloads(struct scheduler *s, struct bytes ns)
 {
-    size_t at = 0;
-    struct bytes key, raw;
-    while (s->sources[SOURCE_WORKLOADS].cache && kube_cache_next(s->sources[SOURCE_WORKLOADS].cache, &at, &key, &raw)) {
-        if (ns.n && (key.n <= ns.n || key.data[ns.n] != '/' || memcmp(key.data, ns.data, ns.n) != 0))
-            continue;
-        arena_reset(s->scratch);
-        (void)kind_changed(&s->sources[SOURCE_WORKLOADS], arena_text_n(s->scratch, key.data, key.n), raw);
-    }
+    read_all(&s->sources[SOURCE_WORKLOADS], ns);
 }
 
 void source_read_again(struct scheduler *s, enum source_id id, const char *key)
@@ -712,12 +714,7 @@ void source_read_again(struct scheduler *s, enum source_id id, const char *key)
 
 void sources_read_groups(struct scheduler *s, enum source_id id)
 {
-    struct source *groups = &s->sources[id];
-    struct bytes key, raw;
-    for (size_t at = 0; groups->cache && kube_cache_next(groups->cache, &at, &key, &raw);) {
-        arena_reset(s->scratch);
-        (void)kind_changed(groups, arena_text_n(s->scratch, key.data, key.n), raw);
-    }
+    read_all(&s->sources[id], (struct bytes){0});
 }
 
 void sources_start(struct scheduler *s)
@@ -732,7 +729,10 @@ void sources_start(struct scheduler *s)
         source->specs = map_new(sizeof(uint64_t));
         source->held = map_new(1);
         source->demands = map_new(sizeof(uint64_t));
-        struct kube_cache_config config = {.watch = {.path = kinds[i].path, .optional = true},
+        bool native = i == SOURCE_NATIVE;
+        struct kube_cache_config config = {.watch = {.path = native ? native_paths[0] : kinds[i].path,
+                                                     .older_paths = native ? native_paths + 1 : NULL,
+                                                     .optional = true},
                                            .on_change = i == SOURCE_CHECKS       ? on_check
                                                         : i == SOURCE_HYPERNODES ? hypernodes_on_change
                                                                                  : on_kind,

@@ -3,7 +3,7 @@
  *   Volcano        Pending -> Inqueue (its minimum could be held) -> Running (minMember scheduled) -> Completed;
  *                  Unknown when members are lost
  *   coscheduling   Pending -> Scheduling -> Running -> Finished | Failed
- *   native         condition PodGroupInitiallyScheduled, which once True stays True
+ *   native         condition PodGroupInitiallyScheduled (PodGroupScheduled in v1alpha2), which once True stays True
  *   KAI            Pending -> Running (those that have to start together are bound) -> Completed | Failed, from all that is there now
  */
 #include "base/clock.h"
@@ -279,6 +279,37 @@ void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char 
 
 /* ---- coscheduling ---- */
 
+/* The first resource of which spec.minResources wants more than its pods ask for; 0: none. */
+static name_id wanted_more(struct scheduler *s, struct arena *a, const struct seen_gang *g, const struct json *group)
+{
+    struct decoder d = s->decoder;
+    const struct amount *wanted;
+    struct amount *asks;
+    uint32_t wanted_n, asks_n = state_gang_asks(s->state, g->key, a, &asks);
+    d.arena = a;
+    if (decode_amounts(&d, json_path(group, "spec", "minResources", NULL), "spec.minResources", &wanted, &wanted_n, NULL) < 0)
+        return 0;
+    for (uint32_t i = 0; i < wanted_n; i++) {
+        int64_t asked = 0;
+        for (uint32_t k = 0; k < asks_n; k++)
+            asked += asks[k].resource == wanted[i].resource ? asks[k].value : 0;
+        if (wanted[i].value > asked)
+            return wanted[i].resource;
+    }
+    return 0;
+}
+
+/* It runs. WHY only where it wanted more: whoever makes groups writes there what their pods ask for, and for that they wait here anyhow. */
+static void tell_of_min_resources(struct scheduler *s, struct work *w, const struct seen_gang *g, const struct json *group)
+{
+    static const char text[] = "spec.minResources wants more %s than its pods ask for, which has no effect: a group starts once minMember of "
+                               "its pods fit; write what it is to wait for into the requests of its pods, or a larger minMember";
+    name_id resource = wanted_more(s, w->arena, g, group);
+    if (resource)
+        group_event(s, w, group, "scheduling.x-k8s.io/v1alpha1", "Warning", "MinResourcesIgnored",
+                    arena_printf(w->arena, text, intern_name(s->names, resource)));
+}
+
 void status_coscheduling_group(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -312,6 +343,8 @@ void status_coscheduling_group(void *arg, struct work *w)
         json_set_text(a, status, "scheduleStartTime", time_format(now, loop_wall_ms(s->loop)));
     }
     struct json *diff = object_diff(a, json_get(group, "status"), status);
+    if (g && strcmp(was, phase) != 0 && strcmp(phase, "Running") == 0)
+        tell_of_min_resources(s, w, g, group);
     if (diff && is_time(s, w, "coscheduling", strcmp(was, phase) == 0))
         work_patch_status(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"), group, diff);
     bool waits = g && g->text && !g->admitted && (strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0);
@@ -327,36 +360,38 @@ void status_coscheduling_group(void *arg, struct work *w)
 
 /* ---- native ---- */
 
+/* The version's own word for it. WHY none of a group of a Workload: that has no status, and its pods say it. */
 void status_native_group(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
     struct arena *a = w->arena;
     struct json *group = s->leading ? source_get(s, SOURCE_NATIVE, w->key, a) : NULL;
     struct seen_gang *g = group ? gang_of(s, w, GANG_NATIVE) : NULL;
+    const struct native_version *v = native_version(s);
     act_stop_group(s, w, g, group);
-    if (!g || object_deleting(group) || object_condition_true(group, "PodGroupInitiallyScheduled"))
+    if (!g || object_deleting(group) || object_condition_true(group, v->scheduled))
         return;
     const struct json *policy = json_path(group, "spec", "schedulingPolicy", NULL);
     int64_t min_count = json_int64(json_path(policy, "gang", "minCount", NULL), 1);
     bool scheduled = g->bound_n >= min_count;
     if (!scheduled && !g->text)
         return;
-    const char *said = json_get_text(object_condition(group, "PodGroupInitiallyScheduled"), "message", "");
+    const char *said = json_get_text(object_condition(group, v->scheduled), "message", "");
     int64_t wait_ms = scheduled ? 0 : status_telling_wait_ms(s, g, g->text, said, rest_of(group, g->tree));
     if (wait_ms > 0)
         work_again(w, wait_ms);
     if (wait_ms != 0)
         return;
     struct json *status = object_status_copy(a, group);
-    (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), "PodGroupInitiallyScheduled", scheduled,
+    (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), v->scheduled, scheduled,
                                scheduled ? "Scheduled" : "Unschedulable",
                                scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
                                json_int64(json_path(group, "metadata", "generation", NULL), 0));
     struct json *diff = object_diff(a, json_get(group, "status"), status);
     if (diff)
-        work_patch_status(w, kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, "status"), group, diff);
+        work_patch_status(w, kube_path(a, "scheduling.k8s.io", v->version, "podgroups", w->ns, w->name, "status"), group, diff);
     annotation_send(w, group, scheduled ? NULL : g->tree,
-                    kube_path(a, "scheduling.k8s.io", "v1beta1", "podgroups", w->ns, w->name, NULL));
+                    kube_path(a, "scheduling.k8s.io", v->version, "podgroups", w->ns, w->name, NULL));
     if (!scheduled)
         telling_sent(&g->telling, loop_now_ms(s->loop));
 }

@@ -11,6 +11,7 @@
  * ORDER  a scheduler that begins anew decides the same eviction again, and counts on from the time on the object. What is older than the
  *        time allowed and STALE_MS is of another stop.
  */
+#include <assert.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "sched/scheduler.h"
@@ -21,13 +22,21 @@ static const struct gang_object_kind kinds[] = {
     [GANG_WORKLOAD] = {SOURCE_WORKLOADS, "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "kueue.x-k8s.io/v1beta2"},
     [GANG_VOLCANO] = {SOURCE_VOLCANO_GROUPS, "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "scheduling.volcano.sh/v1beta1"},
     [GANG_COSCHEDULING] = {SOURCE_COSCHEDULING, "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "scheduling.x-k8s.io/v1alpha1"},
-    [GANG_NATIVE] = {SOURCE_NATIVE, "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", "scheduling.k8s.io/v1beta1"},
     [GANG_KAI] = {SOURCE_KAI, "scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup", "scheduling.run.ai/v2alpha2"},
 };
 
-const struct gang_object_kind *gang_object_kind(enum gang_source source)
+const struct native_version *native_version(const struct scheduler *s)
 {
-    return source == GANG_POD ? NULL : &kinds[source];
+    return native_version_at(kube_cache_path(s->sources[SOURCE_NATIVE].cache));
+}
+
+struct gang_object_kind gang_object_kind(const struct scheduler *s, enum gang_source source)
+{
+    const struct native_version *v = native_version(s);
+    assert(source != GANG_POD);
+    return source != GANG_NATIVE ? kinds[source]
+                                 : (struct gang_object_kind){SOURCE_NATIVE, "scheduling.k8s.io", v->version, "podgroups", "PodGroup",
+                                                             v->api_version};
 }
 
 /* ---- written ---- */
@@ -62,9 +71,9 @@ static bool runs(const struct seen_pod *p)
 /* On its object, and where `pods` on those that run: what they mount of their annotations says so. */
 static void write_all(struct scheduler *s, const struct stopped_gang *x, int64_t asked_ms, bool pods)
 {
-    const struct gang_object_kind *kind = gang_object_kind(x->g->source);
+    struct gang_object_kind kind = gang_object_kind(s, x->g->source);
     _cleanup_arena_ struct arena *a = arena_new();
-    write_asked(s, a, kube_path(a, kind->group, kind->version, kind->plural, object_meta(x->object, "namespace"),
+    write_asked(s, a, kube_path(a, kind.group, kind.version, kind.plural, object_meta(x->object, "namespace"),
                                 object_meta(x->object, "name"), NULL), asked_ms);
     for (uint32_t i = 0; i < x->pods_n && pods; i++) {
         const char *slash = strchr(intern_name(s->names, x->pods[i]->key), '/');
@@ -75,8 +84,8 @@ static void write_all(struct scheduler *s, const struct stopped_gang *x, int64_t
 
 static void tell(struct scheduler *s, const struct stopped_gang *x, const char *type, const char *reason, const char *text)
 {
-    const struct gang_object_kind *kind = gang_object_kind(x->g->source);
-    struct kube_object_ref about = {kind->api_version, kind->kind, object_meta(x->object, "namespace"), object_meta(x->object, "name"),
+    struct gang_object_kind kind = gang_object_kind(s, x->g->source);
+    struct kube_object_ref about = {kind.api_version, kind.kind, object_meta(x->object, "namespace"), object_meta(x->object, "name"),
                                     object_meta(x->object, "uid")};
     kube_event(s->events, &about, type, reason, "%s", text);
 }

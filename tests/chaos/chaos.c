@@ -168,23 +168,33 @@ static void create_mixed_vcjob(struct world *w)
                (int)pick(w, NAMES), wide + picky, wide, WORLD_GPUS, picky, zone, gpus);
 }
 
+/* Who makes a group of pods: coscheduling, or Kubernetes itself in two of its versions. WHY by the number: it is deleted where it is. */
+static const struct {
+    const char *path, *api_version, *kind, *spec, *label, *member;
+} group_makers[] = {
+    {"/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups", "scheduling.x-k8s.io/v1alpha1", "PodGroup", "\"minMember\":%d",
+     "scheduling.x-k8s.io/pod-group", "\"schedulerName\":\"coscheduling\""},
+    {"/apis/scheduling.k8s.io/v1beta1" NS "podgroups", "scheduling.k8s.io/v1beta1", "PodGroup", "\"schedulingPolicy\":{\"gang\":{\"minCount\":%d}}",
+     "group", "\"schedulingGroup\":{\"podGroupName\":\"pg%d\"}"},
+    {"/apis/scheduling.k8s.io/v1alpha1" NS "workloads", "scheduling.k8s.io/v1alpha1", "Workload",
+     "\"podGroups\":[{\"name\":\"g\",\"policy\":{\"gang\":{\"minCount\":%d}}}]", "group",
+     "\"workloadRef\":{\"name\":\"pg%d\",\"podGroup\":\"g\",\"podGroupReplicaKey\":\"r\"}"},
+};
+#define GROUP_MAKER(number) ((size_t)(number) % (sizeof group_makers / sizeof *group_makers))
+
 static void create_pod_group(struct world *w)
 {
     int pods = 1 + (int)pick(w, 4), number = (int)pick(w, NAMES);
-    world_post(w, "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups",
-               "{\"apiVersion\":\"scheduling.x-k8s.io/"
-               "v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"pg%d\"},\"spec\":{\"minMember\":%d}}",
-               number, pods);
+    size_t maker = GROUP_MAKER(number);
+    world_post(w, group_makers[maker].path, "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"pg%d\"},\"spec\":{%s}}",
+               group_makers[maker].api_version, group_makers[maker].kind, number, arena_printf(w->arena, group_makers[maker].spec, pods));
     for (int i = 0; i < pods; i++) {
         int gpus = 1 + (int)pick(w, 2);
-        world_post(
-            w, "/api/v1" NS "pods",
-            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pg%d-%d\",\"labels\":{\"scheduling.x-k8s."
-            "io/pod-group\":\"pg%d\"},"
-            "\"annotations\":{\"capstan.dev/"
-            "run-seconds\":\"20\"%s}},\"spec\":{\"schedulerName\":\"coscheduling\",\"restartPolicy\":\"Never\"," POD_SPEC
-            "}}",
-            number, i, number, limits(w), gpus);
+        const char *parts = limits(w), *member = arena_printf(w->arena, group_makers[maker].member, number);
+        world_post(w, "/api/v1" NS "pods",
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pg%d-%d\",\"labels\":{\"%s\":\"pg%d\"},"
+                   "\"annotations\":{\"capstan.dev/run-seconds\":\"20\"%s}},\"spec\":{%s,\"restartPolicy\":\"Never\"," POD_SPEC "}}",
+                   number, i, group_makers[maker].label, number, parts, member, gpus);
     }
 }
 
@@ -211,7 +221,10 @@ static void delete_job(struct world *w)
         "/apis/batch/v1" NS "jobs/asked%d", "/apis/batch/v1" NS "jobs/charged%d", "/apis/batch.volcano.sh/v1alpha1" NS "jobs/vc%d",
         "/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups/pg%d", "/api/v1" NS "pods/pod%d"};
     const char *path = paths[pick(w, sizeof paths / sizeof *paths)];
-    world_delete(w, arena_printf(w->arena, path, (int)pick(w, NAMES)));
+    int number = (int)pick(w, NAMES);
+    bool is_group = strstr(path, "podgroups/");
+    world_delete(w, is_group ? arena_printf(w->arena, "%s/pg%d", group_makers[GROUP_MAKER(number)].path, number)
+                             : arena_printf(w->arena, path, number));
 }
 
 static void delete_any_pod(struct world *w)

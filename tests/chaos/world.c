@@ -46,6 +46,7 @@ static const char *gang_name(const struct json *metadata)
     name = name ? name : json_get_text(labels, "batch.kubernetes.io/job-name", NULL);
     name = name ? name : json_get_text(labels, "volcano.sh/job-name", NULL);
     name = name ? name : json_get_text(labels, "kueue.x-k8s.io/pod-group-name", NULL);
+    name = name ? name : json_get_text(labels, "group", NULL); /* of chaos.c: the pod's spec says whose it is */
     return name ? name : json_get_text(labels, "scheduling.x-k8s.io/pod-group", "");
 }
 

@@ -16,10 +16,11 @@ static bool needs_all(const struct json *job)
 static bool is_gang(const struct json *job)
 {
     const struct json *labels = json_path(job, "spec", "template", "metadata", "labels", NULL),
-                      *annotations = json_path(job, "spec", "template", "metadata", "annotations", NULL);
+                      *annotations = json_path(job, "spec", "template", "metadata", "annotations", NULL),
+                      *pod = json_path(job, "spec", "template", "spec", NULL);
     return *object_label(job, "kueue.x-k8s.io/queue-name") || json_get(labels, "scheduling.x-k8s.io/pod-group") ||
            json_get(annotations, "scheduling.k8s.io/group-name") || json_get(annotations, "scheduling.volcano.sh/group-name") ||
-           json_get(annotations, YUNIKORN_TASK_GROUP);
+           json_get(pod, "schedulingGroup") || json_get(pod, "workloadRef") || json_get(annotations, YUNIKORN_TASK_GROUP);
 }
 
 static const struct json *active_queue_in(const struct advise *x, const char *ns)

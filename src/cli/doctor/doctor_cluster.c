@@ -1,6 +1,7 @@
 /* doctor_cluster.c - API server, kinds, who schedules, what the user may do */
 #include "base/clock.h"
 #include "cli/doctor/doctor.h"
+#include "codec/decode/decode.h"
 #include "codec/kinds/queued_kinds.h"
 #include "kube/object.h"
 
@@ -97,6 +98,30 @@ static void group_look(struct doctor *d, const struct json *groups, const struct
         doctor_say(d, DOCTOR_OK, about, NULL, "%s", row->plurals);
 }
 
+/* Does the API server have the kind in that version of the group? */
+static bool natives_in(struct doctor *d, const char *version, const char *plural)
+{
+    struct err e = {0};
+    struct kinds_row row = {"scheduling.k8s.io", version, plural, false};
+    const struct json *list = connection_get(&d->c, d->a, arena_printf(d->a, "/apis/scheduling.k8s.io/%s", version), &e);
+    return list && !missing_of(d, &row, json_get(list, "resources"));
+}
+
+/* Pod groups of Kubernetes itself: it is well where there are none, too. */
+static void natives_look(struct doctor *d)
+{
+    static const char group[] = "scheduling.k8s.io";
+    const struct native_version *v = native_versions;
+    while (v->version && !natives_in(d, v->version, "podgroups"))
+        v++;
+    if (v->version)
+        doctor_say(d, DOCTOR_OK, v->api_version, NULL, "podgroups");
+    else if (natives_in(d, "v1alpha1", "workloads"))
+        doctor_say(d, DOCTOR_OK, arena_printf(d->a, "%s/v1alpha1", group), NULL, "workloads");
+    else
+        doctor_say(d, DOCTOR_OK, group, NULL, "no pod groups: it has them since 1.35, where feature gate GenericWorkload is on");
+}
+
 void doctor_kinds(struct doctor *d)
 {
     struct err e = {0};
@@ -111,6 +136,7 @@ void doctor_kinds(struct doctor *d)
         const struct queued_kind *k = &queued_kinds[i];
         group_look(d, groups, &(struct kinds_row){k->group, k->version, k->plural, false});
     }
+    natives_look(d);
 }
 
 /* ---- scheduler ---- */

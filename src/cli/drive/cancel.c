@@ -5,8 +5,7 @@
 
 static int delete(struct drive *d, enum job_kind kind, const struct json *object, struct err *e)
 {
-    const struct job_kind_row *k = &job_kinds[kind];
-    const char *path = kube_path(d->a, k->group, k->version, k->plural, d->c->ns, object_meta(object, "name"), NULL);
+    const char *path = job_path(d->c, d->a, kind, object, object_meta(object, "name"));
     struct json *body = json_new(d->a, JSON_OBJECT);
     struct err one = {0};
     json_set_text(d->a, body, "propagationPolicy", "Background");

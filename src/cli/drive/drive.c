@@ -164,8 +164,7 @@ static int patch_at(struct drive *d, const char *path, const char *patch, struct
 
 int drive_patch(struct drive *d, enum job_kind kind, const char *name, const char *patch, struct err *e)
 {
-    const struct job_kind_row *k = &job_kinds[kind];
-    return patch_at(d, kube_path(d->a, k->group, k->version, k->plural, d->c->ns, name, NULL), patch, e);
+    return patch_at(d, job_path(d->c, d->a, kind, kind == d->kind ? d->object : NULL, name), patch, e);
 }
 
 int drive_patch_object(struct drive *d, const char *patch, struct err *e)

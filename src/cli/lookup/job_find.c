@@ -1,6 +1,7 @@
 /* job_find.c - see job_find.h */
 #include "cli/lookup/job_find.h"
 #include <ctype.h>
+#include "codec/decode/decode.h"
 #include "kube/object.h"
 
 #define SOME_ITEMS 1000 /* looked through for what was meant: a help, not an answer */
@@ -23,7 +24,7 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" job workload workloads wl ", "kueue.x-k8s.io", "v1beta2", "workloads", "Workload", "Workload"},
     {" job podgroup podgroups pg ", "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
     {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
-    {" podgroup podgroups pg ", "scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", "PodGroup"},
+    {" podgroup podgroups pg ", "scheduling.k8s.io", NULL, "podgroups", "PodGroup", "PodGroup"}, /* in which of native_versions: asked */
     {" podgroup podgroups pg ", "scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup", "PodGroup"},
     {" pod pods po ", "", "v1", "pods", "Pod", "Pod"},
     {" deployment deployments deploy ", "apps", "v1", "deployments", "Deployment", "Deployment"},
@@ -33,30 +34,51 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" leaderworkerset leaderworkersets lws ", "leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet", "LeaderWorkerSet"},
 };
 
-const struct json *job_get(struct connection *c, struct arena *a, enum job_kind kind, const char *name, struct err *e)
+/* One object, or without a name their list; query: "" or "?...". In the first version in which it is there. */
+static const struct json *ask(struct connection *c, struct arena *a, enum job_kind kind, const char *ns, const char *name,
+                              const char *query, struct err *e)
 {
     const struct job_kind_row *k = &job_kinds[kind];
-    return connection_get(c, a, kube_path(a, k->group, k->version, k->plural, c->ns, name, NULL), e);
+    const struct json *found = NULL;
+    for (const struct native_version *v = native_versions; !found && (v == native_versions || (!k->version && v->version)); v++) {
+        *e = (struct err){0};
+        const char *path = kube_path(a, k->group, k->version ? k->version : v->version, k->plural, ns, name, NULL);
+        found = connection_get(c, a, arena_printf(a, "%s%s", path, query), e);
+        if (e->code && e->code != E_NOTFOUND)
+            return NULL;
+    }
+    return found;
+}
+
+const char *job_path(const struct connection *c, struct arena *a, enum job_kind kind, const struct json *object, const char *name)
+{
+    const struct job_kind_row *k = &job_kinds[kind];
+    const char *slash = strchr(json_get_text(object, "apiVersion", ""), '/'),
+               *version = k->version ? k->version : slash ? slash + 1 : native_versions[0].version;
+    return kube_path(a, k->group, version, k->plural, c->ns, name, NULL);
+}
+
+const struct json *job_get(struct connection *c, struct arena *a, enum job_kind kind, const char *name, struct err *e)
+{
+    return ask(c, a, kind, c->ns, name, "", e);
 }
 
 const struct json *job_items(struct connection *c, struct arena *a, enum job_kind kind, bool everywhere)
 {
     struct err e = {0};
-    const struct job_kind_row *k = &job_kinds[kind];
-    return json_get(connection_get(c, a, kube_path(a, k->group, k->version, k->plural, everywhere ? NULL : c->ns, NULL, NULL), &e), "items");
+    return json_get(ask(c, a, kind, everywhere ? NULL : c->ns, NULL, "", &e), "items");
 }
 
 /* ---- what was meant, where there is none of that name ---- */
 
 /* Of the first so many; everywhere, or where the user may not look there, in his namespace. */
-static const struct json *some_items(struct connection *c, struct arena *a, const struct job_kind_row *k)
+static const struct json *some_items(struct connection *c, struct arena *a, enum job_kind kind)
 {
     struct err e = {0};
-    const char *all = kube_path(a, k->group, k->version, k->plural, NULL, NULL, NULL),
-               *own = kube_path(a, k->group, k->version, k->plural, c->ns, NULL, NULL);
-    const struct json *list = connection_get(c, a, arena_printf(a, "%s?limit=%d", all, SOME_ITEMS), &e);
+    const char *some = arena_printf(a, "?limit=%d", SOME_ITEMS);
+    const struct json *list = ask(c, a, kind, NULL, NULL, some, &e);
     if (!list && e.code == E_DENIED)
-        list = connection_get(c, a, arena_printf(a, "%s?limit=%d", own, SOME_ITEMS), &e);
+        list = ask(c, a, kind, c->ns, NULL, some, &e);
     return json_get(list, "items");
 }
 
@@ -69,7 +91,7 @@ static const char *what_was_meant(struct connection *c, struct arena *a, const c
     for (int i = 0; i < end; i++) {
         if (!strstr(job_kinds[i].names, called))
             continue;
-        JSON_EACH (item, some_items(c, a, &job_kinds[i])) {
+        JSON_EACH (item, some_items(c, a, (enum job_kind)i)) {
             const char *ns = object_meta(item, "namespace"), *is = object_meta(item, "name");
             if (!text_equal(ns, c->ns) && text_equal(is, name))
                 return arena_printf(a, "; there is one in namespace %s: -n %s", ns, ns);

@@ -37,13 +37,15 @@ enum job_kind {
 };
 struct job_kind_row {
     const char *names; /* what users call it, between spaces */
-    const char *group, *version, *plural;
+    const char *group, *version, *plural; /* version NULL: servers have it in one of several (native_versions) */
     const char *title, *kind; /* title: for people; kind: for programs, as capstan jobs has it */
 };
 extern const struct job_kind_row job_kinds[JOB_KINDS_N];
 
 /* One object of that kind in c->ns; NULL with code and text in e. */
 const struct json *job_get(struct connection *c, struct arena *a, enum job_kind kind, const char *name, struct err *e);
+/* Where it is, in c->ns; object: as it was got, or NULL where that is not known and does not matter. */
+const char *job_path(const struct connection *c, struct arena *a, enum job_kind kind, const struct json *object, const char *name);
 /* All of that kind, in c->ns or everywhere; NULL where there are none, or none may be read. */
 const struct json *job_items(struct connection *c, struct arena *a, enum job_kind kind, bool everywhere);
 

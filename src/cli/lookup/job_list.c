@@ -10,6 +10,7 @@
 #include "cli/lookup/accelerators.h"
 #include "cli/lookup/pod_counts.h"
 #include "cli/lookup/reserved.h"
+#include "codec/decode/decode.h"
 #include "codec/kinds/queued_kinds.h"
 #include "codec/kinds/queued_sets.h"
 #include "exporter/collect/pod_owner.h"
@@ -411,17 +412,19 @@ static const struct json *items_get(struct finder *f, struct connection *c, cons
 
 static void pod_groups(struct finder *f, struct connection *c, const struct json *volcanos, struct err *e)
 {
-    static const struct {
-        const char *group, *version;
-        enum pod_group_maker maker;
-    } makers[] = {{"scheduling.x-k8s.io", "v1alpha1", POD_GROUP_COSCHEDULING},
-                  {"scheduling.k8s.io", "v1beta1", POD_GROUP_NATIVE},
-                  {"scheduling.run.ai", "v2alpha2", POD_GROUP_KAI}};
+    const struct json *natives = NULL;
+    const char *unread;
     JSON_EACH (group, volcanos)
         pod_group(f, group, POD_GROUP_VOLCANO);
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        JSON_EACH (group, items_get(f, c, makers[i].group, makers[i].version, "podgroups", JOBS_FIELDS, e))
-            pod_group(f, group, makers[i].maker);
+    JSON_EACH (group, items_get(f, c, "scheduling.x-k8s.io", "v1alpha1", "podgroups", JOBS_FIELDS, e))
+        pod_group(f, group, POD_GROUP_COSCHEDULING);
+    unread = f->unread;
+    for (const struct native_version *v = native_versions; v->version && !natives && f->unread == unread; v++)
+        natives = items_get(f, c, "scheduling.k8s.io", v->version, "podgroups", JOBS_FIELDS, e);
+    JSON_EACH (group, natives)
+        pod_group(f, group, POD_GROUP_NATIVE);
+    JSON_EACH (group, items_get(f, c, "scheduling.run.ai", "v2alpha2", "podgroups", JOBS_FIELDS, e))
+        pod_group(f, group, POD_GROUP_KAI);
 }
 
 /* A Volcano Job's own object does not say that it hangs. */

@@ -98,7 +98,7 @@ int decode_node(const struct decoder *d, struct bytes text, struct node_record *
 void decode_feedback(const struct decoder *d, struct bytes text, struct node_record *node);
 /* The pod's gang: annotation kueue.x-k8s.io/workload -> "workload/ns/NAME"; annotation scheduling.k8s.io/group-name -> "volcano/ns/NAME";
  * label scheduling.x-k8s.io/pod-group -> "coscheduling/ns/NAME"; spec.schedulingGroup.podGroupName -> "native/ns/NAME";
- * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME-GROUP[-KEY]"; YuniKorn's task group (codec/groups/task_groups.h) ->
+ * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME/GROUP[/KEY]"; YuniKorn's task group (codec/groups/task_groups.h) ->
  * "volcano/ns/yunikorn-APPLICATION"; KAI's annotation pod-group-name -> "kai/ns/NAME"; first match wins, else 0. */
 int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *ret_pod, struct err *e);
 
@@ -124,6 +124,23 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+/* The group of a Workload of scheduling.k8s.io/v1alpha1 that the gang's key names (above). -E_NOTFOUND: it has no such group. */
+int decode_native_group_of(const struct decoder *d, const struct json *workload, const char *gang_key, struct gang_record *ret_gang,
+                           struct err *e);
+/* The key, "ns/name", of the Workload of that version which has the group. False: the gang is no such group. */
+bool decode_native_workload(const char *gang_key, struct bytes *ret_workload);
+
+/* PodGroups of Kubernetes itself (scheduling.k8s.io), the newest version first; ends with version NULL. Before them, in v1alpha1 of 1.35,
+ * Workloads had the groups.
+ * SOURCE Kubernetes' API of 1.36 (v1alpha2) and of 1.37 and 1.38 (v1alpha3, v1beta1) */
+#define NATIVE_WORKLOADS_PATH "/apis/scheduling.k8s.io/v1alpha1/workloads"
+struct native_version {
+    const char *version, *api_version;
+    const char *scheduled; /* the condition that says that so many as must have got nodes */
+};
+extern const struct native_version native_versions[];
+extern const char *const native_paths[];                              /* of their lists, in the same order; ends with NULL */
+const struct native_version *native_version_at(const char *path);     /* path: one of those */
 /* SOURCE KAI-Scheduler v2alpha2. Of subgroups those count that have none below them, each with its minMember. */
 int decode_kai_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 /* What is written in one and does nothing, in words, in d->arena; NULL: nothing. */

@@ -226,7 +226,24 @@ int decode_coscheduling_pod_group(const struct decoder *d, const struct json *ob
     return 0;
 }
 
-/* spec.schedulingPolicy {basic | gang{minCount}}; the first alpha called it policy. */
+#define NATIVE_VERSIONS(X)                      \
+    X("v1beta1", "PodGroupInitiallyScheduled")  \
+    X("v1alpha3", "PodGroupInitiallyScheduled") \
+    X("v1alpha2", "PodGroupScheduled")
+#define NATIVE_ROW(version, scheduled) {version, "scheduling.k8s.io/" version, scheduled},
+#define NATIVE_PATH(version, scheduled) "/apis/scheduling.k8s.io/" version "/podgroups",
+const struct native_version native_versions[] = {NATIVE_VERSIONS(NATIVE_ROW) {NULL, NULL, NULL}};
+const char *const native_paths[] = {NATIVE_VERSIONS(NATIVE_PATH) NULL};
+
+const struct native_version *native_version_at(const char *path)
+{
+    size_t at = 0;
+    while (native_paths[at + 1] && !text_equal(native_paths[at], path))
+        at++;
+    return &native_versions[at];
+}
+
+/* spec.schedulingPolicy {basic | gang{minCount}}: in all versions. */
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
                             struct err *e)
 {
@@ -234,11 +251,50 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
     if (group_begin(d, object, GANG_NATIVE, &g, e) < 0)
         return -E_INVALID;
     const struct json *spec = json_get(object, "spec");
-    const struct json *policy =
-        json_get(spec, "schedulingPolicy") ? json_get(spec, "schedulingPolicy") : json_get(spec, "policy");
     const struct json *priority = json_get(spec, "priority");
-    g.min_members = members_of(json_path(policy, "gang", "minCount", NULL));
+    g.min_members = members_of(json_path(spec, "schedulingPolicy", "gang", "minCount", NULL));
     g.priority = priority ? clamp32(json_int64(priority, 0)) : class_priority(d, spec);
+    *ret_gang = g;
+    return 0;
+}
+
+/* "native/NS/NAME/GROUP..." -> what follows NAME/, NULL when nothing does. */
+static const char *group_of_workload(const char *gang_key)
+{
+    const char *prefix = decode_gang_prefix(GANG_NATIVE), *at = text_starts(gang_key, prefix) ? gang_key + strlen(prefix) : NULL;
+    for (int i = 0; i < 2 && at; i++)
+        at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL;
+    return at;
+}
+
+bool decode_native_workload(const char *gang_key, struct bytes *ret_workload)
+{
+    const char *group = group_of_workload(gang_key), *object = group ? decode_gang_object(GANG_NATIVE, gang_key) : NULL;
+    if (!group)
+        return false;
+    *ret_workload = (struct bytes){object, (size_t)(group - 1 - object)};
+    return true;
+}
+
+/* spec.podGroups[] {name, policy {basic | gang{minCount}}}. WHY no restart, as of a group that has its object for itself: what is written
+ * on this one is said of all its groups. */
+int decode_native_group_of(const struct decoder *d, const struct json *workload, const char *gang_key, struct gang_record *ret_gang,
+                           struct err *e)
+{
+    struct gang_record g;
+    const char *name = group_of_workload(gang_key);
+    struct bytes group = {name, name ? strcspn(name, "/") : 0};
+    if (group_begin(d, workload, GANG_NATIVE, &g, e) < 0)
+        return -E_INVALID;
+    const struct json *groups = json_path(workload, "spec", "podGroups", NULL), *found = NULL;
+    JSON_EACH (one, json_is(groups, JSON_ARRAY) ? groups : NULL)
+        if (!found && group.n && bytes_equal(json_bytes(json_get(one, "name")), group))
+            found = one;
+    if (!found)
+        return err_set(e, E_NOTFOUND, "spec.podGroups: none is named \"%.*s\"", (int)group.n, group.data);
+    g.key = intern_text_id(d->names, gang_key);
+    g.min_members = members_of(json_path(found, "policy", "gang", "minCount", NULL));
+    g.restart_ms = 0;
     *ret_gang = g;
     return 0;
 }

@@ -235,14 +235,14 @@ static name_id label_value(const struct decoder *d, const struct label_list *lab
     return 0;
 }
 
-/* "native/ns/NAME" of PodGroup NAME, or of group GROUP (replica KEY) of Workload NAME: "NAME-GROUP[-KEY]". */
+/* "native/ns/NAME" of PodGroup NAME, "native/ns/NAME/GROUP[/KEY]" of group GROUP (replica KEY) of Workload NAME. */
 static name_id native_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec)
 {
     if (spec->native_workload.n == 0)
         return decode_gang_key(d, GANG_NATIVE, bytes_of(m->ns), spec->native_group);
     char name[3 * LIMIT_NAME];
-    int n = snprintf(name, sizeof name, "%.*s-%.*s%s%.*s", (int)spec->native_workload.n, spec->native_workload.data,
-                     (int)spec->native_group.n, spec->native_group.data, spec->native_replica.n ? "-" : "",
+    int n = snprintf(name, sizeof name, "%.*s/%.*s%s%.*s", (int)spec->native_workload.n, spec->native_workload.data,
+                     (int)spec->native_group.n, spec->native_group.data, spec->native_replica.n ? "/" : "",
                      (int)spec->native_replica.n, spec->native_replica.n ? spec->native_replica.data : "");
     return n < 0 || (size_t)n >= sizeof name
                ? 0

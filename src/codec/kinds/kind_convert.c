@@ -142,14 +142,38 @@ static void scheduled_condition(struct arena *a, struct json *object, bool up)
             json_set_text(a, condition, "type", names[up]);
 }
 
-static void convert_pod_group(struct arena *a, const struct kind *k, struct json *object, bool up)
+static void rename_field(struct arena *a, struct json *object, const char *from, const char *to)
 {
-    struct json *spec = json_get(object, "spec");
-    if (strcmp(k->kind, "Workload") == 0) {
-        JSON_EACH(template, json_get(spec, "podGroupTemplates"))
-            disruption_mode(a, template, up);
+    struct json *v = json_get(object, from);
+    if (!v)
+        return;
+    json_remove(object, from);
+    json_set(a, object, to, v);
+}
+
+/* What v1alpha1 calls groups are templates since there are PodGroups. */
+static void workload_groups(struct arena *a, struct json *spec, bool up)
+{
+    static const char *const lists[] = {"podGroups", "podGroupTemplates"}, *const policies[] = {"policy", "schedulingPolicy"};
+    rename_field(a, spec, lists[!up], lists[up]);
+    JSON_EACH(group, json_get(spec, lists[up]))
+        rename_field(a, group, policies[!up], policies[up]);
+}
+
+/* Between v1beta1 and an older version. */
+static void convert_native_workload(struct arena *a, struct json *spec, const char *older, bool up)
+{
+    if (strcmp(older, "v1alpha1") == 0) {
+        workload_groups(a, spec, up);
         return;
     }
+    JSON_EACH(template, json_get(spec, "podGroupTemplates"))
+        disruption_mode(a, template, up);
+}
+
+static void convert_pod_group(struct arena *a, struct json *object, bool up)
+{
+    struct json *spec = json_get(object, "spec");
     disruption_mode(a, spec, up);
     scheduled_condition(a, object, up);
     const char *const from = up ? "podGroupTemplateRef" : "workloadRef";
@@ -165,6 +189,20 @@ static void convert_pod_group(struct arena *a, const struct kind *k, struct json
         made = json_ensure_object(a, made, "workload");
     json_set_text(a, made, "workloadName", workload);
     json_set_text(a, made, up ? "templateName" : "podGroupTemplateName", template);
+}
+
+/* Older versions are two apart from each other: by way of the newest. */
+static void convert_scheduling(struct arena *a, const struct kind *k, struct json *object, const char *from, const char *to)
+{
+    const char *newest = k->versions[0].version, *const older[] = {from, to};
+    for (int down = 0; down < 2; down++) {
+        if (strcmp(older[down], newest) == 0)
+            continue;
+        if (strcmp(k->kind, "Workload") == 0)
+            convert_native_workload(a, json_get(object, "spec"), older[down], !down);
+        else
+            convert_pod_group(a, object, !down);
+    }
 }
 
 static bool is_cpu_share(const struct json *metric)
@@ -239,7 +277,7 @@ void kind_convert(struct arena *a, const struct kind *k, struct json *object, co
     if (strcmp(k->group, "kueue.x-k8s.io") == 0)
         convert_kueue(a, k, object, up);
     else if (strcmp(k->group, "scheduling.k8s.io") == 0)
-        convert_pod_group(a, k, object, up);
+        convert_scheduling(a, k, object, from, to_version);
     else if (strcmp(k->group, "autoscaling") == 0)
         convert_autoscaler(a, object, up);
     else if (other_group && strcmp(k->kind, "Event") == 0)

@@ -46,9 +46,21 @@ static struct bytes text_of(struct scheduler *s, const struct json *object)
     return (struct bytes){arena_text_n(s->incoming_arena, text.data, text.n), text.n};
 }
 
+/* WHY  three makers call it so. */
+static int decode_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
+{
+    const char *version = json_get_text(object, "apiVersion", "");
+    return text_starts(version, "scheduling.volcano.sh/") ? decode_volcano_pod_group(d, object, ret_gang, e)
+           : text_starts(version, "scheduling.k8s.io/")   ? decode_native_pod_group(d, object, ret_gang, e)
+                                                          : decode_coscheduling_pod_group(d, object, ret_gang, e);
+}
+
 static int decode(struct scheduler *s, const struct json *object, struct change *c, struct err *e)
 {
     const char *kind = json_get_text(object, "kind", "");
+    if (text_equal(kind, "Workload") && text_starts(json_get_text(object, "apiVersion", ""), "scheduling.k8s.io/"))
+        return err_set(e, E_INVALID, "Workload %s of scheduling.k8s.io: its groups are what its pods name: write a PodGroup like one of them",
+                       object_meta(object, "name"));
     if (text_equal(kind, "Workload")) {
         c->type = CHANGE_GANG;
         int r = decode_workload(&s->decoder, object, &c->gang, e);
@@ -58,9 +70,7 @@ static int decode(struct scheduler *s, const struct json *object, struct change 
     }
     if (text_equal(kind, "PodGroup")) {
         c->type = CHANGE_GANG;
-        if (text_starts(json_get_text(object, "apiVersion", ""), "scheduling.volcano.sh/"))
-            return decode_volcano_pod_group(&s->decoder, object, &c->gang, e);
-        return decode_coscheduling_pod_group(&s->decoder, object, &c->gang, e);
+        return decode_pod_group(&s->decoder, object, &c->gang, e);
     }
     if (text_equal(kind, "Pod")) {
         c->type = CHANGE_POD;

@@ -129,16 +129,16 @@ static void write_found(const struct look *x, int64_t found_ms)
         json_set(x->a, annotations, DECODE_HUNG_ANNOTATION, json_new(x->a, JSON_NULL));
     _cleanup_buf_ struct buf body = {0};
     json_write(&body, patch);
-    const struct gang_object_kind *kind = gang_object_kind(x->g->source);
-    const char *path = kube_path(x->a, kind->group, kind->version, kind->plural, ns, name, NULL);
+    struct gang_object_kind kind = gang_object_kind(x->h->s, x->g->source);
+    const char *path = kube_path(x->a, kind.group, kind.version, kind.plural, ns, name, NULL);
     kube_patch(x->h->s->client, KUBE_PATCH_MERGE, path, buf_view(&body), on_written, x->h);
     x->w->found_ms = found_ms;
 }
 
 static struct kube_object_ref about(const struct look *x)
 {
-    const struct gang_object_kind *kind = gang_object_kind(x->g->source);
-    return (struct kube_object_ref){kind->api_version, kind->kind, object_meta(x->object, "namespace"),
+    struct gang_object_kind kind = gang_object_kind(x->h->s, x->g->source);
+    return (struct kube_object_ref){kind.api_version, kind.kind, object_meta(x->object, "namespace"),
                                     object_meta(x->object, "name"), object_meta(x->object, "uid")};
 }
 
@@ -177,7 +177,7 @@ static void judge(struct hung *h, struct arena *a, const char *key, struct watch
     bool runs = x.g->running_n > 0 && x.g->running_n >= x.g->bound_n;
     bool idle = runs && w->devices_n && !w->busy && !w->talks && !w->unmeasured;
     w->idle_ms = !idle ? 0 : w->idle_ms ? w->idle_ms : now_ms;
-    if (!is_worth_reading(&x) || !(x.object = source_get(s, gang_object_kind(x.g->source)->source, seen_gang_object(s, x.g), a)))
+    if (!is_worth_reading(&x) || !(x.object = source_get(s, gang_object_kind(s, x.g->source).source, seen_gang_object(s, x.g), a)))
         return;
     int64_t limit_ms = after_ms(&x);
     bool hangs = w->idle_ms && limit_ms && now_ms - w->idle_ms >= limit_ms;
@@ -200,7 +200,7 @@ static void leave(struct hung *h, struct arena *a, const char *key, struct watch
     struct look x = {.h = h, .a = a, .w = w, .g = id ? seen_gang(s, id) : NULL};
     if (!w->found_ms || !x.g || !x.g->has_object)
         return;
-    x.object = source_get(s, gang_object_kind(x.g->source)->source, seen_gang_object(s, x.g), a);
+    x.object = source_get(s, gang_object_kind(s, x.g->source).source, seen_gang_object(s, x.g), a);
     if (x.object)
         write_found(&x, 0);
 }

@@ -23,6 +23,7 @@ soon "a server of its own" ' Ready ' s get nodes
 is "a healthy cluster has no line" '' bash -c '"$0" doctor --kubeconfig sick/kubeconfig 2>/dev/null' "$PROGRAM"
 ends 0 "and the exit code 0"
 says "and a sum" 'checks well, 0 notes, 0 not known, 0 faults' bash -c '"$0" doctor --kubeconfig sick/kubeconfig 2>&1' "$PROGRAM"
+says "and in which version Kubernetes' own pod groups are read" '^ok +scheduling.k8s.io/v1beta1 +podgroups' doctor --all
 says "--all says what is well" '^ok +node t4-0 +8 devices, all usable' doctor --all
 
 # --- nodes: no plugin, no agent, broken devices, cordoned

@@ -97,6 +97,20 @@ echo '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {nam
 says "of a TrainJob its runtime knows more" "^Workload +$NS +x +- +in 2[45]m +new\$" what_if
 echo '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: q}}, spec: {runtimeRef: {kind: TrainingRuntime, name: none}}}' | change
 refuses "one that is not there" 'none' what_if
+member() { # NAME
+    cat <<YAML
+---
+{apiVersion: v1, kind: Pod, metadata: {name: $1}, spec: {schedulingGroup: {podGroupName: pair}, nodeSelector: {only: $NS}, tolerations: [{key: only, value: $NS}],
+ containers: [{name: main, image: train, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+YAML
+}
+pair='{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: pair}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}'
+{ echo "$pair"; member pair-0; member pair-1; } | change
+says "a PodGroup of Kubernetes itself would start" "^PodGroup +$NS +pair +- +at once +new\$" what_if
+{ echo "$pair"; member pair-0; } | change
+says "and not without all of its members" "^PodGroup +$NS +pair +- +not known +new\$" what_if
+echo '{apiVersion: scheduling.k8s.io/v1alpha1, kind: Workload, metadata: {name: w}, spec: {podGroups: [{name: g, policy: {basic: {}}}]}}' | change
+refuses "a Workload that only has groups" 'Workload w of scheduling.k8s.io: its groups are what its pods name' what_if
 echo '{apiVersion: v1, kind: Node, metadata: {name: x}}' | change
 refuses "a node that has nothing" 'Node x: status.capacity: say what it has' what_if
 echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, containers: [{name: m, image: i}]}}}}' | change

@@ -121,6 +121,14 @@ finds gang-in-part 'Job red/queued' '8 of its 12 pods have started'
 applied gang-in-part --replace
 says "gang-in-part: where there is a queue, it stands in it" '^(guest|owner|strict)$' "$KUBECTL" get job queued -n red -o 'jsonpath={.metadata.labels.kueue\.x-k8s\.io/queue-name}'
 "$KUBECTL" delete jobs --all -n red >/dev/null
+echo "# YAML
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: most, namespace: blue}, spec: {schedulingPolicy: {gang: {minCount: 8}}}}" |
+    "$KUBECTL" apply -f - >/dev/null
+gang most 12 blue | sed 's/spec: {restartPolicy/spec: {schedulingGroup: {podGroupName: most}, restartPolicy/' | "$KUBECTL" apply -f - >/dev/null
+soon "gang-in-part: of a PodGroup of Kubernetes itself its minimum runs" '^8$' bash -c '"$0" get pods -n blue -l job-name=most -o json | jq "[.items[] | select(.spec.nodeName)] | length"' "$KUBECTL"
+sleep 2
+is "gang-in-part: and that is what was asked for" "[]" advise --rule gang-in-part -o json
+"$KUBECTL" delete job most -n blue >/dev/null
 
 # --- what was measured: idle, and small work
 { echo "# YAML"; pod blue sleeps 1 "capstan.dev/gpu-activity: '0'"

@@ -153,7 +153,7 @@ static void finds_the_gang(void **state)
         {"\"annotations\":{\"scheduling.k8s.io/group-name\":\"g\",\"volcano.sh/task-spec\":\"worker\"}", "", "volcano/ns/g"},
         {"\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"}", "", "coscheduling/ns/g"},
         {"\"labels\":{}", "\"schedulingGroup\":{\"podGroupName\":\"g\"}", "native/ns/g"},
-        {"\"labels\":{}", "\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\",\"podGroupReplicaKey\":\"1\"}", "native/ns/w-g-1"},
+        {"\"labels\":{}", "\"workloadRef\":{\"name\":\"w\",\"podGroup\":\"g\",\"podGroupReplicaKey\":\"1\"}", "native/ns/w/g/1"},
         {"\"labels\":{}", "\"schedulingGates\":[{\"name\":\"x\"}]", ""},
         {"\"annotations\":{\"kueue.x-k8s.io/workload\":\"w\",\"scheduling.k8s.io/group-name\":\"g\"}", "", "workload/ns/w"},
     };

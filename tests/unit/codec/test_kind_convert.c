@@ -81,6 +81,18 @@ static void test_named_cases(void **state)
          "\"status\":\"False\"}]}}",
          "{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"spec\":{},\"status\":{\"conditions\":[{\"type\":\"PodGroupScheduled\","
          "\"status\":\"False\"}]}}"},
+        {"scheduling.k8s.io", "workloads", "v1beta1",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1alpha1\",\"spec\":{\"controllerRef\":{\"kind\":\"Job\",\"name\":\"j\"},\"podGroups\":["
+         "{\"name\":\"g\",\"policy\":{\"gang\":{\"minCount\":4}}},{\"name\":\"h\",\"policy\":{\"basic\":{}}}]}}",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1beta1\",\"spec\":{\"controllerRef\":{\"kind\":\"Job\",\"name\":\"j\"},\"podGroupTemplates\":["
+         "{\"name\":\"g\",\"schedulingPolicy\":{\"gang\":{\"minCount\":4}}},{\"name\":\"h\",\"schedulingPolicy\":{\"basic\":{}}}]}}"},
+        {"scheduling.k8s.io", "workloads", "v1alpha1",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"spec\":{\"podGroupTemplates\":[{\"name\":\"g\",\"schedulingPolicy\":{\"gang\":{"
+         "\"minCount\":4}},\"disruptionMode\":\"PodGroup\",\"priority\":5}]}}",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1alpha1\",\"spec\":{\"podGroups\":[{\"name\":\"g\",\"policy\":{\"gang\":{\"minCount\":4}}}]}}"},
+        {"scheduling.k8s.io", "workloads", "v1alpha2",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1alpha1\",\"spec\":{\"podGroups\":[{\"name\":\"g\",\"policy\":{\"basic\":{}}}]}}",
+         "{\"apiVersion\":\"scheduling.k8s.io/v1alpha2\",\"spec\":{\"podGroupTemplates\":[{\"name\":\"g\",\"schedulingPolicy\":{\"basic\":{}}}]}}"},
         {"", "pods", "v1", "{\"apiVersion\":\"v1\",\"spec\":{\"odd\":1}}", "{\"apiVersion\":\"v1\",\"spec\":{\"odd\":1}}"},
     };
     struct kind_table *t = kind_table_new();

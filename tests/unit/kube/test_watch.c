@@ -204,6 +204,48 @@ static void test_optional_kind_appears_later(void **state)
     buf_free(&t.told);
 }
 
+/* The kind is served in other versions: the first of them that is there, and again the first when that one is gone. */
+static void test_older_paths_are_tried_in_turn(void **state)
+{
+    static const char *const older[] = {"/older", "/oldest", NULL};
+    static const struct step steps[] = {
+        {"GET /newest?limit=500", 404, "{}"},
+        {"GET /older?limit=500", 404, "{}"},
+        {"GET /oldest?limit=500", 404, "{}"},
+        /* 30 s: none of them; then one is */
+        {"GET /newest?limit=500", 404, "{}"},
+        {"GET /older?limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1") "," OBJECT("y", "u2", "2"))},
+        {"GET /older?watch=true", 404, "{}"}, /* the server is a newer one now */
+        {"GET /newest?limit=500", 200, LIST("6", "", OBJECT("x", "u1", "1"))},
+        {"GET /newest?watch=true", 404, "{}"}, /* and an older one: this path is asked once more, and all after it */
+        {"GET /newest?limit=500", 404, "{}"},
+        {"GET /older?limit=500", 404, "{}"},
+        {"GET /oldest?limit=500", 200, LIST("7", "", "")},
+        {"GET /oldest?watch=true", 0, NULL},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = kube_watch_new(s.c, &(struct kube_watch_config){.path = "/newest",
+                                                                          .older_paths = older,
+                                                                          .optional = true,
+                                                                          .on_event = on_event,
+                                                                          .on_synced = on_synced,
+                                                                          .arg = &t});
+    assert_string_equal(kube_watch_path(w), "/newest");
+    loop_run_for(s.l, 1000, NULL);
+    assert_int_equal(s.at, 3);
+    check(&t, "S "); /* none is there: that is known, and once */
+    loop_run_for(s.l, 30000, NULL);
+    check(&t, "Ax Ay S Mx Dy S Dx S "); /* what has another form now is told again, though its resourceVersion is the same */
+    assert_string_equal(kube_watch_path(w), "/oldest");
+    assert_int_equal(s.at, 12);
+    kube_watch_free(w);
+    buf_free(&t.told);
+    script_fini(&s);
+}
+
 /* A role with list and without watch: it lists now and then, and complains once. */
 static void test_what_may_be_listed_and_not_watched_is_told_once(void **state)
 {
@@ -371,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_expired_page_starts_over),
         cmocka_unit_test(test_errors_back_off_and_recover),
         cmocka_unit_test(test_optional_kind_appears_later),
+        cmocka_unit_test(test_older_paths_are_tried_in_turn),
         cmocka_unit_test(test_what_may_be_listed_and_not_watched_is_told_once),
         cmocka_unit_test(test_freed_in_callback),
         cmocka_unit_test(test_silent_stream_is_left),
