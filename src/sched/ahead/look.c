@@ -46,12 +46,13 @@ static struct bytes text_of(struct scheduler *s, const struct json *object)
     return (struct bytes){arena_text_n(s->incoming_arena, text.data, text.n), text.n};
 }
 
-/* WHY  three makers call it so. */
+/* WHY  four makers call it so. */
 static int decode_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
 {
     const char *version = json_get_text(object, "apiVersion", "");
     return text_starts(version, "scheduling.volcano.sh/") ? decode_volcano_pod_group(d, object, ret_gang, e)
            : text_starts(version, "scheduling.k8s.io/")   ? decode_native_pod_group(d, object, ret_gang, e)
+           : text_starts(version, "scheduling.run.ai/")   ? decode_kai_pod_group(d, object, ret_gang, e)
                                                           : decode_coscheduling_pod_group(d, object, ret_gang, e);
 }
 
