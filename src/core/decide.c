@@ -127,8 +127,6 @@ static void try_line(struct cycle *c, struct line *l)
     if (!order_may_fit(s, l)) { /* somebody of another queue was first */
         const struct parking woken = l->woken;
         order_park_line(s, l, &woken);
-        if (s->bookings_n)
-            order_look_again(s, l); /* or nobody was, and it is kept out by another start than it was told */
         return;
     }
     c->gangs_left--;

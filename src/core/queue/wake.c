@@ -101,9 +101,11 @@ static bool may_fit(const struct state *s, const struct parking *p, const struct
     return root->rising && q->reclaim != PREEMPT_NEVER && (s->fair.on || q->has_shares || (p->on & PARK_BORROWERS));
 }
 
+/* WHY  room that bookings withhold is there: whom they keep out waits for more than nodes, and is to be refused for it. */
 bool order_may_fit(const struct state *s, const struct line *l)
 {
-    return !l->recheck || l->woken_cycle != s->cycles_n || may_fit(s, &l->woken, l->queue);
+    bool withheld = s->booking_view.stands && s->booking_view.withheld;
+    return !l->recheck || l->woken_cycle != s->cycles_n || withheld || may_fit(s, &l->woken, l->queue);
 }
 
 /* ---- queues, flavors and namespaces with another record ---- */

@@ -113,6 +113,28 @@ static void who_takes_his_own_is_not_bound_by_who_borrows(void **state)
     decides(w, "start own; start more"); /* own runs for ever, so that big has no start any more */
 }
 
+/* core_backfill 288512: first there is no room; then there is, and a start that is promised keeps it out as long as it borrows; then somebody
+ * leaves a node that has no room for it either, and it borrows no more. */
+static void who_is_kept_out_starts_when_he_borrows_no_more(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=4; node n1 gpu=4; queue q in=c gpu=6 backfill=easy; queue o in=c gpu=6;"
+             "runs a queue=o gpu=2 since=1000 limit=900 on=n0; runs b queue=o gpu=2 since=1000 limit=300 on=n0;"
+             "runs c queue=q gpu=3 since=1000 limit=200 on=n1; wants big queue=q x=2 gpu=4; wants own queue=o gpu=3");
+    decides(w, "");
+    assert_string_equal(promised(w, "big"), "big: 1900 n0 n1");
+    at(w, 1200);
+    gone(w, CHANGE_GANG_GONE, "c");
+    gone(w, CHANGE_POD_GONE, "ns/c-0");
+    decides(w, "");
+    decides(w, "");
+    says(w, "own", "would pass ns/big");
+    at(w, 1300);
+    gone(w, CHANGE_GANG_GONE, "b");
+    gone(w, CHANGE_POD_GONE, "ns/b-0");
+    decides(w, "start own");
+}
+
 /* easy: the first. conservative: all, up to a bound. */
 static void more_than_one_are_promised_a_start(void **state)
 {
@@ -336,6 +358,7 @@ int main(void)
                                        T(quota_is_kept_too),
                                        T(who_comes_before_is_not_bound),
                                        T(who_takes_his_own_is_not_bound_by_who_borrows),
+                                       T(who_is_kept_out_starts_when_he_borrows_no_more),
                                        T(more_than_one_are_promised_a_start),
                                        T(the_next_has_its_turn),
                                        T(a_start_is_found_anew_when_its_time_is_over),
