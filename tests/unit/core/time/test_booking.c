@@ -113,8 +113,8 @@ static void who_takes_his_own_is_not_bound_by_who_borrows(void **state)
     decides(w, "start own; start more"); /* own runs for ever, so that big has no start any more */
 }
 
-/* core_backfill 288512: first there is no room; then there is, and a start that is promised keeps it out as long as it borrows; then somebody
- * leaves a node that has no room for it either, and it borrows no more. */
+/* core_backfill 288512: first there is no room; then there is, and a start that is promised keeps it out as long as it borrows; then
+ * somebody leaves a node that has no room for it either, and it borrows no more. */
 static void who_is_kept_out_starts_when_he_borrows_no_more(void **state)
 {
     struct world *w = *state;
