@@ -168,6 +168,7 @@ ends 2 "a file is not replaced" '--replace and --for are of what is in the clust
 ends 2 "memory that is none" "--gpu-memory: write an amount as 6Gi, not '-3'" "$PROGRAM" advise ring.yaml --gpu-memory=-3
 ends 2 "memory of no file" '--gpu-memory: name the file' "$PROGRAM" advise --gpu-memory 3Gi
 says "what the server says of it, without the path of a request" 'not known whether it would start now: [^/]*invalid' advise -f <(job x 1 1 | sed 's/restartPolicy: Never/restartPolicy: Always/') --rule start
+says "and without its example of many lines" 'not known whether it would start now: [^?;]*naming a runtime[^?;]* nothing$' advise -f <(echo '{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: bare}, spec: {trainer: {numNodes: 2}}}') --rule start
 ends 0 "several files, and one from a pipe" 'capstan advise: 15 answers' bash -c 'cat next.yaml | "$0" advise ring.yaml -f huge.yaml -' "$PROGRAM"
 ends 0 "kinds that have no pods are said" 'no advice for: Role a' "$PROGRAM" advise ring.yaml -f <(echo '{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a}}')
 ends 0 "hostile values are none" 'answers' "$PROGRAM" advise -f <(echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x, labels: [1]}, spec: {parallelism: 9223372036854775807, completions: 9223372036854775807, template: {spec: {containers: [3, {resources: {limits: {nvidia.com/gpu: 9999999999999999999}}}]}}}}')

@@ -63,11 +63,16 @@ static bool any_pods(const struct json *objects)
     return false;
 }
 
-/* WHY  the path of a request says nothing to whoever wrote a file. */
-static const char *without_path(const char *text)
+/* WHY  the path of a request says nothing to whoever wrote a file, and an example of many lines ("; add:") has no place in a table. */
+static const char *what_is_wrong(struct arena *a, const char *text)
 {
     const char *said = text_starts(text, "PATCH ") ? strstr(text, ": ") : NULL;
-    return said ? said + 2 : text;
+    text = said ? said + 2 : text;
+    size_t n = strcspn(text, "\n");
+    for (size_t i = n; text[n] && i > 0; i--)
+        if (text[i - 1] == ';')
+            return arena_text_n(a, text, i - 1);
+    return arena_text_n(a, text, n);
 }
 
 void intent_start(struct intent *p, struct intent_work *w)
@@ -75,7 +80,7 @@ void intent_start(struct intent *p, struct intent_work *w)
     struct err e = {0};
     struct advise *x = p->x;
     const struct json *objects = what_if_objects_of(&x->c, x->a, documents_for(p, w), &e);
-    struct forecast f = {.verdict = PREVIEW_UNKNOWN, .unknown = without_path(e.text)};
+    struct forecast f = {.verdict = PREVIEW_UNKNOWN, .unknown = what_is_wrong(x->a, e.text)};
     struct advise_finding *found;
     if (any_pods(objects))
         f = forecast_make(&x->c, x->a, objects);
