@@ -310,6 +310,35 @@ static void tell_of_min_resources(struct scheduler *s, struct work *w, const str
                     arena_printf(w->arena, text, intern_name(s->names, resource)));
 }
 
+/* Why a group that waits does so, as its annotation, when it is time to tell; of others it is taken away. */
+static void tell_why(struct scheduler *s, struct work *w, struct seen_gang *g, const struct json *group, bool waits, const char *path)
+{
+    waits = waits && g && g->text && !g->admitted;
+    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(w->arena, group), rest_of(group, g->tree)) : 0;
+    if (wait_ms > 0)
+        work_again(w, wait_ms);
+    if (wait_ms != 0)
+        return;
+    annotation_send(w, group, waits ? g->tree : NULL, path);
+    if (waits)
+        telling_sent(&g->telling, loop_now_ms(s->loop));
+}
+
+/* What has ended stays so. */
+static const char *coscheduling_phase(const struct seen_gang *g, int64_t min_member, const char *was)
+{
+    if (strcmp(was, "Finished") == 0 || strcmp(was, "Failed") == 0)
+        return was;
+    int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0, failed = g ? g->failed_n : 0;
+    if (succeeded >= min_member)
+        return "Finished";
+    if (failed > 0 && running + succeeded + failed >= min_member)
+        return "Failed";
+    if (running + succeeded >= min_member)
+        return "Running";
+    return total >= min_member ? "Scheduling" : "Pending";
+}
+
 void status_coscheduling_group(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -320,24 +349,12 @@ void status_coscheduling_group(void *arg, struct work *w)
     struct seen_gang *g = gang_of(s, w, GANG_COSCHEDULING);
     act_stop_group(s, w, g, group);
     struct json *status = object_status_copy(a, group);
-    int64_t min_member = json_int64(json_path(group, "spec", "minMember", NULL), 1);
-    int64_t total = g ? g->pods_n : 0, running = g ? g->running_n : 0, succeeded = g ? g->succeeded_n : 0,
-            failed = g ? g->failed_n : 0;
-    const char *was = json_get_text(status, "phase", ""), *phase = "Pending";
-    if (strcmp(was, "Finished") == 0 || strcmp(was, "Failed") == 0)
-        phase = was;
-    else if (succeeded >= min_member)
-        phase = "Finished";
-    else if (failed > 0 && running + succeeded + failed >= min_member)
-        phase = "Failed";
-    else if (running + succeeded >= min_member)
-        phase = "Running";
-    else if (total >= min_member)
-        phase = "Scheduling";
+    const char *was = json_get_text(status, "phase", ""),
+               *phase = coscheduling_phase(g, json_int64(json_path(group, "spec", "minMember", NULL), 1), was);
     json_set_text(a, status, "phase", phase);
-    object_count_set(a, status, "running", running);
-    object_count_set(a, status, "succeeded", succeeded);
-    object_count_set(a, status, "failed", failed);
+    object_count_set(a, status, "running", g ? g->running_n : 0);
+    object_count_set(a, status, "succeeded", g ? g->succeeded_n : 0);
+    object_count_set(a, status, "failed", g ? g->failed_n : 0);
     if (strcmp(phase, "Scheduling") == 0 && !json_get(status, "scheduleStartTime")) {
         char now[TIME_TEXT_MAX];
         json_set_text(a, status, "scheduleStartTime", time_format(now, loop_wall_ms(s->loop)));
@@ -347,15 +364,8 @@ void status_coscheduling_group(void *arg, struct work *w)
         tell_of_min_resources(s, w, g, group);
     if (diff && is_time(s, w, "coscheduling", strcmp(was, phase) == 0))
         work_patch_status(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"), group, diff);
-    bool waits = g && g->text && !g->admitted && (strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0);
-    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group), rest_of(group, g->tree)) : 0;
-    if (wait_ms > 0)
-        work_again(w, wait_ms);
-    if (wait_ms != 0)
-        return;
-    annotation_send(w, group, waits ? g->tree : NULL, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL));
-    if (waits)
-        telling_sent(&g->telling, loop_now_ms(s->loop));
+    bool waits = strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0;
+    tell_why(s, w, g, group, waits, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL));
 }
 
 /* ---- native ---- */
@@ -431,15 +441,8 @@ void status_kai_group(void *arg, struct work *w)
         work_patch_status(w, kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, "status"), group, diff);
     if (unused)
         group_event(s, w, group, "scheduling.run.ai/v2alpha2", "Warning", "PodGroupIgnored", unused);
-    bool waits = g && g->text && !g->admitted && strcmp(phase, "Pending") == 0;
-    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(a, group), rest_of(group, g->tree)) : 0;
-    if (wait_ms > 0)
-        work_again(w, wait_ms);
-    if (wait_ms != 0)
-        return;
-    annotation_send(w, group, waits ? g->tree : NULL, kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, NULL));
-    if (waits)
-        telling_sent(&g->telling, loop_now_ms(s->loop));
+    tell_why(s, w, g, group, strcmp(phase, "Pending") == 0,
+             kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, NULL));
 }
 
 /* ---- who is told ---- */
