@@ -518,14 +518,14 @@ static void pod_forget(struct kubelets *k, struct pod_life *p, struct bytes key)
 
 static void pod_stop(struct kubelets *k, struct pod_life *p, const struct json *pod)
 {
-    if (p->leaving)
-        return;
     const struct json *metadata = json_get(pod, "metadata"), *finalizers = json_get(metadata, "finalizers");
     int64_t grace_ms = json_get_int64(metadata, "deletionGracePeriodSeconds", 30) * 1000;
+    /* Containers end when they are told to: within a second, however long the grace is; or are killed when it is over. */
+    int64_t stop_ms = p->ignores_term || grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS;
+    if (p->leaving && p->due_ms <= loop_now_ms(k->loop) + scaled_ms(k, stop_ms)) /* else it is deleted again, with less of it */
+        return;
     p->leaving = true;
     p->held = finalizers && finalizers->n > 0;
-    /* Containers end when they are told to: within a second, however long the grace is. */
-    int64_t stop_ms = grace_ms < POD_STOP_MS ? grace_ms : POD_STOP_MS;
     pod_schedule_at_least(k, p, stop_ms, stop_ms < POD_STOP_LEAST_MS ? stop_ms : POD_STOP_LEAST_MS);
 }
 

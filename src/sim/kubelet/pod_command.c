@@ -20,6 +20,7 @@ struct run {
     int status;   /* of the last statement */
     bool guessed; /* a program that is not understood has had its time */
     bool errexit, ended, strange;
+    bool ignores_term;
 };
 
 struct setting {
@@ -238,6 +239,12 @@ static bool has_word(const struct statement *s, const char *word)
     return false;
 }
 
+/* trap '' TERM: the signal that tells containers to end is ignored from then on, and by what is started. */
+static bool ignores_term(const struct statement *s)
+{
+    return s->words_n > 2 && s->words[1].n == 0 && (has_word(s, "TERM") || has_word(s, "SIGTERM") || has_word(s, "15"));
+}
+
 /* True when the statement never ends: a server in the foreground, a loop without end. */
 static bool is_endless(const struct statement *s, struct bytes program)
 {
@@ -311,6 +318,7 @@ static void run_statement(struct run *r, struct statement *s, const struct setti
         run_unknown(r, s, set, program);
     if (bytes_is(program, "set") && s->words_n > 1 && is_option(s->words[1], 'e'))
         r->errexit = true;
+    r->ignores_term |= bytes_is(program, "trap") && ignores_term(s);
 }
 
 static void run_script(struct run *r, struct bytes script, const struct setting *set)
@@ -385,6 +393,7 @@ struct pod_command pod_command_read(const struct json *pod_spec, int64_t fallbac
     JSON_EACH (container, json_get(pod_spec, "containers")) {
         struct run r = container_run(container, fallback_ms);
         all.run_ms = all.run_ms < 0 || r.ms < 0 ? -1 : r.ms > all.run_ms ? r.ms : all.run_ms;
+        all.ignores_term |= r.ignores_term;
         if (all.exit_code == 0)
             all.exit_code = r.status;
     }

@@ -6,6 +6,7 @@
  *   echo, mkdir, export, cat, ...      takes no time, succeeds
  *   tail -f, sshd -D, while true       runs until deleted
  *   a && b, a || b, a; b, set -e       as a shell joins them
+ *   trap '' TERM                       is not ended by that signal
  * In images whose contents are known (busybox, alpine, debian, ubuntu, nginx, httpd) a program that none of them has is not
  * found: 127; and a script file that nothing mounts is not there: 2.
  * Images of servers (nginx, redis, ...) without a command run until deleted.
@@ -18,6 +19,7 @@
 struct pod_command {
     int64_t run_ms; /* simulated; -1 = until deleted */
     int exit_code;
+    bool ignores_term; /* one of them runs on until its grace period is over */
 };
 /* What the pod's containers do together: the longest time, the first exit code that is not 0. `fallback_ms` (-1 = until deleted)
  * is the time of what is not understood. */

@@ -58,6 +58,7 @@ static void read_end(struct pod_life *p, const struct json *pod)
     bool annotated = json_get(annotations, "capstan.dev/run-seconds") || json_get(annotations, "capstan.dev/exit-code");
     p->run_ms = annotation_ms(annotations, "capstan.dev/run-seconds", said.run_ms);
     int64_t code = annotated ? 0 : said.exit_code;
+    p->ignores_term = said.ignores_term;
     p->exit_code = (int)(annotation_ms(annotations, "capstan.dev/exit-code", code * 1000) / 1000) & 255;
 }
 
@@ -327,7 +328,7 @@ void pod_life_end(struct pod_life *p, int64_t wall_ms)
 {
     if (p->step == POD_RUNNING_STEP) {
         p->ended_wall_ms = wall_ms;
-        p->exit_code = 128 + SIGTERM;
+        p->exit_code = 128 + (p->ignores_term ? SIGKILL : SIGTERM);
     } else if (p->step == POD_STARTING) {
         p->started_wall_ms = p->ended_wall_ms = wall_ms;
         p->exit_code = 128 + SIGKILL;

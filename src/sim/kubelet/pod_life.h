@@ -65,6 +65,7 @@ struct pod_life {
     bool unhealthy;              /* a device of it is, as last reported */
     bool failed;
     bool leaving;                /* deletionTimestamp seen: its containers are told to end, then it goes */
+    bool ignores_term;           /* told to end, its containers run until its grace period is over */
     bool held;                   /* leaving, and it stays while others have finalizers on it */
     bool sending, unsent;  /* a status write is under way; the status has changed since */
     bool is_due;           /* its step is, but its node is silent: it is in no heap */

@@ -317,6 +317,29 @@ static void a_deleted_pod_that_is_held_has_ended(void **state)
     assert_int_equal(w->code, -E_NOTFOUND);
 }
 
+#define DEAF(grace) "\"nodeName\":\"node-0\",\"terminationGracePeriodSeconds\":" grace ",\"containers\":[{\"name\":\"c\"," \
+                    "\"image\":\"busybox\",\"command\":[\"sh\",\"-c\",\"trap '' TERM; sleep 999\"]}]"
+
+static void a_pod_that_ignores_the_signal_stays_for_its_grace(void **state)
+{
+    struct world *w = *state;
+    pod_new(w, "p", DEAF("60"));
+    pod_new(w, "q", DEAF("10"));
+    loop_run_for(w->loop, 2000, NULL);
+    pod_delete(w, "q");
+    assert_string_equal(state_of(w, "q"), "Running");
+    assert_true(object_deleting(w->body));
+    loop_run_for(w->loop, 7000, NULL);
+    assert_string_equal(state_of(w, "q"), "");
+    pod_delete(w, "p");
+    loop_run_for(w->loop, 50000, NULL);
+    assert_string_equal(state_of(w, "p"), "Running");
+    kube_delete(w->client, kube_path(w->arena, "", "v1", "pods", "default", "p", NULL), bytes_of("{\"gracePeriodSeconds\":1}"), on_answer,
+                w); /* again, with less of it */
+    loop_run_for(w->loop, 2000, NULL);
+    assert_string_equal(state_of(w, "p"), "");
+}
+
 static const char *renewed(struct world *w, const char *node)
 {
     kube_get(w->client, kube_path(w->arena, "coordination.k8s.io", "v1", "leases", "kube-node-lease", node, NULL), on_answer, w);
@@ -375,6 +398,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_port_of_a_node_has_one_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(debug_containers_run_as_long_as_their_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(a_deleted_pod_that_is_held_has_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pod_that_ignores_the_signal_stays_for_its_grace, setup, teardown),
         cmocka_unit_test_setup_teardown(a_pod_that_is_taken_over_has_one_address, setup, teardown),
         cmocka_unit_test_setup_teardown(each_node_has_a_lease_that_is_renewed, setup, teardown),
     };

@@ -56,6 +56,24 @@ static void programs_of_their_own(void **state)
     check("{\"image\":\"i\",\"command\":[1,null]}", FALLBACK_MS, 0);
 }
 
+static void a_signal_is_ignored(void **state)
+{
+    static const struct {
+        const char *script;
+        bool ignores;
+    } cases[] = {{"trap '' TERM; sleep 9", true}, {"trap \\\"\\\" INT SIGTERM && sleep 9", true}, {"trap '' 15\\nsleep 9", true},
+                 {"trap 'exit 0' TERM; sleep 9", false}, {"trap '' INT; sleep 9", false}, {"echo trap '' TERM; sleep 9", false},
+                 {"false && trap '' TERM; sleep 9", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        struct pod_command got = read_spec(
+            arena_printf(a, "{\"image\":\"busybox\",\"command\":[\"sh\",\"-c\",\"%s\"]}", cases[i].script), FALLBACK_MS);
+        if (got.ignores_term != cases[i].ignores || got.run_ms != 9000)
+            fail_msg("%s: %d, %lld ms", cases[i].script, got.ignores_term, (long long)got.run_ms);
+    }
+}
+
 static void scripts(void **state)
 {
     (void)state;
@@ -123,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_of_their_own),
+        cmocka_unit_test(a_signal_is_ignored),
         cmocka_unit_test(scripts),
         cmocka_unit_test(what_is_not_understood_takes_the_default),
         cmocka_unit_test(known_images_have_known_programs),
