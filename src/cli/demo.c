@@ -12,6 +12,7 @@
 #include "base/collections/map.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/lookup/pod_group.h"
 #include "cli/output.h"
 #include "cli/story/story.h"
 #include "codec/configuration/configuration.h"
@@ -87,12 +88,25 @@ static bool makes_pods(const char *kind)
     return queued_kind_named(kind) != NULL;
 }
 
+/* The PodGroup of an example that a pod names, whoever's it is; NULL: none. */
+static struct gang *gang_of_group(struct demo *d, const struct json *pod)
+{
+    for (int maker = 0; maker < POD_GROUP_MAKERS_N; maker++) {
+        const char *name = pod_group_name(d->scratch, pod, (enum pod_group_maker)maker), *ns = object_meta(pod, "namespace");
+        for (uint32_t i = 0; *name && i < d->gangs_n; i++) {
+            struct gang *g = &d->gangs[i];
+            if (text_equal(g->kind, "PodGroup") && text_equal(g->name, name) && text_equal(g->ns, *ns ? ns : "default"))
+                return g;
+        }
+    }
+    return NULL;
+}
+
 static void gang_add(struct demo *d, const struct json *object, const char *path)
 {
     const struct json *metadata = json_get(object, "metadata");
     const char *kind = json_get_text(object, "kind", ""), *api = json_get_text(object, "apiVersion", "");
-    const char *group = json_get_text(json_get(metadata, "labels"), "scheduling.x-k8s.io/pod-group", NULL);
-    if (d->gangs_n == GANGS_MAX || !makes_pods(kind) || group)
+    if (d->gangs_n == GANGS_MAX || !makes_pods(kind) || gang_of_group(d, object))
         return;
     struct gang *g = &d->gangs[d->gangs_n++];
     *g = (struct gang){.ns = json_get_text(metadata, "namespace", "default"),
@@ -162,16 +176,16 @@ static void apply_file(struct demo *d, const struct example_file *file)
 
 /* ---- watching ---- */
 
-static struct gang *gang_of_pod(struct demo *d, const struct json *metadata)
+static struct gang *gang_of_pod(struct demo *d, const struct json *pod)
 {
-    const char *ns = json_get_text(metadata, "namespace", ""), *name = json_get_text(metadata, "name", "");
-    const char *group = json_get_text(json_get(metadata, "labels"), "scheduling.x-k8s.io/pod-group", NULL);
-    struct gang *best = NULL;
+    const char *ns = object_meta(pod, "namespace"), *name = object_meta(pod, "name");
+    struct gang *best = gang_of_group(d, pod);
+    if (best)
+        return best;
     for (uint32_t i = 0; i < d->gangs_n; i++) {
         struct gang *g = &d->gangs[i];
         size_t n = strlen(g->name);
-        bool match =
-            group ? text_equal(g->name, group) : strncmp(name, g->name, n) == 0 && (name[n] == '\0' || name[n] == '-');
+        bool match = strncmp(name, g->name, n) == 0 && (name[n] == '\0' || name[n] == '-');
         if (match && text_equal(g->ns, ns) && (!best || n > strlen(best->name)))
             best = g;
     }
@@ -227,7 +241,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes raw)
     struct demo *d = arg;
     struct json *pod = json_parse(d->scratch, raw, NULL, NULL);
     const struct json *metadata = json_get(pod, "metadata");
-    struct gang *g = gang_of_pod(d, metadata);
+    struct gang *g = gang_of_pod(d, pod);
     if (g && event == KUBE_DELETED) {
         pod_gone(d, g, json_get_text(metadata, "uid", ""));
     } else if (g) {
