@@ -117,6 +117,14 @@ static void on_leading(void *arg)
     r->controllers = jobs_new(r->connection.client, &r->jobs);
 }
 
+/* WHY  until it has read all that it needs it decides nothing, and who runs it sees no more than that. */
+static void on_forbidden(void *arg, const char *path, const char *why)
+{
+    (void)arg;
+    log_warning("may not be read path=%s error=\"%s\": it is waited for; the rules that the scheduler needs are those of deploy/scheduler.yaml",
+                path, why);
+}
+
 /* Whether anybody listens there: said when it is known, and each new trouble once. */
 static void on_version(void *arg, const struct kube_answer *answer)
 {
@@ -191,6 +199,7 @@ int scheduler_main(const struct options *o)
     struct err e = {0};
     if (record && recorder_new(l, record, option_number(o, OPT_SCHEDULER_RECORD_LIMIT, 0) << 20, &r.scheduler.recorder, &e) < 0)
         log_warning("nothing is recorded why=\"%s\"", e.text); /* WHY  who schedules is needed more than who remembers */
+    kube_client_on_forbidden(r.connection.client, on_forbidden, NULL);
     struct scheduler *s = scheduler_new(l, r.connection.client, &r.scheduler);
     struct starts *starts = starts_new(s, r.forecast_ms);
     struct relayout *relayout = relayout_new(s);

@@ -42,7 +42,21 @@ struct kube_client {
     enum kube_halt halt;
     bool *is_gone; /* where to say that the client was freed by a callback; NULL = nobody asks */
     struct kube_client_counts counts;
+    kube_forbidden_fn on_forbidden;
+    void *on_forbidden_arg;
 };
+
+void kube_client_on_forbidden(struct kube_client *c, kube_forbidden_fn fn, void *arg)
+{
+    c->on_forbidden = fn;
+    c->on_forbidden_arg = arg;
+}
+
+void kube_client_forbidden(const struct kube_client *c, const char *path, const char *why)
+{
+    if (c->on_forbidden)
+        c->on_forbidden(c->on_forbidden_arg, path, why);
+}
 
 struct kube_client *kube_client_wrap(struct loop *l, struct http_client *http)
 {

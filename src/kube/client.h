@@ -76,6 +76,12 @@ uint32_t kube_client_untold_n(const struct kube_client *c);
 /* Calls that the lane takes before they wait for long; 0 while halted. Who can wait asks this first. */
 uint32_t kube_client_room(const struct kube_client *c, enum kube_lane lane);
 
+/* Watches (kube/watch.h) that are refused for want of rights, and have nobody of their own for that, tell it here: once, until they are
+ * answered again. why: Status.message. Nobody is told by default. */
+typedef void (*kube_forbidden_fn)(void *arg, const char *path, const char *why);
+void kube_client_on_forbidden(struct kube_client *c, kube_forbidden_fn fn, void *arg);
+void kube_client_forbidden(const struct kube_client *c, const char *path, const char *why);
+
 /* Paths: "/api/v1/namespaces/NS/pods/NAME/sub", "/apis/GROUP/VERSION/..."; group "" = core; ns, name, sub may be NULL.
  */
 char *kube_path(struct arena *a, const char *group, const char *version, const char *plural, const char *ns,

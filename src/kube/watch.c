@@ -480,6 +480,14 @@ static void kind_denied(struct kube_watch *w)
         kind_absent(w);
 }
 
+static void say_forbidden(struct kube_watch *w)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *status = json_parse(a, buf_view(&w->error_body), NULL, NULL);
+    w->is_denied = true;
+    kube_client_forbidden(w->c, kube_watch_path(w), json_get_text(status, "message", "403 Forbidden"));
+}
+
 static void request_refused(struct kube_watch *w, const struct http_answer *answer)
 {
     enum phase next = w->phase;
@@ -496,6 +504,8 @@ static void request_refused(struct kube_watch *w, const struct http_answer *answ
         kind_denied(w);
         return;
     }
+    if (answer->status == 403 && !w->is_denied)
+        say_forbidden(w);
     if (answer->status == 410 || answer->status == 404) {
         bool was_watching = next == PHASE_WATCH || w->continue_token.n;
         buf_clear(&w->continue_token);

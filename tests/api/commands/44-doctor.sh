@@ -172,6 +172,12 @@ if at_least 24; then
     finds "what she may not" note 'your rights' 'you may not create jobs.batch in namespace mine: without it no capstan submit'
     finds "what she may not look at is not called well" unknown 'nodes' '.*nodes.* is forbidden'
     ends 0 "which is no fault"
+    "$PROGRAM" scheduler --leader-elect=false --kubeconfig anna.yaml 2>anna.log &
+    scheduler=$!
+    soon "a scheduler with her rights says what it waits for" 'may not be read path=/apis/kueue.x-k8s.io/v1beta2/clusterqueues error="clusterqueues.kueue.x-k8s.io is forbidden: .*it is waited for' cat anna.log
+    is "each kind once" 0 bash -c 'sed -n "s/.*may not be read path=\([^ ]*\).*/\1/p" anna.log | sort | uniq -d | wc -l'
+    kill "$scheduler"
+    wait "$scheduler" 2>/dev/null
     unset CONFIG
 fi
 kill "$server"

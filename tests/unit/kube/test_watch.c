@@ -281,6 +281,38 @@ static void test_what_may_be_listed_and_not_watched_is_told_once(void **state)
     buf_free(&t.told);
 }
 
+static void on_forbidden(void *arg, const char *path, const char *why)
+{
+    struct teller *t = arg;
+    buf_printf(&t->told, "%s %s ", path, why);
+}
+
+/* Nothing goes on without it: whoever runs this is told why, once for each time. */
+static void test_what_is_needed_and_may_not_be_read_is_told_of(void **state)
+{
+    static const struct step steps[] = {
+        {"limit=500", 403, "{\"kind\":\"Status\",\"message\":\"no role\"}"},
+        {"limit=500", 403, "{\"kind\":\"Status\",\"message\":\"no role\"}"},
+        {"limit=500", 200, LIST("5", "", OBJECT("x", "u1", "1"))},
+        {"watch=true", 0, NULL},
+        {"watch=true", 403, "no JSON"},
+        {0},
+    };
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    kube_client_on_forbidden(s.c, on_forbidden, &t);
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 60000, NULL);
+    check(&t, "/api/v1/pods no role Ax S ");
+    script_end_stream(&s);
+    loop_run_for(s.l, 10000, NULL);
+    check(&t, "/api/v1/pods 403 Forbidden ");
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
 static void test_freed_in_callback(void **state)
 {
     static const struct step steps[] = {
@@ -415,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_optional_kind_appears_later),
         cmocka_unit_test(test_older_paths_are_tried_in_turn),
         cmocka_unit_test(test_what_may_be_listed_and_not_watched_is_told_once),
+        cmocka_unit_test(test_what_is_needed_and_may_not_be_read_is_told_of),
         cmocka_unit_test(test_freed_in_callback),
         cmocka_unit_test(test_silent_stream_is_left),
         cmocka_unit_test(test_faults_do_not_break_the_story),
