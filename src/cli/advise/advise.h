@@ -12,6 +12,7 @@
 #include "base/collections/map.h"
 #include "cli/connect.h"
 #include "cli/gpus/gpus.h"
+#include "cli/lookup/pod_group.h"
 #include "exporter/account/usage.h"
 
 struct advise_evidence {
@@ -109,6 +110,9 @@ int advise_share_for(int activity_permille, int64_t memory_permille);      /* th
 /* In containers of the template that ask for `from`: `to` in its place; NULL: beside it a share of so many thousandths. keeps_null: `from`
  * stands there as null. */
 void advise_ask_part(struct advise *x, struct json *pod, const char *from, const char *to, int milli, bool keeps_null);
+
+/* The PodGroup of that maker, or without a name their list; ns NULL: everywhere. NULL: there is none, or it may not be read. */
+const struct json *advise_pod_group(struct advise *x, enum pod_group_maker maker, const char *ns, const char *name);
 
 /* advise_tell.c */
 void advise_print_table(struct advise *x, enum output_format format);

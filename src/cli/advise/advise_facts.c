@@ -5,10 +5,11 @@
 #include "cli/advise/advise.h"
 #include "cli/history/usage_read.h"
 #include "cli/lookup/accelerators.h"
+#include "cli/lookup/job_find.h"
 #include "exporter/collect/pod_owner.h"
 #include "kube/object.h"
 
-#define ADVISE_POD_FIELDS "?fields=" LISTED_META ",spec(nodeName," LISTED_REQUESTS "),status(phase)"
+#define ADVISE_POD_FIELDS "?fields=" LISTED_META ",spec(nodeName,schedulingGroup,workloadRef," LISTED_REQUESTS "),status(phase)"
 #define USAGE_SINCE_S (7 * 86400.0)
 
 static void unread_add(struct advise *x, const char *what)
@@ -20,6 +21,15 @@ const struct json *advise_get(struct advise *x, const char *path)
 {
     struct err e = {0};
     const struct json *found = connection_get(&x->c, x->a, path, &e);
+    if (!found && e.code != E_NOTFOUND)
+        unread_add(x, e.text);
+    return found;
+}
+
+const struct json *advise_pod_group(struct advise *x, enum pod_group_maker maker, const char *ns, const char *name)
+{
+    struct err e = {0};
+    const struct json *found = job_read(&x->c, x->a, (enum job_kind)(JOB_KIND_VOLCANO_GROUP + (int)maker), ns, name, &e);
     if (!found && e.code != E_NOTFOUND)
         unread_add(x, e.text);
     return found;
@@ -52,8 +62,7 @@ static void owned_add(struct advise *x, const struct json *pod, int64_t accelera
 static void alone_add(struct advise *x, const struct json *pod, int64_t accelerators_n)
 {
     const char *reason = object_annotation(pod, OBJECT_REASON);
-    bool in_group = *object_label(pod, "scheduling.x-k8s.io/pod-group") || *object_annotation(pod, "scheduling.k8s.io/group-name");
-    if (!*reason || in_group || *json_text(json_path(pod, "spec", "nodeName", NULL), ""))
+    if (!*reason || pod_is_in_group(x->a, pod) || *json_text(json_path(pod, "spec", "nodeName", NULL), ""))
         return;
     struct advise_alone *p = arena_zero(x->a, 1, sizeof *p);
     *p = (struct advise_alone){arena_printf(x->a, "Pod %s", object_key(x->a, pod)), arena_text(x->a, reason), accelerators_n, x->now_ms,

@@ -3,7 +3,6 @@
  * Which dialect: the queue of the namespace, where there is one, since it starts a Job as a whole and counts quota; else a PodGroup.
  */
 #include "cli/advise/advise.h"
-#include "codec/groups/task_groups.h"
 #include "kube/object.h"
 
 static bool needs_all(const struct json *job)
@@ -13,14 +12,11 @@ static bool needs_all(const struct json *job)
     return parallelism > 1 && json_get_int64(spec, "completions", -1) == parallelism;
 }
 
-static bool is_gang(const struct json *job)
+static bool is_gang(struct advise *x, const struct json *job)
 {
-    const struct json *labels = json_path(job, "spec", "template", "metadata", "labels", NULL),
-                      *annotations = json_path(job, "spec", "template", "metadata", "annotations", NULL),
-                      *pod = json_path(job, "spec", "template", "spec", NULL);
-    return *object_label(job, "kueue.x-k8s.io/queue-name") || json_get(labels, "scheduling.x-k8s.io/pod-group") ||
-           json_get(annotations, "scheduling.k8s.io/group-name") || json_get(annotations, "scheduling.volcano.sh/group-name") ||
-           json_get(pod, "schedulingGroup") || json_get(pod, "workloadRef") || json_get(annotations, YUNIKORN_TASK_GROUP);
+    const struct json *pod = json_path(job, "spec", "template", NULL);
+    return *object_label(job, "kueue.x-k8s.io/queue-name") || *object_annotation(pod, "scheduling.volcano.sh/group-name") ||
+           pod_is_in_group(x->a, pod);
 }
 
 static const struct json *active_queue_in(const struct advise *x, const char *ns)
@@ -64,7 +60,7 @@ static void gang_add(struct advise *x, struct advise_finding *f, const struct js
 static void part_look(struct advise *x, const struct json *job)
 {
     const struct advise_owned *o = map_find_text(x->owned, object_meta(job, "uid"));
-    if (!o || !o->placed_n || !o->waiting_n || x->now_ms - o->oldest_ms < x->long_ms || !needs_all(job) || is_gang(job))
+    if (!o || !o->placed_n || !o->waiting_n || x->now_ms - o->oldest_ms < x->long_ms || !needs_all(job) || is_gang(x, job))
         return;
     const char *ns = object_meta(job, "namespace");
     const struct json *queue = active_queue_in(x, ns);

@@ -140,10 +140,9 @@ static void workload_look(struct advise *x, const struct json *workload)
 }
 
 /* Of groups it is not known here how many GPUs their pods ask for together: a bound for one of them does. */
-static void groups_look(struct advise *x, const char *group, const char *version)
+static void groups_look(struct advise *x, enum pod_group_maker maker)
 {
-    const struct json *list = advise_get(x, kube_path(x->a, group, version, "podgroups", x->c.ns, NULL, NULL));
-    JSON_EACH (object, json_get(list, "items"))
+    JSON_EACH (object, json_get(advise_pod_group(x, maker, x->c.ns, NULL), "items"))
         if (*object_waiting(object))
             moves_look(x, arena_printf(x->a, "PodGroup %s", object_key(x->a, object)),
                        json_parse(x->a, bytes_of(object_waiting(object)), NULL, NULL), 1, created_of(x, object));
@@ -153,8 +152,8 @@ void advise_moves(struct advise *x)
 {
     JSON_EACH (workload, x->workloads)
         workload_look(x, workload);
-    groups_look(x, "scheduling.x-k8s.io", "v1alpha1");
-    groups_look(x, "scheduling.volcano.sh", "v1beta1");
+    for (int maker = 0; maker < POD_GROUP_KUEUE; maker++) /* which is no object */
+        groups_look(x, (enum pod_group_maker)maker);
     for (const struct advise_alone *p = x->alone; p; p = p->next)
         moves_look(x, p->about, json_parse(x->a, bytes_of(p->reason), NULL, NULL), p->gpus_n, p->created_ms);
 }

@@ -58,9 +58,14 @@ const char *job_path(const struct connection *c, struct arena *a, enum job_kind 
     return kube_path(a, k->group, version, k->plural, c->ns, name, NULL);
 }
 
+const struct json *job_read(struct connection *c, struct arena *a, enum job_kind kind, const char *ns, const char *name, struct err *e)
+{
+    return ask(c, a, kind, ns, name, "", e);
+}
+
 const struct json *job_get(struct connection *c, struct arena *a, enum job_kind kind, const char *name, struct err *e)
 {
-    return ask(c, a, kind, c->ns, name, "", e);
+    return job_read(c, a, kind, c->ns, name, e);
 }
 
 const struct json *job_items(struct connection *c, struct arena *a, enum job_kind kind, bool everywhere)

@@ -42,6 +42,8 @@ struct job_kind_row {
 };
 extern const struct job_kind_row job_kinds[JOB_KINDS_N];
 
+/* One object of that kind, or without a name their list, in ns (NULL: everywhere); NULL with code and text in e. */
+const struct json *job_read(struct connection *c, struct arena *a, enum job_kind kind, const char *ns, const char *name, struct err *e);
 /* One object of that kind in c->ns; NULL with code and text in e. */
 const struct json *job_get(struct connection *c, struct arena *a, enum job_kind kind, const char *name, struct err *e);
 /* Where it is, in c->ns; object: as it was got, or NULL where that is not known and does not matter. */

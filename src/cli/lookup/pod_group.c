@@ -36,3 +36,19 @@ const char *pod_group_name(struct arena *a, const struct json *pod, enum pod_gro
     }
     return "";
 }
+
+const char *pod_group_first(struct arena *a, const struct json *pod, enum pod_group_maker *ret_maker)
+{
+    const char *name = "";
+    for (int maker = 0; maker < POD_GROUP_MAKERS_N && !*name; maker++) {
+        *ret_maker = (enum pod_group_maker)maker;
+        name = pod_group_name(a, pod, *ret_maker);
+    }
+    return name;
+}
+
+bool pod_is_in_group(struct arena *a, const struct json *pod)
+{
+    enum pod_group_maker unused;
+    return *pod_group_first(a, pod, &unused) || json_path(pod, "spec", "workloadRef", NULL);
+}

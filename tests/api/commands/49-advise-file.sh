@@ -36,6 +36,30 @@ job() { # job NAME PODS GPUS [LABELS] [RESOURCE] [SECONDS]
 {apiVersion: batch/v1, kind: Job, metadata: {name: $1, labels: {${4:-}}}, spec: {parallelism: $2, completions: $2, $(pods "${5:-nvidia.com/gpu}" "$3" "${6:-600}")}}"
 }
 
+# --- gangs of any dialect: they are one workload, and are told to be whole; nobody is given a second group
+whole() { # whole WHAT FILE PATTERN
+    answers gang "$1" "$3" "$2"
+    ends 0 "$1: nothing to change" ' 0 with a change$' "$PROGRAM" advise "$2" --rule gang
+    answers start "$1: would start" '.*would start now' "$2"
+}
+whole "KAI's subgroups" "$ROOT/examples/jobs/31-kai.yaml" 'PodGroup default/serve +PodGroup serve starts 3 of its 3 pods together'
+whole "YuniKorn's task groups" "$ROOT/examples/jobs/30-yunikorn.yaml" 'Job default/bert +starts together with all that is of the task groups of its application'
+native() { # native MEMBERS
+    echo "# YAML
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: pair}, spec: {schedulingPolicy: {gang: {minCount: $1}}}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: two}, spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never,
+ schedulingGroup: {podGroupName: pair}, containers: [{name: main, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}"
+}
+native 2 >native.yaml
+whole "a group of Kubernetes itself" native.yaml 'Job default/two +PodGroup pair starts 2 of its 2 pods together'
+native 3 >native.yaml
+answers gang "that waits for more than there are" 'Job default/two +PodGroup pair waits for 3 pods, and there are 2: it never starts +a minimum of 2' native.yaml
+is "is given as many as there are" 2 bash -c '"$0" advise native.yaml --manifest 2>/dev/null | sed -n "s/.*minCount: //p"' "$PROGRAM"
+sed '/PodGroup, metadata/d' native.yaml >alone.yaml
+answers gang "whose group is not there" 'Job default/two +its pods name PodGroup pair, which is not there: they wait for it +make PodGroup pair \(scheduling.k8s.io\)' alone.yaml
+ends 0 "is not given another dialect's" ' 0 with a change$' "$PROGRAM" advise alone.yaml --rule gang
+
 # --- no queue at all: a group for those that need each other
 job ring 4 2 >ring.yaml
 answers queue "without queues there is none to stand in" 'Job default/ring +names no queue, and there are none: the scheduler places what comes' ring.yaml

@@ -224,7 +224,8 @@ static void work_read(struct intent *p, struct json *document)
         return;
     }
     if (text_equal(kind, "Pod")) {
-        const char *name = object_label(document, INTENT_GROUP_LABEL);
+        enum pod_group_maker unused;
+        const char *name = pod_group_first(p->x->a, document, &unused);
         struct json *group = *name ? intent_document(p, "PodGroup", intent_ns(p, document), name) : NULL;
         pods_add(p, group ? work_of_group(p, group) : work_add(p, INTENT_POD, document), 1, document);
         return;

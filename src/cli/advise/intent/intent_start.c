@@ -12,7 +12,8 @@ static struct json *documents_for(struct intent *p, const struct intent_work *w)
     static const char *const besides[] = {"ResourceFlavor", "Topology", "Cohort", "ClusterQueue", "LocalQueue", "Node", "PodGroup"};
     struct json *list = json_new(p->x->a, JSON_ARRAY);
     const struct intent_pods *pods = w->pods;
-    const char *group = pods ? object_label(pods->pod, INTENT_GROUP_LABEL) : "";
+    enum pod_group_maker unused;
+    const char *group = pods ? pod_group_first(p->x->a, pods->pod, &unused) : "";
     for (size_t i = 0; i < sizeof besides / sizeof *besides; i++)
         JSON_EACH (document, p->documents) {
             bool is_group = text_equal(besides[i], "PodGroup");
