@@ -114,6 +114,9 @@ void advise_ask_part(struct advise *x, struct json *pod, const char *from, const
 /* The PodGroup of that maker, or without a name their list; ns NULL: everywhere. NULL: there is none, or it may not be read. */
 const struct json *advise_pod_group(struct advise *x, enum pod_group_maker maker, const char *ns, const char *name);
 
+/* One of coscheduling's; ns "": none is written. */
+struct json *advise_pod_group_new(struct arena *a, const char *ns, const char *name, int64_t min_member);
+
 /* advise_tell.c */
 void advise_print_table(struct advise *x, enum output_format format);
 void advise_print_comment(const char *text);

@@ -9,7 +9,7 @@
 #include "exporter/collect/pod_owner.h"
 #include "kube/object.h"
 
-#define ADVISE_POD_FIELDS "?fields=" LISTED_META ",spec(nodeName,schedulingGroup,workloadRef," LISTED_REQUESTS "),status(phase)"
+#define ADVISE_POD_FIELDS "?fields=" LISTED_META ",spec(nodeName,schedulerName,schedulingGroup,workloadRef," LISTED_REQUESTS "),status(phase)"
 #define USAGE_SINCE_S (7 * 86400.0)
 
 static void unread_add(struct advise *x, const char *what)

@@ -27,15 +27,16 @@ static const struct json *active_queue_in(const struct advise *x, const char *ns
     return NULL;
 }
 
-static struct json *pod_group_new(struct advise *x, const struct json *job)
+struct json *advise_pod_group_new(struct arena *a, const char *ns, const char *name, int64_t min_member)
 {
-    struct json *group = json_new(x->a, JSON_OBJECT), *metadata;
-    json_set_text(x->a, group, "apiVersion", "scheduling.x-k8s.io/v1alpha1");
-    json_set_text(x->a, group, "kind", "PodGroup");
-    metadata = json_ensure_object(x->a, group, "metadata");
-    json_set_text(x->a, metadata, "name", object_meta(job, "name"));
-    json_set_text(x->a, metadata, "namespace", object_meta(job, "namespace"));
-    json_set_int64(x->a, json_ensure_object(x->a, group, "spec"), "minMember", json_int64(json_path(job, "spec", "parallelism", NULL), 1));
+    struct json *group = json_new(a, JSON_OBJECT), *metadata;
+    json_set_text(a, group, "apiVersion", "scheduling.x-k8s.io/v1alpha1");
+    json_set_text(a, group, "kind", "PodGroup");
+    metadata = json_ensure_object(a, group, "metadata");
+    json_set_text(a, metadata, "name", name);
+    if (*ns)
+        json_set_text(a, metadata, "namespace", ns);
+    json_set_int64(a, json_ensure_object(a, group, "spec"), "minMember", min_member);
     return group;
 }
 
@@ -50,7 +51,8 @@ static void gang_add(struct advise *x, struct advise_finding *f, const struct js
         json_set_bool(x->a, json_get(object, "spec"), "suspend", true);
     } else {
         struct json *template = json_path(object, "spec", "template", NULL);
-        json_append(f->manifests, pod_group_new(x, job));
+        json_append(f->manifests, advise_pod_group_new(x->a, object_meta(job, "namespace"), object_meta(job, "name"),
+                                                       json_int64(json_path(job, "spec", "parallelism", NULL), 1)));
         json_set_text(x->a, json_ensure_object(x->a, json_ensure_object(x->a, template, "metadata"), "labels"),
                       "scheduling.x-k8s.io/pod-group", object_meta(job, "name"));
     }

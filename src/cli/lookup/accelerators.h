@@ -8,7 +8,7 @@
 #define LISTED_REQUESTS "overhead,containers(resources),initContainers(resources,restartPolicy)"
 #define LISTED_TEMPLATE "template(metadata(annotations),spec(" LISTED_REQUESTS "))"
 #define JOBS_POD_FIELDS \
-    "?fields=" LISTED_META ",spec(nodeName," LISTED_REQUESTS ",priority,schedulingGroup)," \
+    "?fields=" LISTED_META ",spec(nodeName," LISTED_REQUESTS ",priority,schedulerName,schedulingGroup)," \
     "status(phase,conditions(type,status,lastTransitionTime,message))"
 #define JOBS_WORKLOAD_FIELDS \
     "?fields=" LISTED_META ",spec(queueName,active,priority,podSets(count,minCount," LISTED_TEMPLATE "))," \

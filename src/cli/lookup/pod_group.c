@@ -6,13 +6,19 @@
 
 #define KUEUE_GROUP "kueue.x-k8s.io/pod-group-name"
 
-/* Volcano's, or of a task group of YuniKorn's, as far as lists show it. */
+/* KAI's and YuniKorn's words count in pods of their schedulers' names, as the scheduler reads them (codec/decode/decode_pod.c). */
+static bool is_for(const struct json *pod, const char *scheduler)
+{
+    return text_equal(json_text(json_path(pod, "spec", "schedulerName", NULL), ""), scheduler);
+}
+
+/* Volcano's, or of a task group of YuniKorn's. */
 static const char *volcano_group(struct arena *a, const struct json *pod)
 {
     const char *name = object_annotation(pod, DECODE_VOLCANO_GROUP_ANNOTATION);
     const char *application = application_of(object_label(pod, YUNIKORN_APP), object_annotation(pod, YUNIKORN_APP),
                                              object_label(pod, YUNIKORN_APP_LABEL), object_label(pod, YUNIKORN_SPARK_LABEL));
-    if (*name || !*application || !*object_annotation(pod, YUNIKORN_TASK_GROUP) ||
+    if (*name || !*application || !is_for(pod, YUNIKORN_SCHEDULER) || !*object_annotation(pod, YUNIKORN_TASK_GROUP) ||
         strcmp(object_label(pod, SPARK_ROLE_LABEL), "driver") == 0)
         return name;
     return application_group(a, application);
@@ -28,7 +34,7 @@ const char *pod_group_name(struct arena *a, const struct json *pod, enum pod_gro
     case POD_GROUP_NATIVE:
         return json_text(json_path(pod, "spec", "schedulingGroup", "podGroupName", NULL), "");
     case POD_GROUP_KAI:
-        return object_annotation(pod, DECODE_KAI_GROUP_ANNOTATION);
+        return is_for(pod, DECODE_KAI_SCHEDULER) ? object_annotation(pod, DECODE_KAI_GROUP_ANNOTATION) : "";
     case POD_GROUP_KUEUE: /* SOURCE Kueue: since 0.18 an annotation counts before the label */
         return *object_annotation(pod, KUEUE_GROUP) ? object_annotation(pod, KUEUE_GROUP) : object_label(pod, KUEUE_GROUP);
     case POD_GROUP_MAKERS_N:

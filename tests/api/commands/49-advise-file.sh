@@ -43,6 +43,8 @@ whole() { # whole WHAT FILE PATTERN
     answers start "$1: would start" '.*would start now' "$2"
 }
 whole "KAI's subgroups" "$ROOT/examples/jobs/31-kai.yaml" 'PodGroup default/serve +PodGroup serve starts 3 of its 3 pods together'
+sed 's/schedulerName: kai-scheduler/schedulerName: capstan/' "$ROOT/examples/jobs/31-kai.yaml" >of-nobody.yaml
+answers gang "KAI's words on a pod for another scheduler are no group" 'Pod default/serve-leader +one pod: it waits for nobody' of-nobody.yaml
 whole "YuniKorn's task groups" "$ROOT/examples/jobs/30-yunikorn.yaml" 'Job default/bert +starts together with all that is of the task groups of its application'
 native() { # native MEMBERS
     echo "# YAML

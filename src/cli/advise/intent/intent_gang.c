@@ -5,17 +5,10 @@
 #include "codec/decode/decode.h"
 #include "kube/object.h"
 
-static struct json *pod_group_new(struct intent *p, const struct intent_work *w)
+/* In the namespace that the file names, if it names one. */
+static struct json *pod_group_new(struct intent *p, const struct intent_work *w, const char *name)
 {
-    struct json *group = json_new(p->x->a, JSON_OBJECT), *metadata;
-    json_set_text(p->x->a, group, "apiVersion", "scheduling.x-k8s.io/v1alpha1");
-    json_set_text(p->x->a, group, "kind", "PodGroup");
-    metadata = json_ensure_object(p->x->a, group, "metadata");
-    json_set_text(p->x->a, metadata, "name", w->name);
-    if (*object_meta(w->object, "namespace"))
-        json_set_text(p->x->a, metadata, "namespace", w->ns);
-    json_set_int64(p->x->a, json_ensure_object(p->x->a, group, "spec"), "minMember", w->pods_n);
-    return group;
+    return advise_pod_group_new(p->x->a, *object_meta(w->object, "namespace") ? w->ns : "", name, w->pods_n);
 }
 
 /* So many of its pods start together; of subgroups, all that each wants. */
@@ -70,7 +63,7 @@ static void hold_together(struct intent *p, struct intent_work *w)
     }
     for (struct intent_pods *pods = w->pods; pods; pods = pods->next)
         intent_label(p, pods->pod, INTENT_GROUP_LABEL, w->name);
-    intent_changed(p, w, f, pod_group_new(p, w));
+    intent_changed(p, w, f, pod_group_new(p, w, w->name));
 }
 
 /* It names a group that is not there. Made here is coscheduling's alone, for all of a workload: another maker's says more than how many. */
@@ -83,11 +76,8 @@ static void no_group(struct intent *p, struct intent_work *w, enum pod_group_mak
                     ours ? arena_printf(p->x->a, "PodGroup %s with minMember: %lld", name, (long long)w->pods_n)
                          : arena_printf(p->x->a, "make PodGroup %s (%s), or name none", name, of),
                     "its pods name PodGroup %s, which is not there: they wait for it", name);
-    if (!ours)
-        return;
-    struct json *added = pod_group_new(p, w);
-    json_set_text(p->x->a, json_get(added, "metadata"), "name", name);
-    intent_changed(p, w, f, added);
+    if (ours)
+        intent_changed(p, w, f, pod_group_new(p, w, name));
 }
 
 /* It names a group: is it there, and does it wait for as many as there are? */

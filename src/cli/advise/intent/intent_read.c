@@ -87,6 +87,7 @@ static void trainer_pods(struct intent *p, struct intent_work *w, const struct j
     pods_add(p, w, json_get_int64(trainer, "numNodes", 1), pod);
 }
 
+/* WHY  not the pod sets that jobs/kueue makes of them: those are copies, and what is advised is written into the document. */
 static void queued_pods(struct intent *p, struct intent_work *w)
 {
     struct json *spec = json_get(w->object, "spec");
