@@ -123,7 +123,7 @@ says "a model's nodes, and whose quota they are" "^2 2 16 [0-9]+ [0-9]+ [0-2] [0
 is "another resource of the same model" "1 14" summary $a100 nvidia.com/mig-1g.5gb nodes total
 is "another model" "4 32" summary Tesla-T4 nvidia.com/gpu nodes total
 "$KUBECTL" cordon t4-0 >/dev/null
-is "a cordoned node is not usable" "4 3 32 24" summary Tesla-T4 nvidia.com/gpu nodes usableNodes total free
+soon "a cordoned node is not usable, once what others had has ended" "^4 3 32 24$" summary Tesla-T4 nvidia.com/gpu nodes usableNodes total free
 "$KUBECTL" uncordon t4-0 >/dev/null
 "$KUBECTL" delete clusterqueue "$NS-q" --wait=false >/dev/null
 "$KUBECTL" delete resourceflavor "$NS-a" --wait=false >/dev/null
