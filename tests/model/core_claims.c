@@ -4,13 +4,14 @@
  *
  * One cohort, few flavors with one node each, gangs of one pod that come, go and change places in their queues; every third run with
  * preemption of all kinds, the others with queues that take back what they lent, or with none. Who is preempted leaves at once, and waits
- * again. After each event the core runs until it has nothing to do, also for who is tried again a while later (preempted in vain, or too
- * often); then a core that begins anew, told the same, must start nobody: whoever it would start has been forgotten by the other. Nodes
- * only grow, so that admitted gangs have their places in both.
+ * again. After each event the core runs until it has nothing to do; then a core that begins anew, told the same, must start nobody: whoever
+ * it would start has been forgotten by the other; where somebody is tried again a while later (preempted in vain, or too often) that is
+ * waited for. Nodes only grow, so that admitted gangs have their places in both.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
 #include "base/random.h"
+#include "core/queue/order.h"
 
 enum { QUEUES = 4, FLAVORS = 3, GANGS = 16, CYCLES_MAX = 50, WAKES_MAX = 5 };
 #define GPU "nvidia.com/gpu"
@@ -203,27 +204,50 @@ static void run_to_rest(struct model *m)
     }
 }
 
-/* Who preempted in vain, or left again and again, is tried again a while later. */
-static void let_time_pass(struct model *m)
+/* Preempted in vain, or too often: it is tried again a while later, whatever changes, and meanwhile others are the heads of its queue. */
+static bool somebody_backs_off(const struct model *m)
 {
-    for (int i = 0; m->w.plan.wake_ms && i < WAKES_MAX; i++) {
-        if (m->w.plan.wake_ms > m->w.now_ms)
-            m->w.now_ms = m->w.plan.wake_ms;
-        cycle(m);
-        run_to_rest(m);
+    for (uint32_t i = 0; i < order_parked_n(m->w.s); i++) {
+        const struct parking *p = order_parked(m->w.s, i);
+        if (p->gang && (p->on & PARK_TIME))
+            return true;
     }
+    return false;
 }
 
-static void nobody_is_forgotten(struct model *m)
+/* Whom a core that begins anew would admit first; "": nobody. */
+static const char *forgotten(struct model *m)
 {
+    const char *found = "";
     struct world fresh = begin(m);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && !*found; i++) {
         run(&fresh);
-        for (uint32_t k = 0; k < fresh.plan.entries_n; k++)
+        for (uint32_t k = 0; k < fresh.plan.entries_n && !*found; k++)
             if (fresh.plan.entries[k].effect == EFFECT_ADMIT)
-                die(m, " waits, but a core that begins anew would admit it", text_of(&fresh, fresh.plan.entries[k].gang));
+                found = arena_text(m->w.records, text_of(&fresh, fresh.plan.entries[k].gang));
     }
     world_free(&fresh);
+    return found;
+}
+
+static void let_time_pass(struct model *m)
+{
+    if (m->w.plan.wake_ms > m->w.now_ms)
+        m->w.now_ms = m->w.plan.wake_ms;
+    cycle(m);
+    run_to_rest(m);
+}
+
+/* WHY  time passes only where somebody backs off: it also brings looks that would hide whom nothing has woken. */
+static void nobody_is_forgotten(struct model *m)
+{
+    const char *gang = forgotten(m);
+    for (int i = 0; *gang && somebody_backs_off(m) && m->w.plan.wake_ms && i < WAKES_MAX; i++) {
+        let_time_pass(m);
+        gang = forgotten(m);
+    }
+    if (*gang)
+        die(m, " waits, but a core that begins anew would admit it", gang);
 }
 
 /* ---- events ---- */
@@ -296,7 +320,6 @@ static void run_seed(struct model *m, uint64_t seed, uint64_t steps)
         arena_reset(m->w.records);
         event(m);
         run_to_rest(m);
-        let_time_pass(m);
         nobody_is_forgotten(m);
         for (int i = 0; i < GANGS; i++)
             m->waits_n += m->gangs[i].exists && m->gangs[i].flavor < 0;
