@@ -203,8 +203,8 @@ static const struct charge *copy_of_charges(struct cycle *c, const struct promis
 static bool find_place(void *arg)
 {
     struct borrower *b = arg;
-    if (b->gang->planned && flavor_preempts_first(b->queue) && preempt_nominate(b->c, b->gang, b->queue, &b->as))
-        return true;
+    if (b->gang->planned && flavor_preempts_first(b->queue)) /* victims decide which flavor it is, as when it is tried (place/try.c) */
+        return preempt_nominate(b->c, b->gang, b->queue, &b->as);
     return find_level(b) || (b->queue->preempts && preempt_nominate(b->c, b->gang, b->queue, &b->as));
 }
 

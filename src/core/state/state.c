@@ -465,7 +465,7 @@ static void take_move_cost(struct state *s, struct queue *q, const struct queue_
 static void apply_queue(struct state *s, const struct queue_record *r)
 {
     struct queue *q = queue_of(s, r->name);
-    bool is_new = !q->known;
+    bool is_new = !q->known, kept = q->has_shares && q->shares.keeps;
     free(q->block);
     struct bump b = {0};
     copy_queue(&b, r, q);
@@ -491,6 +491,8 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     q->closed_text = r->closed_text;
     take_shares(s, q, r, is_new);
     quota_set_weight(&s->quota, q->quota, r->has_weight ? r->weight_nano : WEIGHT_ONE);
+    if (kept && !q->shares.keeps)
+        quota_rise(&s->quota, q->quota); /* others may take back from it what they might not before */
     queue_is_another(s, q);
     if (is_new) {
         recount_direct(s, r->name);

@@ -6,7 +6,7 @@
  * its pods, some at once and some later, and its job makes them anew. After each event the core runs until it has nothing to do. Then
  *   - what each queue deserves is what the definition says (deserve.h): the level of water, found by halving;
  *   - whoever had to go was not of a queue or a group that keeps what it has, nor of the preemptor's own queue; his queue had more than it
- *     deserves of something, and still has its guarantee; or he was of the own queue, had a lower priority and no group that keeps what it
+ *     deserves of something, and still has its guarantee, what it was promised counted; or he was of the own queue, had a lower priority and no group that keeps what it
  *     has, in one of the worlds where that is allowed, and the preemptor's pods may preempt;
  *   - a member that went alone was above its group's minimum; and no group went whole where members that others could do without, counted
  *     with care, would have been enough;
@@ -253,7 +253,7 @@ static void check_eviction(struct model *m, const struct plan_entry *e)
             int64_t own = e->pod ? v->ask[r] : 0;
             for (int k = 0; k < PODS && !e->pod; k++)
                 own += v->pods[k].exists && v->pods[k].node >= 0 ? v->ask[r] : 0;
-            if (own && used(m, i, r) - own < said(m->queues[i].guarantee[r], 0))
+            if (own && used(m, i, r) + promised(m, i, r) - own < said(m->queues[i].guarantee[r], 0))
                 die(m, "takes its queue, or one above it, below its guarantee", who);
         }
 }

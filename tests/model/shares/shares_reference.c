@@ -139,6 +139,9 @@ int64_t promised(const struct model *m, int i, int r)
     for (int g = 0; g < GROUPS; g++)
         if (m->groups[g].exists && m->groups[g].queue == i && m->groups[g].promised)
             sum += m->groups[g].ask[r] * m->groups[g].min;
+    for (int k = 1; k < QUEUES; k++)
+        if (m->queues[k].exists && m->queues[k].parent == i && k != i)
+            sum += promised(m, k, r);
     return sum;
 }
 
