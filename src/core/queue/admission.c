@@ -361,6 +361,7 @@ static void free_held(struct state *s, struct gang *g, uint32_t seat)
 {
     ledger_seat(s, g, s->seats[seat].shape, -1);
     seat_free(s, seat);
+    s->shares_changed |= s->shares_n > 0; /* it asks for the place no more (quota/deserve.h) */
 }
 
 static void drop_all_held(struct state *s, struct gang *g)

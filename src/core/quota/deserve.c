@@ -209,20 +209,24 @@ static int64_t demand_of(const struct shape_class *c, name_id resource)
 
 static int64_t asked_by(const struct state *s, const struct gang *g, name_id resource)
 {
-    int64_t sum = 0, least = 0;
+    int64_t stands = 0, comes = 0, kept = 0;
     const struct amount *all;
     uint32_t all_n = gang_least(g, &all);
     if (!g->members_n && g->phase == GANG_WAITING && g->active)
-        (void)amount_of(all, all_n, resource, &least);
+        (void)amount_of(all, all_n, resource, &comes);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
+        int64_t *sum = p->seat ? &stands : &comes;
         if (p->phase <= POD_RUNNING && !p->deleting)
-            sum = plus(sum, demand_of(&s->shapes.classes[p->shape], resource));
+            *sum = plus(*sum, demand_of(&s->shapes.classes[p->shape], resource));
     }
-    return plus(sum, least);
+    for (uint32_t i = 0; i < g->own->seats_n; i++)
+        kept = plus(kept, demand_of(&s->shapes.classes[s->seats[g->own->seats[i]].shape], resource));
+    return plus(stands, higher(comes, kept));
 }
 
-/* What pods have and wait for, but for those that end, and what groups ask for whose pods are not made yet; of all resources at once:
+/* What pods have and wait for, but for those that end, what groups ask for whose pods are not made yet, and places that are kept for pods
+ * to come: a group that lost some is charged for them, and its queue would have more than it deserves. Of all resources at once:
  * asked[level * resources_n + resource]. */
 static int64_t *find_asked(const struct sharing *x)
 {

@@ -6,8 +6,8 @@
  * its pods, some at once and some later, and its job makes them anew. After each event the core runs until it has nothing to do. Then
  *   - what each queue deserves is what the definition says (deserve.h): the level of water, found by halving;
  *   - whoever had to go was not of a queue or a group that keeps what it has, nor of the preemptor's own queue; his queue had more than it
- *     deserves of something, and still has its guarantee, what it was promised counted; or he was of the own queue, had a lower priority and no group that keeps what it
- *     has, in one of the worlds where that is allowed, and the preemptor's pods may preempt;
+ *     deserves of something, and still has its guarantee, what it was promised counted; or he was of the own queue, had a lower priority
+ *     and no group that keeps what it has, in one of the worlds where that is allowed, and the preemptor's pods may preempt;
  *   - a member that went alone was above its group's minimum; and no group went whole where members that others could do without, counted
  *     with care, would have been enough;
  *   - no capability is passed, of queues nor of those above them, unless it was made smaller or the pods were there before;
@@ -15,6 +15,7 @@
  *     end.
  */
 #include "shares_model.h"
+#include "core/state/model.h"
 
 static uint32_t pick(struct model *m, uint32_t n)
 {
@@ -367,11 +368,25 @@ static void check_members_first(struct model *m)
         die(m, "goes whole, though members that groups can do without would be enough", intern_name(m->w.names, whole->gang));
 }
 
+/* Which of those that were lost it keeps places for is heal/refill.h's, and seen in core_heal; no more than were lost. */
+static void note_kept(struct model *m)
+{
+    for (int i = 0; i < GROUPS; i++) {
+        struct m_group *g = &m->groups[i];
+        char key[24];
+        const struct gang *gang = g->exists ? gang_find(m->w.s, id(&m->w, group_key(g, key))) : NULL;
+        g->kept_n = gang ? (int)gang->own->seats_n : 0;
+        if (g->kept_n && staying_n(g) + g->kept_n > g->min)
+            die(m, "keeps more places than it lost", key);
+    }
+}
+
 /* Returns whether the plan had anything to do. */
 static bool cycle(struct model *m)
 {
     struct err e = {0};
     bool any = false;
+    note_kept(m); /* shares are dealt as a cycle begins */
     run(&m->w);
     if (!state_check(m->w.s, &e))
         die(m, e.text, "state");

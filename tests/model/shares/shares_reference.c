@@ -27,10 +27,17 @@ double said(int64_t value, double otherwise)
 static double asked(const struct model *m, int i, int r)
 {
     double sum = 0;
-    for (int g = 0; g < GROUPS; g++)
-        for (int k = 0; k < PODS && m->groups[g].exists && m->groups[g].queue == i; k++)
-            if (m->groups[g].pods[k].exists && !m->groups[g].pods[k].deleting)
-                sum += (double)m->groups[g].ask[r];
+    for (int g = 0; g < GROUPS; g++) {
+        int stand_n = 0, come_n = 0;
+        const struct m_group *one = &m->groups[g];
+        for (int k = 0; k < PODS && one->exists && one->queue == i; k++) {
+            bool counts = one->pods[k].exists && !one->pods[k].deleting;
+            stand_n += counts && one->pods[k].node >= 0;
+            come_n += counts && one->pods[k].node < 0;
+        }
+        come_n = one->exists && one->queue == i && one->kept_n > come_n ? one->kept_n : come_n;
+        sum += (double)one->ask[r] * (stand_n + come_n);
+    }
     for (int k = 1; k < QUEUES; k++)
         if (m->queues[k].exists && m->queues[k].parent == i)
             sum += asked(m, k, r);

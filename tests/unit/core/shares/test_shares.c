@@ -295,6 +295,36 @@ static void test_a_queue_comes_and_goes(void **state)
     step(w);
 }
 
+static void test_a_queue_keeps_what_it_has_no_longer(void **state)
+{
+    struct world *w = *state;
+    objects(state, EIGHT "queue a keeps; queue b; runs x queue=a x=8; wants z queue=b x=4;");
+    assert_string_equal(shares_decided(w), "");
+    objects(state, "queue a;");
+    assert_string_equal(shares_decided(w), "evict x");
+}
+
+/* Places that are kept for the pods that come in their stead are charged, and so they count as asked for as well. */
+static void test_a_group_that_lost_members_is_not_taken_back_from(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=4; wants z queue=b x=5;");
+    pod_goes(w, "x", 0);
+    pod_goes(w, "x", 1);
+    step(w);
+    assert_int_equal(gpus_deserved(w, "a"), 4);
+    assert_string_equal(shares_decided(w), "");
+    pod(w, "ns/x-again", "x", GPU "=1,cpu=0"); /* in one of the two places */
+    step(w);
+    assert_int_equal(gpus_deserved(w, "a"), 4);
+    assert_string_equal(shares_decided(w), "");
+    w->now_ms += 60000;
+    step(w);
+    assert_string_equal(shares_decided(w), "start z");
+    step(w);
+    assert_int_equal(gpus_deserved(w, "a"), 3); /* two stand, and one waits */
+}
+
 /* A group that is made for minResources before its pods is kept out by capabilities, its parents' too, and by nothing else. */
 static void test_kept_out(void **state)
 {
@@ -461,6 +491,8 @@ int main(void)
         in_a_world(test_asking_for_more_moves_what_others_deserve),
         in_a_world(test_nodes_that_come_and_go),
         in_a_world(test_a_queue_comes_and_goes),
+        in_a_world(test_a_queue_keeps_what_it_has_no_longer),
+        in_a_world(test_a_group_that_lost_members_is_not_taken_back_from),
         in_a_world(test_kept_out),
         in_a_world(test_let_in_to_take_back),
         in_a_world(test_said_why_nothing_is_taken_back),
