@@ -11,6 +11,7 @@
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
 #include "core/queue/shrink.h"
+#include "core/quota/deserve.h"
 #include "core/quota/ledger.h"
 #include "core/quota/share.h"
 #include "core/time/booking.h"
@@ -68,6 +69,7 @@ void gang_enter(struct state *s, struct gang *g, enum gang_phase phase)
     g->answered = g->let_in_again = false;
     g->restarts &= phase >= GANG_CHECKING && phase <= GANG_LEAVING;
     g->phase = phase;
+    deserve_note_phase(s, g);
     if (phase != GANG_WAITING) {
         promise_drop(s, g);
         booking_drop(s, g);

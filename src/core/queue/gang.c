@@ -20,6 +20,7 @@ void gang_object_free(struct gang *g)
         return;
     free(o->min_of_task);
     free(o->terms);
+    free(o->had);
     free(o->checks);
     free(o->seats);
     free(o->choices);

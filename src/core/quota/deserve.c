@@ -1,6 +1,7 @@
 #include "core/quota/deserve.h"
 #include <stdlib.h>
 #include "base/memory.h"
+#include "core/queue/gang.h"
 
 struct level {                 /* a queue; or a name above queues that is no queue */
     name_id name;
@@ -209,7 +210,7 @@ static int64_t demand_of(const struct shape_class *c, name_id resource)
 
 static int64_t asked_by(const struct state *s, const struct gang *g, name_id resource)
 {
-    int64_t stands = 0, comes = 0, kept = 0;
+    int64_t stands = 0, comes = 0, kept = 0, had = 0;
     const struct amount *all;
     uint32_t all_n = gang_least(g, &all);
     if (!g->members_n && g->phase == GANG_WAITING && g->active)
@@ -222,7 +223,26 @@ static int64_t asked_by(const struct state *s, const struct gang *g, name_id res
     }
     for (uint32_t i = 0; i < g->own->seats_n; i++)
         kept = plus(kept, demand_of(&s->shapes.classes[s->seats[g->own->seats[i]].shape], resource));
-    return plus(stands, higher(comes, kept));
+    if (g->own->had && g->active)
+        (void)amount_of(g->own->had->all, g->own->had->n, resource, &had);
+    return higher(plus(stands, higher(comes, kept)), had);
+}
+
+void deserve_note_phase(struct state *s, struct gang *g)
+{
+    bool goes = g->phase == GANG_LEAVING && !g->planned && has_shares(g->queue);
+    if (!goes && (!g->own->had || g->phase == GANG_LEAVING || g->phase == GANG_WAITING))
+        return;
+    struct gang_object *o = gang_own(g);
+    free(o->had);
+    o->had = NULL;
+    s->shares_changed |= s->shares_n > 0;
+    if (!goes)
+        return;
+    o->had = mem_alloc(sizeof *o->had + o->charges_n * sizeof *o->had->all);
+    o->had->n = o->charges_n;
+    for (uint32_t i = 0; i < o->charges_n; i++)
+        o->had->all[i] = (struct amount){o->charges[i].resource, o->charges[i].amount};
 }
 
 /* What pods have and wait for, but for those that end, what groups ask for whose pods are not made yet, and places that are kept for pods

@@ -24,6 +24,10 @@
 #include "core/state/model.h"
 
 void deserve_settle(struct state *s, struct arena *a); /* no-op when nothing has changed */
+/* The gang has entered its phase: what it has when it is told to go counts as asked for until it starts again, or is gone. WHY  its job
+ * makes its pods anew one by one, and others would deserve more while it does: they would grow, and be taken back from when all are there,
+ * and so on for ever. */
+void deserve_note_phase(struct state *s, struct gang *g);
 /* How much it uses of what it deserves: of the resource of which that is most. Nothing, where it has no shares; all, where it deserves
  * nothing. */
 struct share deserve_used(const struct state *s, const struct queue *q);

@@ -188,6 +188,12 @@ struct group_terms {
     struct amount least[];
 };
 
+/* What a group in a queue with shares had when it was told to go (quota/deserve.h). */
+struct group_had {
+    uint32_t n;
+    struct amount all[];
+};
+
 /* What only a gang with an object of its own has. A lone pod has none of it: there it is gang_no_object, which nobody may write to. */
 struct gang_object {
     struct charge *charges;
@@ -221,8 +227,9 @@ struct gang_object {
     int64_t unready_ms, admitted_ms;
     int64_t preempts_after_ms; /* nobody is preempted for it before */
     struct gang_consumption *consumption; /* NULL until needed first */
+    struct group_had *had;   /* NULL: it was not told to go, or has started since */
 };
-_Static_assert(sizeof(struct gang_object) <= 208, "each waiting Workload has one: what only few of them have goes aside");
+_Static_assert(sizeof(struct gang_object) <= 216, "each waiting Workload has one: what only few of them have goes aside");
 extern const struct gang_object gang_no_object; /* queue/gang.c */
 
 struct gang {

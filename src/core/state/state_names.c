@@ -312,6 +312,8 @@ static void mark_gang(const struct state *s, const struct gang *g)
     const struct amount *least;
     for (uint32_t i = 0, n = gang_least(g, &least); i < n; i++)
         mark(s, least[i].resource);
+    for (uint32_t i = 0; g->own->had && i < g->own->had->n; i++)
+        mark(s, g->own->had->all[i].resource);
     if (gang_tiers(g))
         mark(s, gang_tiers(g)->title);
     mark_what_is_held(s, g);

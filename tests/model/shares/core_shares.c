@@ -289,6 +289,7 @@ static void bind(struct model *m, const struct plan_entry *e)
             if (!p->exists || strcmp(key, intern_name(m->w.names, e->pod)) != 0)
                 continue;
             m->groups[i].promised = false;
+            m->groups[i].had_n = 0;
             p->node = (int)strtol(intern_name(m->w.names, e->node) + 1, NULL, 10);
             m->binds_n++;
             tell_pod(m, &m->w, i, k);
@@ -310,6 +311,9 @@ static void evict(struct model *m, const struct plan_entry *e)
         outcome(&m->w, EFFECT_EVICT, key, only, OUTCOME_FAILED);
         return;
     }
+    m->groups[i].had_n = 0;
+    for (int k = 0; k < PODS; k++)
+        m->groups[i].had_n += !only && m->groups[i].pods[k].exists && m->groups[i].pods[k].node >= 0;
     for (int k = 0; k < PODS; k++) {
         char pod[32];
         snprintf(pod, sizeof pod, "ns/p%d", m->groups[i].pods[k].serial);
@@ -353,15 +357,17 @@ static bool controllers(struct model *m)
     return any;
 }
 
-/* Where nothing else is under way, and nobody has more than a capability: is anybody told to go whole, though members would do? */
+/* Where nothing else is under way, and nobody has more than a capability: is anybody told to go whole, though members would do? A group
+ * whose members go for one gives none to another, so it is asked where all go for the same. */
 static void check_members_first(struct model *m)
 {
-    const struct plan_entry *whole = NULL;
+    const struct plan_entry *one = NULL, *whole = NULL;
     for (uint32_t i = 0; i < m->w.plan.entries_n; i++) {
         const struct plan_entry *e = &m->w.plan.entries[i];
-        bool of_two = e->effect == EFFECT_EVICT && whole && whole->reason->name != e->reason->name;
+        bool of_two = e->effect == EFFECT_EVICT && one && one->reason->name != e->reason->name;
         if (e->effect == EFFECT_BIND || m->busy || m->shrunk || of_two)
             return;
+        one = e->effect == EFFECT_EVICT ? e : one;
         whole = e->effect == EFFECT_EVICT && !e->pod ? e : whole;
     }
     if (whole && members_are_enough(m, &m->groups[group_of(m, whole->reason->name)]))

@@ -35,8 +35,10 @@ static double asked(const struct model *m, int i, int r)
             stand_n += counts && one->pods[k].node >= 0;
             come_n += counts && one->pods[k].node < 0;
         }
-        come_n = one->exists && one->queue == i && one->kept_n > come_n ? one->kept_n : come_n;
-        sum += (double)one->ask[r] * (stand_n + come_n);
+        if (!one->exists || one->queue != i)
+            continue;
+        come_n = one->kept_n > come_n ? one->kept_n : come_n;
+        sum += (double)one->ask[r] * (stand_n + come_n > one->had_n ? stand_n + come_n : one->had_n);
     }
     for (int k = 1; k < QUEUES; k++)
         if (m->queues[k].exists && m->queues[k].parent == i)

@@ -325,6 +325,30 @@ static void test_a_group_that_lost_members_is_not_taken_back_from(void **state)
     assert_int_equal(gpus_deserved(w, "a"), 3); /* two stand, and one waits */
 }
 
+/* While the pods of the group that went are made anew nobody grows into what it asks for: it would take that back, the other one this,
+ * and so on for ever. */
+static void test_nobody_grows_before_the_victim_is_back(void **state)
+{
+    struct world *w = *state;
+    objects(state, "node n gpu=3 cpu=12; queue root; queue a; queue b weight=2; runs f queue=gone x=3 gpu=0 cpu=2;"
+                   "runs x queue=a x=2 min=1 cpu=3; wants z queue=b x=3 min=2 cpu=2;");
+    assert_string_equal(shares_decided(w), "evict x");
+    evicted(w, "x", 2);
+    assert_string_equal(shares_decided(w), "start z");
+    assert_int_equal(effects(w, EFFECT_BIND), 2);
+    step(w);
+    assert_int_equal(gpus_deserved(w, "b"), 2);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    objects(state, "wants x queue=a x=2 min=1 cpu=3;");
+    assert_string_equal(shares_decided(w), "");
+    gone(w, CHANGE_GANG_GONE, "x");
+    pod_goes(w, "x", 0);
+    pod_goes(w, "x", 1);
+    step(w);
+    assert_int_equal(gpus_deserved(w, "b"), 3);
+    assert_int_equal(effects(w, EFFECT_BIND), 1);
+}
+
 /* A group that is made for minResources before its pods is kept out by capabilities, its parents' too, and by nothing else. */
 static void test_kept_out(void **state)
 {
@@ -493,6 +517,7 @@ int main(void)
         in_a_world(test_a_queue_comes_and_goes),
         in_a_world(test_a_queue_keeps_what_it_has_no_longer),
         in_a_world(test_a_group_that_lost_members_is_not_taken_back_from),
+        in_a_world(test_nobody_grows_before_the_victim_is_back),
         in_a_world(test_kept_out),
         in_a_world(test_let_in_to_take_back),
         in_a_world(test_said_why_nothing_is_taken_back),
