@@ -2,7 +2,7 @@
  * what of it queues say that name their own
  *
  *   capstan-policy, where the Lease is; gpu-scheduler-policy and gpu-scheduler-configmap in namespace gpu, where KETI's users have them.
- *   The first of them that says a policy decides; none does: binpack. What is wrong in one leaves it as it was, and an Event says so.
+ *   The first of them that says a policy decides; none does: capstan. What is wrong in one leaves it as it was, and an Event says so.
  */
 #include <stdio.h>
 #include "base/collections/map.h"
@@ -12,6 +12,8 @@
 #include "sched/scheduler.h"
 
 enum { MAPS_N = 4, EXPECT_MS = 60000 };
+
+static const enum placement usual = PLACEMENT_CAPSTAN; /* where nothing says another */
 
 static const struct map_place {
     const char *ns, *name; /* ns NULL: where the Lease is */
@@ -30,6 +32,7 @@ struct policy_source {
     } maps[MAPS_N];
     struct loop_timer *expect;
     bool queue_by_kinds; /* some queue's own policy looks at the pods that may come */
+    bool begun;          /* those that were there when all was read have been counted */
     struct map *refused; /* queues whose own policy does not exist: "ClusterQueue NAME" -> char *, what was told of it */
     void (*on_read)(struct scheduler *s);
 };
@@ -46,7 +49,7 @@ static void expect(void *arg)
 
 static void follow(struct scheduler *s)
 {
-    enum placement placement = PLACEMENT_BINPACK;
+    enum placement placement = usual;
     for (int i = MAPS_N; i-- > 0;)
         if (s->policies->maps[i].says)
             placement = s->policies->maps[i].placement;
@@ -145,6 +148,7 @@ struct policy_source *policy_source_new(struct scheduler *s, void (*on_read)(str
 {
     struct policy_source *p = s->policies = mem_zero(1, sizeof *p);
     p->on_read = on_read;
+    s->placement = usual;
     p->refused = map_new(sizeof(char *));
     _cleanup_arena_ struct arena *a = arena_new();
     p->expect = loop_timer_new(s->loop, expect, s);
@@ -172,8 +176,10 @@ bool policy_source_synced(const struct policy_source *p)
 
 void policy_source_follow_queues(struct scheduler *s)
 {
-    bool by_kinds = state_placed_by_kinds(s->state), begins = by_kinds && !s->policies->queue_by_kinds;
-    s->policies->queue_by_kinds = by_kinds;
+    struct policy_source *p = s->policies;
+    bool by_kinds = state_placed_by_kinds(s->state), begins = (by_kinds && !p->queue_by_kinds) || (s->synced && !p->begun);
+    p->queue_by_kinds = by_kinds;
+    p->begun |= s->synced;
     if (begins)
         expect(s);
 }

@@ -195,7 +195,7 @@ def test_events_tell_what_happens(p):
 
 def test_placement_is_said_where_a_queue_has_its_own(p):
     p.go("queue/red")
-    p.b.wait_text("Nodes are chosen by binpack, the policy of all.", "main")
+    p.b.wait_text("Nodes are chosen by capstan, the policy of all.", "main")
     queue = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/red"
     p.c.patch(queue, {"metadata": {"annotations": {"capstan.dev/placement": "fgd+load"}}})
     p.b.wait_text("Nodes are chosen by fgd+load, the queue's own policy.", "main")

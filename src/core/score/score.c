@@ -21,7 +21,6 @@ static uint32_t left_share(const struct state *s, uint32_t node, int32_t column,
     return (uint32_t)(left * 1023 / have);
 }
 
-
 /* Does the node have devices while the pod asks for none? Columns after pods, cpu and memory that are extended resources count. */
 static bool wastes_devices(const struct state *s, const struct shape_class *c, uint32_t node)
 {
@@ -76,7 +75,7 @@ static uint32_t score_by_policy(const struct scorer *x, uint32_t node, enum plac
     case PLACEMENT_FGD:
         return (uint32_t)(1 + score_fgd(s, c, &x->ask, node, &unused));
     case PLACEMENT_CAPSTAN:
-        return score_capstan(s, c, &x->ask, node, &unused);
+        return (wastes_devices(s, c, node) ? 0 : 1u << 28) + score_capstan(s, c, &x->ask, node, &unused);
     }
     return 1;
 }
@@ -104,6 +103,7 @@ uint32_t score_alike(const struct scorer *x, uint32_t node)
 uint32_t score_node(const struct scorer *x, uint32_t node)
 {
     enum placement by = placement_alone(x->by);
+    by = by == PLACEMENT_CAPSTAN && !x->s->targets ? PLACEMENT_BINPACK : by; /* nothing is known of who may come */
     uint32_t score = by <= PLACEMENT_SPREAD ? score_packed(x->s, x->c, node, by) : score_by_policy(x, node, by);
     return x->by & PLACEMENT_BY_LOAD ? load_score(score, by <= PLACEMENT_SPREAD, load_of(x->s, x->c, node, NULL)) : score;
 }
@@ -147,7 +147,7 @@ static int32_t best_device(struct state *s, uint32_t shape, uint32_t node, enum 
         return -1;
     if (by == PLACEMENT_RANDOM)
         return draw_device(s, shape, node);
-    if (!placement_looks_at_kinds(by))
+    if (!placement_looks_at_kinds(by) || (by == PLACEMENT_CAPSTAN && !s->targets))
         return -1;
     const struct gpu_ask ask = gpu_ask_of(s, c);
     if (by == PLACEMENT_FGD)

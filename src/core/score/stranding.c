@@ -1,8 +1,8 @@
 #include "core/score/stranding.h"
 #include "core/score/target.h"
 
-#define BUCKET 40 /* as wide as that of FGD near 0 */
-#define MIDDLE (1 << 29)
+#define BUCKET 40        /* as wide as that of FGD near 0 */
+#define MIDDLE (1 << 20) /* of the buckets; those that are further from it are as the last */
 
 /* GPUs that will find no cpu (once), and cpu that will find no GPUs (half, as GPUs that would go with it); `left` of all GPUs. */
 static int64_t stranded(const struct targets *t, int64_t left, int64_t cpu)
@@ -11,9 +11,15 @@ static int64_t stranded(const struct targets *t, int64_t left, int64_t cpu)
     return t->weight * (gap > 0 ? gap : -gap / 2);
 }
 
-/* What of its GPUs will be of no use once whole ones are taken: of those that ret_taken says, which make no difference here. */
+struct choice {
+    uint32_t taken;      /* thousandths */
+    uint32_t gpu;        /* of which a part is taken */
+    bool opens;          /* whole ones: one more like it would fit after it; a part: an idle one is broken. Worse, among equal nodes */
+};
+
+/* What of its GPUs will be of no use once whole ones are taken: of those that are counted, which make no difference here. */
 static int64_t lost_by_whole(const struct targets *t, const struct target_row *row, const struct node_gpus *g, const struct gpu_ask *ask,
-                             uint32_t *ret_taken)
+                             struct choice *ret)
 {
     int64_t of_each = 0;
     uint32_t idle_n = 0;
@@ -22,13 +28,13 @@ static int64_t lost_by_whole(const struct targets *t, const struct target_row *r
         idle_n += g->left[i] == GPU_WHOLE;
     }
     uint32_t n = ask->each < GPU_WHOLE ? 0 : ask->n < idle_n ? ask->n : idle_n;
-    *ret_taken = n * GPU_WHOLE;
-    return (int64_t)(g->all - *ret_taken) * *row->all + of_each - n * target_lost_of(t, row, GPU_WHOLE) - target_kept_by(row, idle_n - n);
+    *ret = (struct choice){.taken = n * GPU_WHOLE, .opens = idle_n - n >= ask->n};
+    return (int64_t)(g->all - ret->taken) * *row->all + of_each - n * target_lost_of(t, row, GPU_WHOLE) - target_kept_by(row, idle_n - n);
 }
 
 /* The same where a part of one is taken: of the GPU that costs least, the first of several. */
 static int64_t lost_by_part(const struct targets *t, const struct target_row *row, const struct node_gpus *g, uint32_t each,
-                            uint32_t *ret_gpu)
+                            struct choice *ret)
 {
     int64_t of_each = (int64_t)(g->all - each) * *row->all, part_more = INT64_MAX;
     uint32_t idle_n = 0, part_at = 0, idle_at = 0, last = 0;
@@ -52,7 +58,7 @@ static int64_t lost_by_part(const struct targets *t, const struct target_row *ro
     int64_t by_part = part_more == INT64_MAX ? INT64_MAX : of_each + part_more - target_kept_by(row, idle_n);
     int64_t by_idle = !idle_n ? INT64_MAX : of_each + target_lost_of(t, row, GPU_WHOLE - each) - idle - target_kept_by(row, idle_n - 1);
     bool breaks_one = by_idle < by_part || (by_idle == by_part && idle_at < part_at);
-    *ret_gpu = breaks_one ? idle_at : part_at;
+    *ret = (struct choice){.taken = each, .gpu = breaks_one ? idle_at : part_at, .opens = breaks_one};
     return breaks_one ? by_idle : by_part;
 }
 
@@ -60,22 +66,22 @@ uint32_t score_capstan(struct state *s, const struct shape_class *c, const struc
 {
     const struct targets *t = s->targets;
     struct node_gpus g;
-    *ret_gpu = 0;
-    if (!t)
-        return 1;
+    struct choice choice;
     int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu], after;
     struct target_node *known = target_node_of(s, node);
     int32_t of = node_gpus_of(s, c, node, &g);
     int64_t before = target_fragments(s, node, known, &g, of, cpu) + stranded(t, g.all, cpu);
     struct target_row row = target_row_of(s, known->class, cpu - ask->cpu);
-    uint32_t taken = ask->each;
     if (gpu_ask_is_part(ask))
-        after = lost_by_part(t, &row, &g, ask->each, ret_gpu);
+        after = lost_by_part(t, &row, &g, ask->each, &choice);
     else
-        after = lost_by_whole(t, &row, &g, ask, &taken);
-    after += stranded(t, (int64_t)g.all - taken, cpu - ask->cpu);
+        after = lost_by_whole(t, &row, &g, ask, &choice);
+    after += stranded(t, (int64_t)g.all - choice.taken, cpu - ask->cpu);
     int64_t scarce = (int64_t)ask->n * ask->each * (target_price(s, known->class) - 1000) / 1000;
     int64_t gain = before - after - t->weight * scarce, bucket = BUCKET * t->weight;
-    int64_t score = MIDDLE + gain / bucket - (gain % bucket < 0);
-    return score < 1 ? 1 : score > 2 * MIDDLE ? 2u * MIDDLE : (uint32_t)score;
+    int64_t at = MIDDLE + gain / bucket - (gain % bucket < 0);
+    at = at < 0 ? 0 : at < 2 * MIDDLE ? at : 2 * MIDDLE - 1;
+    *ret_gpu = choice.gpu;
+    uint32_t worse = (g.all == g.n * GPU_WHOLE) * 2 + choice.opens; /* idle nodes last */
+    return (uint32_t)at * 4 + 4 - worse;
 }

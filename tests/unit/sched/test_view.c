@@ -198,7 +198,7 @@ static void queues_say_by_which_policy_nodes_are_chosen(void **state)
 {
     static const char path[] = KUEUE "/clusterqueues/cq";
     (void)state;
-    assert_string_equal(json_get_text(row("m/"), "pol", ""), "binpack");
+    assert_string_equal(json_get_text(row("m/"), "pol", ""), "capstan");
     assert_null(json_get(row("q/cq"), "pol"));
     annotate(path, "capstan.dev/placement", "\"fgd+load\"");
     assert_string_equal(json_get_text(row("q/cq"), "pol", ""), "fgd+load");

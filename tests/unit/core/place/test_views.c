@@ -154,6 +154,14 @@ static int64_t useless(const struct targets *t, uint64_t accepted, const struct 
     return lost + t->weight * (gap > 0 ? gap : -gap / 2);
 }
 
+static bool has_devices(const struct state *s, uint32_t node)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->device_columns_n; i++)
+        any |= node_allocatable(&s->nodes, node)[s->device_columns[i]] > 0;
+    return any;
+}
+
 static uint32_t score_by_definition(struct state *s, const struct shape_class *c, uint32_t node)
 {
     const struct targets *t = s->targets;
@@ -165,6 +173,8 @@ static uint32_t score_by_definition(struct state *s, const struct shape_class *c
     for (uint32_t i = 0; i < g.n; i++)
         now.all += now.of[i] = g.left[i];
     int64_t before = useless(t, accepted, &now), after = INT64_MAX;
+    uint32_t idle_n = 0; /* that stay so */
+    bool breaks = false;
     struct left then = now;
     then.cpu -= ask.cpu;
     for (uint32_t i = 0, n = 0; i < g.n && !gpu_ask_is_part(&ask) && n < ask.n; i++)
@@ -173,6 +183,8 @@ static uint32_t score_by_definition(struct state *s, const struct shape_class *c
             then.all -= GPU_WHOLE;
             n++;
         }
+    for (uint32_t i = 0; i < g.n && !gpu_ask_is_part(&ask); i++)
+        idle_n += then.of[i] == GPU_WHOLE;
     if (!gpu_ask_is_part(&ask))
         after = useless(t, accepted, &then);
     for (uint32_t i = 0; i < g.n && gpu_ask_is_part(&ask); i++) {
@@ -181,13 +193,16 @@ static uint32_t score_by_definition(struct state *s, const struct shape_class *c
         then.of[i] -= ask.each;
         then.all -= ask.each;
         int64_t lost = useless(t, accepted, &then);
+        breaks = lost < after ? now.of[i] == GPU_WHOLE : breaks;
         after = lost < after ? lost : after;
         then.of[i] += ask.each;
         then.all += ask.each;
     }
     int64_t scarce = (int64_t)ask.n * ask.each * (target_price(s, target_node_of(s, node)->class) - 1000) / 1000;
     int64_t gain = before - after - t->weight * scarce, bucket = 40 * t->weight;
-    return (uint32_t)((1 << 29) + gain / bucket - (gain % bucket < 0));
+    bool opens = gpu_ask_is_part(&ask) ? breaks : idle_n >= ask.n;
+    uint32_t score = (uint32_t)((1 << 20) + gain / bucket - (gain % bucket < 0) + 1) * 4 - (now.all == now.n * GPU_WHOLE ? 2 : 0) - opens;
+    return (c->device_demand < 0 && has_devices(s, node) ? 0 : 1u << 28) + score; /* who asks for no devices takes nodes without first */
 }
 
 static void check_definition(struct world *w)
