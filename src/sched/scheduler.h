@@ -49,6 +49,7 @@
  * reason of its gang. */
 #define POD_UNSCHEDULABLE "Unschedulable"
 #define POD_AWAITS_MEMBERS "WaitingForMembers"
+#define POD_AWAITS_GROUP "PodGroupNotFound"
 /* It wants machines of Karpenter's: none of those would hold it; limits of NodePools let too few of them come. */
 #define POD_NO_MACHINE "NoMachineFits"
 #define POD_MACHINES_LIMITED "MachinesLimited"
@@ -395,6 +396,8 @@ void status_refused_note(struct scheduler *s, struct seen_gang *victim, const st
 const char *status_refused_text(const struct scheduler *s, struct arena *a, const struct reason *why, const char *text);
 /* Its waiting members are told why. */
 void status_members_changed(struct scheduler *s, const struct seen_gang *g);
+/* The pod waits, and its pod group does not exist: it is told so, if that is still so when a controller would have made one. */
+void status_pod_awaits_group(struct scheduler *s, const struct seen_pod *p, const struct seen_gang *g);
 void status_queues_changed(struct scheduler *s); /* all of them */
 void status_local_queues_changed(struct scheduler *s); /* all LocalQueues */
 void status_local_queues_of(struct scheduler *s, const char *cluster_queue); /* what they say of it may have changed */

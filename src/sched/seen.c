@@ -201,6 +201,7 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     status_gang_changed(s, g);
     if (joins && g->text)
         status_members_changed(s, g);
+    status_pod_awaits_group(s, p, g);
     if (old_uid && old_uid != r->uid)
         bind_pod_gone(s, old_uid);
     bind_pod_seen(s, p);
@@ -274,6 +275,8 @@ void seen_gang_gone(struct scheduler *s, name_id key)
     kept_pods_look(s->kept, intern_name(s->names, key));
     g->has_object = false;
     g->fewest_n = 0;
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        status_pod_awaits_group(s, seen_pod(s, g->pods[i]), g);
     gang_forget_if_empty(s, g);
 }
 

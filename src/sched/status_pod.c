@@ -9,6 +9,8 @@
 #include "sched/machines/machine_source.h"
 #include "sched/scheduler.h"
 
+#define GROUP_WAIT_MS 5000 /* a controller makes it with the first pods, or soon after */
+
 static void add_condition(struct scheduler *s, struct arena *a, struct json *patch, const char *reason, const char *text)
 {
     char now[TIME_TEXT_MAX];
@@ -89,6 +91,18 @@ static const char *reason_of(const struct seen_gang *g, bool is_whole)
     return g->wants_nodes ? POD_UNSCHEDULABLE : g->code;
 }
 
+static bool awaits_group(const struct scheduler *s, const struct seen_gang *g)
+{
+    return g->source != GANG_POD && g->source != GANG_WORKLOAD && !g->has_object && state_gang_phase(s->state, g->key) == GANG_UNKNOWN;
+}
+
+void status_pod_awaits_group(struct scheduler *s, const struct seen_pod *p, const struct seen_gang *g)
+{
+    bool awaits = g->source != GANG_POD && g->source != GANG_WORKLOAD && !g->has_object;
+    if (awaits && p->ours && !p->bound && !p->gated && !p->deleting)
+        workqueue_add_after(s->pod_work, intern_name(s->names, p->key), GROUP_WAIT_MS);
+}
+
 void status_pod(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -97,7 +111,8 @@ void status_pod(void *arg, struct work *w)
     if (!s->leading || !p || p->bound || p->deleting || p->gated || !p->ours)
         return;
     struct seen_gang *g = seen_gang(s, p->gang);
-    if (!g || !g->text)
+    bool no_group = g && awaits_group(s, g);
+    if (!g || !(g->text || no_group))
         return;
     if (work_failed(w)) /* WHY not after the time of an echo: of a gang, an autoscaler would buy for the others meanwhile */
         p->telling.sent_ms = 0;
@@ -107,8 +122,11 @@ void status_pod(void *arg, struct work *w)
         p->telling.told_ms = 0;
     int64_t lacking_n = unmade_n(s, g);
     bool is_whole = !g->members_missing && !lacking_n;
-    const char *text = lacking_n ? arena_printf(w->arena, "%lld more pods of it are to be made", (long long)lacking_n) : g->text;
-    const char *reason = reason_of(g, is_whole), *told = p->told_unschedulable == text_equal(reason, POD_UNSCHEDULABLE) ? p->told : NULL;
+    const char *text = no_group    ? arena_printf(w->arena, "PodGroup %s, of which it is, does not exist", seen_gang_object(s, g))
+                       : lacking_n ? arena_printf(w->arena, "%lld more pods of it are to be made", (long long)lacking_n)
+                                   : g->text;
+    const char *reason = no_group ? POD_AWAITS_GROUP : reason_of(g, is_whole);
+    const char *told = p->told_unschedulable == text_equal(reason, POD_UNSCHEDULABLE) ? p->told : NULL;
     const char *tree = g->source == GANG_POD ? g->tree : NULL;
     int64_t now_ms = loop_now_ms(s->loop);
     bool is_news = !told || telling_cause(told) != telling_cause(text), nominating = nominates(s, w, p, g);

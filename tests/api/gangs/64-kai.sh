@@ -94,6 +94,12 @@ k patch podgroups.scheduling.run.ai late --type merge -p '{"spec":{"minMember":2
 soon "its minimum falls: both start" '^2$' bound late
 pod nowhere nowhere 0
 soon "why of a pod whose group is not there" 'PodGroup nowhere .scheduling[.]run[.]ai., of which it is, does not exist: create it' why pod/nowhere
+soon "the pod says so itself" "^PodGroupNotFound PodGroup $NS/nowhere, of which it is, does not exist\$" k get pod nowhere -o \
+    'jsonpath={.status.conditions[?(@.type=="PodScheduled")].reason} {.status.conditions[?(@.type=="PodScheduled")].message}'
+soon "and by an Event" "FailedScheduling PodGroup $NS/nowhere, of which it is, does not exist" k get events -o \
+    'jsonpath={range .items[*]}{.reason} {.message}{"\n"}{end}'
+pg nowhere "minMember: 1" >/dev/null
+soon "once it is made the pod starts" '^Running' k get pod nowhere -o 'jsonpath={.status.phase}'
 pod single "" 1
 soon "a pod of no group starts by itself" '^1$' bound alone
 k delete pods,jobs --all --wait=false >/dev/null
