@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 #include "agent/plugin/steering.h"
+#include "agent/plugin/slot_set.h"
 #include "base/collections/map.h"
 #include "base/memory.h"
 
@@ -19,10 +20,6 @@
 #define TOMBSTONE_MS 300000
 
 enum want_state { WAITING, ADMITTED, SETTLED };
-struct slot_set {
-    char **ids; /* sorted */
-    uint32_t n;
-};
 struct want {
     char *container, *resource, *chosen_text;
     struct slot_set chosen, aim, taken; /* taken: as Allocate answered, or (SETTLED) as podresources says */
@@ -33,7 +30,7 @@ struct want {
     int64_t since_ms; /* when `state` last changed */
     bool told;    /* that it has other slots than the chosen ones was reported, or is not to be */
     bool passing; /* of an init container */
-    bool again;   /* WAITING after it, or a sibling that was marked in its place, has been ADMITTED */
+    bool again;   /* WAITING after it, or a sibling that was marked in its place, has been ADMITTED: perhaps it does not */
     bool wrong; /* SETTLED, and the container runs with limits_given, which are not its own */
     struct allocate_limits limits_given;
 };
@@ -64,58 +61,6 @@ struct steering {
     int64_t now_ms; /* of the last call that said it */
 };
 
-/* ---- sets ---- */
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static void set_free(struct slot_set *s)
-{
-    for (uint32_t i = 0; i < s->n; i++)
-        free(s->ids[i]);
-    free(s->ids);
-    *s = (struct slot_set){NULL, 0};
-}
-
-static struct slot_set set_make(const char *const *ids, uint32_t n)
-{
-    struct slot_set s = {NULL, 0};
-    if (!ids || !n)
-        return s;
-    s.ids = mem_zero(n, sizeof *s.ids);
-    for (uint32_t i = 0; i < n; i++)
-        s.ids[s.n++] = mem_text(ids[i]);
-    qsort(s.ids, s.n, sizeof *s.ids, by_text);
-    return s;
-}
-
-static struct slot_set set_copy(const struct slot_set *s)
-{
-    return set_make((const char *const *)s->ids, s->n);
-}
-
-static void set_swap(struct slot_set *a, struct slot_set *b)
-{
-    struct slot_set was = *a;
-    *a = *b;
-    *b = was;
-}
-
-static bool set_equal(const struct slot_set *a, const struct slot_set *b)
-{
-    bool same = a->n == b->n;
-    for (uint32_t i = 0; same && i < a->n; i++)
-        same = text_equal(a->ids[i], b->ids[i]);
-    return same;
-}
-
-static bool set_has(const struct slot_set *s, const char *id)
-{
-    return s->n && bsearch(&id, s->ids, s->n, sizeof *s->ids, by_text);
-}
-
 static bool limits_equal(struct allocate_limits a, struct allocate_limits b)
 {
     return a.thread_percentage == b.thread_percentage && a.pinned_memory_mib == b.pinned_memory_mib;
@@ -128,10 +73,10 @@ static void want_free(struct want *w)
     free(w->container);
     free(w->resource);
     free(w->chosen_text);
-    set_free(&w->chosen);
-    set_free(&w->origin);
-    set_free(&w->aim);
-    set_free(&w->taken);
+    slot_set_free(&w->chosen);
+    slot_set_free(&w->origin);
+    slot_set_free(&w->aim);
+    slot_set_free(&w->taken);
 }
 
 static void pod_free(struct pod *p)
@@ -152,9 +97,9 @@ static void want_make(struct want *to, const struct steering_want *from, int64_t
     to->container = mem_text(from->container);
     to->resource = mem_text(from->resource);
     to->n = from->slots_n < LIMIT_STEERING_SLOTS ? from->slots_n : LIMIT_STEERING_SLOTS;
-    to->chosen = set_make(from->slots, from->slots ? to->n : 0);
-    to->aim = set_copy(&to->chosen);
-    to->origin = set_copy(&to->chosen);
+    to->chosen = slot_set_make(from->slots, from->slots ? to->n : 0);
+    to->aim = slot_set_copy(&to->chosen);
+    to->origin = slot_set_copy(&to->chosen);
     for (uint32_t i = 0; from->slots && i < to->n; i++)
         buf_printf(&text, "%s%s", i ? "," : "", from->slots[i]);
     to->chosen_text = mem_text(text.n ? text.data : "");
@@ -175,13 +120,13 @@ static void want_keep(struct want *now, struct want *was)
     now->limits_given = was->limits_given;
     /* Slots that are named only after the container has its own are the agent's correction of the annotation: nothing to differ from. */
     now->told = was->told || (was->state == SETTLED && !was->chosen.n);
-    set_free(&now->taken);
+    slot_set_free(&now->taken);
     now->taken = was->taken;
     was->taken = (struct slot_set){NULL, 0};
     if (was->state != WAITING && was->origin.n)
-        set_swap(&now->origin, &was->origin);
-    if (set_equal(&now->chosen, &was->chosen)) {
-        set_free(&now->aim);
+        slot_set_swap(&now->origin, &was->origin);
+    if (slot_set_equal(&now->chosen, &was->chosen)) {
+        slot_set_free(&now->aim);
         now->aim = was->aim;
         was->aim = (struct slot_set){NULL, 0};
     }
@@ -190,21 +135,13 @@ static void want_keep(struct want *now, struct want *was)
 static struct pod *pod_find(const struct steering *g, const char *uid, uint32_t *ret_at)
 {
     for (uint32_t i = 0; i < g->pods_n; i++) {
-        if (text_equal(g->pods[i]->uid, uid)) {
-            if (ret_at)
-                *ret_at = i;
-            return g->pods[i];
-        }
+        if (!text_equal(g->pods[i]->uid, uid))
+            continue;
+        if (ret_at)
+            *ret_at = i;
+        return g->pods[i];
     }
     return NULL;
-}
-
-static bool sets_meet(const struct slot_set *a, const struct slot_set *b)
-{
-    for (uint32_t i = 0; i < a->n; i++)
-        if (set_has(b, a->ids[i]))
-            return true;
-    return false;
 }
 
 /* The scheduler does not know that containers exchanged their slots. A want that was to get slots by an exchange gives them up when the
@@ -215,9 +152,9 @@ static void aims_yield(struct steering *g, const struct pod *to)
         for (uint32_t k = 0; g->pods[i] != to && k < g->pods[i]->wants_n; k++) {
             struct want *w = &g->pods[i]->wants[k];
             for (uint32_t n = 0; n < to->wants_n; n++) {
-                if (text_equal(w->resource, to->wants[n].resource) && !set_equal(&w->aim, &w->chosen) &&
-                    sets_meet(&w->aim, &to->wants[n].chosen))
-                    set_free(&w->aim);
+                if (text_equal(w->resource, to->wants[n].resource) && !slot_set_equal(&w->aim, &w->chosen) &&
+                    slot_sets_meet(&w->aim, &to->wants[n].chosen))
+                    slot_set_free(&w->aim);
             }
         }
     }
@@ -280,7 +217,7 @@ static struct want *sibling_find(const struct steering *g, const struct want *w,
 {
     struct cursor at = {0, 0};
     for (struct want *s; (s = want_next(g, &at, state, w->resource, w->n, NULL));)
-        if (s != w && limits_equal(s->limits, w->limits) && (!taken || set_equal(&s->taken, taken)))
+        if (s != w && limits_equal(s->limits, w->limits) && (!taken || slot_set_equal(&s->taken, taken)))
             return s;
     return NULL;
 }
@@ -289,15 +226,7 @@ static void wait_again(struct want *w)
 {
     w->state = WAITING;
     w->again = true;
-    set_free(&w->taken);
-}
-
-/* Each of w's siblings that are ADMITTED may have been marked although the kubelet asked for w: they count as waiting again until
- * podresources says who has which slots. */
-static void siblings_wait_again(const struct steering *g, const struct want *w)
-{
-    for (struct want *s; (s = sibling_find(g, w, ADMITTED, NULL));)
-        wait_again(s);
+    slot_set_free(&w->taken);
 }
 
 /* w was ADMITTED, perhaps by mistake: the kubelet may have asked for a sibling that still counts as waiting. */
@@ -308,13 +237,36 @@ static void siblings_may_have(const struct steering *g, const struct want *w)
         s->again = s->again || limits_equal(s->limits, w->limits);
 }
 
+/* w's siblings that are ADMITTED may have been marked although the kubelet asked for w: they wait again until podresources says who has
+ * which slots. WHY all others too, unless w alone is known to have been served: an answer for one of them would else count for nobody. */
+static void siblings_wait_again(const struct steering *g, const struct want *w, bool was_served)
+{
+    uint32_t answers_n = 0;
+    for (struct want *s; (s = sibling_find(g, w, ADMITTED, NULL)); answers_n++)
+        wait_again(s);
+    if (answers_n > was_served)
+        siblings_may_have(g, w);
+}
+
+/* w, which perhaps had its slots before, is marked: so is one sibling that had none. WHY  there are no more such than wait. */
+static void sibling_may_have(const struct steering *g, const struct want *w)
+{
+    struct cursor at = {0, 0};
+    for (struct want *s; w->again && (s = want_next(g, &at, WAITING, w->resource, w->n, NULL));) {
+        if (s == w || s->again || !limits_equal(s->limits, w->limits))
+            continue;
+        s->again = true;
+        return;
+    }
+}
+
 static void tombstone_remove(struct steering *g, uint32_t at)
 {
     struct tombstone *t = &g->tombstones[at];
     free(t->ns);
     free(t->name);
     free(t->resource);
-    set_free(&t->slots);
+    slot_set_free(&t->slots);
     memmove(t, t + 1, (g->tombstones_n - at - 1) * sizeof *t);
     g->tombstones_n--;
 }
@@ -325,7 +277,7 @@ static void tombstones_drop(struct steering *g, const char *resource, const char
     for (uint32_t i = 0; i < g->tombstones_n;) {
         bool again = false;
         for (uint32_t k = 0; k < n && !again; k++)
-            again = text_equal(g->tombstones[i].resource, resource) && set_has(&g->tombstones[i].slots, slots[k]);
+            again = text_equal(g->tombstones[i].resource, resource) && slot_set_has(&g->tombstones[i].slots, slots[k]);
         if (again)
             tombstone_remove(g, i);
         else
@@ -340,7 +292,7 @@ static void tombstone_add(struct steering *g, const struct pod *p, const struct 
     if (g->tombstones_n == LIMIT_TOMBSTONES)
         tombstone_remove(g, 0);
     g->tombstones[g->tombstones_n++] =
-        (struct tombstone){mem_text(p->ns), mem_text(p->name), mem_text(w->resource), set_copy(&w->taken), g->now_ms};
+        (struct tombstone){mem_text(p->ns), mem_text(p->name), mem_text(w->resource), slot_set_copy(&w->taken), g->now_ms};
 }
 
 void steering_pod_gone(struct steering *g, const char *uid)
@@ -355,8 +307,8 @@ void steering_pod_gone(struct steering *g, const char *uid)
         struct want *w = &p->wants[i];
         tombstone_add(g, p, w);
         if (w->state == WAITING)
-            siblings_wait_again(g, w);
-        else if (w->state == ADMITTED)
+            siblings_wait_again(g, w, false);
+        if (w->state == ADMITTED || (w->state == WAITING && w->again))
             siblings_may_have(g, w);
     }
     pod_free(p);
@@ -385,7 +337,7 @@ void steering_begun(struct steering *g, const char *uid, int64_t now_ms)
         struct want *w = &p->wants[k];
         if (w->state != WAITING)
             continue;
-        siblings_wait_again(g, w);
+        siblings_wait_again(g, w, true);
         w->state = ADMITTED;
         w->since_ms = now_ms;
     }
@@ -403,7 +355,7 @@ static struct slot_set owned_by(const struct pod *p, const struct want *w, const
             text_equal(o->resource, w->resource))
             ids[found++] = o->slot;
     }
-    struct slot_set s = set_make(ids, found);
+    struct slot_set s = slot_set_make(ids, found);
     free(ids);
     return s;
 }
@@ -413,7 +365,7 @@ static bool is_of_the_dead(const struct steering *g, const struct pod *p, const 
     for (uint32_t i = 0; i < g->tombstones_n; i++) {
         const struct tombstone *t = &g->tombstones[i];
         if (g->now_ms - t->ms < TOMBSTONE_MS && text_equal(t->name, p->name) && text_equal(t->ns, p->ns) &&
-            text_equal(t->resource, w->resource) && set_equal(&t->slots, given))
+            text_equal(t->resource, w->resource) && slot_set_equal(&t->slots, given))
             return true;
     }
     return false;
@@ -425,7 +377,7 @@ static const struct answer *answer_find(const struct steering *g, const char *re
     uint32_t n = g->answers_n < LIMIT_ANSWERS ? g->answers_n : LIMIT_ANSWERS;
     for (uint32_t i = 1; i <= n; i++) {
         const struct answer *it = &g->answers[(g->answers_n - i) % LIMIT_ANSWERS];
-        if (text_equal(it->resource, resource) && set_equal(&it->slots, slots))
+        if (text_equal(it->resource, resource) && slot_set_equal(&it->slots, slots))
             return it;
     }
     return NULL;
@@ -434,14 +386,14 @@ static const struct answer *answer_find(const struct steering *g, const char *re
 static void answer_clear(struct answer *it)
 {
     free(it->resource);
-    set_free(&it->slots);
+    slot_set_free(&it->slots);
 }
 
 static void answer_add(struct steering *g, const char *resource, const struct slot_set *slots, struct allocate_limits limits)
 {
     struct answer *it = &g->answers[g->answers_n++ % LIMIT_ANSWERS];
     answer_clear(it);
-    *it = (struct answer){mem_text(resource), set_copy(slots), limits};
+    *it = (struct answer){mem_text(resource), slot_set_copy(slots), limits};
 }
 
 /* A want with other limits was taken for w: the kubelet has not asked for it after all. */
@@ -449,7 +401,7 @@ static void others_wait(const struct steering *g, const struct want *w, const st
 {
     struct cursor at = {0, 0};
     for (struct want *s; (s = want_next(g, &at, ADMITTED, w->resource, w->n, NULL));) {
-        if (s == w || limits_equal(s->limits, w->limits) || !set_equal(&s->taken, given))
+        if (s == w || limits_equal(s->limits, w->limits) || !slot_set_equal(&s->taken, given))
             continue;
         wait_again(s);
         s->again = false;
@@ -461,21 +413,21 @@ static void others_wait(const struct steering *g, const struct want *w, const st
  * WHY  no more siblings may be ADMITTED than the kubelet has asked for: one of them would still wait, and be overlooked. */
 static void want_settle(struct steering *g, struct want *w, struct slot_set *given)
 {
-    struct want *other = w->state == ADMITTED && set_equal(&w->taken, given) ? NULL : sibling_find(g, w, ADMITTED, given);
+    struct want *other = w->state == ADMITTED && slot_set_equal(&w->taken, given) ? NULL : sibling_find(g, w, ADMITTED, given);
     if (other && w->state == ADMITTED)
-        set_swap(&other->taken, &w->taken);
+        slot_set_swap(&other->taken, &w->taken);
     else if (other) {
         wait_again(other);
-        set_swap(&other->aim, &w->aim);
+        slot_set_swap(&other->aim, &w->aim);
     } else if (w->state == WAITING)
-        siblings_wait_again(g, w); /* one of them was marked in w's place, and nothing says which */
+        siblings_wait_again(g, w, true); /* one of them was marked in w's place, and nothing says which */
     const struct answer *answer = answer_find(g, w->resource, given);
     if (answer && !limits_equal(answer->limits, w->limits)) {
         w->wrong = true;
         w->limits_given = answer->limits;
         others_wait(g, w, given);
     }
-    set_free(&w->taken);
+    slot_set_free(&w->taken);
     w->taken = *given;
     *given = (struct slot_set){NULL, 0};
     w->state = SETTLED;
@@ -496,7 +448,7 @@ static void settle_earlier(struct steering *g, struct pod *p)
         if (!last || text_equal(last->container, w->container))
             continue;
         if (w->state == WAITING)
-            siblings_wait_again(g, w);
+            siblings_wait_again(g, w, true);
         w->state = SETTLED;
         w->told = true; /* what it was given is not known */
     }
@@ -516,7 +468,7 @@ void steering_settled(struct steering *g, const struct slot_owner *owners, uint3
             struct slot_set given = owned_by(p, w, owners, n);
             if (given.n == w->n && (w->state == ADMITTED || !is_of_the_dead(g, p, w, &given)))
                 want_settle(g, w, &given);
-            set_free(&given);
+            slot_set_free(&given);
         }
         if (!namesake)
             settle_earlier(g, p);
@@ -577,25 +529,31 @@ static struct want *reserved_for(const struct steering *g, const char *resource,
 {
     struct cursor at = {0, 0};
     for (struct want *w; (w = want_next(g, &at, WAITING, resource, 0, ret_pod));)
-        if (now_ms - w->since_ms < STEERING_RESERVE_MS && set_has(&w->aim, slot))
+        if (now_ms - w->since_ms < STEERING_RESERVE_MS && slot_set_has(&w->aim, slot))
             return w;
     return NULL;
+}
+
+/* As free as that: chosen for nobody who waits; or for one with the same limits who may be asking; or for anybody. */
+static bool is_free_for(const struct steering *g, const char *resource, const char *slot, uint32_t size, int64_t now_ms, int level)
+{
+    struct cursor at = {0, 0};
+    const struct want *w = reserved_for(g, resource, slot, now_ms, NULL);
+    const struct want *first = level == 1 ? want_next(g, &at, WAITING, resource, size, NULL) : NULL;
+    return !w || level == 2 || (first && w->n == size && limits_equal(w->limits, first->limits));
 }
 
 uint32_t steering_unreserved(const struct steering *g, struct arena *a, const char *resource, const char *const *available,
                              uint32_t available_n, uint32_t size, int64_t now_ms, const char ***ret_slots)
 {
-    const char **slots = arena_alloc(a, (available_n ? available_n : 1) * sizeof *slots);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < available_n; i++) {
-        if (!reserved_for(g, resource, available[i], now_ms, NULL))
-            slots[n++] = available[i];
+    *ret_slots = arena_alloc(a, (available_n + 1) * sizeof **ret_slots);
+    for (int level = 0; level == 0 || (n < size && level < 3); level++) {
+        n = 0;
+        for (uint32_t i = 0; i < available_n; i++)
+            if (is_free_for(g, resource, available[i], size, now_ms, level))
+                (*ret_slots)[n++] = available[i];
     }
-    if (n < size) {
-        memcpy(slots, available, available_n * sizeof *slots);
-        n = available_n;
-    }
-    *ret_slots = slots;
     return n;
 }
 
@@ -638,22 +596,23 @@ int steering_admit(struct steering *g, const char *resource, const char *const *
                            resource, other->ns, other->name);
     }
     tombstones_drop(g, resource, slots, n);
-    struct slot_set taken = set_make(slots, n);
+    struct slot_set taken = slot_set_make(slots, n);
     answer_add(g, resource, &taken, limits);
     struct cursor at = {0, 0};
     for (struct want *w; (w = want_next(g, &at, WAITING, resource, n, NULL));) {
-        if (set_equal(&w->aim, &taken)) { /* that one, or a sibling of it */
+        if (slot_set_equal(&w->aim, &taken)) { /* that one, or a sibling of it */
             taker = w;
             break;
         }
     }
     if (taker) {
-        set_free(&taker->taken);
+        sibling_may_have(g, taker);
+        slot_set_free(&taker->taken);
         taker->taken = taken;
         taker->state = ADMITTED;
         taker->since_ms = now_ms;
     } else {
-        set_free(&taken);
+        slot_set_free(&taken);
     }
     *ret_limits = limits;
     *ret_ns = alone && pod ? pod->ns : "";
@@ -670,7 +629,7 @@ static bool is_exchange(const struct steering *g, const struct want *w)
         for (uint32_t k = 0; k < g->pods[i]->wants_n; k++) {
             const struct want *other = &g->pods[i]->wants[k];
             if (other != w && text_equal(other->resource, w->resource) && limits_equal(other->limits, w->limits) &&
-                set_equal(&other->origin, &w->taken))
+                slot_set_equal(&other->origin, &w->taken))
                 return true;
         }
     }
@@ -687,7 +646,7 @@ uint32_t steering_differences(struct steering *g, struct arena *a, struct steeri
         struct pod *p = g->pods[i];
         for (uint32_t k = 0; k < p->wants_n; k++) {
             struct want *w = &p->wants[k];
-            if (w->state != SETTLED || w->told || !w->chosen.n || set_equal(&w->chosen, &w->taken))
+            if (w->state != SETTLED || w->told || !w->chosen.n || slot_set_equal(&w->chosen, &w->taken))
                 continue;
             w->told = true;
             if (is_exchange(g, w))

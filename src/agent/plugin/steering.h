@@ -52,8 +52,8 @@ bool steering_awaits(struct steering *g, const char *resource, uint32_t n, bool 
 /* GetPreferredAllocation: true and `size` slots, when one waiting container fits. */
 bool steering_prefer(struct steering *g, struct arena *a, const char *resource, const char *const *available, uint32_t available_n,
                      uint32_t size, int64_t now_ms, const char ***ret_slots);
-/* For the choice by other rules, when steering_prefer has none: `available` without what was chosen for waiting containers, or all of it
- * when too little would be left. Returns how many. */
+/* For the choice by other rules, when steering_prefer has none: `available` without what was chosen for waiting containers; with what was
+ * chosen for those who may be asking, when too little would be left; or all of it. Returns how many. */
 uint32_t steering_unreserved(const struct steering *g, struct arena *a, const char *resource, const char *const *available,
                              uint32_t available_n, uint32_t size, int64_t now_ms, const char ***ret_slots);
 /* Allocate: 0 and the limits; -E_CONFLICT when the one who asks may be either of two with different limits, or when these slots were chosen

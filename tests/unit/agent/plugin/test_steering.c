@@ -97,7 +97,9 @@ static void test_two_slots_and_sizes(void **state)
     const char **slots;
     assert_int_equal(steering_unreserved(f->g, f->a, GPU, all, 4, 1, 0, &slots), 1);
     assert_string_equal(slots[0], "c");
-    assert_int_equal(steering_unreserved(f->g, f->a, GPU, all, 4, 2, 0, &slots), 4); /* too few left */
+    assert_int_equal(steering_unreserved(f->g, f->a, GPU, all, 4, 2, 0, &slots), 3); /* too few left: but for those of the other pod */
+    assert_string_equal(slots[0], "b");
+    assert_int_equal(steering_unreserved(f->g, f->a, GPU, all, 4, 4, 0, &slots), 4);
     assert_int_equal(steering_unreserved(f->g, f->a, GPU, all, 4, 1, STEERING_RESERVE_MS, &slots), 4);
     assert_int_equal(steering_unreserved(f->g, f->a, GPU, NULL, 0, 0, 0, &slots), 0);
 }
@@ -223,6 +225,24 @@ static void test_sibling_goes(void **state)
     assert_int_equal(admit(f, "c", NULL, NULL), -E_CONFLICT);
     settle(f, "p1", "a");
     assert_int_equal(admit(f, "c", NULL, NULL), 0);
+}
+
+/* Two that were refused elsewhere go one after the other: the answer that one of them was marked for may have been the third's. */
+static void test_two_siblings_go(void **state)
+{
+    struct fixture *f = *state;
+    pod_add(f, "p0", "a", NULL, 30);
+    pod_add(f, "p1", "b", NULL, 30);
+    pod_add(f, "p2", "a", NULL, 30);
+    assert_int_equal(admit(f, "a", NULL, NULL), 0); /* p0 is marked */
+    assert_true(steering_awaits(f->g, GPU, 1, false, 0));
+    steering_pod_gone(f->g, "p1");
+    assert_false(steering_awaits(f->g, GPU, 1, false, 0));
+    steering_pod_gone(f->g, "p0");
+    assert_false(steering_awaits(f->g, GPU, 1, false, 0));
+    assert_true(steering_awaits(f->g, GPU, 1, true, 0));
+    settle(f, "p2", "a");
+    assert_false(steering_awaits(f->g, GPU, 1, true, 0));
 }
 
 static void test_kubelet_restarts(void **state)
@@ -358,7 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(test_one_pod),     T(test_two_slots_and_sizes), T(test_interchangeable), T(test_differences),
         T(test_wrong_limits), T(test_awaits),      T(test_different_limits_are_refused),
-        T(test_slots_chosen_for_another), T(test_sibling_goes), T(test_kubelet_restarts), T(test_old_name),
+        T(test_slots_chosen_for_another), T(test_sibling_goes), T(test_two_siblings_go), T(test_kubelet_restarts), T(test_old_name),
         T(test_known_pods_are_replaced), T(test_init_containers), T(test_without_a_choice), T(test_given), T(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
