@@ -320,6 +320,17 @@ static void managed_last(struct json *metadata)
     }
 }
 
+/* What binds it to others (lifecycle/garbage.c) is as it was. */
+static bool links_kept(const struct object_write *w)
+{
+    static const char *const links[] = {"ownerReferences", "finalizers", "deletionTimestamp"};
+    const struct json *was = json_get(w->old, "metadata"), *is = json_get(w->object, "metadata");
+    bool kept = w->old != NULL;
+    for (size_t i = 0; kept && i < sizeof links / sizeof *links; i++)
+        kept = json_equal(json_get(was, links[i]), json_get(is, links[i]));
+    return kept;
+}
+
 /* False: nothing was stored. */
 static bool store_now(struct object_write *w)
 {
@@ -338,6 +349,7 @@ static bool store_now(struct object_write *w)
     }
     const struct store_object *was = w->apart.spec.n ? store_get(store, w->kind_id, w->ns, name) : NULL;
     questions_note(w->server->questions, w->kind_id, w->object, was ? was->body : NULL, w->apart.spec_added, body);
+    body->notes |= links_kept(w) ? STORE_NOTE_KEPT : 0;
     w->stored = (struct bytes){body->data, body->n}; /* the store or what waits for the commit refers to it */
     int r;
     if (!w->old)
