@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "jobs/batch/cron_job.h"
 #include "jobs/volcano/flow/job_flow.h"
+#include "kube/object_meta.h"
 
 #define GROUP "batch.volcano.sh"
 #define API_VERSION "batch.volcano.sh/v1alpha1"
@@ -89,7 +90,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct vcjobs *v = arg;
     arena_reset(v->scratch);
-    const struct json *pod = json_parse(v->scratch, object, NULL, NULL);
+    const struct json *pod = object_parse_lean(v->scratch, object, false);
     const char *ns = object_meta(pod, "namespace");
     int64_t now_ms = loop_wall_ms(v->jobs->loop);
     if (event == KUBE_DELETED) {
@@ -161,7 +162,7 @@ static void on_group(void *arg, enum kube_event event, const char *key, struct b
     struct vcjobs *v = arg;
     (void)event;
     arena_reset(v->scratch);
-    const struct json *group = json_parse(v->scratch, object, NULL, NULL);
+    const struct json *group = object_parse_lean(v->scratch, object, false);
     const char *slash = strchr(key, '/');
     const char *job = object_controller(group, "name");
     if (*job && strcmp(object_controller(group, "kind"), "Job") == 0)

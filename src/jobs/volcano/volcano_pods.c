@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "base/collections/map.h"
 #include "jobs/volcano/vcjob_pods.h"
+#include "kube/object_meta.h"
 #include "kube/watch.h"
 #include "kube/workqueue.h"
 
@@ -298,7 +299,7 @@ static void count_pod(struct volcano_pods *v, enum kube_event event, const struc
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct volcano_pods *v = arg;
-    const struct json *pod = json_parse(v->arena, object, NULL, NULL), *metadata = json_get(pod, "metadata");
+    const struct json *pod = object_parse_lean(v->arena, object, false), *metadata = json_get(pod, "metadata");
     const char *key =
         arena_printf(v->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", ""));
     const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
@@ -308,7 +309,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         text_equal(phase, "Failed"))
         wanted_forget(v, key);
     else
-        wanted_put(v, key, pod);
+        wanted_put(v, key, object_parse_lean(v->arena, object, true));
     arena_reset(v->arena);
 }
 
