@@ -132,6 +132,33 @@ static size_t cuts_find(struct bytes object, bool with_spec, struct cut cuts[2])
     return r.failed ? 0 : n;
 }
 
+/* Before the first member of the object that is the member `name`. False: there is none. */
+static bool member_enter(struct json_reader *r, const char *name)
+{
+    struct bytes key;
+    while (json_reader_key(r, &key)) {
+        if (bytes_is(key, name))
+            return json_reader_object(r);
+        json_reader_skip(r);
+    }
+    return false;
+}
+
+struct bytes object_text_annotation(struct bytes object, const char *name)
+{
+    struct json_reader r;
+    struct bytes key, value;
+    json_reader_init(&r, object);
+    if (!json_reader_object(&r) || !member_enter(&r, "metadata") || !member_enter(&r, "annotations"))
+        return (struct bytes){0};
+    while (json_reader_key(&r, &key)) {
+        value = json_reader_raw(&r);
+        if (bytes_is(key, name))
+            return value.n > 2 && *value.data == '"' ? (struct bytes){value.data + 1, value.n - 2} : (struct bytes){0};
+    }
+    return (struct bytes){0};
+}
+
 void object_without_managed_fields(struct bytes object, struct buf *out)
 {
     struct cut cuts[2];

@@ -241,6 +241,22 @@ static bool is_meant(const struct json *v, const char *harmless)
     return !bytes_is(v->type == JSON_STRING ? json_bytes(v) : buf_view(&text), harmless);
 }
 
+/* Does a value at `path` below v ask for something? WHY  most do not, and no path has to be put together for them. */
+static bool is_asked_for(const struct json *v, const char *path, const char *harmless)
+{
+    size_t n = strcspn(path, ".[");
+    const struct json *member = json_get_n(v, (struct bytes){path, n});
+    const char *rest = path + n;
+    if (!member || !*rest)
+        return is_meant(member, harmless);
+    if (*rest == '.')
+        return is_asked_for(member, rest + 1, harmless);
+    JSON_EACH (item, admission_list_n(member) ? member : NULL)
+        if (is_asked_for(item, rest + strlen("[]."), harmless))
+            return true;
+    return false;
+}
+
 /* The first value at `path` below v that asks for something; its path with indexes in *ret_path. */
 static const struct json *find(struct admission *x, const struct json *v, const char *path, const char *harmless,
                                const char *so_far, const char **ret_path)
@@ -324,7 +340,8 @@ static void warn_of_fields(struct admission *x, const struct kind *k)
             continue; /* whoever controls the owner writes that of all of them, and nobody asked for it */
         if (!u->path[0])
             admission_warn(x, "%s: has no effect yet: %s", k->kind, u->instead);
-        else if (!(x->shares & u->unless) && find(x, x->object, u->path, u->harmless, "", &path))
+        else if (!(x->shares & u->unless) && is_asked_for(x->object, u->path, u->harmless) &&
+                 find(x, x->object, u->path, u->harmless, "", &path))
             admission_warn(x, u->unless ? "%s: has an effect only where %s" : "%s: has no effect yet: %s", path, u->instead);
     }
 }

@@ -159,16 +159,18 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
 
 static void on_group(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
+    enum { UID_PART = 37 }; /* "-" and a uid: vcjob_pod_group_name */
     struct vcjobs *v = arg;
-    (void)event;
-    arena_reset(v->scratch);
-    const struct json *group = object_parse_lean(v->scratch, object, false);
     const char *slash = strchr(key, '/');
-    const char *job = object_controller(group, "name");
-    if (*job && strcmp(object_controller(group, "kind"), "Job") == 0)
-        workqueue_add(v->queue, arena_printf(v->scratch, "%.*s/%s", (int)(slash - key), key, job));
-    else if (event == KUBE_DELETED && strlen(slash + 1) > 37) /* <job>-<uid>, known by its key only */
-        workqueue_add(v->queue, arena_text_n(v->scratch, key, strlen(key) - 37));
+    size_t n = strlen(slash + 1);
+    (void)event;
+    (void)object;
+    if (n <= UID_PART || slash[1 + n - UID_PART] != '-')
+        return;
+    arena_reset(v->scratch);
+    const char *ns = arena_text_n(v->scratch, key, (size_t)(slash - key)), *job = arena_text_n(v->scratch, slash + 1, n - UID_PART);
+    if (kube_cache_raw(v->cache, ns, job).n) /* not of a pod, a ReplicaSet or an operator's job */
+        workqueue_add(v->queue, arena_printf(v->scratch, "%s/%s", ns, job));
 }
 
 static void on_command(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -226,15 +228,25 @@ static void group_drop(struct vcjob_pass *x)
                     object_meta(x->group, "uid"), "Background");
 }
 
-/* Returns true when the scheduler has let the gang in, so that pods may exist. */
-static bool make_group(struct vcjob_pass *x)
+/* Of all that the PodGroup's spec follows from, and of the PodGroup that is there. Never 0. */
+static uint64_t group_hash(const struct vcjob_pass *x)
+{
+    const int64_t numbers[] = {x->version, object_generation_of(x->job), object_generation_of(x->group)};
+    const char *uid = object_meta(x->group, "uid");
+    uint64_t hash = hash_bytes(numbers, sizeof numbers, hash_bytes(uid, strlen(uid), 0));
+    for (uint32_t i = 0; i < x->tasks_n; i++)
+        hash = hash_bytes(&x->tasks[i].priority, sizeof x->tasks[i].priority, hash);
+    return hash | 1;
+}
+
+/* The spec of the PodGroup that is there follows that of the job. */
+static void update_group(struct vcjob_pass *x)
 {
     struct work *w = x->work;
+    uint64_t hash = group_hash(x);
+    if (x->memory->group_seen == hash)
+        return;
     struct json *wanted = vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version);
-    if (!x->group) {
-        work_create(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), wanted);
-        return false;
-    }
     struct json *diff = object_diff(w->arena, json_get(x->group, "spec"), json_get(wanted, "spec"));
     struct json *patch = json_new(w->arena, JSON_OBJECT), *part = json_new(w->arena, JSON_OBJECT);
     static const char *const ours[] = {"minMember", "minTaskMember", "minResources", "queue", "priorityClassName", "subGroupPolicy"};
@@ -247,7 +259,21 @@ static bool make_group(struct vcjob_pass *x)
                    kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns,
                              object_meta(x->group, "name"), NULL),
                    patch);
+    } else {
+        x->memory->group_seen = hash;
     }
+}
+
+/* Returns true when the scheduler has let the gang in, so that pods may exist. */
+static bool make_group(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    if (!x->group) {
+        work_create(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL),
+                    vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version));
+        return false;
+    }
+    update_group(x);
     const char *phase = json_text(json_path(x->group, "status", "phase", NULL), "");
     return *phase && strcmp(phase, "Pending") != 0;
 }

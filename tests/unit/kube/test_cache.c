@@ -130,6 +130,24 @@ static void test_objects_are_read_without_their_spec(void **state)
     assert_null(object_parse_lean(a, BYTES(""), true));
 }
 
+static void annotation(const char *in, const char *want)
+{
+    struct bytes value = object_text_annotation(bytes_of(in), "a/b");
+    assert_int_equal(value.n, strlen(want));
+    assert_memory_equal(value.n ? value.data : "", want, value.n);
+}
+
+static void test_an_annotation_is_found_in_the_text(void **state)
+{
+    annotation("{\"metadata\":{\"name\":\"x\",\"annotations\":{\"c\":\"\\\"a/b\\\":\",\"a/b\":\"v\"},\"labels\":{}},\"spec\":{}}", "v");
+    annotation("{\"metadata\":{\"labels\":{\"a/b\":\"v\"},\"annotations\":{\"a/b\":\"\"}}}", "");
+    annotation("{\"metadata\":{\"annotations\":{\"a/b\":1}}}", "");
+    annotation("{\"spec\":{\"metadata\":{\"annotations\":{\"a/b\":\"v\"}}},\"metadata\":{}}", "");
+    annotation("{\"metadata\":{\"annotations\":[\"a/b\"]}}", "");
+    annotation("{\"metadata\":{\"annotations\":{\"a/b\":\"v", "");
+    annotation("", "");
+}
+
 static void test_managed_fields_are_cut_out(void **state)
 {
     lean("{\"metadata\":{\"name\":\"a\",\"managedFields\":[{\"x\":[1,\"]\"]}],\"uid\":\"u\"},\"b\":1}",
@@ -207,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow), cmocka_unit_test(test_keys_to_look_at), cmocka_unit_test(test_marks),
                                        cmocka_unit_test(test_managed_fields_are_cut_out),
-                                       cmocka_unit_test(test_objects_are_read_without_their_spec)};
+                                       cmocka_unit_test(test_objects_are_read_without_their_spec),
+                                       cmocka_unit_test(test_an_annotation_is_found_in_the_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
