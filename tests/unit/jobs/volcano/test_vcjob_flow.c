@@ -138,6 +138,71 @@ static void an_update_is_answered_once(void **state)
     assert_string_equal(state_of(JOB("u")), "Running 2 1 1");
 }
 
+static int64_t members_of_group(const char *path)
+{
+    return json_int64(json_path(get(path), "spec", "minMember", NULL), 0);
+}
+
+/* Whoever changed which, and whatever of both was looked at before; and one that goes is made again. */
+static void a_group_follows_its_job(void **state)
+{
+    (void)state;
+    vcjob("g", "", task("w", 3, "1000", 0, ""));
+    run(3000);
+    const char *group = arena_printf(w.a, "/apis/scheduling.volcano.sh/v1beta1/namespaces/n/podgroups/g-%s", uid(JOB("g")));
+    assert_int_equal(members_of_group(group), 3);
+    patch(JOB("g"), "{\"spec\":{\"minAvailable\":2}}");
+    run(3000);
+    assert_int_equal(members_of_group(group), 2);
+    for (int i = 4; i < 6; i++) {
+        patch(group, arena_printf(w.a, "{\"spec\":{\"minMember\":%d}}", i));
+        run(3000);
+        assert_int_equal(members_of_group(group), 2);
+    }
+    const char *first = uid(group);
+    kube_delete(w.client, group, (struct bytes){0}, NULL, NULL);
+    run(3000);
+    assert_string_not_equal(uid(group), first);
+    assert_int_equal(members_of_group(group), 2);
+}
+
+static char group_phases[200];
+
+static bool counts_groups(struct http_exchange *x)
+{
+    if (strcmp(x->request.method, "PATCH") != 0 || !strstr(x->request.path, "/podgroups/"))
+        return false;
+    const struct json *status = json_get(json_parse(w.a, x->request.body, NULL, NULL), "status");
+    size_t n = strlen(group_phases);
+    snprintf(group_phases + n, sizeof group_phases - n, "%s:%lld ", json_get_text(status, "phase", ""),
+             (long long)json_get_int64(status, "running", 0));
+    return false;
+}
+
+static void phases_of_group(const char *name, const char *annotation, int64_t ms, const char *expect)
+{
+    group_phases[0] = '\0';
+    w.takes = counts_groups;
+    vcjob(name, "",
+          arena_printf(w.a,
+                       "{\"name\":\"w\",\"replicas\":2,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"4\"%s}},"
+                       "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}",
+                       annotation));
+    run(ms);
+    w.takes = NULL;
+    assert_string_equal(group_phases, expect);
+}
+
+/* What follows within a second is one write: pods that run at once, and the end of a group that its job takes away. */
+static void a_group_is_not_written_twice_in_a_second(void **state)
+{
+    (void)state;
+    phases_of_group("quick", "", 20000, "Inqueue:0 Running:2 ");
+    phases_of_group("slow", ",\"capstan.dev/start-seconds\":\"3\"", 2000, "Inqueue:0 Running:0 ");
+    run(30000);
+    assert_string_equal(state_of(JOB("slow")), "Completed 0 0 0");
+}
+
 /* ---- what the server refuses ---- */
 
 static int refused_n;
@@ -217,6 +282,8 @@ int main(void)
                                        FLOW(an_eviction_waits_for_its_timeout),
                                        FLOW(what_does_not_come_back_is_answered_in_time),
                                        FLOW(an_update_is_answered_once),
+                                       FLOW(a_group_follows_its_job),
+                                       FLOW(a_group_is_not_written_twice_in_a_second),
                                        FLOW(a_pod_of_another_job_is_told_of),
                                        FLOW(a_job_that_is_refused_is_terminated),
                                        FLOW(a_server_that_is_down_is_no_fault_of_the_job)};
