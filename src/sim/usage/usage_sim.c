@@ -314,7 +314,10 @@ static void on_workload(void *arg, enum kube_event event, struct bytes object)
 
 static void on_group(void *arg, enum kube_event event, struct bytes object)
 {
+    static const char whole[] = "\"Scheduled\"";
     struct usage_sim *u = arg;
+    if (event == KUBE_MODIFIED && !memmem(object.data, object.n, whole, sizeof whole - 1))
+        return; /* a look before the parse: its queue is read again when it is whole */
     arena_reset(u->scratch);
     const struct json *group = object_parse_lean(u->scratch, object, true);
     struct gang_seen *g = gang_seen(u, "group", event, group, json_text(json_path(group, "spec", "queue", NULL), ""),
