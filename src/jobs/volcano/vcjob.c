@@ -31,6 +31,7 @@ struct vcjob_memory *vcjob_memory_of(struct vcjobs *v, const char *key, bool mak
         return slot ? *slot : NULL;
     struct vcjob_memory *m = mem_zero(1, sizeof *m);
     m->pods = map_new(sizeof(struct vcjob_pod *));
+    m->made = map_new(sizeof(int64_t));
     *(struct vcjob_memory **)map_put(v->memories, bytes_of(key), NULL) = m;
     return m;
 }
@@ -43,6 +44,7 @@ static void memory_free(struct vcjob_memory *m)
     while ((slot = map_next(m->pods, &at, &name)))
         vcjob_pod_free(*slot);
     map_free(m->pods);
+    map_free(m->made);
     for (uint32_t i = 0; i < m->evicted_n; i++)
         vcjob_pod_free(m->evicted[i]);
     free(m->evicted);
@@ -84,6 +86,7 @@ static void pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
     }
     *slot = p;
     vcjob_pod_free(old);
+    (void)map_remove(m->made, bytes_of(p->name)); /* most were seen before */
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
@@ -193,6 +196,40 @@ static void on_command(void *arg, enum kube_event event, const char *key, struct
         workqueue_add(v->queue_commands, key);
 }
 
+/* ---- what was made ---- */
+
+struct making {
+    struct vcjobs *vcjobs;
+    const char *job, *name;
+};
+
+/* WHY  not where a watch was faster: whoever deletes it then would wait for us. */
+static void on_made(void *arg)
+{
+    const struct making *x = arg;
+    struct vcjob_memory *m = vcjob_memory_of(x->vcjobs, x->job, false);
+    if (m && !map_find_text(m->pods, x->name))
+        *(int64_t *)map_put(m->made, bytes_of(x->name), NULL) = loop_wall_ms(x->vcjobs->jobs->loop);
+}
+
+/* It is there, though our watch is late: it would be asked for in vain. */
+static bool is_made(struct vcjob_pass *x, const char *name)
+{
+    const int64_t *made_ms = map_find_text(x->memory->made, name);
+    if (!made_ms || x->now_ms - *made_ms >= VCJOB_TAKEN_MS)
+        return false;
+    work_again(x->work, VCJOB_TAKEN_MS);
+    return true;
+}
+
+static void make(struct vcjob_pass *x, const char *path, const char *name, const struct json *object)
+{
+    struct making *making = arena_alloc(x->work->arena, sizeof *making);
+    *making = (struct making){x->vcjobs, x->work->key, name};
+    work_then(x->work, on_made, making);
+    work_create(x->work, path, object);
+}
+
 /* ---- acting ---- */
 
 static void pod_delete(struct vcjob_pass *x, struct vcjob_pod *p)
@@ -268,11 +305,14 @@ static void update_group(struct vcjob_pass *x)
 static bool make_group(struct vcjob_pass *x)
 {
     struct work *w = x->work;
+    const char *name = vcjob_pod_group_name(w->arena, x->job);
     if (!x->group) {
-        work_create(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL),
-                    vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version));
+        if (!is_made(x, name))
+            make(x, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), name,
+                 vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version));
         return false;
     }
+    (void)map_remove(x->memory->made, bytes_of(name)); /* it was seen before */
     update_group(x);
     const char *phase = json_text(json_path(x->group, "status", "phase", NULL), "");
     return *phase && strcmp(phase, "Pending") != 0;
@@ -345,7 +385,7 @@ static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
     struct work *w = x->work;
     for (int64_t i = 0; i < task->replicas && i < LIMIT_GANG_MEMBERS; i++) {
         const char *name = vcjob_pod_name(w->arena, w->name, task->name, i);
-        if (map_find_text(x->memory->pods, name))
+        if (map_find_text(x->memory->pods, name) || is_made(x, name))
             continue;
         if (x->creates_n++ >= VCJOB_CREATES_PER_PASS) {
             x->memory->asked_ms = 0;
@@ -356,7 +396,7 @@ static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
             note_missing(x, name);
         struct json *pod = vcjob_pod(w->arena, x->job, task, i, x->version, x->view.retry_count);
         vcjob_plugin_pod(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, i, pod);
-        work_create(w, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), pod);
+        make(x, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), name, pod);
     }
 }
 
@@ -459,6 +499,7 @@ static void memory_meet(struct vcjob_memory *m, const struct json *job)
         return;
     free(m->uid);
     m->uid = mem_text(uid);
+    map_clear(m->made);
     vcjob_objects_meet(m, job);
     m->generation_seen = m->updated_ms = m->unknown_ms = 0;
     m->restarting_part = false;

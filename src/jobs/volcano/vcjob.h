@@ -21,6 +21,7 @@ enum {
 
 struct vcjob_memory {
     struct map *pods;             /* name -> struct vcjob_pod * */
+    struct map *made;             /* pods and PodGroup that the server took and no watch has shown yet: name -> int64_t, wall time */
     struct vcjob_pod **evicted;
     uint32_t evicted_n, evicted_cap;
     int64_t evicted_retry;        /* retryCount when a targeted restart was ordered for them; see vcjob_trigger.c */

@@ -203,6 +203,47 @@ static void a_group_is_not_written_twice_in_a_second(void **state)
     assert_string_equal(state_of(JOB("slow")), "Completed 0 0 0");
 }
 
+static int pods_asked_for_n;
+static bool is_late;
+
+static bool watch_is_late(struct http_exchange *x)
+{
+    const char *labels = http_query(&x->request, "labelSelector");
+    pods_asked_for_n += strcmp(x->request.method, "POST") == 0 && text_ends(x->request.path, "/namespaces/n/pods");
+    if (!is_late || !http_query(&x->request, "watch") || !labels || strcmp(labels, "volcano.sh/job-name") != 0)
+        return false;
+    http_reply_text(x, 503, "text/plain", "not now");
+    return true;
+}
+
+/* What the server has taken is there, whenever the watch comes to it. */
+static void pods_are_asked_for_once(void **state)
+{
+    (void)state;
+    jobs_free(w.jobs);
+    w.takes = watch_is_late;
+    is_late = true;
+    pods_asked_for_n = 0;
+    w.jobs = jobs_new(w.client, &(struct jobs_config){.embedded = true});
+    run(1000);
+    vcjob("once", "", task("w", 3, "1000", 0, ""));
+    run(2000);
+    for (int i = 0; i < 5; i++) { /* something else that the job is looked at for */
+        patch(JOB("once"), arena_printf(w.a, "{\"metadata\":{\"labels\":{\"round\":\"%d\"}}}", i));
+        run(200);
+    }
+    assert_int_equal(pods_asked_for_n, 3);
+    assert_string_equal(state_of(JOB("once")), "Pending 0 0 0");
+    is_late = false;
+    run(15000);
+    assert_string_equal(state_of(JOB("once")), "Running 3 0 0");
+    assert_int_equal(pods_asked_for_n, 3);
+    evict(POD("once-w-1")); /* made again at once */
+    run(2000);
+    assert_string_equal(state_of(JOB("once")), "Running 3 0 0");
+    w.takes = NULL;
+}
+
 /* ---- what the server refuses ---- */
 
 static int refused_n;
@@ -284,6 +325,7 @@ int main(void)
                                        FLOW(an_update_is_answered_once),
                                        FLOW(a_group_follows_its_job),
                                        FLOW(a_group_is_not_written_twice_in_a_second),
+                                       FLOW(pods_are_asked_for_once),
                                        FLOW(a_pod_of_another_job_is_told_of),
                                        FLOW(a_job_that_is_refused_is_terminated),
                                        FLOW(a_server_that_is_down_is_no_fault_of_the_job)};
