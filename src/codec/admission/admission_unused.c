@@ -348,7 +348,8 @@ static void warn_of_fields(struct admission *x, const struct kind *k)
 
 static void warn_of_forms(struct admission *x)
 {
-    const struct json *now = json_path(x->object, "metadata", "annotations", NULL), *before = json_path(x->old, "metadata", "annotations", NULL);
+    const struct json *now = json_path(x->object, "metadata", "annotations", NULL);
+    const struct json *before = json_path(x->old, "metadata", "annotations", NULL);
     for (size_t i = 0; now && i < sizeof forms / sizeof *forms; i++) {
         const struct json *is = json_get(now, forms[i].key), *was = is ? json_get(before, forms[i].key) : NULL;
         if (is && !forms[i].is_read(is) && !(was && json_equal(was, is)))

@@ -1,4 +1,5 @@
-/* Patches that leave parts of the object as text (managedFields, the spec of pods, Volcano Jobs and PodGroups) against the same patches that do not.
+/* Patches that leave parts of the object as text (managedFields, the spec of pods, Volcano Jobs and PodGroups) against the same patches
+ * that do not.
  *
  * Two servers get the same requests under the same clock. The second one's patches also name managedFields, to no effect: so it works on
  * whole objects. Answers, warnings and what is stored must be the same to the byte, but for that.
