@@ -10,6 +10,7 @@
  *                      ClusterQueues x 50 Workloads, most of which wait), which ends them itself
  * api.writes.job       a Job of 8 pods through a LocalQueue: 200 of them, two waves; its Workload, start and end included
  * api.writes.vcjob     a Volcano Job of 8 pods: 200 of them, two waves; its PodGroup and pods included
+ * api.writes.vcjob1    a Volcano Job of one pod that starts at once: 200 of them
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -316,20 +317,20 @@ static void jobs(void)
     world_end();
 }
 
-static void vcjobs(void)
+static void vcjobs(const char *name, int size, int nodes_n, double limit)
 {
     const int n = 200;
-    world_start(n / 2, true);
+    world_start(nodes_n, true);
     count_from_here();
     for (int i = 0; i < n; i++, run(20))
         create(arena_printf(w.a,
                             "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"v%d\",\"namespace\":\"n\"},\"spec\":"
-                            "{\"minAvailable\":8,\"tasks\":[{\"name\":\"w\",\"replicas\":8,\"template\":" TEMPLATE "}]}}",
-                            i));
+                            "{\"minAvailable\":%d,\"tasks\":[{\"name\":\"w\",\"replicas\":%d,\"template\":" TEMPLATE "}]}}",
+                            i, size, size));
     run(120000);
     w.over_n = (int64_t)scheduler_counts(w.scheduler).binds_n;
-    unless_over(8 * n, "pods bound");
-    tell("api.writes.vcjob", n, 0);
+    unless_over(size * n, "pods bound");
+    tell(name, n, limit);
     world_end();
 }
 
@@ -340,7 +341,8 @@ int main(int argc, char **argv)
     pods();
     workloads();
     jobs();
-    vcjobs();
+    vcjobs("api.writes.vcjob", 8, 100, 33);
+    vcjobs("api.writes.vcjob1", 1, 100, 10);
     if (check)
         printf("1..%d\n", tests_n);
     return failed_n > 0;

@@ -18,7 +18,6 @@ struct kube_cache {
     struct kube_cache_config config;
     struct map *objects; /* key -> struct entry */
     struct map *marks;   /* mark -> struct map *: its keys */
-    struct object_meta meta;
     struct buf key, lean;
     struct loop *l;
     struct blob **old; /* replaced in this turn: views of them are still good */
@@ -70,9 +69,8 @@ static void cache_event(void *arg, enum kube_event event, struct bytes object)
 {
     struct kube_cache *k = arg;
     struct bytes now = object;
-    if (!object_meta_read(object, &k->meta))
-        return;
-    object_meta_key(&k->meta, &k->key);
+    buf_clear(&k->key);
+    buf_bytes(&k->key, kube_watch_key(k->watch));
     if (event != KUBE_DELETED && k->config.keeps && !k->config.keeps(k->config.arg, object))
         event = KUBE_DELETED;
     if (event == KUBE_DELETED) {
@@ -132,7 +130,6 @@ void kube_cache_free(struct kube_cache *k)
     }
     map_free(k->objects);
     map_free(k->marks);
-    object_meta_free(&k->meta);
     buf_free(&k->key);
     buf_free(&k->lean);
     free(k->old);

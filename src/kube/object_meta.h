@@ -1,7 +1,7 @@
 /* object_meta.h - inside the kube room: the few metadata fields that list-watch lives on, read without a tree */
 #ifndef KUBE_OBJECT_META_H
 #define KUBE_OBJECT_META_H
-#include "base/bytes.h"
+#include "wire/json.h"
 
 struct object_meta {
     struct buf ns, name, uid, rv; /* empty when absent */
@@ -13,5 +13,10 @@ bool object_meta_read(struct bytes object, struct object_meta *m);
 void object_meta_key(const struct object_meta *m, struct buf *out);
 /* Copy the object without metadata.managedFields. */
 void object_without_managed_fields(struct bytes object, struct buf *out);
+/* metadata.annotations[name] as it stands in the text, without its quotes; {NULL, 0}: there is none. */
+struct bytes object_text_annotation(struct bytes object, const char *name);
+/* Its tree without managedFields, which nobody inside reads, and without spec unless that is wanted: of what happens to a pod, its spec is
+ * not told. A text that is taken apart nowhere is read whole. NULL: it is no JSON. */
+struct json *object_parse_lean(struct arena *a, struct bytes object, bool with_spec);
 
 #endif

@@ -137,6 +137,11 @@ static bool watch_leave(struct kube_watch *w)
     return false;
 }
 
+struct bytes kube_watch_key(const struct kube_watch *w)
+{
+    return buf_view(&w->key);
+}
+
 const char *kube_watch_path(const struct kube_watch *w)
 {
     return w->path_at ? w->config.older_paths[w->path_at - 1] : w->path;

@@ -89,7 +89,7 @@ static void turn(void *arg)
         status_all_changed(s);
         hypernodes_tell_all(s);
         act_machines_changed(s);
-        kept_pods_look(s->kept, NULL);
+        kept_pods_look_all(s->kept);
     }
 }
 

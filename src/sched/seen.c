@@ -243,6 +243,12 @@ void seen_pod_gone(struct scheduler *s, name_id key)
     bind_pod_gone(s, uid);
 }
 
+static void look_at_kept(struct scheduler *s, const struct seen_gang *g)
+{
+    for (uint32_t i = 0; i < g->pods_n; i++)
+        kept_pods_look(s->kept, intern_name(s->names, g->pods[i]));
+}
+
 void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
 {
     struct seen_gang *g = gang_made(s, r->key, r->source);
@@ -254,7 +260,7 @@ void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
     if (r->admitted)
         g->admitted = true;
     if (g->fewest_n != r->min_members)
-        kept_pods_look(s->kept, intern_name(s->names, r->key));
+        look_at_kept(s, g);
     g->fewest_n = r->min_members;
     status_gang_changed(s, g);
 }
@@ -272,7 +278,7 @@ void seen_gang_gone(struct scheduler *s, name_id key)
     if (!g)
         return;
     status_gang_changed(s, g);
-    kept_pods_look(s->kept, intern_name(s->names, key));
+    look_at_kept(s, g);
     g->has_object = false;
     g->fewest_n = 0;
     for (uint32_t i = 0; i < g->pods_n; i++)

@@ -9,7 +9,10 @@
 #include "base/clock.h"
 #include "sched/scheduler.h"
 
-enum { QUEUE_LOOK_MS = 300 };
+enum {
+    QUEUE_LOOK_MS = 300,
+    PASSING_MS = 1000, /* SOURCE Volcano writes its PodGroups once in a session, which is a second */
+};
 
 int64_t status_telling_wait_ms(struct scheduler *s, struct seen_gang *g, const char *text, const char *said, enum telling_rest rest)
 {
@@ -170,6 +173,31 @@ struct volcano_pass {
     const char *was, *phase;
 };
 
+/* Its pods are bound and about to run, or have ended and its job is about to take it away: one write less where that comes at once. */
+static bool is_passing(const struct volcano_pass *x)
+{
+    const struct seen_gang *g = x->g;
+    int64_t up_n = (int64_t)g->running_n + g->succeeded_n + g->failed_n;
+    if (strcmp(x->was, x->phase) == 0)
+        return false;
+    if (strcmp(x->phase, "Running") == 0)
+        return g->bound_n == (int64_t)g->pods_n && up_n < g->bound_n && !g->failed_n;
+    return strcmp(x->phase, "Completed") == 0 && strcmp(object_controller(x->group, "kind"), "Job") == 0 &&
+           strcmp(object_controller(x->group, "apiVersion"), "batch.volcano.sh/v1alpha1") == 0;
+}
+
+/* Milliseconds until that is told; 0: now. */
+static int64_t passing_wait_ms(const struct volcano_pass *x)
+{
+    int64_t now_ms = loop_now_ms(x->s->loop);
+    if (!is_passing(x))
+        x->g->passing_ms = 0;
+    else if (!x->g->passing_ms)
+        x->g->passing_ms = now_ms;
+    int64_t wait_ms = x->g->passing_ms ? x->g->passing_ms + PASSING_MS - now_ms : 0;
+    return wait_ms > 0 ? wait_ms : 0;
+}
+
 /* Older servers have no status subresource here, and then the path with /status does not exist: the object itself is written, status and
  * annotation in one. */
 static void volcano_send(struct volcano_pass *x, bool tells, const char *why, const char *tree)
@@ -223,6 +251,11 @@ void status_volcano_group(void *arg, struct work *w)
     x.phase = volcano_phase(group, g, kept_out || s->config.hold);
     if (strcmp(x.phase, "Pending") != 0)
         kept_out = NULL;
+    int64_t passing_ms = passing_wait_ms(&x);
+    if (passing_ms > 0) {
+        work_again(w, passing_ms);
+        return;
+    }
     json_set_text(a, x.status, "phase", x.phase);
     object_count_set(a, x.status, "running", g->running_n);
     object_count_set(a, x.status, "succeeded", g->succeeded_n);

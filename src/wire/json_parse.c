@@ -45,7 +45,7 @@ static int fail(struct parser *p, int code, const char *original, const char *at
 
 static void skip_space(struct parser *p)
 {
-    while (p->at < p->end && json_text_is_space(*p->at))
+    while (p->at < p->end && *p->at <= ' ' && json_text_is_space(*p->at)) /* most bytes that are looked at are above */
         p->at++;
 }
 
@@ -73,16 +73,19 @@ static const char *string_problem(const char *at, const char *end)
     return "a raw control character is not allowed in strings; write it as an escape such as \\n";
 }
 
+#define PLAIN_MAX 64 /* names, times, uids */
+
 /* The same as parse_string, of a string as most are: short, and nothing to decode or to check. False: nothing was taken. */
 static inline bool parse_plain(struct parser *p, const char **ret_text, uint32_t *ret_n)
 {
 #ifdef __SSE2__
     char *text = p->at;
-    if (p->end - text < 16)
-        return false;
-    unsigned mask = json_text_mask_ascii(text);
-    uint32_t n = mask ? (uint32_t)__builtin_ctz(mask) : 0;
-    if (text[n] != '"')
+    uint32_t n = 0;
+    unsigned mask = 0;
+    while (n < PLAIN_MAX && p->end - text >= n + 16 && !(mask = json_text_mask_ascii(text + n)))
+        n += 16;
+    n += mask ? (uint32_t)__builtin_ctz(mask) : 0;
+    if (!mask || text[n] != '"')
         return false;
     text[n] = '\0';
     p->at = text + n + 1;

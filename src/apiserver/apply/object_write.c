@@ -215,6 +215,7 @@ static void forgive_old(const struct object_write *w, struct admission *x, const
                             .asked = x->asked,
                             .strict_kueue = x->strict_kueue,
                             .status_only = x->status_only,
+                            .spec_rests = x->spec_rests,
                             .read = x->read,
                             .list = x->list,
                             .has_child = x->has_child,
@@ -236,6 +237,7 @@ static bool admit(struct object_write *w)
                           .shares = w->server->config.shares,
                           .ephemeral = strcmp(w->subresource, "ephemeralcontainers") == 0,
                           .status_only = w->old && strcmp(w->subresource, "status") == 0,
+                          .spec_rests = w->apart.spec.n > 0,
                           .read = admission_read,
                           .list = admission_list,
                           .has_child = admission_has_child,
@@ -320,6 +322,17 @@ static void managed_last(struct json *metadata)
     }
 }
 
+/* What binds it to others (lifecycle/garbage.c) is as it was. */
+static bool links_kept(const struct object_write *w)
+{
+    static const char *const links[] = {"ownerReferences", "finalizers", "deletionTimestamp"};
+    const struct json *was = json_get(w->old, "metadata"), *is = json_get(w->object, "metadata");
+    bool kept = w->old != NULL;
+    for (size_t i = 0; kept && i < sizeof links / sizeof *links; i++)
+        kept = json_equal(json_get(was, links[i]), json_get(is, links[i]));
+    return kept;
+}
+
 /* False: nothing was stored. */
 static bool store_now(struct object_write *w)
 {
@@ -338,6 +351,7 @@ static bool store_now(struct object_write *w)
     }
     const struct store_object *was = w->apart.spec.n ? store_get(store, w->kind_id, w->ns, name) : NULL;
     questions_note(w->server->questions, w->kind_id, w->object, was ? was->body : NULL, w->apart.spec_added, body);
+    body->notes |= links_kept(w) ? STORE_NOTE_KEPT : 0;
     w->stored = (struct bytes){body->data, body->n}; /* the store or what waits for the commit refers to it */
     int r;
     if (!w->old)

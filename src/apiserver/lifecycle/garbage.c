@@ -50,6 +50,7 @@ struct facts {
         char uid[64];
     } owners[16];
     uint32_t owners_n;
+    struct bytes references; /* metadata.ownerReferences, all of them, in the text; {NULL, 0} = none */
 };
 
 static void text_take(struct json_reader *r, char *out, size_t max)
@@ -62,20 +63,22 @@ static void text_take(struct json_reader *r, char *out, size_t max)
     }
 }
 
-static void owners_read(struct json_reader *r, struct facts *f)
+static void owners_read(struct bytes references, struct facts *f)
 {
+    struct json_reader r;
     struct bytes key;
-    if (!json_reader_array(r))
+    json_reader_init(&r, references);
+    if (!json_reader_array(&r))
         return;
-    while (json_reader_item(r)) {
+    while (json_reader_item(&r)) {
         char uid[64] = "";
-        if (!json_reader_object(r))
+        if (!json_reader_object(&r))
             continue;
-        while (json_reader_key(r, &key)) {
+        while (json_reader_key(&r, &key)) {
             if (bytes_is(key, "uid"))
-                text_take(r, uid, sizeof uid);
+                text_take(&r, uid, sizeof uid);
             else
-                json_reader_skip(r);
+                json_reader_skip(&r);
         }
         if (*uid && f->owners_n < sizeof f->owners / sizeof *f->owners)
             memcpy(f->owners[f->owners_n++].uid, uid, sizeof uid);
@@ -93,35 +96,57 @@ static void finalizers_read(struct json_reader *r, struct facts *f)
     }
 }
 
+/* Before the first member of metadata. False: there is none. */
+static bool metadata_enter(struct json_reader *r, const struct blob *body)
+{
+    struct bytes key;
+    json_reader_init(r, (struct bytes){body->data, body->n});
+    if (!json_reader_object(r))
+        return false;
+    while (json_reader_key(r, &key)) {
+        if (bytes_is(key, "metadata"))
+            return json_reader_object(r);
+        json_reader_skip(r);
+    }
+    return false;
+}
+
 static void facts_read(const struct blob *body, struct facts *f)
 {
     struct json_reader r;
     struct bytes key;
     *f = (struct facts){0};
-    json_reader_init(&r, (struct bytes){body->data, body->n});
-    if (!json_reader_object(&r))
+    if (!metadata_enter(&r, body))
         return;
     while (json_reader_key(&r, &key)) {
-        if (!bytes_is(key, "metadata")) {
+        if (bytes_is(key, "uid")) {
+            text_take(&r, f->uid, sizeof f->uid);
+        } else if (bytes_is(key, "ownerReferences")) {
+            f->references = json_reader_raw(&r);
+            owners_read(f->references, f);
+        } else if (bytes_is(key, "finalizers")) {
+            finalizers_read(&r, f);
+        } else {
+            f->terminating = f->terminating || bytes_is(key, "deletionTimestamp");
             json_reader_skip(&r);
-            continue;
         }
-        if (!json_reader_object(&r))
-            return;
-        while (json_reader_key(&r, &key)) {
-            if (bytes_is(key, "uid"))
-                text_take(&r, f->uid, sizeof f->uid);
-            else if (bytes_is(key, "ownerReferences"))
-                owners_read(&r, f);
-            else if (bytes_is(key, "finalizers"))
-                finalizers_read(&r, f);
-            else {
-                f->terminating = f->terminating || bytes_is(key, "deletionTimestamp");
-                json_reader_skip(&r);
-            }
-        }
-        return;
     }
+}
+
+static bool has_uid(const struct blob *body, const char *uid)
+{
+    struct json_reader r;
+    struct bytes key;
+    char text[64] = "";
+    if (!metadata_enter(&r, body))
+        return false;
+    while (!*text && json_reader_key(&r, &key)) {
+        if (bytes_is(key, "uid"))
+            text_take(&r, text, sizeof text);
+        else
+            json_reader_skip(&r);
+    }
+    return strcmp(text, uid) == 0;
 }
 
 /* Nobody owns it, nothing holds it, it is not going: as most objects are. */
@@ -228,8 +253,10 @@ static void links_seen(struct garbage *g, uint32_t kind, const struct store_even
 
 static void object_seen(struct garbage *g, uint32_t kind, const struct store_event *event)
 {
-    bool was_plain = !event->old || is_plain(event->old), stays = event->type != STORE_DELETED && kind != g->namespace_kind;
-    if (!stays || !was_plain || !is_plain(event->body))
+    bool stays = event->type != STORE_DELETED && kind != g->namespace_kind;
+    bool is_kept = event->old && (event->body->notes & STORE_NOTE_KEPT);
+    bool was_plain = !event->old || is_kept || is_plain(event->old);
+    if (!stays || (!is_kept && !(was_plain && is_plain(event->body))))
         links_seen(g, kind, event);
     if (map_count(g->queue) || map_count(g->check) || (kind == g->namespace_kind && map_count(g->namespaces)))
         work_ask(g);
@@ -262,15 +289,19 @@ static bool place_parse(struct garbage *g, struct arena *a, struct bytes key, st
     return ret_p->kind != NULL;
 }
 
-/* The object that this reference names, if it exists with that uid. NULL else. */
-static struct json *owner_find(struct garbage *g, struct arena *a, const struct json *reference, const char *ns)
+static const struct store_object *stored(const struct garbage *g, const struct kind *k, const char *ns, const char *name)
+{
+    k = kind_stored(k);
+    return store_get(g->server->store, store_kind(g->server->store, k->group, k->plural), ns, name);
+}
+
+/* The object that this reference names exists, with that uid. */
+static bool owner_exists(struct garbage *g, struct arena *a, const struct json *reference, const char *ns)
 {
     const struct kind *k = object_kind_named(g->server, a, reference);
-    struct json *owner =
-        k ? object_read(g->server, a, k, k->flags & KIND_NAMESPACED ? ns : "", json_get_text(reference, "name", ""))
-          : NULL;
-    const char *uid = json_get_text(json_get(owner, "metadata"), "uid", "");
-    return owner && strcmp(uid, json_get_text(reference, "uid", "")) == 0 ? owner : NULL;
+    const struct store_object *owner =
+        k ? stored(g, k, k->flags & KIND_NAMESPACED ? ns : "", json_get_text(reference, "name", "")) : NULL;
+    return owner && has_uid(owner->body, json_get_text(reference, "uid", ""));
 }
 
 /* References to kinds that the server does not know may be right: those owners are not judged. */
@@ -302,9 +333,9 @@ static int references_unblock(void *arg, struct arena *a, struct json *object, s
 }
 
 /* One of those that this object owns waits for its own dependents: they may be a circle, in which everybody would wait. */
-static bool dependents_wait(struct garbage *g, struct arena *a, const struct json *object)
+static bool dependents_wait(struct garbage *g, struct arena *a, const char *uid)
 {
-    struct map *m = dependents_of(g, json_text(json_path(object, "metadata", "uid", NULL), ""));
+    struct map *m = dependents_of(g, uid);
     size_t at = 0;
     struct bytes key;
     while (m && map_next(m, &at, &key)) {
@@ -323,17 +354,18 @@ static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_f
     _cleanup_arena_ struct arena *a = arena_new();
     struct place p;
     struct err e = {0};
-    struct json *object = place_parse(g, a, key, &p) ? object_read(g->server, a, p.kind, p.ns, p.name) : NULL;
-    if (!object || object_terminating(object))
-        return;
+    const struct store_object *object = place_parse(g, a, key, &p) ? stored(g, p.kind, p.ns, p.name) : NULL;
+    struct facts f = {0};
+    if (object)
+        facts_read(object->body, &f);
+    const struct json *owners = f.references.n && !f.terminating ? json_parse(a, f.references, NULL, NULL) : NULL;
     uint32_t alive_n = 0, others_n = 0;
-    const struct json *owners = json_path(object, "metadata", "ownerReferences", NULL);
     if (!owners || !owners->n)
         return;
     const char **others = arena_zero(a, owners->n + 1u, sizeof *others); /* gone, or waiting for this one */
     JSON_EACH (o, owners) {
         const char *uid = json_get_text(o, "uid", "");
-        if (owner_find(g, a, o, p.ns) ? !map_find_text(g->foreground, uid) : !owner_known(g, a, o))
+        if (owner_exists(g, a, o, p.ns) ? !map_find_text(g->foreground, uid) : !owner_known(g, a, o))
             alive_n++;
         else
             others[others_n++] = uid;
@@ -341,7 +373,7 @@ static void dependent_judge(struct garbage *g, struct bytes key, bool owner_in_f
     struct delete_options options = {.grace_seconds = -1,
                                      .propagation = owner_in_foreground ? "Foreground" : "Background"};
     bool gone;
-    if (!alive_n && owner_in_foreground && dependents_wait(g, a, object))
+    if (!alive_n && owner_in_foreground && dependents_wait(g, a, f.uid))
         (void)object_modify(g->server, p.kind, p.ns, p.name, a, references_unblock, NULL, WRITE_OWN_STATUS, NULL, &e); /* likewise */
     if (!alive_n)
         (void)object_delete(g->server, p.kind, p.ns, p.name, a, &options, &gone, NULL,

@@ -1,15 +1,18 @@
 #include "apiserver/store/question.h"
 
 struct question {
-    uint32_t kind_id;
     const char *labels, *fields; /* in the arena, as is what the selector refers to */
     struct selector selector;
     enum selector_reach spec;
 };
-struct questions {
-    struct arena *arena;
+struct kind_questions {
     struct question all[STORE_NOTE_QUESTIONS];
     uint32_t n;
+};
+struct questions {
+    struct arena *arena;
+    struct kind_questions **kinds; /* by the kind's id; NULL: nothing was asked of it. OWNER the arena, but for the list */
+    uint32_t kinds_n, kinds_cap;
 };
 
 struct questions *questions_new(void)
@@ -24,22 +27,40 @@ void questions_free(struct questions *q)
     if (!q)
         return;
     arena_free(q->arena);
+    free(q->kinds);
     free(q);
+}
+
+static const struct kind_questions *of_kind(const struct questions *q, uint32_t kind_id)
+{
+    static const struct kind_questions none;
+    return kind_id < q->kinds_n && q->kinds[kind_id] ? q->kinds[kind_id] : &none;
+}
+
+static struct kind_questions *of_kind_made(struct questions *q, uint32_t kind_id)
+{
+    MEM_RESERVE(q->kinds, q->kinds_cap, kind_id + 1);
+    while (q->kinds_n <= kind_id)
+        q->kinds[q->kinds_n++] = NULL;
+    if (!q->kinds[kind_id])
+        q->kinds[kind_id] = arena_zero(q->arena, 1, sizeof **q->kinds);
+    return q->kinds[kind_id];
 }
 
 uint32_t question_of(struct questions *q, uint32_t kind_id, const struct selector_kind *k, const char *labels, const char *fields)
 {
-    for (uint32_t i = 0; i < q->n; i++)
-        if (q->all[i].kind_id == kind_id && text_equal(q->all[i].labels, labels) && text_equal(q->all[i].fields, fields))
+    struct kind_questions *asked = of_kind_made(q, kind_id);
+    for (uint32_t i = 0; i < asked->n; i++)
+        if (text_equal(asked->all[i].labels, labels) && text_equal(asked->all[i].fields, fields))
             return i;
-    if (q->n == STORE_NOTE_QUESTIONS)
+    if (asked->n == STORE_NOTE_QUESTIONS)
         return STORE_NOTE_QUESTIONS;
-    struct question x = {.kind_id = kind_id, .labels = arena_text(q->arena, labels), .fields = arena_text(q->arena, fields)};
+    struct question x = {.labels = arena_text(q->arena, labels), .fields = arena_text(q->arena, fields)};
     if (selector_parse(q->arena, x.labels, x.fields, k, &x.selector, NULL) < 0)
         return STORE_NOTE_QUESTIONS;
     x.spec = selector_reach(&x.selector, "spec");
-    q->all[q->n] = x;
-    return q->n++;
+    asked->all[asked->n] = x;
+    return asked->n++;
 }
 
 static void note(struct blob *body, uint32_t number, bool yes)
@@ -47,11 +68,11 @@ static void note(struct blob *body, uint32_t number, bool yes)
     body->notes |= (yes ? 3u : 1u) << (STORE_NOTE_ANSWERS + 2 * number);
 }
 
-bool question_answer(const struct questions *q, uint32_t number, struct blob *body)
+bool question_answer(const struct questions *q, uint32_t kind_id, uint32_t number, struct blob *body)
 {
     uint32_t asked = 1u << (STORE_NOTE_ANSWERS + 2 * number), yes = asked << 1;
     if (!(body->notes & asked))
-        note(body, number, selector_match(&q->all[number].selector, (struct bytes){body->data, body->n}));
+        note(body, number, selector_match(&of_kind(q, kind_id)->all[number].selector, (struct bytes){body->data, body->n}));
     return body->notes & yes;
 }
 
@@ -80,14 +101,13 @@ static void note_spec(const struct question *q, uint32_t number, const struct bl
 void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, const struct blob *was,
                     const struct json *spec_added, struct blob *body)
 {
+    const struct kind_questions *asked = of_kind(q, kind_id);
     if (is_plain(object))
         body->notes |= STORE_NOTE_OWNERS | STORE_NOTE_PLAIN;
-    for (uint32_t i = 0; i < q->n; i++) {
-        if (q->all[i].kind_id != kind_id)
-            continue;
-        if (!was || q->all[i].spec == SELECTOR_READS_NONE)
-            note(body, i, selector_match_tree(&q->all[i].selector, object));
-        else if (q->all[i].spec == SELECTOR_READS_ONLY)
-            note_spec(&q->all[i], i, was, spec_added, body);
+    for (uint32_t i = 0; i < asked->n; i++) {
+        if (!was || asked->all[i].spec == SELECTOR_READS_NONE)
+            note(body, i, selector_match_tree(&asked->all[i].selector, object));
+        else if (asked->all[i].spec == SELECTOR_READS_ONLY)
+            note_spec(&asked->all[i], i, was, spec_added, body);
     }
 }

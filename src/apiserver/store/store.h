@@ -28,11 +28,12 @@ struct store_event {
     struct blob *old;  /* before the change; NULL for ADDED */
 };
 
-/* blob.notes of stored bodies: garbage.c and watch.c have looked already. */
+/* blob.notes of stored bodies: garbage.c and watch.c have looked already, or who wrote it had both trees at hand. */
 #define STORE_NOTE_OWNERS 0x1u /* for what binds the object to others ... */
 #define STORE_NOTE_PLAIN 0x2u  /* ... and found nothing: no owner, no deletion, no finalizer for one */
-#define STORE_NOTE_ANSWERS 2   /* from this bit on, two for each question of watchers: whether it was asked, and the answer */
-#define STORE_NOTE_QUESTIONS 15
+#define STORE_NOTE_KEPT 0x4u   /* owners, finalizers and deletion are those of the version before */
+#define STORE_NOTE_ANSWERS 3   /* from this bit on, two for each question of watchers: whether it was asked, and the answer */
+#define STORE_NOTE_QUESTIONS 14 /* of each kind */
 
 /* dir NULL: memory only (simulation). -E_AGAIN "data directory is in use by pid N", -E_IO damaged (says which file and
  * what to do). */

@@ -166,7 +166,7 @@ static bool matches(const struct watch *w, struct blob *body)
         return body != NULL;
     if (w->question >= STORE_NOTE_QUESTIONS)
         return selector_match(&w->selector, (struct bytes){body->data, body->n});
-    return question_answer(w->set->server->questions, w->question, body);
+    return question_answer(w->set->server->questions, w->ri.kind_id, w->question, body);
 }
 
 /* NULL: this watcher does not see the event. */

@@ -127,9 +127,21 @@ static void check_finalizers(struct admission *x, const struct kind *k, const st
     }
 }
 
+/* As nearly every write of a status leaves it: it was judged when it was written. */
+static bool is_as_it_was(const struct json *was, const struct json *is)
+{
+    static const char *const judged[] = {"name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers"};
+    for (size_t i = 0; i < sizeof judged / sizeof judged[0]; i++)
+        if (!json_equal(json_get(was, judged[i]), json_get(is, judged[i])))
+            return false;
+    return true;
+}
+
 void admission_metadata(struct admission *x, const struct kind *k)
 {
     const struct json *metadata = json_get(x->object, "metadata");
+    if (x->old && is_as_it_was(json_get(x->old, "metadata"), metadata))
+        return;
     const struct json *name = json_get(metadata, "name"), *generate = json_get(metadata, "generateName");
     struct name_rule rule = name_rule_of(k);
     if (admission_absent(name) && admission_absent(generate))

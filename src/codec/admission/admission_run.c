@@ -54,7 +54,7 @@ struct json *admission_fix(struct admission *x, const struct kind *k)
 void admission_run(struct admission *x, const struct kind *k)
 {
     for (size_t i = 0; i < GROUPS_N; i++)
-        if (text_equal(groups[i].group, k->group))
+        if (*groups[i].group == *k->group && text_equal(groups[i].group, k->group))
             groups[i].run(x, k);
     admission_unused(x, k);
 }

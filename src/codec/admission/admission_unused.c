@@ -241,6 +241,22 @@ static bool is_meant(const struct json *v, const char *harmless)
     return !bytes_is(v->type == JSON_STRING ? json_bytes(v) : buf_view(&text), harmless);
 }
 
+/* Does a value at `path` below v ask for something? WHY  most do not, and no path has to be put together for them. */
+static bool is_asked_for(const struct json *v, const char *path, const char *harmless)
+{
+    size_t n = strcspn(path, ".[");
+    const struct json *member = json_get_n(v, (struct bytes){path, n});
+    const char *rest = path + n;
+    if (!member || !*rest)
+        return is_meant(member, harmless);
+    if (*rest == '.')
+        return is_asked_for(member, rest + 1, harmless);
+    JSON_EACH (item, admission_list_n(member) ? member : NULL)
+        if (is_asked_for(item, rest + strlen("[]."), harmless))
+            return true;
+    return false;
+}
+
 /* The first value at `path` below v that asks for something; its path with indexes in *ret_path. */
 static const struct json *find(struct admission *x, const struct json *v, const char *path, const char *harmless,
                                const char *so_far, const char **ret_path)
@@ -282,13 +298,23 @@ static bool has_marks(const struct json *metadata)
     return false;
 }
 
+/* As nearly every write leaves it: what it says was said when it was written. */
+static bool is_as_it_was(const struct json *was, const struct json *is)
+{
+    return json_equal(json_get(was, "labels"), json_get(is, "labels")) &&
+           json_equal(json_get(was, "annotations"), json_get(is, "annotations"));
+}
+
 static void warn_of_marks(struct admission *x, const struct kind *k)
 {
     static const char *const maps[] = {"labels", "annotations"};
+    if (x->old && is_as_it_was(metadata_of(x->old, false), metadata_of(x->object, false)) &&
+        is_as_it_was(metadata_of(x->old, true), metadata_of(x->object, true)))
+        return;
     if (!has_marks(metadata_of(x->object, false)) && !has_marks(metadata_of(x->object, true)))
         return;
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        if (!text_equal(marks[i].group, k->group) || !text_equal(marks[i].plural, k->plural))
+        if (*marks[i].group != *k->group || !text_equal(marks[i].group, k->group) || !text_equal(marks[i].plural, k->plural))
             continue;
         const struct json *is_on = metadata_of(x->object, marks[i].in_template), *was_on = metadata_of(x->old, marks[i].in_template);
         for (int m = 0; m < 2; m++) {
@@ -314,16 +340,18 @@ static void warn_of_fields(struct admission *x, const struct kind *k)
             continue; /* whoever controls the owner writes that of all of them, and nobody asked for it */
         if (!u->path[0])
             admission_warn(x, "%s: has no effect yet: %s", k->kind, u->instead);
-        else if (!(x->shares & u->unless) && find(x, x->object, u->path, u->harmless, "", &path))
+        else if (!(x->shares & u->unless) && is_asked_for(x->object, u->path, u->harmless) &&
+                 find(x, x->object, u->path, u->harmless, "", &path))
             admission_warn(x, u->unless ? "%s: has an effect only where %s" : "%s: has no effect yet: %s", path, u->instead);
     }
 }
 
 static void warn_of_forms(struct admission *x)
 {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const struct json *is = json_path(x->object, "metadata", "annotations", forms[i].key, NULL),
-                          *was = json_path(x->old, "metadata", "annotations", forms[i].key, NULL);
+    const struct json *now = json_path(x->object, "metadata", "annotations", NULL);
+    const struct json *before = json_path(x->old, "metadata", "annotations", NULL);
+    for (size_t i = 0; now && i < sizeof forms / sizeof *forms; i++) {
+        const struct json *is = json_get(now, forms[i].key), *was = is ? json_get(before, forms[i].key) : NULL;
         if (is && !forms[i].is_read(is) && !(was && json_equal(was, is)))
             admission_warn(x, "metadata.annotations[%s]: has no effect: write %s", forms[i].key, forms[i].form);
     }
@@ -331,7 +359,7 @@ static void warn_of_forms(struct admission *x)
 
 void admission_unused(struct admission *x, const struct kind *k)
 {
-    if (!x->status_only) /* which has none of them */
+    if (!x->status_only && !x->spec_rests) /* they have none of them */
         warn_of_fields(x, k);
     warn_of_marks(x, k);
     warn_of_forms(x);

@@ -447,6 +447,8 @@ static void admit_command(struct admission *x)
 
 void admission_volcano(struct admission *x, const struct kind *k)
 {
+    if (x->spec_rests)
+        return; /* of which they are all about */
     if (text_equal(k->plural, "jobs"))
         admission_vcjob(x);
     else if (text_equal(k->plural, "queues"))

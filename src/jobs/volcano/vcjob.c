@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "jobs/batch/cron_job.h"
 #include "jobs/volcano/flow/job_flow.h"
+#include "kube/object_meta.h"
 
 #define GROUP "batch.volcano.sh"
 #define API_VERSION "batch.volcano.sh/v1alpha1"
@@ -30,6 +31,7 @@ struct vcjob_memory *vcjob_memory_of(struct vcjobs *v, const char *key, bool mak
         return slot ? *slot : NULL;
     struct vcjob_memory *m = mem_zero(1, sizeof *m);
     m->pods = map_new(sizeof(struct vcjob_pod *));
+    m->made = map_new(sizeof(int64_t));
     *(struct vcjob_memory **)map_put(v->memories, bytes_of(key), NULL) = m;
     return m;
 }
@@ -42,6 +44,7 @@ static void memory_free(struct vcjob_memory *m)
     while ((slot = map_next(m->pods, &at, &name)))
         vcjob_pod_free(*slot);
     map_free(m->pods);
+    map_free(m->made);
     for (uint32_t i = 0; i < m->evicted_n; i++)
         vcjob_pod_free(m->evicted[i]);
     free(m->evicted);
@@ -83,13 +86,14 @@ static void pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
     }
     *slot = p;
     vcjob_pod_free(old);
+    (void)map_remove(m->made, bytes_of(p->name)); /* most were seen before */
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct vcjobs *v = arg;
     arena_reset(v->scratch);
-    const struct json *pod = json_parse(v->scratch, object, NULL, NULL);
+    const struct json *pod = object_parse_lean(v->scratch, object, false);
     const char *ns = object_meta(pod, "namespace");
     int64_t now_ms = loop_wall_ms(v->jobs->loop);
     if (event == KUBE_DELETED) {
@@ -158,16 +162,18 @@ static void on_job(void *arg, enum kube_event event, const char *key, struct byt
 
 static void on_group(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
+    enum { UID_PART = 37 }; /* "-" and a uid: vcjob_pod_group_name */
     struct vcjobs *v = arg;
-    (void)event;
-    arena_reset(v->scratch);
-    const struct json *group = json_parse(v->scratch, object, NULL, NULL);
     const char *slash = strchr(key, '/');
-    const char *job = object_controller(group, "name");
-    if (*job && strcmp(object_controller(group, "kind"), "Job") == 0)
-        workqueue_add(v->queue, arena_printf(v->scratch, "%.*s/%s", (int)(slash - key), key, job));
-    else if (event == KUBE_DELETED && strlen(slash + 1) > 37) /* <job>-<uid>, known by its key only */
-        workqueue_add(v->queue, arena_text_n(v->scratch, key, strlen(key) - 37));
+    size_t n = strlen(slash + 1);
+    (void)event;
+    (void)object;
+    if (n <= UID_PART || slash[1 + n - UID_PART] != '-')
+        return;
+    arena_reset(v->scratch);
+    const char *ns = arena_text_n(v->scratch, key, (size_t)(slash - key)), *job = arena_text_n(v->scratch, slash + 1, n - UID_PART);
+    if (kube_cache_raw(v->cache, ns, job).n) /* not of a pod, a ReplicaSet or an operator's job */
+        workqueue_add(v->queue, arena_printf(v->scratch, "%s/%s", ns, job));
 }
 
 static void on_command(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -188,6 +194,40 @@ static void on_command(void *arg, enum kube_event event, const char *key, struct
         workqueue_add(v->queue, job);
     } else if (strcmp(kind, "Queue") == 0)
         workqueue_add(v->queue_commands, key);
+}
+
+/* ---- what was made ---- */
+
+struct making {
+    struct vcjobs *vcjobs;
+    const char *job, *name;
+};
+
+/* WHY  not where a watch was faster: whoever deletes it then would wait for us. */
+static void on_made(void *arg)
+{
+    const struct making *x = arg;
+    struct vcjob_memory *m = vcjob_memory_of(x->vcjobs, x->job, false);
+    if (m && !map_find_text(m->pods, x->name))
+        *(int64_t *)map_put(m->made, bytes_of(x->name), NULL) = loop_wall_ms(x->vcjobs->jobs->loop);
+}
+
+/* It is there, though our watch is late: it would be asked for in vain. */
+static bool is_made(struct vcjob_pass *x, const char *name)
+{
+    const int64_t *made_ms = map_find_text(x->memory->made, name);
+    if (!made_ms || x->now_ms - *made_ms >= VCJOB_TAKEN_MS)
+        return false;
+    work_again(x->work, VCJOB_TAKEN_MS);
+    return true;
+}
+
+static void make(struct vcjob_pass *x, const char *path, const char *name, const struct json *object)
+{
+    struct making *making = arena_alloc(x->work->arena, sizeof *making);
+    *making = (struct making){x->vcjobs, x->work->key, name};
+    work_then(x->work, on_made, making);
+    work_create(x->work, path, object);
 }
 
 /* ---- acting ---- */
@@ -225,15 +265,25 @@ static void group_drop(struct vcjob_pass *x)
                     object_meta(x->group, "uid"), "Background");
 }
 
-/* Returns true when the scheduler has let the gang in, so that pods may exist. */
-static bool make_group(struct vcjob_pass *x)
+/* Of all that the PodGroup's spec follows from, and of the PodGroup that is there. Never 0. */
+static uint64_t group_hash(const struct vcjob_pass *x)
+{
+    const int64_t numbers[] = {x->version, object_generation_of(x->job), object_generation_of(x->group)};
+    const char *uid = object_meta(x->group, "uid");
+    uint64_t hash = hash_bytes(numbers, sizeof numbers, hash_bytes(uid, strlen(uid), 0));
+    for (uint32_t i = 0; i < x->tasks_n; i++)
+        hash = hash_bytes(&x->tasks[i].priority, sizeof x->tasks[i].priority, hash);
+    return hash | 1;
+}
+
+/* The spec of the PodGroup that is there follows that of the job. */
+static void update_group(struct vcjob_pass *x)
 {
     struct work *w = x->work;
+    uint64_t hash = group_hash(x);
+    if (x->memory->group_seen == hash)
+        return;
     struct json *wanted = vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version);
-    if (!x->group) {
-        work_create(w, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), wanted);
-        return false;
-    }
     struct json *diff = object_diff(w->arena, json_get(x->group, "spec"), json_get(wanted, "spec"));
     struct json *patch = json_new(w->arena, JSON_OBJECT), *part = json_new(w->arena, JSON_OBJECT);
     static const char *const ours[] = {"minMember", "minTaskMember", "minResources", "queue", "priorityClassName", "subGroupPolicy"};
@@ -246,7 +296,24 @@ static bool make_group(struct vcjob_pass *x)
                    kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns,
                              object_meta(x->group, "name"), NULL),
                    patch);
+    } else {
+        x->memory->group_seen = hash;
     }
+}
+
+/* Returns true when the scheduler has let the gang in, so that pods may exist. */
+static bool make_group(struct vcjob_pass *x)
+{
+    struct work *w = x->work;
+    const char *name = vcjob_pod_group_name(w->arena, x->job);
+    if (!x->group) {
+        if (!is_made(x, name))
+            make(x, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), name,
+                 vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version));
+        return false;
+    }
+    (void)map_remove(x->memory->made, bytes_of(name)); /* it was seen before */
+    update_group(x);
     const char *phase = json_text(json_path(x->group, "status", "phase", NULL), "");
     return *phase && strcmp(phase, "Pending") != 0;
 }
@@ -318,7 +385,7 @@ static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
     struct work *w = x->work;
     for (int64_t i = 0; i < task->replicas && i < LIMIT_GANG_MEMBERS; i++) {
         const char *name = vcjob_pod_name(w->arena, w->name, task->name, i);
-        if (map_find_text(x->memory->pods, name))
+        if (map_find_text(x->memory->pods, name) || is_made(x, name))
             continue;
         if (x->creates_n++ >= VCJOB_CREATES_PER_PASS) {
             x->memory->asked_ms = 0;
@@ -329,7 +396,7 @@ static void make_task_pods(struct vcjob_pass *x, const struct vcjob_task *task)
             note_missing(x, name);
         struct json *pod = vcjob_pod(w->arena, x->job, task, i, x->version, x->view.retry_count);
         vcjob_plugin_pod(w->arena, x->job, &x->plugins, x->tasks, x->tasks_n, i, pod);
-        work_create(w, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), pod);
+        make(x, kube_path(w->arena, "", "v1", "pods", w->ns, NULL, NULL), name, pod);
     }
 }
 
@@ -432,6 +499,7 @@ static void memory_meet(struct vcjob_memory *m, const struct json *job)
         return;
     free(m->uid);
     m->uid = mem_text(uid);
+    map_clear(m->made);
     vcjob_objects_meet(m, job);
     m->generation_seen = m->updated_ms = m->unknown_ms = 0;
     m->restarting_part = false;

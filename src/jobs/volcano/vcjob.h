@@ -21,6 +21,7 @@ enum {
 
 struct vcjob_memory {
     struct map *pods;             /* name -> struct vcjob_pod * */
+    struct map *made;             /* pods and PodGroup that the server took and no watch has shown yet: name -> int64_t, wall time */
     struct vcjob_pod **evicted;
     uint32_t evicted_n, evicted_cap;
     int64_t evicted_retry;        /* retryCount when a targeted restart was ordered for them; see vcjob_trigger.c */
@@ -30,6 +31,7 @@ struct vcjob_memory {
     enum vcjob_writing { VCJOB_OBJECTS_QUIET, VCJOB_OBJECTS_MAKING, VCJOB_OBJECTS_DROPPING } writing; /* in the pass before this one */
     int64_t asked_ms;             /* wall: since when pods are missing that were asked for; 0 = none are, -1 = that was told */
     bool met_now;                 /* nothing was looked at since we know it */
+    uint64_t group_seen;          /* of what its PodGroup's spec follows from, when that was last as it should be; 0 = not yet */
     char *command_uid;            /* Command being carried out */
     char command_before[64];      /* phase/version/retry before it */
     int64_t generation_seen, updated_ms; /* for JobUpdated: when it was, 0 = answered */

@@ -133,16 +133,19 @@ void vcjob_resources_mark(struct vcjob_pass *x, struct json *status)
     struct arena *a = x->work->arena;
     const struct vcjob_memory *m = x->memory;
     const struct vcjob_frameworks *f = &x->plugins.frameworks;
+#define PLUGIN "plugin-"
     const struct {
-        const char *name;
+        const char *mark; /* its name stands behind PLUGIN */
         bool on;
-    } plugins[] = {{"svc", x->plugins.svc},    {"ssh", x->plugins.ssh},         {"env", x->plugins.env}, {"pytorch", f->pytorch.on},
-                   {"mpi", f->mpi.on}, {"tensorflow", f->tensorflow.on}, {"ray", f->ray.on}};
+    } plugins[] = {{PLUGIN "svc", x->plugins.svc},    {PLUGIN "ssh", x->plugins.ssh},
+                   {PLUGIN "env", x->plugins.env},    {PLUGIN "pytorch", f->pytorch.on},
+                   {PLUGIN "mpi", f->mpi.on},         {PLUGIN "tensorflow", f->tensorflow.on},
+                   {PLUGIN "ray", f->ray.on}};
     bool made = m->objects_version == x->version && m->writing == VCJOB_OBJECTS_QUIET, gone = m->objects_version < 0;
     if (!made && !gone)
         return;
     for (size_t i = 0; i < sizeof plugins / sizeof *plugins; i++)
-        mark(a, status, arena_printf(a, "plugin-%s", plugins[i].name), plugins[i].name, made && plugins[i].on);
+        mark(a, status, plugins[i].mark, plugins[i].mark + sizeof PLUGIN - 1, made && plugins[i].on);
     for (uint32_t i = 0; made && i < vcjob_volumes_n(x->job); i++) {
         const char *claim = vcjob_volume_name(a, x->job, i);
         mark(a, status, arena_printf(a, "volume-pvc-%s", claim), claim, true);

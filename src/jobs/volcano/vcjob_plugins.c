@@ -14,6 +14,10 @@ void vcjob_plugins_parse(struct arena *a, const struct json *job, const struct v
 {
     struct vcjob_plugins p = {.ssh_path = "/root/.ssh", .ssh_port = 22};
     const struct json *plugins = json_path(job, "spec", "plugins", NULL);
+    if (!plugins) { /* nothing is read of those that are off */
+        *ret_p = p;
+        return;
+    }
     const struct json *svc = json_get(plugins, "svc"), *ssh = json_get(plugins, "ssh");
     p.svc = svc != NULL;
     p.ssh = ssh != NULL;

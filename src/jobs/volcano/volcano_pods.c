@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "base/collections/map.h"
 #include "jobs/volcano/vcjob_pods.h"
+#include "kube/object_meta.h"
 #include "kube/watch.h"
 #include "kube/workqueue.h"
 
@@ -295,10 +296,19 @@ static void count_pod(struct volcano_pods *v, enum kube_event event, const struc
         workqueue_add_after(v->queue, key, 1000);
 }
 
+/* As pods of jobs are: they come with their group, and no ReplicaSet's group is left when they go. */
+static bool is_cared_for(const struct volcano_pods *v, enum kube_event event, struct bytes object)
+{
+    return event != KUBE_DELETED && !map_count(v->wanted) && !memmem(object.data, object.n, "\"ReplicaSet\"", strlen("\"ReplicaSet\"")) &&
+           object_text_annotation(object, GROUP_ANNOTATION).n;
+}
+
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct volcano_pods *v = arg;
-    const struct json *pod = json_parse(v->arena, object, NULL, NULL), *metadata = json_get(pod, "metadata");
+    if (is_cared_for(v, event, object))
+        return;
+    const struct json *pod = object_parse_lean(v->arena, object, false), *metadata = json_get(pod, "metadata");
     const char *key =
         arena_printf(v->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", ""));
     const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
@@ -308,7 +318,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         text_equal(phase, "Failed"))
         wanted_forget(v, key);
     else
-        wanted_put(v, key, pod);
+        wanted_put(v, key, object_parse_lean(v->arena, object, true));
     arena_reset(v->arena);
 }
 

@@ -69,20 +69,24 @@ void kept_pods_gone(struct kept_pods *x, const char *key)
     map_remove(x->pods, bytes_of(key));
 }
 
-void kept_pods_look(struct kept_pods *x, const char *gang)
+void kept_pods_look(struct kept_pods *x, const char *pod)
+{
+    if (map_find_text(x->pods, pod))
+        workqueue_add_after(x->queue, pod, LOOK_MS);
+}
+
+void kept_pods_look_all(struct kept_pods *x)
 {
     struct bytes key;
-    size_t at = 0;
-    for (const struct kept_pod *p; (p = map_next(x->pods, &at, &key));)
-        if (!gang || strcmp(p->gang, gang) == 0)
-            workqueue_add_after(x->queue, key.data, LOOK_MS);
+    for (size_t at = 0; map_next(x->pods, &at, &key);)
+        workqueue_add_after(x->queue, key.data, LOOK_MS);
 }
 
 void kept_pods_follow(struct kept_pods *x)
 {
     bool any = machine_source_any(x->machines);
     if (any && !x->any)
-        kept_pods_look(x, NULL);
+        kept_pods_look_all(x);
     x->any = any;
 }
 

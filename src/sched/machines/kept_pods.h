@@ -21,8 +21,9 @@ void kept_pods_free(struct kept_pods *x); /* NULL-safe */
 /* As it is now, with its text. */
 void kept_pods_seen(struct kept_pods *x, const struct pod_record *pod, struct bytes object);
 void kept_pods_gone(struct kept_pods *x, const char *key);
-/* Those of the gang (NULL: all) are looked at in a while: it needs others to start now, or is gone. */
-void kept_pods_look(struct kept_pods *x, const char *gang);
+/* This one is looked at in a while, if it is one: its gang needs others to start now, or is gone. */
+void kept_pods_look(struct kept_pods *x, const char *pod);
+void kept_pods_look_all(struct kept_pods *x);
 /* There are NodePools, or none any more: all are looked at once it is so that there are. */
 void kept_pods_follow(struct kept_pods *x);
 

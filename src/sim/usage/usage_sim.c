@@ -11,6 +11,7 @@
 #include "exporter/account/usage.h"
 #include "exporter/collect/pod_owner.h"
 #include "kube/object.h"
+#include "kube/object_meta.h"
 #include "kube/watch.h"
 #include "sched/figures/workload_wait.h"
 #include "sim/node/node_object.h"
@@ -306,16 +307,19 @@ static void on_workload(void *arg, enum kube_event event, struct bytes object)
 {
     struct usage_sim *u = arg;
     arena_reset(u->scratch);
-    const struct json *w = json_parse(u->scratch, object, NULL, NULL);
+    const struct json *w = object_parse_lean(u->scratch, object, true);
     const char *queue = json_text(json_path(w, "status", "admission", "clusterQueue", NULL), "");
     (void)gang_seen(u, "workload", event, w, queue, workload_queued_since(w), true_since_ms(u, w, "Admitted"));
 }
 
 static void on_group(void *arg, enum kube_event event, struct bytes object)
 {
+    static const char whole[] = "\"Scheduled\"";
     struct usage_sim *u = arg;
+    if (event == KUBE_MODIFIED && !memmem(object.data, object.n, whole, sizeof whole - 1))
+        return; /* a look before the parse: its queue is read again when it is whole */
     arena_reset(u->scratch);
-    const struct json *group = json_parse(u->scratch, object, NULL, NULL);
+    const struct json *group = object_parse_lean(u->scratch, object, true);
     struct gang_seen *g = gang_seen(u, "group", event, group, json_text(json_path(group, "spec", "queue", NULL), ""),
                                     json_text(json_path(group, "metadata", "creationTimestamp", NULL), ""), 0);
     if (g && !g->whole_ms)

@@ -1,4 +1,5 @@
-/* Patches that leave parts of the object as text (managedFields, a pod's spec) against the same patches that do not.
+/* Patches that leave parts of the object as text (managedFields, the spec of pods, Volcano Jobs and PodGroups) against the same patches
+ * that do not.
  *
  * Two servers get the same requests under the same clock. The second one's patches also name managedFields, to no effect: so it works on
  * whole objects. Answers, warnings and what is stored must be the same to the byte, but for that.
@@ -16,8 +17,10 @@
 #define PODS "/api/v1/namespaces/default/pods"
 #define MAPS "/api/v1/namespaces/default/configmaps"
 #define JOBS "/apis/batch/v1/namespaces/default/jobs"
+#define VCJOBS "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
+#define GROUPS "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
 #define OBJECTS 3
-#define ROUNDS 6000
+#define ROUNDS 8000
 #define WATCHES 6
 
 struct pair {
@@ -66,6 +69,9 @@ static const char *const status_parts[] = {
     "\"containerStatuses\":[{\"name\":\"m\",\"image\":\"i\",\"imageID\":\"\",\"restartCount\":1,\"ready\":true,\"state\":{\"running\":{}}}]",
     "\"active\":1,\"ready\":0",
     "\"succeeded\":2",
+    "\"state\":{\"phase\":\"Running\"},\"running\":1",
+    "\"phase\":\"Inqueue\",\"running\":\"one\"",
+    "\"phase\":\"Inqueue\",\"running\":1",
     "\"unknown\":{\"deep\":[1,2,{\"x\":null}]}",
     "\"qosClass\":\"BestEffort\"",
 };
@@ -78,6 +84,9 @@ static const char *const spec_parts[] = {
     "\"parallelism\":2",
     "\"unknown\":1",
     "\"nodeName\":\"n2\"",
+    "\"minAvailable\":0,\"minMember\":2",
+    "\"minAvailable\":-1,\"minMember\":-1",
+    "\"queue\":\"missing\"",
 };
 static const char *const others[] = {
     "\"data\":{\"a\":\"2\"}",
@@ -185,12 +194,16 @@ static void objects_make(struct pair *p)
         both(p, "POST", MAPS, arena_printf(p->arena, "{%s,\"data\":{\"a\":\"1\"}}", meta));
         both(p, "POST", JOBS,
              arena_printf(p->arena, "{%s,\"spec\":{\"template\":{\"spec\":{\"restartPolicy\":\"Never\",%s}}}}", meta, containers));
+        both(p, "POST", VCJOBS,
+             arena_printf(p->arena, "{%s,\"spec\":{\"tasks\":[{\"name\":\"t\",\"replicas\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\",%s}}}]}}",
+                          meta, containers));
+        both(p, "POST", GROUPS, arena_printf(p->arena, "{%s,\"spec\":{\"minMember\":1},\"status\":{\"phase\":\"Pending\"}}", meta));
     }
 }
 
 static void step(struct pair *p)
 {
-    static const char *const kinds[] = {PODS, PODS, PODS, PODS, MAPS, JOBS};
+    static const char *const kinds[] = {PODS, PODS, PODS, PODS, MAPS, JOBS, VCJOBS, GROUPS};
     static const char *const queries[] = {"", "", "?fieldValidation=Strict", "?fieldValidation=Ignore", "?dryRun=All", "?fieldManager=second"};
     const char *kind = PICK(p, kinds);
     const char *name = arena_printf(p->arena, "%s/o%u", kind, (unsigned)random_below(&p->random, OBJECTS));

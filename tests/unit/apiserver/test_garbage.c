@@ -157,6 +157,30 @@ static void one_of_two_owners(void **state)
     assert_int_equal(api_get(api, MAPS "/d"), 404);
 }
 
+/* Its owners are looked at when they change, not with each write; a finalizer that comes later still holds it. */
+static void links_that_change_later(void **state)
+{
+    struct api *api = *state;
+    char uid[40], other[40];
+    make_owner(api, uid, "owner");
+    make_owner(api, other, "other");
+    make_dependent(api, "d", "owner", uid, "");
+    for (int i = 0; i < 3; i++) {
+        char body[80];
+        snprintf(body, sizeof body, "{\"data\":{\"n\":\"%d\"}}", i);
+        assert_int_equal(api_patch(api, MAPS "/d", "merge", body), 200);
+    }
+    owner_add(api, "d", "other", other);
+    assert_int_equal(api_patch(api, MAPS "/d", "merge", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"), 200);
+    assert_int_equal(api_delete(api, MAPS "/owner", NULL), 200);
+    api_run(api, 1000);
+    assert_int_equal(api_get(api, MAPS "/d"), 200);
+    assert_int_equal(json_path(api->body, "metadata", "ownerReferences", NULL)->n, 1);
+    assert_int_equal(api_delete(api, MAPS "/other", NULL), 200);
+    api_run(api, 1000);
+    assert_int_equal(api_get(api, MAPS "/d"), 404);
+}
+
 static void old_events(void **state)
 {
     struct api *api = *state;
@@ -226,7 +250,7 @@ int main(void)
         WITH_API(background), WITH_API(foreground), WITH_API(foreground_with_a_second_owner),
         WITH_API(foreground_in_a_circle), WITH_API(orphan), WITH_API(absent_owner), WITH_API(one_of_two_owners),
         WITH_API(old_events), WITH_API(large_namespace), WITH_API(namespace_is_emptied_after_a_grace),
-        WITH_API(namespace_made_anew_has_its_own_grace),
+        WITH_API(namespace_made_anew_has_its_own_grace), WITH_API(links_that_change_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

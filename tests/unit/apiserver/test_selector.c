@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
+#include "apiserver/store/question.h"
 #include "apiserver/store/selector.h"
 #include "codec/kinds/label_selector.h"
 
@@ -198,11 +199,33 @@ static void label_selectors_of_objects(void **state)
         }
 }
 
+/* Those of one kind leave the others their numbers: a kind that many ask about takes none from those that few do. */
+static void questions_of_each_kind(void **state)
+{
+    struct questions *q = questions_new();
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct selector_kind pods = {"", "pods", NULL}, maps = {"", "configmaps", NULL};
+    for (uint32_t i = 0; i < STORE_NOTE_QUESTIONS + 2; i++)
+        assert_int_equal(question_of(q, 7, &maps, arena_printf(a, "a=%u", i), NULL), i < STORE_NOTE_QUESTIONS ? i : STORE_NOTE_QUESTIONS);
+    assert_int_equal(question_of(q, 3, &pods, "a=1", NULL), 0);
+    assert_int_equal(question_of(q, 3, &pods, "a=2", NULL), 1);
+    assert_int_equal(question_of(q, 3, &pods, "a=1", NULL), 0);
+    struct blob *asked = blob_new(OBJECT, sizeof OBJECT - 1), *noted = blob_new(OBJECT, sizeof OBJECT - 1);
+    questions_note(q, 3, json_parse(a, BYTES(OBJECT), NULL, NULL), NULL, NULL, noted);
+    questions_note(q, 99, json_parse(a, BYTES(OBJECT), NULL, NULL), NULL, NULL, asked); /* of a kind that nobody asked about */
+    assert_true(question_answer(q, 3, 0, asked) && question_answer(q, 3, 0, noted));
+    assert_false(question_answer(q, 3, 1, asked) || question_answer(q, 3, 1, noted));
+    assert_int_equal(asked->notes, noted->notes);
+    blob_unref(asked);
+    blob_unref(noted);
+    questions_free(q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(labels), cmocka_unit_test(label_errors),
                                        cmocka_unit_test(label_selectors_of_objects),
                                        cmocka_unit_test(fields), cmocka_unit_test(workloads_by_queue), cmocka_unit_test(by_object),
-                                       cmocka_unit_test(tree_as_text)};
+                                       cmocka_unit_test(tree_as_text), cmocka_unit_test(questions_of_each_kind)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

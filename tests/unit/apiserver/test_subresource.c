@@ -57,6 +57,46 @@ static void binding(void **state)
                      201);
 }
 
+#define VCJOB "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
+#define GROUPS "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
+
+/* Their status is written while their spec stays text: it is what it was, and is read and checked by whoever writes it. */
+static void status_beside_a_spec_that_rests(void **state)
+{
+    struct api *api = *state;
+    assert_int_equal(api_post(api, VCJOB,
+                              "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"tasks\":[{\"name\":\"w\",\"replicas\":1,\"topologyPolicy\":"
+                              "\"best-effort\",\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":"
+                              "\"i\",\"resources\":{\"limits\":{\"cpu\":\"1\"}}}]}}}]}}"),
+                     201);
+    assert_non_null(strstr(api->warnings, "spec.tasks[0].topologyPolicy"));
+    assert_int_equal(api_post(api, GROUPS,
+                              "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"minMember\":2,\"minResources\":{\"cpu\":\"3\"}},\"status\":{"
+                              "\"phase\":\"Pending\"}}"),
+                     201);
+    assert_int_equal(api_patch(api, VCJOB "/j/status", "merge", "{\"status\":{\"state\":{\"phase\":\"Running\"},\"running\":1}}"), 200);
+    assert_string_equal(api->warnings, "");
+    assert_int_equal(api_patch(api, GROUPS "/g", "merge",
+                               "{\"metadata\":{\"annotations\":{\"a\":\"b\"}},\"status\":{\"phase\":\"Inqueue\"}}"),
+                     200);
+    assert_string_equal(api_text(api, "spec.minResources.cpu"), "3"); /* of the answer */
+    assert_int_equal(api_get(api, VCJOB "/j"), 200);
+    assert_string_equal(api_text(api, "status.state.phase"), "Running");
+    assert_string_equal(api_text(api, "spec.tasks.0.topologyPolicy"), "best-effort");
+    assert_string_equal(api_text(api, "spec.queue"), "default");
+    assert_string_equal(api_text(api, "metadata.generation"), "1");
+    assert_string_equal(api_text(api, "metadata.managedFields.1.subresource"), "status");
+    assert_int_equal(api_patch(api, GROUPS "/g", "merge", "{\"metadata\":{\"annotations\":{\"no key\":\"b\"}}}"), 422);
+    assert_int_equal(api_patch(api, GROUPS "/g", "merge", "{\"status\":{\"running\":\"many\"}}"), 422);
+    assert_int_equal(api_patch(api, GROUPS "/g", "merge", "{\"spec\":{\"minMember\":-1}}"), 422);
+    assert_int_equal(api_patch(api, GROUPS "/g", "merge", "{\"spec\":{\"minMember\":1},\"status\":{\"phase\":\"Running\"}}"), 200);
+    assert_int_equal(api_get(api, GROUPS "/g"), 200);
+    assert_string_equal(api_text(api, "spec.minMember"), "1");
+    assert_string_equal(api_text(api, "spec.minResources.cpu"), "3");
+    assert_string_equal(api_text(api, "metadata.annotations.a"), "b");
+    assert_string_equal(api_text(api, "status.phase"), "Running");
+}
+
 static void ready(struct api *api, const char *name)
 {
     char target[100];
@@ -569,6 +609,7 @@ int main(void)
         WITH_API(tokens_of_an_account_made_anew),
         cmocka_unit_test(tokens_outlive_a_restart),
         WITH_API(binding),
+        WITH_API(status_beside_a_spec_that_rests),
         WITH_API(eviction),
         WITH_API(budgets_count_what_controllers_should_have),
         WITH_API(budgets_follow_pods_and_selectors),

@@ -472,7 +472,7 @@ static void a_disruption_budget_is_counted_without_parsing_all_pods(void **state
 
 /* ---- a pod ---- */
 
-enum { PODS = 50 };
+enum { PODS = 50, VCJOBS = 40, VCJOB_PARSES = 50 };
 
 /* Each that looks at a pod reads what it needs of the stored text. Trees are made of what a client sent (the pod, its binding, its status,
  * the Event of its binding, one default), of the pod before each of the two changes, and once by its kubelet when it starts. */
@@ -494,6 +494,26 @@ static void a_bound_pod_is_parsed_eight_times(void **state)
         fail_msg("%ld texts parsed for %d pods", for_pods_n, PODS);
 }
 
+/* Nine writes, each of which is a body and most of which an object; the rest is what its controller and the scheduler read of it. */
+static void a_volcano_job_is_parsed_so_often(void **state)
+{
+    (void)state;
+    visits_n = parses_n = 0;
+    for (int i = 0; i < VCJOBS; i++)
+        kube_create(w.client, "/apis/batch.volcano.sh/v1alpha1/namespaces/n/jobs",
+                    bytes_of(arena_printf(w.a,
+                                          "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"v%d\",\"namespace\":\"n\"},"
+                                          "\"spec\":{\"tasks\":[{\"name\":\"t\",\"replicas\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":["
+                                          "{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
+                                          i)),
+                    NULL, NULL);
+    run(5000);
+    long for_jobs_n = parses_n;
+    assert_int_equal(pods_n("", "Running"), VCJOBS);
+    if (for_jobs_n > VCJOB_PARSES * VCJOBS)
+        fail_msg("%ld texts parsed for %d Jobs", for_jobs_n, VCJOBS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +531,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_deployment_does_not_read_all_replica_sets, setup, teardown),
         cmocka_unit_test_setup_teardown(a_disruption_budget_is_counted_without_parsing_all_pods, setup, teardown),
         cmocka_unit_test_setup_teardown(a_bound_pod_is_parsed_eight_times, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_volcano_job_is_parsed_so_often, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,47 @@ static void lean(const char *in, const char *want)
     assert_string_equal(out.data, want);
 }
 
+static void parsed(const char *in, bool with_spec, const char *want)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    _cleanup_buf_ struct buf out = {0};
+    json_write(&out, object_parse_lean(a, bytes_of(in), with_spec));
+    assert_string_equal(out.data, want);
+}
+
+static void test_objects_are_read_without_their_spec(void **state)
+{
+    static const char pod[] = "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"managedFields\":[{\"spec\":1}]},\"spec\":{\"a\":[\"}\"]},"
+                              "\"status\":{\"spec\":2}}";
+    parsed(pod, false, "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"},\"status\":{\"spec\":2}}");
+    parsed(pod, true, "{\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"},\"spec\":{\"a\":[\"}\"]},\"status\":{\"spec\":2}}");
+    parsed("{\"spec\":{} , \"metadata\":{\"managedFields\":[],\"name\":\"a\"}}", false, "{\"metadata\":{\"name\":\"a\"}}");
+    parsed("{\"metadata\":{\"name\":\"a\"},\"spec\":1}", false, "{\"metadata\":{\"name\":\"a\"}}");
+    parsed("{\"spec\":1}", false, "{}");
+    parsed("{\"a\":1}", false, "{\"a\":1}");
+    _cleanup_arena_ struct arena *a = arena_new();
+    assert_null(object_parse_lean(a, BYTES("{\"metadata\":{\"managedFields\":["), false));
+    assert_null(object_parse_lean(a, BYTES(""), true));
+}
+
+static void annotation(const char *in, const char *want)
+{
+    struct bytes value = object_text_annotation(bytes_of(in), "a/b");
+    assert_int_equal(value.n, strlen(want));
+    assert_memory_equal(value.n ? value.data : "", want, value.n);
+}
+
+static void test_an_annotation_is_found_in_the_text(void **state)
+{
+    annotation("{\"metadata\":{\"name\":\"x\",\"annotations\":{\"c\":\"\\\"a/b\\\":\",\"a/b\":\"v\"},\"labels\":{}},\"spec\":{}}", "v");
+    annotation("{\"metadata\":{\"labels\":{\"a/b\":\"v\"},\"annotations\":{\"a/b\":\"\"}}}", "");
+    annotation("{\"metadata\":{\"annotations\":{\"a/b\":1}}}", "");
+    annotation("{\"spec\":{\"metadata\":{\"annotations\":{\"a/b\":\"v\"}}},\"metadata\":{}}", "");
+    annotation("{\"metadata\":{\"annotations\":[\"a/b\"]}}", "");
+    annotation("{\"metadata\":{\"annotations\":{\"a/b\":\"v", "");
+    annotation("", "");
+}
+
 static void test_managed_fields_are_cut_out(void **state)
 {
     lean("{\"metadata\":{\"name\":\"a\",\"managedFields\":[{\"x\":[1,\"]\"]}],\"uid\":\"u\"},\"b\":1}",
@@ -183,6 +224,8 @@ static void test_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow), cmocka_unit_test(test_keys_to_look_at), cmocka_unit_test(test_marks),
-                                       cmocka_unit_test(test_managed_fields_are_cut_out)};
+                                       cmocka_unit_test(test_managed_fields_are_cut_out),
+                                       cmocka_unit_test(test_objects_are_read_without_their_spec),
+                                       cmocka_unit_test(test_an_annotation_is_found_in_the_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,112 @@ static void an_update_is_answered_once(void **state)
     assert_string_equal(state_of(JOB("u")), "Running 2 1 1");
 }
 
+static int64_t members_of_group(const char *path)
+{
+    return json_int64(json_path(get(path), "spec", "minMember", NULL), 0);
+}
+
+/* Whoever changed which, and whatever of both was looked at before; and one that goes is made again. */
+static void a_group_follows_its_job(void **state)
+{
+    (void)state;
+    vcjob("g", "", task("w", 3, "1000", 0, ""));
+    run(3000);
+    const char *group = arena_printf(w.a, "/apis/scheduling.volcano.sh/v1beta1/namespaces/n/podgroups/g-%s", uid(JOB("g")));
+    assert_int_equal(members_of_group(group), 3);
+    patch(JOB("g"), "{\"spec\":{\"minAvailable\":2}}");
+    run(3000);
+    assert_int_equal(members_of_group(group), 2);
+    for (int i = 4; i < 6; i++) {
+        patch(group, arena_printf(w.a, "{\"spec\":{\"minMember\":%d}}", i));
+        run(3000);
+        assert_int_equal(members_of_group(group), 2);
+    }
+    const char *first = uid(group);
+    kube_delete(w.client, group, (struct bytes){0}, NULL, NULL);
+    run(3000);
+    assert_string_not_equal(uid(group), first);
+    assert_int_equal(members_of_group(group), 2);
+}
+
+static char group_phases[200];
+
+static bool counts_groups(struct http_exchange *x)
+{
+    if (strcmp(x->request.method, "PATCH") != 0 || !strstr(x->request.path, "/podgroups/"))
+        return false;
+    const struct json *status = json_get(json_parse(w.a, x->request.body, NULL, NULL), "status");
+    size_t n = strlen(group_phases);
+    snprintf(group_phases + n, sizeof group_phases - n, "%s:%lld ", json_get_text(status, "phase", ""),
+             (long long)json_get_int64(status, "running", 0));
+    return false;
+}
+
+static void phases_of_group(const char *name, const char *annotation, int64_t ms, const char *expect)
+{
+    group_phases[0] = '\0';
+    w.takes = counts_groups;
+    vcjob(name, "",
+          arena_printf(w.a,
+                       "{\"name\":\"w\",\"replicas\":2,\"template\":{\"metadata\":{\"annotations\":{\"capstan.dev/run-seconds\":\"4\"%s}},"
+                       "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}",
+                       annotation));
+    run(ms);
+    w.takes = NULL;
+    assert_string_equal(group_phases, expect);
+}
+
+/* What follows within a second is one write: pods that run at once, and the end of a group that its job takes away. */
+static void a_group_is_not_written_twice_in_a_second(void **state)
+{
+    (void)state;
+    phases_of_group("quick", "", 20000, "Inqueue:0 Running:2 ");
+    phases_of_group("slow", ",\"capstan.dev/start-seconds\":\"3\"", 2000, "Inqueue:0 Running:0 ");
+    run(30000);
+    assert_string_equal(state_of(JOB("slow")), "Completed 0 0 0");
+}
+
+static int pods_asked_for_n;
+static bool is_late;
+
+static bool watch_is_late(struct http_exchange *x)
+{
+    const char *labels = http_query(&x->request, "labelSelector");
+    pods_asked_for_n += strcmp(x->request.method, "POST") == 0 && text_ends(x->request.path, "/namespaces/n/pods");
+    if (!is_late || !http_query(&x->request, "watch") || !labels || strcmp(labels, "volcano.sh/job-name") != 0)
+        return false;
+    http_reply_text(x, 503, "text/plain", "not now");
+    return true;
+}
+
+/* What the server has taken is there, whenever the watch comes to it. */
+static void pods_are_asked_for_once(void **state)
+{
+    (void)state;
+    jobs_free(w.jobs);
+    w.takes = watch_is_late;
+    is_late = true;
+    pods_asked_for_n = 0;
+    w.jobs = jobs_new(w.client, &(struct jobs_config){.embedded = true});
+    run(1000);
+    vcjob("once", "", task("w", 3, "1000", 0, ""));
+    run(2000);
+    for (int i = 0; i < 5; i++) { /* something else that the job is looked at for */
+        patch(JOB("once"), arena_printf(w.a, "{\"metadata\":{\"labels\":{\"round\":\"%d\"}}}", i));
+        run(200);
+    }
+    assert_int_equal(pods_asked_for_n, 3);
+    assert_string_equal(state_of(JOB("once")), "Pending 0 0 0");
+    is_late = false;
+    run(15000);
+    assert_string_equal(state_of(JOB("once")), "Running 3 0 0");
+    assert_int_equal(pods_asked_for_n, 3);
+    evict(POD("once-w-1")); /* made again at once */
+    run(2000);
+    assert_string_equal(state_of(JOB("once")), "Running 3 0 0");
+    w.takes = NULL;
+}
+
 /* ---- what the server refuses ---- */
 
 static int refused_n;
@@ -217,6 +323,9 @@ int main(void)
                                        FLOW(an_eviction_waits_for_its_timeout),
                                        FLOW(what_does_not_come_back_is_answered_in_time),
                                        FLOW(an_update_is_answered_once),
+                                       FLOW(a_group_follows_its_job),
+                                       FLOW(a_group_is_not_written_twice_in_a_second),
+                                       FLOW(pods_are_asked_for_once),
                                        FLOW(a_pod_of_another_job_is_told_of),
                                        FLOW(a_job_that_is_refused_is_terminated),
                                        FLOW(a_server_that_is_down_is_no_fault_of_the_job)};
