@@ -19,6 +19,7 @@
 #include "cli/lookup/why_until.h"
 #include "codec/decode/decode.h"
 #include "codec/kinds/placement_names.h"
+#include "codec/kinds/queued_sets.h"
 #include "kube/object.h"
 
 enum { CUTS_SHOWN = 4 };
@@ -30,6 +31,7 @@ struct answer {
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
     const char *missing_group;  /* what the pod is of, and is not there: "PodGroup NAME of API group"; NULL: no such */
+    const char *unheld;         /* it names a queue, and its pods wait for none: what to write; NULL: not so */
     const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
@@ -464,6 +466,7 @@ static void find_placement(struct answer *x)
 static void find_state(struct answer *x)
 {
     x->position = -1;
+    x->unheld = unheld_text(x->a, job_kinds[x->kind].kind, x->object);
     x->queue = x->cluster_queue = x->message = "";
     if (!x->decided) {
         undecided_state(x);
@@ -550,6 +553,8 @@ static void print_text(const struct answer *x)
         output_line(x->out, "queue: %s (cluster queue %s)\n", x->queue, x->cluster_queue);
     else if (*x->queue)
         output_line(x->out, "queue: %s\n", x->queue);
+    if (x->unheld)
+        output_line(x->out, "not queued: %s\n", x->unheld);
     if (x->position >= 0)
         output_line(x->out, "position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
     if (x->placement)
@@ -590,6 +595,8 @@ static void print_json(const struct answer *x, enum output_format format)
         json_set_text(a, out, "queue", x->queue);
     if (*x->cluster_queue)
         json_set_text(a, out, "clusterQueue", x->cluster_queue);
+    if (x->unheld)
+        json_set_text(a, out, "notQueued", x->unheld);
     if (x->position >= 0) {
         json_set_int64(a, out, "position", x->position + 1);
         json_set_int64(a, out, "waiting", x->of_n);

@@ -14,6 +14,7 @@ static const struct {
     {"idle-gpus", advise_idle},
     {"small-work", advise_small},
     {"gang-in-part", advise_part_of_gang},
+    {"not-queued", advise_not_queued},
     {"no-quota", advise_no_quota},
     {"quota-without-nodes", advise_quota_without_nodes},
     {"nodes-without-flavor", advise_nodes_without_flavor},

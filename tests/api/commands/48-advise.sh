@@ -130,6 +130,23 @@ sleep 2
 is "gang-in-part: and that is what was asked for" "[]" advise --rule gang-in-part -o json
 "$KUBECTL" delete job most -n blue >/dev/null
 
+# --- a queue that is named in vain
+echo "# YAML
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: vain, namespace: red, labels: {kueue.x-k8s.io/queue-name: guest}}, spec: {replicas: 1, selector: {matchLabels: {app: vain}},
+ template: {metadata: {labels: {app: vain}}, spec: {containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}" >vain.yaml
+ends 0 "who names a queue in vain is told so" 'does nothing: write it into spec.template.metadata.labels, too' "$KUBECTL" apply -f vain.yaml
+ends 1 "by lint, too" 'vain.yaml:2 ReplicaSet/vain: warning: metadata.labels.*queue-name.: its pods do not wait for quota' "$PROGRAM" lint vain.yaml
+soon "and by an event" 'PodsNotHeld' "$KUBECTL" get events -n red
+soon "and whoever asks why" '^not queued: its pods do not wait for quota, .*as kueue.x-k8s.io/queue-name: guest$' "$PROGRAM" why rs/vain -n red
+is "and programs" true bash -c '"$0" why rs/vain -n red -o json | jq ".notQueued | test(\"spec.template.metadata.labels\")"' "$PROGRAM"
+finds not-queued 'ReplicaSet red/vain' 'its pods do not wait for quota'
+is "not-queued: one namespace alone" '[]' bash -c '"$0" advise -n blue --rule not-queued -o json 2>/dev/null' "$PROGRAM"
+applied not-queued
+"$KUBECTL" delete pods -n red -l app=vain >/dev/null
+soon "not-queued: its next pods stand in the queue" '^guest$' "$KUBECTL" get workloads -n red -o 'jsonpath={range .items[?(@.metadata.ownerReferences[0].kind=="Pod")]}{.spec.queueName}{"\n"}{end}'
+is "not-queued: and nobody is told any more" null bash -c '"$0" why rs/vain -n red -o json | jq .notQueued' "$PROGRAM"
+"$KUBECTL" delete replicaset vain -n red >/dev/null
+
 # --- what was measured: idle, and small work
 { echo "# YAML"; pod blue sleeps 1 "capstan.dev/gpu-activity: '0'"
     for kind in lazy:0:0.5 light:0.1:0.05 busy:0.9:0.9; do
@@ -156,7 +173,7 @@ store hour-busy lazy 0.5
 says "idle-gpus: idle for most of its time: told" 'blue/lazy .*2\.0 GPU-hours given, 0\.1 active \(usage store .*hour-idle' advise --rule idle-gpus -o wide --store hour-idle
 is "idle-gpus: a pause of one that computes for most of its time is none" '[]' bash -c '"$0" advise --for 1s --rule idle-gpus -o json --store hour-busy 2>/dev/null | jq -c "[.[].about | select(test(\"lazy\"))]"' "$PROGRAM"
 soon "idle-gpus: what a queue holds, too" '^idle-gpus +Job red/dozes +has 2' advise --rule idle-gpus
-says "idle-gpus: a pod of nobody cannot be applied" 'idle-gpus +Pod blue/sleeps .* delete it' advise --rule idle-gpus
+soon "idle-gpus: a pod of nobody cannot be applied" 'idle-gpus +Pod blue/sleeps .* delete it' advise --rule idle-gpus
 is "idle-gpus: not before its time" '[]' bash -c '"$0" advise --for 1h --rule idle-gpus -o json 2>/dev/null' "$PROGRAM"
 is "idle-gpus: one namespace alone" '["Job red/dozes"]' bash -c '"$0" advise --for 1s --rule idle-gpus -n red -o json 2>/dev/null | jq -c "[.[].about]"' "$PROGRAM"
 "$KUBECTL" delete pod sleeps -n blue >/dev/null
