@@ -200,6 +200,27 @@ soon "one is here" ' Running ' "$PROGRAM" jobs -n red --name left
 run --queue pieces --gpus 1x3 --name right
 soon "one is there" ' Running ' "$PROGRAM" jobs -n red --name right
 is "moves: nobody waits" 0 by moves
+member() { # member NAME GPUS OF-METADATA OF-SPEC: a pod of a gang, which wants a T4
+    echo "---
+{apiVersion: v1, kind: Pod, metadata: {name: $1, namespace: red$3}, spec: {restartPolicy: Never$4, nodeSelector: {nvidia.com/gpu.product: Tesla-T4},
+ containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: $2}}}]}}"
+}
+moves_group() { # moves_group WHAT GROUP OF-METADATA OF-SPEC: of two pods, one of which needs a node of its own
+    { echo "# YAML"; echo "$2"; member large 8 "$3" "$4"; member small 1 "$3" "$4"; } | "$KUBECTL" apply -f - >/dev/null
+    finds moves 'PodGroup red/gang' 'enough GPUs for it are free, but not together: it would start with Job red/(left|right) elsewhere'
+    says "moves: $1: whose queue lets them not" '"QueueDoesNotAllow","ClusterQueue pieces, annotation' by moves '[.[0].evidence[] | [.what, .from]]'
+    is "moves: $1: found once" '["PodGroup red/gang"]' by moves '[.[].about]'
+    is "moves: $1: whose queues allow it" '["pieces"]' by moves '[.[0].manifest[].metadata.name]'
+    "$KUBECTL" delete pods large small -n red >/dev/null
+    "$KUBECTL" delete "$5" gang -n red >/dev/null
+    soon "moves: $1: gone" '^0$' by moves
+}
+moves_group "a group of Kubernetes itself" '{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: red}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}' \
+    '' ', schedulingGroup: {podGroupName: gang}' podgroups.scheduling.k8s.io
+moves_group "KAI's" '{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: gang, namespace: red}, spec: {minMember: 2, queue: default}}' \
+    ', annotations: {pod-group-name: gang}' ', schedulerName: kai-scheduler' podgroups.scheduling.run.ai
+moves_group "coscheduling's" '{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: gang, namespace: red}, spec: {minMember: 2}}' \
+    ', labels: {scheduling.x-k8s.io/pod-group: gang}' '' podgroups.scheduling.x-k8s.io
 run --queue pieces --gpus 1x8 --name whole
 finds moves 'Job red/whole' 'enough GPUs for it are free, but not together: it would start with Job red/(left|right) elsewhere, at a loss of 0\.. GPU-hours'
 says "moves: who goes where, and who lets him not" '(left|right) would go to t4-[01], and lose .*"QueueDoesNotAllow","ClusterQueue pieces, annotation' by moves '[.[0].evidence[] | [.what, .from]]'
