@@ -31,6 +31,7 @@ struct answer {
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
     const char *missing_group;  /* what the pod is of, and is not there: "PodGroup NAME of API group"; NULL: no such */
+    const char *resume;         /* the command that lets it start again; NULL: it may */
     const char *unheld;         /* it names a queue, and its pods wait for none: what to write; NULL: not so */
     const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
@@ -333,7 +334,11 @@ static void workload_state(struct answer *x)
         x->state = "reserved";
         x->message = reserved_text(x->a, w);
     } else if (is_deactivated(w)) {
+        const struct json *evicted = object_condition(w, "Evicted");
         x->state = "deactivated";
+        x->message = object_condition_true(w, "Evicted") ? json_get_text(evicted, "message", "") : "it is held: its Workload is not active";
+        x->resume = arena_printf(x->a, "capstan resume %s/%s -n %s", job_kinds[x->kind].kind, object_meta(x->object, "name"),
+                                 object_meta(x->object, "namespace"));
     } else {
         x->state = "pending";
         find_position(x);
@@ -480,7 +485,7 @@ static void find_state(struct answer *x)
     else
         group_state(x);
     const char *tree = object_waiting(x->decided);
-    if (*tree)
+    if (*tree && !x->resume) /* it would be what it waited for before */
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
     why_until(x->c, x->a, json_get(x->reason, "remedies"));
     update_head(x);
@@ -578,6 +583,8 @@ static void print_text(const struct answer *x)
         output_line(x->out, "machines: %s\n", machines);
     if (x->reason)
         print_remedies(x);
+    if (x->resume)
+        output_line(x->out, "would help: %s\n", x->resume);
     if (x->cuts)
         print_cuts(x);
 }
@@ -597,6 +604,8 @@ static void print_json(const struct answer *x, enum output_format format)
         json_set_text(a, out, "clusterQueue", x->cluster_queue);
     if (x->unheld)
         json_set_text(a, out, "notQueued", x->unheld);
+    if (x->resume)
+        json_set_text(a, out, "resume", x->resume);
     if (x->position >= 0) {
         json_set_int64(a, out, "position", x->position + 1);
         json_set_int64(a, out, "waiting", x->of_n);

@@ -56,7 +56,7 @@ static void tell(struct advise *x, const struct options *o)
         advise_print_table(x, output_format_of(o));
     if (x->unread)
         fprintf(stderr, "capstan advise: not looked at: %s\n", x->unread);
-    fprintf(stderr, "capstan advise: %u findings\n", x->findings_n);
+    fprintf(stderr, "capstan advise: %u finding%s\n", x->findings_n, x->findings_n == 1 ? "" : "s");
 }
 
 /* What goes with what; a code and a sentence where it does not. */

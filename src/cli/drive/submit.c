@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/drive/forecast.h"
+#include "cli/drive/queue_missing.h"
 #include "cli/drive/submit_manifest.h"
 #include "kube/object.h"
 
@@ -84,8 +85,7 @@ static int settle_queue(struct submit *x, struct err *e)
     if (!x->s.queue && names)
         return err_set(e, E_INVALID, "say which queue, with --queue: namespace %s has %s", x->c.ns, names);
     if (x->s.queue && queues && !there)
-        return err_set(e, E_NOTFOUND, "there is no LocalQueue %s in namespace %s; there are: %s", x->s.queue, x->c.ns,
-                       names ? names : "none");
+        return err_set(e, E_NOTFOUND, "%s", queue_missing_text(&x->c, x->a, x->s.queue, true));
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* intent_read.c - a file of manifests as workloads: which pods each has, and whether these need each other */
 #include <math.h>
+#include <sys/stat.h>
 #include "base/amount.h"
 #include "base/file.h"
 #include "cli/advise/intent/intent.h"
@@ -295,6 +296,9 @@ int intent_read(struct intent *p, const char *path, struct err *e)
 {
     _cleanup_buf_ struct buf text = {0};
     struct json *documents;
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(e, E_INVALID, "%s: a folder: name its files, as %s/*.yaml", path, path);
     if (file_read_input(path, FILE_BYTES_MAX, &text, e) < 0)
         return -e->code;
     if (yaml_parse(p->x->a, buf_view(&text), &documents, NULL, e) < 0 || documents_add(p, documents, e) < 0)
