@@ -311,6 +311,14 @@ static void add_shares(struct answer *x)
     }
 }
 
+/* Of a Workload that is not active: what lets it go on. */
+static const char *resume_text(struct answer *x, const struct json *w)
+{
+    bool by_itself = x->kind < JOB_KIND_DEPLOYMENT || x->kind == JOB_KIND_STATEFULSET; /* else by its Workload */
+    return arena_printf(x->a, "capstan resume %s/%s -n %s", by_itself ? job_kinds[x->kind].kind : "Workload",
+                        object_meta(by_itself ? x->object : w, "name"), object_meta(w, "namespace"));
+}
+
 static void workload_state(struct answer *x)
 {
     const struct json *w = x->decided, *admission = json_path(w, "status", "admission", NULL);
@@ -321,6 +329,8 @@ static void workload_state(struct answer *x)
     if (x->preempted)
         add_shares(x);
     x->message = json_get_text(object_condition(w, "QuotaReserved"), "message", "not tried yet");
+    if (is_deactivated(w) && !object_condition_true(w, "Finished"))
+        x->resume = resume_text(x, w);
     if (object_condition_true(w, "Finished")) {
         x->state = "finished";
         x->message = json_get_text(object_condition(w, "Finished"), "message", "");
@@ -337,8 +347,6 @@ static void workload_state(struct answer *x)
         const struct json *evicted = object_condition(w, "Evicted");
         x->state = "deactivated";
         x->message = object_condition_true(w, "Evicted") ? json_get_text(evicted, "message", "") : "it is held: its Workload is not active";
-        x->resume = arena_printf(x->a, "capstan resume %s/%s -n %s", job_kinds[x->kind].kind, object_meta(x->object, "name"),
-                                 object_meta(x->object, "namespace"));
     } else {
         x->state = "pending";
         find_position(x);

@@ -23,6 +23,9 @@ ends 2 "why of what is no job: a queue" 'queue: it does not wait by itself: caps
 ends 2 "a node" 'node: it does not wait by itself: capstan nodes shows it' "$PROGRAM" why node/t4-0
 ends 2 "a CronJob" 'cronjob: it does not wait by itself: capstan jobs' "$PROGRAM" why cronjob/x
 ends 2 "a time without its unit" "--time: a time of at least 1s, as 90s, 10m or 2h, not '2'" "$PROGRAM" submit --gpus 1 --image x --time 2
+ends 2 "a manifest where a command belongs" 'job.yaml: a manifest is applied: kubectl apply -f job.yaml; capstan advise job.yaml' "$PROGRAM" submit job.yaml
+ends 2 "a slice where a number belongs" 'which slices they are says --resource: --gpus 1 --resource nvidia.com/mig-1g.5gb' "$PROGRAM" submit --gpus nvidia.com/mig-1g.5gb --image x
+ends 2 "half a GPU" "not '0.5'; a part of a GPU is a MIG slice .* --annotation gpu-fraction=0.5" "$PROGRAM" submit --gpus 0.5 --image x
 ends 2 "a folder where files belong" 'manifests: a folder: name its files, as manifests/\*.yaml' bash -c 'mkdir -p manifests; "$0" advise manifests' "$PROGRAM"
 
 # --- nodes alone
