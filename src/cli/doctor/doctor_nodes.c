@@ -49,8 +49,11 @@ static void layout_look(struct doctor *d, const struct json *node, const char *a
                                     name);
     JSON_EACH (event, json_get(connection_get(&d->c, d->a, path, &unused), "items"))
         why = json_get_text(event, "message", why);
-    doctor_say(d, DOCTOR_FAULT, about, "free its GPUs, or correct its label nvidia.com/mig.config: docs/gpu-config.md", "%s%s",
-               why ? why : "MIG layout was not made: ", why ? "" : object_label(node, "nvidia.com/mig.config"));
+    if (why && strstr(why, "in use by"))
+        doctor_say(d, DOCTOR_NOTE, about, "nothing: it is made once these have ended", "%s", why);
+    else
+        doctor_say(d, DOCTOR_FAULT, about, "correct its label nvidia.com/mig.config: docs/gpu-config.md", "%s%s",
+                   why ? why : "MIG layout was not made: ", why ? "" : object_label(node, "nvidia.com/mig.config"));
 }
 
 /* Devices that the agent has closed and opens by itself, without a fault of theirs; ret_why: the state of the last. */

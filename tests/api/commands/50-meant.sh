@@ -64,5 +64,11 @@ soon "it waits again, and says for what" 'quota' "$PROGRAM" why job/large -n "$N
 echo "# YAML
 {apiVersion: v1, kind: Node, metadata: {name: cut-$NS, labels: {capstan.dev/simulated: 'true', nvidia.com/mig.config: all-9g}, annotations: {capstan.dev/shape: a100-40gb}}}" | "$KUBECTL" create -f - >/dev/null
 soon "doctor says which, and why" "fault +node cut-$NS +MIG layout all-9g: no such layout; there are: .* correct its label nvidia.com/mig.config" bash -c '"$0" doctor || true' "$PROGRAM"
-"$KUBECTL" delete node "cut-$NS" >/dev/null
+{ echo "# YAML"; echo "{apiVersion: v1, kind: Node, metadata: {name: busy-$NS, labels: {capstan.dev/simulated: 'true'}, annotations: {capstan.dev/shape: a100-40gb}}}"; } | "$KUBECTL" create -f - >/dev/null
+{ echo "# YAML"; echo "{apiVersion: v1, kind: Pod, metadata: {name: busy, annotations: {capstan.dev/run-seconds: '600'}}, spec: {restartPolicy: Never, nodeName: busy-$NS, containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}"; } | k create -f - >/dev/null
+k wait pod/busy --for=condition=Ready --timeout=60s >/dev/null
+"$KUBECTL" label node "busy-$NS" nvidia.com/mig.config=all-1g.5gb >/dev/null
+soon "one that waits for a pod is no fault" "note +node busy-$NS +MIG layout all-1g.5gb: .* in use by $NS/busy +nothing: it is made once these have ended" bash -c '"$0" doctor || true' "$PROGRAM"
+k delete pod busy --force >/dev/null 2>&1
+"$KUBECTL" delete node "cut-$NS" "busy-$NS" >/dev/null
 "$KUBECTL" delete namespace "$NS-other" --wait=false >/dev/null
