@@ -108,12 +108,12 @@ static const char *what_was_meant(struct connection *c, struct arena *a, const c
     return option_near(name, names.data, near) ? arena_printf(a, "; did you mean %s?", near) : "";
 }
 
-/* Which command shows what is no job; NULL: none does. */
-static const char *list_of(const char *called)
+/* Where to look for what is no job; NULL: nobody knows. */
+static const char *shown_by(const char *called)
 {
-    return strstr(" queue queues clusterqueue clusterqueues cq localqueue localqueues lq cohort cohorts ", called) ? "queues"
-           : strstr(" node nodes no gpu gpus ", called)                                                            ? "nodes"
-           : strstr(" cronjob cronjobs cj ", called) ? "jobs, line by line of its Jobs,"
+    return strstr(" queue queues clusterqueue clusterqueues cq localqueue localqueues lq cohort cohorts ", called) ? "capstan queues shows it"
+           : strstr(" node nodes no gpu gpus ", called)                                                            ? "capstan nodes shows it"
+           : strstr(" cronjob cronjobs cj ", called) ? "ask of one of its Jobs, which capstan jobs lists"
                                                      : NULL;
 }
 
@@ -147,9 +147,9 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
         *ret_kind = JOB_KIND_WORKLOAD;
         return 0;
     }
-    const char *instead = list_of(called);
+    const char *instead = shown_by(called);
     if (instead)
-        return err_set(e, E_INVALID, "%s: it does not wait by itself: capstan %s shows it", word, instead);
+        return err_set(e, E_INVALID, "%s: it does not wait by itself: %s", word, instead);
     if (!known)
         return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, jobset, mpijob, pytorchjob, tfjob, xgboostjob, "
                        "jaxjob, paddlejob, rayjob, raycluster, rayservice, sparkapplication, workload, podgroup, pod, deployment, "

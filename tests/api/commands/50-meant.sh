@@ -21,7 +21,7 @@ ends 2 "a node where --node belongs" 'unexpected argument t4-0; did you mean --n
 ends 2 "where there is no such option" 'unexpected argument a$' "$PROGRAM" queues a
 ends 2 "why of what is no job: a queue" 'queue: it does not wait by itself: capstan queues shows it' "$PROGRAM" why queue/x
 ends 2 "a node" 'node: it does not wait by itself: capstan nodes shows it' "$PROGRAM" why node/t4-0
-ends 2 "a CronJob" 'cronjob: it does not wait by itself: capstan jobs' "$PROGRAM" why cronjob/x
+ends 2 "a CronJob" 'cronjob: it does not wait by itself: ask of one of its Jobs, which capstan jobs lists' "$PROGRAM" why cronjob/x
 ends 2 "a time without its unit" "--time: a time of at least 1s, as 90s, 10m or 2h, not '2'" "$PROGRAM" submit --gpus 1 --image x --time 2
 ends 2 "a manifest where a command belongs" 'job.yaml: a manifest is applied: kubectl apply -f job.yaml; capstan advise job.yaml' "$PROGRAM" submit job.yaml
 ends 2 "a slice where a number belongs" 'which slices they are says --resource: --gpus 1 --resource nvidia.com/mig-1g.5gb' "$PROGRAM" submit --gpus nvidia.com/mig-1g.5gb --image x
