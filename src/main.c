@@ -45,8 +45,23 @@ static int run_command(int i, int argc, char **argv)
     return code < 0 ? mains[i](&o) : code;
 }
 
+/* What other tools call it. */
+static const struct {
+    const char *name, *here;
+} elsewhere[] = {{"gpus", "nodes --gpus"}, {"nvidia-smi", "nodes --gpus"}, {"sinfo", "nodes --summary"}, {"squeue", "jobs"},
+                 {"ps", "jobs"},           {"list", "jobs"},               {"status", "jobs"},           {"sacct", "jobs --finished"},
+                 {"history", "jobs --finished"}, {"sbatch", "submit"},     {"run", "submit"},            {"scancel", "cancel"},
+                 {"delete", "cancel"},     {"kill", "cancel"},             {"stop", "hold --stop"},      {"start", "resume"},
+                 {"explain", "why"},       {"describe", "why"},            {"usage", "report"},          {"validate", "lint"},
+                 {"check", "doctor"}};
+
 static int unknown_command(const char *name)
 {
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (text_equal(name, elsewhere[i].name)) {
+            fprintf(stderr, "capstan: unknown command '%s'; that is capstan %s\n", name, elsewhere[i].here);
+            return EXIT_USAGE;
+        }
     _cleanup_buf_ struct buf names = {0};
     char near[64];
     for (int i = 0; i < COMMANDS_N; i++)

@@ -1,4 +1,4 @@
-// node.js - one node: each of its GPUs, who has it, how busy and how well it is; its labels
+// node.js - one node: each of its GPUs, who has it, how busy and how well it is; the processes on them; its labels
 
 import { dot, h, jobLink, num, text, time, renew } from "./dom.js";
 import { events, gpusOf, jobs, nodes, now, teamOf, teamSlot } from "./store.js";
@@ -27,10 +27,58 @@ function health(d) {
   return h(words.length ? "span.problem" : "span", {}, words.length ? words.join(", ") : "healthy");
 }
 
+// Processes that have a context on one of its devices, as the agent has told last.
+function sessionTable(all, node, ids) {
+  const numbers = new Map(),
+    gangs = new Map(node.h.map(([gang, pod]) => [pod, gang]));
+  for (const gpu of gpusOf(node)) for (const d of gpu.devices) if (ids.has(d.index)) numbers.set(ids.get(d.index).split("::")[0], gpu.gpu);
+  const pod = (s) => (s.pod ? (gangs.get(s.pod) ? h("a", { href: jobLink(gangs.get(s.pod)) }, s.pod) : s.pod) : h("span.faint", {}, "of no pod")),
+    dash = () => h("span.faint", {}, "–");
+  return h(
+    "div.scroll",
+    {},
+    h(
+      "table.sessions",
+      {},
+      h("caption.unseen", {}, "Sessions on " + node.id.slice(2)),
+      h("thead", {}, h("tr", {}, ["GPU", "PID", "Process", "Pod", "Memory", "Busy", "Since"].map((c) => h("th", { scope: "col" }, c)))),
+      h(
+        "tbody",
+        {},
+        all.sessions.map((s) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, String(numbers.get(s.unit) ?? s.unit)),
+            h("td", {}, String(s.pid ?? "–")),
+            h("td", {}, s.command || dash()),
+            h("td", {}, pod(s), s.container ? h("span.faint", {}, " " + s.container) : null),
+            h("td", {}, s.memory >= 0 ? num(s.memory / 1024) + " GiB" : dash()),
+            h("td", {}, s.busy >= 0 ? s.busy + " %" : dash()),
+            h("td", {}, s.since ? time(s.since, now()) : dash()),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function sessionPart(all, node, ids) {
+  const lasts = 12 * (all?.period ?? 15000);
+  if (!all) return [h("p.none", {}, "Asking …")];
+  if (!all.ok) return [h("p.none", {}, "No agent has told which processes are on its devices.")];
+  return [
+    all.sessions.length ? sessionTable(all, node, ids) : h("p.none", {}, "No process is on any of its devices."),
+    all.more ? h("p.faint", {}, `and ${all.more} more: capstan sessions on the node`) : null,
+    h("p.faint", {}, "Measured ", time(all.at, now()), now() - all.at > lasts ? ": too long ago to go by" : ""),
+  ].filter(Boolean);
+}
+
 export function nodePage(page, route, name) {
   const title = h("h1"),
     facts = h("dl.facts"),
     gpus = h("div"),
+    sessions = h("div"),
     labels = h("dl.labels"),
     told = h("ol.events");
   const labelBox = h("details", {}, h("summary", {}, "Labels"), labels),
@@ -41,13 +89,26 @@ export function nodePage(page, route, name) {
     facts,
     h("h2", {}, "GPUs and who is on them"),
     gpus,
+    h("h2", {}, "Sessions"),
+    sessions,
     h("h2", {}, "Events"),
     told,
     labelBox,
   );
   const fact = (key, ...value) => h("div", {}, h("dt", {}, key), h("dd", {}, value));
   let stamp = "",
-    asked = false;
+    asked = false,
+    who = null,
+    askedOf; // the measurement that was told when its sessions were asked for
+  async function askSessions(of) {
+    askedOf = of;
+    const answer = await fetch("api/sessions?name=" + encodeURIComponent(name)).catch(() => null);
+    if (!page.isConnected) return;
+    if (answer?.ok) who = await answer.json();
+    else if (!who) who = {};
+    stamp = "";
+    draw();
+  }
   async function ask() {
     const answer = await fetch("api/node?name=" + encodeURIComponent(name)).catch(() => null);
     if (!answer?.ok || !page.isConnected) return;
@@ -82,6 +143,7 @@ export function nodePage(page, route, name) {
     if (!node) {
       renew(facts, fact("State", "There is no such node (any more)."));
       gpus.replaceChildren();
+      sessions.replaceChildren();
       return;
     }
     renew(
@@ -94,9 +156,11 @@ export function nodePage(page, route, name) {
         fact("Measured", node.at ? time(node.at, t) : "not, or too long ago"),
       ].filter(Boolean),
     );
+    if (askedOf !== (node.at ?? 0)) askSessions(node.at ?? 0);
     const is = JSON.stringify([node.g, node.a, node.t, node.s, node.h, node.h.map(([g]) => jobs.get(g)?.n)]);
     if (is === stamp) return;
     stamp = is;
+    renew(sessions, ...sessionPart(who, node, ids));
     if (!gpusOf(node).length) return renew(gpus, h("p.none", {}, "This node has no GPUs."));
     renew(
       gpus,

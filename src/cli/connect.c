@@ -234,10 +234,13 @@ static void say_nothing_found(const struct connection *c, const struct output_ta
     if (t->rows_n || t->format > OUTPUT_WIDE)
         return;
     int all = option_find(o->command, "all-namespaces", 14);
-    if (c->ns && all >= 0 && o->command->options[all].role == OPTION_IS_OPTION)
-        fprintf(stderr, "capstan %s: nothing in namespace %s; --all-namespaces shows the others\n", o->command->name, c->ns);
+    const char *text = t->empty ? t->empty : "nothing to show";
+    if (!c->ns || all < 0 || o->command->options[all].role != OPTION_IS_OPTION)
+        fprintf(stderr, "capstan %s: %s\n", o->command->name, text);
+    else if (t->empty)
+        fprintf(stderr, "capstan %s: %s; --all-namespaces shows the others\n", o->command->name, text);
     else
-        fprintf(stderr, "capstan %s: nothing to show\n", o->command->name);
+        fprintf(stderr, "capstan %s: nothing in namespace %s; --all-namespaces shows the others\n", o->command->name, c->ns);
 }
 
 int connection_print_table(const struct options *o, const struct output_column *columns, uint32_t columns_n,

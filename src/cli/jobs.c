@@ -1,6 +1,5 @@
 /* jobs.c - capstan jobs: every job of every kind as one list: gang, accelerators, state, waiting time; those that somebody wants to see */
 #include "cli/lookup/job_list.h"
-#include <fnmatch.h>
 #include <stdio.h>
 #include "base/clock.h"
 #include "cli/cli.h"
@@ -42,7 +41,8 @@ struct jobs_view {
     struct connection *c;
     struct output_table *t;
     const struct options *o;
-    int64_t now_ms;
+    int64_t now_ms, left_out_n; /* left_out_n: not as asked */
+    struct json *left_out;      /* their states */
 };
 
 static const char *or_null(const char *text)
@@ -55,33 +55,19 @@ static const char *number(struct arena *a, int64_t n)
     return arena_printf(a, "%lld", (long long)n);
 }
 
-/* One of `patterns`, by commas, as file names are matched, whatever the case; NULL: all are wanted. */
-static bool is_wanted(struct arena *a, const char *patterns, const char *text)
-{
-    for (const char *end; patterns; patterns = *end ? end + 1 : NULL) {
-        end = strchrnul(patterns, ',');
-        if (fnmatch(arena_text_n(a, patterns, (size_t)(end - patterns)), text ? text : "", FNM_CASEFOLD) == 0)
-            return true;
-        if (!*end)
-            return false;
-    }
-    return true;
-}
-
-static bool is_on_wanted_node(struct arena *a, const char *patterns, const struct json *nodes)
+static bool is_on_wanted_node(const char *patterns, const struct json *nodes)
 {
     JSON_EACH (node, nodes)
-        if (is_wanted(a, patterns, node->key))
+        if (option_picks(patterns, node->key))
             return true;
     return !patterns;
 }
 
 static bool line_wanted(const struct jobs_view *v, const struct job_line *line)
 {
-    struct arena *a = v->t->arena;
-    return is_wanted(a, option_text(v->o, OPT_JOBS_NAME), line->name) && is_wanted(a, option_text(v->o, OPT_JOBS_STATE), line->state) &&
-           is_wanted(a, option_text(v->o, OPT_JOBS_QUEUE), line->queue) && is_wanted(a, option_text(v->o, OPT_JOBS_USER), line->user) &&
-           is_on_wanted_node(a, option_text(v->o, OPT_JOBS_NODE), line->nodes);
+    return option_picks(option_text(v->o, OPT_JOBS_NAME), line->name) && option_picks(option_text(v->o, OPT_JOBS_STATE), line->state) &&
+           option_picks(option_text(v->o, OPT_JOBS_QUEUE), line->queue) && option_picks(option_text(v->o, OPT_JOBS_USER), line->user) &&
+           is_on_wanted_node(option_text(v->o, OPT_JOBS_NODE), line->nodes);
 }
 
 /* Why it waits, as the scheduler has written it, where a column of that is shown; else NULL. */
@@ -120,8 +106,12 @@ static void line_add(void *context, const struct job_line *line)
     struct jobs_view *v = context;
     struct arena *a = v->t->arena;
     char wait[TIME_TEXT_MAX], age[TIME_TEXT_MAX];
-    if (!line_wanted(v, line))
+    if (!line_wanted(v, line)) {
+        v->left_out_n++;
+        if (line->state)
+            json_set_bool(a, v->left_out, line->state, true);
         return;
+    }
     int64_t age_ms = line->created_ms && line->created_ms < v->now_ms ? v->now_ms - line->created_ms : 0; /* malformed: as if new */
     int64_t from_ms = line->queued_ms ? line->queued_ms : v->now_ms - age_ms, until_ms = line->started_ms ? line->started_ms : v->now_ms,
             waited_ms = until_ms > from_ms ? until_ms - from_ms : 0;
@@ -154,14 +144,26 @@ static void line_add(void *context, const struct job_line *line)
     output_row(v->t, cells);
 }
 
+static const char *none_as_asked(const struct jobs_view *v)
+{
+    struct arena *a = v->t->arena;
+    const char *states = "", *jobs = arena_printf(a, "%lld job%s there, and none is as asked", (long long)v->left_out_n,
+                                                  v->left_out_n == 1 ? " is" : "s are");
+    JSON_EACH (state, v->left_out)
+        states = arena_printf(a, "%s%s%s", states, *states ? ", " : "", state->key);
+    return option_text(v->o, OPT_JOBS_STATE) ? arena_printf(a, "%s: their states are %s", jobs, states) : jobs;
+}
+
 static void job_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e)
 {
     /* ORDER of the words of --sort: the columns by whose numbers or texts rows are put in order. */
     static const char *const keys[] = {"name", "state", "gpus", "waitSeconds", "ageSeconds", "priority", "queue", "user", "running"};
-    struct jobs_view v = {.c = c, .t = t, .o = o, .now_ms = loop_wall_ms(c->loop)};
+    struct jobs_view v = {.c = c, .t = t, .o = o, .now_ms = loop_wall_ms(c->loop), .left_out = json_new(t->arena, JSON_OBJECT)};
     const char *unread = job_list_find(c, t->arena, line_add, &v, e);
     if (unread)
         t->note = arena_printf(t->arena, "not shown, since you may not list them: %s", unread);
+    if (!t->rows_n && v.left_out_n)
+        t->empty = none_as_asked(&v);
     int sort = option_word(o, OPT_JOBS_SORT);
     if (sort >= 0)
         output_sort(t, keys[sort], option_flag(o, OPT_JOBS_REVERSE));
@@ -191,11 +193,11 @@ static const struct output_column finished_columns[] = {
 };
 enum { FINISHED_COLUMNS_N = sizeof finished_columns / sizeof *finished_columns };
 
-static bool finished_wanted(struct arena *a, const struct options *o, const struct finished_job *j, const char *ns)
+static bool finished_wanted(const struct options *o, const struct finished_job *j, const char *ns)
 {
-    return (!ns || text_equal(j->ns, ns)) && is_wanted(a, option_text(o, OPT_JOBS_NAME), j->name) &&
-           is_wanted(a, option_text(o, OPT_JOBS_QUEUE), j->queue) && is_wanted(a, option_text(o, OPT_JOBS_USER), j->user) &&
-           is_on_wanted_node(a, option_text(o, OPT_JOBS_NODE), j->nodes);
+    return (!ns || text_equal(j->ns, ns)) && option_picks(option_text(o, OPT_JOBS_NAME), j->name) &&
+           option_picks(option_text(o, OPT_JOBS_QUEUE), j->queue) && option_picks(option_text(o, OPT_JOBS_USER), j->user) &&
+           is_on_wanted_node(option_text(o, OPT_JOBS_NODE), j->nodes);
 }
 
 static void finished_row(struct output_table *t, const struct finished_job *j)
@@ -244,7 +246,7 @@ static int finished_print(const struct options *o, const char *ns, double since_
     output_init(&t, a, finished_columns, FINISHED_COLUMNS_N);
     uint32_t n = finished_jobs(a, records, records_n, since_s, now_s, &jobs);
     for (uint32_t i = 0; i < n; i++)
-        if (finished_wanted(a, o, &jobs[i], ns))
+        if (finished_wanted(o, &jobs[i], ns))
             finished_row(&t, &jobs[i]);
     if (sort >= 0) /* who ended last is the youngest */
         output_sort(&t, finished_keys[sort], option_flag(o, OPT_JOBS_REVERSE) != (sort == SORT_AGE));

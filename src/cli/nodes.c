@@ -334,9 +334,12 @@ static void all_rows(struct connection *c, struct output_table *t, const struct 
     for (struct use *use; (use = map_next(v.uses, &at, &key));)
         holders_sort(t->arena, use);
     JSON_EACH (node, json_get(nodes, "items"))
-        node_rows(&v, node);
+        if (option_picks(option_text(o, OPT_NODES_NODE), object_meta(node, "name")))
+            node_rows(&v, node);
     for (const struct node_model *m = v.models ? v.models->first : NULL; m; m = m->next)
         model_row(t, m);
+    if (option_text(o, OPT_NODES_NODE) && !t->rows_n)
+        t->empty = "there is no such node";
     map_free(v.uses);
     map_free(v.memory_mib);
     map_free(v.shared);

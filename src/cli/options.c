@@ -1,6 +1,7 @@
 /* options.c - see options.h */
 #include "cli/options.h"
 #include <assert.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/bytes.h"
@@ -97,6 +98,21 @@ static int unknown(const struct options *o, const char *dashes, const char *name
                          is_near ? "?" : "");
 }
 
+bool option_picks(const char *patterns, const char *text)
+{
+    for (const char *end; patterns; patterns = end + 1) {
+        _cleanup_buf_ struct buf one = {0};
+        end = strchrnul(patterns, ',');
+        buf_add(&one, patterns, (size_t)(end - patterns));
+        buf_text(&one, "");
+        if (fnmatch(one.data, text ? text : "", FNM_CASEFOLD) == 0)
+            return true;
+        if (!*end)
+            return false;
+    }
+    return true;
+}
+
 /* ---- one value ---- */
 
 static bool number_of(const struct option_row *row, const char *text, int64_t *ret)
@@ -138,7 +154,9 @@ static int check_value(const struct options *o, const struct option_row *row, co
     case OPTION_TIME:
         if (number_of(row, text, &number))
             return EXIT_OK;
-        return row->least > 1 ? options_wrong(o, "%s: a time of at least %lldms, as 10s, not '%s'", from, (long long)row->least, text)
+        return row->least > 1 ? options_wrong(o, "%s: a time of at least %lld%s, as 90s, 10m or 2h, not '%s'", from,
+                                              (long long)(row->least % 1000 ? row->least : row->least / 1000),
+                                              row->least % 1000 ? "ms" : "s", text)
                               : options_wrong(o, "%s: a time such as 30s or 5m, not '%s'", from, text);
     case OPTION_TEXT:
         break;
@@ -306,6 +324,18 @@ static int check_verb(const struct options *o)
     return -1;
 }
 
+/* Who names what he wants to see of a list means the option for that. */
+static int unexpected(const struct options *o, const char *argument)
+{
+    static const char *const picks[] = {"name", "node"};
+    const struct command_row *command = o->command;
+    for (size_t k = 0; k < sizeof picks / sizeof *picks && command->arguments_most == 0; k++)
+        for (uint32_t id = 0; id < command->options_n; id++)
+            if (text_equal(command->options[id].name, picks[k]) && command->options[id].kind == OPTION_TEXT)
+                return options_wrong(o, "unexpected argument %s; did you mean --%s %s?", argument, picks[k], argument);
+    return options_wrong(o, "unexpected argument %s", argument);
+}
+
 int options_parse(struct options *o, const struct command_row *command, int argc, char **argv)
 {
     struct line l = {.argc = argc, .argv = argv};
@@ -325,7 +355,7 @@ int options_parse(struct options *o, const struct command_row *command, int argc
     if (code != EXIT_OK)
         return code;
     if ((uint32_t)o->arguments_n > command->arguments_most)
-        return options_wrong(o, "unexpected argument %s", o->arguments[command->arguments_most]);
+        return unexpected(o, o->arguments[command->arguments_most]);
     if ((uint32_t)o->arguments_n < command->arguments_least)
         return options_wrong(o, "%s", command->arguments_wrong);
     return command->verbs ? check_verb(o) : -1;

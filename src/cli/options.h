@@ -74,6 +74,9 @@ const char *option_shared(const struct options *o, const char *name);
 /* Its place among the command's options, by a name without dashes; -1 none. */
 int option_find(const struct command_row *command, const char *name, size_t name_n);
 
+/* Is `text` (NULL: "") one of `patterns`, by commas, as file names are matched, whatever the case? patterns NULL: all are. */
+bool option_picks(const char *patterns, const char *text);
+
 /* "capstan COMMAND: ..." and where help is; returns EXIT_USAGE. */
 int options_wrong(const struct options *o, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -38,6 +38,7 @@ struct output_table {
     const char **cells;        /* rows_n x columns_n */
     uint32_t rows_n, rows_cap;
     const char *note; /* what is not in it, for standard error; NULL: all is */
+    const char *empty; /* why it has no row, for people; NULL: there is nothing */
 };
 void output_init(struct output_table *t, struct arena *a, const struct output_column *columns, uint32_t columns_n);
 /* columns_n cells; NULL prints as "-" (JSON null). Texts are copied. */

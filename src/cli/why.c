@@ -19,6 +19,7 @@
 #include "cli/lookup/why_until.h"
 #include "codec/decode/decode.h"
 #include "codec/kinds/placement_names.h"
+#include "codec/kinds/queued_sets.h"
 #include "kube/object.h"
 
 enum { CUTS_SHOWN = 4 };
@@ -30,6 +31,8 @@ struct answer {
     const struct json *object;  /* what the user named */
     const struct json *decided; /* whose annotation counts: Workload, PodGroup or Pod; may be NULL */
     const char *missing_group;  /* what the pod is of, and is not there: "PodGroup NAME of API group"; NULL: no such */
+    const char *resume;         /* the command that lets it start again; NULL: it may */
+    const char *unheld;         /* it names a queue, and its pods wait for none: what to write; NULL: not so */
     const char *state, *message, *queue, *cluster_queue; /* cluster_queue: in whose line it stands; "" none */
     int64_t position, of_n;    /* place in its cluster queue; -1 = none */
     const struct json *head;   /* the first of that queue; NULL none */
@@ -308,6 +311,14 @@ static void add_shares(struct answer *x)
     }
 }
 
+/* Of a Workload that is not active: what lets it go on. */
+static const char *resume_text(struct answer *x, const struct json *w)
+{
+    bool by_itself = x->kind < JOB_KIND_DEPLOYMENT || x->kind == JOB_KIND_STATEFULSET; /* else by its Workload */
+    return arena_printf(x->a, "capstan resume %s/%s -n %s", by_itself ? job_kinds[x->kind].kind : "Workload",
+                        object_meta(by_itself ? x->object : w, "name"), object_meta(w, "namespace"));
+}
+
 static void workload_state(struct answer *x)
 {
     const struct json *w = x->decided, *admission = json_path(w, "status", "admission", NULL);
@@ -318,6 +329,8 @@ static void workload_state(struct answer *x)
     if (x->preempted)
         add_shares(x);
     x->message = json_get_text(object_condition(w, "QuotaReserved"), "message", "not tried yet");
+    if (is_deactivated(w) && !object_condition_true(w, "Finished"))
+        x->resume = resume_text(x, w);
     if (object_condition_true(w, "Finished")) {
         x->state = "finished";
         x->message = json_get_text(object_condition(w, "Finished"), "message", "");
@@ -331,7 +344,9 @@ static void workload_state(struct answer *x)
         x->state = "reserved";
         x->message = reserved_text(x->a, w);
     } else if (is_deactivated(w)) {
+        const struct json *evicted = object_condition(w, "Evicted");
         x->state = "deactivated";
+        x->message = object_condition_true(w, "Evicted") ? json_get_text(evicted, "message", "") : "it is held: its Workload is not active";
     } else {
         x->state = "pending";
         find_position(x);
@@ -464,6 +479,7 @@ static void find_placement(struct answer *x)
 static void find_state(struct answer *x)
 {
     x->position = -1;
+    x->unheld = unheld_text(x->a, job_kinds[x->kind].kind, x->object);
     x->queue = x->cluster_queue = x->message = "";
     if (!x->decided) {
         undecided_state(x);
@@ -477,7 +493,7 @@ static void find_state(struct answer *x)
     else
         group_state(x);
     const char *tree = object_waiting(x->decided);
-    if (*tree)
+    if (*tree && !x->resume) /* it would be what it waited for before */
         x->reason = json_parse(x->a, bytes_of(tree), NULL, NULL);
     why_until(x->c, x->a, json_get(x->reason, "remedies"));
     update_head(x);
@@ -550,6 +566,8 @@ static void print_text(const struct answer *x)
         output_line(x->out, "queue: %s (cluster queue %s)\n", x->queue, x->cluster_queue);
     else if (*x->queue)
         output_line(x->out, "queue: %s\n", x->queue);
+    if (x->unheld)
+        output_line(x->out, "not queued: %s\n", x->unheld);
     if (x->position >= 0)
         output_line(x->out, "position: %lld of %lld waiting\n", (long long)x->position + 1, (long long)x->of_n);
     if (x->placement)
@@ -573,6 +591,8 @@ static void print_text(const struct answer *x)
         output_line(x->out, "machines: %s\n", machines);
     if (x->reason)
         print_remedies(x);
+    if (x->resume)
+        output_line(x->out, "would help: %s\n", x->resume);
     if (x->cuts)
         print_cuts(x);
 }
@@ -590,6 +610,10 @@ static void print_json(const struct answer *x, enum output_format format)
         json_set_text(a, out, "queue", x->queue);
     if (*x->cluster_queue)
         json_set_text(a, out, "clusterQueue", x->cluster_queue);
+    if (x->unheld)
+        json_set_text(a, out, "notQueued", x->unheld);
+    if (x->resume)
+        json_set_text(a, out, "resume", x->resume);
     if (x->position >= 0) {
         json_set_int64(a, out, "position", x->position + 1);
         json_set_int64(a, out, "waiting", x->of_n);

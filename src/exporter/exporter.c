@@ -60,7 +60,7 @@ struct exporter {
     char *node_path, *textfile_path;
     bool annotating;
     struct buf page;                /* of the textfile */
-    struct buf annotation;
+    struct buf annotation, sessions;
     struct trouble textfile_trouble, influx_trouble, remote_trouble, counters_trouble, usage_trouble, books_trouble,
         node_trouble;
 };
@@ -213,10 +213,10 @@ static void measure_network(struct exporter *x)
 static void write_feedback(struct exporter *x, const struct sample *s)
 {
     measure_network(x);
-    if (x->annotating || !feedback_update(x->feedback, s, loop_now_ms(x->loop), &x->annotation))
+    if (x->annotating || !feedback_update(x->feedback, s, loop_now_ms(x->loop), &x->annotation, &x->sessions))
         return;
     _cleanup_buf_ struct buf body = {0};
-    feedback_patch(buf_view(&x->annotation), &body);
+    feedback_patch(buf_view(&x->annotation), buf_view(&x->sessions), &body);
     x->annotating = true;
     kube_patch(x->kube, KUBE_PATCH_MERGE, x->node_path, buf_view(&body), on_annotated, x);
 }
@@ -523,6 +523,7 @@ void exporter_free(struct exporter *x)
     arena_free(x->next.arena);
     buf_free(&x->page);
     buf_free(&x->annotation);
+    buf_free(&x->sessions);
     free(x->node_path);
     free(x->textfile_path);
     free(x);

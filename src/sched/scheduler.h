@@ -69,7 +69,7 @@ struct seen_pod {
     int64_t nominating_ms;       /* when; 0 = never */
     bool bound, admitted, ours, gated, deleting;
     bool shares, share_slots;    /* as in pod_record */
-    int32_t limit_s;             /* the same */
+    int32_t limit_s, priority;   /* the same */
     struct seen_removal *removal; /* NULL: it stays */
     int64_t saved_ms;            /* what its annotation capstan.dev/checkpoint-time says; 0 = nothing */
     bool marking, marked;        /* the condition of its removal is sent; it is written */

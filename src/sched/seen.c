@@ -107,6 +107,28 @@ static void gang_count(struct seen_gang *g, const struct seen_pod *p, int32_t by
         g->pending_n += by;
 }
 
+/* Where its priority comes from its pods, it is another one now. */
+static void group_follows(struct scheduler *s, const struct seen_gang *g, bool ranks)
+{
+    if (ranks && g->source == GANG_COSCHEDULING && g->has_object)
+        source_read_again(s, SOURCE_COSCHEDULING, seen_gang_object(s, g));
+    native_groups_named(s->natives, intern_name(s->names, g->key), ranks);
+}
+
+/* The one that has left had this priority. */
+static void gang_rank_without(struct scheduler *s, struct seen_gang *g, int32_t priority)
+{
+    int32_t highest = INT32_MIN;
+    for (uint32_t i = 0; i < g->pods_n && highest < priority; i++) {
+        const struct seen_pod *p = seen_pod(s, g->pods[i]);
+        highest = p->priority > highest ? p->priority : highest;
+    }
+    if (!g->pods_n || highest >= priority)
+        return;
+    g->priority = highest;
+    group_follows(s, g, true);
+}
+
 static void gang_leave(struct scheduler *s, struct seen_pod *p)
 {
     struct seen_gang *g = seen_gang(s, p->gang);
@@ -119,6 +141,7 @@ static void gang_leave(struct scheduler *s, struct seen_pod *p)
         seen_pod(s, last)->gang_at = p->gang_at;
     }
     status_gang_changed(s, g);
+    gang_rank_without(s, g, p->priority);
     const char *left = g->pods_n ? NULL : intern_name(s->names, g->key);
     gang_forget_if_empty(s, g);
     if (left)
@@ -137,13 +160,6 @@ static bool gang_join(struct scheduler *s, struct seen_pod *p, struct seen_gang 
     g->joined_ms = loop_now_ms(s->loop);
     gang_count(g, p, 1);
     return ranks;
-}
-
-static void group_follows(struct scheduler *s, const struct seen_gang *g, bool ranks)
-{
-    if (ranks && g->source == GANG_COSCHEDULING && g->has_object)
-        source_read_again(s, SOURCE_COSCHEDULING, seen_gang_object(s, g));
-    native_groups_named(s->natives, intern_name(s->names, g->key), ranks);
 }
 
 static name_id gang_of(struct scheduler *s, const struct pod_record *r)
@@ -186,6 +202,7 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     p->shares = r->shares;
     p->share_slots = r->share_slots;
     p->limit_s = r->limit_s;
+    p->priority = r->priority;
     p->gang = gang;
     p->phase = r->phase;
     p->bound = r->node != 0;

@@ -129,12 +129,12 @@ def test_parts_of_a_gpu_stand_together(p):
     p.go("node/a100-40gb-mig-0")
     p.b.wait(
         "14 MIG devices of 2 GPUs",
-        "return document.querySelectorAll('tbody tr').length === 14 && document.querySelectorAll('tbody th').length === 2",
+        "return document.querySelectorAll('.gpus tbody tr').length === 14 && document.querySelectorAll('.gpus tbody th').length === 2",
     )
     p.go("node/t4-mps-0")
     p.b.wait(
         "20 shares of 2 GPUs",
-        "return document.querySelectorAll('tbody tr').length === 20 && document.querySelectorAll('tbody th').length === 2",
+        "return document.querySelectorAll('.gpus tbody tr').length === 20 && document.querySelectorAll('.gpus tbody th').length === 2",
     )
 
 
@@ -142,14 +142,40 @@ def test_shares_of_a_gpu_are_as_large_as_they_are(p):
     p.c.pod("quarter", gpus=0, node="t4-mps-0", annotations={"gpu-fraction": "0.25"})
     p.c.pod("half", gpus=0, node="t4-mps-0", annotations={"gpu-fraction": "0.5"})
     p.go("node/t4-mps-0")
-    p.b.wait("two shares and the rest of one GPU, 10 devices of the other", "return document.querySelectorAll('tbody tr').length === 13")
-    parts = [one for one in p.b.texts("tbody tr") if "share · " in one]
+    p.b.wait("two shares and the rest of one GPU, 10 devices of the other", "return document.querySelectorAll('.gpus tbody tr').length === 13")
+    parts = [one for one in p.b.texts(".gpus tbody tr") if "share · " in one]
     assert len(parts) == 3, parts
     for size, who in (("25 %", "default/quarter"), ("50 %", "default/half"), ("25 %", "free")):
         assert any("share · " + size in one and who in one for one in parts), (size, who, parts)
     p.c.ask("/api/v1/namespaces/default/pods/quarter?gracePeriodSeconds=0", "DELETE")
     p.c.ask("/api/v1/namespaces/default/pods/half?gracePeriodSeconds=0", "DELETE")
-    p.b.wait("as it was", "return document.querySelectorAll('tbody tr').length === 20")
+    p.b.wait("as it was", "return document.querySelectorAll('.gpus tbody tr').length === 20")
+
+
+def test_sessions_of_a_node_as_its_agent_tells_them(p):
+    p.go("node/cpu-0")
+    p.b.wait_text("No agent has told which processes are on its devices.", "main")
+    p.c.pod("works", gpus=2, node="a100-40gb-1")
+    p.go("node/a100-40gb-1")
+    p.b.wait("a process on each of its GPUs", "return [...document.querySelectorAll('.sessions tbody tr')].filter(r => r.textContent.includes('default/works')).length === 2")
+    row = next(one for one in p.b.texts(".sessions tbody tr") if "default/works" in one)
+    assert "simulated" in row and "main" in row and "GiB" in row and "80 %" in row, row
+    assert p.b.run("return [...document.querySelectorAll('.sessions tbody tr')].every(r => /^[0-7]$/.test(r.cells[0].textContent))")
+    p.b.click(".sessions a[href='#/job/pod/default/works']")
+    p.b.wait("the pod's page", "return location.hash === '#/job/pod/default/works'")
+    p.b.run("history.back()")
+    p.c.ask("/api/v1/namespaces/default/pods/works?gracePeriodSeconds=0", "DELETE")
+    p.b.wait("who has gone is gone", "return document.querySelector('h1')?.textContent === 'a100-40gb-1' && !document.querySelector('main').textContent.includes('default/works')", limit_s=60)
+    p.c.patch("/api/v1/nodes/cpu-0", {"metadata": {"annotations": {"capstan.dev/gpu-sessions": json.dumps({"at": 1, "more": 3, "sessions": [
+        {"unit": "<img src=x onerror=pwned=1>", "pid": 7, "command": "<b>x</b>\u202e", "pod": "a/<i>"}, 5, {"pid": "x", "memory": -4}]})}}})
+    p.go("gpus")
+    p.go("node/cpu-0")
+    p.b.wait_text("<b>x</b>\u00b7", "main")
+    p.b.wait_text("and 3 more: capstan sessions on the node", "main")
+    p.b.wait_text("too long ago to go by", "main")
+    assert p.b.run("return window.pwned === undefined && !document.querySelector('main img')")
+    assert p.c.ask("/ui/api/sessions?name=none")[0] == 404 and p.c.ask("/ui/api/sessions")[0] == 400
+    p.c.patch("/api/v1/nodes/cpu-0", {"metadata": {"annotations": {"capstan.dev/gpu-sessions": None}}})
 
 
 def test_timeline_has_who_ran_and_who_waits(p):

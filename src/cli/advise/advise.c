@@ -14,6 +14,7 @@ static const struct {
     {"idle-gpus", advise_idle},
     {"small-work", advise_small},
     {"gang-in-part", advise_part_of_gang},
+    {"not-queued", advise_not_queued},
     {"no-quota", advise_no_quota},
     {"quota-without-nodes", advise_quota_without_nodes},
     {"nodes-without-flavor", advise_nodes_without_flavor},
@@ -55,7 +56,7 @@ static void tell(struct advise *x, const struct options *o)
         advise_print_table(x, output_format_of(o));
     if (x->unread)
         fprintf(stderr, "capstan advise: not looked at: %s\n", x->unread);
-    fprintf(stderr, "capstan advise: %u findings\n", x->findings_n);
+    fprintf(stderr, "capstan advise: %u finding%s\n", x->findings_n, x->findings_n == 1 ? "" : "s");
 }
 
 /* What goes with what; a code and a sentence where it does not. */

@@ -127,6 +127,7 @@ int advise_names_check(const struct options *o, const char *list, const char *co
 void advise_idle(struct advise *x);
 void advise_small(struct advise *x);
 void advise_part_of_gang(struct advise *x);
+void advise_not_queued(struct advise *x);
 void advise_no_quota(struct advise *x);
 void advise_quota_without_nodes(struct advise *x);
 void advise_nodes_without_flavor(struct advise *x);

@@ -27,8 +27,9 @@ static int tell(struct doctor *d, const struct options *o)
     enum output_format format = output_format_of(o);
     if (d->table.rows_n || format > OUTPUT_WIDE)
         output_print(&d->table, format);
-    fprintf(stderr, "capstan doctor: %u checks well, %u notes, %u not known, %u faults\n", d->levels_n[DOCTOR_OK], d->levels_n[DOCTOR_NOTE],
-            d->levels_n[DOCTOR_UNKNOWN], d->levels_n[DOCTOR_FAULT]);
+    const uint32_t *n = d->levels_n;
+    fprintf(stderr, "capstan doctor: %u check%s well, %u note%s, %u not known, %u fault%s\n", n[DOCTOR_OK], n[DOCTOR_OK] == 1 ? "" : "s",
+            n[DOCTOR_NOTE], n[DOCTOR_NOTE] == 1 ? "" : "s", n[DOCTOR_UNKNOWN], n[DOCTOR_FAULT], n[DOCTOR_FAULT] == 1 ? "" : "s");
     return d->levels_n[DOCTOR_FAULT] ? EXIT_FAILED : EXIT_OK;
 }
 

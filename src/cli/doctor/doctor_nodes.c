@@ -36,6 +36,26 @@ static void conditions_look(struct doctor *d, const struct json *node, const cha
     }
 }
 
+/* A layout that could not be made: the node has the one before, and says so by a label alone. Why stands in the Event. */
+static void layout_look(struct doctor *d, const struct json *node, const char *about)
+{
+    struct err unused = {0};
+    const char *name = object_meta(node, "name"), *why = NULL;
+    if (!text_equal(object_label(node, "nvidia.com/mig.config.state"), "failed"))
+        return;
+    const char *path = arena_printf(d->a,
+                                    "/api/v1/events?fieldSelector=involvedObject.kind%%3DNode%%2CinvolvedObject.name%%3D%s%%2C"
+                                    "reason%%3DMIGConfigFailed",
+                                    name);
+    JSON_EACH (event, json_get(connection_get(&d->c, d->a, path, &unused), "items"))
+        why = json_get_text(event, "message", why);
+    if (why && strstr(why, "in use by"))
+        doctor_say(d, DOCTOR_NOTE, about, "nothing: it is made once these have ended", "%s", why);
+    else
+        doctor_say(d, DOCTOR_FAULT, about, "correct its label nvidia.com/mig.config: docs/gpu-config.md", "%s%s",
+                   why ? why : "MIG layout was not made: ", why ? "" : object_label(node, "nvidia.com/mig.config"));
+}
+
 /* Devices that the agent has closed and opens by itself, without a fault of theirs; ret_why: the state of the last. */
 static int64_t closed_for_now(struct doctor *d, const char *devices, const char **ret_why)
 {
@@ -87,6 +107,7 @@ static void node_look(struct doctor *d, const struct json *node)
     if (usable_n < capacity_n)
         unusable_look(d, about, devices, capacity_n - usable_n, capacity_n);
     conditions_look(d, node, about);
+    layout_look(d, node, about);
     if (d->levels_n[DOCTOR_FAULT] + d->levels_n[DOCTOR_NOTE] == before)
         doctor_say(d, DOCTOR_OK, about, NULL, "%lld devices, all usable", (long long)usable_n);
 }

@@ -50,6 +50,12 @@ static void climb(struct drive *d)
     }
 }
 
+/* Sets whose pods are queued together (codec/kinds/queued_sets.h). */
+static bool is_set_of_queues(enum job_kind kind)
+{
+    return kind == JOB_KIND_STATEFULSET || kind == JOB_KIND_LEADERWORKERSET;
+}
+
 static void find_workload(struct drive *d)
 {
     struct err e = {0};
@@ -58,8 +64,24 @@ static void find_workload(struct drive *d)
         d->workload = d->object;
     else if (*group)
         d->workload = job_get(d->c, d->a, JOB_KIND_WORKLOAD, group, &e);
-    else if (job_queued_kind(d->kind) || d->kind == JOB_KIND_POD)
+    else if (job_queued_kind(d->kind) || d->kind == JOB_KIND_POD || is_set_of_queues(d->kind))
         d->workload = job_owned_by(job_items(d->c, d->a, JOB_KIND_WORKLOAD, false), object_meta(d->object, "uid"));
+}
+
+/* Of a set in a queue. WHY not all of it: another queue is written by its label, which is refused while it serves; and who deletes it means
+ * the set, not a job. */
+static int check_set(const struct drive *d, struct err *e)
+{
+    static const char *const verbs[] = {"hold", "resume", "requeue"};
+    const char *verb = d->o->command->name;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs && d->kind == JOB_KIND_STATEFULSET; i++)
+        if (text_equal(verbs[i], verb))
+            return 0;
+    if (d->kind == JOB_KIND_LEADERWORKERSET)
+        return err_set(e, E_INVALID, "each of its groups has a Workload: name that, as workload/%s", object_meta(d->workload, "name"));
+    return err_set(e, E_INVALID, text_equal(verb, "move")
+                                     ? "it stands where its label kueue.x-k8s.io/queue-name says: kubectl scale it to 0, then kubectl label it"
+                                     : "it makes its pods again: kubectl scale --replicas, or kubectl delete");
 }
 
 static int check_kind(const struct drive *d, struct err *e)
@@ -68,6 +90,8 @@ static int check_kind(const struct drive *d, struct err *e)
     if (*owner)
         return err_set(e, E_INVALID, "it is a pod of %s %s, which would make another one: name that", owner,
                        object_controller(d->object, "name"));
+    if (is_set_of_queues(d->kind) && d->workload)
+        return check_set(d, e);
     if (d->kind >= JOB_KIND_DEPLOYMENT)
         return err_set(e, E_INVALID, "no queue has a %s: kubectl scale --replicas, or kubectl delete", job_kinds[d->kind].title);
     return 0;

@@ -1,6 +1,7 @@
 /* requeue.c - capstan requeue, capstan move: back into the line, and into that of another queue */
 #include "cli/cli.h"
 #include "cli/drive/drive.h"
+#include "cli/drive/queue_missing.h"
 #include "cli/lookup/pod_group.h"
 #include "kube/object.h"
 
@@ -54,15 +55,6 @@ int requeue_main(const struct options *o)
 
 /* ---- move ---- */
 
-static const char *local_queue_names(struct drive *d)
-{
-    struct err e = {0};
-    const char *path = kube_path(d->a, "kueue.x-k8s.io", "v1beta2", "localqueues", d->c->ns, NULL, NULL), *text = NULL;
-    JSON_EACH (queue, json_get(connection_get(d->c, d->a, path, &e), "items"))
-        text = arena_printf(d->a, "%s%s%s", text ? text : "", text ? ", " : "", object_meta(queue, "name"));
-    return text ? text : "none";
-}
-
 /* WHY  a job in a queue that is not there waits for ever, and nothing refuses it. Who may not read queues is believed. */
 static int check_queue(struct drive *d, const char *queue, struct err *e)
 {
@@ -78,7 +70,7 @@ static int check_queue(struct drive *d, const char *queue, struct err *e)
     }
     if (volcano)
         return err_set(e, E_NOTFOUND, "there is no Queue of Volcano called %s: 'capstan queues' lists them", queue);
-    return err_set(e, E_NOTFOUND, "there is no LocalQueue %s in namespace %s; there are: %s", queue, d->c->ns, local_queue_names(d));
+    return err_set(e, E_NOTFOUND, "%s", queue_missing_text(d->c, d->a, queue, false));
 }
 
 static const char *queue_of(const struct drive *d)

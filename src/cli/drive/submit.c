@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/connect.h"
 #include "cli/drive/forecast.h"
+#include "cli/drive/queue_missing.h"
 #include "cli/drive/submit_manifest.h"
 #include "kube/object.h"
 
@@ -30,6 +31,24 @@ static int check_pairs(const struct options *o, uint32_t id, const char *name)
     return EXIT_OK;
 }
 
+/* What was meant by it: a manifest, a slice, a part of a GPU. */
+static int gpus_wrong(const struct options *o, const char *gpus)
+{
+    const char *first = o->arguments_n ? o->arguments[0] : "";
+    if (!gpus && (text_ends(first, ".yaml") || text_ends(first, ".yml") || text_ends(first, ".json")))
+        return options_wrong(o, "%s: a manifest is applied: kubectl apply -f %s; capstan advise %s says before whether it would start",
+                             first, first, first);
+    if (!gpus)
+        return options_wrong(o, "say how many GPUs, with --gpus: 4 for one pod of 4, 8x4 for 8 pods of 4 each");
+    if (strstr(gpus, "mig-"))
+        return options_wrong(o, "--gpus: how many; which slices they are says --resource: --gpus 1 --resource nvidia.com/%s",
+                             strstr(gpus, "mig-"));
+    return options_wrong(o, "--gpus: write GPUS or PODSxGPUS, as 4 or 8x4, not '%s'%s", gpus,
+                         strchr(gpus, '.') ? "; a part of a GPU is a MIG slice (--gpus 1 --resource nvidia.com/mig-1g.5gb), or a share where "
+                                             "nodes hand out theirs several times (--gpus 1 --annotation gpu-fraction=0.5)"
+                                           : "");
+}
+
 static int take(struct submit *x)
 {
     const struct options *o = x->o;
@@ -44,10 +63,8 @@ static int take(struct submit *x)
                                .memory = option_text(o, OPT_SUBMIT_MEMORY),
                                .limit_s = option_number(o, OPT_SUBMIT_TIME, 0) / 1000,
                                .command = (const char *const *)o->arguments};
-    if (!gpus)
-        return options_wrong(o, "say how many GPUs, with --gpus: 4 for one pod of 4, 8x4 for 8 pods of 4 each");
-    if (!submission_gpus(gpus, &x->s.pods_n, &x->s.gpus_n))
-        return options_wrong(o, "--gpus: write GPUS or PODSxGPUS, as 4 or 8x4, not '%s'", gpus);
+    if (!gpus || !submission_gpus(gpus, &x->s.pods_n, &x->s.gpus_n))
+        return gpus_wrong(o, gpus);
     if (!image || !*image)
         return options_wrong(o, "say what to run, with --image");
     if (x->s.queue && (!*x->s.queue || strchr(x->s.queue, '/')))
@@ -84,8 +101,7 @@ static int settle_queue(struct submit *x, struct err *e)
     if (!x->s.queue && names)
         return err_set(e, E_INVALID, "say which queue, with --queue: namespace %s has %s", x->c.ns, names);
     if (x->s.queue && queues && !there)
-        return err_set(e, E_NOTFOUND, "there is no LocalQueue %s in namespace %s; there are: %s", x->s.queue, x->c.ns,
-                       names ? names : "none");
+        return err_set(e, E_NOTFOUND, "%s", queue_missing_text(&x->c, x->a, x->s.queue, true));
     return 0;
 }
 

@@ -235,6 +235,7 @@ const struct output_column gpus_columns[GPUS_COLUMNS_N] = {
 
 struct rows {
     struct output_table *t;
+    const char *nodes; /* patterns; NULL: all */
     int64_t now_ms;
 };
 
@@ -281,6 +282,8 @@ static void row_add(void *context, const struct gpu_line *g)
     struct rows *x = context;
     struct arena *a = x->t->arena;
     int64_t age_ms = x->now_ms - g->measured_ms;
+    if (!option_picks(x->nodes, g->node))
+        return;
     const char *cells[GPUS_COLUMNS_N] = {g->node,
                                          gpu_text(a, g),
                                          number(a, g->gpu),
@@ -303,10 +306,11 @@ static void row_add(void *context, const struct gpu_line *g)
 
 void gpus_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e)
 {
-    (void)o;
-    struct rows x = {t, clock_wall_us() / 1000};
+    struct rows x = {t, option_shared(o, "node"), clock_wall_us() / 1000};
     uint32_t untold_n = gpus_find(c, t->arena, row_add, &x, e);
-    if (untold_n)
+    if (x.nodes && !t->rows_n)
+        t->empty = "no GPU of such a node is known";
+    if (untold_n && !x.nodes)
         t->note = arena_printf(t->arena, "not shown: GPUs of %u nodes without an agent, where only the kubelet knows which GPU a pod has",
                                untold_n);
 }

@@ -108,6 +108,15 @@ static const char *what_was_meant(struct connection *c, struct arena *a, const c
     return option_near(name, names.data, near) ? arena_printf(a, "; did you mean %s?", near) : "";
 }
 
+/* Where to look for what is no job; NULL: nobody knows. */
+static const char *shown_by(const char *called)
+{
+    return strstr(" queue queues clusterqueue clusterqueues cq localqueue localqueues lq cohort cohorts ", called) ? "capstan queues shows it"
+           : strstr(" node nodes no gpu gpus ", called)                                                            ? "capstan nodes shows it"
+           : strstr(" cronjob cronjobs cj ", called) ? "ask of one of its Jobs, which capstan jobs lists"
+                                                     : NULL;
+}
+
 int job_find(struct connection *c, struct arena *a, const char *word, const char *name, enum job_kind *ret_kind,
              const struct json **ret_object, struct err *e)
 {
@@ -138,6 +147,9 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
         *ret_kind = JOB_KIND_WORKLOAD;
         return 0;
     }
+    const char *instead = shown_by(called);
+    if (instead)
+        return err_set(e, E_INVALID, "%s: it does not wait by itself: %s", word, instead);
     if (!known)
         return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, jobset, mpijob, pytorchjob, tfjob, xgboostjob, "
                        "jaxjob, paddlejob, rayjob, raycluster, rayservice, sparkapplication, workload, podgroup, pod, deployment, "

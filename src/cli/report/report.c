@@ -73,7 +73,23 @@ static int set_prices(struct report_options *o, struct arena *a)
         return options_wrong(o->given, "--price: %s", e.text);
     if (o->sort == REPORT_SORT_COST && !o->prices)
         return options_wrong(o->given, "--sort cost needs --price");
+    if (*o->currency && !o->prices)
+        return options_wrong(o->given, "--currency needs --price: without it there are no amounts");
     return EXIT_OK;
+}
+
+/* As it is said, else as the name of the file that is written says. */
+static enum output_format format_for(const struct options *given)
+{
+    static const struct {
+        const char *end;
+        enum output_format format;
+    } ends[] = {{".html", OUTPUT_HTML}, {".csv", OUTPUT_CSV}, {".json", OUTPUT_JSON}, {".yaml", OUTPUT_YAML}};
+    const char *write = option_text(given, OPT_REPORT_WRITE);
+    for (size_t i = 0; write && !given->on_line[OPT_REPORT_OUTPUT] && i < sizeof ends / sizeof *ends; i++)
+        if (text_ends(write, ends[i].end))
+            return ends[i].format;
+    return output_format_of(given);
 }
 
 static int take(struct report_options *o, struct arena *a, const struct options *given, struct report_period *ret_period)
@@ -95,7 +111,7 @@ static int take(struct report_options *o, struct arena *a, const struct options 
                                  .context = option_text(given, OPT_REPORT_CONTEXT),
                                  .top = (uint32_t)option_number(given, OPT_REPORT_TOP, 0),
                                  .sort = sort < 0 ? REPORT_SORT_GIVEN : (enum report_sort)sort,
-                                 .format = (int)output_format_of(given)};
+                                 .format = (int)format_for(given)};
     (void)report_by_parse(option_text(given, OPT_REPORT_BY), &o->by); /* it is one of the words */
     if (o->store && o->prometheus)
         return options_wrong(given, "either --store or --prometheus");

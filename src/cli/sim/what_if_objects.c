@@ -1,11 +1,13 @@
 /* what_if_objects.c - see what_if_objects.h */
 #include "cli/sim/what_if_objects.h"
 #include <stdio.h>
+#include "base/amount.h"
 #include "base/file.h"
 #include "cli/sim/what_if_pods.h"
 #include "codec/decode/decode.h"
 #include "codec/kinds/kind.h"
 #include "jobs/kueue/kueue_kind.h"
+#include "jobs/kueue/sets/kueue_set.h"
 #include "kube/object.h"
 #include "wire/yaml.h"
 
@@ -125,8 +127,8 @@ static bool is_set(const char *kind)
     return text_equal(kind, "Deployment") || text_equal(kind, "ReplicaSet") || text_equal(kind, "StatefulSet");
 }
 
-/* Pods that are queued themselves, or of whose set the first one is asked about. */
-static bool workload_of_pods(struct reading *x, const struct json *of, const struct json *pod, int64_t n, struct err *e)
+/* Pods that are queued themselves, or with their set: that of a set's first group, where it has several. */
+static bool workload_of_sets(struct reading *x, const struct json *of, struct json *sets, struct err *e)
 {
     struct arena *a = x->a;
     struct json *workload = json_new(a, JSON_OBJECT), *metadata = json_ensure_object(a, workload, "metadata"),
@@ -137,9 +139,30 @@ static bool workload_of_pods(struct reading *x, const struct json *of, const str
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         json_set_text(a, metadata, same[i], object_meta(of, same[i]));
     json_set_text(a, spec, "queueName", object_label(of, KUEUE_QUEUE_LABEL));
-    json_append(json_ensure_array(a, spec, "podSets"), kueue_pod_set_of(a, "main", n, pod));
+    json_set(a, spec, "podSets", sets);
     json_append(x->objects, workload);
     return add_priority(x, &queued_kinds[QUEUED_JOB], of, spec, e);
+}
+
+static bool workload_of_pods(struct reading *x, const struct json *of, const struct json *pod, int64_t n, struct err *e)
+{
+    struct json *sets = json_new(x->a, JSON_ARRAY);
+    json_append(sets, kueue_pod_set_of(x->a, "main", n, pod));
+    return workload_of_sets(x, of, sets, e);
+}
+
+/* A LeaderWorkerSet: a group starts by itself. */
+static bool pods_of_groups(struct reading *x, const struct json *set, struct err *e)
+{
+    struct json *sets = kueue_leader_worker_set.pod_sets(x->a, set);
+    int64_t groups_n = kueue_leader_worker_set.groups_n(set);
+    const char *name = object_meta(set, "name");
+    if (*object_label(set, KUEUE_QUEUE_LABEL))
+        return groups_n == 0 || workload_of_sets(x, set, sets, e);
+    JSON_EACH (part, sets)
+        what_if_pods(x->a, x->objects, set, arena_printf(x->a, "%s-%s", name, json_get_text(part, "name", "")), json_get(part, "template"),
+                     amount_times(groups_n, json_get_int64(part, "count", 1)));
+    return true;
 }
 
 /* Its pods as they come: nothing starts them together, but a group that they name. */
@@ -175,6 +198,8 @@ static bool add_as_read(struct reading *x, const struct queued_kind *job, struct
         what_if_vcjob(x->a, x->objects, object);
         return true;
     }
+    if (text_equal(kind, "LeaderWorkerSet"))
+        return pods_of_groups(x, object, e);
     if (is_set(kind))
         return pods_of_set(x, object, e);
     if (text_equal(kind, "Pod") && in_queue)
@@ -228,7 +253,7 @@ static bool add(struct reading *x, const struct json *document, struct err *e)
     }
     const char *path = path_of(x, document, e);
     const struct queued_kind *job = queued_kind_of_owner(document);
-    bool has_pods = job || is_vcjob(document) || is_set(kind);
+    bool has_pods = job || is_vcjob(document) || is_set(kind) || text_equal(kind, "LeaderWorkerSet");
     if (!path || (has_pods && is_there(x, document, path)))
         return path != NULL;
     struct json *object = applied(x, document, path, e);

@@ -74,6 +74,8 @@ void admission_apps(struct admission *x, const struct kind *k)
     if (i == 2)
         admission_immutable(x, "spec", "serviceName");
     admission_template(x, json_get(spec, "template"), "spec.template", ADMISSION_TEMPLATE_ALWAYS);
-    if (queued)
+    if (!queued)
+        admission_queue_unread(x, i == 1 ? "ReplicaSet" : "DaemonSet");
+    else
         queue_pods(x, queued, spec); /* ORDER what its pods ask for is compared with its defaults */
 }

@@ -275,6 +275,7 @@ static void admit_cron_job(struct admission *x)
 {
     struct json *job = json_path(x->object, "spec", "jobTemplate", "spec", NULL);
     admission_cron(x);
+    admission_queue_unread(x, "CronJob");
     if (!json_is(job, JSON_OBJECT))
         return;
     check_counts(x, job, "spec.jobTemplate.spec");

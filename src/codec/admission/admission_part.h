@@ -131,6 +131,8 @@ bool admission_set_is_queued(const struct admission *x);
 void admission_set_default_queue(struct admission *x);
 void admission_set_template(struct admission *x, const struct queued_set *s, struct json *pod_template, bool names_queue);
 void admission_set_rules(struct admission *x);
+/* Of a kind whose label nobody reads (codec/kinds/queued_sets.h): who names a queue in vain is told where to write it. */
+void admission_queue_unread(struct admission *x, const char *kind);
 void admission_set_shape(struct admission *x, const struct json *was, const struct json *is, const char *path);
 void admission_set_replicas(struct admission *x);
 void admission_kubeflow(struct admission *x, const struct kind *k); /* kubeflow.org */

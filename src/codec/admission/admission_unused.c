@@ -33,7 +33,6 @@ struct unused {
 #define OF_GROUPS "it is read of pod groups; of what is queued the Kueue way waitForPodsReady.recoveryTimeout says it"
 #define NOT_A_GROUPS "it is read of what is queued the Kueue way: jobs, pods, Workloads"
 #define OF_THE_JOB "it is read of the job's own metadata"
-#define OF_PODS "pods are queued one by one: write it into spec.template.metadata.labels"
 #define TREE_BY_PARENT "the tree of queues is that of spec.parent, each with its spec.weight"
 #define NO_PROBES "nobody connects to pods: the targets are waited for until they have completed; write taskStatusList"
 
@@ -118,7 +117,6 @@ static const struct {
     {KUEUE, "workloads", false, "kueue.x-k8s.io/workload-slice-replacement-for", NULL, "both Workloads count, each for itself"},
     {KUEUE, "workloads", false, "kueue.x-k8s.io/allowed-resource-flavor", NULL, "it may be given any flavor of its queue"},
     {KUEUE, "workloads", false, "kueue.x-k8s.io/priority-boost", "0", "spec.priority alone counts"},
-    {"apps", "daemonsets", false, QUEUE_NAME_LABEL, NULL, OF_PODS},
     {VOLCANO, "queues", false, "volcano.sh/hierarchy", NULL, TREE_BY_PARENT},
     {VOLCANO, "queues", false, "volcano.sh/hierarchy-weights", NULL, TREE_BY_PARENT},
     {VCJOB, "jobs", false, "volcano.sh/cooldown-time", NULL, RECLAIMED_ANY_TIME},

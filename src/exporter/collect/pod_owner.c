@@ -39,7 +39,13 @@ const char *pod_owner_queue(const struct json *metadata)
 
 struct pod_owner pod_owner_of(struct arena *a, const struct json *metadata)
 {
-    static const char *const jobs[] = {"jobset.sigs.k8s.io/jobset-name", "volcano.sh/job-name", "batch.kubernetes.io/job-name", "job-name",
+    /* ORDER those of makers first that have the Jobs or sets of others make their pods. */
+    static const char *const jobs[] = {"jobset.sigs.k8s.io/jobset-name",
+                                       "leaderworkerset.sigs.k8s.io/name",
+                                       "training.kubeflow.org/job-name",
+                                       "volcano.sh/job-name",
+                                       "batch.kubernetes.io/job-name",
+                                       "job-name",
                                        NULL};
     struct pod_owner o = {pod_owner_queue(metadata), first_of(metadata, jobs), pod_owner_user(metadata)};
     if (!*o.job)

@@ -6,7 +6,8 @@
 /* All "" when unknown; texts are the object's or stand in a. */
 struct pod_owner {
     const char *queue; /* of Kueue or Volcano, by label or annotation */
-    const char *job;   /* the label of JobSet, Volcano or batch; else the owner: of a Deployment's ReplicaSet, the Deployment */
+    const char *job;   /* the label of JobSet, LeaderWorkerSet, Kubeflow, Volcano or batch; else the owner, of a Deployment's ReplicaSet the
+                        * Deployment */
     const char *user;  /* annotation or label capstan.dev/user, or what Kubeflow writes on notebooks */
 };
 struct pod_owner pod_owner_of(struct arena *a, const struct json *metadata);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/memory.h"
+#include "exporter/push/session_note.h"
 #include "wire/json.h"
 
 #define MIB 1048576.0
@@ -31,6 +32,7 @@ struct feedback {
     bool is_written;
     struct unit_state *units; /* as written last */
     uint32_t units_n;
+    uint64_t sessions_written; /* who was there: session_note_text */
     double network, network_written; /* bytes a second; below zero: unknown */
     bool rdma;
 };
@@ -183,7 +185,7 @@ static bool changed(const struct feedback *f, const struct unit_state *units, ui
     return false;
 }
 
-bool feedback_update(struct feedback *f, const struct sample *s, int64_t now_ms, struct buf *out)
+bool feedback_update(struct feedback *f, const struct sample *s, int64_t now_ms, struct buf *out, struct buf *sessions)
 {
     int64_t age_ms = now_ms - f->written_ms;
     if (f->is_written && age_ms < f->period_ms)
@@ -197,7 +199,8 @@ bool feedback_update(struct feedback *f, const struct sample *s, int64_t now_ms,
         n = group(s, units);
         whole_text(out, f, s, units, n);
     }
-    if (f->is_written && age_ms < QUIET_PERIODS * f->period_ms && !changed(f, units, n)) {
+    uint64_t who = session_note_text(s, f->period_ms, sessions);
+    if (f->is_written && age_ms < QUIET_PERIODS * f->period_ms && who == f->sessions_written && !changed(f, units, n)) {
         free(units);
         return false;
     }
@@ -206,14 +209,17 @@ bool feedback_update(struct feedback *f, const struct sample *s, int64_t now_ms,
     f->units_n = n;
     f->written_ms = now_ms;
     f->network_written = f->network;
+    f->sessions_written = who;
     f->is_written = true;
     return true;
 }
 
-void feedback_patch(struct bytes text, struct buf *out)
+void feedback_patch(struct bytes text, struct bytes sessions, struct buf *out)
 {
     buf_clear(out);
     buf_text(out, "{\"metadata\":{\"annotations\":{\"" FEEDBACK_ANNOTATION "\":");
     json_write_string(out, text);
+    buf_text(out, ",\"" SESSIONS_ANNOTATION "\":");
+    json_write_string(out, sessions);
     buf_text(out, "}}}");
 }

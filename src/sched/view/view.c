@@ -8,8 +8,6 @@
 #include "sched/view/view_part.h"
 
 enum { TICK_MS = 250, BUSY_MS = 500, IDLE_MS = VIEW_RECENT_MS, SHARE = 100 };
-#define PLAIN "text/plain; charset=utf-8"
-#define JSON "application/json"
 
 /* WHY  names come from whoever may create objects: nothing that they say is run, nothing is loaded from elsewhere, nobody frames it. */
 static const char policy[] =
@@ -85,6 +83,7 @@ void view_free(struct view *v)
     for (size_t at = 0; (j = map_next(v->jobs, &at, &key));)
         view_jobs_drop(j);
     loop_timer_free(v->tick);
+    view_sessions_free(v);
     view_stream_free(v->viewers);
     view_history_fini(v);
     map_free(v->nodes);
@@ -120,41 +119,44 @@ static void stream(struct view *v, struct http_exchange *x)
         http_reply(x, 200, "text/event-stream", NULL);
     } else if (view_stream_count(v->viewers) >= VIEW_VIEWERS_MAX) {
         http_set_header(x, "Retry-After", "30");
-        http_reply_text(x, 503, PLAIN, "as many pages are open as are served: close some, or try again\n");
+        http_reply_text(x, 503, VIEW_PLAIN, "as many pages are open as are served: close some, or try again\n");
     } else {
         view_stream_add(v->viewers, x, snapshot_now(v));
     }
 }
 
-static void question(struct view *v, struct http_exchange *x, bool of_job)
+static void question(struct view *v, struct http_exchange *x, const char *what)
 {
+    bool of_job = text_equal(what, "why");
     const char *name = http_query(&x->request, of_job ? "job" : "name");
     _cleanup_buf_ struct buf out = {0};
+    if (name && text_equal(what, "sessions") && view_sessions_ask(v, x, name))
+        return;
     if (name && of_job)
         view_jobs_why(v, name, &out);
-    else if (name)
+    else if (name && text_equal(what, "node"))
         view_nodes_detail(v, x->request.arena, intern_find(v->s->names, bytes_of(name)), &out);
     if (out.n)
-        http_reply(x, 200, JSON, blob_new(out.data, out.n));
+        http_reply(x, 200, VIEW_JSON, blob_new(out.data, out.n));
     else if (name)
-        http_reply_text(x, 404, PLAIN, of_job ? "there is no such job (any more)\n" : "there is no such node (any more)\n");
+        http_reply_text(x, 404, VIEW_PLAIN, of_job ? "there is no such job (any more)\n" : "there is no such node (any more)\n");
     else
-        http_reply_text(x, 400, PLAIN, of_job ? "say which: ?job=workload/NAMESPACE/NAME\n" : "say which: ?name=NODE\n");
+        http_reply_text(x, 400, VIEW_PLAIN, of_job ? "say which: ?job=workload/NAMESPACE/NAME\n" : "say which: ?name=NODE\n");
 }
 
 static void api(struct view *v, struct http_exchange *x, const char *path)
 {
     http_set_header(x, "Cache-Control", "no-store");
     if (!v->s->synced)
-        http_reply_text(x, 503, PLAIN, "not everything has been read yet: try again\n");
+        http_reply_text(x, 503, VIEW_PLAIN, "not everything has been read yet: try again\n");
     else if (text_equal(path, "cluster"))
-        http_reply(x, 200, JSON, snapshot_now(v));
+        http_reply(x, 200, VIEW_JSON, snapshot_now(v));
     else if (text_equal(path, "stream"))
         stream(v, x);
-    else if (text_equal(path, "why") || text_equal(path, "node"))
-        question(v, x, *path == 'w');
+    else if (text_equal(path, "why") || text_equal(path, "node") || text_equal(path, "sessions"))
+        question(v, x, path);
     else
-        http_reply_text(x, 404, PLAIN, "not found: /ui/api/cluster, stream, why?job= and node?name= are here\n");
+        http_reply_text(x, 404, VIEW_PLAIN, "not found: /ui/api/cluster, stream, why?job=, node?name= and sessions?name= are here\n");
 }
 
 static void guard(struct http_exchange *x)
@@ -169,7 +171,7 @@ static void move(struct http_exchange *x, int status)
 {
     http_set_header(x, "Location", "/ui/");
     http_set_header(x, "Vary", "Accept");
-    http_reply_text(x, status, PLAIN, "the page is at /ui/\n");
+    http_reply_text(x, status, VIEW_PLAIN, "the page is at /ui/\n");
 }
 
 static bool is_browser(const struct http_request *r)
@@ -194,13 +196,13 @@ bool view_handle(void *view, struct http_exchange *x)
     guard(x);
     if (!reads) {
         http_set_header(x, "Allow", "GET, HEAD");
-        http_reply_text(x, 405, PLAIN, "GET only: this page changes nothing\n");
+        http_reply_text(x, 405, VIEW_PLAIN, "GET only: this page changes nothing\n");
     } else if (!path[3]) {
         move(x, 301);
     } else if (text_starts(path + 4, "api/")) {
         api(v, x, path + 8);
     } else if (!view_files_answer(x, path + 4)) {
-        http_reply_text(x, 404, PLAIN, "not found: the page is at /ui/\n");
+        http_reply_text(x, 404, VIEW_PLAIN, "not found: the page is at /ui/\n");
     }
     return true;
 }

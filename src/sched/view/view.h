@@ -7,8 +7,9 @@
  *   GET /ui/api/stream    server-sent events: the same first, then {"v","t","set":[rows that are other],"del":[ids]}
  *   GET /ui/api/why       ?job=KEY: why it waits, as a tree, and what would help
  *   GET /ui/api/node      ?name=N: its labels and the identifiers of its devices
+ *   GET /ui/api/sessions  ?name=N: who is on which of its devices, as its agent has told
  *
- * Nothing is written, and nothing is asked of the API server: the rows say what the scheduler knows and decides by.
+ * Nothing is written, and nothing but sessions is asked of the API server: the rows say what the scheduler knows and decides by.
  * WHY    a pass takes a hundredth of the time at most, however large the cluster is and however many look: the next one waits so long.
  * LIMIT  VIEW_VIEWERS_MAX streams. Who stops reading is let go; his page connects again by itself.
  */

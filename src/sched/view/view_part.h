@@ -4,6 +4,7 @@
  *   view_history.c   rows that stay as they are: events, runs that are over, usage over time
  *   view_nodes.c  view_queues.c  view_jobs.c   the rows of each kind
  *   view_pass.c      all of them; what differs becomes one delta
+ *   view_sessions.c  who is on the devices of a node
  *   view_stream.c    who looks
  *   view_files.c     the page
  *   view.c           paths; when a pass is due
@@ -84,7 +85,13 @@ struct view {
     int64_t gpus_micro, held_micro, active_micro, measured_micro, waiting_micro, sick_n;
     uint32_t states_n[VIEW_FAILED + 1];        /* jobs in each state */
     struct viewers *viewers;
+    struct view_asking *asking;                /* questions about sessions that are not answered yet */
+    uint32_t asking_n;
 };
+
+#define VIEW_PLAIN "text/plain; charset=utf-8"
+#define VIEW_JSON "application/json"
+
 
 static inline long long view_milli(int64_t micro) /* rows say thousandths */
 {
@@ -119,6 +126,10 @@ void view_jobs_hold(struct view *v, name_id gang, int64_t devices_n, int64_t mic
 void view_jobs_why(const struct view *v, const char *key, struct buf *out); /* nothing: there is no such job */
 void view_queues_drop(struct view_queue *q);
 void view_jobs_drop(struct view_job *j);
+
+/* view_sessions.c */
+bool view_sessions_ask(struct view *v, struct http_exchange *x, const char *node); /* answers, later; false: there is no such node */
+void view_sessions_free(struct view *v); /* whoever waits is told */
 
 /* view_pass.c */
 bool view_pass(struct view *v); /* true: there is a delta in `set` and `del` */

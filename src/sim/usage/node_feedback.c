@@ -9,7 +9,7 @@ struct node_feedback {
     struct loop *loop;
     struct kube_client *client;
     struct map *nodes; /* name -> struct feedback * */
-    struct buf text, body;
+    struct buf text, sessions, body;
     struct arena *arena; /* of one write */
 };
 
@@ -20,9 +20,9 @@ static void on_sampled(void *arg, const char *node, const struct sample *s)
     struct feedback **known = map_put(f->nodes, bytes_of(node), &is_new);
     if (is_new)
         *known = feedback_new(NODE_MEASURE_PERIOD_MS);
-    if (!feedback_update(*known, s, loop_now_ms(f->loop), &f->text))
+    if (!feedback_update(*known, s, loop_now_ms(f->loop), &f->text, &f->sessions))
         return;
-    feedback_patch(buf_view(&f->text), &f->body);
+    feedback_patch(buf_view(&f->text), buf_view(&f->sessions), &f->body);
     kube_patch(f->client, KUBE_PATCH_MERGE, kube_path(f->arena, "", "v1", "nodes", NULL, node, NULL),
                buf_view(&f->body), NULL, NULL);
     arena_reset(f->arena);
@@ -58,6 +58,7 @@ void node_feedback_free(struct node_feedback *f)
         feedback_free(*one);
     map_free(f->nodes);
     buf_free(&f->text);
+    buf_free(&f->sessions);
     buf_free(&f->body);
     arena_free(f->arena);
     free(f);

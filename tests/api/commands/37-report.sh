@@ -99,6 +99,13 @@ says "each model has a price" '^NVIDIA-A100-SXM4-40GB .* [0-9.]*[1-9]' report --
 is "of all models" "" sh -c "'$PROGRAM' report --store hours/usage.db --since 1h --price 1 2>&1 >/dev/null | grep price || true"
 says "this week is a row" '^20[0-9][0-9]-W' report --by week
 says "a slice is a seventh: a second of it, or little more" '^0\.0' cell pod default/inference-slice 3
+ok "by the name of its file" report --by queue --title "Cluster <1>" --write named.html
+says "it is a page" '^<!DOCTYPE html>' head -c 15 named.html
+ok "a table of its own" report --by queue --write named.csv
+says "by its name, too" '^queue,pods,' head -1 named.csv
+ok "what is said goes before the name" report --by queue --output json --write other.csv
+says "so it is JSON" '^[[{]' head -c 1 other.csv
+refuses "a currency of no amounts" '--currency needs --price' "$PROGRAM" report --currency EUR
 ok "the page" report --by queue --output html --title "Cluster <1>" --write report.html
 says "has the queue" 'gpu-queue' cat report.html
 says "and no markup out of names" 'Cluster &lt;1&gt;' cat report.html

@@ -83,7 +83,7 @@ is "by a node without pods" '' names --node nowhere
 is "by queue" 'vcjob/tasks' names --queue default
 is "in order" 'Pod/note Deployment/serve Job/gang vcjob/tasks Job/too-large' names --sort gpus
 is "the other way round" 'Job/too-large vcjob/tasks Job/gang Deployment/serve Pod/note' names --sort gpus --reverse
-says "an empty list says where the others are" "nothing in namespace $NS; --all-namespaces shows the others" jobs --state failed
+says "an empty list says what there is, and where the others are" "none is as asked: their states are .*; --all-namespaces shows the others" jobs --state failed
 refuses "no such column: which there are" 'jobs: --sort: use name, state, gpus, wait, age, priority, queue, user or running, not .colour.' jobs --sort colour
 
 # what the list prints is what why takes

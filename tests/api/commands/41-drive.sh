@@ -121,6 +121,31 @@ ends 0 "and resumed" 'PyTorchJob/torch: resumed' resume torch
 soon "in the other queue" "admitted by ClusterQueue $NS-night" "$PROGRAM" why pytorchjob/torch -n "$NS"
 ends 0 "cancelled" 'PyTorchJob/torch: cancelled' cancel torch
 
+# --- sets in a queue
+set_of() { # KIND SPEC...
+    { echo "# YAML"; echo "{apiVersion: $1, metadata: {name: $3, labels: {kueue.x-k8s.io/queue-name: night}}, spec: $4}" | sed "s#{#{kind: $2, #"; } | k apply -f - >/dev/null
+}
+pod='{containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: 1}}}], terminationGracePeriodSeconds: 0}'
+set_of apps/v1 StatefulSet served "{replicas: 2, serviceName: served, selector: {matchLabels: {app: served}}, template: {metadata: {labels: {app: served}}, spec: $pod}}"
+soon "a StatefulSet runs" '^served=Running$' states served
+ends 1 "it is not stopped unasked" 'sts/served: it runs, and to hold it ends its pods: say so with --stop' hold sts/served
+ends 0 "hold" 'StatefulSet/served: held: its pods end' hold sts/served --stop
+soon "it has given back what it had" '^served=Deactivated$' states served
+ends 0 "why says what lets it go on" "^would help: capstan resume StatefulSet/served -n $NS\$" why sts/served
+ends 0 "resume" 'StatefulSet/served: resumed' resume sts/served
+soon "it runs again" '^served=Running$' states served
+ends 0 "requeue" 'StatefulSet/served: requeued' requeue sts/served
+soon "and once more" '^served=Running$' states served
+ends 1 "who would cancel it means the set" 'it makes its pods again: kubectl scale --replicas, or kubectl delete' cancel sts/served
+ends 1 "and its queue stands in its label" 'kubectl scale it to 0, then kubectl label it' move sts/served --queue day
+k delete sts served >/dev/null
+set_of leaderworkerset.x-k8s.io/v1 LeaderWorkerSet groups "{replicas: 1, leaderWorkerTemplate: {size: 2, workerTemplate: {spec: $pod}}}"
+soon "a LeaderWorkerSet runs" '^groups-0=Running$' states 'groups*'
+ends 1 "its groups are driven one by one" 'each of its groups has a Workload: name that, as workload/leaderworkerset-groups-0-' hold lws/groups
+ends 0 "by their Workload" 'held: its pods end' hold "workload/$(k get workloads -o 'jsonpath={.items[*].metadata.name}' | tr ' ' '\n' | grep groups-0)" --stop
+ends 0 "which why names" '^would help: capstan resume Workload/leaderworkerset-groups-0-' why lws/groups
+k delete lws groups >/dev/null
+
 # --- in no queue
 job plain 2 1
 soon "a Job in no queue runs" 'plain=Running' states plain

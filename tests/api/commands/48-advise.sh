@@ -130,6 +130,23 @@ sleep 2
 is "gang-in-part: and that is what was asked for" "[]" advise --rule gang-in-part -o json
 "$KUBECTL" delete job most -n blue >/dev/null
 
+# --- a queue that is named in vain
+echo "# YAML
+{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: vain, namespace: red, labels: {kueue.x-k8s.io/queue-name: guest}}, spec: {replicas: 1, selector: {matchLabels: {app: vain}},
+ template: {metadata: {labels: {app: vain}}, spec: {containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}" >vain.yaml
+ends 0 "who names a queue in vain is told so" 'does nothing: write it into spec.template.metadata.labels, too' "$KUBECTL" apply -f vain.yaml
+ends 1 "by lint, too" 'vain.yaml:2 ReplicaSet/vain: warning: metadata.labels.*queue-name.: its pods do not wait for quota' "$PROGRAM" lint vain.yaml
+soon "and by an event" 'PodsNotHeld' "$KUBECTL" get events -n red
+soon "and whoever asks why" '^not queued: its pods do not wait for quota, .*as kueue.x-k8s.io/queue-name: guest$' "$PROGRAM" why rs/vain -n red
+is "and programs" true bash -c '"$0" why rs/vain -n red -o json | jq ".notQueued | test(\"spec.template.metadata.labels\")"' "$PROGRAM"
+finds not-queued 'ReplicaSet red/vain' 'its pods do not wait for quota'
+is "not-queued: one namespace alone" '[]' bash -c '"$0" advise -n blue --rule not-queued -o json 2>/dev/null' "$PROGRAM"
+applied not-queued
+"$KUBECTL" delete pods -n red -l app=vain >/dev/null
+soon "not-queued: its next pods stand in the queue" '^guest$' "$KUBECTL" get workloads -n red -o 'jsonpath={range .items[?(@.metadata.ownerReferences[0].kind=="Pod")]}{.spec.queueName}{"\n"}{end}'
+is "not-queued: and nobody is told any more" null bash -c '"$0" why rs/vain -n red -o json | jq .notQueued' "$PROGRAM"
+"$KUBECTL" delete replicaset vain -n red >/dev/null
+
 # --- what was measured: idle, and small work
 { echo "# YAML"; pod blue sleeps 1 "capstan.dev/gpu-activity: '0'"
     for kind in lazy:0:0.5 light:0.1:0.05 busy:0.9:0.9; do
@@ -156,7 +173,7 @@ store hour-busy lazy 0.5
 says "idle-gpus: idle for most of its time: told" 'blue/lazy .*2\.0 GPU-hours given, 0\.1 active \(usage store .*hour-idle' advise --rule idle-gpus -o wide --store hour-idle
 is "idle-gpus: a pause of one that computes for most of its time is none" '[]' bash -c '"$0" advise --for 1s --rule idle-gpus -o json --store hour-busy 2>/dev/null | jq -c "[.[].about | select(test(\"lazy\"))]"' "$PROGRAM"
 soon "idle-gpus: what a queue holds, too" '^idle-gpus +Job red/dozes +has 2' advise --rule idle-gpus
-says "idle-gpus: a pod of nobody cannot be applied" 'idle-gpus +Pod blue/sleeps .* delete it' advise --rule idle-gpus
+soon "idle-gpus: a pod of nobody cannot be applied" 'idle-gpus +Pod blue/sleeps .* delete it' advise --rule idle-gpus
 is "idle-gpus: not before its time" '[]' bash -c '"$0" advise --for 1h --rule idle-gpus -o json 2>/dev/null' "$PROGRAM"
 is "idle-gpus: one namespace alone" '["Job red/dozes"]' bash -c '"$0" advise --for 1s --rule idle-gpus -n red -o json 2>/dev/null | jq -c "[.[].about]"' "$PROGRAM"
 "$KUBECTL" delete pod sleeps -n blue >/dev/null
@@ -183,6 +200,27 @@ soon "one is here" ' Running ' "$PROGRAM" jobs -n red --name left
 run --queue pieces --gpus 1x3 --name right
 soon "one is there" ' Running ' "$PROGRAM" jobs -n red --name right
 is "moves: nobody waits" 0 by moves
+member() { # member NAME GPUS OF-METADATA OF-SPEC: a pod of a gang, which wants a T4
+    echo "---
+{apiVersion: v1, kind: Pod, metadata: {name: $1, namespace: red$3}, spec: {restartPolicy: Never$4, nodeSelector: {nvidia.com/gpu.product: Tesla-T4},
+ containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: $2}}}]}}"
+}
+moves_group() { # moves_group WHAT GROUP OF-METADATA OF-SPEC: of two pods, one of which needs a node of its own
+    { echo "# YAML"; echo "$2"; member large 8 "$3" "$4"; member small 1 "$3" "$4"; } | "$KUBECTL" apply -f - >/dev/null
+    finds moves 'PodGroup red/gang' 'enough GPUs for it are free, but not together: it would start with Job red/(left|right) elsewhere'
+    says "moves: $1: whose queue lets them not" '"QueueDoesNotAllow","ClusterQueue pieces, annotation' by moves '[.[0].evidence[] | [.what, .from]]'
+    is "moves: $1: found once" '["PodGroup red/gang"]' by moves '[.[].about]'
+    is "moves: $1: whose queues allow it" '["pieces"]' by moves '[.[0].manifest[].metadata.name]'
+    "$KUBECTL" delete pods large small -n red >/dev/null
+    "$KUBECTL" delete "$5" gang -n red >/dev/null
+    soon "moves: $1: gone" '^0$' by moves
+}
+moves_group "a group of Kubernetes itself" '{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: gang, namespace: red}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}' \
+    '' ', schedulingGroup: {podGroupName: gang}' podgroups.scheduling.k8s.io
+moves_group "KAI's" '{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: gang, namespace: red}, spec: {minMember: 2, queue: default}}' \
+    ', annotations: {pod-group-name: gang}' ', schedulerName: kai-scheduler' podgroups.scheduling.run.ai
+moves_group "coscheduling's" '{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: gang, namespace: red}, spec: {minMember: 2}}' \
+    ', labels: {scheduling.x-k8s.io/pod-group: gang}' '' podgroups.scheduling.x-k8s.io
 run --queue pieces --gpus 1x8 --name whole
 finds moves 'Job red/whole' 'enough GPUs for it are free, but not together: it would start with Job red/(left|right) elsewhere, at a loss of 0\.. GPU-hours'
 says "moves: who goes where, and who lets him not" '(left|right) would go to t4-[01], and lose .*"QueueDoesNotAllow","ClusterQueue pieces, annotation' by moves '[.[0].evidence[] | [.what, .from]]'

@@ -133,6 +133,49 @@ sed '/^---/,$d' "$ROOT/examples/05-trainjob.yaml" | "$KUBECTL" apply -f - >/dev/
 answers queue "a TrainJob stands in its queue" 'TrainJob default/t5-large +stands in LocalQueue day of ClusterQueue day' both.yaml
 answers start "its runtime says what its pods are" 'TrainJob default/t5-large +could not start as things are: .*resource cpu unavailable in ClusterQueue' both.yaml
 
+# --- sets of groups, and Jobs that come by the clock
+lws() { # lws NAME GPUS [LABELS]
+    echo "# YAML
+{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: $1, labels: {${3:-}}}, spec: {replicas: 2, leaderWorkerTemplate: {size: 3,
+ leaderTemplate: {spec: {containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: $2}}}]}},
+ workerTemplate: {spec: {containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: $2}}}]}}}}}"
+}
+lws model 1 >model.yaml
+says "a LeaderWorkerSet: all of its pods count" '6 pods, each asks for 1 nvidia.com/gpu' advise model.yaml -o wide
+answers queue "it stands in a queue" 'LeaderWorkerSet default/model +names no queue; LocalQueue day' model.yaml
+answers gang "without one nobody starts its groups" 'LeaderWorkerSet default/model +the 3 pods of a group need each other, and nothing starts them together.* a queue: it starts each group as a whole' model.yaml
+answers sharing "its pods work as one" 'LeaderWorkerSet default/model +whole GPUs: its pods work as one' model.yaml
+answers time "it serves" 'LeaderWorkerSet default/model +serves: it has no end' model.yaml
+fixed model
+is "model: both templates say that their pods wait, and where" '["leaderworkerset.x-k8s.io/leaderworkerset","day","leaderworkerset.x-k8s.io/leaderworkerset","day"]' \
+    bash -c '"$0" advise model.yaml --manifest 2>/dev/null | "$1" create --dry-run=client -o json -f - | jq -c "[.spec.leaderWorkerTemplate | .leaderTemplate, .workerTemplate | .metadata | .annotations[\"kueue.x-k8s.io/pod-suspending-parent\"], .labels[\"kueue.x-k8s.io/queue-name\"]]"' "$PROGRAM" "$KUBECTL"
+answers gang "in a queue each group starts whole" 'LeaderWorkerSet default/model +its queue starts each group as a whole: all 3 pods or none' model-fixed.yaml
+soon "model: both groups run" '^6$' bash -c '"$0" get pods -l leaderworkerset.sigs.k8s.io/name=model -o json | jq "[.items[] | select(.spec.nodeName)] | length"' "$KUBECTL"
+answers start "what is there already" 'LeaderWorkerSet default/model +not known whether it would start now: it is in the cluster already' model-fixed.yaml
+"$KUBECTL" delete lws model >/dev/null
+soon "model: it is gone" '^ *$' "$PROGRAM" jobs -o name
+lws wide 3 'kueue.x-k8s.io/queue-name: day' >wide.yaml
+answers start "a group that can never start" 'LeaderWorkerSet default/wide +could not start as things are: .*would help: 3 more nvidia.com/gpu of quota' wide.yaml
+cron() { # cron NAME PODS [LABELS] [LABELS OF ITS JOBS]
+    echo "# YAML
+{apiVersion: batch/v1, kind: CronJob, metadata: {name: $1, labels: {${3:-}}}, spec: {schedule: '@daily', jobTemplate: {metadata: {labels: {${4:-}}}, spec: {parallelism: $2, completions: $2, $(pods nvidia.com/gpu 1)}}}}"
+}
+cron nightly 2 >nightly.yaml
+answers queue "a CronJob: its Jobs stand in the queue" 'CronJob default/nightly +names no queue; LocalQueue day' nightly.yaml
+answers gang "without one nobody starts them as a whole" 'CronJob default/nightly +the 2 pods of a Job need each other, .* a queue: it starts each Job as a whole' nightly.yaml
+answers start "and the next one would start" 'CronJob default/nightly +would start now' nightly.yaml
+fixed nightly
+is "nightly: what its Jobs are made of says so" '["day",true]' bash -c '"$0" get cronjob nightly -o json | jq -c ".spec.jobTemplate | [.metadata.labels[\"kueue.x-k8s.io/queue-name\"], .spec.suspend]"' "$KUBECTL"
+ok "nightly: one of them" "$KUBECTL" create job nightly-1 --from cronjob/nightly
+soon "nightly: it runs" ' Running ' "$PROGRAM" jobs --name nightly-1
+cron vain 1 'kueue.x-k8s.io/queue-name: day' >vain.yaml
+answers queue "a CronJob that names a queue where nobody reads it" 'CronJob default/vain +its Jobs do not wait for quota, .* say it there, too' vain.yaml
+fixed vain
+"$KUBECTL" delete cronjob nightly vain >/dev/null
+ends 0 "one of Volcano's is not read" 'no advice for: CronJob v' "$PROGRAM" advise nightly.yaml -f <(echo '{apiVersion: batch.volcano.sh/v1alpha1, kind: CronJob, metadata: {name: v}}')
+ends 2 "one without a Job" 'there is no workload in it, only CronJob none' "$PROGRAM" advise -f <(echo '{apiVersion: batch/v1, kind: CronJob, metadata: {name: none}, spec: {jobTemplate: 3}}')
+ends 0 "hostile sizes are none" 'answers' "$PROGRAM" advise -f <(echo '{apiVersion: leaderworkerset.x-k8s.io/v1, kind: LeaderWorkerSet, metadata: {name: x}, spec: {replicas: 9223372036854775807, leaderWorkerTemplate: {size: -9223372036854775808, leaderTemplate: [], workerTemplate: {metadata: 3}}}}')
+
 # --- how much of a GPU: by what is said, by what was measured
 job tune-1 1 1 '' nvidia.com/gpu 2 >tune-1.yaml
 answers sharing "nothing is known" 'Job default/tune-1 +a whole GPU: nothing was measured of earlier default/tune\* .*--gpu-memory' tune-1.yaml

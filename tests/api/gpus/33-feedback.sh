@@ -33,6 +33,8 @@ ok "two nodes that are added by hand" k apply -f nodes.yaml
 ok "a pod with two GPUs" k apply -f busy.yaml
 says "runs" 'condition met' k wait pod/busy --for=condition=Ready --timeout=60s
 soon "its node says how busy they are" '"activity":0.50,"memory":\[384[0-9],15360\],"margin":[0-9]+,"throttled":false' feedback "busy-$NS"
+is "and who is on them: a process on each of two devices, of this pod" "[[\"$NS/busy\",\"app\",\"simulated\",50,true],[\"$NS/busy\",\"app\",\"simulated\",50,true]] 2" \
+    bash -c '"$0" get node "$1" -o "jsonpath={.metadata.annotations.capstan\.dev/gpu-sessions}" | jq -rc "\"\([.sessions[] | [.pod, .container, .command, .busy, .pid > 0 and .memory > 3000 and .since > 1600000000]]) \([.sessions[].unit] | unique | length)\""' "$KUBECTL" "busy-$NS"
 is "each device once" 8 bash -c 'grep -o "\"id\":\"GPU-" <<<"$1" | wc -l' - "$(feedback "busy-$NS")"
 soon "the scheduler's view: two of eight at 50 %" '^1[23]$' measured "busy-$NS" busyPercent
 says "with its age" '^[0-9]+$' measured "busy-$NS" measuredSecondsAgo

@@ -148,8 +148,8 @@ static void test_wrong(void **state)
     assert_wrong("--gpus 17", "--gpus: a number from 0 to 16, not '17'");
     assert_wrong("--gpus -1", "--gpus: a number from 0 to 16, not '-1'");
     assert_wrong("--gpus 1e1", "--gpus: a number from 0 to 16, not '1e1'");
-    assert_wrong("--wait 99ms", "--wait: a time of at least 100ms, as 10s, not '99ms'");
-    assert_wrong("--wait soon", "--wait: a time of at least 100ms, as 10s, not 'soon'");
+    assert_wrong("--wait 99ms", "--wait: a time of at least 100ms, as 90s, 10m or 2h, not '99ms'");
+    assert_wrong("--wait soon", "--wait: a time of at least 100ms, as 90s, 10m or 2h, not 'soon'");
     assert_wrong("-n x", "in no namespace");
     assert_int_equal(parse("--old thing"), -1); /* taken, said, and nothing more */
     assert_null(option_text(&o, OLD));

@@ -338,7 +338,6 @@ static void test_labels_and_annotations(void **state)
         {"batch", "jobs", "annotations", KUEUE "/podset-slice-required-topology", "rack", true, false},
         {"batch", "jobs", "annotations", KUEUE "/podset-slice-size", "2", true, false},
         {"batch", "jobs", "annotations", KUEUE "/podset-group-name", "g", true, false},
-        {"apps", "daemonsets", "labels", KUEUE "/queue-name", "q", false, true},
         {"apps", "deployments", "labels", KUEUE "/queue-name", "q", false, false},
         {"", "pods", "annotations", KUEUE "/pod-group-fast-admission", "true", false, false},
         {"", "pods", "annotations", KUEUE "/podset-required-topology", "rack", false, false},

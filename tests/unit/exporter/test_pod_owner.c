@@ -23,6 +23,9 @@ static void who_is_asked_first(void **state)
         {"{\"ownerReferences\":[{\"kind\":\"ReplicaSet\",\"name\":\"chat-5d4f\"}],\"labels\":{\"pod-template-hash\":\"5d4f\"}}", "", "chat",
          ""},
         {"{\"ownerReferences\":[{\"kind\":\"StatefulSet\",\"name\":\"db\"}]}", "", "db", ""},
+        {"{\"ownerReferences\":[{\"kind\":\"StatefulSet\",\"name\":\"model-1\"}],\"labels\":{\"leaderworkerset.sigs.k8s.io/name\":\"model\"}}", "",
+         "model", ""},
+        {"{\"labels\":{\"training.kubeflow.org/job-name\":\"mpi\",\"batch.kubernetes.io/job-name\":\"mpi-launcher\"}}", "", "mpi", ""},
         {"{\"labels\":7,\"annotations\":[],\"ownerReferences\":{}}", "", "", ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

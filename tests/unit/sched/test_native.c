@@ -257,6 +257,67 @@ static void pods_give_their_group_a_priority(void **state)
     assert_string_equal(node_of("a0"), "");
 }
 
+static void classes(void)
+{
+    create("{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"low\"},\"value\":-5}");
+    create("{\"apiVersion\":\"scheduling.k8s.io/v1\",\"kind\":\"PriorityClass\",\"metadata\":{\"name\":\"high\"},\"value\":1000}");
+}
+
+/* While it waits: when the pod of the highest priority goes, its group is of those that are left; the older one is first then. */
+static void who_leaves_takes_his_priority_along(void **state)
+{
+    (void)state;
+    classes();
+    pod("holds", "\"nodeSelector\":{}", 4);
+    workload("a", "{\"name\":\"g\",\"policy\":{\"gang\":{\"minCount\":2}}}");
+    workload("b", "{\"name\":\"g\",\"policy\":{\"gang\":{\"minCount\":2}}}");
+    run(3000);
+    of_class("a0", "a", "low");
+    of_class("a1", "a", "low");
+    run(3000);
+    of_class("b0", "b", "low");
+    of_class("b1", "b", "low");
+    of_class("b2", "b", "high");
+    run(3000);
+    remove_at(PODS "/b2");
+    remove_at(PODS "/holds");
+    assert_string_equal(node_of("a0"), "n0");
+    assert_string_equal(node_of("a1"), "n0");
+    assert_string_equal(node_of("b0"), "");
+}
+
+static void coscheduling_pod(const char *name, const char *of, const char *class)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"labels\":{"
+                        "\"scheduling.x-k8s.io/pod-group\":\"%s\"}},\"spec\":{\"priorityClassName\":\"%s\",\"containers\":[{\"name\":\"main\","
+                        "\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}",
+                        name, of, class));
+}
+
+/* The same of coscheduling's groups. */
+static void so_is_it_of_coscheduling(void **state)
+{
+    (void)state;
+    classes();
+    for (const char *g = "ab"; *g; g++)
+        create(arena_printf(w.a, "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%c\","
+                                 "\"namespace\":\"n\"},\"spec\":{\"minMember\":2}}", *g));
+    pod("holds", "\"nodeSelector\":{}", 4);
+    run(3000);
+    coscheduling_pod("a0", "a", "low");
+    coscheduling_pod("a1", "a", "low");
+    run(3000);
+    coscheduling_pod("b0", "b", "low");
+    coscheduling_pod("b1", "b", "low");
+    coscheduling_pod("b2", "b", "high");
+    run(3000);
+    remove_at(PODS "/b2");
+    remove_at(PODS "/holds");
+    assert_string_equal(node_of("a0"), "n0");
+    assert_string_equal(node_of("b0"), "");
+}
+
 /* A gang that does not fit whole starts with none, and holds nothing meanwhile. */
 static void all_or_none(void **state)
 {
@@ -284,6 +345,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_workload_may_come_last, setup_1_35, teardown),
         cmocka_unit_test_setup_teardown(a_replica_ends_and_begins_anew, setup_1_35, teardown),
         cmocka_unit_test_setup_teardown(pods_give_their_group_a_priority, setup_1_35, teardown),
+        cmocka_unit_test_setup_teardown(who_leaves_takes_his_priority_along, setup_1_35, teardown),
+        cmocka_unit_test_setup_teardown(so_is_it_of_coscheduling, setup_1_35, teardown),
         cmocka_unit_test_setup_teardown(all_or_none, setup_1_35, teardown),
     };
     return cmocka_run_group_tests_name("native", tests, NULL, NULL);

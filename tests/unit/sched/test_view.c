@@ -276,6 +276,58 @@ static void devices_are_told_one_by_one(void **state)
     assert_int_equal(json_get_int64(row("m/"), "sick", 0), 1);
 }
 
+static const struct json *sessions_of(const char *node, int wanted)
+{
+    struct asked q;
+    ask_as(&q, "GET", "/ui/api/sessions", node ? "name" : NULL, node, NULL, NULL);
+    run(1000);
+    assert_int_equal(q.status, wanted);
+    const struct json *tree = json_parse(w.a, bytes_of(arena_text_n(w.a, q.body.data, q.body.n)), NULL, NULL);
+    buf_free(&q.body);
+    return tree;
+}
+
+/* Asked of the API server when somebody wants to know; what is not understood is left out. */
+static void sessions_are_what_the_agent_has_written(void **state)
+{
+    (void)state;
+    assert_null(json_first(sessions_of("n0", 200)));
+    (void)sessions_of("nowhere", 404);
+    (void)sessions_of("n0,metadata.name=x", 404);
+    (void)sessions_of(NULL, 400);
+    annotate("/api/v1/nodes/n0", "capstan.dev/gpu-sessions",
+             "\"{\\\"at\\\":1767225600,\\\"period\\\":15,\\\"sessions\\\":[{\\\"unit\\\":\\\"GPU-a\\\",\\\"pid\\\":7,\\\"command\\\":\\\"py\\\","
+             "\\\"pod\\\":\\\"n/a\\\",\\\"memory\\\":9,\\\"busy\\\":50,\\\"since\\\":1767225599},7,{\\\"unit\\\":[],\\\"pid\\\":-1,\\\"since\\\":9223372036854775807}]}\"");
+    const struct json *all = sessions_of("n0", 200), *first = json_item(json_get(all, "sessions"), 0), *bad = json_item(json_get(all, "sessions"), 1);
+    assert_int_equal(json_get_int64(all, "at", 0), 1767225600000);
+    assert_int_equal(json_get_int64(all, "period", 0), 15000);
+    assert_int_equal(json_get(all, "sessions")->n, 2);
+    assert_string_equal(json_get_text(first, "unit", ""), "GPU-a");
+    assert_string_equal(json_get_text(first, "pod", ""), "n/a");
+    assert_int_equal(json_get_int64(first, "busy", 0), 50);
+    assert_int_equal(json_get_int64(first, "since", 0), 1767225599000);
+    assert_int_equal(bad->n, 1);
+    annotate("/api/v1/nodes/n0", "capstan.dev/gpu-sessions", "\"[not JSON\"");
+    assert_null(json_first(sessions_of("n0", 200)));
+}
+
+static void who_asks_of_a_view_that_goes_is_told(void **state)
+{
+    struct asked all[65];
+    (void)state;
+    for (int i = 0; i < 65; i++)
+        ask_as(&all[i], "GET", "/ui/api/sessions", "name", "n0", NULL, NULL);
+    assert_int_equal(all[63].status, 0);
+    assert_int_equal(all[64].status, 503); /* so many at once */
+    view_free(view);
+    run(1000);
+    for (int i = 0; i < 65; i++) {
+        assert_int_equal(all[i].status, 503);
+        buf_free(&all[i].body);
+    }
+    view = view_new(w.loop, w.scheduler);
+}
+
 static void why_has_the_tree(void **state)
 {
     struct asked q;
@@ -449,6 +501,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(queues_say_by_which_policy_nodes_are_chosen, setup, close_all),
         cmocka_unit_test_setup_teardown(what_is_wrong_with_those_that_run, setup, close_all),
         cmocka_unit_test_setup_teardown(devices_are_told_one_by_one, setup, close_all),
+        cmocka_unit_test_setup_teardown(sessions_are_what_the_agent_has_written, setup, close_all),
+        cmocka_unit_test_setup_teardown(who_asks_of_a_view_that_goes_is_told, setup, close_all),
         cmocka_unit_test_setup_teardown(why_has_the_tree, setup, close_all),
         cmocka_unit_test_setup_teardown(a_stream_brings_what_is_other, setup, close_all),
         cmocka_unit_test_setup_teardown(what_has_run_stays, setup, close_all),

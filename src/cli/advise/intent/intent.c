@@ -58,7 +58,7 @@ static void tell(struct intent *p, const struct options *o)
         fprintf(stderr, "capstan advise: no advice for: %s\n", p->left_out);
     if (p->x->unread)
         fprintf(stderr, "capstan advise: not looked at: %s\n", p->x->unread);
-    fprintf(stderr, "capstan advise: %u answers, %u with a change%s\n", p->x->findings_n, p->changes_n,
+    fprintf(stderr, "capstan advise: %u answer%s, %u with a change%s\n", p->x->findings_n, p->x->findings_n == 1 ? "" : "s", p->changes_n,
             p->changes_n && !option_flag(o, OPT_ADVISE_MANIFEST) ? " (--manifest prints the file with it)" : "");
 }
 

@@ -30,15 +30,18 @@ struct intent_past {
     int64_t memory_mib;           /* the most that one pod had in use; 0 not known */
     int memory_permille;          /* of what it was given */
 };
-/* SET: Deployments and their like; GROUP: pods of a PodGroup */
+/* QUEUED: also the Jobs of a CronJob; SET: Deployments and their like; GROUP: pods of a PodGroup */
 enum intent_kind { INTENT_QUEUED, INTENT_VCJOB, INTENT_SET, INTENT_POD, INTENT_GROUP };
 struct intent_work {
     enum intent_kind kind;
     const struct queued_kind *queued; /* of INTENT_QUEUED */
-    struct json *object;              /* of the file; of INTENT_GROUP the PodGroup */
+    struct json *document;            /* of the file; of INTENT_GROUP the PodGroup */
+    struct json *object;              /* the same; of a CronJob what its Jobs are made of */
+    const char *each;                 /* it makes more of them as time goes, each of which starts by itself: "group"; NULL: it does not */
     const char *ns, *name, *about;
     struct intent_pods *pods, **last;
-    int64_t pods_n, devices_n;        /* devices_n: accelerators that one pod asks for, the most */
+    int64_t pods_n, devices_n;        /* pods_n: of all groups; devices_n: accelerators that one pod asks for, the most */
+    int64_t together_n;               /* pods that may need each other: of one group */
     const char *resource;             /* the first accelerator; NULL: it asks for none */
     struct intent_past past;
     struct intent_work *next;

@@ -8,7 +8,7 @@
 /* In the namespace that the file names, if it names one. */
 static struct json *pod_group_new(struct intent *p, const struct intent_work *w, const char *name)
 {
-    return advise_pod_group_new(p->x->a, *object_meta(w->object, "namespace") ? w->ns : "", name, w->pods_n);
+    return advise_pod_group_new(p->x->a, *object_meta(w->document, "namespace") ? w->ns : "", name, w->pods_n);
 }
 
 /* So many of its pods start together; of subgroups, all that each wants. */
@@ -34,6 +34,8 @@ static bool least_set(struct intent *p, struct json *group, int64_t n)
 
 static const char *all_of_them(struct intent *p, const struct intent_work *w)
 {
+    if (w->each)
+        return arena_printf(p->x->a, "each %s as a whole: all %lld pods or none", w->each, (long long)w->together_n);
     return arena_printf(p->x->a, "all %lld pods or none", (long long)w->pods_n);
 }
 
@@ -44,6 +46,12 @@ static void hold_together(struct intent *p, struct intent_work *w)
     if (w->queued == &queued_kinds[QUEUED_TRAINJOB]) {
         (void)advise_find(p->x, w->about, "a queue, or podGroupPolicy.coscheduling in its runtime",
                           "its pods start as they come, unless its runtime has a podGroupPolicy");
+        return;
+    }
+    if (w->each) { /* a PodGroup would be that of all of them */
+        (void)advise_find(p->x, w->about, arena_printf(a, "a queue: it starts each %s as a whole", w->each),
+                          "the %lld pods of a %s need each other, and nothing starts them together: some would hold GPUs and wait for the "
+                          "others", (long long)w->together_n, w->each);
         return;
     }
     bool kubeflow = w->queued && w->queued->replicas;

@@ -5,6 +5,7 @@
 #include "cli/lookup/accelerators.h"
 #include "cli/lookup/node_models.h"
 #include "codec/kinds/label_selector.h"
+#include "codec/kinds/queued_sets.h"
 #include "jobs/kueue/kueue_kind.h"
 #include "kube/object.h"
 
@@ -153,10 +154,11 @@ static struct json *local_queue_new(struct intent *p, const struct intent_work *
     return local;
 }
 
-/* WHY suspend  where no webhook does it, pods would come before the quota. */
+/* WHY  where no webhook writes into the template what holds the pods, or suspends the job, they would come before the quota. */
 static void stand_in(struct intent *p, struct intent_work *w, struct advise_finding *f, const char *name, struct json *added)
 {
     intent_label(p, w->object, KUEUE_QUEUE_LABEL, name);
+    (void)unheld_mend(p->x->a, json_get_text(w->document, "kind", ""), w->document);
     if (w->queued && w->queued != &queued_kinds[QUEUED_SPARKAPPLICATION])
         json_set_bool(p->x->a, queued_kind_policy(p->x->a, w->queued, w->object), "suspend", true);
     intent_changed(p, w, f, added);
@@ -217,8 +219,21 @@ static void vcjob_queue(struct intent *p, struct intent_work *w)
     }
 }
 
+/* A label that nobody reads where it stands, and nobody writes elsewhere. */
+static void queue_in_vain(struct intent *p, struct intent_work *w)
+{
+    const char *kind = json_get_text(w->document, "kind", ""),
+               *text = queued_set_named(kind) ? NULL : unheld_text(p->x->a, kind, w->document);
+    if (!text)
+        return;
+    struct advise_finding *f = advise_find(p->x, w->about, "say it there, too", "%s", text);
+    if (unheld_mend(p->x->a, kind, w->document))
+        intent_changed(p, w, f, NULL);
+}
+
 void intent_queue(struct intent *p, struct intent_work *w)
 {
+    queue_in_vain(p, w);
     const char *name = intent_queue_of(w);
     if (w->kind == INTENT_VCJOB) {
         vcjob_queue(p, w);

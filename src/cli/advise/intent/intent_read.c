@@ -1,5 +1,6 @@
 /* intent_read.c - a file of manifests as workloads: which pods each has, and whether these need each other */
 #include <math.h>
+#include <sys/stat.h>
 #include "base/amount.h"
 #include "base/file.h"
 #include "cli/advise/intent/intent.h"
@@ -44,7 +45,7 @@ void intent_changed(struct intent *p, struct intent_work *w, struct advise_findi
         json_insert(p->documents, 0, added);
         json_append(f->manifests, json_clone(p->x->a, added));
     }
-    f->changes = w->kind == INTENT_GROUP && w->pods ? w->pods->pod : w->object;
+    f->changes = w->kind == INTENT_GROUP && w->pods ? w->pods->pod : w->document;
     p->changes_n++;
 }
 
@@ -148,8 +149,10 @@ bool intent_has_share(const struct intent_work *w)
 bool intent_needs_all(const struct intent_work *w)
 {
     const struct json *spec = json_get(w->object, "spec");
-    if (w->pods_n <= 1 || w->kind == INTENT_SET || w->kind == INTENT_POD)
+    if (w->together_n <= 1 || (w->kind == INTENT_SET && !w->each) || w->kind == INTENT_POD)
         return false;
+    if (w->kind == INTENT_SET)
+        return true;
     if (w->queued == &queued_kinds[QUEUED_RAYSERVICE] || w->queued == &queued_kinds[QUEUED_RAYCLUSTER])
         return false; /* workers come and go */
     return w->queued != &queued_kinds[QUEUED_JOB] || json_get_int64(spec, "completions", -1) == json_get_int64(spec, "parallelism", 1);
@@ -161,7 +164,7 @@ static struct intent_work *work_add(struct intent *p, enum intent_kind kind, str
 {
     struct intent_work *w = arena_zero(p->x->a, 1, sizeof *w);
     const char *ns = intent_ns(p, document), *name = object_meta(document, "name");
-    *w = (struct intent_work){.kind = kind, .object = document, .ns = ns, .name = name};
+    *w = (struct intent_work){.kind = kind, .document = document, .object = document, .ns = ns, .name = name};
     w->about = arena_printf(p->x->a, "%s %s/%s", json_get_text(document, "kind", ""), ns, name);
     w->last = &w->pods;
     *p->last = w;
@@ -173,7 +176,7 @@ static struct intent_work *work_add(struct intent *p, enum intent_kind kind, str
 static struct intent_work *work_of_group(struct intent *p, struct json *group)
 {
     for (struct intent_work *w = p->first; w; w = w->next)
-        if (w->object == group)
+        if (w->document == group)
             return w;
     return work_add(p, INTENT_GROUP, group);
 }
@@ -206,6 +209,32 @@ static void leave_out(struct intent *p, const struct json *document)
         arena_printf(p->x->a, "%s%s%s %s", p->left_out ? p->left_out : "", p->left_out ? ", " : "", kind, object_meta(document, "name"));
 }
 
+/* Its groups come and go by themselves, each whole. */
+static void lws_read(struct intent *p, struct json *document)
+{
+    struct intent_work *w = work_add(p, INTENT_SET, document);
+    struct json *spec = json_get(document, "spec"), *of = json_get(spec, "leaderWorkerTemplate"), *leader = json_get(of, "leaderTemplate");
+    int64_t groups_n = json_get_int64(spec, "replicas", 1), size = json_get_int64(of, "size", 1), leaders_n = json_is(leader, JSON_OBJECT);
+    w->each = "group";
+    w->together_n = size;
+    pods_add(p, w, leaders_n ? groups_n : 0, leader);
+    pods_add(p, w, amount_times(groups_n, size > leaders_n ? size - leaders_n : 0), json_get(of, "workerTemplate"));
+}
+
+/* A Job after the other, each of which is queued. False: it says of none what it is. */
+static bool cron_read(struct intent *p, struct json *document)
+{
+    struct json *job = json_path(document, "spec", "jobTemplate", NULL);
+    if (!json_is(job, JSON_OBJECT))
+        return false;
+    struct intent_work *w = work_add(p, INTENT_QUEUED, document);
+    w->object = job;
+    w->queued = &queued_kinds[QUEUED_JOB];
+    w->each = "Job";
+    queued_pods(p, w);
+    return true;
+}
+
 static void work_read(struct intent *p, struct json *document)
 {
     static const char *const sets[] = {"Deployment", "StatefulSet", "ReplicaSet"};
@@ -231,6 +260,12 @@ static void work_read(struct intent *p, struct json *document)
         pods_add(p, group ? work_of_group(p, group) : work_add(p, INTENT_POD, document), 1, document);
         return;
     }
+    if (text_equal(kind, "LeaderWorkerSet")) {
+        lws_read(p, document);
+        return;
+    }
+    if (text_equal(kind, "CronJob") && text_starts(version, "batch/") && cron_read(p, document))
+        return;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         if (text_equal(kind, sets[i])) {
             pods_add(p, work_add(p, INTENT_SET, document), json_get_int64(spec, "replicas", 1), json_get(spec, "template"));
@@ -261,6 +296,9 @@ int intent_read(struct intent *p, const char *path, struct err *e)
 {
     _cleanup_buf_ struct buf text = {0};
     struct json *documents;
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return err_set(e, E_INVALID, "%s: a folder: name its files, as %s/*.yaml", path, path);
     if (file_read_input(path, FILE_BYTES_MAX, &text, e) < 0)
         return -e->code;
     if (yaml_parse(p->x->a, buf_view(&text), &documents, NULL, e) < 0 || documents_add(p, documents, e) < 0)
@@ -272,9 +310,11 @@ int intent_works(struct intent *p, struct err *e)
 {
     JSON_EACH (document, p->documents)
         work_read(p, document);
-    for (struct intent_work *w = p->first; w; w = w->next)
+    for (struct intent_work *w = p->first; w; w = w->next) {
+        w->together_n = w->together_n ? w->together_n : w->pods_n;
         for (const struct intent_pods *pods = w->pods; pods; pods = pods->next)
             first_accelerator(p, w, pods->pod);
+    }
     return p->first ? 0
                     : err_set(e, E_INVALID, "there is no workload in it%s%s", p->left_out ? ", only " : "", p->left_out ? p->left_out : "");
 }

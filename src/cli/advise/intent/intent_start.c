@@ -6,6 +6,19 @@
 #include "cli/sim/what_if_objects.h"
 #include "kube/object.h"
 
+/* The object of which pods come; of a CronJob its next Job. */
+static struct json *next_of(struct intent *p, const struct intent_work *w)
+{
+    struct json *next = json_clone(p->x->a, w->object), *metadata = json_ensure_object(p->x->a, next, "metadata");
+    if (w->object == w->document)
+        return next;
+    json_set_text(p->x->a, next, "apiVersion", "batch/v1");
+    json_set_text(p->x->a, next, "kind", "Job");
+    json_set_text(p->x->a, metadata, "name", arena_printf(p->x->a, "%s-next", w->name));
+    json_set_text(p->x->a, metadata, "namespace", w->ns);
+    return next;
+}
+
 /* What the scheduler has to know besides: queues and groups of the file, in front of the work itself. */
 static struct json *documents_for(struct intent *p, const struct intent_work *w)
 {
@@ -23,7 +36,7 @@ static struct json *documents_for(struct intent *p, const struct intent_work *w)
                 json_append(list, json_clone(p->x->a, document));
         }
     if (w->kind != INTENT_GROUP)
-        json_append(list, json_clone(p->x->a, w->object));
+        json_append(list, next_of(p, w));
     for (; w->kind == INTENT_GROUP && pods; pods = pods->next)
         json_append(list, json_clone(p->x->a, pods->pod));
     return list;

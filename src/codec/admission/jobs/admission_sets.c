@@ -45,6 +45,13 @@ void admission_set_template(struct admission *x, const struct queued_set *s, str
             json_set_text(x->arena, marks_of(x, pod_template, "labels"), labels[i], admission_label(x->object, labels[i]));
 }
 
+void admission_queue_unread(struct admission *x, const char *kind)
+{
+    const char *text = x->status_only ? NULL : unheld_text(x->arena, kind, x->object);
+    if (text)
+        admission_warn(x, QUEUE_PATH ": %s", text);
+}
+
 static void check_class(struct admission *x, bool waits)
 {
     const char *was = admission_label(x->old, CLASS_LABEL), *is = admission_label(x->object, CLASS_LABEL);

@@ -80,15 +80,6 @@ static bool has_leader_template(const struct json *set)
     return json_is(json_get(template_of(set), "leaderTemplate"), JSON_OBJECT);
 }
 
-static const char *unheld(const struct json *set)
-{
-    if (!queued_set_of_pod(json_get(template_of(set), "workerTemplate")))
-        return "spec.leaderWorkerTemplate.workerTemplate";
-    return has_leader_template(set) && !queued_set_of_pod(json_get(template_of(set), "leaderTemplate"))
-               ? "spec.leaderWorkerTemplate.leaderTemplate"
-               : NULL;
-}
-
 static const char *later(const struct json *set)
 {
     return waits_for_leader(set) && has_leader_template(set) ? "worker" : "";
@@ -125,7 +116,6 @@ const struct kueue_set_kind kueue_leader_worker_set = {
     .pod_sets = pod_sets,
     .later = later,
     .serial = serial,
-    .unheld = unheld,
     .set_of = set_of,
     .group_of = group_of,
     .pod_set_of = pod_set_of,

@@ -23,8 +23,6 @@ struct kueue_set_kind {
     /* Those of them whose pods are made when others, or the pod before, are ready: DECODE_LATER_ANNOTATION, DECODE_SERIAL_ANNOTATION; "":
      * none */
     const char *(*later)(const struct json *set), *(*serial)(const struct json *set);
-    /* The path of a template that does not say with QUEUED_SET_ANNOTATION that its pods wait with the set; NULL: all do. */
-    const char *(*unheld)(const struct json *set);
     /* Of a pod: the name of its set; its group, -1: it is not known yet; the name of its pod set; how many pods its group has. */
     const char *(*set_of)(const struct json *pod);
     int64_t (*group_of)(const struct json *pod);

@@ -4,9 +4,11 @@
  * gets the name of its Workload's group, once. Who waits, starts, is stopped and comes back is kueue_pods.c's.
  */
 #include "codec/decode/decode.h"
+#include "codec/kinds/queued_sets.h"
 #include "codec/kinds/waiting_names.h"
 #include "jobs/kueue/kueue_gate.h"
 #include "jobs/kueue/sets/kueue_set.h"
+#include "jobs/kueue/sets/kueue_unheld.h"
 
 #define COMPONENT_ANNOTATION "kueue.x-k8s.io/component-workload-index"
 #define MANAGED "kueue.x-k8s.io/managed"
@@ -24,6 +26,7 @@ struct kueue_sets {
     struct kueue_sets_calls calls;
     struct kube_cache *bare; /* pods that a webhook holds, and that name no queue yet */
     struct workqueue *pods;
+    struct kueue_unheld *unheld;
     struct map *strayed;     /* "kind/ns/set" whose Workloads may be too many */
     struct arena *scratch;
     struct served served[SETS_N];
@@ -97,11 +100,10 @@ static struct json *owner_of(struct pass *x)
 /* WHY  no webhook has written it, and nobody holds its pods back. */
 static void warn_unheld(struct pass *x)
 {
-    const char *path = x->s->calls->unheld(x->set);
-    if (path)
-        job_event(x->s->all->jobs, x->set, api_version(x->work->arena, x->s->set), x->s->set->kind, "Warning", "PodsNotHeld",
-                  "its pods do not wait for quota: write into %s.metadata the annotation " QUEUED_SET_ANNOTATION ": %s and the label "
-                  KUEUE_QUEUE_LABEL ": %s", path, x->s->set->framework, object_label(x->set, KUEUE_QUEUE_LABEL));
+    const char *text = unheld_text(x->work->arena, x->s->set->kind, x->set);
+    if (text)
+        job_event(x->s->all->jobs, x->set, api_version(x->work->arena, x->s->set), x->s->set->kind, "Warning", KUEUE_UNHELD_EVENT, "%s",
+                  text);
 }
 
 static void create_workload(struct pass *x, const char *name, int64_t group)
@@ -436,12 +438,14 @@ void kueue_sets_synced(struct kueue_sets *k)
 {
     for (uint32_t i = 0; k && i < k->served_n; i++)
         on_synced(&k->served[i]);
+    kueue_unheld_look(k ? k->unheld : NULL, NULL);
 }
 
 void kueue_sets_naming(struct kueue_sets *k, const char *name)
 {
     for (uint32_t i = 0; k && i < k->served_n; i++)
         workqueue_add_all(k->served[i].queue, k->served[i].cache, name);
+    kueue_unheld_look(k ? k->unheld : NULL, name);
 }
 
 void kueue_sets_workload(struct kueue_sets *k, const struct json *workload)
@@ -517,6 +521,7 @@ struct kueue_sets *kueue_sets_new(struct jobs *j, const struct kueue_sets_calls 
     k->bare = kube_cache_new(j->client, &bare);
     serve(k, &kueue_stateful_set);
     serve(k, &kueue_leader_worker_set);
+    k->unheld = kueue_unheld_new(j, calls);
     return k;
 }
 
@@ -530,6 +535,7 @@ void kueue_sets_free(struct kueue_sets *k)
     }
     workqueue_free(k->pods);
     kube_cache_free(k->bare);
+    kueue_unheld_free(k->unheld);
     map_free(k->strayed);
     arena_free(k->scratch);
     free(k);

@@ -37,11 +37,6 @@ static struct json *pod_sets(struct arena *a, const struct json *set)
     return sets;
 }
 
-static const char *unheld(const struct json *set)
-{
-    return queued_set_of_pod(json_path(set, "spec", "template", NULL)) ? NULL : "spec.template";
-}
-
 static const char *serial(const struct json *set)
 {
     return strcmp(json_get_text(json_get(set, "spec"), "podManagementPolicy", "OrderedReady"), "Parallel") == 0 ? "" : "main";
@@ -73,7 +68,6 @@ const struct kueue_set_kind kueue_stateful_set = {
     .former_name = former_name,
     .pod_sets = pod_sets,
     .serial = serial,
-    .unheld = unheld,
     .set_of = set_of,
     .group_of = group_of,
     .pod_set_of = pod_set_of,

@@ -329,6 +329,38 @@ static void test_deployments_pods_are_gated(void **state)
                            "field is immutable"));
 }
 
+static int events_n(const char *reason_)
+{
+    int n = 0;
+    JSON_EACH (event, json_get(get("/api/v1/namespaces/n/events"), "items"))
+        n += strcmp(json_get_text(event, "reason", ""), reason_) == 0 ? (int)json_get_int64(event, "count", 1) : 0;
+    return n;
+}
+
+/* Nobody writes its label into the template of a ReplicaSet: told once for all of its changes, and again for another one of its name. */
+static void test_who_names_a_queue_in_vain_is_told(void **state)
+{
+    (void)state;
+    static const char text[] = "its pods do not wait for quota, and its label kueue.x-k8s.io/queue-name does nothing: write it into "
+                               "spec.template.metadata.labels, too, as kueue.x-k8s.io/queue-name: lq";
+    static const char set[] = "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"metadata\":{\"name\":\"r\",\"namespace\":\"n\",\"labels\":{"
+                              "\"kueue.x-k8s.io/queue-name\":\"lq\"}},\"spec\":{\"replicas\":2,\"selector\":{\"matchLabels\":{\"app\":\"r\"}},"
+                              "\"template\":{\"metadata\":{\"labels\":{\"app\":\"r\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}";
+    create(set);
+    run(10000);
+    assert_int_equal(pods_n("app%3Dr", ""), 2);
+    assert_int_equal(events_n("PodsNotHeld"), 1);
+    assert_true(event_seen("PodsNotHeld", text));
+    assert_string_equal(refusal("/apis/apps/v1/namespaces/n/replicasets/r", "{\"spec\":{\"replicas\":3}}"), "");
+    run(10000);
+    assert_int_equal(events_n("PodsNotHeld"), 1);
+    delete("/apis/apps/v1/namespaces/n/replicasets/r");
+    run(5000);
+    create(set);
+    run(10000);
+    assert_int_equal(events_n("PodsNotHeld"), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +379,7 @@ int main(void)
         T(test_longest_names),
         T(test_next_of_the_same_name),
         T(test_deployments_pods_are_gated),
+        T(test_who_names_a_queue_in_vain_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
