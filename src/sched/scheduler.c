@@ -7,6 +7,7 @@
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/domains/unadmitted_pods.h"
+#include "sched/groups/kai_queue_source.h"
 #include "sched/machines/kept_pods.h"
 #include "sched/forecast/run_times.h"
 #include "sched/workload_metrics.h"
@@ -31,6 +32,13 @@ static bool has_queue(void *ctx, const char *name)
 {
     const struct scheduler *s = ctx;
     return kube_cache_raw(s->sources[SOURCE_VOLCANO_QUEUES].cache, "", name).n > 0;
+}
+
+/* WHY  of a name that there is none of, too: a group waits for its Queue, unless the cluster has Volcano's alone. */
+static bool names_kai_queue(void *ctx, const char *name)
+{
+    const struct scheduler *s = ctx;
+    return kai_queue_source_has(s->kai_queues, name) || (kai_queue_source_has(s->kai_queues, NULL) && !has_queue(ctx, name));
 }
 
 /* KAI's podgrouper makes PodGroups here, as it seems. */
@@ -78,6 +86,7 @@ static void maybe_lead(struct scheduler *s)
     else
         lead_first(s);
     status_queues_changed(s);
+    kai_queue_source_led(s->kai_queues);
     policy_source_led(s);
     scheduler_ask_turn(s);
 }
@@ -85,7 +94,8 @@ static void maybe_lead(struct scheduler *s)
 void scheduler_synced(struct scheduler *s)
 {
     bool machines = !s->machines || machine_source_synced(s->machines);
-    if (s->synced || !machines || !native_groups_synced(s->natives) || !sources_synced(s) || !policy_source_synced(s->policies))
+    if (s->synced || !machines || !native_groups_synced(s->natives) || !kai_queue_source_synced(s->kai_queues) || !sources_synced(s) ||
+        !policy_source_synced(s->policies))
         return;
     s->synced = true;
     maybe_lead(s);
@@ -112,6 +122,16 @@ static void on_native_gone(void *arg, const char *gang_key)
     name_id key = intern_text_id(s->names, gang_key);
     seen_gang_gone(s, key);
     *sources_push(s) = (struct change){.type = CHANGE_GANG_GONE, .gone = key};
+}
+
+static void on_kai_queue(void *arg, const struct change *c)
+{
+    scheduler_apply(arg, c);
+}
+
+static void on_kai_names(void *arg)
+{
+    sources_read_groups(arg, SOURCE_KAI);
 }
 
 bool scheduler_may_act(const struct scheduler *s)
@@ -200,6 +220,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                   .requeue_by_creation = config->policy.ready.requeue_by_creation,
                                   .priority_of = priority_of,
                                   .has_queue = has_queue,
+                                  .names_kai_queue = names_kai_queue,
                                   .ctx = s,
                                   .charge = config->charge};
     s->workload_work = workqueue_new(c, status_workload, s);
@@ -222,6 +243,9 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
     s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);
     s->natives = native_groups_new(c, &(struct native_groups_config){&s->decoder, on_native_told, on_native_gone, on_source_read, s});
+    s->kai_queues = kai_queue_source_new(c, &(struct kai_queue_config){.decoder = &s->decoder, .state = s->state, .leading = &s->leading,
+                                                                       .apply = on_kai_queue, .on_change = on_wake,
+                                                                       .on_names = on_kai_names, .on_synced = on_source_read, .arg = s});
     sources_start(s);
     s->policies = policy_source_new(s, scheduler_synced);
     elect(s);
@@ -259,6 +283,7 @@ void scheduler_free(struct scheduler *s)
         workqueue_free(queues[i]);
     sources_stop(s);
     native_groups_free(s->natives);
+    kai_queue_source_free(s->kai_queues);
     kept_pods_free(s->kept);
     machine_source_free(s->machines);
     policy_source_free(s->policies);
