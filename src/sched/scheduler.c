@@ -237,8 +237,11 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->held = held_nodes_new(sources_hold_changed, status_find_flavor, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
-    s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){s->queue_name_label, config->job_waits, config->arg,
-                                                                              is_grouped, sources_pod_again, s});
+    s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){
+                                                .queue_label = s->queue_name_label, .job_waits = config->job_waits,
+                                                .grouping = config->grouping, .arg = config->arg,
+                                                .grouped_scheduler = intern_text_id(s->names, DECODE_KAI_SCHEDULER),
+                                                .is_grouped = is_grouped, .again = sources_pod_again, .again_arg = s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
     s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);

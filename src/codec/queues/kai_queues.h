@@ -19,7 +19,6 @@
 
 #define KAI_QUEUES_PATH "/apis/scheduling.run.ai/v2/queues"
 #define KAI_PRIORITY 100        /* of a queue that says none */
-#define KAI_QUEUE_LABEL "kai.scheduler/queue"
 
 struct kai_totals {             /* of all nodes that are ready */
     int64_t gpus, cpu_milli, memory_bytes;
