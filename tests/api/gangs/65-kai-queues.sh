@@ -63,6 +63,35 @@ k delete podgroups.scheduling.run.ai,pods -l app=three >/dev/null 2>&1
 k delete podgroups.scheduling.run.ai --all >/dev/null
 k delete pods --all --wait=false >/dev/null
 
+# --- priorities within a queue, parts of GPUs
+queue p "$(gpus 1 1)" >/dev/null
+apply >/dev/null <<YAML
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: $NS-high}, value: 60}
+YAML
+group low p 1
+soon "one of two fits" '^1$' bound low
+apply >/dev/null <<YAML
+{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: high}, spec: {minMember: 1, queue: $NS-p, priorityClassName: $NS-high}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: high-1, labels: {app: high}, annotations: {capstan.dev/run-seconds: "600", pod-group-name: high}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+YAML
+soon "a higher priority ends it" '^1$' bound high
+soon "and has its place" '^0$' bound low
+queue f "$(gpus 1 1)" >/dev/null
+for i in 1 2 3; do
+    apply >/dev/null 2>&1 <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: half-$i, labels: {app: half, kai.scheduler/queue: $NS-f}, annotations: {capstan.dev/run-seconds: "600", gpu-fraction: "0.5"}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox}]}}
+YAML
+done
+soon "two halves of a GPU, of three" '^2$' bound half
+soon "the third waits for the limit" "capstan.dev/gpu-milli in queue $NS-f" bash -c "for i in 1 2 3; do '$PROGRAM' why pod/half-\$i -n '$NS'; done"
+is "two have started" 2 bound half
+k delete podgroups.scheduling.run.ai --all >/dev/null
+k delete pods --all --wait=false >/dev/null
+"$KUBECTL" delete priorityclass "$NS-high" >/dev/null
+
 # --- where nothing starts
 group top org 1
 soon "a queue above others takes in nobody" "queue $NS-org is inactive: it is above other Queues, $NS-a for one" why podgroup/top
@@ -76,4 +105,4 @@ queue none "$(gpus 1 1)" >/dev/null
 soon "its parent comes: it starts" '^1$' bound orphan
 soon "it comes itself" '^1$' bound nowhere
 k delete podgroups.scheduling.run.ai,pods --all --wait=false >/dev/null
-soon "they can go" 'deleted' "$KUBECTL" delete queues.scheduling.run.ai "$NS-a" "$NS-b" "$NS-org" "$NS-bad" "$NS-later" "$NS-none" --wait=false
+soon "they can go" 'deleted' "$KUBECTL" delete queues.scheduling.run.ai "$NS-a" "$NS-b" "$NS-org" "$NS-bad" "$NS-later" "$NS-none" "$NS-p" "$NS-f" --wait=false
