@@ -41,6 +41,15 @@ static bool names_kai_queue(void *ctx, const char *name)
     return kai_queue_source_has(s->kai_queues, name) || (kai_queue_source_has(s->kai_queues, NULL) && !has_queue(ctx, name));
 }
 
+/* Where they are somebody else's, their Queues' status is, too. */
+static bool serves_kai(const struct scheduler *s)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < s->scheduler_names_n; i++)
+        is |= strcmp(intern_name(s->names, s->scheduler_names[i]), DECODE_KAI_SCHEDULER) == 0;
+    return is;
+}
+
 /* KAI's podgrouper makes PodGroups here, as it seems. */
 static bool is_grouped(void *arg, name_id scheduler)
 {
@@ -246,7 +255,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
     s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);
     s->natives = native_groups_new(c, &(struct native_groups_config){&s->decoder, on_native_told, on_native_gone, on_source_read, s});
-    s->kai_queues = kai_queue_source_new(c, &(struct kai_queue_config){.decoder = &s->decoder, .state = s->state, .leading = &s->leading,
+    s->kai_queues = kai_queue_source_new(c, &(struct kai_queue_config){.decoder = &s->decoder, .state = s->state, .writes = serves_kai(s),
+                                                                       .leading = &s->leading,
                                                                        .apply = on_kai_queue, .on_change = on_wake,
                                                                        .on_names = on_kai_names, .on_synced = on_source_read, .arg = s});
     sources_start(s);

@@ -166,18 +166,22 @@ static void on_pod(void *arg, enum kube_event event, const char *key, struct byt
         workqueue_add(x->work, key);
 }
 
+static bool is_theirs(struct arena *a, struct bytes group)
+{
+    static const char owned[] = "\"ownerReferences\"";
+    return memmem(group.data, group.n, owned, sizeof owned - 1) &&
+           strcmp(object_label(json_parse(a, group, NULL, NULL), MANAGED_BY), "capstan") != 0;
+}
+
 static void on_group(void *arg, enum kube_event event, const char *key, struct bytes object)
 {
     struct pod_grouper *x = arg;
-    static const char owned[] = "\"ownerReferences\"";
     _cleanup_arena_ struct arena *a = arena_new();
-    bool had = has_podgrouper(x);
-    if (event != KUBE_DELETED && memmem(object.data, object.n, owned, sizeof owned - 1)) {
-        const struct json *group = json_parse(a, object, NULL, NULL);
-        kube_cache_mark(x->groups, key, strcmp(object_label(group, MANAGED_BY), "capstan") == 0 ? "" : THEIRS);
-    }
-    if (event != KUBE_MODIFIED && (event == KUBE_DELETED || had != has_podgrouper(x)))
-        all_again(x); /* pods whose group is gone get it anew, where they name none; KAI's podgrouper may have come or gone */
+    bool theirs = is_theirs(a, object);
+    if (event != KUBE_DELETED)
+        kube_cache_mark(x->groups, key, theirs ? THEIRS : "");
+    else if (theirs && !has_podgrouper(x)) /* the last of them: KAI's podgrouper may have gone */
+        all_again(x);
 }
 
 static void on_queue(void *arg, enum kube_event event, const char *key, struct bytes object)

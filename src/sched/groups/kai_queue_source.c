@@ -39,7 +39,7 @@ static struct kai_totals totals_of(const struct kai_queue_source *x)
 static void work_on(struct kai_queue_source *x, struct bytes name, int64_t delay_ms)
 {
     char key[LIMIT_NAME + 2];
-    if (!*x->config.leading || name.n > LIMIT_NAME)
+    if (!x->config.writes || !*x->config.leading || name.n > LIMIT_NAME)
         return;
     snprintf(key, sizeof key, "/%.*s", (int)name.n, name.data);
     workqueue_add_after(x->work, key, delay_ms);

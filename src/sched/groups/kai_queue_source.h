@@ -16,6 +16,7 @@ struct kai_queue_source;
 struct kai_queue_config {
     const struct decoder *decoder;
     const struct state *state;
+    bool writes;                                                /* false: KAI's own queue controller writes the status */
     const bool *leading;                                        /* nothing is written while it is false */
     void (*apply)(void *arg, const struct change *c);           /* the core takes it in, now */
     void (*on_change)(void *arg);                               /* follow is to be called soon */
