@@ -1,5 +1,5 @@
-/* kai.c - any {"queues": {NAME: SPEC}, "pod": POD, "owner": OBJECT} of KAI's: what queues deserve stays within their limits, and the group of
- * a pod within its bounds */
+/* kai.c - any {"queues": {NAME: SPEC}, "pod": POD, "owner": OBJECT} of KAI's: what queues deserve stays within their limits, and the group
+ * of a pod within its bounds */
 #include "base/limits.h"
 #include "codec/groups/kai_grouping.h"
 #include "codec/queues/kai_queues.h"
