@@ -1,8 +1,8 @@
 /* queues.c - capstan queues: what is each queue's own, what it uses and has borrowed, what it may have at most, and how many wait
  *
- *              ClusterQueue                     Queue of Volcano, where it names it
- *   nominal    nominalQuota                     deserved
- *   limit      nominalQuota + borrowingLimit    capability
+ *              ClusterQueue                     Queue of Volcano, where it names it    Queue of KAI
+ *   nominal    nominalQuota                     deserved                               quota
+ *   limit      nominalQuota + borrowingLimit    capability                             limit
  *   guaranteed nominalQuota - lendingLimit      guarantee
  *
  * WHY  what a queue deserves by weight is a dash: it moves with all that is asked for, of all queues at once, so nobody writes it down;
@@ -155,6 +155,41 @@ static void volcano_rows(struct output_table *t, const struct json *queue)
         volcano_row(t, queue, NULL);
 }
 
+/* An amount of KAI's in the unit of `used`; NULL: there is no end. */
+static const char *kai_amount(struct arena *a, const struct json *amounts, const char *field, const char *key)
+{
+    struct quantity q;
+    char text[QUANTITY_TEXT_MAX];
+    const struct json *v = json_get(json_get(amounts, field), key);
+    __int128 divisor = strcmp(field, "cpu") == 0 ? 1000 : 1, factor = strcmp(field, "memory") == 0 ? 1000000 : 1;
+    if (!json_is(v, JSON_NUMBER) || quantity_parse(json_bytes(v), &q, NULL) < 0)
+        return "0";
+    if (q.nano < 0)
+        return NULL;
+    q.nano = q.nano / divisor * factor;
+    return arena_printf(a, "%s", quantity_format(text, q));
+}
+
+/* SOURCE codec/queues/kai_queues.h */
+static void kai_rows(struct output_table *t, const struct json *queue)
+{
+    static const struct {
+        const char *field, *resource;
+    } rows[] = {{"gpu", "nvidia.com/gpu"}, {"cpu", "cpu"}, {"memory", "memory"}};
+    struct arena *a = t->arena;
+    const struct json *spec = json_get(queue, "spec"), *amounts = json_get(spec, "resources");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct json *used = json_get(json_path(queue, "status", "allocated", NULL), rows[i].resource);
+        const struct json *weight = json_get(json_get(amounts, rows[i].field), "overQuotaWeight");
+        const char *quota = kai_amount(a, amounts, rows[i].field, "quota");
+        const char *cells[COLUMNS_N] = {object_meta(queue, "name"), "KAI Queue", json_get_text(spec, "parentQueue", NULL), NULL, NULL, NULL,
+                                        rows[i].resource, quota, used ? text_of(a, used) : "0",
+                                        quota && used ? sum_of(a, used, -1, json_new_text(a, quota)) : quota ? "0" : NULL,
+                                        kai_amount(a, amounts, rows[i].field, "limit"), NULL, weight ? text_of(a, weight) : "0"};
+        output_row(t, cells);
+    }
+}
+
 static void queue_rows(struct connection *c, struct output_table *t, const struct options *o, struct err *e)
 {
     (void)o;
@@ -164,6 +199,9 @@ static void queue_rows(struct connection *c, struct output_table *t, const struc
     list = connection_get_list(c, t->arena, "/apis/scheduling.volcano.sh/v1beta1/queues", e);
     JSON_EACH (queue, json_get(list, "items"))
         volcano_rows(t, queue);
+    list = connection_get_list(c, t->arena, "/apis/scheduling.run.ai/v2/queues", e);
+    JSON_EACH (queue, json_get(list, "items"))
+        kai_rows(t, queue);
 }
 
 const struct live_list queues_list = {columns, COLUMNS_N, queue_rows};

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/configuration/configuration_file.h"
 #include "cli/connect.h"
+#include "codec/decode/decode.h"
 #include "codec/groups/task_groups.h"
 #include "jobs/jobs.h"
 #include "sched/ahead/starts.h"
@@ -76,11 +77,12 @@ static int take_visibility(struct visibility_port_config *c, const struct option
 /* EXIT_OK, or it was said what is wrong. */
 static int take(struct run *r, const struct options *o)
 {
-    bool yunikorn = false;
+    bool yunikorn = false, kai = false;
     for (uint32_t i = 0; i < o->given_n; i++) {
         if (o->given[i].id != OPT_SCHEDULER_SCHEDULER_NAME)
             continue;
         yunikorn |= strcmp(o->given[i].text, YUNIKORN_SCHEDULER) == 0;
+        kai |= strcmp(o->given[i].text, DECODE_KAI_SCHEDULER) == 0;
         if (r->names_n == NAMES_MAX)
             return options_wrong(o, "more than %d scheduler names", NAMES_MAX);
         r->names[r->names_n++] = o->given[i].text;
@@ -92,6 +94,7 @@ static int take(struct run *r, const struct options *o)
     r->forecast_ms = option_number(o, OPT_SCHEDULER_FORECAST_SECONDS, 0) * 1000;
     r->jobs.no_kueue = option_flag(o, OPT_SCHEDULER_NO_KUEUE);
     r->jobs.no_yunikorn = r->names_n > 0 && !yunikorn;
+    r->jobs.no_kai = r->names_n > 0 && !kai;
     r->jobs.no_volcano = option_flag(o, OPT_SCHEDULER_NO_VOLCANO);
     r->jobs.run_trainjobs = option_flag(o, OPT_SCHEDULER_RUN_TRAINJOBS);
     (void)log_set_level_named(option_text(o, OPT_SCHEDULER_LOG_LEVEL)); /* it is one of the four */
@@ -108,6 +111,12 @@ static enum job_waits job_waits(void *arg, const struct queued_kind *kind, const
 {
     const struct run *r = arg;
     return jobs_wait(r->controllers, kind, ns, name, uid);
+}
+
+static bool grouping(void *arg, const struct json *pod)
+{
+    const struct run *r = arg;
+    return jobs_groups(r->controllers, pod);
 }
 
 /* The job controllers write too: they start when this process leads. */
@@ -180,7 +189,7 @@ static int open_ports(struct run *r, const struct options *o, struct scheduler *
 int scheduler_main(const struct options *o)
 {
     _cleanup_arena_ struct arena *a = arena_new();
-    struct run r = {.scheduler = {.on_leading = on_leading, .job_waits = job_waits}, .arena = a};
+    struct run r = {.scheduler = {.on_leading = on_leading, .job_waits = job_waits, .grouping = grouping}, .arena = a};
     r.scheduler.arg = &r;
     int code = take(&r, o);
     if (code != EXIT_OK)

@@ -14,6 +14,7 @@
 struct vcjobs;
 struct volcano_pods;
 struct applications;
+struct pod_grouper;
 struct kueue_kinds;
 struct kueue_pods;
 struct kueue_sets;
@@ -39,6 +40,7 @@ struct jobs {
     struct vcjobs *vcjobs;
     struct volcano_pods *volcano_pods;
     struct applications *applications; /* NULL: YuniKorn's are somebody else's */
+    struct pod_grouper *pod_grouper;   /* NULL: KAI's are */
     struct kueue_kinds *kueue;
     struct kueue_pods *kueue_pods; /* NULL where pods are not queued */
     struct kueue_sets *kueue_sets; /* the same */

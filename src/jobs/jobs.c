@@ -1,6 +1,8 @@
 /* jobs.c - the job controllers together, and the caches that they share; see jobs.h */
 #include "jobs/jobs.h"
+#include "codec/decode/decode.h"
 #include "jobs/controllers.h"
+#include "jobs/kai/pod_grouper.h"
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_scope.h"
 #include "jobs/provisioning/provisioning.h"
@@ -112,6 +114,12 @@ enum job_waits jobs_wait(const struct jobs *j, const struct queued_kind *kind, c
     return j && j->kueue ? kueue_kinds_wait(j->kueue, kind, ns, name, uid) : JOB_WAITS_NOT;
 }
 
+bool jobs_groups(const struct jobs *j, const struct json *pod)
+{
+    const char *scheduler = json_text(json_path(pod, "spec", "schedulerName", NULL), "");
+    return strcmp(scheduler, DECODE_KAI_SCHEDULER) == 0 && (!j || pod_grouper_groups(j->pod_grouper, pod));
+}
+
 struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
 {
     struct jobs *j = mem_zero(1, sizeof *j);
@@ -158,6 +166,8 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     }
     if (!config->no_yunikorn)
         j->applications = applications_new(j);
+    if (!config->no_kai)
+        j->pod_grouper = pod_grouper_new(j);
     if (config->embedded || config->run_trainjobs)
         j->trainjobs = trainjobs_new(j);
     if (config->embedded) {
@@ -179,6 +189,7 @@ void jobs_free(struct jobs *j)
     vcjobs_free(j->vcjobs);
     volcano_pods_free(j->volcano_pods);
     applications_free(j->applications);
+    pod_grouper_free(j->pod_grouper);
     kueue_kinds_free(j->kueue);
     kueue_pods_free(j->kueue_pods);
     kueue_sets_free(j->kueue_sets);

@@ -24,9 +24,12 @@ struct jobs_config {
     void *arg;
     bool no_volcano;  /* somebody else's Volcano controller is installed */
     bool no_yunikorn; /* pods of YuniKorn's scheduler name are somebody else's */
+    bool no_kai;      /* so are those of KAI's */
 };
 /* Does this job wait for quota? j may be NULL: no. */
 enum job_waits jobs_wait(const struct jobs *j, const struct queued_kind *kind, const char *ns, const char *name, const char *uid);
+/* Does this pod name no group yet, and is about to get one? j may be NULL: so it is, as far as its scheduler's name says. */
+bool jobs_groups(const struct jobs *j, const struct json *pod);
 struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config);
 void jobs_free(struct jobs *j); /* NULL-safe */
 

@@ -141,6 +141,11 @@ bool kube_cache_synced(const struct kube_cache *k)
     return kube_watch_synced(k->watch);
 }
 
+bool kube_cache_served(const struct kube_cache *k)
+{
+    return kube_watch_served(k->watch);
+}
+
 const char *kube_cache_path(const struct kube_cache *k)
 {
     return kube_watch_path(k->watch);

@@ -21,6 +21,7 @@ struct kube_cache_config {
 struct kube_cache *kube_cache_new(struct kube_client *c, const struct kube_cache_config *config);
 void kube_cache_free(struct kube_cache *k);
 bool kube_cache_synced(const struct kube_cache *k);
+bool kube_cache_served(const struct kube_cache *k); /* as kube_watch_served */
 const char *kube_cache_path(const struct kube_cache *k); /* as kube_watch_path */
 /* As kube_watch_knows: also one that is not kept. */
 bool kube_cache_has_seen(const struct kube_cache *k, const char *ns, const char *name, const char *uid);

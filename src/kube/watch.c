@@ -152,6 +152,11 @@ bool kube_watch_synced(const struct kube_watch *w)
     return w->is_synced;
 }
 
+bool kube_watch_served(const struct kube_watch *w)
+{
+    return w->is_synced && w->is_served;
+}
+
 bool kube_watch_knows(const struct kube_watch *w, struct bytes key, const char *uid)
 {
     const struct known *k = map_find(w->known, key);

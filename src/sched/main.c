@@ -3,6 +3,7 @@
  * Runs at the end of a turn of the event loop in which something has changed, in bounded batches; what is left over
  * waits for the next turn, so that I/O is never kept waiting for long.
  */
+#include "sched/groups/kai_queue_source.h"
 #include "sched/machines/kept_pods.h"
 #include "sched/scheduler.h"
 
@@ -53,10 +54,12 @@ static void turn(void *arg)
     struct scheduler *s = arg;
     s->turn_asked = false;
 
+    kai_queue_source_follow(s->kai_queues);
     uint32_t applied_n = drain(s, CHANGES_PER_TURN); /* drain and apply */
     if (applied_n < CHANGES_PER_TURN && begins_to_count_runs(s))
         applied_n += drain(s, CHANGES_PER_TURN - applied_n);
     hypernodes_follow(s);
+    kai_queue_source_follow(s->kai_queues); /* nodes are others */
     policy_source_follow_queues(s);
     names_sweep(s);
     s->counts.changes_n += applied_n;

@@ -28,6 +28,7 @@ struct scheduler_config {
      * Lease halts the client, so that whoever shares it stops too, until it is won back. */
     void (*on_leading)(void *arg);
     job_waits_fn job_waits; /* pods of jobs that do are not bound (domains/unadmitted_pods.h). NULL: none does */
+    bool (*grouping)(void *arg, const struct json *pod); /* nor are those on whom somebody is about to write their group. NULL: nobody is */
     void *arg;
 };
 extern const char *const scheduler_default_names[]; /* capstan, volcano, gpu-scheduler, coscheduling, ... */

@@ -7,6 +7,7 @@
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/domains/unadmitted_pods.h"
+#include "sched/groups/kai_queue_source.h"
 #include "sched/machines/kept_pods.h"
 #include "sched/forecast/run_times.h"
 #include "sched/workload_metrics.h"
@@ -31,6 +32,22 @@ static bool has_queue(void *ctx, const char *name)
 {
     const struct scheduler *s = ctx;
     return kube_cache_raw(s->sources[SOURCE_VOLCANO_QUEUES].cache, "", name).n > 0;
+}
+
+/* WHY  of a name that there is none of, too: a group waits for its Queue, unless the cluster has Volcano's alone. */
+static bool names_kai_queue(void *ctx, const char *name)
+{
+    const struct scheduler *s = ctx;
+    return kai_queue_source_has(s->kai_queues, name) || (kai_queue_source_has(s->kai_queues, NULL) && !has_queue(ctx, name));
+}
+
+/* Where they are somebody else's, their Queues' status is, too. */
+static bool serves_kai(const struct scheduler *s)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < s->scheduler_names_n; i++)
+        is |= strcmp(intern_name(s->names, s->scheduler_names[i]), DECODE_KAI_SCHEDULER) == 0;
+    return is;
 }
 
 /* KAI's podgrouper makes PodGroups here, as it seems. */
@@ -78,6 +95,7 @@ static void maybe_lead(struct scheduler *s)
     else
         lead_first(s);
     status_queues_changed(s);
+    kai_queue_source_led(s->kai_queues);
     policy_source_led(s);
     scheduler_ask_turn(s);
 }
@@ -85,7 +103,8 @@ static void maybe_lead(struct scheduler *s)
 void scheduler_synced(struct scheduler *s)
 {
     bool machines = !s->machines || machine_source_synced(s->machines);
-    if (s->synced || !machines || !native_groups_synced(s->natives) || !sources_synced(s) || !policy_source_synced(s->policies))
+    if (s->synced || !machines || !native_groups_synced(s->natives) || !kai_queue_source_synced(s->kai_queues) || !sources_synced(s) ||
+        !policy_source_synced(s->policies))
         return;
     s->synced = true;
     maybe_lead(s);
@@ -112,6 +131,16 @@ static void on_native_gone(void *arg, const char *gang_key)
     name_id key = intern_text_id(s->names, gang_key);
     seen_gang_gone(s, key);
     *sources_push(s) = (struct change){.type = CHANGE_GANG_GONE, .gone = key};
+}
+
+static void on_kai_queue(void *arg, const struct change *c)
+{
+    scheduler_apply(arg, c);
+}
+
+static void on_kai_names(void *arg)
+{
+    sources_read_groups(arg, SOURCE_KAI);
 }
 
 bool scheduler_may_act(const struct scheduler *s)
@@ -200,6 +229,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                   .requeue_by_creation = config->policy.ready.requeue_by_creation,
                                   .priority_of = priority_of,
                                   .has_queue = has_queue,
+                                  .names_kai_queue = names_kai_queue,
                                   .ctx = s,
                                   .charge = config->charge};
     s->workload_work = workqueue_new(c, status_workload, s);
@@ -216,12 +246,19 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->held = held_nodes_new(sources_hold_changed, status_find_flavor, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
-    s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){s->queue_name_label, config->job_waits, config->arg,
-                                                                              is_grouped, sources_pod_again, s});
+    s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){
+                                                .queue_label = s->queue_name_label, .job_waits = config->job_waits,
+                                                .grouping = config->grouping, .arg = config->arg,
+                                                .grouped_scheduler = intern_text_id(s->names, DECODE_KAI_SCHEDULER),
+                                                .is_grouped = is_grouped, .again = sources_pod_again, .again_arg = s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
     s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);
     s->natives = native_groups_new(c, &(struct native_groups_config){&s->decoder, on_native_told, on_native_gone, on_source_read, s});
+    s->kai_queues = kai_queue_source_new(c, &(struct kai_queue_config){.decoder = &s->decoder, .state = s->state, .writes = serves_kai(s),
+                                                                       .leading = &s->leading,
+                                                                       .apply = on_kai_queue, .on_change = on_wake,
+                                                                       .on_names = on_kai_names, .on_synced = on_source_read, .arg = s});
     sources_start(s);
     s->policies = policy_source_new(s, scheduler_synced);
     elect(s);
@@ -259,6 +296,7 @@ void scheduler_free(struct scheduler *s)
         workqueue_free(queues[i]);
     sources_stop(s);
     native_groups_free(s->natives);
+    kai_queue_source_free(s->kai_queues);
     kept_pods_free(s->kept);
     machine_source_free(s->machines);
     policy_source_free(s->policies);

@@ -236,6 +236,7 @@ struct scheduler {
     struct unadmitted_pods *unadmitted;
     struct kept_pods *kept;      /* machines/kept_pods.h */
     struct native_groups *natives; /* groups/native_groups.h */
+    struct kai_queue_source *kai_queues; /* groups/kai_queue_source.h */
 };
 
 /* sources.c */

@@ -7,6 +7,7 @@
  *   KAI            Pending -> Running (those that have to start together are bound) -> Completed | Failed, from all that is there now
  */
 #include "base/clock.h"
+#include "sched/groups/kai_queue_source.h"
 #include "sched/scheduler.h"
 
 enum {
@@ -509,6 +510,7 @@ static void tell_volcano_queue(struct scheduler *s, const struct seen_gang *g)
     arena_reset(s->report);
     const char *key = arena_printf(s->report, "/%s", intern_name(s->names, g->queue_title));
     workqueue_add_after(s->volcano_queue_work, key, QUEUE_LOOK_MS);
+    kai_queue_source_used(s->kai_queues, intern_name(s->names, g->queue_title)); /* no-op where it is none of KAI's */
 }
 
 void status_gang_changed(struct scheduler *s, struct seen_gang *g)

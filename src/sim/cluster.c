@@ -401,6 +401,12 @@ static enum job_waits job_waits(void *arg, const struct queued_kind *kind, const
     return jobs_wait(c->jobs, kind, ns, name, uid);
 }
 
+static bool grouping(void *arg, const struct json *pod)
+{
+    const struct cluster *c = arg;
+    return jobs_groups(c->jobs, pod);
+}
+
 /* GET /metrics/scheduler: what `capstan scheduler --address` serves. */
 static bool on_scheduler_page(void *ctx, struct http_exchange *x)
 {
@@ -435,7 +441,7 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     c->scheduler = scheduler_new(
         c->loop, c->client,
         &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge,
-                                    .metrics = config->metrics, .job_waits = job_waits, .arg = c});
+                                    .metrics = config->metrics, .job_waits = job_waits, .grouping = grouping, .arg = c});
     c->starts = starts_new(c->scheduler, FORECAST_MS);
     c->relayout = relayout_new(c->scheduler);
     c->hung = hung_new(c->scheduler, HUNG_AFTER_S * 1000);

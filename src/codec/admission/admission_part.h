@@ -138,6 +138,7 @@ void admission_set_replicas(struct admission *x);
 void admission_kubeflow(struct admission *x, const struct kind *k); /* kubeflow.org */
 void admission_jobset(struct admission *x, const struct kind *k);   /* jobset.x-k8s.io */
 void admission_kai(struct admission *x, const struct kind *k);      /* scheduling.run.ai */
+void admission_kai_queue(struct admission *x);
 void admission_lws(struct admission *x, const struct kind *k);      /* leaderworkerset.x-k8s.io */
 /* Of a pod that a LeaderWorkerSet has made, as it is created: in which group it is, and what its containers find of that. */
 void admission_lws_pod(struct admission *x, struct json *spec);

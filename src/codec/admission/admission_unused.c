@@ -90,6 +90,8 @@ static const struct unused table[] = {
     {"nodeinfo.volcano.sh", "numatopologies", "", NULL, NO_TOPOLOGY},
     {"scheduling.x-k8s.io", "podgroups", "spec.scheduleTimeoutSeconds", "60", "a group that waits holds nothing that it could give back"},
     {"scheduling.x-k8s.io", "podgroups", "spec.minResources", NULL, "a group starts once minMember of its pods fit"},
+    {KAI, "queues", "spec.preemptMinRuntime", "0s", "who has a lower priority may end at any time"},
+    {KAI, "queues", "spec.reclaimMinRuntime", "0s", "what is beyond what a queue deserves may be taken back at any time"},
     {KAI, "podgroups", "spec.parallelism", NULL, "minMember counts"},
     {KAI, "podgroups", "spec.completions", NULL, "it is over when all its pods are"},
     {KAI, "podgroups", "spec.backoffLimit", NULL, "who makes its pods counts how often they fail"},

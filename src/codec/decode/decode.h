@@ -70,6 +70,7 @@
 #define DECODE_KAI_GROUP_ANNOTATION "pod-group-name"
 #define DECODE_KAI_SUBGROUP_LABEL "kai.scheduler/subgroup-name"
 #define DECODE_VOLCANO_QUEUE_PREFIX "volcano:" /* before the name that the core finds a Volcano Queue by */
+#define DECODE_KAI_QUEUE_PREFIX "kai:" /* the same of KAI's; alone: who is above all of them */
 
 struct decoder {
     struct intern *names;
@@ -87,6 +88,8 @@ struct decoder {
     bool (*tier_of)(void *ctx, const char *tier_name, int64_t *ret_tier);
     /* Is there a Queue of Volcano's of that name? NULL: there is none. Others' pod groups count in one where there is. */
     bool (*has_queue)(void *ctx, const char *name);
+    /* Does this name, in a group of KAI's, mean a Queue of KAI's, be it that there is none of that name? NULL: none does. */
+    bool (*names_kai_queue)(void *ctx, const char *name);
     void *ctx;
     const struct charge_policy *charge; /* of Workloads; NULL: quota counts what their pods ask for */
     bool requeue_by_creation; /* who was evicted because its pods were not ready in time keeps its place in the queue (core/policy.h) */

@@ -345,6 +345,13 @@ static void subgroups_read(const struct decoder *d, const struct json *groups, s
 /* SOURCE KAI: who does not say so himself is not preempted from this priority on. */
 enum { KAI_KEEPS_FROM = 100 };
 
+/* Whose Queue a group of KAI's means by this name; NULL: nobody's. */
+static const char *kai_queue_prefix(const struct decoder *d, const char *queue)
+{
+    bool own = *queue && d->names_kai_queue && d->names_kai_queue(d->ctx, queue);
+    return own ? DECODE_KAI_QUEUE_PREFIX : *queue && d->has_queue && d->has_queue(d->ctx, queue) ? DECODE_VOLCANO_QUEUE_PREFIX : NULL;
+}
+
 int decode_kai_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
 {
     struct gang_record g;
@@ -356,8 +363,9 @@ int decode_kai_pod_group(const struct decoder *d, const struct json *object, str
     g.priority = class_priority(d, spec);
     g.keeps_places = *may_go ? strcmp(may_go, "non-preemptible") == 0 : g.priority >= KAI_KEEPS_FROM;
     g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
-    if (*queue && d->has_queue && d->has_queue(d->ctx, queue)) {
-        g.queue = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue));
+    const char *maker = kai_queue_prefix(d, queue);
+    if (maker) {
+        g.queue = intern_text_id(d->names, arena_printf(d->arena, "%s%s", maker, queue));
         g.queue_title = intern_text_id(d->names, queue);
         g.queue_kind = QUEUE_VOLCANO;
     }
@@ -392,8 +400,8 @@ const char *decode_kai_unused(const struct decoder *d, const struct json *object
         text = unused_add(d->arena, text, "spec.subGroups[*].parent: all subgroups that are nobody's parent start together");
     if (fewer)
         text = unused_add(d->arena, text, "minSubGroup: all subgroups start together");
-    if (*queue && !(d->has_queue && d->has_queue(d->ctx, queue)))
-        text = unused_add(d->arena, text, arena_printf(d->arena, "spec.queue: there is no Queue of Volcano's of the name %.253s: it counts in none",
+    if (*queue && !kai_queue_prefix(d, queue))
+        text = unused_add(d->arena, text, arena_printf(d->arena, "spec.queue: there is no Queue of the name %.253s: it counts in none",
                                                        queue));
     return text;
 }

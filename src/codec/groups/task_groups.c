@@ -14,6 +14,17 @@ const char *application_of(const char *label, const char *annotation, const char
     return "";
 }
 
+const char *application_queue(const char *label, const char *annotation, const char *other_label)
+{
+    return label && *label ? label : annotation && *annotation ? annotation : other_label ? other_label : "";
+}
+
+bool is_queue_meant(const char *queue)
+{
+    const char *dot = strrchr(queue, '.');
+    return *queue && strcmp(dot ? dot + 1 : queue, "default") != 0;
+}
+
 /* SHAPE  "yunikorn-" NAME where the name can stand in a DNS name; else what can of its beginning, and its hash. */
 const char *application_group(struct arena *a, const char *application)
 {

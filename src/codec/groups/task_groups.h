@@ -20,11 +20,15 @@
 #define YUNIKORN_TASK_GROUP YUNIKORN "task-group-name"
 #define YUNIKORN_PARAMETERS YUNIKORN "schedulingPolicyParameters"
 #define YUNIKORN_APP_LABEL "applicationId"
+#define YUNIKORN_QUEUE_LABEL "queue"
 #define YUNIKORN_SPARK_LABEL "spark-app-selector"
 #define SPARK_ROLE_LABEL "spark-role" /* its pod "driver" makes the other pods of its application when it runs */
 
 /* A pod's application by the four places where its name can stand, NULL or "" where there is none; "": it has none, or one for itself. */
 const char *application_of(const char *label, const char *annotation, const char *other_label, const char *spark_label);
+/* A pod's queue by the three places where its name can stand, "" where there is none. */
+const char *application_queue(const char *label, const char *annotation, const char *other_label);
+bool is_queue_meant(const char *queue); /* it is neither "" nor the default queue of some level */
 /* Name of the PodGroup of an application: a DNS name, another one for each application. */
 const char *application_group(struct arena *a, const char *application);
 /* YuniKorn has made this pod to keep a place for others: an annotation of this name is "true". */

@@ -190,16 +190,6 @@ static void list_resources(struct sharing *x)
         add_resource(x, &cap, x->s->nodes.columns[i]);
 }
 
-static int64_t total_of(const struct state *s, name_id resource)
-{
-    int32_t column = node_table_find_column(&s->nodes, resource);
-    int64_t sum = 0;
-    for (uint32_t i = 1; i < s->nodes.n && column >= 0; i++)
-        if ((s->nodes.flags[i] & NODE_KNOWN) && (s->nodes.flags[i] & NODE_READY))
-            sum = plus(sum, lower(node_allocatable(&s->nodes, i)[column], NO_END));
-    return sum;
-}
-
 static int64_t demand_of(const struct shape_class *c, name_id resource)
 {
     for (uint32_t i = 0; i < c->demands_n; i++)
@@ -383,7 +373,7 @@ static void deal_resource(struct sharing *x, uint32_t r, const int64_t *asked)
         struct level *l = &x->levels[x->order[i]];
         if (!l->above) {
             l->is_free = false;
-            l->deserved = lower(total_of(x->s, resource), capability_of(l->queue, resource));
+            l->deserved = lower(node_table_total(&x->s->nodes, resource), capability_of(l->queue, resource));
         }
         share_out(x, l, is_guaranteed, resource);
         l->cohort[r] = cohort_record_of(x, l, is_guaranteed, resource);

@@ -296,3 +296,15 @@ void node_table_gained_clear(struct node_table *t)
         t->flags[t->gained[i]] &= (uint8_t)~NODE_GAINED;
     t->gained_n = 0;
 }
+
+int64_t node_table_total(const struct node_table *t, name_id resource)
+{
+    int32_t column = node_table_find_column(t, resource);
+    int64_t sum = 0;
+    for (uint32_t i = 1; i < t->n && column >= 0; i++) {
+        bool counts = (t->flags[i] & NODE_KNOWN) && (t->flags[i] & NODE_READY);
+        int64_t has = counts ? node_allocatable(t, i)[column] : 0;
+        sum = has > NO_END - sum ? NO_END : sum + has;
+    }
+    return sum;
+}

@@ -74,6 +74,7 @@ uint32_t node_table_slot(struct node_table *t, name_id name); /* makes an unknow
 uint32_t node_table_find(const struct node_table *t, name_id name);
 int32_t node_table_column(struct node_table *t, name_id resource);            /* makes it when new; -1: too many */
 int32_t node_table_find_column(const struct node_table *t, name_id resource); /* -1: no node has had it yet */
+int64_t node_table_total(const struct node_table *t, name_id resource);       /* what all nodes that are ready have; NO_END at most */
 /* False: the record says what is known already (heartbeats), nothing was touched. */
 bool node_table_set(struct node_table *t, uint32_t slot, const struct node_record *r);
 void node_table_gone(struct node_table *t, uint32_t slot);

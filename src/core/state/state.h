@@ -168,6 +168,7 @@ struct node_look {
 };
 uint32_t state_nodes(const struct state *s, struct arena *a, struct node_look **ret_nodes);
 uint64_t state_nodes_seq(const struct state *s); /* is another one when state_nodes would say something else */
+int64_t state_allocatable(const struct state *s, name_id resource); /* of all nodes that are ready; NO_END at most */
 
 /* One node as people look at it: each of its single devices and who has it, and what else of the kind is taken. In the arena, but the
  * labels, which are the state's own until the next change. Both names 0: nobody has it; pod 0: it is kept for a member that does not exist

@@ -381,3 +381,10 @@ uint32_t state_queue_pending(const struct state *s, name_id queue, struct arena 
     }
     return f.n;
 }
+
+/* ---- what there is ---- */
+
+int64_t state_allocatable(const struct state *s, name_id resource)
+{
+    return node_table_total(&s->nodes, resource);
+}

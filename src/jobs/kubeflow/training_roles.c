@@ -1,5 +1,6 @@
 /* training_roles.c - a job's roles, and how they are named; see training.h */
 #include "base/limits.h"
+#include "codec/decode/decode.h"
 #include "jobs/kubeflow/training.h"
 
 #define OPERATOR "kubeflow.org/training-operator"
@@ -37,7 +38,9 @@ void training_read(struct arena *a, const struct training_kind *k, const struct 
             .pods = arena_zero(a, (size_t)replicas + 1, sizeof *t.roles[0].pods)};
         t.pods_n += replicas;
     }
-    t.gang = !*object_label(job, "kueue.x-k8s.io/queue-name");
+    const struct json *first = t.roles_n ? json_path(t.roles[0].spec, "template", "spec", "schedulerName", NULL) : NULL;
+    bool by_kai = strcmp(json_text(first, ""), DECODE_KAI_SCHEDULER) == 0 && k->of != &queued_kinds[QUEUED_PADDLEJOB];
+    t.gang = !*object_label(job, "kueue.x-k8s.io/queue-name") && !by_kai; /* those kai/pod_grouper.c groups, or KAI's own */
     *ret_t = t;
 }
 

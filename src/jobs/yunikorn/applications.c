@@ -2,7 +2,10 @@
 #include "base/clock.h"
 #include "codec/groups/task_groups.h"
 
-enum { GROUPS_COME_MS = 5000 }; /* for so long pods that name a task group wait for one that says what task groups there are */
+enum {
+    GROUPS_COME_MS = 5000, /* for so long pods that name a task group wait for one that says what task groups there are */
+    TOLD_MOST = 10000,     /* queues of namespaces. LIMIT  more are not told of */
+};
 
 struct applications {
     struct jobs *jobs;
@@ -10,6 +13,7 @@ struct applications {
     struct kube_cache *groups; /* PodGroups that were made here */
     struct kube_cache *queues; /* Volcano's */
     struct workqueue *work;    /* keys of PodGroups */
+    struct map *told;          /* "ns/queue" that a pod outside of task groups has named */
 };
 
 /* ---- pods ---- */
@@ -20,11 +24,10 @@ static const char *application_name(const struct json *pod)
                           object_label(pod, YUNIKORN_SPARK_LABEL));
 }
 
-/* ORDER  the queue's name can stand in three places. SOURCE YuniKorn */
 static const char *queue_name(const struct json *pod)
 {
-    const char *label = object_label(pod, YUNIKORN_QUEUE), *annotation = object_annotation(pod, YUNIKORN_QUEUE);
-    return *label ? label : *annotation ? annotation : object_label(pod, "queue");
+    return application_queue(object_label(pod, YUNIKORN_QUEUE), object_annotation(pod, YUNIKORN_QUEUE),
+                             object_label(pod, YUNIKORN_QUEUE_LABEL));
 }
 
 static bool has_task_groups(struct bytes pod)
@@ -124,7 +127,7 @@ static const char *queue_of(const struct applications *x, const struct json *pod
     for (size_t i = 0; i < 2; i++)
         if (*tries[i] && kube_cache_raw(x->queues, "", tries[i]).n)
             return tries[i];
-    *ret_missing = *name && strcmp(last, "default") != 0;
+    *ret_missing = is_queue_meant(name);
     return "default";
 }
 
@@ -210,6 +213,19 @@ static void reconcile(void *arg, struct work *w)
 
 /* ---- watching ---- */
 
+/* A pod outside of task groups names a queue, and counts in none: told once for each queue of a namespace. */
+static void tell_queue(struct applications *x, struct arena *a, const struct json *pod)
+{
+    const char *queue = queue_name(pod);
+    bool is_bound = *json_text(json_path(pod, "spec", "nodeName", NULL), ""), is_new = false;
+    if (!is_queue_meant(queue) || is_bound || map_count(x->told) >= TOLD_MOST)
+        return;
+    (void)map_put(x->told, bytes_of(arena_printf(a, "%s/%s", object_meta(pod, "namespace"), queue)), &is_new);
+    if (is_new)
+        job_event(x->jobs, pod, "v1", "Pod", "Warning", "QueueIgnored", "queue %.200s: has no effect: of YuniKorn's pods those of task groups count "
+                  "in a queue, and this one is of none", queue);
+}
+
 /* "ns/yunikorn-app"; "": it is of no application, or has no part in its gang. */
 static const char *key_of(struct arena *a, const struct json *pod)
 {
@@ -224,10 +240,14 @@ static void on_pod(void *arg, enum kube_event event, const char *key, struct byt
 {
     struct applications *x = arg;
     _cleanup_arena_ struct arena *a = arena_new();
-    if (!memmem(object.data, object.n, YUNIKORN, strlen(YUNIKORN)))
+    static const char queue[] = "\"" YUNIKORN_QUEUE_LABEL "\"";
+    bool is_new = event == KUBE_ADDED && memmem(object.data, object.n, queue, sizeof queue - 1);
+    if (!is_new && !memmem(object.data, object.n, YUNIKORN, strlen(YUNIKORN)))
         return;
     const struct json *pod = json_parse(a, object, NULL, NULL);
     const char *group = key_of(a, pod);
+    if (event == KUBE_ADDED && !*group)
+        tell_queue(x, a, pod);
     if (event != KUBE_DELETED)
         kube_cache_mark(x->pods, key, group);
     if (*group && (event != KUBE_MODIFIED || has_task_groups(object)))
@@ -258,6 +278,7 @@ struct applications *applications_new(struct jobs *j)
     struct applications *x = mem_zero(1, sizeof *x);
     x->jobs = j;
     x->work = workqueue_new(j->client, reconcile, x);
+    x->told = map_new(1);
     x->queues = kube_cache_new(j->client, &(struct kube_cache_config){
                                               .watch = {.path = "/apis/scheduling.volcano.sh/v1beta1/queues", .optional = true},
                                               .on_synced = on_synced, .arg = x});
@@ -278,5 +299,6 @@ void applications_free(struct applications *x)
     kube_cache_free(x->groups);
     kube_cache_free(x->queues);
     workqueue_free(x->work);
+    map_free(x->told);
     free(x);
 }

@@ -58,7 +58,7 @@ static bool must_wait(const struct unadmitted_pods *x, struct bytes text, bool i
 {
     arena_reset(x->scratch);
     const struct json *pod = json_parse(x->scratch, text, NULL, NULL);
-    return job_says_wait(x, pod) || (is_grouped && gets_group(x, pod));
+    return job_says_wait(x, pod) || (is_grouped && gets_group(x, pod)) || (x->config.grouping && x->config.grouping(x->config.arg, pod));
 }
 
 void unadmitted_pods_gone(struct unadmitted_pods *x, const char *key)
@@ -80,8 +80,9 @@ bool unadmitted_pods_hold(struct unadmitted_pods *x, const char *key, const stru
         return true;
     bool to_bind = pod->ours && !pod->node && !pod->deleting;
     bool is_grouped = x->config.is_grouped && x->config.is_grouped(x->config.again_arg, pod->scheduler);
-    bool may_wait = to_bind && (x->config.job_waits || is_grouped) && memmem(object.data, object.n, owned, sizeof owned - 1);
-    if (!may_wait || !must_wait(x, object, is_grouped))
+    bool is_owned = (x->config.job_waits || is_grouped) && memmem(object.data, object.n, owned, sizeof owned - 1);
+    bool gets_grouped = x->config.grouping && pod->scheduler == x->config.grouped_scheduler;
+    if (!to_bind || (!is_owned && !gets_grouped) || !must_wait(x, object, is_grouped))
         return false;
     if (map_count(x->held) == 0)
         loop_timer_start(x->timer, x->wait_ms = HOLD_MS, 0);

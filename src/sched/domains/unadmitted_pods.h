@@ -4,6 +4,7 @@
  * admitted. Where nothing suspends it as it is created (Kueue has a webhook for that), whoever runs it may make pods before it is; those
  * would start outside of any quota, and end a moment later. The same holds for pods that are made while their job is being stopped.
  *
+ * Of pods of KAI's scheduler name the same is known where Capstan groups them itself: they wait for as long as that takes.
  * Where KAI's podgrouper runs it tells pods of its scheduler's name their group a moment after they were made: those that have an owner,
  * and so may be of a gang, wait that moment.
  *
@@ -21,6 +22,8 @@ struct unadmitted_pods;
 struct unadmitted_pods_config {
     name_id queue_label;    /* of pods that are queued themselves */
     job_waits_fn job_waits; /* NULL: none does */
+    bool (*grouping)(void *arg, const struct json *pod); /* somebody here is about to write its group on it; NULL: nobody is */
+    name_id grouped_scheduler; /* asked of pods of this name alone */
     void *arg;
     bool (*is_grouped)(void *again_arg, name_id scheduler); /* pods of this scheduler's name are told their group later; NULL: none */
     void (*again)(void *arg, struct bytes pod); /* it is held no longer: as if it had changed */

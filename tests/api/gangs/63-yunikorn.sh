@@ -47,6 +47,17 @@ is "none starts" 0 bound two
 pod two-head two 0 "$(in_group head), $groups"
 soon "with the head all do" '^4$' bound two
 
+# --- a queue of a pod that is of no task group
+queued() { # NAME
+    { echo "# YAML"; cat; } <<YAML | k apply -f -
+{apiVersion: v1, kind: Pod, metadata: {name: queued-$1, labels: {applicationId: queued, queue: root.lonely}}, spec: {schedulerName: yunikorn, restartPolicy: Never, containers: [{name: main, image: busybox}]}}
+YAML
+}
+says "its queue does nothing" 'metadata: queue root[.]lonely: has no effect: of YuniKorn.s pods those of task groups count' queued a
+queued b >/dev/null
+soon "they start" '^2$' bound queued
+soon "an Event says it, once" '^1$' bash -c "'$KUBECTL' -n '$NS' get events --field-selector reason=QueueIgnored -o name | wc -l"
+
 # --- room
 large='yunikorn.apache.org/task-groups: "[{\"name\": \"worker\", \"minMember\": 5, \"minResource\": {\"nvidia.com/gpu\": 8}}]"'
 for i in 0 1 2 3 4; do pod large-$i large 8 "$(in_group worker), $large"; done

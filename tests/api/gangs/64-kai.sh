@@ -30,7 +30,7 @@ pod three-1 three 8
 soon "two of three: why counts" '2 of 3 pods exist' why podgroup/three
 soon "a member says the same" '2 of 3 pods exist' why pod/three-0
 is "and none starts" 0 bound three
-soon "a queue that is none is told" 'spec[.]queue: there is no Queue of Volcano.s of the name research' warnings
+soon "a queue that is none is told" 'spec[.]queue: there is no Queue of the name research' warnings
 soon "its status" '^Pending 2$' group three '{.status.phase} {.status.pending}'
 pod three-2 three 8
 soon "the third comes: all start" '^3$' bound three

@@ -159,6 +159,10 @@ static const struct {
     {KUBEFLOW, "mpijobs", "spec.launcherCreationPolicy"},
     {KUBEFLOW, "mpijobs", "spec.mpiImplementation"},
     {COSCHEDULING, "podgroups", "spec.minMember"},
+    {KAI, "queues", "spec.displayName"}, /* it is shown */
+    {KAI, "queues", "spec.parentQueue"},
+    {KAI, "queues", "spec.priority"},
+    {KAI, "queues", "spec.resources"},
     {KAI, "podgroups", "spec.minMember"},
     {KAI, "podgroups", "spec.queue"},
     {KAI, "podgroups", "spec.priorityClassName"},

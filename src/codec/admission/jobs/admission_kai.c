@@ -44,7 +44,10 @@ void admission_kai(struct admission *x, const struct kind *k)
 {
     const struct json *groups = json_path(x->object, "spec", "subGroups", NULL);
     int32_t i = 0;
-    (void)k;
+    if (strcmp(k->kind, "Queue") == 0) {
+        admission_kai_queue(x);
+        return;
+    }
     if (!json_is(groups, JSON_ARRAY) || !groups->n || groups->n > LIMIT_TASK_GROUPS)
         return; /* its type and length are refused elsewhere */
     const int32_t *parents = parents_of(x, groups);

@@ -15,7 +15,8 @@ static void check_own(struct admission *x, const struct task_groups *groups, con
 
 void admission_task_groups(struct admission *x, const struct json *metadata, const struct json *spec, const char *path)
 {
-    const struct json *annotations = json_get(metadata, "annotations"), *text = json_get(annotations, YUNIKORN_TASK_GROUPS);
+    const struct json *annotations = json_get(metadata, "annotations"), *labels = json_get(metadata, "labels"),
+                      *text = json_get(annotations, YUNIKORN_TASK_GROUPS);
     const char *own = json_get_text(annotations, YUNIKORN_TASK_GROUP, "");
     struct task_groups groups = {0};
     struct err e;
@@ -24,7 +25,13 @@ void admission_task_groups(struct admission *x, const struct json *metadata, con
     const char *unused = scheduling_parameters_unused(x->arena, json_get_text(annotations, YUNIKORN_PARAMETERS, ""));
     if (unused)
         admission_warn(x, "%s.annotations[" YUNIKORN_PARAMETERS "]: has no effect: %s", path, unused);
-    if (!json_is(text, JSON_STRING) || !text->n)
+    const char *queue = application_queue(json_get_text(labels, YUNIKORN_QUEUE, ""), json_get_text(annotations, YUNIKORN_QUEUE, ""),
+                                          json_get_text(labels, YUNIKORN_QUEUE_LABEL, ""));
+    bool is_grouped = json_is(text, JSON_STRING) && text->n;
+    if (is_queue_meant(queue) && !*own && !is_grouped)
+        admission_warn(x, "%s: queue %.200s: has no effect: of YuniKorn's pods those of task groups count in a queue (annotation "
+                       YUNIKORN_TASK_GROUPS ")", path, queue);
+    if (!is_grouped)
         return;
     if (task_groups_read(x->arena, json_bytes(text), &groups, &e) < 0) {
         admission_warn(x, "%s.annotations[" YUNIKORN_TASK_GROUPS "]: %s: no pod of a task group starts before", path, e.text);

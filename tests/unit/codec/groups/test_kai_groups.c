@@ -14,11 +14,18 @@ static bool has_queue(void *ctx, const char *name)
     return text_equal(name, "team");
 }
 
+static bool names_kai_queue(void *ctx, const char *name)
+{
+    (void)ctx;
+    return text_equal(name, "ours");
+}
+
 static struct gang_record group(struct world *w, const char *spec)
 {
     struct gang_record g;
     struct err e = {0};
     w->d.has_queue = has_queue;
+    w->d.names_kai_queue = names_kai_queue;
     const struct json *o = tree(w, arena_printf(w->arena, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\"},\"spec\":%s}", spec));
     assert_int_equal(decode_kai_pod_group(&w->d, o, &g, &e), 0);
     return g;
@@ -39,6 +46,7 @@ static void reads_a_group(void **state)
     assert_int_equal(g.min_members, 1);
     assert_true(!g.keeps_places && !g.queue && !g.queue_title);
     assert_true(group(w, "{\"preemptibility\":\"non-preemptible\"}").keeps_places);
+    assert_string_equal(intern_name(w->names, group(w, "{\"queue\":\"ours\"}").queue), "kai:ours");
     assert_false(group(w, "{}").keeps_places);
 }
 

@@ -11,6 +11,17 @@
 
 #define GROUP(name, members) "{\"name\":\"" name "\",\"minMember\":" members ",\"minResource\":{\"cpu\":\"1\"}}"
 
+static void finds_a_queue(void **state)
+{
+    (void)state;
+    assert_string_equal(application_queue("a", "b", "c"), "a");
+    assert_string_equal(application_queue("", "b", "c"), "b");
+    assert_string_equal(application_queue(NULL, NULL, "c"), "c");
+    assert_string_equal(application_queue(NULL, NULL, NULL), "");
+    assert_true(is_queue_meant("root.team") && is_queue_meant("default.team") && is_queue_meant("team"));
+    assert_false(is_queue_meant("") || is_queue_meant("default") || is_queue_meant("root.default"));
+}
+
 static void reads_task_groups(void **state)
 {
     struct world *w = *state;
@@ -184,7 +195,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
     const struct CMUnitTest tests[] = {TEST(reads_task_groups),  TEST(refuses_what_is_wrong), TEST(bounds_what_is_large),
-                                       TEST(names_applications), TEST(finds_a_pods_gang),     TEST(leaves_placeholders),
-                                       TEST(tells_what_parameters_do_nothing)};
+                                       TEST(names_applications), TEST(finds_a_queue),         TEST(finds_a_pods_gang),
+                                       TEST(leaves_placeholders), TEST(tells_what_parameters_do_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,237 @@
+#include "codec/queues/kai_queues.h"
+#include <stdlib.h>
+#include "base/collections/map.h"
+#include "base/quantity.h"
+
+enum { GPU, CPU, MEMORY, RESOURCES_N };
+#define UNLIMITED (-1)
+#define WEIGHT_MOST 1000000000 /* thousandths. LIMIT sums of as many queues as fit into memory stay in an int64 */
+
+static const char *const fields[RESOURCES_N] = {"gpu", "cpu", "memory"};
+static const struct {
+    const char *name;
+    int field;
+    int64_t divisor; /* of the unit that is dealt out in: thousandths of a GPU, of a core; bytes */
+} resources[] = {{"nvidia.com/gpu", GPU, 1000}, {GPU_SHARE_MILLI, GPU, 1}, {"cpu", CPU, 1}, {"memory", MEMORY, 1}};
+enum { NAMED_N = sizeof resources / sizeof *resources };
+
+struct part {                   /* of one resource */
+    int64_t quota, limit;       /* UNLIMITED: none */
+    int64_t weight;             /* thousandths */
+    int64_t deserved;
+};
+struct level {
+    struct kai_queue *queue;
+    struct part parts[RESOURCES_N];
+    int64_t priority;
+    struct level *above;        /* NULL: at the top, or an orphan */
+    struct level **below;
+    uint32_t below_n, below_cap;
+    bool is_orphan, is_reached;
+    const struct part *of;      /* of the resource that is dealt out */
+};
+struct tree {
+    const struct decoder *d;
+    struct level *levels;
+    uint32_t n;
+    struct level **line;        /* from the top down */
+    uint32_t line_n;
+};
+
+/* A number times `scale`, rounded down; below 0: UNLIMITED. */
+static int64_t amount_read(const struct json *v, int64_t scale)
+{
+    struct quantity q;
+    if (!json_is(v, JSON_NUMBER) || quantity_parse(json_bytes(v), &q, NULL) < 0)
+        return 0;
+    __int128 most = (__int128)NO_END * 1000000000 / scale;
+    return q.nano < 0 ? UNLIMITED : q.nano >= most ? NO_END : (int64_t)(q.nano * scale / 1000000000);
+}
+
+static void level_read(struct level *l)
+{
+    static const int64_t scales[RESOURCES_N] = {[GPU] = 1000, [CPU] = 1, [MEMORY] = 1000000};
+    const struct json *amounts = json_get(l->queue->spec, "resources");
+    l->priority = json_get_int64(l->queue->spec, "priority", KAI_PRIORITY);
+    for (int i = 0; i < RESOURCES_N; i++) {
+        const struct json *of = json_get(amounts, fields[i]);
+        struct part *p = &l->parts[i];
+        p->quota = amount_read(json_get(of, "quota"), scales[i]);
+        p->limit = amount_read(json_get(of, "limit"), scales[i]);
+        p->weight = amount_read(json_get(of, "overQuotaWeight"), 1000);
+        p->weight = p->weight < 0 ? 0 : p->weight > WEIGHT_MOST ? WEIGHT_MOST : p->weight;
+    }
+}
+
+/* ---- the tree ---- */
+
+static const char *parent_of(const struct level *l)
+{
+    return json_get_text(l->queue->spec, "parentQueue", "");
+}
+
+static void tree_make(struct tree *t)
+{
+    struct map *by_name = map_new(sizeof(struct level *));
+    for (uint32_t i = 0; i < t->n; i++)
+        *(struct level **)map_put(by_name, bytes_of(t->levels[i].queue->name), NULL) = &t->levels[i];
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct level *l = &t->levels[i], **above = *parent_of(l) ? map_find_text(by_name, parent_of(l)) : NULL;
+        l->above = above ? *above : NULL;
+        l->is_orphan = *parent_of(l) && !above;
+        if (l->above)
+            l->above->below_cap++;
+    }
+    map_free(by_name);
+    for (uint32_t i = 0; i < t->n; i++)
+        t->levels[i].below = arena_alloc(t->d->arena, (t->levels[i].below_cap + 1) * sizeof *t->levels[i].below);
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->levels[i].above)
+            t->levels[i].above->below[t->levels[i].above->below_n++] = &t->levels[i];
+    t->line = arena_alloc(t->d->arena, (t->n + 1) * sizeof *t->line);
+    for (uint32_t i = 0; i < t->n; i++)
+        if (!t->levels[i].above && !t->levels[i].is_orphan)
+            t->line[t->line_n++] = &t->levels[i];
+    for (uint32_t i = 0; i < t->line_n; i++) {
+        t->line[i]->is_reached = true;
+        for (uint32_t k = 0; k < t->line[i]->below_n; k++)
+            t->line[t->line_n++] = t->line[i]->below[k];
+    }
+}
+
+/* ---- what each deserves ---- */
+
+static int64_t room_of(const struct part *p)
+{
+    return p->limit == UNLIMITED ? NO_END : p->limit > p->deserved ? p->limit - p->deserved : 0;
+}
+
+/* By priority from the highest; then whom his limit stops first: room / weight. */
+static int deal_order(const void *x, const void *y)
+{
+    const struct level *a = *(struct level *const *)x, *b = *(struct level *const *)y;
+    const struct part *p = a->of, *q = b->of;
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    __int128 left = (__int128)room_of(p) * q->weight, right = (__int128)room_of(q) * p->weight;
+    return left != right ? (left < right ? -1 : 1) : strcmp(a->queue->name, b->queue->name);
+}
+
+/* The rest to those of one priority: who comes later gets what those before could not take. */
+static int64_t deal_rest(struct level **all, uint32_t n, int resource, int64_t rest)
+{
+    int64_t weights = 0;
+    for (uint32_t i = 0; i < n; i++)
+        weights += all[i]->parts[resource].weight;
+    for (uint32_t i = 0; i < n; i++) {
+        struct part *p = &all[i]->parts[resource];
+        if (!p->weight)
+            continue;
+        int64_t part = (int64_t)((__int128)rest * p->weight / weights), room = room_of(p);
+        weights -= p->weight;
+        if (resource == GPU) /* SOURCE KAI: whole ones */
+            part -= part % 1000;
+        part = part < room ? part : room;
+        p->deserved += part;
+        rest -= part;
+    }
+    return rest;
+}
+
+static void deal(struct level **all, uint32_t n, int resource, int64_t available, struct arena *a)
+{
+    struct level **sorted = arena_alloc(a, (n + 1) * sizeof *sorted);
+    int64_t rest = available;
+    for (uint32_t i = 0; i < n; i++) {
+        struct part *p = &all[i]->parts[resource];
+        p->deserved = p->quota == UNLIMITED ? available : p->quota;
+        p->deserved = p->limit != UNLIMITED && p->limit < p->deserved ? p->limit : p->deserved;
+        rest = rest > p->deserved ? rest - p->deserved : 0;
+        all[i]->of = p;
+        sorted[i] = all[i];
+    }
+    qsort(sorted, n, sizeof *sorted, deal_order);
+    for (uint32_t at = 0, end; at < n && rest > 0; at = end) {
+        for (end = at; end < n && sorted[end]->priority == sorted[at]->priority; end++)
+            ;
+        rest = deal_rest(sorted + at, end - at, resource, rest);
+    }
+}
+
+/* ---- records ---- */
+
+static struct queue_shares *shares_of(const struct decoder *d, const struct level *l)
+{
+    struct queue_shares *x = arena_zero(d->arena, 1, sizeof *x);
+    struct amount *deserved = arena_alloc(d->arena, NAMED_N * sizeof *deserved), *most = arena_alloc(d->arena, NAMED_N * sizeof *most);
+    for (size_t i = 0; i < NAMED_N; i++) {
+        const struct part *p = &l->parts[resources[i].field];
+        name_id name = intern_text_id(d->names, resources[i].name);
+        deserved[x->deserved_n++] = (struct amount){name, p->deserved / resources[i].divisor};
+        if (p->limit != UNLIMITED)
+            most[x->capability_n++] = (struct amount){name, p->limit / resources[i].divisor};
+    }
+    decode_sort_amounts(deserved, x->deserved_n);
+    decode_sort_amounts(most, x->capability_n);
+    x->deserved = deserved;
+    x->capability = most;
+    x->weight = 1;
+    x->parent = intern_text_id(d->names, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));
+    return x;
+}
+
+/* Why nobody starts in it; NULL: somebody may. */
+static const char *closed_text(const struct decoder *d, const struct level *l)
+{
+    if (l->is_orphan)
+        return arena_printf(d->arena, "its spec.parentQueue %.253s does not exist", parent_of(l));
+    if (l->below_n)
+        return arena_printf(d->arena, "it is above other Queues, %.253s for one: pods name a Queue that has none below it",
+                            l->below[0]->queue->name);
+    return l->is_reached ? NULL : "no end of its parents is at the top: one of them does not exist, or they go in a circle";
+}
+
+static void record_make(const struct decoder *d, const struct level *l)
+{
+    struct kai_queue *q = l->queue;
+    const char *why = closed_text(d, l);
+    q->record = (struct queue_record){.unlimited = true, .shares = shares_of(d, l), .borrow_before_next_flavor = true,
+                                      .strategy = QUEUE_BEST_EFFORT_FIFO, .kind = QUEUE_VOLCANO, .within_queue = PREEMPT_LOWER_PRIORITY};
+    q->record.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", q->name));
+    q->record.title = intern_text_id(d->names, q->name);
+    q->record.closed = why || q->is_deleting;
+    q->record.closed_text = why ? intern_text_id(d->names, why) : 0;
+    const struct kai_queue **below = arena_alloc(d->arena, (l->below_n + 1) * sizeof *below);
+    for (uint32_t i = 0; i < l->below_n; i++)
+        below[i] = l->below[i]->queue;
+    q->below = below;
+    q->below_n = l->below_n;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct kai_queue *)a)->name, ((const struct kai_queue *)b)->name);
+}
+
+void kai_queues_read(const struct decoder *d, struct kai_queue *all, uint32_t n, const struct kai_totals *totals)
+{
+    const int64_t available[RESOURCES_N] = {totals->gpus * 1000, totals->cpu_milli, totals->memory_bytes};
+    struct tree t = {.d = d, .levels = arena_zero(d->arena, n + 1, sizeof *t.levels), .n = n};
+    if (n)
+        qsort(all, n, sizeof *all, by_name);
+    for (uint32_t i = 0; i < n; i++) {
+        t.levels[i].queue = &all[i];
+        level_read(&t.levels[i]);
+    }
+    tree_make(&t);
+    uint32_t tops_n = 0;
+    while (tops_n < t.line_n && !t.line[tops_n]->above)
+        tops_n++;
+    for (int r = 0; r < RESOURCES_N; r++) {
+        deal(t.line, tops_n, r, available[r], d->arena);
+        for (uint32_t i = 0; i < t.line_n; i++)
+            deal(t.line[i]->below, t.line[i]->below_n, r, t.line[i]->parts[r].deserved, d->arena);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        record_make(d, &t.levels[i]);
+}

@@ -1,0 +1,37 @@
+/* kai_queues.h - KAI's Queues as the core's queues with shares, as Volcano's are
+ *
+ *   quota                of the parent's; -1: all of it      }  deserved: others take back only what somebody has beyond it
+ *   + part of the rest   by priority, then overQuotaWeight   }
+ *   limit                -1: none                               capability
+ *
+ * What is left over after all quotas goes to the queues of the highest priority, each in proportion to its overQuotaWeight and up to its
+ * limit; what those may not have, to the next. A queue that does not use what it deserves lends it to whoever comes.
+ *
+ * UNIT   spec.resources: gpu in devices, fractions too; cpu in thousandths of a core; memory in 10^6 bytes. What is not written is 0.
+ * SHAPE  parts of GPUs (capstan.dev/gpu-milli) are another resource than GPUs: each has the quota and limit of `gpu` for itself.
+ * WHY    dealt out here, not by the core: there one weight is that of all resources, and quotas are no part of what weights deal out.
+ *        KAI deals out what is asked for alone; whoever asks for nothing lends, which comes to the same but for the order of borrowers.
+ * SOURCE KAI-Scheduler scheduling.run.ai/v2, plugin proportion (resource_division, capacity_policy).
+ */
+#ifndef CODEC_KAI_QUEUES_H
+#define CODEC_KAI_QUEUES_H
+#include "codec/decode/decode.h"
+
+#define KAI_QUEUES_PATH "/apis/scheduling.run.ai/v2/queues"
+#define KAI_PRIORITY 100        /* of a queue that says none */
+
+struct kai_totals {             /* of all nodes that are ready */
+    int64_t gpus, cpu_milli, memory_bytes;
+};
+struct kai_queue {
+    const char *name;           /* in: metadata.name; names differ */
+    const struct json *spec;    /* in: may be NULL */
+    bool is_deleting;           /* in */
+    struct queue_record record; /* out; in d->arena */
+    const struct kai_queue *const *below; /* out: those whose parent it is, by name */
+    uint32_t below_n;
+};
+/* Makes the records of all Queues there are. Amounts that cannot be read count 0, as those that are not written. ORDER by name. */
+void kai_queues_read(const struct decoder *d, struct kai_queue *all, uint32_t n, const struct kai_totals *totals);
+
+#endif

@@ -1,0 +1,276 @@
+#include "sched/groups/kai_queue_source.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/collections/map.h"
+#include "base/limits.h"
+#include "base/memory.h"
+#include "kube/cache.h"
+#include "kube/object.h"
+#include "kube/workqueue.h"
+#include "sched/telling/amount.h"
+
+enum { COLLECT_MS = 500 }; /* what is allocated changes often */
+
+struct known {               /* a Queue that the core was told of */
+    uint64_t hash;           /* of all of its record, and of who is below it */
+    char *parent;            /* "": none */
+    char **below;            /* names; ends with NULL */
+    bool is_there;           /* in the list that is read */
+};
+struct kai_queue_source {
+    struct kai_queue_config config;
+    struct kube_cache *cache;
+    struct workqueue *work;
+    struct map *known;       /* name -> struct known */
+    struct kai_totals totals;
+    bool changed;            /* since they were dealt out */
+};
+
+static struct kai_totals totals_of(const struct kai_queue_source *x)
+{
+    struct intern *names = x->config.decoder->names;
+    return (struct kai_totals){.gpus = state_allocatable(x->config.state, intern_text_id(names, "nvidia.com/gpu")),
+                               .cpu_milli = state_allocatable(x->config.state, intern_text_id(names, "cpu")),
+                               .memory_bytes = state_allocatable(x->config.state, intern_text_id(names, "memory"))};
+}
+
+/* ---- status ---- */
+
+static void work_on(struct kai_queue_source *x, struct bytes name, int64_t delay_ms)
+{
+    char key[LIMIT_NAME + 2];
+    if (!x->config.writes || !*x->config.leading || name.n > LIMIT_NAME)
+        return;
+    snprintf(key, sizeof key, "/%.*s", (int)name.n, name.data);
+    workqueue_add_after(x->work, key, delay_ms);
+}
+
+/* resource -> amount, of the queue and all below it. */
+static void allocated_add(const struct kai_queue_source *x, struct arena *a, const char *name, struct amount **all, uint32_t *n, int depth)
+{
+    const struct known *k = map_find_text(x->known, name);
+    name_id id = intern_find(x->config.decoder->names, bytes_of(arena_printf(a, DECODE_KAI_QUEUE_PREFIX "%s", name)));
+    struct queue_usage *rows = NULL;
+    uint32_t rows_n = id ? state_queue_usage(x->config.state, id, a, &rows) : 0;
+    for (uint32_t i = 0; i < rows_n; i++) {
+        uint32_t at = 0;
+        while (at < *n && (*all)[at].resource != rows[i].resource)
+            at++;
+        if (at == *n) {
+            struct amount *more = arena_zero(a, *n + 1, sizeof *more);
+            memcpy(more, *all, *n * sizeof *more);
+            *all = more;
+            more[(*n)++].resource = rows[i].resource;
+        }
+        (*all)[at].value += rows[i].reserved;
+    }
+    for (char **below = k ? k->below : NULL; below && *below && depth < LIMIT_COHORT_DEPTH; below++)
+        allocated_add(x, a, *below, all, n, depth + 1);
+}
+
+static void status_queue(void *arg, struct work *w)
+{
+    struct kai_queue_source *x = arg;
+    struct arena *a = w->arena;
+    struct json *queue = *x->config.leading ? kube_cache_get(x->cache, "", w->name, a) : NULL;
+    const struct known *k = map_find_text(x->known, w->name);
+    if (!queue || !k || object_deleting(queue))
+        return;
+    struct json *status = object_status_copy(a, queue), *below = json_new(a, JSON_ARRAY), *allocated = json_new(a, JSON_OBJECT);
+    struct amount *amounts = NULL;
+    uint32_t n = 0;
+    for (char **name = k->below; *name; name++)
+        json_append(below, json_new_text(a, *name));
+    allocated_add(x, a, w->name, &amounts, &n, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *resource = intern_name(x->config.decoder->names, amounts[i].resource);
+        if (amounts[i].value > 0)
+            json_set_text(a, allocated, resource, status_amount(a, resource, amounts[i].value));
+    }
+    if (below->n || json_get(status, "childQueues"))
+        json_set(a, status, "childQueues", below);
+    json_set(a, status, "allocated", allocated);
+    struct json *diff = object_diff(a, json_get(queue, "status"), status);
+    if (diff)
+        work_patch_status(w, kube_path(a, "scheduling.run.ai", "v2", "queues", NULL, w->name, "status"), queue, diff);
+}
+
+void kai_queue_source_used(struct kai_queue_source *x, const char *name)
+{
+    const struct known *k;
+    for (int depth = 0; depth < LIMIT_COHORT_DEPTH && *name && (k = map_find_text(x->known, name)); depth++) {
+        work_on(x, bytes_of(name), COLLECT_MS);
+        name = k->parent;
+    }
+}
+
+void kai_queue_source_led(struct kai_queue_source *x)
+{
+    struct bytes name;
+    for (size_t at = 0; map_next(x->known, &at, &name);)
+        work_on(x, name, 0);
+}
+
+/* ---- the core ---- */
+
+static void known_clear(struct known *k)
+{
+    for (char **below = k->below; below && *below; below++)
+        free(*below);
+    free(k->below);
+    free(k->parent);
+    *k = (struct known){0};
+}
+
+static void hash_amounts(struct buf *out, const struct kai_queue_source *x, const struct amount *all, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        buf_printf(out, " %s=%lld", intern_name(x->config.decoder->names, all[i].resource), (long long)all[i].value);
+    buf_char(out, ';');
+}
+
+/* WHY  of texts: ids of names that nobody marks are given to others. */
+static uint64_t hash_of(const struct kai_queue_source *x, const struct kai_queue *q)
+{
+    const struct intern *names = x->config.decoder->names;
+    _cleanup_buf_ struct buf text = {0};
+    buf_printf(&text, "%s %d %s;", intern_name(names, q->record.shares->parent), q->record.closed,
+               q->record.closed_text ? intern_name(names, q->record.closed_text) : "");
+    hash_amounts(&text, x, q->record.shares->deserved, q->record.shares->deserved_n);
+    hash_amounts(&text, x, q->record.shares->capability, q->record.shares->capability_n);
+    for (uint32_t i = 0; i < q->below_n; i++)
+        buf_printf(&text, " %s", q->below[i]->name);
+    return hash_bytes(text.data, text.n, 0) | 1;
+}
+
+/* Returns whether it is a new one. */
+static bool tell(struct kai_queue_source *x, const struct kai_queue *q)
+{
+    bool is_new;
+    struct known *k = map_put(x->known, bytes_of(q->name), &is_new);
+    uint64_t hash = hash_of(x, q);
+    k->is_there = true;
+    if (k->hash == hash)
+        return is_new;
+    known_clear(k);
+    *k = (struct known){.hash = hash, .is_there = true, .parent = mem_text(json_get_text(q->spec, "parentQueue", "")),
+                        .below = mem_zero(q->below_n + 1, sizeof *k->below)};
+    for (uint32_t i = 0; i < q->below_n; i++)
+        k->below[i] = mem_text(q->below[i]->name);
+    x->config.apply(x->config.arg, &(struct change){.type = CHANGE_QUEUE, .queue = q->record});
+    work_on(x, bytes_of(q->name), 0);
+    return is_new;
+}
+
+static bool tell_gone(struct kai_queue_source *x, struct arena *a)
+{
+    struct bytes name;
+    bool any = false;
+    struct known *k;
+    for (size_t at = 0; (k = map_next(x->known, &at, &name));) {
+        bool is_there = k->is_there;
+        k->is_there = false;
+        if (is_there)
+            continue;
+        name_id id = intern_text_id(x->config.decoder->names, arena_printf(a, DECODE_KAI_QUEUE_PREFIX "%.*s", (int)name.n, name.data));
+        known_clear(k);
+        (void)map_remove(x->known, name);
+        x->config.apply(x->config.arg, &(struct change){.type = CHANGE_QUEUE_GONE, .gone = id});
+        any = true;
+    }
+    return any;
+}
+
+static uint32_t read_all(const struct kai_queue_source *x, struct arena *a, struct kai_queue **ret_all)
+{
+    struct bytes key, raw;
+    uint32_t n = 0, cap = (uint32_t)kube_cache_count(x->cache);
+    *ret_all = arena_zero(a, cap + 1, sizeof **ret_all);
+    for (size_t at = 0; n < cap && kube_cache_next(x->cache, &at, &key, &raw);) {
+        const struct json *o = json_parse(a, raw, NULL, NULL);
+        if (o)
+            (*ret_all)[n++] = (struct kai_queue){.name = object_meta(o, "name"), .spec = json_get(o, "spec"),
+                                                 .is_deleting = object_deleting(o)};
+    }
+    return n;
+}
+
+void kai_queue_source_follow(struct kai_queue_source *x)
+{
+    bool any = kube_cache_count(x->cache) > 0 || map_count(x->known) > 0;
+    if (!any || !kube_cache_synced(x->cache))
+        return;
+    struct kai_totals totals = totals_of(x);
+    bool same = totals.gpus == x->totals.gpus && totals.cpu_milli == x->totals.cpu_milli && totals.memory_bytes == x->totals.memory_bytes;
+    if (same && !x->changed)
+        return;
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct decoder d = *x->config.decoder;
+    struct kai_queue *all;
+    bool others = false;
+    d.arena = a;
+    x->totals = totals;
+    x->changed = false;
+    uint32_t n = read_all(x, a, &all);
+    kai_queues_read(&d, all, n, &totals);
+    for (uint32_t i = 0; i < n; i++)
+        others |= tell(x, &all[i]);
+    others |= tell_gone(x, a);
+    if (others)
+        x->config.on_names(x->config.arg);
+}
+
+/* ---- life ---- */
+
+static void on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    struct kai_queue_source *x = arg;
+    (void)object;
+    x->changed = true;
+    if (event != KUBE_DELETED)
+        work_on(x, bytes_of(key + 1), COLLECT_MS); /* "/name"; its status may say less than is known */
+    x->config.on_change(x->config.arg);
+}
+
+static void on_list(void *arg)
+{
+    struct kai_queue_source *x = arg;
+    x->config.on_synced(x->config.arg);
+}
+
+struct kai_queue_source *kai_queue_source_new(struct kube_client *c, const struct kai_queue_config *config)
+{
+    struct kai_queue_source *x = mem_zero(1, sizeof *x);
+    x->config = *config;
+    x->known = map_new(sizeof(struct known));
+    x->work = workqueue_new(c, status_queue, x);
+    x->cache = kube_cache_new(c, &(struct kube_cache_config){.watch = {.path = KAI_QUEUES_PATH, .optional = true},
+                                                             .on_change = on_change,
+                                                             .on_synced = on_list,
+                                                             .arg = x});
+    return x;
+}
+
+void kai_queue_source_free(struct kai_queue_source *x)
+{
+    if (!x)
+        return;
+    workqueue_free(x->work);
+    struct known *k;
+    struct bytes name;
+    for (size_t at = 0; (k = map_next(x->known, &at, &name));)
+        known_clear(k);
+    map_free(x->known);
+    kube_cache_free(x->cache);
+    free(x);
+}
+
+bool kai_queue_source_synced(const struct kai_queue_source *x)
+{
+    return kube_cache_synced(x->cache);
+}
+
+bool kai_queue_source_has(const struct kai_queue_source *x, const char *name)
+{
+    return name ? kube_cache_raw(x->cache, "", name).n > 0 : kube_cache_count(x->cache) > 0;
+}

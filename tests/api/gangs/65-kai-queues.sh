@@ -1,0 +1,108 @@
+# KAI's Queues: quota, limit, borrowing, taking back, a tree, what is easily written wrong; their columns and status. On the embedded
+# server's nodes: 6 with 8 GPUs each.
+if ! embedded; then
+    skip "KAI's Queues" "needs the simulated nodes of the embedded cluster"
+    return
+fi
+apply() { { echo "# YAML"; cat; } | k apply -f -; }
+why() { "$PROGRAM" why "$1" -n "$NS"; }
+bound() { k get pods -l "app=$1" -o 'jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | awk 'NF {n++} END {print n + 0}'; }
+column() { "$KUBECTL" get queues.scheduling.run.ai "$NS-$1" --no-headers; }
+# queue NAME SPEC
+queue() {
+    apply <<YAML
+{apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: $NS-$1}, spec: {$2}}
+YAML
+}
+free='cpu: {quota: -1, limit: -1}, memory: {quota: -1, limit: -1}'
+# gpus QUOTA LIMIT [WEIGHT]
+gpus() { echo "resources: {gpu: {quota: $1, limit: $2, overQuotaWeight: ${3:-1}}, $free}"; }
+# group NAME QUEUE PODS: of one GPU each
+group() {
+    apply >/dev/null <<YAML
+{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: $1}, spec: {minMember: $3, queue: $NS-$2}}
+YAML
+    for i in $(seq "$3"); do
+        apply >/dev/null <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: $1-$i, labels: {app: $1}, annotations: {capstan.dev/run-seconds: "600", pod-group-name: $1}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, terminationGracePeriodSeconds: 1, containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+YAML
+    done
+}
+
+# --- what is written wrong
+refuses "a queue without resources" 'spec[.]resources.*quota, limit' queue bad "parentQueue: x"
+says "a limit that is not written is none" 'spec[.]resources[.]gpu[.]limit: not written, which is 0.*write -1' queue bad "resources: {gpu: {quota: 2}, $free}"
+says "times to run do nothing" 'reclaimMinRuntime' queue bad "reclaimMinRuntime: 5m, $(gpus 1 1)"
+says "a parent that is not there" "there is no Queue $NS-later" queue bad "parentQueue: $NS-later, $(gpus 1 1)"
+refuses "an amount that is no number" 'spec[.]resources[.]gpu[.]quota' queue worse "resources: {gpu: {quota: many, limit: 1}}"
+
+# --- a tree
+says "the org" 'created' queue org "displayName: The Org, $(gpus 4 4)"
+queue a "parentQueue: $NS-org, priority: 200, $(gpus 2 3)" >/dev/null
+queue b "parentQueue: $NS-org, $(gpus 2 -1)" >/dev/null
+soon "its columns" "$NS-a.*$NS-b.*The Org" column org
+soon "those of a leaf" "200 +$NS-org" column a
+group four a 4
+soon "more than its limit waits" "queue $NS-a" why podgroup/four
+is "and nothing of it starts" 0 bound four
+k delete podgroups.scheduling.run.ai four >/dev/null
+k delete pods -l app=four --wait=false >/dev/null
+group three a 3
+soon "up to its limit it borrows" '^3$' bound three
+soon "its status says what it has" '"nvidia.com/gpu":"3"' "$KUBECTL" get queues.scheduling.run.ai "$NS-a" -o 'jsonpath={.status.allocated}'
+soon "its parent's too" '"nvidia.com/gpu":"3"' "$KUBECTL" get queues.scheduling.run.ai "$NS-org" -o 'jsonpath={.status.allocated}'
+soon "capstan queues shows what it borrowed" "$NS-a +[^ ]+ +nvidia.com/gpu +2 +3 +1 +3 " "$PROGRAM" queues
+group two b 2
+soon "who is below his quota takes back what was borrowed" '^2$' bound two
+soon "from who had borrowed it" '^0$' bound three
+group more b 3
+soon "the limit of the org holds for those below it, too" "$NS-" why podgroup/more
+is "it waits" 0 bound more
+k delete podgroups.scheduling.run.ai,pods -l app=three >/dev/null 2>&1
+k delete podgroups.scheduling.run.ai --all >/dev/null
+k delete pods --all --wait=false >/dev/null
+
+# --- priorities within a queue, parts of GPUs
+queue p "$(gpus 1 1)" >/dev/null
+apply >/dev/null <<YAML
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: $NS-high}, value: 60}
+YAML
+group low p 1
+soon "one of two fits" '^1$' bound low
+apply >/dev/null <<YAML
+{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: high}, spec: {minMember: 1, queue: $NS-p, priorityClassName: $NS-high}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: high-1, labels: {app: high}, annotations: {capstan.dev/run-seconds: "600", pod-group-name: high}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+YAML
+soon "a higher priority ends it" '^1$' bound high
+soon "and has its place" '^0$' bound low
+queue f "$(gpus 1 1)" >/dev/null
+for i in 1 2 3; do
+    apply >/dev/null 2>&1 <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: half-$i, labels: {app: half, kai.scheduler/queue: $NS-f}, annotations: {capstan.dev/run-seconds: "600", gpu-fraction: "0.5"}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox}]}}
+YAML
+done
+soon "two halves of a GPU, of three" '^2$' bound half
+soon "the third waits for the limit" "capstan.dev/gpu-milli in queue $NS-f" bash -c "for i in 1 2 3; do '$PROGRAM' why pod/half-\$i -n '$NS'; done"
+is "two have started" 2 bound half
+k delete podgroups.scheduling.run.ai --all >/dev/null
+k delete pods --all --wait=false >/dev/null
+"$KUBECTL" delete priorityclass "$NS-high" >/dev/null
+
+# --- where nothing starts
+group top org 1
+soon "a queue above others takes in nobody" "queue $NS-org is inactive: it is above other Queues, $NS-a for one" why podgroup/top
+group orphan bad 1
+soon "nor one whose parent is not there" "its spec.parentQueue $NS-later does not exist" why podgroup/orphan
+group nowhere none 1
+soon "nor one that is not there" "queue $NS-none doesn't exist" why podgroup/nowhere
+is "none has started" "0 0 0" echo "$(bound top) $(bound orphan) $(bound nowhere)"
+queue later "$(gpus 1 1)" >/dev/null
+queue none "$(gpus 1 1)" >/dev/null
+soon "its parent comes: it starts" '^1$' bound orphan
+soon "it comes itself" '^1$' bound nowhere
+k delete podgroups.scheduling.run.ai,pods --all --wait=false >/dev/null
+soon "they can go" 'deleted' "$KUBECTL" delete queues.scheduling.run.ai "$NS-a" "$NS-b" "$NS-org" "$NS-bad" "$NS-later" "$NS-none" "$NS-p" "$NS-f" --wait=false

@@ -1,0 +1,175 @@
+/* KAI's Queues: what each deserves of a cluster, its limits, who is above whom; amounts that are none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "../decoder_world.h"
+#include "codec/queues/kai_queues.h"
+
+static const struct kai_totals cluster = {.gpus = 20, .cpu_milli = 80000, .memory_bytes = 4000000000};
+
+/* "name": spec, ...; by name afterwards */
+static struct kai_queue *queues(struct world *w, const char *text, uint32_t *ret_n)
+{
+    const struct json *all = tree(w, arena_printf(w->arena, "{%s}", text));
+    struct kai_queue *list = arena_zero(w->arena, all->n + 1, sizeof *list);
+    *ret_n = 0;
+    JSON_EACH (one, all)
+        list[(*ret_n)++] = (struct kai_queue){.name = one->key, .spec = one};
+    kai_queues_read(&w->d, list, *ret_n, &cluster);
+    return list;
+}
+
+static const struct kai_queue *named(const struct kai_queue *all, uint32_t n, const char *name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return &all[i];
+    fail_msg("no queue %s", name);
+    return NULL;
+}
+
+/* -1: it is not named */
+static int64_t amount(struct world *w, const struct amount *all, uint32_t n, const char *resource)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(intern_name(w->names, all[i].resource), resource) == 0)
+            return all[i].value;
+    return -1;
+}
+
+static int64_t deserved(struct world *w, const struct kai_queue *q, const char *resource)
+{
+    return amount(w, q->record.shares->deserved, q->record.shares->deserved_n, resource);
+}
+
+static int64_t most(struct world *w, const struct kai_queue *q, const char *resource)
+{
+    return amount(w, q->record.shares->capability, q->record.shares->capability_n, resource);
+}
+
+static void reads_units(void **state)
+{
+    struct world *w = *state;
+    uint32_t n;
+    const struct kai_queue *q = queues(w, "\"team\":{\"resources\":{\"gpu\":{\"quota\":2.5,\"limit\":4},\"cpu\":{\"quota\":1500,\"limit\":-1},"
+                                          "\"memory\":{\"quota\":3,\"limit\":7}}}", &n);
+    assert_string_equal(intern_name(w->names, q->record.name), "kai:team");
+    assert_string_equal(intern_name(w->names, q->record.title), "team");
+    assert_string_equal(intern_name(w->names, q->record.shares->parent), "kai:");
+    assert_true(q->record.unlimited && !q->record.closed);
+    assert_int_equal(q->record.within_queue, PREEMPT_LOWER_PRIORITY);
+    assert_int_equal(deserved(w, q, "nvidia.com/gpu"), 2);
+    assert_int_equal(deserved(w, q, "capstan.dev/gpu-milli"), 2500);
+    assert_int_equal(most(w, q, "nvidia.com/gpu"), 4);
+    assert_int_equal(most(w, q, "capstan.dev/gpu-milli"), 4000);
+    assert_int_equal(deserved(w, q, "cpu"), 1500);
+    assert_int_equal(most(w, q, "cpu"), -1);
+    assert_int_equal(deserved(w, q, "memory"), 3000000);
+    assert_int_equal(most(w, q, "memory"), 7000000);
+}
+
+static void what_is_not_written_is_none(void **state)
+{
+    struct world *w = *state;
+    uint32_t n;
+    const struct kai_queue *q = queues(w, "\"team\":{\"resources\":{\"cpu\":{\"quota\":-1}}}", &n);
+    assert_int_equal(most(w, q, "nvidia.com/gpu"), 0);
+    assert_int_equal(deserved(w, q, "nvidia.com/gpu"), 0);
+    assert_int_equal(deserved(w, q, "cpu"), 0); /* all of it, but no more than its limit */
+    q = queues(w, "\"team\":{\"resources\":{\"cpu\":{\"quota\":-1,\"limit\":-1}}}", &n);
+    assert_int_equal(deserved(w, q, "cpu"), 80000);
+}
+
+#define GPUS(quota, limit, weight) "\"resources\":{\"gpu\":{\"quota\":" #quota ",\"limit\":" #limit ",\"overQuotaWeight\":" #weight "}}"
+
+static void deals_out_the_rest_by_weight(void **state)
+{
+    struct world *w = *state;
+    uint32_t n;
+    const struct kai_queue *q = queues(w, "\"a\":{" GPUS(2, -1, 3) "},\"b\":{" GPUS(2, -1, 1) "},\"c\":{" GPUS(0, -1, 0) "}", &n);
+    assert_int_equal(deserved(w, named(q, n, "a"), "nvidia.com/gpu"), 14); /* 2 + 3/4 of 16 */
+    assert_int_equal(deserved(w, named(q, n, "b"), "nvidia.com/gpu"), 6);
+    assert_int_equal(deserved(w, named(q, n, "c"), "nvidia.com/gpu"), 0);
+    q = queues(w, "\"a\":{" GPUS(2, 5, 3) "},\"b\":{" GPUS(2, -1, 1) "}", &n); /* whom his limit stops leaves his part */
+    assert_int_equal(deserved(w, named(q, n, "a"), "nvidia.com/gpu"), 5);
+    assert_int_equal(deserved(w, named(q, n, "b"), "nvidia.com/gpu"), 15);
+    q = queues(w, "\"a\":{" GPUS(0, -1, 1) "},\"b\":{" GPUS(0, -1, 1) "},\"c\":{" GPUS(0, -1, 1) "}", &n); /* whole GPUs, all of them */
+    assert_int_equal(deserved(w, named(q, n, "a"), "nvidia.com/gpu") + deserved(w, named(q, n, "b"), "nvidia.com/gpu") +
+                         deserved(w, named(q, n, "c"), "nvidia.com/gpu"), 20);
+    q = queues(w, "\"a\":{" GPUS(15, -1, 1) "},\"b\":{" GPUS(15, -1, 1) "}", &n); /* quotas stay, also where there is less */
+    assert_int_equal(deserved(w, named(q, n, "a"), "nvidia.com/gpu"), 15);
+    assert_int_equal(deserved(w, named(q, n, "b"), "nvidia.com/gpu"), 15);
+}
+
+static void the_highest_priority_first(void **state)
+{
+    struct world *w = *state;
+    uint32_t n;
+    const struct kai_queue *q = queues(w, "\"a\":{\"priority\":200," GPUS(2, 8, 1) "},\"b\":{" GPUS(2, -1, 9) "},"
+                                          "\"c\":{\"priority\":50," GPUS(1, -1, 9) "}", &n);
+    assert_int_equal(deserved(w, named(q, n, "a"), "nvidia.com/gpu"), 8);
+    assert_int_equal(deserved(w, named(q, n, "b"), "nvidia.com/gpu"), 11);
+    assert_int_equal(deserved(w, named(q, n, "c"), "nvidia.com/gpu"), 1);
+}
+
+static void stands_in_a_tree(void **state)
+{
+    struct world *w = *state;
+    uint32_t n;
+    const struct kai_queue *q = queues(w, "\"org\":{" GPUS(10, 12, 1) "},\"x\":{\"parentQueue\":\"org\"," GPUS(2, -1, 1) "},"
+                                          "\"y\":{\"parentQueue\":\"org\"," GPUS(2, -1, 3) "}", &n);
+    const struct kai_queue *org = named(q, n, "org");
+    assert_int_equal(deserved(w, org, "nvidia.com/gpu"), 12);
+    assert_int_equal(deserved(w, named(q, n, "x"), "nvidia.com/gpu"), 4);
+    assert_int_equal(deserved(w, named(q, n, "y"), "nvidia.com/gpu"), 8);
+    assert_string_equal(intern_name(w->names, named(q, n, "x")->record.shares->parent), "kai:org");
+    assert_true(org->record.closed);
+    assert_non_null(strstr(intern_name(w->names, org->record.closed_text), "x"));
+    assert_int_equal(org->below_n, 2);
+    assert_string_equal(org->below[1]->name, "y");
+    assert_false(named(q, n, "x")->record.closed);
+}
+
+static void tells_of_parents_that_lead_nowhere(void **state)
+{
+    struct world *w = *state;
+    uint32_t n;
+    const struct kai_queue *q = queues(w, "\"a\":{\"parentQueue\":\"gone\"},\"b\":{\"parentQueue\":\"a\"},\"c\":{\"parentQueue\":\"d\"},"
+                                          "\"d\":{\"parentQueue\":\"c\"},\"e\":{\"parentQueue\":\"e\"},\"f\":{\"parentQueue\":\"c\"}", &n);
+    for (uint32_t i = 0; i < n; i++)
+        assert_true(q[i].record.closed && q[i].record.closed_text);
+    assert_non_null(strstr(intern_name(w->names, named(q, n, "a")->record.closed_text), "gone does not exist"));
+}
+
+static void bears_what_is_hostile(void **state)
+{
+    static const char *const specs[] = {
+        "null", "7", "[]", "{\"resources\":[]}", "{\"resources\":{\"gpu\":7,\"cpu\":[],\"memory\":null}}", "{\"parentQueue\":{},\"priority\":\"x\"}",
+        "{\"priority\":1e99,\"resources\":{\"gpu\":{\"quota\":1e300,\"limit\":9999999999999999999,\"overQuotaWeight\":1e30},"
+        "\"memory\":{\"quota\":9e18,\"limit\":1e-30,\"overQuotaWeight\":-4},\"cpu\":{\"quota\":\"7\",\"limit\":true}}}"};
+    struct world *w = *state;
+    uint32_t n;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        const struct kai_queue *q = queues(w, arena_printf(w->arena, "\"a\":%s,\"b\":%s", specs[i], specs[i]), &n);
+        for (uint32_t k = 0; k < n; k++)
+            assert_true(deserved(w, &q[k], "nvidia.com/gpu") >= 0 && deserved(w, &q[k], "memory") >= 0 && deserved(w, &q[k], "cpu") >= 0);
+    }
+    kai_queues_read(&w->d, NULL, 0, &cluster);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(reads_units, world_open, world_close),
+        cmocka_unit_test_setup_teardown(what_is_not_written_is_none, world_open, world_close),
+        cmocka_unit_test_setup_teardown(deals_out_the_rest_by_weight, world_open, world_close),
+        cmocka_unit_test_setup_teardown(the_highest_priority_first, world_open, world_close),
+        cmocka_unit_test_setup_teardown(stands_in_a_tree, world_open, world_close),
+        cmocka_unit_test_setup_teardown(tells_of_parents_that_lead_nowhere, world_open, world_close),
+        cmocka_unit_test_setup_teardown(bears_what_is_hostile, world_open, world_close),
+    };
+    return cmocka_run_group_tests_name("codec/kai_queues", tests, NULL, NULL);
+}

@@ -1,0 +1,131 @@
+/* KAI's Queues before and after the groups that name them; nodes that come; who writes their status. */
+#include "../stage.h"
+#include "core/state/state.h"
+#include "kube/object.h"
+
+static int open_stage(void **state)
+{
+    (void)state;
+    stage_open(NULL);
+    node("n0", "nvidia.com/gpu", 4);
+    return 0;
+}
+
+/* gpu: quota, limit, weight */
+static void kai_queue(const char *name, int quota, int limit, int weight)
+{
+    const char *free = "{\"quota\":-1,\"limit\":-1}";
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"scheduling.run.ai/v2\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"%s\"},\"spec\":{\"resources\":{"
+                        "\"gpu\":{\"quota\":%d,\"limit\":%d,\"overQuotaWeight\":%d},\"cpu\":%s,\"memory\":%s}}}",
+                        name, quota, limit, weight, free, free));
+}
+
+/* Of pods with one GPU each. */
+static void group(const char *name, const char *queue, int n)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"scheduling.run.ai/v2alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"minMember\":%d,\"queue\":\"%s\"}}", name, n, queue));
+    for (int i = 0; i < n; i++)
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s-%d\",\"namespace\":\"n\",\"annotations\":{"
+                            "\"pod-group-name\":\"%s\"}},\"spec\":{\"schedulerName\":\"kai-scheduler\",\"containers\":[{\"name\":\"main\","
+                            "\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}", name, i, name));
+}
+
+static bool is_bound(const char *name)
+{
+    const struct json *pod = get(arena_printf(w.a, PODS "/%s-0", name));
+    return *json_text(json_path(pod, "spec", "nodeName", NULL), "") != '\0';
+}
+
+static const char *told(const char *name)
+{
+    return json_get_text(object_condition(get(arena_printf(w.a, PODS "/%s-0", name)), "PodScheduled"), "message", "");
+}
+
+/* What a queue deserves, as the core has it. */
+static int64_t deserved(const char *name, const char *resource)
+{
+    struct state *s = scheduler_state(w.scheduler);
+    struct queue_usage *rows = NULL;
+    name_id id = intern_find(state_names(s), bytes_of(arena_printf(w.a, "kai:%s", name)));
+    for (uint32_t i = 0, n = id ? state_queue_usage(s, id, w.a, &rows) : 0; i < n; i++)
+        if (strcmp(intern_name(state_names(s), rows[i].resource), resource) == 0)
+            return rows[i].nominal;
+    return -1;
+}
+
+static void groups_never_start_outside_of_their_queue(void **state)
+{
+    (void)state;
+    group("large", "team", 3);
+    group("small", "team", 2);
+    group("lost", "none", 1);
+    kai_queue("team", 2, 2, 1);
+    scheduler_start();
+    run(5000);
+    assert_false(is_bound("large"));
+    assert_true(is_bound("small"));
+    assert_false(is_bound("lost"));
+    assert_non_null(strstr(told("lost"), "queue none doesn't exist"));
+    kai_queue("none", 1, 1, 1);
+    run(5000);
+    assert_true(is_bound("lost"));
+    const struct json *status = json_get(get("/apis/scheduling.run.ai/v2/queues/team"), "status");
+    assert_string_equal(json_text(json_path(status, "allocated", "nvidia.com/gpu", NULL), ""), "2");
+}
+
+/* The watch of groups may be ahead of that of queues. */
+static void both_come_at_once(void **state)
+{
+    (void)state;
+    scheduler_start();
+    group("both", "late", 2);
+    kai_queue("late", 1, 1, 1);
+    run(5000);
+    assert_false(is_bound("both"));
+}
+
+static void shares_follow_nodes(void **state)
+{
+    (void)state;
+    kai_queue("a", 1, -1, 1);
+    kai_queue("b", 1, -1, 1);
+    scheduler_start();
+    assert_int_equal(deserved("a", "nvidia.com/gpu"), 2);
+    assert_int_equal(deserved("b", "nvidia.com/gpu"), 2);
+    assert_int_equal(deserved("a", "cpu"), 64000);
+    node("n1", "nvidia.com/gpu", 8);
+    run(2000);
+    assert_int_equal(deserved("a", "nvidia.com/gpu"), 6);
+    kube_delete(w.user, "/apis/scheduling.run.ai/v2/queues/b", BYTES(""), NULL, NULL);
+    run(2000);
+    group("first", "a", 1);
+    group("second", "gone", 1);
+    run(5000);
+    assert_true(is_bound("first"));
+    assert_false(is_bound("second"));
+    kube_delete(w.user, "/apis/scheduling.run.ai/v2/queues/a", BYTES(""), NULL, NULL);
+    run(5000);
+    assert_true(is_bound("second")); /* there are no Queues any more: a name counts in none */
+}
+
+static void leaves_the_status_to_kai(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"capstan", NULL};
+    kai_queue("team", 2, 2, 1);
+    scheduler_start_with((struct scheduler_config){.names = names});
+    run(5000);
+    assert_null(json_path(get("/apis/scheduling.run.ai/v2/queues/team"), "status", "allocated", NULL));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
+    const struct CMUnitTest tests[] = {TEST(groups_never_start_outside_of_their_queue), TEST(both_come_at_once), TEST(shares_follow_nodes),
+                                       TEST(leaves_the_status_to_kai)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
