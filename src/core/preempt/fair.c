@@ -22,6 +22,7 @@ struct fair_order {
     struct side *sides;
     struct candidates leaving; /* told already: gone, whatever shares say now */
     uint32_t leaving_at;
+    struct side *rival;        /* the queue whose turn is next, of those with the share of the one whose turn it is; NULL: none */
     bool within, within_all;   /* the preemptor's queue, in what is short; in all that it needs */
     bool second;               /* the second strategy has its turn */
     bool careful;
@@ -158,7 +159,7 @@ static bool goes_first(struct fair_order *f, struct side *a, struct side *b)
     return name_before(f, a->node, b->node);
 }
 
-/* Of those whose share is as high as this one's. NULL: nobody is left in any. */
+/* Of those whose share is as high as this one's; f->rival: the queue that is next. NULL: nobody is left in any. */
 static struct side *first_of_equals(struct fair_order *f, uint32_t cohort, uint32_t as_high)
 {
     struct quota *t = tree(f);
@@ -168,8 +169,13 @@ static struct side *first_of_equals(struct fair_order *f, uint32_t cohort, uint3
             continue;
         struct side *one = side_of(f, child);
         one->is_over = is_queue(f, one) && !look_into(f, one);
-        if (!one->is_over && (!best || goes_first(f, one, best)))
-            best = one;
+        if (one->is_over)
+            continue;
+        bool first = !best || goes_first(f, one, best);
+        struct side *other = first ? best : one;
+        if (other && is_queue(f, other) && (!f->rival || goes_first(f, other, f->rival)))
+            f->rival = other;
+        best = first ? one : best;
     }
     return best;
 }
@@ -259,6 +265,7 @@ static struct side *highest_child(struct fair_order *f, struct side *cohort)
             pass_equals_over(f, cohort->node, best);
             continue;
         }
+        f->rival = NULL;
         struct side *one = several ? first_of_equals(f, cohort->node, best) : side_of(f, best);
         if (one && (!is_queue(f, one) || look_into(f, one)))
             return one;
@@ -413,14 +420,15 @@ static void keep_for_later(struct fair_order *f, struct side *from, const struct
     from->later[from->later_n++] = *one;
 }
 
-/* Those behind it who use the same are refused as it was, while their priority is no lower: one who leaves already comes first, whatever
- * his is. */
+/* Those behind it who use the same are refused as it was, while their priority is no lower (one who leaves already comes first, whatever
+ * his is), and until it is another queue's turn: who goes there may be of the preemptor's side, which has a lower share then. */
 static void refuse_alike(struct fair_order *f, struct side *from, const struct candidate *one)
 {
     keep_for_later(f, from, one);
     for (; from->at < from->of.n; from->at++) {
         const struct candidate *next = &from->of.all[from->at];
-        if (next->gang->priority < one->gang->priority || !same_charges(one->gang, next->gang))
+        bool in_turn = !f->rival || candidate_before(next, &f->rival->of.all[f->rival->at]);
+        if (!in_turn || next->gang->priority < one->gang->priority || !same_charges(one->gang, next->gang))
             return;
         keep_for_later(f, from, next);
     }

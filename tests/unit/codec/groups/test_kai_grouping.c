@@ -123,8 +123,8 @@ static void bears_what_is_hostile(void **state)
     static const char *const pods[] = {WORKER, OF_SET, LWS_POD("0"), POD("", OWNED("ray.io/v1", "RayCluster", "r")), POD("", OWNED("kubeflow.org/v1", "JAXJob", "r"))};
     static const char *const specs[] = {
         "null", "7", "[]", "{\"pytorchReplicaSpecs\":[],\"replicatedJobs\":{},\"leaderWorkerTemplate\":7,\"workerGroupSpecs\":\"x\"}",
-        "{\"pytorchReplicaSpecs\":{\"Master\":7,\"Worker\":{\"replicas\":99999999999}},\"replicatedJobs\":[null,7,{\"name\":\"workers\",\"replicas\":-4}],"
-        "\"leaderWorkerTemplate\":{\"size\":1e99},\"workerGroupSpecs\":[null,{\"replicas\":2147483647,\"numOfHosts\":2147483647}]}"};
+        ("{\"pytorchReplicaSpecs\":{\"Master\":7,\"Worker\":{\"replicas\":99999999999}},\"replicatedJobs\":[null,7,{\"name\":\"workers\",\"replicas\":-4}],"
+        "\"leaderWorkerTemplate\":{\"size\":1e99},\"workerGroupSpecs\":[null,{\"replicas\":2147483647,\"numOfHosts\":2147483647}]}")};
     struct world *w = *state;
     for (size_t i = 0; i < sizeof pods / sizeof *pods; i++)
         for (size_t k = 0; k < sizeof specs / sizeof *specs; k++) {
