@@ -27,6 +27,7 @@ struct placing {
     enum placement by;       /* by which policy its nodes are chosen */
     struct want *wants;
     uint32_t n, placed_n;
+    uint32_t before_n;       /* placed before the set whose turn it is */
     struct misfit *misfit;
     bool *is_done;           /* by want */
 };
@@ -34,7 +35,7 @@ struct placing {
 static bool refuse(struct placing *x, const struct batch *b, const struct domain_misfit *why, bool neighbours)
 {
     *x->misfit = (struct misfit){.shape = b->shape, .labels = b->wants[0]->labels, .pod_set = b->set, .placed_n = x->placed_n,
-                                 .wanted_n = x->n, .alone = !x->placed_n && !neighbours, .neighbours = neighbours, .mixed = true};
+                                 .wanted_n = x->n, .alone = !x->before_n && !neighbours, .neighbours = neighbours, .mixed = true};
     if (why)
         x->misfit->domains = *why;
     return false;
@@ -547,8 +548,10 @@ bool place_in_domains(struct state *s, struct gang *g, struct want *wants, uint3
     bool all = may_be_placed(&x);
     for (uint32_t i = 0; i < n; i++)
         wants[i].seat = 0;
-    for (uint32_t set = 0; set < g->sets_n && all; set++)
+    for (uint32_t set = 0; set < g->sets_n && all; set++) {
+        x.before_n = x.placed_n;
         all = place_set(&x, set, room);
+    }
     free(room);
     free(x.is_done);
     return all;

@@ -148,8 +148,8 @@ static void bears_what_is_hostile(void **state)
 {
     static const char *const specs[] = {
         "null", "7", "[]", "{\"resources\":[]}", "{\"resources\":{\"gpu\":7,\"cpu\":[],\"memory\":null}}", "{\"parentQueue\":{},\"priority\":\"x\"}",
-        "{\"priority\":1e99,\"resources\":{\"gpu\":{\"quota\":1e300,\"limit\":9999999999999999999,\"overQuotaWeight\":1e30},"
-        "\"memory\":{\"quota\":9e18,\"limit\":1e-30,\"overQuotaWeight\":-4},\"cpu\":{\"quota\":\"7\",\"limit\":true}}}"};
+        ("{\"priority\":1e99,\"resources\":{\"gpu\":{\"quota\":1e300,\"limit\":9999999999999999999,\"overQuotaWeight\":1e30},"
+        "\"memory\":{\"quota\":9e18,\"limit\":1e-30,\"overQuotaWeight\":-4},\"cpu\":{\"quota\":\"7\",\"limit\":true}}}")};
     struct world *w = *state;
     uint32_t n;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
