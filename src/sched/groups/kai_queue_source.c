@@ -58,7 +58,8 @@ static void allocated_add(const struct kai_queue_source *x, struct arena *a, con
             at++;
         if (at == *n) {
             struct amount *more = arena_zero(a, *n + 1, sizeof *more);
-            memcpy(more, *all, *n * sizeof *more);
+            if (*n)
+                memcpy(more, *all, *n * sizeof *more);
             *all = more;
             more[(*n)++].resource = rows[i].resource;
         }
