@@ -183,8 +183,7 @@ gpus() { task w "$1" 600 | sed "s/requests: {cpu: 100m}/limits: {nvidia.com\/gpu
 job one < <(gpus 10) >/dev/null
 soon "the first gang runs" '^Running 10$' field one '{.status.state.phase} {.status.running}'
 job two < <(gpus 10) >/dev/null
-soon "the second says why" '6|10' why vcjob/two
-says "why: in GPUs" 'nvidia.com/gpu' printf '%s' "$said"
+soon "the second says why, in GPUs" '(6|10) .*nvidia.com/gpu' why vcjob/two
 is "nothing of it is bound" "" k get pods -l volcano.sh/job-name=two -o 'jsonpath={.items[*].spec.nodeName}'
 soon "its pod group" 'Unschedulable.*NotEnoughResources.*10/10 tasks in gang unschedulable' group two '{.status.conditions[*].type} {.status.conditions[*].reason} {.status.conditions[*].message}'
 soon "waits" '^Pending$' phase two
