@@ -61,7 +61,7 @@ double deserved(const struct model *m, int i, int r);
 /* ---- who has what ---- */
 
 int64_t used(const struct model *m, int i, int r);      /* by it and those below it */
-int64_t promised(const struct model *m, int i, int r);  /* to groups of it and of those below it */
+int64_t promised(const struct model *m, int i, int r);  /* to groups of it and of those below it; and kept by them */
 int staying_n(const struct m_group *g);                /* its pods that stand, and stay */
 /* Plainly enough: they give back at least as much quota as p's fewest need, and these have room on nodes then. WHY  then usage does not
  * rise anywhere above both; in the queue itself p stays within what it deserves, or takes what its own queue gives back. */

@@ -146,8 +146,8 @@ int64_t promised(const struct model *m, int i, int r)
 {
     int64_t sum = 0;
     for (int g = 0; g < GROUPS; g++)
-        if (m->groups[g].exists && m->groups[g].queue == i && m->groups[g].promised)
-            sum += m->groups[g].ask[r] * m->groups[g].min;
+        if (m->groups[g].exists && m->groups[g].queue == i)
+            sum += m->groups[g].ask[r] * ((m->groups[g].promised ? m->groups[g].min : 0) + m->groups[g].kept_n);
     for (int k = 1; k < QUEUES; k++)
         if (m->queues[k].exists && m->queues[k].parent == i && k != i)
             sum += promised(m, k, r);
