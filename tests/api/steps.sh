@@ -21,7 +21,9 @@ pass() { echo "ok $1"; }
 miss() {
     echo "not ok $1"
     shift
-    printf '%s\n' "$@" | head -20 | sed 's/^/#   /'
+    # how it began, and how it ended
+    printf '%s\n' "$@" | awk '{line[NR] = $0} NR <= 20; END {if (NR > 40) print "..."; for (i = NR > 40 ? NR - 19 : 21; i <= NR; i++) print line[i]}' |
+        sed 's/^/#   /'
 }
 ok() {
     local what=$1; shift
