@@ -46,7 +46,7 @@ YAML
 "$KUBECTL" create namespace "$NS-other" >/dev/null
 ends 3 "a queue of another namespace" "there is no LocalQueue $NS-l in namespace $NS-other; there is one in namespace $NS: -n $NS\$" \
     "$PROGRAM" submit --queue "$NS-l" -n "$NS-other" --gpus 1 --image x
-ends 3 "one that is nowhere" "there is no LocalQueue nowhere in namespace $NS; there are: $NS-l\$" "$PROGRAM" submit --queue nowhere -n "$NS" --gpus 1 --image x
+ends 3 "one that is nowhere" "there is no LocalQueue $NS-nowhere in namespace $NS; there are: $NS-l\$" "$PROGRAM" submit --queue "$NS-nowhere" -n "$NS" --gpus 1 --image x
 ends 0 "a job that waits" 'Job/large: submitted' "$PROGRAM" submit --queue "$NS-l" -n "$NS" --gpus 2 --name large --image x --anyway
 soon "it waits" ' Queued ' "$PROGRAM" jobs -n "$NS"
 ends 0 "a state that none has" '1 job is there, and none is as asked: their states are Queued; --all-namespaces shows the others' "$PROGRAM" jobs -n "$NS" --state queud
