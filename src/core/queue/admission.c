@@ -303,6 +303,7 @@ void admission_forget(struct state *s, struct gang *g)
     promise_forget_victim(s, g);
     forget_unlinked(s, g);
     consumption_forget(s, g);
+    deserve_forget(s, g);
     ledger_close(s, g);
     count(s, g, -1);
     g->counted = 0;

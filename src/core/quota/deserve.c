@@ -218,21 +218,28 @@ static int64_t asked_by(const struct state *s, const struct gang *g, name_id res
     return higher(plus(stands, higher(comes, kept)), had);
 }
 
+void deserve_forget(struct state *s, struct gang *g)
+{
+    if (!g->own->had)
+        return;
+    free(g->own->had);
+    gang_own(g)->had = NULL;
+    s->shares_changed |= s->shares_n > 0;
+}
+
 void deserve_note_phase(struct state *s, struct gang *g)
 {
-    bool goes = g->phase == GANG_LEAVING && !g->planned && has_shares(g->queue);
-    if (!goes && (!g->own->had || g->phase == GANG_LEAVING || g->phase == GANG_WAITING))
+    if (g->phase != GANG_LEAVING && g->phase != GANG_WAITING)
+        deserve_forget(s, g);
+    if (g->phase != GANG_LEAVING || g->planned || !has_shares(g->queue))
         return;
+    deserve_forget(s, g);
     struct gang_object *o = gang_own(g);
-    free(o->had);
-    o->had = NULL;
-    s->shares_changed |= s->shares_n > 0;
-    if (!goes)
-        return;
     o->had = mem_alloc(sizeof *o->had + o->charges_n * sizeof *o->had->all);
     o->had->n = o->charges_n;
     for (uint32_t i = 0; i < o->charges_n; i++)
         o->had->all[i] = (struct amount){o->charges[i].resource, o->charges[i].amount};
+    s->shares_changed |= s->shares_n > 0;
 }
 
 /* What pods have and wait for, but for those that end, what groups ask for whose pods are not made yet, and places that are kept for pods

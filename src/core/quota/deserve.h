@@ -28,6 +28,7 @@ void deserve_settle(struct state *s, struct arena *a); /* no-op when nothing has
  * makes its pods anew one by one, and others would deserve more while it does: they would grow, and be taken back from when all are there,
  * and so on for ever. */
 void deserve_note_phase(struct state *s, struct gang *g);
+void deserve_forget(struct state *s, struct gang *g); /* its object is gone: of its name there may be another one, which had nothing */
 /* How much it uses of what it deserves: of the resource of which that is most. Nothing, where it has no shares; all, where it deserves
  * nothing. */
 struct share deserve_used(const struct state *s, const struct queue *q);

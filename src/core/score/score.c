@@ -54,6 +54,13 @@ static uint32_t score_packed(const struct state *s, const struct shape_class *c,
     return (wastes_devices(s, c, node) ? 0 : 1u << 30) + best + 1;
 }
 
+/* While nothing is known of who may come capstan is binpack. */
+static enum placement in_effect(const struct state *s, enum placement by)
+{
+    enum placement alone = placement_alone(by);
+    return alone == PLACEMENT_CAPSTAN && !s->targets ? PLACEMENT_BINPACK : alone;
+}
+
 static uint32_t score_by_policy(const struct scorer *x, uint32_t node, enum placement by)
 {
     struct state *s = x->s;
@@ -102,8 +109,7 @@ uint32_t score_alike(const struct scorer *x, uint32_t node)
 
 uint32_t score_node(const struct scorer *x, uint32_t node)
 {
-    enum placement by = placement_alone(x->by);
-    by = by == PLACEMENT_CAPSTAN && !x->s->targets ? PLACEMENT_BINPACK : by; /* nothing is known of who may come */
+    const enum placement by = in_effect(x->s, x->by);
     uint32_t score = by <= PLACEMENT_SPREAD ? score_packed(x->s, x->c, node, by) : score_by_policy(x, node, by);
     return x->by & PLACEMENT_BY_LOAD ? load_score(score, by <= PLACEMENT_SPREAD, load_of(x->s, x->c, node, NULL)) : score;
 }
@@ -147,7 +153,7 @@ static int32_t best_device(struct state *s, uint32_t shape, uint32_t node, enum 
         return -1;
     if (by == PLACEMENT_RANDOM)
         return draw_device(s, shape, node);
-    if (!placement_looks_at_kinds(by) || (by == PLACEMENT_CAPSTAN && !s->targets))
+    if (!placement_looks_at_kinds(in_effect(s, by)))
         return -1;
     const struct gpu_ask ask = gpu_ask_of(s, c);
     if (by == PLACEMENT_FGD)

@@ -506,6 +506,8 @@ static uint64_t mix_gangs(const struct state *s, uint64_t h)
         h = mix(mix(h, (uint64_t)g->own->deadline_ms), (uint64_t)(uint32_t)g->own->retries_n << 1 | g->own->unready);
         h = g->preemptor ? mix(mix_name(s, h, g->preemptor->key), g->shrinks) : h;
         h = mix(mix_name(s, h, g->own->lost), (uint64_t)g->own->lost_ms);
+        for (uint32_t k = 0; g->own->had && k < g->own->had->n; k++)
+            h = mix(mix_name(s, h, g->own->had->all[k].resource), (uint64_t)g->own->had->all[k].value);
         if (g->own->stakes) {
             const struct gang_stakes *told = &s->stakes[g->own->stakes];
             h = mix(mix(h, (uint64_t)told->checkpoint_ms), (uint64_t)(uint32_t)told->minimum_run_s << 32 | (uint32_t)told->grace_s) +

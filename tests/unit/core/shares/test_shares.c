@@ -349,6 +349,23 @@ static void test_nobody_grows_before_the_victim_is_back(void **state)
     assert_int_equal(effects(w, EFFECT_BIND), 1);
 }
 
+/* Of its name there is another object by then: what the one before had is not asked for. */
+static void test_a_group_that_is_made_anew_asks_for_nothing_yet(void **state)
+{
+    struct world *w = *state;
+    objects(state, "node n gpu=3 cpu=12; queue root; queue a; queue b weight=2; runs f queue=gone x=3 gpu=0 cpu=2;"
+                   "runs x queue=a x=2 min=1 cpu=3; wants z queue=b x=3 min=2 cpu=2;");
+    assert_string_equal(shares_decided(w), "evict x");
+    outcome(w, EFFECT_EVICT, "x", NULL, OUTCOME_DONE);
+    pod_goes(w, "x", 0);
+    gone(w, CHANGE_GANG_GONE, "x");
+    gang_record(w, a_group(w, "x", "volcano:a", 1));
+    pod_goes(w, "x", 1);
+    step(w);
+    step(w);
+    assert_int_equal(gpus_deserved(w, "b"), 3);
+}
+
 /* A group that is made for minResources before its pods is kept out by capabilities, its parents' too, and by nothing else. */
 static void test_kept_out(void **state)
 {
@@ -518,6 +535,7 @@ int main(void)
         in_a_world(test_a_queue_keeps_what_it_has_no_longer),
         in_a_world(test_a_group_that_lost_members_is_not_taken_back_from),
         in_a_world(test_nobody_grows_before_the_victim_is_back),
+        in_a_world(test_a_group_that_is_made_anew_asks_for_nothing_yet),
         in_a_world(test_kept_out),
         in_a_world(test_let_in_to_take_back),
         in_a_world(test_said_why_nothing_is_taken_back),
