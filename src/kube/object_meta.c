@@ -72,28 +72,23 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A member with one of its commas: what is left out of a text. */
-struct cut {
-    const char *from, *to;
-};
-
-/* The reader stands behind the member's value; key lies in the text. */
-static struct cut member_cut(const struct json_reader *r, struct bytes key)
+/* The member with one of its commas. The reader stands behind its value; key lies in the text. */
+static struct json_cut member_cut(const struct json_reader *r, struct bytes key)
 {
     const char *from = key.data - 1, *to = r->at;
     while (to < r->end && is_space(*to))
         to++;
     if (to < r->end && *to == ',')
-        return (struct cut){from, to + 1};
+        return (struct json_cut){from, to + 1};
     while (from > r->start && is_space(from[-1]))
         from--;
     if (from > r->start && from[-1] == ',')
         from--;
-    return (struct cut){from, r->at};
+    return (struct json_cut){from, r->at};
 }
 
 /* The reader stands in metadata, and goes to its end. */
-static bool managed_fields_find(struct json_reader *r, struct cut *ret_cut)
+static bool managed_fields_find(struct json_reader *r, struct json_cut *ret_cut)
 {
     struct bytes key;
     bool found = false;
@@ -108,7 +103,7 @@ static bool managed_fields_find(struct json_reader *r, struct cut *ret_cut)
 }
 
 /* metadata.managedFields, and spec where that is wanted: in the order of the text, 2 at most. 0 also where the text is malformed. */
-static size_t cuts_find(struct bytes object, bool with_spec, struct cut cuts[2])
+static size_t cuts_find(struct bytes object, bool with_spec, struct json_cut cuts[2])
 {
     struct json_reader r;
     struct bytes key;
@@ -132,39 +127,22 @@ static size_t cuts_find(struct bytes object, bool with_spec, struct cut cuts[2])
     return r.failed ? 0 : n;
 }
 
-/* Before the first member of the object that is the member `name`. False: there is none. */
-static bool member_enter(struct json_reader *r, const char *name)
-{
-    struct bytes key;
-    while (json_reader_key(r, &key)) {
-        if (bytes_is(key, name))
-            return json_reader_object(r);
-        json_reader_skip(r);
-    }
-    return false;
-}
-
 struct bytes object_text_annotation(struct bytes object, const char *name)
 {
     struct json_reader r;
-    struct bytes key, value;
     json_reader_init(&r, object);
-    if (!json_reader_object(&r) || !member_enter(&r, "metadata") || !member_enter(&r, "annotations"))
+    if (!json_reader_member(&r, "metadata") || !json_reader_member(&r, "annotations") || !json_reader_member(&r, name))
         return (struct bytes){0};
-    while (json_reader_key(&r, &key)) {
-        value = json_reader_raw(&r);
-        if (bytes_is(key, name))
-            return value.n > 2 && *value.data == '"' ? (struct bytes){value.data + 1, value.n - 2} : (struct bytes){0};
-    }
-    return (struct bytes){0};
+    struct bytes value = json_reader_raw(&r);
+    return value.n > 2 && *value.data == '"' ? (struct bytes){value.data + 1, value.n - 2} : (struct bytes){0};
 }
 
 void object_without_managed_fields(struct bytes object, struct buf *out)
 {
-    struct cut cuts[2];
+    struct json_cut cuts[2];
     const char *end = object.data + object.n;
     if (!cuts_find(object, false, cuts))
-        cuts[0] = (struct cut){end, end};
+        cuts[0] = (struct json_cut){end, end};
     buf_clear(out);
     buf_add(out, object.data, (size_t)(cuts[0].from - object.data));
     buf_add(out, cuts[0].to, (size_t)(end - cuts[0].to));
@@ -172,17 +150,7 @@ void object_without_managed_fields(struct bytes object, struct buf *out)
 
 struct json *object_parse_lean(struct arena *a, struct bytes object, bool with_spec)
 {
-    struct cut cuts[2];
-    size_t cuts_n = cuts_find(object, !with_spec, cuts), n = 0;
-    if (!cuts_n)
-        return json_parse(a, object, NULL, NULL);
-    char *lean = arena_alloc(a, object.n);
-    const char *at = object.data;
-    for (size_t i = 0; i <= cuts_n; i++) {
-        const char *to = i < cuts_n ? cuts[i].from : object.data + object.n;
-        memcpy(lean + n, at, (size_t)(to - at));
-        n += (size_t)(to - at);
-        at = i < cuts_n ? cuts[i].to : to;
-    }
-    return json_parse(a, (struct bytes){lean, n}, NULL, NULL);
+    struct json_cut cuts[2];
+    size_t n = cuts_find(object, !with_spec, cuts);
+    return json_parse_without(a, object, cuts, n);
 }

@@ -39,6 +39,11 @@ struct json_parse_info {
 
 /* Parse one whole document (trailing white space allowed). NULL on error: -code in e, text with line and column. info may be NULL. */
 struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_info *info, struct err *e);
+/* As if these parts of the text, in its order, stood not there. NULL: what is left is no JSON. */
+struct json_cut {
+    const char *from, *to;
+};
+struct json *json_parse_without(struct arena *a, struct bytes text, const struct json_cut *cuts, size_t n);
 
 /* Print compactly, no spaces, keys in tree order. */
 void json_write(struct buf *out, const struct json *v);

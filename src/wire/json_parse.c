@@ -380,3 +380,18 @@ struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_in
     (void)fail(&p, problem.code, text.data, problem.at, problem.text);
     return NULL;
 }
+
+struct json *json_parse_without(struct arena *a, struct bytes text, const struct json_cut *cuts, size_t n)
+{
+    const char *at = text.data;
+    _cleanup_buf_ struct buf lean = {0};
+    if (!n)
+        return json_parse(a, text, NULL, NULL);
+    buf_reserve(&lean, text.n);
+    for (size_t i = 0; i < n; i++) {
+        buf_add(&lean, at, (size_t)(cuts[i].from - at));
+        at = cuts[i].to;
+    }
+    buf_add(&lean, at, (size_t)(text.data + text.n - at));
+    return json_parse(a, buf_view(&lean), NULL, NULL);
+}

@@ -300,3 +300,16 @@ struct bytes json_reader_raw(struct json_reader *r)
     json_reader_skip(r);
     return r->failed ? (struct bytes){"", 0} : (struct bytes){start, (size_t)(r->at - start)};
 }
+
+bool json_reader_member(struct json_reader *r, const char *name)
+{
+    struct bytes key;
+    if (!json_reader_object(r))
+        return false;
+    while (json_reader_key(r, &key)) {
+        if (bytes_is(key, name))
+            return true;
+        json_reader_skip(r);
+    }
+    return false;
+}

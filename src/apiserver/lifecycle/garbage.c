@@ -96,19 +96,11 @@ static void finalizers_read(struct json_reader *r, struct facts *f)
     }
 }
 
-/* Before the first member of metadata. False: there is none. */
-static bool metadata_enter(struct json_reader *r, const struct blob *body)
+/* Before the value of metadata. False: there is none. */
+static bool metadata_find(struct json_reader *r, const struct blob *body)
 {
-    struct bytes key;
     json_reader_init(r, (struct bytes){body->data, body->n});
-    if (!json_reader_object(r))
-        return false;
-    while (json_reader_key(r, &key)) {
-        if (bytes_is(key, "metadata"))
-            return json_reader_object(r);
-        json_reader_skip(r);
-    }
-    return false;
+    return json_reader_member(r, "metadata");
 }
 
 static void facts_read(const struct blob *body, struct facts *f)
@@ -116,7 +108,7 @@ static void facts_read(const struct blob *body, struct facts *f)
     struct json_reader r;
     struct bytes key;
     *f = (struct facts){0};
-    if (!metadata_enter(&r, body))
+    if (!metadata_find(&r, body) || !json_reader_object(&r))
         return;
     while (json_reader_key(&r, &key)) {
         if (bytes_is(key, "uid")) {
@@ -136,17 +128,10 @@ static void facts_read(const struct blob *body, struct facts *f)
 static bool has_uid(const struct blob *body, const char *uid)
 {
     struct json_reader r;
-    struct bytes key;
     char text[64] = "";
-    if (!metadata_enter(&r, body))
-        return false;
-    while (!*text && json_reader_key(&r, &key)) {
-        if (bytes_is(key, "uid"))
-            text_take(&r, text, sizeof text);
-        else
-            json_reader_skip(&r);
-    }
-    return strcmp(text, uid) == 0;
+    if (metadata_find(&r, body) && json_reader_member(&r, "uid"))
+        text_take(&r, text, sizeof text);
+    return *text && strcmp(text, uid) == 0;
 }
 
 /* Nobody owns it, nothing holds it, it is not going: as most objects are. */

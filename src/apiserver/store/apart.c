@@ -17,19 +17,6 @@ static struct bytes managed_find(struct json_reader *r, const char **ret_from)
     return (struct bytes){0};
 }
 
-static bool metadata_enter(struct json_reader *r)
-{
-    struct bytes key;
-    if (!json_reader_object(r))
-        return false;
-    while (json_reader_key(r, &key)) {
-        if (bytes_is(key, "metadata"))
-            return json_reader_object(r);
-        json_reader_skip(r);
-    }
-    return false;
-}
-
 /* The reader stands behind metadata. *ret_from: where the comma before spec stands. */
 static struct bytes spec_find(struct json_reader *r, const char **ret_from)
 {
@@ -40,36 +27,15 @@ static struct bytes spec_find(struct json_reader *r, const char **ret_from)
     return json_reader_raw(r);
 }
 
-/* Text that is left out: from..to. */
-struct cut {
-    const char *from, *to;
-};
-
-static struct json *parse_without(struct arena *a, struct bytes body, const struct cut *cuts, size_t n)
-{
-    const char *at = body.data, *end = body.data + body.n;
-    _cleanup_buf_ struct buf lean = {0};
-    if (n)
-        buf_reserve(&lean, body.n);
-    for (size_t i = 0; i < n; i++) {
-        buf_add(&lean, at, (size_t)(cuts[i].from - at));
-        at = cuts[i].to;
-    }
-    if (n)
-        buf_add(&lean, at, (size_t)(end - at));
-    struct json *object = json_parse(a, n ? buf_view(&lean) : body, NULL, NULL);
-    return object && json_is(json_get(object, "metadata"), JSON_OBJECT) ? object : NULL;
-}
-
 /* The reader stands behind managedFields, which begin at `from` with their key. False: they do not stand as the store has them. */
-static bool managed_cut(const struct json_reader *r, const char *from, struct bytes managed, struct cut *ret_cut)
+static bool managed_cut(const struct json_reader *r, const char *from, struct bytes managed, struct json_cut *ret_cut)
 {
     const char *to = r->at;
     if (*to == ',')
         to++;
     else if (from[-1] == ',')
         from--;
-    *ret_cut = (struct cut){from, to};
+    *ret_cut = (struct json_cut){from, to};
     return *managed.data == '[' && (from[-1] == '{' || from[-1] == ',' || *to == '}');
 }
 
@@ -77,12 +43,12 @@ struct json *apart_split(struct arena *a, struct bytes body, bool without_spec, 
 {
     struct json_reader r;
     struct bytes key;
-    struct cut cuts[2];
+    struct json_cut cuts[2];
     size_t n = 0;
     const char *from = NULL;
     struct apart x = {0};
     json_reader_init(&r, body);
-    if (!metadata_enter(&r))
+    if (!json_reader_member(&r, "metadata") || !json_reader_object(&r))
         return NULL;
     x.managed = managed_find(&r, &from);
     if (x.managed.n && !managed_cut(&r, from, x.managed, &cuts[n++]))
@@ -92,9 +58,10 @@ struct json *apart_split(struct arena *a, struct bytes body, bool without_spec, 
     if (without_spec)
         x.spec = spec_find(&r, &from);
     if (x.spec.n)
-        cuts[n++] = (struct cut){from, r.at};
-    struct json *object = r.failed ? NULL : parse_without(a, body, cuts, n);
-    if (!object || json_get(json_get(object, "metadata"), "managedFields"))
+        cuts[n++] = (struct json_cut){from, r.at};
+    struct json *object = r.failed ? NULL : json_parse_without(a, body, cuts, n);
+    const struct json *metadata = json_get(object, "metadata");
+    if (!json_is(metadata, JSON_OBJECT) || json_get(metadata, "managedFields"))
         return NULL;
     *ret_apart = x;
     return object;

@@ -360,25 +360,11 @@ static bool term_match(const struct selector_term *t, bool present, struct bytes
     return false;
 }
 
-/* Enter the object at `key` of the object that starts here. */
-static bool reader_enter(struct json_reader *r, const char *key)
-{
-    struct bytes k;
-    if (!json_reader_object(r))
-        return false;
-    while (json_reader_key(r, &k)) {
-        if (bytes_is(k, key))
-            return true;
-        json_reader_skip(r);
-    }
-    return false;
-}
-
 static bool label_value(struct bytes object, const char *key, struct buf *scratch, struct bytes *ret_value)
 {
     struct json_reader r;
     json_reader_init(&r, object);
-    return reader_enter(&r, "metadata") && reader_enter(&r, "labels") && reader_enter(&r, key) &&
+    return json_reader_member(&r, "metadata") && json_reader_member(&r, "labels") && json_reader_member(&r, key) &&
            json_reader_string(&r, scratch, ret_value);
 }
 
@@ -390,7 +376,7 @@ static void field_text(struct bytes object, const struct selector_field *f, stru
     json_reader_init(&r, object);
     *ret_value = bytes_of(f->fallback);
     for (size_t i = 0; i < SELECTOR_PATH_MAX && f->path[i]; i++)
-        if (!reader_enter(&r, f->path[i]))
+        if (!json_reader_member(&r, f->path[i]))
             return;
     switch (json_reader_peek(&r)) {
     case JSON_STRING:
