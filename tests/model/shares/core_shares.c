@@ -337,11 +337,23 @@ static void pod_comes(struct model *m, int i, int k)
     tell_pod(m, &m->w, i, k);
 }
 
+/* Its object goes, its pods stay, and another object of the name comes, which was told nothing. */
+static void make_anew(struct model *m, int i)
+{
+    char key[24];
+    gone(&m->w, CHANGE_GANG_GONE, group_key(&m->groups[i], key));
+    m->groups[i].promised = false;
+    m->groups[i].had_n = 0;
+    tell_group(m, &m->w, i);
+}
+
 /* Kubelets and the job controller: what is being deleted goes, what is missing is made. False: there was nothing to do. */
 static bool controllers(struct model *m)
 {
     bool any = false;
-    for (int i = 0; i < GROUPS; i++)
+    for (int i = 0; i < GROUPS; i++) {
+        if (m->groups[i].exists && m->groups[i].had_n && pick(m, 12) == 0)
+            make_anew(m, i);
         for (int k = 0; k < m->groups[i].count && m->groups[i].exists; k++) {
             struct m_pod *p = &m->groups[i].pods[k];
             if (p->exists && !p->deleting)
@@ -354,6 +366,7 @@ static bool controllers(struct model *m)
             else
                 pod_comes(m, i, k);
         }
+    }
     return any;
 }
 
@@ -543,9 +556,11 @@ static void random_event(struct model *m)
         m->queues[i].exists = !m->queues[i].exists;
         m->shrunk = true;
         tell_queue(m, &m->w, i);
-    } else if (m->groups[i].exists) {
+    } else if (m->groups[i].exists && pick(m, 2)) {
         m->groups[i].keeps = !m->groups[i].keeps;
         tell_group(m, &m->w, i);
+    } else if (m->groups[i].exists) {
+        make_anew(m, i);
     }
     if (traces())
         printf("# step %" PRIu64 ": event %u of g%d\n", m->step, what, m->groups[i % GROUPS].serial);
