@@ -83,6 +83,7 @@ bool booking_may_give(const struct state *s, const struct queue *q, const struct
 void booking_tried(struct state *s, struct queue *q, const struct gang *g);
 void booking_make(struct state *s, struct gang *g, struct queue *q, const struct booking_record *r); /* in the place of the one it has */
 bool booking_has_nodes(const struct state *s, const struct booking *b); /* all that it names are there, and take pods */
-bool booking_has_quota(const struct state *s, const struct booking *b); /* now */
+/* Now, beside one of that queue. */
+bool booking_has_quota(const struct state *s, const struct booking *b, const struct queue *beside);
 
 #endif

@@ -269,7 +269,7 @@ static bool holds(struct search *x, const struct booking *b)
         return false;
     go_to(x, b->start_ms);
     bookings_put(s, x->gang, b->borrows, b->start_ms, booking_run_ms(x->gang, b->start_ms));
-    bool holds = booking_has_quota(s, b);
+    bool holds = booking_has_quota(s, b, b->queue);
     for (uint32_t i = 0; i < b->rooms_n && holds; i++) {
         int32_t column = node_table_find_column(&s->nodes, b->rooms[i].resource);
         holds = column >= 0 && node_free(&s->nodes, b->rooms[i].node)[column] >= b->rooms[i].amount;

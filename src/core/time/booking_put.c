@@ -110,21 +110,22 @@ static void give_back_endings(struct state *s, uint32_t root, int64_t ms)
     }
 }
 
-/* WHY  its queue's own, where it does not borrow: who would makes it one of those whom bookings that borrow bind, too. */
-bool booking_has_quota(const struct state *s, const struct booking *b)
+/* WHY  its queue's own, where it does not borrow: who would makes it one of those whom bookings that borrow bind, too. Those of other
+ * queues take nothing of that: where one of its own queue that is promised to borrow runs by then, they are not to blame. */
+bool booking_has_quota(const struct state *s, const struct booking *b, const struct queue *beside)
 {
     bool enough = true;
     for (uint32_t i = 0; i < b->quota_n && enough; i++) {
         const struct booked_quota *n = &b->quota[i];
         const struct quota_cell *cell = quota_find(&s->quota, b->queue->quota, n->flavor, n->resource);
         enough = quota_available(&s->quota, b->queue->quota, n->flavor, n->resource) >= n->amount &&
-                 (b->borrows || !cell || cell->usage + n->amount <= cell->subtree);
+                 (b->borrows || beside != b->queue || !cell || cell->usage + n->amount <= cell->subtree);
     }
     return enough;
 }
 
-/* When it starts, with whom else will run by then. */
-static bool has_quota_then(struct state *s, const struct booking *b)
+/* When it starts, with whom else will run by then, and one of q. */
+static bool has_quota_then(struct state *s, const struct booking *b, const struct queue *q)
 {
     uint32_t mark = undo_mark(s), root = booking_root_of(s, b->queue);
     give_back_endings(s, root, then_ms(s, b));
@@ -134,7 +135,7 @@ static bool has_quota_then(struct state *s, const struct booking *b)
             runs_at(other, then_ms(s, b)))
             charge(s, other, 1);
     }
-    bool has = booking_has_quota(s, b);
+    bool has = booking_has_quota(s, b, q);
     undo_back(s, mark);
     return has;
 }
@@ -145,7 +146,7 @@ bool bookings_allow(struct state *s, const struct queue *q)
     for (uint32_t i = 0; i < s->bookings_n && allow && s->booking_view.stands; i++) {
         const struct booking *b = s->bookings[i];
         if (booking_stands(s, b) && booking_root_of(s, q) && booking_root_of(s, b->queue) == booking_root_of(s, q))
-            allow = has_quota_then(s, b);
+            allow = has_quota_then(s, b, q);
     }
     s->booking_view.refused |= !allow;
     return allow;

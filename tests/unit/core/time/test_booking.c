@@ -135,6 +135,21 @@ static void who_is_kept_out_starts_when_he_borrows_no_more(void **state)
     decides(w, "start own");
 }
 
+/* core_backfill 714628: own is promised no more than its queue's, before big, of the same queue, borrows; beside both, one
+ * of another queue that borrows has its own place. */
+static void who_is_of_another_queue_is_promised_a_start_where_two_of_one_borrow_together(void **state)
+{
+    struct world *w = *state;
+    story(w, "node n0 gpu=4; node n1 gpu=4; node n2 gpu=1; queue q in=c gpu=2 backfill=conservative; queue o in=c gpu=2 backfill=easy;"
+             "queue p in=c gpu=8; runs a queue=p gpu=2 since=1000 limit=600 on=n0; runs b queue=p gpu=2 since=1000 limit=900 on=n0;"
+             "runs d queue=p gpu=4 since=1000 limit=800 on=n1; runs e queue=o gpu=1 since=1000 on=n2;"
+             "wants big queue=q gpu=4; wants own queue=q gpu=2; wants other queue=o gpu=2");
+    decides(w, "");
+    assert_string_equal(promised(w, "big"), "big: 1800 n1");
+    assert_string_equal(promised(w, "own"), "own: 1600 n0");
+    assert_string_equal(promised(w, "other"), "other: 1900 n0");
+}
+
 /* easy: the first. conservative: all, up to a bound. */
 static void more_than_one_are_promised_a_start(void **state)
 {
@@ -359,6 +374,7 @@ int main(void)
                                        T(who_comes_before_is_not_bound),
                                        T(who_takes_his_own_is_not_bound_by_who_borrows),
                                        T(who_is_kept_out_starts_when_he_borrows_no_more),
+                                       T(who_is_of_another_queue_is_promised_a_start_where_two_of_one_borrow_together),
                                        T(more_than_one_are_promised_a_start),
                                        T(the_next_has_its_turn),
                                        T(a_start_is_found_anew_when_its_time_is_over),
