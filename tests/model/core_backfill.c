@@ -442,8 +442,8 @@ static bool differs(const struct plain_promise *a, const struct plain_promise *b
     return memcmp(a, b, sizeof *a) != 0;
 }
 
-/* Is it one of those in front that was promised a start for a moment, unseen, where queues lend? Of its own queue while somebody is tried who
- * then takes that; of another until somebody starts whom that did not bind. */
+/* Is it one of those in front that was promised a start for a moment, unseen, where queues lend? Of its own queue while somebody is tried
+ * who then takes that; of another until somebody starts whom that did not bind. */
 static bool may_have_been_promised(const struct drawn *d, const struct plain_job *other, const struct plain_job *j, int now_s)
 {
     bool starts = other->queue == j->queue;
