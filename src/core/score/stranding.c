@@ -1,7 +1,7 @@
 #include "core/score/stranding.h"
 #include "core/score/target.h"
 
-#define BUCKET 40        /* as wide as that of FGD near 0 */
+#define BUCKET 20        /* half as wide as that of FGD near 0 */
 #define MIDDLE (1 << 20) /* of the buckets; those that are further from it are as the last */
 
 /* GPUs that will find no cpu (once), and cpu that will find no GPUs (half, as GPUs that would go with it); `left` of all GPUs. */
