@@ -365,11 +365,15 @@ static pid_t old_daemon(const struct world *w, const char *pipe, const char *dev
     return pid;
 }
 
-static void wait_file(struct world *w, const char *name)
+/* WHY  the number: the file of the daemon before may still be there. */
+static void wait_pid_file(struct world *w, pid_t pid)
 {
-    for (int i = 0; i < 400 && !file_has(w, name, ""); i++)
+    static const char name[] = "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid";
+    char number[16];
+    (void)snprintf(number, sizeof number, "%d", (int)pid);
+    for (int64_t end = loop_now_ms(w->loop) + 10000; !file_has(w, name, number) && loop_now_ms(w->loop) < end;)
         (void)loop_run_for(w->loop, 5, NULL);
-    assert_true(file_has(w, name, ""));
+    assert_true(file_has(w, name, number));
 }
 
 static void test_old_daemons(void **state)
@@ -386,7 +390,7 @@ static void test_old_daemons(void **state)
         assert_int_equal(mkdir(folder, 0700), 0);
     }
     pid_t pid = old_daemon(&w, "nvidia.com/gpu", inventory_now(w.inventory)->reading->gpus[0].uuid);
-    wait_file(&w, "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid");
+    wait_pid_file(&w, pid);
     configure(&w, SHARED(5));
     assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_int_equal(status_pid(&w), pid); /* taken over: its clients live on */
@@ -395,14 +399,20 @@ static void test_old_daemons(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_true(wait_ready(&w, "nvidia.com/gpu", false, 10000));
     assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000)); /* a stale pid file and socket do not matter */
+    pid = status_pid(&w);
     configure(&w, UNSHARED);
     assert_true(status_wait(&w, "[]", 10000));
+    for (int64_t end = loop_now_ms(w.loop) + 10000; kill(pid, 0) == 0 && loop_now_ms(w.loop) < end;)
+        (void)loop_run_for(w.loop, 5, NULL); /* it removes its files as it ends */
+    assert_int_not_equal(kill(pid, 0), 0);
 
     pid = old_daemon(&w, "nvidia.com/gpu", "GPU-other");
-    wait_file(&w, "mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid");
+    wait_pid_file(&w, pid);
     configure(&w, SHARED(5));
-    for (int i = 0; i < 400 && waitpid(pid, NULL, WNOHANG) == 0; i++)
+    pid_t ended = 0;
+    for (int64_t end = loop_now_ms(w.loop) + 10000; (ended = waitpid(pid, NULL, WNOHANG)) == 0 && loop_now_ms(w.loop) < end;)
         (void)loop_run_for(w.loop, 5, NULL);
+    assert_int_equal(ended, pid);
     assert_true(wait_ready(&w, "nvidia.com/gpu", true, 10000));
     assert_int_not_equal(status_pid(&w), pid);
     world_end(&w);
