@@ -101,7 +101,6 @@ static const struct unused table[] = {
     {KAI, "podgroups", "spec.subGroups[].topologyConstraint", NULL, NO_TOPOLOGY},
     {KAI, "podgroups", "spec.subGroups[].parent", NULL, "all subgroups that are nobody's parent start together"},
     {"scheduling.x-k8s.io", "elasticquotas", "", NULL, "no quota follows from it"},
-    {NATIVE, "podgroups", "spec.schedulingConstraints", NULL, NO_TOPOLOGY},
     {NATIVE, "podgroups", "spec.resourceClaims", NULL, "no device is claimed for the group"},
     {NATIVE, "podgroups", "spec.disruptionMode", "{\"single\":{}}", NOBODY_PREEMPTED},
     {NATIVE, "podgroups", "spec.preemptionPolicy", "Never", NOBODY_PREEMPTED},

@@ -243,6 +243,31 @@ const struct native_version *native_version_at(const char *path)
     return &native_versions[at];
 }
 
+/* In one domain of such labels; NULL: it asks for none. */
+static struct tier_request domain_of(const struct decoder *d, name_id gang, const char *labels)
+{
+    struct tier_request r = {.mode = TOPOLOGY_REQUIRED, .highest = INT64_MIN};
+    const char *last = labels ? strrchr(labels, ',') : NULL;
+    bool counts = d->level_of && d->level_of(d->ctx, gang, labels, &r.highest);
+    if (!counts)
+        return (struct tier_request){0};
+    r.title = intern_text_id(d->names, arena_printf(d->arena, DECODE_LABEL_TITLE "%s", last ? last + 1 : labels));
+    return r;
+}
+
+/* Of spec.schedulingConstraints.topology[] {key}; NULL: it has none. The API lets it have one. */
+static const char *native_labels(const struct decoder *d, const struct json *spec)
+{
+    const struct json *topology = json_path(spec, "schedulingConstraints", "topology", NULL);
+    const char *labels = NULL;
+    JSON_EACH (one, json_is(topology, JSON_ARRAY) ? topology : NULL) {
+        const char *key = json_get_text(one, "key", "");
+        if (*key)
+            labels = labels ? arena_printf(d->arena, "%s,%s", labels, key) : key;
+    }
+    return labels;
+}
+
 /* spec.schedulingPolicy {basic | gang{minCount}}: in all versions. */
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
                             struct err *e)
@@ -254,8 +279,16 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
     const struct json *priority = json_get(spec, "priority");
     g.min_members = members_of(json_path(spec, "schedulingPolicy", "gang", "minCount", NULL));
     g.priority = priority ? clamp32(json_int64(priority, 0)) : class_priority(d, spec);
+    g.tiers = domain_of(d, g.key, native_labels(d, spec));
     *ret_gang = g;
     return 0;
+}
+
+const char *decode_native_unused(const struct decoder *d, const struct json *object)
+{
+    struct gang_record g;
+    bool asks = native_labels(d, json_get(object, "spec")) && decode_native_pod_group(d, object, &g, NULL) == 0;
+    return asks && g.tiers.mode == TOPOLOGY_UNASKED ? "spec.schedulingConstraints.topology: " DECODE_LABELS_UNUSED : NULL;
 }
 
 /* "native/NS/NAME/GROUP..." -> what follows NAME/, NULL when nothing does. */

@@ -172,6 +172,7 @@ static const struct {
     {NATIVE, "priorityclasses", ""},
     {NATIVE, "workloads", ""}, /* its groups, where pods name it; whoever makes PodGroups of it has made it, too */
     {NATIVE, "podgroups", "spec.schedulingPolicy"},
+    {NATIVE, "podgroups", "spec.schedulingConstraints.topology"},
     {NATIVE, "podgroups", "spec.priorityClassName"},
     {NATIVE, "podgroups", "spec.priority"},
     {NATIVE, "podgroups", "spec.workloadRef"}, /* who made the group: nobody reads it, in Kubernetes neither */
