@@ -21,6 +21,7 @@ struct hypernode_source {
     bool changed, told;      /* since the last turn; the core has a topology */
     bool any;                /* there are HyperNodes */
     struct label_levels *levels;
+    struct kube_cache *kai;  /* KAI's Topologies, which name levels */
     uint64_t nodes_seq;
     struct map *findings;    /* name -> struct finding */
     struct map *tiers;       /* tierName -> int64_t */
@@ -36,12 +37,36 @@ bool hypernode_tier_of(void *ctx, const char *tier_name, int64_t *ret_tier)
     return tier != NULL;
 }
 
-static bool level_of(void *ctx, name_id gang, const char *labels, int64_t *ret_tier)
+static bool level_of(void *ctx, name_id gang, const char *levels, int64_t *ret_tier)
 {
     struct scheduler *s = ctx;
     struct hypernode_source *h = s->hypernodes;
-    h->changed |= label_levels_ask(h->levels, intern_name(s->names, gang), labels);
-    return labels && !h->any && label_levels_tier(h->levels, labels, ret_tier);
+    h->changed |= label_levels_ask(h->levels, intern_name(s->names, gang), levels);
+    return levels && !h->any && label_levels_tier(h->levels, levels, ret_tier);
+}
+
+static const struct json *kai_levels(void *ctx, const char *topology, struct arena *a)
+{
+    const struct scheduler *s = ctx;
+    return json_path(kube_cache_get(s->hypernodes->kai, "", topology, a), "spec", "levels", NULL);
+}
+
+static void on_kai_topology(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    (void)event;
+    (void)key;
+    (void)object;
+    sources_read_groups(arg, SOURCE_KAI);
+}
+
+static void on_kai_topologies(void *arg)
+{
+    scheduler_synced(arg);
+}
+
+bool hypernodes_synced(const struct scheduler *s)
+{
+    return kube_cache_synced(s->hypernodes->kai);
 }
 
 void hypernodes_gang_gone(struct scheduler *s, name_id gang)
@@ -183,8 +208,10 @@ void hypernodes_follow(struct scheduler *s)
     forget_gone(s);
     if (note_tiers(h, all, n))
         sources_read_groups(s, SOURCE_VOLCANO_GROUPS);
-    if (read_labels)
-        sources_read_groups(s, SOURCE_NATIVE);
+    if (!read_labels)
+        return;
+    sources_read_groups(s, SOURCE_NATIVE);
+    sources_read_groups(s, SOURCE_KAI);
 }
 
 void hypernodes_on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -217,6 +244,12 @@ void hypernodes_start(struct scheduler *s)
     s->hypernodes->levels = label_levels_new();
     s->decoder.tier_of = hypernode_tier_of;
     s->decoder.level_of = level_of;
+    s->decoder.kai_levels = kai_levels;
+    s->hypernodes->kai = kube_cache_new(s->client, &(struct kube_cache_config){
+                                                       .watch = {.path = "/apis/kai.scheduler/v1alpha1/topologies", .optional = true},
+                                                       .on_change = on_kai_topology,
+                                                       .on_synced = on_kai_topologies,
+                                                       .arg = s});
 }
 
 void hypernodes_stop(struct scheduler *s)
@@ -229,5 +262,6 @@ void hypernodes_stop(struct scheduler *s)
     map_free(s->hypernodes->findings);
     map_free(s->hypernodes->tiers);
     label_levels_free(s->hypernodes->levels);
+    kube_cache_free(s->hypernodes->kai);
     free(s->hypernodes);
 }

@@ -89,9 +89,12 @@ struct decoder {
     const char *(*checks_problem)(void *ctx, const struct json *spec, struct arena *a);
     /* The tier of HyperNodes that is called so. False, or NULL: none is. */
     bool (*tier_of)(void *ctx, const char *tier_name, int64_t *ret_tier);
-    /* The tier of domains whose nodes share the values of these labels ("zone"; "block,rack"), for which this gang asks from now on; labels
-     * NULL: it asks for none. INT64_MIN: there is none as yet, and it is read again. False, or NULL: labels make no domains here. */
-    bool (*level_of)(void *ctx, name_id gang, const char *labels, int64_t *ret_tier);
+    /* The gang asks for these levels of domains from now on, with ' ' between: each by the labels whose values the nodes of a domain share,
+     * "zone" or "block,rack". NULL: for none. The tier of the first of them; INT64_MIN: it has none as yet, and the gang is read again.
+     * False, or NULL: labels make no domains here. */
+    bool (*level_of)(void *ctx, name_id gang, const char *levels, int64_t *ret_tier);
+    /* spec.levels of KAI's Topology of that name. NULL, or no function: there is none. */
+    const struct json *(*kai_levels)(void *ctx, const char *topology, struct arena *a);
     /* Is there a Queue of Volcano's of that name? NULL: there is none. Others' pod groups count in one where there is. */
     bool (*has_queue)(void *ctx, const char *name);
     /* Does this name, in a group of KAI's, mean a Queue of KAI's, be it that there is none of that name? NULL: none does. */

@@ -12,7 +12,7 @@ struct level {
     int64_t tier;            /* above 0; NOT_BUILT, TOO_MANY */
 };
 struct label_levels {
-    struct map *asks;        /* gang key -> struct level * */
+    struct map *asks;        /* gang key -> char *: levels, with ' ' between */
     struct map *levels;      /* labels -> struct level * */
     int64_t last_tier;       /* the highest that was given so far */
 };
@@ -20,7 +20,7 @@ struct label_levels {
 struct label_levels *label_levels_new(void)
 {
     struct label_levels *l = mem_zero(1, sizeof *l);
-    l->asks = map_new(sizeof(struct level *));
+    l->asks = map_new(sizeof(char *));
     l->levels = map_new(sizeof(struct level *));
     return l;
 }
@@ -33,12 +33,15 @@ static void level_free(struct level *level)
 
 void label_levels_free(struct label_levels *l)
 {
-    struct bytes labels;
+    struct bytes key;
     size_t at = 0;
     if (!l)
         return;
-    for (struct level **level; (level = map_next(l->levels, &at, &labels));)
+    for (struct level **level; (level = map_next(l->levels, &at, &key));)
         level_free(*level);
+    at = 0;
+    for (char **levels; (levels = map_next(l->asks, &at, &key));)
+        free(*levels);
     map_free(l->asks);
     map_free(l->levels);
     free(l);
@@ -46,35 +49,61 @@ void label_levels_free(struct label_levels *l)
 
 /* ---- who asks ---- */
 
-/* Returns whether it was the last of that level. */
-static bool ask_no_more(struct label_levels *l, const char *gang, struct level *level)
+/* The next of "zone block,rack" from *at on. False: there is none. */
+static bool next_level(const char **at, struct bytes *ret_labels)
 {
-    (void)map_remove(l->asks, bytes_of(gang)); /* just found */
-    if (--level->asks_n)
-        return false;
-    (void)map_remove(l->levels, bytes_of(level->labels)); /* it is there while anybody asks for it */
-    level_free(level);
-    return true;
+    *at += strspn(*at, " ");
+    *ret_labels = (struct bytes){*at, strcspn(*at, " ")};
+    *at += ret_labels->n;
+    return ret_labels->n > 0;
 }
 
-bool label_levels_ask(struct label_levels *l, const char *gang, const char *labels)
+/* Both return whether there are other levels by that. */
+static bool levels_add(struct label_levels *l, const char *levels)
 {
-    struct level **was = map_find_text(l->asks, gang);
-    bool differs = false, is_new;
-    if (was && labels && strcmp((*was)->labels, labels) == 0)
-        return false;
-    if (was)
-        differs = ask_no_more(l, gang, *was);
-    if (!labels)
-        return differs;
-    struct level **level = map_put(l->levels, bytes_of(labels), &is_new);
-    if (is_new) {
-        *level = mem_zero(1, sizeof **level);
-        **level = (struct level){.labels = mem_text(labels), .tier = NOT_BUILT};
+    struct bytes labels;
+    bool any = false, is_new;
+    while (next_level(&levels, &labels)) {
+        struct level **level = map_put(l->levels, labels, &is_new);
+        if (is_new) {
+            *level = mem_zero(1, sizeof **level);
+            **level = (struct level){.labels = mem_text_n(labels.data, labels.n), .tier = NOT_BUILT};
+        }
+        (*level)->asks_n++;
+        any |= is_new;
     }
-    (*level)->asks_n++;
-    *(struct level **)map_put(l->asks, bytes_of(gang), NULL) = *level;
-    return differs || is_new;
+    return any;
+}
+
+static bool levels_take(struct label_levels *l, const char *levels)
+{
+    struct bytes labels;
+    bool any = false;
+    while (next_level(&levels, &labels)) {
+        struct level *level = *(struct level **)map_find(l->levels, labels); /* it is there while anybody asks for it */
+        if (--level->asks_n)
+            continue;
+        (void)map_remove(l->levels, labels); /* just found */
+        level_free(level);
+        any = true;
+    }
+    return any;
+}
+
+/* ORDER  what is asked for anew before what no longer is: a level that is in both stays as it is. */
+bool label_levels_ask(struct label_levels *l, const char *gang, const char *levels)
+{
+    char **was = map_find_text(l->asks, gang), *old = was ? *was : NULL;
+    if ((!old && !levels) || (old && levels && strcmp(old, levels) == 0))
+        return false;
+    bool differs = levels && levels_add(l, levels);
+    differs |= old && levels_take(l, old);
+    if (levels)
+        *(char **)map_put(l->asks, bytes_of(gang), NULL) = mem_text(levels);
+    else
+        (void)map_remove(l->asks, bytes_of(gang)); /* just found */
+    free(old);
+    return differs;
 }
 
 bool label_levels_any(const struct label_levels *l)
@@ -82,9 +111,10 @@ bool label_levels_any(const struct label_levels *l)
     return map_count(l->levels) > 0;
 }
 
-bool label_levels_tier(const struct label_levels *l, const char *labels, int64_t *ret_tier)
+bool label_levels_tier(const struct label_levels *l, const char *levels, int64_t *ret_tier)
 {
-    struct level *const *level = map_find_text(l->levels, labels);
+    struct bytes labels;
+    struct level *const *level = next_level(&levels, &labels) ? map_find(l->levels, labels) : NULL;
     if (!level || (*level)->tier == TOO_MANY)
         return false;
     *ret_tier = (*level)->tier;

@@ -20,11 +20,12 @@ struct label_levels;
 struct label_levels *label_levels_new(void);
 void label_levels_free(struct label_levels *l); /* NULL-safe */
 
-/* The group asks for this level, instead of what it asked for before; NULL: for none. True: there are other levels now, to be built. */
-bool label_levels_ask(struct label_levels *l, const char *gang, const char *labels);
+/* The group asks for these levels, with ' ' between, instead of what it asked for before; NULL: for none. True: there are other levels now,
+ * to be built. */
+bool label_levels_ask(struct label_levels *l, const char *gang, const char *levels);
 bool label_levels_any(const struct label_levels *l);
-/* The level's tier since it was built, INT64_MIN before. False: nobody asks for it, or there are too many. */
-bool label_levels_tier(const struct label_levels *l, const char *labels, int64_t *ret_tier);
+/* The tier of the first of these levels since it was built, INT64_MIN before. False: nobody asks for it, or there are too many. */
+bool label_levels_tier(const struct label_levels *l, const char *levels, int64_t *ret_tier);
 /* All of them anew; the record in the decoder's arena, without levels where there are none. True: some level has another tier than before,
  * or none any more: whoever asks for one is to ask again. A tier that was another level's never comes back, so that who has not asked
  * again yet is held by no wider one. Nodes are sorted by name. */

@@ -167,6 +167,7 @@ static const struct {
     {KAI, "podgroups", "spec.queue"},
     {KAI, "podgroups", "spec.priorityClassName"},
     {KAI, "podgroups", "spec.preemptibility"},
+    {KAI, "podgroups", "spec.topologyConstraint"},
     {KAI, "podgroups", "spec.subGroups[].name"},
     {KAI, "podgroups", "spec.subGroups[].minMember"},
     {NATIVE, "priorityclasses", ""},

@@ -1,4 +1,4 @@
-/* Pod groups of Kubernetes itself whose pods have to stand on nodes with one value of a label, live */
+/* Pod groups of Kubernetes itself, and of KAI's, whose pods have to stand on nodes with one value of a label, live */
 #include <stdio.h>
 #include "../stage.h"
 #include "kube/object.h"
@@ -155,6 +155,58 @@ static int ignored_n(void)
     return n;
 }
 
+static void kai_group(const char *name, const char *constraint)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"scheduling.run.ai/v2alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"minMember\":3,\"topologyConstraint\":{\"topology\":\"t\",%s}}}",
+                        name, constraint));
+    for (int i = 0; i < 3; i++)
+        create(arena_printf(w.a,
+                            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s%d\",\"namespace\":\"n\",\"annotations\":{"
+                            "\"pod-group-name\":\"%s\"}},\"spec\":{\"schedulerName\":\"kai-scheduler\",\"containers\":[{\"name\":\"main\","
+                            "\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}",
+                            name, i, name));
+    run(3000);
+}
+
+static void topology_of_kai(void)
+{
+    create("{\"apiVersion\":\"kai.scheduler/v1alpha1\",\"kind\":\"Topology\",\"metadata\":{\"name\":\"t\"},\"spec\":{\"levels\":["
+           "{\"nodeLabel\":\"zone\"},{\"nodeLabel\":\"rack\",\"alias\":\"row\"}]}}");
+    run(3000);
+}
+
+/* In one rack: r1 alone has three. Then in one zone, by preference in one rack, of which none has so many left. */
+static void groups_of_kai(void **state)
+{
+    (void)state;
+    kai_group("k", "\"requiredTopologyLevel\":\"row\"");
+    assert_string_equal(nodes_of("k0 k1 k2"), "- - -"); /* there is no Topology yet */
+    topology_of_kai();
+    assert_string_equal(nodes_of("k0 k1 k2"), "a1 a1 a1");
+    kai_group("l", "\"requiredTopologyLevel\":\"zone\",\"preferredTopologyLevel\":\"rack\"");
+    assert_true(all_in(nodes_of("l0 l1 l2"), 'b'));
+    kai_group("m", "\"requiredTopologyLevel\":\"zone\"");
+    assert_string_equal(nodes_of("m0 m1 m2"), "- - -");
+}
+
+/* Who would only like to stands in the narrowest domain that holds him, and else anywhere. */
+static void a_wish_of_kais(void **state)
+{
+    (void)state;
+    topology_of_kai();
+    kai_group("k", "\"preferredTopologyLevel\":\"rack\"");
+    assert_string_equal(nodes_of("k0 k1 k2"), "a1 a1 a1");
+    kai_group("l", "\"preferredTopologyLevel\":\"rack\"");
+    assert_true(all_in(nodes_of("l0 l1 l2"), 'b'));
+    kai_group("m", "\"preferredTopologyLevel\":\"rack\"");
+    assert_string_equal(nodes_of("m0 m1 m2"), "- - -"); /* two are left */
+    node_in("d1", 1, "\"disk\":\"d\"");
+    run(3000);
+    assert_null(strchr(nodes_of("m0 m1 m2"), '-'));
+}
+
 /* HyperNodes make the one topology that there is: who asks for a label is told, and starts; when they are gone, it counts. */
 static void not_beside_hyper_nodes(void **state)
 {
@@ -184,6 +236,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(pods_of_a_basic_group, setup, teardown),
         cmocka_unit_test_setup_teardown(two_labels_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_comes_into_the_domain, setup, teardown),
+        cmocka_unit_test_setup_teardown(groups_of_kai, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_wish_of_kais, setup, teardown),
         cmocka_unit_test_setup_teardown(not_beside_hyper_nodes, setup, teardown),
     };
     return cmocka_run_group_tests_name("group_domains", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* test_label_levels.c - labels that groups ask for, and nodes in; levels and rows out
  *
  * nodes  "n1=k:v,k:v ..."
- * asks   "GROUP=LABELS ...", each after the one before; "GROUP=" asks for none any more
+ * asks   "GROUP=LEVELS ...", each after the one before, '+' for the space between levels; "GROUP=" asks for none any more
  * rows   "zone/rack: n1=z1/r1 ...": levels from the widest, as the core is told
  */
 #include <setjmp.h>
@@ -32,6 +32,8 @@ static const struct level_case cases[] = {
     {"who never asked leaves", "n1=zone:a", "x=", ":"},
     {"one asks for another", "n1=zone:a,rack:r", "x=zone x=rack", "rack: n1=r"},
     {"several labels are one level", "n1=block:b1,rack:r n2=block:b2,rack:r n3=rack:r", "x=block,rack", "block,rack: n1=b1,r n2=b2,r"},
+    {"one group, several levels", "n1=block:b1,rack:r n2=block:b1,rack:s", "x=block+block,rack", "block block,rack: n1=b1/b1,r n2=b1/b1,s"},
+    {"it asks for fewer", "n1=block:b1,rack:r", "x=block+block,rack y=block x=block,rack y=", "block,rack: n1=b1,r"},
     {"more than there may be", "n1=l01:x", "a=l01 b=l02 c=l03 d=l04 e=l05 f=l06 g=l07 h=l08 i=l09 j=l10 k=l11 l=l12 m=l13 n=l14 o=l15 p=l16 q=l17",
      "l01 l02 l03 l04 l05 l06 l07 l08 l09 l10 l11 l12 l13 l14 l15 l16: n1=x/-/-/-/-/-/-/-/-/-/-/-/-/-/-/-"},
 };
@@ -54,6 +56,8 @@ static void ask(struct world *w, struct label_levels *l, const char *text)
     for (char *word = strtok_r(arena_text(w->records, text), " ", &save); word; word = strtok_r(NULL, " ", &save)) {
         char *labels = strchr(word, '=');
         *labels++ = '\0';
+        for (char *plus; (plus = strchr(labels, '+'));)
+            *plus = ' ';
         (void)label_levels_ask(l, word, *labels ? labels : NULL);
     }
 }
