@@ -275,3 +275,14 @@ bool kai_queue_source_has(const struct kai_queue_source *x, const char *name)
 {
     return name ? kube_cache_raw(x->cache, "", name).n > 0 : kube_cache_count(x->cache) > 0;
 }
+
+bool kai_queue_source_next(const struct kai_queue_source *x, size_t *at, struct bytes *ret_key, struct bytes *ret_object)
+{
+    return kube_cache_next(x->cache, at, ret_key, ret_object);
+}
+
+bool kai_queue_source_has_below(const struct kai_queue_source *x, const char *name)
+{
+    const struct known *k = map_find_text(x->known, name);
+    return k && *k->below;
+}
