@@ -62,22 +62,19 @@ static void find_kinds(struct kai_queue_source *x)
 }
 
 /* Of the largest GPU, by the label that GPU Feature Discovery writes; 0: no node has it. */
-static int64_t largest_gpu(struct kai_queue_source *x)
+static int64_t find_largest_gpu(const struct kai_queue_source *x)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     const struct intern *names = x->config.decoder->names;
     name_id key = intern_find(names, BYTES("nvidia.com/gpu.memory"));
     struct node_look *nodes;
     int64_t most = 0, mib;
-    if (x->nodes_seq == state_nodes_seq(x->config.state))
-        return x->gpu_memory_bytes;
     uint32_t n = key ? state_nodes(x->config.state, a, &nodes) : 0;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < nodes[i].labels_n; k++)
             if (nodes[i].labels[k].key == key && bytes_int64(bytes_of(intern_name(names, nodes[i].labels[k].value)), &mib))
                 most = mib > most && mib <= SHARE_MEMORY_MOST_MIB ? mib : most;
-    x->nodes_seq = state_nodes_seq(x->config.state);
-    return x->gpu_memory_bytes = most << 20;
+    return most << 20;
 }
 
 static int64_t allocatable(const struct kai_queue_source *x, const char *resource)
@@ -89,8 +86,12 @@ static int64_t allocatable(const struct kai_queue_source *x, const char *resourc
 /* Into x->slices. */
 static struct kai_totals totals_of(struct kai_queue_source *x, uint64_t *ret_slices_hash)
 {
+    if (x->nodes_seq != state_nodes_seq(x->config.state)) { /* labels, too */
+        x->nodes_seq = state_nodes_seq(x->config.state);
+        x->gpu_memory_bytes = find_largest_gpu(x);
+    }
     struct kai_totals t = {.gpus = allocatable(x, "nvidia.com/gpu"), .cpu_milli = allocatable(x, "cpu"),
-                           .memory_bytes = allocatable(x, "memory"), .gpu_memory_bytes = largest_gpu(x), .slices = x->slices};
+                           .memory_bytes = allocatable(x, "memory"), .gpu_memory_bytes = x->gpu_memory_bytes, .slices = x->slices};
     *ret_slices_hash = 0;
     for (uint32_t i = 0; i < x->kinds_n; i++) {
         int64_t n = allocatable(x, x->kinds[i].resource);
