@@ -480,12 +480,15 @@ const char *decode_kai_unused(const struct decoder *d, const struct json *object
     const char *queue = json_get_text(spec, "queue", ""), *text = NULL;
     bool topology = false, tree = false, fewer = json_get(spec, "minSubGroup") != NULL;
     struct gang_record g;
-    bool asks = *json_text(json_path(spec, "topologyConstraint", "topology", NULL), "") && decode_kai_pod_group(d, object, &g, NULL) == 0;
+    const struct json *asked = json_get(spec, "topologyConstraint");
+    bool asks = *json_get_text(asked, "topology", "") && decode_kai_pod_group(d, object, &g, NULL) == 0;
     JSON_EACH (group, json_get(spec, "subGroups")) {
         topology |= has_members(json_get(group, "topologyConstraint"));
         tree |= *json_get_text(group, "parent", "") != '\0';
         fewer |= json_get(group, "minSubGroup") != NULL;
     }
+    if (has_members(asked) && !*json_get_text(asked, "topology", ""))
+        text = unused_add(d->arena, text, "spec.topologyConstraint: it names no topology, of which its level would be one");
     if (asks && g.tiers.mode == TOPOLOGY_UNASKED && !g.hold_is_fault)
         text = unused_add(d->arena, text, "spec.topologyConstraint: " DECODE_LABELS_UNUSED);
     if (topology)

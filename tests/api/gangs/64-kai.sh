@@ -68,7 +68,10 @@ rack=$(k get nodes -o 'jsonpath={.items[5].metadata.name}')
 k label node "$rack" "$NS/block=b" "$NS/rack=r" >/dev/null
 soon "one is: both start" '^2$' bound near
 is "there" "$rack $rack " k get pods -l app=near -o 'jsonpath={range .items[*]}{.spec.nodeName} {end}'
-pg lost "minMember: 1, topologyConstraint: {topology: gone, requiredTopologyLevel: rack}" >/dev/null
+says "a Topology that is none is said when it is written" 'there is no Topology gone' \
+    pg lost "minMember: 1, topologyConstraint: {topology: gone, requiredTopologyLevel: rack}"
+says "and a level of none" 'its level has no effect without the Topology' pg level "minMember: 1, topologyConstraint: {requiredTopologyLevel: rack}"
+says "and none" 'the group waits before requiredTopologyLevel' pg level "minMember: 1, topologyConstraint: {topology: $NS, requiredTopologyLevel: null}"
 pod lost-0 lost 0
 soon "a Topology that is none" 'spec.topologyConstraint.topology: there is no Topology gone' why podgroup/lost
 k delete pods -l 'app in (near, lost)' --wait=false >/dev/null

@@ -95,6 +95,8 @@ static void says_what_does_nothing(void **state)
     w->d.has_queue = has_queue;
     assert_null(decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"queue\":\"team\",\"minMember\":1,\"topologyConstraint\":{}}}")));
     assert_null(decode_kai_unused(&w->d, tree(w, "{}")));
+    assert_string_equal(decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"topologyConstraint\":{\"requiredTopologyLevel\":\"rack\"}}}")),
+                        "spec.topologyConstraint: it names no topology, of which its level would be one");
     const char *text = decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"queue\":\"x\",\"minSubGroup\":1,\"subGroups\":[{\"name\":\"a\",\"parent\":\"b\","
                                                         "\"topologyConstraint\":{\"topology\":\"t\"}}]}}"));
     static const char *const parts[] = {"topologyConstraint: ", "spec.subGroups[*].parent: ", "minSubGroup: ", "spec.queue: there is no Queue"};
