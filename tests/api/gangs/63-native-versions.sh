@@ -65,8 +65,14 @@ rack=$(k get nodes -o 'jsonpath={.items[0].metadata.name}')
 k label node "$rack" rack-63=r1 >/dev/null
 soon "one has it" "^$rack\$" node_of near-0
 is "both stand there" "$rack" node_of near-1
+says "why of a group that has started" 'near: scheduled' "$PROGRAM" why podgroup/near -n "$NS"
+apply <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: near-large}, spec: {schedulingGroup: {podGroupName: near}, restartPolicy: Never,
+ containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 8}}}]}}
+YAML
+soon "one that comes later, and has no room there: why says so of it" 'no domain of label rack-63 holds 1 pod' "$PROGRAM" why pod/near-large -n "$NS"
 k label node "$rack" rack-63- >/dev/null
-k delete pods near-0 near-1 --grace-period=0 --force >/dev/null 2>&1
+k delete pods near-0 near-1 near-large --grace-period=0 --force >/dev/null 2>&1
 k delete podgroups.scheduling.k8s.io near >/dev/null
 
 # --- servers that have one version alone; the scheduler of this one does not look after pods of another scheduler
