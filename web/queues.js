@@ -33,14 +33,12 @@ function bar([flavor, resource, nominal, used, borrowed, most, lends]) {
   );
 }
 
+// Something is used, or quota says how much may be.
+const says = ([, , nominal, used, , most]) => used > 0 || nominal > 0 || most > 0;
+
 function bars(q, all) {
-  const rows = [...q.rows].sort((a, b) => isGpu(b[1]) - isGpu(a[1]));
-  const shown = all
-    ? rows
-    : rows
-        .filter((r) => isGpu(r[1]))
-        .concat(rows.filter((r) => !isGpu(r[1])))
-        .slice(0, 3);
+  const rows = [...q.rows].sort((a, b) => isGpu(b[1]) - isGpu(a[1]) || says(b) - says(a));
+  const shown = all ? rows : rows.slice(0, 3);
   return [
     shown.map(bar),
     rows.length > shown.length
@@ -51,8 +49,8 @@ function bars(q, all) {
 
 function facts(q, placement) {
   const words = [
-    q.kd === "Queue" ? "Volcano queue" : "ClusterQueue",
-    q.co ? (q.kd === "Queue" ? "below " : "cohort ") + q.co : null,
+    q.kd === "Queue" ? "Volcano queue" : q.kd,
+    q.co ? (q.kd === "ClusterQueue" ? "cohort " : "below ") + q.co : null,
     q.st || null,
     placement && q.pol ? `nodes by ${q.pol}` : null,
     q.share !== undefined ? `share ${num(q.share / 10)} %` : null,
@@ -122,6 +120,9 @@ function fill(e, q) {
   );
 }
 
+// Queues that are no ClusterQueues, by kind: the heading that they stand below.
+const ofOthers = { Queue: "Volcano", "KAI Queue": "KAI" };
+
 export function queuesPage(page, route) {
   const filter = h("input", {
     type: "search",
@@ -130,7 +131,7 @@ export function queuesPage(page, route) {
     value: route.query.get("q") ?? "",
   });
   const groups = h("div"),
-    none = h("p.none", {}, "There are no queues. A ClusterQueue of Kueue or a Queue of Volcano is shown here as soon as it is made.");
+    none = h("p.none", {}, "There are no queues. A ClusterQueue of Kueue, or a Queue of Volcano or KAI, is shown here as soon as it is made.");
   page.append(h("div.tools", {}, h("h1", {}, "Queues"), filter), none, groups);
   filter.addEventListener("input", () => route.change({ q: filter.value || null }, true));
   function draw() {
@@ -141,13 +142,14 @@ export function queuesPage(page, route) {
     const empty = (one) => one.kd === "Queue" && !one.rows.length && !one.pend && !one.adm;
     const cohorts = new Map();
     for (const one of all) {
-      const title = one.kd === "Queue" ? "Volcano" : place(one) ? "Cohort " + place(one) : "On their own";
+      const title = ofOthers[one.kd] ?? (place(one) ? "Cohort " + place(one) : "On their own");
       if (empty(one) && !q) continue;
       if (!cohorts.has(title)) cohorts.set(title, []);
       cohorts.get(title).push(one);
     }
     none.hidden = cohorts.size > 0;
-    const order = [...cohorts].sort((a, b) => (a[0] === "Volcano") - (b[0] === "Volcano") || byName.compare(a[0], b[0]));
+    const last = ([title]) => Object.values(ofOthers).includes(title);
+    const order = [...cohorts].sort((a, b) => last(a) - last(b) || byName.compare(a[0], b[0]));
     keyed(
       groups,
       order,
@@ -192,7 +194,7 @@ export function queuePage(page, route, id) {
     const q = queues.get(id);
     if (!q) {
       title.textContent = "";
-      title.append(id.replace(/^volcano:/, ""));
+      title.append(id.replace(/^(volcano|kai):/, ""));
       text(about, "There is no such queue (any more).");
       for (const e of [problem, places, quotas, locals, waits, runs]) e.replaceChildren();
       return;

@@ -353,15 +353,30 @@ static void workload_state(struct answer *x)
     }
 }
 
+/* Why this pod waits although as many of its group as have to start together have started; NULL: it does not, or no pod is asked for. */
+static const char *later_pod_message(const struct answer *x)
+{
+    bool waits = text_equal(json_get_text(x->object, "kind", ""), "Pod") && !json_path(x->object, "spec", "nodeName", NULL);
+    return waits ? json_get_text(object_condition(x->object, "PodScheduled"), "message", NULL) : NULL;
+}
+
 static void group_state(struct answer *x)
 {
+    bool scheduled = false; /* as Kubernetes' own groups say it */
+    for (const struct native_version *v = native_versions; v->version; v++)
+        scheduled |= object_condition_true(x->decided, v->scheduled);
     const char *phase = json_text(json_path(x->decided, "status", "phase", NULL), "");
     x->queue = json_text(json_path(x->decided, "spec", "queue", NULL), "");
-    x->state = *phase ? phase : "pending";
+    x->state = *phase ? phase : scheduled ? "scheduled" : "pending";
     JSON_EACH (condition, json_path(x->decided, "status", "conditions", NULL))
         x->message = json_get_text(condition, "message", x->message);
     if (strcmp(x->state, "Running") == 0)
         x->message = with_hung(x, "all required members are bound");
+    const char *later = scheduled || strcmp(x->state, "Running") == 0 ? later_pod_message(x) : NULL;
+    if (!later)
+        return;
+    x->state = "pending";
+    x->message = later;
 }
 
 /* A Kueue pod group has no object before it is whole: its pods are counted here. */

@@ -1,12 +1,14 @@
 /* hypernode_source.c - HyperNodes come in, the core gets the topology that they make, and their status says how many nodes they have
  *
  * SHAPE  whatever changes, a HyperNode or the name or label of some node, all of it is made anew, once a turn; the core keeps it when it is
- *        the same. Groups that call a tier by its name are read again when another tier is called so.
+ *        the same. Groups that call a tier by its name are read again when another tier is called so. Where there is no HyperNode, the
+ *        topology is that of the labels that groups ask for (domains/label_levels.h); those groups are read again when that begins or ends.
  * WRITES of each HyperNode its nodeCount as Volcano's controller counts it, so that both may run, and a condition Valid once something is
  *        wrong with it; nothing where that is there already.
  */
 #include <stdlib.h>
 #include "sched/domains/hypernodes.h"
+#include "sched/domains/label_levels.h"
 #include "sched/scheduler.h"
 
 #define VALID "Valid"
@@ -16,7 +18,10 @@ struct finding {             /* of one HyperNode */
     char *reason, *problem;  /* NULL: nothing is wrong with it */
 };
 struct hypernode_source {
-    bool changed, told;      /* since the last turn; the core has a topology of them */
+    bool changed, told;      /* since the last turn; the core has a topology */
+    bool any;                /* there are HyperNodes */
+    struct label_levels *levels;
+    struct kube_cache *kai;  /* KAI's Topologies, which name levels */
     uint64_t nodes_seq;
     struct map *findings;    /* name -> struct finding */
     struct map *tiers;       /* tierName -> int64_t */
@@ -30,6 +35,44 @@ bool hypernode_tier_of(void *ctx, const char *tier_name, int64_t *ret_tier)
     const int64_t *tier = map_find_text(s->hypernodes->tiers, tier_name);
     *ret_tier = tier ? *tier : 0;
     return tier != NULL;
+}
+
+static bool level_of(void *ctx, name_id gang, const char *levels, int64_t *ret_tier)
+{
+    struct scheduler *s = ctx;
+    struct hypernode_source *h = s->hypernodes;
+    h->changed |= label_levels_ask(h->levels, intern_name(s->names, gang), levels);
+    return levels && !h->any && label_levels_tier(h->levels, levels, ret_tier);
+}
+
+static const struct json *kai_levels(void *ctx, const char *topology, struct arena *a)
+{
+    const struct scheduler *s = ctx;
+    return json_path(kube_cache_get(s->hypernodes->kai, "", topology, a), "spec", "levels", NULL);
+}
+
+static void on_kai_topology(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    (void)event;
+    (void)key;
+    (void)object;
+    sources_read_groups(arg, SOURCE_KAI);
+}
+
+static void on_kai_topologies(void *arg)
+{
+    scheduler_synced(arg);
+}
+
+bool hypernodes_synced(const struct scheduler *s)
+{
+    return kube_cache_synced(s->hypernodes->kai);
+}
+
+void hypernodes_gang_gone(struct scheduler *s, name_id gang)
+{
+    int64_t none;
+    (void)level_of(s, gang, NULL, &none);
 }
 
 /* ---- status ---- */
@@ -111,6 +154,22 @@ static bool note_tiers(struct hypernode_source *h, const struct hypernode *all, 
     return differs;
 }
 
+/* What the core is to have: of HyperNodes, else of labels. Returns whether groups that ask for labels have to be read again. */
+static bool build(struct hypernode_source *h, const struct decoder *d, const struct state *state, struct hypernode *all, uint32_t n,
+                  struct topology_record *ret_topology)
+{
+    struct node_look *nodes;
+    uint32_t nodes_n = state_nodes(state, d->arena, &nodes);
+    bool again = h->any != (n > 0);
+    h->any = n > 0;
+    if (n)
+        hypernodes_build(d, all, n, nodes, nodes_n, ret_topology);
+    else
+        again |= label_levels_build(h->levels, d, nodes, nodes_n, ret_topology);
+    ret_topology->name = intern_text_id(d->names, HYPERNODES_TOPOLOGY);
+    return again && label_levels_any(h->levels);
+}
+
 static void forget_gone(struct scheduler *s)
 {
     struct finding *f;
@@ -130,26 +189,29 @@ void hypernodes_follow(struct scheduler *s)
     _cleanup_arena_ struct arena *a = arena_new();
     struct decoder d = s->decoder;
     struct hypernode *all;
-    struct node_look *nodes;
     struct change c = {.type = CHANGE_TOPOLOGY};
     uint32_t n = read_all(s, a, &all);
+    bool read_labels = false, is_there = n || label_levels_any(h->levels);
     d.arena = a;
     h->nodes_seq = state_nodes_seq(s->state);
     h->changed = false;
     arena_reset(s->report);
-    if (n || h->told) {
-        uint32_t nodes_n = state_nodes(s->state, a, &nodes);
-        hypernodes_build(&d, all, n, nodes, nodes_n, &c.topology);
-        if (!n)
-            c = (struct change){.type = CHANGE_TOPOLOGY_GONE, .gone = intern_text_id(s->names, HYPERNODES_TOPOLOGY)};
+    if (is_there || h->told) {
+        read_labels = build(h, &d, s->state, all, n, &c.topology);
+        if (!is_there)
+            c = (struct change){.type = CHANGE_TOPOLOGY_GONE, .gone = c.topology.name};
         scheduler_apply(s, &c);
     }
-    h->told = n > 0;
+    h->told = is_there;
     for (uint32_t i = 0; i < n; i++)
         note(s, &all[i]);
     forget_gone(s);
     if (note_tiers(h, all, n))
         sources_read_groups(s, SOURCE_VOLCANO_GROUPS);
+    if (!read_labels)
+        return;
+    sources_read_groups(s, SOURCE_NATIVE);
+    sources_read_groups(s, SOURCE_KAI);
 }
 
 void hypernodes_on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
@@ -179,7 +241,15 @@ void hypernodes_start(struct scheduler *s)
     s->hypernodes->findings = map_new(sizeof(struct finding));
     s->hypernodes->tiers = map_new(sizeof(int64_t));
     s->hypernodes->work = workqueue_new(s->client, status_hypernode, s);
+    s->hypernodes->levels = label_levels_new();
     s->decoder.tier_of = hypernode_tier_of;
+    s->decoder.level_of = level_of;
+    s->decoder.kai_levels = kai_levels;
+    s->hypernodes->kai = kube_cache_new(s->client, &(struct kube_cache_config){
+                                                       .watch = {.path = "/apis/kai.scheduler/v1alpha1/topologies", .optional = true},
+                                                       .on_change = on_kai_topology,
+                                                       .on_synced = on_kai_topologies,
+                                                       .arg = s});
 }
 
 void hypernodes_stop(struct scheduler *s)
@@ -191,5 +261,7 @@ void hypernodes_stop(struct scheduler *s)
         finding_clear(f);
     map_free(s->hypernodes->findings);
     map_free(s->hypernodes->tiers);
+    label_levels_free(s->hypernodes->levels);
+    kube_cache_free(s->hypernodes->kai);
     free(s->hypernodes);
 }

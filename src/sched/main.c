@@ -55,6 +55,7 @@ static void turn(void *arg)
     s->turn_asked = false;
 
     kai_queue_source_follow(s->kai_queues);
+    hypernodes_follow(s); /* groups that come ask for other domains */
     uint32_t applied_n = drain(s, CHANGES_PER_TURN); /* drain and apply */
     if (applied_n < CHANGES_PER_TURN && begins_to_count_runs(s))
         applied_n += drain(s, CHANGES_PER_TURN - applied_n);

@@ -274,6 +274,8 @@ void hypernodes_stop(struct scheduler *s);
 void hypernodes_follow(struct scheduler *s); /* the core gets what they are by now */
 void hypernodes_on_change(void *arg, enum kube_event event, const char *key, struct bytes object); /* arg: their source */
 void hypernodes_tell_all(struct scheduler *s); /* what their status has to say */
+bool hypernodes_synced(const struct scheduler *s); /* what else it reads (KAI's Topologies) has been listed */
+void hypernodes_gang_gone(struct scheduler *s, name_id gang); /* it asks for no domain of labels any more */
 bool hypernode_tier_of(void *ctx, const char *tier_name, int64_t *ret_tier); /* decoder.tier_of */
 
 /* scheduler.c */

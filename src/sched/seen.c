@@ -292,6 +292,7 @@ void seen_gang_rank(const struct scheduler *s, struct gang_record *g)
 void seen_gang_gone(struct scheduler *s, name_id key)
 {
     struct seen_gang *g = seen_gang(s, key);
+    hypernodes_gang_gone(s, key);
     if (!g)
         return;
     status_gang_changed(s, g);

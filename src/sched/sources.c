@@ -787,6 +787,7 @@ bool sources_synced(const struct scheduler *s)
         if (!kube_cache_synced(s->sources[i].cache))
             return false;
     return s->pods_watch && template_sources_synced(s) && kube_watch_synced(s->classes_watch) && kube_watch_synced(s->namespaces_watch) &&
+           hypernodes_synced(s) &&
            kube_watch_synced(s->budgets_watch) && s->nodes_watch && kube_watch_synced(s->nodes_watch) && kube_watch_synced(s->pods_watch);
 }
 

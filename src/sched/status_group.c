@@ -431,6 +431,11 @@ void status_native_group(void *arg, struct work *w)
                                scheduled ? "Scheduled" : "Unschedulable",
                                scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
                                json_int64(json_path(group, "metadata", "generation", NULL), 0));
+    struct decoder d = s->decoder;
+    d.arena = a;
+    const char *unused = *said ? NULL : decode_native_unused(&d, group);
+    if (unused)
+        group_event(s, w, group, v->api_version, "Warning", "PodGroupIgnored", unused);
     struct json *diff = object_diff(a, json_get(group, "status"), status);
     if (diff)
         work_patch_status(w, kube_path(a, "scheduling.k8s.io", v->version, "podgroups", w->ns, w->name, "status"), group, diff);

@@ -2,7 +2,7 @@
 """run.py - pod groups of Kubernetes itself on a real kube-apiserver of 1.35 or later, with `capstan scheduler`; TAP
 
 In the version of scheduling.k8s.io that the release has: one of two waits and is told so, the second makes both start, and the group says it
-in its own words. KUBE_APISERVER and ETCD name the programs (default: on PATH), BUILD the build folder. Nodes and pods are objects alone.
+in its own words; from 1.36 on a group stands on nodes with one value of the label that it names, and who finds none is told so. KUBE_APISERVER and ETCD name the programs (default: on PATH), BUILD the build folder. Nodes and pods are objects alone.
 """
 import json
 import os
@@ -34,8 +34,8 @@ def soon(what, ask):
 
 
 class Cluster:
-    def __init__(self, version):
-        self.server = real_server.Kubernetes(f"--runtime-config=scheduling.k8s.io/{version}=true", "--feature-gates=GenericWorkload=true")
+    def __init__(self, version, gates):
+        self.server = real_server.Kubernetes(f"--runtime-config=scheduling.k8s.io/{version}=true", f"--feature-gates={gates}")
         if not self.server.ready():
             sys.exit(f"kube-apiserver does not start: {self.server.said()}")
         self.config = os.path.join(self.server.dir, "config")
@@ -44,11 +44,7 @@ class Cluster:
             "clusters": [{"name": "c", "cluster": {"server": self.server.url, "insecure-skip-tls-verify": True}}],
             "users": [{"name": "u", "user": {"token": "admin"}}]}))
         self.server.apply(ROOT / "deploy/crds.yaml")
-        self.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0"}})
-        amounts = {"cpu": "64", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "4"}
-        self.patch("/api/v1/nodes/n0/status", {"status": {"capacity": amounts, "allocatable": amounts, "conditions": [
-            {"type": "Ready", "status": "True", "reason": "Test"}]}})
-        self.patch("/api/v1/nodes/n0", {"spec": {"taints": None}})
+        self.node("n0", 4, {})
         self.create("/api/v1/namespaces/default/serviceaccounts", {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
         self.log = open(os.path.join(self.server.dir, "scheduler.log"), "w", encoding="utf-8")
         self.scheduler = subprocess.Popen([CAPSTAN, "scheduler", "--kubeconfig", self.config, "--leader-elect=false"], stdout=self.log,
@@ -61,6 +57,13 @@ class Cluster:
     def patch(self, path, body):
         status, answer = self.server.call("PATCH", path, body, kind="application/merge-patch+json")
         assert status == 200, answer
+
+    def node(self, name, gpus, labels):
+        self.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}})
+        amounts = {"cpu": "64", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": str(gpus)}
+        self.patch(f"/api/v1/nodes/{name}/status", {"status": {"capacity": amounts, "allocatable": amounts, "conditions": [
+            {"type": "Ready", "status": "True", "reason": "Test"}]}})
+        self.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
 
     def get(self, path):
         return self.server.call("GET", path)[1]
@@ -76,7 +79,7 @@ class Cluster:
     def waits(self, name):
         return self.condition(f"/api/v1/namespaces/default/pods/{name}", "PodScheduled").get("message", "")
 
-    def node(self, name):
+    def node_of(self, name):
         return self.get(f"/api/v1/namespaces/default/pods/{name}")["spec"].get("nodeName")
 
     def says(self, *words):
@@ -100,8 +103,26 @@ def pod_groups(c, version, condition):
                                        c.condition(path + "/g", condition).get("reason")) == ("False", "Unschedulable"))
     check("1 of 2 pods exist" in c.says("why", "podgroup/g", "-n", "default"), "capstan why says so")
     c.pod("a1", group)
-    soon("both start", lambda: c.node("a0") == c.node("a1") == "n0")
+    soon("both start", lambda: c.node_of("a0") == c.node_of("a1") == "n0")
     soon("the group says so, too", lambda: c.condition(path + "/g", condition).get("status") == "True")
+
+
+def domains(c, version):
+    """One node in zone a, two in zone b, one GPU each, and n0 in none."""
+    for name, zone in (("a1", "a"), ("b1", "b"), ("b2", "b")):
+        c.node(name, 1, {"topology.kubernetes.io/zone": zone})
+    path = f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups"
+    for name, count in (("two", 2), ("three", 3)):
+        c.create(path, {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "PodGroup", "metadata": {"name": name},
+                        "spec": {"schedulingPolicy": {"gang": {"minCount": count}},
+                                 "schedulingConstraints": {"topology": [{"key": "topology.kubernetes.io/zone"}]}}})
+    for i in range(3):
+        c.pod(f"three-{i}", {"schedulingGroup": {"podGroupName": "three"}})
+    soon("three find no zone for all", lambda: "no domain of label topology.kubernetes.io/zone holds 3 pod(s) together" in c.waits("three-0"))
+    check(not c.node_of("three-0"), "and wait")
+    for i in range(2):
+        c.pod(f"two-{i}", {"schedulingGroup": {"podGroupName": "two"}})
+    soon("two stand in the zone that has room for both", lambda: {c.node_of("two-0"), c.node_of("two-1")} == {"b1", "b2"})
 
 
 def workloads(c, version):
@@ -113,8 +134,8 @@ def workloads(c, version):
     c.pod("b0", group["1"])
     soon("one of two waits for its own replica", lambda: "1 of 2 pods exist" in c.waits("a0"))
     c.pod("a1", group["0"])
-    soon("both start", lambda: c.node("a0") == c.node("a1") == "n0")
-    check(not c.node("b0"), "the other replica waits")
+    soon("both start", lambda: c.node_of("a0") == c.node_of("a1") == "n0")
+    check(not c.node_of("b0"), "the other replica waits")
     check("status" not in c.get(path + "/w") and "annotations" not in c.get(path + "/w")["metadata"], "the Workload is left as it is")
 
 
@@ -128,11 +149,12 @@ def main():
         print(f"1..0 # SKIP {said.strip()}: pod groups are known of 1.{min(RELEASES)} to 1.{max(RELEASES)}")
         return 0
     version, condition = RELEASES[minor]
-    c = Cluster(version)
+    c = Cluster(version, "GenericWorkload=true" + (",TopologyAwareWorkloadScheduling=true" if condition else ""))
     try:
         check(f"scheduling.k8s.io/{version}" in c.says("doctor", "--all"), f"{said.strip()}: doctor finds {version}")
         if condition:
             pod_groups(c, version, condition)
+            domains(c, version)
         else:
             workloads(c, version)
     finally:

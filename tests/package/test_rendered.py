@@ -242,6 +242,9 @@ class Work:
         self.soon('its PodGroup says so',
                   lambda: at(self.get('scheduling.x-k8s.io/v1alpha1', 'podgroups', 'band'), 'status.phase'), self.events)
         self.soon('a lone pod is bound', self.bound('low', 1), self.events)
+        self.soon("a pod of YuniKorn's is bound", self.bound('yunikorn', 1), self.events)
+        self.soon("its queues' configuration is said to have no effect",
+                  lambda: any(e['reason'] == 'QueuesIgnored' for e in self.get('v1', 'events').get('items', [])), self.events)
         pod = ('{apiVersion: v1, kind: Pod, metadata: {name: high, namespace: %s}, spec: {schedulerName: capstan, '
                'priorityClassName: %s-high, nodeSelector: {lone: %s}, '
                'containers: [{name: c, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}' % ((self.ns,) * 3))

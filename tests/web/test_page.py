@@ -86,6 +86,23 @@ def test_queues_show_quota_loans_and_who_waits(p):
     p.b.wait_text("Waiting", "main")
 
 
+def test_queues_of_kai_stand_by_themselves(p):
+    queues = "/apis/scheduling.run.ai/v2/queues"
+    free = {"quota": -1, "limit": -1}
+    for name, spec in (("org", {}), ("research", {"parentQueue": "org"})):
+        p.c.create(queues, {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name},
+                            "spec": {**spec, "resources": {"gpu": {"quota": 2, "limit": 3}, "cpu": free, "memory": free}}})
+    p.go("queues")
+    p.b.wait_text("KAI Queue · below org", "main")
+    p.b.wait_text("0 of 2 used, at most 3", "main")
+    assert "KAI" in p.b.texts("h2"), p.b.texts("h2")
+    p.go("queue/kai:research")
+    p.b.wait_text("KAI Queue · below org", "main")
+    for name in ("research", "org"):
+        p.c.ask(f"{queues}/{name}", "DELETE")
+    p.b.wait_text("There is no such queue", "main")
+
+
 def test_a_job_says_why_it_waits_and_what_would_help(p):
     key = wait_for("a reason", lambda: (p.job("big") or {}).get("x") and p.job("big")["id"][2:])
     p.go("job/" + key)

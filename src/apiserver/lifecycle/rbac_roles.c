@@ -8,7 +8,7 @@
 #define AGGREGATE RBAC_GROUP "/aggregate-to-"
 #define GROUPS                                                                                                                             \
     "\"apiGroups\":[\"\",\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","                 \
-    "\"scheduling.x-k8s.io\",\"scheduling.run.ai\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"                    \
+    "\"scheduling.x-k8s.io\",\"scheduling.run.ai\",\"kai.scheduler\",\"trainer.kubeflow.org\",\"kubeflow.org\",\"coordination.k8s.io\"],"  \
     "\"resources\":[\"*\"]"
 
 /* Rules as JSON. WHY secrets are not in view: who may read tokens may act as their owners. WHY admin names its verbs on roles: "escalate" and
@@ -24,7 +24,7 @@ static const char view_rules[] =
     "\"namespaces/status\",\"persistentvolumeclaims\",\"pods\",\"pods/log\",\"pods/status\",\"replicationcontrollers\","
     "\"resourcequotas\",\"serviceaccounts\",\"services\"],\"verbs\":[\"get\",\"list\",\"watch\"]},"
     "{\"apiGroups\":[\"apps\",\"batch\",\"policy\",\"kueue.x-k8s.io\",\"batch.volcano.sh\",\"scheduling.volcano.sh\","
-    "\"scheduling.x-k8s.io\",\"scheduling.run.ai\",\"trainer.kubeflow.org\",\"kubeflow.org\"],\"resources\":[\"*\"],"
+    "\"scheduling.x-k8s.io\",\"scheduling.run.ai\",\"kai.scheduler\",\"trainer.kubeflow.org\",\"kubeflow.org\"],\"resources\":[\"*\"],"
     "\"verbs\":[\"get\",\"list\",\"watch\"]}]";
 
 /* SOURCE Kueue: who may view, may also see who waits. */

@@ -45,6 +45,7 @@ static const struct kinds_row kinds[] = {
     {"scheduling.volcano.sh", "v1beta1", "podgroups queues", false},
     {"bus.volcano.sh", "v1alpha1", "commands", false},
     {"scheduling.x-k8s.io", "v1alpha1", "podgroups", false},
+    {"kai.scheduler", "v1alpha1", "topologies", false},
     {"scheduling.run.ai", "v2", "queues", false},
     {"scheduling.run.ai", "v2alpha2", "podgroups", false},
     {"trainer.kubeflow.org", "v1alpha1", "trainingruntimes clustertrainingruntimes", false},

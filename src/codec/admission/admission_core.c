@@ -1,6 +1,7 @@
 /* core/v1 but pods: Namespace, Node, Service, ConfigMap, Secret, PersistentVolumeClaim; taints and tolerations of all kinds. */
 #include "codec/admission/admission_part.h"
 #include "codec/decode/limit_range.h"
+#include "codec/groups/task_groups.h"
 
 #define DATA_BYTES_MAX (1u << 20) /* Kubernetes' own limit for ConfigMap and Secret */
 
@@ -93,6 +94,8 @@ static void admit_config_map(struct admission *x)
     if (bytes > DATA_BYTES_MAX)
         admission_error(x, FIELD_TOO_LONG, "", NULL, "may not be more than %u bytes", DATA_BYTES_MAX);
     check_immutable_data(x);
+    if (json_get(data, YUNIKORN_QUEUES_FILE) && text_equal(json_text(json_path(x->object, "metadata", "name", NULL), ""), YUNIKORN_CONFIGS))
+        admission_warn(x, "data[" YUNIKORN_QUEUES_FILE "]: %s", YUNIKORN_QUEUES_UNUSED);
 }
 
 /* stringData is a way to write data: moved there, in base64. */

@@ -69,6 +69,9 @@
 #define DECODE_KAI_SCHEDULER "kai-scheduler"
 #define DECODE_KAI_GROUP_ANNOTATION "pod-group-name"
 #define DECODE_KAI_SUBGROUP_LABEL "kai.scheduler/subgroup-name"
+#define DECODE_LABEL_TITLE "label " /* before the label, in the title of a tier_request that is about labels */
+#define DECODE_LABELS_UNUSED "its pods stand where there is room: while there are HyperNodes of Volcano's, those alone make domains, and else " \
+                             "as many labels as topologies have levels"
 #define DECODE_VOLCANO_QUEUE_PREFIX "volcano:" /* before the name that the core finds a Volcano Queue by */
 #define DECODE_KAI_QUEUE_PREFIX "kai:" /* the same of KAI's; alone: who is above all of them */
 
@@ -86,6 +89,12 @@ struct decoder {
     const char *(*checks_problem)(void *ctx, const struct json *spec, struct arena *a);
     /* The tier of HyperNodes that is called so. False, or NULL: none is. */
     bool (*tier_of)(void *ctx, const char *tier_name, int64_t *ret_tier);
+    /* The gang asks for these levels of domains from now on, with ' ' between: each by the labels whose values the nodes of a domain share,
+     * "zone" or "block,rack". NULL: for none. The tier of the first of them; INT64_MIN: it has none as yet, and the gang is read again.
+     * False, or NULL: labels make no domains here. */
+    bool (*level_of)(void *ctx, name_id gang, const char *levels, int64_t *ret_tier);
+    /* spec.levels of KAI's Topology of that name. NULL, or no function: there is none. */
+    const struct json *(*kai_levels)(void *ctx, const char *topology, struct arena *a);
     /* Is there a Queue of Volcano's of that name? NULL: there is none. Others' pod groups count in one where there is. */
     bool (*has_queue)(void *ctx, const char *name);
     /* Does this name, in a group of KAI's, mean a Queue of KAI's, be it that there is none of that name? NULL: none does. */
@@ -127,6 +136,8 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+/* What is written in one and does nothing in this cluster, in words, in d->arena; NULL: nothing. Not what capstan up warns of in any. */
+const char *decode_native_unused(const struct decoder *d, const struct json *object);
 /* The group of a Workload of scheduling.k8s.io/v1alpha1 that the gang's key names (above). -E_NOTFOUND: it has no such group. */
 int decode_native_group_of(const struct decoder *d, const struct json *workload, const char *gang_key, struct gang_record *ret_gang,
                            struct err *e);

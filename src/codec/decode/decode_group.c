@@ -243,6 +243,30 @@ const struct native_version *native_version_at(const char *path)
     return &native_versions[at];
 }
 
+/* In one domain of the first of such levels (decoder.level_of); NULL: it asks for none. */
+static struct tier_request domain_of(const struct decoder *d, name_id gang, const char *levels)
+{
+    struct tier_request r = {.mode = TOPOLOGY_REQUIRED, .highest = INT64_MIN};
+    if (!d->level_of || !d->level_of(d->ctx, gang, levels, &r.highest))
+        return (struct tier_request){0};
+    const char *first = arena_text_n(d->arena, levels, strcspn(levels, " ")), *last = strrchr(first, ',');
+    r.title = intern_text_id(d->names, arena_printf(d->arena, DECODE_LABEL_TITLE "%s", last ? last + 1 : first));
+    return r;
+}
+
+/* Of spec.schedulingConstraints.topology[] {key}; NULL: it has none. The API lets it have one. */
+static const char *native_labels(const struct decoder *d, const struct json *spec)
+{
+    const struct json *topology = json_path(spec, "schedulingConstraints", "topology", NULL);
+    const char *labels = NULL;
+    JSON_EACH (one, json_is(topology, JSON_ARRAY) ? topology : NULL) {
+        const char *key = json_get_text(one, "key", "");
+        if (*key)
+            labels = labels ? arena_printf(d->arena, "%s,%s", labels, key) : key;
+    }
+    return labels;
+}
+
 /* spec.schedulingPolicy {basic | gang{minCount}}: in all versions. */
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
                             struct err *e)
@@ -254,8 +278,16 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
     const struct json *priority = json_get(spec, "priority");
     g.min_members = members_of(json_path(spec, "schedulingPolicy", "gang", "minCount", NULL));
     g.priority = priority ? clamp32(json_int64(priority, 0)) : class_priority(d, spec);
+    g.tiers = domain_of(d, g.key, native_labels(d, spec));
     *ret_gang = g;
     return 0;
+}
+
+const char *decode_native_unused(const struct decoder *d, const struct json *object)
+{
+    struct gang_record g;
+    bool asks = native_labels(d, json_get(object, "spec")) && decode_native_pod_group(d, object, &g, NULL) == 0;
+    return asks && g.tiers.mode == TOPOLOGY_UNASKED ? "spec.schedulingConstraints.topology: " DECODE_LABELS_UNUSED : NULL;
 }
 
 /* "native/NS/NAME/GROUP..." -> what follows NAME/, NULL when nothing does. */
@@ -325,6 +357,12 @@ static void leaves_read(const struct decoder *d, const struct json *groups, stru
     g->min_members = members < 1 ? 1 : members < LIMIT_GANG_MEMBERS ? (int32_t)members : LIMIT_GANG_MEMBERS;
 }
 
+static void kai_fault(const struct decoder *d, struct gang_record *g, const char *fault)
+{
+    g->on_hold = g->hold_is_fault = true;
+    g->hold_text = intern_text_id(d->names, fault);
+}
+
 static void subgroups_read(const struct decoder *d, const struct json *groups, struct gang_record *g)
 {
     const char *fault = NULL;
@@ -336,10 +374,61 @@ static void subgroups_read(const struct decoder *d, const struct json *groups, s
         leaves_read(d, groups, g);
     if (!fault && !g->min_of_task_n)
         fault = "spec.subGroups: each names another as its parent: pods are of subgroups that are nobody's parent";
-    if (!fault)
-        return;
-    g->on_hold = g->hold_is_fault = true;
-    g->hold_text = intern_text_id(d->names, fault);
+    if (fault)
+        kai_fault(d, g, fault);
+}
+
+/* Where in the levels one of that label, or alias, is; -1: nowhere. */
+static int kai_level(const struct json *levels, const char *name)
+{
+    int at = 0;
+    JSON_EACH (level, levels) {
+        if (strcmp(json_get_text(level, "nodeLabel", ""), name) == 0 || strcmp(json_get_text(level, "alias", ""), name) == 0)
+            return at;
+        at++;
+    }
+    return -1;
+}
+
+/* Levels first to last, each by all labels down to its own: a rack is one of its block. */
+static const char *kai_domains(const struct decoder *d, const struct json *levels, int first, int last)
+{
+    const char *text = NULL, *path = NULL;
+    int at = 0;
+    JSON_EACH (level, levels) {
+        const char *label = json_get_text(level, "nodeLabel", "");
+        path = path ? arena_printf(d->arena, "%s,%s", path, label) : label;
+        if (at >= first && at <= last)
+            text = text ? arena_printf(d->arena, "%s %s", text, path) : path;
+        at++;
+    }
+    return text;
+}
+
+/* SOURCE KAI, plugin topology: from the preferred level up to the required one; without that up to all nodes. What it cannot find keeps the
+ * group from starting. */
+static void kai_topology_read(const struct decoder *d, const struct json *asked, struct gang_record *g)
+{
+    const char *topology = json_get_text(asked, "topology", ""), *widest = json_get_text(asked, "requiredTopologyLevel", "");
+    const char *narrowest = json_get_text(asked, "preferredTopologyLevel", ""), *fault = NULL, *at = "spec.topologyConstraint";
+    const struct json *levels = *topology && d->kai_levels ? d->kai_levels(d->ctx, topology, d->arena) : NULL;
+    levels = json_is(levels, JSON_ARRAY) && levels->n <= TOPOLOGY_LEVELS ? levels : NULL;
+    int first = *widest ? kai_level(levels, widest) : 0, last = *narrowest ? kai_level(levels, narrowest) : first;
+    if (*topology && !levels)
+        fault = arena_printf(d->arena, "%s.topology: there is no Topology %.253s (kai.scheduler)", at, topology);
+    else if (*topology && !*widest && !*narrowest)
+        fault = arena_printf(d->arena, "%s: write requiredTopologyLevel, preferredTopologyLevel, or both", at);
+    else if (*topology && (first < 0 || last < 0))
+        fault = arena_printf(d->arena, "%s.%s: Topology %.253s has no level %.316s: write the nodeLabel or alias of one", at,
+                             first < 0 ? "requiredTopologyLevel" : "preferredTopologyLevel", topology, first < 0 ? widest : narrowest);
+    else if (*topology && last < first)
+        fault = arena_printf(d->arena, "%s.preferredTopologyLevel: %.316s is wider than requiredTopologyLevel: write that one or a narrower one",
+                             at, narrowest);
+    g->tiers = domain_of(d, g->key, *topology && !fault ? kai_domains(d, levels, first, last) : NULL);
+    if (g->tiers.mode != TOPOLOGY_UNASKED && !*widest)
+        g->tiers = (struct tier_request){.mode = TOPOLOGY_PREFERRED};
+    if (fault)
+        kai_fault(d, g, fault);
 }
 
 /* SOURCE KAI: who does not say so himself is not preempted from this priority on. */
@@ -369,6 +458,7 @@ int decode_kai_pod_group(const struct decoder *d, const struct json *object, str
         g.queue_title = intern_text_id(d->names, queue);
         g.queue_kind = QUEUE_VOLCANO;
     }
+    kai_topology_read(d, json_get(spec, "topologyConstraint"), &g);
     subgroups_read(d, json_get(spec, "subGroups"), &g);
     *ret_gang = g;
     return 0;
@@ -388,14 +478,22 @@ const char *decode_kai_unused(const struct decoder *d, const struct json *object
 {
     const struct json *spec = json_get(object, "spec");
     const char *queue = json_get_text(spec, "queue", ""), *text = NULL;
-    bool topology = has_members(json_get(spec, "topologyConstraint")), tree = false, fewer = json_get(spec, "minSubGroup") != NULL;
+    bool topology = false, tree = false, fewer = json_get(spec, "minSubGroup") != NULL;
+    struct gang_record g;
+    const struct json *asked = json_get(spec, "topologyConstraint");
+    bool asks = *json_get_text(asked, "topology", "") && decode_kai_pod_group(d, object, &g, NULL) == 0;
     JSON_EACH (group, json_get(spec, "subGroups")) {
         topology |= has_members(json_get(group, "topologyConstraint"));
         tree |= *json_get_text(group, "parent", "") != '\0';
         fewer |= json_get(group, "minSubGroup") != NULL;
     }
+    if (has_members(asked) && !*json_get_text(asked, "topology", ""))
+        text = unused_add(d->arena, text, "spec.topologyConstraint: it names no topology, of which its level would be one");
+    if (asks && g.tiers.mode == TOPOLOGY_UNASKED && !g.hold_is_fault)
+        text = unused_add(d->arena, text, "spec.topologyConstraint: " DECODE_LABELS_UNUSED);
     if (topology)
-        text = unused_add(d->arena, text, "topologyConstraint: its pods stand where there is room");
+        text = unused_add(d->arena, text, "spec.subGroups[*].topologyConstraint: pods of a subgroup stand where there is room for all of the "
+                                          "group: write spec.topologyConstraint");
     if (tree)
         text = unused_add(d->arena, text, "spec.subGroups[*].parent: all subgroups that are nobody's parent start together");
     if (fewer)

@@ -221,6 +221,9 @@ void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_i
     ret->class_name = first_of(either_label(owner, pod, "priorityClassName"),
                                json_text(json_path(pod, "spec", "priorityClassName", NULL), ""), class_default);
     ret->preemptibility = is_known ? preemptibility : "";
+    ret->topology = meta_text(of, "annotations", "kai.scheduler/topology");
+    ret->required_level = meta_text(of, "annotations", "kai.scheduler/topology-required-placement");
+    ret->preferred_level = meta_text(of, "annotations", "kai.scheduler/topology-preferred-placement");
     if (owner && kai_owner_kinds[kind].replicas)
         of_kubeflow(pod, kind, spec, ret);
     else if (owner && kind == KAI_OWNER_JOBSET)

@@ -22,6 +22,10 @@
 #define YUNIKORN_APP_LABEL "applicationId"
 #define YUNIKORN_QUEUE_LABEL "queue"
 #define YUNIKORN_SPARK_LABEL "spark-app-selector"
+#define YUNIKORN_CONFIGS "yunikorn-configs" /* ConfigMap with the tree of its queues */
+#define YUNIKORN_QUEUES_FILE "queues.yaml"
+#define YUNIKORN_QUEUES_UNUSED "the queues that it describes have no effect: pods of task groups count in the Queue of Volcano's that is " \
+                               "called like the last part of their queue: write a Queue (scheduling.volcano.sh) for each that has quota"
 #define SPARK_ROLE_LABEL "spark-role" /* its pod "driver" makes the other pods of its application when it runs */
 
 /* A pod's application by the four places where its name can stand, NULL or "" where there is none; "": it has none, or one for itself. */

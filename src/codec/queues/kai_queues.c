@@ -160,21 +160,43 @@ static void deal(struct level **all, uint32_t n, int resource, int64_t available
 
 /* ---- records ---- */
 
-static struct queue_shares *shares_of(const struct decoder *d, const struct level *l)
+static int64_t in_units(int64_t amount, int64_t units, int64_t of)
+{
+    __int128 found = (__int128)amount * units / of;
+    return found < NO_END ? (int64_t)found : NO_END;
+}
+
+struct amounts {
+    struct amount *deserved, *most;
+    uint32_t deserved_n, most_n;
+};
+
+/* Of a resource of which `of` units of the part are `units`. */
+static void amounts_add(struct amounts *to, name_id resource, const struct part *p, int64_t units, int64_t of)
+{
+    to->deserved[to->deserved_n++] = (struct amount){resource, in_units(p->deserved, units, of)};
+    if (p->limit != UNLIMITED)
+        to->most[to->most_n++] = (struct amount){resource, in_units(p->limit, units, of)};
+}
+
+static struct queue_shares *shares_of(const struct decoder *d, const struct level *l, const struct kai_totals *totals)
 {
     struct queue_shares *x = arena_zero(d->arena, 1, sizeof *x);
-    struct amount *deserved = arena_alloc(d->arena, NAMED_N * sizeof *deserved), *most = arena_alloc(d->arena, NAMED_N * sizeof *most);
-    for (size_t i = 0; i < NAMED_N; i++) {
-        const struct part *p = &l->parts[resources[i].field];
-        name_id name = intern_text_id(d->names, resources[i].name);
-        deserved[x->deserved_n++] = (struct amount){name, p->deserved / resources[i].divisor};
-        if (p->limit != UNLIMITED)
-            most[x->capability_n++] = (struct amount){name, p->limit / resources[i].divisor};
-    }
-    decode_sort_amounts(deserved, x->deserved_n);
-    decode_sort_amounts(most, x->capability_n);
-    x->deserved = deserved;
-    x->capability = most;
+    uint32_t most_n = NAMED_N + 1 + totals->slices_n;
+    struct amounts all = {.deserved = arena_alloc(d->arena, most_n * sizeof *all.deserved),
+                          .most = arena_alloc(d->arena, most_n * sizeof *all.most)};
+    for (size_t i = 0; i < NAMED_N; i++)
+        amounts_add(&all, intern_text_id(d->names, resources[i].name), &l->parts[resources[i].field], 1, resources[i].divisor);
+    if (totals->gpu_memory_bytes > 0)
+        amounts_add(&all, intern_text_id(d->names, GPU_SHARE_MEMORY), &l->parts[GPU], totals->gpu_memory_bytes, 1000);
+    for (uint32_t i = 0; i < totals->slices_n; i++)
+        amounts_add(&all, totals->slices[i].resource, &l->parts[GPU], 1, (int64_t)1000 * totals->slices[i].gpus);
+    decode_sort_amounts(all.deserved, all.deserved_n);
+    decode_sort_amounts(all.most, all.most_n);
+    x->deserved = all.deserved;
+    x->deserved_n = all.deserved_n;
+    x->capability = all.most;
+    x->capability_n = all.most_n;
     x->weight = 1;
     x->parent = intern_text_id(d->names, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));
     return x;
@@ -191,11 +213,11 @@ static const char *closed_text(const struct decoder *d, const struct level *l)
     return l->is_reached ? NULL : "no end of its parents is at the top: one of them does not exist, or they go in a circle";
 }
 
-static void record_make(const struct decoder *d, const struct level *l)
+static void record_make(const struct decoder *d, const struct level *l, const struct kai_totals *totals)
 {
     struct kai_queue *q = l->queue;
     const char *why = closed_text(d, l);
-    q->record = (struct queue_record){.unlimited = true, .shares = shares_of(d, l), .borrow_before_next_flavor = true,
+    q->record = (struct queue_record){.unlimited = true, .shares = shares_of(d, l, totals), .borrow_before_next_flavor = true,
                                       .strategy = QUEUE_BEST_EFFORT_FIFO, .kind = QUEUE_VOLCANO, .within_queue = PREEMPT_LOWER_PRIORITY};
     q->record.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", q->name));
     q->record.title = intern_text_id(d->names, q->name);
@@ -233,5 +255,5 @@ void kai_queues_read(const struct decoder *d, struct kai_queue *all, uint32_t n,
             deal(t.line[i]->below, t.line[i]->below_n, r, t.line[i]->parts[r].deserved, d->arena);
     }
     for (uint32_t i = 0; i < n; i++)
-        record_make(d, &t.levels[i]);
+        record_make(d, &t.levels[i], totals);
 }

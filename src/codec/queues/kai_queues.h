@@ -8,7 +8,9 @@
  * limit; what those may not have, to the next. A queue that does not use what it deserves lends it to whoever comes.
  *
  * UNIT   spec.resources: gpu in devices, fractions too; cpu in thousandths of a core; memory in 10^6 bytes. What is not written is 0.
- * SHAPE  parts of GPUs (capstan.dev/gpu-milli) are another resource than GPUs: each has the quota and limit of `gpu` for itself.
+ * SHAPE  parts of GPUs (capstan.dev/gpu-milli), those that are said in memory (capstan.dev/gpu-memory: by the largest GPU there is) and MIG
+ *        instances (of so many GPUs as they have slices: 3 of a 3g.20gb) are other resources than GPUs: each has the quota and limit of
+ *        `gpu` for itself.
  * WHY    dealt out here, not by the core: there one weight is that of all resources, and quotas are no part of what weights deal out.
  *        KAI deals out what is asked for alone; whoever asks for nothing lends, which comes to the same but for the order of borrowers.
  * SOURCE KAI-Scheduler scheduling.run.ai/v2, plugin proportion (resource_division, capacity_policy).
@@ -20,8 +22,15 @@
 #define KAI_QUEUES_PATH "/apis/scheduling.run.ai/v2/queues"
 #define KAI_PRIORITY 100        /* of a queue that says none */
 
+struct kai_slice {              /* a resource of MIG instances */
+    name_id resource;
+    int32_t gpus;               /* that each counts as, from 1 */
+};
 struct kai_totals {             /* of all nodes that are ready */
-    int64_t gpus, cpu_milli, memory_bytes;
+    int64_t gpus, cpu_milli, memory_bytes; /* gpus: with what MIG instances count as */
+    int64_t gpu_memory_bytes;   /* of the largest GPU; 0: it is not known, and what is said in memory has no limit */
+    const struct kai_slice *slices; /* that nodes have */
+    uint32_t slices_n;
 };
 struct kai_queue {
     const char *name;           /* in: metadata.name; names differ */

@@ -36,6 +36,12 @@ static void short_sentence(struct buf *out, const struct reason *r, const struct
     explain_sorted(out, before, r->child, exclusion, names);
 }
 
+/* "HyperNode up to tier 2"; of a title that is about a label of nodes (sched/domains/label_levels.h) "domain of label rack". */
+static const char *kind_of(const char *tier)
+{
+    return text_starts(tier, "label ") ? "domain of " : "HyperNode up to tier ";
+}
+
 static void unfit_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     const char *level = intern_name(names, r->name), *other = intern_name(names, r->resource);
@@ -66,14 +72,14 @@ static void unfit_sentence(struct buf *out, const struct reason *r, const struct
     case DOMAINS_TIER_SHORT:
         break;
     case DOMAINS_TIER_TOGETHER:
-        buf_printf(out, "HyperNode \"%s\" has room for each kind of its pods alone, not for all together, and no other HyperNode up to tier "
-                   "%s has", other, level);
+        buf_printf(out, "%s\"%s\" has room for each kind of its pods alone, not for all together, and no other %s%s has",
+                   text_starts(level, "label ") ? "" : "HyperNode ", other, kind_of(level), level);
         break;
     case DOMAINS_TIER_NONE:
-        buf_printf(out, "no node is in a HyperNode up to tier %s", level);
+        buf_printf(out, "no node is in a %s%s", kind_of(level), level);
         break;
     case DOMAINS_TIER_APART:
-        buf_printf(out, "its other pods stand in no one HyperNode up to tier %s", level);
+        buf_printf(out, "its other pods stand in no one %s%s", kind_of(level), level);
         break;
     }
 }
@@ -107,8 +113,8 @@ bool explain_domains(struct buf *out, const struct reason *r, const struct inter
         buf_printf(out, "%u node(s) with room are in no domain of it: they have no label %s", r->nodes_n, intern_name(names, r->name));
         return true;
     case REASON_TIER_SHORT:
-        buf_printf(out, "no HyperNode up to tier %s holds %lld pod(s) together: \"%s\" has room for %lld", intern_name(names, r->name),
-                   (long long)r->need, intern_name(names, r->resource), (long long)r->have);
+        buf_printf(out, "no %s%s holds %lld pod(s) together: \"%s\" has room for %lld", kind_of(intern_name(names, r->name)),
+                   intern_name(names, r->name), (long long)r->need, intern_name(names, r->resource), (long long)r->have);
         return true;
     case REASON_TIER_UNFIT:
     case REASON_TOPOLOGY_UNFIT:

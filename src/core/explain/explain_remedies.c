@@ -145,7 +145,7 @@ static void gap_sentence(struct buf *out, const struct reason *r)
         [GAP_DESERVED] = "it may take back what its queue deserves, which is found anew with each change",
         [GAP_OTHERS] = "it depends on who else starts, or is preempted, first",
         [GAP_TRIALS] = "none was found in the tries allowed",
-        [GAP_TIERS] = "its pods have to stand in one HyperNode, and which one has room first depends on what others do",
+        [GAP_TIERS] = "its pods have to stand in one domain of a topology, and which one has room first depends on what others do",
         [GAP_MANY] = "it would take more changes at once than are tried",
     };
     buf_printf(out, "not computed: %s", words[r->have]);

@@ -76,6 +76,16 @@ static void parts_set(struct arena *a, struct json *spec, const struct kai_group
     }
 }
 
+static void topology_set(struct arena *a, struct json *spec, const struct kai_grouping *g)
+{
+    const char *const fields[][2] = {{"topology", g->topology},
+                                     {"requiredTopologyLevel", g->required_level},
+                                     {"preferredTopologyLevel", g->preferred_level}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields && *g->topology; i++)
+        if (*fields[i][1])
+            json_set_text(a, json_ensure_object(a, spec, "topologyConstraint"), fields[i][0], fields[i][1]);
+}
+
 static struct json *group_of(struct work *w, const struct kai_grouping *g, const char *queue)
 {
     struct arena *a = w->arena;
@@ -93,6 +103,7 @@ static struct json *group_of(struct work *w, const struct kai_grouping *g, const
         json_set_text(a, spec, "queue", queue);
     if (*g->preemptibility)
         json_set_text(a, spec, "preemptibility", g->preemptibility);
+    topology_set(a, spec, g);
     return group;
 }
 

@@ -13,7 +13,8 @@ struct applications {
     struct kube_cache *groups; /* PodGroups that were made here */
     struct kube_cache *queues; /* Volcano's */
     struct workqueue *work;    /* keys of PodGroups */
-    struct map *told;          /* "ns/queue" that a pod outside of task groups has named */
+    struct map *told;          /* "ns/queue" that a pod outside of task groups has named; "ns" of a ConfigMap */
+    struct kube_watch *configs; /* its queues' configuration; NULL before there is a pod */
 };
 
 /* ---- pods ---- */
@@ -226,6 +227,34 @@ static void tell_queue(struct applications *x, struct arena *a, const struct jso
                   "in a queue, and this one is of none", queue);
 }
 
+static void on_configs(void *arg, enum kube_event event, struct bytes object)
+{
+    struct applications *x = arg;
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *map = event != KUBE_DELETED ? json_parse(a, object, NULL, NULL) : NULL;
+    bool is_new = false;
+    if (!json_get(json_get(map, "data"), YUNIKORN_QUEUES_FILE) || map_count(x->told) >= TOLD_MOST)
+        return;
+    (void)map_put(x->told, bytes_of(object_meta(map, "namespace")), &is_new);
+    if (is_new)
+        job_event(x->jobs, map, "v1", "ConfigMap", "Warning", "QueuesIgnored", "data[" YUNIKORN_QUEUES_FILE "]: " YUNIKORN_QUEUES_UNUSED);
+}
+
+static void on_configs_denied(void *arg)
+{
+    (void)arg; /* nobody is told then */
+}
+
+/* WHY  only once there is a pod of YuniKorn's: before, nobody asks for what it says. */
+static void watch_configs(struct applications *x)
+{
+    if (!x->configs)
+        x->configs = kube_watch_new(x->jobs->client, &(struct kube_watch_config){.path = "/api/v1/configmaps",
+                                                                                 .field_selector = "metadata.name=" YUNIKORN_CONFIGS,
+                                                                                 .on_event = on_configs, .on_denied = on_configs_denied,
+                                                                                 .arg = x});
+}
+
 /* "ns/yunikorn-app"; "": it is of no application, or has no part in its gang. */
 static const char *key_of(struct arena *a, const struct json *pod)
 {
@@ -242,6 +271,7 @@ static void on_pod(void *arg, enum kube_event event, const char *key, struct byt
     _cleanup_arena_ struct arena *a = arena_new();
     static const char queue[] = "\"" YUNIKORN_QUEUE_LABEL "\"";
     bool is_new = event == KUBE_ADDED && memmem(object.data, object.n, queue, sizeof queue - 1);
+    watch_configs(x);
     if (!is_new && !memmem(object.data, object.n, YUNIKORN, strlen(YUNIKORN)))
         return;
     const struct json *pod = json_parse(a, object, NULL, NULL);
@@ -295,6 +325,7 @@ void applications_free(struct applications *x)
 {
     if (!x)
         return;
+    kube_watch_free(x->configs);
     kube_cache_free(x->pods);
     kube_cache_free(x->groups);
     kube_cache_free(x->queues);

@@ -56,6 +56,15 @@ static int decode_pod_group(const struct decoder *d, const struct json *object, 
                                                           : decode_coscheduling_pod_group(d, object, ret_gang, e);
 }
 
+/* WHY  twice: labels by which it asks for a domain make one only now. */
+static int take_pod_group(struct scheduler *s, const struct json *object, struct gang_record *ret_gang, struct err *e)
+{
+    int r = decode_pod_group(&s->decoder, object, ret_gang, e);
+    hypernodes_follow(s);
+    drain(s);
+    return r < 0 ? r : decode_pod_group(&s->decoder, object, ret_gang, e);
+}
+
 static int decode(struct scheduler *s, const struct json *object, struct change *c, struct err *e)
 {
     const char *kind = json_get_text(object, "kind", "");
@@ -71,7 +80,7 @@ static int decode(struct scheduler *s, const struct json *object, struct change 
     }
     if (text_equal(kind, "PodGroup")) {
         c->type = CHANGE_GANG;
-        return decode_pod_group(&s->decoder, object, &c->gang, e);
+        return take_pod_group(s, object, &c->gang, e);
     }
     if (text_equal(kind, "Pod")) {
         c->type = CHANGE_POD;

@@ -1,9 +1,12 @@
 #include "sched/groups/kai_queue_source.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/amount.h"
 #include "base/collections/map.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "codec/share/share.h"
+#include "gpu/model.h"
 #include "kube/cache.h"
 #include "kube/object.h"
 #include "kube/workqueue.h"
@@ -17,21 +20,90 @@ struct known {               /* a Queue that the core was told of */
     char **below;            /* names; ends with NULL */
     bool is_there;           /* in the list that is read */
 };
+struct slice_kind {
+    char *resource;
+    int32_t gpus;
+};
 struct kai_queue_source {
     struct kai_queue_config config;
     struct kube_cache *cache;
     struct workqueue *work;
     struct map *known;       /* name -> struct known */
     struct kai_totals totals;
+    struct slice_kind *kinds; /* of MIG instances that there may be */
+    uint32_t kinds_n;
+    struct kai_slice *slices; /* of totals */
+    uint64_t slices_hash;    /* of which there are */
+    uint64_t nodes_seq;      /* when the largest GPU was looked for */
+    int64_t gpu_memory_bytes;
     bool changed;            /* since they were dealt out */
 };
 
-static struct kai_totals totals_of(const struct kai_queue_source *x)
+/* ---- what there is ---- */
+
+/* Of all models; several have some of the same name. SOURCE KAI: an instance counts as many GPUs as it has slices. */
+static void find_kinds(struct kai_queue_source *x)
 {
-    struct intern *names = x->config.decoder->names;
-    return (struct kai_totals){.gpus = state_allocatable(x->config.state, intern_text_id(names, "nvidia.com/gpu")),
-                               .cpu_milli = state_allocatable(x->config.state, intern_text_id(names, "cpu")),
-                               .memory_bytes = state_allocatable(x->config.state, intern_text_id(names, "memory"))};
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct map *seen = map_new(1);
+    size_t cap = 0;
+    for (uint32_t m = 0; m < gpu_models_n; m++)
+        for (uint8_t i = 0; i < gpu_models[m].profiles_n; i++) {
+            const char *resource = mig_profile_resource(a, gpu_models[m].profiles[i].name);
+            bool is_new;
+            (void)map_put(seen, bytes_of(resource), &is_new);
+            if (!is_new)
+                continue;
+            MEM_RESERVE(x->kinds, cap, x->kinds_n + 1);
+            x->kinds[x->kinds_n++] = (struct slice_kind){mem_text(resource), gpu_models[m].profiles[i].slices};
+        }
+    map_free(seen);
+    x->slices = mem_zero(x->kinds_n + 1, sizeof *x->slices);
+}
+
+/* Of the largest GPU, by the label that GPU Feature Discovery writes; 0: no node has it. */
+static int64_t find_largest_gpu(const struct kai_queue_source *x)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct intern *names = x->config.decoder->names;
+    name_id key = intern_find(names, BYTES("nvidia.com/gpu.memory"));
+    struct node_look *nodes;
+    int64_t most = 0, mib;
+    uint32_t n = key ? state_nodes(x->config.state, a, &nodes) : 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < nodes[i].labels_n; k++)
+            if (nodes[i].labels[k].key == key && bytes_int64(bytes_of(intern_name(names, nodes[i].labels[k].value)), &mib))
+                most = mib > most && mib <= SHARE_MEMORY_MOST_MIB ? mib : most;
+    return most << 20;
+}
+
+static int64_t allocatable(const struct kai_queue_source *x, const char *resource)
+{
+    name_id id = intern_find(x->config.decoder->names, bytes_of(resource));
+    return id ? state_allocatable(x->config.state, id) : 0;
+}
+
+/* Into x->slices. */
+static struct kai_totals totals_of(struct kai_queue_source *x, uint64_t *ret_slices_hash)
+{
+    if (x->nodes_seq != state_nodes_seq(x->config.state)) { /* labels, too */
+        x->nodes_seq = state_nodes_seq(x->config.state);
+        x->gpu_memory_bytes = find_largest_gpu(x);
+    }
+    struct kai_totals t = {.gpus = allocatable(x, "nvidia.com/gpu"), .cpu_milli = allocatable(x, "cpu"),
+                           .memory_bytes = allocatable(x, "memory"), .gpu_memory_bytes = x->gpu_memory_bytes, .slices = x->slices};
+    *ret_slices_hash = 0;
+    for (uint32_t i = 0; i < x->kinds_n; i++) {
+        int64_t n = allocatable(x, x->kinds[i].resource);
+        if (n <= 0)
+            continue;
+        name_id resource = intern_find(x->config.decoder->names, bytes_of(x->kinds[i].resource));
+        x->slices[t.slices_n++] = (struct kai_slice){resource, x->kinds[i].gpus};
+        *ret_slices_hash = hash_bytes(&i, sizeof i, *ret_slices_hash);
+        t.gpus = amount_plus(t.gpus, n < NO_END / x->kinds[i].gpus ? n * x->kinds[i].gpus : NO_END);
+    }
+    t.gpus = t.gpus < NO_END / 1000 ? t.gpus : NO_END / 1000;
+    return t;
 }
 
 /* ---- status ---- */
@@ -201,8 +273,10 @@ void kai_queue_source_follow(struct kai_queue_source *x)
     bool any = kube_cache_count(x->cache) > 0 || map_count(x->known) > 0;
     if (!any || !kube_cache_synced(x->cache))
         return;
-    struct kai_totals totals = totals_of(x);
-    bool same = totals.gpus == x->totals.gpus && totals.cpu_milli == x->totals.cpu_milli && totals.memory_bytes == x->totals.memory_bytes;
+    uint64_t slices_hash;
+    struct kai_totals totals = totals_of(x, &slices_hash);
+    bool same = totals.gpus == x->totals.gpus && totals.cpu_milli == x->totals.cpu_milli && totals.memory_bytes == x->totals.memory_bytes &&
+                totals.gpu_memory_bytes == x->totals.gpu_memory_bytes && slices_hash == x->slices_hash;
     if (same && !x->changed)
         return;
     _cleanup_arena_ struct arena *a = arena_new();
@@ -211,6 +285,7 @@ void kai_queue_source_follow(struct kai_queue_source *x)
     bool others = false;
     d.arena = a;
     x->totals = totals;
+    x->slices_hash = slices_hash;
     x->changed = false;
     uint32_t n = read_all(x, a, &all);
     kai_queues_read(&d, all, n, &totals);
@@ -244,6 +319,7 @@ struct kai_queue_source *kai_queue_source_new(struct kube_client *c, const struc
     struct kai_queue_source *x = mem_zero(1, sizeof *x);
     x->config = *config;
     x->known = map_new(sizeof(struct known));
+    find_kinds(x);
     x->work = workqueue_new(c, status_queue, x);
     x->cache = kube_cache_new(c, &(struct kube_cache_config){.watch = {.path = KAI_QUEUES_PATH, .optional = true},
                                                              .on_change = on_change,
@@ -262,6 +338,10 @@ void kai_queue_source_free(struct kai_queue_source *x)
     for (size_t at = 0; (k = map_next(x->known, &at, &name));)
         known_clear(k);
     map_free(x->known);
+    for (uint32_t i = 0; i < x->kinds_n; i++)
+        free(x->kinds[i].resource);
+    free(x->kinds);
+    free(x->slices);
     kube_cache_free(x->cache);
     free(x);
 }
@@ -274,4 +354,15 @@ bool kai_queue_source_synced(const struct kai_queue_source *x)
 bool kai_queue_source_has(const struct kai_queue_source *x, const char *name)
 {
     return name ? kube_cache_raw(x->cache, "", name).n > 0 : kube_cache_count(x->cache) > 0;
+}
+
+bool kai_queue_source_next(const struct kai_queue_source *x, size_t *at, struct bytes *ret_key, struct bytes *ret_object)
+{
+    return kube_cache_next(x->cache, at, ret_key, ret_object);
+}
+
+bool kai_queue_source_has_below(const struct kai_queue_source *x, const char *name)
+{
+    const struct known *k = map_find_text(x->known, name);
+    return k && *k->below;
 }

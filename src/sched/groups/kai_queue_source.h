@@ -29,6 +29,9 @@ void kai_queue_source_free(struct kai_queue_source *x); /* NULL-safe */
 bool kai_queue_source_synced(const struct kai_queue_source *x);
 void kai_queue_source_follow(struct kai_queue_source *x);
 bool kai_queue_source_has(const struct kai_queue_source *x, const char *name); /* name NULL: any */
+bool kai_queue_source_has_below(const struct kai_queue_source *x, const char *name); /* it is above others */
+/* Each Queue there is: key "/name", and the object. at: from 0. False: there are no more. */
+bool kai_queue_source_next(const struct kai_queue_source *x, size_t *at, struct bytes *ret_key, struct bytes *ret_object);
 /* What is allocated to it may be another amount; no-op where there is no such Queue. */
 void kai_queue_source_used(struct kai_queue_source *x, const char *name);
 void kai_queue_source_led(struct kai_queue_source *x); /* the scheduler leads now: what the status of all has to say is looked at */

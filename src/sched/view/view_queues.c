@@ -1,12 +1,14 @@
-/* view_queues.c - queues of Kueue and of Volcano: what is theirs, what they have, and who waits in which place
+/* view_queues.c - queues of Kueue, of Volcano and of KAI: what is theirs, what they have, and who waits in which place
  *
- * SHAPE  {"n":name,"kd":"ClusterQueue"|"Queue","co":cohort or queue above,"st":strategy,"act":1,"why":why it admits nothing,"pend","adm","res",
+ * SHAPE  {"n":name,"kd":"ClusterQueue"|"Queue"|"KAI Queue","co":cohort or queue above,"st":strategy,"act":1,"why":why it admits nothing,"pend","adm","res",
  *         "pol":its own policy by which nodes are chosen,"polx":1 its annotation names none,"share":thousandths,
- *         "rows":[[flavor,resource,nominal,reserved,borrowed,most,lends]...],   -1: no limit
+ *         "rows":[[flavor,resource,nominal,reserved,borrowed,most,lends]...],   -1: no limit; most: as far as it may go now, with what
+ *                                                                               others use of the bounds of queues above
  *         "lq":[[key,pending,reserving]...],"wait":[gang...],"waitn":how many}
  */
 #include <stdlib.h>
 #include "codec/kinds/placement_names.h"
+#include "sched/groups/kai_queue_source.h"
 #include "sched/view/view_part.h"
 #include "wire/json.h"
 
@@ -19,6 +21,14 @@ void view_queues_drop(struct view_queue *q)
     q->cohort = q->strategy = NULL;
 }
 
+/* A queue with shares has bounds, its own and those of the queues above it. */
+static int64_t most_of(const struct queue_usage *r, int64_t nominal)
+{
+    if (r->left_by_bounds < NO_END)
+        return r->reserved + r->left_by_bounds;
+    return r->borrowing_limit == NO_LIMIT || nominal < 0 ? -1 : nominal + r->borrowing_limit;
+}
+
 static void rows_write(const struct view *v, struct buf *out, name_id id)
 {
     struct queue_usage *rows;
@@ -26,8 +36,7 @@ static void rows_write(const struct view *v, struct buf *out, name_id id)
     buf_text(out, ",\"rows\":[");
     for (uint32_t i = 0; i < n; i++) {
         const struct queue_usage *r = &rows[i];
-        int64_t nominal = r->nominal >= NO_END ? -1 : r->nominal,
-                most = r->borrowing_limit == NO_LIMIT || nominal < 0 ? -1 : nominal + r->borrowing_limit;
+        int64_t nominal = r->nominal >= NO_END ? -1 : r->nominal, most = most_of(r, nominal);
         buf_text(out, i ? ",[" : "[");
         json_write_string(out, bytes_of(intern_name(v->s->names, r->flavor)));
         buf_char(out, ',');
@@ -76,7 +85,7 @@ static void queue_tell(struct view *v, struct view_queue *q, const char *name, b
     q->active = active;
 }
 
-/* id: what the core finds it by. */
+/* id: what the core finds it by, which is that of its row, too. */
 static void queue_write(struct view *v, struct view_queue *q, const char *kind, const char *name, name_id id)
 {
     struct queue_counts counts;
@@ -84,14 +93,15 @@ static void queue_write(struct view *v, struct view_queue *q, const char *kind, 
     if (!id || !state_queue_counts(v->s->state, id, &counts))
         return;
     bool is_kueue = *kind == 'C';
-    const struct reason *problem = q->deleting ? NULL : state_queue_problem(v->s->state, id, v->scratch);
+    bool is_above = *kind == 'K' && kai_queue_source_has_below(v->s->kai_queues, name); /* it takes in nobody, and that is no problem */
+    const struct reason *problem = q->deleting || is_above ? NULL : state_queue_problem(v->s->state, id, v->scratch);
     _cleanup_buf_ struct buf why = {0};
     int64_t share = 0;
     if (q->deleting)
         buf_text(&why, "it is being deleted");
     else if (problem)
         explain_sentence(&why, problem, v->s->names);
-    struct buf *out = view_row_begin(v, 'q', is_kueue ? name : arena_printf(v->scratch, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
+    struct buf *out = view_row_begin(v, 'q', arena_text(v->scratch, intern_name(v->s->names, id)));
     view_row_text(out, "n", name);
     view_row_text(out, "kd", kind);
     view_row_text(out, "co", q->cohort);
@@ -114,33 +124,42 @@ static void queue_write(struct view *v, struct view_queue *q, const char *kind, 
     view_row_end(v, &q->row);
 }
 
-static void object_take(struct view *v, struct view_queue *q, struct bytes raw, bool is_kueue)
+/* parent: the field that names the queue above; NULL: it is Kueue's. */
+static void object_take(struct view *v, struct view_queue *q, struct bytes raw, const char *parent)
 {
     if (!view_row_object_is_new(&q->object, raw))
         return;
     const struct json *object = json_parse(v->scratch, raw, NULL, NULL), *spec = json_get(object, "spec");
     view_queues_drop(q);
-    q->cohort = mem_text(is_kueue ? json_text(decode_queue_cohort(spec), "") : json_get_text(spec, "parent", ""));
-    q->strategy = mem_text(is_kueue ? json_get_text(spec, "queueingStrategy", "BestEffortFIFO") : "");
+    q->cohort = mem_text(parent ? json_get_text(spec, parent, "") : json_text(decode_queue_cohort(spec), ""));
+    q->strategy = mem_text(parent ? "" : json_get_text(spec, "queueingStrategy", "BestEffortFIFO"));
     q->placement_wrong = decode_queue_placement(object, v->scratch).unread;
     q->deleting = object_deleting(object);
 }
 
+struct queues_of {
+    const char *kind, *prefix, *parent;
+};
+
+static void one_write(struct view *v, const struct queues_of *k, struct bytes key, struct bytes raw)
+{
+    const char *name = arena_text_n(v->scratch, key.data + 1, key.n - 1), /* "/name" */
+        *id = arena_printf(v->scratch, "%s%s", k->prefix, name);
+    struct view_queue *q = map_put(v->queues, bytes_of(id), NULL);
+    object_take(v, q, raw, k->parent);
+    queue_write(v, q, k->kind, name, intern_find(v->s->names, bytes_of(id)));
+}
+
 void view_queues_write(struct view *v)
 {
-    static const struct {
-        enum source_id source;
-        const char *kind, *prefix;
-    } kinds[] = {{SOURCE_QUEUES, "ClusterQueue", ""}, {SOURCE_VOLCANO_QUEUES, "Queue", DECODE_VOLCANO_QUEUE_PREFIX}};
-    for (int i = 0; i < 2; i++) {
-        const struct kube_cache *cache = v->s->sources[kinds[i].source].cache;
-        struct bytes key, raw;
-        for (size_t at = 0; cache && kube_cache_next(cache, &at, &key, &raw);) {
-            const char *name = arena_text_n(v->scratch, key.data + 1, key.n - 1), /* "/name" */
-                *id = arena_printf(v->scratch, "%s%s", kinds[i].prefix, name);
-            struct view_queue *q = map_put(v->queues, bytes_of(id), NULL);
-            object_take(v, q, raw, i == 0);
-            queue_write(v, q, kinds[i].kind, name, intern_find(v->s->names, bytes_of(id)));
-        }
-    }
+    static const struct queues_of kueue = {"ClusterQueue", "", NULL}, volcano = {"Queue", DECODE_VOLCANO_QUEUE_PREFIX, "parent"},
+                                   kai = {"KAI Queue", DECODE_KAI_QUEUE_PREFIX, "parentQueue"};
+    const struct source *sources = v->s->sources;
+    struct bytes key, raw;
+    for (size_t at = 0; kube_cache_next(sources[SOURCE_QUEUES].cache, &at, &key, &raw);)
+        one_write(v, &kueue, key, raw);
+    for (size_t at = 0; kube_cache_next(sources[SOURCE_VOLCANO_QUEUES].cache, &at, &key, &raw);)
+        one_write(v, &volcano, key, raw);
+    for (size_t at = 0; kai_queue_source_next(v->s->kai_queues, &at, &key, &raw);)
+        one_write(v, &kai, key, raw);
 }

@@ -53,6 +53,28 @@ pod both-1 "schedulingGroup: {podGroupName: both}"
 soon "a condition as 1.36 calls it" '^True Scheduled$' condition v1alpha2 both PodGroupScheduled
 soon "and as 1.37 does" '^True Scheduled$' condition v1beta1 both PodGroupInitiallyScheduled
 
+# --- a group on nodes with one value of a label, which none has at first
+apply <<YAML
+{apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: near}, spec: {schedulingPolicy: {gang: {minCount: 2}},
+ schedulingConstraints: {topology: [{key: rack-63}]}}}
+YAML
+pod near-0 "schedulingGroup: {podGroupName: near}"
+pod near-1 "schedulingGroup: {podGroupName: near}"
+soon "no node has the label" 'no node is in a domain of label rack-63' waits near-0
+rack=$(k get nodes -o 'jsonpath={.items[0].metadata.name}')
+k label node "$rack" rack-63=r1 >/dev/null
+soon "one has it" "^$rack\$" node_of near-0
+is "both stand there" "$rack" node_of near-1
+says "why of a group that has started" 'near: scheduled' "$PROGRAM" why podgroup/near -n "$NS"
+apply <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: near-large}, spec: {schedulingGroup: {podGroupName: near}, restartPolicy: Never,
+ containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 8}}}]}}
+YAML
+soon "one that comes later, and has no room there: why says so of it" 'no domain of label rack-63 holds 1 pod' "$PROGRAM" why pod/near-large -n "$NS"
+k label node "$rack" rack-63- >/dev/null
+k delete pods near-0 near-1 near-large --grace-period=0 --force >/dev/null 2>&1
+k delete podgroups.scheduling.k8s.io near >/dev/null
+
 # --- servers that have one version alone; the scheduler of this one does not look after pods of another scheduler
 url=$("$KUBECTL" config view -o 'jsonpath={.clusters[0].cluster.server}')
 # older VERSION: a server that has that version of the group alone, and a scheduler for it that serves pods of schedulerName VERSION

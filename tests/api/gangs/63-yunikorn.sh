@@ -58,6 +58,21 @@ queued b >/dev/null
 soon "they start" '^2$' bound queued
 soon "an Event says it, once" '^1$' bash -c "'$KUBECTL' -n '$NS' get events --field-selector reason=QueueIgnored -o name | wc -l"
 
+# --- its queues' configuration
+configs() {
+    { echo "# YAML"; cat; } <<YAML | k apply -f -
+{apiVersion: v1, kind: ConfigMap, metadata: {name: yunikorn-configs}, data: {$1: "partitions: []"}}
+YAML
+}
+is "other settings of its are not spoken of" 'configmap/yunikorn-configs created' configs service.clusterId
+says "queues in it do nothing" 'data.queues.yaml.: the queues that it describes have no effect' configs queues.yaml
+soon "an Event says so" 'ConfigMap data.queues.yaml.: the queues that it describes' k get events --field-selector reason=QueuesIgnored -o \
+    'jsonpath={range .items[*]}{.involvedObject.kind} {.message}{"\n"}{end}'
+configs queues.yaml >/dev/null 2>&1
+k annotate configmap yunikorn-configs again=1 >/dev/null
+is "once" 1 bash -c "'$KUBECTL' -n '$NS' get events --field-selector reason=QueuesIgnored -o name | wc -l"
+k delete configmap yunikorn-configs >/dev/null
+
 # --- room
 large='yunikorn.apache.org/task-groups: "[{\"name\": \"worker\", \"minMember\": 5, \"minResource\": {\"nvidia.com/gpu\": 8}}]"'
 for i in 0 1 2 3 4; do pod large-$i large 8 "$(in_group worker), $large"; done

@@ -55,7 +55,28 @@ refuses "two subgroups of one name" 'spec[.]subGroups\[1\][.]name.*another one' 
 refuses "a parent that is none" 'spec[.]subGroups\[0\][.]parent.*no subgroup has this name' pg bad "subGroups: [{name: a, parent: x}]"
 refuses "parents in a circle" 'parents go in a circle' pg bad "subGroups: [{name: a, parent: b}, {name: b, parent: a}]"
 refuses "a minimum of none" 'spec[.]minMember' pg bad "minMember: 0"
-says "a topology does nothing" 'topologyConstraint' pg level "minMember: 1, topologyConstraint: {topology: t, requiredTopologyLevel: rack}"
+
+# --- a topology
+apply >/dev/null <<YAML
+{apiVersion: kai.scheduler/v1alpha1, kind: Topology, metadata: {name: $NS}, spec: {levels: [{nodeLabel: $NS/block}, {nodeLabel: $NS/rack, alias: rack}]}}
+YAML
+pg near "minMember: 2, topologyConstraint: {topology: $NS, requiredTopologyLevel: rack}" >/dev/null
+pod near-0 near 1
+pod near-1 near 1
+soon "no node is in a rack" "no node is in a domain of label $NS/rack" why podgroup/near
+rack=$(k get nodes -o 'jsonpath={.items[5].metadata.name}')
+k label node "$rack" "$NS/block=b" "$NS/rack=r" >/dev/null
+soon "one is: both start" '^2$' bound near
+is "there" "$rack $rack " k get pods -l app=near -o 'jsonpath={range .items[*]}{.spec.nodeName} {end}'
+says "a Topology that is none is said when it is written" 'there is no Topology gone' \
+    pg lost "minMember: 1, topologyConstraint: {topology: gone, requiredTopologyLevel: rack}"
+says "and a level of none" 'its level has no effect without the Topology' pg level "minMember: 1, topologyConstraint: {requiredTopologyLevel: rack}"
+says "and none" 'the group waits before requiredTopologyLevel' pg level "minMember: 1, topologyConstraint: {topology: $NS, requiredTopologyLevel: null}"
+pod lost-0 lost 0
+soon "a Topology that is none" 'spec.topologyConstraint.topology: there is no Topology gone' why podgroup/lost
+k delete pods -l 'app in (near, lost)' --wait=false >/dev/null
+k label node "$rack" "$NS/block-" "$NS/rack-" >/dev/null
+"$KUBECTL" delete topologies.kai.scheduler "$NS" >/dev/null
 
 # --- room, hold
 pg large "minMember: 5" >/dev/null

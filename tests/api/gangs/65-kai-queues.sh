@@ -88,6 +88,15 @@ done
 soon "two halves of a GPU, of three" '^2$' bound half
 soon "the third waits for the limit" "capstan.dev/gpu-milli in queue $NS-f" bash -c "for i in 1 2 3; do '$PROGRAM' why pod/half-\$i -n '$NS'; done"
 is "two have started" 2 bound half
+mib=$(k get nodes -o 'jsonpath={.items[0].metadata.labels.nvidia\.com/gpu\.memory}')
+for i in 1 2; do
+    apply >/dev/null 2>&1 <<YAML
+{apiVersion: v1, kind: Pod, metadata: {name: memory-$i, labels: {app: memory, kai.scheduler/queue: $NS-f}, annotations: {capstan.dev/run-seconds: "600", gpu-memory: "$((mib * 3 / 4))"}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox}]}}
+YAML
+done
+soon "three quarters of a GPU's memory" '^1$' bound memory
+soon "as much again is beyond the limit" "capstan.dev/gpu-memory in queue $NS-f" bash -c "for i in 1 2; do '$PROGRAM' why pod/memory-\$i -n '$NS'; done"
 k delete podgroups.scheduling.run.ai --all >/dev/null
 k delete pods --all --wait=false >/dev/null
 "$KUBECTL" delete priorityclass "$NS-high" >/dev/null

@@ -167,11 +167,13 @@ static const struct {
     {KAI, "podgroups", "spec.queue"},
     {KAI, "podgroups", "spec.priorityClassName"},
     {KAI, "podgroups", "spec.preemptibility"},
+    {KAI, "podgroups", "spec.topologyConstraint"},
     {KAI, "podgroups", "spec.subGroups[].name"},
     {KAI, "podgroups", "spec.subGroups[].minMember"},
     {NATIVE, "priorityclasses", ""},
     {NATIVE, "workloads", ""}, /* its groups, where pods name it; whoever makes PodGroups of it has made it, too */
     {NATIVE, "podgroups", "spec.schedulingPolicy"},
+    {NATIVE, "podgroups", "spec.schedulingConstraints.topology"},
     {NATIVE, "podgroups", "spec.priorityClassName"},
     {NATIVE, "podgroups", "spec.priority"},
     {NATIVE, "podgroups", "spec.workloadRef"}, /* who made the group: nobody reads it, in Kubernetes neither */

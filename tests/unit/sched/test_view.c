@@ -211,6 +211,43 @@ static void queues_say_by_which_policy_nodes_are_chosen(void **state)
     assert_null(json_get(row("q/cq"), "polx"));
 }
 
+/* The amounts of one resource in its row: "nominal reserved most"; "": there are none. */
+static const char *amounts_of(const char *id, const char *resource)
+{
+    JSON_EACH (one, json_get(row(id), "rows"))
+        if (strcmp(json_text(json_item(one, 1), ""), resource) == 0)
+            return arena_printf(w.a, "%lld %lld %lld", (long long)json_int64(json_item(one, 2), 0),
+                                (long long)json_int64(json_item(one, 3), 0), (long long)json_int64(json_item(one, 5), 0));
+    return "";
+}
+
+static void queues_of_kai(void **state)
+{
+    (void)state;
+    static const char queue_text[] = "{\"apiVersion\":\"scheduling.run.ai/v2\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"%s\"},\"spec\":{%s"
+                                     "\"resources\":{\"gpu\":{\"quota\":1,\"limit\":%d},\"cpu\":{\"quota\":-1,\"limit\":-1},\"memory\":{\"quota\":-1,"
+                                     "\"limit\":-1}}}}";
+    create(arena_printf(w.a, queue_text, "org", "", 2));
+    create(arena_printf(w.a, queue_text, "team", "\"parentQueue\":\"org\",", 2));
+    create("{\"apiVersion\":\"scheduling.run.ai/v2alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":{"
+           "\"minMember\":1,\"queue\":\"team\"}}");
+    create("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"g0\",\"namespace\":\"n\",\"annotations\":{\"pod-group-name\":\"g\"}},"
+           "\"spec\":{\"schedulerName\":\"kai-scheduler\",\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{"
+           "\"nvidia.com/gpu\":\"1\"}}}]}}");
+    run(3000);
+    assert_string_equal(json_get_text(row("q/kai:team"), "kd", ""), "KAI Queue");
+    assert_string_equal(json_get_text(row("q/kai:team"), "n", ""), "team");
+    assert_string_equal(json_get_text(row("q/kai:team"), "co", ""), "org");
+    assert_string_equal(amounts_of("q/kai:team", "nvidia.com/gpu"), "1 1 2");
+    assert_int_equal(json_get_int64(row("q/kai:team"), "adm", 0), 1);
+    assert_int_equal(json_get_int64(row("q/kai:team"), "act", 0), 1);
+    assert_string_equal(json_get_text(row("q/kai:org"), "co", "none"), "none");
+    assert_int_equal(json_get_int64(row("q/kai:org"), "act", 0), 1);
+    kube_delete(w.user, "/apis/scheduling.run.ai/v2/queues/team", BYTES("{}"), NULL, NULL);
+    run(3000);
+    assert_null(row("q/kai:team"));
+}
+
 #define GROUPS "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/n/podgroups"
 
 static void member(const char *name)
@@ -499,6 +536,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_say_what_the_scheduler_knows, setup, close_all),
         cmocka_unit_test_setup_teardown(queues_say_by_which_policy_nodes_are_chosen, setup, close_all),
+        cmocka_unit_test_setup_teardown(queues_of_kai, setup, close_all),
         cmocka_unit_test_setup_teardown(what_is_wrong_with_those_that_run, setup, close_all),
         cmocka_unit_test_setup_teardown(devices_are_told_one_by_one, setup, close_all),
         cmocka_unit_test_setup_teardown(sessions_are_what_the_agent_has_written, setup, close_all),

@@ -40,6 +40,19 @@ static bool is_in_circle(const int32_t *parents, uint32_t n, int32_t at)
     return at >= 0;
 }
 
+/* WHY  no errors: KAI takes them, and the Topology may come later. */
+static void check_topology(struct admission *x, const struct json *asked)
+{
+    const char *name = json_get_text(asked, "topology", "");
+    bool has_level = *json_get_text(asked, "requiredTopologyLevel", "") || *json_get_text(asked, "preferredTopologyLevel", "");
+    if (!*name && has_level)
+        admission_warn(x, "spec.topologyConstraint: its level has no effect without the Topology that it is one of: write topology");
+    else if (*name && !has_level)
+        admission_warn(x, "spec.topologyConstraint: the group waits before requiredTopologyLevel, preferredTopologyLevel or both are written");
+    else if (*name && x->read && !x->read(x->ctx, "kai.scheduler", "topologies", "", name))
+        admission_warn(x, "spec.topologyConstraint.topology: there is no Topology %.253s (kai.scheduler): the group waits before there is", name);
+}
+
 void admission_kai(struct admission *x, const struct kind *k)
 {
     const struct json *groups = json_path(x->object, "spec", "subGroups", NULL);
@@ -48,6 +61,8 @@ void admission_kai(struct admission *x, const struct kind *k)
         admission_kai_queue(x);
         return;
     }
+    if (!x->status_only)
+        check_topology(x, json_path(x->object, "spec", "topologyConstraint", NULL));
     if (!json_is(groups, JSON_ARRAY) || !groups->n || groups->n > LIMIT_TASK_GROUPS)
         return; /* its type and length are refused elsewhere */
     const int32_t *parents = parents_of(x, groups);

@@ -36,6 +36,11 @@ static void a_pod_alone(void **state)
     assert_string_equal(g.class_name, "train");
     assert_string_equal(g.preemptibility, "non-preemptible");
     assert_string_equal(json_get_text(g.owner, "kind", ""), "Pod");
+    g = of(w, "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"kai.scheduler/topology\":\"t\",\"kai.scheduler/topology-required-placement\":\"rack\"}}}",
+           NULL);
+    assert_string_equal(g.topology, "t");
+    assert_string_equal(g.required_level, "rack");
+    assert_string_equal(g.preferred_level, "");
     g = of(w, POD("\"project\":\"p1\",\"kai.scheduler/preemptibility\":\"often\"", OWNED("apps/v1", "ReplicaSet", "r")), NULL);
     assert_string_equal(g.queue, "p1");
     assert_string_equal(g.class_name, "inference");

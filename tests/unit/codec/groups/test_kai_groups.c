@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdint.h>
 #include <cmocka.h>
 
@@ -94,11 +95,73 @@ static void says_what_does_nothing(void **state)
     w->d.has_queue = has_queue;
     assert_null(decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"queue\":\"team\",\"minMember\":1,\"topologyConstraint\":{}}}")));
     assert_null(decode_kai_unused(&w->d, tree(w, "{}")));
+    assert_string_equal(decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"topologyConstraint\":{\"requiredTopologyLevel\":\"rack\"}}}")),
+                        "spec.topologyConstraint: it names no topology, of which its level would be one");
     const char *text = decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"queue\":\"x\",\"minSubGroup\":1,\"subGroups\":[{\"name\":\"a\",\"parent\":\"b\","
                                                         "\"topologyConstraint\":{\"topology\":\"t\"}}]}}"));
     static const char *const parts[] = {"topologyConstraint: ", "spec.subGroups[*].parent: ", "minSubGroup: ", "spec.queue: there is no Queue"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         assert_non_null(strstr(text, parts[i]));
+}
+
+static const struct json *kai_levels(void *ctx, const char *topology, struct arena *a)
+{
+    (void)ctx;
+    return text_equal(topology, "t") ? json_parse(a, BYTES("[{\"nodeLabel\":\"zone\"},{\"nodeLabel\":\"block\",\"alias\":\"b\"},"
+                                                           "{\"nodeLabel\":\"rack\"}]"), NULL, NULL)
+                                     : NULL;
+}
+
+static char levels_asked[200]; /* "-": none */
+
+static bool level_of(void *ctx, name_id gang, const char *levels, int64_t *ret_tier)
+{
+    (void)ctx;
+    (void)gang;
+    snprintf(levels_asked, sizeof levels_asked, "%s", levels ? levels : "-");
+    *ret_tier = 7;
+    return levels != NULL;
+}
+
+static void reads_a_topology(void **state)
+{
+    static const struct {
+        const char *asked, *levels, *title;
+        enum topology_mode mode;
+        const char *fault;
+    } cases[] = {
+        {"{}", "-", "", TOPOLOGY_UNASKED, ""},
+        {"{\"requiredTopologyLevel\":\"rack\"}", "-", "", TOPOLOGY_UNASKED, ""},
+        {"{\"topology\":\"t\",\"requiredTopologyLevel\":\"block\"}", "zone,block", "label block", TOPOLOGY_REQUIRED, ""},
+        {"{\"topology\":\"t\",\"requiredTopologyLevel\":\"zone\",\"preferredTopologyLevel\":\"b\"}", "zone zone,block", "label zone",
+         TOPOLOGY_REQUIRED, ""},
+        {"{\"topology\":\"t\",\"preferredTopologyLevel\":\"block\"}", "zone zone,block", "", TOPOLOGY_PREFERRED, ""},
+        {"{\"topology\":\"t\",\"preferredTopologyLevel\":\"zone\",\"requiredTopologyLevel\":\"rack\"}", "-", "", TOPOLOGY_UNASKED,
+         "zone is wider than requiredTopologyLevel"},
+        {"{\"topology\":\"t\"}", "-", "", TOPOLOGY_UNASKED, "write requiredTopologyLevel, preferredTopologyLevel, or both"},
+        {"{\"topology\":\"u\",\"requiredTopologyLevel\":\"rack\"}", "-", "", TOPOLOGY_UNASKED, "there is no Topology u (kai.scheduler)"},
+        {"{\"topology\":\"t\",\"requiredTopologyLevel\":\"row\"}", "-", "", TOPOLOGY_UNASKED, "Topology t has no level row"},
+        {"{\"topology\":\"t\",\"preferredTopologyLevel\":\"row\"}", "-", "", TOPOLOGY_UNASKED, "preferredTopologyLevel: Topology t has no level row"},
+        {"{\"topology\":7,\"requiredTopologyLevel\":[]}", "-", "", TOPOLOGY_UNASKED, ""},
+        {"7", "-", "", TOPOLOGY_UNASKED, ""},
+    };
+    struct world *w = *state;
+    w->d.level_of = level_of;
+    w->d.kai_levels = kai_levels;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gang_record g = group(w, arena_printf(w->arena, "{\"topologyConstraint\":%s}", cases[i].asked));
+        assert_string_equal(levels_asked, cases[i].levels);
+        assert_string_equal(intern_name(w->names, g.tiers.title), cases[i].title);
+        assert_int_equal(g.tiers.mode, cases[i].mode);
+        assert_int_equal(g.tiers.highest, cases[i].mode == TOPOLOGY_REQUIRED ? 7 : 0);
+        assert_int_equal(g.hold_is_fault, *cases[i].fault != '\0');
+        assert_non_null(strstr(intern_name(w->names, g.hold_text), cases[i].fault));
+    }
+    const struct json *o = tree(w, "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"topologyConstraint\":{\"topology\":\"t\","
+                                   "\"requiredTopologyLevel\":\"rack\"}}}");
+    assert_null(decode_kai_unused(&w->d, o));
+    w->d.level_of = NULL; /* HyperNodes make the domains */
+    assert_non_null(strstr(decode_kai_unused(&w->d, o), "spec.topologyConstraint: its pods stand where there is room"));
 }
 
 static void finds_a_pods_group(void **state)
@@ -139,6 +202,6 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
     const struct CMUnitTest tests[] = {TEST(reads_a_group),          TEST(reads_subgroups),   TEST(bears_what_is_hostile),
-                                       TEST(says_what_does_nothing), TEST(finds_a_pods_group)};
+                                       TEST(says_what_does_nothing), TEST(reads_a_topology), TEST(finds_a_pods_group)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,6 +71,29 @@ static void reads_units(void **state)
     assert_int_equal(most(w, q, "memory"), 7000000);
 }
 
+/* MIG instances count as many GPUs as they have slices, memory by the largest GPU; each for itself. */
+static void other_forms_of_gpus(void **state)
+{
+    struct world *w = *state;
+    const struct kai_slice slices[] = {{intern_text_id(w->names, "nvidia.com/mig-1g.5gb"), 1}, {intern_text_id(w->names, "nvidia.com/mig-3g.20gb"), 3}};
+    const struct kai_totals totals = {.gpus = 20, .gpu_memory_bytes = (int64_t)40 << 30, .slices = slices, .slices_n = 2};
+    struct kai_queue q = {.name = "team", .spec = tree(w, "{\"resources\":{\"gpu\":{\"quota\":4.5,\"limit\":7}}}")};
+    kai_queues_read(&w->d, &q, 1, &totals);
+    assert_int_equal(deserved(w, &q, "nvidia.com/mig-1g.5gb"), 4);
+    assert_int_equal(most(w, &q, "nvidia.com/mig-1g.5gb"), 7);
+    assert_int_equal(deserved(w, &q, "nvidia.com/mig-3g.20gb"), 1);
+    assert_int_equal(most(w, &q, "nvidia.com/mig-3g.20gb"), 2);
+    assert_int_equal(deserved(w, &q, "capstan.dev/gpu-memory"), (int64_t)180 << 30);
+    assert_int_equal(most(w, &q, "capstan.dev/gpu-memory"), (int64_t)280 << 30);
+    q.spec = tree(w, "{\"resources\":{\"gpu\":{\"quota\":1e15,\"limit\":-1}}}");
+    kai_queues_read(&w->d, &q, 1, &totals);
+    assert_int_equal(most(w, &q, "nvidia.com/mig-3g.20gb"), -1);
+    assert_int_equal(most(w, &q, "capstan.dev/gpu-memory"), -1);
+    assert_int_equal(deserved(w, &q, "capstan.dev/gpu-memory"), NO_END);
+    kai_queues_read(&w->d, &q, 1, &cluster); /* no memory is known */
+    assert_int_equal(deserved(w, &q, "capstan.dev/gpu-memory"), -1);
+}
+
 static void what_is_not_written_is_none(void **state)
 {
     struct world *w = *state;
@@ -164,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_units, world_open, world_close),
+        cmocka_unit_test_setup_teardown(other_forms_of_gpus, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_is_not_written_is_none, world_open, world_close),
         cmocka_unit_test_setup_teardown(deals_out_the_rest_by_weight, world_open, world_close),
         cmocka_unit_test_setup_teardown(the_highest_priority_first, world_open, world_close),

@@ -21,8 +21,8 @@ static void kai_queue(const char *name, int quota, int limit, int weight)
                         name, quota, limit, weight, free, free));
 }
 
-/* Of pods with one GPU each. */
-static void group(const char *name, const char *queue, int n)
+/* Of pods with one of the resource each. */
+static void group_of(const char *name, const char *queue, int n, const char *resource)
 {
     create(arena_printf(w.a,
                         "{\"apiVersion\":\"scheduling.run.ai/v2alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
@@ -31,7 +31,12 @@ static void group(const char *name, const char *queue, int n)
         create(arena_printf(w.a,
                             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s-%d\",\"namespace\":\"n\",\"annotations\":{"
                             "\"pod-group-name\":\"%s\"}},\"spec\":{\"schedulerName\":\"kai-scheduler\",\"containers\":[{\"name\":\"main\","
-                            "\"image\":\"x\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}}", name, i, name));
+                            "\"image\":\"x\",\"resources\":{\"limits\":{\"%s\":\"1\"}}}]}}", name, i, name, resource));
+}
+
+static void group(const char *name, const char *queue, int n)
+{
+    group_of(name, queue, n, "nvidia.com/gpu");
 }
 
 static bool is_bound(const char *name)
@@ -112,6 +117,30 @@ static void shares_follow_nodes(void **state)
     assert_true(is_bound("second")); /* there are no Queues any more: a name counts in none */
 }
 
+/* An instance of three slices counts as three GPUs, also in what there is to be dealt out; so it does once nodes have others. */
+static void counts_mig_instances(void **state)
+{
+    (void)state;
+    kai_queue("team", 4, 7, 1);
+    kai_queue("other", 0, -1, 1);
+    node("m0", "nvidia.com/mig-3g.20gb", 4);
+    scheduler_start();
+    assert_int_equal(deserved("team", "nvidia.com/gpu"), 7);
+    assert_int_equal(deserved("team", "nvidia.com/mig-3g.20gb"), 2);
+    assert_int_equal(deserved("other", "nvidia.com/mig-3g.20gb"), 3); /* 16 - 4 - 3 */
+    assert_int_equal(deserved("team", "nvidia.com/mig-1g.5gb"), -1);
+    group_of("two", "team", 2, "nvidia.com/mig-3g.20gb");
+    group_of("third", "team", 1, "nvidia.com/mig-3g.20gb");
+    run(5000);
+    assert_true(is_bound("two"));
+    assert_false(is_bound("third"));
+    assert_non_null(strstr(told("third"), "nvidia.com/mig-3g.20gb in queue team"));
+    kube_delete(w.user, "/api/v1/nodes/m0", BYTES(""), NULL, NULL);
+    node("m1", "nvidia.com/mig-1g.5gb", 12);
+    run(2000);
+    assert_int_equal(deserved("team", "nvidia.com/mig-1g.5gb"), 7);
+}
+
 static void leaves_the_status_to_kai(void **state)
 {
     (void)state;
@@ -126,6 +155,6 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
     const struct CMUnitTest tests[] = {TEST(groups_never_start_outside_of_their_queue), TEST(both_come_at_once), TEST(shares_follow_nodes),
-                                       TEST(leaves_the_status_to_kai)};
+                                       TEST(counts_mig_instances), TEST(leaves_the_status_to_kai)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
