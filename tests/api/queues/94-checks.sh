@@ -85,7 +85,8 @@ is "the controllers own their entries" 'example.com/budget example.com/nodes' ba
 job again
 soon "another job has its quota" '^Pending' state again budget
 answer again nodes Retry '"requeueAfterSeconds": 3'
-soon "retry evicts it" "^True AdmissionCheck Evicted due to AdmissionCheck in Retry state: \"$NS-nodes\" \\(said by nodes\\)\$" condition again Evicted
+# It comes again after three seconds; a look that is later sees what it was.
+soon "retry evicts it" "^(True AdmissionCheck |False QuotaReserved Previously: )Evicted due to AdmissionCheck in Retry state: \"$NS-nodes\" \\(said by nodes\\)\$" condition again Evicted
 soon "with an event" "EvictedDueToAdmissionCheck" k get events
 soon "its checks are pending again" '^Pending Reset to Pending after eviction. Previously: Retry$' state again nodes
 soon "and it comes again" '^True QuotaReserved ' condition again QuotaReserved
