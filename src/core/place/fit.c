@@ -75,14 +75,17 @@ static uint64_t devices_room(const struct device_table *t, const struct shape_cl
     return copies;
 }
 
-/* Is there too little of anything that is counted? Most nodes of a full cluster say so. */
+/* Is there too little of anything that is counted? WHY  all is compared before anything follows from it: most nodes of a full cluster lack
+ * something, no telling what, and the machine guesses badly. */
 static bool lacks_amounts(const struct state *s, const struct shape_class *c, uint32_t node)
 {
     const int64_t *left = node_free(&s->nodes, node);
-    for (uint32_t i = 0; i < c->demands_n; i++)
-        if (c->demands[i].column < 0 || left[c->demands[i].column] < c->demands[i].value)
-            return true;
-    return c->share.parts > s->nodes.nodes[node].devices.left_most; /* without a ledger there are none */
+    uint32_t lacks = c->share.parts > s->nodes.nodes[node].devices.left_most; /* without a ledger there are none */
+    for (uint32_t i = 0; i < c->demands_n; i++) {
+        const int32_t column = c->demands[i].column;
+        lacks |= (uint32_t)(column < 0) | (uint32_t)(left[column < 0 ? 0 : column] < c->demands[i].value);
+    }
+    return lacks;
 }
 
 /* WHY  apart: it needs many registers, and is not come to as a rule. */

@@ -72,11 +72,16 @@ static uint64_t key_of(const struct view *v, const uint32_t *rank, uint32_t slot
 
 static struct won best_of_leaves(const struct view *v, const uint32_t *rank, uint32_t group)
 {
-    struct won best = {0, group * VIEW_FAN};
-    for (uint32_t slot = group * VIEW_FAN; slot < (group + 1) * VIEW_FAN; slot++) {
-        uint64_t key = key_of(v, rank, slot);
-        best.slot = key > best.key ? slot : best.slot;
-        best.key = key > best.key ? key : best.key;
+    const uint32_t first = group * VIEW_FAN, *score = &v->score[first];
+    uint32_t most = 0;
+    struct won best = {0, first};
+    for (uint32_t i = 0; i < VIEW_FAN; i++)
+        most = score[i] > most ? score[i] : most;
+    for (uint32_t i = 0; i < VIEW_FAN && most; i++) {
+        if (score[i] != most)
+            continue;
+        const uint64_t key = key_of(v, rank, first + i);
+        best = key > best.key ? (struct won){key, first + i} : best;
     }
     return best;
 }
@@ -254,10 +259,29 @@ static inline bool look_again(struct state *s, struct view *v, const struct scor
     return v->score[slot] != before || other_record; /* the slot of another node has another rank */
 }
 
+/* A node without room has none after pods took more of it. */
+static inline bool may_differ(const struct state *s, const struct view *v, uint32_t slot)
+{
+    return v->room[slot] || s->nodes.eased[slot] > v->seq;
+}
+
+/* WHY  some at once: what is read of them is asked of the memory together, before the first is looked at. */
 static void look_at_batch(struct state *s, struct view *v, const struct scorer *by, struct batch *b)
 {
-    uint32_t changed_n = 0;
-    for (uint32_t i = 0; i < b->n; i++)
+    uint32_t left_n = 0, changed_n = 0;
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint32_t slot = b->all[i];
+        const struct node *node = &s->nodes.nodes[slot];
+        if (!may_differ(s, v, slot))
+            continue;
+        __builtin_prefetch(&node->record_seq);
+        __builtin_prefetch(&node->devices.parts_at);
+        __builtin_prefetch(node_free(&s->nodes, slot));
+        __builtin_prefetch(&v->score[slot]);
+        __builtin_prefetch(&v->cause[slot]);
+        b->all[left_n++] = slot;
+    }
+    for (uint32_t i = 0; i < left_n; i++)
         if (look_again(s, v, by, b->all[i]))
             b->all[changed_n++] = b->all[i];
     b->n = changed_n;
@@ -265,16 +289,9 @@ static void look_at_batch(struct state *s, struct view *v, const struct scorer *
     b->n = 0;
 }
 
-/* WHY  some at once: what is read of them is asked of the memory together, before the first is looked at. */
-static void batch_add(struct state *s, struct view *v, const struct scorer *by, struct batch *b, uint32_t slot)
+static inline void batch_add(struct state *s, struct view *v, const struct scorer *by, struct batch *b, uint32_t slot)
 {
-    const struct node *node = &s->nodes.nodes[slot];
-    __builtin_prefetch(&node->record_seq);
-    __builtin_prefetch(&node->devices.parts_at);
-    __builtin_prefetch(node_free(&s->nodes, slot));
     __builtin_prefetch(&v->room[slot]);
-    __builtin_prefetch(&v->score[slot]);
-    __builtin_prefetch(&v->cause[slot]);
     b->all[b->n++] = slot;
     if (b->n == BATCH_MOST)
         look_at_batch(s, v, by, b);
@@ -284,20 +301,19 @@ static void batch_add(struct state *s, struct view *v, const struct scorer *by, 
 static void repair(struct state *s, struct view *v)
 {
     const struct scorer by = scorer_of(s, &s->shapes.classes[v->shape], v->by);
+    const uint32_t *journal = s->nodes.journal;
     const uint64_t *touched = s->nodes.touched, until = s->nodes.seq, behind = until - v->seq;
     struct batch batch;
     batch.n = 0;
     v->n = s->nodes.n;
-    if (behind == 1) {
-        batch.all[batch.n++] = s->nodes.journal[v->seq % NODE_JOURNAL];
-    } else if (behind > NODE_JOURNAL || behind > v->n) {
+    if (behind > NODE_JOURNAL || behind > v->n) {
         for (uint32_t slot = 1; slot < v->n; slot++)
             if (touched[slot] > v->seq)
                 batch_add(s, v, &by, &batch, slot);
     } else {
         for (uint64_t at = v->seq; at < until; at++) {
-            uint32_t slot = s->nodes.journal[at % NODE_JOURNAL];
-            if (touched[slot] == at + 1) /* and not once more since */
+            const uint32_t slot = journal[at % NODE_JOURNAL];
+            if (slot)
                 batch_add(s, v, &by, &batch, slot);
         }
     }
