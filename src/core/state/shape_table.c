@@ -195,8 +195,10 @@ static void fill_demands(struct shape_class *c, struct node_table *nodes, const 
                             .extended = is_extended(intern_name(names, r->resource)), .value = r->value};
     }
     for (uint32_t i = c->demands_n; i-- > 1;)
-        if (c->demands[i].extended)
+        if (c->demands[i].extended) {
             c->device_demand = (int32_t)i;
+            c->extended_n++;
+        }
     fill_share(c, names);
 }
 
