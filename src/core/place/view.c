@@ -73,17 +73,15 @@ static uint64_t key_of(const struct view *v, const uint32_t *rank, uint32_t slot
 static struct won best_of_leaves(const struct view *v, const uint32_t *rank, uint32_t group)
 {
     const uint32_t first = group * VIEW_FAN, *score = &v->score[first];
-    uint32_t most = 0;
-    struct won best = {0, first};
+    uint32_t most = 0, least_rank = UINT32_MAX, best = first;
     for (uint32_t i = 0; i < VIEW_FAN; i++)
         most = score[i] > most ? score[i] : most;
-    for (uint32_t i = 0; i < VIEW_FAN && most; i++) {
-        if (score[i] != most)
-            continue;
-        const uint64_t key = key_of(v, rank, first + i);
-        best = key > best.key ? (struct won){key, first + i} : best;
-    }
-    return best;
+    for (uint32_t i = 0; i < VIEW_FAN && most; i++)
+        if (score[i] == most && rank[first + i] <= least_rank) {
+            least_rank = rank[first + i];
+            best = first + i;
+        }
+    return (struct won){key_of(v, rank, best), best};
 }
 
 static struct won best_of_winners(const struct view *v, uint32_t first, uint32_t n)
@@ -209,36 +207,49 @@ struct alike {
 static void look_at_all(struct state *s, struct view *v, const struct scorer *by)
 {
     struct alike *all = mem_zero(score_alike_most(by) + 1, sizeof *all);
-    for (uint32_t slot = 1; slot < v->n; slot++) {
-        v->cause[slot] = (uint8_t)fit_record_of(s, by->c, slot);
-        if (v->cause[slot] != FIT_OK)
+    uint32_t *const score = v->score, *const room = v->room, n = v->n, fits_n = 0;
+    uint64_t room_n = 0;
+    for (uint32_t slot = 1; slot < n; slot++) {
+        const enum fit_cause cause = fit_record_of(s, by->c, slot);
+        v->cause[slot] = (uint8_t)cause;
+        score[slot] = room[slot] = 0;
+        if (cause != FIT_OK)
             continue;
         struct alike *same = &all[score_alike(by, slot)];
         if (!same->known) {
             look(s, v, by, slot);
-            *same = (struct alike){v->room[slot], v->score[slot], same != all};
+            *same = (struct alike){room[slot], score[slot], same != all};
             continue;
         }
-        v->room[slot] = same->room;
-        v->score[slot] = same->score;
-        v->room_n += same->room;
-        v->fits_n += same->room != 0;
+        room[slot] = same->room;
+        score[slot] = same->score;
+        room_n += same->room;
+        fits_n += same->room != 0;
     }
+    v->room_n += room_n;
+    v->fits_n += fits_n;
     free(all);
+}
+
+static void make_space(struct view *v, uint32_t leaves)
+{
+    free(v->score);
+    free(v->room);
+    v->score = mem_zero(leaves, sizeof *v->score);
+    v->room = mem_zero(leaves, sizeof *v->room);
+    v->keys = mem_grow(v->keys, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->keys);
+    v->winners = mem_grow(v->winners, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->winners);
+    v->cause = mem_grow(v->cause, leaves, sizeof *v->cause);
+    memset(v->cause, FIT_UNKNOWN_NODE, leaves);
+    v->space = leaves;
 }
 
 static void build(struct state *s, struct view *v)
 {
     const struct scorer by = scorer_of(s, &s->shapes.classes[v->shape], v->by);
     const uint32_t slots = s->nodes.cap > s->nodes.n ? s->nodes.cap : s->nodes.n, leaves = (slots / VIEW_FAN + 1) * VIEW_FAN;
-    v->score = mem_grow(v->score, leaves, sizeof *v->score);
-    v->room = mem_grow(v->room, leaves, sizeof *v->room);
-    v->keys = mem_grow(v->keys, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->keys);
-    v->winners = mem_grow(v->winners, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->winners);
-    v->cause = mem_grow(v->cause, leaves, sizeof *v->cause);
-    memset(v->score, 0, leaves * sizeof *v->score);
-    memset(v->room, 0, leaves * sizeof *v->room);
-    memset(v->cause, FIT_UNKNOWN_NODE, leaves);
+    if (leaves > v->space)
+        make_space(v, leaves);
     v->leaves = leaves;
     v->n = s->nodes.n;
     v->room_n = v->fits_n = 0;
