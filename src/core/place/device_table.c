@@ -372,13 +372,16 @@ void device_table_clear(struct device_table *t)
 void device_text(struct buf *out, const struct device_table *t, const struct device_bits *bits, const struct intern *names)
 {
     const char *last = NULL;
-    for (uint16_t s = 0; s < t->spans_n; s++)
-        for (uint16_t i = t->spans[s].first; i < t->spans[s].first + t->spans[s].n; i++)
-            if (device_bit(bits, i)) {
-                const char *resource = intern_name(names, t->spans[s].resource);
-                device_list_add(out, last, resource, intern_name(names, t->all[i].id));
-                last = resource;
-            }
+    for (uint32_t w = 0; w * 64 < t->n; w++)
+        for (uint64_t left = bits->words[w]; left; left &= left - 1) {
+            const uint32_t at = w * 64 + (uint32_t)__builtin_ctzll(left);
+            if (at >= t->n)
+                break;
+            const struct device *d = &t->all[at];
+            const char *resource = intern_name(names, d->resource);
+            device_list_add(out, last, resource, intern_name(names, d->id));
+            last = resource;
+        }
 }
 
 void device_parse(const struct device_table *t, struct bytes text, const struct intern *names, struct device_bits *ret_bits)

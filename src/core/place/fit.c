@@ -75,16 +75,17 @@ static uint64_t devices_room(const struct device_table *t, const struct shape_cl
     return copies;
 }
 
-/* Is there too little of anything that is counted? WHY  all is compared before anything follows from it: most nodes of a full cluster lack
- * something, no telling what, and the machine guesses badly. */
+/* Is there too little of anything that is counted? WHY  GPUs first, which most nodes of a full cluster lack; the rest is compared before
+ * anything follows from it: who lacks some of it, no telling of what, and the machine guesses badly. */
 static bool lacks_amounts(const struct state *s, const struct shape_class *c, uint32_t node)
 {
     const int64_t *left = node_free(&s->nodes, node);
-    uint32_t lacks = c->share.parts > s->nodes.nodes[node].devices.left_most; /* without a ledger there are none */
-    for (uint32_t i = 0; i < c->demands_n; i++) {
-        const int32_t column = c->demands[i].column;
-        lacks |= (uint32_t)(column < 0) | (uint32_t)(left[column < 0 ? 0 : column] < c->demands[i].value);
-    }
+    const struct demand *gpus = c->device_demand < 0 ? NULL : &c->demands[c->device_demand];
+    if (c->share.parts > s->nodes.nodes[node].devices.left_most || (gpus && left[gpus->column] < gpus->value))
+        return true; /* without a ledger there are no parts */
+    uint32_t lacks = 0;
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        lacks |= (uint32_t)(left[c->demands[i].column] < c->demands[i].value);
     return lacks;
 }
 
@@ -109,7 +110,7 @@ static __attribute__((noinline)) uint32_t room_where_amounts_are(const struct st
 
 uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t node)
 {
-    return lacks_amounts(s, c, node) ? 0 : room_where_amounts_are(s, c, node);
+    return c->absent_n || lacks_amounts(s, c, node) ? 0 : room_where_amounts_are(s, c, node);
 }
 
 static int64_t demand_for(const struct shape_class *c, name_id resource)

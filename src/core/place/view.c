@@ -185,11 +185,14 @@ static void add_in_domains(const struct state *s, struct view *v, uint32_t slot,
         v->room_in[at] += difference;
 }
 
-static inline void look(struct state *s, struct view *v, const struct scorer *by, uint32_t slot)
+static inline uint32_t room_on(const struct state *s, const struct view *v, const struct shape_class *c, uint32_t slot)
 {
-    const uint32_t before = v->room[slot], room = v->cause[slot] == FIT_OK ? fit_room(s, by->c, slot) : 0;
-    if (!(before | room))
-        return;
+    return v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
+}
+
+static void take_room(struct state *s, struct view *v, const struct scorer *by, uint32_t slot, uint32_t room)
+{
+    const uint32_t before = v->room[slot];
     v->room[slot] = room;
     v->score[slot] = room ? score_node(by, slot) : 0;
     v->room_n += (uint64_t)room - before;
@@ -217,7 +220,9 @@ static void look_at_all(struct state *s, struct view *v, const struct scorer *by
             continue;
         struct alike *same = &all[score_alike(by, slot)];
         if (!same->known) {
-            look(s, v, by, slot);
+            const uint32_t here = fit_room(s, by->c, slot);
+            if (here)
+                take_room(s, v, by, slot, here);
             *same = (struct alike){room[slot], score[slot], same != all};
             continue;
         }
@@ -263,11 +268,13 @@ static void build(struct state *s, struct view *v)
 static inline bool look_again(struct state *s, struct view *v, const struct scorer *by, uint32_t slot)
 {
     const bool other_record = s->nodes.nodes[slot].record_seq > v->seq;
-    const uint32_t before = v->score[slot];
     if (other_record)
         v->cause[slot] = (uint8_t)fit_record_of(s, by->c, slot);
-    look(s, v, by, slot);
-    return v->score[slot] != before || other_record; /* the slot of another node has another rank */
+    const uint32_t room = room_on(s, v, by->c, slot), before = v->score[slot];
+    if (!(room | v->room[slot]))
+        return other_record; /* the slot of another node has another rank */
+    take_room(s, v, by, slot, room);
+    return v->score[slot] != before || other_record;
 }
 
 /* A node without room has none after pods took more of it. */
