@@ -72,16 +72,13 @@ static uint64_t key_of(const struct view *v, const uint32_t *rank, uint32_t slot
 
 static struct won best_of_leaves(const struct view *v, const uint32_t *rank, uint32_t group)
 {
-    const uint32_t first = group * VIEW_FAN, *score = &v->score[first];
-    uint32_t most = 0, least_rank = UINT32_MAX, best = first;
-    for (uint32_t i = 0; i < VIEW_FAN; i++)
-        most = score[i] > most ? score[i] : most;
-    for (uint32_t i = 0; i < VIEW_FAN && most; i++)
-        if (score[i] == most && rank[first + i] <= least_rank) {
-            least_rank = rank[first + i];
-            best = first + i;
-        }
-    return (struct won){key_of(v, rank, best), best};
+    struct won best = {0, group * VIEW_FAN};
+    for (uint32_t slot = group * VIEW_FAN; slot < (group + 1) * VIEW_FAN; slot++) {
+        uint64_t key = key_of(v, rank, slot);
+        best.slot = key > best.key ? slot : best.slot;
+        best.key = key > best.key ? key : best.key;
+    }
+    return best;
 }
 
 static struct won best_of_winners(const struct view *v, uint32_t first, uint32_t n)
@@ -190,7 +187,7 @@ static inline uint32_t room_on(const struct state *s, const struct view *v, cons
     return v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
 }
 
-static void take_room(struct state *s, struct view *v, const struct scorer *by, uint32_t slot, uint32_t room)
+static inline void take_room(struct state *s, struct view *v, const struct scorer *by, uint32_t slot, uint32_t room)
 {
     const uint32_t before = v->room[slot];
     v->room[slot] = room;
@@ -324,7 +321,9 @@ static void repair(struct state *s, struct view *v)
     struct batch batch;
     batch.n = 0;
     v->n = s->nodes.n;
-    if (behind > NODE_JOURNAL || behind > v->n) {
+    if (behind == 1) {
+        batch.all[batch.n++] = journal[v->seq % NODE_JOURNAL];
+    } else if (behind > NODE_JOURNAL || behind > v->n) {
         for (uint32_t slot = 1; slot < v->n; slot++)
             if (touched[slot] > v->seq)
                 batch_add(s, v, &by, &batch, slot);
