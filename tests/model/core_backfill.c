@@ -442,8 +442,17 @@ static bool differs(const struct plain_promise *a, const struct plain_promise *b
     return memcmp(a, b, sizeof *a) != 0;
 }
 
-/* Since the last second somebody in front of it started, or was promised another start; or, where it borrows, anybody who takes his own.
- * Where queues lend, who is in front in its queue may be promised a start while somebody is tried who then takes that, unseen. */
+/* Is it one of those in front that was promised a start for a moment, unseen, where queues lend? Of its own queue while somebody is tried
+ * who then takes that; of another until somebody starts whom that did not bind. */
+static bool may_have_been_promised(const struct drawn *d, const struct plain_job *other, const struct plain_job *j, int now_s)
+{
+    bool starts = other->queue == j->queue;
+    for (int i = 0; i < d->jobs_n && !starts; i++)
+        starts = d->jobs[i].start_s == now_s;
+    return starts && d->cohort && waits(d, other, now_s) && !other->promise.given;
+}
+
+/* Since the last second somebody in front of it started, or was promised another start; or, where it borrows, anybody who takes his own. */
 static void excuse(struct drawn *d, int now_s)
 {
     for (int i = 0; i < d->jobs_n; i++) {
@@ -452,8 +461,7 @@ static void excuse(struct drawn *d, int now_s)
             const struct plain_job *other = &d->jobs[k];
             bool changed = other->start_s == now_s || differs(&other->promise, &other->before);
             bool in_front = comes_before(other, j) || (j->before.borrows && other->queue != j->queue);
-            bool unseen = d->cohort && other->queue == j->queue && waits(d, other, now_s) && !other->promise.given;
-            j->excused |= k != i && (changed || unseen) && in_front;
+            j->excused |= k != i && in_front && (changed || may_have_been_promised(d, other, j, now_s));
         }
     }
 }

@@ -8,14 +8,22 @@ void reserve_free(struct reserve *r)
     *r = (struct reserve){0};
 }
 
-/* Its GPUs, if nobody has any of them, or one pod all; else 0. */
+/* It is idle, and one that asks for all of its GPUs would find its cpu, too. */
+static bool is_of_use(const struct state *s, uint32_t node)
+{
+    uint32_t gpus_n = s->nodes.nodes[node].devices.gpus_n;
+    return s->nodes.nodes[node].devices.left_all == gpus_n * GPU_WHOLE &&
+           (s->column_cpu < 0 || node_free(&s->nodes, node)[s->column_cpu] >= s->targets->least_cpu_of[gpus_n]);
+}
+
+/* Its GPUs, if nobody has any of them and they are of use, or one pod has all; else 0. */
 static uint8_t whole_gpus(const struct state *s, uint32_t node)
 {
     const struct node *n = &s->nodes.nodes[node];
     uint32_t gpus_n = n->devices.gpus_n;
     if (gpus_n < 2 || gpus_n > NODE_GPUS || !(s->nodes.flags[node] & NODE_KNOWN))
         return 0;
-    if (n->devices.left_all == gpus_n * GPU_WHOLE)
+    if (is_of_use(s, node))
         return (uint8_t)gpus_n;
     for (uint32_t at = n->first_seat; at && !n->devices.left_all; at = s->seats[at].next)
         if (gpu_ask_of(s, &s->shapes.classes[s->seats[at].shape]).n == gpus_n)
@@ -64,8 +72,7 @@ bool reserve_keeps(struct state *s, const struct shape_class *c, uint32_t node)
 {
     struct reserve *r = &s->targets->reserve;
     uint32_t gpus_n = s->nodes.nodes[node].devices.gpus_n, asked_n = gpu_ask_of(s, c).n;
-    if (gpus_n < 2 || gpus_n > NODE_GPUS || !asked_n || asked_n >= gpus_n ||
-        s->nodes.nodes[node].devices.left_all < gpus_n * GPU_WHOLE)
+    if (gpus_n < 2 || gpus_n > NODE_GPUS || !asked_n || asked_n >= gpus_n || !is_of_use(s, node))
         return false;
     if (!r->counted || r->slots_n < s->nodes.n || s->nodes.seq - r->seq > NODE_JOURNAL)
         count_all(s, r);

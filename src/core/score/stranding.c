@@ -1,7 +1,7 @@
 #include "core/score/stranding.h"
 #include "core/score/target.h"
 
-#define BUCKET 40        /* as wide as that of FGD near 0 */
+#define BUCKET 20        /* half as wide as that of FGD near 0 */
 #define MIDDLE (1 << 20) /* of the buckets; those that are further from it are as the last */
 
 struct choice {
@@ -55,6 +55,15 @@ static int64_t lost_by_part(const struct targets *t, const struct target_row *ro
     return breaks_one ? by_idle : by_part;
 }
 
+/* Thousandths of a GPU that others want of what is taken. WHY of a part: an idle GPU that is broken is lost to all who ask for whole ones;
+ * what is left of a broken one is wanted only by those who ask for parts. */
+static int64_t wanted(const struct gpu_ask *ask, const struct choice *choice)
+{
+    if (!gpu_ask_is_part(ask))
+        return (int64_t)ask->n * ask->each;
+    return choice->opens ? GPU_WHOLE : ask->each / 2;
+}
+
 uint32_t score_capstan(struct state *s, const struct shape_class *c, const struct gpu_ask *ask, uint32_t node, uint32_t *ret_gpu)
 {
     const struct targets *t = s->targets;
@@ -70,7 +79,7 @@ uint32_t score_capstan(struct state *s, const struct shape_class *c, const struc
     else
         after = lost_by_whole(t, &row, &g, ask, &choice);
     after += target_stranded(t, (int64_t)g.all - choice.taken, cpu - ask->cpu);
-    int64_t scarce = (int64_t)ask->n * ask->each * (target_price(s, known->class) - 1000) / 1000;
+    int64_t scarce = wanted(ask, &choice) * (target_price(s, known->class) - 1000) / 1000;
     int64_t gain = known->no_use - after - t->weight * scarce, bucket = BUCKET * t->weight;
     int64_t at = MIDDLE + gain / bucket - (gain % bucket < 0);
     at = at < 0 ? 0 : at < 2 * MIDDLE ? at : 2 * MIDDLE - 1;

@@ -1,7 +1,8 @@
 /* stranding.h - Capstan's own choice: what is left is to be of use to those who will come
  *
- *     gain = what of the node is of no use before - after - what is taken * (how scarce the GPUs of the node are - 1)
+ *     gain = what of the node is of no use before - after - what others want of what is taken * (how scarce the GPUs of the node are - 1)
  *     no use = fragmentation (target.h) + GPUs that will find no cpu + half of the cpu, in GPUs, that will find none
+ *     others want whole GPUs that are taken, an idle one of which a part is, and half of a part of one that was broken before
  *
  * UNIT   thousandths of a GPU, cut into buckets. Nodes that differ by less are equal: of those the ones that somebody is on; then where one
  *        more like it would not fit after, or no idle GPU is broken for a part; then the first by name, so that pods gather.

@@ -88,6 +88,8 @@ struct targets *targets_new(struct state *s, const struct target *all, uint32_t 
     t->terms = mem_zero(TARGET_TERMS, sizeof *t->terms);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t gpus_n = all[i].gpus_n < NODE_GPUS ? all[i].gpus_n : NODE_GPUS;
+        bool is_least = !t->asked_of[gpus_n] || all[i].cpu_milli < t->least_cpu_of[gpus_n];
+        t->least_cpu_of[gpus_n] = is_least ? all[i].cpu_milli : t->least_cpu_of[gpus_n];
         t->asked_of[gpus_n] += (int64_t)gpus_n * all[i].gpu_milli * all[i].count;
     }
     uint64_t covered = 0;

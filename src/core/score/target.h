@@ -57,6 +57,7 @@ struct targets {
     uint16_t cpu_steps[TARGET_CPU_STEPS]; /* how many of cpus are less than so many times 2^TARGET_CPU_SHIFT */
     uint16_t level_of[GPU_WHOLE + 1];
     int64_t asked_of[NODE_GPUS + 1]; /* by GPUs of a pod: what all pods ask for, those of rare kinds, too */
+    int64_t least_cpu_of[NODE_GPUS + 1]; /* the same: least cpu of one */
     struct reserve reserve;
     struct target_sum *sum_of, sum; /* what state_fragmentation has counted, by slot and together; NULL: nothing yet */
     uint32_t sum_of_n;

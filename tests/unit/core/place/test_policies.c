@@ -109,6 +109,32 @@ static void scarce_models_are_left(void **state)
     world_free(&w);
 }
 
+/* A node is kept for pods that take all of its GPUs, but not when the cpu of all of them is taken: nobody would use it. */
+static void nodes_without_cpu_are_not_kept(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    char key[16];
+    node_of(&w, "full", 4, 4000);
+    node_of(&w, "n0", 4, 64000);
+    const struct target targets[] = {{.cpu_milli = 1000, .gpus_n = 1, .gpu_milli = 1000, .count = 4},
+                                     {.cpu_milli = 9000, .gpus_n = 4, .gpu_milli = 1000, .count = 10},
+                                     {.cpu_milli = 4000, .gpus_n = 4, .gpu_milli = 1000, .count = 10}};
+    state_set_targets(w.s, targets, 3, 24);
+    for (int i = 0; i < 4; i++) {
+        snprintf(key, sizeof key, "ns/p%d", i);
+        assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, key, "cpu=1000," GPU "=1"), "full");
+    }
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/cpu", "cpu=60000"), "n0");
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/q", "cpu=1," GPU "=1"), ""); /* 4,000 are left */
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/more", "cpu=1"), "n0");
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/q", "cpu=1," GPU "=1"), "n0");
+    gone(&w, CHANGE_POD_GONE, "ns/q");
+    gone(&w, CHANGE_POD_GONE, "ns/more");
+    assert_string_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/q", "cpu=1," GPU "=1"), "");
+    world_free(&w);
+}
+
 /* Half of the GPUs are asked for by pods that take a whole node: of three nodes one is kept for them (two thirds of 1.5). */
 static void whole_nodes_are_kept(void **state)
 {
@@ -440,6 +466,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(without_targets),      cmocka_unit_test(what_is_left_is_of_use),
                                        cmocka_unit_test(whole_nodes_are_kept), cmocka_unit_test(random_goes_anywhere),
                                        cmocka_unit_test(bounded),              cmocka_unit_test(scarce_models_are_left),
+                                       cmocka_unit_test(nodes_without_cpu_are_not_kept),
                                        cmocka_unit_test(who_was_looked_at_before_makes_no_difference),
                                        cmocka_unit_test(each_queue_by_its_own), cmocka_unit_test(a_queues_own_changes),
                                        cmocka_unit_test(who_looks_at_kinds_is_known), cmocka_unit_test(strained_nodes_come_last),

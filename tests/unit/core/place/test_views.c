@@ -198,8 +198,9 @@ static uint32_t score_by_definition(struct state *s, const struct shape_class *c
         then.of[i] += ask.each;
         then.all += ask.each;
     }
-    int64_t scarce = (int64_t)ask.n * ask.each * (target_price(s, target_node_of(s, node)->class) - 1000) / 1000;
-    int64_t gain = before - after - t->weight * scarce, bucket = 40 * t->weight;
+    int64_t wanted = !gpu_ask_is_part(&ask) ? (int64_t)ask.n * ask.each : breaks ? 1000 : ask.each / 2;
+    int64_t scarce = wanted * (target_price(s, target_node_of(s, node)->class) - 1000) / 1000;
+    int64_t gain = before - after - t->weight * scarce, bucket = 20 * t->weight;
     bool opens = gpu_ask_is_part(&ask) ? breaks : idle_n >= ask.n;
     uint32_t score = (uint32_t)((1 << 20) + gain / bucket - (gain % bucket < 0) + 1) * 4 - (now.all == now.n * GPU_WHOLE ? 2 : 0) - opens;
     return (c->device_demand < 0 && has_devices(s, node) ? 0 : 1u << 28) + score; /* who asks for no devices takes nodes without first */
