@@ -58,7 +58,7 @@ struct node_table {
     uint32_t stride, columns_n;
     name_id columns[LIMIT_RESOURCES];
     uint64_t labels_seq;     /* changes of labels so far, nodes that come or go among them */
-    uint64_t seq;            /* touches so far; of the last NODE_JOURNAL of them `journal` has the slots, 0 where the node was touched since */
+    uint64_t seq;            /* touches so far; of the last NODE_JOURNAL `journal` has the slots, 0 where the node was touched since */
     uint32_t *journal;
     uint64_t *touched;       /* by slot: the journal position after its last touch */
     uint64_t *eased;         /* the same of its last touch after which it may hold more, or others, than before */
