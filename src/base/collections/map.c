@@ -223,6 +223,12 @@ void *map_put(struct map *m, struct bytes key, bool *ret_is_new)
     return value_of(e);
 }
 
+struct bytes map_key(const void *value)
+{
+    const struct entry *e = (const struct entry *)value - 1;
+    return (struct bytes){e->key, e->key_n};
+}
+
 bool map_remove(struct map *m, struct bytes key)
 {
     if (m->live == 0)

@@ -20,6 +20,7 @@ size_t map_count(const struct map *m);
 void *map_find(const struct map *m, struct bytes key);             /* value or NULL */
 void *map_put(struct map *m, struct bytes key, bool *ret_is_new);   /* value (zeroed when new); ret_is_new may be NULL */
 bool map_remove(struct map *m, struct bytes key);                   /* false when absent */
+struct bytes map_key(const void *value);                            /* of a value in a map: the map's own, until it is removed */
 /* Iterate: size_t at = 0; while ((value = map_next(m, &at, &key))) ... Removing during iteration is allowed, inserting is not. */
 void *map_next(const struct map *m, size_t *at, struct bytes *ret_key);
 static inline void *map_find_text(const struct map *m, const char *key)

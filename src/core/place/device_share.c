@@ -70,15 +70,13 @@ static uint64_t pods_of(const uint64_t *copies, uint32_t copies_n, uint16_t n)
     return low;
 }
 
-/* WHY  apart: what is asked of each node most often, where all GPUs of a trace are shared. */
-static uint64_t parts_room(const struct device_table *t, const struct device_span *span, uint32_t parts)
+/* WHY  apart: what is asked of each node most often, where all GPUs of a trace are shared. An ill one has nothing left. */
+static uint64_t parts_room(const struct device_table *t, uint32_t parts)
 {
     uint64_t room = 0;
-    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++) {
-        uint32_t left = t->all[i].healthy ? t->left[t->gpu_of[i]] : 0;
-        if (left >= parts)
-            room += left < 2 * parts ? 1 : left / parts;
-    }
+    for (uint32_t i = 0; i < t->gpus_n; i++)
+        if (t->left[i] >= parts)
+            room += t->left[i] < 2 * parts ? 1 : t->left[i] / parts;
     return room;
 }
 
@@ -86,8 +84,8 @@ uint64_t device_share_room(const struct device_table *t, const struct gpu_share 
 {
     const struct device_span *span = &t->spans[t->parts_at];
     uint64_t copies[LIMIT_DEVICES_PER_NODE], room = 0;
-    if (share->n == 1 && share->parts && !share->memory_mib && !share->memory_milli && !slots)
-        return parts_room(t, span, share->parts);
+    if (share->n == 1 && share->parts && !share->memory_mib && !share->memory_milli && !slots && t->parts_alone)
+        return parts_room(t, share->parts);
     for (uint32_t i = 0; i < span->n; i++)
         room += copies[i] = copies_of(t, span->first + i, share, slots);
     return share->n > 1 ? pods_of(copies, span->n, share->n) : room;

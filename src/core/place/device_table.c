@@ -111,6 +111,23 @@ static void make_ledger(struct device_table *t)
         count_left(t, at);
 }
 
+/* Devices of a GPU stand side by side. */
+static bool has_gpus_apart(const struct device_table *t, const struct device_span *span)
+{
+    for (uint32_t i = span->first + 1u; i < (uint32_t)span->first + span->n; i++)
+        if (t->all[i].gpu == t->all[i - 1].gpu)
+            return false;
+    return true;
+}
+
+static bool is_alike(const struct device_table *t, const struct device_span *span)
+{
+    for (uint32_t i = span->first; i < (uint32_t)span->first + span->n; i++)
+        if (t->all[i].link_group != t->all[span->first].link_group)
+            return false;
+    return !span->has_units && has_gpus_apart(t, span);
+}
+
 void device_table_set(struct device_table *t, const struct device *all, uint32_t n, const struct intern *names)
 {
     device_table_fini(t);
@@ -133,8 +150,13 @@ void device_table_set(struct device_table *t, const struct device *all, uint32_t
         t->parts_at = t->all[i].parts ? (uint16_t)(t->spans_n - 1) : t->parts_at;
         in_parts |= t->all[i].parts != 0;
     }
-    if (in_parts)
+    for (uint16_t i = 0; i < t->spans_n; i++)
+        t->spans[i].alike = is_alike(t, &t->spans[i]);
+    if (in_parts) {
         make_ledger(t);
+        t->parts_of = t->spans[t->parts_at].resource;
+        t->parts_alone = has_gpus_apart(t, &t->spans[t->parts_at]);
+    }
     count_free(t);
 }
 
@@ -257,6 +279,14 @@ bool device_choose(const struct device_table *t, const struct device_span *span,
 {
     if (span->free_n < wanted)
         return false;
+    if (span->alike) { /* what follows comes to the same */
+        for (uint32_t i = span->first; i < (uint32_t)span->first + span->n && wanted > 0; i++)
+            if (device_is_free(t, i)) {
+                device_bit_set(ret_bits, i);
+                wanted--;
+            }
+        return wanted <= 0;
+    }
     struct device_bits chosen = {0};
     for (; span->has_units && wanted > 0; wanted--)
         choose_share(t, span, &chosen); /* as many are free: see above */
@@ -342,13 +372,16 @@ void device_table_clear(struct device_table *t)
 void device_text(struct buf *out, const struct device_table *t, const struct device_bits *bits, const struct intern *names)
 {
     const char *last = NULL;
-    for (uint16_t s = 0; s < t->spans_n; s++)
-        for (uint16_t i = t->spans[s].first; i < t->spans[s].first + t->spans[s].n; i++)
-            if (device_bit(bits, i)) {
-                const char *resource = intern_name(names, t->spans[s].resource);
-                device_list_add(out, last, resource, intern_name(names, t->all[i].id));
-                last = resource;
-            }
+    for (uint32_t w = 0; w * 64 < t->n; w++)
+        for (uint64_t left = bits->words[w]; left; left &= left - 1) {
+            const uint32_t at = w * 64 + (uint32_t)__builtin_ctzll(left);
+            if (at >= t->n)
+                break;
+            const struct device *d = &t->all[at];
+            const char *resource = intern_name(names, d->resource);
+            device_list_add(out, last, resource, intern_name(names, d->id));
+            last = resource;
+        }
 }
 
 void device_parse(const struct device_table *t, struct bytes text, const struct intern *names, struct device_bits *ret_bits)

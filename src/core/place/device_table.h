@@ -26,6 +26,7 @@ struct device_span {
     uint16_t free_n; /* healthy and unused */
     bool has_units; /* some of them are shares of units */
     bool in_parts;  /* a demand is for parts of one of them; free_n: those with any left */
+    bool alike;     /* each is of a GPU of its own, all are of one link group, and none is a share of a unit */
 };
 /* What a pod asks of each of `n` GPUs; n = 0: it asks for no shares. */
 struct gpu_share {
@@ -57,7 +58,9 @@ struct device_table {
     uint32_t left_all;        /* of all */
     uint16_t left_most;       /* of one */
     uint16_t n, spans_n, gpus_n;
-    uint16_t parts_at;        /* with a ledger: the span of those that are given in parts */
+    uint16_t parts_at;        /* with a ledger: the span of those that are given in parts ... */
+    name_id parts_of;         /* ... their resource; 0: there is no ledger */
+    bool parts_alone;         /* no two of them are of one GPU: `left` says all */
     int32_t taken_n;          /* devices that were taken, and not given back: 0 where nobody has any */
     uint32_t room_all;        /* of all */
     struct device *all;

@@ -75,14 +75,18 @@ static uint64_t devices_room(const struct device_table *t, const struct shape_cl
     return copies;
 }
 
-/* Is there too little of anything that is counted? Most nodes of a full cluster say so. */
+/* Is there too little of anything that is counted? WHY  GPUs first, which most nodes of a full cluster lack; the rest is compared before
+ * anything follows from it: who lacks some of it, no telling of what, and the machine guesses badly. */
 static bool lacks_amounts(const struct state *s, const struct shape_class *c, uint32_t node)
 {
     const int64_t *left = node_free(&s->nodes, node);
+    const struct demand *gpus = c->device_demand < 0 ? NULL : &c->demands[c->device_demand];
+    if (c->share.parts > s->nodes.nodes[node].devices.left_most || (gpus && left[gpus->column] < gpus->value))
+        return true; /* without a ledger there are no parts */
+    uint32_t lacks = 0;
     for (uint32_t i = 0; i < c->demands_n; i++)
-        if (c->demands[i].column < 0 || left[c->demands[i].column] < c->demands[i].value)
-            return true;
-    return c->share.parts > s->nodes.nodes[node].devices.left_most; /* without a ledger there are none */
+        lacks |= (uint32_t)(left[c->demands[i].column] < c->demands[i].value);
+    return lacks;
 }
 
 /* WHY  apart: it needs many registers, and is not come to as a rule. */
@@ -106,7 +110,7 @@ static __attribute__((noinline)) uint32_t room_where_amounts_are(const struct st
 
 uint32_t fit_room(const struct state *s, const struct shape_class *c, uint32_t node)
 {
-    return lacks_amounts(s, c, node) ? 0 : room_where_amounts_are(s, c, node);
+    return c->absent_n || lacks_amounts(s, c, node) ? 0 : room_where_amounts_are(s, c, node);
 }
 
 static int64_t demand_for(const struct shape_class *c, name_id resource)

@@ -14,7 +14,7 @@ enum fit_cause fit_record(const struct state *s, const struct shape_class *c, ui
 /* The same; most nodes and shapes have nothing to say, at once. */
 static inline enum fit_cause fit_record_of(const struct state *s, const struct shape_class *c, uint32_t node)
 {
-    bool is_open = (s->nodes.flags[node] & ~NODE_GAINED) == (NODE_KNOWN | NODE_READY) && !s->nodes.nodes[node].taints_n;
+    bool is_open = (s->nodes.flags[node] & ~NODE_GAINED) == (NODE_KNOWN | NODE_READY);
     return is_open && !c->shape.node_labels_n && !c->shape.node_terms_n ? FIT_OK : fit_record(s, c, node, NULL);
 }
 /* How many more pods of the shape the node holds: resources, devices, ports. 0 = none. */

@@ -59,7 +59,7 @@ static void stand(struct state *s, uint32_t id, uint32_t prev, uint32_t next)
         anti_add(s, id);
     s->seats_live_n++;
     add_amounts(s, seat, -1);
-    node_table_touch(&s->nodes, seat->node);
+    node_table_taken(&s->nodes, seat->node);
 }
 
 /* The inverse; the node's record is not looked at. */

@@ -6,6 +6,8 @@
 bool shape_slots(const struct shape_class *c, const struct device_table *t, struct share_slots *ret_slots)
 {
     *ret_slots = (struct share_slots){0};
+    if (c->extended_n == 1 && c->demands[c->device_demand].resource == t->parts_of)
+        return true;
     for (uint32_t i = 1; i < c->demands_n; i++) {
         const struct demand *d = &c->demands[i];
         const struct device_span *span = d->extended ? device_table_span(t, d->resource) : NULL;

@@ -182,11 +182,14 @@ static void add_in_domains(const struct state *s, struct view *v, uint32_t slot,
         v->room_in[at] += difference;
 }
 
-static inline void look(struct state *s, struct view *v, const struct scorer *by, uint32_t slot)
+static inline uint32_t room_on(const struct state *s, const struct view *v, const struct shape_class *c, uint32_t slot)
 {
-    const uint32_t before = v->room[slot], room = v->cause[slot] == FIT_OK ? fit_room(s, by->c, slot) : 0;
-    if (!(before | room))
-        return;
+    return v->cause[slot] == FIT_OK ? fit_room(s, c, slot) : 0;
+}
+
+static inline void take_room(struct state *s, struct view *v, const struct scorer *by, uint32_t slot, uint32_t room)
+{
+    const uint32_t before = v->room[slot];
     v->room[slot] = room;
     v->score[slot] = room ? score_node(by, slot) : 0;
     v->room_n += (uint64_t)room - before;
@@ -204,36 +207,51 @@ struct alike {
 static void look_at_all(struct state *s, struct view *v, const struct scorer *by)
 {
     struct alike *all = mem_zero(score_alike_most(by) + 1, sizeof *all);
-    for (uint32_t slot = 1; slot < v->n; slot++) {
-        v->cause[slot] = (uint8_t)fit_record_of(s, by->c, slot);
-        if (v->cause[slot] != FIT_OK)
+    uint32_t *const score = v->score, *const room = v->room, n = v->n, fits_n = 0;
+    uint64_t room_n = 0;
+    for (uint32_t slot = 1; slot < n; slot++) {
+        const enum fit_cause cause = fit_record_of(s, by->c, slot);
+        v->cause[slot] = (uint8_t)cause;
+        score[slot] = room[slot] = 0;
+        if (cause != FIT_OK)
             continue;
         struct alike *same = &all[score_alike(by, slot)];
         if (!same->known) {
-            look(s, v, by, slot);
-            *same = (struct alike){v->room[slot], v->score[slot], same != all};
+            const uint32_t here = fit_room(s, by->c, slot);
+            if (here)
+                take_room(s, v, by, slot, here);
+            *same = (struct alike){room[slot], score[slot], same != all};
             continue;
         }
-        v->room[slot] = same->room;
-        v->score[slot] = same->score;
-        v->room_n += same->room;
-        v->fits_n += same->room != 0;
+        room[slot] = same->room;
+        score[slot] = same->score;
+        room_n += same->room;
+        fits_n += same->room != 0;
     }
+    v->room_n += room_n;
+    v->fits_n += fits_n;
     free(all);
+}
+
+static void make_space(struct view *v, uint32_t leaves)
+{
+    free(v->score);
+    free(v->room);
+    v->score = mem_zero(leaves, sizeof *v->score);
+    v->room = mem_zero(leaves, sizeof *v->room);
+    v->keys = mem_grow(v->keys, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->keys);
+    v->winners = mem_grow(v->winners, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->winners);
+    v->cause = mem_grow(v->cause, leaves, sizeof *v->cause);
+    memset(v->cause, FIT_UNKNOWN_NODE, leaves);
+    v->space = leaves;
 }
 
 static void build(struct state *s, struct view *v)
 {
     const struct scorer by = scorer_of(s, &s->shapes.classes[v->shape], v->by);
     const uint32_t slots = s->nodes.cap > s->nodes.n ? s->nodes.cap : s->nodes.n, leaves = (slots / VIEW_FAN + 1) * VIEW_FAN;
-    v->score = mem_grow(v->score, leaves, sizeof *v->score);
-    v->room = mem_grow(v->room, leaves, sizeof *v->room);
-    v->keys = mem_grow(v->keys, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->keys);
-    v->winners = mem_grow(v->winners, leaves / (VIEW_FAN - 1) + VIEW_LEVELS, sizeof *v->winners);
-    v->cause = mem_grow(v->cause, leaves, sizeof *v->cause);
-    memset(v->score, 0, leaves * sizeof *v->score);
-    memset(v->room, 0, leaves * sizeof *v->room);
-    memset(v->cause, FIT_UNKNOWN_NODE, leaves);
+    if (leaves > v->space)
+        make_space(v, leaves);
     v->leaves = leaves;
     v->n = s->nodes.n;
     v->room_n = v->fits_n = 0;
@@ -247,17 +265,38 @@ static void build(struct state *s, struct view *v)
 static inline bool look_again(struct state *s, struct view *v, const struct scorer *by, uint32_t slot)
 {
     const bool other_record = s->nodes.nodes[slot].record_seq > v->seq;
-    const uint32_t before = v->score[slot];
     if (other_record)
         v->cause[slot] = (uint8_t)fit_record_of(s, by->c, slot);
-    look(s, v, by, slot);
-    return v->score[slot] != before || other_record; /* the slot of another node has another rank */
+    const uint32_t room = room_on(s, v, by->c, slot), before = v->score[slot];
+    if (!(room | v->room[slot]))
+        return other_record; /* the slot of another node has another rank */
+    take_room(s, v, by, slot, room);
+    return v->score[slot] != before || other_record;
 }
 
+/* A node without room has none after pods took more of it. */
+static inline bool may_differ(const struct state *s, const struct view *v, uint32_t slot)
+{
+    return v->room[slot] || s->nodes.eased[slot] > v->seq;
+}
+
+/* WHY  some at once: what is read of them is asked of the memory together, before the first is looked at. */
 static void look_at_batch(struct state *s, struct view *v, const struct scorer *by, struct batch *b)
 {
-    uint32_t changed_n = 0;
-    for (uint32_t i = 0; i < b->n; i++)
+    uint32_t left_n = 0, changed_n = 0;
+    for (uint32_t i = 0; i < b->n; i++) {
+        const uint32_t slot = b->all[i];
+        const struct node *node = &s->nodes.nodes[slot];
+        if (!may_differ(s, v, slot))
+            continue;
+        __builtin_prefetch(&node->record_seq);
+        __builtin_prefetch(&node->devices.parts_at);
+        __builtin_prefetch(node_free(&s->nodes, slot));
+        __builtin_prefetch(&v->score[slot]);
+        __builtin_prefetch(&v->cause[slot]);
+        b->all[left_n++] = slot;
+    }
+    for (uint32_t i = 0; i < left_n; i++)
         if (look_again(s, v, by, b->all[i]))
             b->all[changed_n++] = b->all[i];
     b->n = changed_n;
@@ -265,16 +304,9 @@ static void look_at_batch(struct state *s, struct view *v, const struct scorer *
     b->n = 0;
 }
 
-/* WHY  some at once: what is read of them is asked of the memory together, before the first is looked at. */
-static void batch_add(struct state *s, struct view *v, const struct scorer *by, struct batch *b, uint32_t slot)
+static inline void batch_add(struct state *s, struct view *v, const struct scorer *by, struct batch *b, uint32_t slot)
 {
-    const struct node *node = &s->nodes.nodes[slot];
-    __builtin_prefetch(&node->record_seq);
-    __builtin_prefetch(&node->devices.parts_at);
-    __builtin_prefetch(node_free(&s->nodes, slot));
     __builtin_prefetch(&v->room[slot]);
-    __builtin_prefetch(&v->score[slot]);
-    __builtin_prefetch(&v->cause[slot]);
     b->all[b->n++] = slot;
     if (b->n == BATCH_MOST)
         look_at_batch(s, v, by, b);
@@ -284,20 +316,21 @@ static void batch_add(struct state *s, struct view *v, const struct scorer *by, 
 static void repair(struct state *s, struct view *v)
 {
     const struct scorer by = scorer_of(s, &s->shapes.classes[v->shape], v->by);
+    const uint32_t *journal = s->nodes.journal;
     const uint64_t *touched = s->nodes.touched, until = s->nodes.seq, behind = until - v->seq;
     struct batch batch;
     batch.n = 0;
     v->n = s->nodes.n;
     if (behind == 1) {
-        batch.all[batch.n++] = s->nodes.journal[v->seq % NODE_JOURNAL];
+        batch.all[batch.n++] = journal[v->seq % NODE_JOURNAL];
     } else if (behind > NODE_JOURNAL || behind > v->n) {
         for (uint32_t slot = 1; slot < v->n; slot++)
             if (touched[slot] > v->seq)
                 batch_add(s, v, &by, &batch, slot);
     } else {
         for (uint64_t at = v->seq; at < until; at++) {
-            uint32_t slot = s->nodes.journal[at % NODE_JOURNAL];
-            if (touched[slot] == at + 1) /* and not once more since */
+            const uint32_t slot = journal[at % NODE_JOURNAL];
+            if (slot)
                 batch_add(s, v, &by, &batch, slot);
         }
     }

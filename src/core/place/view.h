@@ -26,7 +26,8 @@ struct view {
     enum placement by;
     uint64_t seq, used_tick;
     uint64_t meaning;        /* of its scores (score_meaning) */
-    uint32_t n, leaves;      /* node slots looked at; leaves: there is space for so many */
+    uint32_t n, leaves;      /* node slots looked at; leaves: it is good for so many, 0: it is forgotten */
+    uint32_t space;          /* there is memory for so many; behind n all is 0, and no node is known */
     uint32_t *score, *room;
     uint64_t *keys;          /* of winners, those of leaves first: score, then rank, first names being greater */
     uint32_t *winners, root; /* their slots; where the last one stands */

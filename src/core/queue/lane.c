@@ -73,24 +73,37 @@ void lane_join(struct state *s, struct line *l, const struct gang *g)
     l->lane->lines_n++;
 }
 
-void lane_free(struct line *l)
+static void lane_free(struct queue_lane *n)
 {
-    struct queue_lane *n = l->lane;
-    if (--n->lines_n)
+    if (!n)
         return;
     heap_fini(&n->ready);
     heap_fini(&n->blocked);
     free(n);
 }
 
+/* The one of all LocalQueues stays. WHY  pods of no queue come one by one: each would make it anew. */
 void lane_leave(struct state *s, struct line *l)
 {
     struct queue_lane *n = l->lane;
-    struct local_queue *local = n->local ? local_of(s, n->local) : NULL;
-    struct queue_lane **slot = n->local ? local ? &local->lane : NULL : &n->queue->plain;
-    if (n->lines_n == 1 && slot && *slot == n)
-        *slot = NULL;
-    lane_free(l);
+    if (--n->lines_n || !n->local)
+        return;
+    struct local_queue *local = local_of(s, n->local);
+    if (local && local->lane == n)
+        local->lane = NULL;
+    lane_free(n);
+}
+
+void lane_queue_fini(struct queue *q)
+{
+    heap_fini(&q->ready);
+    heap_fini(&q->blocked);
+    for (uint32_t i = 0; i < q->lines_n; i++) {
+        struct queue_lane *n = q->lines[i]->lane;
+        if (n != q->plain && !--n->lines_n)
+            lane_free(n);
+    }
+    lane_free(q->plain);
 }
 
 /* ---- lines ---- */

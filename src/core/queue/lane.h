@@ -9,10 +9,10 @@
 #include "core/state/model.h"
 
 void lane_queue_init(struct queue *q);
+void lane_queue_fini(struct queue *q); /* its lines, should there be any, are in no lane then: the whole state ends */
 /* A new line of the gang's LocalQueue takes its lane; the lane ends with its last line. */
 void lane_join(struct state *s, struct line *l, const struct gang *g);
 void lane_leave(struct state *s, struct line *l);
-void lane_free(struct line *l); /* the same, when nothing is in order any more: the whole state ends */
 
 /* In the lane's heap of lines to try, or of blocked ones. Out of either; its first gang is another one. */
 void lane_add(struct line *l, bool blocked);

@@ -25,7 +25,6 @@ static void line_free(struct line *l)
 {
     heap_fini(&l->gangs);
     free(l->reason);
-    free((void *)l->key.data);
     free(l);
 }
 
@@ -36,10 +35,10 @@ void order_fini(struct state *s)
     struct line **slot;
     standing_fini(s);
     while ((slot = map_next(s->lines, &at, &key)))
-        lane_free(*slot); /* names its lines */
-    for (at = 0; (slot = map_next(s->lines, &at, &key));)
         line_free(*slot);
     map_free(s->lines);
+    if (s->spare_line)
+        line_free(s->spare_line);
     heap_fini(&s->timers);
     free(s->fresh);
     free(s->work);
@@ -287,7 +286,27 @@ static void line_drop(struct state *s, struct line *l)
     l->queue->lines[l->queue_at] = last;
     last->queue_at = l->queue_at;
     lane_leave(s, l);
-    line_free(l);
+    if (s->spare_line) {
+        line_free(l);
+        return;
+    }
+    free(l->reason);
+    l->reason = NULL;
+    s->spare_line = l;
+}
+
+/* WHY  one is kept: of pods of no queue the line of each ends before the next one comes. */
+static struct line *line_new(struct state *s)
+{
+    struct line *l = s->spare_line;
+    if (!l) {
+        l = mem_zero(1, sizeof *l);
+        heap_init(&l->gangs, offsetof(struct gang, line_at), order_before);
+        return l;
+    }
+    s->spare_line = NULL;
+    *l = (struct line){.gangs = l->gangs};
+    return l;
 }
 
 static void park_line(struct state *s, struct line *l, const struct parking *what, bool has_enough)
@@ -412,17 +431,14 @@ static struct line *line_for(struct state *s, struct gang *g)
     struct line **slot = map_put(s->lines, buf_view(&s->text), &is_new);
     if (!is_new)
         return *slot;
-    struct line *l = *slot = mem_zero(1, sizeof *l);
-    char *copy = mem_alloc(s->text.n + 1);
-    memcpy(copy, s->text.data, s->text.n);
-    l->key = (struct bytes){copy, s->text.n};
+    struct line *l = *slot = line_new(s);
+    l->key = map_key(slot);
     MEM_RESERVE(q->lines, q->lines_cap, q->lines_n + 1);
     l->queue_at = q->lines_n;
     q->lines[q->lines_n++] = l;
     l->queue = q;
     lane_join(s, l, g);
     l->park.line = l;
-    heap_init(&l->gangs, offsetof(struct gang, line_at), order_before);
     return l;
 }
 

@@ -76,13 +76,14 @@ bool reserve_keeps(struct state *s, const struct shape_class *c, uint32_t node)
         return false;
     if (!r->counted || r->slots_n < s->nodes.n || s->nodes.seq - r->seq > NODE_JOURNAL)
         count_all(s, r);
-    for (; r->seq < s->nodes.seq; r->seq++) {
+    for (const uint64_t from = r->seq; r->seq < s->nodes.seq; r->seq++) {
         uint32_t touched = s->nodes.journal[r->seq % NODE_JOURNAL];
-        if (s->nodes.nodes[touched].record_seq > r->seq) {
+        if (touched && s->nodes.nodes[touched].record_seq > from) {
             count_all(s, r); /* other nodes, another share of them */
             break;
         }
-        count_node(s, r, touched);
+        if (touched)
+            count_node(s, r, touched);
     }
     return r->whole_n[gpus_n] <= r->kept_n[gpus_n];
 }

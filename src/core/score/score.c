@@ -3,7 +3,6 @@
 #include "core/score/published.h"
 #include "core/score/stranding.h"
 #include "core/score/target.h"
-#include "core/score/twins.h"
 
 static uint32_t capped(int64_t value, uint32_t most)
 {
@@ -96,14 +95,12 @@ void scorer_of_kinds(struct scorer *x)
     }
 }
 
-uint32_t score_alike(const struct scorer *x, uint32_t node)
+uint32_t score_alike_of(const struct scorer *x, uint32_t node, uint32_t twins)
 {
     struct state *s = x->s;
-    uint32_t twins = twins_idle(s, node), class = 0;
-    if (!twins || ((x->by & PLACEMENT_BY_LOAD) && s->nodes.nodes[node].load))
+    if ((x->by & PLACEMENT_BY_LOAD) && s->nodes.nodes[node].load)
         return 0;
-    if (x->classes_n > 1)
-        class = target_node_of(s, node)->class;
+    const uint32_t class = x->classes_n > 1 ? target_node_of(s, node)->class : 0;
     return (twins - 1) * x->classes_n + class + 1;
 }
 

@@ -8,6 +8,7 @@
 #ifndef CORE_SCORE_H
 #define CORE_SCORE_H
 #include "core/score/gpus.h"
+#include "core/score/twins.h"
 
 /* A shape about to be scored by a policy on many nodes: what is the same on all of them. Good until the state changes. */
 struct scorer {
@@ -26,8 +27,13 @@ static inline struct scorer scorer_of(struct state *s, const struct shape_class 
     return x;
 }
 uint32_t score_node(const struct scorer *x, uint32_t node);
+uint32_t score_alike_of(const struct scorer *x, uint32_t node, uint32_t twins);
 /* Nodes with the same number hold as many of the shape, if their records let it stand there at all, and score as much; 0: look at it. */
-uint32_t score_alike(const struct scorer *x, uint32_t node);
+static inline uint32_t score_alike(const struct scorer *x, uint32_t node)
+{
+    const uint32_t twins = twins_idle(x->s, node);
+    return !twins || (x->classes_n == 1 && !(x->by & PLACEMENT_BY_LOAD)) ? twins : score_alike_of(x, node, twins);
+}
 static inline uint32_t score_alike_most(const struct scorer *x)
 {
     return x->s->twins_n * x->classes_n;

@@ -4,13 +4,6 @@
 #define BUCKET 20        /* half as wide as that of FGD near 0 */
 #define MIDDLE (1 << 20) /* of the buckets; those that are further from it are as the last */
 
-/* GPUs that will find no cpu (once), and cpu that will find no GPUs (half, as GPUs that would go with it); `left` of all GPUs. */
-static int64_t stranded(const struct targets *t, int64_t left, int64_t cpu)
-{
-    int64_t gap = left - (t->cpu > 0 ? cpu * t->gpu / t->cpu : left);
-    return t->weight * (gap > 0 ? gap : -gap / 2);
-}
-
 struct choice {
     uint32_t taken;      /* thousandths */
     uint32_t gpu;        /* of which a part is taken */
@@ -79,15 +72,15 @@ uint32_t score_capstan(struct state *s, const struct shape_class *c, const struc
     int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu], after;
     struct target_node *known = target_node_of(s, node);
     int32_t of = node_gpus_of(s, c, node, &g);
-    int64_t before = target_fragments(s, node, known, &g, of, cpu) + stranded(t, g.all, cpu);
+    target_measure(s, node, known, &g, of, cpu);
     struct target_row row = target_row_of(s, known->class, cpu - ask->cpu);
     if (gpu_ask_is_part(ask))
         after = lost_by_part(t, &row, &g, ask->each, &choice);
     else
         after = lost_by_whole(t, &row, &g, ask, &choice);
-    after += stranded(t, (int64_t)g.all - choice.taken, cpu - ask->cpu);
+    after += target_stranded(t, (int64_t)g.all - choice.taken, cpu - ask->cpu);
     int64_t scarce = wanted(ask, &choice) * (target_price(s, known->class) - 1000) / 1000;
-    int64_t gain = before - after - t->weight * scarce, bucket = BUCKET * t->weight;
+    int64_t gain = known->no_use - after - t->weight * scarce, bucket = BUCKET * t->weight;
     int64_t at = MIDDLE + gain / bucket - (gain % bucket < 0);
     at = at < 0 ? 0 : at < 2 * MIDDLE ? at : 2 * MIDDLE - 1;
     *ret_gpu = choice.gpu;

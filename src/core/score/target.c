@@ -7,6 +7,7 @@ void targets_free(struct targets *t)
     if (!t)
         return;
     reserve_free(&t->reserve);
+    free(t->sum_of);
     free(t->kinds);
     free(t->terms);
     free(t->nodes);
@@ -114,23 +115,61 @@ struct targets *targets_new(struct state *s, const struct target *all, uint32_t 
     return t;
 }
 
-void state_fragmentation(struct state *s, int64_t *ret_lost, int64_t *ret_left)
+static struct target_sum sum_of(struct state *s, uint32_t node)
 {
     static const struct shape_class nobody = {.device_demand = -1};
-    int64_t lost = 0;
-    *ret_left = 0;
-    for (uint32_t node = 1; node < s->nodes.n; node++) {
-        struct node_gpus g;
-        if (!(s->nodes.flags[node] & NODE_KNOWN))
-            continue;
-        int32_t of = node_gpus_of(s, &nobody, node, &g);
-        *ret_left += g.all;
-        if (!s->targets)
-            continue;
-        int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu];
-        lost += target_fragments(s, node, target_node_of(s, node), &g, of, cpu);
+    struct node_gpus g;
+    if (!(s->nodes.flags[node] & NODE_KNOWN))
+        return (struct target_sum){0};
+    int32_t of = node_gpus_of(s, &nobody, node, &g);
+    if (!s->targets)
+        return (struct target_sum){0, g.all};
+    int64_t cpu = s->column_cpu < 0 ? 0 : node_free(&s->nodes, node)[s->column_cpu];
+    struct target_node *known = target_node_of(s, node);
+    target_measure(s, node, known, &g, of, cpu);
+    return (struct target_sum){known->lost, g.all};
+}
+
+static void sum_again(struct state *s, uint32_t node)
+{
+    struct targets *t = s->targets;
+    const struct target_sum is = sum_of(s, node);
+    t->sum.lost += is.lost - t->sum_of[node].lost;
+    t->sum.left += is.left - t->sum_of[node].left;
+    t->sum_of[node] = is;
+}
+
+static void sum_all(struct state *s)
+{
+    struct targets *t = s->targets;
+    free(t->sum_of);
+    t->sum_of_n = s->nodes.n;
+    t->sum_of = mem_zero(t->sum_of_n, sizeof *t->sum_of);
+    t->sum = (struct target_sum){0};
+    for (uint32_t node = 1; node < s->nodes.n; node++)
+        sum_again(s, node);
+}
+
+/* WHY  only of nodes that were touched: traces ask after every pod. */
+void state_fragmentation(struct state *s, int64_t *ret_lost, int64_t *ret_left)
+{
+    struct targets *t = s->targets;
+    const uint64_t seq = s->nodes.seq;
+    if (!t) {
+        *ret_lost = *ret_left = 0;
+        for (uint32_t node = 1; node < s->nodes.n; node++)
+            *ret_left += sum_of(s, node).left;
+        return;
     }
-    *ret_lost = s->targets && s->targets->weight ? lost / s->targets->weight : 0;
+    if (!t->sum_of || t->sum_of_n < s->nodes.n || seq - t->summed_seq > NODE_JOURNAL)
+        sum_all(s);
+    else
+        for (uint64_t at = t->summed_seq; at < seq; at++)
+            if (s->nodes.journal[at % NODE_JOURNAL])
+                sum_again(s, s->nodes.journal[at % NODE_JOURNAL]);
+    t->summed_seq = seq;
+    *ret_lost = t->weight ? t->sum.lost / t->weight : 0;
+    *ret_left = t->sum.left;
 }
 
 /* ---- nodes ---- */

@@ -28,11 +28,14 @@ struct target_kind {
     binary64 part;          /* of all pods */
 };
 struct target_node {        /* what is known of a node */
-    uint64_t record_seq, touched; /* as it was then: class; lost */
-    int64_t lost;           /* F */
+    uint64_t record_seq, touched; /* as it was then: class; lost, no_use */
+    int64_t lost, no_use;   /* F; with what target_stranded says */
     int32_t lost_of;        /* of these devices: as node_gpus_of returns */
     uint32_t class;
     bool known, has_lost;
+};
+struct target_sum {         /* of a node, or of all: F, and what is left of GPUs */
+    int64_t lost, left;
 };
 struct targets {
     struct target_kind *kinds;
@@ -56,6 +59,9 @@ struct targets {
     int64_t asked_of[NODE_GPUS + 1]; /* by GPUs of a pod: what all pods ask for, those of rare kinds, too */
     int64_t least_cpu_of[NODE_GPUS + 1]; /* the same: least cpu of one */
     struct reserve reserve;
+    struct target_sum *sum_of, sum; /* what state_fragmentation has counted, by slot and together; NULL: nothing yet */
+    uint32_t sum_of_n;
+    uint64_t summed_seq;    /* up to this journal position */
     uint32_t *rows;         /* by class, by how many of cpus are free: struct target_row */
     uint32_t rows_cap;
 };
@@ -132,18 +138,26 @@ static inline int64_t target_lost(const struct targets *t, const struct target_r
     return lost - target_kept_by(row, idle_n);
 }
 
-/* F of the node as it stands, of the devices that g tells of and `of` names (node_gpus_of): thousandths of a GPU times the weight. */
-static inline int64_t target_fragments(struct state *s, uint32_t node, struct target_node *known, const struct node_gpus *g, int32_t of,
-                                       int64_t cpu)
+/* GPUs that will find no cpu (once), and cpu that will find no GPUs (half, as GPUs that would go with it); `left` of all GPUs. */
+static inline int64_t target_stranded(const struct targets *t, int64_t left, int64_t cpu)
+{
+    int64_t gap = left - (t->cpu > 0 ? cpu * t->gpu / t->cpu : left);
+    return t->weight * (gap > 0 ? gap : -gap / 2);
+}
+
+/* Finds F of the node as it stands, of the devices that g tells of and `of` names (node_gpus_of), in thousandths of a GPU times the
+ * weight: known->lost; and known->no_use. */
+static inline void target_measure(struct state *s, uint32_t node, struct target_node *known, const struct node_gpus *g, int32_t of,
+                                  int64_t cpu)
 {
     if (known->has_lost && known->lost_of == of && known->touched == s->nodes.touched[node])
-        return known->lost;
+        return;
     struct target_row row = target_row_of(s, known->class, cpu);
     known->lost = target_lost(s->targets, &row, g);
+    known->no_use = known->lost + target_stranded(s->targets, g->all, cpu);
     known->lost_of = of;
     known->touched = s->nodes.touched[node];
     known->has_lost = true;
-    return known->lost;
 }
 
 #endif

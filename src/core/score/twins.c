@@ -46,6 +46,15 @@ static void number(struct state *s, uint32_t node)
     if (is_new)
         *id = ++s->twins_n;
     s->nodes.nodes[node].twins = *id;
+    s->nodes.idle_twins[node] = TWINS_UNKNOWN;
+}
+
+uint32_t twins_look(const struct state *s, uint32_t node)
+{
+    const struct node *n = &s->nodes.nodes[node];
+    bool idle = !n->devices.taken_n &&
+                memcmp(node_free(&s->nodes, node), node_allocatable(&s->nodes, node), s->nodes.columns_n * sizeof(int64_t)) == 0;
+    return s->nodes.idle_twins[node] = idle ? n->twins : 0;
 }
 
 void twins_take(struct state *s, uint32_t node)

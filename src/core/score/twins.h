@@ -11,13 +11,12 @@
 /* The node's record, its devices among it, was taken in. */
 void twins_take(struct state *s, uint32_t node);
 
+uint32_t twins_look(const struct state *s, uint32_t node);
 /* Its number, while nobody has anything of it; 0: somebody has. */
 static inline uint32_t twins_idle(const struct state *s, uint32_t node)
 {
-    const struct node *n = &s->nodes.nodes[node];
-    bool idle = !n->devices.taken_n &&
-                memcmp(node_free(&s->nodes, node), node_allocatable(&s->nodes, node), s->nodes.columns_n * sizeof(int64_t)) == 0;
-    return idle ? n->twins : 0;
+    const uint32_t known = s->nodes.idle_twins[node];
+    return known == TWINS_UNKNOWN ? twins_look(s, node) : known;
 }
 
 #endif

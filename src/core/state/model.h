@@ -147,7 +147,7 @@ struct line {
     uint32_t telling_at;     /* index + 1 in state.telling: its gangs may have something to be told */
     int64_t remedied_ms;     /* when remedies were looked for last, 0 = never */
     uint64_t remedied_codes; /* and for which causes */
-    struct bytes key;        /* what makes its gangs alike */
+    struct bytes key;        /* what makes its gangs alike; the map's */
     struct gang *single;     /* a line of its own, whatever others look like */
     struct stand *stand;     /* parked where shares say who is next (queue/standing.h); NULL: it is not */
     size_t stand_at;
@@ -362,7 +362,7 @@ struct queue {
     uint32_t quota;          /* node of the tree */
     struct heap ready;       /* lanes with lines to try */
     struct heap blocked;     /* StrictFIFO: lanes with lines that quota or nodes refused; who comes after the first is not tried */
-    struct queue_lane *plain; /* of all LocalQueues; NULL: has no lines */
+    struct queue_lane *plain; /* of all LocalQueues; NULL: had no lines yet */
     uint64_t claimed;        /* hash of what its blocked head kept from others; 0 = nothing, or CLAIM_NEW (claim.h) */
     struct line *picked;     /* scratch: the first of those that may start */
     uint32_t candidates_n;   /* of its lines */
@@ -575,6 +575,7 @@ struct state {
     uint32_t takers_awaited_n; /* parkings with `takes` */
     struct map *lines;       /* key of a line -> struct line * */
     struct line *joined_last; /* one of them, or NULL: gangs that come in one burst are mostly alike */
+    struct line *spare_line; /* one that has ended, for its memory; or NULL */
     uint32_t *helping;       /* this cycle: nodes that gained room since the last; and lines that this may help, tried one by one */
     struct line **candidates;
     uint32_t helping_n, helping_cap, candidates_n, candidates_cap;

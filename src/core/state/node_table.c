@@ -29,6 +29,8 @@ void node_table_fini(struct node_table *t)
     free(t->gained);
     free(t->rank);
     free(t->touched);
+    free(t->eased);
+    free(t->idle_twins);
     free(t->sorted);
     id_map_fini(&t->by_name);
     *t = (struct node_table){0};
@@ -52,6 +54,8 @@ static void resize(struct node_table *t, uint32_t cap, uint32_t stride)
         t->flags = mem_grow(t->flags, cap, sizeof *t->flags);
         t->rank = mem_grow(t->rank, cap, sizeof *t->rank);
         t->touched = mem_grow(t->touched, cap, sizeof *t->touched);
+        t->eased = mem_grow(t->eased, cap, sizeof *t->eased);
+        t->idle_twins = mem_grow(t->idle_twins, cap, sizeof *t->idle_twins);
         t->sorted = mem_grow(t->sorted, cap, sizeof *t->sorted);
     }
     t->cap = cap;
@@ -125,10 +129,11 @@ uint32_t node_table_slot(struct node_table *t, name_id name)
         if (t->n >= t->cap)
             resize(t, t->cap ? t->cap * 2 : 16, t->stride);
         slot = t->n++;
-        t->touched[slot] = 0; /* one that was used before keeps its last touch: views have not seen it yet */
+        t->touched[slot] = t->eased[slot] = 0; /* one that was used before keeps its last touch: views have not seen it yet */
     }
     t->nodes[slot] = (struct node){.name = name};
     t->flags[slot] = 0;
+    t->idle_twins[slot] = TWINS_UNKNOWN;
     memset(node_free(t, slot), 0, t->stride * sizeof(int64_t));
     memset(node_allocatable(t, slot), 0, t->stride * sizeof(int64_t));
     id_map_put(&t->by_name, name, slot);
@@ -223,7 +228,8 @@ static void set_feedback(struct node *node, const struct node_record *r)
 bool node_table_set(struct node_table *t, uint32_t slot, const struct node_record *r)
 {
     struct node *node = &t->nodes[slot];
-    uint8_t flags = (uint8_t)(NODE_KNOWN | (r->ready ? NODE_READY : 0) | (r->unschedulable ? NODE_UNSCHEDULABLE : 0));
+    uint8_t flags = (uint8_t)(NODE_KNOWN | (r->ready ? NODE_READY : 0) | (r->unschedulable ? NODE_UNSCHEDULABLE : 0) |
+                              (r->taints_n ? NODE_TAINTED : 0));
     bool other_labels = !(t->flags[slot] & NODE_KNOWN) || !same_labels(node, r);
     bool differs = (t->flags[slot] & ~NODE_GAINED) != flags || !same_taints(node, r) || other_labels;
     t->labels_seq += other_labels;
@@ -274,10 +280,26 @@ void node_table_drop_if_unused(struct node_table *t, uint32_t slot)
     t->holes[t->holes_n++] = slot;
 }
 
-void node_table_touch(struct node_table *t, uint32_t slot)
+static void note_touch(struct node_table *t, uint32_t slot)
 {
+    const uint64_t before = t->touched[slot];
+    if (before && t->seq - before < NODE_JOURNAL)
+        t->journal[(before - 1) % NODE_JOURNAL] = 0;
     t->journal[t->seq++ % NODE_JOURNAL] = slot;
     t->touched[slot] = t->seq;
+}
+
+void node_table_touch(struct node_table *t, uint32_t slot)
+{
+    note_touch(t, slot);
+    t->eased[slot] = t->seq;
+    t->idle_twins[slot] = TWINS_UNKNOWN;
+}
+
+void node_table_taken(struct node_table *t, uint32_t slot)
+{
+    note_touch(t, slot);
+    t->idle_twins[slot] = 0;
 }
 
 void node_table_gain(struct node_table *t, uint32_t slot)

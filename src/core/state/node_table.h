@@ -13,7 +13,7 @@
 #include "core/state/id_map.h"
 #include "core/state/selector.h"
 
-enum node_flag { NODE_KNOWN = 1, NODE_READY = 2, NODE_UNSCHEDULABLE = 4, NODE_GAINED = 8 };
+enum node_flag { NODE_KNOWN = 1, NODE_READY = 2, NODE_UNSCHEDULABLE = 4, NODE_GAINED = 8, NODE_TAINTED = 16 };
 struct node_feedback {       /* as in node_record */
     int64_t at_ms, period_ms, network_bps;
     uint32_t n;
@@ -41,6 +41,7 @@ struct node {
     uint32_t twins;          /* the same number as others that can give the same (core/score/twins.h); 0: not taken in yet */
 };
 #define NODE_JOURNAL 16384u
+#define TWINS_UNKNOWN UINT32_MAX
 struct node_table {
     struct node *nodes;      /* slot 0 is never used: 0 = no node */
     uint8_t *flags;
@@ -57,9 +58,11 @@ struct node_table {
     uint32_t stride, columns_n;
     name_id columns[LIMIT_RESOURCES];
     uint64_t labels_seq;     /* changes of labels so far, nodes that come or go among them */
-    uint64_t seq;            /* touches so far; the last NODE_JOURNAL of them are in `journal` */
+    uint64_t seq;            /* touches so far; of the last NODE_JOURNAL `journal` has the slots, 0 where the node was touched since */
     uint32_t *journal;
     uint64_t *touched;       /* by slot: the journal position after its last touch */
+    uint64_t *eased;         /* the same of its last touch after which it may hold more, or others, than before */
+    uint32_t *idle_twins;    /* by slot: what twins_idle (core/score/twins.h) has found since; TWINS_UNKNOWN: it has not looked */
     uint32_t *gained;        /* nodes with more room or a better record since the last cycle */
     uint32_t gained_n, gained_cap;
 };
@@ -80,6 +83,7 @@ bool node_table_set(struct node_table *t, uint32_t slot, const struct node_recor
 void node_table_gone(struct node_table *t, uint32_t slot);
 void node_table_drop_if_unused(struct node_table *t, uint32_t slot);
 void node_table_touch(struct node_table *t, uint32_t slot);
+void node_table_taken(struct node_table *t, uint32_t slot); /* touch: a pod took some of it, and nothing else is new */
 void node_table_gain(struct node_table *t, uint32_t slot); /* touch, and remember that somebody who waits may fit now */
 void node_table_gained_clear(struct node_table *t);
 

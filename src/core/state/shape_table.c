@@ -194,9 +194,11 @@ static void fill_demands(struct shape_class *c, struct node_table *nodes, const 
             (struct demand){.column = node_table_find_column(nodes, r->resource), .resource = r->resource,
                             .extended = is_extended(intern_name(names, r->resource)), .value = r->value};
     }
-    for (uint32_t i = c->demands_n; i-- > 1;)
-        if (c->demands[i].extended)
-            c->device_demand = (int32_t)i;
+    for (uint32_t i = c->demands_n; i-- > 1;) {
+        c->absent_n += c->demands[i].column < 0;
+        c->extended_n += c->demands[i].extended;
+        c->device_demand = c->demands[i].extended ? (int32_t)i : c->device_demand;
+    }
     fill_share(c, names);
 }
 

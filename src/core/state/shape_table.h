@@ -29,6 +29,8 @@ struct shape_class {
     struct demand *demands; /* what a node must have free; "pods" = 1 first */
     uint32_t demands_n;
     struct gpu_share share; /* what it asks of GPUs that are given in parts */
+    uint32_t extended_n;    /* demands for extended resources */
+    uint32_t absent_n;      /* for resources that no node has had yet */
     int32_t device_demand;  /* index into demands of the scarcest kind (the extended resource that is first by name), -1: none */
     bool anti, neighbours;  /* has required anti-affinity; has any affinity or spread */
     uint32_t view;          /* view_table slot + 1, 0 = none */

@@ -210,6 +210,7 @@ static void resolve_columns(struct state *s, uint32_t first)
             if (column < (int32_t)first)
                 continue;
             c->demands[i].column = column;
+            c->absent_n--;
             view_forget_shape(s, id);
             for (uint32_t at = 1; at < s->seats_n; at++)
                 if (s->seats[at].node && s->seats[at].shape == id)

@@ -474,7 +474,7 @@ static uint64_t mix_nodes(const struct state *s, uint64_t h)
     for (uint32_t slot = 1; slot < s->nodes.n; slot++) {
         const struct node *node = &s->nodes.nodes[slot];
         h = mix_name(s, h, node->name);
-        h = mix(h, s->nodes.flags[slot] & ~NODE_GAINED);
+        h = mix(h, s->nodes.flags[slot] & ~(NODE_GAINED | NODE_TAINTED));
         h = mix(h, sum_columns(s, slot));
         for (uint32_t i = 0; i < node->labels_n; i++)
             h = mix_name(s, mix_name(s, h, node->labels[i].key), node->labels[i].value);

@@ -4,6 +4,7 @@
  */
 #include "core/state/state_unused.h"
 #include "core/queue/gang.h"
+#include "core/queue/lane.h"
 #include <assert.h>
 #include "base/memory.h"
 
@@ -104,8 +105,7 @@ static void find_used(struct state *s)
 
 void queue_free(struct queue *q)
 {
-    heap_fini(&q->ready);
-    heap_fini(&q->blocked);
+    lane_queue_fini(q);
     free(q->block);
     free(q->dealt);
     free(q->charged);

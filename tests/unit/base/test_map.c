@@ -72,6 +72,7 @@ static void test_order(void **state)
     while ((value = map_next(m, &at, &key)) && *value < 1000) {
         assert_int_equal(*value, expected);
         assert_true(bytes_equal(key, key_text(text, (unsigned)expected)));
+        assert_true(map_key(value).data == key.data && map_key(value).n == key.n);
         expected += 2;
     }
     assert_non_null(value);

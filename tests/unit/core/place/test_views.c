@@ -219,6 +219,20 @@ static void check_definition(struct world *w)
     shape_release(s, id_of_shape);
 }
 
+/* Counted by what was touched since, and anew. */
+static void check_fragmentation(struct state *s)
+{
+    int64_t lost, left, all_lost, all_left;
+    state_fragmentation(s, &lost, &left);
+    if (!s->targets)
+        return;
+    free(s->targets->sum_of);
+    s->targets->sum_of = NULL;
+    state_fragmentation(s, &all_lost, &all_left);
+    assert_int_equal(lost, all_lost);
+    assert_int_equal(left, all_left);
+}
+
 /* ---- */
 
 static void looked_at_again_nothing_is_another(void **state)
@@ -238,8 +252,10 @@ static void looked_at_again_nothing_is_another(void **state)
             something_happens(&w);
             w.now_ms += 1000;
             run(&w);
-            if (by == PLACEMENT_CAPSTAN && step % 4 == 0)
+            if (by == PLACEMENT_CAPSTAN && step % 4 == 0) {
                 check_definition(&w);
+                check_fragmentation(w.s);
+            }
             if (!state_check(w.s, &e))
                 fail_msg("policy %u, world %u, step %d: %s", by, n, step, e.text);
         }
