@@ -57,15 +57,12 @@ static size_t entry_place(const struct kind_data *k, const char *ns, const char 
 
 static struct entry *entry_find(struct kind_data *k, const char *ns, const char *name)
 {
-    bool found;
-    if (k->looked_at < k->n && strcmp(name, k->entries[k->looked_at]->o.name) == 0 &&
-        strcmp(ns, k->entries[k->looked_at]->o.ns) == 0)
-        return k->entries[k->looked_at];
-    size_t at = entry_place(k, ns, name, &found);
-    if (!found)
-        return NULL;
-    k->looked_at = at;
-    return k->entries[at];
+    struct entry *x = k->looked_at;
+    if (!x || strcmp(name, x->o.name) != 0 || strcmp(ns, x->o.ns) != 0)
+        x = entry_table_find(&k->by_name, ns, name);
+    if (x)
+        k->looked_at = x;
+    return x;
 }
 
 /* Takes over the key's and the body's reference. */
@@ -82,6 +79,7 @@ static struct entry *entry_insert(struct kind_data *k, struct ring_key *key, uin
     k->entries[at] = x;
     k->n++;
     k->changes++;
+    entry_table_add(&k->by_name, x);
     return x;
 }
 
@@ -94,6 +92,8 @@ static void entry_remove(struct kind_data *k, const char *ns, const char *name)
     k->n--;
     memmove(k->entries + at, k->entries + at + 1, (k->n - at) * sizeof *k->entries);
     k->changes++;
+    k->looked_at = NULL;
+    entry_table_remove(&k->by_name, x);
     blob_unref(x->o.body);
     ring_key_unref(x->key);
     free(x);
@@ -358,7 +358,7 @@ static void commit_ask(void *arg);
 static void flight_landed(void *arg)
 {
     struct store *s = arg;
-    bool ok = s->flight_error.code == 0;
+    bool ok = s->flight_error.code == 0, flew = s->is_flying;
     struct batch lost = {0};
     s->is_flying = false;
     if (!ok) {
@@ -381,8 +381,10 @@ static void flight_landed(void *arg)
     observers_tell(s, &done);
     batch_free(&done);
     batch_free(&lost);
-    if (s->pending.n || s->pending.durables_n)
-        commit_ask(s);
+    if (!s->pending.n && !s->pending.durables_n)
+        return;
+    s->turns_n = flew ? TURNS_PER_COMMIT - 1 : s->turns_n; /* it has waited */
+    commit_ask(s);
 }
 
 static void commit(struct store *s)
@@ -555,6 +557,7 @@ void store_close(struct store *s)
             entry_remove(k, k->entries[k->n - 1]->o.ns, k->entries[k->n - 1]->o.name);
         ring_clear(&k->ring, &s->rings_bytes);
         free(k->entries);
+        entry_table_fini(&k->by_name);
         free(k->name);
         free(k);
     }

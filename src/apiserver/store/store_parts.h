@@ -3,6 +3,7 @@
 #define APISERVER_STORE_PARTS_H
 #include <assert.h>
 
+#include "apiserver/store/entry_table.h"
 #include "apiserver/store/ring.h"
 #include "apiserver/store/store_writer.h"
 #include "base/collections/map.h"
@@ -11,6 +12,7 @@ struct entry {
     struct store_object o; /* o.ns, o.name point into key */
     struct ring_key *key;
     int64_t row_id;
+    uint32_t hash; /* entry_table.c's */
     uint32_t change_n, change_batch; /* the last change of it, if that batch is still pending: index + 1 */
 };
 struct kind_data {
@@ -19,7 +21,8 @@ struct kind_data {
     bool stored; /* its row in the file's kind table exists */
     struct entry **entries;
     size_t n, cap;
-    size_t looked_at; /* index that was found last: a write looks for what was just read */
+    struct entry_table by_name; /* the same */
+    struct entry *looked_at;    /* that was found last: a write looks for what was just read */
     uint64_t changes; /* counts inserts and removes: cursors look up their place again */
     struct ring ring;
     size_t uncommitted_n; /* of its changes: those in the flight and pending */
