@@ -1,7 +1,7 @@
 /* workqueue.c - keys to be looked at again; see workqueue.h */
 #include "kube/workqueue.h"
 #include <assert.h>
-#include "base/arena_pool.h"
+#include "base/collections/arena_pool.h"
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
 #include "base/log.h"

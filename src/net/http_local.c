@@ -8,7 +8,7 @@
  */
 #include "net/http_local.h"
 #include <stdlib.h>
-#include "base/arena_pool.h"
+#include "base/collections/arena_pool.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "net/http_carrier.h"

@@ -1,7 +1,7 @@
 /* store_writer.h - one thread that writes to the file while the loop goes on
  *
- * RACE   work(arg) runs on the thread, one at a time; done(arg) in the loop's turn after it. Between store_writer_start and done the loop must
- *        not touch what work writes, nor write what it reads.
+ * RACE   work(arg) runs on the thread, one at a time; done(arg) in the loop's turn after it. Between store_writer_start and done the loop
+ *        must not touch what work writes, nor write what it reads.
  * WHY    a commit of thirty objects takes half a millisecond, and every few seconds as long as the disk needs.
  */
 #ifndef APISERVER_STORE_WRITER_H

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "base/arena_pool.h"
+#include "base/collections/arena_pool.h"
 
 static void test_alignment_and_content(void **state)
 {

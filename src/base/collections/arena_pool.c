@@ -1,5 +1,5 @@
 /* arena_pool.c - see arena_pool.h */
-#include "base/arena_pool.h"
+#include "base/collections/arena_pool.h"
 
 struct arena *arena_take(struct arena_pool *p)
 {
