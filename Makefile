@@ -36,7 +36,7 @@ test-sanitize: deps $(BUILD)-asan/build.ninja
 
 # Those that have threads, with ThreadSanitizer: a report ends the program with 66, which is a failure.
 THREADS = loop/loop_uv base/mutex nvsim/nvml nvsim/together agent/nvml_worker agent/driver_nvml agent/driver_nvml_fault agent/driver_nvml_old \
-  agent/measure agent/dcgm exporter/collect
+  agent/measure agent/dcgm exporter/collect apiserver/store
 test-threads: deps
 	@test -f $(BUILD)-tsan/build.ninja || CC=clang meson setup $(BUILD)-tsan -Db_sanitize=thread -Db_lundef=false -Dbench=false
 	ninja -C $(BUILD)-tsan

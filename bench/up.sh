@@ -6,7 +6,8 @@
 # server.bind.10000 ...        see load.c; 1,000 nodes
 # server.bind.cpu.10000        CPU time of the server (user and system) for one pod: created, placed, bound, running, told
 # server.gangs.NxSIZE          see load.c: N PodGroups of SIZE pods, 1 GPU each, and one of 512 pods of 8 GPUs, on 1,000 nodes
-# server.vcjobs.10000x1        the same of Volcano Jobs of one pod each; .cpu: CPU time of the server for one of them
+# server.vcjobs.10000x1        the same of Volcano Jobs of one pod each; .cpu: CPU time of the server for one of them; .loop: of that what its
+#                              one loop takes, without the thread that writes commits
 # server.gangs.cpu.1000x3      CPU time of the server for one pod of those, its part of the group included
 # cli.jobs.10000 ...           what the lists take that people read, best of 25, with all of these pods: capstan jobs, nodes, nodes --summary, queues
 # up.rss.1000x10000            resident memory 5 s after these
@@ -42,6 +43,7 @@ stop() {
 }
 rss_kb() { sed -n 's/VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$pid/status"; }
 cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
+loop_us() { awk '{ print int($1 / 1000) }' "/proc/$pid/schedstat"; } # of the first thread alone
 figure() { printf '{"name":"%s","value":%s,"unit":"%s"}\n' "$1" "$2" "$3"; }
 best_ms() { # COMMAND...
     local best=999999 begin took
@@ -95,9 +97,10 @@ if [ -x "$BUILD/bench/bench_load" ]; then
     sleep 5
     figure server.gangs.cpu.1000x3 $((($(cpu_ticks) - before) * 1000000 / $(getconf CLK_TCK) / 3000)) us
     "$BUILD/bench/bench_load" "$url" 512 512 8
-    before=$(cpu_ticks)
+    before=$(cpu_ticks) loop_before=$(loop_us)
     "$BUILD/bench/bench_load" "$url" 10000 1 0 vcjob
     sleep 5
+    figure server.vcjobs.loop.10000x1 $((($(loop_us) - loop_before) / 10000)) us
     figure server.vcjobs.cpu.10000x1 $((($(cpu_ticks) - before) * 1000000 / $(getconf CLK_TCK) / 10000)) us
     stop
 fi

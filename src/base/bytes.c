@@ -103,7 +103,7 @@ char *buf_grow(struct buf *b, size_t extra)
         need = SIZE_MAX - 1; /* mem_grow ends the program */
     need++;
     if (need > b->cap) {
-        size_t cap = b->cap < 64 ? 64 : b->cap + b->cap / 2;
+        size_t cap = b->cap < 64 ? 64 : b->cap < 4096 ? b->cap * 2 : b->cap + b->cap / 2;
         b->cap = cap < need ? need : cap;
         b->data = mem_grow(b->data, b->cap, 1);
         b->data[b->n] = '\0';

@@ -25,6 +25,7 @@
 #define LIMIT_CALLS_BIND 32                /* 320 a second where an answer takes 100 ms; more wins little on any server that was tried */
 #define LIMIT_CALLS_STATUS_LEAST 4
 #define LIMIT_CALLS_STATUS 16
+#define LIMIT_CALLS_HERE_TIMES 4           /* so many binds and statuses where the server is in the process: there are no streams */
 #define LIMIT_CALLS_EVENT_LEAST 1
 #define LIMIT_CALLS_EVENT 4
 #define LIMIT_WAITING_BINDS 40000          /* a gang of LIMIT_GANG_MEMBERS and as much again; 700 bytes each */

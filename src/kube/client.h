@@ -16,6 +16,8 @@ int kube_client_new(struct loop *l, const struct kubeconfig *k, const char *user
                     struct err *e);
 /* Around an existing carrier (simulation, tests); takes the http client over. */
 struct kube_client *kube_client_wrap(struct loop *l, struct http_client *http);
+/* The server is in this process and commits in groups: LIMIT_CALLS_HERE_TIMES as many writes at once. */
+void kube_client_server_is_here(struct kube_client *c);
 void kube_client_free(struct kube_client *c);
 struct loop *kube_client_loop(struct kube_client *c);
 struct http_client *kube_client_http(struct kube_client *c);

@@ -47,12 +47,18 @@ struct lane_item *lanes_take(struct lanes *l, enum kube_lane at)
     return item;
 }
 
+static uint32_t room_of(const struct lanes *l, int lane, bool one_waits)
+{
+    uint32_t room = one_waits ? rooms[lane].least : rooms[lane].whole;
+    return l->times && (lane == KUBE_LANE_BIND || lane == KUBE_LANE_STATUS) ? room * l->times : room;
+}
+
 struct lane_item *lanes_next(struct lanes *l)
 {
     bool one_waits = false; /* in a lane above, from bind on */
     for (int i = 0; i < KUBE_LANES_N; i++) {
         struct lane *lane = &l->lane[i];
-        if (lane->first && lane->sent_n < (one_waits ? rooms[i].least : rooms[i].whole)) {
+        if (lane->first && lane->sent_n < room_of(l, i, one_waits)) {
             lane->sent_n++;
             return lanes_take(l, (enum kube_lane)i);
         }

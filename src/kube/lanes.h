@@ -28,6 +28,7 @@ struct lane {
 };
 struct lanes {
     struct lane lane[KUBE_LANES_N];
+    uint32_t times; /* as much room for binds and statuses; 0 is once */
 };
 
 /* False: the lane is full. */

@@ -1,6 +1,7 @@
 /* workqueue.c - keys to be looked at again; see workqueue.h */
 #include "kube/workqueue.h"
 #include <assert.h>
+#include "base/collections/arena_pool.h"
 #include "base/collections/heap.h"
 #include "base/collections/map.h"
 #include "base/log.h"
@@ -29,6 +30,7 @@ struct workqueue {
     uint64_t order;
     uint32_t in_flight_n;
     struct write *writes; /* in flight */
+    struct arena_pool arenas;
 };
 
 struct work_then { /* in the pass's arena */
@@ -55,7 +57,7 @@ static void work_forget(struct work *w)
     struct workqueue *q = w->queue;
     heap_remove(&q->due, w);
     map_remove(q->works, bytes_of(w->key));
-    arena_free(w->arena);
+    arena_give(&q->arenas, w->arena);
     free(w->failure);
     free((char *)w->ns);
     free((char *)w->name);
@@ -117,8 +119,7 @@ static void work_finish(struct work *w)
     w->refusals_n = w->is_refused ? w->refusals_n + 1 : failed ? w->refusals_n : 0;
     w->is_refused = false;
     w->worst = 0;
-    if (w->arena)
-        arena_reset(w->arena);
+    arena_give(&w->queue->arenas, take_ptr(w->arena)); /* thousands may wait for their time */
     if (failed) {
         work_schedule(w, backoff_ms(w));
         w->again = false;
@@ -135,8 +136,7 @@ static void work_finish(struct work *w)
 
 static void work_run(struct work *w)
 {
-    if (!w->arena)
-        w->arena = arena_new();
+    w->arena = arena_take(&w->queue->arenas);
     w->running = true;
     w->has_written = false;
     w->thens = NULL;
@@ -217,6 +217,7 @@ void workqueue_free(struct workqueue *q)
         work_forget(*slot);
     map_free(q->works);
     heap_fini(&q->due);
+    arena_pool_fini(&q->arenas);
     free(q);
 }
 

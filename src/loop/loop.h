@@ -1,6 +1,7 @@
 /* loop.h - one event loop, two bodies: real time on libuv, and virtual time for simulation
  *
- * Everything in Capstan runs in one thread on one loop. Callbacks only enqueue; work is done in the loop's own turn, in
+ * Everything in Capstan runs in one thread on one loop, but calls of others' code that may take long: the driver's (agent/driver), SQLite's
+ * commits (apiserver/store/store_writer.h). Callbacks only enqueue; work is done in the loop's own turn, in
  * bounded batches (loop_defer). In a virtual loop time jumps to the next timer when nothing else is to do, so a day
  * takes as long as its work.
  *

@@ -8,6 +8,7 @@
  */
 #include "net/http_local.h"
 #include <stdlib.h>
+#include "base/collections/arena_pool.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "net/http_carrier.h"
@@ -23,11 +24,18 @@ enum {
     EVENTS_PER_STEP = 256,
 };
 
+/* Arenas of calls. It lives as long as one of them, or the client. */
+struct spares {
+    struct arena_pool arenas;
+    uint32_t refs;
+};
+
 enum step { STEP_SENT, STEP_HANDLER, STEP_ANSWERED, STEP_STREAM };
 
 struct local_call {
     struct http_exchange x; /* first: the handler's view */
     struct local *c;        /* NULL = orphan */
+    struct spares *spares;
     struct local_call *next, *previous;
     uint64_t id;
     struct http_call call; /* texts in the arena */
@@ -54,6 +62,7 @@ struct local {
     http_handler_fn handler;
     void *ctx;
     const struct http_faults *faults;
+    struct spares *spares;
     char *user, *groups, *user_agent;
     struct random random;
     struct local_call *first, *last;
@@ -153,11 +162,20 @@ static void call_unlink(struct local_call *k)
     loop_timer_free(take_ptr(k->timeout));
 }
 
+static void spares_unref(struct spares *s)
+{
+    if (--s->refs)
+        return;
+    arena_pool_fini(&s->arenas);
+    free(s);
+}
+
 static void call_free(struct local_call *k)
 {
     blob_unref(k->body);
     buf_free(&k->collected);
-    arena_free(k->x.request.arena);
+    arena_give(&k->spares->arenas, k->x.request.arena);
+    spares_unref(k->spares);
     free(k);
 }
 
@@ -494,7 +512,9 @@ static uint64_t local_send(struct http_client *base, const struct http_call *cal
     k->c = c;
     k->id = ++c->last_id;
     k->x.ops = &local_ops;
-    k->x.request.arena = arena_new();
+    k->spares = c->spares;
+    k->spares->refs++;
+    k->x.request.arena = arena_take(&k->spares->arenas);
     request_fill(k, call);
     k->previous = c->last;
     *(c->last ? &c->last->next : &c->first) = k;
@@ -535,6 +555,7 @@ static void local_free(struct http_client *base)
     if (c->freed)
         *c->freed = true;
     loop_forget(c->base.l, due_run, c);
+    spares_unref(c->spares);
     free(c->user);
     free(c->groups);
     free(c->user_agent);
@@ -548,6 +569,8 @@ struct http_client *http_local_client_as(struct loop *l, const struct http_local
     struct local *c = mem_zero(1, sizeof *c);
     c->base.ops = &carrier_ops;
     c->base.l = l;
+    c->spares = mem_zero(1, sizeof *c->spares);
+    c->spares->refs = 1;
     c->handler = config->handler;
     c->ctx = config->ctx;
     c->faults = config->faults;

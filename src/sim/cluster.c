@@ -380,7 +380,9 @@ static struct kube_client *client_inside(struct cluster *c, const char *user_age
         config.user = CERTIFICATES_ADMIN;
         config.groups = CERTIFICATES_ADMIN_GROUP;
     }
-    return kube_client_wrap(c->loop, http_local_client_as(c->loop, &config));
+    struct kube_client *client = kube_client_wrap(c->loop, http_local_client_as(c->loop, &config));
+    kube_client_server_is_here(client);
+    return client;
 }
 
 static void on_stray(void *arg, const char *node)

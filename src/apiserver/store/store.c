@@ -1,5 +1,5 @@
 /* WHY    Objects of a kind stand in one sorted array of pointers: 10,000 pods move 80 KB at worst for one insert, and names of one
- *        controller are mostly appended. Reading needs no file; the file is written once a turn and read once at start.
+ *        controller are mostly appended. Reading needs no file; the file is written once in a few turns and read once at start.
  * OWNER  a key (ns, name) is shared by the entry, the pending change and the events of the ring, and counted.
  */
 #include "apiserver/store/store.h"
@@ -13,6 +13,7 @@
 #include "base/log.h"
 
 #define TURNS_PER_COMMIT 3 /* where somebody looks ahead; else 1 */
+#define BESIDE_MIN 4       /* changes; fewer are written before the thread would be awake */
 
 struct store_cursor {
     struct store *store;
@@ -56,15 +57,12 @@ static size_t entry_place(const struct kind_data *k, const char *ns, const char 
 
 static struct entry *entry_find(struct kind_data *k, const char *ns, const char *name)
 {
-    bool found;
-    if (k->looked_at < k->n && strcmp(name, k->entries[k->looked_at]->o.name) == 0 &&
-        strcmp(ns, k->entries[k->looked_at]->o.ns) == 0)
-        return k->entries[k->looked_at];
-    size_t at = entry_place(k, ns, name, &found);
-    if (!found)
-        return NULL;
-    k->looked_at = at;
-    return k->entries[at];
+    struct entry *x = k->looked_at;
+    if (!x || strcmp(name, x->o.name) != 0 || strcmp(ns, x->o.ns) != 0)
+        x = entry_table_find(&k->by_name, ns, name);
+    if (x)
+        k->looked_at = x;
+    return x;
 }
 
 /* Takes over the key's and the body's reference. */
@@ -81,6 +79,7 @@ static struct entry *entry_insert(struct kind_data *k, struct ring_key *key, uin
     k->entries[at] = x;
     k->n++;
     k->changes++;
+    entry_table_add(&k->by_name, x);
     return x;
 }
 
@@ -93,6 +92,8 @@ static void entry_remove(struct kind_data *k, const char *ns, const char *name)
     k->n--;
     memmove(k->entries + at, k->entries + at + 1, (k->n - at) * sizeof *k->entries);
     k->changes++;
+    k->looked_at = NULL;
+    entry_table_remove(&k->by_name, x);
     blob_unref(x->o.body);
     ring_key_unref(x->key);
     free(x);
@@ -133,6 +134,9 @@ static int load_object(void *arg, const struct store_row *row, struct err *e)
     return 0;
 }
 
+static void flight_write(void *arg);
+static void flight_landed(void *arg);
+
 int store_open(struct loop *l, const char *dir, struct store **ret_s, struct err *e)
 {
     struct store *s = mem_zero(1, sizeof *s);
@@ -154,6 +158,8 @@ int store_open(struct loop *l, const char *dir, struct store **ret_s, struct err
             snprintf(name, sizeof name, "?/%zu", i);
             (void)kind_add(s, (uint32_t)i + 1, name, true);
         }
+    if (s->file && !loop_is_virtual(l))
+        s->writer = store_writer_new(l, flight_write, flight_landed, s);
     s->rv += s->rv ? STORE_START_JUMP : 0;
     s->committed_rv = s->rv;
     for (size_t i = 0; i < s->kinds_n; i++)
@@ -192,7 +198,7 @@ uint64_t store_rv(const struct store *s)
 
 bool store_dirty(const struct store *s)
 {
-    return s->pending_n > 0;
+    return store_uncommitted_n(s) > 0;
 }
 
 uint64_t store_next_rv(struct store *s)
@@ -233,7 +239,9 @@ static void rings_add(struct store *s, struct change *changes, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct ring_event copy = ring_event_copy(&changes[i].e);
         copy.at_ms = now_ms;
+        assert(changes[i].seq == changes[i].kind->ring.next_seq);
         ring_add(&changes[i].kind->ring, copy, &s->rings_bytes);
+        changes[i].kind->uncommitted_n--;
         s->committed_rv = copy.event.rv > s->committed_rv ? copy.event.rv : s->committed_rv;
         if (s->rings_bytes > RING_BYTES_MAX)
             rings_shrink(s);
@@ -276,68 +284,122 @@ static int change_write(struct store *s, const struct change *c, struct err *e)
     return store_file_put(s->file, &row, e);
 }
 
-static int pending_write(struct store *s, size_t n, struct err *e)
+static int flight_put(struct store *s, struct err *e)
 {
-    if (!s->file)
-        return 0;
     int r = store_file_begin(s->file, e);
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = change_write(s, &s->pending[i], e);
-    return r < 0 ? r : store_file_commit(s->file, s->rv, e);
+    for (size_t i = 0; r == 0 && i < s->flight.n; i++)
+        r = change_write(s, &s->flight.changes[i], e);
+    return r < 0 ? r : store_file_commit(s->file, s->flight_rv, e);
 }
 
-static void pending_undo(struct store *s)
+/* RACE  on the writer's thread, when there is one. */
+static void flight_write(void *arg)
 {
-    if (s->file)
+    struct store *s = arg;
+    s->flight_error = (struct err){0};
+    if (s->file && s->flight.n && flight_put(s, &s->flight_error) < 0)
         store_file_rollback(s->file);
-    while (s->pending_n) {
-        struct change *c = &s->pending[--s->pending_n];
+}
+
+static void batch_undo(struct batch *b)
+{
+    while (b->n) {
+        struct change *c = &b->changes[--b->n];
         c->kind->stored = false; /* its row may have been part of what was rolled back; writing it again does no harm */
+        c->kind->uncommitted_n--;
         change_undo(c);
     }
+}
+
+/* What was written since is taken back as well: it may follow from what was not to be. */
+static void flight_undo(struct store *s)
+{
+    s->first += store_uncommitted_n(s);
+    batch_undo(&s->pending);
+    batch_undo(&s->flight);
+    store_ahead_lose(s);
     if (s->on_change.fn)
         s->on_change.fn(s->on_change.arg, 0, NULL);
 }
 
-static void observers_tell(struct store *s, const struct change *changes, size_t n)
+static void observers_tell(struct store *s, const struct batch *b)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < b->n; i++)
         for (size_t j = 0; j < s->observers_n; j++)
-            s->observers[j].fn(s->observers[j].arg, changes[i].kind->id, &changes[i].e.event);
+            s->observers[j].fn(s->observers[j].arg, b->changes[i].kind->id, &b->changes[i].e.event);
 }
 
-/* RACE  callbacks may write again: what they write is a new batch, committed later in the same turn end. */
+static struct batch batch_take(struct batch *b)
+{
+    struct batch taken = *b;
+    *b = (struct batch){0};
+    return taken;
+}
+
+/* Tells who waits for it and releases it. */
+static void batch_end(struct batch *b, bool ok)
+{
+    for (size_t i = 0; i < b->durables_n; i++)
+        b->durables[i].fn(b->durables[i].arg, ok);
+    free(b->durables);
+    b->durables = NULL;
+}
+
+static void batch_free(struct batch *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        ring_event_release(&b->changes[i].e);
+    free(b->changes);
+}
+
+static void commit_ask(void *arg);
+
+/* RACE  callbacks may write again: what they write is a new batch, committed at the end of the same turn or later. */
+static void flight_landed(void *arg)
+{
+    struct store *s = arg;
+    bool ok = s->flight_error.code == 0, flew = s->is_flying;
+    struct batch lost = {0};
+    s->is_flying = false;
+    if (!ok) {
+        log_error("the store could not commit, the last writes are refused error=\"%s\"", s->flight_error.text);
+        flight_undo(s);
+        lost = batch_take(&s->pending);
+        s->told_n = s->turns_n = 0;
+        s->batch++; /* no change that is to come follows one of those */
+    }
+    struct batch done = batch_take(&s->flight);
+    s->first += done.n;
+    rings_add(s, done.changes, done.n);
+    batch_end(&done, ok);
+    batch_end(&lost, ok);
+    for (size_t i = 0; i < done.n; i++)
+        if (done.changes[i].kind->woken_batch != s->batch) {
+            done.changes[i].kind->woken_batch = s->batch;
+            (void)store_watches_wake(done.changes[i].kind, false); /* who looks ahead has been */
+        }
+    observers_tell(s, &done);
+    batch_free(&done);
+    batch_free(&lost);
+    if (!s->pending.n && !s->pending.durables_n)
+        return;
+    s->turns_n = flew ? TURNS_PER_COMMIT - 1 : s->turns_n; /* it has waited */
+    commit_ask(s);
+}
+
 static void commit(struct store *s)
 {
-    struct err e = {0};
-    size_t n = s->pending_n, durables_n = s->durables_n;
-    bool ok = n == 0 || pending_write(s, n, &e) == 0;
-    if (!ok) {
-        log_error("the store could not commit, the last writes are refused error=\"%s\"", e.text);
-        pending_undo(s);
-        store_ahead_lose(s);
-        n = 0;
-    }
-    struct change *done = s->pending;
-    struct durable *durables = s->durables;
-    s->pending = NULL;
-    s->pending_n = s->pending_cap = s->told_n = s->turns_n = 0;
-    s->durables = NULL;
-    s->durables_n = s->durables_cap = 0;
-    rings_add(s, done, n);
+    s->flight = batch_take(&s->pending);
+    s->flight_rv = s->rv;
+    s->told_n = s->turns_n = 0;
     s->batch++;
-    for (size_t i = 0; i < durables_n; i++)
-        durables[i].fn(durables[i].arg, ok);
-    for (size_t i = 0; i < n; i++)
-        if (done[i].kind->woken_batch != s->batch) {
-            done[i].kind->woken_batch = s->batch;
-            (void)store_watches_wake(done[i].kind, false); /* who looks ahead has been */
-        }
-    observers_tell(s, done, n);
-    for (size_t i = 0; i < n; i++)
-        ring_event_release(&done[i].e);
-    free(done);
-    free(durables);
+    s->is_flying = s->writer && s->flight.n >= BESIDE_MIN;
+    if (s->is_flying) {
+        store_writer_start(s->writer);
+        return;
+    }
+    flight_write(s);
+    flight_landed(s);
 }
 
 static void turn_ended(void *arg);
@@ -352,7 +414,10 @@ static void commit_ask(void *arg)
 static void turn_ended(void *arg)
 {
     struct store *s = arg;
-    if ((store_ahead_tell(s) || s->turns_n) && s->turns_n < TURNS_PER_COMMIT - 1) {
+    bool looked_at = store_ahead_tell(s);
+    if (s->is_flying)
+        return; /* it asks again when it has landed */
+    if ((looked_at || s->turns_n) && s->turns_n < TURNS_PER_COMMIT - 1) {
         s->turns_n++;
         loop_defer(s->loop, commit_ask, s);
         return;
@@ -363,8 +428,10 @@ static void turn_ended(void *arg)
 /* Takes over the references in c. */
 static void pending_add(struct store *s, struct change c)
 {
-    MEM_RESERVE(s->pending, s->pending_cap, s->pending_n + 1);
-    s->pending[s->pending_n++] = c;
+    struct batch *b = &s->pending;
+    c.seq = c.kind->ring.next_seq + c.kind->uncommitted_n++;
+    MEM_RESERVE(b->changes, b->cap, b->n + 1);
+    b->changes[b->n++] = c;
     commit_ask(s);
     if (s->on_change.fn)
         s->on_change.fn(s->on_change.arg, c.kind->id, &c.e.event);
@@ -381,8 +448,8 @@ static struct change change_new(struct kind_data *k, enum store_event_type type,
 static void change_follows(struct store *s, struct entry *x)
 {
     if (x->change_n && x->change_batch == (uint32_t)s->batch)
-        s->pending[x->change_n - 1].is_superseded = true;
-    x->change_n = (uint32_t)s->pending_n + 1;
+        s->pending.changes[x->change_n - 1].is_superseded = true;
+    x->change_n = (uint32_t)s->pending.n + 1;
     x->change_batch = (uint32_t)s->batch;
 }
 
@@ -452,8 +519,9 @@ int store_delete(struct store *s, uint32_t kind, const char *ns, const char *nam
 
 void store_when_durable(struct store *s, void (*fn)(void *arg, bool ok), void *arg)
 {
-    MEM_RESERVE(s->durables, s->durables_cap, s->durables_n + 1);
-    s->durables[s->durables_n++] = (struct durable){fn, arg};
+    struct batch *b = &s->pending;
+    MEM_RESERVE(b->durables, b->durables_cap, b->durables_n + 1);
+    b->durables[b->durables_n++] = (struct durable){fn, arg};
     commit_ask(s);
 }
 
@@ -474,7 +542,9 @@ void store_close(struct store *s)
         return;
     s->observers_n = 0; /* they are going as well */
     s->on_change.fn = NULL;
-    while (s->pending_n || s->durables_n)
+    store_writer_free(s->writer); /* lands what flies */
+    s->writer = NULL;
+    while (s->pending.n || s->pending.durables_n)
         commit(s);
     loop_forget(s->loop, turn_ended, s);
     loop_forget(s->loop, commit_ask, s);
@@ -487,12 +557,11 @@ void store_close(struct store *s)
             entry_remove(k, k->entries[k->n - 1]->o.ns, k->entries[k->n - 1]->o.name);
         ring_clear(&k->ring, &s->rings_bytes);
         free(k->entries);
+        entry_table_fini(&k->by_name);
         free(k->name);
         free(k);
     }
     free(s->kinds);
-    free(s->pending);
-    free(s->durables);
     free(s->observers);
     map_free(s->kind_ids);
     free(s);
@@ -596,9 +665,9 @@ int store_snapshot(struct store *s, uint32_t kind, const char *ns, const char *a
                        (unsigned long long)k->ring.dropped_rv);
     struct map *overlay = map_new(sizeof(struct ring_event *));
     _cleanup_buf_ struct buf key = {0};
-    for (size_t i = s->pending_n; i-- > 0;)
-        if (s->pending[i].kind == k && s->pending[i].e.event.rv > rv)
-            overlay_put(overlay, &key, &s->pending[i].e);
+    for (size_t i = store_uncommitted_n(s); i-- > 0;)
+        if (store_uncommitted(s, i)->kind == k && store_uncommitted(s, i)->e.event.rv > rv)
+            overlay_put(overlay, &key, &store_uncommitted(s, i)->e);
     for (uint64_t seq = k->ring.next_seq; seq-- > k->ring.first_seq && ring_at(&k->ring, seq)->event.rv > rv;)
         overlay_put(overlay, &key, ring_at(&k->ring, seq));
     struct snapshot x = {a, arena_alloc(a, (k->n + map_count(overlay) + 1) * sizeof *x.items), 0, ns, after};

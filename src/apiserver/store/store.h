@@ -3,9 +3,10 @@
  * SHAPE  key = (kind id, namespace, name); each object is one immutable blob (JSON text in storage version, resourceVersion inside).
  *        Every change has the next resourceVersion of one global counter and enters the ring of its kind, where watchers have cursors.
  *        SQLite (WAL; store_wal.h): table object(kind, ns, name, rv, body), table meta(counter). On start everything is read back.
- * RACE   single thread. Writes of one loop turn share one transaction (group commit): they take effect in memory at once, and
+ * RACE   of the loop's thread alone. Writes of one loop turn share one transaction (group commit): they take effect in memory at once, and
  *        the callbacks given to store_when_durable run after the commit: answer clients only then. Watchers see a change after its commit,
- *        but for those inside (store_watch_ahead): what they write of it in the next turns shares its transaction.
+ *        but for those inside (store_watch_ahead): what they write of it in the next turns shares its transaction. A thread writes it where
+ *        it is of some size (real time, with a file), and the next transaction gathers meanwhile; one that fails takes the next with it.
  * WHY    a process killed with SIGKILL at any moment loses nothing that was acknowledged.
  */
 #ifndef APISERVER_STORE_H

@@ -1,7 +1,7 @@
 /* store_watch.c - cursors of watchers in the rings, and in what is not committed yet
  *
- * SHAPE  who looks ahead reads the ring of its kind to its end, then those of the pending changes that are of it. The commit puts them into
- *        the ring in the same order, so that its place there is known.
+ * SHAPE  who looks ahead reads the ring of its kind to its end, then those of the changes that are not committed that are of it. Commits
+ *        put them into the ring in the same order, so that the place of each there is known.
  */
 #include "apiserver/store/store_parts.h"
 
@@ -28,28 +28,19 @@ int store_watch_new(struct store *s, uint32_t kind, uint64_t since_rv, void (*wa
 void store_watch_ahead(struct store_watch *w)
 {
     w->is_ahead = true;
-    w->batch = w->store->batch;
-}
-
-/* What was looked at ahead stands in the ring by now. */
-static void ahead_catch_up(struct store_watch *w)
-{
-    if (w->batch == w->store->batch)
-        return;
-    w->batch = w->store->batch;
-    w->seq += w->taken_n;
-    w->looked_n = w->taken_n = 0;
 }
 
 /* The next change that is not committed yet. */
 static const struct ring_event *ahead_next(struct store_watch *w)
 {
     const struct store *s = w->store;
-    while (w->is_ahead && w->looked_n < s->pending_n) {
-        const struct change *c = &s->pending[w->looked_n++];
-        if (c->kind != w->kind)
+    if (w->looked < s->first)
+        w->looked = s->first;
+    while (w->is_ahead && w->looked - s->first < store_uncommitted_n(s)) {
+        const struct change *c = store_uncommitted(s, (size_t)(w->looked++ - s->first));
+        if (c->kind != w->kind || c->seq < w->seq)
             continue;
-        w->taken_n++;
+        w->seq++;
         return &c->e;
     }
     return NULL;
@@ -64,7 +55,6 @@ const struct store_event *store_watch_next(struct store_watch *w, int *ret_code)
 {
     *ret_code = 0;
     ring_event_release(&w->held);
-    ahead_catch_up(w);
     if (w->is_lost || w->seq < w->kind->ring.first_seq) {
         *ret_code = -E_GONE;
         return NULL;
@@ -116,8 +106,8 @@ bool store_ahead_tell(struct store *s)
 {
     bool any = false;
     s->tells++;
-    for (; s->told_n < s->pending_n; s->told_n++) {
-        struct kind_data *k = s->pending[s->told_n].kind;
+    for (; s->told_n < s->pending.n; s->told_n++) {
+        struct kind_data *k = s->pending.changes[s->told_n].kind;
         if (k->told == s->tells)
             continue;
         k->told = s->tells;
@@ -130,5 +120,5 @@ void store_ahead_lose(struct store *s)
 {
     for (size_t i = 0; i < s->kinds_n; i++)
         for (struct store_watch *w = s->kinds[i]->watches; w; w = w->next)
-            w->is_lost = w->is_lost || (w->batch == s->batch && w->taken_n);
+            w->is_lost = w->is_lost || w->seq > w->kind->ring.next_seq;
 }

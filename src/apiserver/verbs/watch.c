@@ -274,13 +274,21 @@ static int pull_event(void *arg, struct http_event *ret_event)
     return 1;
 }
 
-static void closed(void *arg)
+static void cursor_close(struct watch *w)
 {
-    struct watch *w = arg;
     store_watch_free(w->cursor);
+    w->cursor = NULL;
     for (size_t i = w->initial_at; i < w->initial_n; i++)
         blob_unref(w->initial[i]);
     free(w->initial);
+    w->initial = NULL;
+    w->initial_at = w->initial_n = 0;
+}
+
+static void closed(void *arg)
+{
+    struct watch *w = arg;
+    cursor_close(w);
     blob_unref(w->chunk);
     if (w->set) {
         *w->link = w->next;
@@ -294,7 +302,8 @@ static void closed(void *arg)
 static void wake(void *arg)
 {
     struct watch *w = arg;
-    http_stream_wake(w->x);
+    if (!w->opening)
+        http_stream_wake(w->x);
 }
 
 /* ---- beginning ---- */
@@ -384,21 +393,22 @@ static void cursor_open(struct watch *w)
     else if (store_watch_new(store, w->ri.kind_id, since, wake, w, &w->cursor, &e) == 0) {
         if (w->raw)
             store_watch_ahead(w->cursor);
+        if (w->synthetic)
+            initial_collect(w);
         return;
     }
     w->chunk = end_chunk(w, encode_error(w, 410, "Expired", e.text));
 }
 
-/* WHY  not in a turn with writes that are not on disk: a watcher would be shown what is taken back when the disk does not take it. */
+/* WHY  not before what it begins with is on disk: a watcher would be shown what is taken back when the disk does not take it. */
 static void open_stream(void *arg, bool ok)
 {
     struct watch *w = arg;
-    (void)ok; /* what was written, or what was before: the store says */
     w->opening = false;
-    if (w->set)
+    if (!ok && w->set && w->cursor) { /* what it was to begin with is no more */
+        cursor_close(w);
         cursor_open(w);
-    if (w->cursor && w->synthetic)
-        initial_collect(w);
+    }
     if (w->raw)
         http_stream_events(w->x, 200, "application/json", pull_event, closed, w);
     else
@@ -438,6 +448,7 @@ void watch_handle(struct http_exchange *x, const struct request_info *ri)
     w->synthetic = q.synthetic;
     w->rv = q.rv;
     w->opening = store_dirty(set->server->store);
+    cursor_open(w);
     if (w->opening)
         store_when_durable(set->server->store, open_stream, w);
     else

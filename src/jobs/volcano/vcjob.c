@@ -74,10 +74,12 @@ static void pod_gone(struct vcjob_memory *m, struct vcjob_pod *p, int64_t now_ms
     m->evicted[m->evicted_n++] = p;
 }
 
-static void pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
+/* False: nothing that its Job looks at is other than before (it was bound, say). */
+static bool pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
 {
     struct vcjob_pod **slot = map_put(m->pods, bytes_of(p->name), NULL);
     struct vcjob_pod *old = *slot;
+    bool is_news = !old || !vcjob_pod_is_as(p, old);
     if (old && strcmp(old->uid, p->uid) == 0) {
         p->condemned = old->condemned;
         p->task_failed_ms = old->task_failed_ms;
@@ -87,6 +89,7 @@ static void pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
     *slot = p;
     vcjob_pod_free(old);
     (void)map_remove(m->made, bytes_of(p->name)); /* most were seen before */
+    return is_news;
 }
 
 static void on_pod(void *arg, enum kube_event event, struct bytes object)
@@ -119,8 +122,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     if (!p)
         return;
     const char *key = arena_printf(v->scratch, "%s/%s", ns, object_label(pod, "volcano.sh/job-name"));
-    pod_seen(vcjob_memory_of(v, key, true), p);
-    workqueue_add(v->queue, key);
+    if (pod_seen(vcjob_memory_of(v, key, true), p))
+        workqueue_add(v->queue, key);
 }
 
 struct vcjob_memory *vcjob_memory_of_pod(struct vcjobs *v, const char *ns, const char *pod, struct arena *a,

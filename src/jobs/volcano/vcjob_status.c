@@ -52,6 +52,13 @@ struct vcjob_pod *vcjob_pod_read(const struct json *pod, int64_t now_ms)
     return p;
 }
 
+bool vcjob_pod_is_as(const struct vcjob_pod *p, const struct vcjob_pod *old)
+{
+    return strcmp(p->uid, old->uid) == 0 && strcmp(p->owner_uid, old->owner_uid) == 0 && strcmp(p->task, old->task) == 0 &&
+           p->index == old->index && p->version == old->version && p->phase == old->phase && p->ready == old->ready &&
+           p->deleting == old->deleting && p->restarts_n == old->restarts_n && p->exit_code == old->exit_code;
+}
+
 void vcjob_pod_free(struct vcjob_pod *p)
 {
     if (!p)

@@ -18,6 +18,8 @@ struct vcjob_pod {
     int64_t task_failed_ms;   /* wall: when its restarts made its task one that has failed; 0 = they did not */
 };
 struct vcjob_pod *vcjob_pod_read(const struct json *pod, int64_t now_ms); /* mem_*; NULL when it is no pod of a Volcano Job */
+/* All that its Job looks at is as in `old`. */
+bool vcjob_pod_is_as(const struct vcjob_pod *p, const struct vcjob_pod *old);
 void vcjob_pod_free(struct vcjob_pod *p);
 
 /* View for the state machine. pods: name -> struct vcjob_pod *. Pods of another owner or of an older version count as terminating. */

@@ -23,13 +23,18 @@ struct fixture {
     int durable_n, failed_n, woken_n, observed_n;
 };
 
-static void open_at(struct fixture *f, const char *dir)
+static void open_on(struct fixture *f, struct loop *l, const char *dir)
 {
     struct err e = {0};
-    *f = (struct fixture){.loop = loop_new_virtual(0)};
+    *f = (struct fixture){.loop = l};
     if (store_open(f->loop, dir, &f->store, &e) < 0)
         fail_msg("%s", e.text);
     f->pods = store_kind(f->store, "", "pods");
+}
+
+static void open_at(struct fixture *f, const char *dir)
+{
+    open_on(f, loop_new_virtual(0), dir);
 }
 
 static void close_all(struct fixture *f)
@@ -631,6 +636,155 @@ static void looked_at_in_vain(void **state)
     temporary_remove(dir);
 }
 
+/* ---- in real time: commits of more than a few changes are written by a thread while the loop goes on ---- */
+
+enum { NAMES_N = 40 };
+
+/* What a watcher knows by the events that it was shown. */
+struct knower {
+    struct store_watch *w;
+    uint64_t rv, rvs[NAMES_N];
+    int code;
+};
+
+static void knower_open(struct knower *k, struct fixture *f, bool ahead)
+{
+    struct err e = {0};
+    *k = (struct knower){0};
+    assert_int_equal(store_watch_new(f->store, f->pods, store_rv(f->store), on_wake, f, &k->w, &e), 0);
+    if (ahead)
+        store_watch_ahead(k->w);
+}
+
+static void knower_look(struct knower *k)
+{
+    const struct store_event *e;
+    while ((e = store_watch_next(k->w, &k->code))) {
+        int64_t at = 0;
+        assert_true(e->rv > k->rv && bytes_int64(bytes_of(e->name), &at)); /* in order, none twice */
+        k->rv = e->rv;
+        k->rvs[at] = e->type == STORE_DELETED ? 0 : e->rv;
+    }
+    assert_int_equal(k->code, 0);
+}
+
+static void stored_as(struct fixture *f, const uint64_t rvs[NAMES_N])
+{
+    for (int i = 0; i < NAMES_N; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "%d", i);
+        const struct store_object *o = store_get(f->store, f->pods, "a", name);
+        assert_int_equal(o ? o->rv : 0, rvs[i]);
+    }
+}
+
+/* Until nothing waits for its commit. */
+static void settle(struct fixture *f)
+{
+    for (int i = 0; i < 2000 && store_dirty(f->store); i++)
+        assert_int_equal(loop_run_for(f->loop, 1, NULL), 0);
+    assert_false(store_dirty(f->store));
+}
+
+static void written_beside(void **state)
+{
+    char dir[64];
+    struct fixture f;
+    struct knower inside, outside;
+    struct random random = {7};
+    int dirty_n = 0;
+    open_on(&f, loop_new(), temporary(dir));
+    knower_open(&inside, &f, true);
+    knower_open(&outside, &f, false);
+    for (int round = 0; round < 400; round++) {
+        for (uint64_t n = random_below(&random, 20); n > 0; n--) {
+            char name[8];
+            snprintf(name, sizeof name, "%d", (int)random_below(&random, NAMES_N));
+            if (write_object(&f, STORE_ADDED, "a", name) < 0)
+                (void)write_object(&f, random_below(&random, 4) ? STORE_MODIFIED : STORE_DELETED, "a", name);
+        }
+        store_when_durable(f.store, on_durable, &f);
+        assert_int_equal(loop_run_for(f.loop, 0, NULL), 0);
+        dirty_n += store_dirty(f.store); /* the turn has ended, and the commit goes on */
+        knower_look(&inside);
+        knower_look(&outside);
+        stored_as(&f, inside.rvs);
+    }
+    settle(&f);
+    assert_true(dirty_n > 0);
+    (void)loop_run_for(f.loop, 1, NULL);
+    assert_int_equal(f.durable_n, 400);
+    knower_look(&outside);
+    stored_as(&f, outside.rvs);
+    for (int i = 0; i < 20; i++) { /* closing lands what flies, and writes what waits */
+        char name[8];
+        snprintf(name, sizeof name, "%d", i);
+        if (i == 10)
+            assert_int_equal(loop_run_for(f.loop, 0, NULL), 0);
+        if (write_object(&f, STORE_ADDED, "a", name) < 0)
+            assert_int_equal(write_object(&f, STORE_MODIFIED, "a", name), 0);
+    }
+    knower_look(&inside);
+    store_watch_free(inside.w);
+    store_watch_free(outside.w);
+    close_all(&f);
+    open_at(&f, dir);
+    stored_as(&f, inside.rvs);
+    close_all(&f);
+    temporary_remove(dir);
+}
+
+/* The disk does not take what is being written: what was written meanwhile goes as well, and what comes after is kept. */
+static void refused_beside(void **state)
+{
+    char dir[64], name[8];
+    struct fixture f;
+    struct knower inside, outside;
+    struct rlimit before, small = {1, RLIM_INFINITY};
+    open_on(&f, loop_new(), temporary(dir));
+    write_object(&f, STORE_ADDED, "a", "0");
+    settle(&f);
+    knower_open(&inside, &f, true);
+    knower_open(&outside, &f, false);
+    signal(SIGXFSZ, SIG_IGN);
+    log_set_level(LOG_ERROR + 1);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (int i = 1; i <= 12; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        write_object(&f, STORE_ADDED, "a", name);
+        if (i % 6)
+            continue;
+        write_object(&f, i < 12 ? STORE_MODIFIED : STORE_DELETED, "a", "0");
+        store_when_durable(f.store, on_durable, &f);
+        if (i < 12)
+            for (int turns = 0; turns < 3; turns++)
+                assert_int_equal(loop_run_for(f.loop, 0, NULL), 0);
+    }
+    knower_look(&inside);
+    settle(&f);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(f.failed_n, 2);
+    listed(&f, NULL, NULL, "a/0 ");
+    assert_null(store_watch_next(inside.w, &inside.code));
+    assert_int_equal(inside.code, -E_GONE);
+    for (int i = 1; i <= 6; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        write_object(&f, STORE_ADDED, "a", name);
+    }
+    write_object(&f, STORE_MODIFIED, "a", "0");
+    settle(&f);
+    knower_look(&outside);
+    stored_as(&f, outside.rvs);
+    store_watch_free(inside.w);
+    store_watch_free(outside.w);
+    close_all(&f);
+    open_at(&f, dir);
+    stored_as(&f, outside.rvs);
+    close_all(&f);
+    temporary_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -638,6 +792,7 @@ int main(void)
         cmocka_unit_test(commit_order), cmocka_unit_test(ring_limit), cmocka_unit_test(snapshot),
         cmocka_unit_test(kept_on_disk), cmocka_unit_test(killed),     cmocka_unit_test(closed_in_a_turn),
         cmocka_unit_test(large_commits), cmocka_unit_test(looked_at_ahead), cmocka_unit_test(looked_at_in_vain),
+        cmocka_unit_test(written_beside), cmocka_unit_test(refused_beside),
         cmocka_unit_test(disk_full),    cmocka_unit_test(in_use),     cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "base/arena.h"
+#include "base/collections/arena_pool.h"
 
 static void test_alignment_and_content(void **state)
 {
@@ -72,9 +72,30 @@ static void test_reset(void **state)
     arena_free(none);
 }
 
+/* What was given back last is taken first, empty; what is too much is freed. */
+static void pooled(void **state)
+{
+    struct arena_pool p = {0};
+    struct arena *taken[ARENA_SPARE_MAX + 2];
+    arena_give(&p, NULL);
+    for (size_t i = 0; i < ARENA_SPARE_MAX + 2; i++) {
+        taken[i] = arena_take(&p);
+        memset(arena_alloc(taken[i], 100), 'x', 100);
+    }
+    for (size_t i = 0; i < ARENA_SPARE_MAX + 2; i++)
+        arena_give(&p, taken[i]);
+    assert_int_equal(p.n, ARENA_SPARE_MAX);
+    struct arena *last = arena_take(&p);
+    assert_ptr_equal(last, taken[ARENA_SPARE_MAX - 1]);
+    assert_int_equal(arena_used(last), 0);
+    arena_give(&p, last);
+    arena_pool_fini(&p);
+    assert_int_equal(p.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_alignment_and_content), cmocka_unit_test(test_arrays_grow),
-                                       cmocka_unit_test(test_large_does_not_waste), cmocka_unit_test(test_reset)};
+                                       cmocka_unit_test(test_large_does_not_waste), cmocka_unit_test(test_reset), cmocka_unit_test(pooled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "jobs/volcano/vcjob_state.h"
+#include "jobs/volcano/vcjob_status.h"
 
 struct row {
     struct vcjob_view view;
@@ -140,10 +141,40 @@ static void test_names(void **state)
     assert_int_equal(vcjob_phase_kill(VCJOB_RUNNING), VCJOB_KILL_NONE);
 }
 
+#define POD_HEAD "{\"metadata\":{\"name\":\"j-w-0\",\"uid\":\"u1\",\"labels\":{\"volcano.sh/job-name\":\"j\"}," \
+                 "\"ownerReferences\":[{\"kind\":\"Job\",\"uid\":\"o\",\"controller\":true}]"
+
+/* A pod that was bound is as before to its Job; one that runs, is ready, goes, or is another one is not. */
+static void test_news(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool same;
+    } rows[] = {
+        {POD_HEAD "},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\"}]}}", true},
+        {POD_HEAD "},\"status\":{\"phase\":\"Running\"}}", false},
+        {POD_HEAD "},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}", false},
+        {POD_HEAD ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"status\":{\"phase\":\"Pending\"}}", false},
+        {POD_HEAD ",\"annotations\":{\"volcano.sh/job-version\":\"1\"}},\"status\":{\"phase\":\"Pending\"}}", false},
+        {POD_HEAD "},\"status\":{\"phase\":\"Pending\",\"containerStatuses\":[{\"restartCount\":1}]}}", false},
+    };
+    _cleanup_arena_ struct arena *a = arena_new();
+    struct vcjob_pod *first = vcjob_pod_read(json_parse(a, bytes_of(POD_HEAD "},\"status\":{\"phase\":\"Pending\"}}"), NULL, NULL), 1);
+    assert_non_null(first);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct vcjob_pod *p = vcjob_pod_read(json_parse(a, bytes_of(rows[i].text), NULL, NULL), 2);
+        assert_non_null(p);
+        assert_int_equal(vcjob_pod_is_as(p, first), rows[i].same);
+        vcjob_pod_free(p);
+    }
+    vcjob_pod_free(first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_actions), cmocka_unit_test(test_sync),
                                        cmocka_unit_test(test_elastic), cmocka_unit_test(test_scaled_to_nothing),
-                                       cmocka_unit_test(test_names)};
+                                       cmocka_unit_test(test_names), cmocka_unit_test(test_news)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

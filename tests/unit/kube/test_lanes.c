@@ -74,6 +74,22 @@ static void test_least_room_where_one_waits(void **state)
     assert_int_equal(next->lane, KUBE_LANE_STATUS);
 }
 
+/* The server is in this process. */
+static void test_more_room(void **state)
+{
+    (void)state;
+    int n[KUBE_LANES_N];
+    l.times = 2;
+    fill(KUBE_LANE_STATUS, MANY);
+    fill(KUBE_LANE_EVENT, MANY);
+    send_all(n);
+    assert_int_equal(n[KUBE_LANE_STATUS], 2 * LIMIT_CALLS_STATUS);
+    assert_int_equal(n[KUBE_LANE_EVENT], LIMIT_CALLS_EVENT_LEAST);
+    fill(KUBE_LANE_BIND, MANY);
+    send_all(n);
+    assert_int_equal(n[KUBE_LANE_BIND], 2 * LIMIT_CALLS_BIND);
+}
+
 static void test_full(void **state)
 {
     (void)state;
@@ -97,6 +113,7 @@ int main(void)
         cmocka_unit_test_setup(test_nothing, setup),
         cmocka_unit_test_setup(test_whole_room_where_nobody_waits, setup),
         cmocka_unit_test_setup(test_least_room_where_one_waits, setup),
+        cmocka_unit_test_setup(test_more_room, setup),
         cmocka_unit_test_setup(test_full, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
