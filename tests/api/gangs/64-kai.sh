@@ -64,10 +64,10 @@ pg near "minMember: 2, topologyConstraint: {topology: $NS, requiredTopologyLevel
 pod near-0 near 1
 pod near-1 near 1
 soon "no node is in a rack" "no node is in a domain of label $NS/rack" why podgroup/near
-rack=$(k get nodes -o 'jsonpath={.items[5].metadata.name}')
-k label node "$rack" "$NS/block=b" "$NS/rack=r" >/dev/null
-soon "one is: both start" '^2$' bound near
-is "there" "$rack $rack " k get pods -l app=near -o 'jsonpath={range .items[*]}{.spec.nodeName} {end}'
+k label nodes --all "$NS/block=b" >/dev/null
+for node in $(k get nodes -o name); do k label "$node" "$NS/rack=${node#node/}" >/dev/null; done # each is one
+soon "each is one: both start" '^2$' bound near
+is "on one" 1 bash -c "'$KUBECTL' -n '$NS' get pods -l app=near -o 'jsonpath={range .items[*]}{.spec.nodeName}{\"\n\"}{end}' | sort -u | wc -l"
 says "a Topology that is none is said when it is written" 'there is no Topology gone' \
     pg lost "minMember: 1, topologyConstraint: {topology: gone, requiredTopologyLevel: rack}"
 says "and a level of none" 'its level has no effect without the Topology' pg level "minMember: 1, topologyConstraint: {requiredTopologyLevel: rack}"
@@ -75,7 +75,7 @@ says "and none" 'the group waits before requiredTopologyLevel' pg level "minMemb
 pod lost-0 lost 0
 soon "a Topology that is none" 'spec.topologyConstraint.topology: there is no Topology gone' why podgroup/lost
 k delete pods -l 'app in (near, lost)' --wait=false >/dev/null
-k label node "$rack" "$NS/block-" "$NS/rack-" >/dev/null
+k label nodes --all "$NS/block-" "$NS/rack-" >/dev/null
 "$KUBECTL" delete topologies.kai.scheduler "$NS" >/dev/null
 
 # --- room, hold
