@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "../../core/world.h"
+#include "topology_rows.h"
 #include "sched/domains/label_levels.h"
 
 struct level_case {
@@ -70,19 +70,13 @@ static bool build(struct world *w, struct label_levels *l, struct topology_recor
     return label_levels_build(l, &d, nodes, n, r);
 }
 
+/* The levels, and what is below them: "block block,rack: a=b1/b1,r1". */
 static const char *rows_of(struct world *w, const struct topology_record *r)
 {
     const char *text = "";
     for (uint32_t l = 0; l < r->levels_n; l++)
         text = arena_printf(w->records, "%s%s%s", text, l ? " " : "", text_of(w, r->levels[l]));
-    text = arena_printf(w->records, "%s:", text);
-    for (uint32_t i = 0; i < r->rows_n; i++) {
-        text = arena_printf(w->records, "%s %s=", text, text_of(w, r->rows[i].node));
-        for (uint32_t l = 0; l < r->levels_n; l++)
-            text = arena_printf(w->records, "%s%s%s", text, l ? "/" : "",
-                                r->rows[i].domains[l] ? text_of(w, r->rows[i].domains[l]) : "-");
-    }
-    return text;
+    return arena_printf(w->records, "%s:%s%s", text, r->rows_n ? " " : "", topology_rows(w, r));
 }
 
 static void every_case(void **state)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "../core/world.h"
+#include "topology_rows.h"
 #include "sched/domains/hypernodes.h"
 
 struct hypernode_case {
@@ -81,18 +81,6 @@ static struct hypernode read_line(struct world *w, char *line)
                               .members = json_parse(w->records, bytes_of(text), NULL, NULL)};
 }
 
-static const char *rows_of(struct world *w, const struct topology_record *r)
-{
-    const char *text = "";
-    for (uint32_t i = 0; i < r->rows_n; i++) {
-        text = arena_printf(w->records, "%s%s%s=", text, i ? " " : "", text_of(w, r->rows[i].node));
-        for (uint32_t l = 0; l < r->levels_n; l++)
-            text = arena_printf(w->records, "%s%s%s", text, l ? "/" : "",
-                                r->rows[i].domains[l] ? text_of(w, r->rows[i].domains[l]) : "-");
-    }
-    return text;
-}
-
 static void every_case(void **state)
 {
     (void)state;
@@ -115,8 +103,8 @@ static void every_case(void **state)
             found = arena_printf(w.records, "%s%s%s %lld%s%s%s%s", found, k ? "; " : "", all[k].name, (long long)all[k].count,
                                  all[k].problem ? " " : "", all[k].problem ? all[k].reason : "", all[k].problem ? ": " : "",
                                  all[k].problem ? all[k].problem : "");
-        if (strcmp(rows_of(&w, &r), cases[i].rows) || strcmp(found, cases[i].found))
-            fail_msg("%s:\n  rows     %s\n  expected %s\n  found    %s\n  expected %s", cases[i].what, rows_of(&w, &r), cases[i].rows,
+        if (strcmp(topology_rows(&w, &r), cases[i].rows) || strcmp(found, cases[i].found))
+            fail_msg("%s:\n  rows     %s\n  expected %s\n  found    %s\n  expected %s", cases[i].what, topology_rows(&w, &r), cases[i].rows,
                      found, cases[i].found);
         for (uint32_t l = 1; l < r.levels_n; l++)
             assert_true(r.tiers[l] < r.tiers[l - 1]);
