@@ -136,7 +136,8 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
-/* What is written in one and does nothing in this cluster, in words, in d->arena; NULL: nothing. Not what capstan up warns of in any. */
+/* What is written in one and does nothing, in words, in d->arena; NULL: nothing. Not who preempts or is preempted, which controllers write
+ * into each group that they make: nobody is. */
 const char *decode_native_unused(const struct decoder *d, const struct json *object);
 /* The group of a Workload of scheduling.k8s.io/v1alpha1 that the gang's key names (above). -E_NOTFOUND: it has no such group. */
 int decode_native_group_of(const struct decoder *d, const struct json *workload, const char *gang_key, struct gang_record *ret_gang,

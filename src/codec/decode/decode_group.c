@@ -283,11 +283,24 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
     return 0;
 }
 
+static const char *unused_add(struct arena *a, const char *text, const char *more)
+{
+    return text ? arena_printf(a, "%s; %s", text, more) : more;
+}
+
 const char *decode_native_unused(const struct decoder *d, const struct json *object)
 {
+    const struct json *spec = json_get(object, "spec"), *claims = json_get(spec, "resourceClaims");
+    const char *text = NULL;
     struct gang_record g;
-    bool asks = native_labels(d, json_get(object, "spec")) && decode_native_pod_group(d, object, &g, NULL) == 0;
-    return asks && g.tiers.mode == TOPOLOGY_UNASKED ? "spec.schedulingConstraints.topology: " DECODE_LABELS_UNUSED : NULL;
+    bool asks = native_labels(d, spec) && decode_native_pod_group(d, object, &g, NULL) == 0;
+    if (asks && g.tiers.mode == TOPOLOGY_UNASKED)
+        text = "spec.schedulingConstraints.topology: " DECODE_LABELS_UNUSED;
+    if (json_is(claims, JSON_ARRAY) && claims->n)
+        text = unused_add(d->arena, text, "spec.resourceClaims: no device is claimed for the group");
+    if (*json_get_text(spec, "parentCompositePodGroupName", ""))
+        text = unused_add(d->arena, text, "spec.parentCompositePodGroupName: the group starts by itself");
+    return text;
 }
 
 /* "native/NS/NAME/GROUP..." -> what follows NAME/, NULL when nothing does. */
@@ -462,11 +475,6 @@ int decode_kai_pod_group(const struct decoder *d, const struct json *object, str
     subgroups_read(d, json_get(spec, "subGroups"), &g);
     *ret_gang = g;
     return 0;
-}
-
-static const char *unused_add(struct arena *a, const char *text, const char *more)
-{
-    return text ? arena_printf(a, "%s; %s", text, more) : more;
 }
 
 static bool has_members(const struct json *object)

@@ -58,6 +58,30 @@ static void groups_of_each_version(void **state)
     }
 }
 
+/* What an API server of Kubernetes' own stores without a word: told once, by what it means here. */
+static void what_does_nothing_is_said(void **state)
+{
+    static const struct {
+        const char *spec, *said[3];
+    } rows[] = {
+        {"{}", {NULL}},
+        {"{\"schedulingPolicy\":{\"gang\":{\"minCount\":2}},\"disruptionMode\":{\"single\":{}},\"resourceClaims\":[]}", {NULL}},
+        {"{\"disruptionMode\":\"Pod\",\"preemptionPolicy\":\"PreemptLowerPriority\"}", {NULL}},
+        {"{\"disruptionMode\":{\"all\":{}}}", {NULL}}, /* nobody of a group is preempted alone */
+        {"{\"resourceClaims\":[{\"name\":\"a\",\"resourceClaimName\":\"c\"}],\"parentCompositePodGroupName\":\"all\"}",
+         {"spec.resourceClaims: no device is claimed for the group", "spec.parentCompositePodGroupName: the group starts by itself"}},
+        {"{\"resourceClaims\":7,\"disruptionMode\":[],\"parentCompositePodGroupName\":{}}", {NULL}}, /* no server lets it through */
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *text = arena_printf(w->arena, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},\"spec\":%s}", rows[i].spec);
+        const char *said = decode_native_unused(&w->d, tree(w, text));
+        assert_int_equal(said != NULL, rows[i].said[0] != NULL);
+        for (size_t k = 0; rows[i].said[k]; k++)
+            assert_non_null(strstr(said, rows[i].said[k]));
+    }
+}
+
 static name_id gang_of_pod(struct world *w, const char *spec)
 {
     struct pod_record p;
@@ -143,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_versions),
         cmocka_unit_test_setup_teardown(groups_of_each_version, world_open, world_close),
+        cmocka_unit_test_setup_teardown(what_does_nothing_is_said, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_name_their_group, world_open, world_close),
         cmocka_unit_test_setup_teardown(groups_of_a_workload, world_open, world_close),
     };
