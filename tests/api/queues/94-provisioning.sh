@@ -75,7 +75,8 @@ soon "and its request is gone" '^$' k get provreq -o name
 job two
 soon "another is asked for" "$(request two 1)" k get provreq -o name
 answer two 1 Failed "no room"
-soon "failed: it is evicted" '^True AdmissionCheck .*Retrying after failure: no room' condition two Evicted
+# Soon it has quota again, which says what was.
+soon "failed: it is evicted" '^(True AdmissionCheck|False QuotaReserved Previously:) .*Retrying after failure: no room' condition two Evicted
 soon "and asked for again" "provisioningrequest.*/$(request two 2)" k get provreq -o name
 answer two 2 Failed "never"
 soon "the last failure is final" '^True DeactivatedDueToAdmissionCheck .*\(never\)' condition two Evicted
