@@ -311,7 +311,7 @@ static void evict(struct model *m, const struct plan_entry *e)
         outcome(&m->w, EFFECT_EVICT, key, only, OUTCOME_FAILED);
         return;
     }
-    m->groups[i].had_n = 0;
+    m->groups[i].had_n = only ? 0 : m->groups[i].kept_n;
     for (int k = 0; k < PODS; k++)
         m->groups[i].had_n += !only && m->groups[i].pods[k].exists && m->groups[i].pods[k].node >= 0;
     for (int k = 0; k < PODS; k++) {

@@ -25,7 +25,7 @@ struct m_group {
     bool promised;             /* others were told to go for it, and it has not started since: what its fewest need counts as used */
     int serial, queue, min, count, priority;
     int kept_n;                /* places that the core keeps for pods to come in the stead of those that it lost: they count as asked for */
-    int had_n;                 /* pods that it had when it was told to go: they count as asked for until it starts again */
+    int had_n;                 /* pods and such places of it when it was told to go: they count as asked for until it starts again */
     int64_t ask[RES_N], created_ms;
     struct m_pod pods[PODS];
 };
