@@ -174,7 +174,8 @@ struct volcano_pass {
     const char *was, *phase;
 };
 
-/* Its pods are bound and about to run, or have ended and its job is about to take it away: one write less where that comes at once. */
+/* Its pods are bound and about to run, or have ended and its job is about to take it away: one write less where that comes at once. Not of
+ * one that says Pending: it was let in by then, and who looks when the pod runs is to read so. */
 static bool is_passing(const struct volcano_pass *x)
 {
     const struct seen_gang *g = x->g;
@@ -182,7 +183,7 @@ static bool is_passing(const struct volcano_pass *x)
     if (strcmp(x->was, x->phase) == 0)
         return false;
     if (strcmp(x->phase, "Running") == 0)
-        return g->bound_n == (int64_t)g->pods_n && up_n < g->bound_n && !g->failed_n;
+        return strcmp(x->was, "Inqueue") == 0 && g->bound_n == (int64_t)g->pods_n && up_n < g->bound_n && !g->failed_n;
     return strcmp(x->phase, "Completed") == 0 && strcmp(object_controller(x->group, "kind"), "Job") == 0 &&
            strcmp(object_controller(x->group, "apiVersion"), "batch.volcano.sh/v1alpha1") == 0;
 }

@@ -244,6 +244,20 @@ static void pods_are_asked_for_once(void **state)
     w.takes = NULL;
 }
 
+/* It was let in by then: who looks when the pod runs does not read Pending. */
+static void a_group_of_a_lone_pod_is_not_pending_while_it_runs(void **state)
+{
+    (void)state;
+    group_phases[0] = '\0';
+    w.takes = counts_groups;
+    kube_create(w.client, "/api/v1/namespaces/n/pods",
+                BYTES("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\"},\"spec\":{\"schedulerName\":\"volcano\","
+                      "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"), NULL, NULL);
+    run(5000);
+    w.takes = NULL;
+    assert_string_equal(group_phases, "Running:0 :1 ");
+}
+
 /* ---- what the server refuses ---- */
 
 static int refused_n;
@@ -325,6 +339,7 @@ int main(void)
                                        FLOW(an_update_is_answered_once),
                                        FLOW(a_group_follows_its_job),
                                        FLOW(a_group_is_not_written_twice_in_a_second),
+                                       FLOW(a_group_of_a_lone_pod_is_not_pending_while_it_runs),
                                        FLOW(pods_are_asked_for_once),
                                        FLOW(a_pod_of_another_job_is_told_of),
                                        FLOW(a_job_that_is_refused_is_terminated),
