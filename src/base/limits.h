@@ -49,6 +49,8 @@
 #define LIMIT_RESOURCES 64                 /* distinct resource names that the scheduler counts; a cluster has about 10 */
 #define LIMIT_GANG_MEMBERS 20000           /* pods of one gang */
 #define LIMIT_TASK_GROUPS 1000             /* of one application of YuniKorn's: as many as 256 KiB of annotations hold */
+#define LIMIT_SUBGROUP_POLICIES 256        /* of a pod group: each pod is asked for by all of them; a Volcano Job has one a task at most */
+#define LIMIT_SUBGROUP_KEYS 8              /* labels whose values tell subgroups apart */
 #define LIMIT_VCJOB_TASKS 256              /* of a Volcano Job, 16 bytes each in a pass; jobs have a few */
 #define LIMIT_FLOWS 512                    /* of a JobFlow */
 #define LIMIT_FLOW_TARGETS 4096            /* what they wait for, together */

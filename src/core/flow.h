@@ -322,6 +322,18 @@ struct tier_request {
     int64_t highest;           /* below all: there is no such tier */
     name_id title;             /* what it calls that tier */
 };
+/* Some members of a pod group that start together, and may have to stand in one domain: those that `pods` selects, one subgroup for each
+ * combination of values that they have of the labels `keys` (who has no value of one is in none). Who is selected twice is in the first.
+ * SOURCE Volcano subGroupPolicy, KAI subGroups. */
+struct subgroup_policy {
+    name_id name;
+    struct selector pods;      /* an empty one selects all */
+    const name_id *keys;
+    uint32_t keys_n;
+    int32_t size;              /* fewest of a subgroup that start together */
+    int32_t least_n;           /* so many subgroups have to start before the group is whole; 0 = any number */
+    struct tier_request tiers; /* of each of them */
+};
 /* Pods of a set in a domain of the lowest level: `domain` is its value, where that level is a node, else all values with ',' between. */
 struct domain_choice {
     uint16_t pod_set;
@@ -399,6 +411,8 @@ struct gang_record {
     const struct amount *least; /* its pods are made only once its queue could hold so much more (Volcano's minResources) */
     uint32_t least_n;
     struct tier_request tiers; /* not of a planned gang */
+    const struct subgroup_policy *subgroups; /* the same */
+    uint32_t subgroups_n;
     int64_t restart_ms;        /* it is to give back what it was given before that, and to start again; 0 = nobody asks for that */
     bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
     int32_t refill_s;          /* of a pod group: so long broken, it is evicted whole (heal/refill.h); 0 = it does not ask for that */

@@ -120,6 +120,13 @@ static void lone_nodes(struct buf *out, const struct reason *r, const struct int
     buf_char(out, '.');
 }
 
+static void members_phrase(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_printf(out, "%lld of %lld %s", (long long)r->have, (long long)r->need, r->pod_set ? "subgroups" : "pods");
+    if (r->pod_set || r->name)
+        buf_printf(out, r->pod_set ? " of %s" : " of task %s", name_of(names, r->pod_set ? r->pod_set : r->name));
+}
+
 static void lone_sentence(struct buf *out, const struct reason *r, const struct intern *names)
 {
     if (r->have == LACK_NEVER)
@@ -239,16 +246,13 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         buf_text(out, "The workload is deactivated");
         break;
     case REASON_MEMBERS_MISSING:
-        buf_printf(out, "%lld of %lld pods", (long long)r->have, (long long)r->need);
-        if (r->name)
-            buf_printf(out, " of task %s", name);
-        buf_text(out, " exist");
+        members_phrase(out, r, names);
+        buf_text(out, r->pod_set ? " have all their pods" : " exist");
         break;
     case REASON_MEMBERS_LOST:
-        buf_printf(out, "%lld of %lld pods", (long long)r->have, (long long)r->need);
-        if (r->name)
-            buf_printf(out, " of task %s", name);
-        buf_text(out, " are left or have come anew; the places of the others are kept for them");
+        members_phrase(out, r, names);
+        buf_text(out, r->pod_set ? " have all their pods" : " are left or have come anew");
+        buf_text(out, "; the places of the others are kept for them");
         break;
     case REASON_RESTARTED:
         buf_text(out, "its GPUs did nothing for too long: it is started again, as it asks for");

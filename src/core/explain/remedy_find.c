@@ -1,6 +1,7 @@
 /* remedy_find.c - guesses at what would be enough, for remedy.c to prove and to make smaller */
 #include "core/explain/remedy.h"
 #include <string.h>
+#include "core/group/terms.h"
 #include "core/moves/carry.h"
 #include "core/place/fit.h"
 #include "core/place/try.h"
@@ -686,7 +687,7 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
         return not_computed(c, g, GAP_OTHERS);
     if (remedy_looks_at_others(s, g))
         return not_computed(c, g, GAP_NEIGHBOURS);
-    if (gang_tiers(g) && gang_tiers(g)->mode == TOPOLOGY_REQUIRED)
+    if ((gang_tiers(g) && gang_tiers(g)->mode == TOPOLOGY_REQUIRED) || group_has_subgroup_tiers(g))
         return not_computed(c, g, GAP_TIERS);
     if (preempts && g->own->preempts_after_ms > c->now_ms)
         return not_computed(c, g, GAP_PATIENCE); /* soon it may preempt without any */

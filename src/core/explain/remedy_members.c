@@ -46,6 +46,8 @@ static bool guess_members(struct remedy_search *x, struct measures *m)
     const struct state *s = x->c->s;
     const struct gang *g = x->gang;
     int64_t lack = (g->min_members > 1 ? g->min_members : 1) - gang_members_there(s, g, 0);
+    if (gang_has_subgroups(g)) /* of which subgroup they would be is said by labels */
+        return false;
     for (uint32_t t = 1; t <= g->own->min_of_task_n; t++) {
         int64_t lacks = g->own->min_of_task[t - 1].value - gang_members_there(s, g, g->own->min_of_task[t - 1].resource);
         uint32_t pod = lacks > 0 ? model_of(s, g, t) : 0;

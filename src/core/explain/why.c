@@ -69,6 +69,19 @@ static struct reason *why_no_queue(struct cycle *c, const struct gang *g, uint8_
     return r;
 }
 
+/* Of the first policy that has too few. */
+static struct reason *why_not_whole_subgroups(struct cycle *c, const struct gang *g)
+{
+    const struct subgroup_policy *all;
+    struct reason *r = NULL;
+    for (uint32_t i = 0, n = gang_subgroups(g, &all); i < n && !r; i++) {
+        int64_t have = gang_subgroups_there(c->s, g, &all[i]);
+        if (have < all[i].least_n)
+            r = make(c->a, (struct reason){.code = REASON_MEMBERS_MISSING, .pod_set = all[i].name, .have = have, .need = all[i].least_n});
+    }
+    return r;
+}
+
 static struct reason *why_not_whole(struct cycle *c, const struct gang *g)
 {
     int64_t need = g->min_members > 1 ? g->min_members : 1, have = gang_members_there(c->s, g, 0);
@@ -78,9 +91,10 @@ static struct reason *why_not_whole(struct cycle *c, const struct gang *g)
         need = g->own->min_of_task[i].value;
         have = gang_members_there(c->s, g, task);
     }
-    if (have >= need)
+    struct reason *r = have < need ? make(c->a, (struct reason){.code = REASON_MEMBERS_MISSING, .name = task, .have = have, .need = need})
+                                   : why_not_whole_subgroups(c, g);
+    if (!r)
         return NULL;
-    struct reason *r = make(c->a, (struct reason){.code = REASON_MEMBERS_MISSING, .name = task, .have = have, .need = need});
     int64_t gated_n = 0;
     for (uint32_t i = 0; i < g->members_n; i++)
         gated_n += c->s->pods[g->members[i]].gated;

@@ -20,7 +20,7 @@ bool hole_is_left(const struct state *s, const struct pod *p)
     const struct gang *g = p->gang;
     if (!p->seat || !g || g->planned || gang_is_lone(g) || g->phase != GANG_BOUND || !g->active || p->phase == POD_SUCCEEDED)
         return false;
-    bool is_surplus = !g->own->min_of_task_n && (int64_t)g->bound_n > g->min_members;
+    bool is_surplus = !g->own->min_of_task_n && !gang_has_subgroups(g) && (int64_t)g->bound_n > g->min_members;
     return !is_surplus && g->min_members > 1 && somebody_goes_on(s, g, p);
 }
 

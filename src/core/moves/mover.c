@@ -23,7 +23,7 @@ static bool stands_freely(const struct state *s, const struct gang *g)
                   !set->later && !set->serial && !domain_topology(s, g->own->choices, g->own->choices_n, i) &&
                   !s->shapes.classes[set->shape].neighbours;
     }
-    return freely && !gang_tiers(g);
+    return freely && !gang_tiers(g) && !gang_has_subgroups(g);
 }
 
 /* It was sent away for another one not long ago, or its writes are held. */

@@ -494,8 +494,8 @@ bool place_all(struct state *s, struct gang *g, struct want *wants, uint32_t n, 
 {
     if (!n)
         return true;
-    if (gang_tiers(g) && !g->planned)
-        return place_in_tiers(s, g, wants, n, place_in_area, steps, ret_misfit);
+    if (place_asks_for_tiers(g))
+        return place_in_tiers(s, g, wants, n, steps, ret_misfit);
     if (place_is_in_domains(wants, n))
         return place_mixed(s, g, wants, n, steps, ret_misfit);
     return place_in_area(s, g, wants, n, NULL, steps, ret_misfit);

@@ -1,5 +1,8 @@
 #include "core/place/try.h"
+#include <string.h>
 #include "core/explain/why.h"
+#include "core/group/starters.h"
+#include "core/group/subgroups.h"
 #include "core/place/undo.h"
 #include "core/preempt/lone.h"
 #include "core/preempt/preempt.h"
@@ -363,47 +366,12 @@ struct reason *try_pod_quota(struct cycle *c, struct queue *q, const uint32_t *p
     return flavor_search_next(s, &search, c->a, root) ? NULL : root;
 }
 
-/* How many of each task, and of all, are still needed to make the gang whole. */
-struct needs {
-    int64_t *of_task;
-    int64_t all;
-};
-
-static struct needs needs_of(struct cycle *c, const struct gang *g)
+/* All members that may start, those that make the gang whole in front. Returns how many these are. */
+static uint32_t fewest(struct cycle *c, const struct gang *g, uint32_t **ret_pods, uint32_t *ret_n)
 {
-    struct needs x = {.all = g->min_members > 1 ? g->min_members : 1};
-    x.of_task = arena_zero(c->a, g->own->min_of_task_n + 1, sizeof *x.of_task);
-    for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
-        x.of_task[t] = g->own->min_of_task[t].value;
-    for (uint32_t i = 0; i < g->members_n; i++) {
-        const struct pod *p = &c->s->pods[g->members[i]];
-        if (!p->seat && p->phase != POD_SUCCEEDED)
-            continue;
-        x.all--;
-        for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
-            x.of_task[t] -= p->pod_set == g->own->min_of_task[t].resource;
-    }
-    return x;
-}
-
-/* The fewest members that make the gang whole, moved to the front: first each task's own minimum, then by order. Returns how many. */
-static uint32_t fewest(struct cycle *c, const struct gang *g, uint32_t *pods, uint32_t n)
-{
-    uint32_t *rest = arena_alloc(c->a, (n + 1) * sizeof *rest), chosen_n = 0, rest_n = 0;
-    struct needs x = needs_of(c, g);
-    for (uint32_t i = 0; i < n; i++) {
-        bool needed = false;
-        for (uint32_t t = 0; t < g->own->min_of_task_n && !needed; t++)
-            needed = c->s->pods[pods[i]].pod_set == g->own->min_of_task[t].resource && x.of_task[t]-- > 0;
-        if (needed)
-            pods[chosen_n++] = pods[i];
-        else
-            rest[rest_n++] = pods[i];
-    }
-    memcpy(&pods[chosen_n], rest, rest_n * sizeof *rest);
-    while (chosen_n < n && chosen_n < x.all)
-        chosen_n++;
-    return chosen_n;
+    *ret_n = gang_loose_members(c->s, g, c->a, ret_pods);
+    bool single = *ret_n == 1 && !gang_has_subgroups(g);
+    return single ? 1 : group_fewest(c->s, g, c->a, *ret_pods, ret_n);
 }
 
 struct flavor_demand *try_demands(struct cycle *c, const struct gang *g, uint32_t *ret_n)
@@ -411,8 +379,8 @@ struct flavor_demand *try_demands(struct cycle *c, const struct gang *g, uint32_
     *ret_n = g->sets_n;
     if (g->planned)
         return planned_demands(c, g);
-    uint32_t *pods, n = gang_loose_members(c->s, g, c->a, &pods);
-    return demands_of_pods(c, pods, n > 1 ? fewest(c, g, pods, n) : n, ret_n);
+    uint32_t *pods, all_n, n = fewest(c, g, &pods, &all_n);
+    return demands_of_pods(c, pods, n, ret_n);
 }
 
 static struct want *wishes(struct cycle *c, const uint32_t *pods, uint32_t n)
@@ -475,19 +443,6 @@ static bool try_members(struct cycle *c, struct gang *g, struct queue *q, const 
     return true;
 }
 
-/* Would these make the gang whole? */
-static bool are_enough(struct cycle *c, const struct gang *g, const uint32_t *pods, uint32_t n)
-{
-    struct needs x = needs_of(c, g);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
-            x.of_task[t] -= c->s->pods[pods[i]].pod_set == g->own->min_of_task[t].resource;
-    bool enough = x.all <= n;
-    for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
-        enough = enough && x.of_task[t] <= 0;
-    return enough;
-}
-
 /* Does quota hold one more of them? Else `park` gets what would have to be available. */
 static bool quota_holds(const struct state *s, const struct queue *q, uint32_t shape, struct parking *park)
 {
@@ -525,23 +480,88 @@ static uint32_t find_startable(struct cycle *c, struct gang *g, struct queue *q,
     return found_n;
 }
 
+/* All of them, or nobody. */
+static bool all_start(struct cycle *c, struct gang *g, struct queue *q, struct want *wants, uint32_t n, uint32_t *steps,
+                      struct parking *park)
+{
+    uint32_t mark = undo_mark(c->s);
+    struct misfit misfit = {0};
+    bool starts = place_all(c->s, g, wants, n, steps, &misfit);
+    for (uint32_t i = 0; i < n && starts; i++) {
+        starts = quota_holds(c->s, q, wants[i].shape, park);
+        charge_on_trial(c->s, q, &wants[i], starts);
+    }
+    if (!starts)
+        undo_back(c->s, mark);
+    park->on |= misfit.neighbours ? PARK_NEIGHBOURS : 0;
+    return starts;
+}
+
+/* The first `least` start together, and as many more as there is room for. Returns how many. */
+static uint32_t most_that_start(struct cycle *c, struct gang *g, struct queue *q, struct want *wants, uint32_t least, uint32_t n,
+                                uint32_t *steps, struct parking *park)
+{
+    uint32_t mark = undo_mark(c->s), good = least, bad = n;
+    if (all_start(c, g, q, wants, n, steps, park))
+        return n;
+    if (least == n || !all_start(c, g, q, wants, least, steps, park))
+        return 0;
+    while (bad - good > 1) {
+        uint32_t middle = good + (bad - good) / 2;
+        undo_back(c->s, mark);
+        if (all_start(c, g, q, wants, middle, steps, park))
+            good = middle;
+        else
+            bad = middle;
+    }
+    undo_back(c->s, mark);
+    return all_start(c, g, q, wants, good, steps, park) ? good : 0;
+}
+
+/* The same, unit by unit, each with those of its subgroup that come after it. WHY together: where one stands says where the others may. */
+static uint32_t find_units(struct cycle *c, struct gang *g, struct queue *q, uint32_t *pods, uint32_t n, uint32_t *ret_pods,
+                           struct parking *park)
+{
+    struct unit *units;
+    uint32_t units_n = group_units(c->s, g, c->a, pods, n, &units), mark = undo_mark(c->s), steps = PLACE_STEPS, found_n = 0;
+    uint32_t *next = arena_zero(c->a, units_n + 1, sizeof *next), *some = arena_alloc(c->a, (n + 1) * sizeof *some);
+    for (uint32_t i = units_n; i-- > 0;)
+        if (units[i].after) { /* in a list of those after that unit; index + 1 */
+            next[i] = next[units[i].after - 1];
+            next[units[i].after - 1] = i + 1;
+        }
+    for (uint32_t i = 0; i < units_n; i++) {
+        uint32_t some_n = 0;
+        for (uint32_t at = i + 1; at && !units[i].after; at = next[at - 1])
+            for (uint32_t k = 0; k < units[at - 1].n; k++)
+                some[some_n++] = pods[units[at - 1].first + k];
+        struct want *wants = wishes(c, some, some_n);
+        uint32_t starting_n = some_n ? most_that_start(c, g, q, wants, units[i].n, some_n, &steps, park) : 0;
+        memcpy(&ret_pods[found_n], some, starting_n * sizeof *some);
+        found_n += starting_n;
+    }
+    undo_back(c->s, mark);
+    return found_n;
+}
+
 /* Members that differ: perhaps others than the first ones make it whole. All that may start, or the fewest of them. */
-static bool try_others(struct cycle *c, struct gang *g, struct queue *q, const uint32_t *pods, uint32_t n, uint32_t *steps,
+static bool try_others(struct cycle *c, struct gang *g, struct queue *q, uint32_t *pods, uint32_t n, uint32_t *steps,
                        struct refusal *refusal)
 {
-    uint32_t *found = arena_alloc(c->a, (n + 1) * sizeof *found), found_n = find_startable(c, g, q, pods, n, found, &refusal->park);
-    if (!are_enough(c, g, found, found_n))
+    uint32_t *found = arena_alloc(c->a, (n + 1) * sizeof *found);
+    uint32_t found_n = gang_has_subgroups(g) ? find_units(c, g, q, pods, n, found, &refusal->park)
+                                             : find_startable(c, g, q, pods, n, found, &refusal->park);
+    if (!group_is_enough(c->s, g, c->a, found, found_n))
         return false;
     if (try_members(c, g, q, found, found_n, steps, refusal))
         return true;
-    uint32_t needed = fewest(c, g, found, found_n);
+    uint32_t needed = group_fewest(c->s, g, c->a, found, &found_n);
     return needed < found_n && try_members(c, g, q, found, needed, steps, refusal);
 }
 
 static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
-    uint32_t *pods, n = gang_loose_members(c->s, g, c->a, &pods), steps = PLACE_STEPS;
-    uint32_t needed = n > 1 ? fewest(c, g, pods, n) : n;
+    uint32_t *pods, n, steps = PLACE_STEPS, needed = fewest(c, g, &pods, &n);
     if (!needed) { /* its minimum has ended well, and what is left is not to be bound yet */
         if (c->trial)
             return true;
@@ -554,7 +574,8 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
         return true;
     if (needed == n)
         return false;
-    if (try_members(c, g, q, pods, needed, &steps, refusal) || (g->sets_n > 1 && try_others(c, g, q, pods, n, &steps, refusal)))
+    bool differ = g->sets_n > 1 || gang_has_subgroups(g);
+    if (try_members(c, g, q, pods, needed, &steps, refusal) || (differ && try_others(c, g, q, pods, n, &steps, refusal)))
         return true;
     for (uint32_t i = 0; i < g->sets_n && !c->trial; i++) /* any kind may make up the minimum */
         parking_add_shape(c->s, &refusal->park, g->sets[i].shape);
@@ -663,8 +684,8 @@ bool try_wishes(struct cycle *c, const struct gang *g, struct queue *q, uint32_t
     struct reason *unused = reason_new(c->a, (struct reason){.code = REASON_WAITING});
     *ret_wishes = (struct wishes){0};
     if (!g->planned) {
-        uint32_t *pods, n = gang_loose_members(c->s, g, c->a, &pods);
-        ret_wishes->n = n > 1 ? fewest(c, g, pods, n) : n;
+        uint32_t *pods, n;
+        ret_wishes->n = fewest(c, g, &pods, &n);
         ret_wishes->wants = wishes(c, pods, ret_wishes->n);
         return nth == 0;
     }

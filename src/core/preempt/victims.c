@@ -582,7 +582,13 @@ static bool find_members(const struct preemptor *x, const struct want *wants, ui
         return false;
     struct hunt h = hunt_for(&of_members, &from.all, wants, wants_n);
     h.members = from.pods;
-    return hunt_in_all_ways(&h, ret_victims);
+    if (!hunt_in_all_ways(&h, ret_victims))
+        return false;
+    const struct gang **gangs = arena_alloc(x->c->a, (ret_victims->n + 1) * sizeof *gangs);
+    for (uint32_t i = 0; i < ret_victims->n; i++)
+        gangs[i] = ret_victims->all[i].gang;
+    ret_victims->members_n = surplus_complete(x->c->s, gangs, ret_victims->n, x->c->a, &ret_victims->members, ret_victims->members_n);
+    return true;
 }
 
 static bool find(const struct preemptor *x, const struct want *wants, uint32_t wants_n, struct victims *ret_victims)

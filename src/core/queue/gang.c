@@ -1,6 +1,8 @@
 #include "core/queue/gang.h"
 #include <stdlib.h>
 #include "base/memory.h"
+#include "core/group/subgroups.h"
+#include "core/group/terms.h"
 
 /* ---- what it has, where it stands ---- */
 
@@ -19,7 +21,7 @@ void gang_object_free(struct gang *g)
     if (o == &gang_no_object)
         return;
     free(o->min_of_task);
-    free(o->terms);
+    group_terms_free(o->terms);
     free(o->had);
     free(o->checks);
     free(o->seats);
@@ -231,19 +233,74 @@ uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena 
     return n;
 }
 
+static uint32_t *loose_by_subgroup(const struct state *s, const struct gang *g, const struct subgroups *x)
+{
+    uint32_t *loose_n = mem_zero(x->n + 1, sizeof *loose_n);
+    for (uint32_t i = 0; i < g->members_n; i++)
+        loose_n[subgroup_of(x, g->members[i])] += gang_member_is_loose(s, g->members[i]);
+    return loose_n;
+}
+
+int64_t gang_subgroups_there(const struct state *s, const struct gang *g, const struct subgroup_policy *policy)
+{
+    struct subgroups *x = subgroups_of(s, g);
+    uint32_t *loose_n = loose_by_subgroup(s, g, x);
+    int64_t n = 0;
+    for (uint32_t i = 1; i <= x->n; i++)
+        n += x->all[i].policy == policy && loose_n[i] >= subgroup_lacks(&x->all[i]);
+    free(loose_n);
+    subgroups_free(x);
+    return n;
+}
+
+/* By member: it is of a subgroup that is whole, or can be made so. NULL: there are no subgroups. */
+static bool *can_start(const struct state *s, const struct gang *g)
+{
+    struct subgroups *x = subgroups_of(s, g);
+    if (!x)
+        return NULL;
+    bool *can = mem_zero(g->members_n + 1, sizeof *can);
+    uint32_t *loose_n = loose_by_subgroup(s, g, x);
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        uint32_t number = subgroup_of(x, g->members[i]);
+        can[i] = !number || loose_n[number] >= subgroup_lacks(&x->all[number]);
+    }
+    free(loose_n);
+    subgroups_free(x);
+    return can;
+}
+
 int64_t gang_members_there(const struct state *s, const struct gang *g, name_id task)
 {
+    bool *can = can_start(s, g);
     int64_t n = 0;
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
-        n += (!task || p->pod_set == task) && (p->seat || p->phase == POD_SUCCEEDED || gang_member_is_loose(s, g->members[i]));
+        n += (!task || p->pod_set == task) &&
+             (p->seat || p->phase == POD_SUCCEEDED || (gang_member_is_loose(s, g->members[i]) && (!can || can[i])));
     }
+    free(can);
     return n;
+}
+
+/* Of some policy fewer subgroups are whole than have to be. */
+static bool lacks_subgroups(const struct state *s, const struct gang *g)
+{
+    const struct subgroup_policy *policies;
+    uint32_t n = gang_subgroups(g, &policies);
+    struct subgroups *x = subgroups_of(s, g);
+    bool lacks = false;
+    for (uint32_t i = 0; i < n && !lacks; i++)
+        lacks = policies[i].least_n > 0 && subgroups_whole(x, &policies[i]) < (uint32_t)policies[i].least_n;
+    subgroups_free(x);
+    return lacks;
 }
 
 bool gang_is_below_minimum(const struct state *s, const struct gang *g)
 {
     int64_t all_n = 0;
+    if (gang_has_subgroups(g) && lacks_subgroups(s, g))
+        return true;
     if (!g->own->min_of_task_n && g->bound_n >= (uint32_t)(g->min_members > 1 ? g->min_members : 1))
         return false;
     for (uint32_t t = 0; t <= g->own->min_of_task_n; t++) {

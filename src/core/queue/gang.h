@@ -45,8 +45,11 @@ static inline bool gang_member_is_loose(const struct state *s, uint32_t pod)
     const struct pod *p = &s->pods[pod];
     return !p->seat && p->ours && !p->gated && !p->deleting && !p->node_name && p->phase == POD_PENDING;
 }
-/* Of the pods that a minimum counts, how many are there: placed, done, or loose. Of one task (name of a pod set), or with 0 of all. */
+/* Of the pods that a minimum counts, how many are there: placed, done, or loose and not of a subgroup that lacks others. Of one task (name
+ * of a pod set), or with 0 of all. */
 int64_t gang_members_there(const struct state *s, const struct gang *g, name_id task);
+/* Subgroups of that policy of which so many are there as it asks for. */
+int64_t gang_subgroups_there(const struct state *s, const struct gang *g, const struct subgroup_policy *policy);
 /* A pod group: of its pods that run or have succeeded there are fewer than it needs, in all or of some task. */
 bool gang_is_below_minimum(const struct state *s, const struct gang *g);
 

@@ -397,6 +397,8 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         key_words(b, UINT32_MAX - (uint32_t)tiers->mode, tiers->title);
         buf_add(b, &tiers->highest, sizeof tiers->highest);
     }
+    if (gang_has_subgroups(g)) /* which of its pods start together follows from their labels */
+        key_words(b, UINT32_MAX - 8, g->key);
     if (s->backfills_n) /* who ends before a start that is promised may pass it */
         key_words(b, g->own->run_s, g->own->run_by_limit);
     for (uint32_t i = 0; i < g->own->min_of_task_n; i++)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "core/explain/why.h"
+#include "core/group/later.h"
 #include "core/heal/hole.h"
 #include "core/heal/refill.h"
 #include "core/place/fit.h"
@@ -49,8 +50,7 @@ static bool has_left(const struct gang *g)
 
 /* ---- one wish list of a gang: place it or say why not ---- */
 
-/* `park` gets what would have to change. */
-static bool place_or_say(struct cycle *c, struct gang *g, struct want *wants, uint32_t n, struct parking *park)
+bool settle_place_or_say(struct cycle *c, struct gang *g, struct want *wants, uint32_t n, struct parking *park)
 {
     uint32_t mark = undo_mark(c->s), steps = PLACE_STEPS;
     struct misfit m;
@@ -78,7 +78,7 @@ static bool parked(const struct gang *g)
 static bool place_or_explain(struct cycle *c, struct gang *g, struct want *wants, uint32_t n)
 {
     struct parking park = {0};
-    bool placed = place_or_say(c, g, wants, n, &park);
+    bool placed = settle_place_or_say(c, g, wants, n, &park);
     if (!placed) {
         if (parked(g))
             parking_add(c->s, &park, g->park);
@@ -107,7 +107,7 @@ static bool seat_is_good(const struct state *s, const struct seat *seat)
     return !seat_lacks_devices(s, seat);
 }
 
-static void drop_bad_seats(struct state *s, struct gang *g)
+void settle_drop_bad_seats(struct state *s, struct gang *g)
 {
     for (uint32_t i = 0; i < g->own->seats_n;) {
         if (seat_is_good(s, &s->seats[g->own->seats[i]]))
@@ -482,7 +482,7 @@ static bool passes_checks(struct cycle *c, struct gang *g)
         return false;
     }
     if (!g->foreign) {
-        drop_bad_seats(c->s, g);
+        settle_drop_bad_seats(c->s, g);
         struct tally *t = count_sets(c, g, NULL, 0);
         drop_surplus(c, g, t);
         if (!hold_beside_promises(c, g, t))
@@ -639,7 +639,7 @@ static void settle_lost(struct cycle *c, struct gang *g, const struct taken *tak
 
 static void settle_planned(struct cycle *c, struct gang *g)
 {
-    drop_bad_seats(c->s, g);
+    settle_drop_bad_seats(c->s, g);
     const struct lost lost = lost_find(c, g);
     if (lost.nodes_n > 1) {
         cycle_evict(c, g, lost_why_evict(c, &lost));
@@ -649,67 +649,6 @@ static void settle_planned(struct cycle *c, struct gang *g)
     settle_members(c, g, &lost, &taken);
     if (lost.nodes_n || g->own->lost)
         settle_lost(c, g, &taken);
-}
-
-/* ---- groups: members that came later bind alone ---- */
-
-static void settle_group(struct cycle *c, struct gang *g)
-{
-    struct state *s = c->s;
-    if (holes_are_kept(g)) {
-        drop_bad_seats(s, g);
-        if (!refill_settle(c, g))
-            return;
-    }
-    uint32_t *loose, loose_n = gang_loose_members(s, g, c->a, &loose), held_n = 0;
-    bool held_back = loose_n && g->queue && g->queue->preempts && deserve_holds_back(s, g->queue);
-    uint32_t failed_shape = 0, i = 0;
-    struct parking park = {0};
-    for (; i < loose_n && c->pods_left; i++) {
-        uint32_t pod = loose[i];
-        if (s->pods[pod].shape == failed_shape)
-            continue;
-        if (held_back && !deserve_holds(s, g->queue, s->pods[pod].shape)) {
-            held_n++;
-            continue;
-        }
-        struct reason *why = g->queue ? try_pod_quota(c, g->queue, &pod, 1, &park) : NULL;
-        struct want want = {.shape = s->pods[pod].shape, .labels = s->pods[pod].labels, .pod = pod};
-        failed_shape = want.shape;
-        if (why) {
-            cycle_explain(c, g, why);
-            park.on |= PARK_QUOTA | PARK_QUEUE;
-        } else if (place_or_say(c, g, &want, 1, &park)) {
-            cycle_bind(c, g, pod, want.seat);
-            failed_shape = 0;
-        }
-    }
-    if (held_n && !park.on)
-        cycle_explain(c, g, reason_new(c->a, (struct reason){.code = REASON_KEPT_TO_DESERVED, .queue = g->queue->title, .need = held_n}));
-    park.on |= held_n ? PARK_QUOTA | PARK_QUEUE : 0;
-    if (i < loose_n)
-        order_wake(s, g); /* the turn is full: the rest is tried in the next one */
-    else if (park.on)
-        order_park_gang(s, g, &park);
-    parking_release(s, &park);
-}
-
-/* WHY  others go for somebody, and a member that took their room would be no part of its group's minimum. Where queues take back what they
- * deserve, quota is kept, too: the group would be the next to go, whole. */
-static void settle_group_beside_promises(struct cycle *c, struct gang *g)
-{
-    struct state *s = c->s;
-    uint32_t mark = undo_mark(s);
-    for (uint32_t i = 0; i < s->promised_n; i++)
-        if (g->queue && g->queue->has_shares)
-            promise_put(s, s->promised[i], g->queue, g);
-        else
-            promise_put_rooms(s, s->promised[i]);
-    bookings_put(s, g, true, c->now_ms, INT64_MAX);
-    settle_group(c, g);
-    undo_back(s, mark);
-    promises_lie_down(s);
-    bookings_lie_down(s);
 }
 
 void settle_gang(struct cycle *c, struct gang *g)
@@ -737,7 +676,7 @@ void settle_gang(struct cycle *c, struct gang *g)
     if (g->planned)
         settle_planned(c, g);
     else
-        settle_group_beside_promises(c, g);
+        later_settle(c, g);
     if (!parked(g) && g->phase != GANG_LEAVING && !holes_are_kept(g))
         cycle_explained_away(g);
 }

@@ -183,6 +183,8 @@ struct gang_stakes {
 /* As in gang_record: of pod groups only. */
 struct group_terms {
     struct tier_request tiers;
+    const struct subgroup_policy *subgroups; /* one block with all that they point to */
+    uint32_t subgroups_n;
     int32_t refill_s;
     uint32_t least_n;
     struct amount least[];
@@ -301,6 +303,15 @@ static inline uint32_t gang_least(const struct gang *g, const struct amount **re
 static inline const struct tier_request *gang_tiers(const struct gang *g) /* NULL: it asks for none */
 {
     return g->own->terms && g->own->terms->tiers.mode != TOPOLOGY_UNASKED ? &g->own->terms->tiers : NULL;
+}
+static inline uint32_t gang_subgroups(const struct gang *g, const struct subgroup_policy **ret_policies)
+{
+    *ret_policies = g->own->terms ? g->own->terms->subgroups : NULL;
+    return g->own->terms ? g->own->terms->subgroups_n : 0;
+}
+static inline bool gang_has_subgroups(const struct gang *g)
+{
+    return g->own->terms && g->own->terms->subgroups_n;
 }
 static inline bool gang_is_lone(const struct gang *g) /* a pod of no group, and so in no queue */
 {

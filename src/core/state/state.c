@@ -3,6 +3,7 @@
 #include "core/state/state.h"
 #include <stddef.h>
 #include "base/memory.h"
+#include "core/group/terms.h"
 #include "core/place/view.h"
 #include "core/preempt/lone.h"
 #include "core/preempt/promise.h"
@@ -287,7 +288,7 @@ static void apply_namespace(struct state *s, const struct namespace_record *r)
 static void tiers_changed(struct state *s)
 {
     for (uint32_t i = 0; i < s->gangs_n; i++)
-        if (gang_tiers(s->gangs[i]) && s->gangs[i]->phase != GANG_UNKNOWN)
+        if ((gang_tiers(s->gangs[i]) || group_has_subgroup_tiers(s->gangs[i])) && s->gangs[i]->phase != GANG_UNKNOWN)
             order_wake(s, s->gangs[i]);
 }
 

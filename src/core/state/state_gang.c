@@ -2,6 +2,7 @@
 #include "core/state/state_gang.h"
 #include <stddef.h>
 #include "base/memory.h"
+#include "core/group/terms.h"
 #include "core/heal/hole.h"
 #include "core/preempt/promise.h"
 #include "core/preempt/stakes.h"
@@ -190,48 +191,6 @@ static bool take_sets(struct state *s, struct gang *g, const struct gang_record 
     return false;
 }
 
-static void take_amounts(struct amount **to, uint32_t *to_n, const struct amount *from, uint32_t n)
-{
-    free(*to);
-    *to = n ? mem_alloc(n * sizeof *from) : NULL;
-    if (n)
-        memcpy(*to, from, n * sizeof *from);
-    *to_n = n;
-}
-
-/* WHY not by their bytes: nobody says what stands in the holes. */
-static bool same_amounts(const struct amount *a, uint32_t a_n, const struct amount *b, uint32_t b_n)
-{
-    bool same = a_n == b_n;
-    for (uint32_t i = 0; i < a_n && same; i++)
-        same = a[i].resource == b[i].resource && a[i].value == b[i].value;
-    return same;
-}
-
-static bool same_terms(const struct gang *g, const struct gang_record *r)
-{
-    const struct tier_request *is = gang_tiers(g), *wanted = r->tiers.mode != TOPOLOGY_UNASKED ? &r->tiers : NULL;
-    const struct amount *least;
-    uint32_t least_n = gang_least(g, &least);
-    bool same = !is == !wanted && same_amounts(least, least_n, r->least, r->least_n) &&
-                (g->own->terms ? g->own->terms->refill_s : 0) == r->refill_s;
-    return same && (!is || (is->mode == wanted->mode && is->highest == wanted->highest && is->title == wanted->title));
-}
-
-static void take_terms(struct gang_object *o, const struct gang_record *r)
-{
-    free(o->terms);
-    o->terms = NULL;
-    if (r->tiers.mode == TOPOLOGY_UNASKED && !r->least_n && !r->refill_s)
-        return;
-    o->terms = mem_alloc(sizeof *o->terms + r->least_n * sizeof *r->least);
-    o->terms->tiers = r->tiers;
-    o->terms->refill_s = r->refill_s;
-    o->terms->least_n = r->least_n;
-    if (r->least_n)
-        memcpy(o->terms->least, r->least, r->least_n * sizeof *r->least);
-}
-
 static bool same_checks(const struct gang *g, const struct gang_record *r)
 {
     bool same = g->own->checks_n == r->checks_n && g->foreign == r->foreign;
@@ -276,8 +235,8 @@ static void take_record(struct gang *g, const struct gang_record *r)
     g->finished = r->finished;
     g->of_one_pod = r->of_one_pod;
     take_checks(g, r);
-    take_amounts(&o->min_of_task, &o->min_of_task_n, r->min_of_task, r->min_of_task_n);
-    take_terms(o, r);
+    group_take_amounts(&o->min_of_task, &o->min_of_task_n, r->min_of_task, r->min_of_task_n);
+    group_take_terms(o, r);
 }
 
 /* Its object says that it is admitted, and what we hold is not what it says. */
@@ -300,9 +259,9 @@ static bool says_nothing_new(const struct state *s, const struct gang *g, const 
            g->own->queue_name == r->queue && g->priority == r->priority && g->due_ms == r->due_ms && g->created_ms == r->created_ms &&
            g->uid == r->uid && g->planned == r->planned && g->min_members == r->min_members && g->active == r->active &&
            g->on_hold == r->on_hold && g->own->hold_text == r->hold_text && same_pause && g->finished == r->finished &&
-           g->of_one_pod == r->of_one_pod && g->keeps_places == r->keeps_places && same_terms(g, r) &&
+           g->of_one_pod == r->of_one_pod && g->keeps_places == r->keeps_places && group_same_terms(g, r) &&
            g->api_admitted == r->admitted && g->reserved_only == r->reserved_only && same_checks(g, r) &&
-           same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n);
+           group_same_amounts(g->own->min_of_task, g->own->min_of_task_n, r->min_of_task, r->min_of_task_n);
 }
 
 static bool pod_ended(const struct pod *p)

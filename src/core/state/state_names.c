@@ -297,6 +297,17 @@ static void mark_bookings(const struct state *s)
     }
 }
 
+static void mark_subgroups(const struct state *s, const struct gang *g)
+{
+    const struct subgroup_policy *all;
+    for (uint32_t i = 0, n = gang_subgroups(g, &all); i < n; i++) {
+        mark(s, all[i].name);
+        mark(s, all[i].tiers.title);
+        mark_all(s, all[i].keys, all[i].keys_n);
+        mark_selector(s, &all[i].pods);
+    }
+}
+
 static void mark_gang(const struct state *s, const struct gang *g)
 {
     const struct gang_object *o = g->own;
@@ -316,6 +327,7 @@ static void mark_gang(const struct state *s, const struct gang *g)
         mark(s, g->own->had->all[i].resource);
     if (gang_tiers(g))
         mark(s, gang_tiers(g)->title);
+    mark_subgroups(s, g);
     mark_what_is_held(s, g);
     if (g->own->consumption) {
         mark(s, g->own->consumption->held_of);

@@ -15,7 +15,8 @@ _Static_assert(sizeof(struct cohort_record) == 32, FIELDS);
 _Static_assert(sizeof(struct queue_record) == 160, FIELDS);
 _Static_assert(sizeof(struct local_queue_record) == 56, FIELDS);
 _Static_assert(sizeof(struct pod_set) == 232, FIELDS);
-_Static_assert(sizeof(struct gang_record) == 304, FIELDS);
+_Static_assert(sizeof(struct gang_record) == 320, FIELDS);
+_Static_assert(sizeof(struct subgroup_policy) == 72, FIELDS);
 _Static_assert(sizeof(struct pod_record) == 232, FIELDS);
 _Static_assert(sizeof(struct budget_record) == 48, FIELDS);
 _Static_assert(sizeof(struct decide_config) == 56, FIELDS);
@@ -23,7 +24,7 @@ _Static_assert(sizeof(struct decide_config) == 56, FIELDS);
 
 /* ---- parts ---- */
 
-static void put_varint(struct buf *out, uint64_t v)
+void varint_put(struct buf *out, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
         buf_char(out, (char)(v | 0x80));
@@ -51,7 +52,7 @@ void change_io_number(struct change_io *io, int64_t *n)
         uint64_t v = get_varint(io);
         *n = (int64_t)(v >> 1 ^ -(v & 1));
     } else {
-        put_varint(io->out, (uint64_t)*n << 1 ^ (uint64_t)(*n >> 63));
+        varint_put(io->out, (uint64_t)*n << 1 ^ (uint64_t)(*n >> 63));
     }
 }
 
@@ -72,8 +73,8 @@ static void write_new_name(struct change_io *io, name_id name)
 {
     struct bytes text = bytes_of(intern_name(io->names, name));
     size_t before = io->numbers_cap;
-    put_varint(io->out, 1);
-    put_varint(io->out, text.n);
+    varint_put(io->out, 1);
+    varint_put(io->out, text.n);
     buf_bytes(io->out, text);
     MEM_RESERVE(io->numbers, io->numbers_cap, name + 1);
     memset(io->numbers + before, 0, (io->numbers_cap - before) * sizeof *io->numbers);
@@ -85,9 +86,9 @@ void change_io_name(struct change_io *io, name_id *name)
     if (!io->reading) {
         uint32_t number = *name < io->numbers_cap ? io->numbers[*name] : 0;
         if (!*name)
-            put_varint(io->out, 0);
+            varint_put(io->out, 0);
         else if (number)
-            put_varint(io->out, (uint64_t)number + 1);
+            varint_put(io->out, (uint64_t)number + 1);
         else
             write_new_name(io, *name);
         return;
@@ -506,6 +507,18 @@ static void io_check(struct change_io *io, struct gang_check *c)
     WORD(c->state, CHECK_REJECTED);
 }
 
+static void io_subgroups(struct change_io *io, struct subgroup_policy *p)
+{
+    NAME(p->name);
+    io_selector(io, &p->pods);
+    LIST(p->keys, p->keys_n, io_name);
+    NUMBER(p->size);
+    NUMBER(p->least_n);
+    WORD(p->tiers.mode, TOPOLOGY_UNCONSTRAINED);
+    NUMBER(p->tiers.highest);
+    NAME(p->tiers.title);
+}
+
 static void io_gang_asks(struct change_io *io, struct gang_record *g)
 {
     NAME(g->key);
@@ -527,6 +540,7 @@ static void io_gang_asks(struct change_io *io, struct gang_record *g)
     WORD(g->tiers.mode, TOPOLOGY_UNCONSTRAINED);
     NUMBER(g->tiers.highest);
     NAME(g->tiers.title);
+    LIST(g->subgroups, g->subgroups_n, io_subgroups);
     FLAG(g->keeps_places);
     NUMBER(g->refill_s);
     NUMBER(g->restart_ms);
@@ -746,55 +760,4 @@ void change_io_policy(struct change_io *io, struct policy *p)
     NUMBER(c->half_life_ms);
     NUMBER(c->sampling_ms);
     LIST(c->weights, c->weights_n, io_weight);
-}
-
-/* ---- plans ---- */
-
-static void add_name(struct buf *out, const struct intern *names, name_id id)
-{
-    buf_text(out, intern_name(names, id));
-    buf_char(out, '\0');
-}
-
-static void add_reason(struct buf *out, const struct intern *names, const struct reason *r)
-{
-    for (; r; r = r->next) {
-        const name_id ids[] = {r->name, r->queue, r->flavor, r->resource, r->pod_set};
-        put_varint(out, (uint64_t)r->queue_kind << 16 | (uint64_t)r->code);
-        for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
-            add_name(out, names, ids[k]);
-        put_varint(out, (uint64_t)r->have);
-        put_varint(out, (uint64_t)r->need);
-        put_varint(out, (uint64_t)r->taken);
-        put_varint(out, r->nodes_n);
-        add_reason(out, names, r->child);
-        buf_char(out, '\1');
-        add_reason(out, names, r->remedies);
-        buf_char(out, '\2');
-    }
-}
-
-uint64_t plan_digest(const struct plan *plan, const struct intern *names, struct buf *out)
-{
-    buf_clear(out);
-    put_varint(out, (uint64_t)plan->wake_ms);
-    for (uint32_t i = 0; i < plan->entries_n; i++) {
-        const struct plan_entry *e = &plan->entries[i];
-        const name_id ids[] = {e->gang, e->pod, e->pod_uid, e->node, e->queue};
-        put_varint(out, (uint64_t)e->effect << 8 | (uint64_t)e->source);
-        for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
-            add_name(out, names, ids[k]);
-        buf_text(out, e->devices ? e->devices : "");
-        put_varint(out, e->choices_n);
-        for (uint32_t k = 0; k < e->choices_n; k++) {
-            put_varint(out, e->choices[k].pod_set);
-            add_name(out, names, e->choices[k].resource);
-            add_name(out, names, e->choices[k].flavor);
-        }
-        put_varint(out, e->counts_n);
-        for (uint32_t k = 0; k < e->counts_n; k++)
-            put_varint(out, (uint64_t)e->counts[k]);
-        add_reason(out, names, e->reason);
-    }
-    return hash_bytes(out->data, out->n, 1);
 }

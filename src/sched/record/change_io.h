@@ -33,7 +33,6 @@ void change_io_change(struct change_io *io, struct change *c);
 void change_io_config(struct change_io *io, struct decide_config *c);
 /* weights of the consumption policy stand in the arena when read */
 void change_io_policy(struct change_io *io, struct policy *p);
-/* Of all that a plan says, by texts: the same on every machine. */
-uint64_t plan_digest(const struct plan *plan, const struct intern *names, struct buf *scratch);
+void varint_put(struct buf *out, uint64_t v);
 
 #endif

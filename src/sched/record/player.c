@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "base/collections/map.h"
 #include "sched/record/change_io.h"
+#include "sched/record/plan_digest.h"
 #include "sched/record/recording.h"
 
 /* ---- the folder ---- */

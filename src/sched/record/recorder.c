@@ -11,6 +11,7 @@
 #include "base/collections/map.h"
 #include "base/log.h"
 #include "sched/record/change_io.h"
+#include "sched/record/plan_digest.h"
 #include "sched/record/recording.h"
 
 enum { FLUSH_MS = 1000, FLUSH_BYTES = 256 << 10 };

@@ -6,8 +6,10 @@
  * would like to, or do not mind. Groups, pods and nodes come and go, and so do HyperNodes; now and then the scheduler begins anew from what
  * the API says. After each of these:
  *   - who was bound and has to stand in a HyperNode of a tier does, together with those who stood before;
- *   - a group that came whole stands in the lowest tier in which a HyperNode would have held it;
- *   - nobody waits for whom there is an allowed HyperNode (or, where there need be none, are nodes) with places for all that he needs.
+ *   - the same of each subgroup that has to, and its members start together;
+ *   - a group that came whole, and has no subgroups, stands in the lowest tier in which a HyperNode would have held it;
+ *   - nobody waits for whom there is an allowed HyperNode (or, where there need be none, are nodes) with places for all that he needs;
+ *     of groups with several subgroups only where all pods are equal: else the order in which they are placed may decide.
  */
 #include <inttypes.h>
 #include "../../unit/core/world.h"
@@ -25,11 +27,13 @@ struct plain_pod {
     bool known;
     struct size size;
     int node, serial;        /* node -1: waits */
+    int part;                /* its subgroup, 0: none */
 };
 struct plain_gang {
     bool known;
     int serial, min;
-    struct tier_request tiers;
+    struct tier_request tiers, each; /* each: of its subgroups */
+    int size, least;         /* size 0: it has no subgroups */
     struct plain_pod pods[MEMBERS];
 };
 struct model {
@@ -40,7 +44,7 @@ struct model {
     struct size size[NODES];
     bool known[NODES];
     struct plain_gang gangs[GANGS];
-    int serial, bound_n, low_n, event; /* event: the last one, as something_happens numbers them */
+    int serial, bound_n, low_n, parted_n, event; /* event: the last one, as something_happens numbers them */
 };
 
 static int pick(struct model *m, int n)
@@ -149,6 +153,10 @@ static void tell_gang(struct model *m, struct world *w, const struct plain_gang 
     struct gang_record r = a_group(w, name(m, "g", g->serial), NULL, g->min);
     r.created_ms = g->serial;
     r.tiers = g->tiers;
+    const name_id key = id(w, "part");
+    const struct subgroup_policy parts = {.name = key, .keys = &key, .keys_n = 1, .size = g->size, .least_n = g->least, .tiers = g->each};
+    r.subgroups = &parts;
+    r.subgroups_n = g->size > 0;
     gang_record(w, r);
 }
 
@@ -157,6 +165,8 @@ static void tell_pod(struct model *m, struct world *w, const struct plain_gang *
     struct pod_record r = a_pod(w, name(m, "ns/p", p->serial), name(m, "g", g->serial),
                                 arena_printf(m->w.records, p->size.gpu ? "cpu=%d," GPU "=%d" : "cpu=%d", p->size.cpu, p->size.gpu));
     r.created_ms = p->serial;
+    if (p->part)
+        r.shape.labels = labels_of(w, arena_printf(m->w.records, "part=%d", p->part), &r.shape.labels_n);
     r.node = p->node >= 0 ? id(w, name(m, "n", p->node)) : 0;
     r.phase = p->node >= 0 ? POD_RUNNING : POD_PENDING;
     pod_record(w, r);
@@ -200,7 +210,7 @@ static void new_tree(struct model *m)
 
 static void new_pod(struct model *m, struct plain_gang *g, struct plain_pod *p, struct size size)
 {
-    *p = (struct plain_pod){true, size, -1, ++m->serial};
+    *p = (struct plain_pod){true, size, -1, ++m->serial, pick(m, 6) ? 1 + (int)(p - g->pods) / (g->size ? g->size : 1) : pick(m, 3)};
     tell_pod(m, &m->w, g, p);
 }
 
@@ -216,6 +226,12 @@ static void new_gang(struct model *m, struct plain_gang *g)
     *g = (struct plain_gang){.known = true, .serial = ++m->serial, .min = pick(m, 3) ? n : 1 + pick(m, n)};
     g->tiers.mode = (enum topology_mode)pick(m, 3);
     g->tiers.highest = g->tiers.mode == TOPOLOGY_REQUIRED ? pick(m, 7) : 0;
+    if (pick(m, 2)) {
+        g->size = 1 + pick(m, 3);
+        g->least = pick(m, 2) ? pick(m, 3) : 0;
+        g->each.mode = (enum topology_mode)pick(m, 3);
+        g->each.highest = g->each.mode == TOPOLOGY_REQUIRED ? pick(m, 5) : 0;
+    }
     tell_gang(m, &m->w, g);
     for (int k = 0; k < n; k++)
         new_pod(m, g, &g->pods[k], pick(m, 2) ? one : other);
@@ -279,7 +295,8 @@ static void something_happens(struct model *m)
         break;
     case 5:
         if (g->known) {
-            g->tiers.mode = g->tiers.mode == TOPOLOGY_REQUIRED ? TOPOLOGY_UNASKED : TOPOLOGY_REQUIRED;
+            struct tier_request *r = g->size && pick(m, 2) ? &g->each : &g->tiers;
+            r->mode = r->mode == TOPOLOGY_REQUIRED ? TOPOLOGY_UNASKED : TOPOLOGY_REQUIRED;
             tell_gang(m, &m->w, g);
         }
         break;
@@ -295,12 +312,13 @@ static void something_happens(struct model *m)
 
 static int failed(struct model *m, const struct plain_gang *g, const char *what)
 {
-    fprintf(stderr, "g%d (min %d, mode %d, tier %d): %s\n  %s\n", g->serial, g->min, (int)g->tiers.mode, (int)g->tiers.highest, what,
+    fprintf(stderr, "g%d (min %d, mode %d, tier %d; size %d, least %d, mode %d, tier %d): %s\n  %s\n", g->serial, g->min,
+            (int)g->tiers.mode, (int)g->tiers.highest, g->size, g->least, (int)g->each.mode, (int)g->each.highest, what,
             why(&m->w, name(m, "g", g->serial)));
     for (int k = 0; k < MEMBERS; k++)
         if (g->pods[k].known)
-            fprintf(stderr, "  p%d cpu %d gpu %d on %d\n", g->pods[k].serial, g->pods[k].size.cpu, g->pods[k].size.gpu,
-                    g->pods[k].node);
+            fprintf(stderr, "  p%d cpu %d gpu %d of %d on %d\n", g->pods[k].serial, g->pods[k].size.cpu, g->pods[k].size.gpu,
+                    g->pods[k].part, g->pods[k].node);
     for (int at = 0; at < NODES; at++)
         fprintf(stderr, "  n%d%s cpu %d gpu %d in %d %d %d\n", at, m->known[at] ? "" : " (gone)", m->size[at].cpu, m->size[at].gpu,
                 m->in[at][0], m->in[at][1], m->in[at][2]);
@@ -323,11 +341,103 @@ static int level_together(const struct model *m, const int *nodes, int n)
     return m->tiers_n;
 }
 
+static bool together(const struct model *m, const struct tier_request *asked, const int *nodes, int n)
+{
+    int level = n ? level_together(m, nodes, n) : 0;
+    return asked->mode != TOPOLOGY_REQUIRED || !n || (level < m->tiers_n && m->tier[level] <= asked->highest);
+}
+
+/* ---- subgroups ---- */
+
+static int standing_of(const struct plain_gang *g, int part, int *nodes)
+{
+    int n = 0;
+    for (int k = 0; k < MEMBERS; k++)
+        if (g->pods[k].known && g->pods[k].node >= 0 && (!part || g->pods[k].part == part))
+            nodes[n++] = g->pods[k].node;
+    return n;
+}
+
+static int whole_n(const struct plain_gang *g)
+{
+    int nodes[MEMBERS], n = 0;
+    for (int part = 1; g->size && part <= MEMBERS; part++)
+        n += standing_of(g, part, nodes) >= g->size;
+    return n;
+}
+
+static bool is_whole(const struct plain_gang *g)
+{
+    int nodes[MEMBERS];
+    return standing_of(g, 0, nodes) >= g->min && whole_n(g) >= (g->size ? g->least : 0);
+}
+
+static bool all_together(const struct model *m, const struct plain_gang *g)
+{
+    int nodes[MEMBERS];
+    bool all = together(m, &g->tiers, nodes, standing_of(g, 0, nodes));
+    for (int part = 1; g->size && part <= MEMBERS && all; part++)
+        all = together(m, &g->each, nodes, standing_of(g, part, nodes));
+    return all;
+}
+
+/* Is there any way to place these beside those who stand? */
+static bool all_could_stand(const struct model *m, struct plain_gang *g, struct size free[NODES], struct plain_pod **pods, int n)
+{
+    bool could = n == 0 && all_together(m, g);
+    for (int at = 0; at < NODES && n && !could; at++) {
+        struct size before = free[at], left = less(before, pods[0]->size);
+        if (!m->known[at] || left.cpu < 0 || left.gpu < 0)
+            continue;
+        free[at] = left;
+        pods[0]->node = at;
+        could = all_could_stand(m, g, free, pods + 1, n - 1);
+        pods[0]->node = -1;
+        free[at] = before;
+    }
+    return could;
+}
+
+/* Who waits, by serial, those who start together side by side; those who cannot are left out. ret_with: how many start together from
+ * there on, 0 inside of such a unit. */
+static int units_of(const struct plain_gang *g, struct plain_pod **loose, int n, struct plain_pod **ret_pods, int *ret_with)
+{
+    int done[MEMBERS + 1] = {0}, nodes[MEMBERS], units_n = 0;
+    for (int i = 0; i < n; i++) {
+        int part = g->size ? loose[i]->part : 0, lacks = part ? g->size - standing_of(g, part, nodes) : 0, loose_n = 0;
+        for (int k = 0; k < n; k++)
+            loose_n += loose[k]->part == part;
+        lacks = lacks > 0 ? lacks : 0;
+        if (lacks > loose_n || (lacks && done[part]))
+            continue; /* it cannot start; or it is of the unit, or behind it */
+        ret_with[units_n] = lacks ? lacks : 1;
+        ret_pods[units_n++] = loose[i];
+        for (int k = i + 1, more = lacks - 1; k < n && more > 0; k++)
+            if (loose[k]->part == part) {
+                ret_with[units_n] = 0;
+                ret_pods[units_n++] = loose[k];
+                more--;
+            }
+        done[part] = 1;
+    }
+    return units_n;
+}
+
+/* Of a subgroup of which somebody was bound; 0: of none. NULL: all is well. */
+static const char *subgroup_fault(const struct model *m, const struct plain_gang *g, int part)
+{
+    int nodes[MEMBERS], n = part ? standing_of(g, part, nodes) : 0;
+    if (!part)
+        return NULL;
+    return n < g->size ? "a subgroup started in part" : together(m, &g->each, nodes, n) ? NULL : "a subgroup is not together";
+}
+
 /* Binds of one gang in this cycle: its pods get their nodes, and the rules about them hold. `alone`: nobody else was bound. */
 static int take_binds(struct model *m, struct plain_gang *g, bool alone)
 {
     int stand[MEMBERS], stand_n = 0, n = 0, all[MEMBERS], all_n = 0, waits_n = 0;
     struct size pods[MEMBERS], free[NODES];
+    bool was_bound[MEMBERS] = {false};
     count_free(m, free);
     for (int k = 0; k < MEMBERS; k++)
         if (g->pods[k].known && g->pods[k].node >= 0)
@@ -339,6 +449,7 @@ static int take_binds(struct model *m, struct plain_gang *g, bool alone)
         if (!e)
             continue;
         p->node = (int)strtol(text_of(&m->w, e->node) + 1, NULL, 10);
+        was_bound[k] = true;
         pods[n++] = p->size;
         all[all_n++] = p->node;
     }
@@ -348,7 +459,12 @@ static int take_binds(struct model *m, struct plain_gang *g, bool alone)
     int level = level_together(m, all, all_n);
     if (g->tiers.mode == TOPOLOGY_REQUIRED && (level == m->tiers_n || m->tier[level] > g->tiers.highest))
         return failed(m, g, "its pods are not together");
-    if (g->tiers.mode == TOPOLOGY_UNASKED || stand_n || waits_n || !alone)
+    if (!is_whole(g))
+        return failed(m, g, "it started in part");
+    for (int k = 0; k < MEMBERS && g->size; k++)
+        if (was_bound[k] && subgroup_fault(m, g, g->pods[k].part))
+            return failed(m, g, subgroup_fault(m, g, g->pods[k].part));
+    if (g->size || g->tiers.mode == TOPOLOGY_UNASKED || stand_n || waits_n || !alone)
         return 0;
     m->low_n++;
     return lowest_level(m, free, pods, n, stand, 0) < level ? failed(m, g, "there is a lower tier that holds it") : 0;
@@ -372,6 +488,50 @@ static void sort_by_serial(struct plain_pod **pods, int n)
         }
 }
 
+static bool are_equal(const struct plain_gang *g)
+{
+    const struct plain_pod *one = NULL;
+    bool equal = true;
+    for (int k = 0; k < MEMBERS; k++) {
+        const struct plain_pod *p = &g->pods[k];
+        one = one ? one : p->known ? p : NULL;
+        equal = equal && (!p->known || (p->size.cpu == one->size.cpu && p->size.gpu == one->size.gpu));
+    }
+    return equal;
+}
+
+/* The same of a group with subgroups. */
+static int check_waiting_subgroups(struct model *m, struct plain_gang *g, struct plain_pod **loose, int n)
+{
+    struct plain_pod *pods[MEMBERS + 1], *some[MEMBERS + 1];
+    int with[MEMBERS + 1], units_n = units_of(g, loose, n, pods, with), some_n = 0, need = g->least - whole_n(g), nodes[MEMBERS];
+    int all_need = g->min - standing_of(g, 0, nodes);
+    struct size free[NODES];
+    count_free(m, free);
+    for (int i = 0; i < units_n && is_whole(g); i++)
+        if (with[i] && all_could_stand(m, g, free, &pods[i], with[i]))
+            return failed(m, g, "more of its pods could stand");
+    if (is_whole(g) || !are_equal(g))
+        return 0;
+    bool chosen[MEMBERS + 1] = {false};
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < units_n; i += with[i]) {
+            bool makes_whole = pods[i]->part && standing_of(g, pods[i]->part, nodes) < g->size;
+            if (chosen[i] || (pass ? all_need <= 0 : !makes_whole || need <= 0))
+                continue;
+            chosen[i] = true;
+            for (int k = i; k < i + with[i]; k++)
+                some[some_n++] = pods[k];
+            need -= makes_whole;
+            all_need -= with[i];
+        }
+    if (need > 0 || all_need > 0)
+        return 0; /* too few are there */
+    m->parted_n++;
+    bool could = all_could_stand(m, g, free, some, some_n) || all_could_stand(m, g, free, pods, units_n);
+    return could ? failed(m, g, "it could start") : 0;
+}
+
 static int check_waiting(struct model *m, struct plain_gang *g)
 {
     struct plain_pod *loose[MEMBERS];
@@ -384,6 +544,8 @@ static int check_waiting(struct model *m, struct plain_gang *g)
             loose[n++] = &g->pods[k];
     }
     sort_by_serial(loose, n);
+    if (g->known && g->size)
+        return check_waiting_subgroups(m, g, loose, n);
     for (int i = 0; i < n; i++)
         pods[i] = loose[i]->size;
     if (stand_n >= g->min) {
@@ -455,7 +617,8 @@ static void run_seed(uint64_t seed, int steps)
             arena_reset(m->w.records);
         }
     }
-    printf("# seed %" PRIu64 ": %d pods bound, %d first in the lowest tier\n", seed, m->bound_n, m->low_n);
+    printf("# seed %" PRIu64 ": %d pods bound, %d first in the lowest tier, %d times subgroups waited\n", seed, m->bound_n, m->low_n,
+           m->parted_n);
     world_free(&m->w);
 }
 

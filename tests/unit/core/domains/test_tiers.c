@@ -1,7 +1,8 @@
 /* test_tiers.c - pod groups in one HyperNode: a table, then stories
  *
  * nodes  "n1:4=x/s0 n2:2=x/- n3:1": how many CPUs, and of each tier the HyperNode that the node is in; the last without any
- * ask    "COUNT [hard=TIER | soft] [cpu=N] [min=N]", kinds of pods are parted by ";"
+ * ask    "COUNT [hard=TIER | soft] [cpu=N] [min=N]", kinds of pods are parted by ";"; "of=N": every N of a kind are a subgroup, of which
+ *        "size=N" (else all) start together, "least=N" of them at least; "each=TIER": each stands in one HyperNode, "each=soft": if it can
  * out    "n1=3 n2=1", or why not
  */
 #include <setjmp.h>
@@ -21,6 +22,7 @@ static const struct tier_case cases[] = {
     {"the fuller one has too little", "2,1", TREE, "5 hard=1", "n3=2 n4=3"},
     {"a wider one is only taken when it is allowed", "2,1", "n1:2=x/s0 n2:2=x/s1", "3 hard=1",
      "no HyperNode up to tier 1 holds 3 pod(s) together: \"s0\" has room for 2"},
+    {"as many places in each: the one with less left", "1", "n1:3=s0 n2:3=s0 n3:3=s1 n4:2=s1", "2 cpu=2 hard=1", "n3=1 n4=1"},
     {"and then it is", "2,1", "n1:2=x/s0 n2:2=x/s1", "3 hard=2", "n1=2 n2=1"},
     {"a tier between that nobody has", "3,1", "n1:2=x/s0 n2:2=x/s1", "3 hard=2",
      "no HyperNode up to tier 2 holds 3 pod(s) together: \"s0\" has room for 2"},
@@ -36,7 +38,7 @@ static const struct tier_case cases[] = {
     {"there are none", "", "n1:4", "1 hard=9", "no node is in a HyperNode up to tier 9"},
     {"too little anywhere: that comes first", "1", "n1:1=s0 n2:1=s0", "3 hard=1",
      "only 2 of 3 pods can be placed; for the 3rd, 0/2 nodes are available: 2 Insufficient cpu."},
-    {"half places are none", "1", "n1:3=s0 n2:3=s0 n3:4=s1", "2 cpu=2 hard=1", "n1=1 n2=1"},
+    {"half places are none", "1", "n1:3=s0 n2:3=s0 n3:6=s1", "2 cpu=2 hard=1", "n1=1 n2=1"},
     {"each kind has to find a place in the same one", "1", "n1:3=s0 n2:1=s1 n3:9=s2", "1 cpu=3 hard=1; 1 cpu=1", "n3=2"},
     {"one after the other they would not: the search finds it", "1", "n1:3=s0 n2:4=s0", "1 cpu=4 hard=1; 1 cpu=3", "n1=1 n2=1"},
     {"each kind has room, not both", "1", "n1:3=s0 n2:3", "1 cpu=3 hard=1; 1 cpu=2",
@@ -49,6 +51,30 @@ static const struct tier_case cases[] = {
      "only 4 of 5 pods can be placed; for the 5th, 0/2 nodes are available: 2 Insufficient cpu."},
     {"soft: there are no HyperNodes", "", "n1:2 n2:2", "3 soft", "n1=2 n2=1"},
     {"fewer than all", "1", "n1:2=s0 n2:1=s1", "3 min=2 hard=1", "n1=2"},
+    {"subgroups, each in a HyperNode", "1", "n1:2=s0 n2:1=s1 n3:2=s1 n4:1", "4 of=2 each=1", "n1=2 n2=1 n3=1"},
+    {"the fuller one first", "1", "n1:3=s0 n2:2=s1", "4 of=2 each=1", "n1=2 n2=2"},
+    {"one finds none", "1", "n1:2=s0 n2:1=s1 n3:9", "4 of=2 each=1", "no HyperNode up to tier 1 holds 2 pod(s) together: \"s1\" has room for 1"},
+    {"but what need not start does not", "1", "n1:2=s0 n2:1=s1 n3:9", "4 of=2 each=1 min=2", "n1=2"},
+    {"a wider one for each", "2,1", "n1:1=x/s0 n2:1=x/s1 n3:1=y/s2 n4:1=y/s3", "4 of=2 each=2", "n1=1 n2=1 n3=1 n4=1"},
+    {"all in one, each in one of its own there", "2,1", "n1:2=x/s0 n2:1=x/s1 n3:1=x/s1 n4:3=y/s2", "4 of=2 each=1 hard=2", "n1=2 n2=1 n3=1"},
+    {"all in one, where each finds none", "2,1", "n1:2=x/s0 n2:1=x/s1 n3:1=x/s2 n4:4=y/s3", "4 of=2 each=1 hard=2", "n4=4"},
+    {"all in one of the lowest", "2,1", "n1:2=x/s0 n2:2=x/s1 n3:5=y/s2", "4 of=2 each=1 hard=1", "n3=4"},
+    {"each may stand wider than all", "2,1", "n1:2=x/s0 n2:2=x/s0 n3:2=x/s1", "4 of=2 each=2 hard=1", "n1=2 n2=2"},
+    {"together by choice, each for sure", "2,1", "n1:2=x/s0 n2:2=y/s1", "4 of=2 each=1 soft", "n1=2 n2=2"},
+    {"each by choice", "2,1", "n1:2=x/s0 n2:3=x/s1 n3:1=y/s2", "6 of=3 each=soft hard=2", "no HyperNode up to tier 2 holds 6 pod(s) together: \"x\" has room for 5"},
+    {"each by choice, as low as it can", "2,1", "n1:2=x/s0 n2:3=x/s1 n3:1=y/s2", "6 of=3 each=soft", "n1=2 n2=3 n3=1"},
+    {"large ones first", "1", "n1:2=s0 n2:3=s1", "2 of=2 each=1; 3 of=3 each=1", "n1=2 n2=3"},
+    {"who is of none goes last", "1", "n1:2=s0 n2:2=s1", "1; 2 of=2 each=1", "n1=2 n2=1"},
+    {"members beyond its size may stay away", "1", "n1:2=s0 n2:2=s1", "3 of=3 size=2 each=1 min=2", "n1=2"},
+    {"so many subgroups", "1", "n1:2=s0 n2:2=s1", "6 of=2 least=2 each=1 min=2", "n1=2 n2=2"},
+    {"too few of them", "1", "n1:2=s0 n2:1=s1", "6 of=2 least=2 each=1 min=2",
+     "only 1 of 2 pods can be placed; for the 2nd, 0/2 nodes are available: 2 Insufficient cpu."},
+    {"a subgroup that is not whole waits", "", "n1:9", "3 of=2 min=2", "n1=2"},
+    {"and so do all, if it is needed", "", "n1:9", "3 of=2 min=3", "2 of 3 pods exist"},
+    {"or has to be whole", "", "n1:9", "5 of=2 least=3 min=2", "2 of 3 subgroups of part have all their pods"},
+    {"the minimum is reached by whole ones", "", "n1:4", "6 of=2 min=3", "n1=4"},
+    {"whole ones alone, without any HyperNode", "", "n1:5", "6 of=2 min=3", "n1=4"},
+    {"a later one that fits, in the place of the first", "1", "n1:2=s0", "2 of=2 cpu=2 each=1; 2 of=2 each=1 min=2", "n1=2"},
 };
 
 static void begin(struct world *w, const char *levels, const char *nodes)
@@ -71,9 +97,13 @@ static struct gang_record group(struct world *w, const char *name, const char *a
     char *copy = arena_text(w->records, ask), *save = NULL, *inner;
     struct gang_record r = a_group(w, name, NULL, 0);
     struct pod_record pods[64];
+    struct subgroup_policy *part = arena_zero(w->records, 1, sizeof *part);
+    name_id *key = arena_zero(w->records, 1, sizeof *key);
+    *key = id(w, "part");
+    *part = (struct subgroup_policy){.name = *key, .keys = key, .keys_n = 1};
     int n = 0;
     for (char *kind = strtok_r(copy, ";", &save); kind; kind = strtok_r(NULL, ";", &save)) {
-        long count = 0, cpu = 1;
+        long count = 0, cpu = 1, of = 0;
         for (char *word = strtok_r(kind, " ", &inner); word; word = strtok_r(NULL, " ", &inner)) {
             char *value = strchr(word, '=');
             long number = strtol(value ? value + 1 : word, NULL, 10);
@@ -85,11 +115,28 @@ static struct gang_record group(struct world *w, const char *name, const char *a
                 cpu = number;
             else if (!strncmp(word, "min", 3))
                 r.min_members = (int32_t)number;
+            else if (!strncmp(word, "of", 2))
+                of = number;
+            else if (!strncmp(word, "size", 4))
+                part->size = (int32_t)number;
+            else if (!strncmp(word, "least", 5))
+                part->least_n = (int32_t)number;
+            else if (!strcmp(word, "each=soft"))
+                part->tiers.mode = TOPOLOGY_PREFERRED;
+            else if (!strncmp(word, "each", 4))
+                part->tiers = (struct tier_request){TOPOLOGY_REQUIRED, number, 0};
             else
                 count = number;
         }
-        for (; count; count--, n++)
+        part->size = part->size ? part->size : (int32_t)of;
+        r.subgroups = of ? part : r.subgroups;
+        r.subgroups_n = r.subgroups != NULL;
+        for (int first = n; n < first + count; n++) {
             pods[n] = a_pod(w, arena_printf(w->records, "ns/%s-%d", name, n), name, arena_printf(w->records, "cpu=%ld000", cpu));
+            if (of)
+                pods[n].shape.labels = labels_of(w, arena_printf(w->records, "part=%d-%ld", first, (n - first) / of),
+                                                 &pods[n].shape.labels_n);
+        }
     }
     r.min_members = r.min_members ? r.min_members : n;
     gang_record(w, r);
@@ -171,6 +218,109 @@ static void pods_that_come_later_join_the_others(void **state)
     assert_string_equal(try_again(w, "a"), "no HyperNode up to tier 1 holds 1 pod(s) together: \"s0\" has room for 0");
     gone(w, CHANGE_POD_GONE, "ns/a-1");
     assert_string_equal(try_again(w, "a"), "n2=1");
+}
+
+/* One of the pods "NAME-AT" of subgroups of two, by its number; on: "" while it waits. */
+static void of_two(struct world *w, const char *name, int at, const char *on)
+{
+    struct pod_record p = a_pod(w, arena_printf(w->records, "ns/%s-%d", name, at), name, "cpu=1000");
+    p.shape.labels = labels_of(w, arena_printf(w->records, "part=0-%d", at / 2), &p.shape.labels_n);
+    p.node = id(w, on);
+    p.phase = p.node ? POD_RUNNING : POD_PENDING;
+    pod_record(w, p);
+}
+
+static void a_subgroup_that_comes_later_starts_whole(void **state)
+{
+    struct world *w = *state;
+    begin(w, "1", "n1:2=s0 n2:1=s1 n3:2=s2");
+    (void)group(w, "a", "2 of=2 each=1");
+    assert_string_equal(try_again(w, "a"), "n1=2");
+    of_two(w, "a", 0, "n1");
+    of_two(w, "a", 1, "n1");
+    of_two(w, "a", 2, NULL);
+    assert_string_equal(try_again(w, "a"), ""); /* it has started; the other of the new pod's subgroup is not there yet */
+    of_two(w, "a", 3, NULL);
+    assert_string_equal(try_again(w, "a"), "n3=2");
+    of_two(w, "a", 2, "n3");
+    of_two(w, "a", 3, "n3");
+    gone(w, CHANGE_POD_GONE, "ns/a-3"); /* its place is kept, in the HyperNode of the one that is left */
+    run(w);
+    of_two(w, "a", 4, NULL);
+    of_two(w, "a", 3, NULL);
+    assert_string_equal(try_again(w, "a"), "n3=1");
+}
+
+/* Three pods of a new subgroup of two: none takes the only place alone. */
+static void nobody_starts_before_his_subgroup(void **state)
+{
+    struct world *w = *state;
+    begin(w, "1", "n1:2=s0 n2:1=s1");
+    (void)group(w, "a", "2 of=2 each=1");
+    assert_string_equal(try_again(w, "a"), "n1=2");
+    of_two(w, "a", 0, "n1");
+    of_two(w, "a", 1, "n1");
+    for (int i = 2; i < 5; i++) {
+        struct pod_record p = a_pod(w, arena_printf(w->records, "ns/a-%d", i), "a", "cpu=1000");
+        p.shape.labels = labels_of(w, "part=later", &p.shape.labels_n);
+        pod_record(w, p);
+    }
+    run(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+}
+
+/* The pod that a task needs is the third of a subgroup of two, which starts with it. */
+static void a_task_brings_its_subgroup(void **state)
+{
+    struct world *w = *state;
+    begin(w, "", "n1:2");
+    struct gang_record r = a_group(w, "a", NULL, 1);
+    const name_id key = id(w, "part");
+    const struct subgroup_policy part = {.name = key, .keys = &key, .keys_n = 1, .size = 2};
+    const struct amount task = {id(w, "last"), 1};
+    r.subgroups = &part;
+    r.subgroups_n = 1;
+    r.min_of_task = &task;
+    r.min_of_task_n = 1;
+    gang_record(w, r);
+    for (int i = 0; i < 5; i++) { /* two of no subgroup, for which there is no room */
+        struct pod_record p = a_pod(w, arena_printf(w->records, "ns/a-%d", i), "a", i < 2 ? "cpu=9000" : "cpu=1000");
+        p.pod_set = i == 4 ? task.resource : 0;
+        if (i > 1)
+            p.shape.labels = labels_of(w, "part=0", &p.shape.labels_n);
+        pod_record(w, p);
+    }
+    run(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0);
+    node(w, "n1", "cpu=3000,pods=110", "");
+    assert_string_equal(try_again(w, "a"), "n1=3");
+}
+
+/* Alike but for who is of which subgroup: each is asked for itself. */
+static void groups_of_other_subgroups_are_not_alike(void **state)
+{
+    struct world *w = *state;
+    begin(w, "1", "n1:2=s0 n2:2=s1");
+    (void)group(w, "a", "4 of=4 each=1");
+    (void)group(w, "b", "4 of=2 each=1");
+    assert_string_equal(try_again(w, "a"), "no HyperNode up to tier 1 holds 4 pod(s) together: \"s0\" has room for 2");
+    assert_string_equal(bound(w, "b"), "n1=2 n2=2");
+}
+
+/* Fewer subgroups than have to be whole: it is broken, though it has members enough. */
+static void a_broken_subgroup_breaks_the_group(void **state)
+{
+    struct world *w = *state;
+    begin(w, "1", "n1:2=s0 n2:2=s1");
+    (void)group(w, "a", "4 of=2 least=2 each=1 min=2");
+    assert_string_equal(try_again(w, "a"), "n1=2 n2=2");
+    for (int i = 0; i < 4; i++)
+        of_two(w, "a", i, i < 2 ? "n1" : "n2");
+    run(w);
+    gone(w, CHANGE_POD_GONE, "ns/a-3");
+    (void)group(w, "b", "1");
+    assert_string_equal(try_again(w, "a"), "1 of 2 subgroups of part have all their pods; the places of the others are kept for them");
+    assert_string_equal(bound(w, "b"), "0/2 nodes are available: 2 Insufficient cpu.");
 }
 
 static void its_pods_stand_apart(void **state)
@@ -280,6 +430,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case),
         in_a_world(pods_that_come_later_join_the_others),
+        in_a_world(a_subgroup_that_comes_later_starts_whole),
+        in_a_world(nobody_starts_before_his_subgroup),
+        in_a_world(a_task_brings_its_subgroup),
+        in_a_world(groups_of_other_subgroups_are_not_alike),
+        in_a_world(a_broken_subgroup_breaks_the_group),
         in_a_world(its_pods_stand_apart),
         in_a_world(hypernodes_that_come_and_change_wake_it),
         in_a_world(nodes_that_come_are_in_their_hypernode),

@@ -3,8 +3,9 @@
  *   node NAME [gpu=N] [cpu=N]                  no GPUs, 1,000 CPUs where nothing is said
  *   queue NAME [in=PARENT] [weight=N] [keeps] [prio=N] [deserved.gpu=N] [guarantee.gpu=N] [capability.gpu=N] (or .cpu)
  *         [preempts]                         of its groups those of higher priority may end those of lower
- *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N] [never]
- *                                              a group of N pods that run, 1 GPU each where nothing is said
+ *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N] [never] [of=N [size=N] [least=N]]
+ *                                              a group of N pods that run, 1 GPU each where nothing is said; of=N: every N are a subgroup,
+ *                                              of which `size` (else all) start together, at least `least` of them
  *   wants NAME queue=Q ...                     as above, and they wait
  *
  * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a"; of a group that stays its members: "evict b-3".
@@ -56,12 +57,20 @@ static inline void shares_group(struct world *w, const char *name, const struct 
     r.queue_title = id(w, queue);
     r.keeps_places = word_of(words, n, "keeps", NULL) != NULL;
     r.priority = (int32_t)number_of(words, n, "prio", 0);
+    const int64_t of = number_of(words, n, "of", 0);
+    const name_id part = id(w, "part");
+    const struct subgroup_policy subgroups = {.name = part, .keys = &part, .keys_n = 1, .size = (int32_t)number_of(words, n, "size", of),
+                                              .least_n = (int32_t)number_of(words, n, "least", 0)};
+    r.subgroups = &subgroups;
+    r.subgroups_n = of > 0;
     gang_record(w, r);
     snprintf(requests, sizeof requests, GPU "=%lld,cpu=%lld", (long long)number_of(words, n, "gpu", 1),
              (long long)number_of(words, n, "cpu", 0) * 1000);
     for (int64_t i = 0; i < count; i++) {
         snprintf(key, sizeof key, "ns/%s-%lld", name, (long long)i);
         struct pod_record p = a_pod(w, key, name, requests);
+        if (of)
+            p.shape.labels = labels_of(w, arena_printf(w->records, "part=%lld", (long long)(i / of)), &p.shape.labels_n);
         p.node = runs ? id(w, word_of(words, n, "on", "n")) : 0;
         p.phase = runs ? POD_RUNNING : POD_PENDING;
         p.preempts_nobody = word_of(words, n, "never", NULL) != NULL;

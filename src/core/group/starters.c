@@ -1,0 +1,134 @@
+#include "core/group/starters.h"
+#include <string.h>
+#include "core/group/subgroups.h"
+
+/* How many of each task, of subgroups of each policy, and of all are still needed to make the group whole. */
+struct needs {
+    int64_t *of_task, *of_policy;
+    int64_t all;
+};
+
+static struct needs needs_of(const struct state *s, const struct gang *g, struct arena *a)
+{
+    const struct subgroup_policy *policies;
+    uint32_t policies_n = gang_subgroups(g, &policies);
+    struct subgroups *in = subgroups_of(s, g);
+    struct needs x = {.all = g->min_members > 1 ? g->min_members : 1};
+    x.of_task = arena_zero(a, g->own->min_of_task_n + 1, sizeof *x.of_task);
+    x.of_policy = arena_zero(a, policies_n + 1, sizeof *x.of_policy);
+    for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
+        x.of_task[t] = g->own->min_of_task[t].value;
+    for (uint32_t i = 0; i < policies_n; i++)
+        x.of_policy[i] = (int64_t)policies[i].least_n - subgroups_whole(in, &policies[i]);
+    for (uint32_t i = 0; i < g->members_n; i++) {
+        const struct pod *p = &s->pods[g->members[i]];
+        if (!p->seat && p->phase != POD_SUCCEEDED)
+            continue;
+        x.all--;
+        for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
+            x.of_task[t] -= p->pod_set == g->own->min_of_task[t].resource;
+    }
+    subgroups_free(in);
+    return x;
+}
+
+struct choice {
+    const struct state *s;
+    const struct gang *g;
+    const uint32_t *pods;
+    const struct unit *units;
+    struct needs needs;
+    bool *chosen;            /* by unit */
+    uint32_t *order, n;      /* chosen units, as they were chosen */
+};
+
+/* Of the first task that needs one, at most. */
+static bool task_needs(const struct choice *x, uint32_t pod, bool take)
+{
+    const struct gang_object *o = x->g->own;
+    for (uint32_t t = 0; t < o->min_of_task_n; t++) {
+        if (x->s->pods[pod].pod_set != o->min_of_task[t].resource || x->needs.of_task[t] <= 0)
+            continue;
+        x->needs.of_task[t] -= take;
+        return true;
+    }
+    return false;
+}
+
+static bool is_needed(const struct choice *x, const struct unit *unit)
+{
+    bool needed = unit->policy && x->needs.of_policy[unit->policy - 1] > 0;
+    for (uint32_t i = 0; i < unit->n && !needed; i++)
+        needed = task_needs(x, x->pods[unit->first + i], false);
+    return needed;
+}
+
+static void choose(struct choice *x, uint32_t at)
+{
+    const struct unit *unit = &x->units[at];
+    if (x->chosen[at])
+        return;
+    if (unit->after && !x->chosen[unit->after - 1])
+        choose(x, unit->after - 1); /* which comes after none */
+    x->chosen[at] = true;
+    x->order[x->n++] = at;
+    x->needs.all -= unit->n;
+    if (unit->policy)
+        x->needs.of_policy[unit->policy - 1]--;
+    for (uint32_t i = 0; i < unit->n; i++)
+        (void)task_needs(x, x->pods[unit->first + i], true);
+}
+
+/* Pods of the chosen units to the front, in that order. Returns how many. */
+static uint32_t to_the_front(const struct choice *x, uint32_t units_n, struct arena *a, uint32_t *pods, uint32_t n)
+{
+    uint32_t *sorted = arena_alloc(a, (n + 1) * sizeof *sorted), sorted_n = 0, chosen_n;
+    for (uint32_t i = 0; i < x->n; sorted_n += x->units[x->order[i++]].n)
+        memcpy(&sorted[sorted_n], &pods[x->units[x->order[i]].first], x->units[x->order[i]].n * sizeof *pods);
+    chosen_n = sorted_n;
+    for (uint32_t i = 0; i < units_n; i++) {
+        if (x->chosen[i])
+            continue;
+        memcpy(&sorted[sorted_n], &pods[x->units[i].first], x->units[i].n * sizeof *pods);
+        sorted_n += x->units[i].n;
+    }
+    memcpy(pods, sorted, sorted_n * sizeof *pods);
+    return chosen_n;
+}
+
+uint32_t group_fewest(const struct state *s, const struct gang *g, struct arena *a, uint32_t *pods, uint32_t *n)
+{
+    struct unit *units;
+    uint32_t units_n = group_units(s, g, a, pods, *n, &units);
+    struct choice x = {.s = s, .g = g, .pods = pods, .units = units, .needs = needs_of(s, g, a)};
+    x.chosen = arena_zero(a, units_n + 1, sizeof *x.chosen);
+    x.order = arena_alloc(a, (units_n + 1) * sizeof *x.order);
+    for (uint32_t i = 0; i < units_n; i++)
+        if (is_needed(&x, &units[i]))
+            choose(&x, i);
+    for (uint32_t i = 0; i < units_n && x.needs.all > 0; i++)
+        choose(&x, i);
+    *n = units_n ? units[units_n - 1].first + units[units_n - 1].n : 0;
+    return to_the_front(&x, units_n, a, pods, *n);
+}
+
+bool group_is_enough(const struct state *s, const struct gang *g, struct arena *a, const uint32_t *pods, uint32_t n)
+{
+    uint32_t *some = arena_alloc(a, (n + 1) * sizeof *some), policies_n;
+    struct unit *units;
+    memcpy(some, pods, n * sizeof *some);
+    uint32_t units_n = group_units(s, g, a, some, n, &units);
+    struct choice x = {.s = s, .g = g, .pods = some, .units = units, .needs = needs_of(s, g, a)};
+    x.chosen = arena_zero(a, units_n + 1, sizeof *x.chosen);
+    x.order = arena_alloc(a, (units_n + 1) * sizeof *x.order);
+    for (uint32_t i = 0; i < units_n; i++)
+        choose(&x, i);
+    const struct subgroup_policy *policies;
+    bool enough = x.needs.all <= 0;
+    for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
+        enough = enough && x.needs.of_task[t] <= 0;
+    policies_n = gang_subgroups(g, &policies);
+    for (uint32_t i = 0; i < policies_n; i++)
+        enough = enough && x.needs.of_policy[i] <= 0;
+    return enough;
+}
