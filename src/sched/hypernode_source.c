@@ -37,12 +37,21 @@ bool hypernode_tier_of(void *ctx, const char *tier_name, int64_t *ret_tier)
     return tier != NULL;
 }
 
-static bool level_of(void *ctx, name_id gang, const char *levels, int64_t *ret_tier)
+static bool levels_of(void *ctx, name_id gang, const char *const *levels, uint32_t n, int64_t *ret_tiers)
 {
     struct scheduler *s = ctx;
     struct hypernode_source *h = s->hypernodes;
-    h->changed |= label_levels_ask(h->levels, intern_name(s->names, gang), levels);
-    return levels && !h->any && label_levels_tier(h->levels, levels, ret_tier);
+    _cleanup_buf_ struct buf all = {0};
+    bool any = false, known = !h->any;
+    for (uint32_t i = 0; i < n; i++)
+        if (levels[i]) {
+            buf_printf(&all, "%s%s", any ? " " : "", levels[i]);
+            any = true;
+        }
+    h->changed |= label_levels_ask(h->levels, intern_name(s->names, gang), all.data);
+    for (uint32_t i = 0; i < n && known; i++)
+        known = !levels[i] || label_levels_tier(h->levels, levels[i], &ret_tiers[i]);
+    return any && known;
 }
 
 static const struct json *kai_levels(void *ctx, const char *topology, struct arena *a)
@@ -71,8 +80,7 @@ bool hypernodes_synced(const struct scheduler *s)
 
 void hypernodes_gang_gone(struct scheduler *s, name_id gang)
 {
-    int64_t none;
-    (void)level_of(s, gang, NULL, &none);
+    (void)levels_of(s, gang, NULL, 0, NULL);
 }
 
 /* ---- status ---- */
@@ -243,7 +251,7 @@ void hypernodes_start(struct scheduler *s)
     s->hypernodes->work = workqueue_new(s->client, status_hypernode, s);
     s->hypernodes->levels = label_levels_new();
     s->decoder.tier_of = hypernode_tier_of;
-    s->decoder.level_of = level_of;
+    s->decoder.levels_of = levels_of;
     s->decoder.kai_levels = kai_levels;
     s->hypernodes->kai = kube_cache_new(s->client, &(struct kube_cache_config){
                                                        .watch = {.path = "/apis/kai.scheduler/v1alpha1/topologies", .optional = true},

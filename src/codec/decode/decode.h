@@ -89,10 +89,10 @@ struct decoder {
     const char *(*checks_problem)(void *ctx, const struct json *spec, struct arena *a);
     /* The tier of HyperNodes that is called so. False, or NULL: none is. */
     bool (*tier_of)(void *ctx, const char *tier_name, int64_t *ret_tier);
-    /* The gang asks for these levels of domains from now on, with ' ' between: each by the labels whose values the nodes of a domain share,
-     * "zone" or "block,rack". NULL: for none. The tier of the first of them; INT64_MIN: it has none as yet, and the gang is read again.
-     * False, or NULL: labels make no domains here. */
-    bool (*level_of)(void *ctx, name_id gang, const char *levels, int64_t *ret_tier);
+    /* The gang asks for these n lists of levels of domains from now on, in each levels with ' ' between, each by the labels whose values
+     * the nodes of a domain share: "zone" or "block,rack"; NULL: for none. ret_tiers: that of the first level of each; INT64_MIN: it has
+     * none as yet, and the gang is read again. False, or NULL: labels make no domains here. */
+    bool (*levels_of)(void *ctx, name_id gang, const char *const *levels, uint32_t n, int64_t *ret_tiers);
     /* spec.levels of KAI's Topology of that name. NULL, or no function: there is none. */
     const struct json *(*kai_levels)(void *ctx, const char *topology, struct arena *a);
     /* Is there a Queue of Volcano's of that name? NULL: there is none. Others' pod groups count in one where there is. */

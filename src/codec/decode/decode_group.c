@@ -171,6 +171,47 @@ static struct tier_request tiers_of(const struct decoder *d, const struct json *
     return r;
 }
 
+static void group_fault(const struct decoder *d, struct gang_record *g, const char *fault)
+{
+    g->on_hold = g->hold_is_fault = true;
+    g->hold_text = intern_text_id(d->names, fault);
+}
+
+static const name_id *label_keys(const struct decoder *d, const struct json *keys, uint32_t *ret_n)
+{
+    name_id *all = arena_alloc(d->arena, (json_is(keys, JSON_ARRAY) ? keys->n : 0) * sizeof *all + 1);
+    JSON_EACH (key, json_is(keys, JSON_ARRAY) ? keys : NULL) {
+        if (*ret_n == LIMIT_SUBGROUP_KEYS)
+            break;
+        all[(*ret_n)++] = decode_name(d, key);
+    }
+    return all;
+}
+
+/* spec.subGroupPolicy[] {name, labelSelector, matchLabelKeys, subGroupSize, minSubGroups, networkTopology}. */
+static void volcano_subgroups(const struct decoder *d, const struct json *policies, struct gang_record *g)
+{
+    if (!json_is(policies, JSON_ARRAY) || !policies->n)
+        return;
+    if (policies->n > LIMIT_SUBGROUP_POLICIES) {
+        group_fault(d, g, arena_printf(d->arena, "spec.subGroupPolicy: more than %d: write fewer", LIMIT_SUBGROUP_POLICIES));
+        return;
+    }
+    struct subgroup_policy *all = arena_zero(d->arena, policies->n, sizeof *all);
+    JSON_EACH (policy, policies) {
+        const struct json *selector = json_get(policy, "labelSelector"), *least = json_get(policy, "minSubGroups");
+        struct subgroup_policy *one = &all[g->subgroups_n++];
+        one->name = decode_name(d, json_get(policy, "name"));
+        if (json_is(selector, JSON_OBJECT))
+            decode_label_selector(d, selector, &one->pods);
+        one->keys = label_keys(d, json_get(policy, "matchLabelKeys"), &one->keys_n);
+        one->size = members_of(json_get(policy, "subGroupSize"));
+        one->least_n = json_int64(least, 0) > 0 ? members_of(least) : 0;
+        one->tiers = tiers_of(d, json_get(policy, "networkTopology"));
+    }
+    g->subgroups = all;
+}
+
 /* SOURCE Volcano's plugin sla: the object's age and a Go duration; what is none, or not above zero, is as if it were not there. */
 static int64_t due_ms(const struct json *object, int64_t created_ms)
 {
@@ -206,6 +247,7 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
                 (struct amount){intern_id(d->names, (struct bytes){task->key, task->key_n}), json_int64(task, 0)};
         g.min_of_task = of_task;
     }
+    volcano_subgroups(d, json_get(spec, "subGroupPolicy"), &g);
     if (decode_amounts(d, json_get(spec, "minResources"), "spec.minResources", &g.least, &g.least_n, NULL) < 0)
         g.least_n = 0; /* what cannot be read keeps nobody out */
     g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
@@ -243,15 +285,21 @@ const struct native_version *native_version_at(const char *path)
     return &native_versions[at];
 }
 
-/* In one domain of the first of such levels (decoder.level_of); NULL: it asks for none. */
-static struct tier_request domain_of(const struct decoder *d, name_id gang, const char *levels)
+/* In one domain of the first of these levels, which is of that tier. */
+static struct tier_request domain_of(const struct decoder *d, const char *levels, int64_t tier)
 {
-    struct tier_request r = {.mode = TOPOLOGY_REQUIRED, .highest = INT64_MIN};
-    if (!d->level_of || !d->level_of(d->ctx, gang, levels, &r.highest))
-        return (struct tier_request){0};
+    struct tier_request r = {.mode = TOPOLOGY_REQUIRED, .highest = tier};
     const char *first = arena_text_n(d->arena, levels, strcspn(levels, " ")), *last = strrchr(first, ',');
     r.title = intern_text_id(d->names, arena_printf(d->arena, DECODE_LABEL_TITLE "%s", last ? last + 1 : first));
     return r;
+}
+
+/* levels NULL: it asks for none. */
+static struct tier_request one_domain_of(const struct decoder *d, name_id gang, const char *levels)
+{
+    int64_t tier = INT64_MIN;
+    bool known = d->levels_of && d->levels_of(d->ctx, gang, &levels, 1, &tier);
+    return known ? domain_of(d, levels, tier) : (struct tier_request){0};
 }
 
 /* Of spec.schedulingConstraints.topology[] {key}; NULL: it has none. The API lets it have one. */
@@ -278,7 +326,7 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
     const struct json *priority = json_get(spec, "priority");
     g.min_members = members_of(json_path(spec, "schedulingPolicy", "gang", "minCount", NULL));
     g.priority = priority ? clamp32(json_int64(priority, 0)) : class_priority(d, spec);
-    g.tiers = domain_of(d, g.key, native_labels(d, spec));
+    g.tiers = one_domain_of(d, g.key, native_labels(d, spec));
     *ret_gang = g;
     return 0;
 }
@@ -370,12 +418,6 @@ static void leaves_read(const struct decoder *d, const struct json *groups, stru
     g->min_members = members < 1 ? 1 : members < LIMIT_GANG_MEMBERS ? (int32_t)members : LIMIT_GANG_MEMBERS;
 }
 
-static void kai_fault(const struct decoder *d, struct gang_record *g, const char *fault)
-{
-    g->on_hold = g->hold_is_fault = true;
-    g->hold_text = intern_text_id(d->names, fault);
-}
-
 static void subgroups_read(const struct decoder *d, const struct json *groups, struct gang_record *g)
 {
     const char *fault = NULL;
@@ -388,7 +430,7 @@ static void subgroups_read(const struct decoder *d, const struct json *groups, s
     if (!fault && !g->min_of_task_n)
         fault = "spec.subGroups: each names another as its parent: pods are of subgroups that are nobody's parent";
     if (fault)
-        kai_fault(d, g, fault);
+        group_fault(d, g, fault);
 }
 
 /* Where in the levels one of that label, or alias, is; -1: nowhere. */
@@ -418,12 +460,12 @@ static const char *kai_domains(const struct decoder *d, const struct json *level
     return text;
 }
 
-/* SOURCE KAI, plugin topology: from the preferred level up to the required one; without that up to all nodes. What it cannot find keeps the
- * group from starting. */
-static void kai_topology_read(const struct decoder *d, const struct json *asked, struct gang_record *g)
+/* A topologyConstraint as levels: SOURCE KAI, plugin topology: from the preferred level up to the required one; without that up to all
+ * nodes. NULL: it asks for none. ret_fault: what it asks for cannot be found, which keeps the group from starting. */
+static const char *kai_constraint(const struct decoder *d, const struct json *asked, const char *at, const char **ret_fault)
 {
     const char *topology = json_get_text(asked, "topology", ""), *widest = json_get_text(asked, "requiredTopologyLevel", "");
-    const char *narrowest = json_get_text(asked, "preferredTopologyLevel", ""), *fault = NULL, *at = "spec.topologyConstraint";
+    const char *narrowest = json_get_text(asked, "preferredTopologyLevel", ""), *fault = NULL;
     const struct json *levels = *topology && d->kai_levels ? d->kai_levels(d->ctx, topology, d->arena) : NULL;
     levels = json_is(levels, JSON_ARRAY) && levels->n <= TOPOLOGY_LEVELS ? levels : NULL;
     int first = *widest ? kai_level(levels, widest) : 0, last = *narrowest ? kai_level(levels, narrowest) : first;
@@ -437,11 +479,128 @@ static void kai_topology_read(const struct decoder *d, const struct json *asked,
     else if (*topology && last < first)
         fault = arena_printf(d->arena, "%s.preferredTopologyLevel: %.316s is wider than requiredTopologyLevel: write that one or a narrower one",
                              at, narrowest);
-    g->tiers = domain_of(d, g->key, *topology && !fault ? kai_domains(d, levels, first, last) : NULL);
-    if (g->tiers.mode != TOPOLOGY_UNASKED && !*widest)
-        g->tiers = (struct tier_request){.mode = TOPOLOGY_PREFERRED};
-    if (fault)
-        kai_fault(d, g, fault);
+    *ret_fault = fault ? fault : *ret_fault;
+    return *topology && !fault ? kai_domains(d, levels, first, last) : NULL;
+}
+
+static struct tier_request kai_tiers(const struct decoder *d, const struct json *asked, const char *levels, int64_t tier)
+{
+    bool is_hard = *json_get_text(asked, "requiredTopologyLevel", "") != '\0';
+    return is_hard ? domain_of(d, levels, tier) : (struct tier_request){.mode = TOPOLOGY_PREFERRED};
+}
+
+static const struct json *subgroup_named(const struct json *groups, const char *name)
+{
+    JSON_EACH (group, groups)
+        if (*name && strcmp(json_get_text(group, "name", ""), name) == 0)
+            return group;
+    return NULL;
+}
+
+#define KAI_TREE_DEPTH 16 /* people write two or three */
+
+/* The subgroup itself, or the nearest above it, that asks for a topology; NULL: none does. */
+static const struct json *who_asks(const struct json *groups, const struct json *group)
+{
+    for (int depth = 0; group && depth < KAI_TREE_DEPTH; depth++) {
+        if (*json_get_text(json_get(group, "topologyConstraint"), "topology", ""))
+            return group;
+        group = subgroup_named(groups, json_get_text(group, "parent", ""));
+    }
+    return NULL;
+}
+
+struct kai_leaf {            /* a subgroup that pods are of */
+    const struct json *group, *top; /* top: whose topology its pods keep to; NULL: nobody's */
+};
+
+static uint32_t kai_leaves(const struct json *groups, struct kai_leaf *all)
+{
+    uint32_t n = 0;
+    JSON_EACH (group, groups)
+        if (!is_parent(groups, group))
+            all[n++] = (struct kai_leaf){group, who_asks(groups, group)};
+    return n;
+}
+
+/* Pods of the leaves that keep to the topology of this subgroup. */
+static void leaves_below(const struct decoder *d, const struct kai_leaf *leaves, uint32_t n, const struct json *top,
+                         struct subgroup_policy *p)
+{
+    name_id *names = arena_alloc(d->arena, (n + 1) * sizeof *names);
+    struct requirement *one = arena_zero(d->arena, 1, sizeof *one);
+    int64_t members = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (leaves[i].top != top)
+            continue;
+        names[one->values_n++] = decode_name(d, json_get(leaves[i].group, "name"));
+        members += members_of(json_get(leaves[i].group, "minMember"));
+    }
+    one->key = intern_text_id(d->names, DECODE_KAI_SUBGROUP_LABEL);
+    one->op = REQUIRE_IN;
+    one->values = names;
+    p->name = decode_name(d, json_get(top, "name"));
+    p->pods = (struct selector){.all = one, .all_n = 1};
+    p->size = members < LIMIT_GANG_MEMBERS ? (int32_t)members : LIMIT_GANG_MEMBERS;
+    p->least_n = members > 0;
+}
+
+/* What each asks for, first the group itself: levels NULL: nothing. */
+struct kai_asks {
+    const char **levels, *fault;
+    const struct json **by, **constraints;
+    int64_t *tiers;
+    uint32_t n;
+};
+
+static struct kai_asks kai_asks_of(const struct decoder *d, const struct json *spec, const struct json *groups, uint32_t groups_n)
+{
+    struct kai_asks x = {.n = 1};
+    uint32_t at = 0;
+    x.levels = arena_zero(d->arena, groups_n + 1, sizeof *x.levels);
+    x.by = arena_zero(d->arena, groups_n + 1, sizeof *x.by);
+    x.constraints = arena_zero(d->arena, groups_n + 1, sizeof *x.constraints);
+    x.tiers = arena_alloc(d->arena, (groups_n + 1) * sizeof *x.tiers);
+    x.constraints[0] = json_get(spec, "topologyConstraint");
+    x.levels[0] = kai_constraint(d, x.constraints[0], "spec.topologyConstraint", &x.fault);
+    JSON_EACH (group, groups_n ? groups : NULL) {
+        const char *path = arena_printf(d->arena, "spec.subGroups[%u].topologyConstraint", at++);
+        x.by[x.n] = group;
+        x.constraints[x.n] = json_get(group, "topologyConstraint");
+        x.levels[x.n] = kai_constraint(d, x.constraints[x.n], path, &x.fault);
+        x.n += x.levels[x.n] != NULL;
+    }
+    for (uint32_t i = 0; i < x.n; i++)
+        x.tiers[i] = INT64_MIN;
+    return x;
+}
+
+/* Of the group and of its subgroups. */
+static void kai_topologies_read(const struct decoder *d, const struct json *spec, struct gang_record *g)
+{
+    const struct json *groups = json_get(spec, "subGroups");
+    uint32_t groups_n = json_is(groups, JSON_ARRAY) && groups->n <= LIMIT_TASK_GROUPS ? groups->n : 0;
+    struct kai_asks x = kai_asks_of(d, spec, groups, groups_n);
+    if (x.n > 1 && groups_n > LIMIT_SUBGROUP_POLICIES)
+        x.fault = arena_printf(d->arena, "spec.subGroups: more than %d, and topologies among them: write fewer", LIMIT_SUBGROUP_POLICIES);
+    bool known = d->levels_of && d->levels_of(d->ctx, g->key, x.levels, x.n, x.tiers);
+    if (x.fault)
+        group_fault(d, g, x.fault);
+    if (!known || x.fault)
+        return;
+    if (x.levels[0])
+        g->tiers = kai_tiers(d, x.constraints[0], x.levels[0], x.tiers[0]);
+    if (x.n == 1)
+        return;
+    struct kai_leaf *leaves = arena_alloc(d->arena, (groups_n + 1) * sizeof *leaves);
+    uint32_t leaves_n = kai_leaves(groups, leaves);
+    struct subgroup_policy *policies = arena_zero(d->arena, x.n, sizeof *policies);
+    for (uint32_t i = 1; i < x.n; i++) {
+        struct subgroup_policy *p = &policies[g->subgroups_n++];
+        leaves_below(d, leaves, leaves_n, x.by[i], p);
+        p->tiers = kai_tiers(d, x.constraints[i], x.levels[i], x.tiers[i]);
+    }
+    g->subgroups = policies;
 }
 
 /* SOURCE KAI: who does not say so himself is not preempted from this priority on. */
@@ -471,7 +630,7 @@ int decode_kai_pod_group(const struct decoder *d, const struct json *object, str
         g.queue_title = intern_text_id(d->names, queue);
         g.queue_kind = QUEUE_VOLCANO;
     }
-    kai_topology_read(d, json_get(spec, "topologyConstraint"), &g);
+    kai_topologies_read(d, spec, &g);
     subgroups_read(d, json_get(spec, "subGroups"), &g);
     *ret_gang = g;
     return 0;
@@ -486,22 +645,27 @@ const char *decode_kai_unused(const struct decoder *d, const struct json *object
 {
     const struct json *spec = json_get(object, "spec");
     const char *queue = json_get_text(spec, "queue", ""), *text = NULL;
-    bool topology = false, tree = false, fewer = json_get(spec, "minSubGroup") != NULL;
-    struct gang_record g;
-    const struct json *asked = json_get(spec, "topologyConstraint");
-    bool asks = *json_get_text(asked, "topology", "") && decode_kai_pod_group(d, object, &g, NULL) == 0;
-    JSON_EACH (group, json_get(spec, "subGroups")) {
-        topology |= has_members(json_get(group, "topologyConstraint"));
+    bool tree = false, fewer = json_get(spec, "minSubGroup") != NULL, below = false, idle = false;
+    struct gang_record g = {0};
+    const struct json *asked = json_get(spec, "topologyConstraint"), *groups = json_get(spec, "subGroups");
+    bool asks = *json_get_text(asked, "topology", "") != '\0', nowhere = has_members(asked) && !asks;
+    JSON_EACH (group, groups) {
+        const struct json *own = json_get(group, "topologyConstraint");
+        below |= has_members(own) && !*json_get_text(own, "topology", "");
+        asks |= *json_get_text(own, "topology", "") != '\0';
         tree |= *json_get_text(group, "parent", "") != '\0';
         fewer |= json_get(group, "minSubGroup") != NULL;
     }
-    if (has_members(asked) && !*json_get_text(asked, "topology", ""))
-        text = unused_add(d->arena, text, "spec.topologyConstraint: it names no topology, of which its level would be one");
-    if (asks && g.tiers.mode == TOPOLOGY_UNASKED && !g.hold_is_fault)
-        text = unused_add(d->arena, text, "spec.topologyConstraint: " DECODE_LABELS_UNUSED);
-    if (topology)
-        text = unused_add(d->arena, text, "spec.subGroups[*].topologyConstraint: pods of a subgroup stand where there is room for all of the "
-                                          "group: write spec.topologyConstraint");
+    bool reads = asks && decode_kai_pod_group(d, object, &g, NULL) == 0;
+    for (uint32_t i = 0; i < g.subgroups_n; i++)
+        idle |= !g.subgroups[i].size;
+    if (nowhere || below)
+        text = unused_add(d->arena, text, arena_printf(d->arena, "%s: it names no topology, of which its level would be one",
+                                                       nowhere ? "spec.topologyConstraint" : "spec.subGroups[*].topologyConstraint"));
+    if (reads && g.tiers.mode == TOPOLOGY_UNASKED && !g.subgroups_n && !g.hold_is_fault)
+        text = unused_add(d->arena, text, "topologyConstraint: " DECODE_LABELS_UNUSED);
+    if (idle)
+        text = unused_add(d->arena, text, "spec.subGroups[*].topologyConstraint: of a subgroup above others that have one each theirs counts");
     if (tree)
         text = unused_add(d->arena, text, "spec.subGroups[*].parent: all subgroups that are nobody's parent start together");
     if (fewer)

@@ -68,6 +68,42 @@ says "one that would like to stand close" 'soft created' job soft 3 '{mode: soft
 soon "stands where it can" '^t4-[0-3] t4-[0-3] t4-[0-3] $' nodes soft
 v delete vcjob soft >/dev/null
 
+# --- partitions, each in a HyperNode of its own
+# parted NAME PODS MIN PARTITIONS LEAST: of two pods each
+parted() {
+    v apply -f - <<YAML 2>&1
+---
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: $1}
+spec:
+  minAvailable: $3
+  tasks:
+  - name: w
+    replicas: $2
+    partitionPolicy: {totalPartitions: $4, partitionSize: 2, minPartitions: $5, networkTopology: {mode: hard, highestTierAllowed: 1}}
+    template:
+      metadata: {annotations: {capstan.dev/run-seconds: "600"}}
+      spec: {restartPolicy: Never, containers: [{name: c, image: busybox:1, resources: {limits: {nvidia.com/gpu: 1}}}]}
+YAML
+}
+part() { v get pods -l "volcano.sh/job-name=$1,volcano.sh/partition-id=$2" -o 'jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | sort | xargs; }
+both() { echo "$(part parted 0), $(part parted 1)"; }
+bound() { nodes "$1" | xargs; }
+is "a job in partitions is taken without a warning" "job.batch.volcano.sh/parted created" parted parted 4 4 2 0
+soon "each stands in one rack" '^(t4-0 t4-1, t4-2 t4-3|t4-2 t4-3, t4-0 t4-1)$' both
+is "as its group asks" "2 1" v get $GROUPS_ -l volcano.sh/job-name=parted -o 'jsonpath={.items[0].spec.subGroupPolicy[0].subGroupSize} {.items[0].spec.subGroupPolicy[0].networkTopology.highestTierAllowed}'
+v delete vcjob parted >/dev/null
+job single 1 '{mode: soft}' >/dev/null
+soon "one GPU is taken" '^ ?t4-[0-3] $' nodes single
+parted some 6 2 3 1 >/dev/null
+soon "of three partitions one starts, where it fits whole" '^(t4-0 t4-1|t4-2 t4-3)$' bound some
+v delete vcjob some >/dev/null
+parted all 6 2 3 2 >/dev/null
+soon "none, where two have to" 'no HyperNode up to tier 1 holds 2 pod.s. together|only 1 of 2 pods' why vcjob/all
+is "and nobody of it runs" "" bound all
+v delete vcjob all single >/dev/null
+
 # --- what is wrong with them
 problem() { v get $HN "$1" -o 'jsonpath={.status.conditions[0].status} {.status.conditions[0].reason}: {.status.conditions[0].message}'; }
 hypernode rack-3 1 rack '{type: Node, selector: {exactMatch: {name: t4-3}}}' '{type: Node, selector: {exactMatch: {name: t4-9}}}' >/dev/null

@@ -73,6 +73,7 @@ static const struct {
     {VOLCANO, "podgroups", "spec.priorityClassName"},
     {VOLCANO, "podgroups", "spec.minResources"},
     {VOLCANO, "podgroups", "spec.networkTopology"},
+    {VOLCANO, "podgroups", "spec.subGroupPolicy"},
     {"topology.volcano.sh", "hypernodes", "spec.tier"},
     {"topology.volcano.sh", "hypernodes", "spec.tierName"},
     {"topology.volcano.sh", "hypernodes", "spec.members"},
@@ -96,6 +97,8 @@ static const struct {
     {VCJOB, "jobs", "spec.tasks[].dependsOn"},
     {VCJOB, "jobs", "spec.tasks[].partitionPolicy.totalPartitions"}, /* must be replicas / partitionSize */
     {VCJOB, "jobs", "spec.tasks[].partitionPolicy.partitionSize"},
+    {VCJOB, "jobs", "spec.tasks[].partitionPolicy.minPartitions"},
+    {VCJOB, "jobs", "spec.tasks[].partitionPolicy.networkTopology"},
     {"bus.volcano.sh", "commands", ""},
     {VCJOB, "cronjobs", "spec.schedule"},
     {VCJOB, "cronjobs", "spec.timeZone"},
@@ -170,6 +173,7 @@ static const struct {
     {KAI, "podgroups", "spec.topologyConstraint"},
     {KAI, "podgroups", "spec.subGroups[].name"},
     {KAI, "podgroups", "spec.subGroups[].minMember"},
+    {KAI, "podgroups", "spec.subGroups[].topologyConstraint"},
     {NATIVE, "priorityclasses", ""},
     {NATIVE, "workloads", ""}, /* its groups, where pods name it; whoever makes PodGroups of it has made it, too */
     {NATIVE, "podgroups", "spec.schedulingPolicy"},

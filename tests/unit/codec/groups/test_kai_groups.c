@@ -89,21 +89,6 @@ static void bears_what_is_hostile(void **state)
     assert_true(g.on_hold && g.hold_is_fault && g.min_of_task_n == 0);
 }
 
-static void says_what_does_nothing(void **state)
-{
-    struct world *w = *state;
-    w->d.has_queue = has_queue;
-    assert_null(decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"queue\":\"team\",\"minMember\":1,\"topologyConstraint\":{}}}")));
-    assert_null(decode_kai_unused(&w->d, tree(w, "{}")));
-    assert_string_equal(decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"topologyConstraint\":{\"requiredTopologyLevel\":\"rack\"}}}")),
-                        "spec.topologyConstraint: it names no topology, of which its level would be one");
-    const char *text = decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"queue\":\"x\",\"minSubGroup\":1,\"subGroups\":[{\"name\":\"a\",\"parent\":\"b\","
-                                                        "\"topologyConstraint\":{\"topology\":\"t\"}}]}}"));
-    static const char *const parts[] = {"topologyConstraint: ", "spec.subGroups[*].parent: ", "minSubGroup: ", "spec.queue: there is no Queue"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        assert_non_null(strstr(text, parts[i]));
-}
-
 static const struct json *kai_levels(void *ctx, const char *topology, struct arena *a)
 {
     (void)ctx;
@@ -112,15 +97,37 @@ static const struct json *kai_levels(void *ctx, const char *topology, struct are
                                      : NULL;
 }
 
+static void says_what_does_nothing(void **state)
+{
+    struct world *w = *state;
+    w->d.has_queue = has_queue;
+    w->d.kai_levels = kai_levels;
+    assert_null(decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"queue\":\"team\",\"minMember\":1,\"topologyConstraint\":{}}}")));
+    assert_null(decode_kai_unused(&w->d, tree(w, "{}")));
+    assert_string_equal(decode_kai_unused(&w->d, tree(w, "{\"spec\":{\"topologyConstraint\":{\"requiredTopologyLevel\":\"rack\"}}}")),
+                        "spec.topologyConstraint: it names no topology, of which its level would be one");
+    const char *text = decode_kai_unused(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"queue\":\"x\",\"minSubGroup\":1,\"subGroups\":[{\"name\":\"a\",\"parent\":\"b\","
+                                                        "\"topologyConstraint\":{\"topology\":\"t\",\"requiredTopologyLevel\":\"rack\"}}]}}"));
+    static const char *const parts[] = {"topologyConstraint: its pods stand where there is room", "spec.subGroups[*].parent: ", "minSubGroup: ",
+                                        "spec.queue: there is no Queue"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        assert_non_null(strstr(text, parts[i]));
+}
+
 static char levels_asked[200]; /* "-": none */
 
-static bool level_of(void *ctx, name_id gang, const char *levels, int64_t *ret_tier)
+static bool levels_of(void *ctx, name_id gang, const char *const *levels, uint32_t n, int64_t *ret_tiers)
 {
     (void)ctx;
     (void)gang;
-    snprintf(levels_asked, sizeof levels_asked, "%s", levels ? levels : "-");
-    *ret_tier = 7;
-    return levels != NULL;
+    size_t at = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        at += (size_t)snprintf(&levels_asked[at], sizeof levels_asked - at, "%s%s", i ? "; " : "", levels[i] ? levels[i] : "-");
+        any |= levels[i] != NULL;
+        ret_tiers[i] = levels[i] ? 7 + i : INT64_MIN;
+    }
+    return any;
 }
 
 static void reads_a_topology(void **state)
@@ -146,7 +153,7 @@ static void reads_a_topology(void **state)
         {"7", "-", "", TOPOLOGY_UNASKED, ""},
     };
     struct world *w = *state;
-    w->d.level_of = level_of;
+    w->d.levels_of = levels_of;
     w->d.kai_levels = kai_levels;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gang_record g = group(w, arena_printf(w->arena, "{\"topologyConstraint\":%s}", cases[i].asked));
@@ -160,8 +167,68 @@ static void reads_a_topology(void **state)
     const struct json *o = tree(w, "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"topologyConstraint\":{\"topology\":\"t\","
                                    "\"requiredTopologyLevel\":\"rack\"}}}");
     assert_null(decode_kai_unused(&w->d, o));
-    w->d.level_of = NULL; /* HyperNodes make the domains */
-    assert_non_null(strstr(decode_kai_unused(&w->d, o), "spec.topologyConstraint: its pods stand where there is room"));
+    w->d.levels_of = NULL; /* HyperNodes make the domains */
+    assert_non_null(strstr(decode_kai_unused(&w->d, o), "topologyConstraint: its pods stand where there is room"));
+}
+
+#define RACK ",\"topologyConstraint\":{\"topology\":\"t\",\"requiredTopologyLevel\":\"rack\"}}"
+#define BLOCK ",\"topologyConstraint\":{\"topology\":\"t\",\"preferredTopologyLevel\":\"block\"}}"
+#define NAMED(name, more) "{\"name\":\"" name "\"" more
+
+/* "NAME size mode tier: pods of these subgroups". */
+static const char *subgroups_text(struct world *w, const struct gang_record *g)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < g->subgroups_n; i++) {
+        const struct subgroup_policy *p = &g->subgroups[i];
+        assert_string_equal(intern_name(w->names, p->pods.all[0].key), DECODE_KAI_SUBGROUP_LABEL);
+        text = arena_printf(w->arena, "%s%s%s %d %d %lld:", text, i ? "; " : "", intern_name(w->names, p->name), p->size,
+                            (int)p->tiers.mode, (long long)p->tiers.highest);
+        for (uint32_t k = 0; k < p->pods.all[0].values_n; k++)
+            text = arena_printf(w->arena, "%s %s", text, intern_name(w->names, p->pods.all[0].values[k]));
+        assert_int_equal(p->least_n, p->size > 0);
+    }
+    return text;
+}
+
+static void reads_topologies_of_subgroups(void **state)
+{
+    static const struct {
+        const char *groups, *expected, *levels, *fault;
+    } cases[] = {
+        {NAMED("a", "}") "," NAMED("b", "}"), "", "-", ""},
+        {NAMED("a", ",\"minMember\":2" RACK) "," NAMED("b", "}"), "a 2 1 8: a", "-; zone,block,rack", ""},
+        {NAMED("a", BLOCK) "," NAMED("b", RACK), "a 1 2 0: a; b 1 1 9: b", "-; zone zone,block; zone,block,rack", ""},
+        {NAMED("top", RACK) "," NAMED("a", ",\"parent\":\"top\",\"minMember\":3}") "," NAMED("b", ",\"parent\":\"top\"}"), "top 4 1 8: a b",
+         "-; zone,block,rack", ""},
+        {NAMED("top", BLOCK) "," NAMED("a", ",\"parent\":\"top\"" RACK) "," NAMED("b", ",\"parent\":\"top\"}"), "top 1 2 0: b; a 1 1 9: a",
+         "-; zone zone,block; zone,block,rack", ""},
+        {NAMED("top", BLOCK) "," NAMED("a", ",\"parent\":\"top\"" RACK), "top 0 2 0:; a 1 1 9: a", "-; zone zone,block; zone,block,rack", ""},
+        {NAMED("a", ",\"parent\":\"b\"}") "," NAMED("b", ",\"parent\":\"a\"}"), "", "-", "each names another as its parent"},
+        {NAMED("a", ",\"topologyConstraint\":{\"topology\":\"u\"}}"), "", "-", "spec.subGroups[0].topologyConstraint.topology: there is no Topology u"},
+        {NAMED("a", ",\"topologyConstraint\":{\"topology\":\"t\"}}") "," NAMED("b", RACK), "", "-; zone,block,rack",
+         "spec.subGroups[0].topologyConstraint: write requiredTopologyLevel"},
+    };
+    struct world *w = *state;
+    w->d.levels_of = levels_of;
+    w->d.kai_levels = kai_levels;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gang_record g = group(w, arena_printf(w->arena, "{\"subGroups\":[%s]}", cases[i].groups));
+        assert_string_equal(subgroups_text(w, &g), cases[i].expected);
+        assert_string_equal(levels_asked, cases[i].levels);
+        assert_int_equal(g.hold_is_fault, *cases[i].fault != '\0');
+        assert_non_null(strstr(intern_name(w->names, g.hold_text), cases[i].fault));
+    }
+    const char *many = NAMED("a", RACK);
+    for (int i = 0; i < LIMIT_SUBGROUP_POLICIES; i++)
+        many = arena_printf(w->arena, "%s," NAMED("a%d", "}"), many, i);
+    struct gang_record g = group(w, arena_printf(w->arena, "{\"subGroups\":[%s]}", many));
+    assert_non_null(strstr(intern_name(w->names, g.hold_text), "more than 256, and topologies among them"));
+    const char *spec = "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"subGroups\":[%s]}}";
+    const struct json *o = tree(w, arena_printf(w->arena, spec, cases[5].groups));
+    assert_non_null(strstr(decode_kai_unused(&w->d, o), "of a subgroup above others that have one each theirs counts"));
+    o = tree(w, arena_printf(w->arena, spec, cases[1].groups));
+    assert_null(decode_kai_unused(&w->d, o));
 }
 
 static void finds_a_pods_group(void **state)
@@ -202,6 +269,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
     const struct CMUnitTest tests[] = {TEST(reads_a_group),          TEST(reads_subgroups),   TEST(bears_what_is_hostile),
-                                       TEST(says_what_does_nothing), TEST(reads_a_topology), TEST(finds_a_pods_group)};
+                                       TEST(says_what_does_nothing), TEST(reads_a_topology), TEST(finds_a_pods_group),
+                                       TEST(reads_topologies_of_subgroups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

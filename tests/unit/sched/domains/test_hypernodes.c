@@ -144,8 +144,49 @@ static void what_groups_ask_for(void **state)
     }
 }
 
+#define POLICY(more) "{\"name\":\"w\"" more "}"
+
+/* The same of spec.subGroupPolicy: "NAME size least mode tier, KEY=VALUES of selected pods; labels". */
+static void what_subgroups_ask_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *policies, *expected;
+    } asks[] = {
+        {"[" POLICY("") "]", "w 1 0 0 0,;"},
+        {"[" POLICY(",\"subGroupSize\":4,\"minSubGroups\":2,\"networkTopology\":{\"highestTierAllowed\":1},"
+                    "\"labelSelector\":{\"matchLabels\":{\"a\":\"b\"}},\"matchLabelKeys\":[\"x\",\"y\"]") "]", "w 4 2 1 1, a=b; x y"},
+        {"[" POLICY(",\"networkTopology\":{\"mode\":\"soft\"}") "," POLICY(",\"labelSelector\":{}") "]", "w 1 0 2 0,; w 1 0 0 0,;"},
+        {"[" POLICY(",\"subGroupSize\":-3,\"minSubGroups\":-1,\"labelSelector\":7,\"matchLabelKeys\":{}") "]", "w 1 0 0 0,;"},
+        {"[7]", " 1 0 0 0,;"},
+        {"[]", ""},
+        {"{}", ""},
+    };
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        struct world w = world_new();
+        struct decoder d = {.names = w.names, .arena = w.records};
+        struct gang_record g;
+        const char *is = "", *text = arena_printf(w.records, "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"subGroupPolicy\":%s}}",
+                                                  asks[i].policies);
+        assert_int_equal(decode_volcano_pod_group(&d, json_parse(w.records, bytes_of(text), NULL, NULL), &g, NULL), 0);
+        for (uint32_t k = 0; k < g.subgroups_n; k++) {
+            const struct subgroup_policy *p = &g.subgroups[k];
+            is = arena_printf(w.records, "%s%s%s %d %d %d %lld,", is, k ? " " : "", text_of(&w, p->name), p->size, p->least_n,
+                              (int)p->tiers.mode, (long long)p->tiers.highest);
+            for (uint32_t m = 0; m < p->pods.all_n; m++)
+                is = arena_printf(w.records, "%s %s=%s", is, text_of(&w, p->pods.all[m].key), text_of(&w, p->pods.all[m].values[0]));
+            is = arena_printf(w.records, "%s;", is);
+            for (uint32_t m = 0; m < p->keys_n; m++)
+                is = arena_printf(w.records, "%s %s", is, text_of(&w, p->keys[m]));
+        }
+        assert_string_equal(is, asks[i].expected);
+        world_free(&w);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_case), cmocka_unit_test(what_groups_ask_for)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_case), cmocka_unit_test(what_groups_ask_for),
+                                       cmocka_unit_test(what_subgroups_ask_for)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
