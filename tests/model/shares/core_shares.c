@@ -10,6 +10,7 @@
  *     and no group that keeps what it has, in one of the worlds where that is allowed, and the preemptor's pods may preempt;
  *   - a member that went alone was above its group's minimum; and no group went whole where members that others could do without, counted
  *     with care, would have been enough;
+ *   - members that go leave each subgroup whole, or nobody of it, and as many whole ones as the group asks for;
  *   - no capability is passed, of queues nor of those above them, unless it was made smaller or the pods were there before;
  *   - a core that begins anew, told the same, starts nobody and evicts nobody: whom it would was forgotten by the other, or there is no
  *     end.
@@ -41,8 +42,8 @@ static void print_model(const struct model *m)
         const struct m_group *g = &m->groups[i];
         if (!g->exists)
             continue;
-        printf("# g%d in q%d%s: %d of %d, gpu %" PRId64 " cpu %" PRId64 " priority %d:", g->serial, g->queue, g->keeps ? " keeps" : "",
-               g->min, g->count, g->ask[RES_GPU], g->ask[RES_CPU], g->priority);
+        printf("# g%d in q%d%s: %d of %d by %d (%d), gpu %" PRId64 " cpu %" PRId64 " priority %d:", g->serial, g->queue, g->keeps ? " keeps" : "",
+               g->min, g->count, g->size, g->least, g->ask[RES_GPU], g->ask[RES_CPU], g->priority);
         for (int k = 0; k < g->count; k++)
             if (g->pods[k].exists)
                 printf(" p%d%s on n%d", g->pods[k].serial, g->pods[k].deleting ? " (ends)" : "", g->pods[k].node);
@@ -131,6 +132,10 @@ static void tell_group(struct model *m, struct world *w, int i)
     r.created_ms = g->created_ms;
     r.priority = g->priority;
     r.keeps_places = g->keeps;
+    const name_id part = id(w, "part");
+    const struct subgroup_policy subgroups = {.name = part, .keys = &part, .keys_n = 1, .size = g->size, .least_n = g->least};
+    r.subgroups = &subgroups;
+    r.subgroups_n = g->size > 0;
     gang_record(w, r);
 }
 
@@ -146,6 +151,8 @@ static void tell_pod(struct model *m, struct world *w, int i, int k)
     }
     snprintf(asks, sizeof asks, "nvidia.com/gpu=%" PRId64 ",cpu=%" PRId64, g->ask[RES_GPU], g->ask[RES_CPU]);
     struct pod_record r = a_pod(w, key, group_key(g, gang), asks);
+    if (g->size)
+        r.shape.labels = labels_of(w, arena_printf(w->records, "part=%d", k / g->size), &r.shape.labels_n);
     snprintf(node, sizeof node, "n%d", p->node);
     r.node = p->node < 0 ? 0 : id(w, node);
     r.phase = p->node < 0 ? POD_PENDING : POD_RUNNING;
@@ -387,6 +394,44 @@ static void check_members_first(struct model *m)
         die(m, "goes whole, though members that groups can do without would be enough", intern_name(m->w.names, whole->gang));
 }
 
+/* Of a subgroup: who stays once those have gone that this plan tells to. */
+static int staying_of(struct model *m, const struct m_group *g, int part, bool after)
+{
+    int n = 0;
+    for (int k = part * g->size; k < (part + 1) * g->size && k < g->count; k++) {
+        char key[32];
+        snprintf(key, sizeof key, "ns/p%d", g->pods[k].serial);
+        n += g->pods[k].exists && g->pods[k].node >= 0 && (!after || !entry_of(&m->w, EFFECT_EVICT, key));
+    }
+    return n;
+}
+
+/* Where all of it goes, or nobody was told before. */
+static void check_subgroups(struct model *m, const struct m_group *g)
+{
+    int whole_n = 0, were_n = 0;
+    for (int part = 0; part * g->size < g->count; part++) {
+        int before = staying_of(m, g, part, false), after = staying_of(m, g, part, true);
+        if (after < before && after && after < g->size)
+            die(m, "loses a part of a subgroup", "a group");
+        were_n += before == g->size;
+        whole_n += after == g->size;
+    }
+    if (whole_n < were_n && whole_n < g->least)
+        die(m, "has fewer subgroups left than it asks for", "a group");
+}
+
+static void check_parts(struct model *m)
+{
+    for (int i = 0; i < GROUPS && !m->busy; i++) {
+        char key[24];
+        const struct m_group *g = &m->groups[i];
+        const struct plan_entry *e = g->exists && g->size ? entry_of(&m->w, EFFECT_EVICT, group_key(g, key)) : NULL;
+        if (e && e->pod)
+            check_subgroups(m, g);
+    }
+}
+
 /* Which of those that were lost it keeps places for is heal/refill.h's, and seen in core_heal; no more than were lost. */
 static void note_kept(struct model *m)
 {
@@ -395,7 +440,7 @@ static void note_kept(struct model *m)
         char key[24];
         const struct gang *gang = g->exists ? gang_find(m->w.s, id(&m->w, group_key(g, key))) : NULL;
         g->kept_n = gang ? (int)gang->own->seats_n : 0;
-        if (g->kept_n && staying_n(g) + g->kept_n > g->min)
+        if (g->kept_n && staying_n(g) + g->kept_n > (g->size ? g->count : g->min))
             die(m, "keeps more places than it lost", key);
     }
 }
@@ -414,6 +459,7 @@ static bool cycle(struct model *m)
         for (int r = 0; r < RES_N && !in_cycle(m, i); r++)
             m->deserved[i][r] = deserved(m, i, r);
     check_members_first(m);
+    check_parts(m);
     for (uint32_t i = 0; i < m->w.plan.entries_n; i++) {
         const struct plan_entry *one = &m->w.plan.entries[i];
         if (traces() && (one->effect == EFFECT_EVICT || one->effect == EFFECT_BIND))
@@ -507,6 +553,10 @@ static void put_group(struct model *m, int i)
     *g = (struct m_group){.exists = true, .keeps = pick(m, 8) == 0, .serial = ++m->serial, .queue = 1 + (int)pick(m, QUEUES - 1),
                           .count = 1 + (int)pick(m, PODS), .priority = (int)pick(m, 3), .created_ms = m->w.now_ms};
     g->min = 1 + (int)pick(m, (uint32_t)g->count);
+    if (pick(m, 3) == 0) {
+        g->size = 1 + (int)pick(m, 3);
+        g->least = (int)pick(m, 3);
+    }
     g->never = pick(m, 6) == 0;
     if (m->preempts && pick(m, 3)) /* many in one queue */
         g->queue = 3 + (int)pick(m, 2);

@@ -24,6 +24,7 @@ struct m_group {
     bool exists, keeps, never; /* never: its pods preempt nobody of their queue */
     bool promised;             /* others were told to go for it, and it has not started since: what its fewest need counts as used */
     int serial, queue, min, count, priority;
+    int size, least;           /* every `size` of its pods are a subgroup, all of it or nobody, at least so many; 0: it has none */
     int kept_n;                /* places that the core keeps for pods to come in the stead of those that it lost: they count as asked for */
     int had_n;                 /* pods and such places of it when it was told to go: they count as asked for until it starts again */
     int64_t ask[RES_N], created_ms;
@@ -63,6 +64,7 @@ double deserved(const struct model *m, int i, int r);
 int64_t used(const struct model *m, int i, int r);      /* by it and those below it */
 int64_t promised(const struct model *m, int i, int r);  /* to groups of it and of those below it; and kept by them */
 int staying_n(const struct m_group *g);                /* its pods that stand, and stay */
+int fewest_n(const struct m_group *g);                 /* so many have to start; more than it has: it never does */
 /* Plainly enough: they give back at least as much quota as p's fewest need, and these have room on nodes then. WHY  then usage does not
  * rise anywhere above both; in the queue itself p stays within what it deserves, or takes what its own queue gives back. */
 bool members_are_enough(const struct model *m, const struct m_group *p);

@@ -147,7 +147,7 @@ int64_t promised(const struct model *m, int i, int r)
     int64_t sum = 0;
     for (int g = 0; g < GROUPS; g++)
         if (m->groups[g].exists && m->groups[g].queue == i)
-            sum += m->groups[g].ask[r] * ((m->groups[g].promised ? m->groups[g].min : 0) + m->groups[g].kept_n);
+            sum += m->groups[g].ask[r] * ((m->groups[g].promised ? fewest_n(&m->groups[g]) : 0) + m->groups[g].kept_n);
     for (int k = 1; k < QUEUES; k++)
         if (m->queues[k].exists && m->queues[k].parent == i && k != i)
             sum += promised(m, k, r);
@@ -164,12 +164,18 @@ int staying_n(const struct m_group *g)
     return n;
 }
 
+int fewest_n(const struct m_group *g)
+{
+    int parts_n = g->size ? (g->min + g->size - 1) / g->size : 0;
+    return g->size ? g->size * (parts_n > g->least ? parts_n : g->least) : g->min;
+}
+
 /* May members of v go for p, as far as that is plain: of its own queue by priority, or of a queue beside it below the root that has more
  * than it deserves and no guarantee? */
 static bool may_shrink_for(const struct model *m, const struct m_group *v, const struct m_group *p)
 {
     const struct m_queue *from = &m->queues[v->queue], *to = &m->queues[p->queue];
-    if (!v->exists || v->keeps || v == p)
+    if (!v->exists || v->keeps || v == p || v->size) /* which of its subgroups could is not so plain */
         return false;
     if (v->queue == p->queue)
         return m->preempts && v->priority < p->priority && !p->never;
@@ -197,6 +203,8 @@ static int shrinks_by(const struct model *m, const struct m_group *v, const stru
 bool members_are_enough(const struct model *m, const struct m_group *p)
 {
     int64_t gone[QUEUES][RES_N] = {0}, left[NODES][RES_N], all[RES_N] = {0};
+    if (p->size)
+        return false;
     for (int r = 0; r < RES_N; r++) /* what is kept for those may be in use by others, who must go first */
         if (is_guaranteed(m, r))
             return false;
