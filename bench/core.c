@@ -8,6 +8,8 @@
  * core.backlog.10000x1000 the same with 1,000 different shapes among those that wait
  * tas.512                 a workload of 512 pods, block required, onto 10,000 nodes in 4 levels; tas.512.no: no block holds it, why (what
  *                         would help is not looked for); .known: another of its shape was decided before
+ * tiers.1024x8            a pod group of 128 subgroups of 8 pods of 8 GPUs, each subgroup in one rack, all of them in one row: onto 10,000
+ *                         nodes in racks of 8 and rows of 250 racks, decide only
  * core.bytes.node, .pod   memory by difference of resident size
  */
 #include <malloc.h>
@@ -269,6 +271,45 @@ static void tas_512(void)
     print("tas.512.no.known", no[1] * 1e3, "ms");
 }
 
+static void add_nodes_in_racks(struct world *w)
+{
+    _cleanup_buf_ struct buf rows = {0};
+    for (int i = 0; i < 10000; i++) {
+        const char *name = arena_printf(w->records, "n%d", i);
+        node(w, name, "cpu=96000,pods=110," GPU "=8", "");
+        buf_printf(&rows, "%s%s=row%d/rack%d", i ? " " : "", name, i / 2000, i / 8);
+    }
+    tiers(w, "2,1", rows.data);
+}
+
+static void tiers_1024(void)
+{
+    struct world w = world_new();
+    add_nodes_in_racks(&w);
+    const name_id part = id(&w, "part");
+    const struct subgroup_policy policy = {.name = part, .keys = &part, .keys_n = 1, .size = 8, .least_n = 128,
+                                           .tiers = {TOPOLOGY_REQUIRED, 1, 0}};
+    struct gang_record r = a_group(&w, "g", NULL, 1024);
+    r.tiers = (struct tier_request){TOPOLOGY_REQUIRED, 2, 0};
+    r.subgroups = &policy;
+    r.subgroups_n = 1;
+    gang_record(&w, r);
+    for (int i = 0; i < 1024; i++) {
+        struct pod_record p = a_pod(&w, arena_printf(w.records, "ns/p%d", i), "g", "cpu=1000," GPU "=8");
+        p.shape.labels = labels_of(&w, arena_printf(w.records, "part=%d", i / 8), &p.shape.labels_n);
+        pod_record(&w, p);
+    }
+    double start = seconds();
+    decide(w.s, &(struct decide_config){.no_remedies = true}, w.now_ms, w.cycle, &w.plan);
+    double took = seconds() - start;
+    if (effects(&w, EFFECT_BIND) != 1024) {
+        fprintf(stderr, "tiers.1024x8: %s\n", why(&w, "g"));
+        exit(1);
+    }
+    print("tiers.1024x8", took * 1e3, "ms");
+    world_free(&w);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3) { /* core NODES PODS: one run, for profiling */
@@ -288,6 +329,7 @@ int main(int argc, char **argv)
     gangs(9, 1000);
     nofit_80();
     tas_512();
+    tiers_1024();
     backlog("core.backlog.10000", 1, 100);
     backlog("core.backlog.10000x1000", 1000, 100);
     return 0;

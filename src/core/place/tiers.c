@@ -96,6 +96,8 @@ static void count_rooms(struct tiers *x)
 static void find_standing(struct tiers *x)
 {
     const struct gang *g = x->gang;
+    if (x->in && !x->in->all[x->subgroup].there_n)
+        return;
     x->standing = mem_alloc((g->members_n + 1) * sizeof *x->standing);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &x->s->pods[g->members[i]];
