@@ -57,6 +57,13 @@ static bool is_grouped(void *arg, name_id scheduler)
     return kube_cache_count(s->sources[SOURCE_KAI].cache) > 0 && strcmp(intern_name(s->names, scheduler), DECODE_KAI_SCHEDULER) == 0;
 }
 
+static bool is_made_group(void *arg, name_id scheduler)
+{
+    const struct scheduler *s = arg;
+    return s->config.groups_volcano && strcmp(intern_name(s->names, scheduler), "volcano") == 0 &&
+           kube_cache_served(s->sources[SOURCE_VOLCANO_GROUPS].cache);
+}
+
 static void on_wake(void *arg)
 {
     scheduler_ask_turn(arg);
@@ -250,6 +257,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                                 .queue_label = s->queue_name_label, .job_waits = config->job_waits,
                                                 .grouping = config->grouping, .arg = config->arg,
                                                 .grouped_scheduler = intern_text_id(s->names, DECODE_KAI_SCHEDULER),
+                                                .is_made_group = is_made_group,
                                                 .is_grouped = is_grouped, .again = sources_pod_again, .again_arg = s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
