@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "sched/checks/held_nodes.h"
+#include "sched/binding/queue_gates.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/domains/unadmitted_pods.h"
@@ -253,6 +254,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->held = held_nodes_new(sources_hold_changed, status_find_flavor, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
+    s->queue_gates = queue_gates_new(s->state, s->names, seen_volcano_queue_of, s);
     s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){
                                                 .queue_label = s->queue_name_label, .job_waits = config->job_waits,
                                                 .grouping = config->grouping, .arg = config->arg,
@@ -310,6 +312,7 @@ void scheduler_free(struct scheduler *s)
     policy_source_free(s->policies);
     held_nodes_free(s->held);
     gated_pods_free(s->gated);
+    queue_gates_free(s->queue_gates);
     stray_pods_free(s->strays);
     unadmitted_pods_free(s->unadmitted);
     seen_fini(s);

@@ -6,10 +6,13 @@
  */
 #include "base/clock.h"
 #include "base/collections/map.h"
+#include "sched/binding/queue_gates.h"
 #include "sched/machines/machine_source.h"
 #include "sched/scheduler.h"
 
 #define GROUP_WAIT_MS 5000 /* a controller makes it with the first pods, or soon after */
+#define OPENED_MS 100      /* by then it has been seen so, and is told why it waits */
+#define ROOM_LOOK_MS 2000  /* others that were let through the gate of their queue may stand, or be gone */
 
 static void add_condition(struct scheduler *s, struct arena *a, struct json *patch, const char *reason, const char *text)
 {
@@ -103,6 +106,25 @@ void status_pod_awaits_group(struct scheduler *s, const struct seen_pod *p, cons
         workqueue_add_after(s->pod_work, intern_name(s->names, p->key), GROUP_WAIT_MS);
 }
 
+/* Behind the gate of its queue a pod is told nothing: nobody who makes nodes is to see it before there is room for it in the queue. */
+static void open_queue_gate(struct scheduler *s, struct work *w, const struct seen_pod *p, const struct seen_gang *g)
+{
+    struct arena *a = w->arena;
+    name_id queue = seen_volcano_queue_of(s, p->key);
+    if (!g->text || !g->wants_nodes || g->members_missing)
+        return;
+    if (queue && !queue_gates_has_room(s->queue_gates, queue, g->pods, g->pods_n, loop_now_ms(s->loop))) {
+        work_again(w, ROOM_LOOK_MS);
+        return;
+    }
+    struct json *patch = json_new(a, JSON_OBJECT);
+    json_set_text(a, json_ensure_object(a, patch, "metadata"), "uid", intern_name(s->names, p->uid));
+    json_set(a, json_ensure_object(a, patch, "spec"), "schedulingGates", json_new(a, JSON_NULL));
+    queue_gates_opening(s->queue_gates, p->key);
+    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "pods", w->ns, w->name, NULL), patch);
+    work_again(w, OPENED_MS);
+}
+
 void status_pod(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -112,6 +134,10 @@ void status_pod(void *arg, struct work *w)
         return;
     struct seen_gang *g = seen_gang(s, p->gang);
     bool no_group = g && awaits_group(s, g);
+    if (g && queue_gates_is_shut(s->queue_gates, p->key)) {
+        open_queue_gate(s, w, p, g);
+        return;
+    }
     if (!g || !(g->text || no_group))
         return;
     if (work_failed(w)) /* WHY not after the time of an echo: of a gang, an autoscaler would buy for the others meanwhile */
