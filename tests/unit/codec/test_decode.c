@@ -174,37 +174,6 @@ static void finds_the_gang(void **state)
     }
 }
 
-/* The gate of Volcano's queue is no hindrance to who asked for it and is ours. */
-static void reads_gates(void **state)
-{
-    static const struct {
-        const char *asks, *scheduler, *gates;
-        bool gated;
-    } cases[] = {
-        {"true", "volcano", "[{\"name\":\"scheduling.volcano.sh/queue-allocation-gate\"}]", false},
-        {"true", "volcano", "[]", false},
-        {"true", "volcano", "[{\"name\":\"x\"},{\"name\":\"scheduling.volcano.sh/queue-allocation-gate\"}]", true},
-        {"yes", "volcano", "[{\"name\":\"scheduling.volcano.sh/queue-allocation-gate\"}]", true},
-        {"true", "foreign", "[{\"name\":\"scheduling.volcano.sh/queue-allocation-gate\"}]", true},
-        {"true", "volcano", "[{}]", true},
-        {"true", "volcano", "[7]", true},
-    };
-    struct world *w = *state;
-    name_id names[] = {intern_text_id(w->d.names, "volcano")};
-    struct decoder d = w->d;
-    d.schedulers = names;
-    d.schedulers_n = 1;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pod_record p;
-        struct err e = {0};
-        const char *text = arena_printf(w->arena, "{\"spec\":{\"schedulerName\":\"%s\",\"schedulingGates\":%s},\"metadata\":{\"name\":\"p\","
-                                        "\"namespace\":\"ns\",\"annotations\":{\"scheduling.volcano.sh/queue-allocation-gate\":\"%s\"}}}",
-                                        cases[i].scheduler, cases[i].gates, cases[i].asks);
-        assert_int_equal(decode_pod(&d, bytes_of(text), &p, &e), 0);
-        assert_int_equal(p.gated, cases[i].gated);
-    }
-}
-
 static void reads_affinity_and_spread(void **state)
 {
     struct world *w = *state;
@@ -806,7 +775,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(says_who_preempts_and_what_budgets_allow, world_open, world_close),
         cmocka_unit_test_setup_teardown(says_what_devices_it_asks, world_open, world_close),
         cmocka_unit_test_setup_teardown(finds_the_gang, world_open, world_close),
-        cmocka_unit_test_setup_teardown(reads_gates, world_open, world_close),
         cmocka_unit_test_setup_teardown(reads_affinity_and_spread, world_open, world_close),
         cmocka_unit_test_setup_teardown(refuses_what_is_no_pod, world_open, world_close),
         cmocka_unit_test_setup_teardown(wrong_types_are_survived, world_open, world_close),

@@ -146,7 +146,8 @@ static void gates_of_others_stay(void **state)
 static int refusals;
 static void refuse_patches_of_pods(void *ctx, struct http_exchange *x)
 {
-    if (text_equal(x->request.method, "PATCH") && text_starts(x->request.path, PODS "/") && !strstr(x->request.path, "/status") && refusals > 0) {
+    bool is_patch = text_equal(x->request.method, "PATCH") && text_starts(x->request.path, PODS "/") && !strstr(x->request.path, "/status");
+    if (is_patch && refusals > 0) {
         refusals--;
         http_reply_text(x, 500, "text/plain", "not now");
         return;

@@ -213,7 +213,8 @@ static void add_there(struct finder *f, const struct json *o)
         const char *value = json_text(label, "");
         if (!end || text_equal(label->key, HYPERNODE_SOURCE_LABEL))
             continue;
-        const char **slot = map_put(f->there, bytes_of(arena_printf(f->a, "%s\n%s\n%.*s-", label->key, value, (int)(end - name), name)), NULL);
+        const char *key = arena_printf(f->a, "%s\n%s\n%.*s-", label->key, value, (int)(end - name), name);
+        const char **slot = map_put(f->there, bytes_of(key), NULL);
         if (!*slot || strcmp(name, *slot) < 0)
             *slot = arena_text_n(f->a, name, strlen(name));
     }

@@ -10,8 +10,8 @@
  *
  * The last label stands for the node itself. A node counts up to the first label, from below, that it lacks.
  *
- * SHAPE  one HyperNode for each label and value, of the tier of the label's place from below; tierName: the label. One that is there for that
- *        label and value keeps its name; of others the name follows from them, so that who is asked twice says the same.
+ * SHAPE  one HyperNode for each label and value, of the tier of the label's place from below; tierName: the label. One that is there for
+ *        that label and value keeps its name; of others the name follows from them, so that who is asked twice says the same.
  * LIMIT  LABEL_TOPOLOGIES, TOPOLOGY_LEVELS labels each.
  * SOURCE Volcano, its discoverer of labels.
  */

@@ -124,7 +124,8 @@ static const char *there(void)
     const struct json *list = get(HYPERNODES);
     const char *text = "";
     JSON_EACH (o, json_get(list, "items"))
-        text = arena_printf(w.a, "%s%s/%lld ", text, object_label(o, "rack"), (long long)json_int64(json_path(o, "status", "nodeCount", NULL), 0));
+        text = arena_printf(w.a, "%s%s/%lld ", text, object_label(o, "rack"),
+                            (long long)json_int64(json_path(o, "status", "nodeCount", NULL), 0));
     return text;
 }
 
