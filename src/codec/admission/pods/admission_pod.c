@@ -95,14 +95,15 @@ static bool add_gate(struct admission *x, struct json *spec, const char *name)
     return true;
 }
 
-/* SOURCE Volcano's webhook of pods (SchedulingGatesQueueAdmission). The scheduler opens it (sched/binding/queue_gates.h). */
+/* In a server the gate is added, lint shows the pod as it is written. SOURCE Volcano's webhook of pods (SchedulingGatesQueueAdmission). The
+ * scheduler opens it (sched/binding/queue_gates.h). */
 static void gate_for_volcano(struct admission *x, struct json *spec)
 {
     const char *asks = admission_annotation(x->object, DECODE_VOLCANO_GATE);
-    bool of_volcano = text_equal(json_get_text(spec, "schedulerName", ""), "volcano");
-    if (text_equal(asks, "true") && of_volcano && !json_get_text(spec, "nodeName", "")[0])
+    bool applies = text_equal(asks, "true") && text_equal(json_get_text(spec, "schedulerName", ""), "volcano");
+    if (applies && x->read && !json_get_text(spec, "nodeName", "")[0])
         (void)add_gate(x, spec, DECODE_VOLCANO_GATE);
-    else if (asks[0] && !text_equal(asks, "false"))
+    if (!applies && asks[0] && !text_equal(asks, "false"))
         admission_warn(x, "metadata.annotations[" DECODE_VOLCANO_GATE "]: has no effect: it is for pods of schedulerName volcano that are to "
                           "wait for their queue, with the value true");
 }
@@ -340,10 +341,10 @@ void admission_pod(struct admission *x, const struct kind *k)
         resolve_priority(x, spec);
         admission_runtime_class(x, spec);
         limit_range_pod(x->arena, admission_limit_ranges(x), x->object);
+        gate_for_volcano(x, spec);
         if (x->read) { /* in a server: lint shows the pod as it is written */
             admission_lws_pod(x, spec);
             gate_queued(x, spec);
-            gate_for_volcano(x, spec);
             json_set_text(x->arena, json_ensure_object(x->arena, x->object, "status"), "qosClass", pod_qos(spec));
         }
         admission_default_text(x, spec, "serviceAccountName", "default");
