@@ -50,6 +50,7 @@
 #define POD_UNSCHEDULABLE "Unschedulable"
 #define POD_AWAITS_MEMBERS "WaitingForMembers"
 #define POD_AWAITS_GROUP "PodGroupNotFound"
+#define POD_GATED "SchedulingGated" /* SOURCE Kubernetes; what else it says of such a pod is no news to anybody */
 /* It wants machines of Karpenter's: none of those would hold it; limits of NodePools let too few of them come. */
 #define POD_NO_MACHINE "NoMachineFits"
 #define POD_MACHINES_LIMITED "MachinesLimited"

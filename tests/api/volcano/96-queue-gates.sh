@@ -18,8 +18,9 @@ is "a pod that asks for it is made with the gate" "$gate" pod first full
 soon "and runs where its queue has room" '^Running$' phase first
 is "without it" "" gates first
 is "one for which there is no room" "$gate" pod second full
-soon "is told nothing that autoscalers look for" '^$' k get events --field-selector involvedObject.name=second,reason=FailedScheduling -o name
+message() { k get pod "$1" -o 'jsonpath={.status.conditions[?(@.type=="PodScheduled")].message}'; }
 soon "why: the queue is full" "insufficient unused quota for cpu in queue $NS-full" "$PROGRAM" why pod/second -n "$NS"
+soon "which its condition says, too" "insufficient unused quota for cpu in queue $NS-full" message second
 is "it stays behind the gate" "$gate SchedulingGated" waits second
 k delete pod first --wait=true >/dev/null
 soon "until there is" '^Running$' phase second
@@ -29,8 +30,8 @@ nowhere='nodeSelector: {no-such: node},'
 pod third nodes "$nowhere" >/dev/null
 soon "one that lacks a node, not quota, is let through, and seen by autoscalers" '^ Unschedulable$' waits third
 is "one behind it" "$gate" pod fourth nodes "$nowhere"
-sleep 3
-is "waits at the gate: both are more than the queue may have" "$gate SchedulingGated" waits fourth
+soon "waits at the gate: both are more than the queue may have" 'what queue .* has left is for pods that were let through before' message fourth
+is "where it is not seen" "$gate SchedulingGated" waits fourth
 pod fifth nodes >/dev/null
 soon "one that finds a node takes the room" '^Running$' phase fifth
 k delete pod third fifth --wait=true >/dev/null

@@ -99,6 +99,8 @@ static void opened_without_a_start_it_counts(void **state)
     pod("c", "h", NOWHERE);
     run(5000);
     assert_true(is_gated("c"));
+    assert_string_equal(told("c"), "SchedulingGated");
+    assert_non_null(strstr(json_get_text(object_condition(pod_now("c"), "PodScheduled"), "message", ""), "it stays at its gate"));
     group("i", 1);
     pod("d", "i", ""); /* nothing is kept from who finds a place */
     run(5000);
