@@ -96,6 +96,7 @@ static int take(struct run *r, const struct options *o)
     r->jobs.no_yunikorn = r->names_n > 0 && !yunikorn;
     r->jobs.no_kai = r->names_n > 0 && !kai;
     r->jobs.no_volcano = option_flag(o, OPT_SCHEDULER_NO_VOLCANO);
+    r->scheduler.groups_volcano = !r->jobs.no_volcano;
     r->jobs.run_trainjobs = option_flag(o, OPT_SCHEDULER_RUN_TRAINJOBS);
     (void)log_set_level_named(option_text(o, OPT_SCHEDULER_LOG_LEVEL)); /* it is one of the four */
     int code = take_visibility(&r->visibility_config, o);

@@ -13,6 +13,7 @@
 
 struct vcjobs;
 struct volcano_pods;
+struct hypernode_finder;
 struct applications;
 struct pod_grouper;
 struct kueue_kinds;
@@ -39,6 +40,7 @@ struct jobs {
     struct kube_cache *runtimes, *cluster_runtimes; /* TrainingRuntime, ClusterTrainingRuntime */
     struct vcjobs *vcjobs;
     struct volcano_pods *volcano_pods;
+    struct hypernode_finder *hypernode_finder;
     struct applications *applications; /* NULL: YuniKorn's are somebody else's */
     struct pod_grouper *pod_grouper;   /* NULL: KAI's are */
     struct kueue_kinds *kueue;

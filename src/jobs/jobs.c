@@ -6,6 +6,7 @@
 #include "jobs/kueue/kueue_in_use.h"
 #include "jobs/kueue/kueue_scope.h"
 #include "jobs/provisioning/provisioning.h"
+#include "jobs/volcano/hypernodes/hypernode_finder.h"
 #include "jobs/volcano/volcano_pods.h"
 #include "jobs/yunikorn/applications.h"
 
@@ -159,6 +160,7 @@ struct jobs *jobs_new(struct kube_client *c, const struct jobs_config *config)
     if (!config->no_volcano) {
         j->vcjobs = vcjobs_new(j);
         j->volcano_pods = volcano_pods_new(c);
+        j->hypernode_finder = hypernode_finder_new(j);
     }
     if (!config->no_volcano || !config->no_yunikorn) { /* jobs that name no queue are in "default" */
         create_queue(j, "root", "{\"reclaimable\":false,\"weight\":1}");
@@ -188,6 +190,7 @@ void jobs_free(struct jobs *j)
     leader_worker_sets_free(j->leader_worker_sets);
     vcjobs_free(j->vcjobs);
     volcano_pods_free(j->volcano_pods);
+    hypernode_finder_free(j->hypernode_finder);
     applications_free(j->applications);
     pod_grouper_free(j->pod_grouper);
     kueue_kinds_free(j->kueue);

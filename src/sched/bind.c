@@ -2,6 +2,8 @@
  *
  *   waits for its turn (bind_gate.h; hardly any does)
  *     v
+ *   its queue's gate is opened (queue_gates.h; hardly any has one): refused is failed, as below
+ *     v
  *   sent --201--> done
  *     |--404, 409 elsewhere, 4xx--> failed: the core takes the place back and tries again
  *     |--no answer, 5xx--> unknown: the place stays taken and the same bind is sent again after a while
@@ -19,6 +21,7 @@
 #include "base/log.h"
 #include "core/device_list.h"
 #include "sched/binding/bind_gate.h"
+#include "sched/binding/queue_gates.h"
 #include "sched/scheduler.h"
 
 enum { AGAIN_FIRST_MS = 100, AGAIN_MAX_MS = 5000, BODY_BYTES = 400 };
@@ -157,6 +160,38 @@ static void give_up(struct binding *b)
     binding_end(b, E_CONFLICT);
 }
 
+static void binding_send(void *arg);
+
+static void on_opened(void *arg, const struct kube_answer *answer)
+{
+    struct binding *b = arg;
+    b->in_flight = false;
+    if (answer->code == 0) {
+        queue_gates_opened(b->scheduler->queue_gates, b->pod);
+        binding_send(b);
+    } else if (is_unknown(answer))
+        send_later(b);
+    else
+        binding_failed(b, answer);
+}
+
+/* The uid: no successor of that name. */
+static void open_gate(struct binding *b)
+{
+    _cleanup_buf_ struct buf patch = {0};
+    buf_text(&patch, "{\"metadata\":");
+    json_write_member(&patch, "uid", intern_name(b->scheduler->names, b->uid), '{');
+    buf_text(&patch, "},\"spec\":{\"schedulingGates\":null}}");
+    b->in_flight = true;
+    kube_send(b->scheduler->client, &(struct kube_call){.lane = KUBE_LANE_BIND,
+                                                        .method = "PATCH",
+                                                        .path = b->pod_path,
+                                                        .content_type = kube_patch_type(KUBE_PATCH_MERGE),
+                                                        .body = bytes_of(patch.data),
+                                                        .on_answer = on_opened,
+                                                        .arg = b});
+}
+
 static void binding_send(void *arg)
 {
     struct binding *b = arg;
@@ -166,6 +201,10 @@ static void binding_send(void *arg)
     }
     if (b->term != b->scheduler->term) {
         give_up(b);
+        return;
+    }
+    if (queue_gates_is_shut(b->scheduler->queue_gates, b->pod)) {
+        open_gate(b);
         return;
     }
     b->in_flight = true;
@@ -359,6 +398,7 @@ void binds_abandon(struct scheduler *s)
 {
     while (s->binds) {
         kube_client_forget(s->client, on_bound, s->binds);
+        kube_client_forget(s->client, on_opened, s->binds);
         kube_client_forget(s->client, on_looked_up, s->binds);
         binding_free(s->binds);
     }

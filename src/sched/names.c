@@ -4,6 +4,7 @@
  *       write or a timer, never what intern_name returned.
  * COST  a walk over all that is known, each time that there are twice as many names as the last one left.
  */
+#include "sched/binding/queue_gates.h"
 #include "sched/scheduler.h"
 
 enum { NAMES_LEAST = 4096 };
@@ -18,6 +19,7 @@ void names_sweep(struct scheduler *s)
     intern_mark(s->names, s->queue_name_label);
     seen_mark_names(s);
     binds_mark_names(s);
+    queue_gates_mark_names(s->queue_gates);
     state_mark_names(s->state);
     intern_sweep(s->names);
 }

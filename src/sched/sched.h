@@ -29,6 +29,7 @@ struct scheduler_config {
     void (*on_leading)(void *arg);
     job_waits_fn job_waits; /* pods of jobs that do are not bound (domains/unadmitted_pods.h). NULL: none does */
     bool (*grouping)(void *arg, const struct json *pod); /* nor are those on whom somebody is about to write their group. NULL: nobody is */
+    bool groups_volcano;           /* so it is with Volcano's scheduler name, where there are PodGroups (domains/unadmitted_pods.h) */
     void *arg;
 };
 extern const char *const scheduler_default_names[]; /* capstan, volcano, gpu-scheduler, coscheduling, ... */

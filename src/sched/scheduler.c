@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "sched/checks/held_nodes.h"
+#include "sched/binding/queue_gates.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/domains/unadmitted_pods.h"
@@ -55,6 +56,13 @@ static bool is_grouped(void *arg, name_id scheduler)
 {
     const struct scheduler *s = arg;
     return kube_cache_count(s->sources[SOURCE_KAI].cache) > 0 && strcmp(intern_name(s->names, scheduler), DECODE_KAI_SCHEDULER) == 0;
+}
+
+static bool is_made_group(void *arg, name_id scheduler)
+{
+    const struct scheduler *s = arg;
+    return s->config.groups_volcano && strcmp(intern_name(s->names, scheduler), "volcano") == 0 &&
+           kube_cache_served(s->sources[SOURCE_VOLCANO_GROUPS].cache);
 }
 
 static void on_wake(void *arg)
@@ -246,10 +254,12 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->delete_work = workqueue_new_in(c, KUBE_LANE_BIND, act_delete_pod, s);
     s->held = held_nodes_new(sources_hold_changed, status_find_flavor, s);
     s->gated = gated_pods_new(c, s->state, s->names, &s->leading, workload_metrics_gate_opened, s);
+    s->queue_gates = queue_gates_new(s->state, s->names, seen_volcano_queue_of, s);
     s->unadmitted = unadmitted_pods_new(l, &(struct unadmitted_pods_config){
                                                 .queue_label = s->queue_name_label, .job_waits = config->job_waits,
                                                 .grouping = config->grouping, .arg = config->arg,
                                                 .grouped_scheduler = intern_text_id(s->names, DECODE_KAI_SCHEDULER),
+                                                .is_made_group = is_made_group,
                                                 .is_grouped = is_grouped, .again = sources_pod_again, .again_arg = s});
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
@@ -302,6 +312,7 @@ void scheduler_free(struct scheduler *s)
     policy_source_free(s->policies);
     held_nodes_free(s->held);
     gated_pods_free(s->gated);
+    queue_gates_free(s->queue_gates);
     stray_pods_free(s->strays);
     unadmitted_pods_free(s->unadmitted);
     seen_fini(s);

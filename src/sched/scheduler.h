@@ -50,6 +50,7 @@
 #define POD_UNSCHEDULABLE "Unschedulable"
 #define POD_AWAITS_MEMBERS "WaitingForMembers"
 #define POD_AWAITS_GROUP "PodGroupNotFound"
+#define POD_GATED "SchedulingGated" /* SOURCE Kubernetes; what else it says of such a pod is no news to anybody */
 /* It wants machines of Karpenter's: none of those would hold it; limits of NodePools let too few of them come. */
 #define POD_NO_MACHINE "NoMachineFits"
 #define POD_MACHINES_LIMITED "MachinesLimited"
@@ -131,6 +132,8 @@ const char *seen_gang_object(const struct scheduler *s, const struct seen_gang *
 void seen_pod_apply(struct scheduler *s, const struct pod_record *p);
 void seen_pod_told(struct seen_pod *p, struct bytes text, struct bytes reason); /* its condition PodScheduled; empty: there is none */
 void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct bytes object); /* what of it is looked for in its text */
+/* The Volcano queue of a pod's group, as the core knows it; 0: none. */
+name_id seen_volcano_queue_of(void *scheduler, name_id pod);
 /* The pod is to be deleted; what it is removed for already stands. disruption may be NULL. */
 void seen_pod_remove(struct seen_pod *p, const char *event, const char *why, const char *disruption);
 void seen_pod_gone(struct scheduler *s, name_id key);
@@ -232,6 +235,7 @@ struct scheduler {
     struct metrics *metrics;
     struct held_nodes *held;     /* checks/held_nodes.h */
     struct gated_pods *gated;
+    struct queue_gates *queue_gates; /* binding/queue_gates.h */
     struct stray_pods *strays;
     struct unadmitted_pods *unadmitted;
     struct kept_pods *kept;      /* machines/kept_pods.h */

@@ -3,6 +3,7 @@
  * WHY    core answers "where", reports also need "who": the members of a gang, their uids, what each object was last told.
  */
 #include <stdio.h>
+#include "sched/binding/queue_gates.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
 #include "sched/machines/kept_pods.h"
@@ -237,9 +238,22 @@ static void note_saved(struct scheduler *s, const struct pod_record *r, struct b
         p->saved_ms = 0;
 }
 
+name_id seen_volcano_queue_of(void *scheduler, name_id pod)
+{
+    struct scheduler *s = scheduler;
+    const struct seen_pod *p = seen_pod(s, pod);
+    const struct seen_gang *g = p ? seen_gang(s, p->gang) : NULL;
+    if (!g || !g->queue_title || g->queue_kind != QUEUE_VOLCANO)
+        return 0;
+    _cleanup_buf_ struct buf name = {0};
+    buf_printf(&name, DECODE_VOLCANO_QUEUE_PREFIX "%s", intern_name(s->names, g->queue_title));
+    return intern_find(s->names, buf_view(&name));
+}
+
 void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct bytes object)
 {
     gated_pods_seen(s->gated, p, object);
+    queue_gates_seen(s->queue_gates, p, object);
     stray_pods_seen(s->strays, p, object);
     kept_pods_seen(s->kept, p, object);
     note_saved(s, p, object);
@@ -249,6 +263,7 @@ void seen_pod_gone(struct scheduler *s, name_id key)
 {
     struct seen_pod *p = seen_pod(s, key);
     gated_pods_gone(s->gated, intern_name(s->names, key));
+    queue_gates_gone(s->queue_gates, key);
     stray_pods_gone(s->strays, intern_name(s->names, key));
     kept_pods_gone(s->kept, intern_name(s->names, key));
     if (!p)

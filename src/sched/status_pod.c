@@ -6,10 +6,13 @@
  */
 #include "base/clock.h"
 #include "base/collections/map.h"
+#include "sched/binding/queue_gates.h"
 #include "sched/machines/machine_source.h"
 #include "sched/scheduler.h"
 
 #define GROUP_WAIT_MS 5000 /* a controller makes it with the first pods, or soon after */
+#define OPENED_MS 100      /* by then it has been seen so, and is told why it waits */
+#define ROOM_LOOK_MS 2000  /* others that were let through the gate of their queue may stand, or be gone */
 
 static void add_condition(struct scheduler *s, struct arena *a, struct json *patch, const char *reason, const char *text)
 {
@@ -103,6 +106,28 @@ void status_pod_awaits_group(struct scheduler *s, const struct seen_pod *p, cons
         workqueue_add_after(s->pod_work, intern_name(s->names, p->key), GROUP_WAIT_MS);
 }
 
+/* WHY  nobody who makes nodes is to see a pod before there is room for it in its queue. NULL: its gate is being opened. Else what there is to
+ * say beside why it waits. */
+static const char *look_at_gate(struct scheduler *s, struct work *w, const struct seen_pod *p, const struct seen_gang *g, bool is_whole)
+{
+    struct arena *a = w->arena;
+    name_id queue = seen_volcano_queue_of(s, p->key);
+    if (!g->wants_nodes || !is_whole)
+        return "";
+    if (queue && !queue_gates_has_room(s->queue_gates, queue, g->pods, g->pods_n, loop_now_ms(s->loop))) {
+        work_again(w, ROOM_LOOK_MS);
+        return arena_printf(a, "; it stays at its gate, for what queue %s has left is for pods that were let through before",
+                            intern_name(s->names, g->queue_title));
+    }
+    struct json *patch = json_new(a, JSON_OBJECT);
+    json_set_text(a, json_ensure_object(a, patch, "metadata"), "uid", intern_name(s->names, p->uid));
+    json_set(a, json_ensure_object(a, patch, "spec"), "schedulingGates", json_new(a, JSON_NULL));
+    queue_gates_opening(s->queue_gates, p->key);
+    work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "pods", w->ns, w->name, NULL), patch);
+    work_again(w, OPENED_MS);
+    return NULL;
+}
+
 void status_pod(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -121,11 +146,15 @@ void status_pod(void *arg, struct work *w)
     if (p->told_awaits && !g->members_missing) /* the same: each was told at another time that it waits */
         p->telling.told_ms = 0;
     int64_t lacking_n = unmade_n(s, g);
-    bool is_whole = !g->members_missing && !lacking_n;
+    bool is_whole = !g->members_missing && !lacking_n, is_shut = queue_gates_is_shut(s->queue_gates, p->key);
+    const char *gate = is_shut && !no_group ? look_at_gate(s, w, p, g, is_whole) : "";
+    if (!gate)
+        return;
     const char *text = no_group    ? arena_printf(w->arena, "PodGroup %s, of which it is, does not exist", seen_gang_object(s, g))
                        : lacking_n ? arena_printf(w->arena, "%lld more pods of it are to be made", (long long)lacking_n)
+                       : *gate     ? arena_printf(w->arena, "%s%s", g->text, gate)
                                    : g->text;
-    const char *reason = no_group ? POD_AWAITS_GROUP : reason_of(g, is_whole);
+    const char *reason = is_shut ? POD_GATED : no_group ? POD_AWAITS_GROUP : reason_of(g, is_whole);
     const char *told = p->told_unschedulable == text_equal(reason, POD_UNSCHEDULABLE) ? p->told : NULL;
     const char *tree = g->source == GANG_POD ? g->tree : NULL;
     int64_t now_ms = loop_now_ms(s->loop);

@@ -443,7 +443,8 @@ static int start_clients(struct cluster *c, const struct cluster_config *config,
     c->scheduler = scheduler_new(
         c->loop, c->client,
         &(struct scheduler_config){.default_scheduler = true, .policy = config->policy, .charge = config->charge,
-                                    .metrics = config->metrics, .job_waits = job_waits, .grouping = grouping, .arg = c});
+                                    .metrics = config->metrics, .job_waits = job_waits, .grouping = grouping,
+                                    .groups_volcano = true, .arg = c});
     c->starts = starts_new(c->scheduler, FORECAST_MS);
     c->relayout = relayout_new(c->scheduler);
     c->hung = hung_new(c->scheduler, HUNG_AFTER_S * 1000);

@@ -64,6 +64,7 @@
 #define DECODE_PODSET_LABEL "kueue.x-k8s.io/podset"
 #define DECODE_VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"
 #define DECODE_VOLCANO_TASK_ANNOTATION "volcano.sh/task-spec"
+#define DECODE_VOLCANO_GATE "scheduling.volcano.sh/queue-allocation-gate" /* a scheduling gate; and the annotation that asks for it */
 #define DECODE_COSCHEDULING_LABEL "scheduling.x-k8s.io/pod-group"
 /* Of pods of KAI's scheduler name alone: its podgrouper writes them. */
 #define DECODE_KAI_SCHEDULER "kai-scheduler"

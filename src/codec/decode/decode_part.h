@@ -50,7 +50,8 @@ struct pod_spec {
     struct bytes native_group, native_workload, native_replica; /* views, undecoded */
     struct bytes affinity, spreads;                            /* raw JSON; n = 0: none */
     int32_t priority, limit_s;                                 /* as in pod_record */
-    bool gated, preempts_nobody;
+    bool gated, preempts_nobody;                               /* gated: but for the gate of Volcano's queue */
+    bool queue_gated;                                          /* has that one */
     uint32_t share_containers_n;                               /* that ask for a share of a GPU by resources */
 };
 int decode_read_pod_spec(const struct decoder *d, struct json_reader *r, struct buf *scratch, const char *path, struct shape *shape,

@@ -13,7 +13,7 @@ struct pod_meta {
     name_id notes[SHARE_NOTES_N];
     struct bytes workload, volcano_group;           /* interned texts: live as long as the pool */
     int64_t created_ms;
-    bool deleting, is_placeholder;
+    bool deleting, is_placeholder, asks_queue_gate;
 };
 
 static void copy_name(char out[LIMIT_NAME + 1], struct bytes text)
@@ -49,7 +49,7 @@ static bool read_share_note(const struct decoder *d, struct bytes key, struct js
     return false;
 }
 
-/* What YuniKorn's users write, and what it writes itself; KAI's group. */
+/* What YuniKorn's users write, and what it writes itself; KAI's group; that Volcano's queue opens its gate. */
 static bool read_group_note(const struct decoder *d, struct bytes key, struct json_reader *r, struct buf *scratch, struct pod_meta *m)
 {
     struct bytes text;
@@ -59,6 +59,8 @@ static bool read_group_note(const struct decoder *d, struct bytes key, struct js
         m->application = decode_read_name(d, r, scratch);
     else if (DECODE_IS(key, DECODE_KAI_GROUP_ANNOTATION))
         m->kai_group = decode_read_name(d, r, scratch);
+    else if (DECODE_IS(key, DECODE_VOLCANO_GATE))
+        m->asks_queue_gate = json_reader_string(r, scratch, &text) && bytes_is(text, "true");
     else if (is_placeholder_note(key))
         m->is_placeholder = json_reader_string(r, scratch, &text) && bytes_is(text, "true");
     else
@@ -349,11 +351,11 @@ int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *re
     pod.devices = m.devices;
     pod.device_asks = spec.device_asks;
     pod.deleting = m.deleting;
-    pod.gated = spec.gated;
     pod.preempts_nobody = spec.preempts_nobody;
     pod.scheduler = spec.scheduler;
     pod.limit_s = spec.limit_s;
     pod.ours = is_ours(d, spec.scheduler) && !m.is_placeholder; /* one that YuniKorn has left keeps nobody's place */
+    pod.gated = spec.gated || (spec.queue_gated && !(m.asks_queue_gate && pod.ours)); /* the gate of its queue is ours to open */
     find_gang(d, &m, &spec, &pod);
     struct share share;
     if (read_share(d, &m, &spec, &pod, &share, e) < 0)

@@ -316,6 +316,23 @@ static enum spec_key spec_key_of(struct bytes key)
     return SPEC_OTHER;
 }
 
+static void read_gate(struct spec_reader *s)
+{
+    struct bytes key, text = {0};
+    bool of_queue = false;
+    if (!json_reader_object(s->r)) {
+        s->out->gated = true;
+        return;
+    }
+    while (json_reader_key(s->r, &key))
+        if (DECODE_IS(key, "name"))
+            of_queue = json_reader_string(s->r, s->scratch, &text) && DECODE_IS(text, DECODE_VOLCANO_GATE);
+        else
+            json_reader_skip(s->r);
+    s->out->queue_gated |= of_queue;
+    s->out->gated |= !of_queue;
+}
+
 static int read_spec_field(struct spec_reader *s, enum spec_key key)
 {
     int64_t number = 0;
@@ -362,10 +379,8 @@ static int read_spec_field(struct spec_reader *s, enum spec_key key)
         break;
     case SPEC_GATES:
         if (json_reader_array(s->r))
-            while (json_reader_item(s->r)) {
-                s->out->gated = true;
-                json_reader_skip(s->r);
-            }
+            while (json_reader_item(s->r))
+                read_gate(s);
         break;
     case SPEC_GROUP:
         read_native_group(s);

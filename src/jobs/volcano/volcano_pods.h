@@ -5,7 +5,8 @@
  * scheduling.volcano.sh/queue-name; annotations volcano.sh/... of the owner pass to the group.
  * The pod is told by annotation scheduling.k8s.io/group-name. The group of a ReplicaSet that has no pods left is deleted.
  * SOURCE Volcano's podgroup controller.
- * RACE   a pod may be bound before it is told: it counts for the group from then on.
+ * RACE   a scheduler that does not know of this binds a pod before it is told: it counts for the group from then on. Ours waits
+ *        (sched/domains/unadmitted_pods.h).
  */
 #ifndef JOBS_VOLCANO_PODS_H
 #define JOBS_VOLCANO_PODS_H

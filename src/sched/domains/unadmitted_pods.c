@@ -79,6 +79,8 @@ bool unadmitted_pods_hold(struct unadmitted_pods *x, const char *key, const stru
     if (names_queue(x, pod))
         return true;
     bool to_bind = pod->ours && !pod->node && !pod->deleting;
+    if (to_bind && x->config.is_made_group && x->config.is_made_group(x->config.again_arg, pod->scheduler))
+        return true;
     bool is_grouped = x->config.is_grouped && x->config.is_grouped(x->config.again_arg, pod->scheduler);
     bool is_owned = (x->config.job_waits || is_grouped) && memmem(object.data, object.n, owned, sizeof owned - 1);
     bool gets_grouped = x->config.grouping && pod->scheduler == x->config.grouped_scheduler;

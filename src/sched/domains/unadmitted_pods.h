@@ -4,6 +4,9 @@
  * admitted. Where nothing suspends it as it is created (Kueue has a webhook for that), whoever runs it may make pods before it is; those
  * would start outside of any quota, and end a moment later. The same holds for pods that are made while their job is being stopped.
  *
+ * Pods of Volcano's scheduler name that name no group are told one where its controllers run beside this scheduler: before that nobody
+ * knows their queue, nor how many start together. Being told changes them: they are not asked for again.
+ *
  * Of pods of KAI's scheduler name the same is known where Capstan groups them itself: they wait for as long as that takes.
  * Where KAI's podgrouper runs it tells pods of its scheduler's name their group a moment after they were made: those that have an owner,
  * and so may be of a gang, wait that moment.
@@ -25,6 +28,7 @@ struct unadmitted_pods_config {
     bool (*grouping)(void *arg, const struct json *pod); /* somebody here is about to write its group on it; NULL: nobody is */
     name_id grouped_scheduler; /* asked of pods of this name alone */
     void *arg;
+    bool (*is_made_group)(void *again_arg, name_id scheduler); /* pods of this name are told their group here, each of them; NULL: none */
     bool (*is_grouped)(void *again_arg, name_id scheduler); /* pods of this scheduler's name are told their group later; NULL: none */
     void (*again)(void *arg, struct bytes pod); /* it is held no longer: as if it had changed */
     void *again_arg;

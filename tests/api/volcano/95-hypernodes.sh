@@ -117,5 +117,23 @@ soon "all is well again" '^True Valid: its members are as they should be$' probl
 refuses "no selector" 'Either ExactMatch or RegexMatch or LabelMatch must be specified' hypernode bad 1 '' '{type: Node, selector: {}}'
 refuses "a pattern that is none" 'regexMatch pattern is invalid' hypernode bad 1 '' '{type: Node, selector: {regexMatch: {pattern: "a(b"}}}'
 refuses "a tier by number and by name" 'must not specify .highestTierAllowed. and .highestTierName. in networkTopology simultaneously' job both 1 '{highestTierAllowed: 1, highestTierName: rack}'
+
+# --- of labels
+v delete $HN --all >/dev/null
+v create namespace volcano-system >/dev/null
+says "what makes HyperNodes is Volcano's configuration" created v -n volcano-system create configmap volcano-controller-configmap --from-literal=volcano-controller.conf='
+networkTopologyDiscovery:
+- {source: label, enabled: true, config: {networkTopologyTypes: {fabric: [{nodeLabel: spine}, {nodeLabel: leaf}, {nodeLabel: kubernetes.io/hostname}]}}}
+- {source: ufm, enabled: true}'
+v label node t4-0 t4-1 leaf=l1 spine=s1 >/dev/null
+v label node t4-2 leaf=l2 spine=s1 >/dev/null
+found() { v get $HN -l volcano.sh/network-topology-source=label -o 'jsonpath={range .items[*]}{.spec.tier} {.spec.tierName} {.status.nodeCount} {.metadata.labels.leaf}{.metadata.labels.spine}{"\n"}{end}' | sort | tr '\n' ','; }
+soon "one for each label" '^1 leaf 1 l2,1 leaf 2 l1,2 spine 2 s1,$' found
+soon "other sources are said to have no effect" 'source ufm has no effect here' v -n volcano-system get events --field-selector reason=HyperNodesIgnored -o 'jsonpath={.items[*].message}'
+says "a job in one of them" 'leafy created' job leafy 2 '{mode: hard, highestTierName: leaf}'
+soon "stands there" '^t4-0 t4-1 $' nodes leafy
+v delete vcjob leafy >/dev/null
+v label node t4-0 t4-1 t4-2 leaf- spine- >/dev/null
+soon "none without labels" '^$' found
 kill $own
 wait $own 2>/dev/null

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "codec/decode/decode.h"
 #include "codec/decode/limit_range.h"
 #include "codec/decode/pod_qos.h"
 
@@ -81,6 +82,32 @@ static void tolerate_lost_nodes(struct admission *x, struct json *spec)
     }
 }
 
+/* False: it is there. */
+static bool add_gate(struct admission *x, struct json *spec, const char *name)
+{
+    struct json *gates = json_ensure_array(x->arena, spec, "schedulingGates");
+    JSON_EACH (gate, gates)
+        if (text_equal(json_get_text(gate, "name", ""), name))
+            return false;
+    struct json *gate = json_new(x->arena, JSON_OBJECT);
+    json_set_text(x->arena, gate, "name", name);
+    json_append(gates, gate);
+    return true;
+}
+
+/* In a server the gate is added, lint shows the pod as it is written. SOURCE Volcano's webhook of pods (SchedulingGatesQueueAdmission). The
+ * scheduler opens it (sched/binding/queue_gates.h). */
+static void gate_for_volcano(struct admission *x, struct json *spec)
+{
+    const char *asks = admission_annotation(x->object, DECODE_VOLCANO_GATE);
+    bool applies = text_equal(asks, "true") && text_equal(json_get_text(spec, "schedulerName", ""), "volcano");
+    if (applies && x->read && !json_get_text(spec, "nodeName", "")[0])
+        (void)add_gate(x, spec, DECODE_VOLCANO_GATE);
+    if (!applies && asks[0] && !text_equal(asks, "false"))
+        admission_warn(x, "metadata.annotations[" DECODE_VOLCANO_GATE "]: has no effect: it is for pods of schedulerName volcano that are to "
+                          "wait for their queue, with the value true");
+}
+
 /* A pod of its own that names a queue is held until its Workload is admitted, as Kueue's webhook does: only a gated pod
  * can still be given the node selector of its flavor. Pods of jobs are held by their job, those of sets wait as if they stood alone. */
 static void gate_queued(struct admission *x, struct json *spec)
@@ -91,13 +118,8 @@ static void gate_queued(struct admission *x, struct json *spec)
         (!of_set && admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL))) ||
         json_get_text(spec, "nodeName", "")[0])
         return;
-    struct json *gates = json_ensure_array(x->arena, spec, "schedulingGates");
-    JSON_EACH (gate, gates)
-        if (text_equal(json_get_text(gate, "name", ""), "kueue.x-k8s.io/admission"))
-            return;
-    struct json *gate = json_new(x->arena, JSON_OBJECT);
-    json_set_text(x->arena, gate, "name", "kueue.x-k8s.io/admission");
-    json_append(gates, gate);
+    if (!add_gate(x, spec, "kueue.x-k8s.io/admission"))
+        return;
     struct json *metadata = json_ensure_object(x->arena, x->object, "metadata");
     json_set_text(x->arena, json_ensure_object(x->arena, metadata, "labels"), "kueue.x-k8s.io/managed", "true");
 }
@@ -319,6 +341,7 @@ void admission_pod(struct admission *x, const struct kind *k)
         resolve_priority(x, spec);
         admission_runtime_class(x, spec);
         limit_range_pod(x->arena, admission_limit_ranges(x), x->object);
+        gate_for_volcano(x, spec);
         if (x->read) { /* in a server: lint shows the pod as it is written */
             admission_lws_pod(x, spec);
             gate_queued(x, spec);

@@ -153,6 +153,31 @@ static void test_pod_that_is_deleted_is_forgotten(void **state)
     assert_string_equal(object_meta(get(PODS "/p"), "name"), "p");
 }
 
+/* Volcano's controllers are here: whoever is in a queue of theirs is told so first, and the queue counts. */
+static void test_pods_of_volcano_wait_for_their_group(void **state)
+{
+    (void)state;
+    stage_open(NULL);
+    node("x", "nvidia.com/gpu", 16);
+    create("{\"apiVersion\":\"scheduling.volcano.sh/v1beta1\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"q\"},\"spec\":{\"weight\":1,"
+           "\"capability\":{\"nvidia.com/gpu\":\"2\"}}}");
+    scheduler_start_with((struct scheduler_config){.groups_volcano = true});
+    static const char text[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"annotations\":{"
+                               "\"scheduling.volcano.sh/queue-name\":\"q\"}},\"spec\":{\"schedulerName\":\"%s\",\"containers\":[{"
+                               "\"name\":\"c\",\"image\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"2\"}}}]}}";
+    create(arena_printf(w.a, text, "p", "volcano"));
+    create(arena_printf(w.a, text, "other", "capstan"));
+    run(3000);
+    assert_string_equal(node_of_pod(), "");
+    assert_string_equal(json_text(json_path(get(PODS "/other"), "spec", "nodeName", NULL), ""), "x");
+    jobs = jobs_new(w.client, &(struct jobs_config){0});
+    run(3000);
+    assert_string_equal(node_of_pod(), "x");
+    create(arena_printf(w.a, text, "second", "volcano"));
+    run(3000);
+    assert_string_equal(json_text(json_path(get(PODS "/second"), "spec", "nodeName", NULL), ""), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +188,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pod_of_a_job_that_nobody_sees_waits_a_minute, setup, close_all),
         cmocka_unit_test_setup_teardown(test_jobs_of_another_group_are_not_asked_for, setup, close_all),
         cmocka_unit_test_setup_teardown(test_pod_that_is_deleted_is_forgotten, setup, close_all),
+        cmocka_unit_test_teardown(test_pods_of_volcano_wait_for_their_group, close_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
