@@ -324,15 +324,16 @@ struct tier_request {
 };
 /* Some members of a pod group that start together, and may have to stand in one domain: those that `pods` selects, one subgroup for each
  * combination of values that they have of the labels `keys` (who has no value of one is in none). Who is selected twice is in the first.
- * SOURCE Volcano subGroupPolicy, KAI subGroups. */
+ * Policies may be below another one, which selects nobody then. SOURCE Volcano subGroupPolicy, KAI subGroups. */
 struct subgroup_policy {
     name_id name;
+    uint32_t above;            /* index + 1 of the policy that it is below; 0: of none */
     struct selector pods;      /* an empty one selects all */
     const name_id *keys;
     uint32_t keys_n;
     int32_t size;              /* fewest of a subgroup that start together */
-    int32_t least_n;           /* so many subgroups have to start before the group is whole; 0 = any number */
-    struct tier_request tiers; /* of each of them */
+    int32_t least_n;           /* it is satisfied with so many of its subgroups, or of the policies below it; 0 = with none */
+    struct tier_request tiers; /* of each of its subgroups, or of all that is below it */
 };
 /* Pods of a set in a domain of the lowest level: `domain` is its value, where that level is a node, else all values with ',' between. */
 struct domain_choice {
@@ -413,6 +414,7 @@ struct gang_record {
     struct tier_request tiers; /* not of a planned gang */
     const struct subgroup_policy *subgroups; /* the same */
     uint32_t subgroups_n;
+    int32_t subgroups_least;   /* of the policies that are below none so many have to be satisfied; 0 = all */
     int64_t restart_ms;        /* it is to give back what it was given before that, and to start again; 0 = nobody asks for that */
     bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
     int32_t refill_s;          /* of a pod group: so long broken, it is evicted whole (heal/refill.h); 0 = it does not ask for that */

@@ -94,7 +94,6 @@ static const struct unused table[] = {
     {KAI, "podgroups", "spec.backoffLimit", NULL, "who makes its pods counts how often they fail"},
     {KAI, "podgroups", "spec.markUnschedulable", "false", "its pods are told Unschedulable where other nodes would help"},
     {KAI, "podgroups", "spec.schedulingBackoff", "-1", "the group waits until it fits"},
-    {KAI, "podgroups", "spec.subGroups[].parent", NULL, "all subgroups that are nobody's parent start together"},
     {"scheduling.x-k8s.io", "elasticquotas", "", NULL, "no quota follows from it"},
     {NATIVE, "podgroups", "spec.resourceClaims", NULL, "no device is claimed for the group"},
     {NATIVE, "podgroups", "spec.disruptionMode", "{\"single\":{}}", NOBODY_PREEMPTED},

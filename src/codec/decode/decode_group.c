@@ -489,66 +489,52 @@ static struct tier_request kai_tiers(const struct decoder *d, const struct json 
     return is_hard ? domain_of(d, levels, tier) : (struct tier_request){.mode = TOPOLOGY_PREFERRED};
 }
 
-static const struct json *subgroup_named(const struct json *groups, const char *name)
+/* Of one list, by name; 0: there is none. */
+static uint32_t subgroup_named(const struct json *groups, const char *name)
 {
-    JSON_EACH (group, groups)
-        if (*name && strcmp(json_get_text(group, "name", ""), name) == 0)
-            return group;
-    return NULL;
-}
-
-#define KAI_TREE_DEPTH 16 /* people write two or three */
-
-/* The subgroup itself, or the nearest above it, that asks for a topology; NULL: none does. */
-static const struct json *who_asks(const struct json *groups, const struct json *group)
-{
-    for (int depth = 0; group && depth < KAI_TREE_DEPTH; depth++) {
-        if (*json_get_text(json_get(group, "topologyConstraint"), "topology", ""))
-            return group;
-        group = subgroup_named(groups, json_get_text(group, "parent", ""));
+    uint32_t at = 0;
+    JSON_EACH (group, *name ? groups : NULL) {
+        at++;
+        if (strcmp(json_get_text(group, "name", ""), name) == 0)
+            return at;
     }
-    return NULL;
+    return 0;
 }
 
-struct kai_leaf {            /* a subgroup that pods are of */
-    const struct json *group, *top; /* top: whose topology its pods keep to; NULL: nobody's */
-};
-
-static uint32_t kai_leaves(const struct json *groups, struct kai_leaf *all)
+/* Pods of the subgroup, or, above others, so many of these: SOURCE KAI: without minSubGroup all. */
+static void kai_policy(const struct decoder *d, const struct json *group, uint32_t above, uint32_t below_n, struct subgroup_policy *p)
 {
-    uint32_t n = 0;
-    JSON_EACH (group, groups)
-        if (!is_parent(groups, group))
-            all[n++] = (struct kai_leaf){group, who_asks(groups, group)};
-    return n;
-}
-
-/* Pods of the leaves that keep to the topology of this subgroup. */
-static void leaves_below(const struct decoder *d, const struct kai_leaf *leaves, uint32_t n, const struct json *top,
-                         struct subgroup_policy *p)
-{
-    name_id *names = arena_alloc(d->arena, (n + 1) * sizeof *names);
+    const struct json *least = json_get(group, "minSubGroup");
+    p->name = decode_name(d, json_get(group, "name"));
+    p->above = above;
+    if (below_n) {
+        p->pods.matches_nothing = true;
+        p->least_n = json_is(least, JSON_NUMBER) ? clamp32(json_int64(least, 0)) : (int32_t)below_n;
+        return;
+    }
     struct requirement *one = arena_zero(d->arena, 1, sizeof *one);
-    int64_t members = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (leaves[i].top != top)
-            continue;
-        names[one->values_n++] = decode_name(d, json_get(leaves[i].group, "name"));
-        members += members_of(json_get(leaves[i].group, "minMember"));
-    }
     one->key = intern_text_id(d->names, DECODE_KAI_SUBGROUP_LABEL);
     one->op = REQUIRE_IN;
-    one->values = names;
-    p->name = decode_name(d, json_get(top, "name"));
+    one->values = &p->name;
+    one->values_n = 1;
     p->pods = (struct selector){.all = one, .all_n = 1};
-    p->size = members < LIMIT_GANG_MEMBERS ? (int32_t)members : LIMIT_GANG_MEMBERS;
-    p->least_n = members > 0;
+    p->size = members_of(json_get(group, "minMember"));
+    p->least_n = 1;
+}
+
+static bool says_least(const struct json *spec, const struct json *groups)
+{
+    bool any = json_is(json_get(spec, "minSubGroup"), JSON_NUMBER);
+    JSON_EACH (group, groups)
+        any |= json_is(json_get(group, "minSubGroup"), JSON_NUMBER);
+    return any;
 }
 
 /* What each asks for, first the group itself: levels NULL: nothing. */
 struct kai_asks {
     const char **levels, *fault;
-    const struct json **by, **constraints;
+    const struct json **constraints;
+    uint32_t *at;            /* index in the list of subgroups */
     int64_t *tiers;
     uint32_t n;
 };
@@ -558,14 +544,14 @@ static struct kai_asks kai_asks_of(const struct decoder *d, const struct json *s
     struct kai_asks x = {.n = 1};
     uint32_t at = 0;
     x.levels = arena_zero(d->arena, groups_n + 1, sizeof *x.levels);
-    x.by = arena_zero(d->arena, groups_n + 1, sizeof *x.by);
+    x.at = arena_zero(d->arena, groups_n + 1, sizeof *x.at);
     x.constraints = arena_zero(d->arena, groups_n + 1, sizeof *x.constraints);
     x.tiers = arena_alloc(d->arena, (groups_n + 1) * sizeof *x.tiers);
     x.constraints[0] = json_get(spec, "topologyConstraint");
     x.levels[0] = kai_constraint(d, x.constraints[0], "spec.topologyConstraint", &x.fault);
     JSON_EACH (group, groups_n ? groups : NULL) {
-        const char *path = arena_printf(d->arena, "spec.subGroups[%u].topologyConstraint", at++);
-        x.by[x.n] = group;
+        const char *path = arena_printf(d->arena, "spec.subGroups[%u].topologyConstraint", at);
+        x.at[x.n] = at++;
         x.constraints[x.n] = json_get(group, "topologyConstraint");
         x.levels[x.n] = kai_constraint(d, x.constraints[x.n], path, &x.fault);
         x.n += x.levels[x.n] != NULL;
@@ -576,13 +562,9 @@ static struct kai_asks kai_asks_of(const struct decoder *d, const struct json *s
 }
 
 /* Of the group and of its subgroups. */
-static void kai_topologies_read(const struct decoder *d, const struct json *spec, struct gang_record *g)
+static void kai_topologies_read(const struct decoder *d, struct kai_asks *asks, struct subgroup_policy *policies, struct gang_record *g)
 {
-    const struct json *groups = json_get(spec, "subGroups");
-    uint32_t groups_n = json_is(groups, JSON_ARRAY) && groups->n <= LIMIT_TASK_GROUPS ? groups->n : 0;
-    struct kai_asks x = kai_asks_of(d, spec, groups, groups_n);
-    if (x.n > 1 && groups_n > LIMIT_SUBGROUP_POLICIES)
-        x.fault = arena_printf(d->arena, "spec.subGroups: more than %d, and topologies among them: write fewer", LIMIT_SUBGROUP_POLICIES);
+    const struct kai_asks x = *asks;
     bool known = d->levels_of && d->levels_of(d->ctx, g->key, x.levels, x.n, x.tiers);
     if (x.fault)
         group_fault(d, g, x.fault);
@@ -590,17 +572,42 @@ static void kai_topologies_read(const struct decoder *d, const struct json *spec
         return;
     if (x.levels[0])
         g->tiers = kai_tiers(d, x.constraints[0], x.levels[0], x.tiers[0]);
-    if (x.n == 1)
+    for (uint32_t i = 1; i < x.n; i++)
+        policies[x.at[i]].tiers = kai_tiers(d, x.constraints[i], x.levels[i], x.tiers[i]);
+}
+
+/* The tree of subgroups, where so many of them are enough, or some ask for domains; else each leaf counts as a task (leaves_read). */
+static void kai_tree_read(const struct decoder *d, const struct json *spec, struct gang_record *g)
+{
+    const struct json *groups = json_get(spec, "subGroups"), *least = json_get(spec, "minSubGroup");
+    uint32_t n = json_is(groups, JSON_ARRAY) && groups->n <= LIMIT_TASK_GROUPS ? groups->n : 0, at = 0;
+    bool few = says_least(spec, n ? groups : NULL);
+    struct subgroup_policy *policies = arena_zero(d->arena, n + 1, sizeof *policies);
+    struct kai_asks x = kai_asks_of(d, spec, groups, n);
+    if ((x.n > 1 || few) && n > LIMIT_SUBGROUP_POLICIES)
+        x.fault = arena_printf(d->arena, "spec.subGroups: more than %d, and topologies or minSubGroup among them: write fewer",
+                               LIMIT_SUBGROUP_POLICIES);
+    kai_topologies_read(d, &x, policies, g);
+    if ((x.n == 1 && !few) || x.fault)
         return;
-    struct kai_leaf *leaves = arena_alloc(d->arena, (groups_n + 1) * sizeof *leaves);
-    uint32_t leaves_n = kai_leaves(groups, leaves);
-    struct subgroup_policy *policies = arena_zero(d->arena, x.n, sizeof *policies);
-    for (uint32_t i = 1; i < x.n; i++) {
-        struct subgroup_policy *p = &policies[g->subgroups_n++];
-        leaves_below(d, leaves, leaves_n, x.by[i], p);
-        p->tiers = kai_tiers(d, x.constraints[i], x.levels[i], x.tiers[i]);
+    uint32_t *below_n = arena_zero(d->arena, n + 1, sizeof *below_n);
+    uint32_t *above = arena_zero(d->arena, n + 1, sizeof *above);
+    JSON_EACH (group, n ? groups : NULL) {
+        above[at] = subgroup_named(groups, json_get_text(group, "parent", ""));
+        below_n[above[at++]]++;
+    }
+    at = 0;
+    JSON_EACH (group, n ? groups : NULL) {
+        kai_policy(d, group, above[at], below_n[at + 1], &policies[at]);
+        at++;
     }
     g->subgroups = policies;
+    g->subgroups_n = n;
+    g->subgroups_least = json_is(least, JSON_NUMBER) ? (json_int64(least, 0) > 1 ? clamp32(json_int64(least, 0)) : 1) : 0;
+    if (few) { /* the tree says how many */
+        g->min_of_task_n = 0;
+        g->min_members = 1;
+    }
 }
 
 /* SOURCE KAI: who does not say so himself is not preempted from this priority on. */
@@ -630,8 +637,8 @@ int decode_kai_pod_group(const struct decoder *d, const struct json *object, str
         g.queue_title = intern_text_id(d->names, queue);
         g.queue_kind = QUEUE_VOLCANO;
     }
-    kai_topologies_read(d, spec, &g);
     subgroups_read(d, json_get(spec, "subGroups"), &g);
+    kai_tree_read(d, spec, &g);
     *ret_gang = g;
     return 0;
 }
@@ -645,7 +652,7 @@ const char *decode_kai_unused(const struct decoder *d, const struct json *object
 {
     const struct json *spec = json_get(object, "spec");
     const char *queue = json_get_text(spec, "queue", ""), *text = NULL;
-    bool tree = false, fewer = json_get(spec, "minSubGroup") != NULL, below = false, idle = false;
+    bool below = false;
     struct gang_record g = {0};
     const struct json *asked = json_get(spec, "topologyConstraint"), *groups = json_get(spec, "subGroups");
     bool asks = *json_get_text(asked, "topology", "") != '\0', nowhere = has_members(asked) && !asks;
@@ -653,23 +660,16 @@ const char *decode_kai_unused(const struct decoder *d, const struct json *object
         const struct json *own = json_get(group, "topologyConstraint");
         below |= has_members(own) && !*json_get_text(own, "topology", "");
         asks |= *json_get_text(own, "topology", "") != '\0';
-        tree |= *json_get_text(group, "parent", "") != '\0';
-        fewer |= json_get(group, "minSubGroup") != NULL;
     }
     bool reads = asks && decode_kai_pod_group(d, object, &g, NULL) == 0;
+    bool any = g.tiers.mode != TOPOLOGY_UNASKED;
     for (uint32_t i = 0; i < g.subgroups_n; i++)
-        idle |= !g.subgroups[i].size;
+        any |= g.subgroups[i].tiers.mode != TOPOLOGY_UNASKED;
     if (nowhere || below)
         text = unused_add(d->arena, text, arena_printf(d->arena, "%s: it names no topology, of which its level would be one",
                                                        nowhere ? "spec.topologyConstraint" : "spec.subGroups[*].topologyConstraint"));
-    if (reads && g.tiers.mode == TOPOLOGY_UNASKED && !g.subgroups_n && !g.hold_is_fault)
+    if (reads && !any && !g.hold_is_fault)
         text = unused_add(d->arena, text, "topologyConstraint: " DECODE_LABELS_UNUSED);
-    if (idle)
-        text = unused_add(d->arena, text, "spec.subGroups[*].topologyConstraint: of a subgroup above others that have one each theirs counts");
-    if (tree)
-        text = unused_add(d->arena, text, "spec.subGroups[*].parent: all subgroups that are nobody's parent start together");
-    if (fewer)
-        text = unused_add(d->arena, text, "minSubGroup: all subgroups start together");
     if (*queue && !kai_queue_prefix(d, queue))
         text = unused_add(d->arena, text, arena_printf(d->arena, "spec.queue: there is no Queue of the name %.253s: it counts in none",
                                                        queue));

@@ -122,9 +122,11 @@ static void lone_nodes(struct buf *out, const struct reason *r, const struct int
 
 static void members_phrase(struct buf *out, const struct reason *r, const struct intern *names)
 {
-    buf_printf(out, "%lld of %lld %s", (long long)r->have, (long long)r->need, r->pod_set ? "subgroups" : "pods");
-    if (r->pod_set || r->name)
-        buf_printf(out, r->pod_set ? " of %s" : " of task %s", name_of(names, r->pod_set ? r->pod_set : r->name));
+    buf_printf(out, "%lld of %lld %s", (long long)r->have, (long long)r->need, r->taken ? "subgroups" : "pods");
+    if (r->pod_set)
+        buf_printf(out, r->taken ? " of %s" : " of subgroup %s", name_of(names, r->pod_set));
+    if (r->name)
+        buf_printf(out, " of task %s", name_of(names, r->name));
 }
 
 static void lone_sentence(struct buf *out, const struct reason *r, const struct intern *names)
@@ -247,11 +249,11 @@ static void state_sentence(struct buf *out, const struct reason *r, const struct
         break;
     case REASON_MEMBERS_MISSING:
         members_phrase(out, r, names);
-        buf_text(out, r->pod_set ? " have all their pods" : " exist");
+        buf_text(out, r->taken ? " have all their pods" : " exist");
         break;
     case REASON_MEMBERS_LOST:
         members_phrase(out, r, names);
-        buf_text(out, r->pod_set ? " have all their pods" : " are left or have come anew");
+        buf_text(out, r->taken ? " have all their pods" : " are left or have come anew");
         buf_text(out, "; the places of the others are kept for them");
         break;
     case REASON_RESTARTED:

@@ -24,7 +24,7 @@
     X(MISCONFIGURED,        "misconfigured")         /* name = what is wrong with it */                                          \
     X(BACKOFF,              "backing-off")           /* need = until wall ms */                                                  \
     X(PODS_UNREADY,         "pods-not-ready")        /* of others that are admitted: nobody is admitted meanwhile */               \
-    X(MEMBERS_MISSING,      "members-missing")       /* have pods exist, need; of subgroups of policy pod_set have are whole */  \
+    X(MEMBERS_MISSING,      "members-missing")       /* have pods exist, need; of the subgroup pod_set; taken: subgroups of it */ \
     X(MEMBERS_LOST,         "members-lost")          /* it runs in part: have, need; places are kept for the others */                \
     X(GATED,                "pods-gated")            /* have = gated pods */                                                     \
     X(RESOURCE_UNCOVERED,   "resource-not-in-queue") /* resource is in no resource group of the queue */                         \

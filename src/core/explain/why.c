@@ -1,4 +1,5 @@
 #include "core/explain/why.h"
+#include "core/group/subgroups.h"
 #include "core/place/fit.h"
 #include "core/place/view.h"
 
@@ -69,17 +70,13 @@ static struct reason *why_no_queue(struct cycle *c, const struct gang *g, uint8_
     return r;
 }
 
-/* Of the first policy that has too few. */
 static struct reason *why_not_whole_subgroups(struct cycle *c, const struct gang *g)
 {
-    const struct subgroup_policy *all;
-    struct reason *r = NULL;
-    for (uint32_t i = 0, n = gang_subgroups(g, &all); i < n && !r; i++) {
-        int64_t have = gang_subgroups_there(c->s, g, &all[i]);
-        if (have < all[i].least_n)
-            r = make(c->a, (struct reason){.code = REASON_MEMBERS_MISSING, .pod_set = all[i].name, .have = have, .need = all[i].least_n});
-    }
-    return r;
+    struct subgroup_lack lack;
+    if (!gang_lacks_subgroups(c->s, g, &lack))
+        return NULL;
+    return make(c->a, (struct reason){.code = REASON_MEMBERS_MISSING, .pod_set = lack.name, .have = lack.have, .need = lack.need,
+                                      .taken = !lack.of_pods});
 }
 
 static struct reason *why_not_whole(struct cycle *c, const struct gang *g)
@@ -91,8 +88,9 @@ static struct reason *why_not_whole(struct cycle *c, const struct gang *g)
         need = g->own->min_of_task[i].value;
         have = gang_members_there(c->s, g, task);
     }
-    struct reason *r = have < need ? make(c->a, (struct reason){.code = REASON_MEMBERS_MISSING, .name = task, .have = have, .need = need})
-                                   : why_not_whole_subgroups(c, g);
+    struct reason *r = why_not_whole_subgroups(c, g); /* who cannot start for that does not count below */
+    if (!r && have < need)
+        r = make(c->a, (struct reason){.code = REASON_MEMBERS_MISSING, .name = task, .have = have, .need = need});
     if (!r)
         return NULL;
     int64_t gated_n = 0;

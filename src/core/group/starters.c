@@ -2,24 +2,20 @@
 #include <string.h>
 #include "core/group/subgroups.h"
 
-/* How many of each task, of subgroups of each policy, and of all are still needed to make the group whole. */
+/* How many of each task, of policies that are satisfied, and of all are still needed to make the group whole. */
 struct needs {
-    int64_t *of_task, *of_policy;
-    int64_t all;
+    int64_t *of_task;
+    int64_t policies, all;
 };
 
 static struct needs needs_of(const struct state *s, const struct gang *g, struct arena *a)
 {
-    const struct subgroup_policy *policies;
-    uint32_t policies_n = gang_subgroups(g, &policies);
     struct subgroups *in = subgroups_of(s, g);
     struct needs x = {.all = g->min_members > 1 ? g->min_members : 1};
+    x.policies = in ? (int64_t)in->all[0].least_n - in->all[0].there_n : 0;
     x.of_task = arena_zero(a, g->own->min_of_task_n + 1, sizeof *x.of_task);
-    x.of_policy = arena_zero(a, policies_n + 1, sizeof *x.of_policy);
     for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
         x.of_task[t] = g->own->min_of_task[t].value;
-    for (uint32_t i = 0; i < policies_n; i++)
-        x.of_policy[i] = (int64_t)policies[i].least_n - subgroups_whole(in, &policies[i]);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
         if (!p->seat && p->phase != POD_SUCCEEDED)
@@ -57,7 +53,7 @@ static bool task_needs(const struct choice *x, uint32_t pod, bool take)
 
 static bool is_needed(const struct choice *x, const struct unit *unit)
 {
-    bool needed = unit->policy && x->needs.of_policy[unit->policy - 1] > 0;
+    bool needed = unit->counts && x->needs.policies > 0;
     for (uint32_t i = 0; i < unit->n && !needed; i++)
         needed = task_needs(x, x->pods[unit->first + i], false);
     return needed;
@@ -73,8 +69,7 @@ static void choose(struct choice *x, uint32_t at)
     x->chosen[at] = true;
     x->order[x->n++] = at;
     x->needs.all -= unit->n;
-    if (unit->policy)
-        x->needs.of_policy[unit->policy - 1]--;
+    x->needs.policies -= unit->counts;
     for (uint32_t i = 0; i < unit->n; i++)
         (void)task_needs(x, x->pods[unit->first + i], true);
 }
@@ -114,7 +109,7 @@ uint32_t group_fewest(const struct state *s, const struct gang *g, struct arena 
 
 bool group_is_enough(const struct state *s, const struct gang *g, struct arena *a, const uint32_t *pods, uint32_t n)
 {
-    uint32_t *some = arena_alloc(a, (n + 1) * sizeof *some), policies_n;
+    uint32_t *some = arena_alloc(a, (n + 1) * sizeof *some);
     struct unit *units;
     memcpy(some, pods, n * sizeof *some);
     uint32_t units_n = group_units(s, g, a, some, n, &units);
@@ -123,12 +118,8 @@ bool group_is_enough(const struct state *s, const struct gang *g, struct arena *
     x.order = arena_alloc(a, (units_n + 1) * sizeof *x.order);
     for (uint32_t i = 0; i < units_n; i++)
         choose(&x, i);
-    const struct subgroup_policy *policies;
-    bool enough = x.needs.all <= 0;
+    bool enough = x.needs.all <= 0 && x.needs.policies <= 0;
     for (uint32_t t = 0; t < g->own->min_of_task_n; t++)
         enough = enough && x.needs.of_task[t] <= 0;
-    policies_n = gang_subgroups(g, &policies);
-    for (uint32_t i = 0; i < policies_n; i++)
-        enough = enough && x.needs.of_policy[i] <= 0;
     return enough;
 }

@@ -1,24 +1,30 @@
 /* subgroups.h - which members of a pod group are in which of its subgroups, and which of them can start
  *
- *     pods ── first policy that selects it, values of its keys ──▶ subgroup 1..n, or none (0)
+ *     pods ── first policy that selects it, values of its keys ──▶ subgroup ──▶ its policy ──▶ the policies above it ──▶ the group
  *
- * A subgroup is whole while `size` of its members are there: they run, or are done. Members of one that is not start together, as many as
- * make it whole (a unit); those beyond, and those of no subgroup, one by one. Who is of a subgroup that cannot be made whole waits.
- * WHY anew each time: few groups have any, and membership follows from labels of pods and from an object that may change.
+ * These are nodes of a tree. A subgroup is satisfied (whole) while `size` of its members are there: they run, or are done; a policy with
+ * `least_n` of its subgroups, or of the policies below it; the group with subgroups_least of its topmost policies.
+ * Members start in units: as many as satisfy a node that is right below a satisfied one, or below the group; then, below it, the same
+ * again; those beyond the size of a subgroup, and those of none, one by one. Who cannot help to satisfy anything waits.
+ * WHY    anew each time: few groups have any, and membership follows from labels of pods and from an object that may change.
  */
 #ifndef CORE_SUBGROUPS_H
 #define CORE_SUBGROUPS_H
 #include "core/state/model.h"
 
-struct subgroup {
-    const struct subgroup_policy *policy;
-    uint32_t there_n;        /* members with a place, or done */
+struct subgroup {            /* a node; 0 is the group */
+    const struct subgroup_policy *policy; /* NULL: the group */
+    uint32_t above;
+    uint32_t there_n;        /* of a subgroup: members with a place, or done; else how many of those right below are satisfied */
+    uint32_t least_n;        /* so many satisfy it */
+    bool of_pods;            /* a subgroup: right below it are pods */
+    const struct tier_request *tiers; /* NULL: it asks for none */
 };
 struct subgroup_member {
-    uint32_t pod, subgroup;
+    uint32_t pod, subgroup;  /* node; 0: of none */
 };
 struct subgroups {
-    struct subgroup *all;    /* by number, from 1 */
+    struct subgroup *all;    /* each after those above it */
     uint32_t n, members_n;
     struct subgroup_member *members; /* by pod slot */
 };
@@ -26,26 +32,30 @@ struct subgroups {
 struct subgroups *subgroups_of(const struct state *s, const struct gang *g);
 void subgroups_free(struct subgroups *x);
 uint32_t subgroup_of(const struct subgroups *x, uint32_t pod); /* 0: none; x NULL: none */
-/* So many more make it whole. */
-static inline uint32_t subgroup_lacks(const struct subgroup *one)
+static inline bool subgroup_is_satisfied(const struct subgroup *one)
 {
-    return one->policy->size > 0 && (uint32_t)one->policy->size > one->there_n ? (uint32_t)one->policy->size - one->there_n : 0;
+    return one->there_n >= one->least_n;
 }
+/* One more, or one less, of those right below it is there, or satisfied: and so on above. */
+void subgroup_count(struct subgroup *all, uint32_t at, bool more);
 
 /* Members that start together. */
 struct unit {
     uint32_t first, n;       /* pods[first .. first + n) */
-    uint32_t policy;         /* index + 1 of that of the subgroup which it makes whole; 0: it makes none whole */
-    uint32_t after;          /* index + 1 of the unit that makes its subgroup whole, and has to start first; 0: none */
+    bool counts;             /* it satisfies a policy that is below none */
+    uint32_t after;          /* index + 1 of the unit that has to start first; 0: none */
 };
 /* Puts the pods of each unit side by side, units in the order of their first pods, and at the end those that cannot start. Returns the
- * number of units, which are in the arena. */
-uint32_t subgroups_units(const struct subgroups *x, const struct gang *g, struct arena *a, uint32_t *pods, uint32_t n,
-                         struct unit **ret_units);
-/* The same where there may be no policies: each pod is a unit then. */
+ * number of units, which are in the arena. Where there are no policies each pod is a unit. */
 uint32_t group_units(const struct state *s, const struct gang *g, struct arena *a, uint32_t *pods, uint32_t n, struct unit **ret_units);
 
-/* So many subgroups of that policy (index) are whole. */
-uint32_t subgroups_whole(const struct subgroups *x, const struct subgroup_policy *policy);
+/* Who keeps the group from being satisfied with these loose members beside those that are there: the lowest of which all are needed. */
+struct subgroup_lack {
+    name_id name;            /* of its policy; 0: it is the group */
+    bool of_pods;            /* have, need: pods of one subgroup; else of those right below */
+    uint32_t have, need;
+};
+/* False: they satisfy it. */
+bool subgroups_lack(const struct subgroups *x, struct arena *a, const uint32_t *pods, uint32_t n, struct subgroup_lack *ret);
 
 #endif

@@ -47,10 +47,11 @@ static bool same_subgroups(const struct gang *g, const struct gang_record *r)
 {
     const struct subgroup_policy *is;
     uint32_t n = gang_subgroups(g, &is);
-    bool same = n == r->subgroups_n;
+    bool same = n == r->subgroups_n && (!n || g->own->terms->subgroups_least == r->subgroups_least);
     for (uint32_t i = 0; i < n && same; i++) {
         const struct subgroup_policy *a = &is[i], *b = &r->subgroups[i];
-        same = a->name == b->name && a->size == b->size && a->least_n == b->least_n && same_tiers(&a->tiers, &b->tiers) &&
+        same = a->name == b->name && a->above == b->above;
+        same = same && a->size == b->size && a->least_n == b->least_n && same_tiers(&a->tiers, &b->tiers) &&
                same_names(a->keys, a->keys_n, b->keys, b->keys_n) && same_selector(&a->pods, &b->pods);
     }
     return same;
@@ -108,6 +109,7 @@ void group_take_terms(struct gang_object *o, const struct gang_record *r)
     o->terms->tiers = r->tiers;
     o->terms->subgroups = take_subgroups(r->subgroups, r->subgroups_n);
     o->terms->subgroups_n = r->subgroups_n;
+    o->terms->subgroups_least = r->subgroups_least;
     o->terms->refill_s = r->refill_s;
     o->terms->least_n = r->least_n;
     if (r->least_n)

@@ -93,7 +93,7 @@ static bool refill(struct cycle *c, struct gang *g)
 static void keep_waiting(struct cycle *c, struct gang *g, const struct reason *missing)
 {
     struct reason *why = reason_new(c->a, (struct reason){.code = REASON_MEMBERS_LOST, .name = missing->name, .pod_set = missing->pod_set,
-                                                          .have = missing->have, .need = missing->need});
+                                                          .taken = missing->taken, .have = missing->have, .need = missing->need});
     cycle_explain(c, g, why);
     order_look_later(c->s, g, until_ms(g));
 }

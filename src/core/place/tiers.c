@@ -14,19 +14,15 @@ struct room {
     uint32_t found_n;        /* wants that find one so */
     uint32_t domain;
 };
-/* Places all on nodes of the area (NULL: all), as place_in_area. */
-typedef bool place_fn(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct area *area, uint32_t *steps,
-                      struct misfit *ret_misfit);
 struct tiers {
     struct state *s;
     struct gang *gang;
     struct want *wants;
     uint32_t n, *steps;
-    place_fn *place;
     const struct tier_request *request;
     const struct area *within; /* nodes of one domain, whose subdomains are asked; NULL: all */
-    const struct subgroups *in; /* only members of this subgroup count; NULL: all */
-    uint32_t subgroup;
+    const struct subgroups *in; /* NULL: there are none */
+    uint32_t node;           /* of their tree: only members below it count; 0: all */
     const struct topology *t;
     uint32_t *standing;      /* leaves of members that stand */
     uint32_t standing_n;
@@ -93,15 +89,20 @@ static void count_rooms(struct tiers *x)
 
 /* ---- who stands already ---- */
 
+static bool is_below(const struct subgroups *in, uint32_t node, uint32_t above)
+{
+    while (node && node != above)
+        node = in->all[node].above;
+    return node == above;
+}
+
 static void find_standing(struct tiers *x)
 {
     const struct gang *g = x->gang;
-    if (x->in && !x->in->all[x->subgroup].there_n)
-        return;
     x->standing = mem_alloc((g->members_n + 1) * sizeof *x->standing);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &x->s->pods[g->members[i]];
-        if (x->in && subgroup_of(x->in, g->members[i]) != x->subgroup)
+        if (x->node && !is_below(x->in, subgroup_of(x->in, g->members[i]), x->node))
             continue;
         if (p->seat && !p->former && !p->deleting && !x->s->seats[p->seat].lifted)
             x->standing[x->standing_n++] = topology_leaf(x->t, x->s->seats[p->seat].node);
@@ -144,12 +145,15 @@ static void count_left(struct tiers *x, struct room *r)
     }
 }
 
+/* Places all on nodes of the area (NULL: all): subgroups that ask for domains in some of their own. */
+static bool place_below(struct tiers *x, const struct area *area, uint32_t *steps, struct misfit *ret_misfit);
+
 static bool place_in_domain(struct tiers *x, uint32_t domain)
 {
     const struct area area = area_of(x->t, domain);
     const struct misfit before = x->misfit;
     uint32_t mark = undo_mark(x->s);
-    if (x->place(x->s, x->gang, x->wants, x->n, &area, x->steps, &x->misfit))
+    if (place_below(x, &area, x->steps, &x->misfit))
         return true;
     undo_back(x->s, mark);
     if (before.neighbours) /* that has to be looked at again when others come and go */
@@ -198,7 +202,7 @@ static name_id tier_title(struct state *s, const struct tier_request *r)
 static bool lacks_anywhere(struct tiers *x)
 {
     uint32_t mark = undo_mark(x->s);
-    bool placed = x->place(x->s, x->gang, x->wants, x->n, x->within, NULL, &x->misfit);
+    bool placed = place_below(x, x->within, NULL, &x->misfit);
     if (placed) /* else they stand: so it is explained */
         undo_back(x->s, mark);
     x->misfit.mixed = true; /* what is free in one domain may be of no use in another one */
@@ -261,27 +265,27 @@ static bool place_together(struct tiers *x, struct misfit *ret_misfit)
     free(x->rooms);
     free(x->standing);
     if (!placed && !required)
-        return x->place(x->s, x->gang, x->wants, x->n, x->within, x->steps, ret_misfit);
+        return place_below(x, x->within, x->steps, ret_misfit);
     *ret_misfit = x->misfit;
     return placed;
 }
 
 /* ---- subgroups ---- */
 
-/* Wants of one subgroup that asks for a domain, or all others (number 0). */
+/* Wants below one node that asks for a domain, or all others (node 0). */
 struct part {
     const struct tier_request *request;
-    uint32_t number, first, n; /* by_part[first .. first + n) */
+    uint32_t node, first, n; /* order[first .. first + n) */
 };
-struct numbered {
-    uint32_t number, at;
+struct sorted_want {
+    uint32_t first, at, node; /* first: of its part */
 };
 
-static int compare_numbered(const void *left, const void *right)
+static int compare_wants(const void *left, const void *right)
 {
-    const struct numbered *a = left, *b = right;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
+    const struct sorted_want *a = left, *b = right;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
@@ -300,27 +304,32 @@ static int compare_parts(const void *left, const void *right)
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* ret_order: their wants, part by part, as indexes. The caller frees both. */
-static struct part *parts_of(const struct subgroups *in, const struct want *wants, uint32_t n, struct numbered **ret_order,
-                             uint32_t *ret_n)
+/* The widest that asks for a domain of those below `top` that the member is below; 0: none does. */
+static uint32_t next_asking(const struct subgroups *in, uint32_t node, uint32_t top)
 {
-    struct numbered *order = mem_alloc((n + 1) * sizeof *order);
-    struct part *parts = mem_alloc((n + 1) * sizeof *parts);
-    uint32_t parts_n = 0, *first = mem_alloc((in->n + 1) * sizeof *first);
-    for (uint32_t i = 0; i <= in->n; i++)
+    uint32_t asking = 0;
+    for (; node && node != top; node = in->all[node].above)
+        asking = in->all[node].tiers ? node : asking;
+    return asking;
+}
+
+/* ret_order: their wants, part by part. The caller frees both. */
+static struct part *parts_below(const struct tiers *x, struct sorted_want **ret_order, uint32_t *ret_n)
+{
+    struct sorted_want *order = mem_alloc((x->n + 1) * sizeof *order);
+    struct part *parts = mem_alloc((x->n + 1) * sizeof *parts);
+    uint32_t parts_n = 0, *first = mem_alloc((x->in->n + 1) * sizeof *first);
+    for (uint32_t i = 0; i <= x->in->n; i++)
         first[i] = UINT32_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t number = subgroup_of(in, wants[i].pod);
-        number = number && in->all[number].policy->tiers.mode != TOPOLOGY_UNASKED ? number : 0;
-        first[number] = first[number] < i ? first[number] : i;
-        order[i] = (struct numbered){first[number], i}; /* by its first want: numbers say nothing */
+    for (uint32_t i = 0; i < x->n; i++) {
+        uint32_t node = next_asking(x->in, subgroup_of(x->in, x->wants[i].pod), x->node);
+        first[node] = first[node] < i ? first[node] : i; /* numbers of nodes say nothing */
+        order[i] = (struct sorted_want){first[node], i, node};
     }
-    qsort(order, n, sizeof *order, compare_numbered);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t number = subgroup_of(in, wants[order[i].at].pod);
-        bool asks = number && in->all[number].policy->tiers.mode != TOPOLOGY_UNASKED;
-        if (!i || order[i].number != order[i - 1].number)
-            parts[parts_n++] = (struct part){asks ? &in->all[number].policy->tiers : NULL, asks ? number : 0, i, 0};
+    qsort(order, x->n, sizeof *order, compare_wants);
+    for (uint32_t i = 0; i < x->n; i++) {
+        if (!i || order[i].first != order[i - 1].first)
+            parts[parts_n++] = (struct part){order[i].node ? x->in->all[order[i].node].tiers : NULL, order[i].node, i, 0};
         parts[parts_n - 1].n++;
     }
     qsort(parts, parts_n, sizeof *parts, compare_parts);
@@ -330,32 +339,38 @@ static struct part *parts_of(const struct subgroups *in, const struct want *want
     return parts;
 }
 
-/* Each subgroup in a domain of its own within the area. */
-static bool place_subgroups(struct state *s, struct gang *g, struct want *wants, uint32_t n, const struct area *area, uint32_t *steps,
-                            struct misfit *ret_misfit)
+/* Each part in a domain of its own within the area. */
+static bool place_parts(struct tiers *x, const struct part *parts, uint32_t parts_n, const struct sorted_want *order,
+                        const struct area *area, uint32_t *steps, struct misfit *ret_misfit)
 {
-    struct subgroups *in = subgroups_of(s, g);
-    struct numbered *order;
-    uint32_t parts_n;
-    struct part *parts = parts_of(in, wants, n, &order, &parts_n);
-    struct want *some = mem_alloc((n + 1) * sizeof *some);
+    struct want *some = mem_alloc((x->n + 1) * sizeof *some);
     bool placed = true;
     for (uint32_t i = 0; i < parts_n && placed; i++) {
         const struct part *part = &parts[i];
         for (uint32_t k = 0; k < part->n; k++)
-            some[k] = wants[order[part->first + k].at];
-        struct tiers x = {.s = s, .gang = g, .wants = some, .n = part->n, .place = place_in_area, .steps = steps,
-                          .request = part->request, .within = area, .in = in, .subgroup = part->number};
-        placed = part->request ? place_together(&x, ret_misfit) : place_in_area(s, g, some, part->n, area, steps, ret_misfit);
+            some[k] = x->wants[order[part->first + k].at];
+        struct tiers below = {.s = x->s, .gang = x->gang, .wants = some, .n = part->n, .steps = steps, .request = part->request,
+                              .within = area, .in = x->in, .node = part->node};
+        placed = part->request ? place_together(&below, ret_misfit) : place_in_area(x->s, x->gang, some, part->n, area, steps, ret_misfit);
         for (uint32_t k = 0; k < part->n; k++)
-            wants[order[part->first + k].at].seat = some[k].seat;
+            x->wants[order[part->first + k].at].seat = some[k].seat;
     }
+    free(some);
+    return placed;
+}
+
+static bool place_below(struct tiers *x, const struct area *area, uint32_t *steps, struct misfit *ret_misfit)
+{
+    if (!x->in || (x->node && x->in->all[x->node].of_pods))
+        return place_in_area(x->s, x->gang, x->wants, x->n, area, steps, ret_misfit);
+    struct sorted_want *order;
+    uint32_t parts_n;
+    struct part *parts = parts_below(x, &order, &parts_n);
+    bool placed = place_parts(x, parts, parts_n, order, area, steps, ret_misfit);
     if (!placed && parts_n > 1)
         ret_misfit->mixed = true;
-    free(some);
     free(parts);
     free(order);
-    subgroups_free(in);
     return placed;
 }
 
@@ -368,9 +383,9 @@ bool place_asks_for_tiers(const struct gang *g)
 
 bool place_in_tiers(struct state *s, struct gang *g, struct want *wants, uint32_t n, uint32_t *steps, struct misfit *ret_misfit)
 {
-    place_fn *place = group_has_subgroup_tiers(g) ? place_subgroups : place_in_area;
-    if (!gang_tiers(g))
-        return place(s, g, wants, n, NULL, steps, ret_misfit);
-    struct tiers x = {.s = s, .gang = g, .wants = wants, .n = n, .place = place, .steps = steps, .request = gang_tiers(g)};
-    return place_together(&x, ret_misfit);
+    struct subgroups *in = group_has_subgroup_tiers(g) ? subgroups_of(s, g) : NULL;
+    struct tiers x = {.s = s, .gang = g, .wants = wants, .n = n, .steps = steps, .request = gang_tiers(g), .in = in};
+    bool placed = x.request ? place_together(&x, ret_misfit) : place_below(&x, NULL, steps, ret_misfit);
+    subgroups_free(in);
+    return placed;
 }

@@ -62,59 +62,73 @@ struct spare {
     const struct member *all; /* who may give his place, in order */
     uint32_t n, kept_n;
     int64_t left, *left_of;  /* of the minimum, of each task's */
-    struct subgroups *in;    /* NULL: it has none */
-    uint32_t *there;         /* by subgroup: who is left of it */
+    struct subgroups *in;    /* NULL: it has none; as they stand without those that are listed */
     bool *listed;
     uint32_t *pods;          /* out */
 };
 
 static void list_one(struct spare *x, uint32_t at)
 {
+    uint32_t node = subgroup_of(x->in, x->all[at].pod);
     x->listed[at] = true;
     x->pods[x->kept_n++] = x->all[at].pod;
     x->left--;
-    if (x->in)
-        x->there[subgroup_of(x->in, x->all[at].pod)]--;
+    if (node)
+        subgroup_count(x->in->all, node, false);
+}
+
+/* It is satisfied, and would not be with one less right below it. */
+static bool is_tight(const struct subgroup *one)
+{
+    return one->there_n == one->least_n && one->least_n;
 }
 
 /* Whoever is of a subgroup only while it stays whole. */
 static void list_single(struct spare *x)
 {
     for (uint32_t i = 0; i < x->n && x->left > 0; i++) {
-        uint32_t number = subgroup_of(x->in, x->all[i].pod);
-        bool needed = number && x->there[number] <= (uint32_t)x->in->all[number].policy->size;
+        uint32_t node = subgroup_of(x->in, x->all[i].pod);
+        bool needed = node && x->in->all[node].there_n <= x->in->all[node].least_n;
         if (!needed && take_of_task(x->g, &x->s->pods[x->all[i].pod], x->left_of))
             list_one(x, i);
     }
 }
 
-/* Members of that subgroup that are not listed yet: as many as give their place. */
-static uint32_t rest_of(const struct spare *x, uint32_t number)
+static bool is_below(const struct subgroups *in, uint32_t node, uint32_t above)
+{
+    while (node && node != above)
+        node = in->all[node].above;
+    return node == above;
+}
+
+/* The lowest above the subgroup, or itself, that may go whole: what is above it can do without, or is not satisfied anyway. 0: none. */
+static uint32_t may_go(const struct subgroups *in, uint32_t node)
+{
+    for (uint32_t above; node; node = above) {
+        above = in->all[node].above;
+        if (!subgroup_is_satisfied(&in->all[node]) || !is_tight(&in->all[above]))
+            return node;
+    }
+    return 0;
+}
+
+/* Members below that node that are not listed yet: as many as give their place. */
+static uint32_t rest_of(const struct spare *x, uint32_t node)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->n; i++)
-        n += !x->listed[i] && subgroup_of(x->in, x->all[i].pod) == number;
+        n += !x->listed[i] && is_below(x->in, subgroup_of(x->in, x->all[i].pod), node);
     return n;
 }
 
-/* Its policy asks for no more of them, or it is not whole and counts for none. */
-static bool is_spare(const struct spare *x, uint32_t number)
-{
-    const struct subgroup_policy *policy = x->in->all[number].policy;
-    int64_t whole_n = 0;
-    for (uint32_t i = 1; i <= x->in->n; i++)
-        whole_n += x->in->all[i].policy == policy && x->there[i] >= (uint32_t)policy->size;
-    return x->there[number] < (uint32_t)policy->size || whole_n > policy->least_n;
-}
-
-static bool list_rest(struct spare *x, uint32_t number)
+static bool list_rest(struct spare *x, uint32_t node)
 {
     bool tasks_allow = true;
     for (uint32_t i = 0; i < x->n; i++)
-        if (!x->listed[i] && subgroup_of(x->in, x->all[i].pod) == number)
+        if (!x->listed[i] && is_below(x->in, subgroup_of(x->in, x->all[i].pod), node))
             tasks_allow &= take_of_task(x->g, &x->s->pods[x->all[i].pod], x->left_of);
     for (uint32_t i = 0; i < x->n && tasks_allow; i++)
-        if (!x->listed[i] && subgroup_of(x->in, x->all[i].pod) == number)
+        if (!x->listed[i] && is_below(x->in, subgroup_of(x->in, x->all[i].pod), node))
             list_one(x, i);
     return tasks_allow;
 }
@@ -124,9 +138,9 @@ static void list_subgroups(struct spare *x)
 {
     bool goes_on = x->in != NULL;
     for (uint32_t i = 0; i < x->n && goes_on; i++) {
-        uint32_t number = subgroup_of(x->in, x->all[i].pod);
-        if (!x->listed[i] && number && is_spare(x, number) && rest_of(x, number) <= x->left)
-            goes_on = list_rest(x, number);
+        uint32_t node = x->listed[i] ? 0 : may_go(x->in, subgroup_of(x->in, x->all[i].pod));
+        if (node && rest_of(x, node) <= x->left)
+            goes_on = list_rest(x, node);
     }
 }
 
@@ -144,9 +158,6 @@ uint32_t surplus_of(struct state *s, const struct gang *g, struct arena *a, uint
     x.all = all;
     x.left_of = left_of_tasks(s, g, a);
     x.in = subgroups_of(s, g);
-    x.there = arena_zero(a, x.in ? x.in->n + 1 : 1, sizeof *x.there);
-    for (uint32_t i = 1; x.in && i <= x.in->n; i++)
-        x.there[i] = x.in->all[i].there_n;
     x.listed = arena_zero(a, x.n + 1, sizeof *x.listed);
     x.pods = arena_alloc(a, (x.n + 1) * sizeof *x.pods);
     list_single(&x);
@@ -166,21 +177,37 @@ static bool is_listed(const uint32_t *pods, uint32_t n, uint32_t pod)
     return any;
 }
 
-/* WHY the rest of a subgroup, too: it would hold what it has, and compute nothing. */
+/* Is it one of those that would not be satisfied any more, up to the last above it? */
+static bool breaks(const struct subgroups *in, const struct subgroup *was, uint32_t node)
+{
+    bool any = false;
+    for (; node && !any; node = in->all[node].above)
+        any = subgroup_is_satisfied(&was[node]) && !subgroup_is_satisfied(&in->all[node]);
+    return any;
+}
+
+/* WHY the rest of a subgroup, too, and of what is above it and not satisfied without it: it would hold what it has, and compute nothing. */
 static uint32_t add_rest(const struct state *s, const struct gang *g, uint32_t *pods, uint32_t n)
 {
     struct subgroups *in = subgroups_of(s, g);
-    uint32_t *gone_n = mem_zero(in->n + 1, sizeof *gone_n), first_n = n;
-    for (uint32_t i = 0; i < n; i++)
-        gone_n[s->pods[pods[i]].gang == g ? subgroup_of(in, pods[i]) : 0]++;
+    struct subgroup *was = mem_alloc((in->n + 1) * sizeof *was);
+    const uint32_t first_n = n;
+    bool *had_some = mem_zero(in->n + 1, sizeof *had_some);
+    memcpy(was, in->all, (in->n + 1) * sizeof *was);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t node = s->pods[pods[i]].gang == g ? subgroup_of(in, pods[i]) : 0;
+        had_some[node] = true;
+        if (node)
+            subgroup_count(in->all, node, false);
+    }
     for (uint32_t i = 0; i < g->members_n; i++) {
-        uint32_t pod = g->members[i], number = subgroup_of(in, pod);
-        const struct subgroup *one = &in->all[number];
-        bool breaks = number && gone_n[number] && one->there_n < gone_n[number] + (uint32_t)one->policy->size;
-        if (breaks && gang_gives_place(g, &s->pods[pod]) && !is_listed(pods, first_n, pod))
+        uint32_t pod = g->members[i], node = subgroup_of(in, pod);
+        bool is_broken = node && had_some[node] && !subgroup_is_satisfied(&in->all[node]);
+        if (node && (is_broken || breaks(in, was, node)) && gang_gives_place(g, &s->pods[pod]) && !is_listed(pods, first_n, pod))
             pods[n++] = pod;
     }
-    free(gone_n);
+    free(had_some);
+    free(was);
     subgroups_free(in);
     return n;
 }

@@ -233,65 +233,59 @@ uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena 
     return n;
 }
 
-static uint32_t *loose_by_subgroup(const struct state *s, const struct gang *g, const struct subgroups *x)
+static uint32_t list_loose(const struct state *s, const struct gang *g, struct arena *a, uint32_t **ret_pods)
 {
-    uint32_t *loose_n = mem_zero(x->n + 1, sizeof *loose_n);
+    uint32_t *pods = arena_alloc(a, (g->members_n + 1) * sizeof *pods), n = 0;
     for (uint32_t i = 0; i < g->members_n; i++)
-        loose_n[subgroup_of(x, g->members[i])] += gang_member_is_loose(s, g->members[i]);
-    return loose_n;
-}
-
-int64_t gang_subgroups_there(const struct state *s, const struct gang *g, const struct subgroup_policy *policy)
-{
-    struct subgroups *x = subgroups_of(s, g);
-    uint32_t *loose_n = loose_by_subgroup(s, g, x);
-    int64_t n = 0;
-    for (uint32_t i = 1; i <= x->n; i++)
-        n += x->all[i].policy == policy && loose_n[i] >= subgroup_lacks(&x->all[i]);
-    free(loose_n);
-    subgroups_free(x);
+        if (gang_member_is_loose(s, g->members[i]))
+            pods[n++] = g->members[i];
+    *ret_pods = pods;
     return n;
 }
 
-/* By member: it is of a subgroup that is whole, or can be made so. NULL: there are no subgroups. */
-static bool *can_start(const struct state *s, const struct gang *g)
+bool gang_lacks_subgroups(const struct state *s, const struct gang *g, struct subgroup_lack *ret)
 {
+    if (!gang_has_subgroups(g))
+        return false;
+    _cleanup_arena_ struct arena *a = arena_new();
+    uint32_t *pods, n = list_loose(s, g, a, &pods);
     struct subgroups *x = subgroups_of(s, g);
-    if (!x)
-        return NULL;
-    bool *can = mem_zero(g->members_n + 1, sizeof *can);
-    uint32_t *loose_n = loose_by_subgroup(s, g, x);
-    for (uint32_t i = 0; i < g->members_n; i++) {
-        uint32_t number = subgroup_of(x, g->members[i]);
-        can[i] = !number || loose_n[number] >= subgroup_lacks(&x->all[number]);
-    }
-    free(loose_n);
+    bool lacks = subgroups_lack(x, a, pods, n, ret);
     subgroups_free(x);
-    return can;
+    return lacks;
+}
+
+/* Loose members that could start; NULL: all of them, there are no subgroups. */
+static uint32_t *can_start(const struct state *s, const struct gang *g, struct arena *a, uint32_t *ret_n)
+{
+    if (!gang_has_subgroups(g))
+        return NULL;
+    struct unit *units;
+    uint32_t *pods, n = list_loose(s, g, a, &pods), units_n = group_units(s, g, a, pods, n, &units);
+    *ret_n = units_n ? units[units_n - 1].first + units[units_n - 1].n : 0;
+    return pods;
 }
 
 int64_t gang_members_there(const struct state *s, const struct gang *g, name_id task)
 {
-    bool *can = can_start(s, g);
+    _cleanup_arena_ struct arena *a = gang_has_subgroups(g) ? arena_new() : NULL;
+    uint32_t starting_n = 0;
+    const uint32_t *starting = can_start(s, g, a, &starting_n);
     int64_t n = 0;
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
         n += (!task || p->pod_set == task) &&
-             (p->seat || p->phase == POD_SUCCEEDED || (gang_member_is_loose(s, g->members[i]) && (!can || can[i])));
+             (p->seat || p->phase == POD_SUCCEEDED || (!starting && gang_member_is_loose(s, g->members[i])));
     }
-    free(can);
+    for (uint32_t i = 0; i < starting_n; i++)
+        n += !task || s->pods[starting[i]].pod_set == task;
     return n;
 }
 
-/* Of some policy fewer subgroups are whole than have to be. */
 static bool lacks_subgroups(const struct state *s, const struct gang *g)
 {
-    const struct subgroup_policy *policies;
-    uint32_t n = gang_subgroups(g, &policies);
     struct subgroups *x = subgroups_of(s, g);
-    bool lacks = false;
-    for (uint32_t i = 0; i < n && !lacks; i++)
-        lacks = policies[i].least_n > 0 && subgroups_whole(x, &policies[i]) < (uint32_t)policies[i].least_n;
+    bool lacks = !subgroup_is_satisfied(&x->all[0]);
     subgroups_free(x);
     return lacks;
 }

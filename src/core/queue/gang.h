@@ -48,8 +48,9 @@ static inline bool gang_member_is_loose(const struct state *s, uint32_t pod)
 /* Of the pods that a minimum counts, how many are there: placed, done, or loose and not of a subgroup that lacks others. Of one task (name
  * of a pod set), or with 0 of all. */
 int64_t gang_members_there(const struct state *s, const struct gang *g, name_id task);
-/* Subgroups of that policy of which so many are there as it asks for. */
-int64_t gang_subgroups_there(const struct state *s, const struct gang *g, const struct subgroup_policy *policy);
+/* Fewer of its subgroups are satisfied, or could be with the members that are loose, than it asks for. */
+struct subgroup_lack;
+bool gang_lacks_subgroups(const struct state *s, const struct gang *g, struct subgroup_lack *ret);
 /* A pod group: of its pods that run or have succeeded there are fewer than it needs, in all or of some task. */
 bool gang_is_below_minimum(const struct state *s, const struct gang *g);
 

@@ -510,6 +510,7 @@ static void io_check(struct change_io *io, struct gang_check *c)
 static void io_subgroups(struct change_io *io, struct subgroup_policy *p)
 {
     NAME(p->name);
+    NUMBER(p->above);
     io_selector(io, &p->pods);
     LIST(p->keys, p->keys_n, io_name);
     NUMBER(p->size);
@@ -541,6 +542,7 @@ static void io_gang_asks(struct change_io *io, struct gang_record *g)
     NUMBER(g->tiers.highest);
     NAME(g->tiers.title);
     LIST(g->subgroups, g->subgroups_n, io_subgroups);
+    NUMBER(g->subgroups_least);
     FLAG(g->keeps_places);
     NUMBER(g->refill_s);
     NUMBER(g->restart_ms);

@@ -46,11 +46,20 @@ soon "three of one are none of the other" 'head' why podgroup/parts
 is "none starts" 0 bound parts
 pod parts-head parts 0 "kai.scheduler/subgroup-name: head"
 soon "with the head all do" '^4$' bound parts
-says "a tree is taken, and told to count as its leaves" 'subGroups.*parent.*nobody.s parent start together' pg tree "subGroups: [{name: all}, {name: a, minMember: 1, parent: all}, {name: b, minMember: 1, parent: all}]"
+says "a tree is taken" '^podgroup.*created$' pg tree "subGroups: [{name: all}, {name: a, minMember: 1, parent: all}, {name: b, minMember: 1, parent: all}]"
 pod tree-a tree 0 "kai.scheduler/subgroup-name: a"
 soon "a leaf waits for the other" '1 of 2 pods' why podgroup/tree
 pod tree-b tree 0 "kai.scheduler/subgroup-name: b"
 soon "both start" '^2$' bound tree
+says "one of two, in replicas of two each" '^podgroup.*created$' pg some "minSubGroup: 1, subGroups: [{name: x, minSubGroup: 2}, {name: x1, minMember: 1, parent: x}, {name: x2, minMember: 1, parent: x}, {name: z}, {name: z1, minMember: 1, parent: z}, {name: z2, minMember: 1, parent: z}]"
+pod some-x1 some 0 "kai.scheduler/subgroup-name: x1"
+pod some-z1 some 0 "kai.scheduler/subgroup-name: z1"
+soon "none is whole: what is missing is said" '0 of 1 subgroups have all their pods' why podgroup/some
+pod some-z2 some 0 "kai.scheduler/subgroup-name: z2"
+soon "one is: its pods start" '^2$' bound some
+is "and not those of the other" "" k get pod some-x1 -o 'jsonpath={.spec.nodeName}'
+pod some-x2 some 0 "kai.scheduler/subgroup-name: x2"
+soon "which follow, both of them" '^4$' bound some
 refuses "two subgroups of one name" 'spec[.]subGroups\[1\][.]name.*another one' pg bad "subGroups: [{name: a}, {name: a}]"
 refuses "a parent that is none" 'spec[.]subGroups\[0\][.]parent.*no subgroup has this name' pg bad "subGroups: [{name: a, parent: x}]"
 refuses "parents in a circle" 'parents go in a circle' pg bad "subGroups: [{name: a, parent: b}, {name: b, parent: a}]"

@@ -6,7 +6,7 @@
  * would like to, or do not mind. Groups, pods and nodes come and go, and so do HyperNodes; now and then the scheduler begins anew from what
  * the API says. After each of these:
  *   - who was bound and has to stand in a HyperNode of a tier does, together with those who stood before;
- *   - the same of each subgroup that has to, and its members start together;
+ *   - the same of each subgroup that has to, and its members start together; so it is of two subgroups that are below one policy;
  *   - a group that came whole, and has no subgroups, stands in the lowest tier in which a HyperNode would have held it;
  *   - nobody waits for whom there is an allowed HyperNode (or, where there need be none, are nodes) with places for all that he needs;
  *     of groups with several subgroups only where all pods are equal: else the order in which they are placed may decide.
@@ -34,6 +34,9 @@ struct plain_gang {
     int serial, min;
     struct tier_request tiers, each; /* each: of its subgroups */
     int size, least;         /* size 0: it has no subgroups */
+    bool is_tree;            /* subgroups 1 and 2, 3 and 4 are below a policy: pair_least satisfy it; and top_least of three the group */
+    int pair_least, top_least;
+    struct tier_request pair;
     struct plain_pod pods[MEMBERS];
 };
 struct model {
@@ -148,6 +151,25 @@ static void tell_tiers(struct model *m, struct world *w)
         gone(w, CHANGE_TOPOLOGY_GONE, "hypernodes");
 }
 
+static void tell_tree(struct world *w, const struct plain_gang *g, struct gang_record *r)
+{
+    struct subgroup_policy *all = arena_zero(w->records, MEMBERS + 2, sizeof *all);
+    struct requirement *is = arena_zero(w->records, MEMBERS, sizeof *is);
+    name_id *values = arena_zero(w->records, MEMBERS, sizeof *values);
+    for (int i = 0; i < 2; i++)
+        all[MEMBERS + i] = (struct subgroup_policy){.name = id(w, "pair"), .pods = {.matches_nothing = true}, .least_n = g->pair_least,
+                                                    .tiers = g->pair};
+    for (int i = 0; i < MEMBERS; i++) {
+        values[i] = id(w, arena_printf(w->records, "%d", i + 1));
+        is[i] = (struct requirement){.key = id(w, "part"), .op = REQUIRE_IN, .values = &values[i], .values_n = 1};
+        all[i] = (struct subgroup_policy){.name = values[i], .above = i < 4 ? (uint32_t)(MEMBERS + i / 2 + 1) : 0,
+                                          .pods = {.all = &is[i], .all_n = 1}, .size = g->size, .least_n = 1, .tiers = g->each};
+    }
+    r->subgroups = all;
+    r->subgroups_n = MEMBERS + 2;
+    r->subgroups_least = g->top_least;
+}
+
 static void tell_gang(struct model *m, struct world *w, const struct plain_gang *g)
 {
     struct gang_record r = a_group(w, name(m, "g", g->serial), NULL, g->min);
@@ -157,6 +179,8 @@ static void tell_gang(struct model *m, struct world *w, const struct plain_gang 
     const struct subgroup_policy parts = {.name = key, .keys = &key, .keys_n = 1, .size = g->size, .least_n = g->least, .tiers = g->each};
     r.subgroups = &parts;
     r.subgroups_n = g->size > 0;
+    if (g->is_tree)
+        tell_tree(w, g, &r);
     gang_record(w, r);
 }
 
@@ -231,6 +255,11 @@ static void new_gang(struct model *m, struct plain_gang *g)
         g->least = pick(m, 2) ? pick(m, 3) : 0;
         g->each.mode = (enum topology_mode)pick(m, 3);
         g->each.highest = g->each.mode == TOPOLOGY_REQUIRED ? pick(m, 5) : 0;
+        g->is_tree = pick(m, 2);
+        g->pair_least = pick(m, 3);
+        g->top_least = pick(m, 4);
+        g->pair.mode = (enum topology_mode)pick(m, 3);
+        g->pair.highest = g->pair.mode == TOPOLOGY_REQUIRED ? pick(m, 6) : 0;
     }
     tell_gang(m, &m->w, g);
     for (int k = 0; k < n; k++)
@@ -366,9 +395,19 @@ static int whole_n(const struct plain_gang *g)
     return n;
 }
 
+/* Of a tree: subgroups 1 and 2 (pair 0), or 3 and 4. */
+static bool pair_is_satisfied(const struct plain_gang *g, int pair)
+{
+    int nodes[MEMBERS];
+    return (standing_of(g, 2 * pair + 1, nodes) >= g->size) + (standing_of(g, 2 * pair + 2, nodes) >= g->size) >= g->pair_least;
+}
+
 static bool is_whole(const struct plain_gang *g)
 {
     int nodes[MEMBERS];
+    if (g->is_tree)
+        return standing_of(g, 0, nodes) >= g->min && pair_is_satisfied(g, 0) + pair_is_satisfied(g, 1) +
+               (standing_of(g, 5, nodes) >= g->size) >= (g->top_least ? g->top_least : 3);
     return standing_of(g, 0, nodes) >= g->min && whole_n(g) >= (g->size ? g->least : 0);
 }
 
@@ -429,7 +468,13 @@ static const char *subgroup_fault(const struct model *m, const struct plain_gang
     int nodes[MEMBERS], n = part ? standing_of(g, part, nodes) : 0;
     if (!part)
         return NULL;
-    return n < g->size ? "a subgroup started in part" : together(m, &g->each, nodes, n) ? NULL : "a subgroup is not together";
+    if (n < g->size || !together(m, &g->each, nodes, n))
+        return n < g->size ? "a subgroup started in part" : "a subgroup is not together";
+    if (!g->is_tree || part > 4)
+        return NULL;
+    int pair = (part - 1) / 2, first_n = standing_of(g, 2 * pair + 1, nodes);
+    int both_n = first_n + standing_of(g, 2 * pair + 2, &nodes[first_n]);
+    return !pair_is_satisfied(g, pair) ? "a pair started in part" : together(m, &g->pair, nodes, both_n) ? NULL : "a pair is not together";
 }
 
 /* Binds of one gang in this cycle: its pods get their nodes, and the rules about them hold. `alone`: nobody else was bound. */
@@ -544,6 +589,8 @@ static int check_waiting(struct model *m, struct plain_gang *g)
             loose[n++] = &g->pods[k];
     }
     sort_by_serial(loose, n);
+    if (g->known && g->is_tree)
+        return 0; /* which subgroups are tried follows from an order; nobody starts in part */
     if (g->known && g->size)
         return check_waiting_subgroups(m, g, loose, n);
     for (int i = 0; i < n; i++)

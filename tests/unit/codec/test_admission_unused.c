@@ -174,6 +174,7 @@ static const struct {
     {KAI, "podgroups", "spec.subGroups[].name"},
     {KAI, "podgroups", "spec.subGroups[].minMember"},
     {KAI, "podgroups", "spec.subGroups[].topologyConstraint"},
+    {KAI, "podgroups", "spec.subGroups[].parent"},
     {NATIVE, "priorityclasses", ""},
     {NATIVE, "workloads", ""}, /* its groups, where pods name it; whoever makes PodGroups of it has made it, too */
     {NATIVE, "podgroups", "spec.schedulingPolicy"},

@@ -108,8 +108,7 @@ static void says_what_does_nothing(void **state)
                         "spec.topologyConstraint: it names no topology, of which its level would be one");
     const char *text = decode_kai_unused(&w->d, tree(w, "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"queue\":\"x\",\"minSubGroup\":1,\"subGroups\":[{\"name\":\"a\",\"parent\":\"b\","
                                                         "\"topologyConstraint\":{\"topology\":\"t\",\"requiredTopologyLevel\":\"rack\"}}]}}"));
-    static const char *const parts[] = {"topologyConstraint: its pods stand where there is room", "spec.subGroups[*].parent: ", "minSubGroup: ",
-                                        "spec.queue: there is no Queue"};
+    static const char *const parts[] = {"topologyConstraint: its pods stand where there is room", "spec.queue: there is no Queue"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         assert_non_null(strstr(text, parts[i]));
 }
@@ -175,35 +174,39 @@ static void reads_a_topology(void **state)
 #define BLOCK ",\"topologyConstraint\":{\"topology\":\"t\",\"preferredTopologyLevel\":\"block\"}}"
 #define NAMED(name, more) "{\"name\":\"" name "\"" more
 
-/* "NAME size mode tier: pods of these subgroups". */
+/* "NAME [<ABOVE] size least [mode tier]", and of the group how many of those that are below none. */
 static const char *subgroups_text(struct world *w, const struct gang_record *g)
 {
-    const char *text = "";
+    const char *text = arena_printf(w->arena, "%d", g->subgroups_least);
     for (uint32_t i = 0; i < g->subgroups_n; i++) {
         const struct subgroup_policy *p = &g->subgroups[i];
-        assert_string_equal(intern_name(w->names, p->pods.all[0].key), DECODE_KAI_SUBGROUP_LABEL);
-        text = arena_printf(w->arena, "%s%s%s %d %d %lld:", text, i ? "; " : "", intern_name(w->names, p->name), p->size,
-                            (int)p->tiers.mode, (long long)p->tiers.highest);
-        for (uint32_t k = 0; k < p->pods.all[0].values_n; k++)
-            text = arena_printf(w->arena, "%s %s", text, intern_name(w->names, p->pods.all[0].values[k]));
-        assert_int_equal(p->least_n, p->size > 0);
+        text = arena_printf(w->arena, "%s; %s", text, intern_name(w->names, p->name));
+        if (p->above)
+            text = arena_printf(w->arena, "%s <%s", text, intern_name(w->names, g->subgroups[p->above - 1].name));
+        text = arena_printf(w->arena, "%s %d %d", text, p->size, p->least_n);
+        if (p->tiers.mode != TOPOLOGY_UNASKED)
+            text = arena_printf(w->arena, "%s %d %lld", text, (int)p->tiers.mode, (long long)p->tiers.highest);
+        assert_true(p->pods.matches_nothing || (p->pods.all_n == 1 && p->pods.all[0].values[0] == p->name && p->pods.all[0].values_n == 1 &&
+                                                strcmp(intern_name(w->names, p->pods.all[0].key), DECODE_KAI_SUBGROUP_LABEL) == 0));
+        assert_true(p->pods.matches_nothing == !p->size);
     }
-    return text;
+    return g->subgroups_n ? text : "";
 }
 
-static void reads_topologies_of_subgroups(void **state)
+static void reads_trees(void **state)
 {
     static const struct {
         const char *groups, *expected, *levels, *fault;
     } cases[] = {
         {NAMED("a", "}") "," NAMED("b", "}"), "", "-", ""},
-        {NAMED("a", ",\"minMember\":2" RACK) "," NAMED("b", "}"), "a 2 1 8: a", "-; zone,block,rack", ""},
-        {NAMED("a", BLOCK) "," NAMED("b", RACK), "a 1 2 0: a; b 1 1 9: b", "-; zone zone,block; zone,block,rack", ""},
-        {NAMED("top", RACK) "," NAMED("a", ",\"parent\":\"top\",\"minMember\":3}") "," NAMED("b", ",\"parent\":\"top\"}"), "top 4 1 8: a b",
-         "-; zone,block,rack", ""},
-        {NAMED("top", BLOCK) "," NAMED("a", ",\"parent\":\"top\"" RACK) "," NAMED("b", ",\"parent\":\"top\"}"), "top 1 2 0: b; a 1 1 9: a",
-         "-; zone zone,block; zone,block,rack", ""},
-        {NAMED("top", BLOCK) "," NAMED("a", ",\"parent\":\"top\"" RACK), "top 0 2 0:; a 1 1 9: a", "-; zone zone,block; zone,block,rack", ""},
+        {NAMED("a", ",\"minMember\":2" RACK) "," NAMED("b", "}"), "0; a 2 1 1 8; b 1 1", "-; zone,block,rack", ""},
+        {NAMED("a", BLOCK) "," NAMED("b", RACK), "0; a 1 1 2 0; b 1 1 1 9", "-; zone zone,block; zone,block,rack", ""},
+        {NAMED("top", RACK) "," NAMED("a", ",\"parent\":\"top\",\"minMember\":3}") "," NAMED("b", ",\"parent\":\"top\"}"),
+         "0; top 0 2 1 8; a <top 3 1; b <top 1 1", "-; zone,block,rack", ""},
+        {NAMED("a", ",\"parent\":\"top\"" RACK) "," NAMED("top", BLOCK), "0; a <top 1 1 1 8; top 0 1 2 0", "-; zone,block,rack; zone zone,block", ""},
+        {NAMED("top", ",\"minSubGroup\":1}") "," NAMED("a", ",\"parent\":\"top\"}") "," NAMED("b", ",\"parent\":\"top\"}"),
+         "0; top 0 1; a <top 1 1; b <top 1 1", "-", ""},
+        {NAMED("top", ",\"minSubGroup\":0}") "," NAMED("a", ",\"parent\":\"top\"}"), "0; top 0 0; a <top 1 1", "-", ""},
         {NAMED("a", ",\"parent\":\"b\"}") "," NAMED("b", ",\"parent\":\"a\"}"), "", "-", "each names another as its parent"},
         {NAMED("a", ",\"topologyConstraint\":{\"topology\":\"u\"}}"), "", "-", "spec.subGroups[0].topologyConstraint.topology: there is no Topology u"},
         {NAMED("a", ",\"topologyConstraint\":{\"topology\":\"t\"}}") "," NAMED("b", RACK), "", "-; zone,block,rack",
@@ -219,15 +222,18 @@ static void reads_topologies_of_subgroups(void **state)
         assert_int_equal(g.hold_is_fault, *cases[i].fault != '\0');
         assert_non_null(strstr(intern_name(w->names, g.hold_text), cases[i].fault));
     }
+    struct gang_record g = group(w, "{\"minSubGroup\":2,\"subGroups\":[" NAMED("a", ",\"minMember\":4}") "," NAMED("b", "}") "]}");
+    assert_string_equal(subgroups_text(w, &g), "2; a 4 1; b 1 1");
+    assert_true(g.min_members == 1 && !g.min_of_task_n);
+    g = group(w, "{\"minSubGroup\":-2,\"subGroups\":[" NAMED("a", "}") "]}");
+    assert_string_equal(subgroups_text(w, &g), "1; a 1 1");
     const char *many = NAMED("a", RACK);
     for (int i = 0; i < LIMIT_SUBGROUP_POLICIES; i++)
         many = arena_printf(w->arena, "%s," NAMED("a%d", "}"), many, i);
-    struct gang_record g = group(w, arena_printf(w->arena, "{\"subGroups\":[%s]}", many));
-    assert_non_null(strstr(intern_name(w->names, g.hold_text), "more than 256, and topologies among them"));
-    const char *spec = "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"subGroups\":[%s]}}";
-    const struct json *o = tree(w, arena_printf(w->arena, spec, cases[5].groups));
-    assert_non_null(strstr(decode_kai_unused(&w->d, o), "of a subgroup above others that have one each theirs counts"));
-    o = tree(w, arena_printf(w->arena, spec, cases[1].groups));
+    g = group(w, arena_printf(w->arena, "{\"subGroups\":[%s]}", many));
+    assert_non_null(strstr(intern_name(w->names, g.hold_text), "more than 256, and topologies or minSubGroup among them"));
+    const struct json *o = tree(w, arena_printf(w->arena, "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"subGroups\":[%s]}}",
+                                                cases[4].groups));
     assert_null(decode_kai_unused(&w->d, o));
 }
 
@@ -270,6 +276,6 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
     const struct CMUnitTest tests[] = {TEST(reads_a_group),          TEST(reads_subgroups),   TEST(bears_what_is_hostile),
                                        TEST(says_what_does_nothing), TEST(reads_a_topology), TEST(finds_a_pods_group),
-                                       TEST(reads_topologies_of_subgroups)};
+                                       TEST(reads_trees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static const struct tier_case cases[] = {
      "only 1 of 2 pods can be placed; for the 2nd, 0/2 nodes are available: 2 Insufficient cpu."},
     {"a subgroup that is not whole waits", "", "n1:9", "3 of=2 min=2", "n1=2"},
     {"and so do all, if it is needed", "", "n1:9", "3 of=2 min=3", "2 of 3 pods exist"},
-    {"or has to be whole", "", "n1:9", "5 of=2 least=3 min=2", "2 of 3 subgroups of part have all their pods"},
+    {"or has to be whole", "", "n1:9", "5 of=2 least=3 min=2", "1 of 2 pods of subgroup part exist"},
     {"the minimum is reached by whole ones", "", "n1:4", "6 of=2 min=3", "n1=4"},
     {"whole ones alone, without any HyperNode", "", "n1:5", "6 of=2 min=3", "n1=4"},
     {"a later one that fits, in the place of the first", "1", "n1:2=s0", "2 of=2 cpu=2 each=1; 2 of=2 each=1 min=2", "n1=2"},
@@ -307,6 +307,129 @@ static void groups_of_other_subgroups_are_not_alike(void **state)
     assert_string_equal(bound(w, "b"), "n1=2 n2=2");
 }
 
+/* Replicas "r0".. of a leader and two workers each: of the policies of the replicas, or of those of their pods, everything else is made. */
+static void replicas(struct world *w, const char *name, int n, int32_t least, struct tier_request in, struct tier_request each)
+{
+    struct subgroup_policy *all = arena_zero(w->records, 3 * (size_t)n, sizeof *all);
+    struct requirement *is = arena_zero(w->records, 2 * (size_t)n, sizeof *is);
+    name_id *values = arena_zero(w->records, 2 * (size_t)n, sizeof *values);
+    for (int i = 0; i < n; i++) {
+        all[i] = (struct subgroup_policy){.name = id(w, arena_printf(w->records, "r%d", i)), .pods = {.matches_nothing = true},
+                                          .least_n = 2, .tiers = in};
+        for (int k = 0; k < 2; k++) {
+            int at = 2 * i + k;
+            values[at] = id(w, arena_printf(w->records, "r%d-%s", i, k ? "workers" : "leader"));
+            is[at] = (struct requirement){.key = id(w, "part"), .op = REQUIRE_IN, .values = &values[at], .values_n = 1};
+            all[n + at] = (struct subgroup_policy){.name = values[at], .above = (uint32_t)i + 1, .pods = {.all = &is[at], .all_n = 1},
+                                                   .size = k + 1, .least_n = 1, .tiers = each};
+        }
+    }
+    struct gang_record r = a_group(w, name, NULL, 1);
+    r.subgroups = all;
+    r.subgroups_n = 3 * (uint32_t)n;
+    r.subgroups_least = least;
+    gang_record(w, r);
+}
+
+/* Pod "NAME-r0-0" is the leader of the replica, 1 and 2 are its workers; on: NULL while it waits. */
+static void of_replica(struct world *w, const char *name, int replica, int at, const char *on)
+{
+    struct pod_record p = a_pod(w, arena_printf(w->records, "ns/%s-r%d-%d", name, replica, at), name, "cpu=1000");
+    p.shape.labels = labels_of(w, arena_printf(w->records, "part=r%d-%s", replica, at ? "workers" : "leader"), &p.shape.labels_n);
+    p.node = id(w, on);
+    p.phase = p.node ? POD_RUNNING : POD_PENDING;
+    pod_record(w, p);
+}
+
+static void replicas_start_whole(void **state)
+{
+    struct world *w = *state;
+    const struct tier_request none = {0};
+    begin(w, "", "n1:5");
+    replicas(w, "a", 3, 2, none, none);
+    for (int i = 0; i < 9; i++)
+        of_replica(w, "a", i % 3, i / 3, NULL); /* leaders first */
+    assert_string_equal(try_again(w, "a"),
+                        "only 5 of 6 pods can be placed; for the 6th, 0/1 nodes are available: 1 Insufficient cpu.");
+    node(w, "n1", "cpu=8000,pods=110", "");
+    assert_string_equal(try_again(w, "a"), "n1=6");
+    for (int i = 0; i < 6; i++)
+        of_replica(w, "a", i % 2, i / 2, "n1");
+    run(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 0); /* two more would fit, but not all three of the third */
+    node(w, "n1", "cpu=9000,pods=110", "");
+    assert_string_equal(try_again(w, "a"), "n1=3");
+}
+
+static void a_replica_that_is_not_there_is_said(void **state)
+{
+    struct world *w = *state;
+    const struct tier_request none = {0};
+    begin(w, "", "n1:9");
+    replicas(w, "a", 2, 0, none, none);
+    for (int i = 0; i < 5; i++)
+        of_replica(w, "a", i / 3, i % 3, NULL);
+    assert_string_equal(try_again(w, "a"), "1 of 2 pods of subgroup r1-workers exist");
+    replicas(w, "b", 3, 2, none, none);
+    for (int i = 0; i < 3; i++)
+        of_replica(w, "b", 0, i, NULL);
+    assert_string_equal(try_again(w, "b"), "1 of 2 subgroups have all their pods");
+}
+
+/* Each replica in one of the wider domains, its workers in one of the narrow ones there. */
+static void domains_in_domains(void **state)
+{
+    struct world *w = *state;
+    begin(w, "2,1", "n1:1=x/s0 n2:2=x/s1 n3:1=y/s2 n4:1=y/s3 n5:1=y/s3");
+    replicas(w, "a", 2, 0, (struct tier_request){TOPOLOGY_REQUIRED, 2, 0}, (struct tier_request){TOPOLOGY_REQUIRED, 1, 0});
+    for (int i = 0; i < 6; i++)
+        of_replica(w, "a", i / 3, i % 3, NULL);
+    assert_string_equal(try_again(w, "a"), "n1=1 n2=2 n3=1 n4=1 n5=1");
+}
+
+static void what_nobody_needs_may_stay_away(void **state)
+{
+    struct world *w = *state;
+    begin(w, "", "n1:2");
+    struct gang_record r = a_group(w, "a", NULL, 1);
+    name_id names[] = {id(w, "needed"), id(w, "spare")};
+    struct requirement is[2];
+    struct subgroup_policy all[4];
+    for (uint32_t i = 0; i < 2; i++) {
+        is[i] = (struct requirement){.key = id(w, "part"), .op = REQUIRE_IN, .values = &names[i], .values_n = 1};
+        all[i] = (struct subgroup_policy){.name = names[i], .pods = {.matches_nothing = true}, .least_n = i ? 0 : 1};
+        all[2 + i] = (struct subgroup_policy){.name = names[i], .above = i + 1, .pods = {.all = &is[i], .all_n = 1}, .size = 2,
+                                              .least_n = 1};
+    }
+    r.subgroups = all;
+    r.subgroups_n = 4;
+    gang_record(w, r);
+    for (int i = 0; i < 4; i++) { /* the spare ones first */
+        struct pod_record p = a_pod(w, arena_printf(w->records, "ns/a-%d", i), "a", "cpu=1000");
+        p.shape.labels = labels_of(w, i < 2 ? "part=spare" : "part=needed", &p.shape.labels_n);
+        pod_record(w, p);
+    }
+    assert_string_equal(try_again(w, "a"), "n1=2");
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/a-2"));
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/a-3"));
+}
+
+/* Policies that are above each other. */
+static void a_circle_is_no_end(void **state)
+{
+    struct world *w = *state;
+    begin(w, "", "n1:2");
+    struct gang_record r = a_group(w, "a", NULL, 1);
+    const struct subgroup_policy all[] = {{.name = id(w, "x"), .above = 2, .size = 1, .least_n = 1},
+                                          {.name = id(w, "y"), .above = 1, .least_n = 1},
+                                          {.name = id(w, "z"), .above = 99, .pods = {.matches_nothing = true}}};
+    r.subgroups = all;
+    r.subgroups_n = 3;
+    gang_record(w, r);
+    pod(w, "ns/a-0", "a", "cpu=1000");
+    assert_string_equal(try_again(w, "a"), "n1=1");
+}
+
 /* Fewer subgroups than have to be whole: it is broken, though it has members enough. */
 static void a_broken_subgroup_breaks_the_group(void **state)
 {
@@ -319,7 +442,7 @@ static void a_broken_subgroup_breaks_the_group(void **state)
     run(w);
     gone(w, CHANGE_POD_GONE, "ns/a-3");
     (void)group(w, "b", "1");
-    assert_string_equal(try_again(w, "a"), "1 of 2 subgroups of part have all their pods; the places of the others are kept for them");
+    assert_string_equal(try_again(w, "a"), "1 of 2 pods of subgroup part are left or have come anew; the places of the others are kept for them");
     assert_string_equal(bound(w, "b"), "0/2 nodes are available: 2 Insufficient cpu.");
 }
 
@@ -435,6 +558,11 @@ int main(void)
         in_a_world(a_task_brings_its_subgroup),
         in_a_world(groups_of_other_subgroups_are_not_alike),
         in_a_world(a_broken_subgroup_breaks_the_group),
+        in_a_world(replicas_start_whole),
+        in_a_world(a_replica_that_is_not_there_is_said),
+        in_a_world(domains_in_domains),
+        in_a_world(what_nobody_needs_may_stay_away),
+        in_a_world(a_circle_is_no_end),
         in_a_world(its_pods_stand_apart),
         in_a_world(hypernodes_that_come_and_change_wake_it),
         in_a_world(nodes_that_come_are_in_their_hypernode),

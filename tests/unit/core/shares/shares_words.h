@@ -5,7 +5,8 @@
  *         [preempts]                         of its groups those of higher priority may end those of lower
  *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N] [never] [of=N [size=N] [least=N]]
  *                                              a group of N pods that run, 1 GPU each where nothing is said; of=N: every N are a subgroup,
- *                                              of which `size` (else all) start together, at least `least` of them
+ *                                              of which `size` (else all) start together, at least `least` of them; pairs=N: every two of
+ *                                              these are below one policy, which needs both, and N of such pairs are needed
  *   wants NAME queue=Q ...                     as above, and they wait
  *
  * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a"; of a group that stays its members: "evict b-3".
@@ -48,6 +49,26 @@ static inline void shares_queue(struct world *w, const char *name, const struct 
     state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
 }
 
+/* A policy for each pair of subgroups, and below it one for each of the two. */
+static inline void shares_pairs(struct world *w, struct gang_record *r, int64_t count, int64_t of, int64_t least)
+{
+    uint32_t parts_n = (uint32_t)(count / of), pairs_n = parts_n / 2;
+    struct subgroup_policy *all = arena_zero(w->records, pairs_n + parts_n, sizeof *all);
+    struct requirement *is = arena_zero(w->records, parts_n, sizeof *is);
+    name_id *values = arena_zero(w->records, parts_n, sizeof *values);
+    for (uint32_t i = 0; i < pairs_n; i++)
+        all[i] = (struct subgroup_policy){.pods = {.matches_nothing = true}, .least_n = 2};
+    for (uint32_t i = 0; i < parts_n; i++) {
+        values[i] = id(w, arena_printf(w->records, "%u", i));
+        is[i] = (struct requirement){.key = id(w, "part"), .op = REQUIRE_IN, .values = &values[i], .values_n = 1};
+        all[pairs_n + i] = (struct subgroup_policy){.above = i / 2 + 1, .pods = {.all = &is[i], .all_n = 1}, .size = (int32_t)of,
+                                                    .least_n = 1};
+    }
+    r->subgroups = all;
+    r->subgroups_n = pairs_n + parts_n;
+    r->subgroups_least = (int32_t)least;
+}
+
 static inline void shares_group(struct world *w, const char *name, const struct word *words, int n, bool runs)
 {
     char requests[96], key[64];
@@ -63,6 +84,8 @@ static inline void shares_group(struct world *w, const char *name, const struct 
                                               .least_n = (int32_t)number_of(words, n, "least", 0)};
     r.subgroups = &subgroups;
     r.subgroups_n = of > 0;
+    if (number_of(words, n, "pairs", 0))
+        shares_pairs(w, &r, count, of, number_of(words, n, "pairs", 0));
     gang_record(w, r);
     snprintf(requests, sizeof requests, GPU "=%lld,cpu=%lld", (long long)number_of(words, n, "gpu", 1),
              (long long)number_of(words, n, "cpu", 0) * 1000);

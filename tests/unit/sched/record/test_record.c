@@ -140,7 +140,7 @@ static void every_kind_comes_back(void **state)
     const struct booked_quota booked[] = {{x, y, -5}};
     const struct booking_record booking = {1767225600000, 3, true, places, booked, 1, 1};
     const struct gang_check gang_checks[] = {{x, CHECK_REJECTED}};
-    const struct subgroup_policy subgroups[] = {{x, terms[0], names, 3, 4, 2, {TOPOLOGY_PREFERRED, -6, y}}, {.name = z}};
+    const struct subgroup_policy subgroups[] = {{x, 2, terms[0], names, 3, 4, 2, {TOPOLOGY_PREFERRED, -6, y}}, {.name = z}};
     comes_back(&w, (struct change){.type = CHANGE_GANG,
                                    .gang = {x,
                                             GANG_NATIVE,
@@ -164,6 +164,7 @@ static void every_kind_comes_back(void **state)
                                             {TOPOLOGY_REQUIRED, 5, x},
                                             subgroups,
                                             2,
+                                            3,
                                             true,
                                             78,
                                             79,
