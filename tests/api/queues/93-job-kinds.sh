@@ -81,6 +81,13 @@ soon "what is over gives its quota back" '^data=1$' of_workload js '{range .stat
 says "and it completes" 'condition met' k wait jobset/js --for=condition=Completed --timeout=60s
 soon "so does its Workload" '^Succeeded$' of_workload js '{.status.conditions[?(@.type=="Finished")].reason}'
 
+# --- of no queue: nothing is waited for
+apply <<YAML
+{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: free}, spec: {replicatedJobs: [{name: w, template: {spec: {$(template 600 c 0)}}}]}}
+YAML
+soon "a JobSet of no queue starts at once" '^1$' nodes_n jobset.sigs.k8s.io/jobset-name=free
+remove jobset/free
+
 # --- the rest of the family
 while read -r kind specs container variable; do
     apply <<YAML
