@@ -189,6 +189,8 @@ static bool may_start(const struct child_jobs *c, const struct replicated_job *j
 bool child_jobs_make(const struct child_jobs *c)
 {
     int made_n = 0;
+    if (work_failed(c->work) && *work_failure(c->work))
+        job_event(c->all, c->owner, c->api_version, c->kind, "Warning", "JobCreationFailed", "%s", work_failure(c->work));
     for (uint32_t s = 0; s < c->n && made_n < MADE_MOST; s++) {
         if (!may_start(c, &c->jobs[s]))
             continue;

@@ -87,6 +87,13 @@ apply <<YAML
 YAML
 soon "a JobSet of no queue starts at once" '^1$' nodes_n jobset.sigs.k8s.io/jobset-name=free
 remove jobset/free
+apply <<YAML
+{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: torn}, spec: {replicatedJobs: [{name: w, template: {spec: {template: {spec: {
+ containers: [{name: c, image: x, volumeMounts: [{name: data, mountPath: /data}]}]}}}}}]}}
+YAML
+soon "why a JobSet has no jobs is told" 'JobCreationFailed .*volumeMounts.0..name: Not found: "data"' \
+    k get events --field-selector involvedObject.name=torn,involvedObject.kind=JobSet -o 'jsonpath={range .items[*]}{.reason} {.message}{"\n"}{end}'
+remove jobset/torn
 
 # --- the rest of the family
 while read -r kind specs container variable; do
