@@ -71,6 +71,9 @@ is "on one" 1 bash -c "'$KUBECTL' -n '$NS' get pods -l app=near -o 'jsonpath={ra
 says "a Topology that is none is said when it is written" 'there is no Topology gone' \
     pg lost "minMember: 1, topologyConstraint: {topology: gone, requiredTopologyLevel: rack}"
 says "and a level of none" 'its level has no effect without the Topology' pg level "minMember: 1, topologyConstraint: {requiredTopologyLevel: rack}"
+says "what KAI waits for before others end" 'Warning: spec.preemptionDelay: has no effect yet' pg delay "minMember: 1, preemptionDelay: 10m, stalenessGracePeriod: 1m"
+says "and fewer subgroups than all" 'Warning: spec.minSubGroup: has no effect yet: all subgroups start together' \
+    pg fewer "minSubGroup: 1, subGroups: [{name: a, minMember: 1}, {name: b, minMember: 1, minSubGroup: 1}]"
 says "and none" 'the group waits before requiredTopologyLevel' pg level "minMember: 1, topologyConstraint: {topology: $NS, requiredTopologyLevel: null}"
 pod lost-0 lost 0
 soon "a Topology that is none" 'spec.topologyConstraint.topology: there is no Topology gone' why podgroup/lost
