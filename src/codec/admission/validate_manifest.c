@@ -212,13 +212,12 @@ static bool object_settle(const struct manifest_subject *s, struct json *object,
 }
 
 /* The way of an object into a server. `object` is changed. */
-/* As a server names it, with x for letters of its choice: names of what is made of it are judged, too. */
+/* Names of what is made of it are judged, too. */
 static void name_as_generated(struct arena *a, struct json *object)
 {
-    struct json *metadata = json_get(object, "metadata");
-    const char *base = json_get_text(metadata, "generateName", "");
-    if (*base && !*json_get_text(metadata, "name", ""))
-        json_set_text(a, metadata, "name", arena_printf(a, "%.*sxxxxx", NAME_GENERATED_BASE_MAX, base));
+    const char *name = admission_generated_name(a, object);
+    if (*name)
+        json_set_text(a, json_get(object, "metadata"), "name", name);
 }
 
 static void object_run(const struct manifest_subject *s, struct json *object)
