@@ -28,6 +28,8 @@ struct unused {
 #define FAIR_SHARES "fairSharing is on in Kueue's Configuration (--config of capstan scheduler and capstan up)"
 #define SHARES_BY_USE "admissionFairSharing is in Kueue's Configuration (--config of capstan scheduler and capstan up)"
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
+#define YUNIKORN "yunikorn.apache.org/"
+#define NAMESPACE_QUOTA "write a ResourceQuota, or a Queue of Volcano's for its applications"
 #define NO_RANKS "the pods of a set take its places in the order in which they come"
 #define NO_CHECKS "Capstan answers no check of its own"
 #define OF_GROUPS "it is read of pod groups; of what is queued the Kueue way waitForPodsReady.recoveryTimeout says it"
@@ -129,6 +131,13 @@ static const struct {
     {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
     {"", "pods", false, "volcano.sh/jdb-min-available", NULL, RECLAIMED_ANY_TIME},
     {"", "pods", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
+    {"", "namespaces", false, YUNIKORN "namespace.quota", NULL, NAMESPACE_QUOTA},
+    {"", "namespaces", false, YUNIKORN "namespace.guaranteed", NULL, NAMESPACE_QUOTA},
+    {"", "namespaces", false, YUNIKORN "namespace.max.cpu", NULL, NAMESPACE_QUOTA},
+    {"", "namespaces", false, YUNIKORN "namespace.max.memory", NULL, NAMESPACE_QUOTA},
+    {"", "namespaces", false, YUNIKORN "namespace.maxApps", NULL, "as many applications run as there is room for"},
+    {"", "namespaces", false, YUNIKORN "parentqueue", NULL, "namespaces have no queues: an application names its own"},
+    {"scheduling.k8s.io", "priorityclasses", false, YUNIKORN "allow-preemption", "true", "whether its pods end for others is up to their priority"},
     {"jobset.x-k8s.io", "jobsets", false, "alpha.jobset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {"leaderworkerset.x-k8s.io", "leaderworkersets", false, "leaderworkerset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {KUEUE, "localqueues", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
@@ -295,7 +304,8 @@ static bool has_marks(const struct json *metadata)
         JSON_EACH (m, json_get(metadata, maps[i]))
             if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "alpha.jobset.sigs.k8s.io/") ||
                 text_starts(m->key, "leaderworkerset.sigs.k8s.io/") || text_starts(m->key, "volcano.sh/") ||
-                text_starts(m->key, "capstan.dev/") || text_equal(m->key, DECODE_SLA_ANNOTATION))
+                text_starts(m->key, "capstan.dev/") ||
+                text_starts(m->key, YUNIKORN) || text_equal(m->key, DECODE_SLA_ANNOTATION))
                 return true;
     return false;
 }
