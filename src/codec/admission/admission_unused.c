@@ -73,7 +73,6 @@ static const struct unused table[] = {
      "groups are updated one by one, from the last"},
     {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable", "1",
      "groups are updated one by one, from the last"},
-    {"jobset.x-k8s.io", "jobsets", "spec.volumeClaimPolicies", NULL, "no claims are made: write the volumes into the pod templates"},
     {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.rules[].onJobFailureMessagePatterns", NULL, "the rule is applied whatever a job says"},
     {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.restartStrategy", "Recreate", "all jobs are made again"},
     {"jobset.x-k8s.io", "jobsets", "spec.replicatedJobs[].groupName", "default", "jobs and pods get no labels of the group"},

@@ -30,6 +30,7 @@ struct child_jobs {
     const struct json *owner;
     const char *api_version, *kind; /* of the owner */
     const char *subdomain;          /* NULL: pods get no host names */
+    const struct json *claims;      /* made before the first Job (jobset_claims); NULL: none */
     bool hides_unready;             /* the Service shows only pods that are ready */
     bool in_order;                  /* each begins when those before it are ready */
     int64_t attempt;                /* Jobs of an earlier one are in the way */

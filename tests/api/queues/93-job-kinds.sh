@@ -94,6 +94,17 @@ YAML
 soon "why a JobSet has no jobs is told" 'JobCreationFailed .*volumeMounts.0..name: Not found: "data"' \
     k get events --field-selector involvedObject.name=torn,involvedObject.kind=JobSet -o 'jsonpath={range .items[*]}{.reason} {.message}{"\n"}{end}'
 remove jobset/torn
+claim() { echo "{templates: [{metadata: {name: $1}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}], retentionPolicy: {whenDeleted: $2}}"; }
+apply <<YAML
+{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: lasting}, spec: {volumeClaimPolicies: [$(claim scratch Delete), $(claim model Retain)],
+ replicatedJobs: [{name: w, template: {spec: {template: {spec: {containers: [{name: c, image: x, volumeMounts: [{name: scratch, mountPath: /s}, {name: model, mountPath: /m}]}]}}}}}]}}
+YAML
+soon "a JobSet has its claims" 'scratch=scratch-lasting model=model-lasting' \
+    k get pods -l jobset.sigs.k8s.io/jobset-name=lasting -o 'jsonpath={range .items[0].spec.volumes[*]}{.name}={.persistentVolumeClaim.claimName} {end}'
+is "they are there" 'model-lasting scratch-lasting' k get pvc -o 'jsonpath={.items[*].metadata.name}'
+remove jobset/lasting
+soon "it leaves what is to be kept" '^model-lasting$' k get pvc -o 'jsonpath={.items[*].metadata.name}'
+remove pvc/model-lasting
 
 # --- the rest of the family
 while read -r kind specs container variable; do

@@ -116,6 +116,7 @@ static const struct {
     {JOBSET, "jobsets", "spec.replicatedJobs[].replicas"},
     {JOBSET, "jobsets", "spec.replicatedJobs[].dependsOn"},
     {JOBSET, "jobsets", "spec.network"},
+    {JOBSET, "jobsets", "spec.volumeClaimPolicies"},
     {JOBSET, "jobsets", "spec.successPolicy"},
     {JOBSET, "jobsets", "spec.failurePolicy.maxRestarts"},
     {JOBSET, "jobsets", "spec.failurePolicy.rules[].name"},
