@@ -342,7 +342,7 @@ static int base64_digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-bool base64_decode(struct buf *out, struct bytes in)
+static bool base64_decode_line(struct buf *out, struct bytes in)
 {
     if (in.n % 4)
         return false;
@@ -367,6 +367,17 @@ bool base64_decode(struct buf *out, struct bytes in)
     out->n = (size_t)(to - out->data);
     *to = '\0';
     return true;
+}
+
+bool base64_decode(struct buf *out, struct bytes in)
+{
+    _cleanup_buf_ struct buf line = {0};
+    if (!in.n || (!memchr(in.data, '\n', in.n) && !memchr(in.data, '\r', in.n)))
+        return base64_decode_line(out, in);
+    for (size_t i = 0; i < in.n; i++)
+        if (in.data[i] != '\n' && in.data[i] != '\r')
+            buf_char(&line, in.data[i]);
+    return base64_decode_line(out, buf_view(&line));
 }
 
 size_t utf8_length(const char *at, const char *end)

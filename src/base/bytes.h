@@ -129,7 +129,8 @@ struct blob *blob_new(const void *data, size_t n); /* one reference */
 struct blob *blob_ref(struct blob *b);
 void blob_unref(struct blob *b); /* NULL-safe */
 
-/* base64, standard alphabet with padding. Decode returns false on malformed input. */
+/* base64, standard alphabet with padding. Decode passes over line ends, as Go's does and `base64 FILE` writes them, and returns false on
+ * malformed input. */
 void base64_encode(struct buf *out, struct bytes in);
 bool base64_decode(struct buf *out, struct bytes in);
 

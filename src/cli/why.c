@@ -72,16 +72,32 @@ static const struct json *waiting_pod(const struct json *pods, const char *owner
     return best;
 }
 
-/* Of the ReplicaSet that has one, the newer one during a rollout among them. */
-static const struct json *waiting_pod_of_deployment(struct answer *x, const char *uid)
+/* Of what it has made of this kind: of a Deployment the newer ReplicaSet during a rollout among them. */
+static const struct json *waiting_pod_below(struct answer *x, const char *uid, enum job_kind made)
 {
     const struct json *pods = items(x, JOB_KIND_POD, false), *best = NULL;
-    JSON_EACH (set, items(x, JOB_KIND_REPLICASET, false)) {
-        const struct json *pod = strcmp(object_controller(set, "uid"), uid) == 0 ? waiting_pod(pods, object_meta(set, "uid")) : NULL;
+    JSON_EACH (one, items(x, made, false)) {
+        const struct json *pod = strcmp(object_controller(one, "uid"), uid) == 0 ? waiting_pod(pods, object_meta(one, "uid")) : NULL;
         if (pod && (!best || *object_annotation(pod, "capstan.dev/reason")))
             best = pod;
     }
     return best;
+}
+
+/* Of a job that nobody queues as a whole: its own, those of its Jobs (JobSets, launchers of MPIJobs), of its RayClusters, and of the Jobs
+ * of the JobSet that Kubeflow's trainer makes of it. */
+static const struct json *waiting_pod_of_job(struct answer *x, const char *uid)
+{
+    const struct json *pod = waiting_pod(items(x, JOB_KIND_POD, false), uid);
+    if (pod || x->kind == JOB_KIND_JOB || x->kind == JOB_KIND_RAYCLUSTER)
+        return pod;
+    pod = waiting_pod_below(x, uid, JOB_KIND_JOB);
+    if (!pod && (x->kind == JOB_KIND_RAYJOB || x->kind == JOB_KIND_RAYSERVICE))
+        pod = waiting_pod_below(x, uid, JOB_KIND_RAYCLUSTER);
+    JSON_EACH (set, !pod && x->kind == JOB_KIND_TRAINJOB ? items(x, JOB_KIND_JOBSET, false) : NULL)
+        if (!pod && strcmp(object_controller(set, "uid"), uid) == 0)
+            pod = waiting_pod_below(x, object_meta(set, "uid"), JOB_KIND_JOB);
+    return pod;
 }
 
 /* That of the group, or one that waits, where there are several. */
@@ -174,7 +190,7 @@ static void find_decided(struct answer *x)
         if (!x->decided && x->kind != JOB_KIND_JOB)
             x->decided = job_owned_by(items(x, JOB_KIND_COSCHEDULING, false), uid);
         if (!x->decided)
-            x->decided = waiting_pod(items(x, JOB_KIND_POD, false), uid);
+            x->decided = waiting_pod_of_job(x, uid);
         break;
     case JOB_KIND_VCJOB:
         x->decided = job_owned_by(items(x, JOB_KIND_VOLCANO_GROUP, false), uid);
@@ -183,7 +199,7 @@ static void find_decided(struct answer *x)
         find_decided_of_pod(x);
         break;
     case JOB_KIND_DEPLOYMENT:
-        x->decided = waiting_pod_of_deployment(x, uid);
+        x->decided = waiting_pod_below(x, uid, JOB_KIND_REPLICASET);
         break;
     case JOB_KIND_STATEFULSET:
     case JOB_KIND_LEADERWORKERSET:
@@ -389,8 +405,18 @@ static const char *group_message(struct answer *x)
         return NULL;
     JSON_EACH (pod, items(x, JOB_KIND_POD, false))
         n += text_equal(pod_group_name(x->a, pod, POD_GROUP_KUEUE), group) && !object_deleting(pod);
-    return arena_printf(x->a, "%lld of %s pods of group %s exist", (long long)n, object_annotation(x->decided, total),
-                        group);
+    const char *all = object_annotation(x->decided, total);
+    return *all ? arena_printf(x->a, "%lld of %s pods of group %s exist", (long long)n, all, group)
+                : arena_printf(x->a, "nobody knows how many pods group %s has: write annotation %s on each of them", group, total);
+}
+
+/* Nobody has said anything of the pod. */
+static const char *untried_message(struct answer *x)
+{
+    const char *name = json_text(json_path(x->decided, "spec", "schedulerName", NULL), DECODE_DEFAULT_SCHEDULER);
+    return decode_is_scheduler(name) ? "not tried yet"
+                                         : arena_printf(x->a, "not tried yet: its schedulerName is %s: does a scheduler of that name run? "
+                                                              "Capstan's is capstan", name);
 }
 
 static void pod_state(struct answer *x)
@@ -399,7 +425,7 @@ static void pod_state(struct answer *x)
                *node = json_text(json_path(x->decided, "spec", "nodeName", NULL), "");
     x->state = phase;
     x->message = *node ? arena_printf(x->a, "on node %s", node)
-                       : json_get_text(object_condition(x->decided, "PodScheduled"), "message", "not tried yet");
+                       : json_get_text(object_condition(x->decided, "PodScheduled"), "message", untried_message(x));
     if (!*node && x->missing_group)
         x->message = arena_printf(x->a, "%s, of which it is, does not exist: create it, or see in the pod's events why nobody has",
                                   x->missing_group);

@@ -12,7 +12,7 @@ struct charge_policy;
 struct metrics_policy;
 struct recorder;
 struct scheduler_config {
-    const char *const *names;      /* values of spec.schedulerName that are served, NULL terminated; NULL = scheduler_default_names */
+    const char *const *names;      /* values of spec.schedulerName that are served, NULL terminated; NULL = decode_scheduler_names */
     bool default_scheduler;        /* serve "default-scheduler" too: only where no kube-scheduler runs */
     bool leader_elect;             /* act only while holding the Lease capstan-scheduler */
     const char *lease_ns;          /* NULL = "kube-system", which is always there */
@@ -32,7 +32,6 @@ struct scheduler_config {
     bool groups_volcano;           /* so it is with Volcano's scheduler name, where there are PodGroups (domains/unadmitted_pods.h) */
     void *arg;
 };
-extern const char *const scheduler_default_names[]; /* capstan, volcano, gpu-scheduler, coscheduling, ... */
 
 struct scheduler;
 struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const struct scheduler_config *config);

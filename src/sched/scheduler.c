@@ -13,9 +13,6 @@
 #include "sched/forecast/run_times.h"
 #include "sched/workload_metrics.h"
 
-const char *const scheduler_default_names[] = {
-    "capstan", "volcano", "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler", "kai-scheduler", "yunikorn", NULL};
-
 static void add_name(struct scheduler *s, const char *name)
 {
     if (s->scheduler_names_n < sizeof s->scheduler_names / sizeof *s->scheduler_names)
@@ -225,10 +222,10 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->metrics = metrics_new();
     s->run_times = run_times_new();
     s->wake = loop_timer_new(l, on_wake, s);
-    for (const char *const *name = config->names ? config->names : scheduler_default_names; *name; name++)
+    for (const char *const *name = config->names ? config->names : decode_scheduler_names; *name; name++)
         add_name(s, *name);
     if (config->default_scheduler)
-        add_name(s, "default-scheduler");
+        add_name(s, DECODE_DEFAULT_SCHEDULER);
     s->queue_name_label = intern_text_id(s->names, "kueue.x-k8s.io/queue-name");
     s->decoder = (struct decoder){.names = s->names,
                                   .arena = s->incoming_arena,

@@ -334,12 +334,13 @@ static name_id wanted_more(struct scheduler *s, struct arena *a, const struct se
     return 0;
 }
 
-/* It runs. WHY only where it wanted more: whoever makes groups writes there what their pods ask for, and for that they wait here anyhow. */
+/* It runs. WHY only where it wanted more: whoever makes groups writes there what their pods ask for, and for that they wait here anyhow.
+ * What pods that have ended asked for is not known any more: then nothing is said. */
 static void tell_of_min_resources(struct scheduler *s, struct work *w, const struct seen_gang *g, const struct json *group)
 {
     static const char text[] = "spec.minResources wants more %s than its pods ask for, which has no effect: a group starts once minMember of "
                                "its pods fit; write what it is to wait for into the requests of its pods, or a larger minMember";
-    name_id resource = wanted_more(s, w->arena, g, group);
+    name_id resource = g->succeeded_n + g->failed_n ? 0 : wanted_more(s, w->arena, g, group);
     if (resource)
         group_event(s, w, group, "scheduling.x-k8s.io/v1alpha1", "Warning", "MinResourcesIgnored",
                     arena_printf(w->arena, text, intern_name(s->names, resource)));

@@ -12,7 +12,6 @@
 #include "codec/admission/admission.h"
 
 #define NAME_SUFFIX "bcdfghjklmnpqrstvwxz2456789"
-#define NAME_BASE_MAX 58
 #define NAME_TRIES 8
 
 static void warnings_take(struct object_write *w, const struct admission *admission)
@@ -113,9 +112,9 @@ static bool name_generate(struct object_write *w, struct json *metadata)
         return false;
     }
     for (int try = 0; try < NAME_TRIES; try++) {
-        char name[NAME_BASE_MAX + 6];
-        int n = snprintf(name, NAME_BASE_MAX + 1, "%s", base);
-        n = n > NAME_BASE_MAX ? NAME_BASE_MAX : n;
+        char name[NAME_GENERATED_BASE_MAX + 6];
+        int n = snprintf(name, NAME_GENERATED_BASE_MAX + 1, "%s", base);
+        n = n > NAME_GENERATED_BASE_MAX ? NAME_GENERATED_BASE_MAX : n;
         for (int i = 0; i < 5; i++)
             name[n++] = NAME_SUFFIX[random_below(&w->server->random, sizeof NAME_SUFFIX - 1)];
         name[n] = 0;

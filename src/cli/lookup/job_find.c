@@ -7,7 +7,7 @@
 #define SOME_ITEMS 1000 /* looked through for what was meant: a help, not an answer */
 
 const struct job_kind_row job_kinds[JOB_KINDS_N] = {
-    {" job jobs job.batch ", "batch", "v1", "jobs", "Job", "Job"},
+    {" job jobs ", "batch", "v1", "jobs", "Job", "Job"},
     {" job vcjob vcjobs vj ", "batch.volcano.sh", "v1alpha1", "jobs", "Volcano Job", "vcjob"},
     {" job trainjob trainjobs ", "trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob", "TrainJob"},
     {" job jobset jobsets ", "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", "JobSet"},
@@ -33,6 +33,23 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" daemonset daemonsets ds ", "apps", "v1", "daemonsets", "DaemonSet", "DaemonSet"},
     {" leaderworkerset leaderworkersets lws ", "leaderworkerset.x-k8s.io", "v1", "leaderworkersets", "LeaderWorkerSet", "LeaderWorkerSet"},
 };
+
+/* As kubectl prints it: " jobset.jobset.x-k8s.io ", " jobs.v1alpha1.batch.volcano.sh "; plural or not, of whichever version. */
+static bool is_full_name(const struct job_kind_row *k, const char *called)
+{
+    const char *word = called + 1, *dot = strchr(word, '.'), *version_end = dot && dot[1] == 'v' ? strchr(dot + 1, '.') : NULL;
+    size_t n = dot ? (size_t)(dot - word) : 0, plural_n = strlen(k->plural), group_n = strlen(k->group);
+    if (!dot || !group_n || (n != plural_n && n + 1 != plural_n) || strncmp(word, k->plural, n) != 0)
+        return false;
+    const char *group = strncmp(dot + 1, k->group, group_n) == 0 || !version_end ? dot + 1 : version_end + 1;
+    return strncmp(group, k->group, group_n) == 0 && group[group_n] == ' ';
+}
+
+/* called: the word between spaces */
+static bool is_called(const struct job_kind_row *k, const char *called)
+{
+    return strstr(k->names, called) || is_full_name(k, called);
+}
 
 /* One object, or without a name their list; query: "" or "?...". In the first version in which it is there. */
 static const struct json *ask(struct connection *c, struct arena *a, enum job_kind kind, const char *ns, const char *name,
@@ -87,14 +104,14 @@ static const struct json *some_items(struct connection *c, struct arena *a, enum
     return json_get(list, "items");
 }
 
-/* "; there is one in namespace x: -n x", "; did you mean y?", or "". `called`: the word between spaces. */
+/* "; there is one in namespace x: -n x", "; did you mean y?", or "". */
 static const char *what_was_meant(struct connection *c, struct arena *a, const char *called, const char *name)
 {
     _cleanup_buf_ struct buf names = {0};
     int end = text_equal(called, " job ") ? JOB_KIND_WORKLOAD : JOB_KINDS_N; /* names of Workloads and pods are made up */
     buf_text(&names, "");
     for (int i = 0; i < end; i++) {
-        if (!strstr(job_kinds[i].names, called))
+        if (!is_called(&job_kinds[i], called))
             continue;
         JSON_EACH (item, some_items(c, a, (enum job_kind)i)) {
             const char *ns = object_meta(item, "namespace"), *is = object_meta(item, "name");
@@ -125,7 +142,7 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
     for (char *at = called; *at; at++)
         *at = (char)tolower((unsigned char)*at);
     for (int i = 0; i < JOB_KINDS_N; i++) {
-        if (!strstr(job_kinds[i].names, called))
+        if (!is_called(&job_kinds[i], called))
             continue;
         known = true;
         struct err one = {0};

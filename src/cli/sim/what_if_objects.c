@@ -4,6 +4,7 @@
 #include "base/amount.h"
 #include "base/file.h"
 #include "cli/sim/what_if_pods.h"
+#include "codec/admission/admission.h"
 #include "codec/decode/decode.h"
 #include "codec/kinds/kind.h"
 #include "jobs/kueue/kueue_kind.h"
@@ -32,8 +33,8 @@ static const char *group_of(struct arena *a, const char *api_version)
 static const char *path_of(const struct reading *x, const struct json *document, struct err *e)
 {
     const char *version = json_get_text(document, "apiVersion", ""), *kind = json_get_text(document, "kind", ""),
-               *slash = strchr(version, '/'), *group = group_of(x->a, version), *name = object_meta(document, "name"),
-               *ns = object_meta(document, "namespace");
+               *slash = strchr(version, '/'), *group = group_of(x->a, version), *generated = admission_generated_name(x->a, document),
+               *name = *generated ? generated : object_meta(document, "name"), *ns = object_meta(document, "namespace");
     const struct kind *k = kind_find_kind(x->kinds, group, kind);
     const struct queued_kind *job = queued_kind_of_owner(document); /* also kinds of operators, which the server has from them */
     if (!k && !job)

@@ -44,6 +44,9 @@ struct json *admission_fix(struct admission *x, const struct kind *k);
 void admission_run(struct admission *x, const struct kind *k);
 void admission_warn(struct admission *x, const char *format, ...) PRINTF_LIKE(2, 3);
 
+#define NAME_GENERATED_BASE_MAX 58 /* of generateName these stay, five letters follow. SOURCE Kubernetes */
+/* What an object with generateName alone will be called, with x for the letters of the server's choice; "": it has a name, or neither. */
+const char *admission_generated_name(struct arena *a, const struct json *object);
 /* metadata.name, generateName, labels, annotations, finalizers, ownerReferences: for every kind. */
 void admission_metadata(struct admission *x, const struct kind *k);
 

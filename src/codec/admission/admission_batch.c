@@ -273,9 +273,12 @@ void admission_cron(struct admission *x)
 
 static void admit_cron_job(struct admission *x)
 {
+    const struct json *made = json_path(x->object, "spec", "jobTemplate", NULL);
     struct json *job = json_path(x->object, "spec", "jobTemplate", "spec", NULL);
     admission_cron(x);
     admission_queue_unread(x, "CronJob");
+    if (json_is(made, JSON_OBJECT) && admission_absent(job))
+        admission_error(x, FIELD_REQUIRED, "spec.jobTemplate.spec.template", NULL, "%s", "");
     if (!json_is(job, JSON_OBJECT))
         return;
     check_counts(x, job, "spec.jobTemplate.spec");

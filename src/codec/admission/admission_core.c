@@ -81,6 +81,15 @@ static void check_immutable_data(struct admission *x)
     }
 }
 
+/* As Kueue's own manifests carry it. lint reads it, field by field; a server does not. */
+static void warn_of_kueue(struct admission *x, const struct json *data)
+{
+    JSON_EACH (member, x->read && !x->old && json_is(data, JSON_OBJECT) ? data : NULL)
+        if (strstr(json_text(member, ""), "apiVersion: config.kueue.x-k8s.io/"))
+            admission_warn(x, "data[%s]: Kueue's Configuration has no effect in a ConfigMap here: start capstan up with --config FILE",
+                           member->key);
+}
+
 static void admit_config_map(struct admission *x)
 {
     size_t bytes = 0;
@@ -96,6 +105,7 @@ static void admit_config_map(struct admission *x)
     check_immutable_data(x);
     if (json_get(data, YUNIKORN_QUEUES_FILE) && text_equal(json_text(json_path(x->object, "metadata", "name", NULL), ""), YUNIKORN_CONFIGS))
         admission_warn(x, "data[" YUNIKORN_QUEUES_FILE "]: %s", YUNIKORN_QUEUES_UNUSED);
+    warn_of_kueue(x, data);
 }
 
 /* stringData is a way to write data: moved there, in base64. */

@@ -137,6 +137,13 @@ static bool is_as_it_was(const struct json *was, const struct json *is)
     return true;
 }
 
+const char *admission_generated_name(struct arena *a, const struct json *object)
+{
+    const struct json *metadata = json_get(object, "metadata");
+    const char *base = json_get_text(metadata, "generateName", "");
+    return *base && !*json_get_text(metadata, "name", "") ? arena_printf(a, "%.*sxxxxx", NAME_GENERATED_BASE_MAX, base) : "";
+}
+
 void admission_metadata(struct admission *x, const struct kind *k)
 {
     const struct json *metadata = json_get(x->object, "metadata");

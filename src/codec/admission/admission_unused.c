@@ -28,6 +28,8 @@ struct unused {
 #define FAIR_SHARES "fairSharing is on in Kueue's Configuration (--config of capstan scheduler and capstan up)"
 #define SHARES_BY_USE "admissionFairSharing is in Kueue's Configuration (--config of capstan scheduler and capstan up)"
 #define NO_TOPOLOGY "pods are packed closely by the topology of their GPUs, but this is not enforced"
+#define YUNIKORN "yunikorn.apache.org/"
+#define NAMESPACE_QUOTA "write a ResourceQuota, or a Queue of Volcano's for its applications"
 #define NO_RANKS "the pods of a set take its places in the order in which they come"
 #define NO_CHECKS "Capstan answers no check of its own"
 #define OF_GROUPS "it is read of pod groups; of what is queued the Kueue way waitForPodsReady.recoveryTimeout says it"
@@ -68,7 +70,6 @@ static const struct unused table[] = {
      "groups are updated one by one, from the last"},
     {"leaderworkerset.x-k8s.io", "leaderworkersets", "spec.rolloutStrategy.rollingUpdateConfiguration.maxUnavailable", "1",
      "groups are updated one by one, from the last"},
-    {"jobset.x-k8s.io", "jobsets", "spec.volumeClaimPolicies", NULL, "no claims are made: write the volumes into the pod templates"},
     {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.rules[].onJobFailureMessagePatterns", NULL, "the rule is applied whatever a job says"},
     {"jobset.x-k8s.io", "jobsets", "spec.failurePolicy.restartStrategy", "Recreate", "all jobs are made again"},
     {"jobset.x-k8s.io", "jobsets", "spec.replicatedJobs[].groupName", "default", "jobs and pods get no labels of the group"},
@@ -89,6 +90,8 @@ static const struct unused table[] = {
     {"scheduling.x-k8s.io", "podgroups", "spec.minResources", NULL, "a group starts once minMember of its pods fit"},
     {KAI, "queues", "spec.preemptMinRuntime", "0s", "who has a lower priority may end at any time"},
     {KAI, "queues", "spec.reclaimMinRuntime", "0s", "what is beyond what a queue deserves may be taken back at any time"},
+    {KAI, "podgroups", "spec.preemptionDelay", "0s", "others end for it as soon as it waits"},
+    {KAI, "podgroups", "spec.stalenessGracePeriod", NULL, "who has lost members waits for others in their stead, or goes whole"},
     {KAI, "podgroups", "spec.parallelism", NULL, "minMember counts"},
     {KAI, "podgroups", "spec.completions", NULL, "it is over when all its pods are"},
     {KAI, "podgroups", "spec.backoffLimit", NULL, "who makes its pods counts how often they fail"},
@@ -120,6 +123,13 @@ static const struct {
     {VCJOB, "jobs", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
     {"", "pods", false, "volcano.sh/jdb-min-available", NULL, RECLAIMED_ANY_TIME},
     {"", "pods", false, "volcano.sh/jdb-max-unavailable", NULL, RECLAIMED_ANY_TIME},
+    {"", "namespaces", false, YUNIKORN "namespace.quota", NULL, NAMESPACE_QUOTA},
+    {"", "namespaces", false, YUNIKORN "namespace.guaranteed", NULL, NAMESPACE_QUOTA},
+    {"", "namespaces", false, YUNIKORN "namespace.max.cpu", NULL, NAMESPACE_QUOTA},
+    {"", "namespaces", false, YUNIKORN "namespace.max.memory", NULL, NAMESPACE_QUOTA},
+    {"", "namespaces", false, YUNIKORN "namespace.maxApps", NULL, "as many applications run as there is room for"},
+    {"", "namespaces", false, YUNIKORN "parentqueue", NULL, "namespaces have no queues: an application names its own"},
+    {"scheduling.k8s.io", "priorityclasses", false, YUNIKORN "allow-preemption", "true", "whether its pods end for others is up to their priority"},
     {"jobset.x-k8s.io", "jobsets", false, "alpha.jobset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {"leaderworkerset.x-k8s.io", "leaderworkersets", false, "leaderworkerset.sigs.k8s.io/exclusive-topology", NULL, NO_TOPOLOGY},
     {KUEUE, "localqueues", false, DECODE_BACKFILL_ANNOTATION, "none", "it is read of the ClusterQueue"},
@@ -286,7 +296,8 @@ static bool has_marks(const struct json *metadata)
         JSON_EACH (m, json_get(metadata, maps[i]))
             if (text_starts(m->key, "kueue.x-k8s.io/") || text_starts(m->key, "alpha.jobset.sigs.k8s.io/") ||
                 text_starts(m->key, "leaderworkerset.sigs.k8s.io/") || text_starts(m->key, "volcano.sh/") ||
-                text_starts(m->key, "capstan.dev/") || text_equal(m->key, DECODE_SLA_ANNOTATION))
+                text_starts(m->key, "capstan.dev/") ||
+                text_starts(m->key, YUNIKORN) || text_equal(m->key, DECODE_SLA_ANNOTATION))
                 return true;
     return false;
 }

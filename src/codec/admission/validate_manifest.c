@@ -212,6 +212,14 @@ static bool object_settle(const struct manifest_subject *s, struct json *object,
 }
 
 /* The way of an object into a server. `object` is changed. */
+/* Names of what is made of it are judged, too. */
+static void name_as_generated(struct arena *a, struct json *object)
+{
+    const char *name = admission_generated_name(a, object);
+    if (*name)
+        json_set_text(a, json_get(object, "metadata"), "name", name);
+}
+
 static void object_run(const struct manifest_subject *s, struct json *object)
 {
     struct manifest_report *r = s->report;
@@ -233,6 +241,7 @@ static void object_run(const struct manifest_subject *s, struct json *object)
     if (storage->schema)
         schema_default(r->arena, storage->schema, object);
     admission_metadata(&y, stored);
+    name_as_generated(r->arena, object);
     if (storage->schema)
         schema_validate(storage->schema, object, &y.errors);
     admission_run(&y, stored);

@@ -76,6 +76,12 @@
 #define DECODE_VOLCANO_QUEUE_PREFIX "volcano:" /* before the name that the core finds a Volcano Queue by */
 #define DECODE_KAI_QUEUE_PREFIX "kai:" /* the same of KAI's; alone: who is above all of them */
 
+/* Values of spec.schedulerName: of pods that say nothing, which capstan up places, too; those that are served where nobody says which:
+ * capstan, volcano, coscheduling, ..., NULL ends; is it one of all these? SOURCE manifests of the peers. */
+#define DECODE_DEFAULT_SCHEDULER "default-scheduler"
+extern const char *const decode_scheduler_names[];
+bool decode_is_scheduler(const char *name);
+
 struct decoder {
     struct intern *names;
     struct arena *arena;

@@ -2,6 +2,17 @@
 #include "codec/decode/decode_part.h"
 #include "codec/groups/task_groups.h"
 
+const char *const decode_scheduler_names[] = {"capstan",       "volcano",  "gpu-scheduler", "coscheduling", "scheduler-plugins-scheduler",
+                                              "kai-scheduler", "yunikorn", NULL};
+
+bool decode_is_scheduler(const char *name)
+{
+    bool is = text_equal(name, DECODE_DEFAULT_SCHEDULER);
+    for (const char *const *known = decode_scheduler_names; *known && !is; known++)
+        is = text_equal(name, *known);
+    return is;
+}
+
 /* What metadata says; names are copied into the fixed texts since the reader's views end with the next escape. */
 struct pod_meta {
     struct label_list labels;

@@ -101,13 +101,19 @@ static int prune_time(struct prune *p, struct json *v, bool micro, const struct 
     return 0;
 }
 
-static int prune_bytes(struct prune *p, const struct json *v, const struct schema_path *at)
+/* A decoded object has bytes: they are written again without the line ends of who wrote them. */
+static int prune_bytes(struct prune *p, struct json *v, const struct schema_path *at)
 {
     if (v->type != JSON_STRING)
         return refuse(p, at, "base64 text", v);
     p->scratch.n = 0;
     if (!base64_decode(&p->scratch, json_bytes(v)))
         return refuse(p, at, "base64 text (to store text as it is, use stringData)", v);
+    if (p->canonical && strpbrk(v->text, "\r\n")) {
+        _cleanup_buf_ struct buf text = {0};
+        base64_encode(&text, buf_view(&p->scratch));
+        set_text(p, v, text.n ? text.data : "");
+    }
     return 0;
 }
 

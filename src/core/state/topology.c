@@ -103,7 +103,8 @@ bool topology_apply(struct state *s, const struct topology_record *r)
     uint32_t n = r->levels_n < TOPOLOGY_LEVELS ? r->levels_n : TOPOLOGY_LEVELS;
     if (!n)
         return topology_gone(s, r->name); /* the API refuses that */
-    struct topology *t = &s->topologies[slot_for(s, r->name)];
+    uint32_t at = slot_for(s, r->name); /* ORDER  first: it may move them */
+    struct topology *t = &s->topologies[at];
     if (t->known && t->levels_n == n && !memcmp(t->levels, r->levels, n * sizeof *t->levels) && same_rows(t, r))
         return false;
     drop_tree(t);

@@ -160,6 +160,22 @@ static void service_create(const struct child_jobs *c)
     work_create(c->work, kube_path(a, "", "v1", "services", c->work->ns, NULL, NULL), service);
 }
 
+static void claims_create(const struct child_jobs *c)
+{
+    struct arena *a = c->work->arena;
+    JSON_EACH (claim, c->claims) {
+        struct json *object = object_new(c, "v1", "PersistentVolumeClaim", object_meta(claim, "name")), *meta = json_get(object, "metadata");
+        copy_members(a, meta, "labels", json_path(claim, "metadata", "labels", NULL));
+        copy_members(a, meta, "annotations", json_path(claim, "metadata", "annotations", NULL));
+        json_set_text(a, json_ensure_object(a, meta, "labels"), CHILD_SET_LABEL, c->work->name);
+        if (json_get_bool(claim, "retained", false))
+            (void)json_remove(meta, "ownerReferences");
+        if (json_get(claim, "spec"))
+            json_set(a, object, "spec", json_clone(a, json_get(claim, "spec")));
+        work_create(c->work, kube_path(a, "", "v1", "persistentvolumeclaims", c->work->ns, NULL, NULL), object);
+    }
+}
+
 static bool dependency_met(const struct child_jobs *c, const struct json *dependency)
 {
     bool complete = strcmp(json_get_text(dependency, "status", "Complete"), "Complete") == 0;
@@ -189,6 +205,8 @@ static bool may_start(const struct child_jobs *c, const struct replicated_job *j
 bool child_jobs_make(const struct child_jobs *c)
 {
     int made_n = 0;
+    if (work_failed(c->work) && *work_failure(c->work))
+        job_event(c->all, c->owner, c->api_version, c->kind, "Warning", "JobCreationFailed", "%s", work_failure(c->work));
     for (uint32_t s = 0; s < c->n && made_n < MADE_MOST; s++) {
         if (!may_start(c, &c->jobs[s]))
             continue;
@@ -197,6 +215,8 @@ bool child_jobs_make(const struct child_jobs *c)
                 continue; /* that of an earlier attempt goes first */
             if (!made_n && c->subdomain)
                 service_create(c);
+            if (!made_n)
+                claims_create(c);
             made_n++;
             create(c, &c->jobs[s], i);
         }

@@ -14,6 +14,7 @@
 #define CHILD_SET_LABEL "jobset.sigs.k8s.io/jobset-name"
 #define CHILD_ATTEMPT_LABEL "jobset.sigs.k8s.io/restart-attempt"
 
+struct jobs;
 struct replicated_job {
     const char *name;
     int64_t replicas, count;       /* jobs of it (LIMIT: child_jobs_bound), pods that one runs at a time */
@@ -23,11 +24,13 @@ struct replicated_job {
     const struct json *depends_on; /* array or NULL */
 };
 struct child_jobs {
+    struct jobs *all;               /* for events of the owner */
     struct work *work;
     const struct kube_cache *cache; /* Jobs that have the label */
     const struct json *owner;
     const char *api_version, *kind; /* of the owner */
     const char *subdomain;          /* NULL: pods get no host names */
+    const struct json *claims;      /* made before the first Job (jobset_claims); NULL: none */
     bool hides_unready;             /* the Service shows only pods that are ready */
     bool in_order;                  /* each begins when those before it are ready */
     int64_t attempt;                /* Jobs of an earlier one are in the way */
@@ -44,7 +47,8 @@ int64_t child_jobs_bound(int64_t replicas); /* no more than LIMIT_GANG_MEMBERS j
 const struct json *child_jobs_get(const struct child_jobs *c, const struct replicated_job *job, int64_t i); /* of this attempt, or NULL */
 struct child_counts child_jobs_count(const struct child_jobs *c, const struct replicated_job *job);
 struct json *child_jobs_status(struct arena *a, const struct replicated_job *job, const struct child_counts *n);
-/* Those that may start and are not there; some hundreds a pass: their coming brings the next. True: there were some. */
+/* Those that may start and are not there; some hundreds a pass: their coming brings the next. True: there were some. What the server
+ * refuses is told by an event JobCreationFailed of the owner, and tried again. */
 bool child_jobs_make(const struct child_jobs *c);
 /* Those that have not ended are deleted: they are made again with what the next start puts in. */
 void child_jobs_stop(const struct child_jobs *c);

@@ -134,10 +134,10 @@ static void reconcile(void *arg, struct work *w)
     if (!x.set || object_deleting(x.set) || (*managed_by && strcmp(managed_by, CONTROLLER) != 0))
         return;
     const struct json *network = json_path(x.set, "spec", "network", NULL), *order = json_path(x.set, "spec", "startupPolicy", NULL);
-    x.children = (struct child_jobs){.work = w, .cache = t->children, .owner = x.set, .api_version = API_VERSION, .kind = "JobSet",
-        .subdomain = jobset_subdomain(w->arena, x.set), .hides_unready = !json_get_bool(network, "publishNotReadyAddresses", true),
+    x.children = (struct child_jobs){.all = t->jobs, .work = w, .cache = t->children, .owner = x.set, .api_version = API_VERSION,
+        .kind = "JobSet", .subdomain = jobset_subdomain(w->arena, x.set), .hides_unready = !json_get_bool(network, "publishNotReadyAddresses", true),
         .in_order = strcmp(json_get_text(order, "startupPolicyOrder", ""), "InOrder") == 0,
-        .attempt = json_int64(json_path(x.set, "status", "restarts", NULL), 0)};
+        .claims = jobset_claims(w->arena, x.set), .attempt = json_int64(json_path(x.set, "status", "restarts", NULL), 0)};
     x.children.n = jobset_jobs(w->arena, x.set, &x.children.jobs);
     if (object_condition_true(x.set, "Completed") || object_condition_true(x.set, "Failed")) {
         pass_of_over(&x);

@@ -29,6 +29,51 @@ static void tell_coordinator(struct arena *a, const struct json *jobset, struct 
     json_set_text(a, json_ensure_object(a, meta, "annotations"), "jobset.sigs.k8s.io/coordinator", at);
 }
 
+static const char *claim_name(struct arena *a, const struct json *jobset, const struct json *claim)
+{
+    return arena_printf(a, "%s-%s", object_meta(claim, "name"), object_meta(jobset, "name"));
+}
+
+static bool is_mounted(const struct json *pod_spec, const char *volume)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    for (int i = 0; i < 2; i++)
+        JSON_EACH (container, json_get(pod_spec, lists[i]))
+            JSON_EACH (mount, json_get(container, "volumeMounts"))
+                if (strcmp(json_get_text(mount, "name", ""), volume) == 0)
+                    return true;
+    return false;
+}
+
+/* Claims are volumes of those pods that mount them. */
+static void add_claims(struct arena *a, const struct json *jobset, struct json *pod_spec)
+{
+    JSON_EACH (policy, json_path(jobset, "spec", "volumeClaimPolicies", NULL))
+        JSON_EACH (claim, json_get(policy, "templates")) {
+            struct json *volume = json_new(a, JSON_OBJECT);
+            if (!is_mounted(pod_spec, object_meta(claim, "name")))
+                continue;
+            json_set_text(a, volume, "name", object_meta(claim, "name"));
+            json_set_text(a, json_ensure_object(a, volume, "persistentVolumeClaim"), "claimName", claim_name(a, jobset, claim));
+            json_append(json_ensure_array(a, pod_spec, "volumes"), volume);
+        }
+}
+
+struct json *jobset_claims(struct arena *a, const struct json *jobset)
+{
+    struct json *list = json_new(a, JSON_ARRAY);
+    JSON_EACH (policy, json_path(jobset, "spec", "volumeClaimPolicies", NULL)) {
+        bool retained = strcmp(json_get_text(json_get(policy, "retentionPolicy"), "whenDeleted", "Delete"), "Retain") == 0;
+        JSON_EACH (claim, json_get(policy, "templates")) {
+            struct json *own = json_clone(a, claim);
+            json_set_text(a, json_ensure_object(a, own, "metadata"), "name", claim_name(a, jobset, claim));
+            json_set_bool(a, own, "retained", retained);
+            json_append(list, own);
+        }
+    }
+    return list;
+}
+
 uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicated_job **ret_jobs)
 {
     const struct json *list = json_path(jobset, "spec", "replicatedJobs", NULL);
@@ -51,6 +96,7 @@ uint32_t jobset_jobs(struct arena *a, const struct json *jobset, struct replicat
             json_set_int64(a, job->job_spec, "completions", parallelism);
         struct json *pods = json_ensure_object(a, job->job_spec, "template");
         tell_coordinator(a, jobset, job, json_ensure_object(a, pods, "metadata"));
+        add_claims(a, jobset, json_ensure_object(a, pods, "spec"));
     }
     *ret_jobs = jobs;
     return n;

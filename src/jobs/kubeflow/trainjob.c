@@ -144,8 +144,8 @@ static void reconcile(void *arg, struct work *w)
     JSON_EACH (patch, json_path(x.job, "spec", "runtimePatches", NULL))
         injected = injected || strcmp(json_get_text(patch, "manager", ""), "kueue.x-k8s.io/manager") == 0;
     decorate(&x);
-    x.children = (struct child_jobs){.work = w, .cache = t->children, .owner = x.job, .api_version = API_VERSION, .kind = "TrainJob",
-                                     .subdomain = w->name, .jobs = x.sets, .n = x.sets_n};
+    x.children = (struct child_jobs){.all = j, .work = w, .cache = t->children, .owner = x.job, .api_version = API_VERSION,
+                                     .kind = "TrainJob", .subdomain = w->name, .jobs = x.sets, .n = x.sets_n};
     if (suspend)
         child_jobs_stop(&x.children);
     else if (!queued || injected) /* a queued one that was never admitted is about to be suspended */

@@ -753,10 +753,10 @@ struct kueue_kinds *kueue_kinds_new(struct jobs *j)
         s->missed = map_new(sizeof(uint64_t));
         s->still = map_new(0);
         const char *path = kube_path(k->scratch, s->kind->group, s->kind->version, s->kind->plural, NULL, NULL, NULL);
-        bool all = j->policy.all_jobs, made = i == QUEUED_JOB || i == QUEUED_RAYCLUSTER; /* by operators, of other kinds that are queued */
+        /* WHY no selector: who names no queue has to be seen, too, or the pods of its jobs would wait for it (kueue_kinds_wait) */
         struct kube_cache_config config = {
-            .watch = {.path = path, .label_selector = all || made ? NULL : KUEUE_QUEUE_LABEL, .optional = true},
-            .keeps = made && !all ? keeps : NULL,
+            .watch = {.path = path, .optional = true},
+            .keeps = j->policy.all_jobs ? NULL : keeps,
             .on_change = on_change,
             .on_synced = on_synced,
             .arg = s};

@@ -177,7 +177,7 @@ soon "when the first is deleted, it waits behind the next" "^waits behind Worklo
 is "in JSON, too" "waits behind Workload" bash -c '"$PROGRAM" why job/fifth -n "$1" -o json | /usr/bin/python3 -c "import json, sys; x = json.load(sys.stdin); assert x[\"message\"] == x[\"reason\"][\"message\"]; print(x[\"message\"][:21])"' - "$NS"
 
 # --- what others write moves nothing on the terminal
-k apply -f - >/dev/null <<'YAML'
+k apply -f - >/dev/null 2>&1 <<'YAML'
 apiVersion: v1
 kind: Pod
 metadata: {name: hostile}
@@ -189,6 +189,36 @@ is "why" "<b>?[2J?2J?gnp.exe?would help: more" bash -c '"$PROGRAM" why pod/hosti
 says "jobs" '<b>\?\[2J\?2J\?gnp.exe\?would help: more' "$PROGRAM" jobs -n "$NS" -o wide
 is "and programs have it as it is" 1 bash -c '"$PROGRAM" why pod/hostile -n "$1" -o json | jq -r .message | head -n 1 | grep -c "$(printf "\033")"' - "$NS"
 k delete pod hostile --wait=false >/dev/null
+
+# --- what nobody has said anything of
+k apply -f - >said 2>&1 <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: foreign}
+spec: {schedulerName: elsewhere, containers: [{name: c, image: x}]}
+YAML
+says "who names a scheduler that is not here is told" 'Warning: spec.schedulerName: this server has no scheduler elsewhere: ' cat said
+says "and why says so" 'not tried yet: its schedulerName is elsewhere: does a scheduler of that name run\?' "$PROGRAM" why pod/foreign -n "$NS"
+k delete pod foreign --wait=false >/dev/null
+k apply -f - >/dev/null <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: numberless, labels: {kueue.x-k8s.io/queue-name: q, kueue.x-k8s.io/pod-group-name: some}}
+spec: {containers: [{name: c, image: x}]}
+YAML
+says "a group without a number" 'nobody knows how many pods group some has: write annotation kueue.x-k8s.io/pod-group-total-count' "$PROGRAM" why pod/numberless -n "$NS"
+k delete pod numberless --wait=false >/dev/null
+k apply -f - >/dev/null <<'YAML'
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: wide}
+spec: {replicatedJobs: [{name: w, template: {spec: {template: {spec: {nodeSelector: {no: such}, containers: [{name: c, image: x}]}}}}}]}
+YAML
+for name in jobset/wide jobsets.jobset.x-k8s.io/wide jobset.v1alpha2.jobset.x-k8s.io/wide; do
+    soon "why of a JobSet that nobody queues: $name" 'match Pod.s node affinity' "$PROGRAM" why "$name" -n "$NS"
+done
+ends 2 "of a group that has no such kind" 'not a kind that waits' "$PROGRAM" why jobset.batch/wide -n "$NS"
+k delete jobset wide --wait=false >/dev/null
 
 # --- nodes: who has the GPUs
 holders() {

@@ -115,6 +115,8 @@ echo '{apiVersion: v1, kind: Node, metadata: {name: x}}' | change
 refuses "a node that has nothing" 'Node x: status.capacity: say what it has' what_if
 echo '{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {parallelism: 2, completions: 2, template: {spec: {restartPolicy: Never, containers: [{name: m, image: i}]}}}}' | change
 says "a job of no queue comes as its pods" "^Pod +$NS +x-main-1 +- +at once +new\$" what_if
+echo '{apiVersion: batch/v1, kind: Job, metadata: {generateName: x-}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: m, image: i}]}}}}' | change
+says "one that the server names" "^Pod +$NS +x-xxxxx-main-0 +- +at once +new\$" what_if
 echo "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: ring}, spec: {minAvailable: 2, tasks: [{name: w, replicas: 2, $(pods main)}]}}" | change
 says "Volcano's Job is a group of them" "^PodGroup +$NS +ring-[^ ]+ +- +in 2[45]m +new\$|^PodGroup +$NS +ring-[^ ]+ +- +(at once|not known) +new\$" what_if
 echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}' | change

@@ -46,6 +46,11 @@ whole "KAI's subgroups" "$ROOT/examples/jobs/31-kai.yaml" 'PodGroup default/serv
 sed 's/schedulerName: kai-scheduler/schedulerName: capstan/' "$ROOT/examples/jobs/31-kai.yaml" >of-nobody.yaml
 answers gang "KAI's words on a pod for another scheduler are no group" 'Pod default/serve-leader +one pod: it waits for nobody' of-nobody.yaml
 whole "YuniKorn's task groups" "$ROOT/examples/jobs/30-yunikorn.yaml" 'Job default/bert +starts together with all that is of the task groups of its application'
+# --- of what the server names
+sed 's/^{apiVersion: batch.v1, kind: Job, metadata: {name: one,/{apiVersion: batch\/v1, kind: Job, metadata: {generateName: run-,/' <<<"$(job one 2 1)" >run.yaml
+answers gang "of what the server names" 'Job default/run ' run.yaml
+answers start "whether it would start" 'Job default/run +.*would start now' run.yaml
+ok "what is printed has no name of ours" bash -c '"$0" advise run.yaml --manifest 2>/dev/null | grep -q "generateName: run-" && ! "$0" advise run.yaml --manifest 2>/dev/null | sed -n "/kind: Job/,\$p" | grep -q "^  name:"' "$PROGRAM"
 native() { # native MEMBERS
     echo "# YAML
 {apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup, metadata: {name: pair}, spec: {schedulingPolicy: {gang: {minCount: $1}}}}

@@ -4,6 +4,16 @@ is "with its data" '{"a":"1","b":"2"}' k get cm c -o 'jsonpath={.data}'
 refuses "twice" 'configmaps "c" already exists' k create cm c
 says "secret" 'secret/s created' k create secret generic s --from-literal=password=geheim
 is "in base64" "Z2VoZWlt" k get secret s -o 'jsonpath={.data.password}'
+says "lines of base64, as they are pasted" 'secret/lines created' k apply -f - <<'YAML'
+apiVersion: v1
+kind: Secret
+metadata: {name: lines}
+data:
+  password: |
+    Z2Vo
+    ZWlt
+YAML
+is "are one" "Z2VoZWlt" k get secret lines -o 'jsonpath={.data.password}'
 says "service account" 'serviceaccount/robot created' k create sa robot
 says "job" 'job.batch/j created' k create job j --image=busybox -- sleep 1
 is "job's command" '["sleep","1"]' k get job j -o 'jsonpath={.spec.template.spec.containers[0].command}'

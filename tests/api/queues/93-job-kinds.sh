@@ -81,6 +81,31 @@ soon "what is over gives its quota back" '^data=1$' of_workload js '{range .stat
 says "and it completes" 'condition met' k wait jobset/js --for=condition=Completed --timeout=60s
 soon "so does its Workload" '^Succeeded$' of_workload js '{.status.conditions[?(@.type=="Finished")].reason}'
 
+# --- of no queue: nothing is waited for
+apply <<YAML
+{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: free}, spec: {replicatedJobs: [{name: w, template: {spec: {$(template 600 c 0)}}}]}}
+YAML
+soon "a JobSet of no queue starts at once" '^1$' nodes_n jobset.sigs.k8s.io/jobset-name=free
+remove jobset/free
+apply <<YAML
+{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: torn}, spec: {replicatedJobs: [{name: w, template: {spec: {template: {spec: {
+ containers: [{name: c, image: x, volumeMounts: [{name: data, mountPath: /data}]}]}}}}}]}}
+YAML
+soon "why a JobSet has no jobs is told" 'JobCreationFailed .*volumeMounts.0..name: Not found: "data"' \
+    k get events --field-selector involvedObject.name=torn,involvedObject.kind=JobSet -o 'jsonpath={range .items[*]}{.reason} {.message}{"\n"}{end}'
+remove jobset/torn
+claim() { echo "{templates: [{metadata: {name: $1}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}], retentionPolicy: {whenDeleted: $2}}"; }
+apply <<YAML
+{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: lasting}, spec: {volumeClaimPolicies: [$(claim scratch Delete), $(claim model Retain)],
+ replicatedJobs: [{name: w, template: {spec: {template: {spec: {containers: [{name: c, image: x, volumeMounts: [{name: scratch, mountPath: /s}, {name: model, mountPath: /m}]}]}}}}}]}}
+YAML
+soon "a JobSet has its claims" 'scratch=scratch-lasting model=model-lasting' \
+    k get pods -l jobset.sigs.k8s.io/jobset-name=lasting -o 'jsonpath={range .items[0].spec.volumes[*]}{.name}={.persistentVolumeClaim.claimName} {end}'
+is "they are there" 'model-lasting scratch-lasting' k get pvc -o 'jsonpath={.items[*].metadata.name}'
+remove jobset/lasting
+soon "it leaves what is to be kept" '^model-lasting$' k get pvc -o 'jsonpath={.items[*].metadata.name}'
+remove pvc/model-lasting
+
 # --- the rest of the family
 while read -r kind specs container variable; do
     apply <<YAML

@@ -27,6 +27,7 @@ data:
     leaderElection: {leaderElect: false}
 YAML
 if embedded; then
+    says "who applies it is told where it is read" 'Warning: data\[controller_manager_config.yaml\]: .* --config FILE' k apply -f "$WORK/config.yaml"
     lines() { # what it says until it has connected
         "$PROGRAM" scheduler --config "$WORK/config.yaml" --scheduler-name nobody-names-it >"$WORK/log" 2>&1 &
         local process=$!

@@ -52,6 +52,42 @@ if embedded && command -v curl >/dev/null; then
     is "the server is still up" "ok" raw /healthz
 fi
 
+# --- who leaves spec out leaves out all that has to be in it
+while read -r version kind plural; do
+    embedded || [[ $version != *.*.* ]] || continue
+    refuses "a $kind without spec" 'Required value' k create -f - <<YAML
+apiVersion: $version
+kind: $kind
+metadata: {name: none}
+YAML
+    is "and none is stored" "" k get "$plural" -o name
+done <<'KINDS'
+v1 Pod pods
+batch/v1 Job jobs.batch
+batch/v1 CronJob cronjobs.batch
+apps/v1 Deployment deployments
+apps/v1 ReplicaSet replicasets
+apps/v1 StatefulSet statefulsets
+apps/v1 DaemonSet daemonsets
+batch.volcano.sh/v1alpha1 Job jobs.batch.volcano.sh
+jobset.x-k8s.io/v1alpha2 JobSet jobsets
+leaderworkerset.x-k8s.io/v1 LeaderWorkerSet leaderworkersets
+trainer.kubeflow.org/v1alpha1 TrainJob trainjobs
+kubeflow.org/v1 PyTorchJob pytorchjobs
+kubeflow.org/v1 TFJob tfjobs
+kubeflow.org/v1 XGBoostJob xgboostjobs
+kubeflow.org/v1 JAXJob jaxjobs
+kubeflow.org/v1 PaddleJob paddlejobs
+kubeflow.org/v2beta1 MPIJob mpijobs
+KINDS
+refuses "a CronJob whose jobs have no spec" 'spec.jobTemplate.spec.template: Required value' k create -f - <<YAML
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: none}
+spec: {schedule: "0 3 * * *", jobTemplate: {}}
+YAML
+is "the server is up after these, too" "ok" raw /healthz
+
 # --- less of each object: ?fields=
 if embedded; then
     says "a list with less" '"items":\[\{"metadata":\{"name":"[^"]*"\},"status":\{"phase":"[A-Za-z]*"\}\}\]' raw "/api/v1/namespaces?limit=1&fields=metadata(name),status(phase)"

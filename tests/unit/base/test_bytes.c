@@ -50,6 +50,12 @@ static void test_same_and_copy(void **state)
 static void test_int64(void **state)
 {
     int64_t v = 7;
+    static const char *const lines[] = {"Zm9v\n", "Zm\n9v", "Z\r\nm9v\r\n", "\nZm9v"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        _cleanup_buf_ struct buf out = {0};
+        assert_true(base64_decode(&out, bytes_of(lines[i])));
+        assert_true(bytes_is(buf_view(&out), "foo"));
+    }
     static const char *const bad[] = {"", "-", "+", " 1", "1 ", "0x1", "9223372036854775808", "-9223372036854775809", "1.0"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(bytes_int64(bytes_of(bad[i]), &v));
@@ -107,7 +113,7 @@ static void test_base64(void **state)
         assert_true(base64_decode(&back, buf_view(&out)));
         assert_true(bytes_is(buf_view(&back), pairs[i][0]));
     }
-    static const char *const bad[] = {"Z", "Zg=", "Zg==Zg==", "Z===", "====", "Zm9*", "Zm\n9v"};
+    static const char *const bad[] = {"Z", "Zg=", "Zg==Zg==", "Z===", "====", "Zm9*", "Zm\n9", "\n="};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         _cleanup_buf_ struct buf out = {0};
         buf_text(&out, "kept");

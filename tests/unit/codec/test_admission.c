@@ -676,6 +676,15 @@ static void what_does_nothing_is_told(void **state)
         {"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns, annotations: {priority: H}}\n"
          "spec: {schedulerName: gpu-scheduler, containers: [{name: c, image: i}]}\n",
          "metadata.annotations[priority]: has no effect: write spec.priorityClassName"},
+        {"apiVersion: v1\nkind: Namespace\nmetadata: {name: team, annotations: {yunikorn.apache.org/namespace.quota: '{\"cpu\": \"8\"}'}}\n",
+         "metadata.annotations[yunikorn.apache.org/namespace.quota]: has no effect yet: write a ResourceQuota"},
+        {"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns, annotations: {nvidia.com/nouse-gputype: T4}}\n"
+         "spec: {containers: [{name: c, image: i}]}\n",
+         "metadata.annotations[nvidia.com/nouse-gputype]: has no effect: nodes are chosen by spec.affinity.nodeAffinity"},
+        {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns}\nspec:\n  template:\n"
+         "    metadata: {annotations: {hami.io/gpu-scheduler-policy: spread}}\n"
+         "    spec: {restartPolicy: Never, containers: [{name: c, image: i}]}\n",
+         "spec.template.metadata.annotations[hami.io/gpu-scheduler-policy]: has no effect: write capstan.dev/placement"},
     };
     struct world *w = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

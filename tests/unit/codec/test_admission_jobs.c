@@ -10,6 +10,10 @@
 #define KUBEFLOW(kind, spec) "apiVersion: kubeflow.org/v1\nkind: " kind "\nmetadata: {name: j, namespace: ns}\nspec: " spec "\n"
 #define MPI(spec) "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: j, namespace: ns}\nspec: " spec "\n"
 #define JOBSET(name, spec) "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: " name ", namespace: ns}\nspec: " spec "\n"
+#define LWS(claims, mount) "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: s, namespace: ns}\n" \
+                          "spec: {leaderWorkerTemplate: {size: 2, " claims "workerTemplate: {spec: {containers: [{name: c, image: i, " \
+                          "volumeMounts: [{name: " mount ", mountPath: /data}]}]}}}}\n"
+#define CLAIMS "volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}], "
 #define RJOB(name, more) "{name: " name ", " more "template: {spec: {template: {spec: {containers: [{name: c, image: i}]}}}}}"
 
 static void jobs_of_operators_are_checked(void **state)
@@ -51,6 +55,12 @@ static void jobs_of_operators_are_checked(void **state)
          "spec.replicatedJobs[0].dependsOn[0].name"},
         {JOBSET("s", "{successPolicy: {operator: Any, targetReplicatedJobs: [x]}, replicatedJobs: [" RJOB("a", "") "]}"),
          "spec.successPolicy.targetReplicatedJobs[0]: Invalid value: \"x\": no replicatedJob has this name"},
+        {LWS(CLAIMS, "data"), ""},
+        {LWS(CLAIMS, "other"), "spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].volumeMounts[0].name: Not found: \"other\""},
+        {LWS("", "data"), "volumeMounts[0].name: Not found: \"data\""},
+        {JOBSET("s", "{failurePolicy: {rules: [{action: FailJobSet}, {name: a, action: RestartJob}]}, replicatedJobs: [" RJOB("a", "") "]}"), ""},
+        {JOBSET("s", "{failurePolicy: {rules: [{name: a, action: RestartJob}, {name: a, action: FailJobSet}]}, replicatedJobs: [" RJOB("a", "") "]}"),
+         "spec.failurePolicy.rules[1].name: Duplicate value"},
         {JOBSET("a-name-with-so-many-letters-that-there-is-no-room-le", "{replicatedJobs: [" RJOB("b1234567", "") "]}"),
          "which has more than 63 characters"},
     };
@@ -82,6 +92,11 @@ static void jobs_of_operators_are_filled_in(void **state)
     assert_non_null(strstr(admit_as(w, arena_printf(w->arena, moved, "", "i"), old, false, true), "while the set is suspended"));
     assert_string_equal(admit_as(w, arena_printf(w->arena, moved, "suspend: true, ", "i"), old, false, true), "");
     assert_non_null(strstr(admit_as(w, arena_printf(w->arena, moved, "suspend: true, ", "other"), old, false, true), "field is immutable"));
+    assert_string_equal(admit(w, JOBSET("s", "{failurePolicy: {rules: [{name: a, action: FailJobSet}, {action: RestartJobSet}]}, "
+                                             "replicatedJobs: [" RJOB("a", "") "]}")), "");
+    const struct json *rules = json_path(w->object, "spec", "failurePolicy", "rules", NULL);
+    assert_string_equal(json_get_text(json_item(rules, 0), "name", ""), "a");
+    assert_string_equal(json_get_text(json_item(rules, 1), "name", ""), "failurePolicyRule1");
 }
 
 int main(void)

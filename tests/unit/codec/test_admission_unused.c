@@ -119,6 +119,7 @@ static const struct {
     {JOBSET, "jobsets", "spec.replicatedJobs[].replicas"},
     {JOBSET, "jobsets", "spec.replicatedJobs[].dependsOn"},
     {JOBSET, "jobsets", "spec.network"},
+    {JOBSET, "jobsets", "spec.volumeClaimPolicies"},
     {JOBSET, "jobsets", "spec.successPolicy"},
     {JOBSET, "jobsets", "spec.failurePolicy.maxRestarts"},
     {JOBSET, "jobsets", "spec.failurePolicy.rules[].name"},
@@ -175,6 +176,8 @@ static const struct {
     {KAI, "podgroups", "spec.subGroups[].minMember"},
     {KAI, "podgroups", "spec.subGroups[].topologyConstraint"},
     {KAI, "podgroups", "spec.subGroups[].parent"},
+    {KAI, "podgroups", "spec.subGroups[].minSubGroup"},
+    {KAI, "podgroups", "spec.minSubGroup"},
     {NATIVE, "priorityclasses", ""},
     {NATIVE, "workloads", ""}, /* its groups, where pods name it; whoever makes PodGroups of it has made it, too */
     {NATIVE, "podgroups", "spec.schedulingPolicy"},

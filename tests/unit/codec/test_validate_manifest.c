@@ -175,6 +175,33 @@ static void manifests_of_users(void **state)
     }
 }
 
+/* What is made of it is called by the name that the server gives. */
+static void generated_names(void **state)
+{
+#define NAMED(kind, name, spec) kind "\nmetadata: {generateName: " name "}\nspec: " spec "\n"
+#define POD "spec: {containers: [{name: c, image: i}]}"
+#define SET(name) NAMED("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet", name, "{replicatedJobs: [{name: w, template: {spec: {template: {" POD "}}}}]}")
+    static const struct {
+        const char *yaml, *finding;
+    } cases[] = {
+        {SET("train-"), NULL},
+        {NAMED("apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet", "serve-", "{leaderWorkerTemplate: {workerTemplate: {" POD "}}}"),
+         NULL},
+        {SET("a-name-of-sixty-letters-of-which-the-server-takes-fifty-eight"),
+         "its jobs would be named a-name-of-sixty-letters-of-which-the-server-takes-fifty-eixxxxx-w-0"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct lint l;
+        lint_open(&l, false);
+        manifest_check(&l.report, "x.yaml", bytes_of(cases[i].yaml));
+        manifest_print_findings(&l.findings, &l.report);
+        if (cases[i].finding ? !l.findings.n || !strstr(l.findings.data, cases[i].finding) : l.report.findings_n)
+            fail_msg("%s\n%s", cases[i].yaml, l.findings.n ? l.findings.data : "no finding");
+        lint_close(&l);
+    }
+}
+
 static void distances(void **state)
 {
     (void)state;
@@ -189,6 +216,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(golden_files), cmocka_unit_test(fixed_is_clean),
                                        cmocka_unit_test(examples_are_clean), cmocka_unit_test(manifests_of_users),
-                                       cmocka_unit_test(distances)};
+                                       cmocka_unit_test(generated_names), cmocka_unit_test(distances)};
     return cmocka_run_group_tests_name("validate_manifest", tests, NULL, NULL);
 }

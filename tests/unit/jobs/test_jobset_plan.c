@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include "../tree.h"
 #include "jobs/kubeflow/jobset_plan.h"
+#include "kube/object.h"
 
 #define JOBS "\"replicatedJobs\":[{\"name\":\"a\",\"replicas\":2,\"template\":{\"spec\":{\"parallelism\":4,\"completions\":3}}}," \
              "{\"name\":\"b\",\"template\":{\"metadata\":{\"labels\":{\"x\":\"y\"}},\"spec\":{\"completionMode\":\"Indexed\"}}}]"
@@ -75,8 +76,38 @@ static void test_failure(void **state)
     assert_true(d.verdict == JOBSET_RESTARTS && !d.counts && d.alone);
 }
 
+#define MOUNTS(lists) "{\"name\":\"w\",\"template\":{\"spec\":{\"template\":{\"spec\":{" lists "}}}}}"
+#define MOUNT(volume) "[{\"name\":\"c\",\"volumeMounts\":[{\"name\":\"" volume "\",\"mountPath\":\"/x\"}]}]"
+
+static void test_claims(void **state)
+{
+    (void)state;
+    const struct json *set = parse(arena_text(a, "{\"metadata\":{\"name\":\"js\"},\"spec\":{\"volumeClaimPolicies\":[{\"templates\":[{\"metadata\":{"
+        "\"name\":\"data\",\"labels\":{\"x\":\"y\"}},\"spec\":{\"accessModes\":[\"ReadWriteOnce\"]}}]},{\"retentionPolicy\":{\"whenDeleted\":\"Retain\"},"
+        "\"templates\":[{\"metadata\":{\"name\":\"kept\"}}]}],\"replicatedJobs\":[" MOUNTS("\"initContainers\":" MOUNT("data")) ","
+        MOUNTS("\"containers\":" MOUNT("kept") ",\"volumes\":[{\"name\":\"own\"}]") "," MOUNTS("\"containers\":[]") "]}}"));
+    struct replicated_job *jobs;
+    const struct json *claims = jobset_claims(a, set), *first = json_item(claims, 0), *second = json_item(claims, 1);
+    assert_int_equal(claims->n, 2);
+    assert_string_equal(object_meta(first, "name"), "data-js");
+    assert_string_equal(object_label(first, "x"), "y");
+    assert_false(json_get_bool(first, "retained", true));
+    assert_string_equal(object_meta(second, "name"), "kept-js");
+    assert_true(json_get_bool(second, "retained", false));
+    assert_int_equal(jobset_jobs(a, set, &jobs), 3);
+    const struct json *volumes = json_path(jobs[0].job_spec, "template", "spec", "volumes", NULL);
+    assert_int_equal(volumes->n, 1);
+    assert_string_equal(json_get_text(json_item(volumes, 0), "name", ""), "data");
+    assert_string_equal(json_text(json_path(json_item(volumes, 0), "persistentVolumeClaim", "claimName", NULL), ""), "data-js");
+    volumes = json_path(jobs[1].job_spec, "template", "spec", "volumes", NULL);
+    assert_int_equal(volumes->n, 2); /* beside its own */
+    assert_string_equal(json_get_text(json_item(volumes, 1), "name", ""), "kept");
+    assert_null(json_path(jobs[2].job_spec, "template", "spec", "volumes", NULL));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs), cmocka_unit_test(test_success), cmocka_unit_test(test_failure)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs), cmocka_unit_test(test_claims), cmocka_unit_test(test_success),
+                                       cmocka_unit_test(test_failure)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

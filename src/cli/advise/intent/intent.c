@@ -38,7 +38,7 @@ static void manifests_settle(struct intent *p)
 {
     for (struct advise_finding *f = p->x->first; f; f = f->next)
         if (f->changes)
-            json_append(f->manifests, json_clone(p->x->a, f->changes));
+            json_append(f->manifests, intent_as_written(p, f->changes));
 }
 
 static void tell(struct intent *p, const struct options *o)
@@ -49,7 +49,7 @@ static void tell(struct intent *p, const struct options *o)
                 advise_print_comment(arena_printf(p->x->a, "%s: %s: %s: %s", f->rule, f->about, f->text, f->todo));
         JSON_EACH (document, p->documents) {
             puts("---");
-            output_json(document, OUTPUT_YAML);
+            output_json(intent_as_written(p, document), OUTPUT_YAML);
         }
     } else {
         advise_print_table(p->x, output_format_of(o));

@@ -59,6 +59,8 @@ struct intent {
 /* capstan advise FILE */
 int intent_main(struct advise *x, const struct options *o);
 
+/* A copy as it stands in its file: without the name that the server gives it where it has generateName. */
+struct json *intent_as_written(struct intent *p, const struct json *document);
 /* intent_read.c: the documents of a file, added to those before; then all of them as workloads. -E_INVALID, and what files say. */
 int intent_read(struct intent *p, const char *path, struct err *e);
 int intent_works(struct intent *p, struct err *e);

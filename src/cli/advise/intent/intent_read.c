@@ -274,6 +274,17 @@ static void work_read(struct intent *p, struct json *document)
     leave_out(p, document);
 }
 
+/* What it is called here where it has generateName alone: what is added for it (a PodGroup) is called so, too. "": it has a name, or
+ * neither. */
+static const char *name_here(struct intent *p, const struct json *document)
+{
+    const char *base = object_meta(document, "generateName");
+    size_t n = *object_meta(document, "name") ? 0 : strlen(base);
+    while (n && base[n - 1] == '-')
+        n--;
+    return arena_text_n(p->x->a, base, n);
+}
+
 static int documents_add(struct intent *p, struct json *documents, struct err *e)
 {
     JSON_EACH (document, documents) {
@@ -285,11 +296,26 @@ static int documents_add(struct intent *p, struct json *documents, struct err *e
         }
         if (!*kind || !*json_get_text(document, "apiVersion", ""))
             return err_set(e, E_INVALID, "not a Kubernetes object: it needs apiVersion and kind (capstan lint says more)");
-        if (!*object_meta(document, "name"))
+        struct json *own = json_clone(p->x->a, document);
+        const char *generated = name_here(p, document);
+        if (*generated)
+            json_set_text(p->x->a, json_get(own, "metadata"), "name", generated);
+        if (!*object_meta(own, "name"))
             return err_set(e, E_INVALID, "%s: metadata.name: say how it is called", kind);
-        json_append(p->documents, json_clone(p->x->a, document));
+        json_append(p->documents, own);
     }
     return 0;
+}
+
+struct json *intent_as_written(struct intent *p, const struct json *document)
+{
+    struct json *copy = json_clone(p->x->a, document), *metadata = json_get(copy, "metadata");
+    if (!*json_get_text(metadata, "generateName", ""))
+        return copy;
+    (void)json_remove(metadata, "name");
+    if (!text_equal(name_here(p, copy), object_meta(document, "name")))
+        json_set_text(p->x->a, metadata, "name", object_meta(document, "name"));
+    return copy;
 }
 
 int intent_read(struct intent *p, const char *path, struct err *e)

@@ -20,6 +20,9 @@ static void fill(struct admission *x, struct json *spec)
     struct json *network = json_ensure_object(a, spec, "network");
     default_bool(x, network, "enableDNSHostnames", true);
     default_bool(x, network, "publishNotReadyAddresses", true);
+    uint32_t i = 0;
+    JSON_EACH (rule, json_path(spec, "failurePolicy", "rules", NULL))
+        admission_default_text(x, rule, "name", AT(x, "failurePolicyRule%u", i++));
     JSON_EACH (replicated, json_get(spec, "replicatedJobs")) {
         struct json *job = json_path(replicated, "template", "spec", NULL);
         if (!json_is(job, JSON_OBJECT))
@@ -159,8 +162,10 @@ void admission_jobset(struct admission *x, const struct kind *kind)
     const struct json *list = json_get(spec, "replicatedJobs");
     check_list(x, spec, list);
     check_targets(x, list, json_path(spec, "successPolicy", "targetReplicatedJobs", NULL), "spec.successPolicy.targetReplicatedJobs");
+    const struct json *rules = json_path(spec, "failurePolicy", "rules", NULL);
     uint32_t i = 0;
-    JSON_EACH (rule, json_path(spec, "failurePolicy", "rules", NULL))
+    admission_unique(x, rules, "spec.failurePolicy.rules", "name");
+    JSON_EACH (rule, rules)
         check_targets(x, list, json_get(rule, "targetReplicatedJobs"), AT(x, "spec.failurePolicy.rules[%u].targetReplicatedJobs", i++));
     admission_managed_by(x, k, NULL);
     admission_queue_rules(x, k);

@@ -202,10 +202,11 @@ static bool volume_exists(const struct json *volumes, struct bytes name)
     return false;
 }
 
-/* A StatefulSet gives its pods one volume more for each claim template. */
+/* A StatefulSet gives its pods one volume more for each claim template, and a LeaderWorkerSet hands its own to the sets that it makes. */
 static bool claim_template_exists(const struct admission *x, struct bytes name)
 {
-    JSON_EACH (claim, json_path(x->object, "spec", "volumeClaimTemplates", NULL))
+    const struct json *spec = json_get(x->object, "spec"), *below = json_get(spec, "leaderWorkerTemplate");
+    JSON_EACH (claim, json_get(below ? below : spec, "volumeClaimTemplates"))
         if (bytes_equal(json_bytes(json_path(claim, "metadata", "name", NULL)), name))
             return true;
     return false;

@@ -260,12 +260,25 @@ static void check_dns_name(struct admission *x, const struct json *spec, const c
 }
 
 /* WHY  said of what people write, not of each pod that a controller makes of it. */
+static bool is_written(const struct admission *x)
+{
+    return !x->old && !admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL));
+}
+
 static void warn_of_claims(struct admission *x, const struct json *spec, const char *path)
 {
-    if (!x->old && admission_list_n(json_get(spec, "resourceClaims")) &&
-        !admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL)))
+    if (is_written(x) && admission_list_n(json_get(spec, "resourceClaims")))
         admission_warn(x, "%s: has no effect yet: no device is allocated and no quota counted; ask for it as a resource (nvidia.com/gpu)",
                        admission_below(x, path, "resourceClaims"));
+}
+
+/* Of one that another program places nothing is wrong: said where it is written, not by lint, which knows nothing of the cluster. */
+static void warn_of_scheduler(struct admission *x, const struct json *spec, const char *path)
+{
+    const char *name = json_get_text(spec, "schedulerName", "");
+    if (*name && x->read && is_written(x) && !decode_is_scheduler(name))
+        admission_warn(x, "%s: this server has no scheduler %s: the pods wait until one of that name runs; write capstan, or leave it out",
+                       admission_below(x, path, "schedulerName"), name);
 }
 
 void admission_pod_spec(struct admission *x, const struct json *spec, const char *path, enum admission_pod_use use)
@@ -287,6 +300,7 @@ void admission_pod_spec(struct admission *x, const struct json *spec, const char
     check_dns_name(x, spec, path, "runtimeClassName", true);
     admission_not_negative(x, spec, path, "terminationGracePeriodSeconds");
     warn_of_claims(x, spec, path);
+    warn_of_scheduler(x, spec, path);
     const struct json *deadline = json_get(spec, "activeDeadlineSeconds");
     if (deadline && (json_int64(deadline, 0) < 1 || json_int64(deadline, 0) > INT32_MAX))
         admission_error(x, FIELD_INVALID, admission_below(x, path, "activeDeadlineSeconds"), deadline,

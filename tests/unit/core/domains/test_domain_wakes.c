@@ -86,9 +86,26 @@ static void who_lacks_room_for_one_set_alone_is_not_woken_by_that(void **state)
     assert_int_equal(w->s->parked[0]->on & PARK_NEIGHBOURS, 0);
 }
 
+/* Their table grows while they come, and they move. */
+static void as_many_topologies_as_come(void **state)
+{
+    struct world *w = *state;
+    domain_cluster(w, "H", "x1:1");
+    for (int i = 0; i < 100; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%d", i);
+        topology(w, name, "block,kubernetes.io/hostname");
+        assert_int_equal(w->s->topologies[topology_find(w->s, id(w, name))].levels_n, 2);
+    }
+    gang_record(w, domain_gang(w, "a", "1 required=H"));
+    step(w);
+    assert_string_equal(domains_of(w, "a"), "x1=1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        in_a_world(as_many_topologies_as_come),
         in_a_world(what_others_take_may_let_sets_stand_in_another_way),
         in_a_world(what_others_are_promised_may_let_sets_stand_in_another_way),
         in_a_world(who_lacks_room_for_one_set_alone_is_not_woken_by_that),
