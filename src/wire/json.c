@@ -11,10 +11,21 @@ static bool is_container(const struct json *v)
     return v && v->type >= JSON_ARRAY;
 }
 
+static __attribute__((noinline)) struct json *member_long(struct json *m, struct bytes key)
+{
+    for (; m; m = m->next)
+        if (m->key_n == key.n && memcmp(m->key, key.data, key.n) == 0)
+            break;
+    return m;
+}
+
+/* WHY  long keys apart: a call in the loop would make the way of all others longer. */
 struct json *json_get_n(const struct json *object, struct bytes key)
 {
     if (!json_is(object, JSON_OBJECT))
         return NULL;
+    if (key.n > 16)
+        return member_long(object->first, key);
     for (struct json *m = object->first; m; m = m->next)
         if (m->key_n == key.n && bytes_same(m->key, key.data, key.n))
             return m;
