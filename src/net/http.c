@@ -6,7 +6,7 @@
 static const char *param_find(const struct http_param *params, uint32_t n, const char *key)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(params[i].key, key) == 0)
+        if (params[i].key[0] == key[0] && strcmp(params[i].key, key) == 0) /* most differ there */
             return params[i].value;
     return NULL;
 }

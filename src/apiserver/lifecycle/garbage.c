@@ -44,10 +44,10 @@ static void work_ask(struct garbage *g)
 /* ---- what an object says about its owners, from its text ---- */
 
 struct facts {
-    char uid[64];
+    char uid[STORE_UID_ROOM];
     bool terminating, foreground;
     struct {
-        char uid[64];
+        char uid[STORE_UID_ROOM];
     } owners[16];
     uint32_t owners_n;
     struct bytes references; /* metadata.ownerReferences, all of them, in the text; {NULL, 0} = none */
@@ -71,7 +71,7 @@ static void owners_read(struct bytes references, struct facts *f)
     if (!json_reader_array(&r))
         return;
     while (json_reader_item(&r)) {
-        char uid[64] = "";
+        char uid[STORE_UID_ROOM] = "";
         if (!json_reader_object(&r))
             continue;
         while (json_reader_key(&r, &key)) {
