@@ -289,11 +289,19 @@ char *buf_take(struct buf *b, size_t *ret_n)
 
 struct blob *blob_new(const void *data, size_t n)
 {
-    assert(n < UINT32_MAX); /* LIMIT_BODY_BYTES is far below */
+    return blob_joined((struct bytes){data, n}, (struct bytes){0});
+}
+
+struct blob *blob_joined(struct bytes first, struct bytes second)
+{
+    size_t n = first.n + second.n;
+    assert(first.n < UINT32_MAX && n < UINT32_MAX); /* LIMIT_BODY_BYTES is far below */
     struct blob *b = mem_alloc(sizeof *b + n + 1);
     *b = (struct blob){.refs = 1, .n = (uint32_t)n};
-    if (n > 0)
-        memcpy(b->data, data, n);
+    if (first.n > 0)
+        memcpy(b->data, first.data, first.n);
+    if (second.n > 0)
+        memcpy(b->data + first.n, second.data, second.n);
     b->data[n] = '\0';
     return b;
 }

@@ -387,17 +387,12 @@ static bool parse_document(struct parser *p, struct json *root, struct problem *
     return true;
 }
 
-struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_info *info, struct err *e)
+/* copy: of text, in the arena, with a NUL behind it. */
+static struct json *parse_copy(struct arena *a, char *copy, struct bytes text, struct json_parse_info *info, struct err *e)
 {
-    if (info)
-        *info = (struct json_parse_info){0};
-    if (text.n >= UINT32_MAX) {
-        (void)err_set(e, E_LIMIT, "a document of %zu bytes is too large", text.n);
-        return NULL;
-    }
     struct parser p; /* WHY  not zeroed: frames are written before they are read, and they are large */
     p.arena = a;
-    p.start = p.at = arena_text_n(a, text.data, text.n);
+    p.start = p.at = copy;
     p.end = p.start + text.n;
     p.info = info;
     p.e = e;
@@ -406,21 +401,37 @@ struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_in
     struct problem problem = {0};
     if (parse_document(&p, root, &problem))
         return root;
-    (void)fail(&p, problem.code, text.data, problem.at, problem.text);
+    if (e)
+        (void)fail(&p, problem.code, text.data, problem.at, problem.text);
     return NULL;
+}
+
+struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_info *info, struct err *e)
+{
+    if (info)
+        *info = (struct json_parse_info){0};
+    if (text.n >= UINT32_MAX) {
+        (void)err_set(e, E_LIMIT, "a document of %zu bytes is too large", text.n);
+        return NULL;
+    }
+    return parse_copy(a, arena_text_n(a, text.data, text.n), text, info, e);
 }
 
 struct json *json_parse_without(struct arena *a, struct bytes text, const struct json_cut *cuts, size_t n)
 {
     const char *at = text.data;
-    _cleanup_buf_ struct buf lean = {0};
-    if (!n)
+    if (!n || text.n >= UINT32_MAX)
         return json_parse(a, text, NULL, NULL);
-    buf_reserve(&lean, text.n);
+    size_t left_n = text.n;
+    for (size_t i = 0; i < n; i++)
+        left_n -= (size_t)(cuts[i].to - cuts[i].from);
+    char *copy = arena_alloc(a, left_n + 1), *to = copy;
     for (size_t i = 0; i < n; i++) {
-        buf_add(&lean, at, (size_t)(cuts[i].from - at));
+        memcpy(to, at, (size_t)(cuts[i].from - at));
+        to += cuts[i].from - at;
         at = cuts[i].to;
     }
-    buf_add(&lean, at, (size_t)(text.data + text.n - at));
-    return json_parse(a, buf_view(&lean), NULL, NULL);
+    memcpy(to, at, (size_t)(text.data + text.n - at));
+    copy[left_n] = '\0';
+    return parse_copy(a, copy, (struct bytes){copy, left_n}, NULL, NULL);
 }
