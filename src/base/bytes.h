@@ -70,7 +70,11 @@ static inline bool bytes_is(struct bytes a, const char *text) /* WHY here: the l
     return a.n == n && (n == 0 || memcmp(a.data, text, n) == 0);
 }
 int bytes_compare(struct bytes a, struct bytes b); /* memcmp order, then length */
-bool bytes_starts(struct bytes a, const char *prefix);
+static inline bool bytes_starts(struct bytes a, const char *prefix) /* likewise */
+{
+    size_t n = strlen(prefix);
+    return a.n >= n && (n == 0 || memcmp(a.data, prefix, n) == 0);
+}
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);

@@ -182,6 +182,11 @@ static void write_with(struct buf *out, struct bytes text, const struct json *ad
     out->n--; /* ... that opened before */
 }
 
+static inline bool is_key(const struct json *member, const char *key)
+{
+    return bytes_is((struct bytes){member->key, member->key_n}, key);
+}
+
 /* metadata, with what is apart of it. False: managedFields do not stand last. */
 static bool metadata_write(struct buf *out, const struct json *metadata, const struct apart *x, struct blob_part *ret_managed)
 {
@@ -194,7 +199,7 @@ static bool metadata_write(struct buf *out, const struct json *metadata, const s
         json_write_string(out, (struct bytes){m->key, m->key_n});
         buf_char(out, ':');
         json_write(out, m);
-        if (strcmp(m->key, "managedFields") == 0) {
+        if (is_key(m, "managedFields")) {
             *ret_managed = (struct blob_part){from, (uint32_t)out->n};
             is_last = !m->next && !x->managed.n;
         }
@@ -216,7 +221,7 @@ static bool object_write(struct buf *out, const struct json *object, const struc
     char before = '{';
     JSON_EACH (m, object) {
         uint32_t from = (uint32_t)out->n;
-        bool is_metadata = strcmp(m->key, "metadata") == 0, is_spec = strcmp(m->key, "spec") == 0;
+        bool is_metadata = is_key(m, "metadata"), is_spec = is_key(m, "spec");
         buf_char(out, before);
         json_write_string(out, (struct bytes){m->key, m->key_n});
         buf_char(out, ':');

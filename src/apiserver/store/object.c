@@ -74,8 +74,8 @@ bool object_text_terminating(const struct blob *text)
 
 bool object_defaults_late(const struct kind *k, const char *version)
 {
-    const struct kind_version *v = kind_version_find(k, version);
-    return !kind_is_built_in(k) && v && v->schema && v->schema->defaults_below;
+    const struct kind_version *v = kind_is_built_in(k) ? NULL : kind_version_find(k, version);
+    return v && v->schema && v->schema->defaults_below;
 }
 
 void object_show(struct arena *a, const struct kind *k, struct json *object, const char *version)
