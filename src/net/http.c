@@ -128,9 +128,23 @@ static bool text_is_utf8(const char *at, const char *end)
 }
 
 /* Decode n bytes into out (room for n + 1). Returns -E_INVALID for a broken escape, a NUL or bytes that are no text. */
+/* Nothing to decode or to check, as mostly. */
+static bool is_plain(const char *text, size_t n)
+{
+    unsigned char special = 0;
+    for (size_t i = 0; i < n; i++) /* WHY to the end, without a branch: many at once */
+        special |= (unsigned char)((text[i] == '%') | (text[i] == '+') | ((signed char)text[i] <= 0));
+    return !special;
+}
+
 static int percent_decode(char *out, const char *text, size_t n, bool plus_is_space, struct err *e)
 {
     const char *start = out;
+    if (is_plain(text, n)) {
+        memcpy(out, text, n);
+        out[n] = 0;
+        return 0;
+    }
     for (size_t i = 0; i < n; i++) {
         char c = text[i];
         if (c == '+' && plus_is_space) {
