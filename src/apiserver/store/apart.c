@@ -215,7 +215,8 @@ static bool metadata_write(struct buf *out, const struct json *metadata, const s
 }
 
 /* Says where the parts stand in it: false, they do not stand so that they can be left out. */
-static bool object_write(struct buf *out, const struct json *object, const struct apart *x, struct blob_part *managed, struct blob_part *spec)
+static bool object_write(struct buf *out, const struct json *object, const struct apart *x, struct blob_part *managed,
+                         struct blob_part *spec)
 {
     bool has_parts = false;
     char before = '{';

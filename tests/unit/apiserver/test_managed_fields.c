@@ -356,7 +356,8 @@ static bool says_its_parts(struct arena *a, struct blob *body, const struct json
     }
     const struct json_cut cuts[] = {{body->data + body->managed.from, body->data + body->managed.to},
                                     {body->data + body->spec.from, body->data + body->spec.to}};
-    struct json *lean = json_parse_without(a, (struct bytes){body->data, body->n}, cuts, body->spec.to ? 2 : 1), *rest = json_clone(a, whole);
+    struct bytes text = {body->data, body->n};
+    struct json *lean = json_parse_without(a, text, cuts, body->spec.to ? 2 : 1), *rest = json_clone(a, whole);
     (void)json_remove(json_get(rest, "metadata"), "managedFields"); /* some have none */
     (void)json_remove(rest, "spec");
     assert_true(json_equal(lean, rest));

@@ -165,30 +165,6 @@ static void order_and_cursors(void **state)
     close_all(&f);
 }
 
-/* In whatever order they come, names stand in theirs. */
-static void any_order(void **state)
-{
-    enum { N = 101, STEPS = 4 };
-    static const int steps[STEPS] = {1, 100, 37, 2}; /* up, down, all over, from two ends: each prime to N */
-    for (int i = 0; i < STEPS; i++) {
-        struct fixture f;
-        open_at(&f, NULL);
-        for (int k = 0; k < N; k++) {
-            char name[16];
-            snprintf(name, sizeof name, "%03d", k * steps[i] % N);
-            assert_int_equal(write_object(&f, STORE_ADDED, "a", name), 0);
-        }
-        struct store_cursor *c = store_list(f.store, f.pods, "a", NULL);
-        const struct store_object *o;
-        int n = 0;
-        for (; (o = store_list_next(c)); n++)
-            assert_int_equal(atoi(o->name), n);
-        assert_int_equal(n, N);
-        store_list_free(c);
-        close_all(&f);
-    }
-}
-
 static void commit_order(void **state)
 {
     struct fixture f;
@@ -812,7 +788,7 @@ static void refused_beside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_store),  cmocka_unit_test(conflicts),  cmocka_unit_test(order_and_cursors), cmocka_unit_test(any_order),
+        cmocka_unit_test(empty_store),  cmocka_unit_test(conflicts),  cmocka_unit_test(order_and_cursors),
         cmocka_unit_test(commit_order), cmocka_unit_test(ring_limit), cmocka_unit_test(snapshot),
         cmocka_unit_test(kept_on_disk), cmocka_unit_test(killed),     cmocka_unit_test(closed_in_a_turn),
         cmocka_unit_test(large_commits), cmocka_unit_test(looked_at_ahead), cmocka_unit_test(looked_at_in_vain),

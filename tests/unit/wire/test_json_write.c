@@ -197,7 +197,8 @@ static void test_yaml_long(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strings_of_every_length), cmocka_unit_test(test_pretty),       cmocka_unit_test(test_yaml_shape),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strings_of_every_length), cmocka_unit_test(test_pretty),
+                                       cmocka_unit_test(test_yaml_shape),
                                        cmocka_unit_test(test_yaml_strings), cmocka_unit_test(test_strings_come_back),
                                        cmocka_unit_test(test_yaml_damaged), cmocka_unit_test(test_yaml_long)};
     return cmocka_run_group_tests(tests, NULL, NULL);
