@@ -96,10 +96,11 @@ static void finalizers_read(struct json_reader *r, struct facts *f)
     }
 }
 
-/* Before the value of metadata. False: there is none. */
+/* Before the value of metadata. False: there is none. WHY no further than managedFields, which stand last in it: there is nothing to find. */
 static bool metadata_find(struct json_reader *r, const struct blob *body)
 {
-    json_reader_init(r, (struct bytes){body->data, body->n});
+    bool has_managed = body->has_parts && body->managed.from < body->managed.to;
+    json_reader_init(r, (struct bytes){body->data, has_managed ? body->managed.from : body->n});
     return json_reader_member(r, "metadata");
 }
 
