@@ -96,7 +96,7 @@ static void finalizers_read(struct json_reader *r, struct facts *f)
     }
 }
 
-/* Before the value of metadata. False: there is none. WHY no further than managedFields, which stand last in it: there is nothing to find. */
+/* Before the value of metadata. False: there is none. WHY not beyond where managedFields begin: they stand last, and say nothing here. */
 static bool metadata_find(struct json_reader *r, const struct blob *body)
 {
     bool has_managed = body->has_parts && body->managed.from < body->managed.to;
