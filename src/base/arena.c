@@ -119,6 +119,16 @@ char *arena_text_n(struct arena *a, const char *text, size_t n)
     return copy;
 }
 
+char *arena_joined(struct arena *a, const char *first, char between, const char *second)
+{
+    size_t first_n = strlen(first), second_n = strlen(second);
+    char *text = arena_alloc(a, first_n + second_n + 2);
+    memcpy(text, first, first_n);
+    text[first_n] = between;
+    memcpy(text + first_n + 1, second, second_n + 1);
+    return text;
+}
+
 char *arena_text_lower(struct arena *a, const char *text)
 {
     char *copy = arena_text(a, text);

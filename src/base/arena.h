@@ -39,6 +39,7 @@ void *arena_zero(struct arena *a, size_t count, size_t size) __attribute__((retu
 void *arena_grow(struct arena *a, void *items, uint32_t n, uint32_t more, uint32_t *cap, size_t size);
 char *arena_text(struct arena *a, const char *text);            /* copy with NUL; NULL gives NULL */
 char *arena_text_n(struct arena *a, const char *text, size_t n); /* copy with NUL */
+char *arena_joined(struct arena *a, const char *first, char between, const char *second);
 char *arena_text_lower(struct arena *a, const char *text);      /* copy, the letters A to Z in lower case */
 char *arena_printf(struct arena *a, const char *format, ...) PRINTF_LIKE(2, 3);
 size_t arena_used(const struct arena *a); /* bytes handed out since reset */

@@ -20,15 +20,9 @@ int bytes_compare(struct bytes a, struct bytes b)
     return a.n < b.n ? -1 : a.n > b.n;
 }
 
-bool bytes_starts(struct bytes a, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return a.n >= n && (n == 0 || memcmp(a.data, prefix, n) == 0);
-}
-
 bool text_equal(const char *a, const char *b)
 {
-    return a && b ? strcmp(a, b) == 0 : a == b;
+    return a && b ? *a == *b && strcmp(a, b) == 0 : a == b; /* most differ in the first byte */
 }
 
 bool text_starts(const char *text, const char *prefix)
@@ -289,11 +283,19 @@ char *buf_take(struct buf *b, size_t *ret_n)
 
 struct blob *blob_new(const void *data, size_t n)
 {
-    assert(n < UINT32_MAX); /* LIMIT_BODY_BYTES is far below */
+    return blob_joined((struct bytes){data, n}, (struct bytes){0});
+}
+
+struct blob *blob_joined(struct bytes first, struct bytes second)
+{
+    size_t n = first.n + second.n;
+    assert(first.n < UINT32_MAX && n < UINT32_MAX); /* LIMIT_BODY_BYTES is far below */
     struct blob *b = mem_alloc(sizeof *b + n + 1);
     *b = (struct blob){.refs = 1, .n = (uint32_t)n};
-    if (n > 0)
-        memcpy(b->data, data, n);
+    if (first.n > 0)
+        memcpy(b->data, first.data, first.n);
+    if (second.n > 0)
+        memcpy(b->data + first.n, second.data, second.n);
     b->data[n] = '\0';
     return b;
 }

@@ -70,7 +70,11 @@ static inline bool bytes_is(struct bytes a, const char *text) /* WHY here: the l
     return a.n == n && (n == 0 || memcmp(a.data, text, n) == 0);
 }
 int bytes_compare(struct bytes a, struct bytes b); /* memcmp order, then length */
-bool bytes_starts(struct bytes a, const char *prefix);
+static inline bool bytes_starts(struct bytes a, const char *prefix) /* likewise */
+{
+    size_t n = strlen(prefix);
+    return a.n >= n && (n == 0 || memcmp(a.data, prefix, n) == 0);
+}
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
@@ -118,14 +122,20 @@ int text_printf(char *to, size_t max, const char *format, ...) PRINTF_LIKE(3, 4)
 char *buf_take(struct buf *b, size_t *ret_n);
 #define _cleanup_buf_ _cleanup_(buf_free)
 
+struct blob_part {
+    uint32_t from, to; /* the same: there is no such part */
+};
 /* Bytes that several owners read: written once, then immutable, freed with the last reference (one thread). */
 struct blob {
     uint32_t refs;
     uint32_t n;
     uint32_t notes; /* of whoever made it: what was found out about the bytes, so that it is looked for once; 0 = nothing yet */
+    bool has_parts; /* of an object's text: who printed it has said where these stand, each with the comma before it */
+    struct blob_part managed, spec; /* metadata.managedFields, and behind it .spec */
     char data[]; /* n bytes and a NUL */
 };
 struct blob *blob_new(const void *data, size_t n); /* one reference */
+struct blob *blob_joined(struct bytes first, struct bytes second); /* likewise, of both */
 struct blob *blob_ref(struct blob *b);
 void blob_unref(struct blob *b); /* NULL-safe */
 

@@ -8,6 +8,8 @@
 #include "base/memory.h"
 #include "kube/object_meta.h"
 
+enum { KEY_ROOM = 160 };
+
 struct entry {
     struct blob *object;
     char *mark; /* NULL = none */
@@ -18,7 +20,7 @@ struct kube_cache {
     struct kube_cache_config config;
     struct map *objects; /* key -> struct entry */
     struct map *marks;   /* mark -> struct map *: its keys */
-    struct buf key, lean;
+    struct buf key;
     struct loop *l;
     struct blob **old; /* replaced in this turn: views of them are still good */
     size_t old_n, old_cap;
@@ -84,8 +86,7 @@ static void cache_event(void *arg, enum kube_event event, struct bytes object)
     } else {
         struct entry *en = map_put(k->objects, buf_view(&k->key), NULL);
         old_keep(k, en->object);
-        object_without_managed_fields(object, &k->lean);
-        en->object = blob_new(k->lean.data, k->lean.n);
+        en->object = object_without_managed_fields(object, kube_watch_body(k->watch, object));
         now = (struct bytes){en->object->data, en->object->n};
     }
     if (k->config.on_change)
@@ -131,7 +132,6 @@ void kube_cache_free(struct kube_cache *k)
     map_free(k->objects);
     map_free(k->marks);
     buf_free(&k->key);
-    buf_free(&k->lean);
     free(k->old);
     free(k);
 }
@@ -151,11 +151,22 @@ const char *kube_cache_path(const struct kube_cache *k)
     return kube_watch_path(k->watch);
 }
 
+/* "ns/name", in room where it fits there, as it mostly does; else in spare. */
+static struct bytes key_of(char room[static KEY_ROOM], struct buf *spare, const char *ns, const char *name)
+{
+    size_t ns_n = ns ? strlen(ns) : 0, name_n = strlen(name), n = ns_n + 1 + name_n;
+    char *key = n <= KEY_ROOM ? room : buf_reserve(spare, n);
+    memcpy(key, ns ? ns : "", ns_n);
+    key[ns_n] = '/';
+    memcpy(key + ns_n + 1, name, name_n);
+    return (struct bytes){key, n};
+}
+
 bool kube_cache_has_seen(const struct kube_cache *k, const char *ns, const char *name, const char *uid)
 {
-    _cleanup_buf_ struct buf key = {0};
-    buf_printf(&key, "%s/%s", ns ? ns : "", name);
-    return kube_watch_knows(k->watch, buf_view(&key), uid);
+    char room[KEY_ROOM];
+    _cleanup_buf_ struct buf spare = {0};
+    return kube_watch_knows(k->watch, key_of(room, &spare, ns, name), uid);
 }
 
 size_t kube_cache_count(const struct kube_cache *k)
@@ -165,9 +176,9 @@ size_t kube_cache_count(const struct kube_cache *k)
 
 struct bytes kube_cache_raw(const struct kube_cache *k, const char *ns, const char *name)
 {
-    _cleanup_buf_ struct buf key = {0};
-    buf_printf(&key, "%s/%s", ns ? ns : "", name);
-    const struct entry *en = map_find(k->objects, buf_view(&key));
+    char room[KEY_ROOM];
+    _cleanup_buf_ struct buf spare = {0};
+    const struct entry *en = map_find(k->objects, key_of(room, &spare, ns, name));
     return en ? (struct bytes){en->object->data, en->object->n} : (struct bytes){0};
 }
 

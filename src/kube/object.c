@@ -3,11 +3,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-const char *object_meta(const struct json *object, const char *key)
-{
-    return json_get_text(json_get(object, "metadata"), key, "");
-}
-
 const char *object_label(const struct json *object, const char *key)
 {
     return json_get_text(json_path(object, "metadata", "labels", NULL), key, "");

@@ -4,7 +4,10 @@
 #include "codec/kinds/waiting_names.h"
 #include "wire/json.h"
 
-const char *object_meta(const struct json *object, const char *key);       /* metadata.KEY as text, or "" */
+static inline const char *object_meta(const struct json *object, const char *key) /* metadata.KEY as text, or "" */
+{
+    return json_get_text(json_get(object, "metadata"), key, "");
+}
 const char *object_label(const struct json *object, const char *key);      /* or "" */
 const char *object_annotation(const struct json *object, const char *key); /* or "" */
 bool object_deleting(const struct json *object);

@@ -137,20 +137,32 @@ struct bytes object_text_annotation(struct bytes object, const char *name)
     return value.n > 2 && *value.data == '"' ? (struct bytes){value.data + 1, value.n - 2} : (struct bytes){0};
 }
 
-void object_without_managed_fields(struct bytes object, struct buf *out)
+/* The same, where who printed it has said where they stand. */
+static size_t cuts_of(struct bytes object, const struct blob *body, bool with_spec, struct json_cut cuts[2])
+{
+    size_t n = 0;
+    if (!body || !body->has_parts)
+        return cuts_find(object, with_spec, cuts);
+    if (body->managed.to > body->managed.from)
+        cuts[n++] = (struct json_cut){object.data + body->managed.from, object.data + body->managed.to};
+    if (with_spec && body->spec.to > body->spec.from)
+        cuts[n++] = (struct json_cut){object.data + body->spec.from, object.data + body->spec.to};
+    return n;
+}
+
+struct blob *object_without_managed_fields(struct bytes object, const struct blob *body)
 {
     struct json_cut cuts[2];
     const char *end = object.data + object.n;
-    if (!cuts_find(object, false, cuts))
+    if (!cuts_of(object, body, false, cuts))
         cuts[0] = (struct json_cut){end, end};
-    buf_clear(out);
-    buf_add(out, object.data, (size_t)(cuts[0].from - object.data));
-    buf_add(out, cuts[0].to, (size_t)(end - cuts[0].to));
+    return blob_joined((struct bytes){object.data, (size_t)(cuts[0].from - object.data)},
+                       (struct bytes){cuts[0].to, (size_t)(end - cuts[0].to)});
 }
 
-struct json *object_parse_lean(struct arena *a, struct bytes object, bool with_spec)
+struct json *object_parse_lean(struct arena *a, struct bytes object, const struct blob *body, bool with_spec)
 {
     struct json_cut cuts[2];
-    size_t n = cuts_find(object, !with_spec, cuts);
+    size_t n = cuts_of(object, body, !with_spec, cuts);
     return json_parse_without(a, object, cuts, n);
 }

@@ -11,12 +11,13 @@ void object_meta_free(struct object_meta *m);
 bool object_meta_read(struct bytes object, struct object_meta *m);
 /* "namespace/name". */
 void object_meta_key(const struct object_meta *m, struct buf *out);
-/* Copy the object without metadata.managedFields. */
-void object_without_managed_fields(struct bytes object, struct buf *out);
+/* Copy the object without metadata.managedFields. body, here and below: that has this text, and may say where its parts stand; NULL: none
+ * (kube_watch_body). */
+struct blob *object_without_managed_fields(struct bytes object, const struct blob *body);
 /* metadata.annotations[name] as it stands in the text, without its quotes; {NULL, 0}: there is none. */
 struct bytes object_text_annotation(struct bytes object, const char *name);
 /* Its tree without managedFields, which nobody inside reads, and without spec unless that is wanted: of what happens to a pod, its spec is
  * not told. A text that is taken apart nowhere is read whole. NULL: it is no JSON. */
-struct json *object_parse_lean(struct arena *a, struct bytes object, bool with_spec);
+struct json *object_parse_lean(struct arena *a, struct bytes object, const struct blob *body, bool with_spec);
 
 #endif

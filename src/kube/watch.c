@@ -52,6 +52,7 @@ struct kube_watch {
     struct json_splitter *splitter;
     struct buf rv, event_rv, continue_token, error_body, key, url;
     struct object_meta meta;
+    const struct blob *body; /* of the event that is being told; NULL: it has none */
     uint32_t list_n;
     int64_t backoff_ms, watch_started_ms;
     int inside;
@@ -140,6 +141,11 @@ static bool watch_leave(struct kube_watch *w)
 struct bytes kube_watch_key(const struct kube_watch *w)
 {
     return buf_view(&w->key);
+}
+
+const struct blob *kube_watch_body(const struct kube_watch *w, struct bytes object)
+{
+    return w->body && w->body->data == object.data ? w->body : NULL;
 }
 
 const char *kube_watch_path(const struct kube_watch *w)
@@ -376,7 +382,9 @@ static bool event_came(void *arg, const struct http_event *event)
 {
     struct kube_watch *w = arg;
     watch_enter(w);
+    w->body = event->body;
     bool more = event_take(w, bytes_of(event->type), event->object) >= 0 && !w->is_dead;
+    w->body = NULL;
     return watch_leave(w) && more;
 }
 

@@ -52,6 +52,11 @@ static bool before(const void *a, const void *b)
     return x->due_ms != y->due_ms ? x->due_ms < y->due_ms : x->order < y->order;
 }
 
+static int64_t due_of(const void *work)
+{
+    return ((const struct work *)work)->due_ms;
+}
+
 static void work_forget(struct work *w)
 {
     struct workqueue *q = w->queue;
@@ -184,7 +189,7 @@ struct workqueue *workqueue_new_in(struct kube_client *c, enum kube_lane lane, w
     q->fn = fn;
     q->arg = arg;
     q->works = map_new(sizeof(struct work *));
-    heap_init(&q->due, offsetof(struct work, heap_at), before);
+    heap_init_ranked(&q->due, offsetof(struct work, heap_at), due_of, before);
     q->timer = loop_timer_new(q->loop, on_timer, q);
     return q;
 }

@@ -6,7 +6,7 @@
 static const char *param_find(const struct http_param *params, uint32_t n, const char *key)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(params[i].key, key) == 0)
+        if (params[i].key[0] == key[0] && strcmp(params[i].key, key) == 0) /* most differ there */
             return params[i].value;
     return NULL;
 }
@@ -128,9 +128,23 @@ static bool text_is_utf8(const char *at, const char *end)
 }
 
 /* Decode n bytes into out (room for n + 1). Returns -E_INVALID for a broken escape, a NUL or bytes that are no text. */
+/* Nothing to decode or to check, as mostly. */
+static bool is_plain(const char *text, size_t n)
+{
+    unsigned char special = 0;
+    for (size_t i = 0; i < n; i++) /* WHY to the end, without a branch: many at once */
+        special |= (unsigned char)((text[i] == '%') | (text[i] == '+') | ((signed char)text[i] <= 0));
+    return !special;
+}
+
 static int percent_decode(char *out, const char *text, size_t n, bool plus_is_space, struct err *e)
 {
     const char *start = out;
+    if (is_plain(text, n)) {
+        memcpy(out, text, n);
+        out[n] = 0;
+        return 0;
+    }
     for (size_t i = 0; i < n; i++) {
         char c = text[i];
         if (c == '+' && plus_is_space) {

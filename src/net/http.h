@@ -53,6 +53,7 @@ typedef ssize_t (*http_pull_fn)(void *arg, char *out, size_t max);
 struct http_event {
     const char *type;    /* "ADDED", ... */
     struct bytes object; /* good until the next pull, or `closed` */
+    const struct blob *body; /* that has this text; NULL: none */
 };
 /* Returns 1 and one event, 0 = none now, -1 = end of the stream. */
 typedef int (*http_pull_event_fn)(void *arg, struct http_event *ret_event);

@@ -347,7 +347,7 @@ static void stream_events(struct local_call *k)
         }
         if (r == 0)
             return;
-        if (k->timeout && k->call.timeout_ms > 0)
+        if (i == 0 && k->timeout && k->call.timeout_ms > 0) /* all of a step come at one time */
             loop_timer_start(k->timeout, k->call.timeout_ms, 0);
         k->busy = true;
         bool more = k->call.on_event(k->call.arg, &event);

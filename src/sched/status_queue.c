@@ -472,6 +472,6 @@ void status_volcano_queue_changed(struct scheduler *s, const char *queue)
     char key[300];
     if (!*queue || !s->leading)
         return;
-    snprintf(key, sizeof key, "/%s", queue);
+    text_printf(key, sizeof key, "/%s", queue);
     workqueue_add_after(s->volcano_queue_work, key, COLLECT_MS);
 }

@@ -1,6 +1,5 @@
 /* json.c - the tree: look, make, change, compare. Parsing is in json_parse.c, printing in json_write.c. */
 #include <assert.h>
-#include <stdarg.h>
 #include "wire/json.h"
 #include "base/collections/map.h"
 
@@ -11,25 +10,25 @@ static bool is_container(const struct json *v)
     return v && v->type >= JSON_ARRAY;
 }
 
+static __attribute__((noinline)) struct json *member_long(struct json *m, struct bytes key)
+{
+    for (; m; m = m->next)
+        if (m->key_n == key.n && memcmp(m->key, key.data, key.n) == 0)
+            break;
+    return m;
+}
+
+/* WHY  long keys apart: a call in the loop would make the way of all others longer. */
 struct json *json_get_n(const struct json *object, struct bytes key)
 {
     if (!json_is(object, JSON_OBJECT))
         return NULL;
+    if (key.n > 16)
+        return member_long(object->first, key);
     for (struct json *m = object->first; m; m = m->next)
         if (m->key_n == key.n && bytes_same(m->key, key.data, key.n))
             return m;
     return NULL;
-}
-
-struct json *json_path(const struct json *v, ...)
-{
-    va_list keys;
-    va_start(keys, v);
-    struct json *found = (struct json *)v;
-    for (const char *key; found && (key = va_arg(keys, const char *));)
-        found = json_get(found, key);
-    va_end(keys);
-    return found;
 }
 
 struct json *json_item(const struct json *array, size_t index)
@@ -53,19 +52,9 @@ int64_t json_int64(const struct json *v, int64_t fallback)
     return json_is(v, JSON_NUMBER) && bytes_int64(json_bytes(v), &value) ? value : fallback;
 }
 
-int64_t json_get_int64(const struct json *object, const char *key, int64_t fallback)
-{
-    return json_int64(json_get(object, key), fallback);
-}
-
 bool json_bool(const struct json *v, bool fallback)
 {
     return json_is(v, JSON_BOOL) ? v->truth : fallback;
-}
-
-bool json_get_bool(const struct json *object, const char *key, bool fallback)
-{
-    return json_bool(json_get(object, key), fallback);
 }
 
 struct bytes json_bytes(const struct json *v)
@@ -197,16 +186,6 @@ void json_set_n(struct arena *a, struct json *object, struct bytes key, struct j
         json_append(object, v);
 }
 
-void json_set_int64(struct arena *a, struct json *object, const char *key, int64_t value)
-{
-    json_set(a, object, key, json_new_int64(a, value));
-}
-
-void json_set_bool(struct arena *a, struct json *object, const char *key, bool value)
-{
-    json_set(a, object, key, json_new_bool(a, value));
-}
-
 bool json_remove_item(struct json *array, const struct json *item)
 {
     if (!is_container(array) || !item)
@@ -254,24 +233,14 @@ void json_insert(struct json *array, size_t index, struct json *v)
     array->n++;
 }
 
-static struct json *ensure(struct arena *a, struct json *object, const char *key, enum json_type type)
+struct json *json_ensure_n(struct arena *a, struct json *object, struct bytes key, enum json_type type)
 {
-    struct json *v = json_get(object, key);
+    struct json *v = json_get_n(object, key);
     if (json_is(v, type))
         return v;
     v = json_new(a, type);
-    json_set(a, object, key, v);
+    json_set_n(a, object, key, v);
     return v;
-}
-
-struct json *json_ensure_object(struct arena *a, struct json *object, const char *key)
-{
-    return ensure(a, object, key, JSON_OBJECT);
-}
-
-struct json *json_ensure_array(struct arena *a, struct json *object, const char *key)
-{
-    return ensure(a, object, key, JSON_ARRAY);
 }
 
 struct json_extent json_extent(const struct json *v)

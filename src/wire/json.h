@@ -64,7 +64,19 @@ static inline struct json *json_get(const struct json *object, const char *key)
 {
     return json_get_n(object, (struct bytes){key, strlen(key)});
 }
-struct json *json_path(const struct json *v, ...) __attribute__((sentinel)); /* json_path(pod, "spec", "nodeName", NULL) */
+/* json_path(pod, "spec", "nodeName", NULL): eight keys at most. WHY a macro: the length of each literal is known then. */
+#define json_path(v, ...) JSON_PATH_OF(v, __VA_ARGS__, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+#define JSON_PATH_OF(v, a, b, c, d, e, f, g, h, end, ...) \
+    json_step(json_step(json_step(json_step(json_steps_end(json_step(json_step(json_step(json_step(v, a), b), c), d), end), e), f), g), h)
+static inline struct json *json_step(const struct json *v, const char *key)
+{
+    return v && key ? json_get(v, key) : (struct json *)v;
+}
+static inline struct json *json_steps_end(const struct json *v, const char *end)
+{
+    assert(!end && "more keys than json_path takes");
+    return (struct json *)v;
+}
 struct json *json_item(const struct json *array, size_t index);
 const char *json_text(const struct json *v, const char *fallback);               /* JSON_STRING only */
 /* WHY here, as others with a key below: the length of a literal is known then. */
@@ -73,9 +85,15 @@ static inline const char *json_get_text(const struct json *object, const char *k
     return json_text(json_get(object, key), fallback);
 }
 int64_t json_int64(const struct json *v, int64_t fallback);                       /* whole numbers in range only */
-int64_t json_get_int64(const struct json *object, const char *key, int64_t fallback);
+static inline int64_t json_get_int64(const struct json *object, const char *key, int64_t fallback)
+{
+    return json_int64(json_get(object, key), fallback);
+}
 bool json_bool(const struct json *v, bool fallback);
-bool json_get_bool(const struct json *object, const char *key, bool fallback);
+static inline bool json_get_bool(const struct json *object, const char *key, bool fallback)
+{
+    return json_bool(json_get(object, key), fallback);
+}
 struct bytes json_bytes(const struct json *v);           /* text of string or number; empty otherwise */
 static inline struct json *json_first(const struct json *container) /* NULL for scalars too */
 {
@@ -106,8 +124,14 @@ static inline void json_set_text(struct arena *a, struct json *object, const cha
 {
     json_set(a, object, key, json_new_text(a, text));
 }
-void json_set_int64(struct arena *a, struct json *object, const char *key, int64_t value);
-void json_set_bool(struct arena *a, struct json *object, const char *key, bool value);
+static inline void json_set_int64(struct arena *a, struct json *object, const char *key, int64_t value)
+{
+    json_set(a, object, key, json_new_int64(a, value));
+}
+static inline void json_set_bool(struct arena *a, struct json *object, const char *key, bool value)
+{
+    json_set(a, object, key, json_new_bool(a, value));
+}
 bool json_remove_item(struct json *array, const struct json *item);
 static inline bool json_remove(struct json *object, const char *key) /* false when absent */
 {
@@ -118,8 +142,15 @@ void json_append_member(struct arena *a, struct json *object, struct bytes key, 
 void json_remove_nulls(struct json *v); /* members that are null, at every depth; items of arrays stay */
 void json_insert(struct json *array, size_t index, struct json *v); /* index n appends */
 /* The object under key, made when absent (or when not an object). */
-struct json *json_ensure_object(struct arena *a, struct json *object, const char *key);
-struct json *json_ensure_array(struct arena *a, struct json *object, const char *key);
+struct json *json_ensure_n(struct arena *a, struct json *object, struct bytes key, enum json_type type);
+static inline struct json *json_ensure_object(struct arena *a, struct json *object, const char *key)
+{
+    return json_ensure_n(a, object, (struct bytes){key, strlen(key)}, JSON_OBJECT);
+}
+static inline struct json *json_ensure_array(struct arena *a, struct json *object, const char *key)
+{
+    return json_ensure_n(a, object, (struct bytes){key, strlen(key)}, JSON_ARRAY);
+}
 
 /* What a tree comes to. */
 struct json_extent {

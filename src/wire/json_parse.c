@@ -13,6 +13,7 @@
 
 struct frame {
     struct json *container;
+    uint64_t seen;       /* a bit for each key so far (key_bit): one that is not there is new */
     struct json **table; /* open addressing, by key; NULL while the object is small */
     uint32_t table_n;
     bool has_duplicates; /* members whose key is NULL must be dropped at the end */
@@ -43,10 +44,12 @@ static int fail(struct parser *p, int code, const char *original, const char *at
     return err_set(p->e, code, "line %zu, column %zu: %s", line, column, problem);
 }
 
-static void skip_space(struct parser *p)
+/* WHY  no end: the copy ends with a NUL, which is no white space, and nothing that is expected anywhere. */
+static inline char *past_space(char *at)
 {
-    while (p->at < p->end && *p->at <= ' ' && json_text_is_space(*p->at)) /* most bytes that are looked at are above */
-        p->at++;
+    while (*at <= ' ' && json_text_is_space(*at)) /* most bytes that are looked at are above */
+        at++;
+    return at;
 }
 
 /* A problem found below; `at` is where. NULL problem means success. */
@@ -76,16 +79,20 @@ static const char *string_problem(const char *at, const char *end)
 #define PLAIN_MAX 64 /* names, times, uids */
 
 /* The same as parse_string, of a string as most are: short, and nothing to decode or to check. False: nothing was taken. */
-static inline bool parse_plain(struct parser *p, const char **ret_text, uint32_t *ret_n)
+static inline bool parse_plain(struct parser *p, char *text, const char **ret_text, uint32_t *ret_n)
 {
 #ifdef __SSE2__
-    char *text = p->at;
     uint32_t n = 0;
-    unsigned mask = 0;
-    while (n < PLAIN_MAX && p->end - text >= n + 16 && !(mask = json_text_mask_ascii(text + n)))
+    unsigned mask;
+    if (p->end - text < 16)
+        return false;
+    while (!(mask = json_text_mask_ascii(text + n))) {
         n += 16;
-    n += mask ? (uint32_t)__builtin_ctz(mask) : 0;
-    if (!mask || text[n] != '"')
+        if (n >= PLAIN_MAX || p->end - text < n + 16)
+            return false;
+    }
+    n += (uint32_t)__builtin_ctz(mask);
+    if (text[n] != '"')
         return false;
     text[n] = '\0';
     p->at = text + n + 1;
@@ -97,10 +104,10 @@ static inline bool parse_plain(struct parser *p, const char **ret_text, uint32_t
 #endif
 }
 
-/* at is behind the opening quote. Decodes in place. */
-static bool parse_string(struct parser *p, const char **ret_text, uint32_t *ret_n, struct problem *problem)
+/* text is behind the opening quote. Decodes in place. */
+static bool parse_string(struct parser *p, char *text, const char **ret_text, uint32_t *ret_n, struct problem *problem)
 {
-    char *from = p->at, *to = from, *text = from;
+    char *from = text, *to = from;
     for (;;) {
         char *stop = (char *)json_text_scan(from, p->end);
         if (to != from)
@@ -179,15 +186,15 @@ static void table_grow(struct parser *p, struct frame *f)
             *table_slot(f, m) = m;
 }
 
-/* Before `member` is appended: drop an older one with the same key. */
-static void check_duplicate(struct parser *p, struct frame *f, struct json *member)
+static __attribute__((noinline)) void compare_keys(struct parser *p, struct frame *f, const struct json *member)
 {
-    if (f->container->n < LINEAR_MEMBERS) {
-        for (struct json *m = f->container->first; m; m = m->next)
-            if (m->key_n == member->key_n && m->key && bytes_same(m->key, member->key, member->key_n))
-                note_duplicate(p, f, m);
-        return;
-    }
+    for (struct json *m = f->container->first; m; m = m->next)
+        if (m->key_n == member->key_n && m->key && bytes_same(m->key, member->key, member->key_n))
+            note_duplicate(p, f, m);
+}
+
+static __attribute__((noinline)) void look_up_key(struct parser *p, struct frame *f, struct json *member)
+{
     if ((f->container->n + 1) * 2 > f->table_n)
         table_grow(p, f);
     struct json **slot = table_slot(f, member);
@@ -195,6 +202,23 @@ static void check_duplicate(struct parser *p, struct frame *f, struct json *memb
     *slot = member;
     if (old)
         note_duplicate(p, f, old);
+}
+
+/* One of 64, by what tells the keys of most objects apart. */
+static inline uint64_t key_bit(const char *key, uint32_t n)
+{
+    return UINT64_C(1) << (((unsigned char)key[0] ^ n * 9) & 63);
+}
+
+/* Before `member` is appended: drop an older one with the same key. */
+static inline void check_duplicate(struct parser *p, struct frame *f, struct json *member)
+{
+    uint64_t bit = key_bit(member->key, member->key_n);
+    if (f->container->n >= LINEAR_MEMBERS)
+        look_up_key(p, f, member);
+    else if (f->seen & bit)
+        compare_keys(p, f, member);
+    f->seen |= bit;
 }
 
 static void drop_duplicates(struct json *object)
@@ -214,21 +238,24 @@ static void drop_duplicates(struct json *object)
     object->n = n;
 }
 
-static bool parse_member_key(struct parser *p, struct json *member, struct problem *problem)
+static const char *key_problem(const struct parser *p, const char *at)
 {
-    skip_space(p);
-    if (p->at == p->end || *p->at != '"')
-        return problem_is(problem, E_INVALID, p->at,
-                          p->at == p->end ? "the text ends inside an object"
-                          : *p->at == '}' ? "a ',' stands before '}'; remove it"
-                                          : "expected a key in '\"'");
-    p->at++;
-    if (!parse_plain(p, &member->key, &member->key_n) && !parse_string(p, &member->key, &member->key_n, problem))
+    return at == p->end ? "the text ends inside an object"
+           : *at == '}' ? "a ',' stands before '}'; remove it"
+                        : "expected a key in '\"'";
+}
+
+static inline bool parse_member_key(struct parser *p, char *at, struct json *member, struct problem *problem)
+{
+    if (*at != '"')
+        return problem_is(problem, E_INVALID, at, key_problem(p, at));
+    at++;
+    if (!parse_plain(p, at, &member->key, &member->key_n) && !parse_string(p, at, &member->key, &member->key_n, problem))
         return false;
-    skip_space(p);
-    if (p->at == p->end || *p->at != ':')
-        return problem_is(problem, E_INVALID, p->at, "expected ':' after the key");
-    p->at++;
+    at = past_space(p->at);
+    if (*at != ':')
+        return problem_is(problem, E_INVALID, at, "expected ':' after the key");
+    p->at = at + 1;
     return true;
 }
 
@@ -264,32 +291,30 @@ static bool parse_word(struct parser *p, struct json *v, struct problem *problem
     return true;
 }
 
+static inline bool parse_open(struct parser *p, char *at, struct json *v, struct problem *problem)
+{
+    if (p->depth == LIMIT_JSON_DEPTH)
+        return problem_is(problem, E_LIMIT, at, "nested too deeply");
+    v->type = *at == '{' ? JSON_OBJECT : JSON_ARRAY;
+    p->frames[p->depth++] = (struct frame){.container = v};
+    p->at = at + 1;
+    return true;
+}
+
 /* Fill *v; an opened container is pushed. */
 static inline bool parse_value(struct parser *p, struct json *v, struct problem *problem)
 {
-    skip_space(p);
+    char *at = past_space(p->at);
     if (++p->nodes_n > LIMIT_JSON_NODES)
-        return problem_is(problem, E_LIMIT, p->at, "too many values in one document");
-    char c = p->at < p->end ? *p->at : '\0';
-    switch (c) {
-    case '"':
-        p->at++;
+        return problem_is(problem, E_LIMIT, at, "too many values in one document");
+    if (*at == '"') {
         v->type = JSON_STRING;
-        return parse_plain(p, &v->text, &v->n) || parse_string(p, &v->text, &v->n, problem);
-    case '{':
-    case '[':
-        if (p->depth == LIMIT_JSON_DEPTH)
-            return problem_is(problem, E_LIMIT, p->at, "nested too deeply");
-        v->type = c == '{' ? JSON_OBJECT : JSON_ARRAY;
-        p->frames[p->depth++] = (struct frame){.container = v};
-        p->at++;
-        return true;
-    case '-':
-    case '0' ... '9':
-        return parse_number(p, v, problem);
-    default:
-        return parse_word(p, v, problem);
+        return parse_plain(p, at + 1, &v->text, &v->n) || parse_string(p, at + 1, &v->text, &v->n, problem);
     }
+    if (*at == '{' || *at == '[')
+        return parse_open(p, at, v, problem);
+    p->at = at;
+    return *at == '-' || (*at >= '0' && *at <= '9') ? parse_number(p, v, problem) : parse_word(p, v, problem);
 }
 
 static void container_append(struct json *container, struct json *v)
@@ -302,39 +327,43 @@ static void container_append(struct json *container, struct json *v)
     container->n++;
 }
 
+static const char *comma_problem(const struct parser *p, const char *at, bool is_object)
+{
+    return at == p->end ? "the text ends inside an object or array" : is_object ? "expected ',' or '}'" : "expected ',' or ']'";
+}
+
+static inline bool close_container(struct parser *p, struct frame *f, char *at)
+{
+    p->at = at + 1;
+    if (f->has_duplicates)
+        drop_duplicates(f->container);
+    p->depth--;
+    return true;
+}
+
 /* One step in the innermost container: its end, or the next child (which may open another). */
 static bool parse_step(struct parser *p, struct problem *problem)
 {
     struct frame *f = &p->frames[p->depth - 1];
     struct json *container = f->container;
     bool is_object = container->type == JSON_OBJECT;
-    char close = is_object ? '}' : ']';
-    skip_space(p);
-    if (p->at < p->end && *p->at == close) {
-        p->at++;
-        if (f->has_duplicates)
-            drop_duplicates(container);
-        p->depth--;
-        return true;
-    }
+    char *at = past_space(p->at);
+    if (*at == (is_object ? '}' : ']'))
+        return close_container(p, f, at);
     if (container->n > 0) {
-        if (p->at == p->end || *p->at != ',')
-            return problem_is(problem, E_INVALID, p->at,
-                              p->at == p->end ? "the text ends inside an object or array"
-                              : is_object     ? "expected ',' or '}'"
-                                              : "expected ',' or ']'");
-        p->at++;
+        if (*at != ',')
+            return problem_is(problem, E_INVALID, at, comma_problem(p, at, is_object));
+        at = past_space(at + 1);
     }
     struct json *v = arena_alloc(p->arena, sizeof *v);
     *v = (struct json){.type = JSON_NULL};
+    p->at = at;
     if (is_object) {
-        if (!parse_member_key(p, v, problem))
+        if (!parse_member_key(p, at, v, problem))
             return false;
         check_duplicate(p, f, v);
-    } else if (container->n > 0) {
-        skip_space(p);
-        if (p->at < p->end && *p->at == ']')
-            return problem_is(problem, E_INVALID, p->at, "a ',' stands before ']'; remove it");
+    } else if (*at == ']') {
+        return problem_is(problem, E_INVALID, at, "a ',' stands before ']'; remove it");
     }
     container_append(container, v);
     return parse_value(p, v, problem);
@@ -342,7 +371,7 @@ static bool parse_step(struct parser *p, struct problem *problem)
 
 static bool parse_document(struct parser *p, struct json *root, struct problem *problem)
 {
-    skip_space(p);
+    p->at = past_space(p->at);
     if (p->at == p->end)
         return problem_is(problem, E_INVALID, p->at, "the document is empty; expected a JSON value");
     if (bytes_starts((struct bytes){p->at, (size_t)(p->end - p->at)}, "\xef\xbb\xbf"))
@@ -352,10 +381,29 @@ static bool parse_document(struct parser *p, struct json *root, struct problem *
     while (p->depth > 0)
         if (!parse_step(p, problem))
             return false;
-    skip_space(p);
+    p->at = past_space(p->at);
     if (p->at < p->end)
         return problem_is(problem, E_INVALID, p->at, "text after the end of the document");
     return true;
+}
+
+/* copy: of text, in the arena, with a NUL behind it. */
+static struct json *parse_copy(struct arena *a, char *copy, struct bytes text, struct json_parse_info *info, struct err *e)
+{
+    struct parser p; /* WHY  not zeroed: frames are written before they are read, and they are large */
+    p.arena = a;
+    p.start = p.at = copy;
+    p.end = p.start + text.n;
+    p.info = info;
+    p.e = e;
+    p.nodes_n = p.depth = 0;
+    struct json *root = json_new(a, JSON_NULL);
+    struct problem problem = {0};
+    if (parse_document(&p, root, &problem))
+        return root;
+    if (e)
+        (void)fail(&p, problem.code, text.data, problem.at, problem.text);
+    return NULL;
 }
 
 struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_info *info, struct err *e)
@@ -366,32 +414,24 @@ struct json *json_parse(struct arena *a, struct bytes text, struct json_parse_in
         (void)err_set(e, E_LIMIT, "a document of %zu bytes is too large", text.n);
         return NULL;
     }
-    struct parser p; /* WHY  not zeroed: frames are written before they are read, and they are large */
-    p.arena = a;
-    p.start = p.at = arena_text_n(a, text.data, text.n);
-    p.end = p.start + text.n;
-    p.info = info;
-    p.e = e;
-    p.nodes_n = p.depth = 0;
-    struct json *root = json_new(a, JSON_NULL);
-    struct problem problem = {0};
-    if (parse_document(&p, root, &problem))
-        return root;
-    (void)fail(&p, problem.code, text.data, problem.at, problem.text);
-    return NULL;
+    return parse_copy(a, arena_text_n(a, text.data, text.n), text, info, e);
 }
 
 struct json *json_parse_without(struct arena *a, struct bytes text, const struct json_cut *cuts, size_t n)
 {
     const char *at = text.data;
-    _cleanup_buf_ struct buf lean = {0};
-    if (!n)
+    if (!n || text.n >= UINT32_MAX)
         return json_parse(a, text, NULL, NULL);
-    buf_reserve(&lean, text.n);
+    size_t left_n = text.n;
+    for (size_t i = 0; i < n; i++)
+        left_n -= (size_t)(cuts[i].to - cuts[i].from);
+    char *copy = arena_alloc(a, left_n + 1), *to = copy;
     for (size_t i = 0; i < n; i++) {
-        buf_add(&lean, at, (size_t)(cuts[i].from - at));
+        memcpy(to, at, (size_t)(cuts[i].from - at));
+        to += cuts[i].from - at;
         at = cuts[i].to;
     }
-    buf_add(&lean, at, (size_t)(text.data + text.n - at));
-    return json_parse(a, buf_view(&lean), NULL, NULL);
+    memcpy(to, at, (size_t)(text.data + text.n - at));
+    copy[left_n] = '\0';
+    return parse_copy(a, copy, (struct bytes){copy, left_n}, NULL, NULL);
 }

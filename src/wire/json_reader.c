@@ -301,13 +301,13 @@ struct bytes json_reader_raw(struct json_reader *r)
     return r->failed ? (struct bytes){"", 0} : (struct bytes){start, (size_t)(r->at - start)};
 }
 
-bool json_reader_member(struct json_reader *r, const char *name)
+bool json_reader_member_n(struct json_reader *r, struct bytes name)
 {
     struct bytes key;
     if (!json_reader_object(r))
         return false;
     while (json_reader_key(r, &key)) {
-        if (bytes_is(key, name))
+        if (bytes_equal(key, name))
             return true;
         json_reader_skip(r);
     }

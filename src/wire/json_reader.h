@@ -28,7 +28,11 @@ enum json_type json_reader_peek(struct json_reader *r);           /* type of the
 bool json_reader_object(struct json_reader *r);                   /* enter '{'; false (and skipped) when the value is no object */
 bool json_reader_key(struct json_reader *r, struct bytes *ret_key); /* next key (raw, escapes undecoded); false at '}' which is consumed */
 /* Enter the object that starts here and stop before the value of its member `name`; false: it has none, or is no object. */
-bool json_reader_member(struct json_reader *r, const char *name);
+bool json_reader_member_n(struct json_reader *r, struct bytes name);
+static inline bool json_reader_member(struct json_reader *r, const char *name)
+{
+    return json_reader_member_n(r, (struct bytes){name, strlen(name)});
+}
 bool json_reader_array(struct json_reader *r);                    /* enter '[' */
 bool json_reader_item(struct json_reader *r);                     /* true when another item follows; false at ']' which is consumed */
 /* String, decoded into `scratch` only when it has escapes, else a view of the input. False when it is no string (value skipped). */

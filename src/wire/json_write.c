@@ -23,13 +23,62 @@ static __attribute__((noinline)) void write_escaped(struct buf *out, const char 
         buf_char(out, behind);
 }
 
-/* text, quoted, and one more character behind it when `behind` is not 0. */
+/* Not 0: one of the eight bytes must be escaped, or is at least next to one. SOURCE "Bit Twiddling Hacks", bytes less than n and zero */
+static inline uint64_t special_in(uint64_t x)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7, quote = x ^ ones * '"', backslash = x ^ ones * '\\';
+    return ((x - ones * ' ') | (quote - ones) | (backslash - ones)) & ~x & high;
+}
+
+/* Copy a text of up to 16 bytes. False: something in it may have to be escaped. */
+static inline bool copy_short(char *to, const char *from, size_t n)
+{
+    uint64_t first = 0, last = 0;
+    if (n >= 8) {
+        memcpy(&first, from, 8);
+        memcpy(&last, from + n - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + n - 8, &last, 8);
+        return !(special_in(first) | special_in(last));
+    }
+    uint32_t half[2];
+    if (n >= 4) {
+        memcpy(&half[0], from, 4);
+        memcpy(&half[1], from + n - 4, 4);
+        memcpy(to, &half[0], 4);
+        memcpy(to + n - 4, &half[1], 4);
+        return !special_in((uint64_t)half[1] << 32 | half[0]);
+    }
+    first = UINT64_C(0x0101010101010101) * 'a';
+    for (size_t i = 0; i < n; i++) {
+        to[i] = from[i];
+        first = first << 8 | (unsigned char)from[i];
+    }
+    return !special_in(first);
+}
+
+/* The same of a longer one. */
+static inline bool copy_long(char *to, const char *from, size_t n)
+{
+    memcpy(to, from, n);
+#ifdef __SSE2__
+    for (size_t i = 0; i + 16 <= n; i += 16)
+        if (json_text_mask(from + i))
+            return false;
+    return !json_text_mask(from + n - 16);
+#else
+    return false;
+#endif
+}
+
+/* text, quoted, and one more character behind it when `behind` is not 0. WHY looked through where it came from: a load from what was just
+ * copied in two overlapping steps waits until both have arrived, longer than all the rest takes. */
 static void write_string(struct buf *out, struct bytes text, char behind)
 {
     char *to = buf_reserve(out, text.n + 3 + 16); /* 16: json_text_plain_n */
     *to++ = '"';
-    bytes_copy(to, text.data, text.n);
-    size_t plain_n = json_text_plain_n(to, text.n);
+    bool is_plain = text.n > 16 ? copy_long(to, text.data, text.n) : copy_short(to, text.data, text.n);
+    size_t plain_n = is_plain ? text.n : json_text_plain_n(to, text.n);
     if (plain_n < text.n) {
         out->n += plain_n + 1;
         write_escaped(out, text.data + plain_n, text.data + text.n, behind);

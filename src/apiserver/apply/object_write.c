@@ -370,7 +370,7 @@ bool object_write_read(struct object_write *w, const char *name, bool without_sp
     const struct store_object *o = store_get(w->server->store, w->kind_id, w->ns, name);
     struct json *old = NULL;
     if (o && !object_defaults_late(w->kind, kind_storage(w->kind)->version))
-        old = apart_split(w->arena, (struct bytes){o->body->data, o->body->n}, without_spec, &w->apart);
+        old = apart_split(w->arena, o->body, without_spec, &w->apart);
     w->is_apart = old != NULL;
     w->old = old ? old : object_read(w->server, w->arena, w->kind, w->ns, name);
     return w->old != NULL;

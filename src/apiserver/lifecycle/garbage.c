@@ -44,10 +44,10 @@ static void work_ask(struct garbage *g)
 /* ---- what an object says about its owners, from its text ---- */
 
 struct facts {
-    char uid[64];
+    char uid[STORE_UID_ROOM];
     bool terminating, foreground;
     struct {
-        char uid[64];
+        char uid[STORE_UID_ROOM];
     } owners[16];
     uint32_t owners_n;
     struct bytes references; /* metadata.ownerReferences, all of them, in the text; {NULL, 0} = none */
@@ -71,7 +71,7 @@ static void owners_read(struct bytes references, struct facts *f)
     if (!json_reader_array(&r))
         return;
     while (json_reader_item(&r)) {
-        char uid[64] = "";
+        char uid[STORE_UID_ROOM] = "";
         if (!json_reader_object(&r))
             continue;
         while (json_reader_key(&r, &key)) {
@@ -96,10 +96,11 @@ static void finalizers_read(struct json_reader *r, struct facts *f)
     }
 }
 
-/* Before the value of metadata. False: there is none. */
+/* Before the value of metadata. False: there is none. WHY not beyond where managedFields begin: they stand last, and say nothing here. */
 static bool metadata_find(struct json_reader *r, const struct blob *body)
 {
-    json_reader_init(r, (struct bytes){body->data, body->n});
+    bool has_managed = body->has_parts && body->managed.from < body->managed.to;
+    json_reader_init(r, (struct bytes){body->data, has_managed ? body->managed.from : body->n});
     return json_reader_member(r, "metadata");
 }
 

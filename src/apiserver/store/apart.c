@@ -39,27 +39,60 @@ static bool managed_cut(const struct json_reader *r, const char *from, struct by
     return *managed.data == '[' && (from[-1] == '{' || from[-1] == ',' || *to == '}');
 }
 
-struct json *apart_split(struct arena *a, struct bytes body, bool without_spec, struct apart *ret_apart)
+/* What to leave out of the text, which is looked through. False: it is not as the store has them. */
+static bool cuts_find(struct bytes text, bool without_spec, struct apart *x, struct json_cut cuts[2], size_t *ret_n)
 {
     struct json_reader r;
     struct bytes key;
-    struct json_cut cuts[2];
-    size_t n = 0;
     const char *from = NULL;
-    struct apart x = {0};
-    json_reader_init(&r, body);
+    json_reader_init(&r, text);
     if (!json_reader_member(&r, "metadata") || !json_reader_object(&r))
-        return NULL;
-    x.managed = managed_find(&r, &from);
-    if (x.managed.n && !managed_cut(&r, from, x.managed, &cuts[n++]))
-        return NULL;
-    while (without_spec && x.managed.n && json_reader_key(&r, &key)) /* to the end of metadata */
+        return false;
+    x->managed = managed_find(&r, &from);
+    if (x->managed.n && !managed_cut(&r, from, x->managed, &cuts[(*ret_n)++]))
+        return false;
+    while (without_spec && x->managed.n && json_reader_key(&r, &key)) /* to the end of metadata */
         json_reader_skip(&r);
     if (without_spec)
-        x.spec = spec_find(&r, &from);
-    if (x.spec.n)
-        cuts[n++] = (struct json_cut){from, r.at};
-    struct json *object = r.failed ? NULL : json_parse_without(a, body, cuts, n);
+        x->spec = spec_find(&r, &from);
+    if (x->spec.n)
+        cuts[(*ret_n)++] = (struct json_cut){from, r.at};
+    return !r.failed;
+}
+
+static struct bytes value_of(const struct blob *body, struct blob_part part, size_t key_n)
+{
+    const char *at = body->data + part.from + (body->data[part.from] == ',') + key_n;
+    return (struct bytes){at, (size_t)(body->data + part.to - at)};
+}
+
+/* The same, where who printed it has said where its parts stand. False: spec is wanted, and stands not behind metadata. */
+static bool cuts_known(const struct blob *body, bool without_spec, struct apart *x, struct json_cut cuts[2], size_t *ret_n)
+{
+    struct blob_part managed = body->managed, spec = body->spec;
+    if (!body->has_parts || managed.from == managed.to || (without_spec && spec.from != managed.to + 1)) /* '}' of metadata between */
+        return false;
+    struct bytes entries = value_of(body, managed, strlen("\"managedFields\":"));
+    struct bytes value = without_spec ? value_of(body, spec, strlen("\"spec\":")) : (struct bytes){0};
+    if (*entries.data != '[' || (without_spec && *value.data != '{'))
+        return false;
+    x->managed = entries;
+    x->spec = value;
+    cuts[(*ret_n)++] = (struct json_cut){body->data + managed.from, body->data + managed.to};
+    if (without_spec)
+        cuts[(*ret_n)++] = (struct json_cut){body->data + spec.from, body->data + spec.to};
+    return true;
+}
+
+struct json *apart_split(struct arena *a, const struct blob *body, bool without_spec, struct apart *ret_apart)
+{
+    struct bytes text = {body->data, body->n};
+    struct json_cut cuts[2];
+    size_t n = 0;
+    struct apart x = {0};
+    if (!cuts_known(body, without_spec, &x, cuts, &n) && !cuts_find(text, without_spec, &x, cuts, &n))
+        return NULL;
+    struct json *object = json_parse_without(a, text, cuts, n);
     const struct json *metadata = json_get(object, "metadata");
     if (!json_is(metadata, JSON_OBJECT) || json_get(metadata, "managedFields"))
         return NULL;
@@ -149,27 +182,75 @@ static void write_with(struct buf *out, struct bytes text, const struct json *ad
     out->n--; /* ... that opened before */
 }
 
-void apart_write(struct buf *out, const struct json *object, const struct apart *x)
+static inline bool is_key(const struct json *member, const char *key)
 {
-    char before = '{';
-    JSON_EACH (m, object) {
-        buf_char(out, before);
-        before = ',';
+    return bytes_is((struct bytes){member->key, member->key_n}, key);
+}
+
+/* metadata, with what is apart of it. False: managedFields do not stand last. */
+static bool metadata_write(struct buf *out, const struct json *metadata, const struct apart *x, struct blob_part *ret_managed)
+{
+    bool is_last = true;
+    buf_char(out, '{');
+    JSON_EACH (m, metadata) {
+        uint32_t from = (uint32_t)out->n;
+        if (m != metadata->first)
+            buf_char(out, ',');
         json_write_string(out, (struct bytes){m->key, m->key_n});
         buf_char(out, ':');
         json_write(out, m);
-        if (strcmp(m->key, "metadata") != 0)
-            continue;
-        if (x->managed.n) {
-            out->n--; /* its '}' */
-            buf_text(out, m->n ? ",\"managedFields\":" : "\"managedFields\":");
-            write_with(out, x->managed, x->managed_added);
-            buf_char(out, '}');
+        if (is_key(m, "managedFields")) {
+            *ret_managed = (struct blob_part){from, (uint32_t)out->n};
+            is_last = !m->next && !x->managed.n;
         }
-        if (x->spec.n) {
+    }
+    if (x->managed.n) {
+        uint32_t from = (uint32_t)out->n;
+        buf_text(out, metadata->n ? ",\"managedFields\":" : "\"managedFields\":");
+        write_with(out, x->managed, x->managed_added);
+        *ret_managed = (struct blob_part){from, (uint32_t)out->n};
+    }
+    buf_char(out, '}');
+    return is_last;
+}
+
+/* Says where the parts stand in it: false, they do not stand so that they can be left out. */
+static bool object_write(struct buf *out, const struct json *object, const struct apart *x, struct blob_part *managed,
+                         struct blob_part *spec)
+{
+    bool has_parts = false;
+    char before = '{';
+    JSON_EACH (m, object) {
+        uint32_t from = (uint32_t)out->n;
+        bool is_metadata = is_key(m, "metadata"), is_spec = is_key(m, "spec");
+        buf_char(out, before);
+        json_write_string(out, (struct bytes){m->key, m->key_n});
+        buf_char(out, ':');
+        if (is_metadata && json_is(m, JSON_OBJECT))
+            has_parts = metadata_write(out, m, x, managed) && !spec->to;
+        else
+            json_write(out, m);
+        if (is_metadata && x->spec.n) {
+            from = (uint32_t)out->n;
             buf_text(out, ",\"spec\":");
             write_with(out, x->spec, x->spec_added);
         }
+        if (is_spec || (is_metadata && x->spec.n))
+            *spec = (struct blob_part){from, (uint32_t)out->n};
+        before = ',';
     }
     buf_char(out, '}');
+    return has_parts;
+}
+
+struct blob *apart_write(struct buf *scratch, const struct json *object, const struct apart *x)
+{
+    struct blob_part managed = {0}, spec = {0};
+    buf_clear(scratch);
+    bool has_parts = object_write(scratch, object, x, &managed, &spec);
+    struct blob *body = blob_new(scratch->data, scratch->n);
+    body->has_parts = has_parts;
+    body->managed = managed;
+    body->spec = spec;
+    return body;
 }

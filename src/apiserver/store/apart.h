@@ -18,7 +18,7 @@ struct apart {
 };
 /* The tree without managedFields, and without spec where that is wanted and spec stands right behind metadata. *ret_apart refers to the
  * body. NULL: the text is not one that we read whole. */
-struct json *apart_split(struct arena *a, struct bytes body, bool without_spec, struct apart *ret_apart);
+struct json *apart_split(struct arena *a, const struct blob *body, bool without_spec, struct apart *ret_apart);
 /* A member of spec, be it in the tree or apart. NULL: there is none. */
 const struct json *apart_spec_get(struct arena *a, const struct json *object, const struct apart *x, const char *key);
 /* Put one there. */
@@ -26,7 +26,7 @@ void apart_spec_add(struct arena *a, struct json *object, struct apart *x, const
 /* Back into the tree; what cannot be read is left out. */
 void apart_join_managed(struct arena *a, struct json *object, struct apart *x);
 void apart_join(struct arena *a, struct json *object, struct apart *x);
-/* Print the object with what is apart. */
-void apart_write(struct buf *out, const struct json *object, const struct apart *x);
+/* The text of the object with what is apart. scratch: emptied first. It says where its parts stand (blob.has_parts). */
+struct blob *apart_write(struct buf *scratch, const struct json *object, const struct apart *x);
 
 #endif

@@ -16,12 +16,12 @@ const struct kind *object_kind_named(struct apiserver *s, struct arena *a, const
 
 bool object_kind_is(const struct kind *k, const char *group, const char *plural)
 {
-    return strcmp(k->group, group) == 0 && strcmp(k->plural, plural) == 0;
+    return k->plural[0] == plural[0] && strcmp(k->plural, plural) == 0 && strcmp(k->group, group) == 0; /* most differ there */
 }
 
 const char *object_api_version(struct arena *a, const struct kind *k, const char *version)
 {
-    return *k->group ? arena_printf(a, "%s/%s", k->group, version) : version;
+    return *k->group ? arena_joined(a, k->group, '/', version) : version;
 }
 
 /* Member by member: what cannot be read is left out, and of an object only as little as possible. */
@@ -74,8 +74,8 @@ bool object_text_terminating(const struct blob *text)
 
 bool object_defaults_late(const struct kind *k, const char *version)
 {
-    const struct kind_version *v = kind_version_find(k, version);
-    return !kind_is_built_in(k) && v && v->schema && v->schema->defaults_below;
+    const struct kind_version *v = kind_is_built_in(k) ? NULL : kind_version_find(k, version);
+    return v && v->schema && v->schema->defaults_below;
 }
 
 void object_show(struct arena *a, const struct kind *k, struct json *object, const char *version)
@@ -154,9 +154,7 @@ struct json *object_ordered(struct arena *a, struct json *object, const char *ap
 
 struct blob *object_text_apart(struct apiserver *s, const struct json *object, const struct apart *apart)
 {
-    buf_clear(&s->text);
-    apart_write(&s->text, object, apart);
-    struct blob *body = blob_new(s->text.data, s->text.n);
+    struct blob *body = apart_write(&s->text, object, apart);
     if (s->text.cap > TEXT_KEPT_BYTES)
         buf_free(&s->text);
     return body;

@@ -98,12 +98,25 @@ static void note_spec(const struct question *q, uint32_t number, const struct bl
     }
 }
 
+/* Somebody owns it, for certain: garbage.c need not look whether it is plain. */
+static bool is_owned(const struct json *object)
+{
+    JSON_EACH (owner, json_get(json_get(object, "metadata"), "ownerReferences")) {
+        const struct json *uid = json_get(owner, "uid");
+        if (json_is(uid, JSON_STRING) && uid->n > 0 && uid->n < STORE_UID_ROOM)
+            return true;
+    }
+    return false;
+}
+
 void questions_note(const struct questions *q, uint32_t kind_id, const struct json *object, const struct blob *was,
                     const struct json *spec_added, struct blob *body)
 {
     const struct kind_questions *asked = of_kind(q, kind_id);
     if (is_plain(object))
         body->notes |= STORE_NOTE_OWNERS | STORE_NOTE_PLAIN;
+    else if (is_owned(object))
+        body->notes |= STORE_NOTE_OWNERS;
     for (uint32_t i = 0; i < asked->n; i++) {
         if (!was || asked->all[i].spec == SELECTOR_READS_NONE)
             note(body, i, selector_match_tree(&asked->all[i].selector, object));

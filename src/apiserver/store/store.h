@@ -35,6 +35,7 @@ struct store_event {
 #define STORE_NOTE_KEPT 0x4u   /* owners, finalizers and deletion are those of the version before */
 #define STORE_NOTE_ANSWERS 3   /* from this bit on, two for each question of watchers: whether it was asked, and the answer */
 #define STORE_NOTE_QUESTIONS 14 /* of each kind */
+#define STORE_UID_ROOM 64 /* for the uid of an owner and its NUL: a longer one is nobody's */
 
 /* dir NULL: memory only (simulation). -E_AGAIN "data directory is in use by pid N", -E_IO damaged (says which file and
  * what to do). */

@@ -270,7 +270,7 @@ static int pull_event(void *arg, struct http_event *ret_event)
         w->chunk = next_chunk(w);
     if (!w->chunk)
         return w->ended ? -1 : 0;
-    *ret_event = (struct http_event){w->type, {w->chunk->data, w->chunk->n}};
+    *ret_event = (struct http_event){w->type, {w->chunk->data, w->chunk->n}, w->chunk};
     return 1;
 }
 

@@ -63,8 +63,11 @@ static inline uint64_t hash_with(const void *data, size_t n, uint64_t seed, uint
         rest -= 8;
         p += 8;
     }
-    for (size_t i = 0; i < rest; i++)
-        last |= (uint64_t)p[i] << (8 * i);
+    if (rest && n >= 8)
+        last = load64(p + rest - 8) >> (64 - 8 * rest); /* the same from the other side, at once */
+    else
+        for (size_t i = 0; i < rest; i++)
+            last |= (uint64_t)p[i] << (8 * i);
     h = fold(last ^ h, k0 ^ ((uint64_t)rest + 1));
     return fold(h ^ k1, k0) ^ h;
 }

@@ -72,8 +72,13 @@ void kind_table_index(struct kind_table *t)
 static const struct kind *find(const struct map *m, const char *group, const char *name)
 {
     char key[KIND_KEY_MAX];
-    kind_key(key, sizeof key, group, name);
-    const struct kind **slot = map_find_text(m, key);
+    size_t group_n = strlen(group), name_n = strlen(name);
+    if (group_n + name_n + 2 > sizeof key) /* longer than any */
+        return NULL;
+    memcpy(key, group, group_n); /* every request asks: as kind_key writes it */
+    key[group_n] = '/';
+    memcpy(key + group_n + 1, name, name_n);
+    const struct kind **slot = map_find(m, (struct bytes){key, group_n + 1 + name_n});
     return slot ? *slot : NULL;
 }
 

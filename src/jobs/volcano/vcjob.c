@@ -96,7 +96,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
 {
     struct vcjobs *v = arg;
     arena_reset(v->scratch);
-    const struct json *pod = object_parse_lean(v->scratch, object, false);
+    const struct json *pod = object_parse_lean(v->scratch, object, kube_watch_body(v->pods, object), false);
     const char *ns = object_meta(pod, "namespace");
     int64_t now_ms = loop_wall_ms(v->jobs->loop);
     if (event == KUBE_DELETED) {
@@ -308,14 +308,13 @@ static void update_group(struct vcjob_pass *x)
 static bool make_group(struct vcjob_pass *x)
 {
     struct work *w = x->work;
-    const char *name = vcjob_pod_group_name(w->arena, x->job);
     if (!x->group) {
-        if (!is_made(x, name))
-            make(x, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), name,
+        if (!is_made(x, x->group_name))
+            make(x, kube_path(w->arena, "scheduling.volcano.sh", "v1beta1", "podgroups", w->ns, NULL, NULL), x->group_name,
                  vcjob_pod_group(w->arena, x->job, x->tasks, x->tasks_n, x->version));
         return false;
     }
-    (void)map_remove(x->memory->made, bytes_of(name)); /* it was seen before */
+    (void)map_remove(x->memory->made, bytes_of(x->group_name)); /* it was seen before */
     update_group(x);
     const char *phase = json_text(json_path(x->group, "status", "phase", NULL), "");
     return *phase && strcmp(phase, "Pending") != 0;
@@ -484,7 +483,8 @@ static void pass_read(struct vcjob_pass *x)
     x->version = json_int64(json_path(x->job, "status", "version", NULL), 0);
     x->now_ms = loop_wall_ms(v->jobs->loop);
     vcjob_plugins_parse(w->arena, x->job, x->tasks, x->tasks_n, &x->plugins);
-    x->group = kube_cache_get(v->groups, w->ns, vcjob_pod_group_name(w->arena, x->job), w->arena);
+    x->group_name = vcjob_pod_group_name(w->arena, x->job);
+    x->group = kube_cache_get(v->groups, w->ns, x->group_name, w->arena);
     int64_t group_version = 0;
     if (x->group && bytes_int64(bytes_of(object_annotation(x->group, "volcano.sh/job-version")), &group_version))
         x->group_old = group_version != x->version;

@@ -56,6 +56,7 @@ struct vcjob_pass {
     struct work *work;
     struct vcjob_memory *memory;
     const struct json *job, *group;
+    const char *group_name;       /* of its PodGroup, which may not be there */
     bool group_old;               /* the PodGroup belongs to an earlier version of the job */
     struct vcjob_task *tasks;
     uint32_t tasks_n;

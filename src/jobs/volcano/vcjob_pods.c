@@ -62,7 +62,7 @@ int64_t vcjob_hosts_n(const struct vcjob_task *task)
 
 char *vcjob_pod_group_name(struct arena *a, const struct json *job)
 {
-    return arena_printf(a, "%s-%s", object_meta(job, "name"), object_meta(job, "uid"));
+    return arena_joined(a, object_meta(job, "name"), '-', object_meta(job, "uid"));
 }
 
 struct json *job_owner(struct arena *a, const struct json *owner, const char *api_version, const char *kind)

@@ -188,7 +188,7 @@ static enum vcjob_action take_command(struct vcjob_pass *x, const char **ret_mes
     struct work *w = x->work;
     struct vcjob_memory *m = x->memory;
     char now[64];
-    snprintf(now, sizeof now, "%d/%lld/%lld", (int)x->view.phase, (long long)x->version,
+    text_printf(now, sizeof now, "%d/%lld/%lld", (int)x->view.phase, (long long)x->version,
              (long long)x->view.retry_count);
     size_t at = 0;
     struct bytes key, raw;

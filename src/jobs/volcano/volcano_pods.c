@@ -308,7 +308,8 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     struct volcano_pods *v = arg;
     if (is_cared_for(v, event, object))
         return;
-    const struct json *pod = object_parse_lean(v->arena, object, false), *metadata = json_get(pod, "metadata");
+    const struct blob *body = kube_watch_body(v->watch, object);
+    const struct json *pod = object_parse_lean(v->arena, object, body, false), *metadata = json_get(pod, "metadata");
     const char *key =
         arena_printf(v->arena, "%s/%s", json_get_text(metadata, "namespace", ""), json_get_text(metadata, "name", ""));
     const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
@@ -318,7 +319,7 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
         text_equal(phase, "Failed"))
         wanted_forget(v, key);
     else
-        wanted_put(v, key, object_parse_lean(v->arena, object, true));
+        wanted_put(v, key, object_parse_lean(v->arena, object, body, true));
     arena_reset(v->arena);
 }
 

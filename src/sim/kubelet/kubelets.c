@@ -45,7 +45,7 @@ struct kubelets {
     uint32_t address_next;
     uint32_t unresumed_n; /* running pods whose devices are not accounted yet: their node was not ready */
     struct object_meta meta;
-    struct buf key, lean;
+    struct buf key;
     struct arena *arena;  /* reset after each callback */
 };
 
@@ -593,8 +593,7 @@ static bool is_echo(const struct kubelets *k, const struct pod_life *p, struct b
 
 static void pod_event(struct kubelets *k, enum kube_event event, struct bytes key, struct bytes object)
 {
-    object_without_managed_fields(object, &k->lean); /* a third of it, and no kubelet's business */
-    struct json *pod = json_parse(k->arena, buf_view(&k->lean), NULL, NULL);
+    struct json *pod = object_parse_lean(k->arena, object, kube_watch_body(k->pods_watch, object), true);
     struct pod_life *p = pod_of(k, key);
     if (pod && event != KUBE_DELETED)
         pod_changed(k, pod, key);
@@ -726,7 +725,6 @@ void kubelets_free(struct kubelets *k)
     map_free(k->nodes);
     object_meta_free(&k->meta);
     buf_free(&k->key);
-    buf_free(&k->lean);
     arena_free(k->arena);
     free(k);
 }

@@ -31,6 +31,8 @@
 #define WORKLOAD_ANNOTATION "kueue.x-k8s.io/workload"
 #define VOLCANO_GROUP_ANNOTATION "scheduling.k8s.io/group-name"
 
+enum { NODES, WORKLOADS, GROUPS, WATCHES };
+
 /* A Kueue workload or a Volcano pod group. */
 struct gang_seen {
     char *queue;
@@ -61,7 +63,7 @@ struct usage_sim {
     struct map *running; /* by node: struct map * of the uids of its running pods, by the order of their coming */
     struct map *nodes; /* by name */
     struct map *gangs; /* "workload/ns/name", "group/ns/name" */
-    struct kube_watch *watches[3];
+    struct kube_watch *watches[WATCHES];
     struct loop_timer *timer;
     struct arena *scratch;
     void (*changed)(void *arg, const char *node); /* NULL: nobody asks */
@@ -307,7 +309,7 @@ static void on_workload(void *arg, enum kube_event event, struct bytes object)
 {
     struct usage_sim *u = arg;
     arena_reset(u->scratch);
-    const struct json *w = object_parse_lean(u->scratch, object, true);
+    const struct json *w = object_parse_lean(u->scratch, object, kube_watch_body(u->watches[WORKLOADS], object), true);
     const char *queue = json_text(json_path(w, "status", "admission", "clusterQueue", NULL), "");
     (void)gang_seen(u, "workload", event, w, queue, workload_queued_since(w), true_since_ms(u, w, "Admitted"));
 }
@@ -319,7 +321,7 @@ static void on_group(void *arg, enum kube_event event, struct bytes object)
     if (event == KUBE_MODIFIED && !memmem(object.data, object.n, whole, sizeof whole - 1))
         return; /* a look before the parse: its queue is read again when it is whole */
     arena_reset(u->scratch);
-    const struct json *group = object_parse_lean(u->scratch, object, true);
+    const struct json *group = object_parse_lean(u->scratch, object, kube_watch_body(u->watches[GROUPS], object), true);
     struct gang_seen *g = gang_seen(u, "group", event, group, json_text(json_path(group, "spec", "queue", NULL), ""),
                                     json_text(json_path(group, "metadata", "creationTimestamp", NULL), ""), 0);
     if (g && !g->whole_ms)
@@ -526,11 +528,11 @@ int usage_sim_new(struct kube_client *c, const char *path, double speed, struct 
     if (usage_prune(store, (double)loop_wall_ms(u->loop) / 1000 - KEEP_S, e) < 0)
         log_warning("old usage is kept error=\"%s\"", e->text);
     const struct kube_watch_config watches[] = {
-        {.path = "/api/v1/nodes", .on_event = on_node, .arg = u},
-        {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true, .on_event = on_workload, .arg = u},
-        {.path = "/apis/scheduling.volcano.sh/v1beta1/podgroups", .optional = true, .on_event = on_group, .arg = u},
+        [NODES] = {.path = "/api/v1/nodes", .on_event = on_node, .arg = u},
+        [WORKLOADS] = {.path = "/apis/kueue.x-k8s.io/v1beta2/workloads", .optional = true, .on_event = on_workload, .arg = u},
+        [GROUPS] = {.path = "/apis/scheduling.volcano.sh/v1beta1/podgroups", .optional = true, .on_event = on_group, .arg = u},
     };
-    for (size_t i = 0; i < sizeof watches / sizeof *watches; i++)
+    for (size_t i = 0; i < WATCHES; i++)
         u->watches[i] = kube_watch_new(c, &watches[i]);
     u->timer = loop_timer_new(u->loop, on_timer, u);
     loop_timer_start(u->timer, FLUSH_MS, FLUSH_MS);

@@ -337,6 +337,33 @@ static void old_updates_become_one(void **state)
     assert_string_equal(json_get_text(json_item(entries, 9), "manager", ""), "tool-39");
 }
 
+/* What a body that was printed says of its parts leads to the same as looking for them. False: it says nothing. */
+static bool says_its_parts(struct arena *a, struct blob *body, const struct json *whole)
+{
+    if (!body->has_parts)
+        return false;
+    for (int without_spec = 0; without_spec < 2; without_spec++) {
+        struct apart said = {0}, found = {0};
+        struct json *by_parts = apart_split(a, body, without_spec, &said);
+        body->has_parts = false;
+        struct json *looked = apart_split(a, body, without_spec, &found);
+        body->has_parts = true;
+        assert_true(json_equal(by_parts, looked));
+        assert_true(said.managed.data == found.managed.data && said.managed.n == found.managed.n);
+        assert_true(said.spec.data == found.spec.data && said.spec.n == found.spec.n);
+        apart_join(a, by_parts, &said);
+        assert_true(json_equal(by_parts, whole));
+    }
+    const struct json_cut cuts[] = {{body->data + body->managed.from, body->data + body->managed.to},
+                                    {body->data + body->spec.from, body->data + body->spec.to}};
+    struct bytes text = {body->data, body->n};
+    struct json *lean = json_parse_without(a, text, cuts, body->spec.to ? 2 : 1), *rest = json_clone(a, whole);
+    (void)json_remove(json_get(rest, "metadata"), "managedFields"); /* some have none */
+    (void)json_remove(rest, "spec");
+    assert_true(json_equal(lean, rest));
+    return true;
+}
+
 /* Apart and together again an object is what it was, wherever its managedFields and its spec stand. */
 static void apart(void **state)
 {
@@ -354,25 +381,39 @@ static void apart(void **state)
         "{ \"metadata\" : { \"name\" : \"n\" , \"managedFields\" : [ {} ] } }",
         "{\"metadata\":{\"managedFields\":{\"no\":\"list\"}}}",
     };
-    size_t apart_n = 0, spec_n = 0;
+    size_t apart_n = 0, spec_n = 0, said_n = 0, whole_n = 0;
     for (size_t i = 0; i < 2 * (sizeof texts / sizeof *texts); i++) {
         _cleanup_arena_ struct arena *a = arena_new();
         _cleanup_buf_ struct buf out = {0};
         struct apart x = {0};
         const struct json *whole = json_parse(a, bytes_of(texts[i / 2]), NULL, NULL);
-        struct json *object = apart_split(a, bytes_of(texts[i / 2]), i % 2, &x);
-        if (!object) /* read whole, then */
+        struct blob *body = blob_new(texts[i / 2], strlen(texts[i / 2])), *again;
+        struct json *object = apart_split(a, body, i % 2, &x);
+        if (!object) { /* read whole, then */
+            blob_unref(body);
             continue;
+        }
         apart_n++;
         assert_null(json_path(object, "metadata", "managedFields", NULL));
         spec_n += x.spec.n > 0;
         assert_true(!x.spec.n || !json_get(object, "spec"));
         assert_true(!x.spec.n || i % 2);
-        apart_write(&out, object, &x);
-        assert_true(json_equal(json_parse(a, buf_view(&out), NULL, NULL), whole));
+        again = apart_write(&out, object, &x);
+        assert_true(json_equal(json_parse(a, (struct bytes){again->data, again->n}, NULL, NULL), whole));
+        said_n += says_its_parts(a, again, whole);
         apart_join(a, object, &x);
         assert_true(json_equal(object, whole) && !x.managed.n && !x.spec.n);
+        blob_unref(again);
+        again = apart_write(&out, object, &x); /* all of it as a tree */
+        said_n += says_its_parts(a, again, whole);
+        blob_unref(again);
+        again = apart_write(&out, whole, &(struct apart){0});
+        whole_n += says_its_parts(a, again, whole);
+        blob_unref(again);
+        blob_unref(body);
     }
+    assert_int_equal(said_n, 2 * 2 * 8);
+    assert_int_equal(whole_n, 2 * 6); /* not where managedFields stand before another member */
     assert_int_equal(spec_n, 3);
     assert_int_equal(apart_n, 2 * 8); /* those without spaces, as the store has them; and with a list */
 }
@@ -396,7 +437,8 @@ static void added_to_texts(void **state)
         _cleanup_arena_ struct arena *a = arena_new();
         _cleanup_buf_ struct buf out = {0};
         struct apart x;
-        struct json *object = apart_split(a, bytes_of(texts[i / 2][0]), true, &x);
+        struct blob *body = blob_new(texts[i / 2][0], strlen(texts[i / 2][0]));
+        struct json *object = apart_split(a, body, true, &x);
         assert_true(object && x.managed.n && x.spec.n);
         x.managed_added = json_parse(a, bytes_of("{\"m\":2}"), NULL, NULL);
         apart_spec_add(a, object, &x, "nodeName", json_new_text(a, "a"));
@@ -405,8 +447,10 @@ static void added_to_texts(void **state)
         assert_null(apart_spec_get(a, object, &x, "none"));
         if (i % 2)
             apart_join(a, object, &x);
-        apart_write(&out, object, &x);
-        assert_string_equal(out.data, texts[i / 2][1]);
+        struct blob *written = apart_write(&out, object, &x);
+        assert_string_equal(written->data, texts[i / 2][1]);
+        blob_unref(written);
+        blob_unref(body);
     }
 }
 

@@ -21,6 +21,8 @@ static void test_alignment_and_content(void **state)
     assert_string_equal(arena_text_lower(a, "TrainJob @[`{ \xc3\x84"), "trainjob @[`{ \xc3\x84");
     assert_null(arena_text(a, NULL));
     assert_string_equal(arena_printf(a, "%d-%s", 5, "x"), "5-x");
+    assert_string_equal(arena_joined(a, "batch", '/', "v1"), "batch/v1");
+    assert_string_equal(arena_joined(a, "", '-', ""), "-");
     assert_int_equal(strlen(arena_printf(a, "%0300d", 5)), 300);
     assert_int_equal(strlen(arena_printf(a, "%0255d%s", 5, "")), 255);
     assert_int_equal(strlen(arena_printf(a, "%0256d", 5)), 256);

@@ -102,16 +102,17 @@ static void test_follow(void **state)
 
 static void lean(const char *in, const char *want)
 {
-    _cleanup_buf_ struct buf out = {0};
-    object_without_managed_fields(bytes_of(in), &out);
-    assert_string_equal(out.data, want);
+    struct blob *out = object_without_managed_fields(bytes_of(in), NULL);
+    assert_string_equal(out->data, want);
+    assert_int_equal(out->n, strlen(want));
+    blob_unref(out);
 }
 
 static void parsed(const char *in, bool with_spec, const char *want)
 {
     _cleanup_arena_ struct arena *a = arena_new();
     _cleanup_buf_ struct buf out = {0};
-    json_write(&out, object_parse_lean(a, bytes_of(in), with_spec));
+    json_write(&out, object_parse_lean(a, bytes_of(in), NULL, with_spec));
     assert_string_equal(out.data, want);
 }
 
@@ -126,8 +127,35 @@ static void test_objects_are_read_without_their_spec(void **state)
     parsed("{\"spec\":1}", false, "{}");
     parsed("{\"a\":1}", false, "{\"a\":1}");
     _cleanup_arena_ struct arena *a = arena_new();
-    assert_null(object_parse_lean(a, BYTES("{\"metadata\":{\"managedFields\":["), false));
-    assert_null(object_parse_lean(a, BYTES(""), true));
+    assert_null(object_parse_lean(a, BYTES("{\"metadata\":{\"managedFields\":["), NULL, false));
+    assert_null(object_parse_lean(a, BYTES(""), NULL, true));
+}
+
+/* The same of a body that says where its parts stand: it is not looked for. */
+static void test_bodies_say_where_their_parts_stand(void **state)
+{
+    static const char text[] = "{\"metadata\":{\"name\":\"a\",\"managedFields\":[1]},\"spec\":{},\"status\":{}}";
+    static const char *const want[] = {"{\"metadata\":{\"name\":\"a\"},\"status\":{}}", "{\"metadata\":{\"name\":\"a\"},\"spec\":{},\"status\":{}}"};
+    struct blob *body = blob_new(text, sizeof text - 1);
+    struct bytes object = {body->data, body->n};
+    const char *managed = strstr(text, ",\"managed"), *spec = strstr(text, ",\"spec");
+    body->has_parts = true;
+    for (int i = 0; i < 2; i++) { /* 0: as if it had none */
+        _cleanup_arena_ struct arena *a = arena_new();
+        if (i > 0) {
+            body->managed = (struct blob_part){(uint32_t)(managed - text), (uint32_t)(spec - text) - 1};
+            body->spec = (struct blob_part){(uint32_t)(spec - text), (uint32_t)(strstr(text, ",\"status") - text)};
+        }
+        struct blob *lean_body = object_without_managed_fields(object, body);
+        assert_string_equal(lean_body->data, i ? want[1] : text);
+        for (int with_spec = 0; with_spec < 2; with_spec++) {
+            _cleanup_buf_ struct buf out = {0};
+            json_write(&out, object_parse_lean(a, object, body, with_spec));
+            assert_string_equal(out.data, i ? want[with_spec] : text);
+        }
+        blob_unref(lean_body);
+    }
+    blob_unref(body);
 }
 
 static void annotation(const char *in, const char *want)
@@ -226,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_follow), cmocka_unit_test(test_keys_to_look_at), cmocka_unit_test(test_marks),
                                        cmocka_unit_test(test_managed_fields_are_cut_out),
                                        cmocka_unit_test(test_objects_are_read_without_their_spec),
+                                       cmocka_unit_test(test_bodies_say_where_their_parts_stand),
                                        cmocka_unit_test(test_an_annotation_is_found_in_the_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,9 @@ static void test_look(void **state)
     assert_true(json_is(json_item(b, 3), JSON_NULL));
     assert_null(json_item(b, 6));
     assert_null(json_path(v, "a", "zz", "b", NULL));
+    const struct json *deep = json_parse(a, BYTES("{\"1\":{\"2\":{\"3\":{\"4\":{\"5\":{\"6\":{\"7\":{\"8\":9}}}}}}}}"), NULL, NULL);
+    assert_int_equal(json_int64(json_path(deep, "1", "2", "3", "4", "5", "6", "7", "8", NULL), 0), 9);
+    assert_int_equal(json_path(deep, "1", "2", "3", "4", "5", NULL)->n, 1);
     assert_null(json_get(NULL, "a"));
     assert_null(json_get(b, "a"));
     assert_string_equal(json_get_text(v, "t", ""), "text");

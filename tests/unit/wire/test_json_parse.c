@@ -131,6 +131,25 @@ static void test_duplicates(void **state)
     assert_int_equal(v->n, 2);
 }
 
+/* The keys of a small object are told apart by one of 64 bits first: those that share one, and those that do not, are each kept once. */
+static void test_duplicates_among_many(void **state)
+{
+    enum { KEYS = 31 };
+    for (int again = 0; again < KEYS; again++) {
+        _cleanup_arena_ struct arena *a = arena_new();
+        _cleanup_buf_ struct buf text = {0};
+        struct json_parse_info info;
+        for (int i = 0; i < KEYS; i++)
+            buf_printf(&text, "%c\"%c%d%s\":%d", i ? ',' : '{', "ai"[i % 2], i, i % 3 ? "" : "xxxxxxxxxxxxxxxxxxxxx", i);
+        buf_printf(&text, ",\"%c%d%s\":%d}", "ai"[again % 2], again, again % 3 ? "" : "xxxxxxxxxxxxxxxxxxxxx", 100);
+        const struct json *v = json_parse(a, buf_view(&text), &info, NULL);
+        assert_non_null(v);
+        assert_int_equal(v->n, KEYS);
+        assert_int_equal(info.duplicate_n, 1);
+        assert_int_equal(json_int64(v->last, 0), 100);
+    }
+}
+
 static void test_duplicates_in_large_object(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -176,7 +195,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_accepted),   cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_nul_byte),   cmocka_unit_test(test_every_cut_is_refused),
-                                       cmocka_unit_test(test_duplicates), cmocka_unit_test(test_duplicates_in_large_object),
+                                       cmocka_unit_test(test_duplicates), cmocka_unit_test(test_duplicates_among_many),
+                                       cmocka_unit_test(test_duplicates_in_large_object),
                                        cmocka_unit_test(test_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

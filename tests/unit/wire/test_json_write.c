@@ -6,6 +6,24 @@
 #include <string.h>
 #include "wire/yaml.h"
 
+/* Of every length around those at which the ways change, with each byte that may stand in a text at each place. */
+static void test_strings_of_every_length(void **state)
+{
+    static const char *const odd[] = {"\"", "\\", "\n", "\x01", "\x1f", " ", "!", "#", "[", "]", "\x7f", "\xc3\xa9", "\xdc\xa2"};
+    for (size_t n = 0; n <= 40; n++)
+        for (size_t at = 0; at <= n; at++)
+            for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+                _cleanup_arena_ struct arena *a = arena_new();
+                _cleanup_buf_ struct buf text = {0}, out = {0};
+                for (size_t k = 0; k < n; k++)
+                    k == at ? buf_text(&text, odd[i]) : buf_char(&text, 'a');
+                json_write_string(&out, buf_view(&text));
+                size_t escapes_n = at < n && (i < 2 || i == 2) ? 1 : at < n && i < 5 ? 5 : 0;
+                assert_int_equal(out.n, text.n + 2 + escapes_n);
+                assert_string_equal(json_text(json_parse(a, buf_view(&out), NULL, NULL), NULL), text.data ? text.data : "");
+            }
+}
+
 static void test_pretty(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new();
@@ -179,7 +197,8 @@ static void test_yaml_long(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pretty),       cmocka_unit_test(test_yaml_shape),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_strings_of_every_length), cmocka_unit_test(test_pretty),
+                                       cmocka_unit_test(test_yaml_shape),
                                        cmocka_unit_test(test_yaml_strings), cmocka_unit_test(test_strings_come_back),
                                        cmocka_unit_test(test_yaml_damaged), cmocka_unit_test(test_yaml_long)};
     return cmocka_run_group_tests(tests, NULL, NULL);
