@@ -106,8 +106,8 @@ void status_pod_awaits_group(struct scheduler *s, const struct seen_pod *p, cons
         workqueue_add_after(s->pod_work, intern_name(s->names, p->key), GROUP_WAIT_MS);
 }
 
-/* WHY  nobody who makes nodes is to see a pod before there is room for it in its queue. NULL: its gate is being opened. Else what there is to
- * say beside why it waits. */
+/* WHY  nobody who makes nodes is to see a pod before there is room for it in its queue. NULL: its gate is being opened. Else what there is
+ * to say beside why it waits. */
 static const char *look_at_gate(struct scheduler *s, struct work *w, const struct seen_pod *p, const struct seen_gang *g, bool is_whole)
 {
     struct arena *a = w->arena;
