@@ -318,7 +318,10 @@ static void evict(struct model *m, const struct plan_entry *e)
         outcome(&m->w, EFFECT_EVICT, key, only, OUTCOME_FAILED);
         return;
     }
-    m->groups[i].had_n = only ? 0 : m->groups[i].kept_n;
+    bool was_filled = false; /* by pods that this plan binds before: then no places are kept for it any more */
+    for (uint32_t k = 0; k < m->w.plan.entries_n; k++)
+        was_filled |= m->w.plan.entries[k].effect == EFFECT_BIND && m->w.plan.entries[k].gang == e->gang;
+    m->groups[i].had_n = only || was_filled ? 0 : m->groups[i].kept_n;
     for (int k = 0; k < PODS; k++)
         m->groups[i].had_n += !only && m->groups[i].pods[k].exists && m->groups[i].pods[k].node >= 0;
     for (int k = 0; k < PODS; k++) {
