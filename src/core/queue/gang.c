@@ -183,11 +183,14 @@ struct member_key {
     int64_t created_ms;
     const char *key;
     uint32_t pod;
+    int32_t priority;
 };
 
 static int compare_members(const void *left, const void *right)
 {
     const struct member_key *a = left, *b = right;
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
     if (a->created_ms != b->created_ms)
         return a->created_ms < b->created_ms ? -1 : 1;
     return strcmp(a->key, b->key);
@@ -214,7 +217,7 @@ static void sort_members(const struct state *s, struct arena *a, uint32_t *pods,
     struct member_key *keys = arena_alloc(a, n * sizeof *keys);
     for (uint32_t i = 0; i < n; i++) {
         const struct pod *p = &s->pods[pods[i]];
-        keys[i] = (struct member_key){p->created_ms, intern_name(s->names, p->key), pods[i]};
+        keys[i] = (struct member_key){p->created_ms, intern_name(s->names, p->key), pods[i], p->priority};
     }
     qsort(keys, n, sizeof *keys, compare_members);
     for (uint32_t i = 0; i < n; i++)

@@ -32,7 +32,7 @@ uint32_t gang_pod_shape(struct state *s, uint32_t shape, const struct flavor_cho
 bool flavor_given(const struct gang *g, uint32_t set, name_id resource, name_id *ret_flavor);
 void gang_drop_sets(struct state *s, struct gang *g);
 
-/* Members to place, by (creation, key): unbound, ours, not gated, not ending. In the arena. */
+/* Members to place, by (priority, creation, key): unbound, ours, not gated, not ending. In the arena. */
 uint32_t gang_loose_members(struct state *s, const struct gang *g, struct arena *a, uint32_t **ret_pods);
 /* Did it run in an admission that was given back, before the one that stands? Known of what was seen; else its times tell. WHY both: the
  * clocks of kubelets differ, and pods of a group are there before they are let in. */

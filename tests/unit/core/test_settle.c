@@ -420,10 +420,27 @@ static void an_admission_refused_before_its_binding_is_refused_is_written_again(
     assert_string_equal(node_of(w, "ns/job-0"), "n0");
 }
 
+/* Of a group there is room for one: the one with the higher priority starts, though it came later. */
+static void members_start_by_priority(void **state)
+{
+    struct world *w = *state;
+    node(w, "n0", "cpu=64000," GPU "=4", "");
+    gang_record(w, a_group(w, "g", NULL, 1));
+    for (int i = 0; i < 3; i++) {
+        struct pod_record p = a_pod(w, arena_printf(w->records, "ns/g-%d", i), "g", FOUR);
+        p.priority = i == 1 ? 5 : 0;
+        pod_record(w, p);
+    }
+    step(w);
+    assert_int_equal(effects(w, EFFECT_BIND), 1);
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/g-1"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         in_a_world(an_admission_refused_before_its_binding_is_refused_is_written_again),
+        in_a_world(members_start_by_priority),
         in_a_world(a_failed_member_leaves_its_place_to_its_successor),
         in_a_world(a_deleted_member_too),
         in_a_world(success_and_the_end_of_the_job_give_the_room_back),
