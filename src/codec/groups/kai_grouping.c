@@ -18,6 +18,7 @@ const struct kai_owner_kind kai_owner_kinds[KAI_OWNERS_N] = {
     [KAI_OWNER_LWS] = {"/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets", "leaderworkerset.x-k8s.io", "leaderworkerset.x-k8s.io/v1",
                        "LeaderWorkerSet", NULL},
     [KAI_OWNER_RAY] = {"/apis/ray.io/v1/rayclusters", "ray.io", "ray.io/v1", "RayCluster", NULL},
+    [KAI_OWNER_JOB] = {"/apis/batch/v1/jobs", "batch", "batch/v1", "Job", NULL},
 };
 
 static const char *meta_text(const struct json *object, const char *map, const char *key)
@@ -177,6 +178,14 @@ static void of_ray(struct arena *a, const struct json *pod, const struct json *s
     g->part = label(pod, "ray.io/group");
 }
 
+/* Of these no more than one waits for others, unless the job asks for it: SOURCE KAI. What is no number is as if it were not there. */
+static void of_job(const struct json *job, struct kai_grouping *g)
+{
+    int64_t least;
+    if (bytes_int64(bytes_of(meta_text(job, "annotations", KAI_GROUPING_LEAST)), &least))
+        g->min_member = members(least);
+}
+
 /* ---- the group ---- */
 
 static struct json *reference(struct arena *a, const char *api_version, const char *kind, const char *name, const char *uid)
@@ -230,8 +239,10 @@ void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_i
         of_jobset(a, pod, spec, ret);
     else if (owner && kind == KAI_OWNER_LWS)
         of_lws(a, pod, spec, ret);
-    else if (owner)
+    else if (owner && kind == KAI_OWNER_RAY)
         of_ray(a, pod, spec, ret);
+    else if (owner)
+        of_job(owner, ret);
     bool is_part = false; /* of none it starts by itself, after the others */
     for (uint32_t i = 0; i < ret->parts_n; i++)
         is_part |= strcmp(ret->parts[i].name, ret->part) == 0;
