@@ -288,11 +288,36 @@ static void finds_a_pods_group(void **state)
     assert_true(!p.gang && p.gang_source == GANG_POD);
 }
 
+/* Which pods of a group go first, where some may: those with less, those that say nothing before them. Of others it is the pod's own. */
+static void reads_the_order_of_pods(void **state)
+{
+    static const struct {
+        const char *labels, *annotations;
+        int32_t priority;
+    } cases[] = {
+        {"\"kai.scheduler/task-priority\":\"3\"", "\"pod-group-name\":\"g\"", 3},
+        {"\"kai.scheduler/task-priority\":\"-3\"", "\"pod-group-name\":\"g\"", -3},
+        {"\"kai.scheduler/task-priority\":\"99999999999\"", "\"pod-group-name\":\"g\"", INT32_MAX},
+        {"\"kai.scheduler/task-priority\":\"first\"", "\"pod-group-name\":\"g\"", INT32_MIN},
+        {"", "\"pod-group-name\":\"g\"", INT32_MIN},
+        {"\"kai.scheduler/task-priority\":\"3\"", "", 60},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pod_record p;
+        struct err e = {0};
+        const char *pod = "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"labels\":{%s},\"annotations\":{%s}},"
+                          "\"spec\":{\"schedulerName\":\"kai-scheduler\",\"priority\":60}}";
+        assert_int_equal(decode_pod(&w->d, bytes_of(arena_printf(w->arena, pod, cases[i].labels, cases[i].annotations)), &p, &e), 0);
+        assert_int_equal(p.priority, cases[i].priority);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
     const struct CMUnitTest tests[] = {TEST(reads_a_group),          TEST(reads_subgroups),   TEST(bears_what_is_hostile), TEST(reads_how_long_it_may_be_broken),
-                                       TEST(says_what_does_nothing), TEST(reads_a_topology), TEST(finds_a_pods_group),
+                                       TEST(says_what_does_nothing), TEST(reads_a_topology), TEST(finds_a_pods_group), TEST(reads_the_order_of_pods),
                                        TEST(reads_topologies_of_subgroups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
