@@ -483,7 +483,8 @@ static int64_t gated_of(struct scheduler *s, const struct seen_gang *g)
 }
 
 /* told: why it waits was written just now. */
-static void kai_tell(struct scheduler *s, struct work *w, const struct seen_gang *g, const struct json *group, struct json *status, bool told)
+static void kai_tell(struct scheduler *s, struct work *w, const struct seen_gang *g, const struct json *group, struct json *status,
+                     bool told)
 {
     if (!is_waiting(g, true) || g->members_missing)
         kai_told_set(w->arena, group, status, NULL, 0);

@@ -71,6 +71,6 @@ void kai_told_set(struct arena *a, const struct json *group, struct json *status
 
 const char *kai_told_not_ready(struct arena *a, int64_t needed, int64_t exist, int64_t gated)
 {
-    return arena_printf(a, "Job is not ready for scheduling. Waiting for %lld pods, currently %lld exist, %lld are gated", (long long)needed,
-                        (long long)exist, (long long)gated);
+    return arena_printf(a, "Job is not ready for scheduling. Waiting for %lld pods, currently %lld exist, %lld are gated",
+                        (long long)needed, (long long)exist, (long long)gated);
 }

@@ -316,8 +316,8 @@ static void reads_the_order_of_pods(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
-    const struct CMUnitTest tests[] = {TEST(reads_a_group),          TEST(reads_subgroups),   TEST(bears_what_is_hostile), TEST(reads_how_long_it_may_be_broken),
-                                       TEST(says_what_does_nothing), TEST(reads_a_topology), TEST(finds_a_pods_group), TEST(reads_the_order_of_pods),
-                                       TEST(reads_topologies_of_subgroups)};
+    const struct CMUnitTest tests[] = {TEST(reads_a_group), TEST(reads_subgroups), TEST(bears_what_is_hostile),
+                                       TEST(reads_how_long_it_may_be_broken), TEST(says_what_does_nothing), TEST(reads_a_topology),
+                                       TEST(finds_a_pods_group), TEST(reads_the_order_of_pods), TEST(reads_topologies_of_subgroups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

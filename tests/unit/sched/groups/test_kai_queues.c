@@ -185,7 +185,8 @@ static void leaves_the_status_to_kai(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
-    const struct CMUnitTest tests[] = {TEST(groups_never_start_outside_of_their_queue), TEST(both_come_at_once), TEST(shares_follow_nodes), TEST(shares_follow_what_is_asked), TEST(begins_with_what_is_asked),
+    const struct CMUnitTest tests[] = {TEST(groups_never_start_outside_of_their_queue), TEST(both_come_at_once),
+                                       TEST(shares_follow_nodes), TEST(shares_follow_what_is_asked), TEST(begins_with_what_is_asked),
                                        TEST(counts_mig_instances), TEST(leaves_the_status_to_kai)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

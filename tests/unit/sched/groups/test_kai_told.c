@@ -1,4 +1,4 @@
-/* What a PodGroup of KAI's says while it waits, and after: status.schedulingConditions and the event NotReady, as of KAI's own scheduler. */
+/* What a PodGroup of KAI's says while it waits, and after, as its own scheduler does: status.schedulingConditions, the event NotReady. */
 #include "../stage.h"
 
 static int open_stage(void **state)
