@@ -1,5 +1,6 @@
 #include "codec/groups/kai_grouping.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/limits.h"
 
 #define JOBSET_NAME "jobset.sigs.k8s.io/jobset-name"
@@ -205,6 +206,15 @@ static const char *either_label(const struct json *owner, const struct json *pod
     return *of_owner ? of_owner : label(pod, key);
 }
 
+#define STALENESS "kai.scheduler/staleness-grace-period"
+/* The owner's annotation, else the pod's: the first that is a duration. */
+static const char *staleness_of(const struct json *owner, const struct json *pod)
+{
+    const char *of_owner = owner ? meta_text(owner, "annotations", STALENESS) : "", *of_pod = meta_text(pod, "annotations", STALENESS);
+    int64_t ms;
+    return duration_parse(bytes_of(of_owner), &ms) ? of_owner : duration_parse(bytes_of(of_pod), &ms) ? of_pod : "";
+}
+
 static const char *first_of(const char *a, const char *b, const char *c)
 {
     return *a ? a : *b ? b : c;
@@ -230,6 +240,7 @@ void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_i
     ret->class_name = first_of(either_label(owner, pod, "priorityClassName"),
                                json_text(json_path(pod, "spec", "priorityClassName", NULL), ""), class_default);
     ret->preemptibility = is_known ? preemptibility : "";
+    ret->staleness = staleness_of(owner, pod);
     ret->topology = meta_text(of, "annotations", "kai.scheduler/topology");
     ret->required_level = meta_text(of, "annotations", "kai.scheduler/topology-required-placement");
     ret->preferred_level = meta_text(of, "annotations", "kai.scheduler/topology-preferred-placement");

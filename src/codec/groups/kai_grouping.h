@@ -44,6 +44,7 @@ struct kai_grouping {
     uint32_t parts_n;
     const char *part;       /* the one that the pod is of; "": none */
     const char *queue, *class_name, *preemptibility; /* class_name: KAI's default where none is said; others "": none is said */
+    const char *staleness;  /* of spec.stalenessGracePeriod, a duration; "": none is said */
     const char *topology, *required_level, *preferred_level; /* of spec.topologyConstraint; "": none is said */
 };
 /* owner: the object that kai_owner_of names, of that kind; NULL where it says false. */

@@ -124,6 +124,8 @@ static struct json *group_of(struct work *w, const struct kai_grouping *g, const
         json_set_text(a, spec, "queue", queue);
     if (*g->preemptibility)
         json_set_text(a, spec, "preemptibility", g->preemptibility);
+    if (*g->staleness)
+        json_set_text(a, spec, "stalenessGracePeriod", g->staleness);
     topology_set(a, spec, g);
     return group;
 }

@@ -43,6 +43,11 @@ static void a_pod_alone(void **state)
     assert_string_equal(g.topology, "t");
     assert_string_equal(g.required_level, "rack");
     assert_string_equal(g.preferred_level, "");
+    assert_string_equal(g.staleness, "");
+    g = of(w, "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"kai.scheduler/staleness-grace-period\":\"90s\"}}}", NULL);
+    assert_string_equal(g.staleness, "90s");
+    g = of(w, "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"kai.scheduler/staleness-grace-period\":\"soon\"}}}", NULL);
+    assert_string_equal(g.staleness, "");
     g = of(w, POD("\"project\":\"p1\",\"kai.scheduler/preemptibility\":\"often\"", OWNED("apps/v1", "ReplicaSet", "r")), NULL);
     assert_string_equal(g.queue, "p1");
     assert_string_equal(g.class_name, "inference");
@@ -71,6 +76,8 @@ static void jobs_of_batch(void **state)
         owner_more = arena_printf(w->arena, ",\"annotations\":{\"kai.scheduler/batch-min-member\":\"%s\"}", cases[i].annotation);
         assert_int_equal(of(w, OF_JOB, "{\"parallelism\":4}").min_member, cases[i].least);
     }
+    owner_more = ",\"annotations\":{\"kai.scheduler/staleness-grace-period\":\"-1s\"}";
+    assert_string_equal(of(w, OF_JOB, "{}").staleness, "-1s");
     owner_more = "";
 }
 
