@@ -507,7 +507,11 @@ void status_kai_group(void *arg, struct work *w)
     d.arena = a;
     act_stop_group(s, w, g, group);
     struct json *status = object_status_copy(a, group);
-    const char *was = json_get_text(status, "phase", ""), *phase = kai_phase(g), *unused = *was ? NULL : decode_kai_unused(&d, group);
+    const char *was = json_get_text(status, "phase", ""), *phase = kai_phase(g), *unused = NULL;
+    if (!*was && !(g && g->unused_told)) /* WHY both: before us, and where the server keeps no phase (its definition since 2026) */
+        unused = decode_kai_unused(&d, group);
+    if (g)
+        g->unused_told = true;
     bool waits = strcmp(phase, "Pending") == 0;
     int64_t wait_ms = why_wait_ms(s, w, g, group, waits);
     bool told = wait_ms == 0 && is_waiting(g, waits);

@@ -99,9 +99,37 @@ static void says_whom_it_waits_for(void **state)
     assert_string_equal(said("two"), "");
 }
 
+static int64_t told_of_what_does_nothing(void)
+{
+    const struct json *items = json_get(get("/api/v1/namespaces/n/events"), "items");
+    int64_t n = 0;
+    JSON_EACH (e, items)
+        if (strcmp(json_get_text(e, "reason", ""), "PodGroupIgnored") == 0)
+            n += json_get_int64(e, "count", 1);
+    return n;
+}
+
+/* In KAI's own definition of today there is no status.phase: what is written there is gone, and nothing is said again for that. */
+static void says_once_what_does_nothing(void **state)
+{
+    (void)state;
+    const char *path = "/apis/scheduling.run.ai/v2alpha2/namespaces/n/podgroups/g/status";
+    create("{\"apiVersion\":\"scheduling.run.ai/v2alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"g\",\"namespace\":\"n\"},"
+           "\"spec\":{\"minMember\":1,\"topologyConstraint\":{\"requiredTopologyLevel\":\"rack\"}}}");
+    pod("g-0", "g", 1);
+    scheduler_start();
+    run(5000);
+    assert_int_equal(told_of_what_does_nothing(), 1);
+    for (int i = 0; i < 3; i++) {
+        kube_patch(w.user, KUBE_PATCH_MERGE, path, BYTES("{\"status\":{\"phase\":null}}"), NULL, NULL);
+        run(5000);
+    }
+    assert_int_equal(told_of_what_does_nothing(), 1);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
-    const struct CMUnitTest tests[] = {TEST(says_why_it_waits), TEST(says_whom_it_waits_for)};
+    const struct CMUnitTest tests[] = {TEST(says_why_it_waits), TEST(says_whom_it_waits_for), TEST(says_once_what_does_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
