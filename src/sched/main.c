@@ -60,7 +60,9 @@ static void turn(void *arg)
     if (applied_n < CHANGES_PER_TURN && begins_to_count_runs(s))
         applied_n += drain(s, CHANGES_PER_TURN - applied_n);
     hypernodes_follow(s);
-    kai_queue_source_follow(s->kai_queues); /* nodes are others */
+    if (applied_n)
+        kai_queue_source_asked(s->kai_queues);
+    kai_queue_source_follow(s->kai_queues); /* nodes are others, or pods */
     policy_source_follow_queues(s);
     names_sweep(s);
     s->counts.changes_n += applied_n;

@@ -143,6 +143,22 @@ static void on_kai_queue(void *arg, const struct change *c)
     scheduler_apply(arg, c);
 }
 
+/* What KAI's groups ask for that there are, by the Queues that they name. */
+static void sum_asked(void *arg, void (*add)(void *to, const char *queue, name_id resource, int64_t value), void *to)
+{
+    struct scheduler *s = arg;
+    struct bytes key;
+    size_t at = 0;
+    _cleanup_arena_ struct arena *a = arena_new();
+    for (struct seen_gang **slot; (slot = map_next(s->gangs, &at, &key)); arena_reset(a)) {
+        const struct seen_gang *g = *slot;
+        struct amount *rows = NULL;
+        uint32_t n = g->source == GANG_KAI && g->queue_title ? state_gang_asks(s->state, g->key, a, &rows) : 0;
+        for (uint32_t i = 0; i < n; i++)
+            add(to, intern_name(s->names, g->queue_title), rows[i].resource, rows[i].value);
+    }
+}
+
 static void on_kai_names(void *arg)
 {
     sources_read_groups(arg, SOURCE_KAI);
@@ -263,8 +279,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);
     s->natives = native_groups_new(c, &(struct native_groups_config){&s->decoder, on_native_told, on_native_gone, on_source_read, s});
     s->kai_queues = kai_queue_source_new(c, &(struct kai_queue_config){.decoder = &s->decoder, .state = s->state, .writes = serves_kai(s),
-                                                                       .leading = &s->leading,
-                                                                       .apply = on_kai_queue, .on_change = on_wake,
+                                                                       .leading = &s->leading, .decides = &s->synced, .loop = l,
+                                                                       .sum_asked = sum_asked, .apply = on_kai_queue, .on_change = on_wake,
                                                                        .on_names = on_kai_names, .on_synced = on_source_read, .arg = s});
     sources_start(s);
     s->policies = policy_source_new(s, scheduler_synced);

@@ -119,6 +119,7 @@ struct seen_gang {
     int64_t start_ms;            /* when it starts, as it is told (ahead/starts.h); 0 = not known */
     uint8_t start_basis;
     bool run_noted;              /* how long it ran is remembered */
+    bool unused_told;            /* a KAI PodGroup: an Event has said what of it does nothing */
     uint64_t runs_as;            /* a Workload: hash of the name by which that is */
     int32_t bind_failures_n;
     char *refused;               /* what the API server said to our eviction; NULL: nothing against it */

@@ -8,6 +8,7 @@
  */
 #include "base/clock.h"
 #include "sched/groups/kai_queue_source.h"
+#include "sched/groups/kai_told.h"
 #include "sched/scheduler.h"
 
 enum {
@@ -346,11 +347,23 @@ static void tell_of_min_resources(struct scheduler *s, struct work *w, const str
                     arena_printf(w->arena, text, intern_name(s->names, resource)));
 }
 
-/* Why a group that waits does so, as its annotation, when it is time to tell; of others it is taken away. */
-static void tell_why(struct scheduler *s, struct work *w, struct seen_gang *g, const struct json *group, bool waits, const char *path)
+/* Is something to be told of it? */
+static bool is_waiting(const struct seen_gang *g, bool waits)
 {
-    waits = waits && g && g->text && !g->admitted;
-    int64_t wait_ms = waits ? status_telling_wait_ms(s, g, g->text, said_by_annotation(w->arena, group), rest_of(group, g->tree)) : 0;
+    return waits && g && g->text && !g->admitted;
+}
+
+/* Milliseconds until what is to be told of it may be written, 0 now, -1 nothing is to be written. */
+static int64_t why_wait_ms(struct scheduler *s, struct work *w, struct seen_gang *g, const struct json *group, bool waits)
+{
+    return is_waiting(g, waits) ? status_telling_wait_ms(s, g, g->text, said_by_annotation(w->arena, group), rest_of(group, g->tree)) : 0;
+}
+
+/* Why a group that waits does so, as its annotation, when it is time to tell; of others it is taken away. */
+static void tell_why(struct scheduler *s, struct work *w, struct seen_gang *g, const struct json *group, bool waits, int64_t wait_ms,
+                     const char *path)
+{
+    waits = is_waiting(g, waits);
     if (wait_ms > 0)
         work_again(w, wait_ms);
     if (wait_ms != 0)
@@ -401,7 +414,8 @@ void status_coscheduling_group(void *arg, struct work *w)
     if (diff && is_time(s, w, "coscheduling", strcmp(was, phase) == 0))
         work_patch_status(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"), group, diff);
     bool waits = strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0;
-    tell_why(s, w, g, group, waits, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL));
+    tell_why(s, w, g, group, waits, why_wait_ms(s, w, g, group, waits),
+             kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, NULL));
 }
 
 /* ---- native ---- */
@@ -459,6 +473,29 @@ static const char *kai_phase(const struct seen_gang *g)
     return g->bound_n > 0 && g->bound_n >= g->fewest_n ? "Running" : "Pending";
 }
 
+static int64_t gated_of(struct scheduler *s, const struct seen_gang *g)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < g->pods_n; i++) {
+        const struct seen_pod *p = seen_pod(s, g->pods[i]);
+        n += p && p->gated;
+    }
+    return n;
+}
+
+/* told: why it waits was written just now. */
+static void kai_tell(struct scheduler *s, struct work *w, const struct seen_gang *g, const struct json *group, struct json *status,
+                     bool told)
+{
+    if (!is_waiting(g, true) || g->members_missing)
+        kai_told_set(w->arena, group, status, NULL, 0);
+    else if (told)
+        kai_told_set(w->arena, group, status, &(struct kai_waits){g->text, g->tree}, loop_wall_ms(s->loop));
+    if (told && g->members_missing)
+        group_event(s, w, group, "scheduling.run.ai/v2alpha2", "Normal", "NotReady",
+                    kai_told_not_ready(w->arena, g->fewest_n, g->pods_n, gated_of(s, g)));
+}
+
 void status_kai_group(void *arg, struct work *w)
 {
     struct scheduler *s = arg;
@@ -471,19 +508,26 @@ void status_kai_group(void *arg, struct work *w)
     d.arena = a;
     act_stop_group(s, w, g, group);
     struct json *status = object_status_copy(a, group);
-    const char *was = json_get_text(status, "phase", ""), *phase = kai_phase(g), *unused = *was ? NULL : decode_kai_unused(&d, group);
+    const char *was = json_get_text(status, "phase", ""), *phase = kai_phase(g), *unused = NULL;
+    if (!*was && !(g && g->unused_told)) /* WHY both: before us, and where the server keeps no phase (its definition since 2026) */
+        unused = decode_kai_unused(&d, group);
+    if (g)
+        g->unused_told = true;
+    bool waits = strcmp(phase, "Pending") == 0;
+    int64_t wait_ms = why_wait_ms(s, w, g, group, waits);
+    bool told = wait_ms == 0 && is_waiting(g, waits);
     json_set_text(a, status, "phase", phase);
     object_count_set(a, status, "running", g ? g->running_n : 0);
     object_count_set(a, status, "succeeded", g ? g->succeeded_n : 0);
     object_count_set(a, status, "failed", g ? g->failed_n : 0);
     object_count_set(a, status, "pending", g ? g->pending_n : 0);
+    kai_tell(s, w, g, group, status, told);
     struct json *diff = object_diff(a, json_get(group, "status"), status);
-    if (diff && is_time(s, w, "kai", strcmp(was, phase) == 0))
+    if (diff && is_time(s, w, "kai", !told && strcmp(was, phase) == 0))
         work_patch_status(w, kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, "status"), group, diff);
     if (unused)
         group_event(s, w, group, "scheduling.run.ai/v2alpha2", "Warning", "PodGroupIgnored", unused);
-    tell_why(s, w, g, group, strcmp(phase, "Pending") == 0,
-             kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, NULL));
+    tell_why(s, w, g, group, waits, wait_ms, kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, NULL));
 }
 
 /* ---- who is told ---- */

@@ -91,7 +91,6 @@ static const struct unused table[] = {
     {KAI, "queues", "spec.preemptMinRuntime", "0s", "who has a lower priority may end at any time"},
     {KAI, "queues", "spec.reclaimMinRuntime", "0s", "what is beyond what a queue deserves may be taken back at any time"},
     {KAI, "podgroups", "spec.preemptionDelay", "0s", "others end for it as soon as it waits"},
-    {KAI, "podgroups", "spec.stalenessGracePeriod", NULL, "who has lost members waits for others in their stead, or goes whole"},
     {KAI, "podgroups", "spec.parallelism", NULL, "minMember counts"},
     {KAI, "podgroups", "spec.completions", NULL, "it is over when all its pods are"},
     {KAI, "podgroups", "spec.backoffLimit", NULL, "who makes its pods counts how often they fail"},

@@ -70,6 +70,7 @@
 #define DECODE_KAI_SCHEDULER "kai-scheduler"
 #define DECODE_KAI_GROUP_ANNOTATION "pod-group-name"
 #define DECODE_KAI_SUBGROUP_LABEL "kai.scheduler/subgroup-name"
+#define DECODE_KAI_ORDER_LABEL "kai.scheduler/task-priority" /* of pods of one group; its value is that of the record's priority */
 #define DECODE_LABEL_TITLE "label " /* before the label, in the title of a tier_request that is about labels */
 #define DECODE_LABELS_UNUSED "its pods stand where there is room: while there are HyperNodes of Volcano's, those alone make domains, and else " \
                              "as many labels as topologies have levels"

@@ -402,6 +402,13 @@ static bool is_parent(const struct json *groups, const struct json *group)
     return false;
 }
 
+/* 0: its pods start one by one, after the others. */
+static int32_t least_of(const struct json *leaf)
+{
+    const struct json *least = json_get(leaf, "minMember");
+    return json_is(least, JSON_NUMBER) && json_int64(least, 1) == 0 ? 0 : members_of(least);
+}
+
 /* The subgroups that pods are of. WHY those only: all of a tree have to start, and who is above others starts with them. */
 static void leaves_read(const struct decoder *d, const struct json *groups, struct gang_record *g)
 {
@@ -411,7 +418,7 @@ static void leaves_read(const struct decoder *d, const struct json *groups, stru
         name_id name = decode_name(d, json_get(group, "name"));
         if (!name || is_parent(groups, group))
             continue;
-        leaves[g->min_of_task_n] = (struct amount){name, members_of(json_get(group, "minMember"))};
+        leaves[g->min_of_task_n] = (struct amount){name, least_of(group)};
         members += leaves[g->min_of_task_n++].value;
     }
     g->min_of_task = leaves;
@@ -518,8 +525,8 @@ static void kai_policy(const struct decoder *d, const struct json *group, uint32
     one->values = &p->name;
     one->values_n = 1;
     p->pods = (struct selector){.all = one, .all_n = 1};
-    p->size = members_of(json_get(group, "minMember"));
-    p->least_n = 1;
+    p->size = least_of(group) ? least_of(group) : 1;
+    p->least_n = least_of(group) > 0;
 }
 
 static bool says_least(const struct json *spec, const struct json *groups)
@@ -620,6 +627,16 @@ static const char *kai_queue_prefix(const struct decoder *d, const char *queue)
     return own ? DECODE_KAI_QUEUE_PREFIX : *queue && d->has_queue && d->has_queue(d->ctx, queue) ? DECODE_VOLCANO_QUEUE_PREFIX : NULL;
 }
 
+/* SOURCE KAI: below zero never; at once is a second here. */
+static int32_t kai_refill_s(const struct json *spec)
+{
+    int64_t ms;
+    if (!duration_parse(json_bytes(json_get(spec, "stalenessGracePeriod")), &ms) || ms < 0)
+        return 0;
+    int64_t s = ms / 1000 + (ms % 1000 > 0);
+    return s < 1 ? 1 : s > DECODE_REFILL_MOST_S ? DECODE_REFILL_MOST_S : (int32_t)s;
+}
+
 int decode_kai_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
 {
     struct gang_record g;
@@ -631,6 +648,7 @@ int decode_kai_pod_group(const struct decoder *d, const struct json *object, str
     g.priority = class_priority(d, spec);
     g.keeps_places = *may_go ? strcmp(may_go, "non-preemptible") == 0 : g.priority >= KAI_KEEPS_FROM;
     g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
+    g.refill_s = g.refill_s ? g.refill_s : kai_refill_s(spec);
     const char *maker = kai_queue_prefix(d, queue);
     if (maker) {
         g.queue = intern_text_id(d->names, arena_printf(d->arena, "%s%s", maker, queue));

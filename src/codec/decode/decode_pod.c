@@ -275,6 +275,16 @@ static name_id task_gang(const struct decoder *d, const struct pod_meta *m, cons
     return *application ? decode_gang_key(d, GANG_VOLCANO, bytes_of(m->ns), bytes_of(application_group(d->arena, application))) : 0;
 }
 
+/* Of a group's pods those with more start, and stay, before those with less; who says nothing comes after them.
+ * SOURCE KAI, plugin taskorder. */
+static int32_t kai_order(const struct decoder *d, const struct label_list *labels)
+{
+    int64_t order;
+    if (!bytes_int64(interned(d, label_value(d, labels, DECODE_KAI_ORDER_LABEL)), &order))
+        return INT32_MIN;
+    return order > INT32_MAX ? INT32_MAX : order < INT32_MIN ? INT32_MIN : (int32_t)order;
+}
+
 static void find_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec,
                       struct pod_record *pod)
 {
@@ -299,6 +309,7 @@ static void find_gang(const struct decoder *d, const struct pod_meta *m, const s
         pod->gang = decode_gang_key(d, GANG_KAI, ns, interned(d, m->kai_group));
         pod->gang_source = pod->gang ? GANG_KAI : GANG_POD;
         pod->pod_set = label_value(d, &m->labels, DECODE_KAI_SUBGROUP_LABEL);
+        pod->priority = pod->gang ? kai_order(d, &m->labels) : pod->priority;
     }
 }
 

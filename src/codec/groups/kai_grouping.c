@@ -1,5 +1,6 @@
 #include "codec/groups/kai_grouping.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/limits.h"
 
 #define JOBSET_NAME "jobset.sigs.k8s.io/jobset-name"
@@ -18,6 +19,7 @@ const struct kai_owner_kind kai_owner_kinds[KAI_OWNERS_N] = {
     [KAI_OWNER_LWS] = {"/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets", "leaderworkerset.x-k8s.io", "leaderworkerset.x-k8s.io/v1",
                        "LeaderWorkerSet", NULL},
     [KAI_OWNER_RAY] = {"/apis/ray.io/v1/rayclusters", "ray.io", "ray.io/v1", "RayCluster", NULL},
+    [KAI_OWNER_JOB] = {"/apis/batch/v1/jobs", "batch", "batch/v1", "Job", NULL},
 };
 
 static const char *meta_text(const struct json *object, const char *map, const char *key)
@@ -177,6 +179,14 @@ static void of_ray(struct arena *a, const struct json *pod, const struct json *s
     g->part = label(pod, "ray.io/group");
 }
 
+/* Of these no more than one waits for others, unless the job asks for it: SOURCE KAI. What is no number is as if it were not there. */
+static void of_job(const struct json *job, struct kai_grouping *g)
+{
+    int64_t least;
+    if (bytes_int64(bytes_of(meta_text(job, "annotations", KAI_GROUPING_LEAST)), &least))
+        g->min_member = members(least);
+}
+
 /* ---- the group ---- */
 
 static struct json *reference(struct arena *a, const char *api_version, const char *kind, const char *name, const char *uid)
@@ -194,6 +204,15 @@ static const char *either_label(const struct json *owner, const struct json *pod
 {
     const char *of_owner = owner ? label(owner, key) : "";
     return *of_owner ? of_owner : label(pod, key);
+}
+
+#define STALENESS "kai.scheduler/staleness-grace-period"
+/* The owner's annotation, else the pod's: the first that is a duration. */
+static const char *staleness_of(const struct json *owner, const struct json *pod)
+{
+    const char *of_owner = owner ? meta_text(owner, "annotations", STALENESS) : "", *of_pod = meta_text(pod, "annotations", STALENESS);
+    int64_t ms;
+    return duration_parse(bytes_of(of_owner), &ms) ? of_owner : duration_parse(bytes_of(of_pod), &ms) ? of_pod : "";
 }
 
 static const char *first_of(const char *a, const char *b, const char *c)
@@ -221,6 +240,7 @@ void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_i
     ret->class_name = first_of(either_label(owner, pod, "priorityClassName"),
                                json_text(json_path(pod, "spec", "priorityClassName", NULL), ""), class_default);
     ret->preemptibility = is_known ? preemptibility : "";
+    ret->staleness = staleness_of(owner, pod);
     ret->topology = meta_text(of, "annotations", "kai.scheduler/topology");
     ret->required_level = meta_text(of, "annotations", "kai.scheduler/topology-required-placement");
     ret->preferred_level = meta_text(of, "annotations", "kai.scheduler/topology-preferred-placement");
@@ -230,8 +250,10 @@ void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_i
         of_jobset(a, pod, spec, ret);
     else if (owner && kind == KAI_OWNER_LWS)
         of_lws(a, pod, spec, ret);
-    else if (owner)
+    else if (owner && kind == KAI_OWNER_RAY)
         of_ray(a, pod, spec, ret);
+    else if (owner)
+        of_job(owner, ret);
     bool is_part = false; /* of none it starts by itself, after the others */
     for (uint32_t i = 0; i < ret->parts_n; i++)
         is_part |= strcmp(ret->parts[i].name, ret->part) == 0;

@@ -7,6 +7,7 @@
  *                                           in all with AnyOrder
  *   LeaderWorkerSet                         one a replica                its size; of those LeaderReady the leader first
  *   RayCluster, also of a RayJob            one a cluster                the head, and of each worker group minReplicas, else replicas
+ *   Job, also of a CronJob                  one a job                    annotation kai.scheduler/batch-min-member, else 1
  *   any other, none                         one a pod                    1
  *
  * SOURCE KAI-Scheduler pkg/podgrouper. Different: pods of a StatefulSet have a group each, which start one by one there, too; segments
@@ -17,11 +18,12 @@
 #include "wire/json.h"
 
 #define KAI_GROUPING_PARTS 64
+#define KAI_GROUPING_LEAST "kai.scheduler/batch-min-member" /* annotation of a Job: so many of its pods start together */
 #define KAI_GROUPING_SKIP "kai.scheduler/skip-podgrouper" /* annotation: such a pod gets no group */
 
 /* Kinds whose objects say how many pods start together. */
 enum kai_owner_id { KAI_OWNER_PYTORCH, KAI_OWNER_TF, KAI_OWNER_XGBOOST, KAI_OWNER_JAX, KAI_OWNER_MPI, KAI_OWNER_JOBSET, KAI_OWNER_LWS,
-                    KAI_OWNER_RAY, KAI_OWNERS_N };
+                    KAI_OWNER_RAY, KAI_OWNER_JOB, KAI_OWNERS_N };
 struct kai_owner_kind {
     const char *path; /* of the list of all */
     const char *group, *api_version, *kind;
@@ -42,6 +44,7 @@ struct kai_grouping {
     uint32_t parts_n;
     const char *part;       /* the one that the pod is of; "": none */
     const char *queue, *class_name, *preemptibility; /* class_name: KAI's default where none is said; others "": none is said */
+    const char *staleness;  /* of spec.stalenessGracePeriod, a duration; "": none is said */
     const char *topology, *required_level, *preferred_level; /* of spec.topologyConstraint; "": none is said */
 };
 /* owner: the object that kai_owner_of names, of that kind; NULL where it says false. */

@@ -1,9 +1,10 @@
 #include "codec/queues/kai_queues.h"
 #include <stdlib.h>
+#include "base/amount.h"
 #include "base/collections/map.h"
 #include "base/quantity.h"
 
-enum { GPU, CPU, MEMORY, RESOURCES_N };
+enum { GPU, CPU, MEMORY, RESOURCES_N = KAI_PARTS_N };
 #define UNLIMITED (-1)
 #define WEIGHT_MOST 1000000000 /* thousandths. LIMIT sums of as many queues as fit into memory stay in an int64 */
 
@@ -18,6 +19,8 @@ enum { NAMED_N = sizeof resources / sizeof *resources };
 struct part {                   /* of one resource */
     int64_t quota, limit;       /* UNLIMITED: none */
     int64_t weight;             /* thousandths */
+    int64_t asked;              /* by it and all below it */
+    int64_t most;               /* that it may deserve in this round */
     int64_t deserved;
 };
 struct level {
@@ -101,9 +104,19 @@ static void tree_make(struct tree *t)
 
 /* ---- what each deserves ---- */
 
+static int64_t lower(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t limit_of(const struct part *p)
+{
+    return p->limit == UNLIMITED ? NO_END : p->limit;
+}
+
 static int64_t room_of(const struct part *p)
 {
-    return p->limit == UNLIMITED ? NO_END : p->limit > p->deserved ? p->limit - p->deserved : 0;
+    return p->most > p->deserved ? p->most - p->deserved : 0;
 }
 
 /* By priority from the highest; then whom his limit stops first: room / weight. */
@@ -138,24 +151,70 @@ static int64_t deal_rest(struct level **all, uint32_t n, int resource, int64_t r
     return rest;
 }
 
+static void deal_round(struct level **all, uint32_t n, int resource, int64_t rest)
+{
+    qsort(all, n, sizeof *all, deal_order);
+    for (uint32_t at = 0, end; at < n && rest > 0; at = end) {
+        for (end = at; end < n && all[end]->priority == all[at]->priority; end++)
+            ;
+        rest = deal_rest(all + at, end - at, resource, rest);
+    }
+}
+
+static int64_t without(int64_t amount, int64_t part)
+{
+    return amount > part ? amount - part : 0;
+}
+
+/* Quotas; what is asked for beyond them; what is left. */
 static void deal(struct level **all, uint32_t n, int resource, int64_t available, struct arena *a)
 {
     struct level **sorted = arena_alloc(a, (n + 1) * sizeof *sorted);
-    int64_t rest = available;
+    int64_t asked = available, rest = available;
     for (uint32_t i = 0; i < n; i++) {
         struct part *p = &all[i]->parts[resource];
-        p->deserved = p->quota == UNLIMITED ? available : p->quota;
-        p->deserved = p->limit != UNLIMITED && p->limit < p->deserved ? p->limit : p->deserved;
-        rest = rest > p->deserved ? rest - p->deserved : 0;
+        p->deserved = lower(p->quota == UNLIMITED ? available : p->quota, limit_of(p));
+        p->most = lower(limit_of(p), p->asked);
+        asked = without(asked, lower(p->deserved, p->asked));
         all[i]->of = p;
         sorted[i] = all[i];
     }
-    qsort(sorted, n, sizeof *sorted, deal_order);
-    for (uint32_t at = 0, end; at < n && rest > 0; at = end) {
-        for (end = at; end < n && sorted[end]->priority == sorted[at]->priority; end++)
-            ;
-        rest = deal_rest(sorted + at, end - at, resource, rest);
+    deal_round(sorted, n, resource, asked);
+    for (uint32_t i = 0; i < n; i++) {
+        struct part *p = &all[i]->parts[resource];
+        rest = without(rest, p->deserved);
+        p->most = limit_of(p);
     }
+    deal_round(sorted, n, resource, rest);
+}
+
+/* From the bottom up: what a queue asks for it asks its parent for, up to its limit. */
+static void asked_read(struct tree *t, int resource)
+{
+    for (uint32_t i = t->line_n; i-- > 0;) {
+        struct level *l = t->line[i];
+        struct part *p = &l->parts[resource];
+        p->asked = amount_plus(p->asked, l->queue->asked ? l->queue->asked[resource] : NO_END);
+        if (l->above)
+            l->above->parts[resource].asked = amount_plus(l->above->parts[resource].asked, lower(p->asked, limit_of(p)));
+    }
+}
+
+void kai_asked_add(int64_t asked[KAI_PARTS_N], const struct kai_totals *totals, name_id resource, const char *name, int64_t value)
+{
+    __int128 more = 0;
+    int field = GPU;
+    for (size_t i = 0; i < NAMED_N; i++)
+        if (strcmp(name, resources[i].name) == 0) {
+            more = (__int128)value * resources[i].divisor;
+            field = resources[i].field;
+        }
+    if (totals->gpu_memory_bytes > 0 && strcmp(name, GPU_SHARE_MEMORY) == 0)
+        more = (__int128)value * 1000 / totals->gpu_memory_bytes;
+    for (uint32_t i = 0; i < totals->slices_n; i++)
+        if (resource && totals->slices[i].resource == resource)
+            more = (__int128)value * 1000 * totals->slices[i].gpus;
+    asked[field] = amount_plus(asked[field], more < NO_END ? (int64_t)more : NO_END);
 }
 
 /* ---- records ---- */
@@ -250,6 +309,7 @@ void kai_queues_read(const struct decoder *d, struct kai_queue *all, uint32_t n,
     while (tops_n < t.line_n && !t.line[tops_n]->above)
         tops_n++;
     for (int r = 0; r < RESOURCES_N; r++) {
+        asked_read(&t, r);
         deal(t.line, tops_n, r, available[r], d->arena);
         for (uint32_t i = 0; i < t.line_n; i++)
             deal(t.line[i]->below, t.line[i]->below_n, r, t.line[i]->parts[r].deserved, d->arena);

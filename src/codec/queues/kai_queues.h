@@ -4,15 +4,16 @@
  *   + part of the rest   by priority, then overQuotaWeight   }
  *   limit                -1: none                               capability
  *
- * What is left over after all quotas goes to the queues of the highest priority, each in proportion to its overQuotaWeight and up to its
- * limit; what those may not have, to the next. A queue that does not use what it deserves lends it to whoever comes.
+ * What is left over of what all have, after what is asked for within quotas, goes to the queues of the highest priority, each in proportion
+ * to its overQuotaWeight, up to its limit and to what its pods ask for; what those may not have, to the next. What nobody asks for beyond
+ * all quotas is dealt out in the same way, that a queue without pods has something to look at. A quota stays its queue's, whoever uses it
+ * meanwhile: what all deserve together may be more than there is, never what those deserve that ask for it.
  *
  * UNIT   spec.resources: gpu in devices, fractions too; cpu in thousandths of a core; memory in 10^6 bytes. What is not written is 0.
  * SHAPE  parts of GPUs (capstan.dev/gpu-milli), those that are said in memory (capstan.dev/gpu-memory: by the largest GPU there is) and MIG
  *        instances (of so many GPUs as they have slices: 3 of a 3g.20gb) are other resources than GPUs: each has the quota and limit of
  *        `gpu` for itself.
  * WHY    dealt out here, not by the core: there one weight is that of all resources, and quotas are no part of what weights deal out.
- *        KAI deals out what is asked for alone; whoever asks for nothing lends, which comes to the same but for the order of borrowers.
  * SOURCE KAI-Scheduler scheduling.run.ai/v2, plugin proportion (resource_division, capacity_policy).
  */
 #ifndef CODEC_KAI_QUEUES_H
@@ -32,10 +33,16 @@ struct kai_totals {             /* of all nodes that are ready */
     const struct kai_slice *slices; /* that nodes have */
     uint32_t slices_n;
 };
+/* What the pods in a queue ask for, in what is dealt out: thousandths of a GPU, of a core; bytes. */
+enum { KAI_PARTS_N = 3 };
+/* So much of a resource more. Of those that Queues have no word for nothing. */
+void kai_asked_add(int64_t asked[KAI_PARTS_N], const struct kai_totals *totals, name_id resource, const char *name, int64_t value);
+
 struct kai_queue {
     const char *name;           /* in: metadata.name; names differ */
     const struct json *spec;    /* in: may be NULL */
     bool is_deleting;           /* in */
+    const int64_t *asked;       /* in: KAI_PARTS_N of them, by pods that are not over, in it alone; NULL: all that it may have */
     struct queue_record record; /* out; in d->arena */
     const struct kai_queue *const *below; /* out: those whose parent it is, by name */
     uint32_t below_n;

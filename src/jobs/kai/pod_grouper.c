@@ -49,7 +49,26 @@ static bool has_podgrouper(const struct pod_grouper *x)
     return kube_cache_next_of(x->groups, THEIRS, &at, &key, &raw);
 }
 
-bool pod_grouper_groups(const struct pod_grouper *x, const struct json *pod)
+/* The kind's objects, read from the first time on that one is asked for. */
+static const struct kube_cache *owners_of(struct pod_grouper *x, enum kai_owner_id kind)
+{
+    if (!x->owners[kind])
+        x->owners[kind] = kube_cache_new(x->jobs->client, &(struct kube_cache_config){
+                                                              .watch = {.path = kai_owner_kinds[kind].path, .optional = true},
+                                                              .on_synced = all_again, .arg = x});
+    return x->owners[kind];
+}
+
+/* Where nobody counts in Queues a Job's pods need no group, unless the Job says how many start together. RACE  who does not know it yet
+ * says so. */
+static bool says_least(struct pod_grouper *x, const struct json *pod, const char *job)
+{
+    const struct kube_cache *jobs = owners_of(x, KAI_OWNER_JOB);
+    struct bytes raw = kube_cache_raw(jobs, object_meta(pod, "namespace"), job);
+    return !kube_cache_synced(jobs) || !raw.n || memmem(raw.data, raw.n, KAI_GROUPING_LEAST, sizeof KAI_GROUPING_LEAST - 1);
+}
+
+bool pod_grouper_groups(struct pod_grouper *x, const struct json *pod)
 {
     enum kai_owner_id kind;
     const char *name;
@@ -60,7 +79,9 @@ bool pod_grouper_groups(const struct pod_grouper *x, const struct json *pod)
         return true;
     if (!kube_cache_served(x->groups) || has_podgrouper(x))
         return false;
-    return owner_of(x, pod, &kind, &name) || kube_cache_count(x->queues) > 0;
+    if (kube_cache_count(x->queues) > 0)
+        return true;
+    return owner_of(x, pod, &kind, &name) && (kind != KAI_OWNER_JOB || says_least(x, pod, name));
 }
 
 /* ---- what is written ---- */
@@ -103,6 +124,8 @@ static struct json *group_of(struct work *w, const struct kai_grouping *g, const
         json_set_text(a, spec, "queue", queue);
     if (*g->preemptibility)
         json_set_text(a, spec, "preemptibility", g->preemptibility);
+    if (*g->staleness)
+        json_set_text(a, spec, "stalenessGracePeriod", g->staleness);
     topology_set(a, spec, g);
     return group;
 }
@@ -130,16 +153,6 @@ static void name_group(struct work *w, const struct kai_grouping *g)
     if (*g->part)
         json_set_text(a, json_ensure_object(a, metadata, "labels"), DECODE_KAI_SUBGROUP_LABEL, g->part);
     work_patch(w, KUBE_PATCH_MERGE, kube_path(a, "", "v1", "pods", w->ns, w->name, NULL), patch);
-}
-
-/* The kind's objects, read from the first time on that one is asked for. */
-static const struct kube_cache *owners_of(struct pod_grouper *x, enum kai_owner_id kind)
-{
-    if (!x->owners[kind])
-        x->owners[kind] = kube_cache_new(x->jobs->client, &(struct kube_cache_config){
-                                                              .watch = {.path = kai_owner_kinds[kind].path, .optional = true},
-                                                              .on_synced = all_again, .arg = x});
-    return x->owners[kind];
 }
 
 static void reconcile(void *arg, struct work *w)

@@ -16,6 +16,6 @@ struct pod_grouper;
 struct pod_grouper *pod_grouper_new(struct jobs *j);
 void pod_grouper_free(struct pod_grouper *x); /* NULL-safe */
 /* Is this pod, which names no group, about to get one? Then it must not be bound before. x may be NULL: no. */
-bool pod_grouper_groups(const struct pod_grouper *x, const struct json *pod);
+bool pod_grouper_groups(struct pod_grouper *x, const struct json *pod);
 
 #endif

@@ -12,7 +12,11 @@
 #include "kube/workqueue.h"
 #include "sched/telling/amount.h"
 
-enum { COLLECT_MS = 500 }; /* what is allocated changes often */
+enum {
+    COLLECT_MS = 500, /* what is allocated changes often */
+    ASKED_MS = 250,   /* between two sums of what is asked ... */
+    ASKED_PER_MS = 50 /* ... and a millisecond for each so many amounts that there were */
+};
 
 struct known {               /* a Queue that the core was told of */
     uint64_t hash;           /* of all of its record, and of who is below it */
@@ -37,6 +41,13 @@ struct kai_queue_source {
     uint64_t nodes_seq;      /* when the largest GPU was looked for */
     int64_t gpu_memory_bytes;
     bool changed;            /* since they were dealt out */
+    struct map *asked;       /* name -> int64_t[KAI_PARTS_N] */
+    uint64_t asked_hash;     /* of all of them */
+    int64_t asked_ms;        /* when they were added up */
+    uint32_t asked_n;        /* amounts */
+    bool asked_changed;      /* since then */
+    bool asked_in_time;      /* the sum is of a time at which it was decided: the next may come later */
+    struct loop_timer *asked_timer;
 };
 
 /* ---- what there is ---- */
@@ -256,16 +267,73 @@ static bool tell_gone(struct kai_queue_source *x, struct arena *a)
 
 static uint32_t read_all(const struct kai_queue_source *x, struct arena *a, struct kai_queue **ret_all)
 {
+    static const int64_t nothing[KAI_PARTS_N];
     struct bytes key, raw;
     uint32_t n = 0, cap = (uint32_t)kube_cache_count(x->cache);
     *ret_all = arena_zero(a, cap + 1, sizeof **ret_all);
     for (size_t at = 0; n < cap && kube_cache_next(x->cache, &at, &key, &raw);) {
         const struct json *o = json_parse(a, raw, NULL, NULL);
+        const int64_t *asked = o ? map_find_text(x->asked, object_meta(o, "name")) : NULL;
         if (o)
             (*ret_all)[n++] = (struct kai_queue){.name = object_meta(o, "name"), .spec = json_get(o, "spec"),
-                                                 .is_deleting = object_deleting(o)};
+                                                 .is_deleting = object_deleting(o), .asked = asked ? asked : nothing};
     }
     return n;
+}
+
+/* ---- what is asked for ---- */
+
+static void asked_add(void *to, const char *queue, name_id resource, int64_t value)
+{
+    struct kai_queue_source *x = to;
+    int64_t *asked = map_put(x->asked, bytes_of(queue), NULL);
+    kai_asked_add(asked, &x->totals, resource, intern_name(x->config.decoder->names, resource), value);
+    x->asked_n++;
+}
+
+/* ORDER  none counts: the sum is of all. */
+static uint64_t hash_asked(const struct kai_queue_source *x)
+{
+    struct bytes name;
+    uint64_t hash = 0;
+    size_t at = 0;
+    for (const int64_t *asked; (asked = map_next(x->asked, &at, &name));)
+        hash += hash_bytes(asked, KAI_PARTS_N * sizeof *asked, hash_bytes(name.data, name.n, 0));
+    return hash;
+}
+
+/* Added up anew, where it is time. True: somebody asks for another amount. */
+static bool asks_differently(struct kai_queue_source *x)
+{
+    int64_t now_ms = loop_now_ms(x->config.loop), wait_ms = x->asked_ms + ASKED_MS + x->asked_n / ASKED_PER_MS - now_ms;
+    if (!x->asked_changed)
+        return false;
+    if (x->asked_in_time && wait_ms > 0) {
+        loop_timer_start(x->asked_timer, wait_ms, 0);
+        return false;
+    }
+    x->asked_changed = false;
+    x->asked_in_time = *x->config.decides;
+    x->asked_ms = now_ms;
+    x->asked_n = 0;
+    map_free(x->asked);
+    x->asked = map_new(KAI_PARTS_N * sizeof(int64_t));
+    x->config.sum_asked(x->config.arg, asked_add, x);
+    uint64_t hash = hash_asked(x);
+    bool differs = hash != x->asked_hash;
+    x->asked_hash = hash;
+    return differs;
+}
+
+void kai_queue_source_asked(struct kai_queue_source *x)
+{
+    x->asked_changed = true;
+}
+
+static void on_asked_timer(void *arg)
+{
+    struct kai_queue_source *x = arg;
+    x->config.on_change(x->config.arg);
 }
 
 void kai_queue_source_follow(struct kai_queue_source *x)
@@ -277,15 +345,16 @@ void kai_queue_source_follow(struct kai_queue_source *x)
     struct kai_totals totals = totals_of(x, &slices_hash);
     bool same = totals.gpus == x->totals.gpus && totals.cpu_milli == x->totals.cpu_milli && totals.memory_bytes == x->totals.memory_bytes &&
                 totals.gpu_memory_bytes == x->totals.gpu_memory_bytes && slices_hash == x->slices_hash;
-    if (same && !x->changed)
+    x->totals = totals;
+    x->slices_hash = slices_hash;
+    bool asks = asks_differently(x);
+    if (same && !x->changed && !asks)
         return;
     _cleanup_arena_ struct arena *a = arena_new();
     struct decoder d = *x->config.decoder;
     struct kai_queue *all;
     bool others = false;
     d.arena = a;
-    x->totals = totals;
-    x->slices_hash = slices_hash;
     x->changed = false;
     uint32_t n = read_all(x, a, &all);
     kai_queues_read(&d, all, n, &totals);
@@ -319,6 +388,8 @@ struct kai_queue_source *kai_queue_source_new(struct kube_client *c, const struc
     struct kai_queue_source *x = mem_zero(1, sizeof *x);
     x->config = *config;
     x->known = map_new(sizeof(struct known));
+    x->asked = map_new(KAI_PARTS_N * sizeof(int64_t));
+    x->asked_timer = loop_timer_new(config->loop, on_asked_timer, x);
     find_kinds(x);
     x->work = workqueue_new(c, status_queue, x);
     x->cache = kube_cache_new(c, &(struct kube_cache_config){.watch = {.path = KAI_QUEUES_PATH, .optional = true},
@@ -338,6 +409,8 @@ void kai_queue_source_free(struct kai_queue_source *x)
     for (size_t at = 0; (k = map_next(x->known, &at, &name));)
         known_clear(k);
     map_free(x->known);
+    map_free(x->asked);
+    loop_timer_free(x->asked_timer);
     for (uint32_t i = 0; i < x->kinds_n; i++)
         free(x->kinds[i].resource);
     free(x->kinds);

@@ -63,7 +63,12 @@ soon "which follow, both of them" '^4$' bound some
 refuses "two subgroups of one name" 'spec[.]subGroups\[1\][.]name.*another one' pg bad "subGroups: [{name: a}, {name: a}]"
 refuses "a parent that is none" 'spec[.]subGroups\[0\][.]parent.*no subgroup has this name' pg bad "subGroups: [{name: a, parent: x}]"
 refuses "parents in a circle" 'parents go in a circle' pg bad "subGroups: [{name: a, parent: b}, {name: b, parent: a}]"
-refuses "a minimum of none" 'spec[.]minMember' pg bad "minMember: 0"
+refuses "a minimum below none" 'spec[.]minMember' pg bad "minMember: -1"
+refuses "a minimum of pods and one of subgroups" 'spec[.]minSubGroup.*mutually exclusive' pg bad "minMember: 1, minSubGroup: 1, subGroups: [{name: a}]"
+says "no minimum: each by itself" 'created' pg each "minMember: 0"
+pod each-0 each 1
+soon "it starts" '^1$' bound each
+k delete pods -l app=each --wait=false >/dev/null
 
 # --- a topology
 apply >/dev/null <<YAML

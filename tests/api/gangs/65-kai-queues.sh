@@ -46,10 +46,13 @@ soon "those of a leaf" "200 +$NS-org" column a
 group four a 4
 soon "more than its limit waits" "queue $NS-a" why podgroup/four
 is "and nothing of it starts" 0 bound four
+soon "its group says so in KAI's words" "^UnschedulableOnNodePool OverLimit $NS-a\$" k get podgroups.scheduling.run.ai four -o \
+    'jsonpath={.status.schedulingConditions[0].type} {.status.schedulingConditions[0].reasons[0].reason} {.status.schedulingConditions[0].reasons[0].details.queueDetails.name}'
 k delete podgroups.scheduling.run.ai four >/dev/null
 k delete pods -l app=four --wait=false >/dev/null
 group three a 3
 soon "up to its limit it borrows" '^3$' bound three
+soon "who runs says nothing" '^[.]$' k get podgroups.scheduling.run.ai three -o 'jsonpath={.status.schedulingConditions}.'
 soon "its status says what it has" '"nvidia.com/gpu":"3"' "$KUBECTL" get queues.scheduling.run.ai "$NS-a" -o 'jsonpath={.status.allocated}'
 soon "its parent's too" '"nvidia.com/gpu":"3"' "$KUBECTL" get queues.scheduling.run.ai "$NS-org" -o 'jsonpath={.status.allocated}'
 soon "capstan queues shows what it borrowed" "$NS-a +[^ ]+ +nvidia.com/gpu +2 +3 +1 +3 " "$PROGRAM" queues

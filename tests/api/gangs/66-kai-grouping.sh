@@ -56,21 +56,28 @@ soon "all start" '^6$' bound leaderworkerset.sigs.k8s.io/name=serve
 soon "each replica by itself" 'pg-serve-[0-9a-f-]+-group-1 3 leader:1 workers:2' groups pg-serve '{.spec.minMember}{range .spec.subGroups[*]} {.name}:{.minMember}{end}'
 
 # --- others, and queues
-job() { # NAME [LABELS]
+job() { # NAME [LABELS [GPUS [ANNOTATIONS]]]
     apply >/dev/null <<YAML
-{apiVersion: batch/v1, kind: Job, metadata: {name: $1}, spec: {completions: 3, parallelism: 3, template: {metadata: {labels: {app: $1${2:+, $2}}, annotations: {capstan.dev/run-seconds: "600"}},
- spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: c, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}
+{apiVersion: batch/v1, kind: Job, metadata: {name: $1, annotations: {${4:-}}}, spec: {completions: 3, parallelism: 3, template: {metadata: {labels: {app: $1${2:+, $2}}, annotations: {capstan.dev/run-seconds: "600"}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: c, image: busybox, resources: {limits: {nvidia.com/gpu: ${3:-1}}}}]}}}}
 YAML
 }
 job plain
 soon "pods of a Job start" '^3$' bound app=plain
 is "without a group" 0 count pg-plain
+job gang "" 1 "kai.scheduler/batch-min-member: '3'"
+soon "those of a Job that says how many start together do" '^3$' bound app=gang
+soon "by one group" '^pg-gang-[0-9a-f-]+ 3 Job' groups pg-gang '{.spec.minMember} {.metadata.ownerReferences[0].kind}'
+job fourth "" 1 "kai.scheduler/batch-min-member: '4'"
+soon "who wants one more than the Job makes waits" '3 of 4 pods exist' why "$(k get podgroups.scheduling.run.ai -o name | grep pg-fourth | sed 's/.*\//podgroup\//')"
+is "none starts" 0 bound app=fourth
+k delete jobs gang fourth >/dev/null
 apply >/dev/null <<YAML
 {apiVersion: scheduling.run.ai/v2, kind: Queue, metadata: {name: $NS-q}, spec: {resources: {gpu: {quota: 2, limit: 2}, cpu: {quota: -1, limit: -1}, memory: {quota: -1, limit: -1}}}}
 YAML
 job counted "kai.scheduler/queue: $NS-q"
-soon "with a Queue each has one, and its limit holds" '^2$' bound app=counted
-soon "of one pod" "^pg-counted-.* 1 train $NS-q" groups pg-counted '{.spec.minMember} {.spec.priorityClassName} {.spec.queue}'
+soon "with a Queue it has one, and the Queue's limit holds" '^2$' bound app=counted
+soon "of which each starts by itself" "^pg-counted-.* 1 train $NS-q" groups pg-counted '{.spec.minMember} {.spec.priorityClassName} {.spec.queue}'
 apply >/dev/null <<YAML
 {apiVersion: v1, kind: Pod, metadata: {name: astray}, spec: {schedulerName: kai-scheduler, containers: [{name: c, image: busybox}]}}
 YAML

@@ -172,6 +172,7 @@ static const struct {
     {KAI, "podgroups", "spec.priorityClassName"},
     {KAI, "podgroups", "spec.preemptibility"},
     {KAI, "podgroups", "spec.topologyConstraint"},
+    {KAI, "podgroups", "spec.stalenessGracePeriod"},
     {KAI, "podgroups", "spec.subGroups[].name"},
     {KAI, "podgroups", "spec.subGroups[].minMember"},
     {KAI, "podgroups", "spec.subGroups[].topologyConstraint"},

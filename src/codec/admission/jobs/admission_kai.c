@@ -1,7 +1,8 @@
-/* admission_kai.c - KAI's PodGroup: names and parents of its subgroups
+/* admission_kai.c - KAI's PodGroup: names, parents and minimums of its subgroups
  *
  * SOURCE KAI-Scheduler scheduling.run.ai/v2alpha2: its definition and its webhook.
  */
+#include "base/clock.h"
 #include "base/collections/map.h"
 #include "codec/admission/admission_part.h"
 
@@ -53,19 +54,71 @@ static void check_topology(struct admission *x, const struct json *asked)
         admission_warn(x, "spec.topologyConstraint.topology: there is no Topology %.253s (kai.scheduler): the group waits before there is", name);
 }
 
-void admission_kai(struct admission *x, const struct kind *k)
+static void check_duration(struct admission *x, const struct json *spec, const char *member)
 {
-    const struct json *groups = json_path(x->object, "spec", "subGroups", NULL);
+    const struct json *v = json_get(spec, member);
+    int64_t ms;
+    if (json_is(v, JSON_STRING) && !duration_parse(json_bytes(v), &ms))
+        admission_error(x, FIELD_INVALID, AT(x, "spec.%s", member), v, "write a duration: 90s, 5m, 1h30m");
+}
+
+static bool is_said(const struct json *object, const char *member)
+{
+    return json_is(json_get(object, member), JSON_NUMBER);
+}
+
+/* Pods of a group, or groups of it: one of them. */
+static void check_one_minimum(struct admission *x, const struct json *of, const char *path)
+{
+    if (is_said(of, "minMember") && is_said(of, "minSubGroup"))
+        admission_error(x, FIELD_INVALID, AT(x, "%s.minSubGroup", path), json_get(of, "minSubGroup"),
+                        "minMember and minSubGroup are mutually exclusive: write minMember for so many pods, or minSubGroup for so many subgroups");
+}
+
+/* No error: KAI takes it, and the group waits for who may still come. */
+static void check_enough(struct admission *x, const struct json *of, const char *path, uint32_t below_n)
+{
+    int64_t least = json_int64(json_get(of, "minSubGroup"), 0);
+    if (least > (int64_t)below_n)
+        admission_warn(x, "%s.minSubGroup: minSubGroup (%lld) exceeds the number of direct child SubGroups (%u): the group waits before there "
+                       "are as many", path, (long long)least, below_n);
+}
+
+/* Children of one subgroup, or of the group itself with NO_PARENT. */
+static uint32_t below(const int32_t *parents, uint32_t n, int32_t at)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++)
+        found += parents[i] == at;
+    return found;
+}
+
+/* Pods are counted where they are, in leaves; groups where they have parts. WHY a parent's minMember of before is only told: as in KAI,
+ * whose versions before that rule let it in. */
+static void check_minimums(struct admission *x, const struct json *groups, const int32_t *parents)
+{
+    static const char text[] = "minMember cannot be set on a mid-level SubGroup (has child SubGroups); use minSubGroup instead";
+    uint32_t n = admission_list_n(groups);
     int32_t i = 0;
-    if (strcmp(k->kind, "Queue") == 0) {
-        admission_kai_queue(x);
-        return;
+    JSON_EACH (group, n ? groups : NULL) {
+        const char *path = AT(x, "spec.subGroups[%d]", i);
+        uint32_t below_n = below(parents, n, i++);
+        check_one_minimum(x, group, path);
+        if (!below_n && is_said(group, "minSubGroup"))
+            admission_error(x, FIELD_INVALID, AT(x, "%s.minSubGroup", path), json_get(group, "minSubGroup"),
+                            "minSubGroup cannot be set on a leaf SubGroup (no child SubGroups): write minMember");
+        else if (below_n && is_said(group, "minMember") && !x->old)
+            admission_error(x, FIELD_INVALID, AT(x, "%s.minMember", path), json_get(group, "minMember"), text);
+        else if (below_n && is_said(group, "minMember"))
+            admission_warn(x, "%s.minMember: %s", path, text);
+        if (below_n)
+            check_enough(x, group, path, below_n);
     }
-    if (!x->status_only)
-        check_topology(x, json_path(x->object, "spec", "topologyConstraint", NULL));
-    if (!json_is(groups, JSON_ARRAY) || !groups->n || groups->n > LIMIT_TASK_GROUPS)
-        return; /* its type and length are refused elsewhere */
-    const int32_t *parents = parents_of(x, groups);
+}
+
+static void check_tree(struct admission *x, const struct json *groups, const int32_t *parents)
+{
+    int32_t i = 0;
     JSON_EACH (group, groups) {
         const char *path = AT(x, "spec.subGroups[%d].parent", i);
         if (parents[i] == NOBODY)
@@ -78,4 +131,25 @@ void admission_kai(struct admission *x, const struct kind *k)
         }
         i++;
     }
+}
+
+void admission_kai(struct admission *x, const struct kind *k)
+{
+    const struct json *spec = json_get(x->object, "spec"), *groups = json_get(spec, "subGroups");
+    if (strcmp(k->kind, "Queue") == 0) {
+        admission_kai_queue(x);
+        return;
+    }
+    if (x->status_only)
+        return;
+    check_topology(x, json_get(spec, "topologyConstraint"));
+    check_duration(x, spec, "preemptionDelay");
+    check_duration(x, spec, "stalenessGracePeriod");
+    check_one_minimum(x, spec, "spec");
+    if (!json_is(groups, JSON_ARRAY) || !groups->n || groups->n > LIMIT_TASK_GROUPS)
+        return; /* its type and length are refused elsewhere */
+    const int32_t *parents = parents_of(x, groups);
+    check_tree(x, groups, parents);
+    check_minimums(x, groups, parents);
+    check_enough(x, spec, "spec", below(parents, groups->n, NO_PARENT));
 }

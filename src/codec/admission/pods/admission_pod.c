@@ -265,6 +265,24 @@ static bool is_written(const struct admission *x)
     return !x->old && !admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL));
 }
 
+/* Those that are rules hold; those that are wishes do not count among what makes a node better. */
+static void warn_of_wishes(struct admission *x, const struct json *spec, const char *path)
+{
+    static const char *const kinds[] = {"podAffinity", "podAntiAffinity"};
+    const struct json *spreads = json_get(spec, "topologySpreadConstraints");
+    uint32_t at = 0;
+    for (int i = 0; i < 2; i++)
+        if (admission_list_n(json_path(spec, "affinity", kinds[i], "preferredDuringSchedulingIgnoredDuringExecution", NULL)))
+            admission_warn(x, "%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution: has no effect yet: nodes are not chosen by the pods "
+                           "on them; requiredDuringSchedulingIgnoredDuringExecution holds", path, kinds[i]);
+    JSON_EACH (c, admission_list_n(spreads) ? spreads : NULL) {
+        if (bytes_is(json_bytes(json_get(c, "whenUnsatisfiable")), "ScheduleAnyway"))
+            admission_warn(x, "%s.topologySpreadConstraints[%u].whenUnsatisfiable: ScheduleAnyway has no effect yet: write DoNotSchedule where pods "
+                           "have to be spread", path, at);
+        at++;
+    }
+}
+
 static void warn_of_claims(struct admission *x, const struct json *spec, const char *path)
 {
     if (is_written(x) && admission_list_n(json_get(spec, "resourceClaims")))
@@ -290,6 +308,8 @@ void admission_pod_spec(struct admission *x, const struct json *spec, const char
     admission_tolerations(x, json_get(spec, "tolerations"), admission_below(x, path, "tolerations"));
     check_affinity(x, json_get(spec, "affinity"), admission_below(x, path, "affinity"));
     check_spreads(x, json_get(spec, "topologySpreadConstraints"), admission_below(x, path, "topologySpreadConstraints"));
+    if (is_written(x))
+        warn_of_wishes(x, spec, path);
     check_sysctls(x, json_path(spec, "securityContext", "sysctls", NULL), admission_below(x, path, "securityContext.sysctls"));
     check_gates(x, json_get(spec, "schedulingGates"), admission_below(x, path, "schedulingGates"));
     check_dns_name(x, spec, path, "hostname", false);

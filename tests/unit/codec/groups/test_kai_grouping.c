@@ -12,6 +12,8 @@
 #define OWNED(version, kind, name) "\"ownerReferences\":[{\"apiVersion\":\"" version "\",\"kind\":\"" kind "\",\"name\":\"" name "\",\"controller\":true}]"
 #define POD(labels, owner) "{\"metadata\":{\"name\":\"p\",\"uid\":\"pu\",\"labels\":{" labels "}," owner "}}"
 
+static const char *owner_more = ""; /* of its metadata */
+
 static struct kai_grouping of(struct world *w, const char *pod_text, const char *owner_spec)
 {
     struct kai_grouping g;
@@ -20,8 +22,8 @@ static struct kai_grouping of(struct world *w, const char *pod_text, const char 
     const struct json *pod = tree(w, pod_text);
     bool owned = kai_owner_of(pod, &kind, &name);
     assert_int_equal(owned, owner_spec != NULL);
-    const char *object = "{\"metadata\":{\"name\":\"%s\",\"uid\":\"ou\"},\"spec\":%s}";
-    const struct json *owner = owned ? tree(w, arena_printf(w->arena, object, name, owner_spec)) : NULL;
+    const char *object = "{\"metadata\":{\"name\":\"%s\",\"uid\":\"ou\"%s},\"spec\":%s}";
+    const struct json *owner = owned ? tree(w, arena_printf(w->arena, object, name, owner_more, owner_spec)) : NULL;
     kai_grouping_make(w->arena, pod, kind, owner, &g);
     return g;
 }
@@ -29,7 +31,7 @@ static struct kai_grouping of(struct world *w, const char *pod_text, const char 
 static void a_pod_alone(void **state)
 {
     struct world *w = *state;
-    struct kai_grouping g = of(w, POD("\"kai.scheduler/queue\":\"team\",\"kai.scheduler/preemptibility\":\"non-preemptible\"", OWNED("batch/v1", "Job", "j")), NULL);
+    struct kai_grouping g = of(w, POD("\"kai.scheduler/queue\":\"team\",\"kai.scheduler/preemptibility\":\"non-preemptible\"", OWNED("apps/v1", "StatefulSet", "j")), NULL);
     assert_string_equal(g.name, "pg-p-pu");
     assert_int_equal(g.min_member, 1);
     assert_string_equal(g.queue, "team");
@@ -41,6 +43,11 @@ static void a_pod_alone(void **state)
     assert_string_equal(g.topology, "t");
     assert_string_equal(g.required_level, "rack");
     assert_string_equal(g.preferred_level, "");
+    assert_string_equal(g.staleness, "");
+    g = of(w, "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"kai.scheduler/staleness-grace-period\":\"90s\"}}}", NULL);
+    assert_string_equal(g.staleness, "90s");
+    g = of(w, "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"kai.scheduler/staleness-grace-period\":\"soon\"}}}", NULL);
+    assert_string_equal(g.staleness, "");
     g = of(w, POD("\"project\":\"p1\",\"kai.scheduler/preemptibility\":\"often\"", OWNED("apps/v1", "ReplicaSet", "r")), NULL);
     assert_string_equal(g.queue, "p1");
     assert_string_equal(g.class_name, "inference");
@@ -48,8 +55,30 @@ static void a_pod_alone(void **state)
     g = of(w, "{\"metadata\":{\"name\":\"p\",\"uid\":\"pu\"},\"spec\":{\"priorityClassName\":\"build\"}}", NULL);
     assert_string_equal(g.class_name, "build");
     assert_string_equal(g.queue, "");
-    of(w, POD("\"jobset.sigs.k8s.io/jobset-name\":\"x\"", OWNED("batch/v1", "Job", "j")), NULL);
     of(w, POD("", OWNED("else.org/v1", "PyTorchJob", "j")), NULL);
+}
+
+#define OF_JOB POD("\"jobset.sigs.k8s.io/jobset-name\":\"x\"", OWNED("batch/v1", "Job", "j"))
+static void jobs_of_batch(void **state)
+{
+    static const struct {
+        const char *annotation;
+        int32_t least;
+    } cases[] = {{"4", 4}, {"1", 1}, {"0", 1}, {"-3", 1}, {"many", 1}, {"", 1}, {"99999999999", LIMIT_GANG_MEMBERS}};
+    struct world *w = *state;
+    struct kai_grouping g = of(w, OF_JOB, "{\"parallelism\":4}");
+    assert_string_equal(g.name, "pg-j-ou");
+    assert_int_equal(g.min_member, 1);
+    assert_int_equal(g.parts_n, 0);
+    assert_string_equal(json_get_text(g.owner, "kind", ""), "Job");
+    assert_string_equal(json_get_text(g.owner, "apiVersion", ""), "batch/v1");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        owner_more = arena_printf(w->arena, ",\"annotations\":{\"kai.scheduler/batch-min-member\":\"%s\"}", cases[i].annotation);
+        assert_int_equal(of(w, OF_JOB, "{\"parallelism\":4}").min_member, cases[i].least);
+    }
+    owner_more = ",\"annotations\":{\"kai.scheduler/staleness-grace-period\":\"-1s\"}";
+    assert_string_equal(of(w, OF_JOB, "{}").staleness, "-1s");
+    owner_more = "";
 }
 
 #define WORKER POD("\"training.kubeflow.org/replica-type\":\"worker\"", OWNED("kubeflow.org/v1", "PyTorchJob", "ddp"))
@@ -143,7 +172,7 @@ static void bears_what_is_hostile(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
-    const struct CMUnitTest tests[] = {TEST(a_pod_alone),        TEST(jobs_of_kubeflow), TEST(job_sets),
+    const struct CMUnitTest tests[] = {TEST(a_pod_alone),        TEST(jobs_of_batch), TEST(jobs_of_kubeflow), TEST(job_sets),
                                        TEST(leader_worker_sets), TEST(ray_clusters),     TEST(bears_what_is_hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

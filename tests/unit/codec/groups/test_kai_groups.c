@@ -63,6 +63,29 @@ static void reads_subgroups(void **state)
                  "{\"name\":\"b\",\"minMember\":1,\"parent\":\"all\"}]}");
     assert_int_equal(g.min_members, 3);
     assert_int_equal(g.min_of_task_n, 2);
+    g = group(w, "{\"subGroups\":[{\"name\":\"a\",\"minMember\":2},{\"name\":\"b\",\"minMember\":0}]}"); /* b: each by itself */
+    assert_int_equal(g.min_members, 2);
+    assert_int_equal(g.min_of_task[1].value, 0);
+    g = group(w, "{\"minMember\":0,\"subGroups\":[{\"name\":\"a\",\"minMember\":0}]}");
+    assert_int_equal(g.min_members, 1);
+    assert_int_equal(g.min_of_task[0].value, 0);
+}
+
+/* So long below its minimum it goes as a whole, as with our own annotation, which counts where both are there. */
+static void reads_how_long_it_may_be_broken(void **state)
+{
+    static const struct {
+        const char *said;
+        int32_t seconds;
+    } cases[] = {{"\"90s\"", 90}, {"\"1m30s\"", 90}, {"\"1500ms\"", 2}, {"\"0s\"", 1}, {"\"-1s\"", 0}, {"\"soon\"", 0}, {"7", 0}, {"\"9999h\"", 86400}};
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(group(w, arena_printf(w->arena, "{\"stalenessGracePeriod\":%s}", cases[i].said)).refill_s, cases[i].seconds);
+    const struct json *o = tree(w, "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"annotations\":{\"capstan.dev/refill-seconds\":\"30\"}},"
+                                   "\"spec\":{\"stalenessGracePeriod\":\"90s\"}}");
+    struct gang_record g;
+    assert_int_equal(decode_kai_pod_group(&w->d, o, &g, NULL), 0);
+    assert_int_equal(g.refill_s, 30);
 }
 
 static void bears_what_is_hostile(void **state)
@@ -271,11 +294,36 @@ static void finds_a_pods_group(void **state)
     assert_true(!p.gang && p.gang_source == GANG_POD);
 }
 
+/* Which pods of a group go first, where some may: those with less, those that say nothing before them. Of others it is the pod's own. */
+static void reads_the_order_of_pods(void **state)
+{
+    static const struct {
+        const char *labels, *annotations;
+        int32_t priority;
+    } cases[] = {
+        {"\"kai.scheduler/task-priority\":\"3\"", "\"pod-group-name\":\"g\"", 3},
+        {"\"kai.scheduler/task-priority\":\"-3\"", "\"pod-group-name\":\"g\"", -3},
+        {"\"kai.scheduler/task-priority\":\"99999999999\"", "\"pod-group-name\":\"g\"", INT32_MAX},
+        {"\"kai.scheduler/task-priority\":\"first\"", "\"pod-group-name\":\"g\"", INT32_MIN},
+        {"", "\"pod-group-name\":\"g\"", INT32_MIN},
+        {"\"kai.scheduler/task-priority\":\"3\"", "", 60},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pod_record p;
+        struct err e = {0};
+        const char *pod = "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"labels\":{%s},\"annotations\":{%s}},"
+                          "\"spec\":{\"schedulerName\":\"kai-scheduler\",\"priority\":60}}";
+        assert_int_equal(decode_pod(&w->d, bytes_of(arena_printf(w->arena, pod, cases[i].labels, cases[i].annotations)), &p, &e), 0);
+        assert_int_equal(p.priority, cases[i].priority);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, world_open, world_close)
-    const struct CMUnitTest tests[] = {TEST(reads_a_group),          TEST(reads_subgroups),   TEST(bears_what_is_hostile),
-                                       TEST(says_what_does_nothing), TEST(reads_a_topology), TEST(finds_a_pods_group),
-                                       TEST(reads_trees)};
+    const struct CMUnitTest tests[] = {TEST(reads_a_group), TEST(reads_subgroups), TEST(bears_what_is_hostile),
+                                       TEST(reads_how_long_it_may_be_broken), TEST(says_what_does_nothing), TEST(reads_a_topology),
+                                       TEST(finds_a_pods_group), TEST(reads_the_order_of_pods), TEST(reads_trees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

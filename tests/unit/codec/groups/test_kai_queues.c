@@ -50,6 +50,80 @@ static int64_t most(struct world *w, const struct kai_queue *q, const char *reso
     return amount(w, q->record.shares->capability, q->record.shares->capability_n, resource);
 }
 
+/* GPUs that each asks for, by name; who is not named asks for nothing. */
+static const struct kai_queue *asking(struct world *w, const char *text, const char *asks, uint32_t *ret_n)
+{
+    const struct json *all = tree(w, arena_printf(w->arena, "{%s}", text)), *asked = tree(w, arena_printf(w->arena, "{%s}", asks));
+    struct kai_queue *list = arena_zero(w->arena, all->n + 1, sizeof *list);
+    *ret_n = 0;
+    JSON_EACH (one, all) {
+        int64_t *own = arena_zero(w->arena, KAI_PARTS_N, sizeof *own);
+        kai_asked_add(own, &cluster, 0, "nvidia.com/gpu", json_get_int64(asked, one->key, 0));
+        list[(*ret_n)++] = (struct kai_queue){.name = one->key, .spec = one, .asked = own};
+    }
+    kai_queues_read(&w->d, list, *ret_n, &cluster);
+    return list;
+}
+
+#define ASKING(name, quota, limit, weight, more) \
+    "\"" name "\":{\"resources\":{\"gpu\":{\"quota\":" #quota ",\"limit\":" #limit ",\"overQuotaWeight\":" #weight "}}" more "}"
+#define EIGHT ASKING("top", 8, 8, 1, "")
+#define BELOW ",\"parentQueue\":\"top\""
+
+/* What quotas leave, and what idle queues do not use of theirs, goes by weight to those that ask for it; to others what is left then. */
+static void deals_by_what_is_asked(void **state)
+{
+    static const struct {
+        const char *queues, *asks, *deserved; /* of a, b and c */
+    } cases[] = {
+        /* KAI's own example: c comes first, and asks for nothing; then for 3 */
+        {EIGHT "," ASKING("a", 1, -1, 1, BELOW) "," ASKING("b", 1, -1, 2, BELOW) "," ASKING("c", 0, -1, 1, BELOW ",\"priority\":101"),
+         "\"a\":10,\"b\":10", "3 5 0"},
+        {EIGHT "," ASKING("a", 1, -1, 1, BELOW) "," ASKING("b", 1, -1, 2, BELOW) "," ASKING("c", 0, -1, 1, BELOW ",\"priority\":101"),
+         "\"a\":10,\"b\":10,\"c\":3", "2 3 3"},
+        /* a's quota is used by b, and stays a's */
+        {EIGHT "," ASKING("a", 4, -1, 1, BELOW) "," ASKING("b", 0, -1, 1, BELOW) "," ASKING("c", 0, -1, 1, BELOW), "\"b\":9", "4 8 0"},
+        {EIGHT "," ASKING("a", 4, -1, 1, BELOW) "," ASKING("b", 0, -1, 1, BELOW) "," ASKING("c", 0, -1, 1, BELOW), "\"a\":2,\"b\":9", "4 6 0"},
+        /* limits hold; who asks for less leaves the rest to others */
+        {EIGHT "," ASKING("a", 0, 2, 1, BELOW) "," ASKING("b", 0, -1, 1, BELOW) "," ASKING("c", 0, -1, 1, BELOW), "\"a\":9,\"b\":3,\"c\":9", "2 3 3"},
+        /* nobody asks: as if all did */
+        {EIGHT "," ASKING("a", 2, -1, 1, BELOW) "," ASKING("b", 2, -1, 1, BELOW) "," ASKING("c", 0, -1, 2, BELOW), "", "3 3 2"},
+        /* what is asked below counts above */
+        {ASKING("x", 0, -1, 1, "") "," ASKING("y", 0, -1, 1, "") "," ASKING("a", 0, -1, 1, ",\"parentQueue\":\"x\"") ","
+         ASKING("b", 0, -1, 1, ",\"parentQueue\":\"y\"") "," ASKING("c", 0, -1, 1, ",\"parentQueue\":\"y\""), "\"a\":4,\"b\":99", "4 16 0"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t n;
+        const struct kai_queue *all = asking(w, cases[i].queues, cases[i].asks, &n);
+        const char *text = "";
+        for (const char *name = "abc"; *name; name++)
+            text = arena_printf(w->arena, "%s%s%lld", text, *text ? " " : "",
+                                (long long)deserved(w, named(all, n, arena_printf(w->arena, "%c", *name)), "nvidia.com/gpu"));
+        if (strcmp(text, cases[i].deserved) != 0)
+            fail_msg("case %zu: %s, not %s", i, text, cases[i].deserved);
+    }
+}
+
+static void counts_what_is_asked(void **state)
+{
+    struct world *w = *state;
+    const struct kai_slice slices[] = {{intern_text_id(w->names, "nvidia.com/mig-3g.20gb"), 3}};
+    const struct kai_totals totals = {.gpus = 20, .gpu_memory_bytes = (int64_t)40 << 30, .slices = slices, .slices_n = 1};
+    int64_t asked[KAI_PARTS_N] = {0};
+    kai_asked_add(asked, &totals, 0, "nvidia.com/gpu", 2);
+    kai_asked_add(asked, &totals, 0, "capstan.dev/gpu-milli", 500);
+    kai_asked_add(asked, &totals, 0, "capstan.dev/gpu-memory", (int64_t)10 << 30);
+    kai_asked_add(asked, &totals, slices[0].resource, "nvidia.com/mig-3g.20gb", 2);
+    kai_asked_add(asked, &totals, 0, "example.com/other", 7);
+    assert_int_equal(asked[0], 2000 + 500 + 250 + 6000);
+    kai_asked_add(asked, &totals, 0, "cpu", 1500);
+    kai_asked_add(asked, &totals, 0, "memory", INT64_MAX);
+    kai_asked_add(asked, &totals, 0, "memory", INT64_MAX);
+    assert_int_equal(asked[1], 1500);
+    assert_true(asked[2] > 0);
+}
+
 static void reads_units(void **state)
 {
     struct world *w = *state;
@@ -187,6 +261,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_units, world_open, world_close),
+        cmocka_unit_test_setup_teardown(deals_by_what_is_asked, world_open, world_close),
+        cmocka_unit_test_setup_teardown(counts_what_is_asked, world_open, world_close),
         cmocka_unit_test_setup_teardown(other_forms_of_gpus, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_is_not_written_is_none, world_open, world_close),
         cmocka_unit_test_setup_teardown(deals_out_the_rest_by_weight, world_open, world_close),

@@ -117,6 +117,37 @@ static void shares_follow_nodes(void **state)
     assert_true(is_bound("second")); /* there are no Queues any more: a name counts in none */
 }
 
+/* What is beyond quotas goes by weight to those that have pods: to all of it while nobody else has, as his part once somebody has. */
+static void shares_follow_what_is_asked(void **state)
+{
+    (void)state;
+    kai_queue("a", 0, -1, 1);
+    kai_queue("b", 0, -1, 3);
+    scheduler_start();
+    run(1000);
+    assert_int_equal(deserved("a", "nvidia.com/gpu"), 1);
+    assert_int_equal(deserved("b", "nvidia.com/gpu"), 3);
+    group("first", "a", 4);
+    run(2000);
+    assert_true(is_bound("first"));
+    assert_int_equal(deserved("a", "nvidia.com/gpu"), 4);
+    group("second", "b", 4);
+    run(2000);
+    assert_int_equal(deserved("a", "nvidia.com/gpu"), 1);
+    assert_int_equal(deserved("b", "nvidia.com/gpu"), 3);
+}
+
+/* The one that begins anew counts what is asked before it decides anything: nobody is ended whom the one before would have let stand. */
+static void begins_with_what_is_asked(void **state)
+{
+    (void)state;
+    kai_queue("a", 0, -1, 1);
+    kai_queue("b", 0, -1, 3);
+    group("first", "a", 4);
+    scheduler_start();
+    assert_int_equal(deserved("a", "nvidia.com/gpu"), 4);
+}
+
 /* An instance of three slices counts as three GPUs, also in what there is to be dealt out; so it does once nodes have others. */
 static void counts_mig_instances(void **state)
 {
@@ -154,7 +185,8 @@ static void leaves_the_status_to_kai(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
-    const struct CMUnitTest tests[] = {TEST(groups_never_start_outside_of_their_queue), TEST(both_come_at_once), TEST(shares_follow_nodes),
+    const struct CMUnitTest tests[] = {TEST(groups_never_start_outside_of_their_queue), TEST(both_come_at_once),
+                                       TEST(shares_follow_nodes), TEST(shares_follow_what_is_asked), TEST(begins_with_what_is_asked),
                                        TEST(counts_mig_instances), TEST(leaves_the_status_to_kai)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
