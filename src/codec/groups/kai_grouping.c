@@ -5,6 +5,7 @@
 
 #define JOBSET_NAME "jobset.sigs.k8s.io/jobset-name"
 #define JOBSET_JOB "jobset.sigs.k8s.io/replicatedjob-name"
+#define JOBSET_INDEX "jobset.sigs.k8s.io/job-index"
 #define LWS "leaderworkerset.sigs.k8s.io/"
 #define TRAINING "training.kubeflow.org/"
 
@@ -133,18 +134,67 @@ static int64_t pods_of_job(const struct json *job)
     return replicas * (completions && completions < side ? completions : side);
 }
 
-static void of_jobset(struct arena *a, const struct json *pod, const struct json *spec, struct kai_grouping *g)
+static int64_t said_least(const struct json *object, int64_t otherwise)
 {
-    const char *own = label(pod, JOBSET_JOB), *order = json_text(json_path(spec, "startupPolicy", "startupPolicyOrder", NULL), "InOrder");
-    const struct json *jobs = json_get(spec, "replicatedJobs");
-    bool apart = strcmp(order, "InOrder") == 0;
+    int64_t least;
+    return bytes_int64(bytes_of(meta_text(object, "annotations", KAI_GROUPING_LEAST)), &least) && least > 0 ? least : otherwise;
+}
+
+/* Without subgroups, where they would be too many. */
+static void of_large_jobset(struct arena *a, const struct json *jobs, const char *own, bool in_order, struct kai_grouping *g)
+{
     int64_t n = 0;
-    JSON_EACH (job, json_is(jobs, JSON_ARRAY) ? jobs : NULL)
-        if (!apart || strcmp(json_get_text(job, "name", ""), own) == 0)
+    JSON_EACH (job, jobs)
+        if (!in_order || strcmp(json_get_text(job, "name", ""), own) == 0)
             n += pods_of_job(job);
     g->min_member = members(n);
-    if (apart)
+    if (in_order)
         g->name = arena_printf(a, "%s-%s", g->name, own);
+}
+
+static const char *replica_name(struct arena *a, const char *job, int64_t at)
+{
+    return arena_printf(a, "%s-replica-%lld", job, (long long)at);
+}
+
+/* The replicated job, and below it each of its jobs. Different: of jobs with fewer completions than parallelism those start together. */
+static void add_replicas(struct arena *a, const struct json *job, struct kai_grouping *g)
+{
+    const struct json *template = json_get(job, "template");
+    const char *name = json_get_text(job, "name", "");
+    int64_t replicas = whole(json_get(job, "replicas"), 1), each = replicas ? pods_of_job(job) / replicas : 0;
+    g->parts[g->parts_n].name = name;
+    g->parts[g->parts_n++].min_sub_group = members(replicas);
+    for (int64_t i = 0; i < replicas; i++) {
+        g->parts[g->parts_n].name = replica_name(a, name, i);
+        g->parts[g->parts_n].parent = name;
+        g->parts[g->parts_n].by = template;
+        g->parts[g->parts_n++].min_member = members(said_least(template, each));
+    }
+}
+
+/* SOURCE KAI: with InOrder the set's controller makes one replicated job after the other. */
+static void of_jobset(struct arena *a, const struct json *pod, const struct json *set, struct kai_grouping *g)
+{
+    const struct json *spec = json_get(set, "spec"), *said = json_get(spec, "replicatedJobs");
+    const struct json *jobs = json_is(said, JSON_ARRAY) ? said : NULL;
+    const char *own = label(pod, JOBSET_JOB), *at = label(pod, JOBSET_INDEX);
+    bool in_order = strcmp(json_text(json_path(spec, "startupPolicy", "startupPolicyOrder", NULL), ""), "InOrder") == 0;
+    int64_t nodes = 0, jobs_n = 0, index = 0;
+    JSON_EACH (job, jobs) {
+        nodes += 1 + whole(json_get(job, "replicas"), 1);
+        jobs_n++;
+    }
+    if (!jobs_n || nodes > KAI_GROUPING_PARTS) {
+        of_large_jobset(a, jobs, own, in_order, g);
+        return;
+    }
+    JSON_EACH (job, jobs)
+        if (whole(json_get(job, "replicas"), 1) && *json_get_text(job, "name", ""))
+            add_replicas(a, job, g);
+    int64_t least = said_least(set, in_order ? 1 : jobs_n);
+    g->min_sub_group = members(least < jobs_n ? least : jobs_n);
+    g->part = bytes_int64(bytes_of(at), &index) ? replica_name(a, own, index) : "";
 }
 
 /* LeaderReady: workers are made when the leader runs; who sees the first of them asks for all. */
@@ -227,6 +277,14 @@ static const char *name_of(struct arena *a, const struct json *object)
                         json_text(json_path(object, "metadata", "uid", NULL), ""));
 }
 
+bool kai_grouping_topology(const struct json *by, const char **ret_topology, const char **ret_required, const char **ret_preferred)
+{
+    *ret_topology = meta_text(by, "annotations", "kai.scheduler/topology");
+    *ret_required = meta_text(by, "annotations", "kai.scheduler/topology-required-placement");
+    *ret_preferred = meta_text(by, "annotations", "kai.scheduler/topology-preferred-placement");
+    return **ret_topology && (**ret_required || **ret_preferred);
+}
+
 void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_id kind, const struct json *owner, struct kai_grouping *ret)
 {
     const struct json *of = owner ? owner : pod, *spec = json_get(owner, "spec"), *above = controller_of(pod);
@@ -241,13 +299,11 @@ void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_i
                                json_text(json_path(pod, "spec", "priorityClassName", NULL), ""), class_default);
     ret->preemptibility = is_known ? preemptibility : "";
     ret->staleness = staleness_of(owner, pod);
-    ret->topology = meta_text(of, "annotations", "kai.scheduler/topology");
-    ret->required_level = meta_text(of, "annotations", "kai.scheduler/topology-required-placement");
-    ret->preferred_level = meta_text(of, "annotations", "kai.scheduler/topology-preferred-placement");
+    (void)kai_grouping_topology(of, &ret->topology, &ret->required_level, &ret->preferred_level);
     if (owner && kai_owner_kinds[kind].replicas)
         of_kubeflow(pod, kind, spec, ret);
     else if (owner && kind == KAI_OWNER_JOBSET)
-        of_jobset(a, pod, spec, ret);
+        of_jobset(a, pod, owner, ret);
     else if (owner && kind == KAI_OWNER_LWS)
         of_lws(a, pod, spec, ret);
     else if (owner && kind == KAI_OWNER_RAY)

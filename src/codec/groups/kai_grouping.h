@@ -3,8 +3,9 @@
  *   owner                                   group                        pods that start together
  *   PyTorchJob, TFJob, XGBoostJob, JAXJob   one a job                    schedulingPolicy.minAvailable, elasticPolicy.minReplicas, or
  *   MPIJob                                  one a job                    all replicas; without the launcher, where that waits for workers
- *   JobSet, also of a TrainJob              one a replicated job, one    replicas * parallelism
- *                                           in all with AnyOrder
+ *   JobSet, also of a TrainJob              one a set: subgroups of its  each job by itself, parallelism pods; with InOrder one
+ *                                           replicated jobs, below       replicated job is enough, else all (minSubGroup)
+ *                                           these of their jobs
  *   LeaderWorkerSet                         one a replica                its size; of those LeaderReady the leader first
  *   RayCluster, also of a RayJob            one a cluster                the head, and of each worker group minReplicas, else replicas
  *   Job, also of a CronJob                  one a job                    annotation kai.scheduler/batch-min-member, else 1
@@ -17,8 +18,10 @@
 #define CODEC_KAI_GROUPING_H
 #include "wire/json.h"
 
-#define KAI_GROUPING_PARTS 64
-#define KAI_GROUPING_LEAST "kai.scheduler/batch-min-member" /* annotation of a Job: so many of its pods start together */
+/* LIMIT  of a JobSet with more each replicated job is a group, or with AnyOrder all of it one, without subgroups. */
+#define KAI_GROUPING_PARTS 256
+/* Annotation of a Job, or of a replicated job's template: so many of its pods start together; of a JobSet: so many replicated jobs. */
+#define KAI_GROUPING_LEAST "kai.scheduler/batch-min-member"
 #define KAI_GROUPING_SKIP "kai.scheduler/skip-podgrouper" /* annotation: such a pod gets no group */
 
 /* Kinds whose objects say how many pods start together. */
@@ -37,9 +40,11 @@ struct kai_grouping {
     const char *name;       /* of the PodGroup; in the arena, as all of it */
     struct json *owner;     /* its owner reference */
     int32_t min_member;     /* from 1 */
+    int32_t min_sub_group;  /* said in its place; 0: it is not */
     struct {
-        const char *name;
-        int32_t min_member;
+        const char *name, *parent; /* parent NULL: it is below none */
+        int32_t min_member, min_sub_group; /* of one that is above others min_sub_group, min_member 0 */
+        const struct json *by; /* whose annotations say its topology; NULL: nobody's */
     } parts[KAI_GROUPING_PARTS]; /* subgroups; none: parts_n = 0 */
     uint32_t parts_n;
     const char *part;       /* the one that the pod is of; "": none */
@@ -47,6 +52,8 @@ struct kai_grouping {
     const char *staleness;  /* of spec.stalenessGracePeriod, a duration; "": none is said */
     const char *topology, *required_level, *preferred_level; /* of spec.topologyConstraint; "": none is said */
 };
+/* Members of a topologyConstraint as annotations of that object say them, "" where they say nothing; false: no topology. */
+bool kai_grouping_topology(const struct json *by, const char **ret_topology, const char **ret_required, const char **ret_preferred);
 /* owner: the object that kai_owner_of names, of that kind; NULL where it says false. */
 void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_id kind, const struct json *owner, struct kai_grouping *ret);
 

@@ -86,25 +86,34 @@ bool pod_grouper_groups(struct pod_grouper *x, const struct json *pod)
 
 /* ---- what is written ---- */
 
+static void topology_set(struct arena *a, struct json *of, const char *topology, const char *required, const char *preferred)
+{
+    const char *const fields[][2] = {{"topology", topology}, {"requiredTopologyLevel", required}, {"preferredTopologyLevel", preferred}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields && *topology; i++)
+        if (*fields[i][1])
+            json_set_text(a, json_ensure_object(a, of, "topologyConstraint"), fields[i][0], fields[i][1]);
+}
+
 static void parts_set(struct arena *a, struct json *spec, const struct kai_grouping *g)
 {
-    json_set_int64(a, spec, "minMember", g->min_member);
+    const char *topology, *required, *preferred;
+    if (g->min_sub_group)
+        json_set_int64(a, spec, "minSubGroup", g->min_sub_group);
+    else
+        json_set_int64(a, spec, "minMember", g->min_member);
     for (uint32_t i = 0; i < g->parts_n; i++) {
         struct json *part = json_new(a, JSON_OBJECT);
         json_set_text(a, part, "name", g->parts[i].name);
-        json_set_int64(a, part, "minMember", g->parts[i].min_member);
+        if (g->parts[i].parent)
+            json_set_text(a, part, "parent", g->parts[i].parent);
+        if (g->parts[i].min_sub_group)
+            json_set_int64(a, part, "minSubGroup", g->parts[i].min_sub_group);
+        else
+            json_set_int64(a, part, "minMember", g->parts[i].min_member);
+        if (g->parts[i].by && kai_grouping_topology(g->parts[i].by, &topology, &required, &preferred))
+            topology_set(a, part, topology, required, preferred);
         json_append(json_ensure_array(a, spec, "subGroups"), part);
     }
-}
-
-static void topology_set(struct arena *a, struct json *spec, const struct kai_grouping *g)
-{
-    const char *const fields[][2] = {{"topology", g->topology},
-                                     {"requiredTopologyLevel", g->required_level},
-                                     {"preferredTopologyLevel", g->preferred_level}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields && *g->topology; i++)
-        if (*fields[i][1])
-            json_set_text(a, json_ensure_object(a, spec, "topologyConstraint"), fields[i][0], fields[i][1]);
 }
 
 static struct json *group_of(struct work *w, const struct kai_grouping *g, const char *queue)
@@ -126,7 +135,7 @@ static struct json *group_of(struct work *w, const struct kai_grouping *g, const
         json_set_text(a, spec, "preemptibility", g->preemptibility);
     if (*g->staleness)
         json_set_text(a, spec, "stalenessGracePeriod", g->staleness);
-    topology_set(a, spec, g);
+    topology_set(a, spec, g->topology, g->required_level, g->preferred_level);
     return group;
 }
 

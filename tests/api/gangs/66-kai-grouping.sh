@@ -31,7 +31,7 @@ is "none starts" 0 bound app=large
 k delete pytorchjobs large fits >/dev/null
 soon "its group goes with it" '^0$' count 'pg-large|pg-fits'
 
-# --- a JobSet, whose jobs start apart, or all together
+# --- a JobSet, whose replicated jobs start one by one, or all together
 jobset() { # NAME POLICY
     apply >/dev/null <<YAML
 {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: $1}, spec: {$2 replicatedJobs: [
@@ -41,11 +41,10 @@ YAML
 }
 jobset apart "startupPolicy: {startupPolicyOrder: InOrder},"
 soon "all start" '^5$' bound app=apart
-soon "as two groups" '^2$' count pg-apart
-soon "each with its own minimum" '^pg-apart-[0-9a-f-]+-work 4' groups pg-apart '{.spec.minMember}'
+soon "as one group, of which one replicated job is enough" '^pg-apart-[0-9a-f-]+ 1$' groups pg-apart '{.spec.minSubGroup}'
 jobset joined ""
 soon "in any order: all start" '^5$' bound app=joined
-soon "as one group" '^pg-joined-[0-9a-f-]+ 5' groups pg-joined '{.spec.minMember}'
+soon "as one group, with both of them" '^pg-joined-[0-9a-f-]+ 2 head:1/ head-replica-0:/1 work:2/ work-replica-0:/2 work-replica-1:/2$' groups pg-joined '{.spec.minSubGroup}{range .spec.subGroups[*]} {.name}:{.minSubGroup}/{.minMember}{end}'
 
 # --- leaders and workers
 apply >/dev/null <<YAML

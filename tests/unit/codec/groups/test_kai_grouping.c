@@ -111,17 +111,48 @@ static void jobs_of_kubeflow(void **state)
     assert_int_equal(g.min_member, 2);
 }
 
-#define OF_SET POD("\"jobset.sigs.k8s.io/jobset-name\":\"s\",\"jobset.sigs.k8s.io/replicatedjob-name\":\"workers\"", OWNED("batch/v1", "Job", "s-workers-0"))
+#define OF_SET POD("\"jobset.sigs.k8s.io/jobset-name\":\"s\",\"jobset.sigs.k8s.io/replicatedjob-name\":\"workers\",\"jobset.sigs.k8s.io/job-index\":\"1\"", OWNED("batch/v1", "Job", "s-workers-1"))
 static void job_sets(void **state)
 {
     struct world *w = *state;
     const char *jobs = "\"replicatedJobs\":[{\"name\":\"head\"},{\"name\":\"workers\",\"replicas\":2,\"template\":{\"spec\":{\"parallelism\":4,\"completions\":3}}}]";
     struct kai_grouping g = of(w, OF_SET, arena_printf(w->arena, "{%s}", jobs));
-    assert_string_equal(g.name, "pg-s-ou-workers");
-    assert_int_equal(g.min_member, 6);
-    g = of(w, OF_SET, arena_printf(w->arena, "{%s,\"startupPolicy\":{\"startupPolicyOrder\":\"AnyOrder\"}}", jobs));
+    static const struct {
+        const char *name, *parent;
+        int32_t pods, below;
+    } parts[] = {{"head", "", 0, 1}, {"head-replica-0", "head", 1, 0}, {"workers", "", 0, 2}, {"workers-replica-0", "workers", 3, 0},
+                 {"workers-replica-1", "workers", 3, 0}};
     assert_string_equal(g.name, "pg-s-ou");
-    assert_int_equal(g.min_member, 7);
+    assert_string_equal(g.part, "workers-replica-1");
+    assert_int_equal(g.min_sub_group, 2);
+    assert_int_equal(g.parts_n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(g.parts[i].name, parts[i].name);
+        assert_string_equal(g.parts[i].parent ? g.parts[i].parent : "", parts[i].parent);
+        assert_int_equal(g.parts[i].min_member, parts[i].pods);
+        assert_int_equal(g.parts[i].min_sub_group, parts[i].below);
+    }
+    g = of(w, OF_SET, arena_printf(w->arena, "{%s,\"startupPolicy\":{\"startupPolicyOrder\":\"InOrder\"}}", jobs));
+    assert_int_equal(g.min_sub_group, 1);
+    owner_more = ",\"annotations\":{\"kai.scheduler/batch-min-member\":\"9\"}";
+    assert_int_equal(of(w, OF_SET, arena_printf(w->arena, "{%s}", jobs)).min_sub_group, 2);
+    owner_more = ",\"annotations\":{\"kai.scheduler/batch-min-member\":\"1\"}";
+    assert_int_equal(of(w, OF_SET, arena_printf(w->arena, "{%s}", jobs)).min_sub_group, 1);
+    owner_more = "";
+    jobs = "\"replicatedJobs\":[{\"name\":\"workers\",\"template\":{\"metadata\":{\"annotations\":{\"kai.scheduler/batch-min-member\":\"2\","
+           "\"kai.scheduler/topology\":\"t\",\"kai.scheduler/topology-required-placement\":\"rack\"}},\"spec\":{\"parallelism\":4}}}]";
+    g = of(w, OF_SET, arena_printf(w->arena, "{%s}", jobs));
+    assert_string_equal(g.part, ""); /* it has one job only */
+    assert_int_equal(g.parts[1].min_member, 2);
+    const char *topology, *required, *preferred;
+    assert_true(kai_grouping_topology(g.parts[1].by, &topology, &required, &preferred));
+    assert_string_equal(topology, "t");
+    assert_string_equal(required, "rack");
+    g = of(w, OF_SET, "{\"replicatedJobs\":[{\"name\":\"workers\",\"replicas\":300}]}");
+    assert_int_equal(g.parts_n, 0);
+    assert_int_equal(g.min_member, 300);
+    g = of(w, OF_SET, "{\"startupPolicy\":{\"startupPolicyOrder\":\"InOrder\"},\"replicatedJobs\":[{\"name\":\"workers\",\"replicas\":300}]}");
+    assert_string_equal(g.name, "pg-s-ou-workers");
 }
 
 #define LWS_POD(index) POD("\"leaderworkerset.sigs.k8s.io/name\":\"l\",\"leaderworkerset.sigs.k8s.io/group-index\":\"2\",\"leaderworkerset.sigs.k8s.io/worker-index\":\"" index "\"", OWNED("apps/v1", "StatefulSet", "l"))
