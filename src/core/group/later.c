@@ -1,5 +1,6 @@
 #include "core/group/later.h"
 #include "core/explain/why.h"
+#include "core/group/places.h"
 #include "core/group/subgroups.h"
 #include "core/heal/hole.h"
 #include "core/heal/refill.h"
@@ -8,7 +9,6 @@
 #include "core/preempt/promise.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
-#include "core/queue/settle.h"
 #include "core/quota/deserve.h"
 #include "core/quota/ledger.h"
 #include "core/time/booking.h"
@@ -44,7 +44,7 @@ static enum later start_later(struct cycle *c, struct gang *g, const uint32_t *p
         cycle_explain(c, g, why);
         park->on |= PARK_QUOTA | PARK_QUEUE;
     }
-    if (why || !settle_place_or_say(c, g, wants, n, park))
+    if (why || !places_take_or_say(c, g, wants, n, park))
         return LATER_FAILS;
     for (uint32_t i = 0; i < n; i++)
         cycle_bind(c, g, pods[i], wants[i].seat);
@@ -56,7 +56,7 @@ static void settle_now(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
     if (holes_are_kept(g)) {
-        settle_drop_bad_seats(s, g);
+        places_drop_bad(s, g);
         if (!refill_settle(c, g))
             return;
     }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "core/explain/why.h"
 #include "core/group/later.h"
+#include "core/group/places.h"
 #include "core/heal/hole.h"
 #include "core/heal/refill.h"
 #include "core/place/fit.h"
@@ -48,26 +49,7 @@ static bool has_left(const struct gang *g)
     return g->answered && (g->planned ? !g->api_admitted : !g->bound_n);
 }
 
-/* ---- one wish list of a gang: place it or say why not ---- */
-
-bool settle_place_or_say(struct cycle *c, struct gang *g, struct want *wants, uint32_t n, struct parking *park)
-{
-    uint32_t mark = undo_mark(c->s), steps = PLACE_STEPS;
-    struct misfit m;
-    if (place_all(c->s, g, wants, n, &steps, &m)) {
-        undo_keep(c->s, mark);
-        return true;
-    }
-    struct reason *root = why_unplaced(c, &m, g->planned && m.pod_set < g->sets_n ? g->sets[m.pod_set].name : 0, 0), *top = root;
-    if (g->planned) {
-        top = reason_new(c->a, (struct reason){.code = REASON_WAITING});
-        reason_add(top, root);
-    }
-    cycle_explain(c, g, top);
-    undo_back(c->s, mark);
-    refusal_of_misfit(c->s, park, &m, wants, n);
-    return false;
-}
+/* ---- places for members ---- */
 
 static bool parked(const struct gang *g)
 {
@@ -78,7 +60,7 @@ static bool parked(const struct gang *g)
 static bool place_or_explain(struct cycle *c, struct gang *g, struct want *wants, uint32_t n)
 {
     struct parking park = {0};
-    bool placed = settle_place_or_say(c, g, wants, n, &park);
+    bool placed = places_take_or_say(c, g, wants, n, &park);
     if (!placed) {
         if (parked(g))
             parking_add(c->s, &park, g->park);
@@ -86,35 +68,6 @@ static bool place_or_explain(struct cycle *c, struct gang *g, struct want *wants
     }
     parking_release(c->s, &park);
     return placed;
-}
-
-/* ---- places held for members to come ---- */
-
-static bool seat_is_good(const struct state *s, const struct seat *seat)
-{
-    const struct shape_class *shape = &s->shapes.classes[seat->shape];
-    if (fit_record(s, shape, seat->node, NULL) != FIT_OK)
-        return false;
-    const int64_t *left = node_free(&s->nodes, seat->node);
-    for (uint32_t i = 0; i < shape->demands_n; i++)
-        if (shape->demands[i].column < 0 || left[shape->demands[i].column] < 0)
-            return false;
-    const struct device_table *devices = &s->nodes.nodes[seat->node].devices;
-    struct device_bits bits = seat_devices(seat);
-    for (uint32_t i = 0; i < devices->n; i++)
-        if (device_bit(&bits, i) && !devices->all[i].healthy)
-            return false;
-    return !seat_lacks_devices(s, seat);
-}
-
-void settle_drop_bad_seats(struct state *s, struct gang *g)
-{
-    for (uint32_t i = 0; i < g->own->seats_n;) {
-        if (seat_is_good(s, &s->seats[g->own->seats[i]]))
-            i++;
-        else
-            admission_drop_held(s, g, i);
-    }
 }
 
 /* WHY  former pods are none of bound_n: they give back where they stand, and whoever was let in beside them has places of his own, which
@@ -482,7 +435,7 @@ static bool passes_checks(struct cycle *c, struct gang *g)
         return false;
     }
     if (!g->foreign) {
-        settle_drop_bad_seats(c->s, g);
+        places_drop_bad(c->s, g);
         struct tally *t = count_sets(c, g, NULL, 0);
         drop_surplus(c, g, t);
         if (!hold_beside_promises(c, g, t))
@@ -639,7 +592,7 @@ static void settle_lost(struct cycle *c, struct gang *g, const struct taken *tak
 
 static void settle_planned(struct cycle *c, struct gang *g)
 {
-    settle_drop_bad_seats(c->s, g);
+    places_drop_bad(c->s, g);
     const struct lost lost = lost_find(c, g);
     if (lost.nodes_n > 1) {
         cycle_evict(c, g, lost_why_evict(c, &lost));

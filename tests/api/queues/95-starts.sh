@@ -49,8 +49,8 @@ within "who waits for it starts when its time is over" second 780 905
 is "as limits tell" 'limits' from second
 says "in words, too" '^starts: about 20..-..-..T..:..:..Z \(in 1[0-9]m; as far as limits of time tell\)$' "$PROGRAM" why job/second -n "$NS"
 job nightly-2 3
-within "and the next when that one's time is over as well" nightly-2 1380 1505
+within "and the next when that one's time is over as well" nightly-2 1350 1505
 job third 5
-within "behind one of a name that ran before: not later than that took" third 1380 1520
+within "behind one of a name that ran before: not later than that took" third 1320 1520
 is "as limits and earlier runs tell" 'limits runs' from third
 says "the list has it" '^"?third.*20..-..-..T' bash -c "'$PROGRAM' jobs -n '$NS' -o csv | tail -n +2 | cut -d, -f3- | grep ^third"
