@@ -36,6 +36,13 @@ static inline bool subgroup_is_satisfied(const struct subgroup *one)
 {
     return one->there_n >= one->least_n;
 }
+/* The node itself counts; above 0: every node is. */
+static inline bool subgroup_is_below(const struct subgroups *x, uint32_t node, uint32_t above)
+{
+    while (node && node != above)
+        node = x->all[node].above;
+    return node == above;
+}
 /* One more, or one less, of those right below it is there, or satisfied: and so on above. */
 void subgroup_count(struct subgroup *all, uint32_t at, bool more);
 

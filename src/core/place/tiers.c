@@ -89,20 +89,13 @@ static void count_rooms(struct tiers *x)
 
 /* ---- who stands already ---- */
 
-static bool is_below(const struct subgroups *in, uint32_t node, uint32_t above)
-{
-    while (node && node != above)
-        node = in->all[node].above;
-    return node == above;
-}
-
 static void find_standing(struct tiers *x)
 {
     const struct gang *g = x->gang;
     x->standing = mem_alloc((g->members_n + 1) * sizeof *x->standing);
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &x->s->pods[g->members[i]];
-        if (x->node && !is_below(x->in, subgroup_of(x->in, g->members[i]), x->node))
+        if (x->node && !subgroup_is_below(x->in, subgroup_of(x->in, g->members[i]), x->node))
             continue;
         if (p->seat && !p->former && !p->deleting && !x->s->seats[p->seat].lifted)
             x->standing[x->standing_n++] = topology_leaf(x->t, x->s->seats[p->seat].node);

@@ -94,13 +94,6 @@ static void list_single(struct spare *x)
     }
 }
 
-static bool is_below(const struct subgroups *in, uint32_t node, uint32_t above)
-{
-    while (node && node != above)
-        node = in->all[node].above;
-    return node == above;
-}
-
 /* The lowest above the subgroup, or itself, that may go whole: what is above it can do without, or is not satisfied anyway. 0: none. */
 static uint32_t may_go(const struct subgroups *in, uint32_t node)
 {
@@ -117,7 +110,7 @@ static uint32_t rest_of(const struct spare *x, uint32_t node)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->n; i++)
-        n += !x->listed[i] && is_below(x->in, subgroup_of(x->in, x->all[i].pod), node);
+        n += !x->listed[i] && subgroup_is_below(x->in, subgroup_of(x->in, x->all[i].pod), node);
     return n;
 }
 
@@ -125,10 +118,10 @@ static bool list_rest(struct spare *x, uint32_t node)
 {
     bool tasks_allow = true;
     for (uint32_t i = 0; i < x->n; i++)
-        if (!x->listed[i] && is_below(x->in, subgroup_of(x->in, x->all[i].pod), node))
+        if (!x->listed[i] && subgroup_is_below(x->in, subgroup_of(x->in, x->all[i].pod), node))
             tasks_allow &= take_of_task(x->g, &x->s->pods[x->all[i].pod], x->left_of);
     for (uint32_t i = 0; i < x->n && tasks_allow; i++)
-        if (!x->listed[i] && is_below(x->in, subgroup_of(x->in, x->all[i].pod), node))
+        if (!x->listed[i] && subgroup_is_below(x->in, subgroup_of(x->in, x->all[i].pod), node))
             list_one(x, i);
     return tasks_allow;
 }
