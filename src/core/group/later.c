@@ -16,17 +16,13 @@
 /* Its queue deserves all of them. */
 static bool deserves(struct cycle *c, const struct gang *g, const struct want *wants, uint32_t n)
 {
-    struct state *s = c->s;
-    uint32_t mark = undo_mark(s);
+    uint32_t mark = undo_mark(c->s);
     bool holds = true;
     for (uint32_t i = 0; i < n && holds; i++) {
-        const struct shape_class *shape = &s->shapes.classes[wants[i].shape];
-        holds = deserve_holds(s, g->queue, wants[i].shape);
-        for (uint32_t k = 0; k < shape->demands_n && holds && i + 1 < n; k++)
-            if (quota_names(&s->quota, g->queue->quota, 0, shape->demands[k].resource))
-                undo_charge(s, g->queue->quota, 0, shape->demands[k].resource, shape->demands[k].value);
+        holds = deserve_holds(c->s, g->queue, wants[i].shape);
+        try_charge(c->s, g->queue, wants[i].shape);
     }
-    undo_back(s, mark);
+    undo_back(c->s, mark);
     return holds;
 }
 
@@ -34,9 +30,7 @@ enum later { LATER_STARTS, LATER_FAILS, LATER_HELD };
 
 static enum later start_later(struct cycle *c, struct gang *g, const uint32_t *pods, uint32_t n, bool held_back, struct parking *park)
 {
-    struct want *wants = arena_zero(c->a, n, sizeof *wants);
-    for (uint32_t i = 0; i < n; i++)
-        wants[i] = (struct want){.shape = c->s->pods[pods[i]].shape, .labels = c->s->pods[pods[i]].labels, .pod = pods[i]};
+    struct want *wants = try_wants(c, pods, n);
     if (held_back && !deserves(c, g, wants, n))
         return LATER_HELD;
     struct reason *why = g->queue ? try_pod_quota(c, g->queue, pods, n, park) : NULL;

@@ -494,7 +494,7 @@ bool place_all(struct state *s, struct gang *g, struct want *wants, uint32_t n, 
 {
     if (!n)
         return true;
-    if (place_asks_for_tiers(g))
+    if (g->own->terms && place_asks_for_tiers(g)) /* hardly anybody has terms */
         return place_in_tiers(s, g, wants, n, steps, ret_misfit);
     if (place_is_in_domains(wants, n))
         return place_mixed(s, g, wants, n, steps, ret_misfit);

@@ -383,7 +383,7 @@ struct flavor_demand *try_demands(struct cycle *c, const struct gang *g, uint32_
     return demands_of_pods(c, pods, n, ret_n);
 }
 
-static struct want *wishes(struct cycle *c, const uint32_t *pods, uint32_t n)
+struct want *try_wants(struct cycle *c, const uint32_t *pods, uint32_t n)
 {
     struct want *wants = arena_alloc(c->a, (n + 1) * sizeof *wants);
     for (uint32_t i = 0; i < n; i++)
@@ -391,15 +391,19 @@ static struct want *wishes(struct cycle *c, const uint32_t *pods, uint32_t n)
     return wants;
 }
 
-/* What the ledger would book for these pods. */
+void try_charge(struct state *s, const struct queue *q, uint32_t shape)
+{
+    const struct shape_class *c = &s->shapes.classes[shape];
+    for (uint32_t k = 0; q && k < c->demands_n; k++)
+        if (quota_names(&s->quota, q->quota, 0, c->demands[k].resource))
+            undo_charge(s, q->quota, 0, c->demands[k].resource, c->demands[k].value);
+}
+
 static void charge_on_trial(struct state *s, const struct queue *q, const struct want *wants, uint32_t n)
 {
-    for (uint32_t i = 0; q && i < n; i++) {
-        const struct shape_class *c = &s->shapes.classes[wants[i].shape];
-        for (uint32_t k = 0; wants[i].seat && k < c->demands_n; k++)
-            if (quota_names(&s->quota, q->quota, 0, c->demands[k].resource))
-                undo_charge(s, q->quota, 0, c->demands[k].resource, c->demands[k].value);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (wants[i].seat)
+            try_charge(s, q, wants[i].shape);
 }
 
 static void bind_all(struct cycle *c, struct gang *g, struct queue *q, const struct want *wants, uint32_t n)
@@ -422,7 +426,7 @@ static bool try_members(struct cycle *c, struct gang *g, struct queue *q, const 
         refusal->park.on |= PARK_QUOTA;
         return false;
     }
-    struct want *wants = wishes(c, pods, n);
+    struct want *wants = try_wants(c, pods, n);
     uint32_t mark = undo_mark(s);
     struct misfit misfit;
     if (!place_all(s, g, wants, n, steps, &misfit)) {
@@ -462,7 +466,7 @@ static bool quota_holds(const struct state *s, const struct queue *q, uint32_t s
 static uint32_t find_startable(struct cycle *c, struct gang *g, struct queue *q, const uint32_t *pods, uint32_t n, uint32_t *ret_pods,
                                struct parking *park)
 {
-    struct want *wants = wishes(c, pods, n);
+    struct want *wants = try_wants(c, pods, n);
     uint32_t mark = undo_mark(c->s), wants_n = 0, found_n = 0;
     bool neighbours;
     for (uint32_t i = 0; i < n; i++)
@@ -535,7 +539,7 @@ static uint32_t find_units(struct cycle *c, struct gang *g, struct queue *q, uin
         for (uint32_t at = i + 1; at && !units[i].after; at = next[at - 1])
             for (uint32_t k = 0; k < units[at - 1].n; k++)
                 some[some_n++] = pods[units[at - 1].first + k];
-        struct want *wants = wishes(c, some, some_n);
+        struct want *wants = try_wants(c, some, some_n);
         uint32_t starting_n = some_n ? most_that_start(c, g, q, wants, units[i].n, some_n, &steps, park) : 0;
         memcpy(&ret_pods[found_n], some, starting_n * sizeof *some);
         found_n += starting_n;
@@ -686,7 +690,7 @@ bool try_wishes(struct cycle *c, const struct gang *g, struct queue *q, uint32_t
     if (!g->planned) {
         uint32_t *pods, n;
         ret_wishes->n = fewest(c, g, &pods, &n);
-        ret_wishes->wants = wishes(c, pods, ret_wishes->n);
+        ret_wishes->wants = try_wants(c, pods, ret_wishes->n);
         return nth == 0;
     }
     if (q)
