@@ -569,18 +569,17 @@ static struct kai_asks kai_asks_of(const struct decoder *d, const struct json *s
 }
 
 /* Of the group and of its subgroups. */
-static void kai_topologies_read(const struct decoder *d, struct kai_asks *asks, struct subgroup_policy *policies, struct gang_record *g)
+static void kai_topologies_read(const struct decoder *d, const struct kai_asks *x, struct subgroup_policy *policies, struct gang_record *g)
 {
-    const struct kai_asks x = *asks;
-    bool known = d->levels_of && d->levels_of(d->ctx, g->key, x.levels, x.n, x.tiers);
-    if (x.fault)
-        group_fault(d, g, x.fault);
-    if (!known || x.fault)
+    bool known = d->levels_of && d->levels_of(d->ctx, g->key, x->levels, x->n, x->tiers);
+    if (x->fault)
+        group_fault(d, g, x->fault);
+    if (!known || x->fault)
         return;
-    if (x.levels[0])
-        g->tiers = kai_tiers(d, x.constraints[0], x.levels[0], x.tiers[0]);
-    for (uint32_t i = 1; i < x.n; i++)
-        policies[x.at[i]].tiers = kai_tiers(d, x.constraints[i], x.levels[i], x.tiers[i]);
+    if (x->levels[0])
+        g->tiers = kai_tiers(d, x->constraints[0], x->levels[0], x->tiers[0]);
+    for (uint32_t i = 1; i < x->n; i++)
+        policies[x->at[i]].tiers = kai_tiers(d, x->constraints[i], x->levels[i], x->tiers[i]);
 }
 
 /* The tree of subgroups, where so many of them are enough, or some ask for domains; else each leaf counts as a task (leaves_read). */

@@ -91,31 +91,36 @@ static uint32_t to_the_front(const struct choice *x, uint32_t units_n, struct ar
     return chosen_n;
 }
 
-uint32_t group_fewest(const struct state *s, const struct gang *g, struct arena *a, uint32_t *pods, uint32_t *n)
+/* pods: sorted into units. Nobody is chosen yet. */
+static struct choice choice_begin(const struct state *s, const struct gang *g, struct arena *a, uint32_t *pods, uint32_t n,
+                                  uint32_t *ret_units)
 {
     struct unit *units;
-    uint32_t units_n = group_units(s, g, a, pods, *n, &units);
+    *ret_units = group_units(s, g, a, pods, n, &units);
     struct choice x = {.s = s, .g = g, .pods = pods, .units = units, .needs = needs_of(s, g, a)};
-    x.chosen = arena_zero(a, units_n + 1, sizeof *x.chosen);
-    x.order = arena_alloc(a, (units_n + 1) * sizeof *x.order);
+    x.chosen = arena_zero(a, *ret_units + 1, sizeof *x.chosen);
+    x.order = arena_alloc(a, (*ret_units + 1) * sizeof *x.order);
+    return x;
+}
+
+uint32_t group_fewest(const struct state *s, const struct gang *g, struct arena *a, uint32_t *pods, uint32_t *n)
+{
+    uint32_t units_n;
+    struct choice x = choice_begin(s, g, a, pods, *n, &units_n);
     for (uint32_t i = 0; i < units_n; i++)
-        if (is_needed(&x, &units[i]))
+        if (is_needed(&x, &x.units[i]))
             choose(&x, i);
     for (uint32_t i = 0; i < units_n && x.needs.all > 0; i++)
         choose(&x, i);
-    *n = units_n ? units[units_n - 1].first + units[units_n - 1].n : 0;
+    *n = units_n ? x.units[units_n - 1].first + x.units[units_n - 1].n : 0;
     return to_the_front(&x, units_n, a, pods, *n);
 }
 
 bool group_is_enough(const struct state *s, const struct gang *g, struct arena *a, const uint32_t *pods, uint32_t n)
 {
-    uint32_t *some = arena_alloc(a, (n + 1) * sizeof *some);
-    struct unit *units;
+    uint32_t *some = arena_alloc(a, (n + 1) * sizeof *some), units_n;
     memcpy(some, pods, n * sizeof *some);
-    uint32_t units_n = group_units(s, g, a, some, n, &units);
-    struct choice x = {.s = s, .g = g, .pods = some, .units = units, .needs = needs_of(s, g, a)};
-    x.chosen = arena_zero(a, units_n + 1, sizeof *x.chosen);
-    x.order = arena_alloc(a, (units_n + 1) * sizeof *x.order);
+    struct choice x = choice_begin(s, g, a, some, n, &units_n);
     for (uint32_t i = 0; i < units_n; i++)
         choose(&x, i);
     bool enough = x.needs.all <= 0 && x.needs.policies <= 0;
