@@ -123,6 +123,24 @@ static const char *group_key(const struct m_group *g, char out[24])
     return out;
 }
 
+static void tell_pairs(struct world *w, const struct m_group *g, struct gang_record *r)
+{
+    uint32_t pairs_n = (uint32_t)(g->count / g->size / 2);
+    struct subgroup_policy *all = arena_zero(w->records, 3 * pairs_n, sizeof *all);
+    struct requirement *is = arena_zero(w->records, 2 * pairs_n, sizeof *is);
+    name_id *values = arena_zero(w->records, 2 * pairs_n, sizeof *values);
+    for (uint32_t k = 0; k < pairs_n; k++)
+        all[k] = (struct subgroup_policy){.pods = {.matches_nothing = true}, .least_n = 2};
+    for (uint32_t k = 0; k < 2 * pairs_n; k++) {
+        values[k] = id(w, arena_printf(w->records, "%u", k));
+        is[k] = (struct requirement){.key = id(w, "part"), .op = REQUIRE_IN, .values = &values[k], .values_n = 1};
+        all[pairs_n + k] = (struct subgroup_policy){.above = k / 2 + 1, .pods = {.all = &is[k], .all_n = 1}, .size = g->size, .least_n = 1};
+    }
+    r->subgroups = all;
+    r->subgroups_n = 3 * pairs_n;
+    r->subgroups_least = g->least;
+}
+
 static void tell_group(struct model *m, struct world *w, int i)
 {
     const struct m_group *g = &m->groups[i];
@@ -136,6 +154,8 @@ static void tell_group(struct model *m, struct world *w, int i)
     const struct subgroup_policy subgroups = {.name = part, .keys = &part, .keys_n = 1, .size = g->size, .least_n = g->least};
     r.subgroups = &subgroups;
     r.subgroups_n = g->size > 0;
+    if (g->pairs)
+        tell_pairs(w, g, &r);
     gang_record(w, r);
 }
 
@@ -412,14 +432,22 @@ static int staying_of(struct model *m, const struct m_group *g, int part, bool a
 /* Where all of it goes, or nobody was told before. */
 static void check_subgroups(struct model *m, const struct m_group *g)
 {
-    int whole_n = 0, were_n = 0;
+    int whole_n = 0, were_n = 0, pair_n = 0, pair_was_n = 0, pairs_n = 0, pairs_were_n = 0;
     for (int part = 0; part * g->size < g->count; part++) {
         int before = staying_of(m, g, part, false), after = staying_of(m, g, part, true);
         if (after < before && after && after < g->size)
             die(m, "loses a part of a subgroup", "a group");
         were_n += before == g->size;
         whole_n += after == g->size;
+        pair_n = part % 2 ? pair_n + (after == g->size) : after == g->size;
+        pair_was_n = part % 2 ? pair_was_n + (before == g->size) : before == g->size;
+        if (g->pairs && part % 2 && pair_was_n == 2 && pair_n == 1)
+            die(m, "loses one of two subgroups that need each other", "a group");
+        pairs_n += part % 2 && pair_n == 2;
+        pairs_were_n += part % 2 && pair_was_n == 2;
     }
+    whole_n = g->pairs ? pairs_n : whole_n;
+    were_n = g->pairs ? pairs_were_n : were_n;
     if (whole_n < were_n && whole_n < g->least)
         die(m, "has fewer subgroups left than it asks for", "a group");
 }
@@ -559,6 +587,10 @@ static void put_group(struct model *m, int i)
     if (pick(m, 3) == 0) {
         g->size = 1 + (int)pick(m, 3);
         g->least = (int)pick(m, 3);
+        g->pairs = g->count >= 2 * g->size && pick(m, 2);
+        if (g->pairs) /* who is of none of them starts alone */
+            g->count -= g->count % (2 * g->size);
+        g->min = g->min < g->count ? g->min : g->count;
     }
     g->never = pick(m, 6) == 0;
     if (m->preempts && pick(m, 3)) /* many in one queue */

@@ -25,6 +25,7 @@ struct m_group {
     bool promised;             /* others were told to go for it, and it has not started since: what its fewest need counts as used */
     int serial, queue, min, count, priority;
     int size, least;           /* every `size` of its pods are a subgroup, all of it or nobody, at least so many; 0: it has none */
+    bool pairs;                /* every two of these are below one policy that needs both; `least` of such pairs are needed, 0: all */
     int kept_n;                /* places that the core keeps for pods to come in the stead of those that it lost: they count as asked for */
     int had_n;                 /* pods and such places of it when it was told to go: they count as asked for until it starts again */
     int64_t ask[RES_N], created_ms;

@@ -166,7 +166,9 @@ int staying_n(const struct m_group *g)
 
 int fewest_n(const struct m_group *g)
 {
-    int parts_n = g->size ? (g->min + g->size - 1) / g->size : 0;
+    int parts_n = g->size ? (g->min + g->size - 1) / g->size : 0, pairs_n = g->least ? g->least : g->pairs ? g->count / g->size / 2 : 0;
+    if (g->pairs) /* whole pairs of them */
+        return 2 * g->size * ((parts_n + 1) / 2 > pairs_n ? (parts_n + 1) / 2 : pairs_n);
     return g->size ? g->size * (parts_n > g->least ? parts_n : g->least) : g->min;
 }
 
