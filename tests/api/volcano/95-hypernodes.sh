@@ -21,7 +21,7 @@ hypernode() {
       printf '  members:\n'
       printf '  - %s\n' "$@"; } | v apply -f - 2>&1
 }
-# job NAME PODS TOPOLOGY: each pod has a node
+# job NAME PODS TOPOLOGY [MORE_OF_SPEC [MORE_OF_TASK]]: each pod has a node
 job() {
     v apply -f - <<YAML
 ---
@@ -30,9 +30,11 @@ kind: Job
 metadata: {name: $1}
 spec:
   networkTopology: $3
+  ${4:-}
   tasks:
   - name: w
     replicas: $2
+    ${5:-}
     template:
       metadata: {annotations: {capstan.dev/run-seconds: "600"}}
       spec: {restartPolicy: Never, containers: [{name: c, image: busybox:1, resources: {limits: {nvidia.com/gpu: 1}}}]}
@@ -71,21 +73,8 @@ v delete vcjob soft >/dev/null
 # --- partitions, each in a HyperNode of its own
 # parted NAME PODS MIN PARTITIONS LEAST: of two pods each
 parted() {
-    v apply -f - <<YAML 2>&1
----
-apiVersion: batch.volcano.sh/v1alpha1
-kind: Job
-metadata: {name: $1}
-spec:
-  minAvailable: $3
-  tasks:
-  - name: w
-    replicas: $2
-    partitionPolicy: {totalPartitions: $4, partitionSize: 2, minPartitions: $5, networkTopology: {mode: hard, highestTierAllowed: 1}}
-    template:
-      metadata: {annotations: {capstan.dev/run-seconds: "600"}}
-      spec: {restartPolicy: Never, containers: [{name: c, image: busybox:1, resources: {limits: {nvidia.com/gpu: 1}}}]}
-YAML
+    job "$1" "$2" null "minAvailable: $3" \
+        "partitionPolicy: {totalPartitions: $4, partitionSize: 2, minPartitions: $5, networkTopology: {mode: hard, highestTierAllowed: 1}}" 2>&1
 }
 part() { v get pods -l "volcano.sh/job-name=$1,volcano.sh/partition-id=$2" -o 'jsonpath={range .items[*]}{.spec.nodeName}{"\n"}{end}' | sort | xargs; }
 both() { echo "$(part parted 0), $(part parted 1)"; }
