@@ -47,6 +47,8 @@ says "of another scheduler's pods the annotation says nothing" "Warning: metadat
     k run seventh --image=nginx --annotations="$gate=true"
 is "they have no gate" "" gates seventh
 
+running() { k get queues.scheduling.volcano.sh "$NS-$1" -o 'jsonpath={.status.running}'; }
+soon "its queue's status counts it a moment later" '^1$' running full
 refuses "a queue in use is not deleted" '1 of its pod groups run' k delete queues.scheduling.volcano.sh "$NS-full"
 k delete pod --all --wait=true >/dev/null
 ok "but at once when its pods are gone, or go" k delete queues.scheduling.volcano.sh "$NS-full" "$NS-nodes" --wait=false
