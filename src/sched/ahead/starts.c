@@ -1,5 +1,6 @@
 /* starts.c - see starts.h */
 #include "sched/ahead/starts.h"
+#include <time.h>
 #include "base/log.h"
 #include "core/time/forecast.h"
 #include "sched/forecast/run_limit.h"
@@ -11,7 +12,9 @@ enum {
     LOOK_MS = 1000,
     SOON_MS = 60000,                  /* who starts before is not told so: it would be a write for nothing */
     IDLE_TIMES = 10,                  /* where no start was found it is looked for so much more rarely */
-    COST_TIMES = 20,                  /* a copy thinks for this part of the time at most */
+    /* A copy has the processor for this part of the time at most. WHY not by the clock: one that waits for it costs nothing, and where a
+     * machine is busy starts would be told minutes later. */
+    COST_TIMES = 20,
     CPU_S = 20,                       /* WHY 50,000 that wait and 1,000 queues take less */
     STEPS_MAX = 100000,
     OUTPUT_MAX = 64 << 20,
@@ -23,7 +26,7 @@ struct starts {
     struct loop_timer *timer;
     struct loop_copy *copy; /* NULL: nobody thinks */
     int64_t period_ms;
-    int64_t next_ms, began_ms; /* on the loop's clock */
+    int64_t next_ms;        /* on the loop's clock */
     bool told_trouble;
 };
 
@@ -113,7 +116,8 @@ void starts_find(struct scheduler *s, name_id gang, int64_t *ret_start_ms, uint8
         }
 }
 
-/* A line for each that waits: start, 0 for none, what it follows from, key. */
+/* A line for each that waits: start, 0 for none, what it follows from, key. Then what it took of the processor. */
+#define TOOK "took "
 static void think(void *arg, struct buf *out)
 {
     struct scheduler *s = ((struct starts *)arg)->s;
@@ -127,6 +131,7 @@ static void think(void *arg, struct buf *out)
             buf_printf(out, "%lld %d %s\n", is_later ? (long long)jobs[i].start_ms : 0LL, is_later ? jobs[i].start_basis : 0,
                        intern_name(s->names, jobs[i].gang));
     }
+    buf_printf(out, TOOK "%lld\n", (long long)clock() * 1000 / CLOCKS_PER_SEC);
 }
 
 /* ---- what it found ---- */
@@ -160,16 +165,19 @@ static void on_thought(void *arg, int exit_code, const char *output, size_t n)
 {
     struct starts *t = arg;
     bool any = false;
-    int64_t now_ms = loop_now_ms(t->s->loop), took_ms = now_ms - t->began_ms;
+    int64_t took_ms = 0;
     t->copy = NULL;
     if (exit_code != 0 && !t->told_trouble)
         log_warning("when those that wait start is not known: the copy that thinks it through ended with %d", exit_code);
     t->told_trouble = exit_code != 0;
     const char *line = output, *over = output + (exit_code == 0 ? n : 0);
     for (const char *end; (end = memchr(line, '\n', (size_t)(over - line))); line = end + 1)
-        any |= take_line(t->s, line, end);
+        if (text_starts(line, TOOK))
+            took_ms = strtoll(line + strlen(TOOK), NULL, 10);
+        else
+            any |= take_line(t->s, line, end);
     int64_t wait_ms = t->period_ms * (any ? 1 : IDLE_TIMES);
-    t->next_ms = now_ms + (took_ms * COST_TIMES > wait_ms ? took_ms * COST_TIMES : wait_ms);
+    t->next_ms = loop_now_ms(t->s->loop) + (took_ms * COST_TIMES > wait_ms ? took_ms * COST_TIMES : wait_ms);
 }
 
 static void look(void *arg)
@@ -179,7 +187,6 @@ static void look(void *arg)
     int64_t now_ms = loop_now_ms(t->s->loop);
     if (!t->s->leading || t->copy || !t->s->waiting_n || now_ms < t->next_ms)
         return;
-    t->began_ms = now_ms;
     if (loop_copy_run(t->s->loop, think, CPU_S, OUTPUT_MAX, on_thought, t, &t->copy, &e) == 0)
         return;
     t->next_ms = now_ms + t->period_ms * IDLE_TIMES;
