@@ -1,6 +1,8 @@
 /* core.c - decisions per second of the core alone: no JSON, no API server, records ready in memory
  *
  * core.place.NODESx10000  10,000 single-GPU pods, each its own gang, onto NODES nodes x 8 GPUs; taking the pods in is part of the time
+ * core.wishes.5000x500    500 pods that would rather be spread over zones and stand on nodes of their own, onto 5,000 nodes where 20,000
+ *                         others stand
  * core.gang.512           one pod group of 512 x 8 GPUs onto 1,000 nodes, decide only
  * core.gangs.1000x3, .9x1000  so many groups of so many single-GPU pods, all waiting, onto 5,000 nodes, decide only, until all are placed
  * core.nofit.gang80       "cannot fit" for 80 x 1 GPU on a full cluster of 500 x 8
@@ -95,6 +97,34 @@ static void place(int nodes, int pods, int rounds)
     }
     snprintf(name, sizeof name, "core.place.%dx%d", nodes, pods);
     print(name, pods / best, "pods/s");
+}
+
+static void wishes(void)
+{
+    struct world w = world_new();
+    add_nodes(&w, 5000);
+    struct pod_record *others = make_pods(&w, "other", NULL, "cpu=1000", 20000);
+    for (int i = 0; i < 20000; i++)
+        pod_record(&w, others[i]);
+    (void)bind_all(&w);
+    struct label label = {id(&w, "app"), id(&w, "web")};
+    struct requirement is_web = {.key = label.key, .op = REQUIRE_IN, .values = &label.value, .values_n = 1};
+    const struct selector web = {.all = &is_web, .all_n = 1};
+    const struct pod_affinity apart = {.pods = web, .topology_key = id(&w, "kubernetes.io/hostname"), .anti = true, .weight = 100};
+    const struct topology_spread even = {.pods = web, .topology_key = id(&w, "zone"), .max_skew = 1};
+    struct pod_record *all = make_pods(&w, "web", NULL, "cpu=1000", 500);
+    double start = seconds();
+    for (int i = 0; i < 500; i++) {
+        struct shape *shape = &all[i].shape;
+        shape->labels = &label;
+        shape->pod_wishes = &apart;
+        shape->spread_wishes = &even;
+        shape->labels_n = shape->pod_wishes_n = shape->spread_wishes_n = 1;
+        pod_record(&w, all[i]);
+    }
+    uint32_t bound = bind_all(&w);
+    print("core.wishes.5000x500", bound / (seconds() - start), "pods/s");
+    world_free(&w);
 }
 
 static void gang_512(void)
@@ -324,6 +354,7 @@ int main(int argc, char **argv)
     place(5000, 10000, 3);
     place(10000, 10000, 3);
     place(100000, 10000, 3);
+    wishes();
     gang_512();
     gangs(1000, 3);
     gangs(9, 1000);

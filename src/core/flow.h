@@ -73,7 +73,7 @@ struct host_port {
     uint8_t protocol;          /* 0 TCP, 1 UDP, 2 SCTP */
 };
 
-/* Required pod (anti-)affinity: pods that `pods` selects in these namespaces, one domain = one value of node label `topology_key`. */
+/* Pod (anti-)affinity: pods that `pods` selects in these namespaces, one domain = one value of node label `topology_key`. */
 struct pod_affinity {
     struct selector pods;
     const name_id *namespaces;
@@ -81,13 +81,15 @@ struct pod_affinity {
     bool all_namespaces;
     name_id topology_key;
     bool anti;
+    int32_t weight;            /* 1 .. 100 of one that is preferred; 0: it is required */
 };
-struct topology_spread {       /* whenUnsatisfiable: DoNotSchedule only */
+struct topology_spread {
     struct selector pods;
     name_id topology_key;
     int32_t max_skew, min_domains;
 };
 
+#define WISHES_MOST 32u /* of each kind that a pod has: those after them say nothing. WHY  each is asked of each node */
 /* A node of preferred nodeAffinity: those that the term matches are better by its weight. */
 struct node_preference {
     struct selector term;
@@ -103,16 +105,19 @@ struct shape {
     uint32_t node_labels_n;
     const struct selector *node_terms;       /* required nodeAffinity: one of the terms must hold; n = 0: no demand */
     uint32_t node_terms_n;
-    /* Looked at in domains of a topology, where the policy says so; part of the shape always, as the policy may change while pods stay. */
+    /* Which of the nodes that do is best (rules/wish.h). Preferred node affinity also in domains of a topology, where the policy says so:
+     * part of the shape always, as the policy may change while pods stay. */
     const struct node_preference *node_wishes;
-    uint32_t node_wishes_n;
+    const struct pod_affinity *pod_wishes;
+    const struct topology_spread *spread_wishes;
+    uint32_t node_wishes_n, pod_wishes_n, spread_wishes_n;
     const struct toleration *tolerations;
     uint32_t tolerations_n;
     const struct host_port *ports;
     uint32_t ports_n;
-    const struct pod_affinity *affinities;
+    const struct pod_affinity *affinities;   /* required; */
     uint32_t affinities_n;
-    const struct topology_spread *spreads;
+    const struct topology_spread *spreads;   /* those that hold (whenUnsatisfiable: DoNotSchedule) */
     uint32_t spreads_n;
     const struct label *labels;              /* the pod's own, for other pods' (anti-)affinity and spread */
     uint32_t labels_n;

@@ -2,8 +2,9 @@
  *
  *   core_place [SEED [PODS [RUNS]]]
  *
- * When the core binds, every filter must hold for that node; when it refuses, no node may pass all filters. In half of the runs GPUs have
- * names and are given in parts, too: then those that a pod was given must have been free, or have had as many parts left.
+ * When the core binds, every filter must hold for that node; when it refuses, no node may pass all filters. No other node that passes them
+ * may be one that the pod would rather have. In half of the runs GPUs have names and are given in parts, too: then those that a pod was
+ * given must have been free, or have had as many parts left.
  */
 #include <inttypes.h>
 #include "../unit/core/world.h"
@@ -20,6 +21,7 @@ struct plain_node {
     int64_t cpu, gpu;
     int zone, rack;    /* rack -1: no such label */
     bool tainted, ready;
+    int avoided;       /* so many taints that keep nobody away */
 };
 struct plain_pod {
     int node;          /* -1: not bound */
@@ -30,9 +32,13 @@ struct plain_pod {
     bool has[GPUS];    /* those that it was given */
     int zone;          /* wanted zone, -1 any */
     int not_zone;      /* node affinity NotIn, -1 none */
-    bool tolerates;
+    bool tolerates, tolerates_all; /* taints; those that keep nobody away, too */
     int port;          /* 0 none */
     int near_app, far_app, spread_skew; /* affinity over zones, anti-affinity over racks, spread over zones of its own app; -1 / 0 none */
+    int likes_zone[2], likes_zone_weight[2]; /* -1: none */
+    int likes_app, likes_app_weight;         /* by zones; -1: none */
+    int shuns_app, shuns_app_weight;         /* by racks */
+    int zones_skew, racks_skew;              /* of its own app, as far as it goes; 0: no such wish */
 };
 struct model {
     struct world w;
@@ -167,6 +173,111 @@ static bool fits(const struct model *m, const struct plain_pod *p, int n)
     return has_room(m, p, n) && near_ok(m, p, n) && far_ok(m, p, n) && spread_ok(m, p, n);
 }
 
+/* ---- what a pod would rather have, the slow way ---- */
+
+static int64_t taints_of(const struct model *m, const struct plain_pod *p, int n)
+{
+    return p->tolerates_all ? 0 : m->nodes[n].avoided;
+}
+
+static int64_t zones_liked(const struct model *m, const struct plain_pod *p, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < 2; i++)
+        sum += m->nodes[n].zone == p->likes_zone[i] ? p->likes_zone_weight[i] : 0;
+    return sum;
+}
+
+static int64_t pods_liked(const struct model *m, const struct plain_pod *p, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < m->pods_n; i++) {
+        const struct plain_pod *o = &m->pods[i];
+        sum += o->app == p->likes_app && m->nodes[o->node].zone == m->nodes[n].zone ? p->likes_app_weight : 0;
+        sum -= o->app == p->shuns_app && same_rack(m, o->node, n) ? p->shuns_app_weight : 0;
+    }
+    return sum;
+}
+
+/* ln(n + 2) in 1/256, of up to five domains. */
+static int64_t weight_of_domains(int n)
+{
+    static const int64_t ln[] = {177, 280, 354, 411, 458, 497};
+    return ln[n];
+}
+
+static bool counts_for_spread(const struct model *m, const struct plain_pod *p, int n)
+{
+    return !p->racks_skew || m->nodes[n].rack >= 0;
+}
+
+/* Pods of its app in domains of the nodes that pass. -1: the node takes no part. */
+static int64_t crowd(const struct model *m, const struct plain_pod *p, int n, const bool *pass)
+{
+    bool zone_there[4] = {false}, rack_there[8] = {false};
+    int zones_n = 0, racks_n = 0, in_zone = 0, in_rack = 0;
+    if (!counts_for_spread(m, p, n))
+        return -1;
+    for (int k = 0; k < NODES; k++) {
+        if (!pass[k] || !counts_for_spread(m, p, k))
+            continue;
+        zones_n += !zone_there[m->nodes[k].zone];
+        zone_there[m->nodes[k].zone] = true;
+        racks_n += m->nodes[k].rack >= 0 && !rack_there[m->nodes[k].rack];
+        if (m->nodes[k].rack >= 0)
+            rack_there[m->nodes[k].rack] = true;
+    }
+    for (int i = 0; i < m->pods_n; i++) {
+        const struct plain_node *on = &m->nodes[m->pods[i].node];
+        bool selected = (p->zone < 0 || on->zone == p->zone) && on->zone != p->not_zone;
+        if (m->pods[i].app != p->app || !selected || !counts_for_spread(m, p, m->pods[i].node))
+            continue;
+        in_zone += on->zone == m->nodes[n].zone;
+        in_rack += on->rack == m->nodes[n].rack;
+    }
+    int64_t sum = 0;
+    if (p->zones_skew)
+        sum += in_zone * weight_of_domains(zones_n) + 256 * (p->zones_skew - 1);
+    if (p->racks_skew)
+        sum += in_rack * weight_of_domains(racks_n) + 256 * (p->racks_skew - 1);
+    return sum / 256;
+}
+
+/* As kube-scheduler adds them up. */
+static int64_t joy(const struct model *m, const struct plain_pod *p, int n, const bool *pass)
+{
+    int64_t taints_most = 0, zones_most = 0, pods_least = INT64_MAX, pods_most = INT64_MIN, crowd_least = INT64_MAX, crowd_most = 0;
+    for (int k = 0; k < NODES; k++) {
+        if (!pass[k])
+            continue;
+        const int64_t taints = taints_of(m, p, k), zones = zones_liked(m, p, k), pods = pods_liked(m, p, k), c = crowd(m, p, k, pass);
+        taints_most = taints > taints_most ? taints : taints_most;
+        zones_most = zones > zones_most ? zones : zones_most;
+        pods_least = pods < pods_least ? pods : pods_least;
+        pods_most = pods > pods_most ? pods : pods_most;
+        crowd_least = c >= 0 && c < crowd_least ? c : crowd_least;
+        crowd_most = c > crowd_most ? c : crowd_most;
+    }
+    int64_t sum = taints_most ? 3 * (100 - 100 * taints_of(m, p, n) / taints_most) : 300, c = crowd(m, p, n, pass);
+    sum += zones_most ? 2 * (100 * zones_liked(m, p, n) / zones_most) : 0;
+    sum += pods_most > pods_least ? 2 * (100 * (pods_liked(m, p, n) - pods_least) / (pods_most - pods_least)) : 0;
+    if ((p->zones_skew || p->racks_skew) && c >= 0)
+        sum += 2 * (crowd_most ? 100 * (crowd_most + crowd_least - c) / crowd_most : 100);
+    return sum;
+}
+
+/* Is there one that it would rather have? Returns it, -1: no. */
+static int better_one(const struct model *m, const struct plain_pod *p, int n)
+{
+    bool pass[NODES];
+    for (int k = 0; k < NODES; k++)
+        pass[k] = fits(m, p, k);
+    for (int k = 0; k < NODES; k++)
+        if (pass[k] && joy(m, p, k, pass) > joy(m, p, n, pass))
+            return k;
+    return -1;
+}
+
 /* ---- building records ---- */
 
 static struct selector app_is(struct model *m, int app)
@@ -176,6 +287,43 @@ static struct selector app_is(struct model *m, int app)
     *value = numbered(m, "a", app);
     *r = (struct requirement){.key = id(&m->w, "app"), .op = REQUIRE_IN, .values = value, .values_n = 1};
     return (struct selector){.all = r, .all_n = 1};
+}
+
+static struct selector zone_is(struct model *m, int zone, enum requirement_op op)
+{
+    struct requirement *r = arena_zero(m->w.records, 1, sizeof *r);
+    name_id *value = arena_alloc(m->w.records, sizeof *value);
+    *value = numbered(m, "z", zone);
+    *r = (struct requirement){.key = id(&m->w, "zone"), .op = op, .values = value, .values_n = 1};
+    return (struct selector){.all = r, .all_n = 1};
+}
+
+static void add_wishes(struct model *m, const struct plain_pod *p, struct shape *shape)
+{
+    struct arena *a = m->w.records;
+    struct node_preference *nodes = arena_zero(a, 2, sizeof *nodes);
+    struct pod_affinity *pods = arena_zero(a, 2, sizeof *pods);
+    struct topology_spread *spreads = arena_zero(a, 2, sizeof *spreads);
+    const name_id zone = id(&m->w, "zone"), rack = id(&m->w, "rack");
+    for (int i = 0; i < 2; i++)
+        if (p->likes_zone[i] >= 0)
+            nodes[shape->node_wishes_n++] =
+                (struct node_preference){zone_is(m, p->likes_zone[i], REQUIRE_IN), p->likes_zone_weight[i]};
+    if (p->likes_app >= 0)
+        pods[shape->pod_wishes_n++] =
+            (struct pod_affinity){.pods = app_is(m, p->likes_app), .topology_key = zone, .weight = p->likes_app_weight};
+    if (p->shuns_app >= 0)
+        pods[shape->pod_wishes_n++] =
+            (struct pod_affinity){.pods = app_is(m, p->shuns_app), .topology_key = rack, .anti = true, .weight = p->shuns_app_weight};
+    if (p->zones_skew)
+        spreads[shape->spread_wishes_n++] =
+            (struct topology_spread){.pods = app_is(m, p->app), .topology_key = zone, .max_skew = p->zones_skew};
+    if (p->racks_skew)
+        spreads[shape->spread_wishes_n++] =
+            (struct topology_spread){.pods = app_is(m, p->app), .topology_key = rack, .max_skew = p->racks_skew};
+    shape->node_wishes = nodes;
+    shape->pod_wishes = pods;
+    shape->spread_wishes = spreads;
 }
 
 static void add_rules(struct model *m, const struct plain_pod *p, struct shape *shape)
@@ -195,12 +343,8 @@ static void add_rules(struct model *m, const struct plain_pod *p, struct shape *
         shape->spreads_n = 1;
     }
     if (p->not_zone >= 0) {
-        struct requirement *r = arena_zero(a, 1, sizeof *r);
-        name_id *value = arena_alloc(a, sizeof *value);
         struct selector *term = arena_zero(a, 1, sizeof *term);
-        *value = numbered(m, "z", p->not_zone);
-        *r = (struct requirement){.key = id(&m->w, "zone"), .op = REQUIRE_NOT_IN, .values = value, .values_n = 1};
-        *term = (struct selector){.all = r, .all_n = 1};
+        *term = zone_is(m, p->not_zone, REQUIRE_NOT_IN);
         shape->node_terms = term;
         shape->node_terms_n = 1;
     }
@@ -222,7 +366,7 @@ static struct pod_record record_of(struct model *m, const struct plain_pod *p, i
     r.shape.labels_n = 1;
     if (p->tolerates) {
         struct toleration *t = arena_zero(m->w.records, 1, sizeof *t);
-        *t = (struct toleration){.exists = true, .effects = 7};
+        *t = (struct toleration){.exists = true, .effects = p->tolerates_all ? 7 : TAINT_NO_SCHEDULE | TAINT_NO_EXECUTE};
         r.shape.tolerations = t;
         r.shape.tolerations_n = 1;
     }
@@ -233,6 +377,7 @@ static struct pod_record record_of(struct model *m, const struct plain_pod *p, i
         r.shape.ports_n = 1;
     }
     add_rules(m, p, &r.shape);
+    add_wishes(m, p, &r.shape);
     return r;
 }
 
@@ -255,7 +400,7 @@ static void put_nodes(struct model *m)
     for (int i = 0; i < NODES; i++) {
         struct plain_node *n = &m->nodes[i];
         *n = (struct plain_node){.cpu = 2000 + 1000 * pick(m, 8), .gpu = pick(m, 5), .zone = pick(m, 3), .rack = pick(m, 6) - 1,
-                                 .tainted = pick(m, 5) == 0, .ready = pick(m, 10) != 0};
+                                 .tainted = pick(m, 5) == 0, .ready = pick(m, 10) != 0, .avoided = pick(m, 3) ? 0 : 1 + pick(m, 2)};
         char name[16], amounts[64], labels[64];
         snprintf(name, sizeof name, "n%d", i);
         snprintf(amounts, sizeof amounts, m->in_parts ? "cpu=%d," GPU "=%d," PARTS "=%d" : "cpu=%d," GPU "=%d", (int)n->cpu, (int)n->gpu,
@@ -265,10 +410,12 @@ static void put_nodes(struct model *m)
         else
             snprintf(labels, sizeof labels, "zone=z%d", n->zone);
         struct node_record r = a_node(&m->w, name, amounts, labels);
-        struct taint *t = arena_zero(m->w.records, 1, sizeof *t);
-        *t = (struct taint){.key = id(&m->w, "dedicated"), .value = id(&m->w, "x"), .effect = TAINT_NO_SCHEDULE};
+        struct taint *t = arena_zero(m->w.records, 3, sizeof *t);
+        if (n->tainted)
+            t[r.taints_n++] = (struct taint){.key = id(&m->w, "dedicated"), .value = id(&m->w, "x"), .effect = TAINT_NO_SCHEDULE};
+        for (int k = 0; k < n->avoided; k++)
+            t[r.taints_n++] = (struct taint){.key = numbered(m, "avoided", k), .effect = TAINT_PREFER_NO_SCHEDULE};
         r.taints = t;
-        r.taints_n = n->tainted;
         r.ready = n->ready;
         if (m->in_parts)
             name_gpus(m, &r, (int)n->gpu);
@@ -283,7 +430,13 @@ static struct plain_pod random_pod(struct model *m)
         .zone = pick(m, 4) ? -1 : pick(m, 3), .not_zone = pick(m, 5) ? -1 : pick(m, 3), .tolerates = pick(m, 4) == 0,
         .port = pick(m, 6) ? 0 : 8000 + pick(m, 2), .near_app = pick(m, 4) ? -1 : pick(m, 4), .far_app = pick(m, 5) ? -1 : pick(m, 4),
         .spread_skew = pick(m, 4) ? 0 : 1 + pick(m, 2),
+        .likes_zone = {pick(m, 4) ? -1 : pick(m, 3), pick(m, 4) ? -1 : pick(m, 3)},
+        .likes_zone_weight = {1 + pick(m, 100), 1 + pick(m, 100)},
+        .likes_app = pick(m, 5) ? -1 : pick(m, 4), .likes_app_weight = 1 + pick(m, 100),
+        .shuns_app = pick(m, 3) ? -1 : pick(m, 4), .shuns_app_weight = 1 + pick(m, 100),
+        .zones_skew = pick(m, 4) ? 0 : 1 + pick(m, 3), .racks_skew = pick(m, 4) ? 0 : 1 + pick(m, 3),
     };
+    p.tolerates_all = p.tolerates && pick(m, 2);
     if (m->in_parts && pick(m, 2)) {
         p.gpu = 0;
         p.parts = 50 * (1 + pick(m, 20));
@@ -322,6 +475,11 @@ static void run_seed(uint64_t seed, int pods)
             }
             if (chosen && m->in_parts && !takes(m, &p, n, e->devices)) {
                 fprintf(stderr, "core_place: seed %" PRIu64 " pod %d node n%d: given \"%s\"\n", seed, i, n, e->devices ? e->devices : "");
+                exit(1);
+            }
+            const int rather = chosen ? better_one(m, &p, n) : -1;
+            if (rather >= 0) {
+                fprintf(stderr, "core_place: seed %" PRIu64 " pod %d on n%d: it would rather stand on n%d\n", seed, i, n, rather);
                 exit(1);
             }
             if (chosen)

@@ -123,6 +123,13 @@ static void decode_node_affinity(const struct decoder *d, const struct json *aff
     shape->node_terms_n = n;
 }
 
+/* 0: it says nothing. */
+static int32_t weight_of(const struct json *wish)
+{
+    int64_t weight = json_get_int64(wish, "weight", 0);
+    return weight < 1 ? 0 : weight > 100 ? 100 : (int32_t)weight;
+}
+
 /* SOURCE kube-scheduler: a term without a weight, or without expressions, says nothing. */
 static void decode_node_wishes(const struct decoder *d, const struct json *affinity, struct shape *shape)
 {
@@ -130,11 +137,10 @@ static void decode_node_wishes(const struct decoder *d, const struct json *affin
     struct node_preference *out = list_n(wishes) ? arena_zero(d->arena, wishes->n, sizeof *out) : NULL;
     uint32_t n = 0;
     JSON_EACH (wish, out ? wishes : NULL) {
-        int64_t weight = json_get_int64(wish, "weight", 0);
+        int32_t weight = weight_of(wish);
         decode_node_term(d, json_get(wish, "preference"), &out[n].term);
-        if (out[n].term.matches_nothing || weight < 1)
-            continue;
-        out[n++].weight = weight > 100 ? 100 : (int32_t)weight;
+        if (!out[n].term.matches_nothing && weight && n < WISHES_MOST)
+            out[n++].weight = weight;
     }
     shape->node_wishes = n ? out : NULL;
     shape->node_wishes_n = n;
@@ -169,50 +175,67 @@ static void decode_term_namespaces(const struct decoder *d, const struct json *t
     out->namespaces_n = n;
 }
 
-static uint32_t decode_pod_terms(const struct decoder *d, const struct json *terms, bool anti,
-                                 const struct shape *shape, struct pod_affinity *out)
+static struct pod_affinity decode_pod_term(const struct decoder *d, const struct json *term, bool anti, const struct shape *shape)
 {
-    uint32_t n = 0;
-    JSON_EACH (term, list_n(terms) ? terms : NULL) {
-        struct pod_affinity *a = &out[n++];
-        decode_label_selector(d, json_get(term, "labelSelector"), &a->pods);
-        selector_add_keys(d, json_get(term, "matchLabelKeys"), REQUIRE_IN, shape, &a->pods);
-        selector_add_keys(d, json_get(term, "mismatchLabelKeys"), REQUIRE_NOT_IN, shape, &a->pods);
-        decode_term_namespaces(d, term, shape->ns, a);
-        a->topology_key = decode_name(d, json_get(term, "topologyKey"));
-        a->anti = anti;
-    }
-    return n;
+    struct pod_affinity a = {.topology_key = decode_name(d, json_get(term, "topologyKey")), .anti = anti};
+    decode_label_selector(d, json_get(term, "labelSelector"), &a.pods);
+    selector_add_keys(d, json_get(term, "matchLabelKeys"), REQUIRE_IN, shape, &a.pods);
+    selector_add_keys(d, json_get(term, "mismatchLabelKeys"), REQUIRE_NOT_IN, shape, &a.pods);
+    decode_term_namespaces(d, term, shape->ns, &a);
+    return a;
+}
+
+static void decode_pod_terms(const struct decoder *d, const struct json *affinity, struct shape *shape)
+{
+    static const char *const required = "requiredDuringSchedulingIgnoredDuringExecution";
+    const struct json *with = json_path(affinity, "podAffinity", required, NULL);
+    const struct json *against = json_path(affinity, "podAntiAffinity", required, NULL);
+    struct pod_affinity *out = arena_zero(d->arena, list_n(with) + list_n(against) + 1, sizeof *out);
+    shape->affinities = out;
+    JSON_EACH (term, list_n(with) ? with : NULL)
+        out[shape->affinities_n++] = decode_pod_term(d, term, false, shape);
+    JSON_EACH (term, list_n(against) ? against : NULL)
+        out[shape->affinities_n++] = decode_pod_term(d, term, true, shape);
+}
+
+static void decode_pod_wishes(const struct decoder *d, const struct json *affinity, struct shape *shape)
+{
+    static const char *const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+    const struct json *both[] = {json_path(affinity, "podAffinity", preferred, NULL),
+                                 json_path(affinity, "podAntiAffinity", preferred, NULL)};
+    struct pod_affinity *out = arena_zero(d->arena, list_n(both[0]) + list_n(both[1]) + 1, sizeof *out);
+    shape->pod_wishes = out;
+    for (int anti = 0; anti < 2; anti++)
+        JSON_EACH (wish, list_n(both[anti]) ? both[anti] : NULL) {
+            int32_t weight = weight_of(wish);
+            if (!weight || shape->pod_wishes_n == WISHES_MOST)
+                continue;
+            out[shape->pod_wishes_n] = decode_pod_term(d, json_get(wish, "podAffinityTerm"), anti, shape);
+            out[shape->pod_wishes_n++].weight = weight;
+        }
 }
 
 void decode_affinity(const struct decoder *d, const struct json *affinity, struct shape *shape)
 {
     decode_node_affinity(d, affinity, shape);
     decode_node_wishes(d, affinity, shape);
-    const struct json *with =
-        json_path(affinity, "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution", NULL);
-    const struct json *against =
-        json_path(affinity, "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution", NULL);
-    uint32_t room = list_n(with) + list_n(against);
-    if (room == 0)
-        return;
-    struct pod_affinity *out = arena_zero(d->arena, room, sizeof *out);
-    uint32_t n = decode_pod_terms(d, with, false, shape, out);
-    n += decode_pod_terms(d, against, true, shape, out + n);
-    shape->affinities = out;
-    shape->affinities_n = n;
+    decode_pod_terms(d, affinity, shape);
+    decode_pod_wishes(d, affinity, shape);
 }
 
 void decode_spreads(const struct decoder *d, const struct json *constraints, struct shape *shape)
 {
     if (list_n(constraints) == 0)
         return;
-    struct topology_spread *out = arena_zero(d->arena, constraints->n, sizeof *out);
-    uint32_t n = 0;
+    struct topology_spread *rules = arena_zero(d->arena, constraints->n, sizeof *rules);
+    struct topology_spread *wishes = arena_zero(d->arena, constraints->n, sizeof *wishes);
+    shape->spreads = rules;
+    shape->spread_wishes = wishes;
     JSON_EACH (c, constraints) {
-        if (bytes_is(json_bytes(json_get(c, "whenUnsatisfiable")), "ScheduleAnyway"))
+        bool wish = bytes_is(json_bytes(json_get(c, "whenUnsatisfiable")), "ScheduleAnyway");
+        if (wish && shape->spread_wishes_n == WISHES_MOST)
             continue;
-        struct topology_spread *s = &out[n++];
+        struct topology_spread *s = wish ? &wishes[shape->spread_wishes_n++] : &rules[shape->spreads_n++];
         decode_label_selector(d, json_get(c, "labelSelector"), &s->pods);
         selector_add_keys(d, json_get(c, "matchLabelKeys"), REQUIRE_IN, shape, &s->pods);
         s->topology_key = decode_name(d, json_get(c, "topologyKey"));
@@ -220,6 +243,4 @@ void decode_spreads(const struct decoder *d, const struct json *constraints, str
         s->max_skew = skew < 1 ? 1 : skew > INT32_MAX ? INT32_MAX : (int32_t)skew;
         s->min_domains = domains < 1 ? 1 : domains > INT32_MAX ? INT32_MAX : (int32_t)domains;
     }
-    shape->spreads = n ? out : NULL;
-    shape->spreads_n = n;
 }

@@ -5,6 +5,7 @@
 #include "core/place/tiers.h"
 #include "core/place/undo.h"
 #include "core/place/view.h"
+#include "core/rules/wish.h"
 #include "core/score/score.h"
 #include "core/score/target.h"
 
@@ -83,7 +84,7 @@ static struct kind new_kind(struct state *s, const struct want *w, uint32_t at, 
 /* Labels tell kinds apart only where some rule looks at them. */
 static uint32_t kind_labels(const struct state *s, const struct want *w)
 {
-    return neighbour_matters(s, w->shape) ? w->labels : 0;
+    return neighbour_matters(s, w->shape) || s->shapes.classes[w->shape].neighbour_wishes ? w->labels : 0;
 }
 
 static void sort_into_kinds(struct state *s, const struct want *wants, uint32_t n, struct plan_of_kinds *p)
@@ -169,19 +170,47 @@ static uint32_t draw_node(const struct state *s, const struct view *v)
     return 0;
 }
 
+static bool is_better(const struct state *s, const struct view *v, uint32_t node, uint32_t than)
+{
+    return v->score[node] != v->score[than] ? v->score[node] > v->score[than] : s->nodes.rank[node] < s->nodes.rank[than];
+}
+
+/* For others. */
+static bool is_kept(struct state *s, const struct view *v, uint32_t node)
+{
+    return s->keeps_whole && placement_alone(v->by) == PLACEMENT_CAPSTAN && s->targets &&
+           reserve_keeps(s, &s->shapes.classes[v->shape], node);
+}
+
 /* Where the best is kept for others: the best of those that are not. */
 static uint32_t best_not_kept(struct state *s, const struct view *v, uint32_t node)
 {
-    const struct shape_class *c = &s->shapes.classes[v->shape];
     uint32_t best = 0;
-    if (!node || !s->keeps_whole || placement_alone(v->by) != PLACEMENT_CAPSTAN || !s->targets || !reserve_keeps(s, c, node))
+    if (!node || !is_kept(s, v, node))
         return node;
-    for (uint32_t slot = 1; slot < v->n; slot++) {
-        bool better = v->score[slot] && (!best || v->score[slot] > v->score[best] ||
-                                         (v->score[slot] == v->score[best] && s->nodes.rank[slot] < s->nodes.rank[best]));
-        if (better && !reserve_keeps(s, c, slot))
+    for (uint32_t slot = 1; slot < v->n; slot++)
+        if (v->score[slot] && (!best || is_better(s, v, slot, best)) && !is_kept(s, v, slot))
             best = slot;
+    return best;
+}
+
+/* Of all nodes that do the best of those that the pod would rather have. There is one. */
+static uint32_t best_wished(struct state *s, const struct view *v, const struct want *w, const struct neighbours *rules,
+                            const struct area *area)
+{
+    const struct shape *shape = &s->shapes.classes[v->shape].shape;
+    uint32_t n = 0, most = area ? area->n : v->n, *nodes = mem_alloc((most + 1) * sizeof *nodes);
+    for (uint32_t i = 0; i < most; i++) { /* slot 0 has no score */
+        uint32_t slot = area ? area->nodes[i] : i;
+        bool does = v->score[slot] && (rules ? neighbour_check(s, rules, shape, slot) == NEIGHBOUR_OK : area || !is_kept(s, v, slot));
+        if (does)
+            nodes[n++] = slot;
     }
+    n = wish_pick(s, v->shape, w->labels, nodes, n);
+    uint32_t best = v->by == PLACEMENT_RANDOM ? nodes[score_draw(s, 0) % n] : nodes[0];
+    for (uint32_t i = 1; i < n && v->by != PLACEMENT_RANDOM; i++)
+        best = is_better(s, v, nodes[i], best) ? nodes[i] : best;
+    free(nodes);
     return best;
 }
 
@@ -191,12 +220,16 @@ static bool place_one(struct state *s, struct gang *g, struct want *w, const str
     uint32_t node = area ? best_of_area(s, v, NULL, area) : by == PLACEMENT_RANDOM ? draw_node(s, v) : view_best(v);
     node = area ? node : best_not_kept(s, v, node);
     struct neighbours rules;
+    bool ruled = node && neighbour_matters(s, w->shape) && neighbour_prepare(s, w->shape, w->labels, &rules);
     w->seat = 0;
-    if (node && neighbour_matters(s, w->shape) && neighbour_prepare(s, w->shape, w->labels, &rules)) {
+    if (ruled) {
         node = area ? best_of_area(s, v, &rules, area) : best_allowed(s, v, &rules);
-        neighbour_release(&rules);
         *ret_neighbours |= !node;
     }
+    if (node && wish_matters(s, w->shape, node))
+        node = best_wished(s, v, w, ruled ? &rules : NULL, area);
+    if (ruled)
+        neighbour_release(&rules);
     if (node)
         take(s, g, w, node);
     return w->seat != 0;

@@ -8,7 +8,7 @@
 #ifndef CORE_PLACE_H
 #define CORE_PLACE_H
 #include "core/place/domain.h"
-#include "core/place/neighbour.h"
+#include "core/rules/neighbour.h"
 #include "core/state/model.h"
 
 #define PLACE_KINDS 8     /* kinds of members that a search tells apart; people write two or three */

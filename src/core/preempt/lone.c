@@ -1,7 +1,7 @@
 #include "core/preempt/lone.h"
 #include <stdlib.h>
 #include "core/place/fit.h"
-#include "core/place/neighbour.h"
+#include "core/rules/neighbour.h"
 #include "core/place/undo.h"
 #include "core/preempt/promise.h"
 #include "core/queue/order.h"

@@ -135,26 +135,29 @@ struct selector bump_selector(struct bump *b, const struct selector *from)
     return copy;
 }
 
-static void bump_affinities(struct bump *b, const struct shape *from, struct shape *to)
+static const struct pod_affinity *bump_affinities(struct bump *b, const struct pod_affinity *from, uint32_t n)
 {
-    struct pod_affinity *all = bump_copy(b, from->affinities, from->affinities_n, sizeof *all);
-    for (uint32_t i = 0; i < from->affinities_n; i++) {
-        const struct pod_affinity *a = &from->affinities[i];
-        struct selector pods = bump_selector(b, &a->pods);
-        const name_id *namespaces = bump_copy(b, a->namespaces, a->namespaces_n, sizeof *namespaces);
+    struct pod_affinity *all = bump_copy(b, from, n, sizeof *all);
+    for (uint32_t i = 0; i < n; i++) {
+        struct selector pods = bump_selector(b, &from[i].pods);
+        const name_id *namespaces = bump_copy(b, from[i].namespaces, from[i].namespaces_n, sizeof *namespaces);
         if (all) {
             all[i].pods = pods;
             all[i].namespaces = namespaces;
         }
     }
-    to->affinities = all;
-    struct topology_spread *spreads = bump_copy(b, from->spreads, from->spreads_n, sizeof *spreads);
-    for (uint32_t i = 0; i < from->spreads_n; i++) {
-        struct selector pods = bump_selector(b, &from->spreads[i].pods);
-        if (spreads)
-            spreads[i].pods = pods;
+    return all;
+}
+
+static const struct topology_spread *bump_spreads(struct bump *b, const struct topology_spread *from, uint32_t n)
+{
+    struct topology_spread *all = bump_copy(b, from, n, sizeof *all);
+    for (uint32_t i = 0; i < n; i++) {
+        struct selector pods = bump_selector(b, &from[i].pods);
+        if (all)
+            all[i].pods = pods;
     }
-    to->spreads = spreads;
+    return all;
 }
 
 void bump_shape(struct bump *b, const struct shape *from, struct shape *ret_shape)
@@ -179,6 +182,9 @@ void bump_shape(struct bump *b, const struct shape *from, struct shape *ret_shap
             wishes[i].term = term;
     }
     to.node_wishes = wishes;
-    bump_affinities(b, from, &to);
+    to.affinities = bump_affinities(b, from->affinities, from->affinities_n);
+    to.pod_wishes = bump_affinities(b, from->pod_wishes, from->pod_wishes_n);
+    to.spreads = bump_spreads(b, from->spreads, from->spreads_n);
+    to.spread_wishes = bump_spreads(b, from->spread_wishes, from->spread_wishes_n);
     *ret_shape = to;
 }

@@ -63,21 +63,26 @@ static void words_selector(struct shape_table *t, const struct selector *sel)
     }
 }
 
-static void words_neighbours(struct shape_table *t, const struct shape *s)
+static void words_affinities(struct shape_table *t, const struct pod_affinity *all, uint32_t n)
 {
-    word(t, (uint64_t)s->affinities_n << 32 | s->spreads_n);
-    for (uint32_t i = 0; i < s->affinities_n; i++) {
-        const struct pod_affinity *a = &s->affinities[i];
+    word(t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct pod_affinity *a = &all[i];
         words_selector(t, &a->pods);
         word(t, (uint64_t)a->topology_key << 2 | (uint64_t)a->anti << 1 | a->all_namespaces);
-        word(t, a->namespaces_n);
+        word(t, (uint64_t)a->namespaces_n << 32 | (uint32_t)a->weight);
         for (uint32_t k = 0; k < a->namespaces_n; k++)
             word(t, a->namespaces[k]);
     }
-    for (uint32_t i = 0; i < s->spreads_n; i++) {
-        words_selector(t, &s->spreads[i].pods);
-        word(t, s->spreads[i].topology_key);
-        word(t, (uint64_t)(uint32_t)s->spreads[i].max_skew << 32 | (uint32_t)s->spreads[i].min_domains);
+}
+
+static void words_spreads(struct shape_table *t, const struct topology_spread *all, uint32_t n)
+{
+    word(t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        words_selector(t, &all[i].pods);
+        word(t, all[i].topology_key);
+        word(t, (uint64_t)(uint32_t)all[i].max_skew << 32 | (uint32_t)all[i].min_domains);
     }
 }
 
@@ -107,7 +112,10 @@ static uint64_t words_shape(struct shape_table *t, const struct shape *s)
     word(t, s->ports_n);
     for (uint32_t i = 0; i < s->ports_n; i++)
         word(t, (uint64_t)s->ports[i].address << 32 | (uint64_t)s->ports[i].port << 8 | s->ports[i].protocol);
-    words_neighbours(t, s);
+    words_affinities(t, s->affinities, s->affinities_n);
+    words_affinities(t, s->pod_wishes, s->pod_wishes_n);
+    words_spreads(t, s->spreads, s->spreads_n);
+    words_spreads(t, s->spread_wishes, s->spread_wishes_n);
     return hash_bytes(t->scratch, t->scratch_n * sizeof *t->scratch, HASH_SEED);
 }
 
@@ -254,6 +262,7 @@ uint32_t shape_class_id(struct shape_table *t, struct node_table *nodes, const s
     for (uint32_t i = 0; i < c->shape.affinities_n; i++)
         c->anti |= c->shape.affinities[i].anti;
     c->neighbours = c->shape.affinities_n || c->shape.spreads_n;
+    c->neighbour_wishes = c->shape.pod_wishes_n || c->shape.spread_wishes_n;
     uint32_t *bucket = &t->class_buckets[hash & (t->class_buckets_n - 1)];
     c->next = *bucket;
     *bucket = id;

@@ -32,7 +32,8 @@ struct shape_class {
     uint32_t extended_n;    /* demands for extended resources */
     uint32_t absent_n;      /* for resources that no node has had yet */
     int32_t device_demand;  /* index into demands of the scarcest kind (the extended resource that is first by name), -1: none */
-    bool anti, neighbours;  /* has required anti-affinity; has any affinity or spread */
+    bool anti, neighbours;  /* has required anti-affinity; has any required affinity or spread */
+    bool neighbour_wishes;  /* has preferred ones */
     uint32_t view;          /* view_table slot + 1, 0 = none */
     uint32_t next;          /* hash chain */
     bool helped;            /* could a node that gained room hold one more? As it stood then: in which cycle, and after what of nodes.seq */

@@ -69,6 +69,23 @@ static void mark_nodes(const struct state *s)
     }
 }
 
+static void mark_affinities(const struct state *s, const struct pod_affinity *all, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        mark_selector(s, &all[i].pods);
+        mark_all(s, all[i].namespaces, all[i].namespaces_n);
+        mark(s, all[i].topology_key);
+    }
+}
+
+static void mark_spreads(const struct state *s, const struct topology_spread *all, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        mark_selector(s, &all[i].pods);
+        mark(s, all[i].topology_key);
+    }
+}
+
 /* What the canonical words of a class name, its shape names too, and what its demands name. So does the diagnosis of its view, but for
  * taints of nodes: it is made anew when a node changes. */
 static void mark_class(const struct state *s, const struct shape_class *c)
@@ -84,15 +101,10 @@ static void mark_class(const struct state *s, const struct shape_class *c)
     mark_tolerations(s, shape->tolerations, shape->tolerations_n);
     for (uint32_t i = 0; i < shape->ports_n; i++)
         mark(s, shape->ports[i].address);
-    for (uint32_t i = 0; i < shape->affinities_n; i++) {
-        mark_selector(s, &shape->affinities[i].pods);
-        mark_all(s, shape->affinities[i].namespaces, shape->affinities[i].namespaces_n);
-        mark(s, shape->affinities[i].topology_key);
-    }
-    for (uint32_t i = 0; i < shape->spreads_n; i++) {
-        mark_selector(s, &shape->spreads[i].pods);
-        mark(s, shape->spreads[i].topology_key);
-    }
+    mark_affinities(s, shape->affinities, shape->affinities_n);
+    mark_affinities(s, shape->pod_wishes, shape->pod_wishes_n);
+    mark_spreads(s, shape->spreads, shape->spreads_n);
+    mark_spreads(s, shape->spread_wishes, shape->spread_wishes_n);
 }
 
 static void mark_shapes(const struct state *s)

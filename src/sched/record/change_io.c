@@ -6,7 +6,7 @@
 
 #if __SIZEOF_POINTER__ == 8
 #define FIELDS "add the new field to its walk below, then write the new size"
-_Static_assert(sizeof(struct shape) == 144, FIELDS);
+_Static_assert(sizeof(struct shape) == 168, FIELDS);
 _Static_assert(sizeof(struct node_record) == 120, FIELDS);
 _Static_assert(sizeof(struct device) == 24, FIELDS);
 _Static_assert(sizeof(struct topology_record) == 48, FIELDS);
@@ -14,10 +14,10 @@ _Static_assert(sizeof(struct flavor_record) == 56, FIELDS);
 _Static_assert(sizeof(struct cohort_record) == 32, FIELDS);
 _Static_assert(sizeof(struct queue_record) == 160, FIELDS);
 _Static_assert(sizeof(struct local_queue_record) == 56, FIELDS);
-_Static_assert(sizeof(struct pod_set) == 232, FIELDS);
+_Static_assert(sizeof(struct pod_set) == 256, FIELDS);
 _Static_assert(sizeof(struct gang_record) == 320, FIELDS);
 _Static_assert(sizeof(struct subgroup_policy) == 72, FIELDS);
-_Static_assert(sizeof(struct pod_record) == 232, FIELDS);
+_Static_assert(sizeof(struct pod_record) == 256, FIELDS);
 _Static_assert(sizeof(struct budget_record) == 48, FIELDS);
 _Static_assert(sizeof(struct decide_config) == 56, FIELDS);
 #endif
@@ -237,6 +237,7 @@ static void io_affinity(struct change_io *io, struct pod_affinity *a)
     FLAG(a->all_namespaces);
     NAME(a->topology_key);
     FLAG(a->anti);
+    NUMBER(a->weight);
 }
 
 static void io_spread(struct change_io *io, struct topology_spread *t)
@@ -263,6 +264,8 @@ static void io_shape(struct change_io *io, struct shape *s)
     LIST(s->ports, s->ports_n, io_port);
     LIST(s->affinities, s->affinities_n, io_affinity);
     LIST(s->spreads, s->spreads_n, io_spread);
+    LIST(s->pod_wishes, s->pod_wishes_n, io_affinity);
+    LIST(s->spread_wishes, s->spread_wishes_n, io_spread);
     LIST(s->labels, s->labels_n, io_label);
     NAME(s->ns);
 }

@@ -482,27 +482,27 @@ static bool warned(const struct world *w, const char *text)
     return false;
 }
 
-/* Soft rules about other pods do nothing: who writes them is told, on a pod as in a template. */
-static void soft_rules_about_pods_are_told(void **state)
+/* Of wishes 32 of a kind count: who writes more is told, on a pod as in a template. */
+static void too_many_wishes_are_told(void **state)
 {
-    static const char soft[] = "podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: "
-                               "kubernetes.io/hostname}}]}";
-    static const char spread[] = "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: %s}]";
     struct world *w = *state;
     const char *pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns%s}\nspec: {%s, containers: [{name: c, image: i}]}\n";
-    const char *affinity = arena_printf(w->arena, "affinity: {%s}", soft);
-    assert_string_equal(admit(w, arena_printf(w->arena, pod, "", affinity)), "");
-    assert_true(warned(w, "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution: has no effect yet"));
-    admit(w, arena_printf(w->arena, pod, "", arena_printf(w->arena, spread, "ScheduleAnyway")));
-    assert_true(warned(w, "spec.topologySpreadConstraints[0].whenUnsatisfiable: ScheduleAnyway has no effect yet"));
-    admit(w, arena_printf(w->arena, pod, "", arena_printf(w->arena, spread, "DoNotSchedule")));
-    assert_int_equal(w->x.warnings_n, 0);
+    const char *one = "{weight: 1, podAffinityTerm: {topologyKey: kubernetes.io/hostname}}", *all = one;
+    for (int i = 1; i < 33; i++) {
+        const char *affinity = arena_printf(w->arena, "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [%s]}}", all);
+        assert_string_equal(admit(w, arena_printf(w->arena, pod, "", affinity)), "");
+        assert_int_equal(w->x.warnings_n, 0);
+        all = arena_printf(w->arena, "%s, %s", all, one);
+    }
+    const char *many = arena_printf(w->arena, "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [%s]}}", all);
+    assert_string_equal(admit(w, arena_printf(w->arena, pod, "", many)), "");
+    assert_true(warned(w, "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution: of what a pod would rather have 32"));
     const char *made = ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: u, controller: true}]";
-    admit(w, arena_printf(w->arena, pod, made, affinity)); /* of a template, which was told of */
+    admit(w, arena_printf(w->arena, pod, made, many)); /* of a template, which was told of */
     assert_int_equal(w->x.warnings_n, 0);
     const char *deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: ns}\nspec: {selector: {matchLabels: {app: a}}, "
                              "template: {metadata: {labels: {app: a}}, spec: {%s, containers: [{name: c, image: i}]}}}\n";
-    admit(w, arena_printf(w->arena, deployment, affinity));
+    admit(w, arena_printf(w->arena, deployment, many));
     assert_true(warned(w, "spec.template.spec.affinity.podAntiAffinity.preferredDuring"));
 }
 
@@ -766,7 +766,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(claim_templates_are_volumes, world_open, world_close),
         cmocka_unit_test_setup_teardown(claims_wait_for_a_volume, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_are_filled_in, world_open, world_close),
-        cmocka_unit_test_setup_teardown(soft_rules_about_pods_are_told, world_open, world_close),
+        cmocka_unit_test_setup_teardown(too_many_wishes_are_told, world_open, world_close),
         cmocka_unit_test_setup_teardown(queued_pods_are_gated, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_are_checked, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_hardly_change, world_open, world_close),

@@ -184,30 +184,30 @@ static void reads_affinity_and_spread(void **state)
         "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":7,\"preference\":{\"matchExpressions\":[{\"key\":\"mem\",\"operator\":\"Exists\"}]}},"
         "{\"weight\":8,\"preference\":{}},{\"weight\":0,\"preference\":{\"matchExpressions\":[{\"key\":\"mem\",\"operator\":\"Exists\"}]}}]},"
         "\"podAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":{\"matchLabels\":{\"app\":\"x\"}},\"topologyKey\":\"zone\",\"matchLabelKeys\":[\"ver\",\"none\"]}]},"
-        "\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"host\",\"namespaceSelector\":{}},"
+        "\"podAntiAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":900,\"podAffinityTerm\":{\"topologyKey\":\"rack\","
+        "\"labelSelector\":{\"matchLabels\":{\"app\":\"x\"}}}},{\"weight\":0,\"podAffinityTerm\":{}},{\"weight\":-1},7],"
+        "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"host\",\"namespaceSelector\":{}},"
         "{\"labelSelector\":{},\"topologyKey\":\"host\",\"namespaceSelector\":{\"matchLabels\":{\"kubernetes.io/metadata.name\":\"other\"}}}]}},"
         "\"topologySpreadConstraints\":[{\"maxSkew\":2,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"ScheduleAnyway\"},"
         "{\"maxSkew\":3,\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Exists\"}]}}]}}";
     struct pod_record p;
     struct err e = {0};
     assert_int_equal(decode_pod(&w->d, bytes_of(text), &p, &e), 0);
-    assert_int_equal(p.shape.node_terms_n, 2);
-    assert_int_equal(p.shape.node_terms[0].all_n, 2);
-    assert_int_equal(p.shape.node_terms[0].all[0].number, 40);
+    assert_true(p.shape.node_terms_n == 2 && p.shape.node_terms[0].all_n == 2 && p.shape.node_terms[0].all[0].number == 40);
     assert_true(p.shape.node_terms[0].all[1].is_field);
     assert_true(p.shape.node_terms[1].matches_nothing);
-    assert_int_equal(p.shape.node_wishes_n, 1);
-    assert_int_equal(p.shape.node_wishes[0].weight, 7);
-    assert_int_equal(p.shape.node_wishes[0].term.all[0].op, REQUIRE_EXISTS);
+    const struct node_preference *wish = p.shape.node_wishes_n == 1 ? p.shape.node_wishes : NULL;
+    assert_true(wish && wish->weight == 7 && wish->term.all[0].op == REQUIRE_EXISTS);
     assert_int_equal(p.shape.affinities_n, 3);
     assert_int_equal(p.shape.affinities[0].pods.all_n, 2);
     assert_string_equal(name(w, p.shape.affinities[0].namespaces[0]), "ns");
     assert_true(p.shape.affinities[1].anti && p.shape.affinities[1].all_namespaces && p.shape.affinities[1].pods.matches_nothing);
     assert_int_equal(p.shape.affinities[2].namespaces_n, 1);
     assert_string_equal(name(w, p.shape.affinities[2].namespaces[0]), "other");
-    assert_int_equal(p.shape.spreads_n, 1);
-    assert_int_equal(p.shape.spreads[0].max_skew, 3);
-    assert_int_equal(p.shape.spreads[0].min_domains, 1);
+    const struct pod_affinity *rather = p.shape.pod_wishes_n == 1 ? p.shape.pod_wishes : NULL;
+    assert_true(rather && rather->weight == 100 && rather->anti && rather->pods.all_n == 1 && text_equal(name(w, rather->topology_key), "rack"));
+    assert_true(p.shape.spread_wishes_n == 1 && p.shape.spread_wishes[0].max_skew == 2 && p.shape.spreads_n == 1);
+    assert_true(p.shape.spreads[0].max_skew == 3 && p.shape.spreads[0].min_domains == 1);
 }
 
 static void refuses_what_is_no_pod(void **state)

@@ -265,22 +265,26 @@ static bool is_written(const struct admission *x)
     return !x->old && !admission_list_n(json_path(x->object, "metadata", "ownerReferences", NULL));
 }
 
-/* Those that are rules hold; those that are wishes do not count among what makes a node better. */
+static void warn_of_many(struct admission *x, const char *path, uint32_t n)
+{
+    if (n > WISHES_MOST)
+        admission_warn(x, "%s: of what a pod would rather have %u are looked at: those after them have no effect", path, WISHES_MOST);
+}
+
 static void warn_of_wishes(struct admission *x, const struct json *spec, const char *path)
 {
-    static const char *const kinds[] = {"podAffinity", "podAntiAffinity"};
+    static const char *const kinds[] = {"nodeAffinity", "podAffinity", "podAntiAffinity"};
     const struct json *spreads = json_get(spec, "topologySpreadConstraints");
-    uint32_t at = 0;
-    for (int i = 0; i < 2; i++)
-        if (admission_list_n(json_path(spec, "affinity", kinds[i], "preferredDuringSchedulingIgnoredDuringExecution", NULL)))
-            admission_warn(x, "%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution: has no effect yet: nodes are not chosen by the pods "
-                           "on them; requiredDuringSchedulingIgnoredDuringExecution holds", path, kinds[i]);
-    JSON_EACH (c, admission_list_n(spreads) ? spreads : NULL) {
-        if (bytes_is(json_bytes(json_get(c, "whenUnsatisfiable")), "ScheduleAnyway"))
-            admission_warn(x, "%s.topologySpreadConstraints[%u].whenUnsatisfiable: ScheduleAnyway has no effect yet: write DoNotSchedule where pods "
-                           "have to be spread", path, at);
-        at++;
+    uint32_t of_pods = 0, anyway = 0;
+    for (int i = 0; i < 3; i++) {
+        uint32_t n = admission_list_n(json_path(spec, "affinity", kinds[i], "preferredDuringSchedulingIgnoredDuringExecution", NULL));
+        of_pods = i ? of_pods + n : 0;
+        warn_of_many(x, arena_printf(x->arena, "%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution", path, kinds[i]),
+                     i ? of_pods : n);
     }
+    JSON_EACH (c, admission_list_n(spreads) ? spreads : NULL)
+        anyway += bytes_is(json_bytes(json_get(c, "whenUnsatisfiable")), "ScheduleAnyway");
+    warn_of_many(x, admission_below(x, path, "topologySpreadConstraints"), anyway);
 }
 
 static void warn_of_claims(struct admission *x, const struct json *spec, const char *path)

@@ -68,7 +68,9 @@ static void every_kind_comes_back(void **state)
     const struct pod_affinity affinities[] = {{.pods = terms[0], .namespaces = names, .namespaces_n = 2, .topology_key = y, .anti = true},
                                               {.all_namespaces = true}};
     const struct topology_spread spreads[] = {{.pods = terms[1], .topology_key = x, .max_skew = 3, .min_domains = 2}};
-    struct shape shape = {amounts, 3, labels, 2, terms, 2, wishes, 1, tolerations, 1, ports, 1, affinities, 2, spreads, 1, labels, 1, z};
+    const struct pod_affinity rather[] = {{.pods = terms[1], .topology_key = z, .anti = true, .weight = 100}};
+    struct shape shape = {amounts, 3, labels, 2, terms, 2, wishes, rather, spreads, 1, 1, 1, tolerations, 1, ports, 1, affinities, 2,
+                          spreads, 1, labels, 1, z};
     const struct device devices[] = {{x, y, 7, 3, true, 2, 1000, 81920}, {.resource = z, .id = x}};
     const struct device_feedback feedback[] = {{x, -1, INT16_MAX, 1, 2, true, 79, 1767225600000}};
     comes_back(&w, (struct change){.type = CHANGE_NODE,

@@ -8,14 +8,8 @@
  */
 #ifndef CORE_NEIGHBOUR_H
 #define CORE_NEIGHBOUR_H
-#include "core/state/model.h"
+#include "core/rules/domain_counts.h"
 
-struct domain_counts {
-    name_id key;
-    struct id_map by_value;   /* value + 1 -> index into counts + 1 */
-    int32_t *counts;
-    uint32_t n, cap;
-};
 #define NEIGHBOUR_KEYS 8 /* distinct topology keys that forbid one pod */
 struct neighbours {
     struct domain_counts forbidden[NEIGHBOUR_KEYS]; /* by topology key: domains where anti-affinity of either side forbids the pod */
@@ -24,7 +18,7 @@ struct neighbours {
     uint32_t near_n;
     bool first_of_group;               /* nobody matches yet, but the pod matches itself: any domain will do */
     struct domain_counts *spread;      /* one per spread constraint */
-    int32_t *spread_least;
+    int64_t *spread_least;
     bool *spread_self;
     uint32_t spread_n;
     bool too_many_keys;                /* more topology keys than can be kept: nothing fits, nothing is promised wrongly */

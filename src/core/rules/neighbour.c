@@ -1,43 +1,11 @@
-#include "core/place/neighbour.h"
+#include "core/rules/neighbour.h"
 #include "base/memory.h"
-
-/* ---- counts per domain ---- */
-
-static int32_t *count_slot(struct domain_counts *d, name_id value)
-{
-    uint32_t at = id_map_get(&d->by_value, value + 1);
-    if (!at) {
-        MEM_RESERVE(d->counts, d->cap, d->n + 1);
-        d->counts[d->n++] = 0;
-        at = d->n;
-        id_map_put(&d->by_value, value + 1, at);
-    }
-    return &d->counts[at - 1];
-}
-
-static int32_t count_of(const struct domain_counts *d, name_id value)
-{
-    uint32_t at = id_map_get(&d->by_value, value + 1);
-    return at ? d->counts[at - 1] : 0;
-}
-
-static const struct label *domain_of(const struct state *s, uint32_t node, name_id key)
-{
-    return label_find(node_labels(&s->nodes, node), key);
-}
-
-static void count_add(const struct state *s, struct domain_counts *d, uint32_t node)
-{
-    const struct label *domain = domain_of(s, node, d->key);
-    if (domain)
-        (*count_slot(d, domain->value))++;
-}
 
 static void forbid(const struct state *s, struct neighbours *rules, name_id key, uint32_t node)
 {
     for (uint32_t i = 0; i < rules->forbidden_n; i++) {
         if (rules->forbidden[i].key == key) {
-            count_add(s, &rules->forbidden[i], node);
+            domain_count_add(s, &rules->forbidden[i], node, 1);
             return;
         }
     }
@@ -46,23 +14,13 @@ static void forbid(const struct state *s, struct neighbours *rules, name_id key,
         return;
     }
     rules->forbidden[rules->forbidden_n] = (struct domain_counts){.key = key};
-    count_add(s, &rules->forbidden[rules->forbidden_n++], node);
-}
-
-/* ---- does a term select a pod? ---- */
-
-static bool term_selects(const struct state *s, const struct pod_affinity *a, name_id own_ns, const struct label_set *pod)
-{
-    bool in_namespace = a->all_namespaces || (!a->namespaces_n && pod->ns == own_ns);
-    for (uint32_t i = 0; i < a->namespaces_n && !in_namespace; i++)
-        in_namespace = a->namespaces[i] == pod->ns;
-    return in_namespace && selector_matches(&a->pods, pod->labels, 0, s->names);
+    domain_count_add(s, &rules->forbidden[rules->forbidden_n++], node, 1);
 }
 
 static bool all_near_terms_select(const struct state *s, const struct shape *shape, name_id own_ns, const struct label_set *pod)
 {
     for (uint32_t i = 0; i < shape->affinities_n; i++)
-        if (!shape->affinities[i].anti && !term_selects(s, &shape->affinities[i], own_ns, pod))
+        if (!shape->affinities[i].anti && !domain_term_selects(s, &shape->affinities[i], own_ns, pod))
             return false;
     return true;
 }
@@ -71,7 +29,7 @@ static void forbid_terms(struct state *s, const struct shape *shape, name_id own
                          struct neighbours *rules)
 {
     for (uint32_t i = 0; i < shape->affinities_n; i++)
-        if (shape->affinities[i].anti && term_selects(s, &shape->affinities[i], own_ns, pod))
+        if (shape->affinities[i].anti && domain_term_selects(s, &shape->affinities[i], own_ns, pod))
             forbid(s, rules, shape->affinities[i].topology_key, node);
 }
 
@@ -111,10 +69,10 @@ static void count_own(struct state *s, const struct shape *shape, const struct l
         bool near = rules->near_n && all_near_terms_select(s, shape, self->ns, pod);
         for (uint32_t k = 0, at = 0; k < shape->affinities_n; k++) {
             const struct pod_affinity *a = &shape->affinities[k];
-            if (a->anti && term_selects(s, a, self->ns, pod))
+            if (a->anti && domain_term_selects(s, a, self->ns, pod))
                 forbid(s, rules, a->topology_key, seat->node);
             if (!a->anti && near)
-                count_add(s, &rules->near[at], seat->node);
+                domain_count_add(s, &rules->near[at], seat->node, 1);
             at += !a->anti;
         }
         any_near |= near;
@@ -125,7 +83,7 @@ static void count_own(struct state *s, const struct shape *shape, const struct l
 static bool has_spread_keys(const struct state *s, const struct shape *shape, uint32_t node)
 {
     for (uint32_t i = 0; i < shape->spreads_n; i++)
-        if (!domain_of(s, node, shape->spreads[i].topology_key))
+        if (!domain_label(s, node, shape->spreads[i].topology_key))
             return false;
     return true;
 }
@@ -137,7 +95,7 @@ static void count_spread(struct state *s, const struct shape *shape, const struc
             !node_terms_match(shape, node_labels(&s->nodes, node), s->nodes.nodes[node].name, s->names))
             continue;
         for (uint32_t i = 0; i < shape->spreads_n; i++) {
-            int32_t *count = count_slot(&rules->spread[i], domain_of(s, node, shape->spreads[i].topology_key)->value);
+            int64_t *count = domain_count_slot(&rules->spread[i], domain_label(s, node, shape->spreads[i].topology_key)->value);
             for (uint32_t at = s->nodes.nodes[node].first_seat; at; at = s->seats[at].next) {
                 const struct label_set *pod = &s->shapes.sets[s->seats[at].labels];
                 if (s->pods[s->seats[at].pod].deleting || pod->ns != self->ns)
@@ -148,7 +106,7 @@ static void count_spread(struct state *s, const struct shape *shape, const struc
     }
     for (uint32_t i = 0; i < shape->spreads_n; i++) {
         const struct domain_counts *d = &rules->spread[i];
-        int32_t least = d->n ? INT32_MAX : 0;
+        int64_t least = d->n ? INT64_MAX : 0;
         for (uint32_t k = 0; k < d->n; k++)
             least = d->counts[k] < least ? d->counts[k] : least;
         if ((int32_t)d->n < shape->spreads[i].min_domains)
@@ -192,40 +150,34 @@ enum neighbour_verdict neighbour_check(const struct state *s, const struct neigh
     if (rules->too_many_keys)
         return NEIGHBOUR_ANTI;
     for (uint32_t i = 0; i < rules->near_n; i++) {
-        const struct label *domain = domain_of(s, node, rules->near[i].key);
-        if (!domain || (!rules->first_of_group && !count_of(&rules->near[i], domain->value)))
+        const struct label *domain = domain_label(s, node, rules->near[i].key);
+        if (!domain || (!rules->first_of_group && !domain_count(&rules->near[i], domain->value)))
             return NEIGHBOUR_AFFINITY;
     }
     for (uint32_t i = 0; i < rules->forbidden_n; i++) {
-        const struct label *domain = domain_of(s, node, rules->forbidden[i].key);
-        if (domain && count_of(&rules->forbidden[i], domain->value))
+        const struct label *domain = domain_label(s, node, rules->forbidden[i].key);
+        if (domain && domain_count(&rules->forbidden[i], domain->value))
             return NEIGHBOUR_ANTI;
     }
     for (uint32_t i = 0; i < rules->spread_n; i++) {
-        const struct label *domain = domain_of(s, node, rules->spread[i].key);
+        const struct label *domain = domain_label(s, node, rules->spread[i].key);
         if (!domain)
             return NEIGHBOUR_SPREAD;
-        int32_t skew = count_of(&rules->spread[i], domain->value) + rules->spread_self[i] - rules->spread_least[i];
+        int64_t skew = domain_count(&rules->spread[i], domain->value) + rules->spread_self[i] - rules->spread_least[i];
         if (skew > shape->spreads[i].max_skew)
             return NEIGHBOUR_SPREAD;
     }
     return NEIGHBOUR_OK;
 }
 
-static void counts_free(struct domain_counts *d)
-{
-    id_map_fini(&d->by_value);
-    free(d->counts);
-}
-
 void neighbour_release(struct neighbours *rules)
 {
     for (uint32_t i = 0; i < rules->forbidden_n; i++)
-        counts_free(&rules->forbidden[i]);
+        domain_counts_free(&rules->forbidden[i]);
     for (uint32_t i = 0; i < rules->near_n; i++)
-        counts_free(&rules->near[i]);
+        domain_counts_free(&rules->near[i]);
     for (uint32_t i = 0; i < rules->spread_n; i++)
-        counts_free(&rules->spread[i]);
+        domain_counts_free(&rules->spread[i]);
     free(rules->near);
     free(rules->spread);
     free(rules->spread_least);
