@@ -8,7 +8,7 @@
  *     2 x  spread       pods in the node's domains of topologySpreadConstraints that may be broken (ScheduleAnyway), the fewer the better
  *
  * Those with the highest number come before others; among them the policy chooses (score/).
- * WHY    before the policy, where kube-scheduler adds its own wishes to those of the pod: who says what he wants gets it where it can be had.
+ * WHY    before the policy, where kube-scheduler adds its own wishes to those of the pod: who says what he wants gets it where it can be.
  * COST   nothing for pods that wish for nothing; else all nodes that do are looked at, and all that stand somewhere are counted once.
  * LIMIT  WISHES_MOST of each kind are read. Wishes of pods that are there already about those that come say nothing.
  * SOURCE kube-scheduler: scores of TaintToleration, NodeAffinity, InterPodAffinity and PodTopologySpread, and their default weights.
