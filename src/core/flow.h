@@ -234,6 +234,13 @@ struct gang_check {            /* and what the gang's object says of it */
     name_id name;
     enum check_state state;
 };
+/* What of a pod's requests is counted as another resource (quota/count.h): value * times / per, rounded down, at least 1. */
+struct counting {
+    name_id as, resource;      /* sorted by `as`; all of one `as` are only_kept, or none */
+    int64_t times, per;        /* from 1 */
+    bool only_kept;            /* of gangs that keep their places (keeps_places), and besides: what all gangs have is counted, too */
+    name_id of;                /* only_kept: the resource, as all is counted, of which it is the part that those have */
+};
 /* What quotas are made of where nobody writes them down: a Volcano Queue (quota/deserve.h). */
 struct queue_shares {
     name_id parent;            /* the queue above; 0 = it is the root */
@@ -241,6 +248,8 @@ struct queue_shares {
     bool keeps;                /* nobody takes anything back from it (reclaimable: false) */
     const struct amount *deserved, *guarantee, *capability; /* of resources that it names */
     uint32_t deserved_n, guarantee_n, capability_n;
+    const struct counting *counts; /* what is not named is counted as it is asked for */
+    uint32_t counts_n;
 };
 /* To whom of its gangs that cannot start a start is promised, on nodes and with quota, so that nobody passes who would make that later
  * (core/time/booking.h): to nobody; the first; the first BOOKINGS_MOST. */

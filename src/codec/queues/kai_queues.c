@@ -228,11 +228,24 @@ static int64_t in_units(int64_t amount, int64_t units, int64_t of)
 struct amounts {
     struct amount *deserved, *most;
     uint32_t deserved_n, most_n;
+    struct counting *counts;
+    uint32_t counts_n;
 };
 
-/* Of a resource of which `of` units of the part are `units`. */
-static void amounts_add(struct amounts *to, name_id resource, const struct part *p, int64_t units, int64_t of)
+/* What groups that keep their places have of it: no more than the quota. */
+static void kept_add(const struct decoder *d, struct amounts *to, name_id resource, int64_t quota)
 {
+    name_id kept = intern_text_id(d->names, arena_printf(d->arena, KAI_KEPT_PREFIX "%s", intern_name(d->names, resource)));
+    to->counts[to->counts_n++] =
+        (struct counting){.as = kept, .resource = resource, .times = 1, .per = 1, .only_kept = true, .of = resource};
+    if (quota != UNLIMITED)
+        to->most[to->most_n++] = (struct amount){kept, quota};
+}
+
+/* Of a resource of which `of` units of the part are `units`. */
+static void amounts_add(const struct decoder *d, struct amounts *to, name_id resource, const struct part *p, int64_t units, int64_t of)
+{
+    kept_add(d, to, resource, p->quota == UNLIMITED ? UNLIMITED : in_units(p->quota, units, of));
     to->deserved[to->deserved_n++] = (struct amount){resource, in_units(p->deserved, units, of)};
     if (p->limit != UNLIMITED)
         to->most[to->most_n++] = (struct amount){resource, in_units(p->limit, units, of)};
@@ -243,19 +256,22 @@ static struct queue_shares *shares_of(const struct decoder *d, const struct leve
     struct queue_shares *x = arena_zero(d->arena, 1, sizeof *x);
     uint32_t most_n = NAMED_N + 1 + totals->slices_n;
     struct amounts all = {.deserved = arena_alloc(d->arena, most_n * sizeof *all.deserved),
-                          .most = arena_alloc(d->arena, most_n * sizeof *all.most)};
+                          .most = arena_alloc(d->arena, 2 * most_n * sizeof *all.most),
+                          .counts = arena_alloc(d->arena, most_n * sizeof *all.counts)};
     for (size_t i = 0; i < NAMED_N; i++)
-        amounts_add(&all, intern_text_id(d->names, resources[i].name), &l->parts[resources[i].field], 1, resources[i].divisor);
+        amounts_add(d, &all, intern_text_id(d->names, resources[i].name), &l->parts[resources[i].field], 1, resources[i].divisor);
     if (totals->gpu_memory_bytes > 0)
-        amounts_add(&all, intern_text_id(d->names, GPU_SHARE_MEMORY), &l->parts[GPU], totals->gpu_memory_bytes, 1000);
+        amounts_add(d, &all, intern_text_id(d->names, GPU_SHARE_MEMORY), &l->parts[GPU], totals->gpu_memory_bytes, 1000);
     for (uint32_t i = 0; i < totals->slices_n; i++)
-        amounts_add(&all, totals->slices[i].resource, &l->parts[GPU], 1, (int64_t)1000 * totals->slices[i].gpus);
+        amounts_add(d, &all, totals->slices[i].resource, &l->parts[GPU], 1, (int64_t)1000 * totals->slices[i].gpus);
     decode_sort_amounts(all.deserved, all.deserved_n);
     decode_sort_amounts(all.most, all.most_n);
     x->deserved = all.deserved;
     x->deserved_n = all.deserved_n;
     x->capability = all.most;
     x->capability_n = all.most_n;
+    x->counts = all.counts;
+    x->counts_n = all.counts_n;
     x->weight = 1;
     x->parent = intern_text_id(d->names, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));
     return x;

@@ -3,6 +3,7 @@
  *   quota                of the parent's; -1: all of it      }  deserved: others take back only what somebody has beyond it
  *   + part of the rest   by priority, then overQuotaWeight   }
  *   limit                -1: none                               capability
+ *   quota, once more     -1: none                               what groups have together that are non-preemptible (struct counting)
  *
  * What is left over of what all have, after what is asked for within quotas, goes to the queues of the highest priority, each in proportion
  * to its overQuotaWeight, up to its limit and to what its pods ask for; what those may not have, to the next. What nobody asks for beyond
@@ -22,6 +23,7 @@
 
 #define KAI_QUEUES_PATH "/apis/scheduling.run.ai/v2/queues"
 #define KAI_PRIORITY 100        /* of a queue that says none */
+#define KAI_KEPT_PREFIX "kept:" /* of a resource: what groups that are non-preemptible have of it, which is counted besides */
 
 struct kai_slice {              /* a resource of MIG instances */
     name_id resource;

@@ -11,9 +11,9 @@ static const char *name_of(const struct intern *names, name_id id)
 
 static bool is_assignment(enum reason_code code)
 {
-    return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_FLAVOR_MISSING ||
-           code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_TOPOLOGY || code == REASON_TOPOLOGY_SHORT ||
-           code == REASON_TOPOLOGY_SHORT_SLICES || code == REASON_TOPOLOGY_UNFIT || code == REASON_FLAVOR_AFFINITY ||
+    return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_KEPT_OVER_QUOTA ||
+           code == REASON_FLAVOR_MISSING || code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_TOPOLOGY ||
+           code == REASON_TOPOLOGY_SHORT || code == REASON_TOPOLOGY_SHORT_SLICES || code == REASON_TOPOLOGY_UNFIT || code == REASON_FLAVOR_AFFINITY ||
            code == REASON_RESOURCE_UNCOVERED;
 }
 
@@ -459,6 +459,9 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_QUOTA_SHORT:
     case REASON_QUOTA_EXCEEDS_MAX:
         quota_sentence(out, r, names);
+        break;
+    case REASON_KEPT_OVER_QUOTA:
+        explain_kept_over_quota(out, r, names);
         break;
     case REASON_RESOURCE_UNCOVERED:
         buf_printf(out, "resource %s unavailable in ClusterQueue", name_of(names, r->resource));

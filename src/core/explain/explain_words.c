@@ -15,6 +15,18 @@ void explain_amount(struct buf *out, const struct intern *names, name_id resourc
         buf_int64(out, value);
 }
 
+void explain_kept_over_quota(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_text(out, "what is non-preemptible stays within the quota of queue ");
+    buf_text(out, intern_name(names, r->queue));
+    buf_text(out, " and of those above it: of ");
+    buf_text(out, intern_name(names, r->resource));
+    buf_text(out, " they have ");
+    explain_amount(out, names, r->resource, r->have);
+    buf_text(out, " left, and it asks for ");
+    explain_amount(out, names, r->resource, r->need);
+}
+
 const char *explain_last_part(const char *key)
 {
     const char *slash = strrchr(key, '/');

@@ -32,6 +32,7 @@
     X(CHECKS,               "admission-checks")      /* it has quota in `queue`; children: checks that are not ready */          \
     X(CHECK,                "admission-check")       /* name; have = enum check_state */                                         \
     X(QUOTA_SHORT,          "quota-short")           /* flavor, resource: have = free, need = asked, short by need - have */     \
+    X(KEPT_OVER_QUOTA,      "kept-over-quota")       /* of resource, of what gangs may have that keep their places: have = free, need */ \
     X(FLAVOR_MISSING,       "flavor-missing")        /* flavor named by the queue has no object */                               \
     X(FLAVOR_TAINT,         "flavor-taint")          /* untolerated taint name on flavor */                                      \
     X(FLAVOR_AFFINITY,      "flavor-affinity")       /* the pod's selector excludes the flavor */                                \

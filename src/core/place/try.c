@@ -11,6 +11,7 @@
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
+#include "core/quota/count.h"
 #include "core/quota/deserve.h"
 #include "core/time/booking.h"
 
@@ -340,10 +341,12 @@ static struct flavor_demand *demands_of_pods(struct cycle *c, const uint32_t *po
     struct flavor_demand *sets = arena_alloc(c->a, (n + 1) * sizeof *sets);
     *ret_n = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (*ret_n && sets[*ret_n - 1].shape == s->pods[pods[i]].shape)
+        const struct pod *p = &s->pods[pods[i]];
+        if (*ret_n && sets[*ret_n - 1].shape == p->shape)
             sets[*ret_n - 1].count++;
         else
-            sets[(*ret_n)++] = (struct flavor_demand){.name = s->pods[pods[i]].pod_set, .shape = s->pods[pods[i]].shape, .count = 1};
+            sets[(*ret_n)++] = (struct flavor_demand){.name = p->pod_set, .shape = p->shape, .count = 1,
+                                                      .keeps_places = p->gang && p->gang->keeps_places};
     }
     return sets;
 }
@@ -391,19 +394,21 @@ struct want *try_wants(struct cycle *c, const uint32_t *pods, uint32_t n)
     return wants;
 }
 
-void try_charge(struct state *s, const struct queue *q, uint32_t shape)
+void try_charge(struct state *s, const struct gang *g, const struct queue *q, uint32_t shape)
 {
-    const struct shape_class *c = &s->shapes.classes[shape];
-    for (uint32_t k = 0; q && k < c->demands_n; k++)
-        if (quota_names(&s->quota, q->quota, 0, c->demands[k].resource))
-            undo_charge(s, q->quota, 0, c->demands[k].resource, c->demands[k].value);
+    struct amount one;
+    if (!q)
+        return;
+    for (struct count x = count_begin(s, q, g->keeps_places, shape); count_next(&x, &one);)
+        if (quota_names(&s->quota, q->quota, 0, one.resource))
+            undo_charge(s, q->quota, 0, one.resource, one.value);
 }
 
-static void charge_on_trial(struct state *s, const struct queue *q, const struct want *wants, uint32_t n)
+static void charge_on_trial(struct state *s, const struct gang *g, const struct queue *q, const struct want *wants, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (wants[i].seat)
-            try_charge(s, q, wants[i].shape);
+            try_charge(s, g, q, wants[i].shape);
 }
 
 static void bind_all(struct cycle *c, struct gang *g, struct queue *q, const struct want *wants, uint32_t n)
@@ -439,7 +444,7 @@ static bool try_members(struct cycle *c, struct gang *g, struct queue *q, const 
         return false;
     }
     if (c->trial) {
-        charge_on_trial(s, q, wants, n);
+        charge_on_trial(s, g, q, wants, n);
         return true;
     }
     undo_keep(s, mark);
@@ -448,15 +453,16 @@ static bool try_members(struct cycle *c, struct gang *g, struct queue *q, const 
 }
 
 /* Does quota hold one more of them? Else `park` gets what would have to be available. */
-static bool quota_holds(const struct state *s, const struct queue *q, uint32_t shape, struct parking *park)
+static bool quota_holds(const struct state *s, const struct gang *g, const struct queue *q, uint32_t shape, struct parking *park)
 {
-    const struct shape_class *c = &s->shapes.classes[shape];
+    struct amount one;
     bool holds = true;
-    for (uint32_t k = 0; q && k < c->demands_n; k++) {
-        const struct demand *d = &c->demands[k];
-        if (!quota_names(&s->quota, q->quota, 0, d->resource) || quota_available(&s->quota, q->quota, 0, d->resource) >= d->value)
+    if (!q)
+        return true;
+    for (struct count x = count_begin(s, q, g->keeps_places, shape); count_next(&x, &one);) {
+        if (!quota_names(&s->quota, q->quota, 0, one.resource) || quota_available(&s->quota, q->quota, 0, one.resource) >= one.value)
             continue;
-        parking_add_hope(park, 0, d->resource, d->value);
+        parking_add_hope(park, 0, one.resource, one.value);
         holds = false;
     }
     return holds;
@@ -470,13 +476,13 @@ static uint32_t find_startable(struct cycle *c, struct gang *g, struct queue *q,
     uint32_t mark = undo_mark(c->s), wants_n = 0, found_n = 0;
     bool neighbours;
     for (uint32_t i = 0; i < n; i++)
-        if (quota_holds(c->s, q, wants[i].shape, park))
+        if (quota_holds(c->s, g, q, wants[i].shape, park))
             wants[wants_n++] = wants[i];
     (void)place_some(c->s, g, wants, wants_n, &neighbours);
     for (uint32_t i = 0; i < wants_n; i++) {
-        if (!wants[i].seat || !quota_holds(c->s, q, wants[i].shape, park))
+        if (!wants[i].seat || !quota_holds(c->s, g, q, wants[i].shape, park))
             continue;
-        charge_on_trial(c->s, q, &wants[i], 1);
+        charge_on_trial(c->s, g, q, &wants[i], 1);
         ret_pods[found_n++] = wants[i].pod;
     }
     undo_back(c->s, mark);
@@ -492,8 +498,8 @@ static bool all_start(struct cycle *c, struct gang *g, struct queue *q, struct w
     struct misfit misfit = {0};
     bool starts = place_all(c->s, g, wants, n, steps, &misfit);
     for (uint32_t i = 0; i < n && starts; i++) {
-        starts = quota_holds(c->s, q, wants[i].shape, park);
-        charge_on_trial(c->s, q, &wants[i], starts);
+        starts = quota_holds(c->s, g, q, wants[i].shape, park);
+        charge_on_trial(c->s, g, q, &wants[i], starts);
     }
     if (!starts)
         undo_back(c->s, mark);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "core/queue/gang.h"
+#include "core/quota/count.h"
 
 struct level {                 /* a queue; or a name above queues that is no queue */
     name_id name;
@@ -565,14 +566,15 @@ bool deserve_holds_back(const struct state *s, const struct queue *own)
     return any_in_line || (any_counted && any_is_let_in(s, own));
 }
 
-bool deserve_holds(const struct state *s, const struct queue *q, uint32_t shape)
+bool deserve_holds(const struct state *s, const struct gang *g, uint32_t shape)
 {
-    const struct shape_class *c = &s->shapes.classes[shape];
+    const struct queue *q = g->queue;
+    struct amount one;
     bool holds = true;
-    for (uint32_t i = 0; i < c->demands_n && holds; i++) {
-        const struct quota_cell *cell = quota_find(&s->quota, q->quota, 0, c->demands[i].resource);
-        if (cell && c->demands[i].value > 0 && quota_names(&s->quota, q->quota, 0, c->demands[i].resource))
-            holds = c->demands[i].value <= cell->subtree - cell->usage;
+    for (struct count x = count_begin(s, q, g->keeps_places, shape); holds && count_next(&x, &one);) {
+        const struct quota_cell *cell = quota_find(&s->quota, q->quota, 0, one.resource);
+        if (cell && one.value > 0 && quota_names(&s->quota, q->quota, 0, one.resource))
+            holds = one.value <= cell->subtree - cell->usage;
     }
     return holds;
 }

@@ -193,6 +193,16 @@ static void io_amount(struct change_io *io, struct amount *a)
     NUMBER(a->value);
 }
 
+static void io_counting(struct change_io *io, struct counting *c)
+{
+    NAME(c->as);
+    NAME(c->resource);
+    NUMBER(c->times);
+    NUMBER(c->per);
+    FLAG(c->only_kept);
+    NAME(c->of);
+}
+
 static void io_requirement(struct change_io *io, struct requirement *r)
 {
     NAME(r->key);
@@ -395,6 +405,7 @@ static void io_shares(struct change_io *io, struct queue_record *q)
     LIST(s.deserved, s.deserved_n, io_amount);
     LIST(s.guarantee, s.guarantee_n, io_amount);
     LIST(s.capability, s.capability_n, io_amount);
+    LIST(s.counts, s.counts_n, io_counting);
     if (!io->reading)
         return;
     struct queue_shares *kept = arena_alloc(io->arena, sizeof *kept);

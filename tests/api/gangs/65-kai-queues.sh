@@ -62,6 +62,28 @@ soon "from who had borrowed it" '^0$' bound three
 group more b 3
 soon "the limit of the org holds for those below it, too" "$NS-" why podgroup/more
 is "it waits" 0 bound more
+# --- what is non-preemptible borrows nothing
+queue firm "$(gpus 2 -1)" >/dev/null
+for i in 1 2 3; do
+    apply >/dev/null <<YAML
+{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: firm-$i}, spec: {minMember: 1, queue: $NS-firm, preemptibility: non-preemptible}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: firm-$i, labels: {app: firm}, annotations: {capstan.dev/run-seconds: "600", pod-group-name: firm-$i}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+YAML
+done
+soon "its quota is full" '^2$' bound firm
+soon "one waits, and is told for what" "stays within the quota of queue $NS-firm .*nvidia.com/gpu they have 0 left, and it asks for 1" \
+    bash -c "for i in 1 2 3; do '$PROGRAM' why podgroup/firm-\$i -n '$NS'; done"
+soon "its group says so in KAI's words" "NonPreemptibleOverQuota $NS-firm" k get podgroups.scheduling.run.ai -o \
+    'jsonpath={range .items[*]}{.status.schedulingConditions[0].reasons[0].reason} {.status.schedulingConditions[0].reasons[0].details.queueDetails.name}{"\n"}{end}'
+group free firm 2
+soon "others borrow" '^2$' bound free
+is "it waits" 2 bound firm
+soon "the Queue says what of it does not go" '^4 2$' "$KUBECTL" get queues.scheduling.run.ai "$NS-firm" -o \
+    'jsonpath={.status.allocated.nvidia\.com/gpu} {.status.allocatedNonPreemptible.nvidia\.com/gpu}'
+queue firm "$(gpus 3 -1)" >/dev/null
+soon "the quota is raised: it starts" '^3$' bound firm
 k delete podgroups.scheduling.run.ai,pods -l app=three >/dev/null 2>&1
 k delete podgroups.scheduling.run.ai --all >/dev/null
 k delete pods --all --wait=false >/dev/null
@@ -117,4 +139,4 @@ queue none "$(gpus 1 1)" >/dev/null
 soon "its parent comes: it starts" '^1$' bound orphan
 soon "it comes itself" '^1$' bound nowhere
 k delete podgroups.scheduling.run.ai,pods --all --wait=false >/dev/null
-soon "they can go" 'deleted' "$KUBECTL" delete queues.scheduling.run.ai "$NS-a" "$NS-b" "$NS-org" "$NS-bad" "$NS-later" "$NS-none" "$NS-p" "$NS-f" --wait=false
+soon "they can go" 'deleted' "$KUBECTL" delete queues.scheduling.run.ai "$NS-a" "$NS-b" "$NS-org" "$NS-bad" "$NS-later" "$NS-none" "$NS-p" "$NS-f" "$NS-firm" --wait=false

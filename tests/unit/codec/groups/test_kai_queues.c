@@ -145,6 +145,25 @@ static void reads_units(void **state)
     assert_int_equal(most(w, q, "memory"), 7000000);
 }
 
+/* What groups that are non-preemptible have together is counted besides, and bounded by the quota. */
+static void bounds_what_is_kept_by_quota(void **state)
+{
+    struct world *w = *state;
+    uint32_t n;
+    const struct kai_queue *q = queues(w, "\"team\":{\"resources\":{\"gpu\":{\"quota\":2,\"limit\":4},\"cpu\":{\"quota\":-1,\"limit\":-1},"
+                                          "\"memory\":{\"limit\":7}}}", &n);
+    assert_int_equal(most(w, q, "kept:nvidia.com/gpu"), 2);
+    assert_int_equal(most(w, q, "kept:cpu"), -1);
+    assert_int_equal(most(w, q, "kept:memory"), 0);
+    assert_int_equal(deserved(w, q, "kept:nvidia.com/gpu"), -1);
+    for (uint32_t i = 0; i < q->record.shares->counts_n; i++) {
+        const struct counting *c = &q->record.shares->counts[i];
+        assert_true(c->only_kept && c->times == 1 && c->per == 1);
+        assert_string_equal(intern_name(w->names, c->as), arena_printf(w->arena, "kept:%s", intern_name(w->names, c->of)));
+    }
+    assert_true(q->record.shares->counts_n >= 3);
+}
+
 /* MIG instances count as many GPUs as they have slices, memory by the largest GPU; each for itself. */
 static void other_forms_of_gpus(void **state)
 {
@@ -263,6 +282,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_units, world_open, world_close),
         cmocka_unit_test_setup_teardown(deals_by_what_is_asked, world_open, world_close),
         cmocka_unit_test_setup_teardown(counts_what_is_asked, world_open, world_close),
+        cmocka_unit_test_setup_teardown(bounds_what_is_kept_by_quota, world_open, world_close),
         cmocka_unit_test_setup_teardown(other_forms_of_gpus, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_is_not_written_is_none, world_open, world_close),
         cmocka_unit_test_setup_teardown(deals_out_the_rest_by_weight, world_open, world_close),

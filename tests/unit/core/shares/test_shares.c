@@ -165,6 +165,25 @@ static const struct decided_case decided_cases[] = {
      "node n gpu=8 cpu=8; queue root; queue a preempts deserved.gpu=4; runs x queue=a x=8 gpu=0 cpu=1; wants z queue=a prio=9 x=4 gpu=0 cpu=1;",
      "evict x"},
 
+    /* ---- what groups that keep their places may have together ---- */
+    {"they stay within it", EIGHT "queue a kept.gpu=2; queue b; wants z queue=a x=3 keeps;", ""},
+    {"others borrow as ever", EIGHT "queue a kept.gpu=2; queue b; wants z queue=a x=3;", "start z"},
+    {"up to it", EIGHT "queue a kept.gpu=2; queue b; runs x queue=a x=6; wants z queue=a x=2 keeps;", "start z"},
+    {"with those that run", EIGHT "queue a kept.gpu=2; queue b; runs x queue=a x=1 keeps; wants z queue=a x=2 keeps;", ""},
+    {"none of it", EIGHT "queue a kept.gpu=0; queue b; wants z queue=a keeps;", ""},
+    {"each resource by itself", EIGHT "queue a kept.gpu=2 kept.cpu=1; queue b; wants z queue=a x=2 cpu=1 keeps;", ""},
+    {"without bound where none is said", EIGHT "queue a counts; queue b; wants z queue=a x=8 keeps;", "start z"},
+    {"a queue above has one, too", EIGHT "queue p kept.gpu=2; queue a in=p counts; queue b in=p counts; runs x queue=b x=1 keeps;"
+     "wants z queue=a x=2 keeps;", ""},
+    {"that is enough", EIGHT "queue p kept.gpu=3; queue a in=p counts; queue b in=p counts; runs x queue=b x=1 keeps;"
+     "wants z queue=a x=2 keeps;", "start z"},
+    {"nobody goes for more", EIGHT "queue a kept.gpu=2 preempts; queue b; runs x queue=a x=8; wants z queue=a prio=9 x=3 keeps;", ""},
+    {"those go whom it takes within it", EIGHT "queue a kept.gpu=2 preempts; queue b; runs x queue=a x=8; wants z queue=a prio=9 x=2 keeps;",
+     "evict x"},
+    {"only so many members as it leaves", EIGHT "queue a kept.gpu=2; queue b; wants z queue=a x=3 min=2 keeps;", "start z"},
+    {"who is like one that waits, and does not keep its places, starts",
+     EIGHT "queue a kept.gpu=2; queue b; wants y queue=a x=3 keeps; wants z queue=a x=3;", "start z"},
+
     {"a cycle of parents", EIGHT "queue a in=b; queue b in=a; queue c; wants z queue=a;", ""},
     {"a parent that is not there", EIGHT "queue a in=nobody; queue b in=nobody; runs x queue=a x=8; wants z queue=b x=4;", "evict x"},
 };
@@ -262,6 +281,42 @@ static void test_asking_for_more_moves_what_others_deserve(void **state)
     objects(state, EIGHT "queue a; queue b; queue c; runs x queue=a x=6; runs y queue=b x=2; wants z queue=c x=2;");
     assert_int_equal(gpus_deserved(w, "a"), 4); /* 8 - 2 - 2 */
     assert_string_equal(shares_decided(w), "evict x");
+}
+
+/* Told in the words of whom the bound is of; it starts when others leave, when the bound is raised, and when it says that it may go. */
+static void test_kept_within_a_bound(void **state)
+{
+    struct world *w = *state;
+    objects(state, EIGHT "queue a kept.gpu=2; queue b; runs x queue=a x=1 keeps; wants z queue=a x=2 keeps; wants v queue=a x=4 min=2 keeps;");
+    assert_string_equal(shares_decided(w), "");
+    assert_string_equal(why(w, "z"), "what is non-preemptible stays within the quota of queue a and of those above it: of " GPU
+                                     " they have 1 left, and it asks for 2");
+    pod_goes(w, "x", 0);
+    gone(w, CHANGE_GANG_GONE, "x");
+    step(w);
+    assert_string_equal(shares_decided(w), "start z");
+    step(w);
+    objects(state, "queue a kept.gpu=5;");
+    assert_string_equal(shares_decided(w), "start v");
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/v-2"));
+    assert_null(entry_of(w, EFFECT_BIND, "ns/v-3")); /* above its minimum, and above the bound */
+    sweep_names(w);
+    step(w);
+    objects(state, "wants u queue=a x=1 keeps;");
+    assert_string_equal(shares_decided(w), "");
+    objects(state, "wants u queue=a x=1;");
+    assert_string_equal(shares_decided(w), "start u");
+}
+
+/* Of who runs, too, from when the queue counts it on. */
+static void test_a_queue_begins_to_count_what_is_kept(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=2 keeps;");
+    objects(state, "queue a kept.gpu=2; wants z queue=a x=1 keeps;");
+    assert_string_equal(shares_decided(w), "");
+    objects(state, "queue a;");
+    assert_string_equal(shares_decided(w), "start z");
 }
 
 static void test_nodes_that_come_and_go(void **state)
@@ -540,6 +595,8 @@ int main(void)
         in_a_world(test_part_of_the_victim_is_there_still),
         in_a_world(test_refused_eviction_is_told_again),
         in_a_world(test_asking_for_more_moves_what_others_deserve),
+        in_a_world(test_kept_within_a_bound),
+        in_a_world(test_a_queue_begins_to_count_what_is_kept),
         in_a_world(test_nodes_that_come_and_go),
         in_a_world(test_a_queue_comes_and_goes),
         in_a_world(test_a_queue_keeps_what_it_has_no_longer),

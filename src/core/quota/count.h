@@ -1,0 +1,33 @@
+/* count.h - what quota counts of a pod: what it asks for, or what its queue counts for that
+ *
+ *   asks for             counts of its queue                          counted
+ *   nvidia.com/gpu: 2    (none)                                       nvidia.com/gpu: 2
+ *   nvidia.com/gpu: 2    nvidia.com/gpu -> gpu-milli * 1000           gpu-milli: 2000
+ *   cpu: 1500            cpu -> kept:cpu, of who keeps its place      cpu: 1500, and of a group that keeps its places kept:cpu: 1500
+ *
+ * SHAPE  a second bound is a resource like others: its nominal quota has no end, and the capability of a queue is the bound. So the tree,
+ *        the ledger, hopes and promises know nothing of it (docs/design/0016-volcano-queues.md).
+ * COST   of queues without counts, which are all but KAI's: none.
+ */
+#ifndef CORE_COUNT_H
+#define CORE_COUNT_H
+#include "core/state/model.h"
+
+struct count {                  /* goes through what is counted: no resource comes twice */
+    const struct shape_class *shape;
+    const struct queue_shares *by;
+    uint32_t at, demand;
+    bool keeps_places;
+};
+/* Of one pod of this shape in q (NULL: in none), of a gang that keeps its places or not. */
+struct count count_begin(const struct state *s, const struct queue *q, bool keeps_places, uint32_t shape);
+/* False: there is no more. Amounts are at least 1. */
+bool count_next(struct count *x, struct amount *ret_counted);
+/* So much of one resource; 0: none of it. */
+int64_t count_of(const struct state *s, const struct queue *q, bool keeps_places, uint32_t shape, name_id resource);
+/* The resource that stands for what gangs that keep their places have of another one: that one. Else 0. */
+name_id count_kept_of(const struct queue *q, name_id resource);
+name_id count_as_kept(const struct queue *q, name_id resource); /* the other way round */
+bool count_is_same(const struct queue_shares *a, const struct queue_shares *b);
+
+#endif
