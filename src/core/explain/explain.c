@@ -13,8 +13,8 @@ static bool is_assignment(enum reason_code code)
 {
     return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_KEPT_OVER_QUOTA ||
            code == REASON_FLAVOR_MISSING || code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_TOPOLOGY ||
-           code == REASON_TOPOLOGY_SHORT || code == REASON_TOPOLOGY_SHORT_SLICES || code == REASON_TOPOLOGY_UNFIT || code == REASON_FLAVOR_AFFINITY ||
-           code == REASON_RESOURCE_UNCOVERED;
+           code == REASON_TOPOLOGY_SHORT || code == REASON_TOPOLOGY_SHORT_SLICES || code == REASON_TOPOLOGY_UNFIT ||
+           code == REASON_FLAVOR_AFFINITY || code == REASON_RESOURCE_UNCOVERED;
 }
 
 /* ---- one reason ---- */

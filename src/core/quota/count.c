@@ -27,7 +27,7 @@ static int64_t sum_as_one(struct count *x)
     return first->only_kept && !x->keeps_places ? 0 : sum;
 }
 
-static bool is_counted_otherwise(const struct queue_shares *by, name_id resource)
+bool count_replaces(const struct queue_shares *by, name_id resource)
 {
     bool any = false;
     for (uint32_t i = 0; i < by->counts_n && !any; i++)
@@ -47,7 +47,7 @@ bool count_next(struct count *x, struct amount *ret_counted)
     while (x->demand < x->shape->demands_n) {
         const struct demand *d = &x->shape->demands[x->demand++];
         *ret_counted = (struct amount){d->resource, d->value};
-        if (!is_counted_otherwise(x->by, d->resource))
+        if (!count_replaces(x->by, d->resource))
             return true;
     }
     return false;

@@ -28,6 +28,8 @@ int64_t count_of(const struct state *s, const struct queue *q, bool keeps_places
 /* The resource that stands for what gangs that keep their places have of another one: that one. Else 0. */
 name_id count_kept_of(const struct queue *q, name_id resource);
 name_id count_as_kept(const struct queue *q, name_id resource); /* the other way round */
+/* The queue counts something else for that resource. */
+bool count_replaces(const struct queue_shares *by, name_id resource);
 bool count_is_same(const struct queue_shares *a, const struct queue_shares *b);
 
 #endif

@@ -315,6 +315,14 @@ static void test_a_queue_begins_to_count_what_is_kept(void **state)
     objects(state, TWO "runs x queue=a x=2 keeps;");
     objects(state, "queue a kept.gpu=2; wants z queue=a x=1 keeps;");
     assert_string_equal(shares_decided(w), "");
+    const char *const queues[] = {"a", "b"};
+    for (int i = 0; i < 2; i++) { /* nobody sees that it is a resource */
+        struct queue_usage *rows;
+        for (uint32_t n = state_queue_usage(w->s, id(w, volcano_name(w, queues[i])), w->cycle, &rows); n--;) {
+            assert_null(strstr(text_of(w, rows[n].resource), KEPT));
+            assert_int_equal(rows[n].kept, !i && rows[n].resource == id(w, GPU) ? 2 : 0);
+        }
+    }
     objects(state, "queue a;");
     assert_string_equal(shares_decided(w), "start z");
 }
