@@ -35,6 +35,7 @@ struct amount {
  * first, which are given in parts (docs/design/0020-shares.md). */
 #define GPU_SHARE_PREFIX "capstan.dev/gpu-"
 #define GPU_SHARE_MILLI "capstan.dev/gpu-milli"               /* thousandths of a GPU */
+#define GPU_COUNTED "gpu" /* what KAI's Queues count of GPUs in whatever form, in thousandths; no resource that pods can ask for */
 #define GPU_SHARE_MEMORY "capstan.dev/gpu-memory"             /* bytes */
 #define GPU_SHARE_MEMORY_MILLI "capstan.dev/gpu-memory-milli" /* thousandths of its memory, whatever that is */
 #define GPU_SHARE_COUNT "capstan.dev/gpu-shares"              /* equal shares, each of another GPU of one node; not requested: one */
@@ -234,10 +235,14 @@ struct gang_check {            /* and what the gang's object says of it */
     name_id name;
     enum check_state state;
 };
+/* Of all that is counted as one resource: each by itself; the largest of those that are parts (words for the same part of a GPU); a device
+ * where the pod asks for no part: with one it is only what hands that out. */
+enum counting_how { COUNTS_EACH, COUNTS_PART, COUNTS_WITHOUT_PART };
 /* What of a pod's requests is counted as another resource (quota/count.h): value * times / per, rounded down, at least 1. */
 struct counting {
     name_id as, resource;      /* sorted by `as`; all of one `as` are only_kept, or none */
     int64_t times, per;        /* from 1 */
+    enum counting_how how;
     bool only_kept;            /* of gangs that keep their places (keeps_places), and besides: what all gangs have is counted, too */
     name_id of;                /* only_kept: the resource, as all is counted, of which it is the part that those have */
 };

@@ -219,62 +219,72 @@ void kai_asked_add(int64_t asked[KAI_PARTS_N], const struct kai_totals *totals, 
 
 /* ---- records ---- */
 
-static int64_t in_units(int64_t amount, int64_t units, int64_t of)
-{
-    __int128 found = (__int128)amount * units / of;
-    return found < NO_END ? (int64_t)found : NO_END;
-}
+/* As what each part is counted: thousandths of a GPU, of a core; bytes. */
+static const char *const counted[RESOURCES_N] = {[GPU] = GPU_COUNTED, [CPU] = "cpu", [MEMORY] = "memory"};
 
-struct amounts {
+struct record_making {
+    const struct decoder *d;
     struct amount *deserved, *most;
-    uint32_t deserved_n, most_n;
     struct counting *counts;
-    uint32_t counts_n;
+    uint32_t deserved_n, most_n, counts_n;
 };
 
-/* What groups that keep their places have of it: no more than the quota. */
-static void kept_add(const struct decoder *d, struct amounts *to, name_id resource, int64_t quota)
+static name_id id_of(const struct decoder *d, const char *name)
 {
-    name_id kept = intern_text_id(d->names, arena_printf(d->arena, KAI_KEPT_PREFIX "%s", intern_name(d->names, resource)));
-    to->counts[to->counts_n++] =
-        (struct counting){.as = kept, .resource = resource, .times = 1, .per = 1, .only_kept = true, .of = resource};
-    if (quota != UNLIMITED)
-        to->most[to->most_n++] = (struct amount){kept, quota};
+    return intern_text_id(d->names, name);
 }
 
-/* Of a resource of which `of` units of the part are `units`. */
-static void amounts_add(const struct decoder *d, struct amounts *to, name_id resource, const struct part *p, int64_t units, int64_t of)
+/* kept_of: 0, it is counted of all groups. */
+static void count_add(struct record_making *x, name_id as, name_id kept_of, name_id resource, int64_t times, int64_t per,
+                      enum counting_how how)
 {
-    kept_add(d, to, resource, p->quota == UNLIMITED ? UNLIMITED : in_units(p->quota, units, of));
-    to->deserved[to->deserved_n++] = (struct amount){resource, in_units(p->deserved, units, of)};
+    x->counts[x->counts_n++] = (struct counting){.as = as, .resource = resource, .times = times, .per = per, .how = how,
+                                                 .only_kept = kept_of != 0, .of = kept_of};
+}
+
+/* All forms of GPUs are one. */
+static void gpu_counts_add(struct record_making *x, name_id as, name_id kept_of, const struct kai_totals *totals)
+{
+    count_add(x, as, kept_of, id_of(x->d, "nvidia.com/gpu"), 1000, 1, COUNTS_WITHOUT_PART);
+    for (uint32_t i = 0; i < totals->slices_n; i++)
+        count_add(x, as, kept_of, totals->slices[i].resource, (int64_t)1000 * totals->slices[i].gpus, 1, COUNTS_EACH);
+    count_add(x, as, kept_of, id_of(x->d, GPU_SHARE_MILLI), 1, 1, COUNTS_PART);
+    count_add(x, as, kept_of, id_of(x->d, GPU_SHARE_MEMORY_MILLI), 1, 1, COUNTS_PART);
+    if (totals->gpu_memory_bytes > 0)
+        count_add(x, as, kept_of, id_of(x->d, GPU_SHARE_MEMORY), 1000, totals->gpu_memory_bytes, COUNTS_PART);
+}
+
+/* What groups that are non-preemptible have of it is counted once more: no more than the quota. */
+static void part_add(struct record_making *x, int field, const struct part *p, const struct kai_totals *totals)
+{
+    name_id as = id_of(x->d, counted[field]), kept = id_of(x->d, arena_printf(x->d->arena, KAI_KEPT_PREFIX "%s", counted[field]));
+    x->deserved[x->deserved_n++] = (struct amount){as, p->deserved};
     if (p->limit != UNLIMITED)
-        to->most[to->most_n++] = (struct amount){resource, in_units(p->limit, units, of)};
+        x->most[x->most_n++] = (struct amount){as, p->limit};
+    if (p->quota != UNLIMITED)
+        x->most[x->most_n++] = (struct amount){kept, p->quota};
+    if (field == GPU)
+        gpu_counts_add(x, as, 0, totals);
+    if (field == GPU)
+        gpu_counts_add(x, kept, as, totals);
+    else
+        count_add(x, kept, as, as, 1, 1, COUNTS_EACH);
 }
 
 static struct queue_shares *shares_of(const struct decoder *d, const struct level *l, const struct kai_totals *totals)
 {
-    struct queue_shares *x = arena_zero(d->arena, 1, sizeof *x);
-    uint32_t most_n = NAMED_N + 1 + totals->slices_n;
-    struct amounts all = {.deserved = arena_alloc(d->arena, most_n * sizeof *all.deserved),
-                          .most = arena_alloc(d->arena, 2 * most_n * sizeof *all.most),
-                          .counts = arena_alloc(d->arena, most_n * sizeof *all.counts)};
-    for (size_t i = 0; i < NAMED_N; i++)
-        amounts_add(d, &all, intern_text_id(d->names, resources[i].name), &l->parts[resources[i].field], 1, resources[i].divisor);
-    if (totals->gpu_memory_bytes > 0)
-        amounts_add(d, &all, intern_text_id(d->names, GPU_SHARE_MEMORY), &l->parts[GPU], totals->gpu_memory_bytes, 1000);
-    for (uint32_t i = 0; i < totals->slices_n; i++)
-        amounts_add(d, &all, totals->slices[i].resource, &l->parts[GPU], 1, (int64_t)1000 * totals->slices[i].gpus);
-    decode_sort_amounts(all.deserved, all.deserved_n);
-    decode_sort_amounts(all.most, all.most_n);
-    x->deserved = all.deserved;
-    x->deserved_n = all.deserved_n;
-    x->capability = all.most;
-    x->capability_n = all.most_n;
-    x->counts = all.counts;
-    x->counts_n = all.counts_n;
-    x->weight = 1;
-    x->parent = intern_text_id(d->names, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));
-    return x;
+    struct record_making x = {.d = d, .deserved = arena_alloc(d->arena, RESOURCES_N * sizeof *x.deserved),
+                              .most = arena_alloc(d->arena, 2 * RESOURCES_N * sizeof *x.most),
+                              .counts = arena_alloc(d->arena, 2 * (4 + totals->slices_n + RESOURCES_N) * sizeof *x.counts)};
+    for (int i = 0; i < RESOURCES_N; i++)
+        part_add(&x, i, &l->parts[i], totals);
+    decode_sort_amounts(x.deserved, x.deserved_n);
+    decode_sort_amounts(x.most, x.most_n);
+    struct queue_shares *shares = arena_alloc(d->arena, sizeof *shares);
+    *shares = (struct queue_shares){.deserved = x.deserved, .deserved_n = x.deserved_n, .capability = x.most, .capability_n = x.most_n,
+                                    .counts = x.counts, .counts_n = x.counts_n, .weight = 1};
+    shares->parent = id_of(d, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));
+    return shares;
 }
 
 /* Why nobody starts in it; NULL: somebody may. */

@@ -11,9 +11,8 @@
  * meanwhile: what all deserve together may be more than there is, never what those deserve that ask for it.
  *
  * UNIT   spec.resources: gpu in devices, fractions too; cpu in thousandths of a core; memory in 10^6 bytes. What is not written is 0.
- * SHAPE  parts of GPUs (capstan.dev/gpu-milli), those that are said in memory (capstan.dev/gpu-memory: by the largest GPU there is) and MIG
- *        instances (of so many GPUs as they have slices: 3 of a 3g.20gb) are other resources than GPUs: each has the quota and limit of
- *        `gpu` for itself.
+ * SHAPE  GPUs are counted as one resource (GPU_COUNTED), in thousandths: whole ones, parts (capstan.dev/gpu-milli), those that are said in
+ *        memory (capstan.dev/gpu-memory: by the largest GPU there is), and MIG instances (as many as they have slices: 3 of a 3g.20gb).
  * WHY    dealt out here, not by the core: there one weight is that of all resources, and quotas are no part of what weights deal out.
  * SOURCE KAI-Scheduler scheduling.run.ai/v2, plugin proportion (resource_division, capacity_policy).
  */

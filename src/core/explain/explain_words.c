@@ -6,7 +6,7 @@ void explain_amount(struct buf *out, const struct intern *names, name_id resourc
 {
     char text[QUANTITY_TEXT_MAX];
     const char *name = intern_name(names, resource);
-    if (!strcmp(name, "cpu"))
+    if (!strcmp(name, "cpu") || !strcmp(name, GPU_COUNTED))
         buf_text(out, quantity_format(text, quantity_of_milli(value)));
     else if (!strcmp(name, "memory") || !strcmp(name, "ephemeral-storage") || text_starts(name, "hugepages-") ||
              !strcmp(name, GPU_SHARE_MEMORY))

@@ -13,18 +13,35 @@ static int64_t in_other_units(const struct counting *c, int64_t value)
     return value <= 0 ? 0 : all < 1 ? 1 : all < NO_END ? (int64_t)all : NO_END;
 }
 
+static int64_t asked_for(const struct shape_class *c, name_id resource)
+{
+    for (uint32_t i = 0; i < c->demands_n; i++)
+        if (c->demands[i].resource == resource)
+            return c->demands[i].value;
+    return 0;
+}
+
+static int64_t most_plus(int64_t a, int64_t b)
+{
+    return a < NO_END - b ? a + b : NO_END;
+}
+
 /* Those of `by` from x->at on that are counted as one resource, all that the pod asks for. */
 static int64_t sum_as_one(struct count *x)
 {
     const struct counting *first = &x->by->counts[x->at];
-    int64_t sum = 0;
-    for (; x->at < x->by->counts_n && x->by->counts[x->at].as == first->as; x->at++)
-        for (uint32_t i = 0; i < x->shape->demands_n; i++)
-            if (x->shape->demands[i].resource == x->by->counts[x->at].resource) {
-                int64_t more = in_other_units(&x->by->counts[x->at], x->shape->demands[i].value);
-                sum = sum < NO_END - more ? sum + more : NO_END;
-            }
-    return first->only_kept && !x->keeps_places ? 0 : sum;
+    int64_t sum = 0, part = 0, device = 0;
+    for (; x->at < x->by->counts_n && x->by->counts[x->at].as == first->as; x->at++) {
+        const struct counting *c = &x->by->counts[x->at];
+        int64_t value = in_other_units(c, asked_for(x->shape, c->resource));
+        if (c->how == COUNTS_EACH)
+            sum = most_plus(sum, value);
+        else if (c->how == COUNTS_WITHOUT_PART)
+            device = most_plus(device, value);
+        else
+            part = value > part ? value : part;
+    }
+    return first->only_kept && !x->keeps_places ? 0 : most_plus(sum, part ? part : device);
 }
 
 bool count_replaces(const struct queue_shares *by, name_id resource)
@@ -84,7 +101,7 @@ bool count_is_same(const struct queue_shares *a, const struct queue_shares *b)
     for (uint32_t i = 0; i < a->counts_n && same; i++) {
         const struct counting *x = &a->counts[i], *y = &b->counts[i];
         same = x->as == y->as && x->of == y->of && x->resource == y->resource && x->times == y->times && x->per == y->per &&
-               x->only_kept == y->only_kept;
+               x->how == y->how && x->only_kept == y->only_kept;
     }
     return same;
 }

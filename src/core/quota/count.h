@@ -2,7 +2,7 @@
  *
  *   asks for             counts of its queue                          counted
  *   nvidia.com/gpu: 2    (none)                                       nvidia.com/gpu: 2
- *   nvidia.com/gpu: 2    nvidia.com/gpu -> gpu-milli * 1000           gpu-milli: 2000
+ *   nvidia.com/gpu: 2    nvidia.com/gpu -> gpu * 1000                 gpu: 2000
  *   cpu: 1500            cpu -> kept:cpu, of who keeps its place      cpu: 1500, and of a group that keeps its places kept:cpu: 1500
  *
  * SHAPE  a second bound is a resource like others: its nominal quota has no end, and the capability of a queue is the bound. So the tree,

@@ -168,10 +168,11 @@ static void set_allocated(const struct kai_queue_source *x, struct arena *a, con
     allocated_add(x, a, name, &all, &n, &cap, 0);
     for (uint32_t i = 0; i < n; i++) {
         const char *resource = intern_name(x->config.decoder->names, all[i].resource);
+        const char *told = strcmp(resource, GPU_COUNTED) == 0 ? "nvidia.com/gpu" : resource;
         if (all[i].all > 0)
-            json_set_text(a, allocated, resource, status_amount(a, resource, all[i].all));
+            json_set_text(a, allocated, told, status_amount(a, resource, all[i].all));
         if (all[i].kept > 0)
-            json_set_text(a, kept, resource, status_amount(a, resource, all[i].kept));
+            json_set_text(a, kept, told, status_amount(a, resource, all[i].kept));
     }
     json_set(a, status, "allocated", allocated);
     if (kept->n || json_get(status, "allocatedNonPreemptible"))

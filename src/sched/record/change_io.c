@@ -199,6 +199,7 @@ static void io_counting(struct change_io *io, struct counting *c)
     NAME(c->resource);
     NUMBER(c->times);
     NUMBER(c->per);
+    WORD(c->how, COUNTS_WITHOUT_PART);
     FLAG(c->only_kept);
     NAME(c->of);
 }

@@ -73,7 +73,7 @@ for i in 1 2 3; do
 YAML
 done
 soon "its quota is full" '^2$' bound firm
-soon "one waits, and is told for what" "stays within the quota of queue $NS-firm .*nvidia.com/gpu they have 0 left, and it asks for 1" \
+soon "one waits, and is told for what" "stays within the quota of queue $NS-firm .*of gpu they have 0 left, and it asks for 1" \
     bash -c "for i in 1 2 3; do '$PROGRAM' why podgroup/firm-\$i -n '$NS'; done"
 soon "its group says so in KAI's words" "NonPreemptibleOverQuota $NS-firm" k get podgroups.scheduling.run.ai -o \
     'jsonpath={range .items[*]}{.status.schedulingConditions[0].reasons[0].reason} {.status.schedulingConditions[0].reasons[0].details.queueDetails.name}{"\n"}{end}'
@@ -111,17 +111,21 @@ for i in 1 2 3; do
 YAML
 done
 soon "two halves of a GPU, of three" '^2$' bound half
-soon "the third waits for the limit" "capstan.dev/gpu-milli in queue $NS-f" bash -c "for i in 1 2 3; do '$PROGRAM' why pod/half-\$i -n '$NS'; done"
+soon "the third waits for the limit" "quota for gpu in queue $NS-f, 500m more needed" bash -c "for i in 1 2 3; do '$PROGRAM' why pod/half-\$i -n '$NS'; done"
 is "two have started" 2 bound half
+queue f "$(gpus 1 2)" >/dev/null
+soon "a higher limit: it starts" '^3$' bound half
+group whole f 1
+soon "a whole GPU is beyond the rest of it" "quota for gpu in queue $NS-f, 500m more needed" why podgroup/whole
 mib=$(k get nodes -o 'jsonpath={.items[0].metadata.labels.nvidia\.com/gpu\.memory}')
 for i in 1 2; do
     apply >/dev/null 2>&1 <<YAML
-{apiVersion: v1, kind: Pod, metadata: {name: memory-$i, labels: {app: memory, kai.scheduler/queue: $NS-f}, annotations: {capstan.dev/run-seconds: "600", gpu-memory: "$((mib * 3 / 4))"}},
+{apiVersion: v1, kind: Pod, metadata: {name: memory-$i, labels: {app: memory, kai.scheduler/queue: $NS-f}, annotations: {capstan.dev/run-seconds: "600", gpu-memory: "$((mib / 4))"}},
  spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox}]}}
 YAML
 done
-soon "three quarters of a GPU's memory" '^1$' bound memory
-soon "as much again is beyond the limit" "capstan.dev/gpu-memory in queue $NS-f" bash -c "for i in 1 2; do '$PROGRAM' why pod/memory-\$i -n '$NS'; done"
+soon "two quarters of a GPU's memory are not" '^2$' bound memory
+soon "the Queue has two GPUs" '^(2|1999m|1998m)$' "$KUBECTL" get queues.scheduling.run.ai "$NS-f" -o 'jsonpath={.status.allocated.nvidia\.com/gpu}'
 k delete podgroups.scheduling.run.ai --all >/dev/null
 k delete pods --all --wait=false >/dev/null
 "$KUBECTL" delete priorityclass "$NS-high" >/dev/null

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "core/quota/count.h"
 #include "shares_words.h"
 
 /* ---- what each deserves ---- */
@@ -327,6 +328,50 @@ static void test_a_queue_begins_to_count_what_is_kept(void **state)
     assert_string_equal(shares_decided(w), "start z");
 }
 
+/* What the queue counts of one pod: "cpu=500 gpu=2500". */
+static const char *counted(struct world *w, const char *requests, bool keeps)
+{
+    pod(w, "ns/asks", "asks", requests);
+    const struct queue *q = queue_find(w->s, id(w, volcano_name(w, "a")));
+    const struct pod *p = &w->s->pods[id_map_get(&w->s->pod_by_key, id(w, "ns/asks"))];
+    struct amount one;
+    const char *text = "";
+    for (struct count x = count_begin(w->s, q, keeps, p->shape); count_next(&x, &one);)
+        if (one.resource != w->s->name_pods) {
+            text = arena_printf(w->records, "%s%s%s=%lld", text, *text ? " " : "", text_of(w, one.resource), (long long)one.value);
+            assert_int_equal(count_of(w->s, q, keeps, p->shape, one.resource), one.value);
+        }
+    return text;
+}
+
+static void test_what_is_counted(void **state)
+{
+    struct world *w = *state;
+    name_id gpus = id(w, "all"), kept = id(w, "kept"), milli = id(w, "part.x/milli"), memory = id(w, "part.x/memory");
+    const struct counting counts[] = {{.as = gpus, .resource = id(w, GPU), .times = 1000, .per = 1, .how = COUNTS_WITHOUT_PART},
+                                      {.as = gpus, .resource = id(w, "x.y/mig"), .times = 3000, .per = 1},
+                                      {.as = gpus, .resource = milli, .times = 1, .per = 1, .how = COUNTS_PART},
+                                      {.as = gpus, .resource = memory, .times = 1000, .per = 80, .how = COUNTS_PART},
+                                      {.as = kept, .resource = id(w, "cpu"), .times = 1, .per = 1, .only_kept = true, .of = id(w, "cpu")}};
+    const struct queue_shares shares = {.weight = 1, .counts = counts, .counts_n = 5};
+    const struct queue_record r = {.name = id(w, volcano_name(w, "a")), .kind = QUEUE_VOLCANO, .unlimited = true, .shares = &shares};
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
+    assert_string_equal(counted(w, "cpu=500", false), "cpu=500");
+    assert_string_equal(counted(w, "cpu=500", true), "kept=500 cpu=500");
+    assert_string_equal(counted(w, GPU "=2,x.y/mig=1,cpu=0", true), "all=5000");
+    assert_string_equal(counted(w, "part.x/milli=300,part.x/memory=40", false), "all=500"); /* two words for one part */
+    assert_string_equal(counted(w, "part.x/milli=600,part.x/memory=40," GPU "=1", false), "all=600"); /* the device of its part */
+    assert_string_equal(counted(w, "part.x/milli=600,x.y/mig=1", false), "all=3600");
+    assert_string_equal(counted(w, "part.x/memory=27", false), "all=337");
+    assert_string_equal(counted(w, GPU "=9223372036854775807", false),
+                        arena_printf(w->records, "all=%lld", (long long)NO_END));
+    const struct counting tiny[] = {{.as = gpus, .resource = memory, .times = 1, .per = 80}};
+    const struct queue_shares by_tiny = {.weight = 1, .counts = tiny, .counts_n = 1};
+    const struct queue_record other = {.name = r.name, .kind = QUEUE_VOLCANO, .unlimited = true, .shares = &by_tiny};
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = other});
+    assert_string_equal(counted(w, "part.x/memory=27", false), "all=1"); /* nothing is had for nothing */
+}
+
 static void test_nodes_that_come_and_go(void **state)
 {
     struct world *w = *state;
@@ -605,6 +650,7 @@ int main(void)
         in_a_world(test_asking_for_more_moves_what_others_deserve),
         in_a_world(test_kept_within_a_bound),
         in_a_world(test_a_queue_begins_to_count_what_is_kept),
+        in_a_world(test_what_is_counted),
         in_a_world(test_nodes_that_come_and_go),
         in_a_world(test_a_queue_comes_and_goes),
         in_a_world(test_a_queue_keeps_what_it_has_no_longer),
