@@ -253,6 +253,7 @@ struct queue_shares {
     bool keeps;                /* nobody takes anything back from it (reclaimable: false) */
     const struct amount *deserved, *guarantee, *capability; /* of resources that it names */
     uint32_t deserved_n, guarantee_n, capability_n;
+    int64_t preempt_after_ms, reclaim_after_ms; /* so long a group runs before it goes whole for its queue, for others (preempt/tenure.h) */
     const struct counting *counts; /* what is not named is counted as it is asked for */
     uint32_t counts_n;
 };
@@ -431,6 +432,7 @@ struct gang_record {
     int32_t subgroups_least;   /* of the policies that are below none so many have to be satisfied; 0 = all */
     int64_t restart_ms;        /* it is to give back what it was given before that, and to start again; 0 = nobody asks for that */
     bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
+    int32_t patience_s;        /* of a pod group: nobody goes for it before it has waited so long (preempt/tenure.h); 0 = at once */
     int32_t refill_s;          /* of a pod group: so long broken, it is evicted whole (heal/refill.h); 0 = it does not ask for that */
     bool active;               /* false: deactivated, takes no part */
     bool on_hold;              /* the dialect gates it for a reason of its own; hold_text says why */

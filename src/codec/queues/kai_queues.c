@@ -1,11 +1,13 @@
 #include "codec/queues/kai_queues.h"
 #include <stdlib.h>
 #include "base/amount.h"
+#include "base/clock.h"
 #include "base/collections/map.h"
 #include "base/quantity.h"
 
 enum { GPU, CPU, MEMORY, RESOURCES_N = KAI_PARTS_N };
 #define UNLIMITED (-1)
+#define AFTER_MOST_MS ((int64_t)1 << 42) /* 139 years */
 #define WEIGHT_MOST 1000000000 /* thousandths. LIMIT sums of as many queues as fit into memory stay in an int64 */
 
 static const char *const fields[RESOURCES_N] = {"gpu", "cpu", "memory"};
@@ -27,6 +29,7 @@ struct level {
     struct kai_queue *queue;
     struct part parts[RESOURCES_N];
     int64_t priority;
+    int64_t preempt_after_ms, reclaim_after_ms; /* UNLIMITED: not said */
     struct level *above;        /* NULL: at the top, or an orphan */
     struct level **below;
     uint32_t below_n, below_cap;
@@ -51,8 +54,18 @@ static int64_t amount_read(const struct json *v, int64_t scale)
     return q.nano < 0 ? UNLIMITED : q.nano >= most ? NO_END : (int64_t)(q.nano * scale / 1000000000);
 }
 
+static int64_t duration_read(const struct json *v)
+{
+    int64_t ms;
+    if (!duration_parse(json_bytes(v), &ms))
+        return UNLIMITED;
+    return ms < 0 ? 0 : ms > AFTER_MOST_MS ? AFTER_MOST_MS : ms;
+}
+
 static void level_read(struct level *l)
 {
+    l->preempt_after_ms = duration_read(json_get(l->queue->spec, "preemptMinRuntime"));
+    l->reclaim_after_ms = duration_read(json_get(l->queue->spec, "reclaimMinRuntime"));
     static const int64_t scales[RESOURCES_N] = {[GPU] = 1000, [CPU] = 1, [MEMORY] = 1000000};
     const struct json *amounts = json_get(l->queue->spec, "resources");
     l->priority = json_get_int64(l->queue->spec, "priority", KAI_PRIORITY);
@@ -188,6 +201,18 @@ static void deal(struct level **all, uint32_t n, int resource, int64_t available
     deal_round(sorted, n, resource, rest);
 }
 
+/* From the top down: who says nothing says what the queue above it does. */
+static void durations_inherit(struct tree *t)
+{
+    for (uint32_t i = 0; i < t->line_n; i++) {
+        struct level *l = t->line[i];
+        if (l->above && l->preempt_after_ms == UNLIMITED)
+            l->preempt_after_ms = l->above->preempt_after_ms;
+        if (l->above && l->reclaim_after_ms == UNLIMITED)
+            l->reclaim_after_ms = l->above->reclaim_after_ms;
+    }
+}
+
 /* From the bottom up: what a queue asks for it asks its parent for, up to its limit. */
 static void asked_read(struct tree *t, int resource)
 {
@@ -282,7 +307,9 @@ static struct queue_shares *shares_of(const struct decoder *d, const struct leve
     decode_sort_amounts(x.most, x.most_n);
     struct queue_shares *shares = arena_alloc(d->arena, sizeof *shares);
     *shares = (struct queue_shares){.deserved = x.deserved, .deserved_n = x.deserved_n, .capability = x.most, .capability_n = x.most_n,
-                                    .counts = x.counts, .counts_n = x.counts_n, .weight = 1};
+                                    .counts = x.counts, .counts_n = x.counts_n, .weight = 1,
+                                    .preempt_after_ms = l->preempt_after_ms > 0 ? l->preempt_after_ms : 0,
+                                    .reclaim_after_ms = l->reclaim_after_ms > 0 ? l->reclaim_after_ms : 0};
     shares->parent = id_of(d, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));
     return shares;
 }
@@ -331,6 +358,7 @@ void kai_queues_read(const struct decoder *d, struct kai_queue *all, uint32_t n,
         level_read(&t.levels[i]);
     }
     tree_make(&t);
+    durations_inherit(&t);
     uint32_t tops_n = 0;
     while (tops_n < t.line_n && !t.line[tops_n]->above)
         tops_n++;

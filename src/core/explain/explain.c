@@ -368,6 +368,8 @@ static void reclaim_lack_sentence(struct buf *out, const struct reason *r, const
         [LACK_COMING] = "takes nothing more back for it: what is taken back for others will leave enough for it, too"};
     const char *why = r->have < (int64_t)(sizeof words / sizeof *words) ? words[r->have] : NULL;
     buf_printf(out, "queue %s %s", name_of(names, r->queue), why ? why : "takes nothing back for it");
+    if (r->have == LACK_EARLY || r->have == LACK_DELAY)
+        explain_not_before(out, r);
 }
 
 static void lack_sentence(struct buf *out, const struct reason *r, const struct intern *names)

@@ -1,4 +1,5 @@
 /* explain_words.c - amounts and names, as all sentences have them */
+#include "base/clock.h"
 #include "base/quantity.h"
 #include "core/explain/explain_part.h"
 
@@ -25,6 +26,14 @@ void explain_kept_over_quota(struct buf *out, const struct reason *r, const stru
     explain_amount(out, names, r->resource, r->have);
     buf_text(out, " left, and it asks for ");
     explain_amount(out, names, r->resource, r->need);
+}
+
+void explain_not_before(struct buf *out, const struct reason *r)
+{
+    char until[TIME_TEXT_MAX];
+    buf_printf(out, " before %s: %s", time_format(until, r->need),
+               r->have == LACK_DELAY ? "it is to wait so long (preemptionDelay)"
+                                     : "who could go has not run for as long as its queue lets it (preemptMinRuntime, reclaimMinRuntime)");
 }
 
 const char *explain_last_part(const char *key)

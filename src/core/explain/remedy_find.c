@@ -10,6 +10,7 @@
 #include "core/place/view.h"
 #include "core/preempt/candidates.h"
 #include "core/preempt/lone.h"
+#include "core/preempt/tenure.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
 #include "core/quota/count.h"
@@ -689,7 +690,7 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
         return not_computed(c, g, GAP_NEIGHBOURS);
     if ((gang_tiers(g) && gang_tiers(g)->mode == TOPOLOGY_REQUIRED) || group_has_subgroup_tiers(g))
         return not_computed(c, g, GAP_TIERS);
-    if (preempts && g->own->preempts_after_ms > c->now_ms)
+    if (preempts && tenure_preempts_from_ms(s, g) > c->now_ms)
         return not_computed(c, g, GAP_PATIENCE); /* soon it may preempt without any */
     if (preempts && x.queue && x.queue->has_shares)
         return not_computed(c, g, GAP_DESERVED);

@@ -6,6 +6,7 @@
 #include "core/place/undo.h"
 #include "core/preempt/lone.h"
 #include "core/preempt/preempt.h"
+#include "core/preempt/tenure.h"
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
@@ -135,7 +136,7 @@ static bool looks_for_victims(const struct cycle *c, const struct queue *q)
 
 static bool may_preempt(const struct cycle *c, const struct gang *g, const struct queue *q)
 {
-    return looks_for_victims(c, q) && c->s->now_ms >= g->own->preempts_after_ms;
+    return looks_for_victims(c, q) && c->s->now_ms >= tenure_preempts_from_ms(c->s, g);
 }
 
 /* That of lone pods is counted in preempt/lone.c. */
@@ -310,6 +311,26 @@ static void say_if_never(struct cycle *c, const struct gang *g, struct queue *q,
     if (q->within == PREEMPT_NEVER && !refusal->preempts && candidates_lower(q, g))
         reason_add_once(refusal->why,
                         reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = LACK_POLICY}));
+}
+
+/* What nodes said becomes one of several reasons. */
+static void make_one_of_several(struct cycle *c, const struct queue *q, struct refusal *refusal)
+{
+    struct reason *nodes = refusal->why;
+    if (nodes->code == REASON_WAITING)
+        return;
+    refusal->why = why_it_waits(c, q);
+    reason_add(refusal->why, nodes);
+}
+
+/* Its object asks that others are not ended for it yet. */
+static void say_patience(struct cycle *c, const struct gang *g, const struct queue *q, struct refusal *refusal)
+{
+    if (!g->own->terms || !g->own->terms->patience_s)
+        return;
+    make_one_of_several(c, q, refusal);
+    reason_add_once(refusal->why, reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .queue_kind = q->kind,
+                                                                   .have = LACK_DELAY, .need = tenure_preempts_from_ms(c->s, g)}));
 }
 
 static bool has_choice_of_flavors(const struct queue *q)
@@ -593,14 +614,10 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
     return false;
 }
 
-/* Others may have to go for it, for the fewest members that make it whole. What nodes said becomes one of several reasons. */
+/* Others may have to go for it, for the fewest members that make it whole. */
 static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
-    if (refusal->why->code != REASON_WAITING) {
-        struct reason *nodes = refusal->why;
-        refusal->why = why_it_waits(c, q);
-        reason_add(refusal->why, nodes);
-    }
+    make_one_of_several(c, q, refusal);
     return preempt_counts(c, g, q, !c->trial, refusal->why);
 }
 
@@ -636,6 +653,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
     refusal_begin(c, q, refusal);
+    c->stays_until_ms = 0;
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     if (!started && q && g->planned && !c->trial)
@@ -653,8 +671,12 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         park_widely(c->s, q, &refusal->park);
     /* WHY  it waits in a flavor for those who are to go, though another one may fit, until others take what makes that one worse */
     refusal->park.takes |= !started && looks_for_victims(c, q) && flavor_preempts_first(q) && has_choice_of_flavors(q);
-    if (!started && patient && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
-        order_look_later(c->s, g, g->own->preempts_after_ms);
+    if (!started && patient && q && q->preempts && !c->trial) { /* others left for it in vain, or it is to wait: soon they may go */
+        order_look_later(c->s, g, tenure_preempts_from_ms(c->s, g));
+        say_patience(c, g, q, refusal);
+    }
+    if (!started && !patient && !refusal->preempts && c->stays_until_ms && !c->trial)
+        order_look_later(c->s, g, c->stays_until_ms);
     if (!started && refusal->preempts && !c->trial) /* WHY  it would be looked at anew, without its promise */
         order_look_later(c->s, g, 0);
     else if (!started && g->planned && is_coming(refusal) && !c->trial && (shrink_may(g) || flavor_preempts_first(q)))

@@ -237,8 +237,9 @@ static uint64_t hash_of(const struct kai_queue_source *x, const struct kai_queue
 {
     const struct intern *names = x->config.decoder->names;
     _cleanup_buf_ struct buf text = {0};
-    buf_printf(&text, "%s %d %s;", intern_name(names, q->record.shares->parent), q->record.closed,
-               q->record.closed_text ? intern_name(names, q->record.closed_text) : "");
+    buf_printf(&text, "%s %d %s %lld %lld;", intern_name(names, q->record.shares->parent), q->record.closed,
+               q->record.closed_text ? intern_name(names, q->record.closed_text) : "", (long long)q->record.shares->preempt_after_ms,
+               (long long)q->record.shares->reclaim_after_ms);
     hash_amounts(&text, x, q->record.shares->deserved, q->record.shares->deserved_n);
     hash_amounts(&text, x, q->record.shares->capability, q->record.shares->capability_n);
     for (uint32_t i = 0; i < q->record.shares->counts_n; i++) {

@@ -33,7 +33,8 @@ YAML
 # --- what is written wrong
 refuses "a queue without resources" 'spec[.]resources.*quota, limit' queue bad "parentQueue: x"
 says "a limit that is not written is none" 'spec[.]resources[.]gpu[.]limit: not written, which is 0.*write -1' queue bad "resources: {gpu: {quota: 2}, $free}"
-says "times to run do nothing" 'reclaimMinRuntime' queue bad "reclaimMinRuntime: 5m, $(gpus 1 1)"
+refuses "a time that is none" 'spec[.]reclaimMinRuntime' queue bad "reclaimMinRuntime: soon, $(gpus 1 1)"
+says "a Queue with times" 'configured|created' queue bad "reclaimMinRuntime: 5m, $(gpus 1 1)"
 says "a parent that is not there" "there is no Queue $NS-later" queue bad "parentQueue: $NS-later, $(gpus 1 1)"
 refuses "an amount that is no number" 'spec[.]resources[.]gpu[.]quota' queue worse "resources: {gpu: {quota: many, limit: 1}}"
 
@@ -59,6 +60,19 @@ soon "capstan queues shows what it borrowed" "$NS-a +[^ ]+ +nvidia.com/gpu +2 +3
 group two b 2
 soon "who is below his quota takes back what was borrowed" '^2$' bound two
 soon "from who had borrowed it" '^0$' bound three
+# --- how long who borrows runs first
+queue a "parentQueue: $NS-org, priority: 200, reclaimMinRuntime: 15s, $(gpus 2 3)" >/dev/null
+k delete podgroups.scheduling.run.ai,pods -l app=two >/dev/null 2>&1
+k delete podgroups.scheduling.run.ai two three --ignore-not-found >/dev/null
+k delete pods -l app=three --wait=false >/dev/null
+group late a 3
+soon "it borrows again" '^3$' bound late
+group back b 2
+soon "who takes back waits for its time" "takes nothing back for it before .*reclaimMinRuntime" why podgroup/back
+is "nobody has gone yet" 3 bound late
+soon "then it goes" '^2$' bound back
+k delete podgroups.scheduling.run.ai late >/dev/null
+k delete pods -l app=late --wait=false >/dev/null
 group more b 3
 soon "the limit of the org holds for those below it, too" "$NS-" why podgroup/more
 is "it waits" 0 bound more

@@ -14,6 +14,7 @@
  *   - no capability is passed, of queues nor of those above them, unless it was made smaller or the pods were there before;
  *   - nor is what groups that keep their places may have together, in the worlds that count it, unless it was made smaller, or a group
  *     keeps its places that did not before;
+ *   - no group goes whole before it has run for as long as its queue, or one above it, lets it;
  *   - a core that begins anew, told the same, starts nobody and evicts nobody: whom it would was forgotten by the other, or there is no
  *     end.
  */
@@ -114,6 +115,8 @@ static void tell_queue(struct model *m, struct world *w, int i)
     x->parent = i == ROOT ? 0 : queue_id(w, q->parent);
     x->weight = q->weight;
     x->keeps = q->keeps;
+    x->preempt_after_ms = q->preempt_after_ms;
+    x->reclaim_after_ms = q->reclaim_after_ms;
     x->deserved = amounts(w, q->deserved, &x->deserved_n);
     x->guarantee = amounts(w, q->guarantee, &x->guarantee_n);
     x->capability = amounts(w, q->capability, &x->capability_n);
@@ -200,6 +203,7 @@ static void tell_pod(struct model *m, struct world *w, int i, int k)
     r.phase = p->node < 0 ? POD_PENDING : POD_RUNNING;
     r.deleting = p->deleting;
     r.preempts_nobody = g->never;
+    r.started_ms = p->started_ms;
     r.created_ms = p->serial;
     pod_record(w, r);
 }
@@ -273,6 +277,31 @@ static int group_of(struct model *m, name_id key)
     return -1;
 }
 
+static bool is_below(const struct model *m, int i, int above)
+{
+    for (int steps = 0; i != above && steps < QUEUES; steps++) {
+        if (i == ROOT || !m->queues[i].exists)
+            return false;
+        i = m->queues[i].parent;
+    }
+    return i == above;
+}
+
+/* Whole groups: for their own queue, or by what the queue says that is just below what both are below. */
+static void check_tenure(struct model *m, const struct m_group *v, const struct m_group *p)
+{
+    int64_t began = m->w.now_ms;
+    int side = v->queue;
+    for (int k = 0; k < PODS; k++)
+        if (v->pods[k].exists && v->pods[k].node >= 0 && v->pods[k].started_ms && v->pods[k].started_ms < began)
+            began = v->pods[k].started_ms;
+    while (v->queue != p->queue && m->queues[side].exists && !is_below(m, p->queue, m->queues[side].parent))
+        side = m->queues[side].parent;
+    int64_t least = v->queue == p->queue ? m->queues[side].preempt_after_ms : m->queues[side].reclaim_after_ms;
+    if (m->queues[side].exists && m->w.now_ms - began < least)
+        die(m, "goes whole, and has not run for as long as its queue lets it", "a group");
+}
+
 /* Those whom the same plan evicted before count as there. */
 static void check_eviction(struct model *m, const struct plan_entry *e)
 {
@@ -281,6 +310,8 @@ static void check_eviction(struct model *m, const struct plan_entry *e)
     if (e->pod && staying_n(v) <= v->min)
         die(m, "is below its minimum without a member that was told to go", who);
     const struct m_group *p = e->reason->code == REASON_PREEMPTED ? &m->groups[group_of(m, e->reason->name)] : NULL;
+    if (p && !e->pod)
+        check_tenure(m, v, p);
     if (p && e->reason->have == PREEMPTION_LOWER_IN_QUEUE) {
         if (!m->preempts || v->queue != p->queue || v->keeps || v->priority >= p->priority || p->never)
             die(m, "may not be preempted in its queue", who);
@@ -357,6 +388,7 @@ static void bind(struct model *m, const struct plan_entry *e)
             m->groups[i].promised = false;
             m->groups[i].had_n = 0;
             p->node = (int)strtol(intern_name(m->w.names, e->node) + 1, NULL, 10);
+            p->started_ms = pick(m, 3) ? m->w.now_ms : 0;
             m->binds_n++;
             tell_pod(m, &m->w, i, k);
         }
@@ -608,6 +640,8 @@ static void put_queue(struct model *m, int i)
             q->deserved[r] = UNSAID;
     if (i == ROOT)
         q->parent = ROOT;
+    q->preempt_after_ms = m->waits_long && pick(m, 3) ? pick(m, 5) * 100000 : 0;
+    q->reclaim_after_ms = m->waits_long && pick(m, 3) ? pick(m, 5) * 100000 : 0;
     m->shrunk = m->kept_shrunk = true;
     tell_queue(m, &m->w, i);
 }
@@ -708,6 +742,7 @@ static void run_seed(uint64_t seed, uint64_t steps)
     struct model m = {.w = world_new(), .random = {seed}, .seed = seed};
     m.preempts = pick(&m, 2);
     m.counts = seed % 2;
+    m.waits_long = seed % 3 == 0;
     for (int i = 0; i < NODES; i++)
         put_node(&m, i);
     for (int i = 0; i < QUEUES; i++)

@@ -13,6 +13,7 @@ static const char *const resource_names[RES_N] = {"nvidia.com/gpu", "cpu"};
 struct m_queue {               /* 0 is the root; a parent has a smaller number, but in a cycle */
     bool exists, keeps;
     int parent, priority;
+    int64_t preempt_after_ms, reclaim_after_ms; /* its groups run for so long before they go whole */
     int64_t weight;
     int64_t deserved[RES_N], guarantee[RES_N], capability[RES_N]; /* UNSAID */
     int64_t kept[RES_N];       /* so much at most goes to groups that keep their places, in a world that counts that; UNSAID */
@@ -20,6 +21,7 @@ struct m_queue {               /* 0 is the root; a parent has a smaller number, 
 struct m_pod {
     bool exists, deleting;
     int serial, node;          /* -1: waits */
+    int64_t started_ms;        /* its kubelet took it in; 0: not yet */
 };
 struct m_group {
     bool exists, keeps, never; /* never: its pods preempt nobody of their queue */
@@ -44,6 +46,7 @@ struct model {
     struct m_node nodes[NODES];
     uint64_t seed, step;
     int serial;
+    bool waits_long;           /* queues say how long their groups run first */
     bool counts;               /* what groups that keep their places have has a bound of its own */
     bool preempts;             /* in each queue who has a higher priority may end who has a lower */
     double deserved[QUEUES][RES_N]; /* when the plan was made; who is evicted asks for nothing until his pods are made anew */

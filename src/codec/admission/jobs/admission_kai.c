@@ -54,7 +54,7 @@ static void check_topology(struct admission *x, const struct json *asked)
         admission_warn(x, "spec.topologyConstraint.topology: there is no Topology %.253s (kai.scheduler): the group waits before there is", name);
 }
 
-static void check_duration(struct admission *x, const struct json *spec, const char *member)
+void admission_kai_duration(struct admission *x, const struct json *spec, const char *member)
 {
     const struct json *v = json_get(spec, member);
     int64_t ms;
@@ -143,8 +143,8 @@ void admission_kai(struct admission *x, const struct kind *k)
     if (x->status_only)
         return;
     check_topology(x, json_get(spec, "topologyConstraint"));
-    check_duration(x, spec, "preemptionDelay");
-    check_duration(x, spec, "stalenessGracePeriod");
+    admission_kai_duration(x, spec, "preemptionDelay");
+    admission_kai_duration(x, spec, "stalenessGracePeriod");
     check_one_minimum(x, spec, "spec");
     if (!json_is(groups, JSON_ARRAY) || !groups->n || groups->n > LIMIT_TASK_GROUPS)
         return; /* its type and length are refused elsewhere */

@@ -50,5 +50,7 @@ void admission_kai_queue(struct admission *x)
     }
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
         check_amounts(x, json_get(amounts, resources[i]), resources[i]);
+    admission_kai_duration(x, spec, "preemptMinRuntime");
+    admission_kai_duration(x, spec, "reclaimMinRuntime");
     check_parent(x, spec);
 }

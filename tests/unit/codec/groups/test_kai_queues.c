@@ -270,6 +270,25 @@ static void stands_in_a_tree(void **state)
     assert_false(named(q, n, "x")->record.closed);
 }
 
+/* Who says nothing says what the queue above it does. */
+static void times_are_inherited(void **state)
+{
+    struct world *w = *state;
+    uint32_t n;
+    const struct kai_queue *q = queues(w, "\"top\":{\"reclaimMinRuntime\":\"5m\",\"preemptMinRuntime\":\"1h\"},"
+                                          "\"mid\":{\"parentQueue\":\"top\",\"reclaimMinRuntime\":\"0s\"},"
+                                          "\"a\":{\"parentQueue\":\"mid\"},\"b\":{\"parentQueue\":\"mid\",\"preemptMinRuntime\":\"-1s\"},"
+                                          "\"c\":{\"preemptMinRuntime\":\"1500000h\",\"reclaimMinRuntime\":\"soon\"}", &n);
+    static const struct {
+        const char *name;
+        int64_t preempt_ms, reclaim_ms;
+    } all[] = {{"top", 3600000, 300000}, {"mid", 3600000, 0}, {"a", 3600000, 0}, {"b", 0, 0}, {"c", (int64_t)1 << 42, 0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_int_equal(named(q, n, all[i].name)->record.shares->preempt_after_ms, all[i].preempt_ms);
+        assert_int_equal(named(q, n, all[i].name)->record.shares->reclaim_after_ms, all[i].reclaim_ms);
+    }
+}
+
 static void tells_of_parents_that_lead_nowhere(void **state)
 {
     struct world *w = *state;
@@ -309,6 +328,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(deals_out_the_rest_by_weight, world_open, world_close),
         cmocka_unit_test_setup_teardown(the_highest_priority_first, world_open, world_close),
         cmocka_unit_test_setup_teardown(stands_in_a_tree, world_open, world_close),
+        cmocka_unit_test_setup_teardown(times_are_inherited, world_open, world_close),
         cmocka_unit_test_setup_teardown(tells_of_parents_that_lead_nowhere, world_open, world_close),
         cmocka_unit_test_setup_teardown(bears_what_is_hostile, world_open, world_close),
     };

@@ -5,11 +5,13 @@
  *         [preempts]                         of its groups those of higher priority may end those of lower
  *         [kept.gpu=N] [counts]              of its groups those that keep their places, of all queues below it, have no more than that;
  *                                            it is counted of those in a queue that says one of the two
- *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N] [never] [of=N [size=N] [least=N]]
+ *         [preempt.after=N] [reclaim.after=N] its groups go not before they have run so many seconds
+ *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N] [never] [of=N [size=N] [least=N]] [ran=N]
  *                                              a group of N pods that run, 1 GPU each where nothing is said; of=N: every N are a subgroup,
  *                                              of which `size` (else all) start together, at least `least` of them; pairs=N: every two of
  *                                              these are below one policy, which needs both, and N of such pairs are needed
- *   wants NAME queue=Q ...                     as above, and they wait
+ *                                              ran=N: it began N seconds ago
+ *   wants NAME queue=Q ... [patience=N]        as above, and they wait; nobody goes for them before they have for N seconds
  *
  * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a"; of a group that stays its members: "evict b-3".
  */
@@ -69,6 +71,8 @@ static inline void shares_queue(struct world *w, const char *name, const struct 
     x->guarantee = amounts_named(w, words, n, "guarantee", &x->guarantee_n);
     x->capability = amounts_named(w, words, n, "capability", &x->capability_n);
     shares_kept(w, x, words, n);
+    x->preempt_after_ms = 1000 * number_of(words, n, "preempt.after", 0);
+    x->reclaim_after_ms = 1000 * number_of(words, n, "reclaim.after", 0);
     struct queue_record r = {.name = id(w, volcano_name(w, name)), .title = id(w, name), .kind = QUEUE_VOLCANO, .unlimited = true,
                              .shares = x, .borrow_before_next_flavor = true, .priority = (int32_t)number_of(words, n, "prio", 0),
                              .within_queue = word_of(words, n, "preempts", NULL) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER};
@@ -104,6 +108,7 @@ static inline void shares_group(struct world *w, const char *name, const struct 
     r.queue_title = id(w, queue);
     r.keeps_places = word_of(words, n, "keeps", NULL) != NULL;
     r.priority = (int32_t)number_of(words, n, "prio", 0);
+    r.patience_s = (int32_t)number_of(words, n, "patience", 0);
     const int64_t of = number_of(words, n, "of", 0);
     const name_id part = id(w, "part");
     const struct subgroup_policy subgroups = {.name = part, .keys = &part, .keys_n = 1, .size = (int32_t)number_of(words, n, "size", of),
@@ -122,6 +127,7 @@ static inline void shares_group(struct world *w, const char *name, const struct 
             p.shape.labels = labels_of(w, arena_printf(w->records, "part=%lld", (long long)(i / of)), &p.shape.labels_n);
         p.node = runs ? id(w, word_of(words, n, "on", "n")) : 0;
         p.phase = runs ? POD_RUNNING : POD_PENDING;
+        p.started_ms = runs ? w->now_ms - 1000 * number_of(words, n, "ran", 0) : 0;
         p.preempts_nobody = word_of(words, n, "never", NULL) != NULL;
         pod_record(w, p);
     }

@@ -185,6 +185,25 @@ static const struct decided_case decided_cases[] = {
     {"who is like one that waits, and does not keep its places, starts",
      EIGHT "queue a kept.gpu=2; queue b; wants y queue=a x=3 keeps; wants z queue=a x=3;", "start z"},
 
+    /* ---- how long they run first ---- */
+    {"who has run too short is not taken back from", EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=8 ran=59; wants z queue=b x=4;", ""},
+    {"who has run for so long is", EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=8 ran=60; wants z queue=b x=4;", "evict x"},
+    {"members above the minimum go at any time", EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=8 min=4 ran=1; wants z queue=b x=4;",
+     "evict x-7; evict x-6; evict x-5; evict x-4"},
+    {"of several who has run for longer", EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=4 ran=90; runs y queue=a x=4 ran=1;"
+     "wants z queue=b x=4;", "evict x"},
+    {"nor is one ended in its own queue that has run too short", PREEMPTS "queue a preempts preempt.after=60; runs x queue=a x=8 ran=59;"
+     "wants z queue=a prio=9 x=4;", ""},
+    {"each by its own time", PREEMPTS "queue a preempts preempt.after=60 reclaim.after=999; runs x queue=a x=8 ran=61; wants z queue=a prio=9 x=4;",
+     "evict x"},
+    {"between parents the time of the parent counts", EIGHT "queue p reclaim.after=60; queue r; queue a in=p reclaim.after=1; queue b in=r;"
+     "runs x queue=a x=8 ran=59; wants z queue=b x=4;", ""},
+    {"below one parent that of the queue", EIGHT "queue p reclaim.after=60; queue a in=p reclaim.after=1; queue b in=p;"
+     "runs x queue=a x=8 ran=59; wants z queue=b x=4;", "evict x"},
+    {"who is to wait ends nobody", TWO "runs x queue=a x=8; wants z queue=b x=4 patience=60;", ""},
+    {"and starts where there is room", TWO "runs x queue=a x=4; wants z queue=b x=4 patience=60;", "start z"},
+    {"others need not wait", TWO "runs x queue=a x=8; wants y queue=b x=4 patience=60; wants z queue=b x=4;", "evict x"},
+
     {"a cycle of parents", EIGHT "queue a in=b; queue b in=a; queue c; wants z queue=a;", ""},
     {"a parent that is not there", EIGHT "queue a in=nobody; queue b in=nobody; runs x queue=a x=8; wants z queue=b x=4;", "evict x"},
 };
@@ -326,6 +345,36 @@ static void test_a_queue_begins_to_count_what_is_kept(void **state)
     }
     objects(state, "queue a;");
     assert_string_equal(shares_decided(w), "start z");
+}
+
+/* Nothing else happens: time alone wakes who waits for it. */
+static void test_times_come(void **state)
+{
+    struct world *w = *state;
+    objects(state, EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=4; runs y queue=a x=4 ran=30; wants z queue=b x=4;");
+    assert_string_equal(shares_decided(w), "");
+    assert_non_null(strstr(why_tree(w, "z"), "queue b takes nothing back for it before 1970-01-01T00:17:1"));
+    assert_non_null(strstr(why_tree(w, "z"), "has not run for as long as its queue lets it"));
+    assert_true(w->plan.wake_ms > w->now_ms && w->plan.wake_ms <= w->now_ms + 30000);
+    w->now_ms += 29000;
+    step(w);
+    assert_string_equal(shares_decided(w), "");
+    w->now_ms += 1100;
+    step(w);
+    assert_string_equal(shares_decided(w), "evict y");
+}
+
+static void test_patience_ends(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=8; wants z queue=b x=4 patience=60;");
+    assert_non_null(strstr(why_tree(w, "z"), "it is to wait so long (preemptionDelay)"));
+    w->now_ms += 59000;
+    step(w);
+    assert_string_equal(shares_decided(w), "");
+    w->now_ms += 1100;
+    step(w);
+    assert_string_equal(shares_decided(w), "evict x");
 }
 
 /* What the queue counts of one pod: "cpu=500 gpu=2500". */
@@ -650,6 +699,8 @@ int main(void)
         in_a_world(test_asking_for_more_moves_what_others_deserve),
         in_a_world(test_kept_within_a_bound),
         in_a_world(test_a_queue_begins_to_count_what_is_kept),
+        in_a_world(test_times_come),
+        in_a_world(test_patience_ends),
         in_a_world(test_what_is_counted),
         in_a_world(test_nodes_that_come_and_go),
         in_a_world(test_a_queue_comes_and_goes),
