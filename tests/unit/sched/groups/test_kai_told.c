@@ -144,6 +144,31 @@ static int64_t told_of_what_does_nothing(void)
     return n;
 }
 
+#define GROUP "/apis/scheduling.run.ai/v2alpha2/namespaces/n/podgroups/g"
+
+/* There it is written once, and again when it is another one, or the group is. */
+static void writes_no_phase_where_none_is_kept(void **state)
+{
+    (void)state;
+    kai_queue("team", -1);
+    group("g", "team", 2);
+    pod("g-0", "g", 1);
+    scheduler_start();
+    run(8000);
+    assert_string_equal(json_text(json_path(get(GROUP), "status", "phase", NULL), ""), "Pending");
+    kube_patch(w.user, KUBE_PATCH_MERGE, GROUP "/status", BYTES("{\"status\":{\"phase\":null,\"pending\":null}}"), NULL, NULL);
+    run(20000);
+    assert_null(json_path(get(GROUP), "status", "phase", NULL));
+    pod("g-1", "g", 1);
+    run(8000);
+    assert_string_equal(json_text(json_path(get(GROUP), "status", "phase", NULL), ""), "Running");
+    kube_delete(w.user, GROUP, BYTES(""), NULL, NULL);
+    run(2000);
+    group("g", "team", 2);
+    run(8000);
+    assert_string_equal(json_text(json_path(get(GROUP), "status", "phase", NULL), ""), "Running");
+}
+
 /* In KAI's own definition of today there is no status.phase: what is written there is gone, and nothing is said again for that. */
 static void says_once_what_does_nothing(void **state)
 {
@@ -166,6 +191,6 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
     const struct CMUnitTest tests[] = {TEST(says_why_it_waits), TEST(says_what_is_over_quota), TEST(says_whom_it_waits_for),
-                                       TEST(says_once_what_does_nothing)};
+                                       TEST(says_once_what_does_nothing), TEST(writes_no_phase_where_none_is_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
