@@ -1,10 +1,6 @@
 #include "core/quota/count.h"
 
-struct count count_begin(const struct state *s, const struct queue *q, bool keeps_places, uint32_t shape)
-{
-    static const struct queue_shares none;
-    return (struct count){.shape = &s->shapes.classes[shape], .by = q ? &q->shares : &none, .keeps_places = keeps_places};
-}
+const struct queue_shares count_nothing_else = {0};
 
 /* WHY at least 1: nothing is had for nothing. */
 static int64_t in_other_units(const struct counting *c, int64_t value)
@@ -52,7 +48,7 @@ bool count_replaces(const struct queue_shares *by, name_id resource)
     return any;
 }
 
-bool count_next(struct count *x, struct amount *ret_counted)
+bool count_next_of_counts(struct count *x, struct amount *ret_counted)
 {
     while (x->at < x->by->counts_n) {
         const name_id as = x->by->counts[x->at].as;
