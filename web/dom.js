@@ -88,10 +88,10 @@ const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric",
 export const when = (ms, now) => (Math.abs(now - ms) < 20 * 3600e3 ? clock : day).format(ms);
 export const time = (ms, now) => h("time", { datetime: new Date(ms).toISOString(), title: new Date(ms).toString() }, when(ms, now));
 
-// An amount of a resource in words: thousandths of cores, bytes, pieces.
+// An amount of a resource in words: thousandths of cores and of what KAI's Queues count of GPUs, bytes, pieces.
 export function amount(resource, n) {
   if (n < 0) return "∞";
-  if (resource === "cpu") return num(n / 1000);
+  if (resource === "cpu" || resource === "gpu") return num(n / 1000);
   if (resource === "memory" || resource.endsWith("storage") || resource.startsWith("hugepages-")) {
     const unit = Math.min(5, Math.floor(Math.log2(Math.max(1, n)) / 10));
     return num(n / 2 ** (10 * unit)) + " " + ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][unit];

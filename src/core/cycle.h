@@ -21,6 +21,7 @@ struct cycle {
     struct stopped *stopped, *stopped_last; /* gangs held back by a stopped queue in this cycle; they are told at its end */
     struct missing *missing, *missing_last; /* the same, of gangs with too few members */
     struct movers *movers;            /* who could be moved, once nothing is decided any more (moves/mover.h); NULL: not listed */
+    int64_t stays_until_ms;           /* who could go for the gang that is tried, had he run for longer, may from then on; 0: nobody */
     bool trial;                       /* nothing is committed, nothing explained: what is taken stays on the undo log */
     bool trial_preempts;              /* on trial it is also asked whether others may be preempted */
     const struct reason *line_reason; /* copy of the reason of a line, for all of its gangs that are told */

@@ -35,6 +35,7 @@ struct amount {
  * first, which are given in parts (docs/design/0020-shares.md). */
 #define GPU_SHARE_PREFIX "capstan.dev/gpu-"
 #define GPU_SHARE_MILLI "capstan.dev/gpu-milli"               /* thousandths of a GPU */
+#define GPU_COUNTED "gpu" /* what KAI's Queues count of GPUs in whatever form, in thousandths; no resource that pods can ask for */
 #define GPU_SHARE_MEMORY "capstan.dev/gpu-memory"             /* bytes */
 #define GPU_SHARE_MEMORY_MILLI "capstan.dev/gpu-memory-milli" /* thousandths of its memory, whatever that is */
 #define GPU_SHARE_COUNT "capstan.dev/gpu-shares"              /* equal shares, each of another GPU of one node; not requested: one */
@@ -239,6 +240,17 @@ struct gang_check {            /* and what the gang's object says of it */
     name_id name;
     enum check_state state;
 };
+/* Of all that is counted as one resource: each by itself; the largest of those that are parts (words for the same part of a GPU); a device
+ * where the pod asks for no part: with one it is only what hands that out. */
+enum counting_how { COUNTS_EACH, COUNTS_PART, COUNTS_WITHOUT_PART };
+/* What of a pod's requests is counted as another resource (quota/count.h): value * times / per, rounded down, at least 1. */
+struct counting {
+    name_id as, resource;      /* sorted by `as`; all of one `as` are only_kept, or none */
+    int64_t times, per;        /* from 1 */
+    enum counting_how how;
+    bool only_kept;            /* of gangs that keep their places (keeps_places), and besides: what all gangs have is counted, too */
+    name_id of;                /* only_kept: the resource, as all is counted, of which it is the part that those have */
+};
 /* What quotas are made of where nobody writes them down: a Volcano Queue (quota/deserve.h). */
 struct queue_shares {
     name_id parent;            /* the queue above; 0 = it is the root */
@@ -246,6 +258,9 @@ struct queue_shares {
     bool keeps;                /* nobody takes anything back from it (reclaimable: false) */
     const struct amount *deserved, *guarantee, *capability; /* of resources that it names */
     uint32_t deserved_n, guarantee_n, capability_n;
+    int64_t preempt_after_ms, reclaim_after_ms; /* so long a group runs before it goes whole for its queue, for others (preempt/tenure.h) */
+    const struct counting *counts; /* what is not named is counted as it is asked for */
+    uint32_t counts_n;
 };
 /* To whom of its gangs that cannot start a start is promised, on nodes and with quota, so that nobody passes who would make that later
  * (core/time/booking.h): to nobody; the first; the first BOOKINGS_MOST. */
@@ -422,6 +437,7 @@ struct gang_record {
     int32_t subgroups_least;   /* of the policies that are below none so many have to be satisfied; 0 = all */
     int64_t restart_ms;        /* it is to give back what it was given before that, and to start again; 0 = nobody asks for that */
     bool keeps_places;         /* nobody is let in at its cost (Volcano's preemptable: false) */
+    int32_t patience_s;        /* of a pod group: nobody goes for it before it has waited so long (preempt/tenure.h); 0 = at once */
     int32_t refill_s;          /* of a pod group: so long broken, it is evicted whole (heal/refill.h); 0 = it does not ask for that */
     bool active;               /* false: deactivated, takes no part */
     bool on_hold;              /* the dialect gates it for a reason of its own; hold_text says why */

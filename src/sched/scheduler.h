@@ -120,6 +120,7 @@ struct seen_gang {
     uint8_t start_basis;
     bool run_noted;              /* how long it ran is remembered */
     bool unused_told;            /* a KAI PodGroup: an Event has said what of it does nothing */
+    uint64_t phase_sent;         /* the same: hash of its uid, phase and counts, as they were written last; 0 = never */
     uint64_t runs_as;            /* a Workload: hash of the name by which that is */
     int32_t bind_failures_n;
     char *refused;               /* what the API server said to our eviction; NULL: nothing against it */

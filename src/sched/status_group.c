@@ -483,6 +483,28 @@ static int64_t gated_of(struct scheduler *s, const struct seen_gang *g)
     return n;
 }
 
+static uint64_t kai_phase_hash(const struct json *group, const struct seen_gang *g, const char *phase)
+{
+    const char *uid = object_meta(group, "uid");
+    const int32_t counts[] = {g->running_n, g->succeeded_n, g->failed_n, g->pending_n};
+    return hash_bytes(counts, sizeof counts, hash_bytes(phase, strlen(phase), hash_bytes(uid, strlen(uid), 0))) | 1;
+}
+
+/* Phase and counts. False: they were written, and the server keeps none (KAI's definition since 2026): a patch would change nothing, and
+ * each pass would send one. */
+static bool kai_phase_set(struct work *w, struct seen_gang *g, const struct json *group, struct json *status, const char *phase)
+{
+    bool is_kept = *json_get_text(status, "phase", "") || !g || work_failed(w);
+    if (!is_kept && g->phase_sent == kai_phase_hash(group, g, phase))
+        return false;
+    json_set_text(w->arena, status, "phase", phase);
+    object_count_set(w->arena, status, "running", g ? g->running_n : 0);
+    object_count_set(w->arena, status, "succeeded", g ? g->succeeded_n : 0);
+    object_count_set(w->arena, status, "failed", g ? g->failed_n : 0);
+    object_count_set(w->arena, status, "pending", g ? g->pending_n : 0);
+    return true;
+}
+
 /* told: why it waits was written just now. */
 static void kai_tell(struct scheduler *s, struct work *w, const struct seen_gang *g, const struct json *group, struct json *status,
                      bool told)
@@ -516,15 +538,14 @@ void status_kai_group(void *arg, struct work *w)
     bool waits = strcmp(phase, "Pending") == 0;
     int64_t wait_ms = why_wait_ms(s, w, g, group, waits);
     bool told = wait_ms == 0 && is_waiting(g, waits);
-    json_set_text(a, status, "phase", phase);
-    object_count_set(a, status, "running", g ? g->running_n : 0);
-    object_count_set(a, status, "succeeded", g ? g->succeeded_n : 0);
-    object_count_set(a, status, "failed", g ? g->failed_n : 0);
-    object_count_set(a, status, "pending", g ? g->pending_n : 0);
+    bool says_phase = kai_phase_set(w, g, group, status, phase);
     kai_tell(s, w, g, group, status, told);
     struct json *diff = object_diff(a, json_get(group, "status"), status);
-    if (diff && is_time(s, w, "kai", !told && strcmp(was, phase) == 0))
+    if (diff && is_time(s, w, "kai", !told && (!says_phase || strcmp(was, phase) == 0))) {
+        if (g && says_phase)
+            g->phase_sent = kai_phase_hash(group, g, phase);
         work_patch_status(w, kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, "status"), group, diff);
+    }
     if (unused)
         group_event(s, w, group, "scheduling.run.ai/v2alpha2", "Warning", "PodGroupIgnored", unused);
     tell_why(s, w, g, group, waits, wait_ms, kube_path(a, "scheduling.run.ai", "v2alpha2", "podgroups", w->ns, w->name, NULL));

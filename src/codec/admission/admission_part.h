@@ -139,6 +139,7 @@ void admission_kubeflow(struct admission *x, const struct kind *k); /* kubeflow.
 void admission_jobset(struct admission *x, const struct kind *k);   /* jobset.x-k8s.io */
 void admission_kai(struct admission *x, const struct kind *k);      /* scheduling.run.ai */
 void admission_kai_queue(struct admission *x);
+void admission_kai_duration(struct admission *x, const struct json *spec, const char *member); /* what is there is one */
 void admission_lws(struct admission *x, const struct kind *k);      /* leaderworkerset.x-k8s.io */
 /* Of a pod that a LeaderWorkerSet has made, as it is created: in which group it is, and what its containers find of that. */
 void admission_lws_pod(struct admission *x, struct json *spec);

@@ -626,14 +626,24 @@ static const char *kai_queue_prefix(const struct decoder *d, const char *queue)
     return own ? DECODE_KAI_QUEUE_PREFIX : *queue && d->has_queue && d->has_queue(d->ctx, queue) ? DECODE_VOLCANO_QUEUE_PREFIX : NULL;
 }
 
+/* A duration, rounded up; -1: it is none, or below zero. */
+static int64_t seconds_of(const struct json *duration)
+{
+    int64_t ms;
+    return duration_parse(json_bytes(duration), &ms) && ms >= 0 ? ms / 1000 + (ms % 1000 > 0) : -1;
+}
+
 /* SOURCE KAI: below zero never; at once is a second here. */
 static int32_t kai_refill_s(const struct json *spec)
 {
-    int64_t ms;
-    if (!duration_parse(json_bytes(json_get(spec, "stalenessGracePeriod")), &ms) || ms < 0)
-        return 0;
-    int64_t s = ms / 1000 + (ms % 1000 > 0);
-    return s < 1 ? 1 : s > DECODE_REFILL_MOST_S ? DECODE_REFILL_MOST_S : (int32_t)s;
+    int64_t s = seconds_of(json_get(spec, "stalenessGracePeriod"));
+    return s < 0 ? 0 : s < 1 ? 1 : s > DECODE_REFILL_MOST_S ? DECODE_REFILL_MOST_S : (int32_t)s;
+}
+
+static int32_t kai_patience_s(const struct json *spec)
+{
+    int64_t s = seconds_of(json_get(spec, "preemptionDelay"));
+    return s < 0 ? 0 : s > INT32_MAX ? INT32_MAX : (int32_t)s;
 }
 
 int decode_kai_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
@@ -648,6 +658,7 @@ int decode_kai_pod_group(const struct decoder *d, const struct json *object, str
     g.keeps_places = *may_go ? strcmp(may_go, "non-preemptible") == 0 : g.priority >= KAI_KEEPS_FROM;
     g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
     g.refill_s = g.refill_s ? g.refill_s : kai_refill_s(spec);
+    g.patience_s = kai_patience_s(spec);
     const char *maker = kai_queue_prefix(d, queue);
     if (maker) {
         g.queue = intern_text_id(d->names, arena_printf(d->arena, "%s%s", maker, queue));

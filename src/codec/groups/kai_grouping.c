@@ -256,11 +256,10 @@ static const char *either_label(const struct json *owner, const struct json *pod
     return *of_owner ? of_owner : label(pod, key);
 }
 
-#define STALENESS "kai.scheduler/staleness-grace-period"
 /* The owner's annotation, else the pod's: the first that is a duration. */
-static const char *staleness_of(const struct json *owner, const struct json *pod)
+static const char *duration_of(const struct json *owner, const struct json *pod, const char *key)
 {
-    const char *of_owner = owner ? meta_text(owner, "annotations", STALENESS) : "", *of_pod = meta_text(pod, "annotations", STALENESS);
+    const char *of_owner = owner ? meta_text(owner, "annotations", key) : "", *of_pod = meta_text(pod, "annotations", key);
     int64_t ms;
     return duration_parse(bytes_of(of_owner), &ms) ? of_owner : duration_parse(bytes_of(of_pod), &ms) ? of_pod : "";
 }
@@ -298,7 +297,8 @@ void kai_grouping_make(struct arena *a, const struct json *pod, enum kai_owner_i
     ret->class_name = first_of(either_label(owner, pod, "priorityClassName"),
                                json_text(json_path(pod, "spec", "priorityClassName", NULL), ""), class_default);
     ret->preemptibility = is_known ? preemptibility : "";
-    ret->staleness = staleness_of(owner, pod);
+    ret->staleness = duration_of(owner, pod, "kai.scheduler/staleness-grace-period");
+    ret->delay = duration_of(owner, pod, "kai.scheduler/preemption-delay");
     (void)kai_grouping_topology(of, &ret->topology, &ret->required_level, &ret->preferred_level);
     if (owner && kai_owner_kinds[kind].replicas)
         of_kubeflow(pod, kind, spec, ret);

@@ -49,7 +49,7 @@ struct kai_grouping {
     uint32_t parts_n;
     const char *part;       /* the one that the pod is of; "": none */
     const char *queue, *class_name, *preemptibility; /* class_name: KAI's default where none is said; others "": none is said */
-    const char *staleness;  /* of spec.stalenessGracePeriod, a duration; "": none is said */
+    const char *staleness, *delay; /* of spec.stalenessGracePeriod and preemptionDelay, durations; "": none is said */
     const char *topology, *required_level, *preferred_level; /* of spec.topologyConstraint; "": none is said */
 };
 /* Members of a topologyConstraint as annotations of that object say them, "" where they say nothing; false: no topology. */

@@ -1,11 +1,13 @@
 #include "codec/queues/kai_queues.h"
 #include <stdlib.h>
 #include "base/amount.h"
+#include "base/clock.h"
 #include "base/collections/map.h"
 #include "base/quantity.h"
 
 enum { GPU, CPU, MEMORY, RESOURCES_N = KAI_PARTS_N };
 #define UNLIMITED (-1)
+#define AFTER_MOST_MS ((int64_t)1 << 42) /* 139 years */
 #define WEIGHT_MOST 1000000000 /* thousandths. LIMIT sums of as many queues as fit into memory stay in an int64 */
 
 static const char *const fields[RESOURCES_N] = {"gpu", "cpu", "memory"};
@@ -27,6 +29,7 @@ struct level {
     struct kai_queue *queue;
     struct part parts[RESOURCES_N];
     int64_t priority;
+    int64_t preempt_after_ms, reclaim_after_ms; /* UNLIMITED: not said */
     struct level *above;        /* NULL: at the top, or an orphan */
     struct level **below;
     uint32_t below_n, below_cap;
@@ -51,8 +54,18 @@ static int64_t amount_read(const struct json *v, int64_t scale)
     return q.nano < 0 ? UNLIMITED : q.nano >= most ? NO_END : (int64_t)(q.nano * scale / 1000000000);
 }
 
+static int64_t duration_read(const struct json *v)
+{
+    int64_t ms;
+    if (!duration_parse(json_bytes(v), &ms))
+        return UNLIMITED;
+    return ms < 0 ? 0 : ms > AFTER_MOST_MS ? AFTER_MOST_MS : ms;
+}
+
 static void level_read(struct level *l)
 {
+    l->preempt_after_ms = duration_read(json_get(l->queue->spec, "preemptMinRuntime"));
+    l->reclaim_after_ms = duration_read(json_get(l->queue->spec, "reclaimMinRuntime"));
     static const int64_t scales[RESOURCES_N] = {[GPU] = 1000, [CPU] = 1, [MEMORY] = 1000000};
     const struct json *amounts = json_get(l->queue->spec, "resources");
     l->priority = json_get_int64(l->queue->spec, "priority", KAI_PRIORITY);
@@ -188,6 +201,18 @@ static void deal(struct level **all, uint32_t n, int resource, int64_t available
     deal_round(sorted, n, resource, rest);
 }
 
+/* From the top down: who says nothing says what the queue above it does. */
+static void durations_inherit(struct tree *t)
+{
+    for (uint32_t i = 0; i < t->line_n; i++) {
+        struct level *l = t->line[i];
+        if (l->above && l->preempt_after_ms == UNLIMITED)
+            l->preempt_after_ms = l->above->preempt_after_ms;
+        if (l->above && l->reclaim_after_ms == UNLIMITED)
+            l->reclaim_after_ms = l->above->reclaim_after_ms;
+    }
+}
+
 /* From the bottom up: what a queue asks for it asks its parent for, up to its limit. */
 static void asked_read(struct tree *t, int resource)
 {
@@ -219,46 +244,74 @@ void kai_asked_add(int64_t asked[KAI_PARTS_N], const struct kai_totals *totals, 
 
 /* ---- records ---- */
 
-static int64_t in_units(int64_t amount, int64_t units, int64_t of)
-{
-    __int128 found = (__int128)amount * units / of;
-    return found < NO_END ? (int64_t)found : NO_END;
-}
+/* As what each part is counted: thousandths of a GPU, of a core; bytes. */
+static const char *const counted[RESOURCES_N] = {[GPU] = GPU_COUNTED, [CPU] = "cpu", [MEMORY] = "memory"};
 
-struct amounts {
+struct record_making {
+    const struct decoder *d;
     struct amount *deserved, *most;
-    uint32_t deserved_n, most_n;
+    struct counting *counts;
+    uint32_t deserved_n, most_n, counts_n;
 };
 
-/* Of a resource of which `of` units of the part are `units`. */
-static void amounts_add(struct amounts *to, name_id resource, const struct part *p, int64_t units, int64_t of)
+static name_id id_of(const struct decoder *d, const char *name)
 {
-    to->deserved[to->deserved_n++] = (struct amount){resource, in_units(p->deserved, units, of)};
+    return intern_text_id(d->names, name);
+}
+
+/* kept_of: 0, it is counted of all groups. */
+static void count_add(struct record_making *x, name_id as, name_id kept_of, name_id resource, int64_t times, int64_t per,
+                      enum counting_how how)
+{
+    x->counts[x->counts_n++] = (struct counting){.as = as, .resource = resource, .times = times, .per = per, .how = how,
+                                                 .only_kept = kept_of != 0, .of = kept_of};
+}
+
+/* All forms of GPUs are one. */
+static void gpu_counts_add(struct record_making *x, name_id as, name_id kept_of, const struct kai_totals *totals)
+{
+    count_add(x, as, kept_of, id_of(x->d, "nvidia.com/gpu"), 1000, 1, COUNTS_WITHOUT_PART);
+    for (uint32_t i = 0; i < totals->slices_n; i++)
+        count_add(x, as, kept_of, totals->slices[i].resource, (int64_t)1000 * totals->slices[i].gpus, 1, COUNTS_EACH);
+    count_add(x, as, kept_of, id_of(x->d, GPU_SHARE_MILLI), 1, 1, COUNTS_PART);
+    count_add(x, as, kept_of, id_of(x->d, GPU_SHARE_MEMORY_MILLI), 1, 1, COUNTS_PART);
+    if (totals->gpu_memory_bytes > 0)
+        count_add(x, as, kept_of, id_of(x->d, GPU_SHARE_MEMORY), 1000, totals->gpu_memory_bytes, COUNTS_PART);
+}
+
+/* What groups that are non-preemptible have of it is counted once more: no more than the quota. */
+static void part_add(struct record_making *x, int field, const struct part *p, const struct kai_totals *totals)
+{
+    name_id as = id_of(x->d, counted[field]), kept = id_of(x->d, arena_printf(x->d->arena, KAI_KEPT_PREFIX "%s", counted[field]));
+    x->deserved[x->deserved_n++] = (struct amount){as, p->deserved};
     if (p->limit != UNLIMITED)
-        to->most[to->most_n++] = (struct amount){resource, in_units(p->limit, units, of)};
+        x->most[x->most_n++] = (struct amount){as, p->limit};
+    if (p->quota != UNLIMITED)
+        x->most[x->most_n++] = (struct amount){kept, p->quota};
+    if (field == GPU)
+        gpu_counts_add(x, as, 0, totals);
+    if (field == GPU)
+        gpu_counts_add(x, kept, as, totals);
+    else
+        count_add(x, kept, as, as, 1, 1, COUNTS_EACH);
 }
 
 static struct queue_shares *shares_of(const struct decoder *d, const struct level *l, const struct kai_totals *totals)
 {
-    struct queue_shares *x = arena_zero(d->arena, 1, sizeof *x);
-    uint32_t most_n = NAMED_N + 1 + totals->slices_n;
-    struct amounts all = {.deserved = arena_alloc(d->arena, most_n * sizeof *all.deserved),
-                          .most = arena_alloc(d->arena, most_n * sizeof *all.most)};
-    for (size_t i = 0; i < NAMED_N; i++)
-        amounts_add(&all, intern_text_id(d->names, resources[i].name), &l->parts[resources[i].field], 1, resources[i].divisor);
-    if (totals->gpu_memory_bytes > 0)
-        amounts_add(&all, intern_text_id(d->names, GPU_SHARE_MEMORY), &l->parts[GPU], totals->gpu_memory_bytes, 1000);
-    for (uint32_t i = 0; i < totals->slices_n; i++)
-        amounts_add(&all, totals->slices[i].resource, &l->parts[GPU], 1, (int64_t)1000 * totals->slices[i].gpus);
-    decode_sort_amounts(all.deserved, all.deserved_n);
-    decode_sort_amounts(all.most, all.most_n);
-    x->deserved = all.deserved;
-    x->deserved_n = all.deserved_n;
-    x->capability = all.most;
-    x->capability_n = all.most_n;
-    x->weight = 1;
-    x->parent = intern_text_id(d->names, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));
-    return x;
+    struct record_making x = {.d = d, .deserved = arena_alloc(d->arena, RESOURCES_N * sizeof *x.deserved),
+                              .most = arena_alloc(d->arena, 2 * RESOURCES_N * sizeof *x.most),
+                              .counts = arena_alloc(d->arena, 2 * (4 + totals->slices_n + RESOURCES_N) * sizeof *x.counts)};
+    for (int i = 0; i < RESOURCES_N; i++)
+        part_add(&x, i, &l->parts[i], totals);
+    decode_sort_amounts(x.deserved, x.deserved_n);
+    decode_sort_amounts(x.most, x.most_n);
+    struct queue_shares *shares = arena_alloc(d->arena, sizeof *shares);
+    *shares = (struct queue_shares){.deserved = x.deserved, .deserved_n = x.deserved_n, .capability = x.most, .capability_n = x.most_n,
+                                    .counts = x.counts, .counts_n = x.counts_n, .weight = 1,
+                                    .preempt_after_ms = l->preempt_after_ms > 0 ? l->preempt_after_ms : 0,
+                                    .reclaim_after_ms = l->reclaim_after_ms > 0 ? l->reclaim_after_ms : 0};
+    shares->parent = id_of(d, arena_printf(d->arena, DECODE_KAI_QUEUE_PREFIX "%s", parent_of(l)));
+    return shares;
 }
 
 /* Why nobody starts in it; NULL: somebody may. */
@@ -305,6 +358,7 @@ void kai_queues_read(const struct decoder *d, struct kai_queue *all, uint32_t n,
         level_read(&t.levels[i]);
     }
     tree_make(&t);
+    durations_inherit(&t);
     uint32_t tops_n = 0;
     while (tops_n < t.line_n && !t.line[tops_n]->above)
         tops_n++;

@@ -3,6 +3,7 @@
  *   quota                of the parent's; -1: all of it      }  deserved: others take back only what somebody has beyond it
  *   + part of the rest   by priority, then overQuotaWeight   }
  *   limit                -1: none                               capability
+ *   quota, once more     -1: none                               what groups have together that are non-preemptible (struct counting)
  *
  * What is left over of what all have, after what is asked for within quotas, goes to the queues of the highest priority, each in proportion
  * to its overQuotaWeight, up to its limit and to what its pods ask for; what those may not have, to the next. What nobody asks for beyond
@@ -10,9 +11,8 @@
  * meanwhile: what all deserve together may be more than there is, never what those deserve that ask for it.
  *
  * UNIT   spec.resources: gpu in devices, fractions too; cpu in thousandths of a core; memory in 10^6 bytes. What is not written is 0.
- * SHAPE  parts of GPUs (capstan.dev/gpu-milli), those that are said in memory (capstan.dev/gpu-memory: by the largest GPU there is) and MIG
- *        instances (of so many GPUs as they have slices: 3 of a 3g.20gb) are other resources than GPUs: each has the quota and limit of
- *        `gpu` for itself.
+ * SHAPE  GPUs are counted as one resource (GPU_COUNTED), in thousandths: whole ones, parts (capstan.dev/gpu-milli), those that are said in
+ *        memory (capstan.dev/gpu-memory: by the largest GPU there is), and MIG instances (as many as they have slices: 3 of a 3g.20gb).
  * WHY    dealt out here, not by the core: there one weight is that of all resources, and quotas are no part of what weights deal out.
  * SOURCE KAI-Scheduler scheduling.run.ai/v2, plugin proportion (resource_division, capacity_policy).
  */
@@ -22,6 +22,7 @@
 
 #define KAI_QUEUES_PATH "/apis/scheduling.run.ai/v2/queues"
 #define KAI_PRIORITY 100        /* of a queue that says none */
+#define KAI_KEPT_PREFIX "kept:" /* of a resource: what groups that are non-preemptible have of it, which is counted besides */
 
 struct kai_slice {              /* a resource of MIG instances */
     name_id resource;

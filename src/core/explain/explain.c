@@ -11,10 +11,10 @@ static const char *name_of(const struct intern *names, name_id id)
 
 static bool is_assignment(enum reason_code code)
 {
-    return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_FLAVOR_MISSING ||
-           code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_TOPOLOGY || code == REASON_TOPOLOGY_SHORT ||
-           code == REASON_TOPOLOGY_SHORT_SLICES || code == REASON_TOPOLOGY_UNFIT || code == REASON_FLAVOR_AFFINITY ||
-           code == REASON_RESOURCE_UNCOVERED;
+    return code == REASON_QUOTA_SHORT || code == REASON_QUOTA_EXCEEDS_MAX || code == REASON_KEPT_OVER_QUOTA ||
+           code == REASON_FLAVOR_MISSING || code == REASON_FLAVOR_TAINT || code == REASON_FLAVOR_TOPOLOGY ||
+           code == REASON_TOPOLOGY_SHORT || code == REASON_TOPOLOGY_SHORT_SLICES || code == REASON_TOPOLOGY_UNFIT ||
+           code == REASON_FLAVOR_AFFINITY || code == REASON_RESOURCE_UNCOVERED;
 }
 
 /* ---- one reason ---- */
@@ -368,6 +368,8 @@ static void reclaim_lack_sentence(struct buf *out, const struct reason *r, const
         [LACK_COMING] = "takes nothing more back for it: what is taken back for others will leave enough for it, too"};
     const char *why = r->have < (int64_t)(sizeof words / sizeof *words) ? words[r->have] : NULL;
     buf_printf(out, "queue %s %s", name_of(names, r->queue), why ? why : "takes nothing back for it");
+    if (r->have == LACK_EARLY || r->have == LACK_DELAY)
+        explain_not_before(out, r);
 }
 
 static void lack_sentence(struct buf *out, const struct reason *r, const struct intern *names)
@@ -459,6 +461,9 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_QUOTA_SHORT:
     case REASON_QUOTA_EXCEEDS_MAX:
         quota_sentence(out, r, names);
+        break;
+    case REASON_KEPT_OVER_QUOTA:
+        explain_kept_over_quota(out, r, names);
         break;
     case REASON_RESOURCE_UNCOVERED:
         buf_printf(out, "resource %s unavailable in ClusterQueue", name_of(names, r->resource));

@@ -32,6 +32,7 @@
     X(CHECKS,               "admission-checks")      /* it has quota in `queue`; children: checks that are not ready */          \
     X(CHECK,                "admission-check")       /* name; have = enum check_state */                                         \
     X(QUOTA_SHORT,          "quota-short")           /* flavor, resource: have = free, need = asked, short by need - have */     \
+    X(KEPT_OVER_QUOTA,      "kept-over-quota")       /* of resource, of what gangs may have that keep their places: have = free, need */ \
     X(FLAVOR_MISSING,       "flavor-missing")        /* flavor named by the queue has no object */                               \
     X(FLAVOR_TAINT,         "flavor-taint")          /* untolerated taint name on flavor */                                      \
     X(FLAVOR_AFFINITY,      "flavor-affinity")       /* the pod's selector excludes the flavor */                                \
@@ -148,6 +149,8 @@ enum preemption_lack {
     LACK_TRIALS,      /* so many ways were tried that there may be one that was not */
     LACK_RECLAIM,     /* as LACK_BORROWING, by fair sharing: its queue takes from nobody else's */
     LACK_COMING,      /* what others leave, who are told to already, will be enough */
+    LACK_EARLY,       /* those who could go have not run as long as their queues let them: need = until wall ms, the first of them */
+    LACK_DELAY,       /* its object asks to wait before others end for it: need = until wall ms */
     LACK_NEVER,       /* a lone pod that preempts nobody (preemptionPolicy: Never) */
     LACK_NODES,       /* a lone pod: on no node would it be enough if those of lower priority left */
     LACK_PATIENCE,    /* a lone pod that did not start though others had left for it: it waits before it looks again */

@@ -1,6 +1,7 @@
 /* remedy_find.c - guesses at what would be enough, for remedy.c to prove and to make smaller */
 #include "core/explain/remedy.h"
 #include <string.h>
+#include "base/amount.h"
 #include "core/group/terms.h"
 #include "core/moves/carry.h"
 #include "core/place/fit.h"
@@ -9,8 +10,10 @@
 #include "core/place/view.h"
 #include "core/preempt/candidates.h"
 #include "core/preempt/lone.h"
+#include "core/preempt/tenure.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
+#include "core/quota/count.h"
 #include "core/time/booking.h"
 
 /* ---- keeping what was found ---- */
@@ -84,14 +87,11 @@ bool remedy_keep_if_proven(struct remedy_search *x, struct measures *m)
 
 static int64_t asked_of(const struct remedy_search *x, name_id resource)
 {
-    int64_t sum = 0, part;
+    int64_t sum = 0;
     const struct gang *g = x->gang;
     for (uint32_t i = 0; i < g->sets_n; i++) {
-        const struct shape_class *c = &x->c->s->shapes.classes[set_charged(&g->sets[i])];
-        for (uint32_t k = 0; k < c->demands_n; k++)
-            if (c->demands[k].resource == resource &&
-                (__builtin_mul_overflow(c->demands[k].value, set_needs(&g->sets[i]), &part) || __builtin_add_overflow(sum, part, &sum)))
-                return INT64_MAX;
+        int64_t each = count_of(x->c->s, x->queue, g->keeps_places, set_charged(&g->sets[i]), resource);
+        sum = amount_plus(sum, amount_times(each, set_needs(&g->sets[i])));
     }
     return sum;
 }
@@ -482,7 +482,7 @@ static struct reason *fault_of(struct remedy_search *x)
                                               REASON_TOPOLOGY_UNFIT, REASON_FLAVOR_TAINT, REASON_FLAVOR_AFFINITY, REASON_FLAVOR_TOPOLOGY};
     const struct reason *why = x->gang->line ? x->gang->line->reason : x->gang->reason;
     bool others = reason_find(why, REASON_QUOTA_SHORT) || reason_find(why, REASON_QUOTA_EXCEEDS_MAX) ||
-                  reason_find(why, REASON_PLACEMENT_FAILED);
+                  reason_find(why, REASON_KEPT_OVER_QUOTA) || reason_find(why, REASON_PLACEMENT_FAILED);
     for (size_t i = 0; i < (others ? 4 : sizeof faults / sizeof *faults); i++) {
         const struct reason *found = reason_find(why, faults[i]);
         if (!found)
@@ -551,6 +551,7 @@ static struct reason *of_measure(struct remedy_search *x, const struct measure *
     switch (m->kind) {
     case MEASURE_QUOTA:
         r.code = REASON_CHANGE_QUOTA;
+        r.resource = count_kept_of(x->queue, m->resource) ? count_kept_of(x->queue, m->resource) : m->resource;
         r.queue = x->queue->title;
         r.queue_kind = x->queue->kind;
         break;
@@ -689,7 +690,7 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
         return not_computed(c, g, GAP_NEIGHBOURS);
     if ((gang_tiers(g) && gang_tiers(g)->mode == TOPOLOGY_REQUIRED) || group_has_subgroup_tiers(g))
         return not_computed(c, g, GAP_TIERS);
-    if (preempts && g->own->preempts_after_ms > c->now_ms)
+    if (preempts && tenure_preempts_from_ms(s, g) > c->now_ms)
         return not_computed(c, g, GAP_PATIENCE); /* soon it may preempt without any */
     if (preempts && x.queue && x.queue->has_shares)
         return not_computed(c, g, GAP_DESERVED);

@@ -19,8 +19,8 @@ static bool deserves(struct cycle *c, const struct gang *g, const struct want *w
     uint32_t mark = undo_mark(c->s);
     bool holds = true;
     for (uint32_t i = 0; i < n && holds; i++) {
-        holds = deserve_holds(c->s, g->queue, wants[i].shape);
-        try_charge(c->s, g->queue, wants[i].shape);
+        holds = deserve_holds(c->s, g, wants[i].shape);
+        try_charge(c->s, g, g->queue, wants[i].shape);
     }
     undo_back(c->s, mark);
     return holds;

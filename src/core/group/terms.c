@@ -64,7 +64,7 @@ bool group_same_terms(const struct gang *g, const struct gang_record *r)
     const struct amount *least;
     uint32_t least_n = gang_least(g, &least);
     return same_tiers(&is->tiers, &r->tiers) && group_same_amounts(least, least_n, r->least, r->least_n) &&
-           is->refill_s == r->refill_s && same_subgroups(g, r);
+           is->refill_s == r->refill_s && is->patience_s == r->patience_s && same_subgroups(g, r);
 }
 
 /* In two passes (selector.h). */
@@ -103,10 +103,11 @@ void group_take_terms(struct gang_object *o, const struct gang_record *r)
 {
     group_terms_free(o->terms);
     o->terms = NULL;
-    if (r->tiers.mode == TOPOLOGY_UNASKED && !r->least_n && !r->refill_s && !r->subgroups_n)
+    if (r->tiers.mode == TOPOLOGY_UNASKED && !r->least_n && !r->refill_s && !r->patience_s && !r->subgroups_n)
         return;
     o->terms = mem_alloc(sizeof *o->terms + r->least_n * sizeof *r->least);
     o->terms->tiers = r->tiers;
+    o->terms->patience_s = r->patience_s;
     o->terms->subgroups = take_subgroups(r->subgroups, r->subgroups_n);
     o->terms->subgroups_n = r->subgroups_n;
     o->terms->subgroups_least = r->subgroups_least;

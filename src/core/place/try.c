@@ -6,11 +6,13 @@
 #include "core/place/undo.h"
 #include "core/preempt/lone.h"
 #include "core/preempt/preempt.h"
+#include "core/preempt/tenure.h"
 #include "core/queue/admission.h"
 #include "core/queue/checks.h"
 #include "core/queue/gang.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
+#include "core/quota/count.h"
 #include "core/quota/deserve.h"
 #include "core/time/booking.h"
 
@@ -134,7 +136,7 @@ static bool looks_for_victims(const struct cycle *c, const struct queue *q)
 
 static bool may_preempt(const struct cycle *c, const struct gang *g, const struct queue *q)
 {
-    return looks_for_victims(c, q) && c->s->now_ms >= g->own->preempts_after_ms;
+    return looks_for_victims(c, q) && c->s->now_ms >= tenure_preempts_from_ms(c->s, g);
 }
 
 /* That of lone pods is counted in preempt/lone.c. */
@@ -311,6 +313,26 @@ static void say_if_never(struct cycle *c, const struct gang *g, struct queue *q,
                         reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .have = LACK_POLICY}));
 }
 
+/* What nodes said becomes one of several reasons. */
+static void make_one_of_several(struct cycle *c, const struct queue *q, struct refusal *refusal)
+{
+    struct reason *nodes = refusal->why;
+    if (nodes->code == REASON_WAITING)
+        return;
+    refusal->why = why_it_waits(c, q);
+    reason_add(refusal->why, nodes);
+}
+
+/* Its object asks that others are not ended for it yet. */
+static void say_patience(struct cycle *c, const struct gang *g, const struct queue *q, struct refusal *refusal)
+{
+    if (!g->own->terms || !g->own->terms->patience_s)
+        return;
+    make_one_of_several(c, q, refusal);
+    reason_add_once(refusal->why, reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .queue_kind = q->kind,
+                                                                   .have = LACK_DELAY, .need = tenure_preempts_from_ms(c->s, g)}));
+}
+
 static bool has_choice_of_flavors(const struct queue *q)
 {
     bool any = false;
@@ -340,10 +362,12 @@ static struct flavor_demand *demands_of_pods(struct cycle *c, const uint32_t *po
     struct flavor_demand *sets = arena_alloc(c->a, (n + 1) * sizeof *sets);
     *ret_n = 0;
     for (uint32_t i = 0; i < n; i++) {
-        if (*ret_n && sets[*ret_n - 1].shape == s->pods[pods[i]].shape)
+        const struct pod *p = &s->pods[pods[i]];
+        if (*ret_n && sets[*ret_n - 1].shape == p->shape)
             sets[*ret_n - 1].count++;
         else
-            sets[(*ret_n)++] = (struct flavor_demand){.name = s->pods[pods[i]].pod_set, .shape = s->pods[pods[i]].shape, .count = 1};
+            sets[(*ret_n)++] = (struct flavor_demand){.name = p->pod_set, .shape = p->shape, .count = 1,
+                                                      .keeps_places = p->gang && p->gang->keeps_places};
     }
     return sets;
 }
@@ -391,19 +415,21 @@ struct want *try_wants(struct cycle *c, const uint32_t *pods, uint32_t n)
     return wants;
 }
 
-void try_charge(struct state *s, const struct queue *q, uint32_t shape)
+void try_charge(struct state *s, const struct gang *g, const struct queue *q, uint32_t shape)
 {
-    const struct shape_class *c = &s->shapes.classes[shape];
-    for (uint32_t k = 0; q && k < c->demands_n; k++)
-        if (quota_names(&s->quota, q->quota, 0, c->demands[k].resource))
-            undo_charge(s, q->quota, 0, c->demands[k].resource, c->demands[k].value);
+    struct amount one;
+    if (!q)
+        return;
+    for (struct count x = count_begin(s, q, g->keeps_places, shape); count_next(&x, &one);)
+        if (quota_names(&s->quota, q->quota, 0, one.resource))
+            undo_charge(s, q->quota, 0, one.resource, one.value);
 }
 
-static void charge_on_trial(struct state *s, const struct queue *q, const struct want *wants, uint32_t n)
+static void charge_on_trial(struct state *s, const struct gang *g, const struct queue *q, const struct want *wants, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (wants[i].seat)
-            try_charge(s, q, wants[i].shape);
+            try_charge(s, g, q, wants[i].shape);
 }
 
 static void bind_all(struct cycle *c, struct gang *g, struct queue *q, const struct want *wants, uint32_t n)
@@ -439,7 +465,7 @@ static bool try_members(struct cycle *c, struct gang *g, struct queue *q, const 
         return false;
     }
     if (c->trial) {
-        charge_on_trial(s, q, wants, n);
+        charge_on_trial(s, g, q, wants, n);
         return true;
     }
     undo_keep(s, mark);
@@ -448,15 +474,16 @@ static bool try_members(struct cycle *c, struct gang *g, struct queue *q, const 
 }
 
 /* Does quota hold one more of them? Else `park` gets what would have to be available. */
-static bool quota_holds(const struct state *s, const struct queue *q, uint32_t shape, struct parking *park)
+static bool quota_holds(const struct state *s, const struct gang *g, const struct queue *q, uint32_t shape, struct parking *park)
 {
-    const struct shape_class *c = &s->shapes.classes[shape];
+    struct amount one;
     bool holds = true;
-    for (uint32_t k = 0; q && k < c->demands_n; k++) {
-        const struct demand *d = &c->demands[k];
-        if (!quota_names(&s->quota, q->quota, 0, d->resource) || quota_available(&s->quota, q->quota, 0, d->resource) >= d->value)
+    if (!q)
+        return true;
+    for (struct count x = count_begin(s, q, g->keeps_places, shape); count_next(&x, &one);) {
+        if (!quota_names(&s->quota, q->quota, 0, one.resource) || quota_available(&s->quota, q->quota, 0, one.resource) >= one.value)
             continue;
-        parking_add_hope(park, 0, d->resource, d->value);
+        parking_add_hope(park, 0, one.resource, one.value);
         holds = false;
     }
     return holds;
@@ -470,13 +497,13 @@ static uint32_t find_startable(struct cycle *c, struct gang *g, struct queue *q,
     uint32_t mark = undo_mark(c->s), wants_n = 0, found_n = 0;
     bool neighbours;
     for (uint32_t i = 0; i < n; i++)
-        if (quota_holds(c->s, q, wants[i].shape, park))
+        if (quota_holds(c->s, g, q, wants[i].shape, park))
             wants[wants_n++] = wants[i];
     (void)place_some(c->s, g, wants, wants_n, &neighbours);
     for (uint32_t i = 0; i < wants_n; i++) {
-        if (!wants[i].seat || !quota_holds(c->s, q, wants[i].shape, park))
+        if (!wants[i].seat || !quota_holds(c->s, g, q, wants[i].shape, park))
             continue;
-        charge_on_trial(c->s, q, &wants[i], 1);
+        charge_on_trial(c->s, g, q, &wants[i], 1);
         ret_pods[found_n++] = wants[i].pod;
     }
     undo_back(c->s, mark);
@@ -492,8 +519,8 @@ static bool all_start(struct cycle *c, struct gang *g, struct queue *q, struct w
     struct misfit misfit = {0};
     bool starts = place_all(c->s, g, wants, n, steps, &misfit);
     for (uint32_t i = 0; i < n && starts; i++) {
-        starts = quota_holds(c->s, q, wants[i].shape, park);
-        charge_on_trial(c->s, q, &wants[i], starts);
+        starts = quota_holds(c->s, g, q, wants[i].shape, park);
+        charge_on_trial(c->s, g, q, &wants[i], starts);
     }
     if (!starts)
         undo_back(c->s, mark);
@@ -587,14 +614,10 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
     return false;
 }
 
-/* Others may have to go for it, for the fewest members that make it whole. What nodes said becomes one of several reasons. */
+/* Others may have to go for it, for the fewest members that make it whole. */
 static bool group_preempts(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
-    if (refusal->why->code != REASON_WAITING) {
-        struct reason *nodes = refusal->why;
-        refusal->why = why_it_waits(c, q);
-        reason_add(refusal->why, nodes);
-    }
+    make_one_of_several(c, q, refusal);
     return preempt_counts(c, g, q, !c->trial, refusal->why);
 }
 
@@ -630,6 +653,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     name_id missing;
     struct queue *q = gang_asks_queue(c->s, g, &missing);
     refusal_begin(c, q, refusal);
+    c->stays_until_ms = 0;
     bool started = g->planned ? try_planned(c, g, q, refusal) : try_group(c, g, q, refusal);
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     if (!started && q && g->planned && !c->trial)
@@ -647,8 +671,12 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
         park_widely(c->s, q, &refusal->park);
     /* WHY  it waits in a flavor for those who are to go, though another one may fit, until others take what makes that one worse */
     refusal->park.takes |= !started && looks_for_victims(c, q) && flavor_preempts_first(q) && has_choice_of_flavors(q);
-    if (!started && patient && q && q->preempts && !c->trial) /* others left for it in vain: soon they may again */
-        order_look_later(c->s, g, g->own->preempts_after_ms);
+    if (!started && patient && q && q->preempts && !c->trial) { /* others left for it in vain, or it is to wait: soon they may go */
+        order_look_later(c->s, g, tenure_preempts_from_ms(c->s, g));
+        say_patience(c, g, q, refusal);
+    }
+    if (!started && !patient && !refusal->preempts && c->stays_until_ms && !c->trial)
+        order_look_later(c->s, g, c->stays_until_ms);
     if (!started && refusal->preempts && !c->trial) /* WHY  it would be looked at anew, without its promise */
         order_look_later(c->s, g, 0);
     else if (!started && g->planned && is_coming(refusal) && !c->trial && (shrink_may(g) || flavor_preempts_first(q)))

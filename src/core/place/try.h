@@ -30,7 +30,7 @@ void wishes_release(struct state *s, struct wishes *w);
 /* Wishes for these pods of a group, in the arena. */
 struct want *try_wants(struct cycle *c, const uint32_t *pods, uint32_t n);
 /* On the undo log: what the ledger would book for one member of that shape. q NULL: nothing. */
-void try_charge(struct state *s, const struct queue *q, uint32_t shape);
+void try_charge(struct state *s, const struct gang *g, const struct queue *q, uint32_t shape);
 /* Wishes for all members under the flavors found. Shapes, one per set, are the caller's to release. */
 struct want *try_wish_all(struct cycle *c, const struct gang *g, const struct flavor_search *f, uint32_t **ret_shapes, uint32_t *ret_n);
 /* What the gang would charge, set by set; of a group the fewest members that make it whole. */

@@ -1,5 +1,6 @@
 #include "core/preempt/candidates.h"
 #include "core/preempt/promise.h"
+#include "core/preempt/tenure.h"
 #include <stdlib.h>
 #include "core/queue/consumption.h"
 #include "core/queue/gang.h"
@@ -261,6 +262,16 @@ __attribute__((always_inline)) static inline void fetch_ahead(const struct queue
         __builtin_prefetch(q->charged[i + CHARGES]->own->charges);
 }
 
+/* It runs too short as yet. */
+static bool stays_for_now(const struct gathering *to, const struct gang *g, uint32_t shared)
+{
+    struct cycle *c = to->x->c;
+    int64_t until = to->x->members || leaves(g) ? 0 : tenure_stays_until_ms(c->s, g, shared);
+    if (until && (!c->stays_until_ms || until < c->stays_until_ms))
+        c->stays_until_ms = until;
+    return until != 0;
+}
+
 static void gather_queue(struct gathering *to, struct queue *q)
 {
     const struct preemptor *x = to->x;
@@ -273,7 +284,8 @@ static void gather_queue(struct gathering *to, struct queue *q)
         struct gang *g = q->charged[i];
         fetch_ahead(q, i);
         if (!may_end(g) || g == x->gang || !policy_allows(policy, x->gang, g) || !uses_what_is_short(x, g) ||
-            promise_is_others(g, x->gang) || booking_awaits(x->c->s, g) || (!own && !candidate_may_go(x, g)))
+            promise_is_others(g, x->gang) || booking_awaits(x->c->s, g) || (!own && !candidate_may_go(x, g)) ||
+            stays_for_now(to, g, own ? 0 : to->shared))
             continue;
         struct candidate one = {.gang = g, .class = own ? CLASS_OWN : to->advantage ? CLASS_HIERARCHY : CLASS_PRIORITY,
                                 .shared = own ? 0 : to->shared};

@@ -161,7 +161,8 @@ static void add_lack(struct cycle *c, const struct queue *q, enum preemption_lac
                      const struct fair_refusal *refused, struct reason *why)
 {
     struct reason *r =
-        reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .queue_kind = q->kind, .have = lack});
+        reason_new(c->a, (struct reason){.code = REASON_NO_PREEMPTION, .queue = q->title, .queue_kind = q->kind, .have = lack,
+                                         .need = lack == LACK_EARLY ? c->stays_until_ms : 0});
     const struct queue *other = lack == LACK_SHARES && refused->other_is_queue ? queue_find(c->s, refused->other) : NULL;
     if (lack == LACK_SHARES)
         reason_add(r, reason_new(c->a, (struct reason){.code = REASON_SHARES, .queue = other ? other->title : 0,
@@ -194,6 +195,8 @@ bool preempt_counts(struct cycle *c, struct gang *g, struct queue *q, bool keep,
         lack = shares_fairly(c->s, q) ? LACK_RECLAIM : LACK_BORROWING;
     if (q->has_shares && lack == LACK_CANDIDATES && search.borrow_level)
         lack = LACK_BORROWING;
+    if (c->stays_until_ms && lack != LACK_COMING)
+        lack = LACK_EARLY;
     add_lack(c, q, lack, &asked->refused, why);
     return false;
 }

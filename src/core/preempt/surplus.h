@@ -14,6 +14,7 @@
 #ifndef CORE_SURPLUS_H
 #define CORE_SURPLUS_H
 #include "core/preempt/candidates.h"
+#include "core/quota/count.h"
 
 /* Those that the group can do without, in order; in the arena. Returns how many. */
 uint32_t surplus_of(struct state *s, const struct gang *g, struct arena *a, uint32_t **ret_pods);
@@ -27,11 +28,7 @@ bool surplus_helps(const struct preemptor *x, const struct candidate *one, uint3
 static inline int64_t surplus_amount(const struct state *s, uint32_t pod, name_id resource)
 {
     const struct pod *p = &s->pods[pod];
-    const struct shape_class *c = p->seat ? &s->shapes.classes[s->seats[p->seat].shape] : NULL;
-    int64_t amount = 0;
-    for (uint32_t i = 0; c && i < c->demands_n; i++)
-        amount = c->demands[i].resource == resource ? c->demands[i].value : amount;
-    return amount;
+    return p->seat ? count_of(s, p->gang->queue, p->gang->keeps_places, s->seats[p->seat].shape, resource) : 0;
 }
 
 #endif

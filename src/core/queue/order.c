@@ -390,6 +390,8 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
     buf_add(b, all, sizeof all);
     if (g->preempts_nobody) /* those behind it may */
         key_words(b, UINT32_MAX, UINT32_MAX);
+    if (g->keeps_places && q->shares.counts_n)
+        key_words(b, UINT32_MAX, 1);
     if (ready_was_late(s, g, q)) /* it comes after those who are like it */
         key_words(b, UINT32_MAX, 0);
     const struct tier_request *tiers = gang_tiers(g);
@@ -397,6 +399,8 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         key_words(b, UINT32_MAX - (uint32_t)tiers->mode, tiers->title);
         buf_add(b, &tiers->highest, sizeof tiers->highest);
     }
+    if (g->own->terms && g->own->terms->patience_s) /* from when it waits */
+        key_words(b, UINT32_MAX - 9, g->key);
     if (gang_has_subgroups(g)) /* which of its pods start together follows from their labels */
         key_words(b, UINT32_MAX - 8, g->key);
     if (s->backfills_n) /* who ends before a start that is promised may pass it */

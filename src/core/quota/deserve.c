@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include "base/memory.h"
 #include "core/queue/gang.h"
+#include "core/quota/count.h"
 
 struct level {                 /* a queue; or a name above queues that is no queue */
     name_id name;
@@ -9,7 +10,9 @@ struct level {                 /* a queue; or a name above queues that is no que
     uint32_t above, first_below, next;
     uint32_t below_n;
     bool is_reached;           /* from the top: it is in no cycle */
-    struct quota_record *own, *cohort; /* one each a resource: of the queue itself, and of the cohort that it is for those below it */
+    struct quota_record *own, *cohort; /* one a resource: of the queue itself, but for those that it has none of; and of the cohort that
+                                        * it is for those below it */
+    uint32_t own_n;
     /* of the resource that is looked at */
     bool is_named, is_free, is_settled;
     int64_t deserved, guarantee, asked, least, most;
@@ -23,6 +26,7 @@ struct sharing {
     uint32_t *order;           /* levels from the top down; those in a cycle are missing */
     uint32_t order_n;
     name_id *resources;        /* by text */
+    bool *is_only_counted;     /* [resource]: it is no resource of pods, but what some queue counts for others */
     uint32_t resources_n;
     bool by_weight;            /* somebody deserves by weight, or preempts, of all resources */
     bool has_moved;            /* somebody stands below another one now */
@@ -369,6 +373,25 @@ static struct quota_record cohort_record_of(const struct sharing *x, const struc
     return r;
 }
 
+/* What a queue counts for something else (quota/count.h) it has none of, nor have others of what only that one counts. */
+static bool is_of(const struct sharing *x, const struct level *l, uint32_t r)
+{
+    if (!l->queue)
+        return true;
+    return l->queue->shares.counts_n ? !count_replaces(&l->queue->shares, x->resources[r]) : !x->is_only_counted[r];
+}
+
+static bool is_only_counted(const struct sharing *x, name_id resource)
+{
+    bool any = false;
+    for (uint32_t i = 1; i < x->n && !any; i++) {
+        const struct queue *q = x->levels[i].queue;
+        for (uint32_t k = 0; q && k < q->shares.counts_n && !any; k++)
+            any = q->shares.counts[k].as == resource && q->shares.counts[k].resource != resource;
+    }
+    return any;
+}
+
 static void deal_resource(struct sharing *x, uint32_t r, const int64_t *asked)
 {
     name_id resource = x->resources[r];
@@ -385,8 +408,11 @@ static void deal_resource(struct sharing *x, uint32_t r, const int64_t *asked)
         share_out(x, l, is_guaranteed, resource);
         l->cohort[r] = cohort_record_of(x, l, is_guaranteed, resource);
         bool stands_alone = !l->above && !l->below_n;
-        l->own[r] = l->below_n ? record_of(resource, 0, 0, NO_END)
-                               : record_of(resource, stands_alone ? NO_END : l->deserved, l->guarantee, capability_of(l->queue, resource));
+        if (!is_of(x, l, r))
+            continue;
+        l->own[l->own_n++] =
+            l->below_n ? record_of(resource, 0, 0, NO_END)
+                       : record_of(resource, stands_alone ? NO_END : l->deserved, l->guarantee, capability_of(l->queue, resource));
     }
 }
 
@@ -461,7 +487,7 @@ static void set_tree(struct sharing *x)
         if (l->below_n)
             set_cohort(x, l->name, above, l->cohort, l->is_reached ? x->resources_n : 0);
         if (l->queue)
-            set_queue(x, l->queue, l->below_n ? l->name : above, l->own, l->is_reached ? x->resources_n : 0);
+            set_queue(x, l->queue, l->below_n ? l->name : above, l->own, l->is_reached ? l->own_n : 0);
     }
 }
 
@@ -493,6 +519,9 @@ void deserve_settle(struct state *s, struct arena *a)
         return;
     }
     list_resources(&x);
+    x.is_only_counted = arena_alloc(a, (x.resources_n + 1) * sizeof *x.is_only_counted);
+    for (uint32_t r = 0; r < x.resources_n; r++)
+        x.is_only_counted[r] = is_only_counted(&x, x.resources[r]);
     const int64_t *asked = find_asked(&x);
     for (uint32_t i = 1; i < x.n; i++) {
         x.levels[i].own = arena_zero(a, x.resources_n + 1, sizeof *x.levels[i].own);
@@ -565,14 +594,15 @@ bool deserve_holds_back(const struct state *s, const struct queue *own)
     return any_in_line || (any_counted && any_is_let_in(s, own));
 }
 
-bool deserve_holds(const struct state *s, const struct queue *q, uint32_t shape)
+bool deserve_holds(const struct state *s, const struct gang *g, uint32_t shape)
 {
-    const struct shape_class *c = &s->shapes.classes[shape];
+    const struct queue *q = g->queue;
+    struct amount one;
     bool holds = true;
-    for (uint32_t i = 0; i < c->demands_n && holds; i++) {
-        const struct quota_cell *cell = quota_find(&s->quota, q->quota, 0, c->demands[i].resource);
-        if (cell && c->demands[i].value > 0 && quota_names(&s->quota, q->quota, 0, c->demands[i].resource))
-            holds = c->demands[i].value <= cell->subtree - cell->usage;
+    for (struct count x = count_begin(s, q, g->keeps_places, shape); holds && count_next(&x, &one);) {
+        const struct quota_cell *cell = quota_find(&s->quota, q->quota, 0, one.resource);
+        if (cell && one.value > 0 && quota_names(&s->quota, q->quota, 0, one.resource))
+            holds = one.value <= cell->subtree - cell->usage;
     }
     return holds;
 }

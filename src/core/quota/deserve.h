@@ -36,8 +36,8 @@ struct share deserve_used(const struct state *s, const struct queue *q);
  * their queue deserves. WHY  a group goes whole: it would be the next to go for members that it could do without, and who went for it
  * after that, for ever. */
 bool deserve_holds_back(const struct state *s, const struct queue *own);
-/* Does what the queue deserves hold one more pod of this shape? */
-bool deserve_holds(const struct state *s, const struct queue *q, uint32_t shape);
+/* Does what the gang's queue deserves hold one more pod of this shape? */
+bool deserve_holds(const struct state *s, const struct gang *g, uint32_t shape);
 /* Would the queue still have its guarantee of all that the gang uses, if it went? */
 bool deserve_spares(const struct state *s, const struct gang *g);
 bool deserve_spares_member(const struct state *s, const struct queue *q, uint32_t shape); /* if one pod of this shape went */

@@ -2,6 +2,7 @@
 #include "base/amount.h"
 #include "base/memory.h"
 #include "core/queue/order.h"
+#include "core/quota/count.h"
 
 #define TRIES_MAX 64 /* assignments tried on nodes for one gang in one cycle: bounds (flavors ^ pod sets) */
 
@@ -29,7 +30,7 @@ void flavor_search_begin(const struct state *s, struct flavor_search *f, const s
     memset(f->chosen, -1, cells);
     memset(f->stopped, -1, cells);
     for (uint32_t i = 0; i < sets_n; i++)
-        choices_max += s->shapes.classes[sets[i].shape].demands_n;
+        choices_max += s->shapes.classes[sets[i].shape].demands_n + q->shares.counts_n;
     f->choices = arena_alloc(a, choices_max * sizeof *f->choices);
     f->charges = arena_alloc(a, choices_max * sizeof *f->charges);
 }
@@ -263,7 +264,8 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
         worsen(f->queue, fitness, (struct fitness){.mode = QUOTA_FITS, .level = level});
         return true;
     }
-    bool may_preempt = f->oracle.ask && need <= most && oracle_allows(s, f, flavor, resource, need, choice, fitness);
+    const name_id kept_of = count_kept_of(f->queue, resource); /* who has that goes for nobody */
+    bool may_preempt = f->oracle.ask && !kept_of && need <= most && oracle_allows(s, f, flavor, resource, need, choice, fitness);
     if (f->park) /* WHY without what other sets charge: they may find another flavor by then */
         parking_add_hope(f->park, flavor, resource, asked);
     struct reason content = {.code = REASON_QUOTA_SHORT, .queue = f->queue->title, .flavor = flavor, .resource = resource,
@@ -271,6 +273,10 @@ static bool quota_allows(struct state *s, struct flavor_search *f, const struct 
     if (need > most) {
         content.code = REASON_QUOTA_EXCEEDS_MAX;
         content.have = most;
+    }
+    if (kept_of) {
+        content.code = REASON_KEPT_OVER_QUOTA;
+        content.resource = kept_of;
     }
     reason_add_once(why, reason_new(a, content));
     return may_preempt;
@@ -465,20 +471,20 @@ static bool assign_groups(struct state *s, struct flavor_search *f, uint32_t set
 /* Queues without flavors count under flavor 0, each resource for itself. */
 static bool assign_plain(struct state *s, struct flavor_search *f, uint32_t set, struct arena *a, struct reason *why)
 {
-    const struct shape_class *c = &s->shapes.classes[f->sets[set].shape];
+    struct amount one;
     bool fits = true;
-    for (uint32_t i = 0; i < c->demands_n; i++) {
+    for (struct count x = count_begin(s, f->queue, f->sets[set].keeps_places, f->sets[set].shape); count_next(&x, &one);) {
         struct fitness fitness = {0};
-        if (!quota_names(&s->quota, f->queue->quota, 0, c->demands[i].resource))
+        if (!quota_names(&s->quota, f->queue->quota, 0, one.resource))
             continue;
-        int64_t asked = amount_times(c->demands[i].value, f->sets[set].count);
-        if (!quota_allows(s, f, &f->sets[set], 0, c->demands[i].resource, asked, false, &fitness, a, why)) {
+        int64_t asked = amount_times(one.value, f->sets[set].count);
+        if (!quota_allows(s, f, &f->sets[set], 0, one.resource, asked, false, &fitness, a, why)) {
             fits = false;
             continue;
         }
         f->borrow_level = fitness.level > f->borrow_level ? fitness.level : f->borrow_level;
         f->preempts |= fitness.preempts;
-        book(f, set, c->demands[i].resource, c->demands[i].value, 0);
+        book(f, set, one.resource, one.value, 0);
     }
     return fits;
 }

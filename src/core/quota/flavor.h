@@ -24,6 +24,7 @@ struct flavor_demand {
     int64_t count;
     const struct topology_request *topology; /* NULL: it asks for none */
     uint32_t requests;        /* shape with what its pods ask for; 0: shape */
+    bool keeps_places;        /* as its gang does: some queues count that (quota/count.h) */
 };
 /* How quota allows it: as it stands; when others give back what they borrowed; when some of the own queue go, too; when somebody goes whom
  * nobody knows of yet; not at all. */

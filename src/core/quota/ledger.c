@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "core/queue/gang.h"
 #include "core/queue/shrink.h"
+#include "core/quota/count.h"
 
 /* ---- which gangs have charges in a queue ---- */
 
@@ -88,19 +89,22 @@ static void find_planned(struct state *s, struct gang *g)
     }
 }
 
+static void add_shape(struct state *s, struct gang *g, uint32_t shape)
+{
+    struct amount one;
+    for (struct count x = count_begin(s, g->queue, g->keeps_places, shape); count_next(&x, &one);)
+        add_charge(g, 0, one.resource, one.value, 1);
+}
+
 static void find_seated(struct state *s, struct gang *g)
 {
     for (uint32_t i = 0; i < g->members_n; i++) {
         const struct pod *p = &s->pods[g->members[i]];
-        const struct shape_class *c = p->seat ? &s->shapes.classes[s->seats[p->seat].shape] : NULL;
-        for (uint32_t k = 0; c && k < c->demands_n; k++)
-            add_charge(g, 0, c->demands[k].resource, c->demands[k].value, 1);
+        if (p->seat)
+            add_shape(s, g, s->seats[p->seat].shape);
     }
-    for (uint32_t i = 0; i < g->own->seats_n; i++) {
-        const struct shape_class *c = &s->shapes.classes[s->seats[g->own->seats[i]].shape];
-        for (uint32_t k = 0; k < c->demands_n; k++)
-            add_charge(g, 0, c->demands[k].resource, c->demands[k].value, 1);
-    }
+    for (uint32_t i = 0; i < g->own->seats_n; i++)
+        add_shape(s, g, s->seats[g->own->seats[i]].shape);
 }
 
 static void apply(struct state *s, struct gang *g, int sign)
@@ -140,10 +144,10 @@ void ledger_seat(struct state *s, struct gang *g, uint32_t shape, int sign)
         return;
     quota_settle(&s->quota);
     quota_touch(&s->quota, g->queue->quota);
-    const struct shape_class *c = &s->shapes.classes[shape];
-    for (uint32_t i = 0; i < c->demands_n; i++) {
-        charge_of(g, 0, c->demands[i].resource)->amount += sign * c->demands[i].value;
-        quota_add(&s->quota, g->queue->quota, 0, c->demands[i].resource, sign * c->demands[i].value);
+    struct amount one;
+    for (struct count x = count_begin(s, g->queue, g->keeps_places, shape); count_next(&x, &one);) {
+        charge_of(g, 0, one.resource)->amount += sign * one.value;
+        quota_add(&s->quota, g->queue->quota, 0, one.resource, sign * one.value);
     }
     if (sign < 0)
         quota_gain(&s->quota, g->queue->quota);

@@ -185,7 +185,7 @@ struct group_terms {
     struct tier_request tiers;
     const struct subgroup_policy *subgroups; /* one block with all that they point to */
     uint32_t subgroups_n;
-    int32_t subgroups_least, refill_s;
+    int32_t subgroups_least, refill_s, patience_s;
     uint32_t least_n;
     struct amount least[];
 };

@@ -15,6 +15,8 @@
 #include "core/queue/lost.h"
 #include "core/queue/order.h"
 #include "core/queue/ready.h"
+#include "core/quota/count.h"
+#include "core/quota/ledger.h"
 #include "core/score/load.h"
 #include "core/score/target.h"
 #include "core/score/twins.h"
@@ -344,6 +346,7 @@ static void copy_shares(struct bump *b, const struct queue_shares *r, struct que
     shares->deserved = bump_copy(b, r->deserved, r->deserved_n, sizeof *r->deserved);
     shares->guarantee = bump_copy(b, r->guarantee, r->guarantee_n, sizeof *r->guarantee);
     shares->capability = bump_copy(b, r->capability, r->capability_n, sizeof *r->capability);
+    shares->counts = bump_copy(b, r->counts, r->counts_n, sizeof *r->counts);
 }
 
 static void copy_queue(struct bump *b, const struct queue_record *r, struct queue *q)
@@ -394,6 +397,12 @@ static void recount_direct(struct state *s, name_id name)
     for (uint32_t i = 0; i < s->gangs_n; i++)
         if (s->gangs[i]->own->queue_name == name)
             admission_recount_queues(s, s->gangs[i]);
+}
+
+static void recount_charged(struct state *s, const struct queue *q)
+{
+    for (uint32_t i = 0; i < q->charged_n; i++)
+        ledger_recount(s, q->charged[i]);
 }
 
 static void queue_is_another(struct state *s, struct queue *q)
@@ -467,7 +476,9 @@ static void take_move_cost(struct state *s, struct queue *q, const struct queue_
 static void apply_queue(struct state *s, const struct queue_record *r)
 {
     struct queue *q = queue_of(s, r->name);
+    static const struct queue_shares none;
     bool is_new = !q->known, kept = q->has_shares && q->shares.keeps;
+    bool counts_stay = count_is_same(&q->shares, r->shares ? r->shares : &none);
     free(q->block);
     struct bump b = {0};
     copy_queue(&b, r, q);
@@ -496,6 +507,8 @@ static void apply_queue(struct state *s, const struct queue_record *r)
     if (kept && !q->shares.keeps)
         quota_rise(&s->quota, q->quota); /* others may take back from it what they might not before */
     queue_is_another(s, q);
+    if (!counts_stay)
+        recount_charged(s, q);
     if (is_new) {
         recount_direct(s, r->name);
         admission_link(s, q);

@@ -39,6 +39,7 @@ struct queue_usage {
     int64_t used_borrowed;                     /* what of `used` is borrowed, as `borrowed` is of `reserved` */
     int64_t borrowing_limit, lending_limit;    /* NO_LIMIT = none */
     int64_t left_by_bounds;                    /* of a queue: as quota_left_by_bounds */
+    int64_t kept;                              /* of a queue that counts it: what gangs that keep their places have of `reserved` */
 };
 struct queue_counts {
     int32_t pending_n, reserving_n, admitted_n;

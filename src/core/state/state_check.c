@@ -9,6 +9,7 @@
 #include "core/queue/lost.h"
 #include "core/queue/ready.h"
 #include "core/queue/shrink.h"
+#include "core/quota/count.h"
 #include "core/state/model.h"
 #include "core/state/state.h"
 #include "core/state/state_check.h"
@@ -264,9 +265,7 @@ static bool check_ledger(const struct state *s, const struct gang *g, struct err
         int64_t sum = 0;
         for (uint32_t m = 0; m < g->members_n + g->own->seats_n; m++) {
             uint32_t seat = m < g->members_n ? s->pods[g->members[m]].seat : g->own->seats[m - g->members_n];
-            const struct shape_class *c = seat ? &s->shapes.classes[s->seats[seat].shape] : NULL;
-            for (uint32_t k = 0; c && k < c->demands_n; k++)
-                sum += c->demands[k].resource == g->own->charges[i].resource ? c->demands[k].value : 0;
+            sum += seat ? count_of(s, g->queue, g->keeps_places, s->seats[seat].shape, g->own->charges[i].resource) : 0;
         }
         if (sum != g->own->charges[i].amount)
             return err_set(e, E_INVALID, "gang %s is charged %lld of %s, its pods have %lld", intern_name(s->names, g->key),

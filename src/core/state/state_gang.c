@@ -337,6 +337,7 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     bool sets_stay = take_sets(s, g, r);
     if (r->admitted && r->reserved_ms)
         g->reserved_ms = r->reserved_ms;
+    bool counts_otherwise = g->keeps_places != r->keeps_places && g->queue && g->queue->shares.counts_n;
     if ((g->priority != r->priority || g->keeps_places != r->keeps_places) && g->queue) {
         g->queue->lowest_n = 0;
         quota_gain(&s->quota, g->queue->quota); /* somebody may preempt it now */
@@ -350,6 +351,8 @@ void state_apply_gang(struct state *s, const struct gang_record *r)
     s->shares_changed |= s->shares_n && (g->own->queue_name || r->queue);
     bool was_foreign = g->foreign;
     take_record(g, r);
+    if (counts_otherwise)
+        ledger_recount(s, g);
     if (r->finished) {
         admission_release(s, g);
         gang_enter(s, g, GANG_OVER);

@@ -5,6 +5,7 @@
 #include "core/queue/consumption.h"
 #include "core/queue/order.h"
 #include "core/queue/shrink.h"
+#include "core/quota/count.h"
 #include "core/quota/share.h"
 #include "core/state/state.h"
 #include "core/state/state_gang.h"
@@ -100,6 +101,8 @@ static uint32_t usage_rows(const struct queue *q, struct arena *a, struct queue_
                 rows[n++] = (struct queue_usage){.flavor = q->groups[g].flavors[f], .resource = q->groups[g].resources[r],
                                                  .borrowing_limit = NO_LIMIT, .lending_limit = NO_LIMIT};
     for (uint32_t i = 0; i < q->quotas_n; i++) {
+        if (count_kept_of(q, q->quotas[i].resource))
+            continue; /* a part of what another row has */
         struct queue_usage *row = row_of(rows, n, q->quotas[i].flavor, q->quotas[i].resource);
         if (!row) {
             row = &rows[n++];
@@ -159,6 +162,8 @@ uint32_t state_queue_usage(const struct state *s, name_id queue, struct arena *a
         row->reserved = row->used = cell ? cell->usage : 0;
         row->borrowed = over(row->reserved, row->nominal);
         row->left_by_bounds = quota_left_by_bounds(&s->quota, q->quota, row->flavor, row->resource);
+        const struct quota_cell *kept = quota_find(&s->quota, q->quota, row->flavor, count_as_kept(q, row->resource));
+        row->kept = kept ? kept->usage : 0;
     }
     for (uint32_t i = 0; i < q->charged_n; i++)
         subtract_unused(s, q->charged[i], *ret_rows, n);

@@ -152,6 +152,11 @@ static void mark_shares(const struct state *s, const struct queue_shares *x)
         mark(s, x->guarantee[i].resource);
     for (uint32_t i = 0; i < x->capability_n; i++)
         mark(s, x->capability[i].resource);
+    for (uint32_t i = 0; i < x->counts_n; i++) {
+        mark(s, x->counts[i].as);
+        mark(s, x->counts[i].resource);
+        mark(s, x->counts[i].of);
+    }
 }
 
 static void mark_queue(const struct state *s, const struct queue *q)

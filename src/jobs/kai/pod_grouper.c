@@ -135,6 +135,8 @@ static struct json *group_of(struct work *w, const struct kai_grouping *g, const
         json_set_text(a, spec, "preemptibility", g->preemptibility);
     if (*g->staleness)
         json_set_text(a, spec, "stalenessGracePeriod", g->staleness);
+    if (*g->delay)
+        json_set_text(a, spec, "preemptionDelay", g->delay);
     topology_set(a, spec, g->topology, g->required_level, g->preferred_level);
     return group;
 }

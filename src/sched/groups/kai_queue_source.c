@@ -128,28 +128,55 @@ static void work_on(struct kai_queue_source *x, struct bytes name, int64_t delay
     workqueue_add_after(x->work, key, delay_ms);
 }
 
-/* resource -> amount, of the queue and all below it. */
-static void allocated_add(const struct kai_queue_source *x, struct arena *a, const char *name, struct amount **all, uint32_t *n, int depth)
+/* Of a resource: what a queue and all below it have, and of that groups that are non-preemptible. */
+struct allocated {
+    name_id resource;
+    int64_t all, kept;
+};
+
+static struct allocated *allocated_of(struct arena *a, struct allocated **all, uint32_t *n, uint32_t *cap, name_id resource)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if ((*all)[i].resource == resource)
+            return &(*all)[i];
+    *all = arena_grow(a, *all, *n, 1, cap, sizeof **all);
+    (*all)[*n] = (struct allocated){.resource = resource};
+    return &(*all)[(*n)++];
+}
+
+static void allocated_add(const struct kai_queue_source *x, struct arena *a, const char *name, struct allocated **all, uint32_t *n,
+                          uint32_t *cap, int depth)
 {
     const struct known *k = map_find_text(x->known, name);
     name_id id = intern_find(x->config.decoder->names, bytes_of(arena_printf(a, DECODE_KAI_QUEUE_PREFIX "%s", name)));
     struct queue_usage *rows = NULL;
     uint32_t rows_n = id ? state_queue_usage(x->config.state, id, a, &rows) : 0;
     for (uint32_t i = 0; i < rows_n; i++) {
-        uint32_t at = 0;
-        while (at < *n && (*all)[at].resource != rows[i].resource)
-            at++;
-        if (at == *n) {
-            struct amount *more = arena_zero(a, *n + 1, sizeof *more);
-            if (*n)
-                memcpy(more, *all, *n * sizeof *more);
-            *all = more;
-            more[(*n)++].resource = rows[i].resource;
-        }
-        (*all)[at].value += rows[i].reserved;
+        struct allocated *one = allocated_of(a, all, n, cap, rows[i].resource);
+        one->all += rows[i].reserved;
+        one->kept += rows[i].kept;
     }
     for (char **below = k ? k->below : NULL; below && *below && depth < LIMIT_COHORT_DEPTH; below++)
-        allocated_add(x, a, *below, all, n, depth + 1);
+        allocated_add(x, a, *below, all, n, cap, depth + 1);
+}
+
+static void set_allocated(const struct kai_queue_source *x, struct arena *a, const char *name, struct json *status)
+{
+    struct json *allocated = json_new(a, JSON_OBJECT), *kept = json_new(a, JSON_OBJECT);
+    struct allocated *all = NULL;
+    uint32_t n = 0, cap = 0;
+    allocated_add(x, a, name, &all, &n, &cap, 0);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *resource = intern_name(x->config.decoder->names, all[i].resource);
+        const char *told = strcmp(resource, GPU_COUNTED) == 0 ? "nvidia.com/gpu" : resource;
+        if (all[i].all > 0)
+            json_set_text(a, allocated, told, status_amount(a, resource, all[i].all));
+        if (all[i].kept > 0)
+            json_set_text(a, kept, told, status_amount(a, resource, all[i].kept));
+    }
+    json_set(a, status, "allocated", allocated);
+    if (kept->n || json_get(status, "allocatedNonPreemptible"))
+        json_set(a, status, "allocatedNonPreemptible", kept);
 }
 
 static void status_queue(void *arg, struct work *w)
@@ -160,20 +187,12 @@ static void status_queue(void *arg, struct work *w)
     const struct known *k = map_find_text(x->known, w->name);
     if (!queue || !k || object_deleting(queue))
         return;
-    struct json *status = object_status_copy(a, queue), *below = json_new(a, JSON_ARRAY), *allocated = json_new(a, JSON_OBJECT);
-    struct amount *amounts = NULL;
-    uint32_t n = 0;
+    struct json *status = object_status_copy(a, queue), *below = json_new(a, JSON_ARRAY);
     for (char **name = k->below; *name; name++)
         json_append(below, json_new_text(a, *name));
-    allocated_add(x, a, w->name, &amounts, &n, 0);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *resource = intern_name(x->config.decoder->names, amounts[i].resource);
-        if (amounts[i].value > 0)
-            json_set_text(a, allocated, resource, status_amount(a, resource, amounts[i].value));
-    }
     if (below->n || json_get(status, "childQueues"))
         json_set(a, status, "childQueues", below);
-    json_set(a, status, "allocated", allocated);
+    set_allocated(x, a, w->name, status);
     struct json *diff = object_diff(a, json_get(queue, "status"), status);
     if (diff)
         work_patch_status(w, kube_path(a, "scheduling.run.ai", "v2", "queues", NULL, w->name, "status"), queue, diff);
@@ -218,10 +237,16 @@ static uint64_t hash_of(const struct kai_queue_source *x, const struct kai_queue
 {
     const struct intern *names = x->config.decoder->names;
     _cleanup_buf_ struct buf text = {0};
-    buf_printf(&text, "%s %d %s;", intern_name(names, q->record.shares->parent), q->record.closed,
-               q->record.closed_text ? intern_name(names, q->record.closed_text) : "");
+    buf_printf(&text, "%s %d %s %lld %lld;", intern_name(names, q->record.shares->parent), q->record.closed,
+               q->record.closed_text ? intern_name(names, q->record.closed_text) : "", (long long)q->record.shares->preempt_after_ms,
+               (long long)q->record.shares->reclaim_after_ms);
     hash_amounts(&text, x, q->record.shares->deserved, q->record.shares->deserved_n);
     hash_amounts(&text, x, q->record.shares->capability, q->record.shares->capability_n);
+    for (uint32_t i = 0; i < q->record.shares->counts_n; i++) {
+        const struct counting *c = &q->record.shares->counts[i];
+        buf_printf(&text, " %s=%s*%lld/%lld", intern_name(names, c->as), intern_name(names, c->resource), (long long)c->times,
+                   (long long)c->per);
+    }
     for (uint32_t i = 0; i < q->below_n; i++)
         buf_printf(&text, " %s", q->below[i]->name);
     return hash_bytes(text.data, text.n, 0) | 1;

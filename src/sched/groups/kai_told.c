@@ -10,6 +10,7 @@ static const struct {
     const char *code, *word, *queue;
 } words[] = {{"quota-short", "OverLimit", "queue"},
              {"quota-exceeds-maximum", "OverLimit", "queue"},
+             {"kept-over-quota", "NonPreemptibleOverQuota", "queue"},
              {"queue-missing", "QueueDoesNotExist", "name"}};
 
 static bool explain(struct arena *a, const struct json *reason, const char *text, struct json *reasons)

@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct cohort_record) == 32, FIELDS);
 _Static_assert(sizeof(struct queue_record) == 160, FIELDS);
 _Static_assert(sizeof(struct local_queue_record) == 56, FIELDS);
 _Static_assert(sizeof(struct pod_set) == 256, FIELDS);
-_Static_assert(sizeof(struct gang_record) == 320, FIELDS);
+_Static_assert(sizeof(struct gang_record) == 328, FIELDS);
 _Static_assert(sizeof(struct subgroup_policy) == 72, FIELDS);
 _Static_assert(sizeof(struct pod_record) == 256, FIELDS);
 _Static_assert(sizeof(struct budget_record) == 48, FIELDS);
@@ -191,6 +191,17 @@ static void io_amount(struct change_io *io, struct amount *a)
 {
     NAME(a->resource);
     NUMBER(a->value);
+}
+
+static void io_counting(struct change_io *io, struct counting *c)
+{
+    NAME(c->as);
+    NAME(c->resource);
+    NUMBER(c->times);
+    NUMBER(c->per);
+    WORD(c->how, COUNTS_WITHOUT_PART);
+    FLAG(c->only_kept);
+    NAME(c->of);
 }
 
 static void io_requirement(struct change_io *io, struct requirement *r)
@@ -398,6 +409,9 @@ static void io_shares(struct change_io *io, struct queue_record *q)
     LIST(s.deserved, s.deserved_n, io_amount);
     LIST(s.guarantee, s.guarantee_n, io_amount);
     LIST(s.capability, s.capability_n, io_amount);
+    NUMBER(s.preempt_after_ms);
+    NUMBER(s.reclaim_after_ms);
+    LIST(s.counts, s.counts_n, io_counting);
     if (!io->reading)
         return;
     struct queue_shares *kept = arena_alloc(io->arena, sizeof *kept);
@@ -547,6 +561,7 @@ static void io_gang_asks(struct change_io *io, struct gang_record *g)
     LIST(g->subgroups, g->subgroups_n, io_subgroups);
     NUMBER(g->subgroups_least);
     FLAG(g->keeps_places);
+    NUMBER(g->patience_s);
     NUMBER(g->refill_s);
     NUMBER(g->restart_ms);
 }

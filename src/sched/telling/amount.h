@@ -3,7 +3,7 @@
 #define SCHED_TELLING_AMOUNT_H
 #include "base/arena.h"
 
-/* cpu in milli-cores, all else in whole units; as Kueue writes it: 500m, 16Gi, 8. In the arena. */
+/* cpu in milli-cores, GPU_COUNTED in thousandths, all else in whole units; as Kueue writes it: 500m, 16Gi, 8. In the arena. */
 const char *status_amount(struct arena *a, const char *resource, int64_t amount);
 
 #endif

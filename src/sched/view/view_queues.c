@@ -3,7 +3,8 @@
  * SHAPE  {"n":name,"kd":"ClusterQueue"|"Queue"|"KAI Queue","co":cohort or queue above,"st":strategy,"act":1,"why":why it admits nothing,"pend","adm","res",
  *         "pol":its own policy by which nodes are chosen,"polx":1 its annotation names none,"share":thousandths,
  *         "rows":[[flavor,resource,nominal,reserved,borrowed,most,lends]...],   -1: no limit; most: as far as it may go now, with what
- *                                                                               others use of the bounds of queues above
+ *                                                                               others use of the bounds of queues above; of "gpu",
+ *                                                                               which KAI's count, thousandths
  *         "lq":[[key,pending,reserving]...],"wait":[gang...],"waitn":how many}
  */
 #include <stdlib.h>

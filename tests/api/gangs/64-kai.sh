@@ -91,7 +91,8 @@ is "each in one rack" "1 1" eval 'echo "$(racks_of a) $(racks_of b)"'
 says "a Topology that is none is said when it is written" 'there is no Topology gone' \
     pg lost "minMember: 1, topologyConstraint: {topology: gone, requiredTopologyLevel: rack}"
 says "and a level of none" 'its level has no effect without the Topology' pg level "minMember: 1, topologyConstraint: {requiredTopologyLevel: rack}"
-says "what KAI waits for before others end" 'Warning: spec.preemptionDelay: has no effect yet' pg delay "minMember: 1, preemptionDelay: 10m, stalenessGracePeriod: 1m"
+warnings() { "$@" 2>&1 | awk '/Warning/ {n++} END {print n + 0}'; }
+is "of how long it waits nothing is to be said" 0 warnings pg delay "minMember: 1, preemptionDelay: 10m, stalenessGracePeriod: 1m"
 says "and none" 'the group waits before requiredTopologyLevel' pg level "minMember: 1, topologyConstraint: {topology: $NS, requiredTopologyLevel: null}"
 pod lost-0 lost 0
 soon "a Topology that is none" 'spec.topologyConstraint.topology: there is no Topology gone' why podgroup/lost

@@ -33,7 +33,8 @@ YAML
 # --- what is written wrong
 refuses "a queue without resources" 'spec[.]resources.*quota, limit' queue bad "parentQueue: x"
 says "a limit that is not written is none" 'spec[.]resources[.]gpu[.]limit: not written, which is 0.*write -1' queue bad "resources: {gpu: {quota: 2}, $free}"
-says "times to run do nothing" 'reclaimMinRuntime' queue bad "reclaimMinRuntime: 5m, $(gpus 1 1)"
+refuses "a time that is none" 'spec[.]reclaimMinRuntime' queue bad "reclaimMinRuntime: soon, $(gpus 1 1)"
+says "a Queue with times" 'configured|created' queue bad "reclaimMinRuntime: 5m, $(gpus 1 1)"
 says "a parent that is not there" "there is no Queue $NS-later" queue bad "parentQueue: $NS-later, $(gpus 1 1)"
 refuses "an amount that is no number" 'spec[.]resources[.]gpu[.]quota' queue worse "resources: {gpu: {quota: many, limit: 1}}"
 
@@ -59,9 +60,44 @@ soon "capstan queues shows what it borrowed" "$NS-a +[^ ]+ +nvidia.com/gpu +2 +3
 group two b 2
 soon "who is below his quota takes back what was borrowed" '^2$' bound two
 soon "from who had borrowed it" '^0$' bound three
+# --- how long who borrows runs first
+queue a "parentQueue: $NS-org, priority: 200, reclaimMinRuntime: 15s, $(gpus 2 3)" >/dev/null
+k delete podgroups.scheduling.run.ai,pods -l app=two >/dev/null 2>&1
+k delete podgroups.scheduling.run.ai two three --ignore-not-found >/dev/null
+k delete pods -l app=three --wait=false >/dev/null
+group late a 3
+soon "it borrows again" '^3$' bound late
+group back b 2
+soon "who takes back waits for its time" "takes nothing back for it before .*reclaimMinRuntime" why podgroup/back
+is "nobody has gone yet" 3 bound late
+soon "then it goes" '^2$' bound back
+k delete podgroups.scheduling.run.ai late >/dev/null
+k delete pods -l app=late --wait=false >/dev/null
 group more b 3
 soon "the limit of the org holds for those below it, too" "$NS-" why podgroup/more
 is "it waits" 0 bound more
+# --- what is non-preemptible borrows nothing
+queue firm "$(gpus 2 -1)" >/dev/null
+for i in 1 2 3; do
+    apply >/dev/null <<YAML
+{apiVersion: scheduling.run.ai/v2alpha2, kind: PodGroup, metadata: {name: firm-$i}, spec: {minMember: 1, queue: $NS-firm, preemptibility: non-preemptible}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: firm-$i, labels: {app: firm}, annotations: {capstan.dev/run-seconds: "600", pod-group-name: firm-$i}},
+ spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: 1}}}]}}
+YAML
+done
+soon "its quota is full" '^2$' bound firm
+soon "one waits, and is told for what" "stays within the quota of queue $NS-firm .*of gpu they have 0 left, and it asks for 1" \
+    bash -c "for i in 1 2 3; do '$PROGRAM' why podgroup/firm-\$i -n '$NS'; done"
+soon "its group says so in KAI's words" "NonPreemptibleOverQuota $NS-firm" k get podgroups.scheduling.run.ai -o \
+    'jsonpath={range .items[*]}{.status.schedulingConditions[0].reasons[0].reason} {.status.schedulingConditions[0].reasons[0].details.queueDetails.name}{"\n"}{end}'
+group free firm 2
+soon "others borrow" '^2$' bound free
+is "it waits" 2 bound firm
+soon "the Queue says what of it does not go" '^4 2$' "$KUBECTL" get queues.scheduling.run.ai "$NS-firm" -o \
+    'jsonpath={.status.allocated.nvidia\.com/gpu} {.status.allocatedNonPreemptible.nvidia\.com/gpu}'
+queue firm "$(gpus 3 -1)" >/dev/null
+soon "the quota is raised: it starts" '^3$' bound firm
 k delete podgroups.scheduling.run.ai,pods -l app=three >/dev/null 2>&1
 k delete podgroups.scheduling.run.ai --all >/dev/null
 k delete pods --all --wait=false >/dev/null
@@ -89,17 +125,21 @@ for i in 1 2 3; do
 YAML
 done
 soon "two halves of a GPU, of three" '^2$' bound half
-soon "the third waits for the limit" "capstan.dev/gpu-milli in queue $NS-f" bash -c "for i in 1 2 3; do '$PROGRAM' why pod/half-\$i -n '$NS'; done"
+soon "the third waits for the limit" "quota for gpu in queue $NS-f, 500m more needed" bash -c "for i in 1 2 3; do '$PROGRAM' why pod/half-\$i -n '$NS'; done"
 is "two have started" 2 bound half
+queue f "$(gpus 1 2)" >/dev/null
+soon "a higher limit: it starts" '^3$' bound half
+group whole f 1
+soon "a whole GPU is beyond the rest of it" "quota for gpu in queue $NS-f, 500m more needed" why podgroup/whole
 mib=$(k get nodes -o 'jsonpath={.items[0].metadata.labels.nvidia\.com/gpu\.memory}')
 for i in 1 2; do
     apply >/dev/null 2>&1 <<YAML
-{apiVersion: v1, kind: Pod, metadata: {name: memory-$i, labels: {app: memory, kai.scheduler/queue: $NS-f}, annotations: {capstan.dev/run-seconds: "600", gpu-memory: "$((mib * 3 / 4))"}},
+{apiVersion: v1, kind: Pod, metadata: {name: memory-$i, labels: {app: memory, kai.scheduler/queue: $NS-f}, annotations: {capstan.dev/run-seconds: "600", gpu-memory: "$((mib / 4))"}},
  spec: {schedulerName: kai-scheduler, restartPolicy: Never, containers: [{name: main, image: busybox}]}}
 YAML
 done
-soon "three quarters of a GPU's memory" '^1$' bound memory
-soon "as much again is beyond the limit" "capstan.dev/gpu-memory in queue $NS-f" bash -c "for i in 1 2; do '$PROGRAM' why pod/memory-\$i -n '$NS'; done"
+soon "two quarters of a GPU's memory are not" '^2$' bound memory
+soon "the Queue has two GPUs" '^(2|1999m|1998m)$' "$KUBECTL" get queues.scheduling.run.ai "$NS-f" -o 'jsonpath={.status.allocated.nvidia\.com/gpu}'
 k delete podgroups.scheduling.run.ai --all >/dev/null
 k delete pods --all --wait=false >/dev/null
 "$KUBECTL" delete priorityclass "$NS-high" >/dev/null
@@ -117,4 +157,4 @@ queue none "$(gpus 1 1)" >/dev/null
 soon "its parent comes: it starts" '^1$' bound orphan
 soon "it comes itself" '^1$' bound nowhere
 k delete podgroups.scheduling.run.ai,pods --all --wait=false >/dev/null
-soon "they can go" 'deleted' "$KUBECTL" delete queues.scheduling.run.ai "$NS-a" "$NS-b" "$NS-org" "$NS-bad" "$NS-later" "$NS-none" "$NS-p" "$NS-f" --wait=false
+soon "they can go" 'deleted' "$KUBECTL" delete queues.scheduling.run.ai "$NS-a" "$NS-b" "$NS-org" "$NS-bad" "$NS-later" "$NS-none" "$NS-p" "$NS-f" "$NS-firm" --wait=false

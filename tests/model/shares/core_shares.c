@@ -12,6 +12,9 @@
  *     with care, would have been enough;
  *   - members that go leave each subgroup whole, or nobody of it, and as many whole ones as the group asks for;
  *   - no capability is passed, of queues nor of those above them, unless it was made smaller or the pods were there before;
+ *   - nor is what groups that keep their places may have together, in the worlds that count it, unless it was made smaller, or a group
+ *     keeps its places that did not before;
+ *   - no group goes whole before it has run for as long as its queue, or one above it, lets it;
  *   - a core that begins anew, told the same, starts nobody and evicts nobody: whom it would was forgotten by the other, or there is no
  *     end.
  */
@@ -30,8 +33,8 @@ static void print_model(const struct model *m)
         printf("# q%d:%s below q%d%s weight %" PRId64 " priority %d", i, q->exists ? "" : " gone,", q->parent, q->keeps ? " keeps" : "",
                q->weight, q->priority);
         for (int r = 0; r < RES_N; r++)
-            printf(" | %s deserved %" PRId64 " guarantee %" PRId64 " capability %" PRId64, resource_names[r], q->deserved[r],
-                   q->guarantee[r], q->capability[r]);
+            printf(" | %s deserved %" PRId64 " guarantee %" PRId64 " capability %" PRId64 " kept %" PRId64, resource_names[r],
+                   q->deserved[r], q->guarantee[r], q->capability[r], q->kept[r]);
         printf("\n");
     }
     for (int i = 0; i < NODES; i++)
@@ -83,6 +86,24 @@ static const struct amount *amounts(struct world *w, const int64_t values[RES_N]
     return all;
 }
 
+#define KEPT "kept:"
+/* What is kept has its bound as a capability of a resource of its own. */
+static void tell_kept(struct world *w, const struct m_queue *q, struct queue_shares *x)
+{
+    struct counting *counts = arena_zero(w->records, RES_N, sizeof *counts);
+    struct amount *most = arena_zero(w->records, 2 * RES_N, sizeof *most);
+    for (uint32_t i = 0; i < x->capability_n; i++)
+        most[i] = x->capability[i];
+    for (int r = RES_N; r-- > 0;) { /* by text */
+        name_id kept = id(w, arena_printf(w->records, KEPT "%s", resource_names[r])), of = id(w, resource_names[r]);
+        counts[x->counts_n++] = (struct counting){.as = kept, .resource = of, .times = 1, .per = 1, .only_kept = true, .of = of};
+        if (q->kept[r] != UNSAID)
+            most[x->capability_n++] = (struct amount){kept, q->kept[r]};
+    }
+    x->counts = counts;
+    x->capability = most;
+}
+
 static void tell_queue(struct model *m, struct world *w, int i)
 {
     const struct m_queue *q = &m->queues[i];
@@ -94,9 +115,13 @@ static void tell_queue(struct model *m, struct world *w, int i)
     x->parent = i == ROOT ? 0 : queue_id(w, q->parent);
     x->weight = q->weight;
     x->keeps = q->keeps;
+    x->preempt_after_ms = q->preempt_after_ms;
+    x->reclaim_after_ms = q->reclaim_after_ms;
     x->deserved = amounts(w, q->deserved, &x->deserved_n);
     x->guarantee = amounts(w, q->guarantee, &x->guarantee_n);
     x->capability = amounts(w, q->capability, &x->capability_n);
+    if (m->counts)
+        tell_kept(w, q, x);
     struct queue_record r = {.name = queue_id(w, i), .kind = QUEUE_VOLCANO, .unlimited = true, .shares = x,
                              .borrow_before_next_flavor = true, .priority = q->priority,
                              .within_queue = m->preempts ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER};
@@ -178,6 +203,7 @@ static void tell_pod(struct model *m, struct world *w, int i, int k)
     r.phase = p->node < 0 ? POD_PENDING : POD_RUNNING;
     r.deleting = p->deleting;
     r.preempts_nobody = g->never;
+    r.started_ms = p->started_ms;
     r.created_ms = p->serial;
     pod_record(w, r);
 }
@@ -251,6 +277,31 @@ static int group_of(struct model *m, name_id key)
     return -1;
 }
 
+static bool is_below(const struct model *m, int i, int above)
+{
+    for (int steps = 0; i != above && steps < QUEUES; steps++) {
+        if (i == ROOT || !m->queues[i].exists)
+            return false;
+        i = m->queues[i].parent;
+    }
+    return i == above;
+}
+
+/* Whole groups: for their own queue, or by what the queue says that is just below what both are below. */
+static void check_tenure(struct model *m, const struct m_group *v, const struct m_group *p)
+{
+    int64_t began = m->w.now_ms;
+    int side = v->queue;
+    for (int k = 0; k < PODS; k++)
+        if (v->pods[k].exists && v->pods[k].node >= 0 && v->pods[k].started_ms && v->pods[k].started_ms < began)
+            began = v->pods[k].started_ms;
+    while (v->queue != p->queue && m->queues[side].exists && !is_below(m, p->queue, m->queues[side].parent))
+        side = m->queues[side].parent;
+    int64_t least = v->queue == p->queue ? m->queues[side].preempt_after_ms : m->queues[side].reclaim_after_ms;
+    if (m->queues[side].exists && m->w.now_ms - began < least)
+        die(m, "goes whole, and has not run for as long as its queue lets it", "a group");
+}
+
 /* Those whom the same plan evicted before count as there. */
 static void check_eviction(struct model *m, const struct plan_entry *e)
 {
@@ -259,6 +310,8 @@ static void check_eviction(struct model *m, const struct plan_entry *e)
     if (e->pod && staying_n(v) <= v->min)
         die(m, "is below its minimum without a member that was told to go", who);
     const struct m_group *p = e->reason->code == REASON_PREEMPTED ? &m->groups[group_of(m, e->reason->name)] : NULL;
+    if (p && !e->pod)
+        check_tenure(m, v, p);
     if (p && e->reason->have == PREEMPTION_LOWER_IN_QUEUE) {
         if (!m->preempts || v->queue != p->queue || v->keeps || v->priority >= p->priority || p->never)
             die(m, "may not be preempted in its queue", who);
@@ -304,6 +357,23 @@ static void check_capabilities(struct model *m)
         die(m, "has more than its capability", intern_name(m->w.names, queue_id(&m->w, i)));
 }
 
+/* -1: nobody is. */
+static int above_kept(const struct model *m)
+{
+    for (int i = 0; i < QUEUES; i++)
+        for (int r = 0; r < RES_N && m->counts && m->queues[i].exists && !in_cycle(m, i); r++)
+            if ((double)used_and_kept(m, i, r) > said(m->queues[i].kept[r], 1e15))
+                return i;
+    return -1;
+}
+
+static void check_kept(struct model *m)
+{
+    int i = m->kept_shrunk ? -1 : above_kept(m);
+    if (i >= 0)
+        die(m, "has more in groups that keep their places than those may have", intern_name(m->w.names, queue_id(&m->w, i)));
+}
+
 /* ---- the API ---- */
 
 static void bind(struct model *m, const struct plan_entry *e)
@@ -318,6 +388,7 @@ static void bind(struct model *m, const struct plan_entry *e)
             m->groups[i].promised = false;
             m->groups[i].had_n = 0;
             p->node = (int)strtol(intern_name(m->w.names, e->node) + 1, NULL, 10);
+            p->started_ms = pick(m, 3) ? m->w.now_ms : 0;
             m->binds_n++;
             tell_pod(m, &m->w, i, k);
         }
@@ -506,6 +577,7 @@ static bool cycle(struct model *m)
         }
     }
     check_capabilities(m);
+    check_kept(m);
     return any;
 }
 
@@ -561,13 +633,16 @@ static void put_queue(struct model *m, int i)
         q->guarantee[r] = i > 2 ? maybe(m, 150, pick(m, 5) * unit) : UNSAID;
         bool too_much = q->guarantee[r] != UNSAID && q->capability[r] != UNSAID && q->guarantee[r] > q->capability[r];
         q->guarantee[r] = too_much ? UNSAID : q->guarantee[r];
+        q->kept[r] = m->counts ? maybe(m, 400, pick(m, 7) * unit) : UNSAID;
     }
     if (i == ROOT)
         for (int r = 0; r < RES_N; r++)
             q->deserved[r] = UNSAID;
     if (i == ROOT)
         q->parent = ROOT;
-    m->shrunk = true;
+    q->preempt_after_ms = m->waits_long && pick(m, 3) ? pick(m, 5) * 100000 : 0;
+    q->reclaim_after_ms = m->waits_long && pick(m, 3) ? pick(m, 5) * 100000 : 0;
+    m->shrunk = m->kept_shrunk = true;
     tell_queue(m, &m->w, i);
 }
 
@@ -581,8 +656,9 @@ static void put_group(struct model *m, int i)
 {
     struct m_group *g = &m->groups[i];
     memset(g, 0, sizeof *g);
-    *g = (struct m_group){.exists = true, .keeps = pick(m, 8) == 0, .serial = ++m->serial, .queue = 1 + (int)pick(m, QUEUES - 1),
-                          .count = 1 + (int)pick(m, PODS), .priority = (int)pick(m, 3), .created_ms = m->w.now_ms};
+    *g = (struct m_group){.exists = true, .keeps = pick(m, m->counts ? 3 : 8) == 0, .serial = ++m->serial,
+                          .queue = 1 + (int)pick(m, QUEUES - 1), .count = 1 + (int)pick(m, PODS), .priority = (int)pick(m, 3),
+                          .created_ms = m->w.now_ms};
     g->min = 1 + (int)pick(m, (uint32_t)g->count);
     if (pick(m, 3) == 0) {
         g->size = 1 + (int)pick(m, 3);
@@ -639,10 +715,11 @@ static void random_event(struct model *m)
     } else if (what == 18) {
         i = 1 + (int)pick(m, QUEUES - 1);
         m->queues[i].exists = !m->queues[i].exists;
-        m->shrunk = true;
+        m->shrunk = m->kept_shrunk = true;
         tell_queue(m, &m->w, i);
     } else if (m->groups[i].exists && pick(m, 2)) {
         m->groups[i].keeps = !m->groups[i].keeps;
+        m->kept_shrunk = true;
         tell_group(m, &m->w, i);
     } else if (m->groups[i].exists) {
         make_anew(m, i);
@@ -664,6 +741,8 @@ static void run_seed(uint64_t seed, uint64_t steps)
 {
     struct model m = {.w = world_new(), .random = {seed}, .seed = seed};
     m.preempts = pick(&m, 2);
+    m.counts = seed % 2;
+    m.waits_long = seed % 3 == 0;
     for (int i = 0; i < NODES; i++)
         put_node(&m, i);
     for (int i = 0; i < QUEUES; i++)
@@ -674,6 +753,7 @@ static void run_seed(uint64_t seed, uint64_t steps)
             random_event(&m);
         come_to_rest(&m);
         m.shrunk &= above_capability(&m) >= 0;
+        m.kept_shrunk &= above_kept(&m) >= 0;
         check_waiting(&m);
         begin_anew(&m);
         arena_reset(m.w.records);

@@ -13,12 +13,15 @@ static const char *const resource_names[RES_N] = {"nvidia.com/gpu", "cpu"};
 struct m_queue {               /* 0 is the root; a parent has a smaller number, but in a cycle */
     bool exists, keeps;
     int parent, priority;
+    int64_t preempt_after_ms, reclaim_after_ms; /* its groups run for so long before they go whole */
     int64_t weight;
     int64_t deserved[RES_N], guarantee[RES_N], capability[RES_N]; /* UNSAID */
+    int64_t kept[RES_N];       /* so much at most goes to groups that keep their places, in a world that counts that; UNSAID */
 };
 struct m_pod {
     bool exists, deleting;
     int serial, node;          /* -1: waits */
+    int64_t started_ms;        /* its kubelet took it in; 0: not yet */
 };
 struct m_group {
     bool exists, keeps, never; /* never: its pods preempt nobody of their queue */
@@ -43,8 +46,11 @@ struct model {
     struct m_node nodes[NODES];
     uint64_t seed, step;
     int serial;
+    bool waits_long;           /* queues say how long their groups run first */
+    bool counts;               /* what groups that keep their places have has a bound of its own */
     bool preempts;             /* in each queue who has a higher priority may end who has a lower */
     double deserved[QUEUES][RES_N]; /* when the plan was made; who is evicted asks for nothing until his pods are made anew */
+    bool kept_shrunk;          /* a bound of those that keep their places has changed, or a group does it now: they may have more */
     bool shrunk;               /* a capability, or what a queue stands under, has changed: usage may be above it */
     bool busy;                 /* evictions are under way, or one was refused: more may be promised than the model knows */
     uint64_t binds_n, evicts_n, members_n, lower_n, shared_n, waits_n;
@@ -63,6 +69,7 @@ double deserved(const struct model *m, int i, int r);
 /* ---- who has what ---- */
 
 int64_t used(const struct model *m, int i, int r);      /* by it and those below it */
+int64_t used_and_kept(const struct model *m, int i, int r); /* of that by groups that keep their places */
 int64_t promised(const struct model *m, int i, int r);  /* to groups of it and of those below it; and kept by them */
 int staying_n(const struct m_group *g);                /* its pods that stand, and stay */
 int fewest_n(const struct m_group *g);                 /* so many have to start; more than it has: it never does */

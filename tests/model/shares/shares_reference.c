@@ -142,6 +142,18 @@ int64_t used(const struct model *m, int i, int r)
     return sum;
 }
 
+int64_t used_and_kept(const struct model *m, int i, int r)
+{
+    int64_t sum = 0;
+    for (int g = 0; g < GROUPS; g++)
+        for (int k = 0; k < PODS && m->groups[g].exists && m->groups[g].keeps && m->groups[g].queue == i; k++)
+            sum += m->groups[g].pods[k].exists && m->groups[g].pods[k].node >= 0 ? m->groups[g].ask[r] : 0;
+    for (int k = 1; k < QUEUES; k++)
+        if (m->queues[k].exists && m->queues[k].parent == i && k != i)
+            sum += used_and_kept(m, k, r);
+    return sum;
+}
+
 int64_t promised(const struct model *m, int i, int r)
 {
     int64_t sum = 0;

@@ -165,6 +165,8 @@ static const struct {
     {COSCHEDULING, "podgroups", "spec.minMember"},
     {KAI, "queues", "spec.displayName"}, /* it is shown */
     {KAI, "queues", "spec.parentQueue"},
+    {KAI, "queues", "spec.preemptMinRuntime"},
+    {KAI, "queues", "spec.reclaimMinRuntime"},
     {KAI, "queues", "spec.priority"},
     {KAI, "queues", "spec.resources"},
     {KAI, "podgroups", "spec.minMember"},
@@ -173,6 +175,7 @@ static const struct {
     {KAI, "podgroups", "spec.preemptibility"},
     {KAI, "podgroups", "spec.topologyConstraint"},
     {KAI, "podgroups", "spec.stalenessGracePeriod"},
+    {KAI, "podgroups", "spec.preemptionDelay"},
     {KAI, "podgroups", "spec.subGroups[].name"},
     {KAI, "podgroups", "spec.subGroups[].minMember"},
     {KAI, "podgroups", "spec.subGroups[].topologyConstraint"},

@@ -238,7 +238,8 @@ static void queues_of_kai(void **state)
     assert_string_equal(json_get_text(row("q/kai:team"), "kd", ""), "KAI Queue");
     assert_string_equal(json_get_text(row("q/kai:team"), "n", ""), "team");
     assert_string_equal(json_get_text(row("q/kai:team"), "co", ""), "org");
-    assert_string_equal(amounts_of("q/kai:team", "nvidia.com/gpu"), "1 1 2");
+    assert_string_equal(amounts_of("q/kai:team", "gpu"), "1000 1000 2000");
+    assert_string_equal(amounts_of("q/kai:team", "nvidia.com/gpu"), "");
     assert_int_equal(json_get_int64(row("q/kai:team"), "adm", 0), 1);
     assert_int_equal(json_get_int64(row("q/kai:team"), "act", 0), 1);
     assert_string_equal(json_get_text(row("q/kai:org"), "co", "none"), "none");

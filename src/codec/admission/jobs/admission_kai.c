@@ -2,7 +2,6 @@
  *
  * SOURCE KAI-Scheduler scheduling.run.ai/v2alpha2: its definition and its webhook.
  */
-#include "base/clock.h"
 #include "base/collections/map.h"
 #include "codec/admission/admission_part.h"
 
@@ -52,14 +51,6 @@ static void check_topology(struct admission *x, const struct json *asked)
         admission_warn(x, "spec.topologyConstraint: the group waits before requiredTopologyLevel, preferredTopologyLevel or both are written");
     else if (*name && x->read && !x->read(x->ctx, "kai.scheduler", "topologies", "", name))
         admission_warn(x, "spec.topologyConstraint.topology: there is no Topology %.253s (kai.scheduler): the group waits before there is", name);
-}
-
-static void check_duration(struct admission *x, const struct json *spec, const char *member)
-{
-    const struct json *v = json_get(spec, member);
-    int64_t ms;
-    if (json_is(v, JSON_STRING) && !duration_parse(json_bytes(v), &ms))
-        admission_error(x, FIELD_INVALID, AT(x, "spec.%s", member), v, "write a duration: 90s, 5m, 1h30m");
 }
 
 static bool is_said(const struct json *object, const char *member)
@@ -143,8 +134,8 @@ void admission_kai(struct admission *x, const struct kind *k)
     if (x->status_only)
         return;
     check_topology(x, json_get(spec, "topologyConstraint"));
-    check_duration(x, spec, "preemptionDelay");
-    check_duration(x, spec, "stalenessGracePeriod");
+    admission_kai_duration(x, spec, "preemptionDelay");
+    admission_kai_duration(x, spec, "stalenessGracePeriod");
     check_one_minimum(x, spec, "spec");
     if (!json_is(groups, JSON_ARRAY) || !groups->n || groups->n > LIMIT_TASK_GROUPS)
         return; /* its type and length are refused elsewhere */

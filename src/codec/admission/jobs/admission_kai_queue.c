@@ -2,7 +2,16 @@
  *
  * SOURCE KAI-Scheduler scheduling.run.ai/v2: its webhook wants spec.resources; a quota or limit that is not written is 0.
  */
+#include "base/clock.h"
 #include "codec/admission/admission_part.h"
+
+void admission_kai_duration(struct admission *x, const struct json *spec, const char *member)
+{
+    const struct json *v = json_get(spec, member);
+    int64_t ms;
+    if (json_is(v, JSON_STRING) && !duration_parse(json_bytes(v), &ms))
+        admission_error(x, FIELD_INVALID, AT(x, "spec.%s", member), v, "write a duration: 90s, 5m, 1h30m");
+}
 
 static bool is_below_zero(const struct json *v, bool may_be_unlimited)
 {
@@ -50,5 +59,7 @@ void admission_kai_queue(struct admission *x)
     }
     for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
         check_amounts(x, json_get(amounts, resources[i]), resources[i]);
+    admission_kai_duration(x, spec, "preemptMinRuntime");
+    admission_kai_duration(x, spec, "reclaimMinRuntime");
     check_parent(x, spec);
 }

@@ -29,7 +29,7 @@ static void minimums(void **state)
     } cases[] = {
         {"{minMember: 0}", "", ""},
         {"{minMember: -1}", "spec.minMember", ""},
-        {"{stalenessGracePeriod: 90s, preemptionDelay: 1m}", "", "spec.preemptionDelay"},
+        {"{stalenessGracePeriod: 90s, preemptionDelay: 1m}", "", ""},
         {"{stalenessGracePeriod: -1s}", "", ""},
         {"{stalenessGracePeriod: soon}", "spec.stalenessGracePeriod", ""},
         {"{preemptionDelay: 90}", "spec.preemptionDelay", ""},

@@ -46,6 +46,9 @@ static void a_pod_alone(void **state)
     assert_string_equal(g.staleness, "");
     g = of(w, "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"kai.scheduler/staleness-grace-period\":\"90s\"}}}", NULL);
     assert_string_equal(g.staleness, "90s");
+    assert_string_equal(g.delay, "");
+    g = of(w, "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"kai.scheduler/preemption-delay\":\"5m\"}}}", NULL);
+    assert_string_equal(g.delay, "5m");
     g = of(w, "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"kai.scheduler/staleness-grace-period\":\"soon\"}}}", NULL);
     assert_string_equal(g.staleness, "");
     g = of(w, POD("\"project\":\"p1\",\"kai.scheduler/preemptibility\":\"often\"", OWNED("apps/v1", "ReplicaSet", "r")), NULL);

@@ -3,11 +3,15 @@
  *   node NAME [gpu=N] [cpu=N]                  no GPUs, 1,000 CPUs where nothing is said
  *   queue NAME [in=PARENT] [weight=N] [keeps] [prio=N] [deserved.gpu=N] [guarantee.gpu=N] [capability.gpu=N] (or .cpu)
  *         [preempts]                         of its groups those of higher priority may end those of lower
- *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N] [never] [of=N [size=N] [least=N]]
+ *         [kept.gpu=N] [counts]              of its groups those that keep their places, of all queues below it, have no more than that;
+ *                                            it is counted of those in a queue that says one of the two
+ *         [preempt.after=N] [reclaim.after=N] its groups go not before they have run so many seconds
+ *   runs NAME queue=Q [x=N] [min=N] [gpu=N] [cpu=N] [on=NODE] [keeps] [prio=N] [never] [of=N [size=N] [least=N]] [ran=N]
  *                                              a group of N pods that run, 1 GPU each where nothing is said; of=N: every N are a subgroup,
  *                                              of which `size` (else all) start together, at least `least` of them; pairs=N: every two of
  *                                              these are below one policy, which needs both, and N of such pairs are needed
- *   wants NAME queue=Q ...                     as above, and they wait
+ *                                              ran=N: it began N seconds ago
+ *   wants NAME queue=Q ... [patience=N]        as above, and they wait; nobody goes for them before they have for N seconds
  *
  * Amounts of CPU are whole ones. What a cycle decides is told as "evict b; start a"; of a group that stays its members: "evict b-3".
  */
@@ -34,6 +38,29 @@ static inline const struct amount *amounts_named(struct world *w, const struct w
     return all;
 }
 
+#define KEPT "kept:"
+/* What is kept, as a capability of a resource of its own, besides those that it has. */
+static inline void shares_kept(struct world *w, struct queue_shares *x, const struct word *words, int n)
+{
+    uint32_t kept_n;
+    const struct amount *kept = amounts_named(w, words, n, "kept", &kept_n);
+    if (!kept_n && !word_of(words, n, "counts", NULL))
+        return;
+    struct amount *most = arena_zero(w->records, x->capability_n + kept_n + 1, sizeof *most);
+    if (x->capability_n)
+        memcpy(most, x->capability, x->capability_n * sizeof *most);
+    for (uint32_t i = 0; i < kept_n; i++)
+        most[x->capability_n++] = (struct amount){id(w, arena_printf(w->records, KEPT "%s", text_of(w, kept[i].resource))), kept[i].value};
+    x->capability = most;
+    struct counting *counts = arena_zero(w->records, 2, sizeof *counts);
+    const char *const resources[] = {"cpu", GPU};
+    for (int i = 0; i < 2; i++)
+        counts[i] = (struct counting){.as = id(w, arena_printf(w->records, KEPT "%s", resources[i])), .resource = id(w, resources[i]),
+                                      .times = 1, .per = 1, .only_kept = true, .of = id(w, resources[i])};
+    x->counts = counts;
+    x->counts_n = 2;
+}
+
 static inline void shares_queue(struct world *w, const char *name, const struct word *words, int n)
 {
     struct queue_shares *x = arena_zero(w->records, 1, sizeof *x);
@@ -43,6 +70,9 @@ static inline void shares_queue(struct world *w, const char *name, const struct 
     x->deserved = amounts_named(w, words, n, "deserved", &x->deserved_n);
     x->guarantee = amounts_named(w, words, n, "guarantee", &x->guarantee_n);
     x->capability = amounts_named(w, words, n, "capability", &x->capability_n);
+    shares_kept(w, x, words, n);
+    x->preempt_after_ms = 1000 * number_of(words, n, "preempt.after", 0);
+    x->reclaim_after_ms = 1000 * number_of(words, n, "reclaim.after", 0);
     struct queue_record r = {.name = id(w, volcano_name(w, name)), .title = id(w, name), .kind = QUEUE_VOLCANO, .unlimited = true,
                              .shares = x, .borrow_before_next_flavor = true, .priority = (int32_t)number_of(words, n, "prio", 0),
                              .within_queue = word_of(words, n, "preempts", NULL) ? PREEMPT_LOWER_PRIORITY : PREEMPT_NEVER};
@@ -78,6 +108,7 @@ static inline void shares_group(struct world *w, const char *name, const struct 
     r.queue_title = id(w, queue);
     r.keeps_places = word_of(words, n, "keeps", NULL) != NULL;
     r.priority = (int32_t)number_of(words, n, "prio", 0);
+    r.patience_s = (int32_t)number_of(words, n, "patience", 0);
     const int64_t of = number_of(words, n, "of", 0);
     const name_id part = id(w, "part");
     const struct subgroup_policy subgroups = {.name = part, .keys = &part, .keys_n = 1, .size = (int32_t)number_of(words, n, "size", of),
@@ -96,6 +127,7 @@ static inline void shares_group(struct world *w, const char *name, const struct 
             p.shape.labels = labels_of(w, arena_printf(w->records, "part=%lld", (long long)(i / of)), &p.shape.labels_n);
         p.node = runs ? id(w, word_of(words, n, "on", "n")) : 0;
         p.phase = runs ? POD_RUNNING : POD_PENDING;
+        p.started_ms = runs ? w->now_ms - 1000 * number_of(words, n, "ran", 0) : 0;
         p.preempts_nobody = word_of(words, n, "never", NULL) != NULL;
         pod_record(w, p);
     }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "core/quota/count.h"
 #include "shares_words.h"
 
 /* ---- what each deserves ---- */
@@ -165,6 +166,44 @@ static const struct decided_case decided_cases[] = {
      "node n gpu=8 cpu=8; queue root; queue a preempts deserved.gpu=4; runs x queue=a x=8 gpu=0 cpu=1; wants z queue=a prio=9 x=4 gpu=0 cpu=1;",
      "evict x"},
 
+    /* ---- what groups that keep their places may have together ---- */
+    {"they stay within it", EIGHT "queue a kept.gpu=2; queue b; wants z queue=a x=3 keeps;", ""},
+    {"others borrow as ever", EIGHT "queue a kept.gpu=2; queue b; wants z queue=a x=3;", "start z"},
+    {"up to it", EIGHT "queue a kept.gpu=2; queue b; runs x queue=a x=6; wants z queue=a x=2 keeps;", "start z"},
+    {"with those that run", EIGHT "queue a kept.gpu=2; queue b; runs x queue=a x=1 keeps; wants z queue=a x=2 keeps;", ""},
+    {"none of it", EIGHT "queue a kept.gpu=0; queue b; wants z queue=a keeps;", ""},
+    {"each resource by itself", EIGHT "queue a kept.gpu=2 kept.cpu=1; queue b; wants z queue=a x=2 cpu=1 keeps;", ""},
+    {"without bound where none is said", EIGHT "queue a counts; queue b; wants z queue=a x=8 keeps;", "start z"},
+    {"a queue above has one, too", EIGHT "queue p kept.gpu=2; queue a in=p counts; queue b in=p counts; runs x queue=b x=1 keeps;"
+     "wants z queue=a x=2 keeps;", ""},
+    {"that is enough", EIGHT "queue p kept.gpu=3; queue a in=p counts; queue b in=p counts; runs x queue=b x=1 keeps;"
+     "wants z queue=a x=2 keeps;", "start z"},
+    {"nobody goes for more", EIGHT "queue a kept.gpu=2 preempts; queue b; runs x queue=a x=8; wants z queue=a prio=9 x=3 keeps;", ""},
+    {"those go whom it takes within it", EIGHT "queue a kept.gpu=2 preempts; queue b; runs x queue=a x=8; wants z queue=a prio=9 x=2 keeps;",
+     "evict x"},
+    {"only so many members as it leaves", EIGHT "queue a kept.gpu=2; queue b; wants z queue=a x=3 min=2 keeps;", "start z"},
+    {"who is like one that waits, and does not keep its places, starts",
+     EIGHT "queue a kept.gpu=2; queue b; wants y queue=a x=3 keeps; wants z queue=a x=3;", "start z"},
+
+    /* ---- how long they run first ---- */
+    {"who has run too short is not taken back from", EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=8 ran=59; wants z queue=b x=4;", ""},
+    {"who has run for so long is", EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=8 ran=60; wants z queue=b x=4;", "evict x"},
+    {"members above the minimum go at any time", EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=8 min=4 ran=1; wants z queue=b x=4;",
+     "evict x-7; evict x-6; evict x-5; evict x-4"},
+    {"of several who has run for longer", EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=4 ran=90; runs y queue=a x=4 ran=1;"
+     "wants z queue=b x=4;", "evict x"},
+    {"nor is one ended in its own queue that has run too short", PREEMPTS "queue a preempts preempt.after=60; runs x queue=a x=8 ran=59;"
+     "wants z queue=a prio=9 x=4;", ""},
+    {"each by its own time", PREEMPTS "queue a preempts preempt.after=60 reclaim.after=999; runs x queue=a x=8 ran=61; wants z queue=a prio=9 x=4;",
+     "evict x"},
+    {"between parents the time of the parent counts", EIGHT "queue p reclaim.after=60; queue r; queue a in=p reclaim.after=1; queue b in=r;"
+     "runs x queue=a x=8 ran=59; wants z queue=b x=4;", ""},
+    {"below one parent that of the queue", EIGHT "queue p reclaim.after=60; queue a in=p reclaim.after=1; queue b in=p;"
+     "runs x queue=a x=8 ran=59; wants z queue=b x=4;", "evict x"},
+    {"who is to wait ends nobody", TWO "runs x queue=a x=8; wants z queue=b x=4 patience=60;", ""},
+    {"and starts where there is room", TWO "runs x queue=a x=4; wants z queue=b x=4 patience=60;", "start z"},
+    {"others need not wait", TWO "runs x queue=a x=8; wants y queue=b x=4 patience=60; wants z queue=b x=4;", "evict x"},
+
     {"a cycle of parents", EIGHT "queue a in=b; queue b in=a; queue c; wants z queue=a;", ""},
     {"a parent that is not there", EIGHT "queue a in=nobody; queue b in=nobody; runs x queue=a x=8; wants z queue=b x=4;", "evict x"},
 };
@@ -262,6 +301,124 @@ static void test_asking_for_more_moves_what_others_deserve(void **state)
     objects(state, EIGHT "queue a; queue b; queue c; runs x queue=a x=6; runs y queue=b x=2; wants z queue=c x=2;");
     assert_int_equal(gpus_deserved(w, "a"), 4); /* 8 - 2 - 2 */
     assert_string_equal(shares_decided(w), "evict x");
+}
+
+/* Told in the words of whom the bound is of; it starts when others leave, when the bound is raised, and when it says that it may go. */
+static void test_kept_within_a_bound(void **state)
+{
+    struct world *w = *state;
+    objects(state, EIGHT "queue a kept.gpu=2; queue b; runs x queue=a x=1 keeps; wants z queue=a x=2 keeps; wants v queue=a x=4 min=2 keeps;");
+    assert_string_equal(shares_decided(w), "");
+    assert_string_equal(why(w, "z"), "what is non-preemptible stays within the quota of queue a and of those above it: of " GPU
+                                     " they have 1 left, and it asks for 2");
+    pod_goes(w, "x", 0);
+    gone(w, CHANGE_GANG_GONE, "x");
+    step(w);
+    assert_string_equal(shares_decided(w), "start z");
+    step(w);
+    objects(state, "queue a kept.gpu=5;");
+    assert_string_equal(shares_decided(w), "start v");
+    assert_non_null(entry_of(w, EFFECT_BIND, "ns/v-2"));
+    assert_null(entry_of(w, EFFECT_BIND, "ns/v-3")); /* above its minimum, and above the bound */
+    sweep_names(w);
+    step(w);
+    objects(state, "wants u queue=a x=1 keeps;");
+    assert_string_equal(shares_decided(w), "");
+    objects(state, "wants u queue=a x=1;");
+    assert_string_equal(shares_decided(w), "start u");
+}
+
+/* Of who runs, too, from when the queue counts it on. */
+static void test_a_queue_begins_to_count_what_is_kept(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=2 keeps;");
+    objects(state, "queue a kept.gpu=2; wants z queue=a x=1 keeps;");
+    assert_string_equal(shares_decided(w), "");
+    const char *const queues[] = {"a", "b"};
+    for (int i = 0; i < 2; i++) { /* nobody sees that it is a resource */
+        struct queue_usage *rows;
+        for (uint32_t n = state_queue_usage(w->s, id(w, volcano_name(w, queues[i])), w->cycle, &rows); n--;) {
+            assert_null(strstr(text_of(w, rows[n].resource), KEPT));
+            assert_int_equal(rows[n].kept, !i && rows[n].resource == id(w, GPU) ? 2 : 0);
+        }
+    }
+    objects(state, "queue a;");
+    assert_string_equal(shares_decided(w), "start z");
+}
+
+/* Nothing else happens: time alone wakes who waits for it. */
+static void test_times_come(void **state)
+{
+    struct world *w = *state;
+    objects(state, EIGHT "queue a reclaim.after=60; queue b; runs x queue=a x=4; runs y queue=a x=4 ran=30; wants z queue=b x=4;");
+    assert_string_equal(shares_decided(w), "");
+    assert_non_null(strstr(why_tree(w, "z"), "queue b takes nothing back for it before 1970-01-01T00:17:1"));
+    assert_non_null(strstr(why_tree(w, "z"), "has not run for as long as its queue lets it"));
+    assert_true(w->plan.wake_ms > w->now_ms && w->plan.wake_ms <= w->now_ms + 30000);
+    w->now_ms += 29000;
+    step(w);
+    assert_string_equal(shares_decided(w), "");
+    w->now_ms += 1100;
+    step(w);
+    assert_string_equal(shares_decided(w), "evict y");
+}
+
+static void test_patience_ends(void **state)
+{
+    struct world *w = *state;
+    objects(state, TWO "runs x queue=a x=8; wants z queue=b x=4 patience=60;");
+    assert_non_null(strstr(why_tree(w, "z"), "it is to wait so long (preemptionDelay)"));
+    w->now_ms += 59000;
+    step(w);
+    assert_string_equal(shares_decided(w), "");
+    w->now_ms += 1100;
+    step(w);
+    assert_string_equal(shares_decided(w), "evict x");
+}
+
+/* What the queue counts of one pod: "cpu=500 gpu=2500". */
+static const char *counted(struct world *w, const char *requests, bool keeps)
+{
+    pod(w, "ns/asks", "asks", requests);
+    const struct queue *q = queue_find(w->s, id(w, volcano_name(w, "a")));
+    const struct pod *p = &w->s->pods[id_map_get(&w->s->pod_by_key, id(w, "ns/asks"))];
+    struct amount one;
+    const char *text = "";
+    for (struct count x = count_begin(w->s, q, keeps, p->shape); count_next(&x, &one);)
+        if (one.resource != w->s->name_pods) {
+            text = arena_printf(w->records, "%s%s%s=%lld", text, *text ? " " : "", text_of(w, one.resource), (long long)one.value);
+            assert_int_equal(count_of(w->s, q, keeps, p->shape, one.resource), one.value);
+        }
+    return text;
+}
+
+static void test_what_is_counted(void **state)
+{
+    struct world *w = *state;
+    name_id gpus = id(w, "all"), kept = id(w, "kept"), milli = id(w, "part.x/milli"), memory = id(w, "part.x/memory");
+    const struct counting counts[] = {{.as = gpus, .resource = id(w, GPU), .times = 1000, .per = 1, .how = COUNTS_WITHOUT_PART},
+                                      {.as = gpus, .resource = id(w, "x.y/mig"), .times = 3000, .per = 1},
+                                      {.as = gpus, .resource = milli, .times = 1, .per = 1, .how = COUNTS_PART},
+                                      {.as = gpus, .resource = memory, .times = 1000, .per = 80, .how = COUNTS_PART},
+                                      {.as = kept, .resource = id(w, "cpu"), .times = 1, .per = 1, .only_kept = true, .of = id(w, "cpu")}};
+    const struct queue_shares shares = {.weight = 1, .counts = counts, .counts_n = 5};
+    const struct queue_record r = {.name = id(w, volcano_name(w, "a")), .kind = QUEUE_VOLCANO, .unlimited = true, .shares = &shares};
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = r});
+    assert_string_equal(counted(w, "cpu=500", false), "cpu=500");
+    assert_string_equal(counted(w, "cpu=500", true), "kept=500 cpu=500");
+    assert_string_equal(counted(w, GPU "=2,x.y/mig=1,cpu=0", true), "all=5000");
+    assert_string_equal(counted(w, "part.x/milli=300,part.x/memory=40", false), "all=500"); /* two words for one part */
+    assert_string_equal(counted(w, "part.x/milli=600,part.x/memory=40," GPU "=1", false), "all=600"); /* the device of its part */
+    assert_string_equal(counted(w, "part.x/milli=600,x.y/mig=1", false), "all=3600");
+    assert_string_equal(counted(w, "part.x/memory=27", false), "all=337");
+    assert_string_equal(counted(w, GPU "=9223372036854775807", false),
+                        arena_printf(w->records, "all=%lld", (long long)NO_END));
+    const struct counting tiny[] = {{.as = gpus, .resource = memory, .times = 1, .per = 80}};
+    const struct queue_shares by_tiny = {.weight = 1, .counts = tiny, .counts_n = 1};
+    const struct queue_record other = {.name = r.name, .kind = QUEUE_VOLCANO, .unlimited = true, .shares = &by_tiny};
+    state_apply(w->s, &(struct change){.type = CHANGE_QUEUE, .queue = other});
+    assert_string_equal(counted(w, "part.x/memory=27", false), "all=1"); /* nothing is had for nothing */
 }
 
 static void test_nodes_that_come_and_go(void **state)
@@ -540,6 +697,11 @@ int main(void)
         in_a_world(test_part_of_the_victim_is_there_still),
         in_a_world(test_refused_eviction_is_told_again),
         in_a_world(test_asking_for_more_moves_what_others_deserve),
+        in_a_world(test_kept_within_a_bound),
+        in_a_world(test_a_queue_begins_to_count_what_is_kept),
+        in_a_world(test_times_come),
+        in_a_world(test_patience_ends),
+        in_a_world(test_what_is_counted),
         in_a_world(test_nodes_that_come_and_go),
         in_a_world(test_a_queue_comes_and_goes),
         in_a_world(test_a_queue_keeps_what_it_has_no_longer),

@@ -99,12 +99,12 @@ static void shares_follow_nodes(void **state)
     kai_queue("a", 1, -1, 1);
     kai_queue("b", 1, -1, 1);
     scheduler_start();
-    assert_int_equal(deserved("a", "nvidia.com/gpu"), 2);
-    assert_int_equal(deserved("b", "nvidia.com/gpu"), 2);
+    assert_int_equal(deserved("a", "gpu"), 2000);
+    assert_int_equal(deserved("b", "gpu"), 2000);
     assert_int_equal(deserved("a", "cpu"), 64000);
     node("n1", "nvidia.com/gpu", 8);
     run(2000);
-    assert_int_equal(deserved("a", "nvidia.com/gpu"), 6);
+    assert_int_equal(deserved("a", "gpu"), 6000);
     kube_delete(w.user, "/apis/scheduling.run.ai/v2/queues/b", BYTES(""), NULL, NULL);
     run(2000);
     group("first", "a", 1);
@@ -125,16 +125,16 @@ static void shares_follow_what_is_asked(void **state)
     kai_queue("b", 0, -1, 3);
     scheduler_start();
     run(1000);
-    assert_int_equal(deserved("a", "nvidia.com/gpu"), 1);
-    assert_int_equal(deserved("b", "nvidia.com/gpu"), 3);
+    assert_int_equal(deserved("a", "gpu"), 1000);
+    assert_int_equal(deserved("b", "gpu"), 3000);
     group("first", "a", 4);
     run(2000);
     assert_true(is_bound("first"));
-    assert_int_equal(deserved("a", "nvidia.com/gpu"), 4);
+    assert_int_equal(deserved("a", "gpu"), 4000);
     group("second", "b", 4);
     run(2000);
-    assert_int_equal(deserved("a", "nvidia.com/gpu"), 1);
-    assert_int_equal(deserved("b", "nvidia.com/gpu"), 3);
+    assert_int_equal(deserved("a", "gpu"), 1000);
+    assert_int_equal(deserved("b", "gpu"), 3000);
 }
 
 /* The one that begins anew counts what is asked before it decides anything: nobody is ended whom the one before would have let stand. */
@@ -145,7 +145,7 @@ static void begins_with_what_is_asked(void **state)
     kai_queue("b", 0, -1, 3);
     group("first", "a", 4);
     scheduler_start();
-    assert_int_equal(deserved("a", "nvidia.com/gpu"), 4);
+    assert_int_equal(deserved("a", "gpu"), 4000);
 }
 
 /* An instance of three slices counts as three GPUs, also in what there is to be dealt out; so it does once nodes have others. */
@@ -156,20 +156,25 @@ static void counts_mig_instances(void **state)
     kai_queue("other", 0, -1, 1);
     node("m0", "nvidia.com/mig-3g.20gb", 4);
     scheduler_start();
-    assert_int_equal(deserved("team", "nvidia.com/gpu"), 7);
-    assert_int_equal(deserved("team", "nvidia.com/mig-3g.20gb"), 2);
-    assert_int_equal(deserved("other", "nvidia.com/mig-3g.20gb"), 3); /* 16 - 4 - 3 */
-    assert_int_equal(deserved("team", "nvidia.com/mig-1g.5gb"), -1);
+    assert_int_equal(deserved("team", "gpu"), 7000);
+    assert_int_equal(deserved("other", "gpu"), 9000); /* 16 - 4 - 3 */
+    assert_int_equal(deserved("team", "nvidia.com/gpu"), -1);
     group_of("two", "team", 2, "nvidia.com/mig-3g.20gb");
     group_of("third", "team", 1, "nvidia.com/mig-3g.20gb");
     run(5000);
     assert_true(is_bound("two"));
     assert_false(is_bound("third"));
-    assert_non_null(strstr(told("third"), "nvidia.com/mig-3g.20gb in queue team"));
-    kube_delete(w.user, "/api/v1/nodes/m0", BYTES(""), NULL, NULL);
+    assert_non_null(strstr(told("third"), "insufficient unused quota for gpu in queue team, 2 more needed"));
+    group("whole", "team", 1);
+    group("second", "team", 1);
+    run(5000);
+    assert_true(is_bound("whole")); /* 6 and 1 of 7, and no more */
+    assert_false(is_bound("second"));
+    const struct json *status = json_get(get("/apis/scheduling.run.ai/v2/queues/team"), "status");
+    assert_string_equal(json_text(json_path(status, "allocated", "nvidia.com/gpu", NULL), ""), "7");
     node("m1", "nvidia.com/mig-1g.5gb", 12);
     run(2000);
-    assert_int_equal(deserved("team", "nvidia.com/mig-1g.5gb"), 7);
+    assert_int_equal(deserved("other", "gpu"), 21000);
 }
 
 static void leaves_the_status_to_kai(void **state)

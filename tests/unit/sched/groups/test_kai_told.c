@@ -77,6 +77,41 @@ static void says_why_it_waits(void **state)
     assert_string_equal(said("second"), ""); /* it runs */
 }
 
+static const char *status_of(const char *queue, const char *field)
+{
+    const struct json *o = get(arena_printf(w.a, "/apis/scheduling.run.ai/v2/queues/%s", queue));
+    return json_text(json_path(o, "status", field, "nvidia.com/gpu", NULL), "");
+}
+
+static void kept_group(const char *name, int gpus)
+{
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"scheduling.run.ai/v2alpha2\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"},"
+                        "\"spec\":{\"minMember\":1,\"queue\":\"team\",\"preemptibility\":\"non-preemptible\"}}", name));
+    pod(arena_printf(w.a, "%s-0", name), name, gpus);
+}
+
+/* Who is non-preemptible stays within the quota, whoever else borrows. */
+static void says_what_is_over_quota(void **state)
+{
+    (void)state;
+    const char *free = "{\"quota\":-1,\"limit\":-1}";
+    create(arena_printf(w.a,
+                        "{\"apiVersion\":\"scheduling.run.ai/v2\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"team\"},\"spec\":{\"resources\":{"
+                        "\"gpu\":{\"quota\":1,\"limit\":-1,\"overQuotaWeight\":1},\"cpu\":%s,\"memory\":%s}}}", free, free));
+    kept_group("one", 1);
+    kept_group("two", 2);
+    group("others", "team", 1);
+    pod("others-0", "others", 2);
+    scheduler_start();
+    run(8000);
+    assert_string_equal(said("one"), "");
+    assert_string_equal(said("others"), "");
+    assert_string_equal(said("two"), WAITS "NonPreemptibleOverQuota team");
+    assert_string_equal(status_of("team", "allocated"), "3");
+    assert_string_equal(status_of("team", "allocatedNonPreemptible"), "1");
+}
+
 static const char *event_of(const char *name)
 {
     const struct json *items = json_get(get("/api/v1/namespaces/n/events"), "items");
@@ -109,6 +144,31 @@ static int64_t told_of_what_does_nothing(void)
     return n;
 }
 
+#define GROUP "/apis/scheduling.run.ai/v2alpha2/namespaces/n/podgroups/g"
+
+/* There it is written once, and again when it is another one, or the group is. */
+static void writes_no_phase_where_none_is_kept(void **state)
+{
+    (void)state;
+    kai_queue("team", -1);
+    group("g", "team", 2);
+    pod("g-0", "g", 1);
+    scheduler_start();
+    run(8000);
+    assert_string_equal(json_text(json_path(get(GROUP), "status", "phase", NULL), ""), "Pending");
+    kube_patch(w.user, KUBE_PATCH_MERGE, GROUP "/status", BYTES("{\"status\":{\"phase\":null,\"pending\":null}}"), NULL, NULL);
+    run(20000);
+    assert_null(json_path(get(GROUP), "status", "phase", NULL));
+    pod("g-1", "g", 1);
+    run(8000);
+    assert_string_equal(json_text(json_path(get(GROUP), "status", "phase", NULL), ""), "Running");
+    kube_delete(w.user, GROUP, BYTES(""), NULL, NULL);
+    run(2000);
+    group("g", "team", 2);
+    run(8000);
+    assert_string_equal(json_text(json_path(get(GROUP), "status", "phase", NULL), ""), "Running");
+}
+
 /* In KAI's own definition of today there is no status.phase: what is written there is gone, and nothing is said again for that. */
 static void says_once_what_does_nothing(void **state)
 {
@@ -130,6 +190,7 @@ static void says_once_what_does_nothing(void **state)
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_stage, teardown)
-    const struct CMUnitTest tests[] = {TEST(says_why_it_waits), TEST(says_whom_it_waits_for), TEST(says_once_what_does_nothing)};
+    const struct CMUnitTest tests[] = {TEST(says_why_it_waits), TEST(says_what_is_over_quota), TEST(says_whom_it_waits_for),
+                                       TEST(says_once_what_does_nothing), TEST(writes_no_phase_where_none_is_kept)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
