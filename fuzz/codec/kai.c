@@ -23,7 +23,9 @@ static void queues(struct arena *a, const struct json *specs)
     kai_queues_read(&d, all, n, &(struct kai_totals){.gpus = 48, .cpu_milli = 96000, .memory_bytes = (int64_t)1 << 40});
     for (uint32_t i = 0; i < n; i++) {
         const struct queue_shares *x = all[i].record.shares;
-        MUST_HOLD(x->deserved_n == 4 && x->capability_n <= 4);
+        MUST_HOLD(x->deserved_n == KAI_PARTS_N && x->capability_n <= 2 * KAI_PARTS_N); /* and what is non-preemptible of each */
+        for (uint32_t k = 0; k < x->counts_n; k++)
+            MUST_HOLD(x->counts[k].times >= 1 && x->counts[k].per >= 1);
         for (uint32_t k = 0; k < x->deserved_n; k++) {
             int64_t most = amount_of(x->capability, x->capability_n, x->deserved[k].resource, NO_END);
             MUST_HOLD(x->deserved[k].value >= 0 && x->deserved[k].value <= most && most >= 0);

@@ -245,7 +245,7 @@ struct gang_check {            /* and what the gang's object says of it */
 enum counting_how { COUNTS_EACH, COUNTS_PART, COUNTS_WITHOUT_PART };
 /* What of a pod's requests is counted as another resource (quota/count.h): value * times / per, rounded down, at least 1. */
 struct counting {
-    name_id as, resource;      /* sorted by `as`; all of one `as` are only_kept, or none */
+    name_id as, resource;      /* those of one `as` stand together; all of them are only_kept, or none */
     int64_t times, per;        /* from 1 */
     enum counting_how how;
     bool only_kept;            /* of gangs that keep their places (keeps_places), and besides: what all gangs have is counted, too */
