@@ -20,7 +20,7 @@ uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task 
     if (n > VCJOB_TASKS_MAX)
         n = VCJOB_TASKS_MAX;
     struct vcjob_task *tasks = arena_zero(a, n + 1, sizeof *tasks);
-    int64_t pods_left = LIMIT_GANG_MEMBERS; /* LIMIT  of all tasks together. Volcano's definitions have none, and each host is a name in lists */
+    int64_t pods_left = LIMIT_GANG_MEMBERS; /* LIMIT  of all tasks; Volcano's definitions have none, and each host is a name in lists */
     for (uint32_t i = 0; i < n; i++) {
         const struct json *spec = json_item(list, i);
         tasks[i].spec = spec;

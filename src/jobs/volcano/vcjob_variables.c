@@ -307,7 +307,8 @@ static void remark_pods(struct remarks *r, const struct json *job)
     }
     if (asked > LIMIT_GANG_MEMBERS)
         remark(r, "TooManyPods",
-               arena_printf(r->arena, "the tasks ask for %lld pods; the first %d are made: write fewer replicas", (long long)asked, LIMIT_GANG_MEMBERS));
+               arena_printf(r->arena, "the tasks ask for %lld pods; the first %d are made: write fewer replicas", (long long)asked,
+                            LIMIT_GANG_MEMBERS));
 }
 
 struct json *vcjob_remarks(struct arena *a, const struct json *job, const struct vcjob_plugins *p,

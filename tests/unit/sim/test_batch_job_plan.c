@@ -69,7 +69,8 @@ static void pods_without_number_are_created_some_at_a_time(void **state)
     struct setup *s = *state;
     assert_int_equal(plan_of(s->arena, "\"parallelism\":2147483647", "", NULL).create_n, BATCH_JOB_CREATE_MAX);
     assert_int_equal(plan_of(s->arena, "\"parallelism\":2147483647,\"completions\":2147483647", "", NULL).create_n, BATCH_JOB_CREATE_MAX);
-    assert_int_equal(plan_of(s->arena, "\"parallelism\":9223372036854775807,\"completions\":3,\"completionMode\":\"Indexed\"", "", NULL).create_n, 3);
+    assert_int_equal(
+        plan_of(s->arena, "\"parallelism\":9223372036854775807,\"completions\":3,\"completionMode\":\"Indexed\"", "", NULL).create_n, 3);
 }
 
 static void jobs_complete_and_fail(void **state)
