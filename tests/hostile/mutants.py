@@ -31,7 +31,8 @@ AMOUNT_NAMES = {"requests", "limits", "capacity", "allocatable", "nominalQuota",
 FIXED = {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name"), ("metadata", "namespace")}
 REFERS = re.compile(r"(?i)parent|cohort|queue$|queueName|^name$|targets|clusterQueue|topolog")
 POD_LABELS = ["job-name", "batch.kubernetes.io/job-name", "volcano.sh/job-name", "jobset.sigs.k8s.io/jobset-name",
-              "training.kubeflow.org/job-name", "kueue.x-k8s.io/podset", "leaderworkerset.sigs.k8s.io/name", "batch.kubernetes.io/job-completion-index", "ray.io/cluster"]
+              "training.kubeflow.org/job-name", "kueue.x-k8s.io/podset", "leaderworkerset.sigs.k8s.io/name",
+              "batch.kubernetes.io/job-completion-index", "ray.io/cluster"]
 FINALIZERS = ["x/y", "kueue.x-k8s.io/resource-in-use", "kueue.x-k8s.io/managed", "foregroundDeletion"]
 
 

@@ -82,7 +82,7 @@ class Program:
         status, text = self.call("GET", path)
         return json.loads(text) if status == 200 else {}
 
-    def says(self, *words, text=None, limit_s=60, is_well=False):
+    def says(self, *words, text=None, limit_s=150, is_well=False):
         """What a command prints. It may fail, unless is_well; it may not crash, hang, or print what a terminal obeys."""
         try:
             ran = subprocess.run([self.program, *words], input=text, capture_output=True, timeout=limit_s, check=False,
