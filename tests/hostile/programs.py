@@ -20,8 +20,23 @@ BAD = re.compile(r"AddressSanitizer|UndefinedBehaviorSanitizer|runtime error:|As
 TERMINAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # what a terminal would obey
 
 
+PAGES = ("/ui/api/cluster", "/ui/api/node?name=node-0", "/ui/api/node?name=a100-40gb-0", "/ui/api/sessions?name=node-0",
+         "/ui/api/why?job=workload/default/work", "/ui/api/why?job=podgroup/default/pg")
+
+
 class Finding(Exception):
     pass
+
+
+def page_check(name, path, text):
+    """What the page reads is JSON, where there is something to say."""
+    try:
+        if text[:1] in (b"{", b"["):
+            json.loads(text.decode("utf-8"))
+        elif path == "/ui/api/cluster":
+            raise ValueError("no JSON")
+    except ValueError as e:
+        raise Finding(f"{name}: GET {path}: {e}: {text[:300]}") from e
 
 
 def environment():
@@ -171,7 +186,9 @@ class Up(Program):
                 self.call("DELETE", f"{path}/{name}", {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
 
     def look_around(self):
-        """Lists of every kind, as kubectl asks for them."""
+        """The web page's data, and lists of every kind, as kubectl asks for them."""
+        for path in PAGES:
+            page_check(self.name, path, self.call("GET", path)[1])
         for group in ["/api/v1"] + ["/apis/" + g["preferredVersion"]["groupVersion"] for g in self.get("/apis").get("groups", [])]:
             for r in self.get(group).get("resources", []):
                 if "/" not in r["name"] and "list" in r["verbs"]:
@@ -239,12 +256,13 @@ class Scheduler(Program):
                     raise Finding(f"{self.name} writes without end: {resource} {events[-1]}")
 
     def look_around(self):
-        for path in ("/metrics", "/ui/", "/ui/events"):
-            ran = subprocess.run(["curl", "-s", "-m", "2", "--unix-socket", f"{self.folder}/port", "http://x" + path], capture_output=True,
+        for path in ("/metrics", *PAGES):
+            ran = subprocess.run(["curl", "-s", "-m", "60", "--unix-socket", f"{self.folder}/port", "http://localhost" + path], capture_output=True,
                                  check=False)
-            if path == "/metrics" and (ran.returncode or not ran.stdout):
+            if ran.returncode or not ran.stdout:
                 self.look()
-                raise Finding(f"{self.name}: no answer to GET /metrics: curl {ran.returncode}")
+                raise Finding(f"{self.name}: no answer to GET {path}: curl {ran.returncode}")
+            page_check(self.name, path, ran.stdout)
 
     def close(self):
         try:
