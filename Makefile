@@ -7,7 +7,7 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all deps demo test test-sanitize test-threads check lint bench fuzz soak docs install deb image clean
+.PHONY: all deps demo test test-sanitize test-threads check lint bench fuzz hostile soak docs install deb image clean
 
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -55,6 +55,14 @@ fuzz: deps
 	@test -f $(BUILD)-fuzz/build.ninja || CC=clang meson setup $(BUILD)-fuzz -Dfuzz=true -Dbench=false -Db_sanitize=address,undefined -Db_lundef=false
 	ninja -C $(BUILD)-fuzz
 	scripts/fuzz $(BUILD)-fuzz
+
+# Objects that are not as expected, against whole programs with the compiler's checks on: HOSTILE_SECONDS=300 of each of the two ways.
+# What is found is kept in $(BUILD)-asan/hostile, and begins with the SEED and the batch that show it again.
+hostile: deps $(BUILD)-asan/build.ninja
+	ninja -C $(BUILD)-asan capstan
+	@mkdir -p $(BUILD)-asan/hostile
+	BUILD=$(BUILD)-asan tests/hostile/run --seed $${SEED:-$$(date +%s)} --seconds $${HOSTILE_SECONDS:-300} --operations 150 \
+	    --keep $(BUILD)-asan/hostile
 
 # The random models and the whole system under faults: a million steps each.
 soak: deps all

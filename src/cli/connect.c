@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "base/collections/map.h"
 #include "base/memory.h"
+#include "kube/object_meta.h"
 #include "wire/json_reader.h"
 
 enum { ITEM_MAX_BYTES = 16 << 20 };
@@ -112,6 +113,9 @@ struct pending_list {
     void (*fn)(void *arg, const struct json *item);
     void *arg;
     struct err *error;
+    struct buf without_nul;
+    uint32_t unread_n; /* objects that are more than we read, as nested ones are: the others are as they are */
+    struct err unread; /* what is wrong with the last of them */
     bool done;
 };
 
@@ -119,10 +123,10 @@ static int list_item(void *arg, struct bytes text)
 {
     struct pending_list *p = arg;
     arena_reset(p->item);
-    const struct json *item = json_parse(p->item, text, NULL, p->error);
-    if (!item)
-        return -p->error->code;
-    p->fn(p->arg, item);
+    const struct json *item = json_parse(p->item, object_text_without_nul(text, &p->without_nul), NULL, &p->unread);
+    if (item)
+        p->fn(p->arg, item);
+    p->unread_n += !item;
     return 0;
 }
 
@@ -156,6 +160,9 @@ int connection_each(struct connection *c, const char *path, void (*fn)(void *arg
                                              .arg = &p});
     wait_for(c, &p.done, e);
     json_splitter_free(p.splitter);
+    buf_free(&p.without_nul);
+    if (p.unread_n)
+        fprintf(stderr, "capstan: %u object(s) of %s cannot be read and are left out: %s\n", p.unread_n, path, p.unread.text);
     return -e->code;
 }
 

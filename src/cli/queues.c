@@ -57,7 +57,7 @@ static const char *sum_of(struct arena *a, const struct json *one, int sign, con
 static const struct json *named(const struct json *list, const char *name)
 {
     JSON_EACH (item, list)
-        if (strcmp(json_get_text(item, "name", ""), name) == 0)
+        if (text_equal(json_get_text(item, "name", ""), name))
             return item;
     return NULL;
 }

@@ -227,7 +227,7 @@ int scheduler_main(const struct options *o)
     relayout_free(relayout);
     starts_free(starts);
     scheduler_stop(s);
-    jobs_free(r.controllers);
+    jobs_free(take_ptr(r.controllers)); /* pods that wait for their jobs are still looked at, until the last answer is there */
     int left_ms = wait_for_answers(&r, FAREWELL_MS, false);
     scheduler_port_free(r.port);
     visibility_port_free(r.visibility);

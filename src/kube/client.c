@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/memory.h"
 #include "kube/client_auth.h"
+#include "kube/object_meta.h"
 #include "wire/json_reader.h"
 
 enum { TRIES_MAX = 5, RETRY_MAX_MS = 30 * 1000, TIMEOUT_MS = 60 * 1000, REFUSAL_BYTES = 64 << 10 };
@@ -376,8 +377,9 @@ static void call_answered(void *arg, const struct http_answer *http_answer)
         loop_timer_start(k->retry, delay_ms, 0);
         return; /* it keeps its place: the server asked everybody to slow down */
     }
+    _cleanup_buf_ struct buf without_nul = {0};
     struct kube_answer answer = {.status = http_answer->status,
-                                 .body = k->refusal.n ? buf_view(&k->refusal) : http_answer->body,
+                                 .body = object_text_without_nul(k->refusal.n ? buf_view(&k->refusal) : http_answer->body, &without_nul),
                                  .headers = http_answer->headers,
                                  .headers_n = http_answer->headers_n};
     answer.code = kube_answer_code(k->method, k->path, http_answer, answer.body, &answer.error);

@@ -166,3 +166,26 @@ struct json *object_parse_lean(struct arena *a, struct bytes object, const struc
     size_t n = cuts_of(object, body, !with_spec, cuts);
     return json_parse_without(a, object, cuts, n);
 }
+
+struct bytes object_text_without_nul(struct bytes text, struct buf *room)
+{
+    static const char nul[] = "\\u0000";
+    enum { NUL_N = sizeof nul - 1 };
+    const char *found = text.n ? memmem(text.data, text.n, nul, NUL_N) : NULL;
+    if (!found)
+        return text;
+    size_t at = (size_t)(found - text.data);
+    buf_clear(room);
+    buf_bytes(room, text);
+    while (found) {
+        size_t slashes_n = 0; /* before it: an odd one makes a backslash of this one, and a text of what follows */
+        while (slashes_n < at && room->data[at - slashes_n - 1] == '\\')
+            slashes_n++;
+        if (slashes_n % 2 == 0)
+            memcpy(room->data + at + 2, "fffd", 4);
+        at += NUL_N;
+        found = memmem(room->data + at, room->n - at, nul, NUL_N);
+        at = found ? (size_t)(found - room->data) : at;
+    }
+    return buf_view(room);
+}

@@ -19,5 +19,8 @@ struct bytes object_text_annotation(struct bytes object, const char *name);
 /* Its tree without managedFields, which nobody inside reads, and without spec unless that is wanted: of what happens to a pod, its spec is
  * not told. A text that is taken apart nowhere is read whole. NULL: it is no JSON. */
 struct json *object_parse_lean(struct arena *a, struct bytes object, const struct blob *body, bool with_spec);
+/* JSON from a server, with U+FFFD where its strings have a NUL: there an annotation may have one, and texts of ours end with it. It is text
+ * itself where there is none, else it lies in room. */
+struct bytes object_text_without_nul(struct bytes text, struct buf *room);
 
 #endif

@@ -51,6 +51,7 @@ struct kube_watch {
     uint64_t call; /* 0 = none */
     struct json_splitter *splitter;
     struct buf rv, event_rv, continue_token, error_body, key, url;
+    struct buf without_nul; /* what is being read, where it had one */
     struct object_meta meta;
     const struct blob *body; /* of the event that is being told; NULL: it has none */
     uint32_t list_n;
@@ -103,6 +104,7 @@ static void watch_destroy(struct kube_watch *w)
     buf_free(&w->continue_token);
     buf_free(&w->error_body);
     buf_free(&w->key);
+    buf_free(&w->without_nul);
     buf_free(&w->url);
     free(w->path);
     free(w->selectors);
@@ -292,6 +294,7 @@ static int list_item(void *arg, struct bytes object)
     struct kube_watch *w = arg;
     if (w->is_dead)
         return -E_IO;
+    object = object_text_without_nul(object, &w->without_nul);
     if (!object_meta_read(object, &w->meta) || !w->meta.name.n) {
         w->failed = true;
         return -E_PROTO;
@@ -370,6 +373,7 @@ static int watch_line(void *arg, struct bytes line)
     _cleanup_buf_ struct buf scratch = {0};
     if (w->is_dead)
         return -E_IO;
+    line = object_text_without_nul(line, &w->without_nul);
     if (!line_split(line, &scratch, &type, &object)) {
         w->failed = true;
         return -E_PROTO;

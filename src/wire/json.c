@@ -67,7 +67,7 @@ struct bytes json_bytes(const struct json *v)
 struct json *json_new(struct arena *a, enum json_type type)
 {
     struct json *v = arena_alloc(a, sizeof *v);
-    *v = (struct json){.type = (uint8_t)type};
+    *v = (struct json){.type = (uint8_t)type, .key = ""};
     if (type == JSON_STRING || type == JSON_NUMBER) {
         v->text = type == JSON_STRING ? "" : "0";
         v->n = type == JSON_NUMBER;
@@ -126,19 +126,19 @@ static struct json *copy_of(struct arena *a, const struct json *v, bool texts)
 
 static struct json *copy_alone(struct json *copy)
 {
-    copy->key = NULL;
+    copy->key = "";
     copy->key_n = 0;
     return copy;
 }
 
 struct json *json_clone(struct arena *a, const struct json *v)
 {
-    return copy_alone(copy_of(a, v, true));
+    return v ? copy_alone(copy_of(a, v, true)) : json_new(a, JSON_NULL);
 }
 
 struct json *json_copy(struct arena *a, const struct json *v)
 {
-    return copy_alone(copy_of(a, v, false));
+    return v ? copy_alone(copy_of(a, v, false)) : json_new(a, JSON_NULL);
 }
 
 void json_append(struct json *array, struct json *v)
@@ -174,7 +174,12 @@ static void replace(struct json *container, struct json *old, struct json *v)
 
 void json_set_n(struct arena *a, struct json *object, struct bytes key, struct json *v)
 {
-    assert(json_is(object, JSON_OBJECT));
+    assert(object);
+    if (object->type != JSON_OBJECT) {
+        object->type = JSON_OBJECT;
+        object->first = object->last = NULL;
+        object->n = 0;
+    }
     struct json *old = json_get_n(object, key);
     if (old == v)
         return;

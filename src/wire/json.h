@@ -16,7 +16,7 @@
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 struct json {
-    const char *key;      /* NUL terminated; NULL unless member of an object */
+    const char *key;      /* NUL terminated, never NULL; "" unless member of an object: who takes an array for one finds names of nothing */
     struct json *next;    /* next sibling */
     union {
         struct {
@@ -45,7 +45,7 @@ struct json_cut {
 };
 struct json *json_parse_without(struct arena *a, struct bytes text, const struct json_cut *cuts, size_t n);
 
-/* Print compactly, no spaces, keys in tree order. */
+/* Print compactly, no spaces, keys in tree order. NULL: null, as where a text was no JSON. */
 void json_write(struct buf *out, const struct json *v);
 /* Print for people: two spaces an indent level. */
 void json_write_pretty(struct buf *out, const struct json *v);
@@ -110,11 +110,11 @@ static inline struct json *json_new_text(struct arena *a, const char *text)
 }
 struct json *json_new_int64(struct arena *a, int64_t value);
 struct json *json_new_bool(struct arena *a, bool value);
-struct json *json_clone(struct arena *a, const struct json *v); /* deep, texts too; key is not copied */
+struct json *json_clone(struct arena *a, const struct json *v); /* deep, texts too; key is not copied. NULL: a null */
 /* Deep, but texts and keys are those of v, which must live as long as the arena does. */
 struct json *json_copy(struct arena *a, const struct json *v);
 
-/* Change. `v` must not be part of another tree. */
+/* Change. `v` must not be part of another tree. What is no object becomes an empty one first: what stood there meant nothing. */
 void json_set_n(struct arena *a, struct json *object, struct bytes key, struct json *v); /* replace in place or append */
 static inline void json_set(struct arena *a, struct json *object, const char *key, struct json *v)
 {

@@ -356,7 +356,7 @@ static bool parse_step(struct parser *p, struct problem *problem)
         at = past_space(at + 1);
     }
     struct json *v = arena_alloc(p->arena, sizeof *v);
-    *v = (struct json){.type = JSON_NULL};
+    *v = (struct json){.type = JSON_NULL, .key = ""};
     p->at = at;
     if (is_object) {
         if (!parse_member_key(p, at, v, problem))

@@ -106,11 +106,11 @@ void json_write_member(struct buf *out, const char *key, const char *value, char
 
 static void write_scalar(struct buf *out, const struct json *v)
 {
-    if (v->type == JSON_STRING)
+    if (json_is(v, JSON_STRING))
         write_string(out, (struct bytes){v->text, v->n}, 0);
-    else if (v->type == JSON_NUMBER)
+    else if (json_is(v, JSON_NUMBER))
         buf_add(out, v->text, v->n);
-    else if (v->type == JSON_BOOL)
+    else if (json_is(v, JSON_BOOL))
         buf_text(out, v->truth ? "true" : "false");
     else
         buf_add(out, "null", 4);
@@ -118,7 +118,7 @@ static void write_scalar(struct buf *out, const struct json *v)
 
 void json_write(struct buf *out, const struct json *v)
 {
-    if (v->type < JSON_ARRAY) {
+    if (!v || v->type < JSON_ARRAY) {
         write_scalar(out, v);
         return;
     }

@@ -106,7 +106,7 @@ static int put(struct run *run, const struct pointer *p, struct json *v)
     if (p->n + depth_of(v) > LIMIT_JSON_DEPTH)
         return err_set(run->e, E_LIMIT, "the result would be nested deeper than %d", LIMIT_JSON_DEPTH);
     if (p->n == 0) {
-        v->key = NULL;
+        v->key = "";
         v->key_n = 0;
         v->next = NULL;
         run->root = v;
@@ -117,7 +117,7 @@ static int put(struct run *run, const struct pointer *p, struct json *v)
     if (r < 0)
         return r;
     struct bytes last = p->tokens[p->n - 1];
-    v->key = NULL;
+    v->key = "";
     v->key_n = 0;
     if (parent->type == JSON_OBJECT) {
         json_set(run->arena, parent, last.data, v);

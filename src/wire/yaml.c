@@ -187,7 +187,7 @@ static int build_alias(struct builder *b, const yaml_event_t *ev, uint32_t depth
         return fail(b, E_LIMIT, ev->start_mark, "more than %d aliases", LIMIT_YAML_ALIASES);
     int r = copy_value(b, ev->start_mark, *anchored, depth, ret);
     if (r == 0) {
-        (*ret)->key = NULL;
+        (*ret)->key = "";
         (*ret)->key_n = 0;
     }
     return r;

@@ -259,7 +259,8 @@ struct json *advise_object(struct advise *x, const struct json *object, const ch
         if (!json_first(annotations))
             (void)json_remove(metadata, "annotations");
     }
-    json_set(a, copy, "spec", json_clone(a, json_get(object, "spec")));
+    if (json_get(object, "spec"))
+        json_set(a, copy, "spec", json_clone(a, json_get(object, "spec")));
     return copy;
 }
 

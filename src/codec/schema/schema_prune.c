@@ -197,7 +197,7 @@ static int prune_container(struct prune *p, const struct schema *s, struct json 
     struct schema_path here = {at, NULL, 0};
     for (struct json *child = v->first, *next; child; child = next) {
         next = child->next;
-        here.name = child->key;
+        here.name = v->type == JSON_OBJECT ? child->key : NULL;
         int r = prune_member(p, s, child, &here);
         if (r < 0)
             return r;

@@ -103,7 +103,7 @@ struct targets *targets_new(struct state *s, const struct target *all, uint32_t 
         k->cpu = from->cpu_milli;
         k->term = term_of(s, t, &from->on);
         t->weight += k->count;
-        t->cpu += k->n ? k->cpu * k->count : 0;
+        t->cpu = amount_plus(t->cpu, k->n ? amount_times(k->cpu, k->count) : 0); /* a pod may ask for as much as there are numbers */
         t->gpu += (int64_t)k->n * k->each * k->count;
         covered += k->count;
         t->kinds_n++;

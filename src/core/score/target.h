@@ -11,6 +11,7 @@
  */
 #ifndef CORE_TARGET_H
 #define CORE_TARGET_H
+#include "base/amount.h"
 #include "core/score/binary64.h"
 #include "core/score/gpus.h"
 #include "core/score/reserve.h"
@@ -141,7 +142,9 @@ static inline int64_t target_lost(const struct targets *t, const struct target_r
 /* GPUs that will find no cpu (once), and cpu that will find no GPUs (half, as GPUs that would go with it); `left` of all GPUs. */
 static inline int64_t target_stranded(const struct targets *t, int64_t left, int64_t cpu)
 {
-    int64_t gap = left - (t->cpu > 0 ? cpu * t->gpu / t->cpu : left);
+    int64_t with = t->cpu > 0 ? amount_times(cpu, t->gpu) / t->cpu : left;
+    with = with > INT32_MAX ? INT32_MAX : with < -INT32_MAX ? -INT32_MAX : with; /* LIMIT  two million GPUs: nobody has a node like that */
+    int64_t gap = left - with;
     return t->weight * (gap > 0 ? gap : -gap / 2);
 }
 

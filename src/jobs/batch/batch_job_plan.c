@@ -318,6 +318,8 @@ static void plan_pods(struct context *c)
         return;
     }
     int64_t missing = want - active;
+    if (!c->indexed && missing > BATCH_JOB_CREATE_MAX) /* those are all alike; the others are made when these are there */
+        missing = BATCH_JOB_CREATE_MAX;
     plan->create = arena_alloc(c->arena, sizeof *plan->create * (size_t)(missing + 1));
     for (int64_t i = 0; !c->indexed && i < missing; i++)
         create_pod(c, -1);

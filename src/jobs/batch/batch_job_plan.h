@@ -9,6 +9,7 @@
 #include "wire/json.h"
 
 #define BATCH_JOB_INDEXES_MAX 100000 /* Indexed jobs: completions; Kubernetes' own limit for parallelism above 10^4 */
+#define BATCH_JOB_CREATE_MAX 1000    /* of one plan, where any number may be asked for */
 
 enum job_pod_phase { JOB_POD_PENDING, JOB_POD_RUNNING, JOB_POD_SUCCEEDED, JOB_POD_FAILED };
 struct job_pod {

@@ -11,6 +11,7 @@
  */
 #include "base/clock.h"
 #include "jobs/controllers.h"
+#include "jobs/kubeflow/child_jobs.h"
 
 #define API_VERSION "leaderworkerset.x-k8s.io/v1"
 #define LWS(word) "leaderworkerset.sigs.k8s.io/" word
@@ -336,9 +337,8 @@ static void reconcile(void *arg, struct work *w)
         return;
     x.spec = json_get(x.set, "spec");
     x.below = json_get(x.spec, "leaderWorkerTemplate");
-    x.replicas = json_get_int64(x.spec, "replicas", 1);
-    x.size = json_get_int64(x.below, "size", 1);
-    x.replicas = x.replicas < 0 ? 0 : x.replicas;
+    x.replicas = child_jobs_bound(json_get_int64(x.spec, "replicas", 1)); /* the same for objects that no admission of ours has seen */
+    x.size = child_jobs_bound(json_get_int64(x.below, "size", 1));
     x.revision = revision_of(w->arena, x.spec);
     find_groups(&x);
     make_leaders(&x);

@@ -1,11 +1,17 @@
 /* vcjob_pods.c - pods and PodGroup of a Volcano Job; see vcjob_pods.h */
 #include "jobs/volcano/vcjob_pods.h"
+#include "base/limits.h"
 #include "base/quantity.h"
 #include "jobs/volcano/vcjob_state.h"
 #include "jobs/volcano/vcjob_volumes.h"
 
 static const char *const forwarded[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone"};
 static const char *const forwarded_labels[] = {"volcano.sh/preemptable", "volcano.sh/cooldown-time"};
+
+static int64_t between(int64_t n, int64_t least, int64_t most)
+{
+    return n < least ? least : n > most ? most : n;
+}
 
 uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task **ret_tasks)
 {
@@ -14,17 +20,20 @@ uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task 
     if (n > VCJOB_TASKS_MAX)
         n = VCJOB_TASKS_MAX;
     struct vcjob_task *tasks = arena_zero(a, n + 1, sizeof *tasks);
+    int64_t pods_left = LIMIT_GANG_MEMBERS; /* LIMIT  of all tasks; Volcano's definitions have none, and each host is a name in lists */
     for (uint32_t i = 0; i < n; i++) {
         const struct json *spec = json_item(list, i);
         tasks[i].spec = spec;
         tasks[i].name = json_get_text(spec, "name", "");
         if (!*tasks[i].name)
             tasks[i].name = arena_printf(a, "default%u", i);
-        tasks[i].replicas = json_get_int64(spec, "replicas", 0);
+        tasks[i].replicas = between(json_get_int64(spec, "replicas", 0), 0, pods_left);
+        pods_left -= tasks[i].replicas;
         const struct json *partitions = json_get(spec, "partitionPolicy");
         int64_t size = json_get_int64(partitions, "partitionSize", 0), fewest = json_get_int64(partitions, "minPartitions", 0);
         bool by_partition = size > 0 && fewest > 0 && fewest <= tasks[i].replicas / size;
-        tasks[i].min_available = json_get_int64(spec, "minAvailable", by_partition ? fewest * size : tasks[i].replicas);
+        tasks[i].min_available =
+            between(json_get_int64(spec, "minAvailable", by_partition ? fewest * size : tasks[i].replicas), 0, INT32_MAX);
         tasks[i].max_retry = json_get_int64(spec, "maxRetry", 3);
     }
     *ret_tasks = tasks;
@@ -36,7 +45,7 @@ int64_t vcjob_min_available(const struct json *job, const struct vcjob_task *tas
     int64_t sum = 0;
     for (uint32_t i = 0; i < tasks_n; i++)
         sum += tasks[i].min_available;
-    return json_int64(json_path(job, "spec", "minAvailable", NULL), sum);
+    return between(json_int64(json_path(job, "spec", "minAvailable", NULL), sum), 0, INT32_MAX);
 }
 
 char *vcjob_pod_name(struct arena *a, const char *job, const char *task, int64_t index)

@@ -15,7 +15,8 @@ struct vcjob_task {
     const struct json *spec;
     int64_t priority; /* of its pods' class; 0 until somebody says it */
 };
-/* Tasks in the order of the spec, in the arena; missing names and minimums are filled as admission does. */
+/* Tasks in the order of the spec, in the arena; missing names and minimums are filled as admission does. LIMIT_GANG_MEMBERS
+ * replicas of all together: tasks behind those have fewer, or none. */
 uint32_t vcjob_tasks(struct arena *a, const struct json *job, struct vcjob_task **ret_tasks);
 int64_t vcjob_min_available(const struct json *job, const struct vcjob_task *tasks, uint32_t tasks_n);
 

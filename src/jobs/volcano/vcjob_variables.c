@@ -1,6 +1,7 @@
 /* vcjob_variables.c - $(VC_...) in commands; see vcjob_variables.h */
 #include "jobs/volcano/vcjob_variables.h"
 #include <ctype.h>
+#include "base/limits.h"
 #include "base/quantity.h"
 #include "jobs/volcano/vcjob_plugins.h"
 
@@ -297,6 +298,19 @@ static void task_remarks(struct remarks *r, const struct vcjob_task *task)
     }
 }
 
+static void remark_pods(struct remarks *r, const struct json *job)
+{
+    int64_t asked = 0;
+    JSON_EACH (task, json_path(job, "spec", "tasks", NULL)) {
+        int64_t replicas = json_get_int64(task, "replicas", 0);
+        asked += replicas > INT32_MAX ? INT32_MAX : replicas > 0 ? replicas : 0;
+    }
+    if (asked > LIMIT_GANG_MEMBERS)
+        remark(r, "TooManyPods",
+               arena_printf(r->arena, "the tasks ask for %lld pods; the first %d are made: write fewer replicas", (long long)asked,
+                            LIMIT_GANG_MEMBERS));
+}
+
 struct json *vcjob_remarks(struct arena *a, const struct json *job, const struct vcjob_plugins *p,
                            const struct vcjob_task *tasks, uint32_t tasks_n)
 {
@@ -304,6 +318,7 @@ struct json *vcjob_remarks(struct arena *a, const struct json *job, const struct
                         tasks, tasks_n,
                         p,     NULL,
                         NULL,  json_get_text(json_get(job, "metadata"), "name", "")};
+    remark_pods(&r, job);
     for (uint32_t i = 0; i < tasks_n; i++)
         task_remarks(&r, &tasks[i]);
     if (vcjob_reads_slots(job))

@@ -60,8 +60,20 @@ static void cohort_of_both_shapes(void **state)
     says("\"cohort\":\"old\",", "old", "6");
 }
 
+/* Another server takes a flavor without a name, which the status has neither. */
+static void flavor_without_a_name(void **state)
+{
+    (void)state;
+    a = arena_new();
+    served = "{\"items\":[{\"metadata\":{\"name\":\"q\"},\"spec\":{\"resourceGroups\":[{\"flavors\":[{\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":4}]}]}]},"
+             "\"status\":{\"flavorsReservation\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"total\":1}]}]}}]}";
+    assert_int_equal(queues_main(NULL), 0);
+    arena_free(a);
+    assert_string_equal(limit, "4");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cohort_of_both_shapes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cohort_of_both_shapes), cmocka_unit_test(flavor_without_a_name)};
     return cmocka_run_group_tests_name("cli/queues", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "../tree.h"
+#include "base/limits.h"
 #include "jobs/volcano/vcjob_plugins.h"
 
 struct world {
@@ -340,6 +341,26 @@ static void test_ssh_key(void **state)
     assert_string_equal(found, "ssh-rsa mine");
 }
 
+/* Definitions that are not ours let every number through; lists of hosts have a name for each pod. */
+static void test_numbers_without_measure(void **state)
+{
+    (void)state;
+    struct world w;
+    load(&w, "{\"minAvailable\":-9223372036854775808,\"plugins\":{\"svc\":[]},\"tasks\":["
+             "{\"name\":\"a\",\"replicas\":-3,\"minAvailable\":-1},{\"name\":\"b\",\"replicas\":9223372036854775807,\"minAvailable\":9223372036854775807},"
+             "{\"name\":\"c\",\"replicas\":7}]}");
+    assert_int_equal(w.tasks[0].replicas, 0);
+    assert_int_equal(w.tasks[0].min_available, 0);
+    assert_int_equal(w.tasks[1].replicas, LIMIT_GANG_MEMBERS);
+    assert_int_equal(w.tasks[1].min_available, INT32_MAX);
+    assert_int_equal(w.tasks[2].replicas, 0);
+    assert_int_equal(vcjob_min_available(w.job, w.tasks, w.tasks_n), 0);
+    const struct json *remarks = vcjob_remarks(a, w.job, &w.plugins, w.tasks, w.tasks_n);
+    assert_string_equal(json_get_text(json_item(remarks, 0), "reason", ""), "TooManyPods");
+    assert_true(strlen(data_of(&w, "b.host")) > LIMIT_GANG_MEMBERS * 5);
+    assert_string_equal(data_of(&w, "a.host"), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_horovod_slots), cmocka_unit_test(test_slots_where_they_are_wanted), cmocka_unit_test(test_pod_group),
         cmocka_unit_test(test_requests_of_init_containers), cmocka_unit_test(test_ssh_key),
         cmocka_unit_test(test_hosts_of_the_template), cmocka_unit_test(test_partitions_are_sub_groups),
-        cmocka_unit_test(test_min_resources_by_priority), cmocka_unit_test(test_what_is_forwarded)};
+        cmocka_unit_test(test_min_resources_by_priority), cmocka_unit_test(test_what_is_forwarded),
+        cmocka_unit_test(test_numbers_without_measure)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include "../tree.h"
 #include "kube/object.h"
+#include "kube/object_meta.h"
 #include "wire/patch.h"
 
 static void test_empty(void **state)
@@ -51,6 +52,8 @@ static void test_diff(void **state)
     check_diff("{\"a\":{\"x\":1,\"y\":2}}", "{\"a\":{\"y\":3,\"z\":{}}}");
     check_diff("{\"a\":{\"x\":1}}", "{\"a\":[1,2]}");
     check_diff("{\"a\":[1,2]}", "{\"a\":[2]}");
+    check_diff("[\"x\",{\"y\":1}]", "{\"a\":1}"); /* a status as others wrote it */
+    check_diff("\"x\"", "{\"a\":{\"b\":1}}");
 }
 
 static void test_finalizer(void **state)
@@ -69,9 +72,25 @@ static void test_finalizer(void **state)
     assert_null(json_path(object, "metadata", "finalizers", NULL));
 }
 
+/* Servers take annotations with a NUL; a backslash and what looks like one is a text. */
+static void test_without_nul(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""}, {"{\"a\":\"u0000\"}", NULL}, {"{\"a\":\"\\u0000\"}", "{\"a\":\"\\ufffd\"}"}, {"[\"\\\\u0000\"]", NULL},
+        {"[\"\\\\\\u0000\\u0000x\\\\u0000\",\"\\u0000\"]", "[\"\\\\\\ufffd\\ufffdx\\\\u0000\",\"\\ufffd\"]"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        _cleanup_buf_ struct buf room = {0};
+        struct bytes text = object_text_without_nul(bytes_of(cases[i][0]), &room);
+        assert_int_equal(text.n, strlen(cases[i][0]));
+        assert_memory_equal(text.data, cases[i][1] ? cases[i][1] : cases[i][0], text.n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_empty), cmocka_unit_test(test_condition_times),
-                                       cmocka_unit_test(test_diff), cmocka_unit_test(test_finalizer)};
+                                       cmocka_unit_test(test_diff), cmocka_unit_test(test_finalizer),
+                                       cmocka_unit_test(test_without_nul)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -103,6 +103,28 @@ static void test_pages_then_events(void **state)
     buf_free(&t.told);
 }
 
+/* A kube-apiserver takes annotations with a NUL: an object with one is told as others are, and can be read (on_event). */
+static void test_nul_in_an_annotation(void **state)
+{
+#define NOTED(name, rv) \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"n\",\"uid\":\"u" name "\",\"resourceVersion\":\"" rv "\",\"annotations\":{\"a\":\"x\\u0000\"}}}"
+    static const struct step steps[] = {{"limit=500&", 200, LIST("5", "", NOTED("x", "1") "," OBJECT("y", "u2", "2"))},
+                                        {"watch=true&", 0, LINE("ADDED", NOTED("z", "6"))},
+                                        {0}};
+    struct script s;
+    struct teller t = {0};
+    script_init(&s, steps);
+    struct kube_watch *w = start(&s, &t, false);
+    loop_run_for(s.l, 100, NULL);
+    check(&t, "Ax Ay S Az ");
+    script_feed(&s, LINE("MODIFIED", NOTED("x", "7")));
+    loop_run_for(s.l, 10, NULL);
+    check(&t, "Mx ");
+    kube_watch_free(w);
+    script_fini(&s);
+    buf_free(&t.told);
+}
+
 static void test_gone_lists_again_and_tells_what_vanished(void **state)
 {
     static const struct step steps[] = {
@@ -440,7 +462,7 @@ static void test_lists_again_when_the_vanished_have_made_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages_then_events),
+        cmocka_unit_test(test_pages_then_events), cmocka_unit_test(test_nul_in_an_annotation),
         cmocka_unit_test(test_gone_lists_again_and_tells_what_vanished),
         cmocka_unit_test(test_expired_page_starts_over),
         cmocka_unit_test(test_errors_back_off_and_recover),

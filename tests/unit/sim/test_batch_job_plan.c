@@ -63,6 +63,16 @@ static void pods_are_created_up_to_parallelism(void **state)
     assert_int_equal(plan_of(s->arena, PLAIN, "rrr", NULL).remove_n, 1);
 }
 
+/* LIMIT  a plan is bounded, whatever is asked for. */
+static void pods_without_number_are_created_some_at_a_time(void **state)
+{
+    struct setup *s = *state;
+    assert_int_equal(plan_of(s->arena, "\"parallelism\":2147483647", "", NULL).create_n, BATCH_JOB_CREATE_MAX);
+    assert_int_equal(plan_of(s->arena, "\"parallelism\":2147483647,\"completions\":2147483647", "", NULL).create_n, BATCH_JOB_CREATE_MAX);
+    assert_int_equal(
+        plan_of(s->arena, "\"parallelism\":9223372036854775807,\"completions\":3,\"completionMode\":\"Indexed\"", "", NULL).create_n, 3);
+}
+
 static void jobs_complete_and_fail(void **state)
 {
     struct setup *s = *state;
@@ -218,6 +228,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {T(pods_are_created_up_to_parallelism),
+                                       T(pods_without_number_are_created_some_at_a_time),
                                        T(jobs_complete_and_fail),
                                        T(what_is_decided_stays_so),
                                        T(suspended_jobs_keep_no_pods),

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/limits.h"
 #include "wire/json.h"
@@ -110,6 +111,36 @@ static void test_change_array(void **state)
     check_text(v, "[1,2]");
 }
 
+/* Others write arrays, texts or nothing where objects are expected. */
+static void test_what_is_no_object(void **state)
+{
+    (void)state;
+    struct arena *a = arena_new();
+    struct json *v = parse(a, "{\"labels\":[\"a\",{\"b\":1}],\"spec\":\"text\",\"status\":7,\"none\":null}");
+    JSON_EACH (item, json_get(v, "labels")) {
+        assert_string_equal(item->key, "");
+        assert_null(json_get(v, item->key));
+    }
+    assert_string_equal(v->key, "");
+    assert_string_equal(json_clone(a, json_get(v, "labels"))->key, "");
+    assert_string_equal(json_copy(a, json_get(v, "labels"))->first->key, "");
+    json_set_text(a, json_get(v, "labels"), "k", "v");
+    json_set_int64(a, json_get(v, "spec"), "n", 1);
+    json_set(a, json_get(v, "status"), "c", json_clone(a, NULL));
+    assert_true(json_is(json_ensure_object(a, json_get(v, "none"), "o"), JSON_OBJECT));
+    struct buf out = {0};
+    json_write(&out, v);
+    char *text = buf_take(&out, NULL);
+    assert_string_equal(text, "{\"labels\":{\"k\":\"v\"},\"spec\":{\"n\":1},\"status\":{\"c\":null},\"none\":{\"o\":{}}}");
+    free(text);
+    assert_true(json_is(json_copy(a, NULL), JSON_NULL));
+    buf_clear(&out);
+    json_write(&out, NULL);
+    assert_string_equal(out.data, "null");
+    buf_free(&out);
+    arena_free(a);
+}
+
 static void test_clone_and_equal(void **state)
 {
     _cleanup_arena_ struct arena *a = arena_new(), *b = arena_new();
@@ -149,7 +180,8 @@ static void test_equal_large_reversed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_look), cmocka_unit_test(test_change_object),
-                                       cmocka_unit_test(test_change_array), cmocka_unit_test(test_clone_and_equal),
+                                       cmocka_unit_test(test_change_array), cmocka_unit_test(test_what_is_no_object),
+                                       cmocka_unit_test(test_clone_and_equal),
                                        cmocka_unit_test(test_equal_large_reversed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

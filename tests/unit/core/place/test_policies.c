@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "../world.h"
+#include "core/score/target.h"
+#include "core/state/model.h"
 
 #define GPU "nvidia.com/gpu"
 #define PARTS "capstan.dev/gpu-milli"
@@ -80,6 +82,23 @@ static void what_is_left_is_of_use(void **state)
         state_set_targets(w.s, NULL, 0, 0);
         world_free(&w);
     }
+}
+
+/* What pods ask for and nodes have may be as much as there are numbers: other API servers let it through. */
+static void amounts_without_measure(void **state)
+{
+    (void)state;
+    struct world w = world_new();
+    node_of(&w, "huge", 1, INT32_MAX);
+    node_of(&w, "n0", 1, 8000);
+    const struct target targets[] = {{.cpu_milli = INT64_MAX, .gpus_n = 1, .gpu_milli = 1000, .count = 2},
+                                     {.cpu_milli = 1, .gpus_n = 1, .gpu_milli = 500, .count = 2}};
+    state_set_targets(w.s, targets, 2, 4);
+    assert_true(w.s->targets->cpu == INT64_MAX);
+    assert_string_not_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/p1", "cpu=1000," PARTS "=600"), "");
+    state_set_targets(w.s, &targets[1], 1, 2);
+    assert_string_not_equal(placed(&w, PLACEMENT_CAPSTAN, "ns/p2", "cpu=1000," PARTS "=600"), "");
+    world_free(&w);
 }
 
 /* Half of the pods take GPUs of one model alone: others leave these to them, though a node with those comes first. */
@@ -466,7 +485,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(without_targets),      cmocka_unit_test(what_is_left_is_of_use),
                                        cmocka_unit_test(whole_nodes_are_kept), cmocka_unit_test(random_goes_anywhere),
                                        cmocka_unit_test(bounded),              cmocka_unit_test(scarce_models_are_left),
-                                       cmocka_unit_test(nodes_without_cpu_are_not_kept),
+                                       cmocka_unit_test(amounts_without_measure), cmocka_unit_test(nodes_without_cpu_are_not_kept),
                                        cmocka_unit_test(who_was_looked_at_before_makes_no_difference),
                                        cmocka_unit_test(each_queue_by_its_own), cmocka_unit_test(a_queues_own_changes),
                                        cmocka_unit_test(who_looks_at_kinds_is_known), cmocka_unit_test(strained_nodes_come_last),
