@@ -501,6 +501,7 @@ static void request_fill(struct local_call *k, const struct http_call *call)
     r->headers = headers;
     r->user = k->c->user ? k->c->user : "";
     r->groups = k->c->groups;
+    r->is_inside = true;
     r->takes_events = call->on_event && !k->c->faults;
     r->body = (struct bytes){arena_text_n(r->arena, call->body.n ? call->body.data : "", call->body.n), call->body.n};
 }
