@@ -64,9 +64,6 @@ static void work_forget(struct work *w)
     map_remove(q->works, bytes_of(w->key));
     arena_give(&q->arenas, w->arena);
     free(w->failure);
-    free((char *)w->ns);
-    free((char *)w->name);
-    free((char *)w->key);
     free(w);
 }
 
@@ -232,12 +229,14 @@ static struct work *work_of(struct workqueue *q, const char *key)
     struct work **slot = map_put(q->works, bytes_of(key), &is_new);
     if (!is_new)
         return *slot;
-    struct work *w = mem_zero(1, sizeof *w);
-    *slot = w;
-    w->key = mem_text(key);
+    key = map_key(slot).data; /* as long as it stands there */
     const char *slash = strchr(key, '/');
-    w->ns = slash ? mem_text_n(key, (size_t)(slash - key)) : mem_text("");
-    w->name = mem_text(slash ? slash + 1 : key);
+    size_t ns_n = slash ? (size_t)(slash - key) : 0;
+    struct work *w = mem_zero(1, sizeof *w + ns_n + 1);
+    *slot = w;
+    w->key = key;
+    w->ns = memcpy(w->ns_text, key, ns_n);
+    w->name = slash ? slash + 1 : key;
     w->client = q->client;
     w->queue = q;
     return w;

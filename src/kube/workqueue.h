@@ -36,6 +36,7 @@ struct work {
     bool has_written, is_refused; /* in this pass */
     int64_t again_ms, rest_until_ms;
     struct work_then *thens; /* of the next write */
+    char ns_text[];
 };
 typedef void (*work_fn)(void *arg, struct work *w);
 
