@@ -143,6 +143,11 @@ struct bytes kube_watch_key(const struct kube_watch *w)
     return buf_view(&w->key);
 }
 
+struct bytes kube_watch_version(const struct kube_watch *w)
+{
+    return buf_view(&w->meta.rv);
+}
+
 const struct blob *kube_watch_body(const struct kube_watch *w, struct bytes object)
 {
     return w->body && w->body->data == object.data ? w->body : NULL;

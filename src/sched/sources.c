@@ -649,7 +649,9 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
     if (!s->leading)
         return;
     struct workqueue *queue = queue_of(s, source->id);
-    if (queue && event != KUBE_DELETED)
+    if (queue && source->id == SOURCE_VOLCANO_GROUPS && event != KUBE_DELETED)
+        workqueue_add_change(queue, key, kube_cache_version(source->cache));
+    else if (queue && event != KUBE_DELETED)
         workqueue_add_after(queue, key, source->id == SOURCE_QUEUES || source->id == SOURCE_LOCAL_QUEUES ? QUEUE_LOOK_MS : 0);
     if (news)
         tell_queues(source, key, object);
