@@ -637,11 +637,9 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
     struct source *source = arg;
     struct scheduler *s = source->scheduler;
     arena_reset(s->scratch);
-    bool news = true;
     if (event == KUBE_DELETED)
         kind_gone(source, key);
-    else
-        news = kind_changed(source, key, object);
+    bool news = event == KUBE_DELETED || kind_changed(source, key, object);
     if (source->id == SOURCE_FLAVORS && event != KUBE_DELETED)
         held_nodes_look(s->held);
     if (source->id == SOURCE_VOLCANO_QUEUES && event != KUBE_MODIFIED)
