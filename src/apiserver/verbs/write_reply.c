@@ -26,8 +26,8 @@ bool object_write_answer(struct http_exchange *x, const struct request_info *ri,
     return true;
 }
 
-/* The text that was just written is what a JSON client of the stored version asks for: as it is where he is in this process, else as a line,
- * for terminals. */
+/* The text that was just written is what a JSON client of the stored version asks for: as it is where he is in this process, else as a
+ * line, for terminals. */
 void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, struct object_write *w)
 {
     if (!w->stored || list_kind_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
