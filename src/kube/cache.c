@@ -151,6 +151,11 @@ const char *kube_cache_path(const struct kube_cache *k)
     return kube_watch_path(k->watch);
 }
 
+struct bytes kube_cache_version(const struct kube_cache *k)
+{
+    return kube_watch_version(k->watch);
+}
+
 /* "ns/name", in room where it fits there, as it mostly does; else in spare. */
 static struct bytes key_of(char room[static KEY_ROOM], struct buf *spare, const char *ns, const char *name)
 {

@@ -23,6 +23,8 @@ void kube_cache_free(struct kube_cache *k);
 bool kube_cache_synced(const struct kube_cache *k);
 bool kube_cache_served(const struct kube_cache *k); /* as kube_watch_served */
 const char *kube_cache_path(const struct kube_cache *k); /* as kube_watch_path */
+/* resourceVersion of the object of which on_change is being told that it is there. */
+struct bytes kube_cache_version(const struct kube_cache *k);
 /* As kube_watch_knows: also one that is not kept. */
 bool kube_cache_has_seen(const struct kube_cache *k, const char *ns, const char *name, const char *uid);
 size_t kube_cache_count(const struct kube_cache *k);

@@ -145,6 +145,11 @@ struct bytes kube_watch_key(const struct kube_watch *w)
     return buf_view(&w->key);
 }
 
+struct bytes kube_watch_version(const struct kube_watch *w)
+{
+    return buf_view(&w->meta.rv);
+}
+
 const struct blob *kube_watch_body(const struct kube_watch *w, struct bytes object)
 {
     return w->body && w->body->data == object.data ? w->body : NULL;
@@ -213,14 +218,16 @@ static void tell_vanished(struct kube_watch *w, struct bytes key, const struct k
     tell(w, KUBE_DELETED, buf_view(&out));
 }
 
+/* Without a uid in meta the object is the one that it was. */
 static void known_set(struct kube_watch *w, struct known *k, uint64_t rv_hash)
 {
     size_t n = w->meta.uid.n < UID_MAX - 1 ? w->meta.uid.n : UID_MAX - 1;
     k->rv_hash = rv_hash;
     k->list_n = w->list_n;
+    if (!n)
+        return;
     memset(k->uid, 0, sizeof k->uid);
-    if (n)
-        memcpy(k->uid, w->meta.uid.data, n);
+    memcpy(k->uid, w->meta.uid.data, n);
 }
 
 static bool uid_differs(const struct kube_watch *w, const struct known *k)
@@ -338,15 +345,34 @@ static int64_t status_code_read(struct bytes object)
     return code;
 }
 
-/* One event of the watch. Returns 0, or -E_* when the stream is to be closed. */
-static int event_take(struct kube_watch *w, struct bytes type, struct bytes object)
+/* meta of an event's object, without the uid of one that is known. WHY  a server in this process says the rest, and tells of each deletion:
+ * nothing takes the place of another object unseen. */
+static bool meta_of_event(struct kube_watch *w, const struct http_event *event)
 {
+    struct object_meta *m = &w->meta;
+    if (!event->name)
+        return object_meta_read(event->object, m);
+    buf_clear(&m->ns);
+    buf_clear(&m->name);
+    buf_clear(&m->uid);
+    buf_clear(&m->rv);
+    buf_text(&m->ns, event->ns);
+    buf_text(&m->name, event->name);
+    buf_int64(&m->rv, (int64_t)event->rv);
+    object_meta_key(m, &w->key);
+    return map_find(w->known, buf_view(&w->key)) || object_meta_read(event->object, m);
+}
+
+/* One event of the watch. Returns 0, or -E_* when the stream is to be closed. */
+static int event_take(struct kube_watch *w, struct bytes type, const struct http_event *event)
+{
+    struct bytes object = event->object;
     if (bytes_is(type, "ERROR")) {
         w->is_gone = status_code_read(object) == 410;
         w->failed = !w->is_gone;
         return -E_GONE;
     }
-    if (!object_meta_read(object, &w->meta)) {
+    if (!meta_of_event(w, event)) {
         w->failed = true;
         return -E_PROTO;
     }
@@ -369,16 +395,17 @@ static int event_take(struct kube_watch *w, struct bytes type, struct bytes obje
 static int watch_line(void *arg, struct bytes line)
 {
     struct kube_watch *w = arg;
-    struct bytes type, object;
+    struct bytes type;
+    struct http_event event = {0};
     _cleanup_buf_ struct buf scratch = {0};
     if (w->is_dead)
         return -E_IO;
     line = object_text_without_nul(line, &w->without_nul);
-    if (!line_split(line, &scratch, &type, &object)) {
+    if (!line_split(line, &scratch, &type, &event.object)) {
         w->failed = true;
         return -E_PROTO;
     }
-    return event_take(w, type, object);
+    return event_take(w, type, &event);
 }
 
 /* The server is in this process: the object is the stored one. */
@@ -387,7 +414,7 @@ static bool event_came(void *arg, const struct http_event *event)
     struct kube_watch *w = arg;
     watch_enter(w);
     w->body = event->body;
-    bool more = event_take(w, bytes_of(event->type), event->object) >= 0 && !w->is_dead;
+    bool more = event_take(w, bytes_of(event->type), event) >= 0 && !w->is_dead;
     w->body = NULL;
     return watch_leave(w) && more;
 }

@@ -42,6 +42,7 @@ struct kube_watch *kube_watch_new(struct kube_client *c, const struct kube_watch
 void kube_watch_free(struct kube_watch *w);         /* NULL-safe */
 bool kube_watch_synced(const struct kube_watch *w); /* the first complete list has been delivered */
 struct bytes kube_watch_key(const struct kube_watch *w); /* "namespace/name" of the object that on_event is being told of */
+struct bytes kube_watch_version(const struct kube_watch *w); /* its resourceVersion, likewise */
 /* The stored body that this object of on_event is, where the server is in this process; else NULL. Good during the call. */
 const struct blob *kube_watch_body(const struct kube_watch *w, struct bytes object);
 bool kube_watch_served(const struct kube_watch *w); /* and the server has the kind: false of an optional one that it has not */

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "kube/cache.h"
 #include "kube/object.h"
+#include "wire/json_reader.h"
 
 enum {
     KEYS_PER_TURN = 64,
@@ -26,6 +27,7 @@ struct workqueue {
     void *arg;
     struct map *works; /* key -> struct work * */
     struct heap due;
+    bool asks_versions; /* of answers, for workqueue_add_change */
     struct loop_timer *timer;
     uint64_t order;
     uint32_t in_flight_n;
@@ -64,9 +66,6 @@ static void work_forget(struct work *w)
     map_remove(q->works, bytes_of(w->key));
     arena_give(&q->arenas, w->arena);
     free(w->failure);
-    free((char *)w->ns);
-    free((char *)w->name);
-    free((char *)w->key);
     free(w);
 }
 
@@ -118,6 +117,9 @@ static int64_t backoff_ms(const struct work *w)
 static void work_finish(struct work *w)
 {
     bool failed = w->worst != 0;
+    if (w->seen && w->seen != w->written)
+        work_again(w, 0);
+    w->seen = 0;
     if (w->has_written && !failed)
         w->rest_until_ms = loop_now_ms(w->queue->loop) + READ_BACK_MS;
     w->failures_n = failed ? w->failures_n + 1 : 0;
@@ -232,12 +234,14 @@ static struct work *work_of(struct workqueue *q, const char *key)
     struct work **slot = map_put(q->works, bytes_of(key), &is_new);
     if (!is_new)
         return *slot;
-    struct work *w = mem_zero(1, sizeof *w);
-    *slot = w;
-    w->key = mem_text(key);
+    key = map_key(slot).data; /* as long as it stands there */
     const char *slash = strchr(key, '/');
-    w->ns = slash ? mem_text_n(key, (size_t)(slash - key)) : mem_text("");
-    w->name = mem_text(slash ? slash + 1 : key);
+    size_t ns_n = slash ? (size_t)(slash - key) : 0;
+    struct work *w = mem_zero(1, sizeof *w + ns_n + 1);
+    *slot = w;
+    w->key = key;
+    w->ns = memcpy(w->ns_text, key, ns_n);
+    w->name = slash ? slash + 1 : key;
     w->client = q->client;
     w->queue = q;
     return w;
@@ -266,6 +270,25 @@ void workqueue_add_after(struct workqueue *q, const char *key, int64_t delay_ms)
         work_schedule(w, AFTER_FAILURE_MS); /* something changed: no need to sit out a long back-off */
     else
         work_schedule(w, delay_ms);
+}
+
+static uint64_t version_hash(struct bytes version)
+{
+    return hash_bytes(version.data, version.n, 0) | 1;
+}
+
+void workqueue_add_change(struct workqueue *q, const char *key, struct bytes version)
+{
+    struct work *w = work_of(q, key);
+    uint64_t now = version_hash(version);
+    q->asks_versions = true;
+    if (w->in_flight_n == 0 && now != w->written)
+        workqueue_add(q, key);
+    if (w->in_flight_n == 0)
+        return;
+    if (w->seen && w->seen != now) /* one of the two is another's */
+        work_again(w, 0);
+    w->seen = now; /* the answer may say that it is ours */
 }
 
 bool workqueue_idle(const struct workqueue *q)
@@ -310,6 +333,16 @@ void work_then(struct work *w, void (*fn)(void *arg), void *arg)
     *at = then;
 }
 
+static void version_read(struct work *w, struct bytes object)
+{
+    struct json_reader r;
+    struct bytes version;
+    _cleanup_buf_ struct buf scratch = {0};
+    json_reader_init(&r, object);
+    if (json_reader_member(&r, "metadata") && json_reader_member(&r, "resourceVersion") && json_reader_string(&r, &scratch, &version))
+        w->written = version_hash(version);
+}
+
 static void on_answer(void *arg, const struct kube_answer *answer)
 {
     struct write *write = arg;
@@ -323,6 +356,8 @@ static void on_answer(void *arg, const struct kube_answer *answer)
         failure_keep(w, answer->error.text);
         w->is_refused = w->is_refused || (answer->status >= 400 && answer->status < 500);
     }
+    if (code == 0 && q->asks_versions)
+        version_read(w, answer->body);
     write_free(q, write);
     w->in_flight_n--;
     if (!ok)

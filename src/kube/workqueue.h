@@ -35,7 +35,9 @@ struct work {
     bool running, again, is_wanted;
     bool has_written, is_refused; /* in this pass */
     int64_t again_ms, rest_until_ms;
+    uint64_t written, seen; /* hashes of versions: that its last write made, that was told of since it was sent; 0 = none */
     struct work_then *thens; /* of the next write */
+    char ns_text[];
 };
 typedef void (*work_fn)(void *arg, struct work *w);
 
@@ -46,6 +48,9 @@ void workqueue_free(struct workqueue *q); /* NULL-safe; answers that are still i
 void workqueue_add(struct workqueue *q, const char *key);
 /* Look not before delay_ms from now; an earlier appointment stands. */
 void workqueue_add_after(struct workqueue *q, const char *key, int64_t delay_ms);
+/* As workqueue_add, of an object that came to be in this version: where the last write of the key made it so, that is no news. WHY  the
+ * pass would find nothing to do; for those whose passes read what they have written as they meant it. */
+void workqueue_add_change(struct workqueue *q, const char *key, struct bytes version);
 /* The keys of a cache: all, or those of objects in whose text the word stands. WHY  the search before the parse: most have it not. */
 void workqueue_add_all(struct workqueue *q, const struct kube_cache *cache, const char *word);
 /* Nothing due, nothing in flight. */

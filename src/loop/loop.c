@@ -124,8 +124,11 @@ struct loop_timer *loop_timer_new(struct loop *l, loop_fn fn, void *arg)
 
 void loop_timer_start(struct loop_timer *t, int64_t delay_ms, int64_t repeat_ms)
 {
+    int64_t due_ms = t->l->now_ms + (delay_ms > 0 ? delay_ms : 0);
+    if (t->heap_at && t->due_ms == due_ms && t->repeat_ms == repeat_ms) /* as it stands, which queues that fill up ask for often */
+        return;
     loop_timer_stop(t);
-    t->due_ms = t->l->now_ms + (delay_ms > 0 ? delay_ms : 0);
+    t->due_ms = due_ms;
     t->repeat_ms = repeat_ms;
     heap_add(&t->l->timers, t);
 }

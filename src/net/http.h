@@ -35,7 +35,8 @@ struct http_request {
     const char *user;    /* authenticated name ("" = none): bearer token or client certificate, TLS mode only */
     const char *groups;  /* of the client certificate, one a line; NULL or "" = none */
     const char *names;   /* its subject alternative names (DNS, e-mail, IP, URI), likewise */
-    bool takes_events;   /* the client is in this process: http_stream_events may be used */
+    bool is_inside;      /* the client is in this process ... */
+    bool takes_events;   /* ... and http_stream_events may be used */
 };
 const char *http_query(const struct http_request *r, const char *key);   /* first value or NULL */
 const char *http_header(const struct http_request *r, const char *name); /* lower-case name; NULL when absent */
@@ -54,6 +55,8 @@ struct http_event {
     const char *type;    /* "ADDED", ... */
     struct bytes object; /* good until the next pull, or `closed` */
     const struct blob *body; /* that has this text; NULL: none */
+    const char *ns, *name;   /* of the object; name NULL: the text says it */
+    uint64_t rv;             /* likewise its version */
 };
 /* Returns 1 and one event, 0 = none now, -1 = end of the stream. */
 typedef int (*http_pull_event_fn)(void *arg, struct http_event *ret_event);

@@ -44,7 +44,7 @@ struct local_call {
     loop_fn due; /* the step that waits in the queue of due steps; NULL = none does */
     struct local_call *due_next, *due_previous;
     int status;
-    struct http_param headers[ANSWER_HEADERS_MAX];
+    struct http_param *headers; /* ANSWER_HEADERS_MAX, in the arena; NULL = none yet */
     uint32_t headers_n;
     struct blob *body;
     struct err error;
@@ -270,6 +270,8 @@ static void header_add(struct local_call *k, const char *name, const char *value
     if (k->headers_n == ANSWER_HEADERS_MAX)
         return;
     struct arena *a = k->x.request.arena;
+    if (!k->headers)
+        k->headers = arena_alloc(a, ANSWER_HEADERS_MAX * sizeof *k->headers);
     k->headers[k->headers_n++] = (struct http_param){arena_text_lower(a, name), http_header_clean(a, value)};
 }
 
@@ -501,6 +503,7 @@ static void request_fill(struct local_call *k, const struct http_call *call)
     r->headers = headers;
     r->user = k->c->user ? k->c->user : "";
     r->groups = k->c->groups;
+    r->is_inside = true;
     r->takes_events = call->on_event && !k->c->faults;
     r->body = (struct bytes){arena_text_n(r->arena, call->body.n ? call->body.data : "", call->body.n), call->body.n};
 }

@@ -285,7 +285,10 @@ void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
 {
     struct seen_gang *g = gang_made(s, r->key, r->source);
     struct bytes unused;
-    g->has_object = !decode_native_workload(intern_name(s->names, r->key), &unused);
+    bool has_object = !decode_native_workload(intern_name(s->names, r->key), &unused);
+    bool is_as_it_was = g->has_object == has_object && g->local_queue == r->local_queue && g->queue_title == r->queue_title &&
+                        g->queue_kind == r->queue_kind && g->admitted >= r->admitted && g->fewest_n == r->min_members;
+    g->has_object = has_object;
     g->local_queue = r->local_queue;
     g->queue_title = r->queue_title;
     g->queue_kind = r->queue_kind;
@@ -294,7 +297,8 @@ void seen_gang_apply(struct scheduler *s, const struct gang_record *r)
     if (g->fewest_n != r->min_members)
         look_at_kept(s, g);
     g->fewest_n = r->min_members;
-    status_gang_changed(s, g);
+    if (!is_as_it_was || g->source != GANG_VOLCANO) /* of those, who wrote what is asked where it was told (on_kind) */
+        status_gang_changed(s, g);
 }
 
 /* SOURCE coscheduling, and Kubernetes 1.35: only pods have priorities there. */

@@ -637,11 +637,9 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
     struct source *source = arg;
     struct scheduler *s = source->scheduler;
     arena_reset(s->scratch);
-    bool news = true;
     if (event == KUBE_DELETED)
         kind_gone(source, key);
-    else
-        news = kind_changed(source, key, object);
+    bool news = event == KUBE_DELETED || kind_changed(source, key, object);
     if (source->id == SOURCE_FLAVORS && event != KUBE_DELETED)
         held_nodes_look(s->held);
     if (source->id == SOURCE_VOLCANO_QUEUES && event != KUBE_MODIFIED)
@@ -649,7 +647,9 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
     if (!s->leading)
         return;
     struct workqueue *queue = queue_of(s, source->id);
-    if (queue && event != KUBE_DELETED)
+    if (queue && source->id == SOURCE_VOLCANO_GROUPS && event != KUBE_DELETED)
+        workqueue_add_change(queue, key, kube_cache_version(source->cache));
+    else if (queue && event != KUBE_DELETED)
         workqueue_add_after(queue, key, source->id == SOURCE_QUEUES || source->id == SOURCE_LOCAL_QUEUES ? QUEUE_LOOK_MS : 0);
     if (news)
         tell_queues(source, key, object);

@@ -57,13 +57,6 @@ bool json_bool(const struct json *v, bool fallback)
     return json_is(v, JSON_BOOL) ? v->truth : fallback;
 }
 
-struct bytes json_bytes(const struct json *v)
-{
-    if (json_is(v, JSON_STRING) || json_is(v, JSON_NUMBER))
-        return (struct bytes){v->text, v->n};
-    return (struct bytes){"", 0};
-}
-
 struct json *json_new(struct arena *a, enum json_type type)
 {
     struct json *v = arena_alloc(a, sizeof *v);

@@ -94,7 +94,10 @@ static inline bool json_get_bool(const struct json *object, const char *key, boo
 {
     return json_bool(json_get(object, key), fallback);
 }
-struct bytes json_bytes(const struct json *v);           /* text of string or number; empty otherwise */
+static inline struct bytes json_bytes(const struct json *v) /* text of string or number; empty otherwise */
+{
+    return json_is(v, JSON_STRING) || json_is(v, JSON_NUMBER) ? (struct bytes){v->text, v->n} : (struct bytes){"", 0};
+}
 static inline struct json *json_first(const struct json *container) /* NULL for scalars too */
 {
     return container && container->type >= JSON_ARRAY ? container->first : NULL;

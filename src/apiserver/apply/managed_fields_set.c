@@ -237,12 +237,14 @@ static struct json *ownable(struct arena *a, const struct json *object, const st
     JSON_EACH (m, object) {
         if (name_in(m->key, root_skipped))
             continue;
+        const struct json *beside = json_get(other, m->key);
         if (strcmp(m->key, "metadata") != 0 || !json_is(m, JSON_OBJECT)) {
-            const struct json *beside = json_get(other, m->key);
             if (others ? !beside || json_get(others, m->key) : !json_equal(m, beside))
                 share(a, out, m);
             continue;
         }
+        if (json_equal(m, beside)) /* others do not say: what is nobody's may differ */
+            continue;
         struct json *metadata = json_new(a, JSON_OBJECT);
         JSON_EACH (x, m)
             if (!name_in(x->key, metadata_skipped))

@@ -66,20 +66,19 @@ static bool update_check(struct object_write *w, const struct json *metadata, co
 {
     const char *name = json_get_text(old_metadata, "name", "");
     const char *rv = json_get_text(metadata, "resourceVersion", "");
-    const char *resource = status_resource(w->arena, w->kind);
     if (*rv && strcmp(rv, "0") != 0 && strcmp(rv, json_get_text(old_metadata, "resourceVersion", "")) != 0)
         return object_write_fail(
             w, 409, "Conflict",
             "Operation cannot be fulfilled on %s \"%s\": the object has been modified; please apply your changes to "
             "the latest version and try again",
-            resource, name);
+            status_resource(w->arena, w->kind), name);
     const char *uid = json_get_text(metadata, "uid", ""), *old_uid = json_get_text(old_metadata, "uid", "");
     if (*uid && strcmp(uid, old_uid) != 0)
         return object_write_fail(w, 409, "Conflict",
                                  "Operation cannot be fulfilled on %s \"%s\": Precondition failed: UID in "
                                  "precondition: %.64s, UID in object "
                                  "meta: %s",
-                                 resource, name, uid, old_uid);
+                                 status_resource(w->arena, w->kind), name, uid, old_uid);
     return true;
 }
 
@@ -136,17 +135,22 @@ static void status_metadata(const struct object_write *w, struct json *kept, con
 static void status_half(struct object_write *w)
 {
     struct arena *a = w->arena;
-    struct json *status = json_get(w->object, "status");
-    struct json *metadata = json_get(w->object, "metadata");
-    struct json *kept = json_copy(a, w->old);
+    struct json *status = json_get(w->object, "status"), *kept = json_new(a, JSON_OBJECT);
+    const struct json *metadata = json_get(w->object, "metadata");
+    if (status)
+        (void)json_remove_item(w->object, status); /* it is there; the rest of this object is not used */
+    JSON_EACH (m, w->old) {
+        bool is_status = strcmp(m->key, "status") == 0;
+        struct json *v = is_status ? take_ptr(status) : json_copy(a, m);
+        if (v)
+            json_append_member(a, kept, (struct bytes){m->key, m->key_n}, v);
+    }
+    if (status)
+        json_append_member(a, kept, BYTES("status"), status);
     struct json *kept_metadata = json_get(kept, "metadata");
     if (json_get(metadata, "managedFields"))
         member_copy(a, kept_metadata, metadata, "managedFields");
     status_metadata(w, kept_metadata, metadata);
-    if (status)
-        json_set(a, kept, "status", json_copy(a, status));
-    else
-        json_remove(kept, "status");
     w->object = kept;
 }
 
@@ -161,20 +165,10 @@ static void ephemeral_half(struct object_write *w)
     w->object = kept;
 }
 
-static bool update_settle(struct object_write *w)
+/* What of the metadata is the server's stays as it was. */
+static void metadata_settle(struct object_write *w, struct json *metadata, const struct json *old_metadata)
 {
     struct arena *a = w->arena;
-    struct json *metadata = json_get(w->object, "metadata");
-    const struct json *old_metadata = json_get(w->old, "metadata");
-    if (!update_check(w, metadata, old_metadata))
-        return false;
-    if (strcmp(w->subresource, "status") == 0 || strcmp(w->subresource, "approval") == 0)
-        status_half(w);
-    else if (strcmp(w->subresource, "ephemeralcontainers") == 0)
-        ephemeral_half(w);
-    else if ((w->kind->flags & KIND_STATUS) && !object_write_is_own(w))
-        member_copy(a, w->object, w->old, "status");
-    metadata = json_get(w->object, "metadata");
     finalizers_check(w, metadata, old_metadata);
     static const char *const kept[] = {"uid", "creationTimestamp", "namespace", "name", "generateName", "resourceVersion", NULL};
     for (size_t i = 0; kept[i]; i++)
@@ -187,6 +181,23 @@ static bool update_settle(struct object_write *w)
     json_remove(metadata, "selfLink");
     if (!json_get(metadata, "managedFields") && w->as == WRITE_CHECKED)
         member_copy(a, metadata, old_metadata, "managedFields");
+}
+
+static bool update_settle(struct object_write *w)
+{
+    struct json *metadata = json_get(w->object, "metadata");
+    const struct json *old_metadata = json_get(w->old, "metadata");
+    if (!update_check(w, metadata, old_metadata))
+        return false;
+    if (strcmp(w->subresource, "status") == 0 || strcmp(w->subresource, "approval") == 0) {
+        status_half(w);
+    } else if (strcmp(w->subresource, "ephemeralcontainers") == 0) {
+        ephemeral_half(w);
+    } else {
+        if ((w->kind->flags & KIND_STATUS) && !object_write_is_own(w))
+            member_copy(w->arena, w->object, w->old, "status");
+        metadata_settle(w, metadata, old_metadata);
+    }
     return true;
 }
 

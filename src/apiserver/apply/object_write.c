@@ -351,7 +351,7 @@ static bool store_now(struct object_write *w)
     const struct store_object *was = w->apart.spec.n ? store_get(store, w->kind_id, w->ns, name) : NULL;
     questions_note(w->server->questions, w->kind_id, w->object, was ? was->body : NULL, w->apart.spec_added, body);
     body->notes |= links_kept(w) ? STORE_NOTE_KEPT : 0;
-    w->stored = (struct bytes){body->data, body->n}; /* the store or what waits for the commit refers to it */
+    w->stored = body; /* the store or what waits for the commit refers to it */
     int r;
     if (!w->old)
         r = store_create(store, w->kind_id, w->ns, name, rv, body, NULL);

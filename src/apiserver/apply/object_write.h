@@ -44,7 +44,7 @@ struct object_write {
     int fail_http;              /* else, when not 0 */
     const char *fail_reason, *fail_message;
     bool changed, removed;
-    struct bytes stored; /* `object` as it was written; good until this turn of the loop ends. Empty: nothing was written */
+    struct blob *stored; /* `object` as it was written; the store's, good until this turn of the loop ends. NULL: nothing was written */
 };
 /* The server's own: it asks nobody, itself neither. */
 static inline bool object_write_is_own(const struct object_write *w)

@@ -212,6 +212,32 @@ static void namespace_note(struct garbage *g, const char *name, bool ends)
         *(int64_t *)map_put(g->namespaces, bytes_of(name), NULL) = loop_now_ms(g->server->loop) + NAMESPACE_GRACE_MS;
 }
 
+static const struct store_object *stored(const struct garbage *g, const struct kind *k, const char *ns, const char *name)
+{
+    k = kind_stored(k);
+    return store_get(g->server->store, store_kind(g->server->store, k->group, k->plural), ns, name);
+}
+
+/* The object that this reference names exists, with that uid. */
+static bool owner_exists(const struct garbage *g, struct arena *a, const struct json *reference, const char *ns)
+{
+    const struct kind *k = object_kind_named(g->server, a, reference);
+    const struct store_object *owner =
+        k ? stored(g, k, k->flags & KIND_NAMESPACED ? ns : "", json_get_text(reference, "name", "")) : NULL;
+    return owner && has_uid(owner->body, json_get_text(reference, "uid", ""));
+}
+
+/* As of most that are made: each of its owners is there, and none of them waits for it. */
+static bool owners_stand(const struct garbage *g, const struct facts *f, const char *ns)
+{
+    _cleanup_arena_ struct arena *a = arena_new();
+    const struct json *owners = json_parse(a, f->references, NULL, NULL);
+    JSON_EACH (o, owners)
+        if (!owner_exists(g, a, o, ns) || map_find_text(g->foreground, json_get_text(o, "uid", "")))
+            return false;
+    return owners != NULL;
+}
+
 static void links_seen(struct garbage *g, uint32_t kind, const struct store_event *event)
 {
     struct facts now = {0}, before = {0};
@@ -226,7 +252,7 @@ static void links_seen(struct garbage *g, uint32_t kind, const struct store_even
         dependent_remove(g, before.owners[i].uid, key.data);
     for (uint32_t i = 0; !gone && changed && i < now.owners_n; i++)
         dependent_add(g, now.owners[i].uid, key.data);
-    if (!gone && now.owners_n && changed)
+    if (!gone && now.owners_n && changed && !owners_stand(g, &now, event->ns))
         (void)map_put(g->check, buf_view(&key), NULL);
     foreground_note(g, &now, key.data, !gone && now.terminating && now.foreground);
     if (gone && dependents_of(g, now.uid))
@@ -273,21 +299,6 @@ static bool place_parse(struct garbage *g, struct arena *a, struct bytes key, st
     *ns++ = *name++ = 0;
     *ret_p = (struct place){object_kind(g->server, (uint32_t)strtoul(text, NULL, 10)), ns, name};
     return ret_p->kind != NULL;
-}
-
-static const struct store_object *stored(const struct garbage *g, const struct kind *k, const char *ns, const char *name)
-{
-    k = kind_stored(k);
-    return store_get(g->server->store, store_kind(g->server->store, k->group, k->plural), ns, name);
-}
-
-/* The object that this reference names exists, with that uid. */
-static bool owner_exists(struct garbage *g, struct arena *a, const struct json *reference, const char *ns)
-{
-    const struct kind *k = object_kind_named(g->server, a, reference);
-    const struct store_object *owner =
-        k ? stored(g, k, k->flags & KIND_NAMESPACED ? ns : "", json_get_text(reference, "name", "")) : NULL;
-    return owner && has_uid(owner->body, json_get_text(reference, "uid", ""));
 }
 
 /* References to kinds that the server does not know may be right: those owners are not judged. */

@@ -12,14 +12,15 @@ bool request_bool(const char *value)
 int request_path_split(struct arena *a, const char *path, const char *segments[REQUEST_SEGMENTS_MAX])
 {
     int n = 0;
-    while (*path) {
-        size_t len = strcspn(path, "/");
-        if (len) {
-            if (n == REQUEST_SEGMENTS_MAX)
-                return -1;
-            segments[n++] = arena_text_n(a, path, len);
-        }
-        path += len + (path[len] == '/');
+    for (char *at = arena_text(a, path), *slash; at; at = slash ? slash + 1 : NULL) {
+        slash = strchr(at, '/');
+        if (slash)
+            *slash = '\0';
+        if (!*at)
+            continue;
+        if (n == REQUEST_SEGMENTS_MAX)
+            return -1;
+        segments[n++] = at;
     }
     return n;
 }

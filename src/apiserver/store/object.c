@@ -85,22 +85,31 @@ void object_show(struct arena *a, const struct kind *k, struct json *object, con
         schema_default(a, kind_version_find(k, version)->schema, object);
 }
 
-struct json *object_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name)
+static struct json *stored_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name,
+                                bool with_managed)
 {
     const struct kind_version *storage = kind_storage(k);
     k = kind_stored(k);
     const struct store_object *o = store_get(s->store, store_kind(s->store, k->group, k->plural), ns, name);
-    struct json *object = o ? object_parse(a, o->body) : NULL;
+    struct apart unread;
+    struct json *object = o && !with_managed ? apart_split(a, o->body, false, &unread) : NULL;
+    if (o && !object)
+        object = object_parse(a, o->body);
     if (object && object_defaults_late(k, storage->version))
         schema_default(a, storage->schema, object);
     return object;
+}
+
+struct json *object_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name)
+{
+    return stored_read(s, a, k, ns, name, true);
 }
 
 struct json *object_read_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural,
                                 const char *ns, const char *name)
 {
     const struct kind *k = kind_find(s->kinds, group, plural);
-    return k ? object_read(s, a, k, k->flags & KIND_NAMESPACED ? ns : "", name) : NULL;
+    return k ? stored_read(s, a, k, k->flags & KIND_NAMESPACED ? ns : "", name, false) : NULL;
 }
 
 struct json *object_list_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural, const char *ns)
@@ -145,9 +154,8 @@ struct json *object_ordered(struct arena *a, struct json *object, const char *ap
     json_set(a, out, "metadata", metadata);
     for (struct json *v = object->first, *next; v; v = next) {
         next = v->next;
-        const char *key = v->key;
         v->next = NULL;
-        json_set(a, out, key, v);
+        json_append(out, v); /* none has the key of one before it */
     }
     return out;
 }

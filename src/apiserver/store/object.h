@@ -7,6 +7,7 @@
 
 /* Stored state of an object, NULL when absent. */
 struct json *object_read(struct apiserver *s, struct arena *a, const struct kind *k, const char *ns, const char *name);
+/* The same without managedFields: to be looked at, not written back. */
 struct json *object_read_plural(struct apiserver *s, struct arena *a, const char *group, const char *plural,
                                 const char *ns, const char *name);
 /* All objects of a kind in ns (NULL: everywhere), in the order of their names, as an array; NULL when there are none. */

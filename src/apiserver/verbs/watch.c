@@ -48,6 +48,7 @@ struct watch {
     size_t initial_n, initial_at;
     struct blob *chunk;
     const char *type; /* of the chunk */
+    const struct store_event *event; /* of which it tells, good until the next one; NULL: of none */
     size_t chunk_at;
     int64_t bookmark_at_ms, end_at_ms;
 };
@@ -210,6 +211,7 @@ static struct blob *end_chunk(struct watch *w, struct blob *chunk)
 /* The next chunk to send, or NULL: nothing now, or ended. */
 static struct blob *next_chunk(struct watch *w)
 {
+    w->event = NULL;
     if (w->ended || !w->cursor)
         return NULL;
     if (w->initial_at < w->initial_n)
@@ -222,9 +224,11 @@ static struct blob *next_chunk(struct watch *w)
     int code = 0;
     while ((event = store_watch_next(w->cursor, &code))) {
         struct blob *chunk = event_chunk(w, event);
+        w->event = event;
         if (chunk)
             return chunk;
     }
+    w->event = NULL;
     if (code == -E_GONE)
         return end_chunk(w,
                          encode_error(w, 410, "Expired", "the watcher is too slow, events were dropped: list again"));
@@ -270,7 +274,12 @@ static int pull_event(void *arg, struct http_event *ret_event)
         w->chunk = next_chunk(w);
     if (!w->chunk)
         return w->ended ? -1 : 0;
-    *ret_event = (struct http_event){w->type, {w->chunk->data, w->chunk->n}, w->chunk};
+    *ret_event = (struct http_event){.type = w->type, .object = {w->chunk->data, w->chunk->n}, .body = w->chunk};
+    if (w->event) {
+        ret_event->ns = w->event->ns;
+        ret_event->name = w->event->name;
+        ret_event->rv = w->event->rv;
+    }
     return 1;
 }
 

@@ -26,18 +26,17 @@ bool object_write_answer(struct http_exchange *x, const struct request_info *ri,
     return true;
 }
 
-/* The text that was just written is what a JSON client of the stored version asks for. */
+/* The text that was just written is what a JSON client of the stored version asks for: as it is where he is in this process, else as a
+ * line, for terminals. */
 void object_write_reply(struct http_exchange *x, const struct request_info *ri, int http, struct object_write *w)
 {
-    if (!w->stored.n || list_kind_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
+    if (!w->stored || list_kind_converts(ri) || table_wanted(&x->request) || accept_partial(&x->request)) {
         object_write_join(w);
         object_reply(x, ri, http, w->object, true);
         return;
     }
-    struct blob *body = mem_alloc(sizeof *body + w->stored.n + 2);
-    *body = (struct blob){.refs = 1, .n = (uint32_t)w->stored.n + 1};
-    memcpy(body->data, w->stored.data, w->stored.n);
-    memcpy(body->data + w->stored.n, "\n", 2);
+    struct bytes text = {w->stored->data, w->stored->n};
+    struct blob *body = x->request.is_inside ? blob_ref(w->stored) : blob_joined(text, BYTES("\n"));
     reply_durable(ri->server, x, http, "application/json", body);
 }
 

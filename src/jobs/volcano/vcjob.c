@@ -74,8 +74,8 @@ static void pod_gone(struct vcjob_memory *m, struct vcjob_pod *p, int64_t now_ms
     m->evicted[m->evicted_n++] = p;
 }
 
-/* False: nothing that its Job looks at is other than before (it was bound, say). */
-static bool pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
+/* False: nothing that its Job looks at is other than before (it was bound, say). Else ret_wait_ms says when the Job is to look. */
+static bool pod_seen(struct vcjob_memory *m, struct vcjob_pod *p, int64_t *ret_wait_ms)
 {
     struct vcjob_pod **slot = map_put(m->pods, bytes_of(p->name), NULL);
     struct vcjob_pod *old = *slot;
@@ -86,6 +86,7 @@ static bool pod_seen(struct vcjob_memory *m, struct vcjob_pod *p)
         if (old->phase == p->phase)
             p->since_ms = old->since_ms;
     }
+    *ret_wait_ms = !old && p->phase == VCPOD_PENDING && !p->deleting ? VCJOB_FIGURES_MS : 0;
     *slot = p;
     vcjob_pod_free(old);
     (void)map_remove(m->made, bytes_of(p->name)); /* most were seen before */
@@ -122,8 +123,9 @@ static void on_pod(void *arg, enum kube_event event, struct bytes object)
     if (!p)
         return;
     const char *key = arena_printf(v->scratch, "%s/%s", ns, object_label(pod, "volcano.sh/job-name"));
-    if (pod_seen(vcjob_memory_of(v, key, true), p))
-        workqueue_add(v->queue, key);
+    int64_t wait_ms;
+    if (pod_seen(vcjob_memory_of(v, key, true), p, &wait_ms))
+        workqueue_add_after(v->queue, key, wait_ms);
 }
 
 struct vcjob_memory *vcjob_memory_of_pod(struct vcjobs *v, const char *ns, const char *pod, struct arena *a,

@@ -17,6 +17,7 @@ enum {
     VCJOB_TAKEN_AGAIN_MS = 60000, /* after which it is asked for again */
     VCJOB_REFUSALS_MAX = 15,      /* SOURCE Volcano --max-requeue-num */
     VCJOB_CREATES_PER_PASS = 512, /* LIMIT pods made in one pass: bounded turns */
+    VCJOB_FIGURES_MS = 300,       /* after which its figures say that a new pod waits: most run by then, and nothing else follows from it */
 };
 
 struct vcjob_memory {

@@ -20,8 +20,9 @@ static uint64_t changes_of(const struct view *v)
     return c->changes_n + c->cycles_n + c->binds_n + c->admits_n + c->synced + v->s->leading;
 }
 
-static void pass(struct view *v)
+static void pass(struct view *v, bool is_read)
 {
+    v->is_read = is_read;
     int64_t began_us = loop_clock_us(v->loop);
     v->seen_changes = changes_of(v);
     bool differs = view_pass(v);
@@ -49,7 +50,7 @@ static void tick(void *arg)
     bool is_usage_due = loop_wall_ms(v->loop) - v->recent_ms >= VIEW_RECENT_MS;
     if (!is_due || (v->seen_changes == changes_of(v) && !is_usage_due))
         return;
-    pass(v);
+    pass(v, view_stream_count(v->viewers) > 0);
     if (!view_stream_count(v->viewers))
         view_pass_forget(v);
 }
@@ -109,7 +110,7 @@ uint32_t view_viewers(const struct view *v)
 static struct blob *snapshot_now(struct view *v)
 {
     if (!v->all.n || (loop_now_ms(v->loop) - v->last_ms >= v->rest_ms && v->seen_changes != changes_of(v)))
-        pass(v);
+        pass(v, true);
     return view_pass_snapshot(v);
 }
 

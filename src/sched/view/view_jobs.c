@@ -226,6 +226,33 @@ static const char *why_of(const struct view *v, const struct seen_gang *g, const
     return kept;
 }
 
+static void row_write(struct view *v, const struct seen_gang *g, struct view_job *j, const char *id, const char *ns,
+                      const struct gang_look *look, const char *why)
+{
+    struct buf *out = view_row_begin(v, 'j', id);
+    view_row_text(out, "kd", j->kind);
+    view_row_text(out, "ns", ns);
+    view_row_text(out, "n", j->name);
+    view_row_text(out, "q", j->queue);
+    view_row_text(out, "s", state_words[j->state]);
+    view_row_number(out, "p", look->priority);
+    view_row_number(out, "m", look->asked_n);
+    view_row_number(out, "r", g->running_n);
+    view_row_number(out, "g", j->devices_n);
+    view_row_number(out, "c", j->created_ms);
+    view_row_number(out, "y", j->back_ms);
+    view_row_number(out, "b", j->started_ms);
+    view_row_number(out, "e", j->ended_ms);
+    view_row_number(out, "u", j->until_ms);
+    view_row_number(out, "f", j->state <= VIEW_RESERVED ? g->start_ms : 0);
+    view_row_number(out, "l", j->state <= VIEW_RESERVED ? j->limit_ms : 0);
+    view_row_number(out, "hg", j->state == VIEW_RUNNING ? j->hung_ms : 0);
+    view_row_text(out, "x", why);
+    if (g->tree && j->state <= VIEW_RESERVED)
+        buf_printf(out, ",\"w\":\"%llx\"", (unsigned long long)hash_bytes(g->tree, strlen(g->tree), 3));
+    view_row_end(v, &j->row);
+}
+
 static void job_write(struct view *v, const struct seen_gang *g, struct bytes key)
 {
     struct gang_look look;
@@ -252,28 +279,10 @@ static void job_write(struct view *v, const struct seen_gang *g, struct bytes ke
     hung_tell(v, j, text, ns);
     v->states_n[state]++;
     v->waiting_micro += state == VIEW_WAITING || state == VIEW_RESERVED ? j->devices_n * 1000000LL : 0;
-    struct buf *out = view_row_begin(v, 'j', text);
-    view_row_text(out, "kd", j->kind);
-    view_row_text(out, "ns", ns);
-    view_row_text(out, "n", j->name);
-    view_row_text(out, "q", j->queue);
-    view_row_text(out, "s", state_words[state]);
-    view_row_number(out, "p", look.priority);
-    view_row_number(out, "m", look.asked_n);
-    view_row_number(out, "r", g->running_n);
-    view_row_number(out, "g", j->devices_n);
-    view_row_number(out, "c", j->created_ms);
-    view_row_number(out, "y", j->back_ms);
-    view_row_number(out, "b", j->started_ms);
-    view_row_number(out, "e", j->ended_ms);
-    view_row_number(out, "u", j->until_ms);
-    view_row_number(out, "f", state <= VIEW_RESERVED ? g->start_ms : 0);
-    view_row_number(out, "l", state <= VIEW_RESERVED ? j->limit_ms : 0);
-    view_row_number(out, "hg", state == VIEW_RUNNING ? j->hung_ms : 0);
-    view_row_text(out, "x", why);
-    if (g->tree && state <= VIEW_RESERVED)
-        buf_printf(out, ",\"w\":\"%llx\"", (unsigned long long)hash_bytes(g->tree, strlen(g->tree), 3));
-    view_row_end(v, &j->row);
+    if (v->is_read)
+        row_write(v, g, j, text, ns, &look, why);
+    else
+        view_row_unwritten(v, &j->row);
 }
 
 void view_jobs_write(struct view *v)

@@ -74,6 +74,7 @@ struct view {
     struct ring events, runs, recent, past;
     int64_t recent_ms, past_ms;                /* when the last row of usage was made */
     struct buf all, set, del;                  /* rows of this pass; those that are other; ids of those that are gone */
+    bool is_read;                              /* somebody reads the rows of this pass; else those of jobs are not written */
     size_t row_at;                             /* where the row that is being written begins in `all` */
     uint32_t pass;
     uint64_t version, seen_changes;
@@ -101,6 +102,7 @@ static inline long long view_milli(int64_t micro) /* rows say thousandths */
 /* view_row.c */
 struct buf *view_row_begin(struct view *v, char kind, const char *id); /* {"id":"k/id","k":"k" stands there; the rest is the caller's */
 void view_row_end(struct view *v, struct row *row);
+void view_row_unwritten(struct view *v, struct row *row); /* instead of begin and end, where nobody reads it: it is there */
 void view_row_gone(struct view *v, char kind, struct bytes id);
 void view_row_text(struct buf *out, const char *key, const char *text); /* ,"key":"text"; nothing for NULL and "" */
 void view_row_number(struct buf *out, const char *key, int64_t n);      /* ,"key":n; nothing for 0 */

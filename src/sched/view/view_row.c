@@ -33,6 +33,12 @@ void view_row_end(struct view *v, struct row *row)
     arena_reset(v->scratch);
 }
 
+void view_row_unwritten(struct view *v, struct row *row)
+{
+    row->pass = v->pass;
+    arena_reset(v->scratch);
+}
+
 void view_row_gone(struct view *v, char kind, struct bytes id)
 {
     buf_char(&v->del, ',');

@@ -459,6 +459,76 @@ static void test_lists_again_when_the_vanished_have_made_room(void **state)
     buf_free(&t.told);
 }
 
+/* ---- the server is in this process ---- */
+
+struct inside {
+    struct http_event events[8];
+    int at, n;
+    struct http_exchange *x;
+};
+
+static int inside_pull(void *arg, struct http_event *ret_event)
+{
+    struct inside *v = arg;
+    if (v->at == v->n)
+        return 0;
+    *ret_event = v->events[v->at++];
+    return 1;
+}
+
+static void inside_closed(void *arg)
+{
+    ((struct inside *)arg)->x = NULL;
+}
+
+static void inside_handler(void *ctx, struct http_exchange *x)
+{
+    struct inside *v = ctx;
+    assert_true(x->request.is_inside);
+    if (!http_query(&x->request, "watch")) {
+        http_reply_text(x, 200, "application/json", LIST("5", "", OBJECT("x", "u1", "1")));
+        return;
+    }
+    v->x = x;
+    http_stream_events(x, 200, "application/json", inside_pull, inside_closed, v);
+}
+
+/* Key and version are the event's; a uid is read with what is new, and kept. */
+static void test_events_say_whose_they_are(void **state)
+{
+    static const char bare[] = "{\"metadata\":{\"name\":\"x\"}}";
+    struct inside v = {.events = {{"MODIFIED", BYTES(bare), NULL, "n", "x", 6},
+                                  {"MODIFIED", BYTES(bare), NULL, "n", "x", 6}, /* a repeat */
+                                  {"ADDED", BYTES(OBJECT("y", "u2", "7")), NULL, "n", "y", 7},
+                                  {"DELETED", BYTES(bare), NULL, "n", "x", 8},
+                                  {"ADDED", BYTES(OBJECT("x", "u3", "9")), NULL, "n", "x", 9},
+                                  {"MODIFIED", BYTES(OBJECT("z", "u4", "10"))}, /* says nothing */
+                                  {"BOOKMARK", BYTES("{\"metadata\":{\"resourceVersion\":\"30\"}}")}}};
+    struct teller t = {0};
+    struct loop *l = loop_new_virtual(1767225600000);
+    struct kube_client *c = kube_client_wrap(l, http_local_client_new(l, inside_handler, &v, NULL, 0));
+    struct kube_watch_config config = {.path = "/api/v1/pods", .on_event = on_event, .on_synced = on_synced, .arg = &t};
+    struct kube_watch *w = kube_watch_new(c, &config);
+    loop_run_for(l, 100, NULL);
+    check(&t, "Ax S ");
+    v.n = 1;
+    http_stream_wake(v.x);
+    loop_run_for(l, 10, NULL);
+    check(&t, "Mx ");
+    assert_true(kube_watch_knows(w, BYTES("n/x"), "u1"));
+    v.n = 7;
+    http_stream_wake(v.x);
+    loop_run_for(l, 10, NULL);
+    check(&t, "Ay Dx Ax Az ");
+    assert_true(kube_watch_knows(w, BYTES("n/x"), "u3") && !kube_watch_knows(w, BYTES("n/x"), "u1"));
+    assert_true(kube_watch_knows(w, BYTES("n/y"), "u2") && kube_watch_knows(w, BYTES("n/z"), "u4"));
+    kube_watch_free(w);
+    kube_client_free(c);
+    assert_null(v.x);
+    loop_free(l);
+    buf_free(&t.told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_older_paths_are_tried_in_turn),
         cmocka_unit_test(test_what_may_be_listed_and_not_watched_is_told_once),
         cmocka_unit_test(test_what_is_needed_and_may_not_be_read_is_told_of),
+        cmocka_unit_test(test_events_say_whose_they_are),
         cmocka_unit_test(test_freed_in_callback),
         cmocka_unit_test(test_silent_stream_is_left),
         cmocka_unit_test(test_faults_do_not_break_the_story),

@@ -230,6 +230,63 @@ static void test_rest_after_a_write(void **state)
     assert_int_equal(d.passes_n, 3); /* not at all held up */
 }
 
+#define VERSION(rv) "{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"" rv "\"}}"
+
+static void answer_held(const char *body)
+{
+    assert_int_equal(d.held_n, 1);
+    http_reply_text(d.held[--d.held_n], 200, "application/json", body);
+    run(5);
+}
+
+/* What the key itself has written is no news, whether the watch tells of it before the answer or after; what others wrote is. */
+static void test_own_changes_are_no_news(void **state)
+{
+    (void)state;
+    d.write = d.is_deaf = true;
+    workqueue_add_change(d.queue, "a/b", BYTES("6"));
+    run(5);
+    assert_int_equal(d.passes_n, 1);
+    workqueue_add_change(d.queue, "a/b", BYTES("7")); /* before the answer */
+    answer_held(VERSION("7"));
+    workqueue_add_change(d.queue, "a/b", BYTES("7")); /* and after it */
+    run(10);
+    d.write = false;
+    run(200);
+    assert_int_equal(d.passes_n, 1);
+    assert_true(workqueue_idle(d.queue));
+
+    for (int other = 0; other < 4; other++) {
+        int passes_n = d.passes_n;
+        d.write = true;
+        workqueue_add_change(d.queue, "a/b", BYTES("8"));
+        run(5);
+        assert_int_equal(d.passes_n, passes_n + 1);
+        d.write = false;
+        if (other < 2) /* another's came alone, or before ours, */
+            workqueue_add_change(d.queue, "a/b", BYTES("9"));
+        if (other == 1 || other == 2)
+            workqueue_add_change(d.queue, "a/b", BYTES("10"));
+        if (other == 2) /* after it, */
+            workqueue_add_change(d.queue, "a/b", BYTES("11"));
+        answer_held(VERSION("10"));
+        if (other == 3) /* after the answer */
+            workqueue_add_change(d.queue, "a/b", BYTES("11"));
+        run(200);
+        assert_int_equal(d.passes_n, passes_n + 2);
+    }
+    d.write = true;
+    workqueue_add_change(d.queue, "a/b", BYTES("12"));
+    run(5);
+    d.write = false;
+    workqueue_add_change(d.queue, "a/b", BYTES("13"));
+    int passes_n = d.passes_n;
+    answer_held("{}"); /* does not say what it made */
+    run(200);
+    assert_int_equal(d.passes_n, passes_n + 1);
+    assert_true(workqueue_idle(d.queue));
+}
+
 /* Nothing is looked at that cannot be written soon. */
 static void test_halted_and_full(void **state)
 {
@@ -307,6 +364,7 @@ int main(void)
                                        DESK(test_then),
                                        DESK(test_event_then),
                                        DESK(test_rest_after_a_write),
+                                       DESK(test_own_changes_are_no_news),
                                        DESK(test_halted_and_full),
                                        DESK(test_bounded_turns),
                                        DESK(test_freed_with_writes_in_flight), DESK(test_freed_with_its_client_before_the_answers)};
