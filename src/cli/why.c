@@ -216,6 +216,7 @@ static void find_decided(struct answer *x)
     case JOB_KIND_COSCHEDULING:
     case JOB_KIND_NATIVE:
     case JOB_KIND_KAI:
+    case JOB_KIND_COMPOSITE:
     case JOB_KINDS_N:
         x->decided = x->object;
         break;
@@ -378,7 +379,7 @@ static const char *later_pod_message(const struct answer *x)
 
 static void group_state(struct answer *x)
 {
-    bool scheduled = false; /* as Kubernetes' own groups say it */
+    bool scheduled = object_condition_true(x->decided, COMPOSITE_SCHEDULED); /* as Kubernetes' own groups say it */
     for (const struct native_version *v = native_versions; v->version; v++)
         scheduled |= object_condition_true(x->decided, v->scheduled);
     const char *phase = json_text(json_path(x->decided, "status", "phase", NULL), "");

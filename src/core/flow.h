@@ -407,10 +407,10 @@ enum gang_pods { PODS_START, PODS_READY, PODS_RECOVER, PODS_UNSAID }; /* not rea
 
 #define POD_GRACE_S 30         /* of pods that say nothing. SOURCE core/v1 PodSpec */
 
-enum gang_source { GANG_WORKLOAD, GANG_VOLCANO, GANG_COSCHEDULING, GANG_NATIVE, GANG_POD, GANG_KAI };
+enum gang_source { GANG_WORKLOAD, GANG_VOLCANO, GANG_COSCHEDULING, GANG_NATIVE, GANG_POD, GANG_KAI, GANG_COMPOSITE };
 struct gang_record {
-    name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name", "kai/ns/name": made by
-                                * the codec, unique, and taken apart by nobody else */
+    name_id key;               /* "workload/ns/name", "volcano/ns/name", "coscheduling/ns/name", "native/ns/name", "pod/ns/name", "kai/ns/name",
+                                * "composite/ns/name": made by the codec, unique, and taken apart by nobody else */
     enum gang_source source;
     name_id ns;
     name_id local_queue;       /* Workload: "ns/name" */

@@ -1,4 +1,5 @@
 /* scheduler.c - making and ending a scheduler; who may act (leader election) and from when on (everything read) */
+#include "sched/groups/composites.h"
 #include "sched/scheduler.h"
 #include <stdio.h>
 #include <unistd.h>
@@ -130,6 +131,67 @@ static void on_native_told(void *arg, const struct gang_record *g)
     *sources_push(s) = c;
 }
 
+/* ---- trees of CompositePodGroups ---- */
+
+static name_id whole_of(void *arg, name_id group)
+{
+    const struct scheduler *s = arg;
+    return composites_whole_of(s->composites, group);
+}
+
+static void on_tree_told(void *arg, const struct gang_record *g)
+{
+    struct scheduler *s = arg;
+    seen_gang_apply(s, g);
+    *sources_push(s) = (struct change){.type = CHANGE_GANG, .gang = *g};
+}
+
+/* Its object is there, whether the core knows it or not. */
+static void on_group_alone(void *arg, const char *group, bool is)
+{
+    struct scheduler *s = arg;
+    _cleanup_buf_ struct buf key = {0};
+    if (is) {
+        source_read_again(s, SOURCE_NATIVE, group);
+        return;
+    }
+    buf_printf(&key, "%s%s", decode_gang_prefix(GANG_NATIVE), group);
+    *sources_push(s) = (struct change){.type = CHANGE_GANG_GONE, .gone = intern_id(s->names, buf_view(&key))};
+}
+
+static void on_tree_news(void *arg)
+{
+    scheduler_ask_turn(arg);
+}
+
+static void on_tree_status(void *arg, const char *key, bool is_composite)
+{
+    struct scheduler *s = arg;
+    workqueue_add_after(is_composite ? s->composite_work : s->native_work, key, 50);
+}
+
+static int32_t bound_n_of(void *arg, name_id group)
+{
+    const struct seen_gang *g = seen_gang(arg, group);
+    return g ? g->bound_n : 0;
+}
+
+/* WHY  a role of before they were read: an API server says so also where it has none of them. */
+void composites_on_denied(void *arg)
+{
+    (void)arg;
+    log_warning("CompositePodGroups may not be read: PodGroups that are below one wait; let the scheduler's ClusterRole list, watch and patch "
+                "compositepodgroups of group scheduling.k8s.io, and patch compositepodgroups/status");
+}
+
+void composites_on_change(void *arg, enum kube_event event, const char *key, struct bytes object)
+{
+    const struct source *source = arg;
+    composites_note(source->scheduler->composites, key, object, event == KUBE_DELETED);
+    if (source->scheduler->leading && event != KUBE_DELETED)
+        workqueue_add(source->scheduler->composite_work, key);
+}
+
 static void on_native_gone(void *arg, const char *gang_key)
 {
     struct scheduler *s = arg;
@@ -251,6 +313,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
                                   .priority_of = priority_of,
                                   .has_queue = has_queue,
                                   .names_kai_queue = names_kai_queue,
+                                  .whole_of = whole_of,
                                   .ctx = s,
                                   .charge = config->charge};
     s->workload_work = workqueue_new(c, status_workload, s);
@@ -261,6 +324,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->group_work = workqueue_new(c, status_volcano_group, s);
     s->coscheduling_work = workqueue_new(c, status_coscheduling_group, s);
     s->native_work = workqueue_new(c, status_native_group, s);
+    s->composite_work = workqueue_new(c, status_composite_group, s);
     s->kai_work = workqueue_new(c, status_kai_group, s);
     s->pod_work = workqueue_new(c, status_pod, s);
     s->check_work = workqueue_new(c, status_check, s);
@@ -277,6 +341,10 @@ struct scheduler *scheduler_new(struct loop *l, struct kube_client *c, const str
     s->strays = stray_pods_new(c, s->state, s->names, s->events, &s->leading);
     s->machines = config->look ? NULL : machine_source_new(c, s->state, act_machines_changed, on_source_read, s);
     s->kept = kept_pods_new(c, s->state, s->names, &s->leading, s->machines);
+    s->composites = composites_new(&(struct composites_config){.decoder = &s->decoder, .on_told = on_tree_told, .on_gone = on_native_gone,
+                                                               .on_alone = on_group_alone, .again = sources_pod_again,
+                                                               .on_news = on_tree_news, .on_status = on_tree_status,
+                                                               .bound_n = bound_n_of, .arg = s});
     s->natives = native_groups_new(c, &(struct native_groups_config){&s->decoder, on_native_told, on_native_gone, on_source_read, s});
     s->kai_queues = kai_queue_source_new(c, &(struct kai_queue_config){.decoder = &s->decoder, .state = s->state, .writes = serves_kai(s),
                                                                        .leading = &s->leading, .decides = &s->synced, .loop = l,
@@ -314,11 +382,13 @@ void scheduler_free(struct scheduler *s)
     binds_abandon(s);
     struct workqueue *queues[] = {s->workload_work,      s->queue_work, s->cohort_work,       s->local_queue_work,
                                   s->volcano_queue_work, s->group_work, s->coscheduling_work, s->native_work,
+                                  s->composite_work,
                                   s->kai_work,           s->pod_work,   s->delete_work,       s->check_work};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         workqueue_free(queues[i]);
     sources_stop(s);
     native_groups_free(s->natives);
+    composites_free(s->composites);
     kai_queue_source_free(s->kai_queues);
     kept_pods_free(s->kept);
     machine_source_free(s->machines);

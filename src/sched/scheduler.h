@@ -9,7 +9,7 @@
  *   run_notes.c how long what is over ran; forecast/: by what it is remembered, limits of time, how a start is told
  *   ahead/      when those that wait start; would this start? asked of a scheduler that only looks
  *   record/     what is taken in and decided, kept in files; played back
- *   groups/     pod groups that have no object of their own
+ *   groups/     pod groups that have no object of their own, or are parts of larger ones
  *   hung/       gangs that run and compute nothing
  *   relayout/   MIG layouts of idle GPUs follow what waits
  *   names.c     names that nobody needs any more are given back
@@ -63,6 +63,7 @@ struct seen_removal {
 };
 struct seen_pod {
     name_id key, uid, gang;      /* gang: always one, "pod/ns/name" for a lone pod */
+    name_id part;                /* of a gang of several PodGroups: the key of its own, "native/ns/name"; 0 = of none */
     uint32_t gang_at;            /* its place in the gang's list */
     enum pod_phase phase;
     name_id node, device_asks, device_limits, scheduler; /* as in pod_record */
@@ -143,6 +144,7 @@ void seen_gang_apply(struct scheduler *s, const struct gang_record *g);
 /* A group that has no priority of its own gets that of its pods. They may come after it: then it is told again. */
 void seen_gang_rank(const struct scheduler *s, struct gang_record *g);
 void seen_gang_gone(struct scheduler *s, name_id key);
+void seen_read_alike(struct scheduler *s); /* Workloads of s->alike are told again, and it is empty */
 void seen_mark_names(struct scheduler *s);
 void seen_farewell(struct scheduler *s); /* it ends, and says what it has not said yet of what it did */
 void seen_fini(struct scheduler *s);
@@ -157,6 +159,7 @@ enum source_id {
     SOURCE_LOCAL_QUEUES,
     SOURCE_CHECKS,
     SOURCE_HYPERNODES,
+    SOURCE_COMPOSITES,
     SOURCE_WORKLOADS,
     SOURCE_VOLCANO_QUEUES,
     SOURCE_VOLCANO_GROUPS,
@@ -225,7 +228,7 @@ struct scheduler {
     void (*on_node)(void *arg, const char *name, struct bytes object, struct node_record *record);
     void *on_node_arg;
     struct workqueue *workload_work, *queue_work, *cohort_work, *local_queue_work, *volcano_queue_work, *group_work, *coscheduling_work,
-        *native_work, *kai_work, *pod_work, *delete_work, *check_work;
+        *native_work, *composite_work, *kai_work, *pod_work, *delete_work, *check_work;
     struct binding *binds;       /* sent, or to be sent again (bind.c) */
     uint32_t binds_in_flight_n;
     struct bind_gate *gate;      /* NULL until a pod with limits was seen (bind.c) */
@@ -242,6 +245,7 @@ struct scheduler {
     struct unadmitted_pods *unadmitted;
     struct kept_pods *kept;      /* machines/kept_pods.h */
     struct native_groups *natives; /* groups/native_groups.h */
+    struct composites *composites; /* groups/composites.h */
     struct kai_queue_source *kai_queues; /* groups/kai_queue_source.h */
 };
 
@@ -279,6 +283,8 @@ void hypernodes_start(struct scheduler *s);
 void hypernodes_stop(struct scheduler *s);
 void hypernodes_follow(struct scheduler *s); /* the core gets what they are by now */
 void hypernodes_on_change(void *arg, enum kube_event event, const char *key, struct bytes object); /* arg: their source */
+void composites_on_change(void *arg, enum kube_event event, const char *key, struct bytes object); /* the same of CompositePodGroups */
+void composites_on_denied(void *arg);
 void hypernodes_tell_all(struct scheduler *s); /* what their status has to say */
 bool hypernodes_synced(const struct scheduler *s); /* what else it reads (KAI's Topologies) has been listed */
 void hypernodes_gang_gone(struct scheduler *s, name_id gang); /* it asks for no domain of labels any more */
@@ -355,6 +361,7 @@ void status_volcano_queue(void *arg, struct work *w);
 void status_volcano_group(void *arg, struct work *w);
 void status_coscheduling_group(void *arg, struct work *w);
 void status_native_group(void *arg, struct work *w);
+void status_composite_group(void *arg, struct work *w);
 void status_kai_group(void *arg, struct work *w);
 void status_pod(void *arg, struct work *w);
 void status_check(void *arg, struct work *w);

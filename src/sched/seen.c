@@ -6,6 +6,7 @@
 #include "sched/binding/queue_gates.h"
 #include "sched/domains/gated_pods.h"
 #include "sched/domains/stray_pods.h"
+#include "sched/groups/composites.h"
 #include "sched/machines/kept_pods.h"
 #include "sched/scheduler.h"
 
@@ -86,7 +87,7 @@ static void gang_free(struct seen_gang *g)
 
 static void gang_forget_if_empty(struct scheduler *s, struct seen_gang *g)
 {
-    if (g->has_object || g->pods_n > 0)
+    if (g->has_object || g->pods_n > 0 || g->pending_n + g->running_n + g->succeeded_n + g->failed_n > 0)
         return;
     telling_drop(&g->telling, &s->tellings, loop_now_ms(s->loop));
     s->waiting_n -= g->text != NULL;
@@ -106,6 +107,17 @@ static void gang_count(struct seen_gang *g, const struct seen_pod *p, int32_t by
         g->failed_n += by;
     else
         g->pending_n += by;
+}
+
+/* The PodGroup of a pod that is of a larger gang counts it, too. */
+static void part_count(struct scheduler *s, const struct seen_pod *p, int32_t by)
+{
+    struct seen_gang *part = p->part ? gang_made(s, p->part, GANG_NATIVE) : NULL;
+    if (!part)
+        return;
+    gang_count(part, p, by);
+    if (by < 0)
+        gang_forget_if_empty(s, part);
 }
 
 /* Where its priority comes from its pods, it is another one now. */
@@ -177,6 +189,8 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     struct seen_pod **slot = map_put(s->pods, bytes_of(intern_name(s->names, r->key)), NULL);
     struct seen_pod *p = *slot;
     name_id gang = gang_of(s, r);
+    if (p)
+        part_count(s, p, -1);
     if (!p) {
         p = *slot = mem_zero(1, sizeof *p);
         p->key = r->key;
@@ -205,11 +219,13 @@ void seen_pod_apply(struct scheduler *s, const struct pod_record *r)
     p->limit_s = r->limit_s;
     p->priority = r->priority;
     p->gang = gang;
+    p->part = composites_part_of(s->composites, r);
     p->phase = r->phase;
     p->bound = r->node != 0;
     p->ours = r->ours;
     p->gated = r->gated;
     p->deleting = r->deleting;
+    part_count(s, p, 1);
     struct seen_gang *g = gang_made(s, gang, r->gang_source);
     bool ranks = joins && gang_join(s, p, g, r->priority);
     if (!joins)
@@ -257,6 +273,7 @@ void seen_pod_object(struct scheduler *s, const struct pod_record *p, struct byt
     stray_pods_seen(s->strays, p, object);
     kept_pods_seen(s->kept, p, object);
     note_saved(s, p, object);
+    composites_pod_seen(s->composites, p, object);
 }
 
 void seen_pod_gone(struct scheduler *s, name_id key)
@@ -266,9 +283,11 @@ void seen_pod_gone(struct scheduler *s, name_id key)
     queue_gates_gone(s->queue_gates, key);
     stray_pods_gone(s->strays, intern_name(s->names, key));
     kept_pods_gone(s->kept, intern_name(s->names, key));
+    composites_pod_gone(s->composites, intern_name(s->names, key));
     if (!p)
         return;
     name_id uid = p->uid;
+    part_count(s, p, -1);
     gang_leave(s, p);
     map_remove(s->pods, bytes_of(intern_name(s->names, key)));
     pod_free(p);
@@ -323,6 +342,19 @@ void seen_gang_gone(struct scheduler *s, name_id key)
     gang_forget_if_empty(s, g);
 }
 
+void seen_read_alike(struct scheduler *s)
+{
+    size_t at = 0;
+    struct bytes key;
+    for (struct seen_gang **slot; (slot = map_next(s->gangs, &at, &key));)
+        for (uint32_t i = 0; i < s->alike_n && (*slot)->has_object && !(*slot)->run_noted; i++)
+            if ((*slot)->runs_as == s->alike[i]) {
+                source_read_again(s, SOURCE_WORKLOADS, seen_gang_object(s, *slot));
+                break;
+            }
+    s->alike_n = 0;
+}
+
 void seen_mark_names(struct scheduler *s)
 {
     struct bytes key;
@@ -330,7 +362,7 @@ void seen_mark_names(struct scheduler *s)
     struct seen_gang **gang;
     for (size_t at = 0; (pod = map_next(s->pods, &at, &key));) {
         const struct seen_pod *p = *pod;
-        const name_id all[] = {p->key,           p->uid,       p->gang,      p->node,      p->device_asks,
+        const name_id all[] = {p->key,           p->uid,       p->gang,      p->part,      p->node, p->device_asks,
                                p->device_limits, p->scheduler, p->nominated, p->nominating};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             intern_mark(s->names, all[i]);
@@ -342,6 +374,7 @@ void seen_mark_names(struct scheduler *s)
         intern_mark(s->names, (*gang)->nominated);
         intern_mark(s->names, (*gang)->charged_queue);
     }
+    composites_mark_names(s->composites);
 }
 
 void seen_farewell(struct scheduler *s)

@@ -11,6 +11,7 @@
 #include "sched/checks/queue_checks.h"
 #include "sched/checks/scale_up.h"
 #include "sched/domains/unadmitted_pods.h"
+#include "sched/groups/composites.h"
 #include "sched/scheduler.h"
 #include "sched/workload_metrics.h"
 
@@ -32,23 +33,11 @@ static void push_gone(struct scheduler *s, enum change_type type, name_id name)
     c->gone = name;
 }
 
-static void read_alike(struct scheduler *s)
-{
-    size_t at = 0;
-    struct bytes key;
-    for (struct seen_gang **slot; (slot = map_next(s->gangs, &at, &key));)
-        for (uint32_t i = 0; i < s->alike_n && (*slot)->has_object && !(*slot)->run_noted; i++)
-            if ((*slot)->runs_as == s->alike[i]) {
-                source_read_again(s, SOURCE_WORKLOADS, seen_gang_object(s, *slot));
-                break;
-            }
-    s->alike_n = 0;
-}
-
 const struct change *sources_next(struct scheduler *s)
 {
     if (s->alike_n)
-        read_alike(s);
+        seen_read_alike(s);
+    composites_follow(s->composites);
     return s->incoming_at < s->incoming_n ? &s->incoming[s->incoming_at++] : NULL;
 }
 
@@ -262,6 +251,7 @@ static const struct {
                              "", true},
     [SOURCE_CHECKS] = {"/apis/kueue.x-k8s.io/v1beta2/admissionchecks", .prefix = "", .namespaced = false},
     [SOURCE_HYPERNODES] = {"/apis/topology.volcano.sh/v1alpha1/hypernodes", .prefix = "", .namespaced = false},
+    [SOURCE_COMPOSITES] = {COMPOSITES_PATH, .namespaced = true},
     [SOURCE_WORKLOADS] = {"/apis/kueue.x-k8s.io/v1beta2/workloads", CHANGE_GANG, CHANGE_GANG_GONE, NULL, true, GANG_WORKLOAD},
     [SOURCE_VOLCANO_QUEUES] = {"/apis/scheduling.volcano.sh/v1beta1/queues", CHANGE_QUEUE, CHANGE_QUEUE_GONE,
                                DECODE_VOLCANO_QUEUE_PREFIX, false},
@@ -304,7 +294,8 @@ static int decode_kind(struct scheduler *s, enum source_id id, const struct json
         return decode_local_queue(d, o, &c->local_queue, e);
     case SOURCE_CHECKS:
     case SOURCE_HYPERNODES:
-        break; /* the core knows them by what they make of queues; by the topology that all of them make */
+    case SOURCE_COMPOSITES:
+        break; /* the core knows them by what they make of queues; by the topology that all of them make; by their trees */
     case SOURCE_WORKLOADS:
         return take_workload(s, o, &c->gang, e);
     case SOURCE_VOLCANO_QUEUES:
@@ -345,6 +336,8 @@ static struct workqueue *queue_of(struct scheduler *s, enum source_id id)
         return s->coscheduling_work;
     case SOURCE_NATIVE:
         return s->native_work;
+    case SOURCE_COMPOSITES:
+        return s->composite_work;
     case SOURCE_KAI:
         return s->kai_work;
     case SOURCE_TOPOLOGIES:
@@ -548,7 +541,8 @@ static bool kind_changed(struct source *source, const char *key, struct bytes ob
         run_note_workload(s, seen_gang(s, c.gang.key), o);
         note_waits(s, c.gang.key, o);
     }
-    if (!is_lifted(source, key, &c))
+    bool is_told = source->id == SOURCE_NATIVE && composites_take(s->composites, key, o);
+    if (!is_told && !is_lifted(source, key, &c))
         *sources_push(s) = c;
     return true;
 }
@@ -637,6 +631,8 @@ static void on_kind(void *arg, enum kube_event event, const char *key, struct by
     struct source *source = arg;
     struct scheduler *s = source->scheduler;
     arena_reset(s->scratch);
+    if (event == KUBE_DELETED && source->id == SOURCE_NATIVE)
+        composites_gone(s->composites, key, object);
     if (event == KUBE_DELETED)
         kind_gone(source, key);
     bool news = event == KUBE_DELETED || kind_changed(source, key, object);
@@ -732,14 +728,17 @@ void sources_start(struct scheduler *s)
         bool native = i == SOURCE_NATIVE;
         struct kube_cache_config config = {.watch = {.path = native ? native_paths[0] : kinds[i].path,
                                                      .older_paths = native ? native_paths + 1 : NULL,
-                                                     .optional = true},
+                                                     .optional = true,
+                                                     .on_denied = i == SOURCE_COMPOSITES ? composites_on_denied : NULL},
                                            .on_change = i == SOURCE_CHECKS       ? on_check
                                                         : i == SOURCE_HYPERNODES ? hypernodes_on_change
+                                                        : i == SOURCE_COMPOSITES ? composites_on_change
                                                                                  : on_kind,
                                            .on_synced = on_kind_list,
                                            .arg = source};
         source->cache = kube_cache_new(s->client, &config);
     }
+    composites_begin(s->composites, s->sources[SOURCE_NATIVE].cache, s->sources[SOURCE_COMPOSITES].cache);
     struct kube_watch_config classes = {.path = "/apis/scheduling.k8s.io/v1/priorityclasses",
                                         .optional = true,
                                         .on_event = on_class,

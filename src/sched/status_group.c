@@ -1,12 +1,14 @@
-/* status_group.c - status of pod groups of four makers, and who is told when a gang changes
+/* status_group.c - status of pod groups of all makers, and who is told when a gang changes
  *
  *   Volcano        Pending -> Inqueue (its minimum could be held) -> Running (minMember scheduled) -> Completed;
  *                  Unknown when members are lost
  *   coscheduling   Pending -> Scheduling -> Running -> Finished | Failed
  *   native         condition PodGroupInitiallyScheduled (PodGroupScheduled in v1alpha2), which once True stays True
+ *   composite      the same of CompositePodGroupInitiallyScheduled, of each part of the tree
  *   KAI            Pending -> Running (those that have to start together are bound) -> Completed | Failed, from all that is there now
  */
 #include "base/clock.h"
+#include "sched/groups/composites.h"
 #include "sched/groups/kai_queue_source.h"
 #include "sched/groups/kai_told.h"
 #include "sched/scheduler.h"
@@ -420,45 +422,120 @@ void status_coscheduling_group(void *arg, struct work *w)
 
 /* ---- native ---- */
 
-/* The version's own word for it. WHY none of a group of a Workload: that has no status, and its pods say it. */
-void status_native_group(void *arg, struct work *w)
+/* A PodGroup, or a CompositePodGroup. */
+struct native_told {
+    const struct json *object;
+    struct gang_object_kind kind;
+    const char *condition;       /* that says whether it is scheduled, */
+    bool scheduled;
+    const char *reason, *text;   /* else why not: in one word; NULL: it is not known */
+    const char *unused;          /* what of it does nothing; NULL: all does something */
+    struct composite_look look;
+    struct seen_gang *whole;     /* the gang that it is of; NULL: none is known */
+    struct telling *telling;
+};
+
+/* Why it is not scheduled; NULL: nothing is known. own: a PodGroup that is of a larger gang, which may have started without it. */
+static const char *native_text(struct arena *a, const struct native_told *t, const struct seen_gang *own)
 {
-    struct scheduler *s = arg;
+    if (t->look.missing)
+        return arena_printf(a, "CompositePodGroup %s, which is above it, does not exist", t->look.missing);
+    if (!own || own == t->whole || !t->whole || t->whole->text)
+        return t->whole ? t->whole->text : NULL;
+    int32_t n = own->pending_n + own->running_n + own->succeeded_n + own->failed_n;
+    return n < own->fewest_n ? arena_printf(a, "%d of %d pods exist", n, own->fewest_n) : NULL;
+}
+
+/* The version's own word for it. WHY none of a group of a Workload: that has no status, and its pods say it. */
+static void native_tell(struct scheduler *s, struct work *w, const struct native_told *t)
+{
     struct arena *a = w->arena;
-    struct json *group = s->leading ? source_get(s, SOURCE_NATIVE, w->key, a) : NULL;
-    struct seen_gang *g = group ? gang_of(s, w, GANG_NATIVE) : NULL;
-    const struct native_version *v = native_version(s);
-    act_stop_group(s, w, g, group);
-    if (!g || object_deleting(group) || object_condition_true(group, v->scheduled))
+    const struct seen_gang *g = t->whole;
+    const struct gang_object_kind *k = &t->kind;
+    const char *text = t->text, *tree = t->scheduled || t->look.missing || !g ? NULL : g->tree;
+    if (object_deleting(t->object) || object_condition_true(t->object, t->condition) || (!t->scheduled && !text))
         return;
-    const struct json *policy = json_path(group, "spec", "schedulingPolicy", NULL);
-    int64_t min_count = json_int64(json_path(policy, "gang", "minCount", NULL), 1);
-    bool scheduled = g->bound_n >= min_count;
-    if (!scheduled && !g->text)
-        return;
-    const char *said = json_get_text(object_condition(group, v->scheduled), "message", "");
-    int64_t wait_ms = scheduled ? 0 : status_telling_wait_ms(s, g, g->text, said, rest_of(group, g->tree));
+    const char *said = json_get_text(object_condition(t->object, t->condition), "message", "");
+    bool awaits = g && g->members_missing;
+    int64_t now_ms = loop_now_ms(s->loop), settle_ms = awaits ? TELLING_MEMBERS_MS : TELLING_SETTLE_MS;
+    int64_t wait_ms = t->scheduled ? 0
+                                   : telling_wait_ms(t->telling, &s->tellings, text, said, rest_of(t->object, tree), settle_ms,
+                                                     awaits ? g->joined_ms : 0, now_ms);
     if (wait_ms > 0)
         work_again(w, wait_ms);
     if (wait_ms != 0)
         return;
-    struct json *status = object_status_copy(a, group);
-    (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), v->scheduled, scheduled,
-                               scheduled ? "Scheduled" : "Unschedulable",
-                               scheduled ? "all required members are scheduled" : g->text, loop_wall_ms(s->loop),
-                               json_int64(json_path(group, "metadata", "generation", NULL), 0));
-    struct decoder d = s->decoder;
-    d.arena = a;
-    const char *unused = *said ? NULL : decode_native_unused(&d, group);
-    if (unused)
-        group_event(s, w, group, v->api_version, "Warning", "PodGroupIgnored", unused);
-    struct json *diff = object_diff(a, json_get(group, "status"), status);
+    struct json *status = object_status_copy(a, t->object);
+    (void)object_condition_set(a, json_ensure_array(a, status, "conditions"), t->condition, t->scheduled,
+                               t->scheduled ? "Scheduled" : t->reason, t->scheduled ? "all required members are scheduled" : text,
+                               loop_wall_ms(s->loop), json_int64(json_path(t->object, "metadata", "generation", NULL), 0));
+    if (!*said && t->unused)
+        kube_event(s->events, &(struct kube_object_ref){k->api_version, k->kind, w->ns, w->name, object_meta(t->object, "uid")}, "Warning",
+                   "PodGroupIgnored", "%s", t->unused);
+    struct json *diff = object_diff(a, json_get(t->object, "status"), status);
     if (diff)
-        work_patch_status(w, kube_path(a, "scheduling.k8s.io", v->version, "podgroups", w->ns, w->name, "status"), group, diff);
-    annotation_send(w, group, scheduled ? NULL : g->tree,
-                    kube_path(a, "scheduling.k8s.io", v->version, "podgroups", w->ns, w->name, NULL));
-    if (!scheduled)
-        telling_sent(&g->telling, loop_now_ms(s->loop));
+        work_patch_status(w, kube_path(a, k->group, k->version, k->plural, w->ns, w->name, "status"), t->object, diff);
+    annotation_send(w, t->object, tree, kube_path(a, k->group, k->version, k->plural, w->ns, w->name, NULL));
+    if (!t->scheduled)
+        telling_sent(t->telling, now_ms);
+}
+
+/* Is it right below a CompositePodGroup that is above several gangs? Then that has one more that is scheduled, perhaps. */
+static struct composite_look look_above(struct scheduler *s, struct work *w, const struct json *object)
+{
+    const char *parent = decode_native_parent(object);
+    if (!*parent)
+        return (struct composite_look){0};
+    const char *key = arena_printf(w->arena, "%s/%s", w->ns, parent);
+    struct composite_look look = composites_look(s->composites, key, w->arena);
+    if (!look.whole && !look.missing)
+        workqueue_add_after(s->composite_work, key, 50);
+    return look;
+}
+
+void status_native_group(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    const struct json *group = s->leading ? source_get(s, SOURCE_NATIVE, w->key, w->arena) : NULL;
+    struct seen_gang *g = group ? gang_of(s, w, GANG_NATIVE) : NULL;
+    act_stop_group(s, w, g, group);
+    if (!g)
+        return;
+    struct decoder d = s->decoder;
+    d.arena = w->arena;
+    const struct json *least = json_path(group, "spec", "schedulingPolicy", "gang", "minCount", NULL);
+    struct native_told t = {.object = group, .kind = gang_object_kind(s, GANG_NATIVE), .condition = native_version(s)->scheduled,
+                            .scheduled = g->bound_n >= json_int64(least, 1),
+                            .reason = POD_UNSCHEDULABLE, .look = look_above(s, w, group), .telling = &g->telling};
+    t.unused = decode_native_unused(&d, group);
+    t.whole = t.look.missing ? NULL : t.look.whole ? seen_gang(s, t.look.whole) : g;
+    t.text = native_text(w->arena, &t, g);
+    native_tell(s, w, &t);
+}
+
+/* Whatever becomes of a gang is said by all that it is made of. */
+void status_composite_group(void *arg, struct work *w)
+{
+    struct scheduler *s = arg;
+    struct seen_gang *g = gang_of(s, w, GANG_COMPOSITE);
+    if (!s->leading)
+        return;
+    const struct json *object = source_get(s, SOURCE_COMPOSITES, w->key, w->arena);
+    act_stop_group(s, w, g, object);
+    if (g)
+        composites_status(s->composites, w->key);
+    struct native_told t = {.object = object, .kind = gang_object_kind(s, GANG_COMPOSITE), .condition = COMPOSITE_SCHEDULED,
+                            .look = composites_look(s->composites, w->key, w->arena)};
+    t.telling = t.look.telling;
+    t.whole = t.look.whole ? seen_gang(s, t.look.whole) : NULL;
+    t.text = native_text(w->arena, &t, NULL);
+    t.unused = t.look.is_anywhere ? "spec.schedulingConstraints.topology: " DECODE_LABELS_UNUSED : NULL;
+    t.reason = t.look.is_invalid ? "Invalid" : POD_UNSCHEDULABLE;
+    t.scheduled = object && composites_scheduled(s->composites, w->key);
+    if (object)
+        (void)look_above(s, w, object);
+    if (object && t.telling)
+        native_tell(s, w, &t);
 }
 
 /* ---- KAI ---- */
@@ -604,6 +681,9 @@ void status_gang_changed(struct scheduler *s, struct seen_gang *g)
         break;
     case GANG_NATIVE:
         workqueue_add_after(s->native_work, object, 50);
+        break;
+    case GANG_COMPOSITE:
+        workqueue_add_after(s->composite_work, object, 50);
         break;
     case GANG_KAI:
         workqueue_add_after(s->kai_work, object, 50);

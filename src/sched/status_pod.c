@@ -150,7 +150,8 @@ void status_pod(void *arg, struct work *w)
     const char *gate = is_shut && !no_group ? look_at_gate(s, w, p, g, is_whole) : "";
     if (!gate)
         return;
-    const char *text = no_group    ? arena_printf(w->arena, "PodGroup %s, of which it is, does not exist", seen_gang_object(s, g))
+    const char *text = no_group    ? arena_printf(w->arena, "%s %s, of which it is, does not exist", explain_kind_of(g->source),
+                                            seen_gang_object(s, g))
                        : lacking_n ? arena_printf(w->arena, "%lld more pods of it are to be made", (long long)lacking_n)
                        : *gate     ? arena_printf(w->arena, "%s%s", g->text, gate)
                                    : g->text;

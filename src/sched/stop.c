@@ -23,6 +23,8 @@ static const struct gang_object_kind kinds[] = {
     [GANG_VOLCANO] = {SOURCE_VOLCANO_GROUPS, "scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", "scheduling.volcano.sh/v1beta1"},
     [GANG_COSCHEDULING] = {SOURCE_COSCHEDULING, "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "scheduling.x-k8s.io/v1alpha1"},
     [GANG_KAI] = {SOURCE_KAI, "scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup", "scheduling.run.ai/v2alpha2"},
+    [GANG_COMPOSITE] = {SOURCE_COMPOSITES, "scheduling.k8s.io", COMPOSITES_VERSION, "compositepodgroups", "CompositePodGroup",
+                        COMPOSITES_API},
 };
 
 const struct native_version *native_version(const struct scheduler *s)

@@ -168,18 +168,24 @@ static void create_mixed_vcjob(struct world *w)
                (int)pick(w, NAMES), wide + picky, wide, WORLD_GPUS, picky, zone, gpus);
 }
 
-/* Who makes a group of pods: coscheduling, or Kubernetes itself in two of its versions. WHY by the number: it is deleted where it is. */
+#define OF_WORKLOAD "\"workloadRef\":{\"workloadName\":\"w\",\"templateName\":\"t\"}"
+/* Who makes a group of pods: coscheduling, or Kubernetes itself in two of its versions, and as a part of a larger group, which is satisfied
+ * with one part. WHY by the number: it is deleted where it is. */
 static const struct {
     const char *path, *api_version, *kind, *spec, *label, *member;
 } group_makers[] = {
     {"/apis/scheduling.x-k8s.io/v1alpha1" NS "podgroups", "scheduling.x-k8s.io/v1alpha1", "PodGroup", "\"minMember\":%d",
      "scheduling.x-k8s.io/pod-group", "\"schedulerName\":\"coscheduling\""},
-    {"/apis/scheduling.k8s.io/v1beta1" NS "podgroups", "scheduling.k8s.io/v1beta1", "PodGroup", "\"schedulingPolicy\":{\"gang\":{\"minCount\":%d}}",
-     "group", "\"schedulingGroup\":{\"podGroupName\":\"pg%d\"}"},
+    {"/apis/scheduling.k8s.io/v1beta1" NS "podgroups", "scheduling.k8s.io/v1beta1", "PodGroup",
+     "\"schedulingPolicy\":{\"gang\":{\"minCount\":%d}}", "group", "\"schedulingGroup\":{\"podGroupName\":\"pg%d\"}"},
     {"/apis/scheduling.k8s.io/v1alpha1" NS "workloads", "scheduling.k8s.io/v1alpha1", "Workload",
      "\"podGroups\":[{\"name\":\"g\",\"policy\":{\"gang\":{\"minCount\":%d}}}]", "group",
      "\"workloadRef\":{\"name\":\"pg%d\",\"podGroup\":\"g\",\"podGroupReplicaKey\":\"r\"}"},
+    {"/apis/scheduling.k8s.io/v1beta1" NS "podgroups", "scheduling.k8s.io/v1beta1", "PodGroup",
+     "\"parentCompositePodGroupName\":\"tree\"," OF_WORKLOAD ",\"schedulingPolicy\":{\"gang\":{\"minCount\":%d}}", "group",
+     "\"schedulingGroup\":{\"podGroupName\":\"pg%d\"}"},
 };
+#define COMPOSITES "/apis/scheduling.k8s.io/v1alpha3" NS "compositepodgroups"
 #define GROUP_MAKER(number) ((size_t)(number) % (sizeof group_makers / sizeof *group_makers))
 
 static void create_pod_group(struct world *w)
@@ -196,6 +202,19 @@ static void create_pod_group(struct world *w)
                    "\"annotations\":{\"capstan.dev/run-seconds\":\"20\"%s}},\"spec\":{%s,\"restartPolicy\":\"Never\"," POD_SPEC "}}",
                    number, i, group_makers[maker].label, number, parts, member, gpus);
     }
+}
+
+/* It goes now and then, and comes back, on top or below another one. */
+static void change_tree(struct world *w)
+{
+    bool is_top = pick(w, 2) == 0, is_below = pick(w, 2) && !is_top;
+    const char *name = is_top ? "top" : "tree", *parent = is_below ? "\"parentCompositePodGroupName\":\"top\"," : "";
+    if (pick(w, 3) == 0)
+        world_delete(w, arena_printf(w->arena, COMPOSITES "/%s", name));
+    else
+        world_post(w, COMPOSITES,
+                   "{\"apiVersion\":\"scheduling.k8s.io/v1alpha3\",\"kind\":\"CompositePodGroup\",\"metadata\":{\"name\":\"%s\"},\"spec\":{%s"
+                   OF_WORKLOAD ",\"schedulingPolicy\":{\"gang\":{\"minGroupCount\":1}}}}", name, parent);
 }
 
 static void create_pod(struct world *w)
@@ -302,7 +321,7 @@ static void step(struct world *w)
 {
     static void (*const actions[])(struct world *) = {
         create_queued_job, create_queued_job, create_queued_job,  create_checked_job, create_kueue_group, create_kueue_group,
-        create_vcjob,      create_vcjob,      create_mixed_vcjob, create_mixed_vcjob, create_pod_group,   create_pod_group,
+        create_vcjob,      create_vcjob,      create_mixed_vcjob, create_mixed_vcjob, create_pod_group,   create_pod_group,   change_tree,
         create_pod,        create_pod,        create_pod,         delete_job,         delete_job,         delete_any_pod,
         delete_any_pod,    change_node,       change_node,        change_queue,       change_queue,       change_local_queue,
         checks_answer,     checks_answer,     checks_answer,      checks_change,      create_checked_job, create_unqueued_job,

@@ -2,7 +2,8 @@
 """run.py - pod groups of Kubernetes itself on a real kube-apiserver of 1.35 or later, with `capstan scheduler`; TAP
 
 In the version of scheduling.k8s.io that the release has: one of two waits and is told so, the second makes both start, and the group says it
-in its own words; from 1.36 on a group stands on nodes with one value of the label that it names, and who finds none is told so. KUBE_APISERVER and ETCD name the programs (default: on PATH), BUILD the build folder. Nodes and pods are objects alone.
+in its own words; from 1.36 on a group stands on nodes with one value of the label that it names, and who finds none is told so;
+from 1.37 on groups below one CompositePodGroup start together, in its domain. KUBE_APISERVER and ETCD name the programs (default: on PATH), BUILD the build folder. Nodes and pods are objects alone.
 """
 import json
 import os
@@ -22,6 +23,7 @@ SOON_S = 60
 # minor release -> version of the group, condition of a PodGroup (none: Workloads have the groups)
 RELEASES = {35: ("v1alpha1", None), 36: ("v1alpha2", "PodGroupScheduled"), 37: ("v1beta1", "PodGroupInitiallyScheduled"),
             38: ("v1beta1", "PodGroupInitiallyScheduled")}
+COMPOSITES = 37  # with feature gate CompositePodGroup, in v1alpha3
 check = real_server.Checks()
 
 
@@ -34,8 +36,8 @@ def soon(what, ask):
 
 
 class Cluster:
-    def __init__(self, version, gates):
-        self.server = real_server.Kubernetes(f"--runtime-config=scheduling.k8s.io/{version}=true", f"--feature-gates={gates}")
+    def __init__(self, versions, gates):
+        self.server = real_server.Kubernetes("--runtime-config=" + ",".join(f"scheduling.k8s.io/{v}=true" for v in versions), f"--feature-gates={gates}")
         if not self.server.ready():
             sys.exit(f"kube-apiserver does not start: {self.server.said()}")
         self.config = os.path.join(self.server.dir, "config")
@@ -64,6 +66,10 @@ class Cluster:
         self.patch(f"/api/v1/nodes/{name}/status", {"status": {"capacity": amounts, "allocatable": amounts, "conditions": [
             {"type": "Ready", "status": "True", "reason": "Test"}]}})
         self.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
+
+    def remove(self, path):
+        status, answer = self.server.call("DELETE", path, {"gracePeriodSeconds": 0})
+        assert status == 200, answer
 
     def get(self, path):
         return self.server.call("GET", path)[1]
@@ -125,6 +131,32 @@ def domains(c, version):
     soon("two stand in the zone that has room for both", lambda: {c.node_of("two-0"), c.node_of("two-1")} == {"b1", "b2"})
 
 
+def composites(c, version):
+    """all: one zone, of which b alone has two GPUs left, of a0 and a1, and of b0, which comes last."""
+    for name in ("two-0", "two-1"):
+        c.remove(f"/api/v1/namespaces/default/pods/{name}")
+    path = "/apis/scheduling.k8s.io/v1alpha3/namespaces/default/compositepodgroups"
+    groups = f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups"
+    ref = {"workloadRef": {"workloadName": "w", "templateName": "t"}}
+    for name, parent, more in (("inner", "outer", {}), ("outer", None, {"schedulingConstraints": {"topology": [{"key": "topology.kubernetes.io/zone"}]}})):
+        c.create(path, {"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "CompositePodGroup", "metadata": {"name": name}, "spec": {
+            **ref, **({"parentCompositePodGroupName": parent} if parent else {}), "schedulingPolicy": {"gang": {"minGroupCount": 2 if parent else 1}}, **more}})
+    for name in ("ca", "cb"):
+        c.create(groups, {"apiVersion": f"scheduling.k8s.io/{version}", "kind": "PodGroup", "metadata": {"name": name},
+                          "spec": {**ref, "parentCompositePodGroupName": "inner", "schedulingPolicy": {"gang": {"minCount": 1}}}})
+    c.pod("ca-0", {"schedulingGroup": {"podGroupName": "ca"}})
+    scheduled = "CompositePodGroupInitiallyScheduled"
+    soon("one of two groups waits for the other", lambda: "0 of 1 subgroups of cb have all their pods" in c.waits("ca-0"))
+    soon("the CompositePodGroup on top says so", lambda: "subgroups of cb" in c.condition(path + "/outer", scheduled).get("message", ""))
+    soon("and the one below it", lambda: c.condition(path + "/inner", scheduled).get("reason") == "Unschedulable")
+    check("subgroups of cb" in c.says("why", "compositepodgroup/outer", "-n", "default"), "capstan why says so, too")
+    c.pod("cb-0", {"schedulingGroup": {"podGroupName": "cb"}})
+    soon("both start, in one zone", lambda: {c.node_of("ca-0"), c.node_of("cb-0")} == {"b1", "b2"})
+    for name in ("inner", "outer"):
+        soon(f"{name} says so", lambda: c.condition(f"{path}/{name}", scheduled).get("status") == "True")
+    soon("and a PodGroup below it", lambda: c.condition(groups + "/cb", "PodGroupInitiallyScheduled").get("status") == "True")
+
+
 def workloads(c, version):
     path = f"/apis/scheduling.k8s.io/{version}/namespaces/default/workloads"
     group = {r: {"workloadRef": {"name": "w", "podGroup": "g", "podGroupReplicaKey": r}} for r in "01"}
@@ -149,12 +181,18 @@ def main():
         print(f"1..0 # SKIP {said.strip()}: pod groups are known of 1.{min(RELEASES)} to 1.{max(RELEASES)}")
         return 0
     version, condition = RELEASES[minor]
-    c = Cluster(version, "GenericWorkload=true" + (",TopologyAwareWorkloadScheduling=true" if condition else ""))
+    has_composites = minor >= COMPOSITES
+    c = Cluster([version] + (["v1alpha3"] if has_composites else []),
+                "GenericWorkload=true" + (",TopologyAwareWorkloadScheduling=true" if condition else "") +
+                (",CompositePodGroup=true" if has_composites else ""))
     try:
         check(f"scheduling.k8s.io/{version}" in c.says("doctor", "--all"), f"{said.strip()}: doctor finds {version}")
         if condition:
             pod_groups(c, version, condition)
             domains(c, version)
+            if has_composites:
+                check("scheduling.k8s.io/v1alpha3" in c.says("doctor", "--all"), "doctor finds CompositePodGroups")
+                composites(c, version)
         else:
             workloads(c, version)
     finally:

@@ -191,6 +191,21 @@ static const struct table_column runtime_class_columns[] = {
     COLUMN_AGE,
 };
 
+static void composite_cells(struct table_cells *c, const struct json *group)
+{
+    const struct json *spec = json_get(group, "spec"), *policy = json_get(spec, "schedulingPolicy");
+    cell_name(c, group);
+    cell_text(c, json_get(policy, "gang") ? "Gang" : json_get(policy, "basic") ? "Basic" : "");
+    cell_text(c, json_text(json_path(spec, "workloadRef", "workloadName", NULL), ""));
+    cell_age(c, group);
+}
+static const struct table_column composite_columns[] = {
+    COLUMN_NAME,
+    {"Policy", "string", "", 0, "How the groups below it start: all at once, or each by itself."},
+    {"Workload", "string", "", 0, "Workload that it was made from."},
+    COLUMN_AGE,
+};
+
 const struct table_layout table_layouts_object[] = {
     {"", "Namespace", TABLE_COLUMNS(namespace_columns), namespace_cells},
     {"", "ConfigMap", TABLE_COLUMNS(config_map_columns), config_map_cells},
@@ -199,6 +214,7 @@ const struct table_layout table_layouts_object[] = {
     {"", "ResourceQuota", TABLE_COLUMNS(quota_columns), quota_cells},
     {"", "LimitRange", TABLE_COLUMNS(created_columns), created_cells},
     {"scheduling.k8s.io", "PriorityClass", TABLE_COLUMNS(priority_class_columns), priority_class_cells},
+    {"scheduling.k8s.io", "CompositePodGroup", TABLE_COLUMNS(composite_columns), composite_cells},
     {"coordination.k8s.io", "Lease", TABLE_COLUMNS(lease_columns), lease_cells},
     {"policy", "PodDisruptionBudget", TABLE_COLUMNS(budget_columns), budget_cells},
     {"rbac.authorization.k8s.io", "Role", TABLE_COLUMNS(created_columns), created_cells},

@@ -28,6 +28,7 @@ static int tell(struct doctor *d, const struct options *o)
     if (d->table.rows_n || format > OUTPUT_WIDE)
         output_print(&d->table, format);
     const uint32_t *n = d->levels_n;
+    (void)fflush(stdout); /* the list stands before its sum; output_finish says what is wrong with it */
     fprintf(stderr, "capstan doctor: %u check%s well, %u note%s, %u not known, %u fault%s\n", n[DOCTOR_OK], n[DOCTOR_OK] == 1 ? "" : "s",
             n[DOCTOR_NOTE], n[DOCTOR_NOTE] == 1 ? "" : "s", n[DOCTOR_UNKNOWN], n[DOCTOR_FAULT], n[DOCTOR_FAULT] == 1 ? "" : "s");
     return d->levels_n[DOCTOR_FAULT] ? EXIT_FAILED : EXIT_OK;

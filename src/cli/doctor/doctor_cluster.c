@@ -109,13 +109,15 @@ static bool natives_in(struct doctor *d, const char *version, const char *plural
     return list && !missing_of(d, &row, json_get(list, "resources"));
 }
 
-/* Pod groups of Kubernetes itself: it is well where there are none, too. */
+/* Pod groups of Kubernetes itself, and groups of them: it is well where there are none, too. */
 static void natives_look(struct doctor *d)
 {
     static const char group[] = "scheduling.k8s.io";
     const struct native_version *v = native_versions;
     while (v->version && !natives_in(d, v->version, "podgroups"))
         v++;
+    if (natives_in(d, COMPOSITES_VERSION, "compositepodgroups"))
+        doctor_say(d, DOCTOR_OK, COMPOSITES_API, NULL, "compositepodgroups");
     if (v->version)
         doctor_say(d, DOCTOR_OK, v->api_version, NULL, "podgroups");
     else if (natives_in(d, "v1alpha1", "workloads"))

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "cli/cli.h"
 #include "cli/lookup/pod_group.h"
+#include "codec/decode/decode.h"
 #include "kube/object.h"
 
 enum { WAIT_MS = 60000, LOOK_MS = 200 };
@@ -141,12 +142,37 @@ static bool is_of(const struct drive *d, const struct json *pod)
            text_equal(pod_group_name(d->a, pod, POD_GROUP_KUEUE), group);
 }
 
+static const struct json *named(const struct json *list, const char *name)
+{
+    JSON_EACH (item, *name ? list : NULL)
+        if (text_equal(object_meta(item, "name"), name))
+            return item;
+    return NULL;
+}
+
+/* Of a PodGroup that is below this CompositePodGroup, or below one that is. */
+static bool is_below(const struct drive *d, const struct json *groups, const struct json *composites, const char *group)
+{
+    const struct json *at = named(groups, group);
+    for (int depth = 1; depth < NATIVE_DEPTH && at; depth++) {
+        const char *parent = decode_native_parent(at);
+        if (text_equal(parent, d->name))
+            return true;
+        at = named(composites, parent);
+    }
+    return false;
+}
+
 const struct json *drive_pods(const struct drive *d)
 {
     struct json *own = json_new(d->a, JSON_ARRAY);
+    bool is_composite = d->kind == JOB_KIND_COMPOSITE;
+    const struct json *groups = is_composite ? job_items(d->c, d->a, JOB_KIND_NATIVE, false) : NULL;
+    const struct json *composites = is_composite ? job_items(d->c, d->a, JOB_KIND_COMPOSITE, false) : NULL;
     JSON_EACH (pod, job_items(d->c, d->a, JOB_KIND_POD, false)) {
         const char *phase = json_text(json_path(pod, "status", "phase", NULL), "");
-        if (is_of(d, pod) && !text_equal(phase, "Succeeded") && !text_equal(phase, "Failed"))
+        bool is_own = is_composite ? is_below(d, groups, composites, pod_group_name(d->a, pod, POD_GROUP_NATIVE)) : is_of(d, pod);
+        if (is_own && !text_equal(phase, "Succeeded") && !text_equal(phase, "Failed"))
             json_append(own, json_clone(d->a, pod));
     }
     return own;

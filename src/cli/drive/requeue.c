@@ -109,7 +109,7 @@ static int move(struct drive *d, struct err *e)
     bool runs = drive_runs(d), active = json_get_bool(json_get(d->workload, "spec"), "active", true);
     if (drive_is_over(d))
         return err_set(e, E_CONFLICT, "it is over");
-    bool queueless = d->kind == JOB_KIND_COSCHEDULING || d->kind == JOB_KIND_NATIVE || d->kind == JOB_KIND_KAI;
+    bool queueless = d->kind >= JOB_KIND_COSCHEDULING && d->kind <= JOB_KIND_COMPOSITE;
     if (queueless || (d->kind == JOB_KIND_POD && !d->workload))
         return err_set(e, E_INVALID, "it is in no queue, and nothing of its kind is");
     d->said = arena_printf(d->a, "it is in queue %s already", queue);

@@ -26,6 +26,7 @@ const struct job_kind_row job_kinds[JOB_KINDS_N] = {
     {" podgroup podgroups pg ", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", "PodGroup"},
     {" podgroup podgroups pg ", "scheduling.k8s.io", NULL, "podgroups", "PodGroup", "PodGroup"}, /* in which of native_versions: asked */
     {" podgroup podgroups pg ", "scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup", "PodGroup"},
+    {" compositepodgroup compositepodgroups ", "scheduling.k8s.io", COMPOSITES_VERSION, "compositepodgroups", "CompositePodGroup", "CompositePodGroup"},
     {" pod pods po ", "", "v1", "pods", "Pod", "Pod"},
     {" deployment deployments deploy ", "apps", "v1", "deployments", "Deployment", "Deployment"},
     {" replicaset replicasets rs ", "apps", "v1", "replicasets", "ReplicaSet", "ReplicaSet"},
@@ -169,7 +170,7 @@ int job_find(struct connection *c, struct arena *a, const char *word, const char
         return err_set(e, E_INVALID, "%s: it does not wait by itself: %s", word, instead);
     if (!known)
         return err_set(e, E_INVALID, "%s: not a kind that waits; use job, vcjob, trainjob, jobset, mpijob, pytorchjob, tfjob, xgboostjob, "
-                       "jaxjob, paddlejob, rayjob, raycluster, rayservice, sparkapplication, workload, podgroup, pod, deployment, "
+                       "jaxjob, paddlejob, rayjob, raycluster, rayservice, sparkapplication, workload, podgroup, compositepodgroup, pod, deployment, "
                        "replicaset, statefulset, daemonset or leaderworkerset",
                        word);
     return err_set(e, E_NOTFOUND, "no %s named %s in namespace %s%s", word, name, c->ns, what_was_meant(c, a, called, name));

@@ -87,6 +87,7 @@ void admission_batch(struct admission *x, const struct kind *k);
 void admission_cron(struct admission *x);
 void admission_apps(struct admission *x, const struct kind *k);
 void admission_cluster(struct admission *x, const struct kind *k);  /* scheduling.k8s.io, coordination, policy, rbac, apiextensions */
+void admission_composite(struct admission *x, const struct kind *k); /* scheduling.k8s.io: CompositePodGroup; the parent of a PodGroup */
 void admission_kueue(struct admission *x, const struct kind *k);
 void admission_kueue_repair(struct admission *x, const struct kind *k);
 struct json *admission_kueue_fix(struct admission *x, const struct kind *k);

@@ -14,6 +14,7 @@ static const struct {
     {"apps", admission_apps, NULL, admission_batch_fix},
     {"batch", admission_batch, NULL, admission_batch_fix},
     {"scheduling.k8s.io", admission_cluster, NULL, NULL},
+    {"scheduling.k8s.io", admission_composite, NULL, NULL},
     {"coordination.k8s.io", admission_cluster, NULL, NULL},
     {"policy", admission_cluster, NULL, NULL},
     {"rbac.authorization.k8s.io", admission_cluster, NULL, NULL},

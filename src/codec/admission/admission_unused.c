@@ -97,7 +97,8 @@ static const struct unused table[] = {
     {NATIVE, "podgroups", "spec.resourceClaims", NULL, "no device is claimed for the group"},
     {NATIVE, "podgroups", "spec.disruptionMode", "{\"single\":{}}", NOBODY_PREEMPTED},
     {NATIVE, "podgroups", "spec.preemptionPolicy", "Never", NOBODY_PREEMPTED},
-    {NATIVE, "podgroups", "spec.parentCompositePodGroupName", NULL, "the group starts by itself"},
+    {NATIVE, "compositepodgroups", "spec.disruptionMode", "{\"single\":{}}", NOBODY_PREEMPTED},
+    {NATIVE, "compositepodgroups", "spec.preemptionPolicy", "Never", NOBODY_PREEMPTED},
 };
 
 /* Labels and annotations. `in_template`: of the pod template, else of the object. */

@@ -71,6 +71,9 @@
 #define DECODE_KAI_GROUP_ANNOTATION "pod-group-name"
 #define DECODE_KAI_SUBGROUP_LABEL "kai.scheduler/subgroup-name"
 #define DECODE_KAI_ORDER_LABEL "kai.scheduler/task-priority" /* of pods of one group; its value is that of the record's priority */
+/* Pods of a part of a gang (native_part) have its name as a label of this key, by which their subgroup is found. WHY  '/': no other is
+ * called so. */
+#define DECODE_PART_LABEL "/pod-group"
 #define DECODE_LABEL_TITLE "label " /* before the label, in the title of a tier_request that is about labels */
 #define DECODE_LABELS_UNUSED "its pods stand where there is room: while there are HyperNodes of Volcano's, those alone make domains, and else " \
                              "as many labels as topologies have levels"
@@ -107,6 +110,8 @@ struct decoder {
     bool (*has_queue)(void *ctx, const char *name);
     /* Does this name, in a group of KAI's, mean a Queue of KAI's, be it that there is none of that name? NULL: none does. */
     bool (*names_kai_queue)(void *ctx, const char *name);
+    /* The gang that a PodGroup of scheduling.k8s.io is a part of, by the key that its own would have. 0, or NULL: it is none's. */
+    name_id (*whole_of)(void *ctx, name_id group);
     void *ctx;
     const struct charge_policy *charge; /* of Workloads; NULL: quota counts what their pods ask for */
     bool requeue_by_creation; /* who was evicted because its pods were not ready in time keeps its place in the queue (core/policy.h) */
@@ -117,7 +122,8 @@ int decode_node(const struct decoder *d, struct bytes text, struct node_record *
 /* The annotation with an agent's measurements into the record. A hint that cannot be understood is none, and never costs the node. */
 void decode_feedback(const struct decoder *d, struct bytes text, struct node_record *node);
 /* The pod's gang: annotation kueue.x-k8s.io/workload -> "workload/ns/NAME"; annotation scheduling.k8s.io/group-name -> "volcano/ns/NAME";
- * label scheduling.x-k8s.io/pod-group -> "coscheduling/ns/NAME"; spec.schedulingGroup.podGroupName -> "native/ns/NAME";
+ * label scheduling.x-k8s.io/pod-group -> "coscheduling/ns/NAME"; spec.schedulingGroup.podGroupName -> "native/ns/NAME",
+ * or what that is a part of, "composite/ns/TOP" (whole_of);
  * spec.workloadRef{name,podGroup,podGroupReplicaKey} -> "native/ns/NAME/GROUP[/KEY]"; YuniKorn's task group (codec/groups/task_groups.h) ->
  * "volcano/ns/yunikorn-APPLICATION"; KAI's annotation pod-group-name -> "kai/ns/NAME"; first match wins, else 0. */
 int decode_pod(const struct decoder *d, struct bytes text, struct pod_record *ret_pod, struct err *e);
@@ -147,6 +153,22 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
 /* What is written in one and does nothing, in words, in d->arena; NULL: nothing. Not who preempts or is preempted, which controllers write
  * into each group that they make: nobody is. */
 const char *decode_native_unused(const struct decoder *d, const struct json *object);
+/* Of a PodGroup or CompositePodGroup: the CompositePodGroup that it is below; "": none. */
+const char *decode_native_parent(const struct json *object);
+bool decode_native_asks(const struct json *object); /* for a topology */
+/* Those right below it start each by itself: basic, and no topology of all. NULL: false. */
+bool decode_composite_is_apart(const struct json *composite);
+/* A tree of groups, which is one gang: the CompositePodGroup on top first, each after the one that it is below (above: index; right below
+ * the top 0). What keeps all of it from starting is told as a fault (LIMIT_SUBGROUP_POLICIES, NATIVE_DEPTH, several Workloads). */
+#define NATIVE_DEPTH 4 /* from the top to the PodGroup. SOURCE Kubernetes, WorkloadMaxTreeDepth */
+struct native_part {
+    const struct json *object;
+    uint32_t above;
+    bool is_composite;
+    bool is_endless;           /* of the first: what is above it comes to no end */
+};
+int decode_composite_group(const struct decoder *d, const struct native_part *parts, uint32_t n, struct gang_record *ret_gang,
+                           struct err *e);
 /* The group of a Workload of scheduling.k8s.io/v1alpha1 that the gang's key names (above). -E_NOTFOUND: it has no such group. */
 int decode_native_group_of(const struct decoder *d, const struct json *workload, const char *gang_key, struct gang_record *ret_gang,
                            struct err *e);
@@ -156,6 +178,10 @@ bool decode_native_workload(const char *gang_key, struct bytes *ret_workload);
 /* PodGroups of Kubernetes itself (scheduling.k8s.io), the newest version first; ends with version NULL. Before them, in v1alpha1 of 1.35,
  * Workloads had the groups.
  * SOURCE Kubernetes' API of 1.36 (v1alpha2) and of 1.37 and 1.38 (v1alpha3, v1beta1) */
+#define COMPOSITES_VERSION "v1alpha3" /* of CompositePodGroups. SOURCE Kubernetes' API of 1.37: in no other */
+#define COMPOSITES_API "scheduling.k8s.io/" COMPOSITES_VERSION
+#define COMPOSITES_PATH "/apis/" COMPOSITES_API "/compositepodgroups"
+#define COMPOSITE_SCHEDULED "CompositePodGroupInitiallyScheduled"
 #define NATIVE_WORKLOADS_PATH "/apis/scheduling.k8s.io/v1alpha1/workloads"
 struct native_version {
     const char *version, *api_version;

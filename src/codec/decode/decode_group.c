@@ -1,28 +1,28 @@
-/* Pod groups of five makers, Volcano queues, priority classes, disruption budgets. */
+/* Pod groups of three makers (Kubernetes' own: decode_native.c), Volcano queues, priority classes, disruption budgets. */
 #include "base/amount.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "codec/decode/decode_part.h"
 
-static int32_t clamp32(int64_t n)
+int32_t decode_int32(int64_t n)
 {
     return n > INT32_MAX ? INT32_MAX : n < INT32_MIN ? INT32_MIN : (int32_t)n;
 }
 
-static int32_t members_of(const struct json *v)
+int32_t decode_members(const struct json *v)
 {
     int64_t n = json_int64(v, 1);
     return n < 1 ? 1 : n > LIMIT_GANG_MEMBERS ? LIMIT_GANG_MEMBERS : (int32_t)n;
 }
 
-static int32_t class_priority(const struct decoder *d, const struct json *spec)
+int32_t decode_class_priority(const struct decoder *d, const struct json *spec)
 {
     const char *name = json_get_text(spec, "priorityClassName", "");
     return name[0] && d->priority_of ? d->priority_of(d->ctx, name) : 0;
 }
 
 /* A pod group has no field to be held by. */
-static void decode_group_hold(const struct decoder *d, const struct json *object, struct gang_record *g)
+void decode_group_hold(const struct decoder *d, const struct json *object, struct gang_record *g)
 {
     const struct json *held = json_get(json_path(object, "metadata", "annotations", NULL), DECODE_HOLD_ANNOTATION);
     if (!json_is(held, JSON_STRING) || bytes_is(json_bytes(held), "false"))
@@ -75,7 +75,7 @@ int64_t decode_restart_ms(const struct json *object)
 }
 
 /* What all pod groups have in common. */
-static int group_begin(const struct decoder *d, const struct json *object, enum gang_source source, struct gang_record *g, struct err *e)
+int decode_group_begin(const struct decoder *d, const struct json *object, enum gang_source source, struct gang_record *g, struct err *e)
 {
     const char *name;
     if (decode_object_name(object, &name, e) < 0)
@@ -126,7 +126,7 @@ int decode_volcano_queue(const struct decoder *d, const struct json *object, str
     q.name = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", name));
     q.title = intern_text_id(d->names, name);
     q.kind = QUEUE_VOLCANO;
-    q.priority = clamp32(json_int64(json_path(object, "spec", "priority", NULL), 0));
+    q.priority = decode_int32(json_int64(json_path(object, "spec", "priority", NULL), 0));
     q.placement = decode_queue_placement(object, d->arena);
     q.strategy = bytes_is(json_bytes(json_path(object, "spec", "dequeueStrategy", NULL)), "fifo") ? QUEUE_STRICT_FIFO
                                                                                                 : QUEUE_BEST_EFFORT_FIFO;
@@ -171,7 +171,7 @@ static struct tier_request tiers_of(const struct decoder *d, const struct json *
     return r;
 }
 
-static void group_fault(const struct decoder *d, struct gang_record *g, const char *fault)
+void decode_group_fault(const struct decoder *d, struct gang_record *g, const char *fault)
 {
     g->on_hold = g->hold_is_fault = true;
     g->hold_text = intern_text_id(d->names, fault);
@@ -194,7 +194,7 @@ static void volcano_subgroups(const struct decoder *d, const struct json *polici
     if (!json_is(policies, JSON_ARRAY) || !policies->n)
         return;
     if (policies->n > LIMIT_SUBGROUP_POLICIES) {
-        group_fault(d, g, arena_printf(d->arena, "spec.subGroupPolicy: more than %d: write fewer", LIMIT_SUBGROUP_POLICIES));
+        decode_group_fault(d, g, arena_printf(d->arena, "spec.subGroupPolicy: more than %d: write fewer", LIMIT_SUBGROUP_POLICIES));
         return;
     }
     struct subgroup_policy *all = arena_zero(d->arena, policies->n, sizeof *all);
@@ -205,8 +205,8 @@ static void volcano_subgroups(const struct decoder *d, const struct json *polici
         if (json_is(selector, JSON_OBJECT))
             decode_label_selector(d, selector, &one->pods);
         one->keys = label_keys(d, json_get(policy, "matchLabelKeys"), &one->keys_n);
-        one->size = members_of(json_get(policy, "subGroupSize"));
-        one->least_n = json_int64(least, 0) > 0 ? members_of(least) : 0;
+        one->size = decode_members(json_get(policy, "subGroupSize"));
+        one->least_n = json_int64(least, 0) > 0 ? decode_members(least) : 0;
         one->tiers = tiers_of(d, json_get(policy, "networkTopology"));
     }
     g->subgroups = all;
@@ -224,21 +224,21 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
                              struct err *e)
 {
     struct gang_record g;
-    if (group_begin(d, object, GANG_VOLCANO, &g, e) < 0)
+    if (decode_group_begin(d, object, GANG_VOLCANO, &g, e) < 0)
         return -E_INVALID;
     const struct json *spec = json_get(object, "spec"), *tasks = json_get(spec, "minTaskMember");
     const char *asked = json_get_text(spec, "queue", ""), *queue = asked[0] ? asked : "default";
     g.queue = intern_text_id(d->names, arena_printf(d->arena, DECODE_VOLCANO_QUEUE_PREFIX "%s", queue));
     g.queue_title = intern_text_id(d->names, queue);
     g.queue_kind = QUEUE_VOLCANO;
-    g.priority = class_priority(d, spec);
+    g.priority = decode_class_priority(d, spec);
     g.due_ms = due_ms(object, g.created_ms);
     g.tiers = tiers_of(d, json_get(spec, "networkTopology"));
     g.keeps_places = !is_preemptable(json_get(object, "metadata"));
-    g.min_members = members_of(json_get(spec, "minMember"));
+    g.min_members = decode_members(json_get(spec, "minMember"));
     int64_t of_tasks = 0;
     JSON_EACH (task, json_is(tasks, JSON_OBJECT) ? tasks : NULL)
-        of_tasks += json_int64(task, 0) > 0 ? members_of(task) : 0;
+        of_tasks += json_int64(task, 0) > 0 ? decode_members(task) : 0;
     /* WHY as in Volcano: more of each task than of the whole means that the whole counts, whichever task its members are of */
     if (json_is(tasks, JSON_OBJECT) && tasks->n && g.min_members >= of_tasks) {
         struct amount *of_task = arena_alloc(d->arena, tasks->n * sizeof *of_task);
@@ -259,34 +259,16 @@ int decode_coscheduling_pod_group(const struct decoder *d, const struct json *ob
                                   struct err *e)
 {
     struct gang_record g;
-    if (group_begin(d, object, GANG_COSCHEDULING, &g, e) < 0)
+    if (decode_group_begin(d, object, GANG_COSCHEDULING, &g, e) < 0)
         return -E_INVALID;
     struct bytes phase = json_bytes(json_path(object, "status", "phase", NULL));
-    g.min_members = members_of(json_path(object, "spec", "minMember", NULL));
+    g.min_members = decode_members(json_path(object, "spec", "minMember", NULL));
     g.finished = bytes_is(phase, "Finished") || bytes_is(phase, "Failed");
     *ret_gang = g;
     return 0;
 }
 
-#define NATIVE_VERSIONS(X)                      \
-    X("v1beta1", "PodGroupInitiallyScheduled")  \
-    X("v1alpha3", "PodGroupInitiallyScheduled") \
-    X("v1alpha2", "PodGroupScheduled")
-#define NATIVE_ROW(version, scheduled) {version, "scheduling.k8s.io/" version, scheduled},
-#define NATIVE_PATH(version, scheduled) "/apis/scheduling.k8s.io/" version "/podgroups",
-const struct native_version native_versions[] = {NATIVE_VERSIONS(NATIVE_ROW) {NULL, NULL, NULL}};
-const char *const native_paths[] = {NATIVE_VERSIONS(NATIVE_PATH) NULL};
-
-const struct native_version *native_version_at(const char *path)
-{
-    size_t at = 0;
-    while (native_paths[at + 1] && !text_equal(native_paths[at], path))
-        at++;
-    return &native_versions[at];
-}
-
-/* In one domain of the first of these levels, which is of that tier. */
-static struct tier_request domain_of(const struct decoder *d, const char *levels, int64_t tier)
+struct tier_request decode_domain(const struct decoder *d, const char *levels, int64_t tier)
 {
     struct tier_request r = {.mode = TOPOLOGY_REQUIRED, .highest = tier};
     const char *first = arena_text_n(d->arena, levels, strcspn(levels, " ")), *last = strrchr(first, ',');
@@ -294,102 +276,9 @@ static struct tier_request domain_of(const struct decoder *d, const char *levels
     return r;
 }
 
-/* levels NULL: it asks for none. */
-static struct tier_request one_domain_of(const struct decoder *d, name_id gang, const char *levels)
-{
-    int64_t tier = INT64_MIN;
-    bool known = d->levels_of && d->levels_of(d->ctx, gang, &levels, 1, &tier);
-    return known ? domain_of(d, levels, tier) : (struct tier_request){0};
-}
-
-/* Of spec.schedulingConstraints.topology[] {key}; NULL: it has none. The API lets it have one. */
-static const char *native_labels(const struct decoder *d, const struct json *spec)
-{
-    const struct json *topology = json_path(spec, "schedulingConstraints", "topology", NULL);
-    const char *labels = NULL;
-    JSON_EACH (one, json_is(topology, JSON_ARRAY) ? topology : NULL) {
-        const char *key = json_get_text(one, "key", "");
-        if (*key)
-            labels = labels ? arena_printf(d->arena, "%s,%s", labels, key) : key;
-    }
-    return labels;
-}
-
-/* spec.schedulingPolicy {basic | gang{minCount}}: in all versions. */
-int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
-                            struct err *e)
-{
-    struct gang_record g;
-    if (group_begin(d, object, GANG_NATIVE, &g, e) < 0)
-        return -E_INVALID;
-    const struct json *spec = json_get(object, "spec");
-    const struct json *priority = json_get(spec, "priority");
-    g.min_members = members_of(json_path(spec, "schedulingPolicy", "gang", "minCount", NULL));
-    g.priority = priority ? clamp32(json_int64(priority, 0)) : class_priority(d, spec);
-    g.tiers = one_domain_of(d, g.key, native_labels(d, spec));
-    *ret_gang = g;
-    return 0;
-}
-
-static const char *unused_add(struct arena *a, const char *text, const char *more)
+const char *decode_unused_add(struct arena *a, const char *text, const char *more)
 {
     return text ? arena_printf(a, "%s; %s", text, more) : more;
-}
-
-const char *decode_native_unused(const struct decoder *d, const struct json *object)
-{
-    const struct json *spec = json_get(object, "spec"), *claims = json_get(spec, "resourceClaims");
-    const char *text = NULL;
-    struct gang_record g;
-    bool asks = native_labels(d, spec) && decode_native_pod_group(d, object, &g, NULL) == 0;
-    if (asks && g.tiers.mode == TOPOLOGY_UNASKED)
-        text = "spec.schedulingConstraints.topology: " DECODE_LABELS_UNUSED;
-    if (json_is(claims, JSON_ARRAY) && claims->n)
-        text = unused_add(d->arena, text, "spec.resourceClaims: no device is claimed for the group");
-    if (*json_get_text(spec, "parentCompositePodGroupName", ""))
-        text = unused_add(d->arena, text, "spec.parentCompositePodGroupName: the group starts by itself");
-    return text;
-}
-
-/* "native/NS/NAME/GROUP..." -> what follows NAME/, NULL when nothing does. */
-static const char *group_of_workload(const char *gang_key)
-{
-    const char *prefix = decode_gang_prefix(GANG_NATIVE), *at = text_starts(gang_key, prefix) ? gang_key + strlen(prefix) : NULL;
-    for (int i = 0; i < 2 && at; i++)
-        at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL;
-    return at;
-}
-
-bool decode_native_workload(const char *gang_key, struct bytes *ret_workload)
-{
-    const char *group = group_of_workload(gang_key), *object = group ? decode_gang_object(GANG_NATIVE, gang_key) : NULL;
-    if (!group)
-        return false;
-    *ret_workload = (struct bytes){object, (size_t)(group - 1 - object)};
-    return true;
-}
-
-/* spec.podGroups[] {name, policy {basic | gang{minCount}}}. WHY no restart, as of a group that has its object for itself: what is written
- * on this one is said of all its groups. */
-int decode_native_group_of(const struct decoder *d, const struct json *workload, const char *gang_key, struct gang_record *ret_gang,
-                           struct err *e)
-{
-    struct gang_record g;
-    const char *name = group_of_workload(gang_key);
-    struct bytes group = {name, name ? strcspn(name, "/") : 0};
-    if (group_begin(d, workload, GANG_NATIVE, &g, e) < 0)
-        return -E_INVALID;
-    const struct json *groups = json_path(workload, "spec", "podGroups", NULL), *found = NULL;
-    JSON_EACH (one, json_is(groups, JSON_ARRAY) ? groups : NULL)
-        if (!found && group.n && bytes_equal(json_bytes(json_get(one, "name")), group))
-            found = one;
-    if (!found)
-        return err_set(e, E_NOTFOUND, "spec.podGroups: none is named \"%.*s\"", (int)group.n, group.data);
-    g.key = intern_text_id(d->names, gang_key);
-    g.min_members = members_of(json_path(found, "policy", "gang", "minCount", NULL));
-    g.restart_ms = 0;
-    *ret_gang = g;
-    return 0;
 }
 
 /* Is it above others in the tree of subgroups? */
@@ -406,7 +295,7 @@ static bool is_parent(const struct json *groups, const struct json *group)
 static int32_t least_of(const struct json *leaf)
 {
     const struct json *least = json_get(leaf, "minMember");
-    return json_is(least, JSON_NUMBER) && json_int64(least, 1) == 0 ? 0 : members_of(least);
+    return json_is(least, JSON_NUMBER) && json_int64(least, 1) == 0 ? 0 : decode_members(least);
 }
 
 /* The subgroups that pods are of. WHY those only: all of a tree have to start, and who is above others starts with them. */
@@ -437,7 +326,7 @@ static void subgroups_read(const struct decoder *d, const struct json *groups, s
     if (!fault && !g->min_of_task_n)
         fault = "spec.subGroups: each names another as its parent: pods are of subgroups that are nobody's parent";
     if (fault)
-        group_fault(d, g, fault);
+        decode_group_fault(d, g, fault);
 }
 
 /* Where in the levels one of that label, or alias, is; -1: nowhere. */
@@ -493,7 +382,7 @@ static const char *kai_constraint(const struct decoder *d, const struct json *as
 static struct tier_request kai_tiers(const struct decoder *d, const struct json *asked, const char *levels, int64_t tier)
 {
     bool is_hard = *json_get_text(asked, "requiredTopologyLevel", "") != '\0';
-    return is_hard ? domain_of(d, levels, tier) : (struct tier_request){.mode = TOPOLOGY_PREFERRED};
+    return is_hard ? decode_domain(d, levels, tier) : (struct tier_request){.mode = TOPOLOGY_PREFERRED};
 }
 
 /* Of one list, by name; 0: there is none. */
@@ -516,7 +405,7 @@ static void kai_policy(const struct decoder *d, const struct json *group, uint32
     p->above = above;
     if (below_n) {
         p->pods.matches_nothing = true;
-        p->least_n = json_is(least, JSON_NUMBER) ? clamp32(json_int64(least, 0)) : (int32_t)below_n;
+        p->least_n = json_is(least, JSON_NUMBER) ? decode_int32(json_int64(least, 0)) : (int32_t)below_n;
         return;
     }
     struct requirement *one = arena_zero(d->arena, 1, sizeof *one);
@@ -573,7 +462,7 @@ static void kai_topologies_read(const struct decoder *d, const struct kai_asks *
 {
     bool known = d->levels_of && d->levels_of(d->ctx, g->key, x->levels, x->n, x->tiers);
     if (x->fault)
-        group_fault(d, g, x->fault);
+        decode_group_fault(d, g, x->fault);
     if (!known || x->fault)
         return;
     if (x->levels[0])
@@ -609,7 +498,7 @@ static void kai_tree_read(const struct decoder *d, const struct json *spec, stru
     }
     g->subgroups = policies;
     g->subgroups_n = n;
-    g->subgroups_least = json_is(least, JSON_NUMBER) ? (json_int64(least, 0) > 1 ? clamp32(json_int64(least, 0)) : 1) : 0;
+    g->subgroups_least = json_is(least, JSON_NUMBER) ? (json_int64(least, 0) > 1 ? decode_int32(json_int64(least, 0)) : 1) : 0;
     if (few) { /* the tree says how many */
         g->min_of_task_n = 0;
         g->min_members = 1;
@@ -649,12 +538,12 @@ static int32_t kai_patience_s(const struct json *spec)
 int decode_kai_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e)
 {
     struct gang_record g;
-    if (group_begin(d, object, GANG_KAI, &g, e) < 0)
+    if (decode_group_begin(d, object, GANG_KAI, &g, e) < 0)
         return -E_INVALID;
     const struct json *spec = json_get(object, "spec");
     const char *queue = json_get_text(spec, "queue", ""), *may_go = json_get_text(spec, "preemptibility", "");
-    g.min_members = members_of(json_get(spec, "minMember"));
-    g.priority = class_priority(d, spec);
+    g.min_members = decode_members(json_get(spec, "minMember"));
+    g.priority = decode_class_priority(d, spec);
     g.keeps_places = *may_go ? strcmp(may_go, "non-preemptible") == 0 : g.priority >= KAI_KEEPS_FROM;
     g.finished = bytes_is(json_bytes(json_path(object, "status", "phase", NULL)), "Completed");
     g.refill_s = g.refill_s ? g.refill_s : kai_refill_s(spec);
@@ -694,12 +583,12 @@ const char *decode_kai_unused(const struct decoder *d, const struct json *object
     for (uint32_t i = 0; i < g.subgroups_n; i++)
         any |= g.subgroups[i].tiers.mode != TOPOLOGY_UNASKED;
     if (nowhere || below)
-        text = unused_add(d->arena, text, arena_printf(d->arena, "%s: it names no topology, of which its level would be one",
+        text = decode_unused_add(d->arena, text, arena_printf(d->arena, "%s: it names no topology, of which its level would be one",
                                                        nowhere ? "spec.topologyConstraint" : "spec.subGroups[*].topologyConstraint"));
     if (reads && !any && !g.hold_is_fault)
-        text = unused_add(d->arena, text, "topologyConstraint: " DECODE_LABELS_UNUSED);
+        text = decode_unused_add(d->arena, text, "topologyConstraint: " DECODE_LABELS_UNUSED);
     if (*queue && !kai_queue_prefix(d, queue))
-        text = unused_add(d->arena, text, arena_printf(d->arena, "spec.queue: there is no Queue of the name %.253s: it counts in none",
+        text = decode_unused_add(d->arena, text, arena_printf(d->arena, "spec.queue: there is no Queue of the name %.253s: it counts in none",
                                                        queue));
     return text;
 }
@@ -711,7 +600,7 @@ int decode_priority_class(const struct decoder *d, const struct json *object, na
     if (decode_object_name(object, &name, e) < 0)
         return -E_INVALID;
     *ret_name = intern_text_id(d->names, name);
-    *ret_value = clamp32(json_get_int64(object, "value", 0));
+    *ret_value = decode_int32(json_get_int64(object, "value", 0));
     return 0;
 }
 
@@ -723,7 +612,7 @@ int decode_budget(const struct decoder *d, const struct json *object, struct bud
     const struct json *status = json_get(object, "status"), *disrupted = json_get(status, "disruptedPods");
     struct budget_record b = {.ns = intern_text_id(d->names, ns)};
     b.key = intern_text_id(d->names, arena_printf(d->arena, "%s/%s", ns, name));
-    b.allowed = clamp32(json_get_int64(status, "disruptionsAllowed", 0));
+    b.allowed = decode_int32(json_get_int64(status, "disruptionsAllowed", 0));
     decode_label_selector(d, json_path(object, "spec", "selector", NULL), &b.pods);
     name_id *keys = arena_alloc(d->arena, ((json_is(disrupted, JSON_OBJECT) ? disrupted->n : 0) + 1) * sizeof *keys);
     JSON_EACH (pod, json_is(disrupted, JSON_OBJECT) ? disrupted : NULL)

@@ -129,7 +129,8 @@ bool decode_condition_true(const struct json *object, const char *type)
 const char *decode_gang_prefix(enum gang_source source)
 {
     static const char *const prefixes[] = {[GANG_WORKLOAD] = "workload/", [GANG_VOLCANO] = "volcano/", [GANG_COSCHEDULING] = "coscheduling/",
-                                           [GANG_NATIVE] = "native/", [GANG_POD] = "pod/", [GANG_KAI] = "kai/"};
+                                           [GANG_NATIVE] = "native/", [GANG_POD] = "pod/", [GANG_KAI] = "kai/",
+                                           [GANG_COMPOSITE] = "composite/"};
     return prefixes[source];
 }
 

@@ -84,4 +84,15 @@ const struct json *decode_updated_template(const struct decoder *d, const struct
 /* The same, standing on no node of a flavor that the Workload passes over. */
 const struct json *decode_passed_over(const struct decoder *d, const struct json *object, const struct json *pod_template);
 
+/* decode_group.c: what records of pod groups have in common. */
+int32_t decode_int32(int64_t n); /* the nearest */
+int32_t decode_members(const struct json *v); /* from 1 to LIMIT_GANG_MEMBERS; NULL: 1 */
+int32_t decode_class_priority(const struct decoder *d, const struct json *spec); /* of spec.priorityClassName */
+int decode_group_begin(const struct decoder *d, const struct json *object, enum gang_source source, struct gang_record *g, struct err *e);
+void decode_group_hold(const struct decoder *d, const struct json *object, struct gang_record *g); /* that it is held, if it is */
+void decode_group_fault(const struct decoder *d, struct gang_record *g, const char *fault);
+/* In one domain of the first of these levels, which is of that tier. */
+struct tier_request decode_domain(const struct decoder *d, const char *levels, int64_t tier);
+const char *decode_unused_add(struct arena *a, const char *text, const char *more); /* "TEXT; MORE" */
+
 #endif

@@ -285,7 +285,23 @@ static int32_t kai_order(const struct decoder *d, const struct label_list *label
     return order > INT32_MAX ? INT32_MAX : order < INT32_MIN ? INT32_MIN : (int32_t)order;
 }
 
-static void find_gang(const struct decoder *d, const struct pod_meta *m, const struct pod_spec *spec,
+/* A part of a tree of groups: of the whole, and of that part by a label. */
+static void find_native_gang(const struct decoder *d, struct pod_meta *m, const struct pod_spec *spec, struct pod_record *pod)
+{
+    pod->gang = native_gang(d, m, spec);
+    name_id whole = pod->gang && !spec->native_workload.n && d->whole_of ? d->whole_of(d->ctx, pod->gang) : 0;
+    if (!whole)
+        return;
+    pod->gang = whole;
+    pod->gang_source = GANG_COMPOSITE;
+    pod->pod_set = intern_id(d->names, spec->native_group);
+    *DECODE_PUSH(d->arena, m->labels.items, m->labels.n, m->labels.cap) =
+        (struct label){intern_text_id(d->names, DECODE_PART_LABEL), pod->pod_set};
+    pod->shape.labels = m->labels.items;
+    pod->shape.labels_n = m->labels.n;
+}
+
+static void find_gang(const struct decoder *d, struct pod_meta *m, const struct pod_spec *spec,
                       struct pod_record *pod)
 {
     struct bytes ns = bytes_of(m->ns);
@@ -301,7 +317,7 @@ static void find_gang(const struct decoder *d, const struct pod_meta *m, const s
     } else if (coscheduling)
         pod->gang = decode_gang_key(d, GANG_COSCHEDULING, ns, interned(d, coscheduling));
     else if (spec->native_group.n)
-        pod->gang = native_gang(d, m, spec);
+        find_native_gang(d, m, spec, pod);
     else if ((pod->gang = task_gang(d, m, spec))) {
         pod->gang_source = GANG_VOLCANO;
         pod->pod_set = m->task_group;

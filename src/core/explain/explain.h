@@ -4,6 +4,7 @@
 #include "base/collections/intern.h"
 #include "core/explain/reason.h"
 
+const char *explain_kind_of(int64_t source); /* enum gang_source: "Workload", "Pod", "PodGroup", ... */
 /* One sentence for conditions and events, Kueue's and kube-scheduler's wording where they have one:
  * "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a100-40gb, 1 more needed" */
 void explain_sentence(struct buf *out, const struct reason *r, const struct intern *names);

@@ -5,7 +5,6 @@
 
 /* The sentence of a reason about topologies; false: it is about something else. */
 bool explain_domains(struct buf *out, const struct reason *r, const struct intern *names);
-const char *explain_kind_of(int64_t source); /* enum gang_source */
 const char *explain_last_part(const char *key); /* "ns/name": the name */
 void explain_amount(struct buf *out, const struct intern *names, name_id resource, int64_t value);
 void explain_not_before(struct buf *out, const struct reason *r); /* LACK_EARLY, LACK_DELAY */

@@ -44,5 +44,8 @@ const char *explain_last_part(const char *key)
 
 const char *explain_kind_of(int64_t source)
 {
-    return source == GANG_WORKLOAD ? "Workload" : source == GANG_POD ? "Pod" : "PodGroup";
+    return source == GANG_WORKLOAD    ? "Workload"
+           : source == GANG_POD       ? "Pod"
+           : source == GANG_COMPOSITE ? "CompositePodGroup"
+                                      : "PodGroup";
 }

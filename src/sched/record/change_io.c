@@ -540,7 +540,7 @@ static void io_subgroups(struct change_io *io, struct subgroup_policy *p)
 static void io_gang_asks(struct change_io *io, struct gang_record *g)
 {
     NAME(g->key);
-    WORD(g->source, GANG_KAI);
+    WORD(g->source, GANG_COMPOSITE);
     NAME(g->ns);
     NAME(g->local_queue);
     NAME(g->queue);
@@ -636,7 +636,7 @@ static void io_pod(struct change_io *io, struct pod_record *p)
     NAME(p->key);
     NAME(p->uid);
     NAME(p->gang);
-    WORD(p->gang_source, GANG_KAI);
+    WORD(p->gang_source, GANG_COMPOSITE);
     NAME(p->pod_set);
     io_shape(io, &p->shape);
     NUMBER(p->priority);

@@ -51,7 +51,8 @@ static struct bytes object_of(const struct view *v, const struct seen_gang *g)
                                              [GANG_VOLCANO] = SOURCE_VOLCANO_GROUPS,
                                              [GANG_COSCHEDULING] = SOURCE_COSCHEDULING,
                                              [GANG_NATIVE] = SOURCE_NATIVE,
-                                             [GANG_KAI] = SOURCE_KAI};
+                                             [GANG_KAI] = SOURCE_KAI,
+                                             [GANG_COMPOSITE] = SOURCE_COMPOSITES};
     if (g->source == GANG_POD)
         return (struct bytes){0};
     char ns[256];
@@ -108,7 +109,7 @@ static void object_take(struct view *v, struct view_job *j, const struct seen_ga
     (void)view_row_object_is_new(&j->object, raw);
     view_jobs_drop(j);
     const struct json *object = raw.n ? json_parse(v->scratch, raw, NULL, NULL) : NULL;
-    owner_take(j, object, g->source == GANG_POD ? "Pod" : g->source == GANG_WORKLOAD ? "Workload" : "PodGroup", name);
+    owner_take(j, object, explain_kind_of(g->source), name);
     hung_take(j, object);
     if (g->source == GANG_WORKLOAD)
         workload_take(j, object);

@@ -188,7 +188,14 @@ static const struct {
     {NATIVE, "podgroups", "spec.schedulingConstraints.topology"},
     {NATIVE, "podgroups", "spec.priorityClassName"},
     {NATIVE, "podgroups", "spec.priority"},
+    {NATIVE, "podgroups", "spec.parentCompositePodGroupName"},
     {NATIVE, "podgroups", "spec.workloadRef"}, /* who made the group: nobody reads it, in Kubernetes neither */
+    {NATIVE, "compositepodgroups", "spec.parentCompositePodGroupName"},
+    {NATIVE, "compositepodgroups", "spec.schedulingPolicy"},
+    {NATIVE, "compositepodgroups", "spec.schedulingConstraints.topology"},
+    {NATIVE, "compositepodgroups", "spec.priorityClassName"},
+    {NATIVE, "compositepodgroups", "spec.priority"},
+    {NATIVE, "compositepodgroups", "spec.workloadRef"}, /* a tree is of one */
 };
 
 static bool does_work(const struct kind *k, const char *path)
