@@ -508,6 +508,7 @@ void status_native_group(void *arg, struct work *w)
                             .scheduled = g->bound_n >= json_int64(least, 1),
                             .reason = POD_UNSCHEDULABLE, .look = look_above(s, w, group), .telling = &g->telling};
     t.unused = decode_native_unused(&d, group);
+    t.unused = t.look.whole ? decode_part_unused(&d, group, t.unused) : t.unused;
     t.whole = t.look.missing ? NULL : t.look.whole ? seen_gang(s, t.look.whole) : g;
     t.text = native_text(w->arena, &t, g);
     native_tell(s, w, &t);
@@ -530,6 +531,9 @@ void status_composite_group(void *arg, struct work *w)
     t.whole = t.look.whole ? seen_gang(s, t.look.whole) : NULL;
     t.text = native_text(w->arena, &t, NULL);
     t.unused = t.look.is_anywhere ? "spec.schedulingConstraints.topology: " DECODE_LABELS_UNUSED : NULL;
+    struct decoder d = s->decoder;
+    d.arena = w->arena;
+    t.unused = t.look.whole && !g ? decode_part_unused(&d, object, t.unused) : t.unused; /* else it is the top */
     t.reason = t.look.is_invalid ? "Invalid" : POD_UNSCHEDULABLE;
     t.scheduled = object && composites_scheduled(s->composites, w->key);
     if (object)

@@ -153,6 +153,8 @@ int decode_native_pod_group(const struct decoder *d, const struct json *object, 
 /* What is written in one and does nothing, in words, in d->arena; NULL: nothing. Not who preempts or is preempted, which controllers write
  * into each group that they make: nobody is. */
 const char *decode_native_unused(const struct decoder *d, const struct json *object);
+/* `unused`, and annotations of a part of a tree of CompositePodGroups that say something of its top alone. NULL: neither. */
+const char *decode_part_unused(const struct decoder *d, const struct json *object, const char *unused);
 /* Of a PodGroup or CompositePodGroup: the CompositePodGroup that it is below; "": none. */
 const char *decode_native_parent(const struct json *object);
 bool decode_native_asks(const struct json *object); /* for a topology */

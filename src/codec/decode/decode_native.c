@@ -74,6 +74,19 @@ const char *decode_native_unused(const struct decoder *d, const struct json *obj
     return text;
 }
 
+const char *decode_part_unused(const struct decoder *d, const struct json *object, const char *unused)
+{
+    static const char *const of_top[] = {DECODE_REFILL_ANNOTATION, DECODE_HUNG_AFTER_ANNOTATION, DECODE_HUNG_RESTART_ANNOTATION,
+                                         DECODE_CHECKPOINT_WITHIN_ANNOTATION};
+    const struct json *annotations = json_path(object, "metadata", "annotations", NULL);
+    for (size_t i = 0; i < sizeof of_top / sizeof *of_top; i++)
+        if (json_get(annotations, of_top[i])) {
+            const char *text = "metadata.annotations[%s]: write it on the CompositePodGroup on top, for all below it";
+            unused = decode_unused_add(d->arena, unused, arena_printf(d->arena, text, of_top[i]));
+        }
+    return unused;
+}
+
 /* "native/NS/NAME/GROUP..." -> what follows NAME/, NULL when nothing does. */
 static const char *group_of_workload(const char *gang_key)
 {

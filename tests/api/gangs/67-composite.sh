@@ -60,11 +60,14 @@ says "what has no effect is said" 'Warning: spec.disruptionMode: ' composite war
 # --- two groups start together
 group a all 2 >/dev/null
 group b all 1 >/dev/null
+k annotate podgroups.v1beta1.scheduling.k8s.io b capstan.dev/refill-seconds=60 >/dev/null
 pod a-0 a
 pod a-1 a
 soon "one of two groups is whole: it waits for the other" '0 of 1 subgroups of b have all their pods' waits a-0
 soon "the CompositePodGroup says so" '^CompositePodGroupInitiallyScheduled False Unschedulable: 0 of 1 subgroups of b' of_composite all
 soon "a PodGroup of it, too" '^PodGroupInitiallyScheduled False Unschedulable: 0 of 1 subgroups of b' of_group a
+soon "what is written on it and is the top's is told" 'annotations.capstan.dev/refill-seconds.: write it on the CompositePodGroup on top' \
+    k get events --field-selector reason=PodGroupIgnored -o 'jsonpath={.items[*].message}'
 soon "and the one that lacks pods" '^PodGroupInitiallyScheduled False Unschedulable: 0 of 1 subgroups of b' of_group b
 for what in pod/a-0 podgroup/a podgroup/b compositepodgroup/all; do
     soon "why $what" '0 of 1 subgroups of b have all their pods' capstan why $what

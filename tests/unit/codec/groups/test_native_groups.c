@@ -82,6 +82,16 @@ static void what_does_nothing_is_said(void **state)
     }
 }
 
+/* Of a part of a tree. */
+static void annotations_of_the_top_are_said(void **state)
+{
+    struct world *w = *state;
+    const struct json *part = tree(w, "{\"metadata\":{\"annotations\":{\"capstan.dev/refill-seconds\":\"5\",\"capstan.dev/hold\":\"x\"}}}");
+    const char *said = decode_part_unused(&w->d, part, "one");
+    assert_string_equal(said, "one; metadata.annotations[capstan.dev/refill-seconds]: write it on the CompositePodGroup on top, for all below it");
+    assert_null(decode_part_unused(&w->d, tree(w, "{\"metadata\":{\"annotations\":[7]}}"), NULL));
+}
+
 static name_id gang_of_pod(struct world *w, const char *spec)
 {
     struct pod_record p;
@@ -168,6 +178,7 @@ int main(void)
         cmocka_unit_test(the_versions),
         cmocka_unit_test_setup_teardown(groups_of_each_version, world_open, world_close),
         cmocka_unit_test_setup_teardown(what_does_nothing_is_said, world_open, world_close),
+        cmocka_unit_test_setup_teardown(annotations_of_the_top_are_said, world_open, world_close),
         cmocka_unit_test_setup_teardown(pods_name_their_group, world_open, world_close),
         cmocka_unit_test_setup_teardown(groups_of_a_workload, world_open, world_close),
     };
