@@ -256,6 +256,14 @@ static void train_job(const struct finder *f, const struct json *job, const stru
     line_show(f, job, &line, &pods);
 }
 
+/* Of a group whose object has no word for it, as those of Kubernetes itself. */
+static const char *state_by_pods(const struct pod_count *pods)
+{
+    if (pods->all_n || !pods->ended_n)
+        return pods->running_n ? "Running" : "Pending";
+    return pods->failed_n ? "Failed" : "Completed";
+}
+
 static void pod_group(const struct finder *f, const struct json *group, enum pod_group_maker maker)
 {
     const struct json *spec = json_get(group, "spec");
@@ -265,7 +273,7 @@ static void pod_group(const struct finder *f, const struct json *group, enum pod
     struct pod_count pods = pod_counts_of_group(f->pods, maker, object_meta(group, "namespace"), object_meta(group, "name"));
     int64_t count = json_int64(json_path(spec, "schedulingPolicy", "gang", "minCount", NULL), 1);
     line.gang_n = json_get_int64(spec, "minMember", count);
-    line.state = json_text(json_path(group, "status", "phase", NULL), pods.running_n ? "Running" : "Pending");
+    line.state = json_text(json_path(group, "status", "phase", NULL), state_by_pods(&pods));
     line.started_ms = pods.waiting_n && pods.running_n < line.gang_n ? 0 : pods.bound_ms;
     const char *hung = pods.running_n ? hung_text(f->arena, group) : NULL;
     line.message = hung ? hung : pods.message;

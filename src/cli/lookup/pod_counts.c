@@ -43,6 +43,8 @@ void pod_counts_sum(struct arena *a, struct pod_count *sum, struct pod_count mor
     sum->all_n += more.all_n;
     sum->running_n += more.running_n;
     sum->waiting_n += more.waiting_n;
+    sum->ended_n += more.ended_n;
+    sum->failed_n += more.failed_n;
     accelerators_add(&sum->asked, 1, more.asked);
     if (more.bound_ms && (!sum->bound_ms || more.bound_ms < sum->bound_ms))
         sum->bound_ms = more.bound_ms;
@@ -65,7 +67,9 @@ static struct pod_count count_of(struct arena *a, const struct json *pod)
         if (!time_parse(bytes_of(time), &one.bound_ms))
             one.bound_ms = 0;
     }
-    if (text_equal(phase, "Succeeded") || text_equal(phase, "Failed"))
+    one.failed_n = text_equal(phase, "Failed");
+    one.ended_n = one.failed_n || text_equal(phase, "Succeeded");
+    if (one.ended_n)
         return one;
     one.all_n = 1;
     one.running_n = text_equal(phase, "Running");

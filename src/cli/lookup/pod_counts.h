@@ -10,6 +10,7 @@
 struct pod_count {
     int64_t all_n, running_n; /* pods that have not ended; of those in phase Running */
     int64_t waiting_n;        /* without a node */
+    int64_t ended_n, failed_n; /* pods that have ended; of those in phase Failed */
     int64_t bound_ms;         /* wall: when the first one that is there had its node; 0 none */
     struct accelerators asked; /* that those ask for which have not ended */
     int64_t priority;         /* the highest; meaningless where all_n is 0 */

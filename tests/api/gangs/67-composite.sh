@@ -4,7 +4,7 @@ if ! embedded || [ -z "${PROGRAM:-}" ]; then
     return
 fi
 apply() { { echo "# YAML"; cat; } | k apply -f -; }
-# composite NAME POLICY [MORE OF SPEC]; group NAME PARENT FEWEST; pod NAME GROUP [GPUS]
+# composite NAME POLICY [MORE OF SPEC]; group NAME PARENT FEWEST; pod NAME GROUP [GPUS [SECONDS]]
 composite() {
     apply <<YAML
 {apiVersion: scheduling.k8s.io/v1alpha3, kind: CompositePodGroup, metadata: {name: $1},
@@ -19,7 +19,7 @@ YAML
 }
 pod() {
     apply <<YAML >/dev/null
-{apiVersion: v1, kind: Pod, metadata: {name: $1, annotations: {capstan.dev/run-seconds: "600"}}, spec: {schedulingGroup: {podGroupName: $2},
+{apiVersion: v1, kind: Pod, metadata: {name: $1, annotations: {capstan.dev/run-seconds: "${4:-600}"}}, spec: {schedulingGroup: {podGroupName: $2},
  restartPolicy: Never, containers: [{name: main, image: busybox, resources: {limits: {nvidia.com/gpu: ${3:-1}}}}]}}
 YAML
 }
@@ -97,8 +97,10 @@ for name in a b; do group $name three 1 >/dev/null; pod $name-0 $name; done
 soon "three groups are wanted, and two are there" '2 of 3 subgroups' waits a-0
 is "none has started" 0 on
 group c three 1 >/dev/null
-pod c-0 c
+pod c-0 c 1 1
 soon "the third makes them start" '^3$' on
+soon "a group whose pods have done all that they were to do is completed" 'PodGroup +c .* Completed ' capstan jobs
+says "another one runs" 'PodGroup +a .* Running ' capstan jobs
 clear_all
 composite few 'gang: {minGroupCount: 2}' >/dev/null
 for name in a b c; do group $name few 2 >/dev/null; pod $name-0 $name; done
