@@ -165,7 +165,7 @@ static void on_thought(void *arg, int exit_code, const char *output, size_t n)
 {
     struct starts *t = arg;
     bool any = false;
-    int64_t took_ms = 0;
+    int64_t took_ms = exit_code == 0 ? 0 : CPU_S * 1000; /* one that was ended may have had all that it may */
     t->copy = NULL;
     if (exit_code != 0 && !t->told_trouble)
         log_warning("when those that wait start is not known: the copy that thinks it through ended with %d", exit_code);
