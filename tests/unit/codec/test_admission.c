@@ -497,6 +497,9 @@ static void too_many_wishes_are_told(void **state)
     const char *many = arena_printf(w->arena, "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [%s]}}", all);
     assert_string_equal(admit(w, arena_printf(w->arena, pod, "", many)), "");
     assert_true(warned(w, "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution: of what a pod would rather have 32"));
+    const char *near = arena_printf(w->arena, "affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [%s]}}", all);
+    assert_string_equal(admit(w, arena_printf(w->arena, pod, "", near)), "");
+    assert_int_equal(w->x.warnings_n, 1); /* of what is there alone */
     const char *made = ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: u, controller: true}]";
     admit(w, arena_printf(w->arena, pod, made, many)); /* of a template, which was told of */
     assert_int_equal(w->x.warnings_n, 0);

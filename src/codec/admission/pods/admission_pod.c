@@ -278,9 +278,10 @@ static void warn_of_wishes(struct admission *x, const struct json *spec, const c
     uint32_t of_pods = 0, anyway = 0;
     for (int i = 0; i < 3; i++) {
         uint32_t n = admission_list_n(json_path(spec, "affinity", kinds[i], "preferredDuringSchedulingIgnoredDuringExecution", NULL));
-        of_pods = i ? of_pods + n : 0;
-        warn_of_many(x, arena_printf(x->arena, "%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution", path, kinds[i]),
-                     i ? of_pods : n);
+        of_pods = i ? of_pods + n : 0; /* both together */
+        if (n)
+            warn_of_many(x, arena_printf(x->arena, "%s.affinity.%s.preferredDuringSchedulingIgnoredDuringExecution", path, kinds[i]),
+                         i ? of_pods : n);
     }
     JSON_EACH (c, admission_list_n(spreads) ? spreads : NULL)
         anyway += bytes_is(json_bytes(json_get(c, "whenUnsatisfiable")), "ScheduleAnyway");
