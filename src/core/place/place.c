@@ -123,33 +123,22 @@ static void sort_into_kinds(struct state *s, const struct want *wants, uint32_t 
 
 /* ---- one member ---- */
 
-/* Slow way, when other pods matter: best score over nodes that have room and are allowed. */
-static uint32_t best_allowed(struct state *s, const struct view *v, const struct neighbours *rules)
+/* Greater score, then the node's name. */
+static bool is_better(const struct state *s, const struct view *v, uint32_t node, uint32_t than)
 {
-    const struct shape *shape = &s->shapes.classes[v->shape].shape;
-    uint32_t best = 0, best_score = 0;
-    for (uint32_t slot = 1; slot < v->n; slot++) {
-        bool better = v->score[slot] > best_score || (best && v->score[slot] == best_score && s->nodes.rank[slot] < s->nodes.rank[best]);
-        if (!better || neighbour_check(s, rules, shape, slot) != NEIGHBOUR_OK)
-            continue;
-        best = slot;
-        best_score = v->score[slot];
-    }
-    return best;
+    return v->score[node] != v->score[than] ? v->score[node] > v->score[than] : s->nodes.rank[node] < s->nodes.rank[than];
 }
 
-/* The same of an area; rules NULL: nobody looks at others. */
-static uint32_t best_of_area(struct state *s, const struct view *v, const struct neighbours *rules, const struct area *area)
+/* Slow way: the best node that has room and is allowed, of an area or, NULL, of all. rules NULL: nobody looks at others. */
+static uint32_t best_of(struct state *s, const struct view *v, const struct neighbours *rules, const struct area *area)
 {
     const struct shape *shape = &s->shapes.classes[v->shape].shape;
-    uint32_t best = 0, best_score = 0;
-    for (uint32_t i = 0; i < area->n; i++) {
-        uint32_t slot = area->nodes[i];
-        bool better = v->score[slot] > best_score || (best && v->score[slot] == best_score && s->nodes.rank[slot] < s->nodes.rank[best]);
-        if (!better || (rules && neighbour_check(s, rules, shape, slot) != NEIGHBOUR_OK))
-            continue;
-        best = slot;
-        best_score = v->score[slot];
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < (area ? area->n : v->n); i++) { /* slot 0 has no score */
+        uint32_t slot = area ? area->nodes[i] : i;
+        bool better = v->score[slot] && (!best || is_better(s, v, slot, best));
+        if (better && (!rules || neighbour_check(s, rules, shape, slot) == NEIGHBOUR_OK))
+            best = slot;
     }
     return best;
 }
@@ -168,11 +157,6 @@ static uint32_t draw_node(const struct state *s, const struct view *v)
         if (v->room[slot] && !drawn--)
             return slot;
     return 0;
-}
-
-static bool is_better(const struct state *s, const struct view *v, uint32_t node, uint32_t than)
-{
-    return v->score[node] != v->score[than] ? v->score[node] > v->score[than] : s->nodes.rank[node] < s->nodes.rank[than];
 }
 
 /* For others. */
@@ -217,13 +201,13 @@ static uint32_t best_wished(struct state *s, const struct view *v, const struct 
 static bool place_one(struct state *s, struct gang *g, struct want *w, const struct area *area, enum placement by, bool *ret_neighbours)
 {
     struct view *v = view_scored(s, w->shape, by);
-    uint32_t node = area ? best_of_area(s, v, NULL, area) : by == PLACEMENT_RANDOM ? draw_node(s, v) : view_best(v);
+    uint32_t node = area ? best_of(s, v, NULL, area) : by == PLACEMENT_RANDOM ? draw_node(s, v) : view_best(v);
     node = area ? node : best_not_kept(s, v, node);
     struct neighbours rules;
     bool ruled = node && neighbour_matters(s, w->shape) && neighbour_prepare(s, w->shape, w->labels, &rules);
     w->seat = 0;
     if (ruled) {
-        node = area ? best_of_area(s, v, &rules, area) : best_allowed(s, v, &rules);
+        node = best_of(s, v, &rules, area);
         *ret_neighbours |= !node;
     }
     if (node && wish_matters(s, w->shape, node))

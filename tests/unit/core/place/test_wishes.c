@@ -164,6 +164,51 @@ static void members_of_a_gang_spread_within_what_is_required(void **state)
     assert_int_equal(on[3], 2);
 }
 
+/* Of those that it would rather have, any. */
+static void chance_chooses_among_those_that_are_wished_for(void **state)
+{
+    struct world *w = *state;
+    int on[3] = {0};
+    w->placement = PLACEMENT_RANDOM;
+    for (int i = 0; i < 3; i++)
+        node_record(w, a_node(w, arena_printf(w->records, "n%d", i), "cpu=64000", i ? "disk=new" : "disk=old"));
+    struct node_preference wish = {value_is(w, "disk", "new"), 1};
+    for (int i = 0; i < 40; i++) {
+        struct pod_record r = pod_of(w, arena_printf(w->records, "ns/p%d", i), "x");
+        r.shape.node_wishes = &wish;
+        r.shape.node_wishes_n = 1;
+        on[stands(w, r)[1] - '0']++;
+    }
+    assert_int_equal(on[0], 0);
+    assert_true(on[1] > 0 && on[2] > 0);
+}
+
+/* A group in one HyperNode: its wishes choose among the nodes of that one alone. */
+static void wishes_count_within_a_domain(void **state)
+{
+    struct world *w = *state;
+    for (int i = 0; i < 4; i++)
+        node_record(w, a_node(w, arena_printf(w->records, "n%d", i), i < 2 ? "cpu=1000" : "cpu=64000",
+                              arena_printf(w->records, "host=n%d,disk=%s", i, i % 2 ? "new" : "old")));
+    tiers(w, "1", "n0=s0 n1=s0 n2=s1 n3=s1");
+    struct node_preference wish = {value_is(w, "disk", "new"), 1};
+    struct gang_record g = a_group(w, "ns/g", NULL, 2);
+    g.tiers = (struct tier_request){.mode = TOPOLOGY_REQUIRED, .highest = 1};
+    gang_record(w, g);
+    for (int i = 0; i < 2; i++) {
+        struct pod_record r = a_pod(w, arena_printf(w->records, "ns/m%d", i), "ns/g", "cpu=1500");
+        r.shape.node_wishes = &wish;
+        r.shape.node_wishes_n = 1;
+        pod_record(w, r);
+    }
+    run(w);
+    for (int i = 0; i < 2; i++) {
+        const struct plan_entry *e = entry_of(w, EFFECT_BIND, arena_printf(w->records, "ns/m%d", i));
+        assert_non_null(e);
+        assert_string_equal(text_of(w, e->node), "n3");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +216,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(replicas_that_avoid_each_other_spread_while_they_can, setup, teardown),
         cmocka_unit_test_setup_teardown(spreads_that_may_be_broken, setup, teardown),
         cmocka_unit_test_setup_teardown(nodes_that_are_better_avoided, setup, teardown),
+        cmocka_unit_test_setup_teardown(chance_chooses_among_those_that_are_wished_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(wishes_count_within_a_domain, setup, teardown),
         cmocka_unit_test_setup_teardown(members_of_a_gang_spread_within_what_is_required, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
