@@ -17,11 +17,6 @@ static int64_t asked_for(const struct shape_class *c, name_id resource)
     return 0;
 }
 
-static int64_t most_plus(int64_t a, int64_t b)
-{
-    return a < NO_END - b ? a + b : NO_END;
-}
-
 /* Those of `by` from x->at on that are counted as one resource, all that the pod asks for. */
 static int64_t sum_as_one(struct count *x)
 {
@@ -31,13 +26,13 @@ static int64_t sum_as_one(struct count *x)
         const struct counting *c = &x->by->counts[x->at];
         int64_t value = in_other_units(c, asked_for(x->shape, c->resource));
         if (c->how == COUNTS_EACH)
-            sum = most_plus(sum, value);
+            sum = count_plus(sum, value);
         else if (c->how == COUNTS_WITHOUT_PART)
-            device = most_plus(device, value);
+            device = count_plus(device, value);
         else
             part = value > part ? value : part;
     }
-    return first->only_kept && !x->keeps_places ? 0 : most_plus(sum, part ? part : device);
+    return first->only_kept && !x->keeps_places ? 0 : count_plus(sum, part ? part : device);
 }
 
 bool count_replaces(const struct queue_shares *by, name_id resource)

@@ -13,6 +13,12 @@
 #define CORE_COUNT_H
 #include "core/state/model.h"
 
+/* Of amounts from 0 to NO_END, which the sum is at most, too. */
+static inline int64_t count_plus(int64_t a, int64_t b)
+{
+    return a > NO_END - b ? NO_END : a + b;
+}
+
 struct count {                  /* goes through what is counted: no resource comes twice */
     const struct shape_class *shape;
     const struct queue_shares *by;

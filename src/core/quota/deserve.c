@@ -33,11 +33,6 @@ struct sharing {
     bool some_by_weight;       /* or of one that somebody is guaranteed */
 };
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    return a > NO_END - b ? NO_END : a + b; /* both are at most NO_END, and none is below zero */
-}
-
 static int64_t minus(int64_t a, int64_t b)
 {
     return a > b ? a - b : 0;
@@ -213,13 +208,13 @@ static int64_t asked_by(const struct state *s, const struct gang *g, name_id res
         const struct pod *p = &s->pods[g->members[i]];
         int64_t *sum = p->seat ? &stands : &comes;
         if (p->phase <= POD_RUNNING && !p->deleting)
-            *sum = plus(*sum, demand_of(&s->shapes.classes[p->shape], resource));
+            *sum = count_plus(*sum, demand_of(&s->shapes.classes[p->shape], resource));
     }
     for (uint32_t i = 0; i < g->own->seats_n; i++)
-        kept = plus(kept, demand_of(&s->shapes.classes[s->seats[g->own->seats[i]].shape], resource));
+        kept = count_plus(kept, demand_of(&s->shapes.classes[s->seats[g->own->seats[i]].shape], resource));
     if (g->own->had && g->active)
         (void)amount_of(g->own->had->all, g->own->had->n, resource, &had);
-    return higher(plus(stands, higher(comes, kept)), had);
+    return higher(count_plus(stands, higher(comes, kept)), had);
 }
 
 void deserve_forget(struct state *s, struct gang *g)
@@ -258,7 +253,7 @@ static int64_t *find_asked(const struct sharing *x)
         const struct queue *q = g->own->queue_name && !g->finished && g->phase != GANG_UNKNOWN ? queue_find(s, g->own->queue_name) : NULL;
         for (uint32_t r = 0; r < x->resources_n && has_shares(q); r++) {
             int64_t *sum = &asked[(size_t)q->level * x->resources_n + r];
-            *sum = plus(*sum, asked_by(s, g, x->resources[r]));
+            *sum = count_plus(*sum, asked_by(s, g, x->resources[r]));
         }
     }
     return asked;
@@ -280,8 +275,8 @@ static void begin_resource(struct sharing *x, uint32_t r, const int64_t *asked)
     for (uint32_t i = x->order_n; i-- > 0;) {
         struct level *l = &x->levels[x->order[i]], *above = &x->levels[l->above];
         l->guarantee = higher(l->guarantee, l->guaranteed_below); /* what is guaranteed below it is so through it */
-        above->asked = plus(above->asked, l->asked);
-        above->guaranteed_below = plus(above->guaranteed_below, l->guarantee);
+        above->asked = count_plus(above->asked, l->asked);
+        above->guaranteed_below = count_plus(above->guaranteed_below, l->guarantee);
     }
 }
 
@@ -363,12 +358,12 @@ static struct quota_record cohort_record_of(const struct sharing *x, const struc
     int64_t below = 0, lent = 0, bound = capability_of(l->queue, resource);
     bool has_no_end = l->is_free || (!l->above && !is_guaranteed);
     for (uint32_t i = l->first_below; i; i = x->levels[i].next) {
-        below = plus(below, x->levels[i].is_free ? 0 : x->levels[i].deserved);
-        lent = plus(lent, minus(x->levels[i].deserved, x->levels[i].guarantee));
+        below = count_plus(below, x->levels[i].is_free ? 0 : x->levels[i].deserved);
+        lent = count_plus(lent, minus(x->levels[i].deserved, x->levels[i].guarantee));
     }
     struct quota_record r = record_of(resource, has_no_end ? NO_END : minus(l->deserved, below), 0, bound);
     int64_t kept = l->above ? minus(l->guarantee, l->guaranteed_below) : 0;
-    r.lending_limit = kept ? minus(plus(r.nominal, lent), kept) : NO_LIMIT;
+    r.lending_limit = kept ? minus(count_plus(r.nominal, lent), kept) : NO_LIMIT;
     r.bound = bound == NO_END ? NO_END : minus(bound, l->guaranteed_below);
     return r;
 }
