@@ -24,6 +24,7 @@ struct cycle {
     int64_t stays_until_ms;           /* who could go for the gang that is tried, had he run for longer, may from then on; 0: nobody */
     bool trial;                       /* nothing is committed, nothing explained: what is taken stays on the undo log */
     bool trial_preempts;              /* on trial it is also asked whether others may be preempted */
+    const struct gang *no_floor;      /* on trial this one starts whatever all nodes together have free (group/floor.h); NULL: nobody */
     const struct reason *line_reason; /* copy of the reason of a line, for all of its gangs that are told */
     uint64_t line_reason_hash;
 };

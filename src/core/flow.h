@@ -431,6 +431,7 @@ struct gang_record {
     uint32_t min_of_task_n;
     const struct amount *least; /* its pods are made only once its queue could hold so much more (Volcano's minResources) */
     uint32_t least_n;
+    bool least_is_free;        /* no: it starts only while all nodes together have so much free (coscheduling's: group/floor.h) */
     struct tier_request tiers; /* not of a planned gang */
     const struct subgroup_policy *subgroups; /* the same */
     uint32_t subgroups_n;

@@ -317,38 +317,6 @@ void status_groups_kept_out_by(struct scheduler *s, struct arena *a, const char 
 
 /* ---- coscheduling ---- */
 
-/* The first resource of which spec.minResources wants more than its pods ask for; 0: none. */
-static name_id wanted_more(struct scheduler *s, struct arena *a, const struct seen_gang *g, const struct json *group)
-{
-    struct decoder d = s->decoder;
-    const struct amount *wanted;
-    struct amount *asks;
-    uint32_t wanted_n, asks_n = state_gang_asks(s->state, g->key, a, &asks);
-    d.arena = a;
-    if (decode_amounts(&d, json_path(group, "spec", "minResources", NULL), "spec.minResources", &wanted, &wanted_n, NULL) < 0)
-        return 0;
-    for (uint32_t i = 0; i < wanted_n; i++) {
-        int64_t asked = 0;
-        for (uint32_t k = 0; k < asks_n; k++)
-            asked += asks[k].resource == wanted[i].resource ? asks[k].value : 0;
-        if (wanted[i].value > asked)
-            return wanted[i].resource;
-    }
-    return 0;
-}
-
-/* It runs. WHY only where it wanted more: whoever makes groups writes there what their pods ask for, and for that they wait here anyhow.
- * What pods that have ended asked for is not known any more: then nothing is said. */
-static void tell_of_min_resources(struct scheduler *s, struct work *w, const struct seen_gang *g, const struct json *group)
-{
-    static const char text[] = "spec.minResources wants more %s than its pods ask for, which has no effect: a group starts once minMember of "
-                               "its pods fit; write what it is to wait for into the requests of its pods, or a larger minMember";
-    name_id resource = g->succeeded_n + g->failed_n ? 0 : wanted_more(s, w->arena, g, group);
-    if (resource)
-        group_event(s, w, group, "scheduling.x-k8s.io/v1alpha1", "Warning", "MinResourcesIgnored",
-                    arena_printf(w->arena, text, intern_name(s->names, resource)));
-}
-
 /* Is something to be told of it? */
 static bool is_waiting(const struct seen_gang *g, bool waits)
 {
@@ -411,8 +379,6 @@ void status_coscheduling_group(void *arg, struct work *w)
         json_set_text(a, status, "scheduleStartTime", time_format(now, loop_wall_ms(s->loop)));
     }
     struct json *diff = object_diff(a, json_get(group, "status"), status);
-    if (g && strcmp(was, phase) != 0 && strcmp(phase, "Running") == 0)
-        tell_of_min_resources(s, w, g, group);
     if (diff && is_time(s, w, "coscheduling", strcmp(was, phase) == 0))
         work_patch_status(w, kube_path(a, "scheduling.x-k8s.io", "v1alpha1", "podgroups", w->ns, w->name, "status"), group, diff);
     bool waits = strcmp(phase, "Scheduling") == 0 || strcmp(phase, "Pending") == 0;

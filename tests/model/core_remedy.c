@@ -15,7 +15,7 @@
 #define BEGIN_MS 1000000
 #define LOOK_AGAIN_MS 10000
 enum { NODES = 5, QUEUES = 4, FLAVORS = 2, RES_N = 3, FILLERS = 10, WAITERS = 6, GANGS = FILLERS + WAITERS, PODS = 4, REST = 20,
-       KINDS = REASON_CHANGE_MOVE - REASON_CHANGE_QUOTA + 1 };
+       KINDS = REASON_CHANGE_FLOOR - REASON_CHANGE_QUOTA + 1 };
 static const char *const resources[RES_N] = {"cpu", "nvidia.com/gpu", "memory"};
 static const char *const flavors[FLAVORS] = {"fa", "fb"};
 
@@ -40,6 +40,7 @@ struct plain_gang {
     int sets_n, count[2], fewest[2], priority, min_members, kind[2];
     bool through_local;        /* names the LocalQueue of its queue */
     int64_t ask[2][RES_N];
+    int64_t floor[RES_N];      /* of a group: all nodes together must have so much free */
 };
 struct model {
     struct plain_node nodes[NODES];
@@ -182,6 +183,11 @@ static void draw(struct model *m, uint64_t seed)
     }
     if (seed % 4 == 0)
         draw_scattered(m);
+    for (int i = FILLERS; i < GANGS; i++) /* of one group in two so many eighths of what all nodes have */
+        for (int at = 0; at < 2 * NODES && m->gangs[i].type == TYPE_GROUP && (seed + (uint64_t)i) % 2; at++) {
+            int64_t room = m->nodes[at / 2].exists ? m->nodes[at / 2].room[at % 2] : 0, parts = (int64_t)(seed / 2 % 8) + i + at % 2;
+            m->gangs[i].floor[at % 2] += room * (parts % 8) / 8;
+        }
 }
 
 /* ---- telling it to a core ---- */
@@ -345,6 +351,8 @@ static struct gang_record record_of(struct world *w, const struct model *m, int 
         r.min_of_task = least;
         r.min_of_task_n = 1;
     }
+    if (g->floor[0] + g->floor[1])
+        floor_of(w, &r, arena_printf(w->records, "cpu=%" PRId64 ",nvidia.com/gpu=%" PRId64, g->floor[0], g->floor[1]));
     return r;
 }
 
@@ -515,6 +523,11 @@ static void carry_out(struct world *w, struct model *m, const struct reason *cha
             m->gangs[at].task_min -= (int)amount;
         else
             m->gangs[at].min_members -= (int)amount;
+        tell_gang(w, m, at);
+        break;
+    case REASON_CHANGE_FLOOR:
+        at = index_of(text_of(w, change->name));
+        m->gangs[at].floor[r] -= amount;
         tell_gang(w, m, at);
         break;
     case REASON_CHANGE_END:
@@ -770,10 +783,11 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; i < clusters; i++)
         check_cluster(seed + i);
     printf("# %" PRIu64 " remedies (%" PRIu64 " of several changes; quota %" PRIu64 ", free %" PRIu64 ", end %" PRIu64
-           ", uncordon %" PRIu64 ", members %" PRIu64 ", minimum %" PRIu64 ", resume %" PRIu64 ", move %" PRIu64 "; %" PRIu64 " by preemption, %" PRIu64
+           ", uncordon %" PRIu64 ", members %" PRIu64 ", minimum %" PRIu64 ", resume %" PRIu64 ", move %" PRIu64 ", floor %" PRIu64
+           "; %" PRIu64 " by preemption, %" PRIu64
            " beside promises) carried out in %" PRIu64 " clusters, %" PRIu64 " impossible (%" PRIu64
            " with a lower minimum, too), %" PRIu64 " not computed, %" PRIu64 " cycles\n",
-           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], kinds_n[5], kinds_n[6], kinds_n[7],
+           remedies_n, joint_n, kinds_n[0], kinds_n[1], kinds_n[2], kinds_n[3], kinds_n[4], kinds_n[5], kinds_n[6], kinds_n[7], kinds_n[8],
            preempting_n, promised_n, clusters, impossible_n, lowered_n, unknown_n, trials_n);
     bool all = remedies_n && joint_n && impossible_n && lowered_n && preempting_n && promised_n;
     for (int i = 0; i < KINDS; i++)

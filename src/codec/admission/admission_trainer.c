@@ -1,5 +1,6 @@
 /* Kubeflow TrainJob and the coscheduling PodGroup. */
 #include "codec/admission/admission_part.h"
+#include "codec/decode/decode.h"
 
 /* Names of runtimes that Kubeflow ships: the ones that exist here are offered to who forgot to name one. */
 static const char *known_runtimes(struct admission *x)
@@ -99,8 +100,12 @@ static void admit_pod_group(struct admission *x)
         admission_error(x, FIELD_REQUIRED, "spec.minMember", NULL, "how many pods must start together");
     else if (json_int64(fewest, 0) < 1)
         admission_error(x, FIELD_INVALID, "spec.minMember", fewest, "should be greater than or equal to 1");
-    JSON_EACH (amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL)
-        (void)admission_quantity(x, amount, AT(x, "spec.minResources[%s]", amount->key), &q); /* only its form */
+    JSON_EACH (amount, json_is(amounts, JSON_OBJECT) ? amounts : NULL) {
+        const char *path = AT(x, "spec.minResources[%s]", amount->key);
+        (void)admission_quantity(x, amount, path, &q); /* only its form */
+        if (decode_is_no_floor((struct bytes){amount->key, amount->key_n}) && !json_equal(spec, json_get(x->old, "spec")))
+            admission_warn(x, "%s: has no effect: places for minMember pods are found one by one", path);
+    }
     admission_not_negative(x, spec, "spec", "scheduleTimeoutSeconds");
 }
 

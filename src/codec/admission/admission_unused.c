@@ -42,7 +42,6 @@ struct unused {
 /* They go into a PodGroup, which jobs have that no queue holds. */
 #define OF_ALL_KUBEFLOW(plural) \
     {KUBEFLOW, plural, "spec.runPolicy.schedulingPolicy.queue", NULL, "a job is queued by its label kueue.x-k8s.io/queue-name"}, \
-    {KUBEFLOW, plural, "spec.runPolicy.schedulingPolicy.minResources", NULL, "minAvailable pods count, whatever they ask for"}, \
     {KUBEFLOW, plural, "spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds", NULL, "the job waits until it fits"}
 
 static const struct unused table[] = {
@@ -87,7 +86,6 @@ static const struct unused table[] = {
     OF_ALL_KUBEFLOW("mpijobs"),
     {"nodeinfo.volcano.sh", "numatopologies", "", NULL, NO_TOPOLOGY},
     {"scheduling.x-k8s.io", "podgroups", "spec.scheduleTimeoutSeconds", "60", "a group that waits holds nothing that it could give back"},
-    {"scheduling.x-k8s.io", "podgroups", "spec.minResources", NULL, "a group starts once minMember of its pods fit"},
     {KAI, "podgroups", "spec.parallelism", NULL, "minMember counts"},
     {KAI, "podgroups", "spec.completions", NULL, "it is over when all its pods are"},
     {KAI, "podgroups", "spec.backoffLimit", NULL, "who makes its pods counts how often they fail"},

@@ -148,6 +148,7 @@ int64_t decode_restart_ms(const struct json *object); /* it asks for a restart w
 int decode_workload(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_volcano_queue(const struct decoder *d, const struct json *object, struct queue_record *ret_queue, struct err *e);
 int decode_volcano_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
+bool decode_is_no_floor(struct bytes resource); /* in its minResources: told to have no effect */
 int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 int decode_native_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang, struct err *e);
 /* What is written in one and does nothing, in words, in d->arena; NULL: nothing. Not who preempts or is preempted, which controllers write

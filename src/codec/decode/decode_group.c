@@ -255,6 +255,26 @@ int decode_volcano_pod_group(const struct decoder *d, const struct json *object,
     return 0;
 }
 
+/* Of what the pods ask for under other names nodes have nothing, and each of them needs a place as one pod: neither keeps anybody out. */
+static void read_floor(const struct decoder *d, const struct json *amounts, struct gang_record *g)
+{
+    const struct amount *all;
+    uint32_t n;
+    if (decode_amounts(d, amounts, "spec.minResources", &all, &n, NULL) < 0)
+        return; /* what cannot be read keeps nobody out */
+    struct amount *floor = arena_alloc(d->arena, (n + 1) * sizeof *floor);
+    for (uint32_t i = 0; i < n; i++)
+        if (all[i].value > 0 && !decode_is_no_floor(bytes_of(intern_name(d->names, all[i].resource))))
+            floor[g->least_n++] = all[i];
+    g->least = floor;
+    g->least_is_free = g->least_n > 0;
+}
+
+bool decode_is_no_floor(struct bytes resource)
+{
+    return bytes_is(resource, "pods") || share_is_resource(resource);
+}
+
 int decode_coscheduling_pod_group(const struct decoder *d, const struct json *object, struct gang_record *ret_gang,
                                   struct err *e)
 {
@@ -264,6 +284,7 @@ int decode_coscheduling_pod_group(const struct decoder *d, const struct json *ob
     struct bytes phase = json_bytes(json_path(object, "status", "phase", NULL));
     g.min_members = decode_members(json_path(object, "spec", "minMember", NULL));
     g.finished = bytes_is(phase, "Finished") || bytes_is(phase, "Failed");
+    read_floor(d, json_path(object, "spec", "minResources", NULL), &g);
     *ret_gang = g;
     return 0;
 }

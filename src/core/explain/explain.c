@@ -465,6 +465,9 @@ static void one_sentence(struct buf *out, const struct reason *r, const struct i
     case REASON_KEPT_OVER_QUOTA:
         explain_kept_over_quota(out, r, names);
         break;
+    case REASON_FREE_SHORT:
+        explain_free_short(out, r, names);
+        break;
     case REASON_RESOURCE_UNCOVERED:
         buf_printf(out, "resource %s unavailable in ClusterQueue", name_of(names, r->resource));
         break;
@@ -663,13 +666,14 @@ static void json_change(struct buf *out, const struct reason *r, const struct in
     buf_init(&amount);
     buf_text(out, "{\"change\":");
     json_text(out, reason_code_name(r->code));
-    bool of_members = r->code == REASON_CHANGE_MEMBERS || r->code == REASON_CHANGE_MINIMUM;
-    if (r->code == REASON_CHANGE_END || of_members) {
+    bool lowers = r->code == REASON_CHANGE_MINIMUM || r->code == REASON_CHANGE_FLOOR;
+    if (r->code == REASON_CHANGE_END || r->code == REASON_CHANGE_MEMBERS || lowers) {
         buf_printf(out, ",\"kind\":\"%s\"", explain_kind_of(r->have));
         json_name(out, "namespace", names, r->pod_set);
         buf_text(out, ",\"name\":");
         json_text(out, explain_last_part(name_of(names, r->name)));
         json_name(out, "podSet", names, r->flavor);
+        json_name(out, "resource", names, r->resource);
     } else if (r->code == REASON_CHANGE_LIMIT) {
         buf_printf(out, ",\"kind\":\"%s\"", explain_kind_of(r->have));
         json_name(out, "namespace", names, r->pod_set);
@@ -688,7 +692,7 @@ static void json_change(struct buf *out, const struct reason *r, const struct in
     }
     if (r->need && r->code != REASON_CHANGE_LIMIT) {
         explain_amount(&amount, names, r->resource, r->need);
-        buf_text(out, r->code == REASON_CHANGE_MINIMUM ? ",\"subtract\":" : ",\"add\":");
+        buf_text(out, lowers ? ",\"subtract\":" : ",\"add\":");
         json_text(out, amount.data);
     }
     buf_free(&amount);

@@ -9,6 +9,7 @@ const char *explain_last_part(const char *key); /* "ns/name": the name */
 void explain_amount(struct buf *out, const struct intern *names, name_id resource, int64_t value);
 void explain_not_before(struct buf *out, const struct reason *r); /* LACK_EARLY, LACK_DELAY */
 void explain_kept_over_quota(struct buf *out, const struct reason *r, const struct intern *names);
+void explain_free_short(struct buf *out, const struct reason *r, const struct intern *names);
 /* What is said of each of the parts, those without a word left out; `before` where there is any. ORDER  by text. */
 typedef void explain_part(struct buf *out, const struct reason *r, const struct intern *names);
 void explain_sorted(struct buf *out, const char *before, const struct reason *parts, explain_part *say, const struct intern *names);

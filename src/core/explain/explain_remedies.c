@@ -56,6 +56,12 @@ static void change_sentence(struct buf *out, const struct reason *r, const struc
         members_sentence(out, r, names);
         return;
     }
+    if (r->code == REASON_CHANGE_FLOOR) {
+        explain_amount(out, names, r->resource, r->need);
+        buf_printf(out, " less %s in minResources of %s %s/%s", intern_name(names, r->resource), explain_kind_of(r->have),
+                   intern_name(names, r->pod_set), explain_last_part(name));
+        return;
+    }
     if (explain_starts(out, r, names))
         return;
     if (r->code == REASON_CHANGE_UNCORDON) {
@@ -146,6 +152,7 @@ static void gap_sentence(struct buf *out, const struct reason *r)
         [GAP_OTHERS] = "it depends on who else starts, or is preempted, first",
         [GAP_TRIALS] = "none was found in the tries allowed",
         [GAP_TIERS] = "its pods have to stand in one domain of a topology, and which one has room first depends on what others do",
+        [GAP_FLOOR] = "it waits for the sum of what is free on all nodes (minResources), and with that would not start either",
         [GAP_MANY] = "it would take more changes at once than are tried",
     };
     buf_printf(out, "not computed: %s", words[r->have]);
@@ -189,6 +196,7 @@ bool explain_remedies(struct buf *out, const struct reason *r, const struct inte
     case REASON_CHANGE_UNCORDON:
     case REASON_CHANGE_MEMBERS:
     case REASON_CHANGE_MINIMUM:
+    case REASON_CHANGE_FLOOR:
     case REASON_CHANGE_RESUME:
     case REASON_CHANGE_MOVE:
         change_sentence(out, r, names);

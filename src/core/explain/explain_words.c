@@ -28,6 +28,19 @@ void explain_kept_over_quota(struct buf *out, const struct reason *r, const stru
     explain_amount(out, names, r->resource, r->need);
 }
 
+/* WHY what to write instead stands there, too: whoever reads the condition of a pod sees no remedies. */
+void explain_free_short(struct buf *out, const struct reason *r, const struct intern *names)
+{
+    buf_text(out, "minResources asks that all nodes together have ");
+    for (const struct reason *one = r; one; one = one == r ? r->child : one->next) {
+        buf_text(out, one == r ? "" : ", ");
+        explain_amount(out, names, one->resource, one->need);
+        buf_printf(out, " %s free, and with what its own pods have they have ", intern_name(names, one->resource));
+        explain_amount(out, names, one->resource, one->have);
+    }
+    buf_text(out, ": it waits until they do; write there no more than minMember of its pods ask for, or leave it out");
+}
+
 void explain_not_before(struct buf *out, const struct reason *r)
 {
     char until[TIME_TEXT_MAX];

@@ -49,6 +49,8 @@
     X(TIER_UNFIT,           "tier-unfit")            /* have = enum domain_trouble; name = the highest tier */                   \
     X(NODE_LABELS,          "node-labels")           /* nodes_n nodes do not have the labels that the pod selects */             \
     X(PLACEMENT_FAILED,     "placement-failed")      /* quota yes, nodes no: have members placed, need; children say why */      \
+    X(FREE_SHORT,           "free-short")            /* with what its own pods have all nodes together have `have` of resource free, \
+                                                      * and it is to start only while that is `need`; children: of others */ \
     X(ARRANGEMENT,          "no-arrangement")        /* each kind of pods finds its places alone, all together do not: need = kinds */ \
     X(GAVE_UP,              "search-stopped")        /* there may be a way: need = steps that were tried, or have = most kinds */      \
     X(NO_NODES,             "no-nodes")              /* none match at all */                                                     \
@@ -98,6 +100,8 @@
     X(CHANGE_RESUME,        "resume")                /* the ClusterQueue `name`, or (have = 1) the LocalQueue of the key `name` */ \
     X(CHANGE_MOVE,          "move")                  /* the Workload `name` in namespace pod_set, of `queue`: need GPU-seconds of its work \
                                                       * are lost; have = enum move_leave; children: MOVE_TO */                            \
+    X(CHANGE_FLOOR,         "lower-min-resources")   /* need less of resource in the minResources of the gang `name` in namespace pod_set \
+                                                      * (`have` enum gang_source) */                                                  \
     X(MOVE_TO,              "move-to")               /* need of its pods to the node `name`; pod_set: of this one of several */     \
     X(CHANGE_LIMIT,         "limit-time")            /* the gang `name` in namespace pod_set (a Workload) ends within need s */            \
     X(STOPPED_QUEUE,        "queue-drained")         /* EVICT: HoldAndDrain */                                                   \
@@ -164,6 +168,7 @@ enum remedies_gap {
     GAP_OTHERS,     /* others would be tried in the same cycle, and start, or go for it or it for them */
     GAP_TRIALS,     /* the trials of a gang are spent */
     GAP_TIERS,      /* all have to stand in one HyperNode */
+    GAP_FLOOR,      /* all nodes together have too little free for it, and that is not all */
     GAP_MANY,       /* it would start in an empty cluster, and by nothing that was tried */
 };
 /* May a Workload be moved? If not: its queue says nothing of it (capstan.dev/move-cost-seconds); it says itself that it must not be; or all

@@ -671,6 +671,27 @@ static struct reason *remedy_by_limit(struct cycle *c, const struct gang *g, con
     return all;
 }
 
+/* All nodes together have too little free for it: it starts where it asks for no more than they have. */
+static struct reason *remedy_by_floor(struct remedy_search *x, const struct reason *lack)
+{
+    struct reason *all = reason_new(x->c->a, (struct reason){.code = REASON_REMEDIES, .name = x->gang->key});
+    struct reason *one = reason_new(x->c->a, (struct reason){.code = REASON_REMEDY});
+    struct measures nothing = {0};
+    x->trials_left = x->c->trials_left;
+    remedy_search_begin(x);
+    x->c->no_floor = x->gang;
+    enum verdict v = remedy_try(x, &nothing);
+    x->c->no_floor = NULL;
+    x->c->trials_left = x->trials_left;
+    if (v != VERDICT_YES)
+        return not_computed(x->c, x->gang, v == VERDICT_NO ? GAP_FLOOR : GAP_OTHERS);
+    for (const struct reason *r = lack; r; r = r == lack ? lack->child : r->next)
+        reason_add(one, reason_new(x->c->a, (struct reason){.code = REASON_CHANGE_FLOOR, .name = x->gang->key, .pod_set = x->gang->ns,
+                                                            .have = x->gang->source, .resource = r->resource, .need = r->need - r->have}));
+    reason_add(all, one);
+    return all;
+}
+
 struct reason *remedy_find(struct cycle *c, struct gang *g)
 {
     struct state *s = c->s;
@@ -694,6 +715,9 @@ struct reason *remedy_find(struct cycle *c, struct gang *g)
         return not_computed(c, g, GAP_PATIENCE); /* soon it may preempt without any */
     if (preempts && x.queue && x.queue->has_shares)
         return not_computed(c, g, GAP_DESERVED);
+    const struct reason *floor = g->line && g->line->reason ? reason_find(g->line->reason, REASON_FREE_SHORT) : NULL;
+    if (floor)
+        return remedy_by_floor(&x, floor);
     x.trials_left = c->trials_left < REMEDY_TRIALS ? c->trials_left : REMEDY_TRIALS;
     uint32_t budget = x.trials_left;
     struct measures nothing = {0};

@@ -61,9 +61,8 @@ bool group_same_terms(const struct gang *g, const struct gang_record *r)
 {
     static const struct group_terms none;
     const struct group_terms *is = g->own->terms ? g->own->terms : &none;
-    const struct amount *least;
-    uint32_t least_n = gang_least(g, &least);
-    return same_tiers(&is->tiers, &r->tiers) && group_same_amounts(least, least_n, r->least, r->least_n) &&
+    return same_tiers(&is->tiers, &r->tiers) && group_same_amounts(is->least, is->least_n, r->least, r->least_n) &&
+           (!is->least_n || is->least_is_free == r->least_is_free) &&
            is->refill_s == r->refill_s && is->patience_s == r->patience_s && same_subgroups(g, r);
 }
 
@@ -112,6 +111,7 @@ void group_take_terms(struct gang_object *o, const struct gang_record *r)
     o->terms->subgroups_n = r->subgroups_n;
     o->terms->subgroups_least = r->subgroups_least;
     o->terms->refill_s = r->refill_s;
+    o->terms->least_is_free = r->least_is_free;
     o->terms->least_n = r->least_n;
     if (r->least_n)
         memcpy(o->terms->least, r->least, r->least_n * sizeof *r->least);

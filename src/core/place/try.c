@@ -1,6 +1,7 @@
 #include "core/place/try.h"
 #include <string.h>
 #include "core/explain/why.h"
+#include "core/group/floor.h"
 #include "core/group/starters.h"
 #include "core/group/subgroups.h"
 #include "core/place/undo.h"
@@ -203,7 +204,7 @@ static void refusal_begin(struct cycle *c, const struct queue *q, struct refusal
 {
     r->why = why_it_waits(c, q);
     r->park.on = r->park.shapes_n = r->park.hopes_n = 0;
-    r->preempts = r->others = r->park.takes = false;
+    r->preempts = r->floor = r->others = r->park.takes = false;
 }
 
 struct probe {
@@ -590,6 +591,21 @@ static bool try_others(struct cycle *c, struct gang *g, struct queue *q, uint32_
     return needed < found_n && try_members(c, g, q, found, needed, steps, refusal);
 }
 
+/* Any room that comes free may be what is missing. */
+static bool is_above_floor(struct cycle *c, const struct gang *g, const uint32_t *pods, uint32_t needed, uint32_t n,
+                           struct refusal *refusal)
+{
+    struct reason *why = c->no_floor == g ? NULL : floor_lacks(c->s, g, pods, needed, n, c->a);
+    if (!why)
+        return true;
+    refusal->floor = true;
+    refusal->why = why;
+    parking_release(c->s, &refusal->park);
+    refusal->park.shapes_n = PARK_SHAPES + 1;
+    refusal->park.on |= PARK_NODES;
+    return false;
+}
+
 static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct refusal *refusal)
 {
     uint32_t *pods, n, steps = PLACE_STEPS, needed = fewest(c, g, &pods, &n);
@@ -599,6 +615,8 @@ static bool try_group(struct cycle *c, struct gang *g, struct queue *q, struct r
         admission_reserve(c->s, g, q, NULL, 0, NULL, 0);
         return true;
     }
+    if (!is_above_floor(c, g, pods, needed, n, refusal))
+        return false;
     /* WHY  who went for it went for so many: with more it may have more than its queue deserves, and be the next to go */
     bool all = needed == n || c->trial || !(g->promise || (q && q->has_shares && q->preempts && deserve_holds_back(c->s, q)));
     if (all && try_members(c, g, q, pods, n, &steps, refusal))
@@ -658,7 +676,7 @@ bool try_gang(struct cycle *c, struct gang *g, struct refusal *refusal)
     refusal->park.on |= refusal->park.hopes_n ? PARK_QUOTA : 0; /* also where nodes had the last word */
     if (!started && q && g->planned && !c->trial)
         say_if_never(c, g, q, refusal);
-    if (!started && !g->planned && others_may_go(c, g, q))
+    if (!started && !g->planned && !refusal->floor && others_may_go(c, g, q))
         refusal->preempts = group_preempts(c, g, q, refusal);
     if (!started && gang_is_lone(g) && !c->trial)
         lone_looks(c, g, refusal);

@@ -10,6 +10,7 @@ struct refusal {
     struct reason *why;
     struct parking park;
     bool preempts; /* others must end for it: it has a promise (preempt/promise.h) */
+    bool floor;    /* all nodes together have too little free for it (group/floor.h): nobody goes for that */
     bool others;   /* another pod keeps it away by its own rules: gangs that look alike may fit */
 };
 /* True: it has left WAITING, and the plan says so. False: nothing has changed, and ret_refusal says why. Release its parking either way. */

@@ -403,6 +403,11 @@ static void line_key(struct state *s, const struct gang *g, const struct queue *
         key_words(b, UINT32_MAX - 9, g->key);
     if (gang_has_subgroups(g)) /* which of its pods start together follows from their labels */
         key_words(b, UINT32_MAX - 8, g->key);
+    const struct amount *floor;
+    for (uint32_t i = 0, n = gang_floor(g, &floor); i < n; i++) {
+        key_words(b, UINT32_MAX - 10, floor[i].resource);
+        buf_add(b, &floor[i].value, sizeof floor[i].value);
+    }
     if (s->backfills_n) /* who ends before a start that is promised may pass it */
         key_words(b, g->own->run_s, g->own->run_by_limit);
     for (uint32_t i = 0; i < g->own->min_of_task_n; i++)

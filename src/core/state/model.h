@@ -186,6 +186,7 @@ struct group_terms {
     const struct subgroup_policy *subgroups; /* one block with all that they point to */
     uint32_t subgroups_n;
     int32_t subgroups_least, refill_s, patience_s;
+    bool least_is_free;
     uint32_t least_n;
     struct amount least[];
 };
@@ -295,10 +296,15 @@ static inline uint32_t set_charged(const struct gang_set *set) /* shape of what 
     return set->charged ? set->charged : set->shape;
 }
 
-static inline uint32_t gang_least(const struct gang *g, const struct amount **ret_least)
+static inline uint32_t gang_least(const struct gang *g, const struct amount **ret_least) /* what its queue must hold */
 {
     *ret_least = g->own->terms ? g->own->terms->least : NULL;
-    return g->own->terms ? g->own->terms->least_n : 0;
+    return g->own->terms && !g->own->terms->least_is_free ? g->own->terms->least_n : 0;
+}
+static inline uint32_t gang_floor(const struct gang *g, const struct amount **ret_floor) /* what all nodes together must have free */
+{
+    *ret_floor = g->own->terms ? g->own->terms->least : NULL;
+    return g->own->terms && g->own->terms->least_is_free ? g->own->terms->least_n : 0;
 }
 static inline const struct tier_request *gang_tiers(const struct gang *g) /* NULL: it asks for none */
 {

@@ -337,9 +337,8 @@ static void mark_gang(const struct state *s, const struct gang *g)
         mark(s, g->own->min_of_task[i].resource);
     for (uint32_t i = 0; i < g->own->checks_n; i++)
         mark(s, g->own->checks[i].name);
-    const struct amount *least;
-    for (uint32_t i = 0, n = gang_least(g, &least); i < n; i++)
-        mark(s, least[i].resource);
+    for (uint32_t i = 0; g->own->terms && i < g->own->terms->least_n; i++)
+        mark(s, g->own->terms->least[i].resource);
     for (uint32_t i = 0; g->own->had && i < g->own->had->n; i++)
         mark(s, g->own->had->all[i].resource);
     if (gang_tiers(g))

@@ -555,6 +555,7 @@ static void io_gang_asks(struct change_io *io, struct gang_record *g)
     NUMBER(g->min_members);
     LIST(g->min_of_task, g->min_of_task_n, io_amount);
     LIST(g->least, g->least_n, io_amount);
+    FLAG(g->least_is_free);
     WORD(g->tiers.mode, TOPOLOGY_UNCONSTRAINED);
     NUMBER(g->tiers.highest);
     NAME(g->tiers.title);

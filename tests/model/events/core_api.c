@@ -482,6 +482,7 @@ static void tell_gang(struct life *l, const struct m_gang *g)
             if (g->sets[i].task_min)
                 least[r.min_of_task_n++] = (struct amount){numbered(w, "s", (uint32_t)g->sets[i].name), g->sets[i].task_min};
         r.min_of_task = least;
+        floor_tell(w, g, &r);
         r.queue = g->type == TYPE_VOLCANO ? id(w, "volcano:v") : 0;
     }
     state_apply(w->s, &(struct change){.type = CHANGE_GANG, .gang = r});

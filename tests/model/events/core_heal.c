@@ -21,6 +21,7 @@ static void ask(struct model *m, int slot)
         members += g->sets[i].count;
     g->min_members = chance(m, 700) ? members : g->min_members;
     g->refill_s = chance(m, 500) ? 0 : 1 + (int)pick(m, 90);
+    floor_draw(m, g);
     note(m, "gang %u needs %d, and is to be evicted when broken for %d s", g->serial, g->min_members, g->refill_s);
     changed(m, OBJ_GANG, slot);
 }

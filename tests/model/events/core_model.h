@@ -144,6 +144,7 @@ struct m_gang {
     int64_t checkpoint_ms;     /* these three: as in gang_record */
     int minimum_run_s, grace_s;
     int refill_s;              /* a group: as in gang_record */
+    int64_t floor[RES_N];      /* a group: all nodes together must have so much free before it starts; 0: it does not say */
     int64_t restart_ms;        /* as in gang_record */
     int run_s;                 /* it says that it ends within so long of its admission, which is hardly ever so; 0: nothing */
     struct m_set sets[SETS];
@@ -301,6 +302,11 @@ void check_consumed(struct model *m, struct life *fresh);
 void life_begin(struct model *m, struct life *l);  /* empty core fed with api in random order */
 void life_end(struct life *l);
 void answer_outcome(struct life *l, const struct answer *a);
+
+/* core_floor.c: groups that start only while all nodes together have so much free */
+void floor_draw(const struct model *m, struct m_gang *g); /* WHY from its number: what else is drawn by chance stays as it is */
+void floor_tell(struct world *w, const struct m_gang *g, struct gang_record *r);
+void floor_check(struct model *m, const struct life *l, int gang); /* it starts now */
 
 /* core_heal.c: pod groups lose members, and get others */
 void random_heal(struct model *m);

@@ -638,6 +638,8 @@ void oracle_plan(struct model *m, struct life *l)
         if ((e->effect != EFFECT_ADMIT && e->effect != EFFECT_RESERVE) || gang < 0)
             continue;
         check_admit(m, l, e, gang);
+        if (e->effect == EFFECT_ADMIT)
+            floor_check(m, l, gang);
         l->reserved[gang] = e->effect == EFFECT_RESERVE ? l->seen.gangs[gang].serial : 0;
         note_granted(m, l, e, gang);
         l->started[gang] = false;

@@ -302,6 +302,7 @@ static void new_gang(struct model *m)
     memset(g->choices, -1, sizeof g->choices);
     memset(g->checks, -1, sizeof g->checks);
     g->min_members = g->type == TYPE_PLANNED ? members : 1 + (int)pick(m, (uint32_t)members);
+    floor_draw(m, g);
     note(m, "gang %u made, type %d, %d sets, lq%d", g->serial, g->type, g->sets_n, g->local);
     changed(m, OBJ_GANG, slot);
 }

@@ -649,6 +649,8 @@ static void what_does_nothing_is_told(void **state)
          "spec.plugins[ray]: task head has no container head, and nothing starts Ray in it: write --headContainer=NAME"},
         {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\n"
          "spec: {minMember: 2, scheduleTimeoutSeconds: 10}\n", "spec.scheduleTimeoutSeconds: has no effect"},
+        {"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\n"
+         "spec: {minMember: 2, minResources: {cpu: 1, nvidia.com/gpumem: 1000}}\n", "spec.minResources[nvidia.com/gpumem]: has no effect"},
         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {kueue.x-k8s.io/elastic-job: 'true'}}\n"
          "spec:\n  parallelism: 4\n" TEMPLATE, "metadata.annotations[kueue.x-k8s.io/elastic-job]: has no effect yet"},
         {"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: 30m}}\n"
@@ -734,7 +736,7 @@ static void what_asks_for_nothing_is_not_told(void **state)
         "apiVersion: kueue.x-k8s.io/v1beta2\nkind: LocalQueue\nmetadata: {name: q, namespace: ns}\nspec: {clusterQueue: c}\n",
         "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nspec: {weight: 3, reclaimable: false, capability: {cpu: 2}, deserved: {cpu: 1}, "
         "guarantee: {resource: {cpu: 1}}, parent: p}\n",
-        "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\nspec: {minMember: 2}\n",
+        "apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {name: g, namespace: ns}\nspec: {minMember: 2, minResources: {cpu: 1}}\n",
         "apiVersion: kueue.x-k8s.io/v1beta2\nkind: Workload\nmetadata: {name: w, namespace: ns, annotations: {capstan.dev/minimum-run-seconds: '60', "
         "capstan.dev/checkpoint-time: '2026-01-31T12:00:00Z'}}\n"
         "spec: {queueName: q, podSets: [{name: a, count: 2, template: {spec: {containers: [{name: c, image: i}]}}}]}\n",

@@ -268,6 +268,11 @@ static inline struct gang_record a_group(struct world *w, const char *name, cons
                                 .min_members = min_members,
                                 .active = true};
 }
+static inline void floor_of(struct world *w, struct gang_record *r, const char *amounts) /* all nodes together must have so much free */
+{
+    r->least = amounts_of(w, amounts, &r->least_n);
+    r->least_is_free = true;
+}
 static inline struct pod_record a_pod(struct world *w, const char *key, const char *gang, const char *requests)
 {
     return (struct pod_record){.key = id(w, key), .uid = id(w, key), .gang = id(w, gang), .shape = shape_of(w, requests, ""),

@@ -164,6 +164,7 @@ static void every_kind_comes_back(void **state)
                                             2,
                                             amounts,
                                             3,
+                                            true,
                                             {TOPOLOGY_REQUIRED, 5, x},
                                             subgroups,
                                             2,
